@@ -220,8 +220,7 @@ void Exporter::add_computation(const Op& op, Frame& frame) {
   Texts in;
   for (const Tensor* t : op.inputs) in.push_back(name_of(t, frame));
   const OpContextStorage storage(op);
-  const ExportSite site{*this, op, storage.site, in,
-                        [&](const Tensor* t) { return memory_.contains(t) ? std::string() : name_of(t, frame); }};
+  const ExportSite site{*this, op, storage.site, in};
   Texts out;
   if (const ExportForm form = export_form(row.name))
     out = form(site);

@@ -88,6 +88,13 @@ const ExportRow arithmetic_rows[] = {
        return one(s.e.add("Cast", {s.in[0]},
                           {attribute("to", static_cast<int64_t>(element_type(s.op.outputs[0]->spec.dtype)))}));
      }},
+    {"round_to_bfloat16",
+     [](const ExportSite& s) {
+       const auto cast = [&](const std::string& from, ElementType to) {
+         return s.e.add("Cast", {from}, {attribute("to", static_cast<int64_t>(to))});
+       };
+       return one(cast(cast(s.in[0], ElementType::bfloat16), element_type(s.dtype())));
+     }},
     {"identity", same},
     {"detach", same},
     {"copy_var_update_", [](const ExportSite& s) { return one(s.in[1]); }},

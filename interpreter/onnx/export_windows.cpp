@@ -1,8 +1,5 @@
-// Forms of ops that see elements through windows, and of the sum that adds a convolution's bias.
-#include <algorithm>
-
+// Forms of ops that see elements through windows.
 #include "interpreter/onnx/exporter.hpp"
-#include "runtime/ops/table.hpp"
 
 namespace pxl::onnx {
 
@@ -36,37 +33,26 @@ void need_none(const ExportSite& s, std::initializer_list<std::string_view> para
     if (!s.c.is_none(p)) throw NoForm{std::string(p) + " has no form in ONNX"};
 }
 
-Texts conv_node(const ExportSite& s) {
+/// Data, weights, and the bias if there is one.
+Texts conv_operands(const ExportSite& s) {
+  Texts in = s.in;
+  if (!s.c.has(2)) in.resize(2);
+  return in;
+}
+
+/// Of a convolution. ONNX takes the extents of the kernel from the weights where they are not stated; some readers do
+/// not.
+std::vector<Attribute> kernel_window(const ExportSite& s) {
   std::vector<Attribute> a = window(s, "pad_type");
+  const Shape& weight = s.shape(1);
+  a.push_back(attribute("kernel_shape", Ints(weight.begin() + 2, weight.end())));
+  return a;
+}
+
+Texts conv_node(const ExportSite& s) {
+  std::vector<Attribute> a = kernel_window(s);
   a.push_back(attribute("group", s.c.integer("groups")));
-  return one(s.e.add("Conv", s.in, a, 1, s.op.outputs[0]->name));
-}
-
-// The vector [channels] of a reshape to [channels, 1, ...] or [1, channels, 1, ...], which broadcasts to y; null for
-// other tensors.
-const Tensor* channels_of(const Tensor* t, const Shape& y) {
-  if (!t->producer || t->producer->row->name != "reshape") return nullptr;
-  const Tensor* from = t->producer->inputs[0];
-  Shape each(y.size(), 1);
-  each[1] = y[1];
-  const Shape without(each.begin() + 1, each.end());
-  return from->spec.shape == Shape{y[1]} && (t->spec.shape == each || t->spec.shape == without) ? from : nullptr;
-}
-
-// A convolution that nothing but this sum reads has its bias in the node; the convolution's own node is pruned.
-Texts sum_form(const ExportSite& s) {
-  for (size_t i : {0, 1}) {
-    const Tensor *y = s.op.inputs[i], *other = s.op.inputs[1 - i];
-    const Op* conv = y->producer;
-    if (!conv || conv->row->name != "conv" || y->consumers.size() != 1) continue;
-    const Tensor* bias = channels_of(other, y->spec.shape);
-    if (!bias || y->spec.shape != s.out_shape()) continue;
-    const Texts in{s.name(conv->inputs[0]), s.name(conv->inputs[1]), s.name(bias)};
-    if (std::find(in.begin(), in.end(), "") != in.end()) continue;
-    const OpContextStorage storage(*conv);
-    return conv_node({s.e, *conv, storage.site, in, s.name});
-  }
-  return one(s.e.add("Add", s.in, {}, 1, s.op.outputs[0]->name));
+  return one(s.e.add("Conv", conv_operands(s), a, 1, s.op.outputs[0]->name));
 }
 
 Texts resized(const ExportSite& s) {
@@ -85,16 +71,15 @@ Texts resized(const ExportSite& s) {
 }
 
 const ExportRow window_rows[] = {
-    {"add", sum_form},
     {"conv", conv_node},
     {"conv_transpose",
      [](const ExportSite& s) {
        need_none(s, {"output_shape"});
        if (auto_pad(s.c.string("pad_type")) != "NOTSET") throw NoForm{"pad_type has no form in ONNX"};
-       std::vector<Attribute> a = window(s, "pad_type");
+       std::vector<Attribute> a = kernel_window(s);
        a.push_back(attribute("group", s.c.integer("groups")));
        if (!s.c.is_none("output_padding")) a.push_back(attribute("output_padding", spatial(s, "output_padding", 0)));
-       return one(s.e.add("ConvTranspose", {s.in[0], s.in[1]}, a));
+       return one(s.e.add("ConvTranspose", conv_operands(s), a));
      }},
     {"max_pool",
      [](const ExportSite& s) {

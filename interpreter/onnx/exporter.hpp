@@ -118,8 +118,6 @@ struct ExportSite {
   const Op& op;
   const OpContext& c;
   const Texts& in;
-  /// The name of another tensor of the op's graph; empty if its memory is changed, so that it has several.
-  std::function<std::string(const Tensor*)> name = {};
 
   DType dtype(size_t slot = 0) const { return c.input(slot).dtype; }
   const Shape& shape(size_t slot = 0) const { return c.input(slot).shape; }

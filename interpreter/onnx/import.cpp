@@ -26,6 +26,12 @@ bool is_bfloat16(const ValueInfo& v) {
 constexpr std::string_view movements[] = {"Identity",  "Reshape",        "Flatten",  "Squeeze",     "Unsqueeze",
                                           "Transpose", "Slice",          "Gather",   "Expand",      "Tile",
                                           "Split",     "GatherElements", "GatherND", "DepthToSpace"};
+/// Ops whose results have a type of their own, whatever their operands'.
+constexpr std::string_view of_other_types[] = {"Shape", "Size",           "ArgMax",  "ArgMin",         "Equal",
+                                               "Less",  "LessOrEqual",    "Greater", "GreaterOrEqual", "IsNaN",
+                                               "IsInf", "QuantizeLinear", "NonZero"};
+/// Ops whose results after the first are statistics, of a type of their own.
+constexpr std::string_view with_statistics[] = {"BatchNormalization", "LayerNormalization"};
 
 }  // namespace
 
@@ -93,23 +99,36 @@ void Importer::check_node(const Node& node, int64_t opset, int depth) {
       refuse(node, fmt::format("its attribute {} has elements of {}", a.name, name(a.tensor->element())));
     if (a.graph) check_nodes(*a.graph, depth + 1);
   }
-  check_bfloat16(node);
+  note_bfloat16(node);
 }
 
-// A result of bfloat16 would have to be rounded to it: values that are stored, moved or cast to another type are exact
-// in float32.
-void Importer::check_bfloat16(const Node& node) {
+// Values of bfloat16 are kept in float32, which has all of them. What is stored or moved is exact. A node that computes
+// with them computes in float32, and each of its results is rounded.
+void Importer::note_bfloat16(const Node& node) {
+  const auto named = [&](std::span<const std::string_view> ops) {
+    return node.domain.empty() && std::find(ops.begin(), ops.end(), node.op) != ops.end();
+  };
+  bool stored = false, given = false;
   for (const Attribute& a : node.attributes)
-    if (node.op == "Constant" && a.tensor && a.tensor->element() == ElementType::bfloat16)
-      bfloat16_.insert(node.outputs.begin(), node.outputs.end());
+    stored = stored || (a.tensor && a.tensor->element() == ElementType::bfloat16);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (!bfloat16_.contains(node.inputs[i])) continue;
-    const bool moves = std::find(std::begin(movements), std::end(movements), node.op) != std::end(movements);
-    if (i == 0 && moves && node.domain.empty())
-      bfloat16_.insert(node.outputs.begin(), node.outputs.end());
-    else if (i != 0 || (node.op != "Cast" && node.op != "CastLike"))
-      refuse(node, fmt::format("it computes with `{}`, whose elements are bfloat16", node.inputs[i]));
+    const bool has_graphs = function_of(node) || std::any_of(node.attributes.begin(), node.attributes.end(),
+                                                             [](const Attribute& a) { return a.graph; });
+    if (has_graphs)
+      refuse(node, fmt::format("it passes `{}`, whose elements are bfloat16, to a graph", node.inputs[i]));
+    // Of a cast to the type of another value only that one counts.
+    given = given || node.op != "CastLike" || i == 1;
   }
+  const Attribute* to = node.attribute("to");
+  const bool casts = to && static_cast<ElementType>(to->i) == ElementType::bfloat16;
+  if (node.op == "Cast" ? !casts : !stored && !given) return;
+  if (named(of_other_types)) return;
+  const size_t count = named(with_statistics) ? 1 : node.outputs.size();
+  bfloat16_.insert(node.outputs.begin(), node.outputs.begin() + static_cast<ptrdiff_t>(count));
+  const bool exact =
+      (stored && !given) || (named(movements) && bfloat16_.contains(node.inputs[0])) || node.op == "Cast";
+  if (!exact) rounded_[&node] = count;
 }
 
 std::string Importer::fresh(const std::string& wanted) { return taken_.fresh(wanted); }

@@ -39,6 +39,7 @@ std::optional<std::string> Importer::attribute_text(const Node& node, std::strin
       if (kind == "bool") return a->i ? "true" : "false";
       if (kind == "dtype") {
         const auto type = static_cast<ElementType>(a->i);
+        if (type == ElementType::bfloat16) return std::string(pxl::name(DType::float32));
         if (const auto dtype = dtype_of(type)) return std::string(pxl::name(*dtype));
         refuse(node, "elements of " + name(type));
         return "none";
@@ -203,7 +204,10 @@ void Importer::node_lines(Names& names, const Node& node) {
   const Function* function = function_of(node);
   const ImportRow* row = function ? nullptr : find_row(node, function_opset_ ? function_opset_ : opset_);
   if (!function && !row) return;
-  const std::string value = expression(names, node, row);
+  std::string value = expression(names, node, row);
+  if (const auto found = rounded_.find(&node); found != rounded_.end())
+    value = fmt::format("onnx.as_bfloat16({}{})", value,
+                        found->second == node.outputs.size() ? "" : fmt::format(", {}", found->second));
   // Only now: an output may have the name of a value around this graph.
   const bool several = function ? true : row->several;
   std::string targets;

@@ -30,6 +30,7 @@ constexpr ImportRow rows[] = {
     {.op = "Atan", .text = "atan({0})"},
     {.op = "Atanh", .text = "atanh({0})"},
     {.op = "BitShift"},
+    {.op = "Cast", .text = "onnx.cast_to_bfloat16({0})", .when = "to=16"},
     {.op = "Cast", .text = "cast({0}, {to:dtype})"},
     {.op = "CastLike"},
     {.op = "Ceil", .text = "ceil({0})"},
@@ -165,6 +166,7 @@ constexpr ImportRow rows[] = {
 
     // ---- windows
     {.op = "AveragePool"},
+    {.op = "Conv", .text = "conv({0}, {1}{,stride=strides}{,padding=pads}{,dilation=dilations}{,groups=group}{,bias=2})", .when = "auto_pad~NOTSET"},
     {.op = "Conv"},
     {.op = "ConvTranspose"},
     {.op = "GlobalAveragePool", .text = "global_average_pool({0})"},
@@ -208,6 +210,7 @@ constexpr ImportRow rows[] = {
     {.op = "RNN", .since = 7, .host = "4", .several = true},
 
     // ---- control
+    {.op = "If", .text = "*if_onnx", .when = "optional", .host = "0", .several = true},
     {.op = "If", .text = "*if_onnx", .several = true},
     {.op = "Loop", .text = "*loop_repeat", .when = "0,steady,plain", .host = "0,1", .several = true},
     {.op = "Loop", .text = "*loop_scan", .when = "0,steady", .host = "0,1", .several = true},

@@ -55,10 +55,19 @@ std::vector<size_t> host_inputs(const Node& node, const ImportRow& row) {
 
 namespace {
 
+/// Whether a graph of the node gives an optional, whose value may be absent in one branch.
+bool gives_optional(const Node& node) {
+  const auto is_optional = [](const ValueInfo& v) { return v.type && v.type->optional; };
+  return std::any_of(node.attributes.begin(), node.attributes.end(), [&](const Attribute& a) {
+    return a.graph && std::any_of(a.graph->outputs.begin(), a.graph->outputs.end(), is_optional);
+  });
+}
+
 bool fits(const Node& node, std::string_view condition, int64_t opset, bool judging_loops) {
   if (condition.empty()) return true;
   if (condition == "steady") return judging_loops && is_steady(node, opset);
   if (condition == "plain") return is_plain_loop(node);
+  if (condition == "optional") return gives_optional(node);
   if (condition[0] == '!') return !has_input(node, std::stoul(std::string(condition.substr(1))));
   const size_t sign = condition.find_first_of("=~");
   if (sign == condition.npos) return has_input(node, std::stoul(std::string(condition)));

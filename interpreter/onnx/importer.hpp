@@ -45,8 +45,9 @@ class Importer {
   int64_t opset_of(const Function& f) const;
   void check_nodes(const Graph& graph, int depth);
   void check_node(const Node& node, int64_t opset, int depth);
-  /// Notes values of bfloat16, which become float32, and refuses nodes that compute with them or make some.
-  void check_bfloat16(const Node& node);
+  /// Notes values of bfloat16, which become float32, and the nodes whose results are rounded to it; refuses those that
+  /// give such values to graphs of their own.
+  void note_bfloat16(const Node& node);
 
   // ---- names and values that the importer knows (import.cpp)
 
@@ -102,7 +103,8 @@ class Importer {
   Imported out_;
   std::vector<std::string> refused_;
   std::set<std::string> host_, keys_;
-  std::set<std::string> bfloat16_;  ///< values of the model
+  std::set<std::string> bfloat16_;         ///< values of the model
+  std::map<const Node*, size_t> rounded_;  ///< nodes, and how many of their results are rounded to bfloat16
   std::set<const Function*> used_;
   std::map<const Function*, std::string> function_names_;
   std::map<std::string, std::string> axes_;

@@ -19,6 +19,7 @@
 #include "runtime/base/effects.hpp"
 #include "runtime/base/input_file.hpp"
 #include "runtime/execute/checkpoint_parts.hpp"
+#include "runtime/tensor/bfloat16.hpp"
 #include "runtime/tensor/print.hpp"
 
 namespace pxl {
@@ -62,14 +63,6 @@ std::optional<DType> dtype_of_code(std::string_view code) {
   return {};
 }
 
-/// The upper half of a float32, rounded to nearest even; NaN stays NaN.
-uint16_t bfloat16_of(float value) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  constexpr uint32_t quiet = 0x40;
-  if (value != value) return static_cast<uint16_t>(bits >> 16 | quiet);
-  return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
-}
-
 /// An array of float16, float32 or float64 as bit patterns of bfloat16.
 Array to_bfloat16(const Array& array) {
   const Array wide = array.cast(DType::float32);
@@ -77,7 +70,7 @@ Array to_bfloat16(const Array& array) {
   const auto* from = wide.data<float>();
   auto* to = out.mutable_data<uint16_t>();
   charged_chunks(wide.size(), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) to[i] = bfloat16_of(from[i]);
+    for (int64_t i = begin; i < end; ++i) to[i] = bfloat16_bits(from[i]);
   });
   return out;
 }

@@ -10,6 +10,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/remote.hpp"
 #include "runtime/graph/sequencing.hpp"
+#include "runtime/op/op_ipus.hpp"
 #include "runtime/op/replica_groups.hpp"
 #include "runtime/op/shards.hpp"
 #include "runtime/op/structural_rows.hpp"
@@ -87,6 +88,8 @@ const Tensor* constant_below(const Tensor* tensor) {
 
 std::optional<int> Tensor::ipu() const {
   if (!producer) return std::nullopt;
+  if (const auto* ipus = op_ipus(*producer->row, producer->attrs))
+    return static_cast<int>(ipus->at(static_cast<size_t>(output_index)));
   return producer->ipu.value_or(0);
 }
 
@@ -315,7 +318,7 @@ Op* Graph::add_op(const OpRow& row, std::vector<Tensor*> inputs, Attributes attr
                 {"declare it as a `variable`, or use the form that makes a new tensor"})
         .as(codes::in_place);
   }
-  if (inputs.size() > 1) check_one_ipu(row, inputs);
+  if (inputs.size() > 1 && !op_ipus(row, attrs)) check_one_ipu(row, inputs);
   if (!row.infer) throw Error(fmt::format("{}: cannot be added as an op of its own", row.name), {}, Fault::internal);
 
   Op probe;

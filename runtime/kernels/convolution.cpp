@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/kernels/channel_bias.hpp"
 #include "runtime/kernels/direct_convolution.hpp"
 #include "runtime/kernels/gemm.hpp"
 #include "runtime/kernels/partial_sums.hpp"
@@ -224,11 +225,23 @@ Phase zero(int64_t n) {
           }};
 }
 
+/// A result of sums without terms: zeros, or the biases of its channels.
 template <class T>
-Kernel forward(const Convolution& c) {
+Kernel without_terms(int64_t batch, int64_t channels, int64_t plane, bool bias) {
+  const int64_t size = batch * channels * plane;
+  if (!bias || size == 0) return Kernel::parallel({zero<T>(size)}, static_cast<double>(size));
+  return Kernel::parallel(batch * channels, 1, static_cast<double>(size),
+                          [=](const Buffers& b, int64_t begin, int64_t end) {
+                            for (int64_t p = begin; p < end; ++p)
+                              std::fill_n(b.output<T>(0) + p * plane, plane, b.input<T>(2)[p % channels]);
+                          });
+}
+
+template <class T>
+Kernel forward(const Convolution& c, bool bias) {
   const int64_t depth = c.cin * kernel_size(c.axes);
-  const int64_t size = c.batch * c.groups * c.cout * output_size(c.axes);
-  if (size == 0 || depth == 0) return Kernel::parallel({zero<T>(size)}, static_cast<double>(size));
+  if (c.batch * c.groups * c.cout * output_size(c.axes) == 0 || depth == 0)
+    return without_terms<T>(c.batch, c.groups * c.cout, output_size(c.axes), bias);
   const Tiling t(c, depth);
   WorkspaceLayout workspace;
   const auto packed = column_buffer<T>(workspace, c, t, c.cin), results = result_buffer<T>(workspace, c, t);
@@ -246,6 +259,8 @@ Kernel forward(const Convolution& c) {
                                                             : Im2colRows<T>{b.workspace(results), tile.columns};
                               gemm_one_thread(false, false, c.cout, tile.columns, depth, weight, depth, columns.data,
                                               columns.stride, y.data, y.stride, b.workspace(memory));
+                              if (bias)
+                                add_channel_bias(b.input<T>(2) + g * c.cout, c.cout, y.stride, tile.columns, y.data);
                               if (!whole) scatter_rows<T>(c, t, tile, y.data, g, b.output<T>(0));
                             }
                           })
@@ -253,11 +268,10 @@ Kernel forward(const Convolution& c) {
 }
 
 template <class T>
-Kernel data_gradient(const Convolution& c) {
+Kernel data_gradient(const Convolution& c, bool bias) {
   const int64_t kernel = kernel_size(c.axes), plane = input_size(c.axes);
-  const int64_t size = c.batch * c.groups * c.cin * plane;
-  if (size == 0 || c.cout == 0 || output_size(c.axes) == 0 || kernel == 0)
-    return Kernel::parallel({zero<T>(size)}, static_cast<double>(size));
+  if (c.batch * c.groups * c.cin * plane == 0 || c.cout == 0 || output_size(c.axes) == 0 || kernel == 0)
+    return without_terms<T>(c.batch, c.groups * c.cin, plane, bias);
   // An iteration owns some channels of a sample (or of several samples) and adds the tiles to them one after the other.
   const int64_t windows = output_size(c.axes);
   const int64_t channels =
@@ -296,6 +310,10 @@ Kernel data_gradient(const Convolution& c) {
                                    columns.data, columns.stride, b.workspace(memory));
                    if (!direct) add_back<T>(c, t, tile, columns.data, g, c0, c1, dx);
                  }
+                 const int64_t channel = g * c.cin + c0;
+                 for (int64_t s = first; bias && s < last; ++s)
+                   add_channel_bias(b.input<T>(2) + channel, c1 - c0, plane, plane,
+                                    dx + (s * c.groups * c.cin + channel) * plane);
                }
              })
       .with_workspace(workspace);
@@ -338,15 +356,15 @@ Kernel weights_gradient(const Convolution& c) {
 }
 
 // float32: by a primitive of oneDNN, directly, or by im2col and GEMM, whichever is expected to take the least time.
-Kernel float_forward(const Convolution& c) {
+Kernel float_forward(const Convolution& c, bool bias) {
   const double direct = direct_outputs_ns(c), gemm = im2col_ns(c);
-  if (const auto primitive = primitive_convolution_kernel(c, std::min(direct, gemm))) return *primitive;
-  return direct < gemm ? direct_convolution_kernel(c) : forward<float>(c);
+  if (const auto primitive = primitive_convolution_kernel(c, std::min(direct, gemm), bias)) return *primitive;
+  return direct < gemm ? direct_convolution_kernel(c, bias) : forward<float>(c, bias);
 }
-Kernel float_data_gradient(const Convolution& c) {
+Kernel float_data_gradient(const Convolution& c, bool bias) {
   const double direct = direct_data_grad_ns(c), gemm = im2col_ns(c);
-  if (const auto primitive = primitive_data_grad_kernel(c, std::min(direct, gemm))) return *primitive;
-  return direct < gemm ? direct_data_grad_kernel(c) : data_gradient<float>(c);
+  if (const auto primitive = primitive_data_grad_kernel(c, std::min(direct, gemm), bias)) return *primitive;
+  return direct < gemm ? direct_data_grad_kernel(c, bias) : data_gradient<float>(c, bias);
 }
 Kernel float_weights_gradient(const Convolution& c) {
   const double direct = direct_weights_grad_ns(c), gemm = im2col_ns(c);
@@ -358,27 +376,35 @@ int64_t data_size(const Convolution& c) { return c.batch * c.groups * c.cin * in
 int64_t weights_size(const Convolution& c) { return c.groups * c.cout * c.cin * kernel_size(c.axes); }
 int64_t result_size(const Convolution& c) { return c.batch * c.groups * c.cout * output_size(c.axes); }
 
-}  // namespace
-
-Kernel convolution_kernel(DType dtype, const Convolution& c) {
-  if (dtype == DType::float64) return forward<double>(c);
-  if (dtype == DType::float16) return through_float(float_forward(c), {data_size(c), weights_size(c)}, result_size(c));
-  return float_forward(c);
+/// A kernel of float32 for operands of float32 or float16, of which the last are biases.
+Kernel rounded_once(DType dtype, const Kernel& kernel, std::vector<NarrowOperand> operands, int64_t biases,
+                    int64_t results) {
+  if (dtype != DType::float16) return kernel;
+  if (biases > 0) operands.emplace_back(biases);
+  return through_float(kernel, operands, results);
 }
 
-Kernel convolution_data_grad_kernel(DType dtype, const Convolution& c) {
-  if (dtype == DType::float64) return data_gradient<double>(c);
-  if (dtype == DType::float16)
-    return through_float(float_data_gradient(c), {result_size(c), weights_size(c)}, data_size(c));
-  return float_data_gradient(c);
+}  // namespace
+
+Kernel convolution_kernel(DType dtype, const Convolution& c, bool bias) {
+  if (dtype == DType::float64) return forward<double>(c, bias);
+  return rounded_once(dtype, float_forward(c, bias), {data_size(c), weights_size(c)}, bias ? c.groups * c.cout : 0,
+                      result_size(c));
+}
+
+Kernel convolution_data_grad_kernel(DType dtype, const Convolution& c, bool bias) {
+  if (dtype == DType::float64) return data_gradient<double>(c, bias);
+  return rounded_once(dtype, float_data_gradient(c, bias), {result_size(c), weights_size(c)},
+                      bias ? c.groups * c.cin : 0, data_size(c));
 }
 
 Kernel convolution_float8_kernel(DType x, DType weight, const Convolution& c) {
-  return through_float(float_forward(c), {{data_size(c), x}, {weights_size(c), weight}}, result_size(c), 2, 2);
+  return through_float(float_forward(c, false), {{data_size(c), x}, {weights_size(c), weight}}, result_size(c), 2, 2);
 }
 
 Kernel convolution_data_grad_float8_kernel(DType dy, DType weight, const Convolution& c) {
-  return through_float(float_data_gradient(c), {{result_size(c), dy}, {weights_size(c), weight}}, data_size(c), 2, 2);
+  return through_float(float_data_gradient(c, false), {{result_size(c), dy}, {weights_size(c), weight}}, data_size(c),
+                       2, 2);
 }
 
 Kernel convolution_weights_grad_kernel(DType dtype, const Convolution& c) {

@@ -15,10 +15,11 @@ struct Convolution {
   WindowAxes axes = {};
 };
 
-/// in: x, weight; out: y.
-Kernel convolution_kernel(DType dtype, const Convolution& c);
-/// in: dy, weight; out: dx. Also the transposed convolution of dy.
-Kernel convolution_data_grad_kernel(DType dtype, const Convolution& c);
+/// in: x, weight, and with `bias` one value for each channel of the result, which is added to its finished sums; out:
+/// y.
+Kernel convolution_kernel(DType dtype, const Convolution& c, bool bias = false);
+/// in: dy, weight, and as above a bias; out: dx. Also the transposed convolution of dy.
+Kernel convolution_data_grad_kernel(DType dtype, const Convolution& c, bool bias = false);
 /// in: x (or dy) and weight of float8 dtypes, log2_scale (int32 scalar); out: float16, the result times 2^log2_scale,
 /// rounded once. Throws a run-time Error unless log2_scale is in [-32, 32).
 Kernel convolution_float8_kernel(DType x, DType weight, const Convolution& c);

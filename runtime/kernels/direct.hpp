@@ -19,11 +19,12 @@ struct DirectBlock {
   int64_t taps = 0, inputs = 0, outputs = 0, rows = 0, columns = 0;
   /// Element (k, c, t) of the weights is w[k * w_output + c * w_input + t].
   int64_t w_output = 0, w_input = 0;
+  const float* bias = nullptr;     ///< of output channel k: bias[k]; null: none
   int64_t y_plane = 0, y_row = 0;  ///< element (k, r, o) of the output is y[k * y_plane + r * y_row + o]
 };
 
 struct DirectFunctions {
-  /// y[k, r, o] = sum over c and t of w[k, c, t] x[c, t, r, o].
+  /// y[k, r, o] = sum over c and t of w[k, c, t] x[c, t, r, o], then + bias[k].
   void (*outputs)(const DirectBlock& b, const float* w, float* y);
   /// dw[k, c, t] += sum over r and o of dy[k, r, o] x[c, t, r, o].
   void (*weights)(const DirectBlock& b, const float* dy, float* dw);

@@ -139,7 +139,7 @@ double outputs_ns(const Planes& planes, int64_t outputs) {
 }
 
 /// y = planes of x correlated with the weights, by sample, group, block of rows and part of the output channels.
-Kernel correlation(const Convolution& c, Planes given, int64_t outputs, int64_t w_output, int64_t w_input) {
+Kernel correlation(const Convolution& c, Planes given, int64_t outputs, int64_t w_output, int64_t w_input, bool bias) {
   const auto planes = std::make_shared<const Planes>(std::move(given));
   const int64_t blocks = c.batch * c.groups * planes->blocks;
   const int64_t parts = std::clamp<int64_t>((min_units + blocks - 1) / blocks, 1, (outputs + 3) / 4);
@@ -165,6 +165,7 @@ Kernel correlation(const Convolution& c, Planes given, int64_t outputs, int64_t 
                               d.outputs = std::min(per_part, outputs - first_output);
                               d.w_output = w_output;
                               d.w_input = w_input;
+                              if (bias) d.bias = b.input<float>(2) + matrix % groups * outputs + first_output;
                               direct().outputs(d,
                                                b.input<float>(1) + matrix % groups * w_group + first_output * w_output,
                                                b.output<float>(0) + (matrix * outputs + first_output) * y_plane +
@@ -205,14 +206,14 @@ double direct_weights_grad_ns(const Convolution& c) {
   return planes.fill_ns() + sums + planes.fmas(c.cout) * ns_per_vector_fma * loads(1);
 }
 
-Kernel direct_convolution_kernel(const Convolution& c) {
+Kernel direct_convolution_kernel(const Convolution& c, bool bias) {
   const int64_t taps = kernel_size(c.axes);
-  return correlation(c, output_planes(c), c.cout, c.cin * taps, taps);
+  return correlation(c, output_planes(c), c.cout, c.cin * taps, taps, bias);
 }
 
-Kernel direct_data_grad_kernel(const Convolution& c) {
+Kernel direct_data_grad_kernel(const Convolution& c, bool bias) {
   const int64_t taps = kernel_size(c.axes);
-  return correlation(c, gradient_planes(c), c.cin, taps, c.cin * taps);
+  return correlation(c, gradient_planes(c), c.cin, taps, c.cin * taps, bias);
 }
 
 Kernel direct_weights_grad_kernel(const Convolution& c) {

@@ -17,8 +17,8 @@ double direct_weights_grad_ns(const Convolution& c);
 double im2col_ns(const Convolution& c);
 
 /// As convolution_kernel, convolution_data_grad_kernel and convolution_weights_grad_kernel. All extents are positive.
-Kernel direct_convolution_kernel(const Convolution& c);
-Kernel direct_data_grad_kernel(const Convolution& c);
+Kernel direct_convolution_kernel(const Convolution& c, bool bias = false);
+Kernel direct_data_grad_kernel(const Convolution& c, bool bias = false);
 Kernel direct_weights_grad_kernel(const Convolution& c);
 
 }  // namespace pxl

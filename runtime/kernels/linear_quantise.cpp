@@ -1,9 +1,10 @@
-// Numbers of 8 bits with a scale and a zero point.
+// Numbers of 8 bits with a scale and a zero point, and rounding to bfloat16.
 #include <algorithm>
 #include <cmath>
 
 #include "runtime/kernels/axis_slices.hpp"
 #include "runtime/kernels/quantise.hpp"
+#include "runtime/tensor/bfloat16.hpp"
 
 namespace pxl {
 
@@ -98,6 +99,17 @@ Kernel dequantize_linear_kernel(DType t, DType zero, DType scale, const LinearQu
           });
         });
   });
+}
+
+Kernel round_to_bfloat16_kernel(DType dtype, int64_t n) {
+  const auto of = [n]<class T>(T) {
+    return Kernel::elementwise(n, 0.5 * static_cast<double>(n), [](const Buffers& b, int64_t begin, int64_t end) {
+      const T* in = b.input<T>(0);
+      T* out = b.output<T>(0);
+      for (int64_t i = begin; i < end; ++i) out[i] = nearest_bfloat16(in[i]);
+    });
+  };
+  return dtype == DType::float64 ? of(double()) : of(float());
 }
 
 }  // namespace pxl

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/base/div_up.hpp"
+#include "runtime/kernels/channel_bias.hpp"
 #include "runtime/kernels/direct_convolution.hpp"
 #include "runtime/kernels/gemm.hpp"
 #include "runtime/kernels/one_openmp_thread.hpp"
@@ -195,6 +196,7 @@ struct UnitPrimitives {
 
   const BlockedPrimitive& of(int64_t unit) const { return unit + 1 == units ? last : full; }
   int64_t first(int64_t unit) const { return unit * samples; }
+  int64_t count(int64_t unit) const { return std::min(samples, batch - first(unit)); }
   int64_t most(memory::desc BlockedPrimitive::*operand) const {
     return std::max(floats_of(full.*operand), floats_of(last.*operand));
   }
@@ -231,6 +233,8 @@ struct Correlation {
   UnitPrimitives steps;
   int64_t parts = 1;
   int64_t from_sample, to_sample, to_part, weight_part;  ///< elements between samples and parts in the tensors
+  int64_t plane;                                         ///< elements of a channel of the result
+  bool bias;
 
   Kernel kernel(double cost) const {
     WorkspaceLayout workspace;
@@ -270,8 +274,11 @@ struct Correlation {
                                      {s.second_name, {s.second, cpu_engine(), w}},
                                      {s.result_name, {s.result, cpu_engine(), b.workspace(to)}},
                                      {DNNL_ARG_SCRATCHPAD, {s.scratch, cpu_engine(), b.workspace(scratch)}}});
-             calls.reorder(s.reorder_result, s.result, b.workspace(to), s.plain_result,
-                           b.output<float>(0) + sample * k.to_sample + part * k.to_part);
+             float* y = b.output<float>(0) + sample * k.to_sample + part * k.to_part;
+             calls.reorder(s.reorder_result, s.result, b.workspace(to), s.plain_result, y);
+             const int64_t channels = k.to_part / k.plane;
+             for (int64_t i = 0; k.bias && i < k.steps.count(unit); ++i)
+               add_channel_bias(b.input<float>(2) + part * channels, channels, k.plane, k.plane, y + i * k.to_sample);
            }
          }});
     return Kernel::parallel(std::move(phases), cost).with_workspace(workspace);
@@ -292,7 +299,7 @@ std::optional<Kernel> unless_refused(F&& f) {
 
 bool has_convolution_primitives() { return library_computes_products(); }
 
-std::optional<Kernel> primitive_convolution_kernel(const Convolution& c, double ns) {
+std::optional<Kernel> primitive_convolution_kernel(const Convolution& c, double ns, bool bias) {
   if (c.groups != 1 || !is_planar(c) || !has_convolution_primitives()) return {};
   const double own = primitive_ns(c, static_cast<double>(c.cin), channel_vectors(c.cout));
   if (own >= ns) return {};
@@ -304,12 +311,13 @@ std::optional<Kernel> primitive_convolution_kernel(const Convolution& c, double 
     if (!steps) return {};
     const int64_t y = output_size(c.axes), channels = c.cout / parts;
     return Correlation{*steps,     parts,        c.cin * input_size(c.axes),
-                       c.cout * y, channels * y, channels * c.cin * kernel_size(c.axes)}
+                       c.cout * y, channels * y, channels * c.cin * kernel_size(c.axes),
+                       y,          bias}
         .kernel(own * static_cast<double>(c.batch));
   });
 }
 
-std::optional<Kernel> primitive_data_grad_kernel(const Convolution& c, double ns) {
+std::optional<Kernel> primitive_data_grad_kernel(const Convolution& c, double ns, bool bias) {
   if (c.groups != 1 || !is_planar(c) || !has_convolution_primitives()) return {};
   const double own = primitive_ns(c, static_cast<double>(c.cout), channel_vectors(c.cin));
   if (own >= ns) return {};
@@ -320,8 +328,8 @@ std::optional<Kernel> primitive_data_grad_kernel(const Convolution& c, double ns
     });
     if (!steps) return {};
     const int64_t x = input_size(c.axes), channels = c.cin / parts;
-    return Correlation{*steps,    parts,        c.cout * output_size(c.axes),
-                       c.cin * x, channels * x, channels * kernel_size(c.axes)}
+    return Correlation{
+        *steps, parts, c.cout * output_size(c.axes), c.cin * x, channels * x, channels * kernel_size(c.axes), x, bias}
         .kernel(own * static_cast<double>(c.batch));
   });
 }
@@ -393,8 +401,8 @@ std::optional<Kernel> primitive_weights_grad_kernel(const Convolution& c, double
 namespace pxl {
 
 bool has_convolution_primitives() { return false; }
-std::optional<Kernel> primitive_convolution_kernel(const Convolution&, double) { return {}; }
-std::optional<Kernel> primitive_data_grad_kernel(const Convolution&, double) { return {}; }
+std::optional<Kernel> primitive_convolution_kernel(const Convolution&, double, bool) { return {}; }
+std::optional<Kernel> primitive_data_grad_kernel(const Convolution&, double, bool) { return {}; }
 std::optional<Kernel> primitive_weights_grad_kernel(const Convolution&, double) { return {}; }
 
 }  // namespace pxl

@@ -15,8 +15,8 @@ bool has_convolution_primitives();
 /// As convolution_kernel, convolution_data_grad_kernel and convolution_weights_grad_kernel in float32. None where
 /// there are none, where oneDNN has no vector code for the shape, or where a cost
 /// model expects more than `ns`: the time of another way for one sample on one core.
-std::optional<Kernel> primitive_convolution_kernel(const Convolution& c, double ns);
-std::optional<Kernel> primitive_data_grad_kernel(const Convolution& c, double ns);
+std::optional<Kernel> primitive_convolution_kernel(const Convolution& c, double ns, bool bias = false);
+std::optional<Kernel> primitive_data_grad_kernel(const Convolution& c, double ns, bool bias = false);
 std::optional<Kernel> primitive_weights_grad_kernel(const Convolution& c, double ns);
 
 }  // namespace pxl

@@ -22,5 +22,7 @@ struct LinearQuantisation {
 Kernel quantize_linear_kernel(DType t, DType zero, DType out, const LinearQuantisation& q);
 /// in: t (integers), scale (floating), zero point (integers, or none): (t - zero) scale, in the scale's dtype.
 Kernel dequantize_linear_kernel(DType t, DType zero, DType scale, const LinearQuantisation& q);
+/// n elements of float32 or float64 to the nearest bfloat16 of the same dtype.
+Kernel round_to_bfloat16_kernel(DType dtype, int64_t n);
 
 }  // namespace pxl

@@ -195,9 +195,15 @@ template <class Self, class V>
 requires std::is_same_v<std::remove_const_t<Self>, Attribute>
 void fields(Self& m, V& v) {
   v(1, m.name);
-  v(2, m.f);
-  v(3, m.i);
-  v(4, m.s);
+  // What the kind says is there, also a zero: some readers look for the field.
+  const auto field = [&](uint32_t number, auto& value, AttributeKind kind) {
+    if constexpr (std::is_const_v<Self>)
+      if (m.kind == kind) return v.always(number, value);
+    v(number, value);
+  };
+  field(2, m.f, AttributeKind::floating);
+  field(3, m.i, AttributeKind::integer);
+  field(4, m.s, AttributeKind::string);
   v(5, m.tensor);
   v(6, m.graph);
   v(7, m.floats);

@@ -183,7 +183,11 @@ class FieldWriter {
 
   template <Number T>
   void operator()(uint32_t number, const T& value) {
-    if (value == T{}) return;
+    if (value != T{}) always(number, value);
+  }
+  /// Also a zero.
+  template <Number T>
+  void always(uint32_t number, const T& value) {
     if constexpr (std::is_same_v<T, float>) {
       to_.tag(number, WireType::fixed32);
       to_.fixed32(std::bit_cast<uint32_t>(value));
@@ -217,6 +221,7 @@ class FieldWriter {
       to_.varint(static_cast<uint64_t>(v));
     }
   }
+  void always(uint32_t number, const std::string& text) { to_.text(number, text); }
   void operator()(uint32_t number, const std::string& text) {
     if (!text.empty()) to_.text(number, text);
   }

@@ -170,6 +170,7 @@ void scatter_nd(ReferenceContext&);
 // linear_quantise.cpp
 void quantize_linear(ReferenceContext&);
 void dequantize_linear(ReferenceContext&);
+void round_to_bfloat16(ReferenceContext&);
 
 // window.cpp
 void conv(ReferenceContext&);
@@ -233,6 +234,7 @@ void adam_var_update(ReferenceContext&);
 // collective.cpp
 void replicated_all_reduce(ReferenceContext&);
 void replicated_sum(ReferenceContext&);
+void identities(ReferenceContext&);
 void replicated_reduce_scatter(ReferenceContext&);
 void replicated_reduce(ReferenceContext&);
 void replicated_gather(ReferenceContext&);

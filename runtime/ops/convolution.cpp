@@ -60,7 +60,20 @@ constexpr Param weights_grad_params[] = {{"g", ParamKind::tensor},      {"x", Pa
                                          {"padding", ParamKind::shape}, {"dilation", ParamKind::shape},
                                          {"groups", ParamKind::integer}};
 
-/// The parameters, followed by the scale of float8 operands.
+constexpr Param bias_param{"bias", ParamKind::optional_tensor, none_default, "[C_out], added to the sums; none: none"};
+
+/// The parameters, followed by the bias.
+template <size_t n>
+constexpr std::array<Param, n + 1> with_bias(const Param (&params)[n]) {
+  std::array<Param, n + 1> biased{};
+  for (size_t i = 0; i < n; ++i) biased[i] = params[i];
+  biased[n] = bias_param;
+  return biased;
+}
+constexpr auto biased_conv_params = with_bias(conv_params);
+constexpr auto biased_transpose_params = with_bias(transpose_params);
+
+/// The operands, the scale of float8 operands, and the other parameters.
 template <size_t n>
 constexpr std::array<Param, n + 1> with_scale(const Param (&params)[n]) {
   std::array<Param, n + 1> scaled{{params[0], params[1], log2_scale_param}};
@@ -120,10 +133,19 @@ auto with_site(const GradContext& c, F&& f) {
   return f(storage.site);
 }
 
+// The sum over all windows.
+void bias_gradient(GradContext& c) {
+  if (!c.wants(2)) return;
+  Ints axes{0};
+  for (int64_t i = 2; i < std::ssize(c.out_spec().shape); ++i) axes.push_back(i);
+  c.set(2, sum(c.dy(), axes, false));
+}
+
 void conv_gradient(GradContext& c) {
   const Explicit e(with_site(c, resolve_conv));
   if (c.wants(0)) c.set(0, data_grad(c.dy(), c.in(1), c.in_spec(0).shape, e));
   if (c.wants(1)) c.set(1, weights_grad(c.dy(), c.in(0), c.in_spec(1).shape, e));
+  bias_gradient(c);
 }
 
 // dy has the shape of the result, which is the data of a convolution whose result has t's shape.
@@ -131,6 +153,7 @@ void transpose_gradient(GradContext& c) {
   const Explicit e(with_site(c, resolve_transpose));
   if (c.wants(0)) c.set(0, conv(c.dy(), c.in(1), c.in_spec(0).shape, e));
   if (c.wants(1)) c.set(1, weights_grad(c.in(0), c.dy(), c.in_spec(1).shape, e));
+  bias_gradient(c);
 }
 
 int64_t conv_flops(const Convolution& c) {
@@ -147,14 +170,14 @@ constexpr OpRow conv_row = {
     .output = "conv_out",
     .doc =
         "The convolution (cross-correlation) of data and weights over one to three spatial axes. The kernel is not "
-        "flipped, as in PyTorch and ONNX.",
-    .formula = "out[n, o, i] = sum over c, k of t[n, c, stride i + dilation k - padding] weight[o, c, k]",
+        "flipped, as in PyTorch and ONNX. PopXL's op has no bias.",
+    .formula = "out[n, o, i] = bias[o] + sum over c, k of t[n, c, stride i + dilation k - padding] weight[o, c, k]",
     .example = "conv(array([[[1.0, 2.0, 3.0, 4.0]]]), array([[[1.0, -1.0]]]))",
-    .params = conv_params,
+    .params = biased_conv_params,
     .infer = infer_conv,
     .definition = reference::conv,
     .tolerance = &tolerance::padded_sum,
-    .kernel = [](const OpContext& s) { return convolution_kernel(s.input(0).dtype, resolve_conv(s).c); },
+    .kernel = [](const OpContext& s) { return convolution_kernel(s.input(0).dtype, resolve_conv(s).c, s.has(2)); },
     .gradient = conv_gradient,
     .flops = [](const OpContext& s) { return conv_flops(resolve_conv(s).c); },
     .onnx = "Conv",
@@ -169,13 +192,16 @@ constexpr OpRow transpose_row = {
         "The transposed convolution over one to three spatial axes: each element of t adds a weighted copy of the "
         "kernel to the result. Sizes as in PyTorch: (in - 1) stride - padding + dilation (kernel - 1) + output_padding "
         "+ 1.",
-    .formula = "out[n, o, stride i + dilation k - padding] += t[n, c, i] weight[c, o, k]",
+    .formula = "out[n, o, stride i + dilation k - padding] += t[n, c, i] weight[c, o, k], beginning with bias[o]",
     .example = "conv_transpose(array([[[1.0, 2.0, 3.0]]]), array([[[1.0, -1.0]]]), stride = 2)",
-    .params = transpose_params,
+    .params = biased_transpose_params,
     .infer = [](const OpContext& s) { return data_spec(s, resolve_transpose(s)); },
     .definition = reference::conv_transpose,
     .tolerance = &tolerance::padded_sum,
-    .kernel = [](const OpContext& s) { return convolution_data_grad_kernel(s.input(0).dtype, resolve_transpose(s).c); },
+    .kernel =
+        [](const OpContext& s) {
+          return convolution_data_grad_kernel(s.input(0).dtype, resolve_transpose(s).c, s.has(2));
+        },
     .gradient = transpose_gradient,
     .flops = [](const OpContext& s) { return conv_flops(resolve_transpose(s).c); },
     .onnx = "ConvTranspose",

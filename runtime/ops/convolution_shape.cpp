@@ -50,6 +50,15 @@ void check_channels(const OpContext& s, int64_t channels, const TensorSpec& weig
            codes::shape);
 }
 
+// Checks the bias of conv and conv_transpose, if there is one.
+void check_bias(const OpContext& s, int64_t channels) {
+  if (is_scaled(s) || !s.has(2) || s.input(2).shape == Shape{channels}) return;
+  refuse(s,
+         fmt::format("the bias has the shape {}, but the result has {} channel{}: it must be [{}]",
+                     bracket_text(s.input(2).shape), channels, channels == 1 ? "" : "s", channels),
+         codes::shape);
+}
+
 // The convolution whose result has g's spatial shape; windows outside g are dropped.
 ResolvedConvolution with_windows_of(const OpContext& s, ResolvedConvolution r, const Shape& g) {
   for (size_t i = 0; i < r.axes.size(); ++i) {
@@ -78,6 +87,7 @@ ResolvedConvolution resolve_conv(const OpContext& s) {
 std::vector<TensorSpec> infer_conv(const OpContext& s) {
   const ResolvedConvolution r = resolve_conv(s);
   TensorSpec out{{r.c.batch, r.c.groups * r.c.cout}, result_dtype(s), {}};
+  check_bias(s, out.shape[1]);
   for (const WindowAxis& a : r.axes) out.shape.push_back(a.out);
   prefixed(s, [&] { return element_count(out.shape); });
   return {out};
@@ -166,6 +176,7 @@ ResolvedConvolution resolve_transpose(const OpContext& s) {
 
 std::vector<TensorSpec> data_spec(const OpContext& s, const ResolvedConvolution& r) {
   TensorSpec out{{r.c.batch, r.c.groups * r.c.cin}, result_dtype(s), {}};
+  check_bias(s, out.shape[1]);
   for (const WindowAxis& a : r.axes) out.shape.push_back(a.in);
   prefixed(s, [&] { return element_count(out.shape); });
   return {out};

@@ -1,4 +1,5 @@
-// Numbers of 8 bits with a scale and a zero point, for the whole tensor or for each place along an axis.
+// Numbers of 8 bits with a scale and a zero point, for the whole tensor or for each place along an axis, and rounding
+// to bfloat16.
 #include <fmt/format.h>
 
 #include "runtime/base/codes.hpp"
@@ -75,6 +76,14 @@ std::vector<TensorSpec> infer_dequantize(const OpContext& s) {
   return {{s.input(0).shape, s.input(1).dtype, {}}};
 }
 
+std::vector<TensorSpec> infer_round(const OpContext& s) {
+  const DType dtype = s.input(0).dtype;
+  if (dtype != DType::float32 && dtype != DType::float64)
+    refuse(s, fmt::format("{} must be float32 or float64, not {}: cast it to float32", s.label(0), name(dtype)),
+           codes::dtype);
+  return {s.input(0)};
+}
+
 // The scale's gradient is the sum of dy times what it multiplied.
 void dequantize_gradient(GradContext& c) {
   if (!c.wants(1)) return;
@@ -133,6 +142,26 @@ constexpr OpRow linear_quantise_table[] = {
      .gradient = dequantize_gradient,
      .flops = [](const OpContext& s) { return 2 * s.out[0].size(); },
      .onnx = "DequantizeLinear",
+     .tiles = tile_cast},
+    {.name = "round_to_bfloat16",
+     .path = "ops.round_to_bfloat16",
+     .schedule = "RoundToBfloat16",
+     .output = "bfloat16_out",
+     .doc = "The nearest number that bfloat16 has (the upper half of a float32), ties to even, in the operand's dtype. "
+            "The "
+            "gradient passes as through a cast.",
+     .example = "round_to_bfloat16(array([1.0, 3.1415927, 0.1]))",
+     .params = unary_params,
+     .infer = infer_round,
+     .definition = reference::round_to_bfloat16,
+     .tolerance = &tolerance::bits,
+     .kernel = [](const OpContext& s) { return round_to_bfloat16_kernel(s.input(0).dtype, s.input(0).size()); },
+     .gradient =
+         [](GradContext& c) {
+           if (c.wants(0)) c.set(0, c.dy());
+         },
+     .pattern = Pattern::elementwise,
+     .inplace_ok = true,
      .tiles = tile_cast},
 };
 static_assert(all_complete(linear_quantise_table));

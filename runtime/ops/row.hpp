@@ -71,14 +71,16 @@ constexpr OpRow in_place_form(OpRow base, const InPlace& form, InferFn infer = n
   return base;
 }
 
+/// Zeros of this spec.
+inline Expr zeros_of(OpBuilder& at, const TensorSpec& spec) {
+  const TensorSpec whole = whole_spec(spec);
+  const Expr zero = at.one("init", {}, {{"shape", whole.shape}, {"dtype", whole.dtype}});
+  return spec.is_shard() ? at.one("replica_sharded_slice", {zero}, {{"group", spec.shard_groups}}) : zero;
+}
+
 /// Sets a zero gradient for an input that the result depends on in steps only, so that its producers stay reachable.
 inline void set_zero(GradContext& c, size_t slot) {
-  if (!c.wants(slot)) return;
-  const TensorSpec& spec = c.in_spec(slot);
-  const TensorSpec whole = whole_spec(spec);
-  const Expr zero = c.builder().one("init", {}, {{"shape", whole.shape}, {"dtype", whole.dtype}});
-  c.set(slot,
-        spec.is_shard() ? c.builder().one("replica_sharded_slice", {zero}, {{"group", spec.shard_groups}}) : zero);
+  if (c.wants(slot)) c.set(slot, zeros_of(c.builder(), c.in_spec(slot)));
 }
 
 /// The view form: the result shares its operands' memory. Nothing is modified, so the gradient remains. `parts`

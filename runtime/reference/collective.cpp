@@ -78,6 +78,10 @@ void to_all(ReferenceContext& c, const std::string& op) {
 void replicated_all_reduce(ReferenceContext& c) { to_all(c, c.string("op")); }
 void replicated_sum(ReferenceContext& c) { to_all(c, "add"); }
 
+void identities(ReferenceContext& c) {
+  for (size_t i = 0; i < c.operands(); ++i) c.move(i, c.pattern(i));
+}
+
 void replicated_reduce_scatter(ReferenceContext& c) {
   reduce(c, c.string("op"), [&](const auto& all) {
     using All = std::decay_t<decltype(all)>;

@@ -1,9 +1,11 @@
-// Numbers of 8 bits with a scale and a zero point. Source: ONNX, operators QuantizeLinear and DequantizeLinear.
+// Numbers of 8 bits with a scale and a zero point, and rounding to bfloat16. Source: ONNX, operators QuantizeLinear and
+// DequantizeLinear.
 #include <algorithm>
 #include <cmath>
 
 #include "runtime/op/definitions.hpp"
 #include "runtime/reference/context.hpp"
+#include "runtime/tensor/bfloat16.hpp"
 
 namespace pxl::reference {
 
@@ -41,6 +43,12 @@ void dequantize_linear(ReferenceContext& c) {
     const int64_t from = t.data()[p.index()] - (c.has(2) ? zero.data()[parameter_at(c, 2, p)] : 0);
     y.data()[p.index()] = static_cast<double>(from) * scale.data()[parameter_at(c, 1, p)];
   }
+  c.out(0, y);
+}
+
+void round_to_bfloat16(ReferenceContext& c) {
+  Reals y = c.real(0);
+  for (double& value : y) value = nearest_bfloat16(value);
   c.out(0, y);
 }
 

@@ -46,9 +46,11 @@ void each_product(const Convolution& c, F f) {
   });
 }
 
+bool has_scale(const ReferenceContext& c) { return c.site().row.params[2].name == log2_scale_param.name; }
+
 // Of rows with a scale, 2 to its power.
 double scale_of(const ReferenceContext& c) {
-  if (c.site().row.params[2].name != log2_scale_param.name) return 1;
+  if (!has_scale(c)) return 1;
   const int64_t log2_scale = c.whole(2).data()[0];
   check_log2_scale(log2_scale);
   return std::ldexp(1.0, static_cast<int>(log2_scale));
@@ -56,9 +58,19 @@ double scale_of(const ReferenceContext& c) {
 
 Reals empty_result(const ReferenceContext& c) { return xt::zeros<double>(extents(c.out_shape())); }
 
+// A result of a convolution without its terms: the bias of each channel, if there is one.
+Reals biased_result(const ReferenceContext& c) {
+  Reals y = empty_result(c);
+  if (has_scale(c) || !c.site().has(2)) return y;
+  const Reals bias = c.real(2);
+  const auto planes = static_cast<size_t>(c.out_shape()[0] * c.out_shape()[1]);
+  for (size_t i = 0; i < y.size(); ++i) y.data()[i] = bias.data()[i / (y.size() / planes) % bias.size()];
+  return y;
+}
+
 void data_grad(ReferenceContext& c, const Convolution& convolution) {
   const Reals g = c.real(0), weight = c.real(1);
-  Reals dx = empty_result(c);
+  Reals dx = biased_result(c);
   each_product(convolution, [&](int64_t x, int64_t w, int64_t y) { dx.data()[x] += g.data()[y] * weight.data()[w]; });
   c.out(0, dx * scale_of(c));
 }
@@ -112,7 +124,7 @@ void each_share(const Pool& p, F f) {
 
 void conv(ReferenceContext& c) {
   const Reals t = c.real(0), weight = c.real(1);
-  Reals out = empty_result(c);
+  Reals out = biased_result(c);
   each_product(resolve_conv(c.site()).c,
                [&](int64_t x, int64_t w, int64_t y) { out.data()[y] += t.data()[x] * weight.data()[w]; });
   c.out(0, out * scale_of(c));

@@ -27,6 +27,7 @@ struct ConvolutionProblem {
   bool weights = false;  ///< weight gradient
   int64_t operand_bytes = 4, partial_bytes = 4, out_bytes = 4;
   bool widened = false;  ///< float8 operands, widened to float16 first
+  const TensorSpec* bias = nullptr;
 };
 
 ConvolutionProblem convolution_problem(const CandidateRequest& r, ConvolutionKind kind) {
@@ -40,6 +41,7 @@ ConvolutionProblem convolution_problem(const CandidateRequest& r, ConvolutionKin
   p.partial_bytes = product_partial_bytes(r.options, p.operand_bytes);
   p.widened = is_float8(a.dtype) && p.operand_bytes > 1;
   p.out_bytes = element_bytes(y);
+  if (s.has(2) && !s.input(2).shape.empty()) p.bias = s.in[2];
   p.groups = std::max<int64_t>(1, per_axis(s, "groups", 1, 1)[0]);
   p.batch = std::max<int64_t>(1, a.shape[0]);
   // The weights of all three: [output channels, input channels, kernel] of the forward convolution.
@@ -144,12 +146,24 @@ void add_convolution_steps(const Machine& m, const ConvolutionProblem& p, const 
   operands.add(gather(rims, {}, p.operand_bytes, used));
   // Tiles of a pair compute neighbouring columns.
   if (c.columns % 2 == 0) operands.paired_in = p.weights ? weights.in : shares.in + rim;
+  if (p.bias) {
+    Traffic biases;
+    add_broadcast(m, *p.bias, b.groups * b.columns * p.out_bytes, used, biases);
+    operands.add(biases);
+  }
   candidate.exchange(m, "operands to where they are used", operands);
   candidate.temp_bytes = shares.in + rim + weights.in;
   candidate.own_bytes = shares.own + (weights.in ? weights.own : 0);
   add_product_step(m, p, b, used, candidate);
   candidate.resident_bytes = own + div_up(other, other_consumers);
   add_product_reduction(m, candidate, partials, sums, p.partial_bytes, p.out_bytes, used);
+  if (p.bias) {
+    const int64_t elements = div_up(sums, partials), columns = std::min(elements, b.groups * b.columns);
+    candidate.compute(m, "BinaryOp",
+                      broadcast_vector_cycles(m, tile_add.vector, div_up(elements, std::max<int64_t>(1, columns)),
+                                              columns, p.out_bytes),
+                      used);
+  }
 }
 
 /// Part counts of [batch, groups x channels, leading spatial axis, ...].
@@ -188,13 +202,9 @@ void set_convolution_mappings(const CandidateRequest& r, const ConvolutionProble
                              parts_of(t, c.groups * (columns ? c.columns : c.depth), columns ? c.depth : c.columns, 1),
                              c.rows(), {channels_stride(columns), channels_stride(!columns)}, step));
   };
-  if (p.weights) {
-    candidate.in = {data(a, false), data(b, true)};
-    candidate.out = {weight(y)};
-  } else {
-    candidate.in = {data(a, false), weight(b)};
-    candidate.out = {data(y, true)};
-  }
+  candidate.in[0] = data(a, false);
+  candidate.in[1] = p.weights ? data(b, true) : weight(b);
+  candidate.out = {p.weights ? weight(y) : data(y, true)};
 }
 
 void enumerate_convolution_kind(const CandidateRequest& r, ConvolutionKind kind) {

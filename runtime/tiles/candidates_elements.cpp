@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/tiles/partition.hpp"
 #include "runtime/tiles/strategies.hpp"
 
 namespace pxl::tiles {
@@ -167,13 +168,7 @@ void enumerate_elementwise(const CandidateRequest& r, const Vertex& vertex) {
       }
       if (i < r.constant.size() && r.constant[i]) continue;
       const int64_t needed = std::min(n, elements_for_block(l, out.shape, x.shape)) * element_bytes(x);
-      spread.in += needed;
-      spread.out =
-          std::max({spread.out, div_up(x.bytes(), std::min<int64_t>(m.tiles, std::max<int64_t>(1, x.bytes() / 128)))});
-      spread.fragments += div_up(needed, 256);
-      spread.runs += div_up(needed, std::max<int64_t>(128, x.bytes() / m.tiles));
-      ++spread.sends;
-      spread.total += needed * tiles;
+      add_broadcast(m, x, needed, tiles, spread);
     }
     candidate.temp_bytes = spread.in;
     candidate.exchange(m, "broadcast operands", spread);

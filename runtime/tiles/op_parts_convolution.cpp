@@ -68,6 +68,12 @@ ResultSlice result_slice(const Shape& shape, int64_t groups, const Slice& s, con
   return {0, false, Region::box(view, box), folded(extents_of(box), 1)};
 }
 
+/// The biases [groups x channels] of a part.
+OperandSlice bias_slice(size_t slot, int64_t groups, int64_t channels, const Slice& s) {
+  const Box box{s.groups, s.columns};
+  return {slot, Region::box({groups, channels}, box), folded(extents_of(box), 0)};
+}
+
 /// The attributes of a part: padding of the leading spatial axis, groups, and the spatial shape that a data gradient
 /// has.
 Attributes attributes_of(const OpContext& s, const ResolvedConvolution& r, int64_t groups, int64_t before,
@@ -144,8 +150,14 @@ std::optional<OpParts> convolution(const PartsRequest& r, const ResolvedConvolut
               continue;
             Part part{.tile = static_cast<int32_t>(tile % r.machine.tiles)};
             make(slice, part);
-            for (size_t i = 2; i < s.in.size(); ++i)
-              if (s.in[i]) part.reads.push_back({i, Region::all(s.in[i]->size()), s.in[i]->shape});
+            // A scale, or a bias, which of the parts that share sums the first one adds.
+            for (size_t i = 2; i < s.in.size(); ++i) {
+              if (!s.in[i]) continue;
+              if (s.in[i]->shape.empty())
+                part.reads.push_back({i, Region::all(1), {}});
+              else if (d == 0)
+                part.reads.push_back(bias_slice(i, c.groups, columns, slice));
+            }
             parts.steps[0].push_back(std::move(part));
           }
   if ((kind == Kind::weight_gradient ? cut.batch * cut.first : cut.depth) > 1) {

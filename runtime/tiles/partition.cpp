@@ -24,6 +24,16 @@ Traffic gather(const SharedSlice& a, const SharedSlice& b, int64_t element, int6
   return t;
 }
 
+void add_broadcast(const Machine& m, const TensorSpec& operand, int64_t needed, int64_t tiles, Traffic& traffic) {
+  const int64_t bytes = operand.bytes();
+  traffic.in += needed;
+  traffic.out = std::max(traffic.out, div_up(bytes, std::min<int64_t>(m.tiles, std::max<int64_t>(1, bytes / 128))));
+  traffic.fragments += div_up(needed, 256);
+  traffic.runs += div_up(needed, std::max<int64_t>(128, bytes / m.tiles));
+  ++traffic.sends;
+  traffic.total += needed * tiles;
+}
+
 std::string_view vertex_name(ProductVertex vertex) {
   return vertex == ProductVertex::amp     ? "ConvPartial1x1Out"
          : vertex == ProductVertex::mac   ? "ConvPartialHorizontalMac"

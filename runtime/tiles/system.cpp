@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "runtime/graph/call_operands.hpp"
+#include "runtime/op/op_ipus.hpp"
 #include "runtime/op/replica_groups.hpp"
 #include "runtime/tiles/cost.hpp"
 #include "runtime/tiles/estimate.hpp"
@@ -44,6 +46,7 @@ PipelineSize size_of_pipeline(const Graph& graph) {
 std::optional<int> place_of(const Tensor& t, int around) {
   const Op* op = t.producer;
   if (!op) return std::nullopt;
+  if (op_ipus(*op->row, op->attrs)) return t.ipu();
   if (op->ipu) return op->ipu;
   if (op->called.empty()) return around;
   return place_of(*op->called[0]->outputs()[static_cast<size_t>(t.output_index)], around);
@@ -65,7 +68,10 @@ class Traffics {
       for (const Graph* callee : op->called) add(*callee, ipu, saturating_product(times, repeat_count(*op)));
       if (op->row->role == Role::remote_load) cost_.remote_bytes += moved(*op, times);
       if (op->row->role == Role::remote_store) cost_.remote_bytes += moved(*op, times);
-      if (op->called.empty() || op->ipu) add_copies(*op, ipu, around, times);
+      if (op_ipus(*op->row, op->attrs))
+        add_reduction(*op, times);
+      else if (op->called.empty() || op->ipu)
+        add_copies(*op, ipu, around, times);
       if (op->row->exchange == Exchange::members) add_collective(*op, ipu, times);
     }
   }
@@ -76,8 +82,20 @@ class Traffics {
     for (const auto& [ipu, bytes] : copied_to_) most = std::max(most, bytes);
     return most;
   }
+  /// Of collectives between the IPUs of a replica.
+  double reduction_seconds() const { return reduction_seconds_; }
 
  private:
+  /// A ring over the IPUs of an op, if its results are reductions.
+  void add_reduction(const Op& op, int64_t times) {
+    const auto& given = *op_ipus(*op.row, op.attrs);
+    const auto members = static_cast<int64_t>(std::set<int64_t>(given.begin(), given.end()).size());
+    if (members < 2 || op.row->schedule == "Identity") return;
+    const CollectiveShape shape{op.inputs[0]->spec.bytes(), members, 1, 2};
+    reduction_seconds_ += collective_seconds(cost_.links, shape) * static_cast<double>(times);
+    cost_.copied_bytes += saturating_product(saturating_product(2 * (members - 1), shape.bytes), times);
+  }
+
   /// Operands that were made on another IPU.
   void add_copies(const Op& op, int ipu, int around, int64_t times) {
     for (const Tensor* t : op.inputs)
@@ -117,6 +135,7 @@ class Traffics {
   SystemCost& cost_;
   int64_t replicas_;
   std::map<int, int64_t> copied_to_;
+  double reduction_seconds_ = 0;
 };
 
 /// Cycles of a run in the pipelines of a report, and in the graphs that these call, without host transfers.
@@ -166,7 +185,8 @@ SystemCost system_cost(const Ir& ir, const EstimateOptions& options, const Links
   int64_t cycles = others + busiest;
   if (cost.micro_batches > 0) cycles += (busiest / cost.micro_batches) * (cost.stages - 1);
   cost.compute_seconds = options.machine.microseconds(cycles) * 1e-6;
-  cost.copy_seconds = static_cast<double>(traffics.max_copied_bytes()) / static_cast<double>(links.link_bytes);
+  cost.copy_seconds = static_cast<double>(traffics.max_copied_bytes()) / static_cast<double>(links.link_bytes) +
+                      traffics.reduction_seconds();
   if (links.remote_bytes > 0)
     cost.remote_seconds = static_cast<double>(cost.remote_bytes) / static_cast<double>(links.remote_bytes);
   return cost;

@@ -39,7 +39,7 @@ struct SystemCost {
   std::vector<IpuCost> ipus;
   std::vector<CollectiveCost> collectives;
   int64_t stages = 0, micro_batches = 0;       ///< of the longest pipeline; 0: none
-  int64_t copied_bytes = 0, remote_bytes = 0;  ///< between IPUs, and from and to remote memory
+  int64_t copied_bytes = 0, remote_bytes = 0;  ///< between IPUs, reductions included, and from and to remote memory
 
   double compute_seconds = 0;  ///< of all IPUs together, without host, links and remote memory
   double copy_seconds = 0;

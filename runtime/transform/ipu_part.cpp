@@ -9,6 +9,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/call_operands.hpp"
+#include "runtime/op/op_ipus.hpp"
 #include "runtime/op/structural_rows.hpp"
 #include "runtime/transform/rebuild.hpp"
 
@@ -25,7 +26,10 @@ void add_ipus(const CalledGraph& called, std::set<int>& to, std::set<CalledGraph
   if (!seen.insert(called).second) return;
   for (const auto& op : called.first->ops()) {
     const int ipu = ipu_of(*op, called.second);
-    if (op->called.empty()) to.insert(ipu);
+    if (const auto* ipus = op_ipus(*op->row, op->attrs))
+      to.insert(ipus->begin(), ipus->end());
+    else if (op->called.empty())
+      to.insert(ipu);
     for (const Graph* callee : op->called) add_ipus({callee, ipu}, to, seen);
   }
 }
@@ -64,10 +68,20 @@ class PartBuilder {
 
   bool is_here(const Op& op, int around) {
     const int ipu = ipu_of(op, around);
+    if (op_ipus(*op.row, op.attrs)) return !slots_here(op).empty();
     if (op.called.empty()) return ipu == ipu_;
     return std::any_of(op.called.begin(), op.called.end(), [&](const Graph* callee) {
       return ipus_of_call({callee, ipu}).count(ipu_) > 0;
     });
+  }
+
+  /// Operands of an op without graphs that are on this IPU.
+  std::vector<size_t> slots_here(const Op& op) const {
+    const auto* ipus = op_ipus(*op.row, op.attrs);
+    std::vector<size_t> slots;
+    for (size_t i = 0; i < op.inputs.size(); ++i)
+      if (!ipus || (*ipus)[i] == ipu_) slots.push_back(i);
+    return slots;
   }
 
   /// A call takes and returns what the part has. A loop carries a value if its part takes or makes it.
@@ -109,8 +123,8 @@ class PartBuilder {
       for (const size_t i : part_of(*op.called[0], ipu_of(op, around), carried_by(op)).inputs)
         out.push_back(op.inputs[i]);
     } else {
-      for (const Tensor* t : op.inputs)
-        if (t) out.push_back(t);
+      for (const size_t i : slots_here(op))
+        if (op.inputs[i]) out.push_back(op.inputs[i]);
     }
     return out;
   }
@@ -131,12 +145,14 @@ class PartBuilder {
     std::unordered_map<const Op*, Op*> copies;
     for (const auto& op : graph.ops()) {
       if (!is_here(*op, around)) continue;
-      Op* made = op->called.empty() ? copy(*op, to, value) : copy_call(*op, around, to, values, value);
+      Op* made = op_ipus(*op->row, op->attrs) ? copy_share(*op, to, values, value)
+                 : op->called.empty()         ? copy(*op, to, value)
+                                              : copy_call(*op, around, to, values, value);
       made->id = op->id;
       for (const Op* before : op->after)
         if (const auto found = copies.find(before); found != copies.end()) add_order(*made, found->second);
       copies.emplace(op.get(), made);
-      if (op->called.empty())
+      if (op->called.empty() && made->outputs.size() == op->outputs.size())
         for (size_t i = 0; i < op->outputs.size(); ++i) values[op->outputs[i]] = made->outputs[i];
     }
   }
@@ -146,6 +162,20 @@ class PartBuilder {
     std::vector<Tensor*> inputs;
     for (const Tensor* t : op.inputs) inputs.push_back(t ? value(t) : nullptr);
     return to.copy_op(op, std::move(inputs), {}, op.stream ? streams_.at(op.stream) : nullptr);
+  }
+
+  /// Of an op on several IPUs: what this one gives and gets.
+  template <class Value>
+  Op* copy_share(const Op& op, Graph& to, Values& values, const Value& value) {
+    const std::vector<size_t> slots = slots_here(op);
+    std::vector<Tensor*> inputs;
+    for (const size_t i : slots) inputs.push_back(value(op.inputs[i]));
+    Attributes attrs = op.attrs;
+    attrs[1] = std::vector<int64_t>(slots.size(), ipu_);
+    place_like(*to_, op);
+    Op* made = to.add_op(*op.row, std::move(inputs), std::move(attrs));
+    for (size_t k = 0; k < slots.size(); ++k) values[op.outputs[slots[k]]] = made->outputs[k];
+    return made;
   }
 
   template <class Value>

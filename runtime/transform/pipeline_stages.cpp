@@ -8,6 +8,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/memory_order.hpp"
 #include "runtime/graph/remote.hpp"
+#include "runtime/op/op_ipus.hpp"
 #include "runtime/transform/pipeline.hpp"
 
 namespace pxl {
@@ -79,6 +80,7 @@ void StageFlow::check_ipus() const {
   for (const PipelineStage& stage : stages_)
     for (const Op* op : stage.ops) {
       if (op->row->name == "ipu_copy_to" || op->row->role == Role::host_store) continue;
+      if (op_ipus(*op->row, op->attrs)) continue;
       for (const Tensor* t : op->inputs)
         if (t && is_made(t) && *t->ipu() != op->ipu.value_or(0))
           refuse_stage(

@@ -98,6 +98,30 @@ def stages_of_a_pipeline_are_side_by_side(cli):
 
 
 @case
+def a_reduction_over_ipus_is_a_ring(cli):
+    cli.write("parts.pxl", """
+option n: int = 4
+program p with in_sequence() {
+  stream in x: float32[1000]
+  stream out y: float32[1000]
+  t = host_load(x)
+  parts = [t * 1.0]
+  for i in range(1, n) { with ipu(i) { parts.append(t.copy_to_ipu(i) * 2.0) } }
+  host_store(y, all_reduce(parts)[0])
+}
+with Session(p()) as s { s.run(x = zeros([1000])) }
+""")
+    found = predictions(cli, "parts.pxl", "--replicas", "1", "--links", "link_bytes=1e6,link_latency=0")
+    differ("IPUs", found["ipus_of_replica"], 4)
+    # Three copies, at once, and a ring of four: 2 (n - 1) / n times the bytes on each link.
+    differ("moved", found["copied_bytes"], 3 * 4000 + 2 * 3 * 4000)
+    if abs(found["copy_seconds"] - (4e-3 + 2 * 3 / 4 * 4e-3)) > 1e-12:
+        raise AssertionError(f"{found['copy_seconds']} s of copies and the ring")
+    names = [line for line in cli.run("profile", "parts.pxl")[1].splitlines() if "AllReduce" in line]
+    differ("its share is on each IPU", len(names) >= 4, True)
+
+
+@case
 def several_ipus_have_no_cost_on_one(cli):
     cli.write("two.pxl", "program p {\n  variable x: float32[2] = 1\n  with ipu(1) { y = x + 1 }\n  z = x * 2\n  stream out o = z\n  stream out q = y\n}\n"
               "print(estimate(p()))\n")

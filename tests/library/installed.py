@@ -48,8 +48,8 @@ def headers(prefix):
     return "\n".join(problems) or None
 
 
-def cmake_examples(prefix, folder, add):
-    """The examples as a project of their own, by find_package."""
+def cmake_examples(prefix, folder, add, env=None):
+    """The examples as a project of their own, by find_package; `env` is what they run with."""
     build = folder / "examples"
     code, out, err = run(["cmake", "-S", str(ROOT / "examples/library"), "-B", str(build), "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}"])
     if code == 0:
@@ -60,7 +60,7 @@ def cmake_examples(prefix, folder, add):
     model, weights = ROOT / "examples/library/model.pxl", folder / "model.safetensors"
     for command, wanted in (([build / "train", model, weights], "step 300: loss 0.0"), ([build / "serve", model, weights, "2000"], "2000 requests, 0 wrong answers\n"),
                             ([build / "plain"], "10 20 30\n")):
-        code, out, err = run([str(c) for c in command], cwd=folder)
+        code, out, err = run([str(c) for c in command], cwd=folder, timeout=300, env=env)
         add(f"library: example {command[0].name}", None if code == 0 and wanted in out else f"exit status {code}, expected {wanted!r}\n{out}{err}")
 
 
@@ -73,6 +73,39 @@ def by_pkg_config(prefix, folder, sources, name):
     program = folder / name
     code, out, err = run([*compiler, str(sources), "-o", str(program), *flags.split(), f"-Wl,-rpath,{pc.parent}"], timeout=600)
     return (program, None) if code == 0 else (None, err[-3000:])
+
+
+def behaviour(prefix, folder, env=None):
+    program, problem = by_pkg_config(prefix, folder, ROOT / "tests/library/behaviour.cpp", "behaviour")
+    if problem:
+        return problem
+    code, out, err = run([str(program)], cwd=folder, timeout=600, env=env)
+    return None if code == 0 else f"exit status {code}\n{out}{err}"[-3000:]
+
+
+def install(build, prefix, components, add, kind):
+    for component in components:
+        code, out, err = run(["cmake", "--install", str(build), "--prefix", str(prefix), "--component", component])
+        add(f"{kind}: install {component}", None if code == 0 else out + err)
+
+
+def sanitizer_environment(build):
+    """For programs without sanitizers that load a library that has them: its run-time library has to come first, and the
+    C++ one, whose exceptions it watches, with it."""
+    compiler = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.*)$", (build / "CMakeCache.txt").read_text(), re.M)[1]
+    libraries = [run([compiler, f"-print-file-name={name}"])[1].strip() for name in ("libasan.so", "libstdc++.so.6")]
+    # Values of a script may hold each other in a ring, which lives as long as the process, as does what Python keeps.
+    return {"LD_PRELOAD": ":".join(libraries), "ASAN_OPTIONS": "detect_leaks=0"}
+
+
+def sanitized_tests(build, add):
+    """The examples and the behaviour of a library with sanitizers."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        install(build, folder / "prefix", ("libpxl1", "libpxl-dev"), add, "sanitized library")
+        env = sanitizer_environment(build)
+        cmake_examples(folder / "prefix", folder, lambda test, problem: add(f"sanitized {test}", problem), env)
+        add("sanitized library: behaviour", behaviour(folder / "prefix", folder, env))
 
 
 def quoted_files(page):
@@ -90,9 +123,7 @@ def library_tests(build, add, skip):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         prefix = folder / "prefix"
-        for component in ("libpxl1", "libpxl-dev"):
-            code, out, err = run(["cmake", "--install", str(build), "--prefix", str(prefix), "--component", component])
-            add(f"library: install {component}", None if code == 0 else out + err)
+        install(build, prefix, ("libpxl1", "libpxl-dev"), add, "library")
         library = next(prefix.rglob("libpxl.so"), None)
         if not library:
             add("library: installed", "no libpxl.so")
@@ -107,8 +138,4 @@ def library_tests(build, add, skip):
         shutil.move(prefix, moved)
         program, problem = by_pkg_config(moved, folder, ROOT / "examples/library/plain.c", "plain")
         add("library: pkg-config, moved", problem or (lambda r: None if r[1] == "10 20 30\n" else str(r))(run([str(program)])))
-        program, problem = by_pkg_config(moved, folder, ROOT / "tests/library/behaviour.cpp", "behaviour")
-        if not problem:
-            code, out, err = run([str(program)], cwd=folder, timeout=300)
-            problem = None if code == 0 else f"exit status {code}\n{out}{err}"[-3000:]
-        add("library: behaviour", problem)
+        add("library: behaviour", behaviour(moved, folder))

@@ -3,12 +3,14 @@ import json
 import pathlib
 import tempfile
 
+from tests.library.installed import install
 from tests.support.harness import ROOT, run
 
 PYTHON = "/usr/bin/python3"  # has Debian's packages
 
 
-def python_tests(build, add, skip):
+def python_tests(build, add, skip, env=None):
+    """`env` is added to the environment of the checks."""
     if not list((build / "python/pxl").glob("_pxl.*.so")):
         skip("python", "the module was not built (pybind11-dev, python3-dev)")
         return
@@ -17,15 +19,13 @@ def python_tests(build, add, skip):
         return
     with tempfile.TemporaryDirectory() as folder:
         prefix = pathlib.Path(folder) / "prefix"
-        for component in ("libpxl1", "python3-pxl"):
-            code, out, err = run(["cmake", "--install", str(build), "--prefix", str(prefix), "--component", component])
-            add(f"python: install {component}", None if code == 0 else out + err)
+        install(build, prefix, ("libpxl1", "python3-pxl"), add, "python")
         package, library = next(prefix.rglob("pxl/__init__.py"), None), next(prefix.rglob("libpxl.so.*"), None)
         if not package or not library:
             add("python: installed", f"package {package}, library {library}")
             return
-        code, out, err = run([PYTHON, str(ROOT / "tests/library/python_checks.py")], cwd=folder, timeout=600,
-                             env={"PYTHONPATH": str(package.parents[1]), "LD_LIBRARY_PATH": str(library.parent), "PYTHONDONTWRITEBYTECODE": "1"})
+        code, out, err = run([PYTHON, str(ROOT / "tests/library/python_checks.py")], cwd=folder, timeout=1200,
+                             env={"PYTHONPATH": str(package.parents[1]), "LD_LIBRARY_PATH": str(library.parent), "PYTHONDONTWRITEBYTECODE": "1", **(env or {})})
     add("python: checks run", None if code == 0 else f"exit status {code}\n{out[-1000:]}{err[-2000:]}")
     for line in out.splitlines():
         result = json.loads(line)

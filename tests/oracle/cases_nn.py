@@ -44,6 +44,22 @@ def convolution():
                x=grid(1, 2, 4, 5, 5), w=grid(3, 2, 3, 2, 2))
     yield case("bias", "conv(x, w) + b", lambda x, w, b: F.conv2d(x, w) + b, "x w b", x=grid(2, 2, 4, 4),
                w=grid(3, 2, 3, 3), b=grid(1, 3, 1, 1))
+    def biased(name, f, x, w, channels, options="", torch_options=None, back=False):
+        op = "conv_transpose" if back else "conv"
+        return case(f"biased_{name}", f"{op}(x, w{options}, bias = b)",
+                    lambda x, w, b: f(x, w, b, **(torch_options or {})), "x w b", BOTH, x=grid(*x), w=grid(*w),
+                    b=grid(channels))
+    yield biased("plain", F.conv2d, (2, 2, 4, 4), (3, 2, 3, 3), 3)
+    yield biased("groups", F.conv2d, (2, 4, 6, 5), (6, 2, 3, 3), 6, ", groups = 2", {"groups": 2})
+    yield biased("depthwise", F.conv2d, (2, 4, 6, 5), (8, 1, 3, 3), 8, ", groups = 4, padding = [1, 1, 1, 1]",
+                 {"groups": 4, "padding": 1})
+    yield biased("one_by_one", F.conv2d, (2, 4, 6, 5), (5, 4, 1, 1), 5)
+    yield biased("one_axis", F.conv1d, (2, 3, 7), (4, 3, 2), 4, ", stride = [2]", {"stride": 2})
+    yield biased("three_axes", F.conv3d, (1, 2, 3, 4, 3), (2, 2, 2, 2, 2), 2)
+    yield biased("transpose", F.conv_transpose2d, (2, 3, 3, 4), (3, 4, 3, 2), 4, ", stride = [2, 2]", {"stride": 2},
+                 back=True)
+    yield biased("transpose_groups", F.conv_transpose2d, (2, 4, 3, 3), (4, 3, 2, 2), 6, ", groups = 2", {"groups": 2},
+                 back=True)
     yield case("transpose", "conv_transpose(x, w)", F.conv_transpose2d, "x w", BOTH, x=grid(2, 3, 3, 4),
                w=grid(3, 2, 3, 3))
     yield case("transpose_stride", "conv_transpose(x, w, [2, 2], [1, 1, 1, 1])",

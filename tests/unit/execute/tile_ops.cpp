@@ -121,3 +121,26 @@ TEST_CASE("losses, random numbers, scatters and transposed convolutions run on m
         CHECK(tiles_of("conv_transpose", transposed, false).size() > 1);
       }
 }
+
+TEST_CASE("a bias of a convolution is added once, however its sums are divided") {
+  // Few results of many products, so that tiles share sums; many results; groups.
+  const std::vector<std::pair<Shape, Shape>> operands = {
+      {{1, 96, 3, 3}, {4, 96, 3, 3}}, {{2, 8, 12, 10}, {16, 8, 3, 3}}, {{2, 12, 8, 8}, {12, 1, 3, 3}}};
+  for (const auto& [x, w] : operands) {
+    const int64_t groups = x[1] / w[1];
+    const auto forward = [&, &x = x, &w = w](Graph& g) {
+      GraphOpBuilder at(g);
+      const auto variable = [&](const Shape& shape, int seed, const char* name) {
+        return at.of(g.add_variable(drawn(shape, seed), name));
+      };
+      OpArgs args;
+      const OpRow& row = get_op("conv");
+      args.values.resize(row.params.size());
+      args.values[0] = variable(x, 21, "x"), args.values[1] = variable(w, 22, "w");
+      args.values[param_index(row, "bias")] = variable({w[0]}, 23, "b");
+      args.values[param_index(row, "groups")] = Attr(groups);
+      return at.emit(row, std::move(args)).at(0).tensor();
+    };
+    CHECK(tiles_of("conv", forward, false).size() > 1);
+  }
+}

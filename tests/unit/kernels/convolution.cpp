@@ -109,6 +109,63 @@ TEST_CASE("convolutions and their gradients agree with sums in double, and in bi
   if (has_convolution_primitives() && has_avx2()) CHECK(primitives >= 20);
 }
 
+TEST_CASE("a bias is added after the sums, with the bits of an addition") {
+  std::vector<Convolution> grouped = cases();
+  for (int64_t groups : {2, 16}) {  // several channels of a group, and depthwise
+    Convolution c = square(3, 32 / groups, 32 / groups, 9, 3, 1, 1, 1);
+    c.groups = groups;
+    grouped.push_back(c);
+  }
+  for (const Convolution& c : grouped) {
+    CAPTURE(c.groups);
+    CAPTURE(c.cin);
+    CAPTURE(c.cout);
+    CAPTURE(c.axes[1].kernel);
+    const int64_t in = c.groups * c.cin, out = c.groups * c.cout;
+    const auto image = [&](int64_t channels, bool of_result) {
+      const auto extent = [&](const WindowAxis& a) { return of_result ? a.out : a.in; };
+      return Shape{c.batch, channels, extent(c.axes[1]), extent(c.axes[2])};
+    };
+    for (DType dtype : {DType::float32, DType::float64}) {
+      const Array x = ramp(dtype, image(in, false), 1), dy = ramp(dtype, image(out, true), 3);
+      const Array w = ramp(dtype, {out, c.cin, c.axes[1].kernel, c.axes[2].kernel}, 2);
+      const Array b = ramp(dtype, {out}, 4), back = ramp(dtype, {in}, 5);
+      const auto check = [&](const Kernel& plain, const Kernel& biased, const Array& data, const Array& bias,
+                             const TensorSpec& result) {
+        const Array sums = check_divided(plain, {data, w}, {result})[0];
+        const Array got = check_divided(biased, {data, w, bias}, {result})[0];
+        const int64_t plane = result.shape[2] * result.shape[3], channels = result.shape[1];
+        int64_t wrong = 0;
+        for (int64_t i = 0; i < got.size(); ++i) {
+          const double sum = sums.number(i) + bias.number(i / plane % channels);
+          wrong += got.number(i) != (dtype == DType::float32 ? static_cast<double>(static_cast<float>(sum)) : sum);
+        }
+        CHECK(wrong == 0);
+      };
+      check(convolution_kernel(dtype, c), convolution_kernel(dtype, c, true), x, b, dy.spec());
+      check(convolution_data_grad_kernel(dtype, c), convolution_data_grad_kernel(dtype, c, true), dy, back, x.spec());
+      if (dtype != DType::float32) continue;
+      if (direct_outputs_ns(c) < always) {
+        check(direct_convolution_kernel(c), direct_convolution_kernel(c, true), x, b, dy.spec());
+        check(direct_data_grad_kernel(c), direct_data_grad_kernel(c, true), dy, back, x.spec());
+      }
+      const auto plain = primitive_convolution_kernel(c, always),
+                 biased = primitive_convolution_kernel(c, always, true);
+      if (plain) check(*plain, *biased, x, b, dy.spec());
+      const auto gradient = primitive_data_grad_kernel(c, always),
+                 shifted = primitive_data_grad_kernel(c, always, true);
+      if (gradient) check(*gradient, *shifted, dy, back, x.spec());
+    }
+  }
+  // Sums without terms are the bias alone.
+  const Convolution empty{2, 1, 0, 3, {WindowAxis{}, WindowAxis{}, WindowAxis{4, 1, 1, 1, 0, 4}}};
+  const Array bias = ramp(DType::float32, {3}, 6);
+  const Array y = check_divided(convolution_kernel(DType::float32, empty, true),
+                                {Array(DType::float32, {2, 0, 4}), Array(DType::float32, {3, 0, 1}), bias},
+                                {spec(DType::float32, {2, 3, 4})})[0];
+  for (int64_t i = 0; i < y.size(); ++i) CHECK(y.number(i) == bias.number(i / 4 % 3));
+}
+
 TEST_CASE("a primitive is made only where it is expected to be faster") {
   const Convolution c = square(8, 64, 64, 16, 3, 1, 1, 1);
   CHECK(!primitive_convolution_kernel(c, 1));

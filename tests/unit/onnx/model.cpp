@@ -87,6 +87,21 @@ TEST_CASE("a model comes back as it was written") {
   CHECK(serialise(model) == bytes);
 }
 
+TEST_CASE("an attribute of 0 is written, since readers look for its field") {
+  const auto written = [](AttributeKind kind) {
+    Model model = sample();
+    Attribute a;
+    a.name = "zero";
+    a.kind = kind;
+    model.graph.nodes[0].attributes = {a};
+    return serialise(model);
+  };
+  // The name, field by field: of a float 4 bytes after its tag, of an int and of a text one; then the kind.
+  CHECK(has(written(AttributeKind::floating), std::string("zero\x15\0\0\0\0\xa0", 10)));
+  CHECK(has(written(AttributeKind::integer), std::string("zero\x18\0\xa0", 7)));
+  CHECK(has(written(AttributeKind::string), std::string("zero\x22\0\xa0", 7)));
+}
+
 TEST_CASE("damaged bytes are refused with the defect") {
   CHECK(has(defect(""), "it has no graph"));
   CHECK(has(defect("\x08"), "it ends within a number"));

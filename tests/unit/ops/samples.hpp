@@ -54,6 +54,12 @@ inline Sample sample_for(const OpRow& row, DType dtype) {
     for (int64_t i = 0; i < a.size(); ++i) a.mutable_data<double>()[i] = a.number(i) * factor + shift;
     return is_float8(dtype) ? as_float8(a, dtype) : a.cast(dtype);
   };
+  // Convolutions with a bias for six channels.
+  const auto biased = [&](Sample s) {
+    s.operands.resize(row.params.size());
+    s.operands[param_index(row, "bias")] = x({6}, 2);
+    return s;
+  };
   const std::map<std::string_view, std::function<Sample()>> special = {
       {"acos", [&] { return Sample{{within(0.3, 0)}}; }},
       {"asin", [&] { return Sample{{within(0.3, 0)}}; }},
@@ -303,8 +309,8 @@ inline Sample sample_for(const OpRow& row, DType dtype) {
        }},
       {"conv",
        [&] {
-         return Sample{{x({2, 4, 5, 4}), x({6, 2, 3, 2}, 1)},
-                       {{"stride", Ints{2, 1}}, {"padding", Ints{1, 0, 0, 1}}, {"groups", int64_t{2}}}};
+         return biased({{x({2, 4, 5, 4}), x({6, 2, 3, 2}, 1)},
+                        {{"stride", Ints{2, 1}}, {"padding", Ints{1, 0, 0, 1}}, {"groups", int64_t{2}}}});
        }},
       {"conv_data_grad",
        [&] {
@@ -326,11 +332,11 @@ inline Sample sample_for(const OpRow& row, DType dtype) {
        }},
       {"conv_transpose",
        [&] {
-         return Sample{{x({2, 4, 3, 2}), x({4, 3, 3, 2}, 1)},
-                       {{"stride", Ints{2, 1}},
-                        {"padding", Ints{1, 0, 1, 0}},
-                        {"output_padding", Ints{1, 0}},
-                        {"groups", int64_t{2}}}};
+         return biased({{x({2, 4, 3, 2}), x({4, 3, 3, 2}, 1)},
+                        {{"stride", Ints{2, 1}},
+                         {"padding", Ints{1, 0, 1, 0}},
+                         {"output_padding", Ints{1, 0}},
+                         {"groups", int64_t{2}}}});
        }},
       {"max_pool",
        [&] {
@@ -588,6 +594,8 @@ inline Sample sample_for(const OpRow& row, DType dtype) {
        }},
   };
   if (const auto found = special.find(row.name); found != special.end()) return found->second();
+  // Of an op on several IPUs: on one, so that it has a cost there.
+  if (row.params.size() > 1 && row.params[1].name == "ipus") return {{x(m), x(m, 1)}, {{"ipus", Ints{0, 0}}}};
 
   Sample sample;
   int seeds = 0;

@@ -122,7 +122,10 @@ Sample convolution(Draw& d, bool transposed, bool scaled) {
   Sample s{{d.values(behind({batch, groups * (transposed ? cout : cin)}, w.data)),
             d.values(scaled && d.coin() ? DType::float8_152 : d.dtype, behind({groups * cout, cin}, w.kernel))},
            w.attrs};
-  if (scaled) s.operands.emplace_back(array<int32_t>({}, {static_cast<int32_t>(d.between(-4, 4))}));
+  if (scaled)
+    s.operands.emplace_back(array<int32_t>({}, {static_cast<int32_t>(d.between(-4, 4))}));
+  else if (d.coin())
+    d.operand(s, "bias") = d.values({groups * (transposed ? cin : cout)});
   return s;
 }
 
@@ -395,6 +398,22 @@ const std::map<std::string_view, Draw::Family>& Draw::families() {
         s.operands.emplace_back(d.values(d.coin() ? whole : d.narrower(whole)));
       return s;
     };
+    for (const char* name :
+         {"all_reduce_between", "all_reduce_identical_inputs_between", "all_reduce_identical_grad_inputs_between"})
+      m[name] = [](Draw& d) {
+        Sample s;
+        const Shape shape = d.shape();
+        Ints ipus;
+        for (int64_t n = d.between(1, 5); n > 0; --n) {
+          s.operands.emplace_back(d.values(shape));
+          ipus.push_back(d.below(3));
+        }
+        s.attrs["ipus"] = ipus;
+        if (d.row.params.size() > 2)
+          s.attrs["op"] =
+              d.one_of<std::string>({"add", "add", "mean", "mean", "max", "min", "mul", "or", "and", "square_add"});
+        return s;
+      };
     m["concat"] = m["concat_"] = [](Draw& d) {
       Sample s;
       Shape shape = d.shape(1);

@@ -31,13 +31,8 @@ TEST_CASE("every op of the table has a cost") {
       Ir ir;
       GraphOpBuilder graph(ir.main());
       try {
-        OpArgs args;
-        args.values.resize(row->params.size());
-        const pxl::test::Sample sample = pxl::test::sample_for(*row, dtype);
-        for (size_t i = 0; i < sample.operands.size(); ++i)
-          if (sample.operands[i]) args.values[i] = graph.of(ir.main().add_variable(*sample.operands[i], "v"));
-        for (const auto& [key, attr] : sample.attrs) args.values[param_index(*row, key)] = attr;
-        graph.emit(*row, std::move(args));
+        const auto operand = [&](const Array& a) { return graph.of(ir.main().add_variable(a, "v")); };
+        graph.emit(*row, pxl::test::arguments(*row, pxl::test::sample_for(*row, dtype), operand));
       } catch (const Error&) {
         // Some ops do not accept float16.
         CHECK(dtype == DType::float16);

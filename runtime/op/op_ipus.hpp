@@ -1,0 +1,20 @@
+// Ops on several IPUs at once: their operands are a list, and operand i and result i are on the IPU ipus[i], one of
+// their parameters.
+#pragma once
+
+#include <vector>
+
+#include "runtime/op/op.hpp"
+
+namespace pxl {
+
+inline constexpr std::string_view ipus_name = "ipus";
+
+/// The IPUs of such an op; null for ops on one IPU.
+inline const std::vector<int64_t>* op_ipus(const OpRow& row, const Attributes& attrs) {
+  if (row.params.size() < 2 || row.params[0].kind != ParamKind::tensors || row.params[1].name != ipus_name)
+    return nullptr;
+  return attrs.size() > 1 ? std::get_if<std::vector<int64_t>>(&attrs[1]) : nullptr;
+}
+
+}  // namespace pxl
