@@ -231,7 +231,7 @@ Kernel panels(const GemmShape& p, const ProductOptions& o) {
   const bool stored = o.out >= 0 && o.add_to < 0;
   WorkspaceLayout workspace(o.epilogue_workspace);
   const auto values = workspace.per_thread<float>(stored ? 0 : max_panel_elements(m, n, grid));
-  const auto packed = workspace.per_thread<float>(gemm_memory(div_up(n, across), k));
+  const auto packed = workspace.per_thread<float>(gemm_memory(div_up(m, down)));
   const int64_t lda = p.lda, ldb = p.ldb, ldc = p.ldc;
   const auto panel = [=](const Buffers& b, int64_t matrix, int64_t row, int64_t column) {
     const int64_t r0 = m * row / down, rows = m * (row + 1) / down - r0;
