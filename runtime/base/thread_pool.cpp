@@ -56,9 +56,7 @@ constexpr int max_extensions = 4;
 constexpr double min_idle_share = 0.5;
 // The clock is read about once in `check_period_ns` of serial execution, and once in `max_check_interval` jobs.
 constexpr double check_period_ns = 100e3, max_check_interval = 64;
-// Reading the clock costs more than waking the pool: one of `sampled_jobs` jobs is measured, and waiting is measured
-// only after `short_wait` spins, 1 to 2 us.
-constexpr unsigned sampled_jobs = 16;
+// Waiting is measured only after `short_wait` spins, 1 to 2 us.
 constexpr int short_wait = 64;
 // Waking the pool costs less, in ns: if it took longer, the caller was preempted, which its run delay shows.
 constexpr double max_waking_ns = 20e3;
@@ -212,15 +210,15 @@ void ThreadPool::work(int thread) {
   }
 }
 
-void ThreadPool::run(const std::function<void(int, int)>& chunk) {
+void ThreadPool::run(const std::function<void(int, int)>& chunk, double expected_ns) {
   if (size_ == 1 || runs_without_pool || (serial_ && is_still_serial())) {
     chunk(0, 1);
     return;
   }
-  ++jobs_;
-  const bool sampled = jobs_ == next_sample_, by_thread_clock = sampled && long_samples_ > 0;
-  // At irregular distances of 1 to 31, because the jobs of a training loop repeat in the same order.
-  if (sampled) next_sample_ = jobs_ + 1 + (jobs_ * 2654435761u >> 16) % (2 * sampled_jobs - 1);
+  // Long jobs are measured by the thread's clock.
+  const int stands_for = sampling_.next(expected_ns);
+  const bool sampled = stands_for > 0, drawn = stands_for > 1;
+  const bool by_thread_clock = stands_for == 1 || (drawn && long_samples_ > 0);
   const Clock::time_point woken_at = sampled ? Clock::now() : Clock::time_point{};
   chunk_ = &chunk;
   mode_ = FloatMode::now();
@@ -234,11 +232,9 @@ void ThreadPool::run(const std::function<void(int, int)>& chunk) {
   if (sampled) {
     done_at = Clock::now();
     own = nanoseconds(done_at - start);
-    if (by_thread_clock) {
-      --long_samples_;
-      own = thread_time() - ran_before;
-    }
-    if (own > long_share) {
+    if (by_thread_clock) own = thread_time() - ran_before;
+    if (drawn && by_thread_clock) --long_samples_;
+    if (drawn && own > long_share) {
       if (!by_thread_clock) own = long_share;
       long_samples_ = samples_by_thread_clock;
     }
@@ -260,7 +256,7 @@ void ThreadPool::run(const std::function<void(int, int)>& chunk) {
   }
   // Chunks take about equally long: each one that another thread ran saved the time of the caller's.
   const double waking = std::min(nanoseconds(start - woken_at), max_waking_ns);
-  parallel_gain_ns_ += (own * done_by_others - waking) * sampled_jobs - waited;
+  parallel_gain_ns_ += (own * done_by_others - waking) * stands_for - waited;
   if (sampled) charge_delay(done_at);
   if (parallel_gain_ns_ > max_gain_ns) {
     surplus_ns_ += parallel_gain_ns_ - max_gain_ns;

@@ -16,6 +16,28 @@
 
 namespace pxl {
 
+/// Which jobs of a pool are measured. Reading the clock takes longer than waking the pool: of short jobs one of 16 is
+/// measured, at irregular distances of 1 to 31, because the jobs of a training loop repeat in the same order. Long ones
+/// all are: of a few of them a sample would count what each waited, and what hardly one gained.
+class JobSampling {
+ public:
+  /// Estimated time of a long job on one core, in ns: measuring takes less than a hundredth of it.
+  static constexpr double long_job_ns = 200e3;
+  static constexpr int sampled_jobs = 16;
+
+  /// For how many jobs the next one stands: 0 if it is not measured.
+  int next(double expected_ns) {
+    if (expected_ns >= long_job_ns) return 1;
+    if (++jobs_ != next_sample_) return 0;
+    next_sample_ = jobs_ + 1 + (jobs_ * 2654435761u >> 16) % (2 * sampled_jobs - 1);
+    return sampled_jobs;
+  }
+
+ private:
+  unsigned jobs_ = 0;  ///< short ones so far; wraps around
+  unsigned next_sample_ = 1;
+};
+
 class ThreadPool {
  public:
   /// `threads` includes the caller; 1 creates no thread.
@@ -31,8 +53,8 @@ class ThreadPool {
   /// caller runs chunk 0, then steals every chunk that no thread has claimed, and waits for groups of threads. Idle
   /// threads spin for some microseconds and then sleep. If other processes compete for the cores, so that waiting costs
   /// more than parallelism gains, the caller runs serially for a while (exponential back-off), and for longer while no
-  /// core is idle.
-  void run(const std::function<void(int, int)>& chunk);
+  /// core is idle. `expected_ns`: the estimated time on one core (JobSampling).
+  void run(const std::function<void(int, int)>& chunk, double expected_ns = 0);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -57,8 +79,7 @@ class ThreadPool {
   bool is_still_serial();
   bool has_idle_cores();
 
-  unsigned jobs_ = 0;  ///< so far; wraps around
-  unsigned next_sample_ = 1;
+  JobSampling sampling_;
   int long_samples_ = 0;         ///< remaining samples that use the thread's clock
   double parallel_gain_ns_ = 0;  ///< recent gain over serial execution, minus losses
   double surplus_ns_ = 0;        ///< gain beyond max_gain_ns since the last serial period

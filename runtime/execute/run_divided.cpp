@@ -40,6 +40,7 @@ size_t workspace_bytes(const Kernel& kernel) {
 
 void run_divided(const Kernel& kernel, const Buffers& buffers, bool interruptible) {
   const bool pieces = interruptible && kernel.cost_ns() > max_uninterruptible_ns;
+  const double ns_per_phase = kernel.cost_ns() / static_cast<double>(std::max<size_t>(1, kernel.phases().size()));
   ThreadPool& workers = thread_pool();
   for (const Phase& phase : kernel.phases()) {
     if (phase.iterations <= phase.grain) {
@@ -57,14 +58,16 @@ void run_divided(const Kernel& kernel, const Buffers& buffers, bool interruptibl
       bool pieces;
       Stop& stop;
     } job{phase, buffers, kernel.workspace(), piece, pieces, stop};
-    workers.run([&job](int thread, int threads) {
-      const ChunkRange share = chunk_range(job.phase.iterations, thread, threads, job.phase.grain);
-      const Buffers own = job.buffers.for_thread(thread, job.workspace);
-      if (job.pieces)
-        run_in_pieces(job.phase, own, share, job.piece, job.stop);
-      else if (share.begin < share.end)
-        job.phase.part(own, share.begin, share.end);
-    });
+    workers.run(
+        [&job](int thread, int threads) {
+          const ChunkRange share = chunk_range(job.phase.iterations, thread, threads, job.phase.grain);
+          const Buffers own = job.buffers.for_thread(thread, job.workspace);
+          if (job.pieces)
+            run_in_pieces(job.phase, own, share, job.piece, job.stop);
+          else if (share.begin < share.end)
+            job.phase.part(own, share.begin, share.end);
+        },
+        ns_per_phase);
     if (pieces) {
       check_interrupt();
       if (stop.skipped.load(std::memory_order_relaxed)) throw Interrupted();

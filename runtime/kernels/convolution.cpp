@@ -10,6 +10,7 @@
 #include "runtime/kernels/partial_sums.hpp"
 #include "runtime/kernels/primitive_convolution.hpp"
 #include "runtime/kernels/through_float.hpp"
+#include "runtime/kernels/winograd_convolution.hpp"
 
 namespace pxl {
 namespace {
@@ -245,7 +246,7 @@ Kernel forward(const Convolution& c, bool bias) {
   const Tiling t(c, depth);
   WorkspaceLayout workspace;
   const auto packed = column_buffer<T>(workspace, c, t, c.cin), results = result_buffer<T>(workspace, c, t);
-  const auto memory = workspace.per_thread<float>(gemm_memory(t.max_columns(c), depth));
+  const auto memory = workspace.per_thread<float>(gemm_memory(c.cout));
   return Kernel::parallel(t.tiles * c.groups, 1, convolution_ns(c),
                           [=](const Buffers& b, int64_t begin, int64_t end) {
                             for (int64_t u = begin; u < end; ++u) {
@@ -282,7 +283,7 @@ Kernel data_gradient(const Convolution& c, bool bias) {
   const int64_t depth = c.cin * kernel;
   WorkspaceLayout workspace;
   const auto packed = column_buffer<T>(workspace, c, t, channels), results = result_buffer<T>(workspace, c, t);
-  const auto memory = workspace.per_thread<float>(gemm_memory(t.max_columns(c), c.cout));
+  const auto memory = workspace.per_thread<float>(gemm_memory(channels * kernel));
   return Kernel::parallel(
              sample_units * c.groups * blocks, 1, convolution_ns(c),
              [=](const Buffers& b, int64_t begin, int64_t end) {
@@ -330,7 +331,7 @@ Kernel weights_gradient(const Convolution& c) {
   const auto partial = workspace.per_call<T>(parts > 1 ? parts * size : 0);
   const auto packed = column_buffer<T>(workspace, c, t, c.cin), results = result_buffer<T>(workspace, c, t);
   const auto product = workspace.per_thread<T>(t.tiles > parts ? per_group : 0);
-  const auto memory = workspace.per_thread<float>(gemm_memory(depth, t.max_columns(c)));
+  const auto memory = workspace.per_thread<float>(gemm_memory(c.cout));
   std::vector<Phase> phases;
   phases.push_back({parts * c.groups, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
                       for (int64_t u = begin; u < end; ++u) {
@@ -355,20 +356,25 @@ Kernel weights_gradient(const Convolution& c) {
   return Kernel::parallel(std::move(phases), convolution_ns(c)).with_workspace(workspace);
 }
 
-// float32: by a primitive of oneDNN, directly, or by im2col and GEMM, whichever is expected to take the least time.
+// float32: by Winograd's transforms, a primitive of oneDNN, directly, or by im2col and GEMM, whichever is expected to
+// take the least time.
 Kernel float_forward(const Convolution& c, bool bias) {
-  const double direct = direct_outputs_ns(c), gemm = im2col_ns(c);
-  if (const auto primitive = primitive_convolution_kernel(c, std::min(direct, gemm), bias)) return *primitive;
+  const double direct = direct_outputs_ns(c), gemm = im2col_ns(c), winograd = winograd_outputs_ns(c);
+  if (const auto primitive = primitive_convolution_kernel(c, std::min({direct, gemm, winograd}), bias))
+    return *primitive;
+  if (winograd < std::min(direct, gemm)) return winograd_convolution_kernel(c, bias);
   return direct < gemm ? direct_convolution_kernel(c, bias) : forward<float>(c, bias);
 }
 Kernel float_data_gradient(const Convolution& c, bool bias) {
-  const double direct = direct_data_grad_ns(c), gemm = im2col_ns(c);
-  if (const auto primitive = primitive_data_grad_kernel(c, std::min(direct, gemm), bias)) return *primitive;
+  const double direct = direct_data_grad_ns(c), gemm = im2col_ns(c), winograd = winograd_data_grad_ns(c);
+  if (const auto primitive = primitive_data_grad_kernel(c, std::min({direct, gemm, winograd}), bias)) return *primitive;
+  if (winograd < std::min(direct, gemm)) return winograd_data_grad_kernel(c, bias);
   return direct < gemm ? direct_data_grad_kernel(c, bias) : data_gradient<float>(c, bias);
 }
 Kernel float_weights_gradient(const Convolution& c) {
-  const double direct = direct_weights_grad_ns(c), gemm = im2col_ns(c);
-  if (const auto primitive = primitive_weights_grad_kernel(c, std::min(direct, gemm))) return *primitive;
+  const double direct = direct_weights_grad_ns(c), gemm = im2col_ns(c), winograd = winograd_weights_grad_ns(c);
+  if (const auto primitive = primitive_weights_grad_kernel(c, std::min({direct, gemm, winograd}))) return *primitive;
+  if (winograd < std::min(direct, gemm)) return winograd_weights_grad_kernel(c);
   return direct < gemm ? direct_weights_grad_kernel(c) : weights_gradient<float>(c);
 }
 

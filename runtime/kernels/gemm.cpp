@@ -19,28 +19,23 @@ namespace pxl {
 
 namespace {
 
-/// Floats of a block of packed columns: 1 MiB. Not measured.
-constexpr int64_t packed_block = int64_t{1} << 18;
-
-/// Floats of packed rows, before the packed columns.
-int64_t packed_rows() { return (packed().packed_a_size + 15) / 16 * 16; }
-
-/// By the packed kernels (packed.hpp), a block of columns at a time.
+/// By the packed kernels (packed.hpp).
 void gemm_packed(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b,
                  int64_t ldb, float* c, int64_t ldc, float* memory) {
   if (k == 0) {
     for (int64_t i = 0; i < m; ++i) std::fill_n(c + i * ldc, n, 0.0F);
     return;
   }
-  const PackedFunctions& f = packed();
-  const int64_t columns = std::max<int64_t>(1, packed_block / (k * f.nr)) * f.nr;
-  float* const packed_b = memory + packed_rows();
-  const MatrixView left{reinterpret_cast<const std::byte*>(a), lda}, right{reinterpret_cast<const std::byte*>(b), ldb};
-  for (int64_t j = 0; j < n; j += columns) {
-    const int64_t width = std::min(columns, n - j);
-    f.pack({tb ? right.at(j, 0) : right.at(0, j), tb, k, width, 0, f.strips(width), packed_b});
-    f.multiply({left, ta, m, width, k, packed_b, c + j, ldc, memory});
-  }
+  packed().product({.a = {reinterpret_cast<const std::byte*>(a), lda},
+                    .b = {reinterpret_cast<const std::byte*>(b), ldb},
+                    .ta = ta,
+                    .tb = tb,
+                    .m = m,
+                    .n = n,
+                    .k = k,
+                    .out = c,
+                    .ldo = ldc,
+                    .memory = memory});
 }
 
 /// In the order of k, one term after the other.
@@ -104,11 +99,7 @@ bool library_computes_products() {
 }
 #endif
 
-int64_t gemm_memory(int64_t n, int64_t k) {
-  if (library_computes_products() || n <= 0 || k <= 0) return 0;
-  const PackedFunctions& f = packed();
-  return packed_rows() + std::min(f.packed_size(n, k), std::max(packed_block, f.nr * k));
-}
+int64_t gemm_memory(int64_t m) { return library_computes_products() ? 0 : packed().product_memory(m); }
 template <>
 int64_t gemm_product_memory<float>(int64_t m, int64_t n) {
   return library_computes_products() ? 0 : m * n;

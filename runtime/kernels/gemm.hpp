@@ -11,9 +11,9 @@ namespace pxl {
 /// Whether libraries compute float32 products: PXL_GEMM is library, or not packed on x86-64, where they are faster.
 bool library_computes_products();
 
-/// Floats of working memory of the calling thread, aligned to 64 bytes, that products of at most n columns and k terms
-/// need; 0 where a library computes them.
-int64_t gemm_memory(int64_t n, int64_t k);
+/// Floats of working memory of the calling thread, aligned to 64 bytes, that a product of m rows needs; 0 where a
+/// library computes it.
+int64_t gemm_memory(int64_t m);
 
 /// c[m, n] = op(a) @ op(b), row-major; `ld*` are leading dimensions, in elements.
 void gemm_one_thread(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b,

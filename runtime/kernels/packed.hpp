@@ -1,6 +1,6 @@
-// Packed GEMM in the manner of BLIS (Van Zee and van de Geijn, 2015): B is packed into micro-panels of nr columns once,
-// A into micro-panels of mr rows one block of k at a time. Operands are float32 or float16 (widened while packing),
-// results float32. Compiled per instruction set and selected at start-up.
+// Packed GEMM in the manner of BLIS (Van Zee and van de Geijn, 2015): B is packed into micro-panels of nr columns, once
+// for several calls or by each call, A into micro-panels of mr rows one block of k at a time. Operands are float32 or
+// float16 (widened while packing), results float32. Compiled per instruction set and selected at start-up.
 //
 // Each element sums its terms in the order of k from 0, with one fused multiply-add per term (a multiplication and an
 // addition on processors without FMA). The bits depend on neither blocking nor threads.
@@ -43,14 +43,32 @@ struct PackedGemm {
   float* packed_a = nullptr;  ///< packed_a_size floats, aligned to 64 bytes, of the calling thread
 };
 
+/// out[m, n] = a @ b, or out += a @ b with `add`, of operands where they lie: a is [m, k], or [k, m] with `ta`; b is
+/// [k, n], or [n, k] with `tb`. The terms of a sum are added to what is there.
+struct UnpackedGemm {
+  MatrixView a, b;
+  bool ta = false, tb = false, add = false;
+  int64_t m = 0, n = 0, k = 0;
+  float* out = nullptr;
+  int64_t ldo = 0;
+  float* memory = nullptr;  ///< product_memory floats, aligned to 64 bytes, of the calling thread
+};
+
 struct PackedFunctions {
-  int64_t mr, nr;         ///< of one set of registers
-  int64_t packed_a_size;  ///< floats that one call of `multiply` needs
+  int64_t mr, nr;                   ///< of one set of registers
+  int64_t tile_size, tiles, strip;  ///< floats of a packed micro-panel of A, how many are kept; floats of one of B
+  int64_t packed_a_size;            ///< floats that one call of `multiply` needs
   void (*pack)(const PackB&);
   void (*multiply)(const PackedGemm&);
+  void (*product)(const UnpackedGemm&);
 
   int64_t strips(int64_t n) const { return (n + nr - 1) / nr; }
   int64_t packed_size(int64_t n, int64_t k) const { return strips(n) * nr * k; }
+  /// Floats that `product` needs for m rows.
+  int64_t product_memory(int64_t m) const {
+    const int64_t needed = (m + mr - 1) / mr;
+    return strip + (needed < tiles ? needed : tiles) * tile_size;
+  }
 };
 
 const PackedFunctions& packed();

@@ -6,6 +6,7 @@
 
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/div_up.hpp"
+#include "runtime/kernels/block.hpp"
 #include "runtime/kernels/broadcast.hpp"
 #include "runtime/kernels/gemm.hpp"
 #include "runtime/kernels/half_product.hpp"
@@ -26,6 +27,9 @@ constexpr int64_t max_transposed_rows = 128;
 // Rows whose distance is a multiple of this many floats, 1 KiB, compete for the same lines of L1; by how many floats
 // more they lie apart in a copy.
 constexpr int64_t conflicting_stride = 256, stride_padding = 16;
+
+// Rows of a panel between the one that the epilogue changes and the one that is requested from memory.
+constexpr int64_t fetched_ahead = 2;
 
 // Minimum multiply-accumulates at which threads or an epilogue can gain anything. Not measured.
 constexpr int64_t min_parallel_macs = 1024;
@@ -197,17 +201,34 @@ struct Pair {
   }
 };
 
-/// Consumes `n` elements of the result from `first` on.
+/// Consumes `n` elements of the result from `first` on, which an addition to a matrix changes.
 void run_epilogue(const ProductOptions& o, const Buffers& b, float* from, int64_t first, int64_t n) {
   if (o.add_to >= 0) {
+    static const BinaryBlock scale = binary_block(Binary::mul, DType::float32),
+                             add = binary_block(Binary::add, DType::float32);
     float* c = const_cast<float*>(b.input<float>(static_cast<size_t>(o.add_to))) + first;  // updated in place
-    for (int64_t i = 0; i < n; ++i) {
-      const float scaled = o.alpha * from[i];
-      c[i] = c[i] + scaled;
+    for (int64_t i = 0; i < n; i += epilogue_block) {
+      const int64_t count = std::min(epilogue_block, n - i);
+      scale.vs(from + i, &o.alpha, from + i, count);
+      add.vv(c + i, from + i, c + i, count);
     }
   } else if (o.epilogue) {
     run_epilogue(o.epilogue, b, from, first, first + n);
   }
+}
+
+/// Requests what the epilogue changes of `n` elements from `first` on. Processors do not foresee the parts of rows that
+/// a panel has of a matrix.
+void fetch_updated(const ProductOptions& o, const Buffers& b, int64_t first, int64_t n) {
+  constexpr int64_t cache_line = 16;
+  const auto fetch = [&](int slot) {
+    if (slot < 0) return;
+    const float* at = b.input<float>(static_cast<size_t>(slot)) + first;
+    for (int64_t i = 0; i < n; i += cache_line) __builtin_prefetch(at + i, 1);
+  };
+  fetch(o.add_to);
+  if (o.update.row >= 0)
+    for (const int slot : o.update.slots) fetch(slot);
 }
 
 /// General float32 GEMM: a library computes row panels of each matrix of the batch.
@@ -231,7 +252,7 @@ Kernel panels(const GemmShape& p, const ProductOptions& o) {
   const bool stored = o.out >= 0 && o.add_to < 0;
   WorkspaceLayout workspace(o.epilogue_workspace);
   const auto values = workspace.per_thread<float>(stored ? 0 : max_panel_elements(m, n, grid));
-  const auto packed = workspace.per_thread<float>(gemm_memory(div_up(n, across), k));
+  const auto packed = workspace.per_thread<float>(gemm_memory(div_up(m, down)));
   const int64_t lda = p.lda, ldb = p.ldb, ldc = p.ldc;
   const auto panel = [=](const Buffers& b, int64_t matrix, int64_t row, int64_t column) {
     const int64_t r0 = m * row / down, rows = m * (row + 1) / down - r0;
@@ -243,7 +264,10 @@ Kernel panels(const GemmShape& p, const ProductOptions& o) {
     gemm_one_thread(ta, tb, rows, columns, k, x, lda, y, ldb, to, ldo, b.workspace(packed));
     // Whole rows are contiguous, parts of rows are not.
     const int64_t runs = columns == n ? 1 : rows, length = rows * columns / runs;
-    for (int64_t r = 0; r < runs; ++r) run_epilogue(o, b, to + r * ldo, first + r * n, length);
+    for (int64_t r = 0; r < runs; ++r) {
+      if (r + fetched_ahead < runs) fetch_updated(o, b, first + (r + fetched_ahead) * n, length);
+      run_epilogue(o, b, to + r * ldo, first + r * n, length);
+    }
   };
   return Kernel::parallel(matrices * down * across, 1, product_ns(p) * static_cast<double>(matrices),
                           [=](const Buffers& b, int64_t begin, int64_t end) {

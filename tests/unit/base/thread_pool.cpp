@@ -121,3 +121,19 @@ TEST_CASE("a caller that is kept from running, as its team is, works alone") {
   CHECK(by_others < 50);
   CHECK(whole > 20);  // in one chunk
 }
+
+TEST_CASE("what a pool gains is measured in each long job, and in one of 16 short ones") {
+  JobSampling sampling;
+  constexpr int jobs = 16'000;
+  int measured = 0, stood_for = 0;
+  for (int job = 0; job < jobs; ++job) {
+    CHECK(sampling.next(JobSampling::long_job_ns) == 1);
+    const int weight = sampling.next(0);
+    measured += weight > 0;
+    stood_for += weight;
+  }
+  CHECK(measured > jobs / 20);
+  CHECK(measured < jobs / 12);
+  CHECK(stood_for > jobs * 9 / 10);
+  CHECK(stood_for < jobs * 11 / 10);
+}

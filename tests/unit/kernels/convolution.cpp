@@ -1,8 +1,12 @@
 // Convolutions by each way of computing them against sums in double, and in bits however they are divided.
 #include "runtime/kernels/convolution.hpp"
 
+#include "runtime/base/div_up.hpp"
+#include "runtime/kernels/block.hpp"
 #include "runtime/kernels/direct_convolution.hpp"
 #include "runtime/kernels/primitive_convolution.hpp"
+#include "runtime/kernels/winograd_convolution.hpp"
+#include "runtime/kernels/winograd_table.hpp"
 #include "support.hpp"
 
 using namespace pxl;
@@ -64,13 +68,14 @@ std::vector<Convolution> cases() {
   return {square(1, 16, 32, 9, 3, 1, 1, 1),  square(9, 32, 16, 8, 3, 2, 1, 1),  square(2, 128, 128, 5, 3, 1, 1, 1),
           square(3, 20, 24, 11, 3, 1, 2, 2), square(17, 16, 16, 4, 2, 2, 1, 0), square(2, 3, 40, 13, 5, 2, 1, 2),
           square(1, 64, 256, 4, 3, 1, 1, 1), square(40, 16, 16, 6, 3, 1, 1, 0), square(5, 48, 64, 7, 3, 3, 1, 0),
-          square(4, 17, 33, 6, 1, 2, 1, 0),  square(2, 16, 16, 12, 3, 1, 1, 2)};
+          square(4, 17, 33, 6, 1, 2, 1, 0),  square(2, 16, 16, 12, 3, 1, 1, 2), square(1, 16, 16, 3, 3, 1, 1, 0),
+          square(5, 33, 70, 13, 3, 1, 1, 1), square(3, 16, 128, 40, 3, 1, 1, 1)};
 }
 
 }  // namespace
 
 TEST_CASE("convolutions and their gradients agree with sums in double, and in bits however they are divided") {
-  int primitives = 0;
+  int primitives = 0, winograds = 0;
   for (const Convolution& c : cases()) {
     CAPTURE(c.batch);
     CAPTURE(c.cin);
@@ -101,10 +106,17 @@ TEST_CASE("convolutions and their gradients agree with sums in double, and in bi
       data(direct_data_grad_kernel(c));
       weights(direct_weights_grad_kernel(c));
     }
+    if (winograd_outputs_ns(c) < always) {
+      ++winograds;
+      outputs(winograd_convolution_kernel(c));
+      data(winograd_data_grad_kernel(c));
+      weights(winograd_weights_grad_kernel(c));
+    }
     if (const auto k = primitive_convolution_kernel(c, always)) outputs(*k), ++primitives;
     if (const auto k = primitive_data_grad_kernel(c, always)) data(*k), ++primitives;
     if (const auto k = primitive_weights_grad_kernel(c, always)) weights(*k), ++primitives;
   }
+  CHECK(winograds == 8);
   // oneDNN has no vector code for convolutions before AVX2.
   if (has_convolution_primitives() && has_avx2()) CHECK(primitives >= 20);
 }
@@ -149,6 +161,10 @@ TEST_CASE("a bias is added after the sums, with the bits of an addition") {
         check(direct_convolution_kernel(c), direct_convolution_kernel(c, true), x, b, dy.spec());
         check(direct_data_grad_kernel(c), direct_data_grad_kernel(c, true), dy, back, x.spec());
       }
+      if (winograd_outputs_ns(c) < always) {
+        check(winograd_convolution_kernel(c), winograd_convolution_kernel(c, true), x, b, dy.spec());
+        check(winograd_data_grad_kernel(c), winograd_data_grad_kernel(c, true), dy, back, x.spec());
+      }
       const auto plain = primitive_convolution_kernel(c, always),
                  biased = primitive_convolution_kernel(c, always, true);
       if (plain) check(*plain, *biased, x, b, dy.spec());
@@ -171,4 +187,41 @@ TEST_CASE("a primitive is made only where it is expected to be faster") {
   CHECK(!primitive_convolution_kernel(c, 1));
   CHECK(!primitive_data_grad_kernel(c, 1));
   CHECK(!primitive_weights_grad_kernel(c, 1));
+}
+
+TEST_CASE(
+    "Winograd's transforms have the same bits with every instruction set, and write nothing beside their results") {
+  std::vector<const WinogradFunctions*> variants{&winograd_baseline()};
+#if defined(__x86_64__)
+  if (instruction_set() != "baseline") variants.push_back(&winograd_avx2());
+  if (instruction_set() == "avx512") variants.push_back(&winograd_avx512());
+#endif
+  const Array numbers = ramp(DType::float32, {40000}, 1);
+  const float* data = reinterpret_cast<const float*>(numbers.raw());
+  for (const int64_t extent : {1, 2, 5, 8, 31, 33, 70}) {
+    CAPTURE(extent);
+    WinogradTiles t{.rows = 7, .columns = extent, .before_rows = 1, .before_columns = 2, .first = 1};
+    t.down = 2, t.across = div_up(extent, 2);
+    const int64_t stride = t.count() + 3, all = winograd_positions * stride;
+    std::vector<std::vector<float>> results;
+    for (const WinogradFunctions* f : variants) {
+      std::vector<float> scratch(static_cast<size_t>(t.scratch())), out(static_cast<size_t>(2 * all), -1.0F),
+          plane(static_cast<size_t>(7 * extent + 1), -1.0F), kernels(static_cast<size_t>(32 * extent), -1.0F),
+          weights(static_cast<size_t>(9 * extent + 1), -1.0F);
+      f->inputs(t, data, out.data(), stride, scratch.data());
+      f->gradients(t, data, out.data() + all, stride);
+      f->outputs(t, data, stride, plane.data());
+      f->kernels(data, 10, true, extent, kernels.data(), 2 * extent);
+      f->weights(data, extent, extent, weights.data());
+      for (int64_t p = 0; p < 2 * winograd_positions; ++p)
+        for (int64_t i = t.count(); i < stride; ++i) CHECK(out[static_cast<size_t>(p * stride + i)] == -1.0F);
+      // Rows 2 to 5 of the plane.
+      for (int64_t i = 0; i < std::ssize(plane); ++i)
+        CHECK((plane[static_cast<size_t>(i)] == -1.0F) == (i < 2 * extent || i >= 6 * extent));
+      CHECK(weights.back() == -1.0F);
+      for (const auto* more : {&plane, &kernels, &weights}) out.insert(out.end(), more->begin(), more->end());
+      results.push_back(out);
+      CHECK(results.back() == results.front());
+    }
+  }
 }

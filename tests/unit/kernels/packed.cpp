@@ -22,6 +22,7 @@ std::vector<Case> cases() {
     for (int64_t n : {1, 7, 16, 33, 100})
       for (int64_t k : {1, 5, 256, 300})
         for (int t = 0; t < 4; ++t) all.push_back({m, n, k, t == 1 || t == 3, t >= 2});
+  all.push_back({300, 35, 270, false, false});  // several groups of micro-panels
   return all;
 }
 
@@ -43,6 +44,14 @@ std::vector<float> multiplied(const PackedFunctions& f, const Case& c, const Arr
   f.multiply(
       {stored(a), c.ta, c.m, c.n, c.k, right.data(), out.data(), c.n + 3, reinterpret_cast<float*>(packed_a.data())});
   return out;
+}
+
+/// The same of operands where they lie, in or added to `out`.
+void multiply_in_place(const PackedFunctions& f, const Case& c, const Array& a, const Array& b, bool add,
+                       std::vector<float>& out) {
+  const WorkspaceMemory memory(static_cast<size_t>(f.product_memory(c.m)) * sizeof(float));
+  f.product({stored(a), stored(b), c.ta, c.tb, add, c.m, c.n, c.k, out.data(), c.n + 3,
+             reinterpret_cast<float*>(memory.data())});
 }
 
 Array operand(DType dtype, int64_t rows, int64_t columns, bool transposed, int seed) {
@@ -85,6 +94,18 @@ TEST_CASE("packed products agree with sums in double, and those with fused multi
         CHECK(padding);
       }
       if (results.size() == 3) CHECK(results[1] == results[2]);
+      for (size_t v = 0; v < variants.size(); ++v) {
+        std::vector<float> out(results[v].size(), -1.0F);
+        multiply_in_place(*variants[v], c, a, b, false, out);
+        CHECK(out == results[v]);
+        multiply_in_place(*variants[v], c, a, b, true, out);
+        double worst = 0;
+        for (size_t i = 0; i < out.size(); ++i)
+          if (static_cast<int64_t>(i) % (c.n + 3) < c.n)
+            worst = std::max(worst, std::fabs(static_cast<double>(out[i]) - 2 * static_cast<double>(results[v][i])));
+        CHECK(worst < 4e-6 * static_cast<double>(c.k) + 1e-6);
+        CHECK(out.back() == -1.0F);
+      }
     }
 }
 

@@ -1,0 +1,22 @@
+// Convolutions of 3 x 3 kernels and stride 1 over two axes, and their gradients, by winograd.hpp, in float32.
+// Partitions and the choice of the algorithm depend on the shapes and the instruction set only.
+//
+// Errors are larger than those of sums of products by a small factor. An infinity or NaN reaches all four outputs of
+// its tiles, also those whose windows are beside it.
+#pragma once
+
+#include "runtime/kernels/convolution.hpp"
+
+namespace pxl {
+
+/// Expected time of one sample on one core, in ns; infinite where the shape is not supported.
+double winograd_outputs_ns(const Convolution& c);
+double winograd_data_grad_ns(const Convolution& c);
+double winograd_weights_grad_ns(const Convolution& c);
+
+/// As convolution_kernel, convolution_data_grad_kernel and convolution_weights_grad_kernel, of supported shapes.
+Kernel winograd_convolution_kernel(const Convolution& c, bool bias = false);
+Kernel winograd_data_grad_kernel(const Convolution& c, bool bias = false);
+Kernel winograd_weights_grad_kernel(const Convolution& c);
+
+}  // namespace pxl
