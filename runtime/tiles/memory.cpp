@@ -81,8 +81,6 @@ void Memory::run(int graph) {
   const GraphInstance& instance = m_.graphs()[static_cast<size_t>(graph)];
   GraphMemory& out = graphs_[static_cast<size_t>(graph)];
   const auto tiles = static_cast<size_t>(m_.machine().tiles);
-  out.entry.assign(tiles, 0);
-  out.exit.assign(tiles, 0);
   out.peak.assign(tiles, 0);
   out.temp.assign(tiles, 0);
   out.point.assign(tiles, 0);
@@ -97,15 +95,12 @@ void Memory::run(int graph) {
     const TileBytes& bytes = m_.bytes_by_tile(l.mapping, l.tensor->spec);
     for (size_t t = bytes.begin; t < bytes.end; ++t) live[t] += sign * bytes.on[t];
   };
-  for (const Lifetime& l : lifetimes_[static_cast<size_t>(graph)]) {
-    const TileBytes& bytes = m_.bytes_by_tile(l.mapping, l.tensor->spec);
-    for (size_t t = bytes.begin; t < bytes.end; ++t) {
-      if (l.tensor->kind == TensorKind::input) out.entry[t] += bytes.on[t];
-      if (l.returned) out.exit[t] += bytes.on[t];
-    }
-  }
   const auto reach = [&](size_t tile, int64_t bytes, int64_t temp, int64_t point) {
     if (bytes > out.peak[tile]) out.peak[tile] = bytes, out.temp[tile] = temp, out.point[tile] = point;
+  };
+  const auto reach_all = [&](const Lifetime& l, int64_t point) {
+    const TileBytes& bytes = m_.bytes_by_tile(l.mapping, l.tensor->spec);
+    for (size_t t = bytes.begin; t < bytes.end; ++t) reach(t, live[t], 0, point);
   };
   for (size_t i = 0; i < instance.order.size(); ++i) {
     const Op& op = *instance.order[i];
@@ -115,10 +110,7 @@ void Memory::run(int graph) {
     if (op.called.empty()) {
       // A tile's memory grows only where a lifetime begins or a temporary exists.
       const int64_t temp = temp_bytes(op);
-      for (const Lifetime* l : begins[i]) {
-        const TileBytes& bytes = m_.bytes_by_tile(l->mapping, l->tensor->spec);
-        for (size_t t = bytes.begin; t < bytes.end; ++t) reach(t, live[t], 0, out.points);
-      }
+      for (const Lifetime* l : begins[i]) reach_all(*l, out.points);
       if (temp > 0) {
         const TileRange place = m_.place(op);
         size_t t = static_cast<size_t>(place.first);
@@ -131,23 +123,33 @@ void Memory::run(int graph) {
     } else {
       // Arguments are copied on entry, results on exit; the graph runs in between.
       const int64_t at = out.points;
-      const auto below = [&](const Graph* called) -> const GraphMemory& {
-        return graphs_[static_cast<size_t>(m_.graph_index(called))];
+      const auto below = [&](const Graph* called) -> size_t { return static_cast<size_t>(m_.graph_index(called)); };
+      // Points at which tensors of the called graph are live beside what the caller holds.
+      const auto beside = [&](const Graph* called, auto&& chosen) {
+        for (const int64_t sign : {1, 0, -1})
+          for (const Lifetime& l : lifetimes_[below(called)]) {
+            if (!chosen(l)) continue;
+            if (sign == 0)
+              reach_all(l, at);
+            else
+              change(l, sign);
+          }
       };
       for (const Graph* called : op.called)
-        for (size_t t = 0; t < tiles; ++t) reach(t, live[t] + below(called).entry[t], 0, at);
+        beside(called, [](const Lifetime& l) { return l.tensor->kind == TensorKind::input; });
       for (const Lifetime* l : ends[i])
         if (l->into_call) change(*l, -1);
       for (const Graph* called : op.called) {
-        const GraphMemory& inner = below(called);
+        const GraphMemory& inner = graphs_[below(called)];
         for (size_t t = 0; t < tiles; ++t)
           reach(t, live[t] + inner.peak[t], inner.temp[t], std::min(max_count, out.points + 1 + inner.point[t]));
         out.points = std::min(max_count, out.points + inner.points);
       }
       for (const Lifetime* l : begins[i])
         if (l->out_of_call) change(*l, 1);
-      for (const Graph* called : op.called)
-        for (size_t t = 0; t < tiles; ++t) reach(t, live[t] + below(called).exit[t], 0, at);
+      for (const Lifetime* l : begins[i])
+        if (l->out_of_call) reach_all(*l, at);
+      for (const Graph* called : op.called) beside(called, [](const Lifetime& l) { return l.returned; });
       out.points = std::min(max_count, out.points + 1);
     }
     for (const Lifetime* l : ends[i])

@@ -12,11 +12,10 @@ namespace pxl::tiles {
 /// Peak of the bytes on each tile that are not always live, in one run of a graph, without its caller's. Points number
 /// the ops in execution order, those of called graphs after their call; they saturate.
 struct GraphMemory {
-  std::vector<int64_t> peak;         ///< bytes at the peak
-  std::vector<int64_t> temp;         ///< of peak, temporaries
-  std::vector<int64_t> point;        ///< point of the peak
-  std::vector<int64_t> entry, exit;  ///< bytes of the arguments, which a call copies to it, and of its results
-  std::vector<int64_t> offset;       ///< by op of the instance's order: its point
+  std::vector<int64_t> peak;    ///< bytes at the peak
+  std::vector<int64_t> temp;    ///< of peak, temporaries
+  std::vector<int64_t> point;   ///< point of the peak
+  std::vector<int64_t> offset;  ///< by op of the instance's order: its point
   int64_t points = 0;
 };
 
