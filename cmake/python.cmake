@@ -23,6 +23,10 @@ add_library(pxl_python MODULE ${binding})
 set_target_properties(pxl_python PROPERTIES PREFIX "" OUTPUT_NAME _pxl SUFFIX ".${Python3_SOABI}.so"
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/pxl INSTALL_RPATH "")
 target_compile_options(pxl_python PRIVATE -Wall -Wextra)
+if(PXL_SANITIZE)
+  target_compile_options(pxl_python PRIVATE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(pxl_python PRIVATE -fsanitize=address,undefined)
+endif()
 target_link_libraries(pxl_python PRIVATE libpxl pybind11::headers Python3::Module)
 
 # The files of the package beside it.

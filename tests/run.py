@@ -79,11 +79,12 @@ def build(preset, tally, targets=()):
 
 
 def on_preset(preset, tally, whole=True):
-    """Unit, lang and golden on another build; unit only if `whole`. The fuzzers of the language under sanitizers too."""
+    """Unit, lang and golden on another build; unit only if `whole`. Under sanitizers also what reads bytes of others: the
+    fuzzers of the language, formats, ONNX, the library and the Python module."""
     stage(f"build {preset}")
     # Frames are several times larger under sanitizers; deep nesting is tested there as well.
     resource.setrlimit(resource.RLIMIT_STACK, (64 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
-    if build(preset, tally, () if whole else ("pxl", "mutants", "calls")):
+    if build(preset, tally, () if whole else ("pxl", "mutants", "calls", "libpxl", "pxl_python")):
         stage(f"{preset}: {'unit, ' * whole}lang, golden")
         if whole:
             doctests.unit_tests(ROOT / "build" / preset, tally)
@@ -95,6 +96,11 @@ def on_preset(preset, tally, whole=True):
             stage("asan: mutants")
             mutants.mutant_tests(ROOT / "build" / preset, 30, tally.add)
             mutants.call_tests(ROOT / "build" / preset, 30, tally.add)
+            stage("asan: onnx, formats, library, python")
+            onnx_models.reader_tests(ROOT / "build" / preset / "pxl", tally.add, tally.skip)
+            formats.formats_tests(ROOT / "build" / preset / "pxl", 5, tally.add, tally.skip)
+            installed.sanitized_tests(ROOT / "build" / preset, tally.add)
+            python_module.python_tests(ROOT / "build" / preset, tally.add, tally.skip, installed.sanitizer_environment(ROOT / "build" / preset))
 
 
 def main():
