@@ -44,6 +44,7 @@ Types& types() {
 
 InterruptScope::InterruptScope(const pxl::Cancel& cancel) {
   if (!in_main_thread()) return;
+  active_ = true;
   before_ = interrupted;
   interrupted = &cancel;
   if (before_) return;  // a call from a callback of another one
@@ -67,7 +68,8 @@ InterruptScope::InterruptScope(const pxl::Cancel& cancel) {
 
 void InterruptScope::end() {
   if (installed_) sigaction(SIGINT, &python_action, nullptr);
-  if (interrupted && (installed_ || before_)) interrupted = before_;
+  if (active_) interrupted = before_;
+  installed_ = active_ = false;
 }
 
 InterruptScope::~InterruptScope() { end(); }

@@ -314,7 +314,12 @@ def lock_is_released():
 
 @check
 def interrupts():
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs the tests in the background has it ignored
+    # Calls while nobody hears the signal leave later ones as they are. (A shell that runs the tests in the background has
+    # it ignored.)
+    for nobody in (signal.SIG_IGN, signal.SIG_DFL):
+        signal.signal(signal.SIGINT, nobody)
+        assert program().Session("count").run(x=[1, 2, 3]).now.tolist() == [1, 2, 3]
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     s = program().Session("slow")
     for body in (s.run, s.run, s.run, lambda: pxl.eval("while true { }"), lambda: program().say and pxl.from_text("while true { }")):
         timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
