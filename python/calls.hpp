@@ -26,7 +26,7 @@ class InterruptScope {
  private:
   void end();
 
-  bool active_ = false;     ///< in the main thread
+  bool active_ = false;  ///< in the main thread
   bool installed_ = false;
   const pxl::Cancel* before_ = nullptr;
 };
