@@ -21,5 +21,6 @@ add_custom_command(
 list(APPEND grammar_sources ${grammar_out}/pxl_grammar_ids.hpp)
 add_library(pxl_grammar STATIC ${grammar_sources})
 target_include_directories(pxl_grammar SYSTEM PUBLIC ${grammar_out} ${PROJECT_SOURCE_DIR}/grammar ${ANTLR4_INCLUDE})
-target_compile_options(pxl_grammar PUBLIC -fno-char8_t PRIVATE -w)
+# The generated code is tables and calls of the runtime.
+target_compile_options(pxl_grammar PUBLIC -fno-char8_t PRIVATE -w $<$<CONFIG:Release>:-O1>)
 target_link_libraries(pxl_grammar PUBLIC ${ANTLR4_LIBRARY})

@@ -46,3 +46,5 @@ add_dependencies(pxl_python pxl_python_files)
 set(PXL_PYTHON_DIR lib/python3/dist-packages CACHE STRING "Where the Python package is installed, from the prefix")
 install(TARGETS pxl_python LIBRARY DESTINATION ${PXL_PYTHON_DIR}/pxl COMPONENT python3-pxl)
 install(FILES ${package} DESTINATION ${PXL_PYTHON_DIR}/pxl COMPONENT python3-pxl)
+install(FILES examples/library/train.py examples/library/model.pxl
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/python3-pxl/examples COMPONENT python3-pxl)

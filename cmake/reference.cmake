@@ -4,8 +4,11 @@ find_package(xtensor REQUIRED)
 find_path(XTENSOR_BLAS_INCLUDE xtensor-blas/xlinalg.hpp REQUIRED)
 find_package(BLAS REQUIRED)
 pxl_layer(pxl_reference FOLDERS runtime/reference LINKS pxl_kernels PRECOMPILE runtime/reference/xtensor.hpp)
-# xtensor's templates take most of the time: small batches, so that touching a definition recompiles few others.
-set_target_properties(pxl_reference PROPERTIES UNITY_BUILD_BATCH_SIZE 5)
+# xtensor's templates take most of the time: smaller batches, so that touching a definition recompiles few others.
+if(PXL_UNITY AND PXL_UNITY_BATCH GREATER 0)
+  math(EXPR most "${PXL_UNITY_BATCH} / 3 + 1")
+  pxl_batches(pxl_reference ${most})
+endif()
 target_include_directories(pxl_reference SYSTEM PRIVATE ${xtensor_INCLUDE_DIRS} ${XTENSOR_BLAS_INCLUDE})
 target_link_libraries(pxl_reference PUBLIC pxl_ops PRIVATE ${BLAS_LIBRARIES})
 target_link_libraries(pxl_ops PUBLIC pxl_reference)

@@ -7,10 +7,8 @@ endif()
 set(PXL_RELEASE_DATE ${CMAKE_MATCH_1})
 set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/CHANGELOG.md)
 
-# Only what reads it is compiled anew when the version or the commit changes.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/interpreter/cli/version.cpp PROPERTIES
-  COMPILE_DEFINITIONS "PXL_VERSION=\"${PROJECT_VERSION}\";PXL_RELEASE_DATE=\"${PXL_RELEASE_DATE}\"")
-set(commit_source ${PROJECT_BINARY_DIR}/commit.cpp)
+# A file of its own, so that nothing else is compiled anew when the version or the commit changes.
+set(version_source ${PROJECT_BINARY_DIR}/version_texts.cpp)
 set(head_log)
 find_program(GIT git)
 if(GIT AND EXISTS ${PROJECT_SOURCE_DIR}/.git)
@@ -21,9 +19,11 @@ if(GIT AND EXISTS ${PROJECT_SOURCE_DIR}/.git)
     set(head_log)
   endif()
 endif()
-add_custom_command(OUTPUT ${commit_source}
-  COMMAND ${CMAKE_COMMAND} -DOUT=${commit_source} -DSOURCE=${PROJECT_SOURCE_DIR} -P ${PROJECT_SOURCE_DIR}/cmake/commit.cmake
-  DEPENDS ${head_log} ${PROJECT_SOURCE_DIR}/cmake/commit.cmake ${PROJECT_SOURCE_DIR}/cmake/commit.txt
+set(version_script ${PROJECT_SOURCE_DIR}/cmake/version_texts.cmake)
+add_custom_command(OUTPUT ${version_source}
+  COMMAND ${CMAKE_COMMAND} -DOUT=${version_source} -DSOURCE=${PROJECT_SOURCE_DIR} -DVERSION=${PROJECT_VERSION}
+          -DDATE=${PXL_RELEASE_DATE} -P ${version_script}
+  DEPENDS ${head_log} ${version_script} ${PROJECT_SOURCE_DIR}/cmake/commit.txt
   COMMENT "Naming the commit" VERBATIM)
-set_source_files_properties(${commit_source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-target_sources(pxl_cli PRIVATE ${commit_source})
+set_source_files_properties(${version_source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+target_sources(pxl_cli PRIVATE ${version_source})

@@ -59,13 +59,26 @@ struct Imported {
   py::object owner;
 };
 
+/// The capsule of an object with __dlpack__. PyTorch 1 exports no bools: their bytes then, of which `bools` tells.
+py::capsule exported(const py::object& object, bool& bools) {
+  bools = false;
+  try {
+    return object.attr("__dlpack__")();
+  } catch (const py::error_already_set&) {
+    if (std::string(py::str(py::getattr(object, "dtype", py::none()))) != "torch.bool") throw;
+  }
+  bools = true;
+  return object.attr("view")(py::module_::import("torch").attr("uint8")).attr("__dlpack__")();
+}
+
 /// The tensor of an object with __dlpack__, which the owner keeps.
 Imported import_dlpack(py::object object, const std::string& what) {
   // PyTorch exports no tensor that records gradients; its elements are those of the detached one.
   if (py::hasattr(object, "requires_grad") && py::hasattr(object, "detach") &&
       object.attr("requires_grad").cast<bool>())
     object = object.attr("detach")();
-  py::capsule capsule = object.attr("__dlpack__")();
+  bool bools = false;
+  py::capsule capsule = exported(object, bools);
   auto* const managed = static_cast<dlpack::ManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
   if (!managed) throw py::error_already_set();
   // From here on this is whose tensor it is.
@@ -77,7 +90,7 @@ Imported import_dlpack(py::object object, const std::string& what) {
   const dlpack::Tensor& t = managed->tensor;
   if (t.device.type != dlpack::cpu)
     throw py::type_error(what + ": the tensor is on another device; move it to the CPU first, with `.cpu()`");
-  const std::optional<pxl::DType> dtype = dtype_of_dlpack(t.type);
+  const std::optional<pxl::DType> dtype = bools ? pxl::DType::boolean : dtype_of_dlpack(t.type);
   if (!dtype) throw py::type_error(what + ": the elements are of a type that pxl does not have");
   return {pxl::View(*dtype, pxl::Shape(t.shape, t.shape + t.rank), static_cast<const char*>(t.data) + t.byte_offset),
           t.strides, std::move(owner)};

@@ -42,6 +42,12 @@ Types& types() {
 
 }  // namespace
 
+py::str decoded(std::string_view text, const char* others) {
+  PyObject* const made = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), others);
+  if (!made) throw py::error_already_set();
+  return py::reinterpret_steal<py::str>(made);
+}
+
 InterruptScope::InterruptScope(const pxl::Cancel& cancel) {
   if (!in_main_thread()) return;
   active_ = true;
@@ -118,7 +124,7 @@ void Printer::write(const char* stream, std::string_view text) {
   const py::gil_scoped_acquire held;
   try {
     const py::object to = py::module_::import("sys").attr(stream);
-    if (!to.is_none()) to.attr("write")(py::str(text.data(), text.size()));
+    if (!to.is_none()) to.attr("write")(decoded(text, "backslashreplace"));
   } catch (py::error_already_set& raised) {
     if (!raised_) raised_ = std::make_unique<py::error_already_set>(std::move(raised));
     cancel_.request();
@@ -140,23 +146,26 @@ void define_errors(py::module_& module) {
 }
 
 void raise(const pxl::Error& error, bool of_name) {
+  const auto readable = [](std::string_view text) { return decoded(text, "backslashreplace"); };
   py::list diagnostics;
   for (const pxl::Diagnostic& d : error.diagnostics) {
     py::dict one;
     one["kind"] = d.kind;
-    one["message"] = d.message;
-    one["file"] = d.place.file;
+    one["message"] = readable(d.message);
+    one["file"] = readable(d.place.file);
     one["line"] = d.place.line;
     one["column"] = d.place.column;
-    one["notes"] = d.notes;
-    one["text"] = d.text;
+    py::list notes;
+    for (const std::string& note : d.notes) notes.append(readable(note));
+    one["notes"] = notes;
+    one["text"] = readable(d.text);
     diagnostics.append(one);
   }
   const bool missing = of_name && error.first().kind == "key";
   const py::object& type = error.failure == pxl::Failure::cancelled ? types().cancelled
                            : missing                                ? types().missing_name
                                                                     : types().error;
-  PyErr_SetObject(type.ptr(), type(error.text(), diagnostics).ptr());
+  PyErr_SetObject(type.ptr(), type(readable(error.text()), diagnostics).ptr());
   throw py::error_already_set();
 }
 

@@ -7,11 +7,16 @@
 #include <optional>
 #include <pxl/pxl.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace pxl_python {
 
 namespace py = pybind11;
+
+/// A text of the library, which is UTF-8 unless a file has another name. `others` is what Python does with other bytes:
+/// "backslashreplace" for texts to read, "surrogateescape" where it takes them back.
+py::str decoded(std::string_view text, const char* others);
 
 /// While it lives, Ctrl-C requests `cancel`, besides what Python does with it. In the main thread only, as Python
 /// handles signals there.

@@ -1,11 +1,19 @@
 #include "values.hpp"
 
-#include <limits>
+#include "calls.hpp"
 
 namespace pxl_python {
 namespace {
 
 constexpr int max_depth = 200;  ///< of lists and dicts within each other, as in the library
+
+/// What `decoded` has made of bytes that are no UTF-8 becomes those bytes again.
+std::string encoded(const py::handle& text) {
+  const auto bytes =
+      py::reinterpret_steal<py::bytes>(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogateescape"));
+  if (!bytes) throw py::error_already_set();
+  return bytes;
+}
 
 pxl::Value value_of(const py::handle& object, const std::string& what, int depth) {
   if (depth > max_depth) throw py::value_error(what + ": lists and dicts are nested too deeply");
@@ -17,7 +25,7 @@ pxl::Value value_of(const py::handle& object, const std::string& what, int depth
     if (overflow != 0) throw py::value_error(what + ": the int does not fit into 64 bits");
     return int64_t{v};
   }
-  if (py::isinstance<py::str>(object)) return object.cast<std::string>();
+  if (py::isinstance<py::str>(object)) return encoded(object);
   const auto items = [&](const py::handle& sequence) {
     pxl::List out;
     for (const py::handle item : sequence) out.push_back(value_of(item, what, depth + 1));
@@ -67,7 +75,7 @@ py::object object_of(const pxl::Value& value) {
   if (const auto* v = value.as<bool>()) return py::bool_(*v);
   if (const auto* v = value.as<int64_t>()) return py::int_(*v);
   if (const auto* v = value.as<double>()) return py::float_(*v);
-  if (const auto* v = value.as<std::string>()) return py::str(*v);
+  if (const auto* v = value.as<std::string>()) return decoded(*v, "surrogateescape");
   if (const auto* v = value.as<pxl::DType>()) return dtype_of(*v);
   if (const auto* v = value.as<pxl::Array>()) return array_of(*v);
   if (const auto* v = value.as<pxl::List>()) {

@@ -2,7 +2,8 @@
  *
  * Functions that can fail return an error, to be freed with pxl_error_free, or NULL if all went well; what they create
  * is then in their last argument. Texts are UTF-8. Functions are thread-safe, except that an object is freed once,
- * after all calls with it have returned. */
+ * after all calls with it have returned. NULL for a pointer that a function needs is an error; of NULL, and of an index
+ * beyond the last, functions without errors return "", 0 or an info without a name. Freeing NULL does nothing. */
 #ifndef PXL_PXL_H
 #define PXL_PXL_H
 
@@ -98,7 +99,7 @@ PXL_API void pxl_cancel(pxl_session* session);
 PXL_API size_t pxl_num_inputs(const pxl_session* session);
 PXL_API size_t pxl_num_outputs(const pxl_session* session);
 PXL_API size_t pxl_num_variables(const pxl_session* session);
-/* `index` is less than the number. */
+/* A stream or variable by its index. */
 PXL_API pxl_info pxl_input(const pxl_session* session, size_t index);
 PXL_API pxl_info pxl_output(const pxl_session* session, size_t index);
 PXL_API pxl_info pxl_variable(const pxl_session* session, size_t index);

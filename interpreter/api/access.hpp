@@ -26,7 +26,7 @@ class Turns {
   void leave() noexcept;
 
  private:
-  std::atomic<uint64_t> holder_{0};  ///< generation of forks and number of the thread; 0: nobody
+  std::atomic<uint64_t> holder_{0};  ///< generation of forks and number of the thread; 0: none
 };
 
 class Turn {
@@ -63,9 +63,11 @@ v1::Result<T> guarded(const v1::Cancel& cancel, F&& body) noexcept {
 }
 
 v1::DType public_dtype(DType dtype);
-/// An array that reads the view's memory in place, or a converted copy of it (bfloat16, unaligned). Throws Error.
-/// Whoever calls sees to it that the memory lives as long: `owner` may do so.
-Array array_of(const v1::View& view, std::shared_ptr<const void> owner = nullptr);
+/// Whether the elements of a view are read, or only written.
+enum class Contents : uint8_t { read, undefined };
+/// An array that reads the view's memory in place, or a converted copy of it (bfloat16, unaligned, bools that are
+/// neither 0 nor 1). Throws Error. Whoever calls sees to it that the memory lives as long: `owner` may do so.
+Array array_of(const v1::View& view, std::shared_ptr<const void> owner = nullptr, Contents contents = Contents::read);
 v1::Array public_array(Array array);
 
 /// Whether arrays of the caller's memory are copied: code that keeps them would otherwise change with that memory.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -42,6 +43,20 @@ Array widened(const v1::View& view) {
   return out;
 }
 
+/// Whether bytes are those of bools; reading others as bool would be undefined.
+bool are_bools(const void* data, int64_t size) {
+  const auto* bytes = static_cast<const uint8_t*>(data);
+  return std::all_of(bytes, bytes + size, [](uint8_t byte) { return byte <= 1; });
+}
+
+/// True where a byte is not 0, as for NumPy.
+Array made_bools(const v1::View& view) {
+  Array out(DType::boolean, view.shape);
+  const auto* bytes = static_cast<const uint8_t*>(view.data);
+  std::transform(bytes, bytes + out.size(), out.mutable_data<bool>(), [](uint8_t byte) { return byte != 0; });
+  return out;
+}
+
 }  // namespace
 
 namespace api {
@@ -52,7 +67,7 @@ v1::DType public_dtype(DType dtype) {
   throw Error(fmt::format("{} has no counterpart in the interface", name(dtype)), {}, Fault::internal);
 }
 
-Array array_of(const v1::View& view, std::shared_ptr<const void> owner) {
+Array array_of(const v1::View& view, std::shared_ptr<const void> owner, Contents contents) {
   if (static_cast<size_t>(view.dtype) >= num_public)
     throw Error("a view has no valid dtype", {}, Fault::usage).as(codes::dtype);
   const int64_t size = element_count(view.shape);
@@ -61,6 +76,7 @@ Array array_of(const v1::View& view, std::shared_ptr<const void> owner) {
   if (view.dtype == v1::DType::bfloat16) return widened(view);
   const DType dtype = *own_dtype(view.dtype);
   if (size == 0) return Array(dtype, view.shape);
+  if (dtype == DType::boolean && contents == Contents::read && !are_bools(view.data, size)) return made_bools(view);
   if (reinterpret_cast<uintptr_t>(view.data) % size_of(dtype) != 0) {
     Array out(dtype, view.shape);
     std::memcpy(out.mutable_raw(), view.data, static_cast<size_t>(out.bytes()));

@@ -182,8 +182,8 @@ Result<void> Session::run(std::span<const Input> inputs, std::span<const Output>
       const Stream* stream = output_stream(*state_, std::string(output.name));
       // An owner that owns nothing: the array may be written to while it is the only one.
       std::shared_ptr<void> sole(output.array.data, [](void*) {});
-      pxl::Array array =
-          api::array_of(View(output.array.dtype, output.array.shape, output.array.data), std::move(sole));
+      pxl::Array array = api::array_of(View(output.array.dtype, output.array.shape, output.array.data), std::move(sole),
+                                       api::Contents::undefined);
       if (static_cast<const void*>(array.raw()) != output.array.data && array.size() > 0)
         throw run_error(fmt::format("stream `{}`: results cannot be written to {} that {}", stream->name(),
                                     name(output.array.dtype),

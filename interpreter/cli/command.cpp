@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -46,22 +45,6 @@ Error unwritable(int reason) {
   told_unwritable = true;
   return run_error(fmt::format("cannot write standard output: {}", std::strerror(reason))).as(codes::write);
 }
-
-constexpr Flag global_flags[] = {
-    {"-e", "CODE", "run the code"},
-    {"-", "", "run standard input"},
-    {"-i", "FILE ...", "run the files, then start the REPL (same as `pxl repl FILE ...`)"},
-    {"--quiet", "", "no progress, no notices"},
-    profile_flag,
-    engine_flag,
-    nancheck_flag,
-    ranks_flag,
-    hosts_flag,
-    timeout_flag,
-    json_flag,
-    {"--version", "", "print version, commit, compiler, engines, instruction sets and line editor"},
-    {"--help", "", "show this help; `pxl FILE --help` lists a script's options", "-h"},
-};
 
 constexpr ExitRow exits[] = {
     {exit_ok, "Success."},
@@ -166,54 +149,8 @@ int dispatch(std::vector<std::string> arguments) {
 }  // namespace
 
 std::span<const Command* const> commands() { return table; }
-std::span<const Flag> main_flags() { return global_flags; }
 std::span<const ExitRow> exit_rows() { return exits; }
 std::span<const std::pair<std::string_view, std::string_view>> environment_rows() { return environment; }
-
-namespace {
-
-/// The value of the first argument, which is left in front.
-double take_number(std::vector<std::string>& arguments, std::string_view flag, double least, double most,
-                   std::string_view what) {
-  const std::string word = arguments.size() < 2 ? std::string() : arguments[1];
-  double value = 0;
-  const auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (fault != std::errc() || end != word.data() + word.size() || !(value >= least && value <= most))
-    throw Error(fmt::format("{} takes {}{}", flag, what, word.empty() ? "" : fmt::format(", not `{}`", word)), {},
-                Fault::usage);
-  arguments.erase(arguments.begin());
-  return value;
-}
-
-}  // namespace
-
-void take_leading_flags(CommonFlags& flags, std::vector<std::string>& arguments) {
-  while (!arguments.empty()) {
-    if (arguments.front() == "--quiet")
-      flags.quiet = true;
-    else if (arguments.front() == "--profile")
-      flags.profile = true;
-    else if (arguments.front() == "--nancheck")
-      flags.nancheck = true;
-    else if (arguments.front() == "--engine") {
-      if (arguments.size() < 2) throw Error("--engine takes a name", {"`--engine reference`"}, Fault::usage);
-      flags.engine = arguments[1];
-      arguments.erase(arguments.begin());
-    } else if (arguments.front() == "--json")
-      flags.json = use_json({.json = true});
-    else if (arguments.front() == "--ranks")
-      flags.ranks = static_cast<int>(take_number(arguments, "--ranks", 1, 1 << 20, "a number of processes, from 1"));
-    else if (arguments.front() == "--timeout")
-      flags.timeout = take_number(arguments, "--timeout", 0.1, 1e9, "a number of seconds, from 0.1");
-    else if (arguments.front() == "--hosts") {
-      if (arguments.size() < 2) throw Error("--hosts takes names of machines", {"`--hosts a,b`"}, Fault::usage);
-      flags.hosts = arguments[1];
-      arguments.erase(arguments.begin());
-    } else
-      return;
-    arguments.erase(arguments.begin());
-  }
-}
 
 bool use_json(const CommonFlags& flags, const Invocation& call) {
   json_output |= flags.json || call.has(json_flag.name);

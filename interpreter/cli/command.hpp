@@ -38,7 +38,7 @@ struct CommonFlags {
   double timeout = 60;      ///< seconds that a process waits for another
 };
 
-/// Removes the global flags at the beginning of the arguments.
+/// Removes the flags of run_flags.hpp at the beginning of the arguments, and sets what they say.
 void take_leading_flags(CommonFlags& flags, std::vector<std::string>& arguments);
 
 /// One flag of a command; help, manual, completion and parsing read it.
@@ -103,16 +103,6 @@ std::string engine_words();
 std::string machine_words();
 
 constexpr Flag json_flag{"--json", "", "one JSON object a line on standard output (docs/json.md)"};
-// Of running a file, with and without the word `run`.
-constexpr Flag profile_flag{"--profile", "", "before FILE: each session prints a time profile when it ends"};
-constexpr Flag engine_flag{"--engine", "NAME", "before FILE: default engine of sessions: planned, reference or tiles",
-                           "", engine_words};
-constexpr Flag nancheck_flag{"--nancheck", "",
-                             "before FILE: stop runs at the first op that produces a NaN or an infinity"};
-constexpr Flag ranks_flag{"--ranks", "N",
-                          "before FILE: run the script in N processes, which share its replicas (docs/replicas.md)"};
-constexpr Flag hosts_flag{"--hosts", "A,B,...", "with --ranks: the machines on which they run"};
-constexpr Flag timeout_flag{"--timeout", "SECONDS", "before FILE: how long a process waits for another one; 60"};
 /// Whether --json is given before or after the command's name; diagnostics are then written as JSON as well.
 bool use_json(const CommonFlags& flags, const Invocation& call = {});
 

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "interpreter/cli/json.hpp"
+#include "interpreter/cli/run_flags.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/options.hpp"
 #include "interpreter/syntax/ast.hpp"
@@ -117,24 +118,7 @@ int run_script(const CommonFlags& given, const std::vector<std::string>& words) 
   return status;
 }
 
-namespace {
-
-constexpr Flag run_flags[] = {
-    profile_flag,
-    engine_flag,
-    nancheck_flag,
-    ranks_flag,
-    hosts_flag,
-    timeout_flag,
-    {"--json", "", "before FILE: print one JSON object per line (docs/json.md)"},
-};
-
-}  // namespace
-
-const Command run_command{"run",
-                          "run [--profile] [--engine NAME] [--nancheck] [--ranks N] [--hosts A,B] [--timeout SECONDS] "
-                          "[--json] FILE [--OPTION "
-                          "VALUE ...]",
-                          "run a script, like `pxl FILE`", run_script, run_flags};
+const Command run_command{"run", "run [FLAG ...] FILE [--OPTION VALUE ...]", "run a script, like `pxl FILE`",
+                          run_script, run_flags};
 
 }  // namespace pxl::cli

@@ -24,9 +24,6 @@ constexpr std::string_view compiler = "g++ " __VERSION__;
 
 }  // namespace
 
-std::string_view version() { return PXL_VERSION; }
-std::string_view release_date() { return PXL_RELEASE_DATE; }
-
 void print_version(const CommonFlags& flags) {
   std::vector<std::string> engines;
   for (const EngineRow& row : engine_table()) engines.emplace_back(row.name);

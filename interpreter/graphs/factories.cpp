@@ -1,4 +1,4 @@
-// Variable factories: what params with an initial value leave behind, and the variables and inputs made of them.
+// Variable factories: what params with an initial value result in, and the variables and inputs made of them.
 #include <algorithm>
 
 #include "interpreter/graphs/graph_builder.hpp"

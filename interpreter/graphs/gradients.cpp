@@ -19,7 +19,7 @@
 namespace pxl {
 namespace {
 
-/// What an input or output of a gradient graph stands for.
+/// What an input or output of a gradient graph represents.
 struct ConnectionObject final : Object {
   std::shared_ptr<Ir> ir;
   ExpectedConnection connection;

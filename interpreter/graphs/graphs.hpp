@@ -13,7 +13,7 @@ namespace pxl {
 /// The form of `return`, which calls of the graph repeat.
 enum class ResultForm : uint8_t { nothing, single, tuple };
 
-/// What the language knows of a graph beyond its IR. Kept by the interpreter, one per graph.
+/// What the language needs of a graph beyond its IR. Kept by the interpreter, one per graph.
 struct GraphFacts {
   ResultForm form = ResultForm::tuple;
   struct Group {  ///< the inputs of one parameter; a list has several, named xs_0, xs_1
@@ -81,6 +81,10 @@ struct BoundGraphObject final : Object {
   bool callable() const override { return true; }
   Value call(Interpreter& in, Arguments args) override;
 };
+/// `bind(tree)`, `bind({input: tensor})`, `bind(weight = w)`: the graph with these tensors and those that were bound
+/// before.
+Value bind_graph(Interpreter& in, const std::shared_ptr<GraphObject>& g, const BoundInputs& before, const TreePtr& vars,
+                 const Arguments& args);
 
 /// A call site.
 struct CallInfoObject final : Object {

@@ -48,7 +48,7 @@ std::vector<std::string> keys_of(const TreeObject& t) {
   return keys;
 }
 
-/// The key that an index stands for: 1 is "1", -1 the last number of the level.
+/// The key that an index represents: 1 is "1", -1 the last number of the level.
 std::string key_text(const TreeObject& t, const Value& key) {
   if (const std::string* s = key.as_string()) return *s;
   if (!key.is_int()) type_error("a tree is indexed by names and ints, got " + key.type_name());

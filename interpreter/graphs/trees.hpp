@@ -56,14 +56,14 @@ struct TreeObject final : Object {
  private:
   /// The place of a child; items.size() where there is none.
   size_t place(std::string_view key) const;
-  /// Of the first so many children, where they are many: a list of modules may have thousands.
+  /// Of the first children, up to a limit: a list of modules may have thousands.
   mutable std::unordered_map<std::string, size_t> places_;
 };
 using TreePtr = std::shared_ptr<TreeObject>;
 
 TreePtr make_tree(TreeKind kind);
 
-/// What a `param` with an initial value leaves behind: makes variables of the main graph.
+/// What a `param` with an initial value results in: makes variables of the main graph.
 struct VariableFactoryObject final : Object {
   std::string name;
   TensorSpec spec;
@@ -76,7 +76,7 @@ struct VariableFactoryObject final : Object {
   std::vector<std::string> member_names() const override;
 };
 
-/// The array that an initial value stands for: a number fills, an array must fit, an initialiser or a function is
+/// The array that an initial value represents: a number fills, an array must fit, an initialiser or a function is
 /// drawn. `what` names the variable in messages.
 Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, const std::string& what);
 

@@ -41,6 +41,14 @@ const T& as(const ast::Expr& e) {
 
 const Name ir_name("ir");
 
+/// A call of an unknown method whose name a function has: `[1, 2].sum()`.
+void note_function(Interpreter& in, const Value& base, const std::string& name, Error& error) {
+  if (error.first().code != codes::unknown_member || base.as<NamespaceObject>()) return;
+  const Value* function = evaluator_of(in).prelude()->find(name);
+  if (function && function->as<BuiltinObject>())
+    error.first().notes.push_back("`" + name + "` is a function, not a member: `" + name + "(...)`");
+}
+
 [[noreturn]] void refuse_name(Interpreter& in, const ast::NameExpr& e, const Activation& a) {
   Error error("unknown name `" + e.name + "`", unknown_name_notes(e.name, a.scope->visible_names()));
   error.as(codes::unknown_name);
@@ -67,37 +75,6 @@ Value name_value(Interpreter& in, const ast::NameExpr& e, Activation& a) {
   error.locate(e.span, in.frames);
   throw error;
 }
-
-}  // namespace
-
-OuterName outer_kind(const Interpreter& in, const Scope* from, Name name) {
-  for (const Scope* s = from; s; s = s->outer.get())
-    if (s->find_here(name))
-      return s->instance                             ? OuterName::field
-             : s == evaluator_of(in).prelude().get() ? OuterName::builtin
-                                                     : OuterName::name;
-  return OuterName::none;
-}
-
-Error read_too_early(const std::string& name, OuterName outer) {
-  std::vector<std::string> notes{"a name that a body binds anywhere is local to the whole body"};
-  switch (outer) {
-    case OuterName::name: notes.push_back("`nonlocal " + name + "` at its beginning means the one outside"); break;
-    case OuterName::field: notes.push_back("`self." + name + "` is the module's, to read and to bind"); break;
-    case OuterName::builtin: notes.push_back("`" + name + "` is also built in: give the local one another name"); break;
-    case OuterName::none: notes.emplace_back("bind it on every way to this place"); break;
-  }
-  return Error("`" + name + "` is read before this body binds it", std::move(notes)).as(codes::unbound_name);
-}
-
-Error no_outer_name(const std::string& name, bool is_field) {
-  return Error("nonlocal: there is no `" + name + "` outside of this body",
-               {is_field ? "`" + name + "` is a field of the module: write `self." + name + " = ...`"
-                         : "bind it in the file or in the function around first"})
-      .as(codes::unbound_name);
-}
-
-namespace {
 
 std::vector<Value> items_of(Interpreter& in, const std::vector<ast::Expr*>& list, Activation& a) {
   std::vector<Value> out;
@@ -236,7 +213,12 @@ Callee callee_of(Interpreter& in, const ast::Expr& e, Activation& a) {
   Value base = evaluate(in, *member.base, a);
   const OpRow* method = base.as_array() ? array_op_method(member.name) : nullptr;
   if (method) return {std::move(base), method};
-  return {located(in, e.span, [&] { return member_of(in, base, member.name, member.name_span); })};
+  try {
+    return {located(in, e.span, [&] { return member_of(in, base, member.name, member.name_span); })};
+  } catch (Error& error) {
+    note_function(in, base, member.name, error);
+    throw;
+  }
 }
 
 Value call_method(Interpreter& in, const Callee& callee, Arguments args) {

@@ -7,6 +7,7 @@
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/evaluator.hpp"
+#include "interpreter/language/foreign_names.hpp"
 #include "interpreter/language/stdlib.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
@@ -152,6 +153,9 @@ std::optional<std::string> library_import(std::string_view name) {
 }
 
 std::vector<std::string> unknown_name_notes(std::string_view name, const std::vector<std::string>& known) {
+  if (const auto import = library_import(name); import && !import->starts_with("from onnx"))
+    return {"the library has it: `" + *import + "`"};
+  if (const std::string_view note = way_out_of(name); !note.empty()) return {std::string(note)};
   if (const auto import = library_import(name)) return {"the library has it: `" + *import + "`"};
   if (std::string hint = did_you_mean(name, known); !hint.empty()) return {hint};
   return {};

@@ -124,7 +124,7 @@ Value absolute(Interpreter& in, Arguments args) {
   return x.as_int() < 0 ? apply_unary(in, ast::UnaryOp::minus, x) : Value(x.as_int());
 }
 
-// Half to even, on the decimal that the float stands for, as Python rounds.
+// Half to even, on the decimal that the float represents, as Python rounds.
 double rounded(double d, int64_t digits) {
   if (!std::isfinite(d)) return d;
   if (digits == 0) return std::nearbyint(d);

@@ -52,7 +52,7 @@ Shape checked_shape(const Shape& shape, const char* what) {
   return shape;
 }
 
-// The shape and dtype arguments; a spec stands for both.
+// The shape and dtype arguments; a spec is both.
 TensorSpec given_spec(const ArgReader& a, const char* what, DType fallback) {
   const Value shape = a.value("shape");
   TensorSpec spec;
@@ -64,7 +64,14 @@ TensorSpec given_spec(const ArgReader& a, const char* what, DType fallback) {
     spec.shape = to_shape(shape, what);
   }
   checked_shape(spec.shape, what);
-  if (a.has("dtype")) spec.dtype = to_dtype(a.value("dtype"), what);
+  if (a.has("dtype")) {
+    const Value dtype = a.value("dtype");
+    if (shape.is_int() && dtype.is_int())
+      throw Error(fmt::format("{}: the extents of an array are one argument", what),
+                  {fmt::format("write `{}([{}, {}])`", what, shape.as_int(), dtype.as_int())})
+          .as(codes::type);
+    spec.dtype = to_dtype(dtype, what);
+  }
   return spec;
 }
 

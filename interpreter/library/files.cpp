@@ -1,9 +1,14 @@
 // Texts and bytes of files, and paths.
+#include <dirent.h>
 #include <glob.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <exception>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "interpreter/library/builtins.hpp"
 #include "interpreter/values/builtin.hpp"
@@ -68,16 +73,47 @@ Value write_bytes(Interpreter&, const Arguments& args) {
 }
 
 Value exists(Interpreter&, const Arguments& args) {
+  const std::string path = ArgReader("exists", args, {"path"}).string("path");
   std::error_code failed;
-  return fs::exists(ArgReader("exists", args, {"path"}).string("path"), failed);
+  return path.find('\0') == path.npos && fs::exists(path, failed);
+}
+
+/// What ended the glob in progress of this thread: Ctrl-C, the budget of a look. It cannot pass through glob itself.
+thread_local std::exception_ptr glob_ended;
+
+/// Whether glob may read on; else it ends with an error.
+bool glob_goes_on() noexcept {
+  constexpr int64_t entry_ns = 300;
+  if (!glob_ended) {
+    try {
+      charge(entry_ns);
+    } catch (...) {
+      glob_ended = std::current_exception();
+    }
+  }
+  if (glob_ended) errno = EINTR;
+  return !glob_ended;
+}
+
+/// As glob, but it hears Ctrl-C: a pattern may match names in any number of folders.
+int charged_glob(const std::string& pattern, glob_t& found) {
+  found.gl_opendir = [](const char* path) -> void* { return glob_goes_on() ? ::opendir(path) : nullptr; };
+  found.gl_readdir = [](void* folder) { return glob_goes_on() ? ::readdir(static_cast<DIR*>(folder)) : nullptr; };
+  found.gl_closedir = [](void* folder) { ::closedir(static_cast<DIR*>(folder)); };
+  found.gl_stat = ::stat;
+  found.gl_lstat = ::lstat;
+  // Sorted by bytes later, whatever the locale.
+  const int problem = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_ERR | GLOB_ALTDIRFUNC, nullptr, &found);
+  if (const std::exception_ptr ended = std::exchange(glob_ended, nullptr)) std::rethrow_exception(ended);
+  return problem;
 }
 
 Value list_files(Interpreter&, const Arguments& args) {
   const std::string pattern = ArgReader("list_files", args, {"pattern"}).string("pattern");
+  if (pattern.find('\0') != pattern.npos) throw run_error("list_files: the pattern has a zero byte").as(codes::value);
   glob_t found{};
-  // Sorted by bytes, whatever the locale.
-  const int problem = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_ERR, nullptr, &found);
   const std::unique_ptr<glob_t, decltype(&::globfree)> owned(&found, ::globfree);
+  const int problem = charged_glob(pattern, found);
   if (problem == GLOB_ABORTED) throw run_error("list_files: cannot read a folder of `" + pattern + "`");
   if (problem == GLOB_NOSPACE || found.gl_pathc > max_elements) throw run_error("list_files: too many files");
   std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + found.gl_pathc);

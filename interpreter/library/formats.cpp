@@ -10,6 +10,7 @@
 #include "interpreter/library/builtins.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
+#include "interpreter/values/limits.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
@@ -109,6 +110,7 @@ void save_tensors(Interpreter& in, const std::string& path, const Value& value, 
 CsvOptions csv_options(char separator, const ArgReader& a) {
   CsvOptions o;
   o.separator = separator;
+  o.max_texts = static_cast<int64_t>(max_elements);
   if (a.has("header")) o.header = a.boolean_or("header", true);
   if (a.has("dtype")) o.floats = to_dtype(a.value("dtype"), "load: dtype");
   if (!is_floating(o.floats))

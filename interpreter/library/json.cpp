@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "interpreter/library/builtins.hpp"
 #include "interpreter/values/containers.hpp"
@@ -44,6 +45,23 @@ Json array_json(const Array& a, size_t axis, int64_t& at) {
   return list;
 }
 
+Json json_of(Interpreter& in, const Value& v, int depth);
+
+/// Keys that are different values may have one text, which then has the later value.
+Json object_of(Interpreter& in, const DictObject& dict, int depth) {
+  Json::object_t object;
+  std::unordered_map<std::string, size_t> where;  // an object of the library is searched key by key
+  for (const auto& [key, value] : dict.items) {
+    Json made = json_of(in, value, depth + 1);
+    const auto [at, is_new] = where.emplace(str_of(in, key), object.size());
+    if (is_new)
+      object.emplace_back(at->first, std::move(made));
+    else
+      object.begin()[static_cast<ptrdiff_t>(at->second)].second = std::move(made);
+  }
+  return object;
+}
+
 Json json_of(Interpreter& in, const Value& v, int depth) {
   check_depth("to_json", depth);
   charge(1);
@@ -59,9 +77,7 @@ Json json_of(Interpreter& in, const Value& v, int depth) {
   if (v.is_int()) return v.as_int();
   if (v.is_float()) return number(v.as_double());
   if (const auto* dict = v.as<DictObject>()) {
-    Json object = Json::object();
-    for (const auto& [key, value] : dict->items) object[str_of(in, key)] = json_of(in, value, depth + 1);
-    return object;
+    return object_of(in, *dict, depth);
   }
   if (const auto* list = v.as<ListObject>()) {
     Json all = Json::array();
@@ -73,32 +89,73 @@ Json json_of(Interpreter& in, const Value& v, int depth) {
       .as(codes::type);
 }
 
-Value value_of(const Json& j, int depth) {
-  check_depth("from_json", depth);
-  charge(1);
-  switch (j.type()) {
-    case Json::value_t::boolean: return j.get<bool>();
-    case Json::value_t::number_integer: return j.get<int64_t>();
-    case Json::value_t::number_unsigned: {
-      const auto x = j.get<uint64_t>();
-      return x <= static_cast<uint64_t>(INT64_MAX) ? Value(static_cast<int64_t>(x)) : Value(static_cast<double>(x));
-    }
-    case Json::value_t::number_float: return j.get<double>();
-    case Json::value_t::string: return j.get<std::string>();
-    case Json::value_t::array: {
-      if (j.size() > max_elements) throw run_error("from_json: the list is too long");
-      std::vector<Value> items;
-      for (const Json& x : j) items.push_back(value_of(x, depth + 1));
-      return make_list(std::move(items));
-    }
-    case Json::value_t::object: {
-      auto dict = std::make_shared<DictObject>();
-      for (const auto& [key, x] : j.items()) dict->put(key, value_of(x, depth + 1));
-      return dict;
-    }
-    default: return {};
+/// Makes values of a text as it is parsed, without a tree of JSON between: its objects would be searched key by key.
+class JsonReader final : public nlohmann::json_sax<Json> {
+ public:
+  Value result() && { return std::move(result_); }
+
+  bool null() override { return add({}); }
+  bool boolean(bool v) override { return add(v); }
+  bool number_integer(int64_t v) override { return add(v); }
+  bool number_unsigned(uint64_t v) override {
+    return add(v <= static_cast<uint64_t>(INT64_MAX) ? Value(static_cast<int64_t>(v)) : Value(static_cast<double>(v)));
   }
-}
+  bool number_float(double v, const std::string&) override { return add(v); }
+  bool string(std::string& v) override { return add(std::move(v)); }
+  bool binary(Json::binary_t&) override { return false; }  // text has none
+  bool start_object(size_t) override { return open(std::make_shared<DictObject>()); }
+  bool key(std::string& name) override {
+    open_.back().key = std::move(name);
+    return true;
+  }
+  bool end_object() override {
+    Value dict = std::move(open_.back().dict);
+    return close(std::move(dict));
+  }
+  bool start_array(size_t) override { return open(nullptr); }
+  bool end_array() override {
+    Value list = make_list(std::move(open_.back().items));
+    return close(std::move(list));
+  }
+  bool parse_error(size_t, const std::string&, const Json::exception& e) override {
+    std::string why = e.what();
+    if (const size_t from = why.find("] "); from != why.npos) why.erase(0, from + 2);  // the library's number
+    throw Error("from_json: " + why).as(codes::value);
+  }
+
+ private:
+  /// A list or dict whose end has not come.
+  struct Open {
+    std::shared_ptr<DictObject> dict;  ///< null: a list
+    std::vector<Value> items;
+    std::string key;
+  };
+
+  bool open(std::shared_ptr<DictObject> dict) {
+    check_depth("from_json", static_cast<int>(open_.size()));
+    open_.push_back({std::move(dict), {}, {}});
+    return true;
+  }
+  bool close(Value whole) {
+    open_.pop_back();
+    return add(std::move(whole));
+  }
+  bool add(Value v) {
+    charge(1);
+    if (open_.empty()) {
+      result_ = std::move(v);
+    } else if (Open& to = open_.back(); to.dict) {
+      to.dict->put(std::move(to.key), std::move(v));
+    } else {
+      if (to.items.size() >= max_elements) throw run_error("from_json: the list is too long");
+      to.items.push_back(std::move(v));
+    }
+    return true;
+  }
+
+  std::vector<Open> open_;
+  Value result_;
+};
 
 std::string line_of(Interpreter& in, const Value& v) {
   std::string text = json_of(in, v, 0).dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -109,18 +166,9 @@ std::string line_of(Interpreter& in, const Value& v) {
 Value from_json(Interpreter&, const Arguments& args) {
   const std::string text = ArgReader("from_json", args, {"text"}).string("text");
   charge(static_cast<int64_t>(text.size()));
-  try {
-    // A callback of the parser bounds the depth before the tree is built.
-    const auto bounded = [](int depth, Json::parse_event_t, Json&) {
-      check_depth("from_json", depth);
-      return true;
-    };
-    return value_of(Json::parse(text, bounded), 0);
-  } catch (const Json::exception& e) {
-    std::string why = e.what();
-    if (const size_t from = why.find("] "); from != why.npos) why.erase(0, from + 2);  // the library's number
-    throw Error("from_json: " + why).as(codes::value);
-  }
+  JsonReader reader;
+  Json::sax_parse(text, &reader);
+  return std::move(reader).result();
 }
 
 Value append_json(Interpreter& in, const Arguments& args) {

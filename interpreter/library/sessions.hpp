@@ -35,7 +35,7 @@ struct SessionObject final : Object {
   void leave(Interpreter& in, bool failed) override;
   bool equals(Interpreter&, const Value& other) override { return other.is_object() && other.object().get() == this; }
 
-  /// Without it the variables are, behind a `with`, what they were before it, or when they were last read in it.
+  /// Without it the variables are, after a `with`, what they were before it, or when they were last read in it.
   bool weights_to_host_on_exit = true;
   /// Makes the host's copy what the device has: of all variables, or of one.
   void weights_to_host(const Tensor* only = nullptr);

@@ -215,6 +215,20 @@ const ExportRow arithmetic_rows[] = {
        return one(s.e.add("BatchNormalization", {s.in[0], s.in[1], s.in[2], s.in[3], s.in[4]},
                           {attribute("epsilon", s.c.number("epsilon"))}));
      }},
+    {"batch_statistics",
+     [](const ExportSite& s) {
+       const DType of = s.op.outputs[0]->spec.dtype;
+       const std::string x =
+           of == s.dtype() ? s.in[0]
+                           : s.e.add("Cast", {s.in[0]}, {attribute("to", static_cast<int64_t>(ElementType::float32))});
+       Ints axes{0};
+       for (size_t i = 2; i < s.shape().size(); ++i) axes.push_back(static_cast<int64_t>(i));
+       const std::vector<Attribute> over{attribute("axes", axes), attribute("keepdims", int64_t{1})};
+       const std::string mean = s.e.add("ReduceMean", {x}, over), centred = s.e.add("Sub", {x, mean}),
+                         var = s.e.add("ReduceMean", {s.e.add("Mul", {centred, centred})}, over);
+       const auto flat = [&](const std::string& e) { return s.e.add("Reshape", {e, s.e.ints(s.out_shape())}); };
+       return Texts{flat(mean), flat(var)};
+     }},
     {"leaky_relu", [](const ExportSite& s) { return one(s.e.add("LeakyRelu", s.in, numbers(s, "alpha"))); }},
     {"elu", [](const ExportSite& s) { return one(s.e.add("Elu", s.in, numbers(s, "alpha"))); }},
     {"celu", [](const ExportSite& s) { return one(s.e.add("Celu", s.in, numbers(s, "alpha"))); }},

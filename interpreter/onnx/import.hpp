@@ -20,9 +20,9 @@ struct ImportRow {
   /// case (or like what follows the "*"), with the node's inputs and then its attributes by name.
   ///   {0}            the first input, `none` where it is absent; {*} all inputs
   ///   {0:ints}       an input that must be known while the graph is built, as a list of ints; also floats,
-  ///                one number as int1 and float1, and host for an array
+  ///                one number as int1 and float1, host for an array, and axes for ints of which none are `none`
   ///   {axis}         an attribute; {axis|1} with what stands for it where it is absent; {to:dtype}, {x:bool},
-  ///   {x:lower} {outputs}      the number of outputs
+  ///   {x:lower}, {x:axes} as above, {x:sampling} a mode of GridSample; {outputs} the number of outputs
   ///   {,stride=X}    ", stride = ..." where X, an input or an attribute as above, is there; nothing elsewhere
   std::string_view text = "*";
   /// Conditions, separated by commas: "1" input 1 is there, "!1" it is not, "a=1" the attribute a is there and 1,

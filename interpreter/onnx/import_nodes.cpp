@@ -15,7 +15,8 @@ std::string Importer::host_text(const Meaning& m, std::string_view kind) {
     const Array& a = *m.known;
     std::string list;
     for (int64_t i = 0; i < a.size(); ++i) list += (i ? ", " : "") + element_text(a, i);
-    if (kind == "ints" || kind == "floats") return "[" + list + "]";
+    if (kind == "axes" && a.size() == 0) return "none";
+    if (kind == "ints" || kind == "floats" || kind == "axes") return "[" + list + "]";
     if (a.size() == 1) return list;
   }
   return fmt::format("onnx.{}({})", kind, m.text);
@@ -48,12 +49,15 @@ std::optional<std::string> Importer::attribute_text(const Node& node, std::strin
     case AttributeKind::floating: return float_text(a->f, true);
     case AttributeKind::string: {
       std::string s = a->s;
+      if (kind == "sampling") s = s == "linear" ? "bilinear" : s == "cubic" ? "bicubic" : s;
       if (kind == "lower")
         std::transform(s.begin(), s.end(), s.begin(), [](unsigned char c) { return std::tolower(c); });
       if (kind == "lower" && s == "notset") s = "not_set";
       return quoted(s);
     }
-    case AttributeKind::integers: return joined(a->integers, [](int64_t v) { return fmt::format("{}", v); });
+    case AttributeKind::integers:
+      if (kind == "axes" && a->integers.empty()) return "none";
+      return joined(a->integers, [](int64_t v) { return fmt::format("{}", v); });
     case AttributeKind::floats: return joined(a->floats, [](float v) { return float_text(v, true); });
     case AttributeKind::strings: return joined(a->strings, [](const std::string& v) { return quoted(v); });
     case AttributeKind::tensor:

@@ -5,10 +5,16 @@ namespace pxl::onnx {
 
 namespace {
 
-#define REDUCE(name, function)                                                                        \
-  {.op = name, .until = 17, .text = function "({0}{,axis=axes}, keepdims = {keepdims:bool|true})"}, { \
-    .op = name, .since = 18, .text = function "({0}{,axis=1:ints}, keepdims = {keepdims:bool|true})", \
-    .when = "noop_with_empty_axes~0"                                                                  \
+// Axes that are none are all axes, unless the node says that they are no axes.
+#define REDUCE(name, function)                                                                           \
+  {.op = name, .until = 17, .text = function "({0}{,axis=axes:axes}, keepdims = {keepdims:bool|true})"}, \
+      {.op = name, .since = 18, .text = "{0}", .when = "noop_with_empty_axes=1,!1"},                     \
+      {.op = name,                                                                                       \
+       .since = 18,                                                                                      \
+       .text = function "({0}, axis = {1:ints}, keepdims = {keepdims:bool|true})",                       \
+       .when = "noop_with_empty_axes=1"},                                                                \
+  {                                                                                                      \
+    .op = name, .since = 18, .text = function "({0}{,axis=1:axes}, keepdims = {keepdims:bool|true})"     \
   }
 // Before opset 7 the second operand is broadcast where the node says so, from a given axis on.
 #define BROADCAST(name, expression, aligned)                                                                           \
@@ -30,6 +36,10 @@ constexpr ImportRow rows[] = {
     {.op = "Atan", .text = "atan({0})"},
     {.op = "Atanh", .text = "atanh({0})"},
     {.op = "BitShift"},
+    {.op = "BitwiseAnd", .since = 18, .text = "{0} & {1}"},
+    {.op = "BitwiseNot", .since = 18, .text = "~{0}"},
+    {.op = "BitwiseOr", .since = 18, .text = "{0} | {1}"},
+    {.op = "BitwiseXor", .since = 18, .text = "{0} ^ {1}"},
     {.op = "Cast", .text = "onnx.cast_to_bfloat16({0})", .when = "to=16"},
     {.op = "Cast", .text = "cast({0}, {to:dtype})"},
     {.op = "CastLike"},
@@ -90,6 +100,7 @@ constexpr ImportRow rows[] = {
     BROADCAST("Xor", "{0} ^ {1}", "{0} ^ onnx.aligned({1}, {0}{,axis=axis})"),
 
     // ---- shapes
+    {.op = "CenterCropPad", .since = 18, .host = "1"},
     {.op = "Concat", .text = "*"},
     {.op = "Constant"},  // of an attribute that is known; see constant_node
     {.op = "ConstantOfShape", .host = "0"},
@@ -146,7 +157,7 @@ constexpr ImportRow rows[] = {
     REDUCE("ReduceMin", "min"),
     REDUCE("ReduceProd", "prod"),
     REDUCE("ReduceSumSquare", "sumsquare"),
-    {.op = "ReduceSum", .until = 12, .text = "sum({0}{,axis=axes}, keepdims = {keepdims:bool|true})"},
+    {.op = "ReduceSum", .until = 12, .text = "sum({0}{,axis=axes:axes}, keepdims = {keepdims:bool|true})"},
     {.op = "ReduceSum", .since = 13, .host = "1"},
 
     // ---- products
@@ -160,19 +171,24 @@ constexpr ImportRow rows[] = {
     {.op = "MatMulInteger"},
     {.op = "QLinearConv"},
     {.op = "QLinearMatMul"},
-    {.op = "DequantizeLinear"},
+    {.op = "DequantizeLinear", .when = "block_size~0"},
     {.op = "DynamicQuantizeLinear", .several = true},
-    {.op = "QuantizeLinear"},
+    {.op = "QuantizeLinear", .when = "block_size~0,output_dtype~0"},
 
     // ---- windows
+    {.op = "AffineGrid", .since = 20, .host = "1"},
     {.op = "AveragePool"},
+    {.op = "Col2Im", .since = 18, .text = "*col_to_image", .host = "1,2"},
     {.op = "Conv", .text = "conv({0}, {1}{,stride=strides}{,padding=pads}{,dilation=dilations}{,groups=group}{,bias=2})", .when = "auto_pad~NOTSET"},
     {.op = "Conv"},
     {.op = "ConvTranspose"},
     {.op = "GlobalAveragePool", .text = "global_average_pool({0})"},
+    {.op = "GlobalLpPool", .since = 2},
     {.op = "GlobalMaxPool", .text = "global_max_pool({0})"},
+    {.op = "GridSample", .since = 20, .text = "grid_sample({0}, {1}, mode = {mode:sampling|\"bilinear\"}, padding_mode = {padding_mode|\"zeros\"}, align_corners = {align_corners:bool|false})"},
     {.op = "GridSample", .text = "grid_sample({0}, {1}, mode = {mode|\"bilinear\"}, padding_mode = {padding_mode|\"zeros\"}, align_corners = {align_corners:bool|false})"},
     {.op = "LRN", .text = "lrn({0}, {size}{,alpha=alpha}{,beta=beta}{,bias=bias})"},
+    {.op = "LpPool", .since = 2},
     {.op = "MaxPool", .text = "*max_pool_with_indices", .when = "outputs=2", .several = true},
     {.op = "MaxPool"},
     {.op = "MaxUnpool", .host = "2"},
@@ -190,12 +206,14 @@ constexpr ImportRow rows[] = {
     {.op = "BatchNormalization", .until = 6, .text = "onnx.batch_normalization({*}{,epsilon=epsilon})", .when = "is_test=1", .several = true},
     {.op = "Dropout", .until = 11, .text = "onnx.dropout({0})", .several = true},
     {.op = "Dropout", .since = 12, .host = "1,2", .several = true},
+    {.op = "GroupNormalization", .since = 18},
     {.op = "Hardmax", .until = 12, .text = "onnx.hardmax_flat({0}{,axis=axis})"},
     {.op = "Hardmax", .since = 13, .text = "hardmax({0}, axis = {axis|-1})"},
     {.op = "InstanceNormalization", .since = 6},
     {.op = "LayerNormalization", .several = true},
     {.op = "LogSoftmax", .until = 12, .text = "onnx.log_softmax_flat({0}{,axis=axis})"},
     {.op = "LogSoftmax", .since = 13, .text = "log_softmax({0}, axis = {axis|-1})"},
+    {.op = "LpNormalization"},
     {.op = "MeanVarianceNormalization"},
     {.op = "Softmax", .until = 12, .text = "onnx.softmax_flat({0}{,axis=axis})"},
     {.op = "Softmax", .since = 13, .text = "softmax({0}, axis = {axis|-1})"},
@@ -234,7 +252,8 @@ constexpr ImportRow rows[] = {
 
     // ---- signals
     {.op = "BlackmanWindow", .host = "0"},
-    {.op = "DFT", .host = "1"},
+    {.op = "DFT", .until = 19, .host = "1"},
+    {.op = "DFT", .since = 20, .text = "onnx.dft({0}, {1:int1|none}, {2:int1|-2}{,inverse=inverse}{,onesided=onesided})"},
     {.op = "HammingWindow", .host = "0"},
     {.op = "HannWindow", .host = "0"},
     {.op = "MelWeightMatrix", .host = "*"},

@@ -16,7 +16,7 @@
 
 namespace pxl::onnx {
 
-/// What stands for a value of the model in the text.
+/// What represents a value of the model in the text.
 struct Meaning {
   std::string text;                    ///< a name, or a literal
   std::shared_ptr<const Array> known;  ///< where the importer knows the elements

@@ -170,7 +170,7 @@ class Describe {
   bool slip() {
     return two_names() || third_equals() || angle_unequal() || no_initial_value() || assigned_condition() ||
            colon_for_brace() || decorator() || stray_else() || import_star() || generator() || lone_brace() ||
-           set_literal() || reserved_name() || typed_assignment() || direction();
+           set_literal() || reserved_name() || typed_assignment() || direction() || dots() || counting_loop();
   }
 
   // `progam p {`, `let x`, `print x`: a keyword of another language, or a misspelt one.
@@ -299,6 +299,21 @@ class Describe {
   bool direction() {
     if (previous() != ids::STREAM) return false;
     return say("a stream is `in` or `out`", "write `stream in NAME: SPEC` or `stream out NAME = TENSOR`");
+  }
+
+  // `1..10`, `a..b`: the lexer reads `1.` and `.10`.
+  bool dots() {
+    if (at_ == 0 || list_.tokens[at_ - 1].end != list_.tokens[at_].begin) return false;
+    if (!text(at_ - 1).ends_with('.') || !text(at_).starts_with('.')) return false;
+    return foreign("there is no `..`", "write `range(1, 10)`; a slice is written `x[1:10]`");
+  }
+
+  // `for (i = 0; i < 3; i++)`
+  bool counting_loop() {
+    const uint32_t around = list_.tokens[at_].enclosing;
+    if (around == no_token || around == 0 || type(around) != ids::LPAREN || type(around - 1) != ids::FOR) return false;
+    if (type(at_) != ids::ASSIGN && type(at_ + 1) != ids::ASSIGN) return false;
+    return foreign("a `for` goes through elements", "write `for i in range(3) { ... }`");
   }
 
   std::string found() const {

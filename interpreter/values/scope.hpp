@@ -60,7 +60,7 @@ class Scope {
 };
 using ScopePtr = std::shared_ptr<Scope>;
 
-/// `ops`, `ops.var_updates`, an imported file: names behind a dot.
+/// `ops`, `ops.var_updates`, an imported file: names after a dot.
 struct NamespaceObject final : Object {
   std::string name;
   ScopePtr scope;

@@ -1,4 +1,4 @@
-// Host values. Small ones are stored in place; everything else is an Object behind a shared pointer. Each kind of
+// Host values. Small ones are stored in place; everything else is an Object held by a shared pointer. Each kind of
 // object is one class that implements the operations below; the evaluator does not switch on kinds.
 #pragma once
 

@@ -163,13 +163,13 @@ class Session:
 
     def save(self, path):
         """Writes all variables to a file, NAME.safetensors."""
-        self._own.save(_os.fspath(path))
+        self._own.save(_os.fsencode(path))
 
     def restore(self, path, *, strict=True, map=None, transpose_linear=False):
         """Reads variables by name, and returns which were loaded, missing, mismatched and unused. `map` has names of
         variables by names in the file (None ignores an entry); `transpose_linear`: weights of dense layers are [out, in] in
         the file, as PyTorch stores them."""
-        return self._own.restore(_os.fspath(path), strict, transpose_linear, map)
+        return self._own.restore(_os.fsencode(path), strict, transpose_linear, map)
 
     def load_from(self, other):
         """Copies the variables of another session by name."""
@@ -218,7 +218,7 @@ class Session:
 
 def load(path, /, **options):
     """Runs a file, and returns it with its names. `options` are values of the file's `option` declarations."""
-    return Program(_pxl.load(_os.fspath(path), _options(options)))
+    return Program(_pxl.load(_os.fsencode(path), _options(options)))
 
 
 def from_text(text, /, *, title="<text>", **options):

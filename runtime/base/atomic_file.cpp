@@ -249,6 +249,7 @@ FileGate& gate() {
 }
 
 void write_parts(const std::string& path, const Parts& part, TemporaryFile temporary) {
+  if (path.find('\0') != path.npos) throw run_error("cannot write a file whose name has a zero byte").as(codes::write);
   const Place place = resolve(path);
   // A file is opened for writing, though nothing is written to it: what may not be written may not be replaced. Without
   // waiting for the reader of a pipe.

@@ -43,7 +43,7 @@ class Budget {
   // ---- for the meter
   /// Throws OverBudget and Interrupted.
   void spend(int64_t ns);
-  /// May the thread take so many bytes more?
+  /// Whether the thread may take this number of bytes more.
   bool affords(int64_t bytes) const { return memory_ + bytes <= limits_.memory_bytes; }
   void take(int64_t bytes) { memory_ += bytes; }
   const std::atomic<bool>* cancelled() const { return cancelled_; }

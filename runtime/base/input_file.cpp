@@ -31,6 +31,13 @@ int64_t modified_ns(const struct stat& info) {
   return static_cast<int64_t>(info.st_mtim.tv_sec) * 1'000'000'000 + info.st_mtim.tv_nsec;
 }
 
+/// The system would take the part before it for the name.
+bool has_zero_byte(const std::string& path, std::string& why) {
+  if (path.find('\0') == path.npos) return false;
+  why = "its name has a zero byte";
+  return true;
+}
+
 struct Closing {
   int descriptor;
   ~Closing() {
@@ -41,7 +48,8 @@ struct Closing {
 }  // namespace
 
 std::optional<InputFile> InputFile::open(const std::string& path, std::string& why) {
-  // Without waiting: opening a pipe that nobody writes to would wait for ever.
+  if (has_zero_byte(path, why)) return std::nullopt;
+  // Without waiting: opening a pipe without a writer would wait for ever.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
   if (descriptor < 0) {
     why = std::strerror(errno);
@@ -126,6 +134,7 @@ std::optional<std::string> read_file(const std::string& path, int64_t max_bytes,
 }
 
 std::optional<std::string> read_program(const std::string& path, std::string& why) {
+  if (has_zero_byte(path, why)) return std::nullopt;
   Closing input{path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)};
   if (input.descriptor < 0) {
     why = std::strerror(errno);

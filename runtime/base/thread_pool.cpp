@@ -17,7 +17,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
-#include <utility>
+#include <optional>
 
 #include "runtime/base/cores.hpp"
 #include "runtime/base/fork.hpp"
@@ -43,35 +43,16 @@ constexpr int spins_before_sleep = 5000;
 constexpr int group_size = 8;
 // Threads that one thread wakes: a system call takes 1 to 2 us for each. Not measured.
 constexpr int woken_at_once = 8;
-// The caller runs serially once losses exceed gains by `max_loss_ns`; at most `max_gain_ns` of earlier gains count.
-// Serial periods double until parallelism gains `max_surplus_ns` between two of them. After a long period the loss may
-// reach `max_loss_per_serial_ns` times its length, because the scheduler needs some ms to place a thread that wakes up.
-// Not measured.
-constexpr double max_gain_ns = 4e6, max_loss_ns = 2e6, max_loss_per_serial_ns = 0.025, max_surplus_ns = 20e6;
-constexpr std::chrono::milliseconds min_backoff{2}, max_backoff{400};
-// A serial period of `max_backoff` is extended, up to `max_extensions` times, while less than `min_idle_share` of the
-// cores that the pool needs are idle. Then the pool is tried anyway, because processes of lower priority leave their
-// cores to it.
-constexpr int max_extensions = 4;
-constexpr double min_idle_share = 0.5;
-// The clock is read about once in `check_period_ns` of serial execution, and once in `max_check_interval` jobs.
-constexpr double check_period_ns = 100e3, max_check_interval = 64;
 // Waiting is measured only after `short_wait` spins, 1 to 2 us.
 constexpr int short_wait = 64;
-// Waking the pool costs less, in ns: if it took longer, the caller was preempted, which its run delay shows.
-constexpr double max_waking_ns = 20e3;
-// A chunk that takes longer, in ns of wall-clock time, may have been preempted: the next `samples_by_thread_clock`
-// samples use the thread's CPU clock, which costs a system call.
+// A sampled short job whose chunk takes longer, in ns, may have been preempted: the run delay of the next
+// `samples_with_delay` samples is read, which costs a system call.
 constexpr double long_share = 50e3;
-constexpr int samples_by_thread_clock = 64;
-// Bounds, in ns, of the interval between two measurements of the caller's run delay, which cost a system call. Longer
-// intervals include pauses that have nothing to do with the pool.
-constexpr double shortest_window = 1e6, longest_window = 1e9;
-// Time constant of the moving average over serial execution, in ns.
-constexpr double remembered_alone = 50e6;
+constexpr int samples_with_delay = 64;
 
-double nanoseconds(std::chrono::steady_clock::duration d) {
-  return std::chrono::duration<double, std::nano>(d).count();
+/// Time on the clock on the wall, in ns.
+double wall_time() {
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 /// CPU time of the calling thread, in ns.
@@ -81,10 +62,11 @@ double thread_time() {
   return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
 }
 
-/// Time, in ns, that the calling thread was runnable but not running; 0 if the system does not report it.
-double run_delay() {
+/// Time, in ns, that the calling thread was runnable but not running; nullopt if the system does not report it.
+std::optional<double> run_delay() {
   struct Statistics {
-    int fd = ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    int fd = -1;
+    std::optional<uint32_t> generation;
     Statistics() = default;
     ~Statistics() {
       if (fd >= 0) ::close(fd);
@@ -92,14 +74,38 @@ double run_delay() {
     Statistics(const Statistics&) = delete;
     Statistics& operator=(const Statistics&) = delete;
   };
-  static thread_local const Statistics statistics;
+  static thread_local Statistics statistics;
+  if (statistics.generation != fork_generation()) {  // the child of a fork would read its parent's
+    if (statistics.fd >= 0) ::close(statistics.fd);
+    statistics.fd = ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    statistics.generation = fork_generation();
+  }
   char text[96];  // "time run, time waited, times it was given a processor"
   const ssize_t size = statistics.fd < 0 ? -1 : ::pread(statistics.fd, text, sizeof text - 1, 0);
-  if (size <= 0) return 0;
+  if (size <= 0) return std::nullopt;
   text[size] = '\0';
   char* second = text;
   std::strtoull(text, &second, 10);
   return static_cast<double>(std::strtoull(second, nullptr, 10));
+}
+
+/// A clock of the calling thread, in ns, that stands while it waits for a core, but not while it waits for a page, a
+/// file or a lock: division saves that time as well. The thread's CPU time where the system does not report run delays.
+double own_clock() {
+  const std::optional<double> delay = run_delay();
+  return delay ? wall_time() - *delay : thread_time();
+}
+
+class MachineReadings final : public PoolReadings {
+ public:
+  double now() override { return wall_time(); }
+  double run_delay() override { return pxl::run_delay().value_or(0); }
+  std::optional<CoreTimes> core_times() override { return pxl::core_times(); }
+};
+
+PoolReadings& machine_readings() {
+  static MachineReadings& readings = *new MachineReadings;
+  return readings;
 }
 
 /// Whether `value` is at or after `number`. Job numbers wrap around.
@@ -163,7 +169,9 @@ struct ThreadPool::Group {
 };
 
 ThreadPool::ThreadPool(int threads)
-    : size_(std::max(1, threads)), num_groups_((size_ - 1 + group_size - 1) / group_size) {
+    : size_(std::max(1, threads)),
+      num_groups_((size_ - 1 + group_size - 1) / group_size),
+      policy_(size_, machine_readings()) {
   started_ = std::make_unique<Flag[]>(1);
   groups_ = std::make_unique<Group[]>(static_cast<size_t>(num_groups_));
   for (int s = 1; s < size_; ++s) ++groups_[static_cast<size_t>((s - 1) / group_size)].members;
@@ -211,119 +219,47 @@ void ThreadPool::work(int thread) {
 }
 
 void ThreadPool::run(const std::function<void(int, int)>& chunk, double expected_ns) {
-  if (size_ == 1 || runs_without_pool || (serial_ && is_still_serial())) {
+  if (size_ == 1 || runs_without_pool || policy_.works_serially(expected_ns)) {
     chunk(0, 1);
     return;
   }
-  // Long jobs are measured by the thread's clock.
-  const int stands_for = sampling_.next(expected_ns);
-  const bool sampled = stands_for > 0, drawn = stands_for > 1;
-  const bool by_thread_clock = stands_for == 1 || (drawn && long_samples_ > 0);
-  const Clock::time_point woken_at = sampled ? Clock::now() : Clock::time_point{};
+  DividedJob job;
+  job.stands_for = sampling_.next(expected_ns);
+  const bool sampled = job.stands_for > 0, drawn = job.stands_for > 1;
+  const bool without_delay = job.stands_for == 1 || (drawn && long_samples_ > 0);
+  const double woken_at = sampled ? wall_time() : 0;
   chunk_ = &chunk;
   mode_ = FloatMode::now();
   job_ = static_cast<int>(static_cast<unsigned>(job_) + 1u);
   started_[0].publish(job_);
-  const Clock::time_point start = sampled ? Clock::now() : Clock::time_point{};
-  const double ran_before = by_thread_clock ? thread_time() : 0;
+  const double start = sampled ? wall_time() : 0;
+  const double ran_before = without_delay ? own_clock() : start;
   chunk(0, size_);
-  double own = 0;  // time of the caller's chunk
-  Clock::time_point done_at{};
   if (sampled) {
-    done_at = Clock::now();
-    own = nanoseconds(done_at - start);
-    if (by_thread_clock) own = thread_time() - ran_before;
-    if (drawn && by_thread_clock) --long_samples_;
-    if (drawn && own > long_share) {
-      if (!by_thread_clock) own = long_share;
-      long_samples_ = samples_by_thread_clock;
+    job.waking = start - woken_at;
+    job.done_at = wall_time();
+    job.own = (without_delay ? own_clock() : job.done_at) - ran_before;
+    if (drawn && without_delay) --long_samples_;
+    if (drawn && job.own > long_share) {
+      if (!without_delay) job.own = long_share;
+      long_samples_ = samples_with_delay;
     }
   }
-  int done_by_others = size_ - 1;
+  job.done_by_others = size_ - 1;
   for (int s = 1; s < size_; ++s) {
     if (!claim(s, job_)) continue;
     chunk(s, size_);
     finish(s, job_);
-    --done_by_others;
+    --job.done_by_others;
   }
-  double waited = 0;
   for (int g = 0; g < num_groups_; ++g) {
     Flag& done = groups_[static_cast<size_t>(g)].done;
     if (done.reaches_soon(job_)) continue;
-    const Clock::time_point from = Clock::now();
+    const double from = wall_time();
     done.wait_for(job_);
-    waited += nanoseconds(Clock::now() - from);
+    job.waited += wall_time() - from;
   }
-  // Chunks take about equally long: each one that another thread ran saved the time of the caller's.
-  const double waking = std::min(nanoseconds(start - woken_at), max_waking_ns);
-  parallel_gain_ns_ += (own * done_by_others - waking) * stands_for - waited;
-  if (sampled) charge_delay(done_at);
-  if (parallel_gain_ns_ > max_gain_ns) {
-    surplus_ns_ += parallel_gain_ns_ - max_gain_ns;
-    parallel_gain_ns_ = max_gain_ns;
-    if (surplus_ns_ > max_surplus_ns) serial_backoff_ = Clock::duration::zero();
-  } else if (parallel_gain_ns_ < -std::max(max_loss_ns, max_loss_per_serial_ns * nanoseconds(serial_backoff_))) {
-    run_serially();
-  }
-}
-
-// On a busy machine the caller competes with the pool's threads for cores. Run delay beyond that of serial execution is
-// a loss.
-void ThreadPool::charge_delay(Clock::time_point now) {
-  const double window = nanoseconds(now - window_start_);
-  if (window < shortest_window) return;
-  const double delay = run_delay();
-  if (window < longest_window && window_start_ != Clock::time_point{})
-    parallel_gain_ns_ -= std::min(delay - window_delay_, window) - serial_delay_rate_ * window;
-  window_start_ = now;
-  window_delay_ = delay;
-}
-
-void ThreadPool::run_serially() {
-  serial_backoff_ = std::clamp<Clock::duration>(serial_backoff_ * 2, min_backoff, max_backoff);
-  window_start_ = checked_ = Clock::now();
-  window_delay_ = run_delay();
-  serial_until_ = window_start_ + serial_backoff_;
-  core_times_ = serial_backoff_ == max_backoff ? core_times() : std::nullopt;
-  extensions_ = unchecked_jobs_ = 0;
-  serial_ = true;
-  parallel_gain_ns_ = surplus_ns_ = 0;
-}
-
-bool ThreadPool::is_still_serial() {
-  if (--unchecked_jobs_ > 0) return true;
-  const Clock::time_point now = Clock::now();
-  const double per_job = nanoseconds(now - checked_) / check_interval_;
-  check_interval_ = static_cast<int>(std::clamp(check_period_ns / std::max(per_job, 1.0), 1.0, max_check_interval));
-  unchecked_jobs_ = check_interval_;
-  checked_ = now;
-  if (now < serial_until_) return true;
-  const double time = nanoseconds(now - window_start_), delay = run_delay();
-  if (now < serial_until_ + serial_backoff_) {
-    const double weight = time / (time + remembered_alone);
-    serial_delay_rate_ += weight * (std::min((delay - window_delay_) / time, 1.0) - serial_delay_rate_);
-  }
-  window_start_ = now;
-  window_delay_ = delay;
-  if (extensions_ < max_extensions && !has_idle_cores()) {
-    ++extensions_;
-    serial_until_ = now + serial_backoff_;
-    return true;
-  }
-  serial_ = false;
-  return false;
-}
-
-/// Whether the cores of the affinity mask have been idle enough for the pool's threads, since the last call or the
-/// start of the serial period. True if that is unknown.
-bool ThreadPool::has_idle_cores() {
-  if (!core_times_) return true;
-  const std::optional<CoreTimes> before = std::exchange(core_times_, core_times());
-  if (!core_times_) return true;
-  const double ticks = static_cast<double>(core_times_->all - before->all);
-  if (ticks <= 0) return true;
-  return static_cast<double>(core_times_->idle - before->idle) / ticks * core_times_->cores >=
-         min_idle_share * (size_ - 1);
+  policy_.add(job);
 }
 
 namespace {

@@ -3,31 +3,30 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <thread>
 #include <vector>
 
-#include "runtime/base/cores.hpp"
+#include "runtime/base/division_policy.hpp"
 #include "runtime/base/subnormals.hpp"
 
 namespace pxl {
 
 /// Which jobs of a pool are measured. Reading the clock takes longer than waking the pool: of short jobs one of 16 is
 /// measured, at irregular distances of 1 to 31, because the jobs of a training loop repeat in the same order. Long ones
-/// all are: of a few of them a sample would count what each waited, and what hardly one gained.
+/// all are, and those of unknown length: of a few of them a sample would count what each waited, and what hardly one
+/// gained.
 class JobSampling {
  public:
   /// Estimated time of a long job on one core, in ns: measuring takes less than a hundredth of it.
   static constexpr double long_job_ns = 200e3;
   static constexpr int sampled_jobs = 16;
 
-  /// For how many jobs the next one stands: 0 if it is not measured.
+  /// For how many jobs the next one stands: 0 if it is not measured. `expected_ns` is 0 if it is unknown.
   int next(double expected_ns) {
-    if (expected_ns >= long_job_ns) return 1;
+    if (expected_ns >= long_job_ns || expected_ns == 0) return 1;
     if (++jobs_ != next_sample_) return 0;
     next_sample_ = jobs_ + 1 + (jobs_ * 2654435761u >> 16) % (2 * sampled_jobs - 1);
     return sampled_jobs;
@@ -51,13 +50,10 @@ class ThreadPool {
   /// Runs `chunk(i, n)` for each i of [0, n), each once, in the caller's floating-point mode, and returns when all are
   /// done. n is the size of the pool, or 1 while it works serially. `chunk` must not throw. One caller at a time. The
   /// caller runs chunk 0, then steals every chunk that no thread has claimed, and waits for groups of threads. Idle
-  /// threads spin for some microseconds and then sleep. If other processes compete for the cores, so that waiting costs
-  /// more than parallelism gains, the caller runs serially for a while (exponential back-off), and for longer while no
-  /// core is idle. `expected_ns`: the estimated time on one core (JobSampling).
+  /// threads spin for some microseconds and then sleep. `expected_ns`: the estimated time on one core; 0: unknown.
   void run(const std::function<void(int, int)>& chunk, double expected_ns = 0);
 
  private:
-  using Clock = std::chrono::steady_clock;
   struct Flag;
   struct Group;
   void work(int thread);
@@ -73,27 +69,9 @@ class ThreadPool {
   FloatMode mode_ = FloatMode::now();  ///< the caller's
   int job_ = 0;
   std::atomic<bool> quit_ = false;
-  // Whether parallelism gains time. Times are in ns.
-  void charge_delay(Clock::time_point now);
-  void run_serially();
-  bool is_still_serial();
-  bool has_idle_cores();
-
   JobSampling sampling_;
-  int long_samples_ = 0;         ///< remaining samples that use the thread's clock
-  double parallel_gain_ns_ = 0;  ///< recent gain over serial execution, minus losses
-  double surplus_ns_ = 0;        ///< gain beyond max_gain_ns since the last serial period
-  bool serial_ = false;
-  Clock::time_point serial_until_{};     ///< end of the current serial period
-  Clock::duration serial_backoff_{0};    ///< length of the last serial period
-  int extensions_ = 0;                   ///< how often the current serial period was extended
-  int unchecked_jobs_ = 0;               ///< serial jobs until the clock is read again
-  int check_interval_ = 1;               ///< serial jobs between two readings of the clock
-  Clock::time_point checked_{};          ///< when it was read last
-  std::optional<CoreTimes> core_times_;  ///< at the start of the serial period or its last extension
-  Clock::time_point window_start_{};     ///< start of the current measurement of delays
-  double window_delay_ = 0;              ///< the caller's total run delay at window_start_
-  double serial_delay_rate_ = 0;         ///< run delay per ns of serial execution; a moving average
+  int long_samples_ = 0;  ///< remaining samples of short jobs whose run delay is read
+  DivisionPolicy policy_;
 };
 
 /// Called by this thread while it waits for the pool, instead of spinning, until it returns false: about 10 ns of work

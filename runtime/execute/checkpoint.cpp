@@ -19,6 +19,7 @@
 #include "runtime/base/effects.hpp"
 #include "runtime/base/input_file.hpp"
 #include "runtime/execute/checkpoint_parts.hpp"
+#include "runtime/execute/json_text.hpp"
 #include "runtime/tensor/bfloat16.hpp"
 #include "runtime/tensor/print.hpp"
 
@@ -181,6 +182,8 @@ class CheckpointFile::Reader {
   }
 
   std::vector<Entry> parse(const std::string& header) {
+    constexpr size_t deepest = 8;  // entries have 3 levels
+    if (!is_nested_at_most(header, deepest)) refuse("its header has lists or objects nested too deeply");
     const json root = json::parse(header, nullptr, false);
     if (!root.is_object()) refuse("its header is not a JSON object");
     std::vector<Entry> entries;
@@ -331,11 +334,13 @@ void write_with(const Write& write_parts, const std::string& path, const std::ve
   metadata["format"] = "pxl";
   for (const auto& [name, text] : format.metadata) metadata[name] = text;
   uint64_t at = 0;
+  // Names differ from each other, which a search for each of them need not find out.
+  auto& members = header.get_ref<nlohmann::ordered_json::object_t&>();
   for (const NamedSpec& e : entries) {
     const auto bytes = static_cast<uint64_t>(narrow(e) ? 2 * e.spec.size() : e.spec.bytes());
-    header[e.name] = {{"dtype", narrow(e) ? "BF16" : code_of(e.spec.dtype)},
-                      {"shape", e.spec.shape},
-                      {"data_offsets", {at, at + bytes}}};
+    members.emplace_back(e.name, nlohmann::ordered_json{{"dtype", narrow(e) ? "BF16" : code_of(e.spec.dtype)},
+                                                        {"shape", e.spec.shape},
+                                                        {"data_offsets", {at, at + bytes}}});
     at += bytes;
   }
   // A name that is not UTF-8 (from a command line) must not lose the state of a training run.

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <span>
 
 #include "runtime/base/atomic_file.hpp"
@@ -15,12 +16,14 @@
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/effects.hpp"
 #include "runtime/base/input_file.hpp"
+#include "runtime/execute/json_text.hpp"
 #include "runtime/tensor/dtype.hpp"
 
 namespace pxl {
 
 namespace {
 
+using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr int64_t max_index_bytes = 100'000'000;  // as of a header
@@ -29,28 +32,27 @@ constexpr int64_t max_index_bytes = 100'000'000;  // as of a header
   throw Error(fmt::format("cannot read the checkpoint {}: {}", path, reason), {}, Fault::unreadable);
 }
 
-int64_t count_in(const std::string& path, const ordered_json& value, std::string_view what) {
+int64_t count_in(const std::string& path, const json& value, std::string_view what) {
   if (!value.is_number_unsigned() || value.get<uint64_t>() > uint64_t{1} << 48)
     refuse_index(path, fmt::format("{} is no size", what));
   return value.get<int64_t>();
 }
 
-const ordered_json& member(const std::string& path, const ordered_json& object, const char* key) {
+const json& member(const std::string& path, const json& object, const char* key) {
   if (!object.is_object() || !object.contains(key)) refuse_index(path, fmt::format("it has no `{}`", key));
   return object[key];
 }
 
-CheckpointIndex::Value parse_value(const std::string& path, const std::string& name, const ordered_json& from,
-                                   size_t files) {
+CheckpointIndex::Value parse_value(const std::string& path, const std::string& name, const json& from, size_t files) {
   CheckpointIndex::Value out;
   out.value.name = name;
-  const ordered_json& dtype = member(path, from, "dtype");
+  const json& dtype = member(path, from, "dtype");
   const std::optional<DType> known = dtype.is_string() ? dtype_from_name(dtype.get<std::string>()) : std::nullopt;
   if (!known) refuse_index(path, fmt::format("`{}` has an unknown dtype", name));
   out.value.spec.dtype = *known;
-  const ordered_json& shape = member(path, from, "meta_shape");
+  const json& shape = member(path, from, "meta_shape");
   if (!shape.is_array()) refuse_index(path, fmt::format("`{}` has a shape that is not a list", name));
-  for (const ordered_json& extent : shape)
+  for (const json& extent : shape)
     out.value.spec.shape.push_back(count_in(path, extent, fmt::format("an extent of `{}`", name)));
   int64_t size = 0, at = 0;
   try {
@@ -58,10 +60,10 @@ CheckpointIndex::Value parse_value(const std::string& path, const std::string& n
   } catch (const Error& error) {
     refuse_index(path, fmt::format("`{}`: {}", name, error.first().message));
   }
-  for (const ordered_json& given : member(path, from, "parts")) {
+  for (const json& given : member(path, from, "parts")) {
     CheckpointPart part;
     part.file = static_cast<size_t>(count_in(path, member(path, given, "file"), "the file of a part"));
-    const ordered_json& entry = member(path, given, "entry");
+    const json& entry = member(path, given, "entry");
     if (!entry.is_string()) refuse_index(path, fmt::format("a part of `{}` has no entry", name));
     part.entry = entry.get<std::string>();
     part.begin = count_in(path, member(path, given, "begin"), "the begin of a part");
@@ -76,6 +78,34 @@ CheckpointIndex::Value parse_value(const std::string& path, const std::string& n
   return out;
 }
 
+/// The names of `values` in the order of the text: a tree in that order would be searched name by name.
+class NamesInOrder final : public nlohmann::json_sax<json> {
+ public:
+  std::vector<std::string> names;
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(int64_t) override { return true; }
+  bool number_unsigned(uint64_t) override { return true; }
+  bool number_float(double, const std::string&) override { return true; }
+  bool string(std::string&) override { return true; }
+  bool binary(json::binary_t&) override { return true; }
+  bool start_object(size_t) override { return ++depth_ > 0; }
+  bool start_array(size_t) override { return ++depth_ > 0; }
+  bool end_object() override { return --depth_ >= 0; }
+  bool end_array() override { return --depth_ >= 0; }
+  bool key(std::string& name) override {
+    if (depth_ == 1) in_values_ = name == "values";
+    if (depth_ == 2 && in_values_) names.push_back(std::move(name));
+    return true;
+  }
+  bool parse_error(size_t, const std::string&, const json::exception&) override { return false; }
+
+ private:
+  int depth_ = 0;
+  bool in_values_ = false;
+};
+
 }  // namespace
 
 std::string checkpoint_part_name(size_t file, size_t files, PartSet set) {
@@ -83,13 +113,14 @@ std::string checkpoint_part_name(size_t file, size_t files, PartSet set) {
 }
 
 std::string index_text(const CheckpointIndex& index) {
-  ordered_json values = ordered_json::object();
+  ordered_json::object_t values;  // names differ, which a search for each of them need not find out
   for (const CheckpointIndex::Value& v : index.values) {
     ordered_json parts = ordered_json::array();
     for (const CheckpointPart& p : v.parts)
       parts.push_back({{"file", p.file}, {"entry", p.entry}, {"begin", p.begin}, {"end", p.end}});
-    values[v.value.name] = {
-        {"dtype", name(v.value.spec.dtype)}, {"meta_shape", v.value.spec.shape}, {"parts", std::move(parts)}};
+    values.emplace_back(v.value.name, ordered_json{{"dtype", name(v.value.spec.dtype)},
+                                                   {"meta_shape", v.value.spec.shape},
+                                                   {"parts", std::move(parts)}});
   }
   const ordered_json all{{"format", "pxl"}, {"files", index.files}, {"values", std::move(values)}};
   // As in files of tensors, a name that is not UTF-8 must not lose the state of a training run.
@@ -189,17 +220,23 @@ CheckpointIndex read_index(const std::string& folder) {
   std::string why;
   const std::optional<std::string> text = read_file(path, max_index_bytes, why);
   if (!text) refuse_index(folder, fmt::format("it is not a regular file, and as a folder it has no index: {}", why));
-  const ordered_json root = ordered_json::parse(*text, nullptr, false);
+  constexpr size_t deepest = 8;  // parts have 5 levels
+  if (!is_nested_at_most(*text, deepest)) refuse_index(path, "it has lists or objects nested too deeply");
+  const json root = json::parse(*text, nullptr, false);
   CheckpointIndex index;
-  for (const ordered_json& file : member(path, root, "files")) {
+  for (const json& file : member(path, root, "files")) {
     if (!file.is_string() || file.get<std::string>().find('/') != std::string::npos)
       refuse_index(path, "a file has no name");
     index.files.push_back(file.get<std::string>());
   }
-  const ordered_json& values = member(path, root, "values");
+  const json& values = member(path, root, "values");
   if (!values.is_object()) refuse_index(path, "its values are not an object");
-  for (const auto& [name, value] : values.items())
-    index.values.push_back(parse_value(path, name, value, index.files.size()));
+  NamesInOrder order;
+  json::sax_parse(*text, &order);
+  std::set<std::string_view> seen;
+  for (const std::string& name : order.names)
+    if (const auto value = values.find(name); value != values.end() && seen.insert(name).second)
+      index.values.push_back(parse_value(path, name, *value, index.files.size()));
   return index;
 }
 

@@ -41,7 +41,7 @@ class Chip {
     const OpContext& site;
     const tiles::LoweredOp& lowered;
     const std::vector<MemoryPtr>& memories;
-    const std::byte* further = nullptr;  ///< the operand behind those of the op, if its row asks for one
+    const std::byte* further = nullptr;  ///< the operand after those of the op, if its row has one
   };
   /// Throws an internal Error with the tile and the box if a tile reads what it neither stores nor has received.
   void run(const Task& task);

@@ -26,7 +26,7 @@ struct StreamPort {
   int64_t sample_bytes = 0;
   int64_t stride = 0;   ///< bytes from a sample to the next: between them lie those of other replicas
   int64_t per_run = 0;  ///< samples
-  /// Operands of kernels that read the one sample of a run where it lies, by index; empty where it is copied.
+  /// Operands of kernels that read the one sample of a run in place, by index; empty where it is copied.
   std::vector<size_t> readers;
 };
 

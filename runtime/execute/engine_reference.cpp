@@ -95,7 +95,7 @@ class HostStore {
       storage->data = task_.variable(&t);
     } else {
       storage->own = may_change ? t.data.clone() : t.data;
-      storage->data = const_cast<std::byte*>(storage->own.raw());  // nobody writes to it where it is shared
+      storage->data = const_cast<std::byte*>(storage->own.raw());  // never written while it is shared
     }
     return {t.spec, storage->data, nullptr, {storage}};
   }

@@ -21,7 +21,7 @@ namespace pxl {
 
 /// Who looks at the ops of a run.
 struct Watch {
-  RunObserver* observer = nullptr;  ///< null: nobody
+  RunObserver* observer = nullptr;  ///< null: none
   ReplicaNumber replica = {};
 };
 

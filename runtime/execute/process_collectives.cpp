@@ -49,7 +49,7 @@ class Memory {
 };
 
 /// The members of a group that are in one process: positions in the group.
-struct Share {
+struct ProcessSlice {
   int process = 0;
   int64_t first = 0, last = 0;
 };
@@ -57,11 +57,11 @@ struct Share {
 /// A group of which this process has members.
 struct Group {
   std::vector<int64_t> members;
-  std::vector<Share> shares;
+  std::vector<ProcessSlice> shares;
   size_t own = 0;  ///< of the shares
 
   int64_t size() const { return static_cast<int64_t>(members.size()); }
-  const Share& mine() const { return shares[own]; }
+  const ProcessSlice& mine() const { return shares[own]; }
 };
 
 std::vector<Group> groups_of(const OpContext& site, const Processes& processes, const ReplicaRange& range) {
@@ -122,7 +122,7 @@ class WholeOperands : public Part {
 
   void first_round(Stops stops, std::byte* memory, std::vector<Outgoing>& sends,
                    std::vector<Incoming>& receives) override {
-    for (const Share& share : group_.shares) {
+    for (const ProcessSlice& share : group_.shares) {
       if (share.process == group_.mine().process) continue;
       for (int64_t m = group_.mine().first; m < group_.mine().last; ++m) {
         const ByteRange range = needed_bytes(site_.site, m, share.first, share.last);
@@ -170,7 +170,7 @@ class SlicedReduction : public Part {
     const auto processes = static_cast<int64_t>(group_.shares.size());
     std::vector<TreeNode> all;
     for (int64_t s = 0; s < processes; ++s) {
-      const Share& share = group_.shares[static_cast<size_t>(s)];
+      const ProcessSlice& share = group_.shares[static_cast<size_t>(s)];
       slices_.push_back(slice_of(share, s, processes));
       nodes_.push_back(tree_nodes(group_.size(), share.first, share.last));
       all.insert(all.end(), nodes_.back().begin(), nodes_.back().end());
@@ -245,7 +245,7 @@ class SlicedReduction : public Part {
     int64_t begin = 0, end = 0;  ///< elements
     int64_t size() const { return end - begin; }
   };
-  Slice slice_of(const Share& share, int64_t index, int64_t processes) const {
+  Slice slice_of(const ProcessSlice& share, int64_t index, int64_t processes) const {
     const auto cut = [&](int64_t i) { return i == processes ? n_ : n_ / processes * i / slice_grain * slice_grain; };
     switch (to_.to) {
       case ReductionResult::To::all: return {cut(index), cut(index + 1)};

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "runtime/base/codes.hpp"
@@ -47,7 +46,7 @@ class Ancestors {
 
  private:
   const Graph& graph_;
-  std::unordered_map<const Op*, size_t> index_;
+  PointerMap<const Op*, size_t> index_;
   std::vector<size_t> seen_;
   size_t round_ = 0;
 };

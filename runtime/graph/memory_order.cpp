@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <unordered_set>
+#include <unordered_map>
 
 namespace pxl {
 
 MemoryGroups::MemoryGroups(const Graph& graph) {
   std::vector<const Tensor*> tensors;  // in order of creation
   std::vector<size_t> parent;          // union-find over their positions; the root is the first of a group
+  group_.reserve(graph.tensors().size());
   const auto start = [&](const Tensor* t) {
     if (!group_.emplace(t, tensors.size()).second) return;
     parent.push_back(tensors.size());

@@ -2,9 +2,9 @@
 // them modifies memory (or a stream) that the other one accesses.
 #pragma once
 
-#include <unordered_map>
 #include <vector>
 
+#include "runtime/base/pointer_map.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {
@@ -21,7 +21,7 @@ class MemoryGroups {
   bool owns_memory(const Tensor* tensor) const;
 
  private:
-  std::unordered_map<const Tensor*, size_t> group_;
+  PointerMap<const Tensor*, size_t> group_;
   size_t count_ = 0;
 };
 

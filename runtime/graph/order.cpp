@@ -6,8 +6,8 @@
 // processes a linear number of entries.
 #include <algorithm>
 #include <queue>
-#include <unordered_map>
 
+#include "runtime/base/pointer_map.hpp"
 #include "runtime/graph/memory_order.hpp"
 #include "runtime/graph/schedule.hpp"
 
@@ -114,7 +114,7 @@ class Scheduler {
 
   const Graph& graph_;
   MemoryGroups groups_;
-  std::unordered_map<const Op*, size_t> index_;
+  PointerMap<const Op*, size_t> index_;
   std::vector<std::vector<size_t>> followers_;
   std::vector<size_t> waits_;
   std::vector<int64_t> cost_;

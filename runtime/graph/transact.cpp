@@ -31,6 +31,16 @@ Graph& Ir::create_gradient_graph(const Graph& forward) {
   return *graphs_.back();
 }
 
+namespace {
+
+/// The labels of an Ir's streams, as a cache in its memo.
+struct StreamLabels {
+  std::unordered_set<std::string> labels;
+  size_t count = 0;  ///< of streams when it was made: fewer after a rollback
+};
+
+}  // namespace
+
 Stream& Ir::add_stream(const TensorSpec& spec, const std::string& name, bool to_device) {
   main().check_open();
   const std::string plain = name.empty() ? (to_device ? "h2d_stream" : "d2h_stream") : name;
@@ -38,12 +48,19 @@ Stream& Ir::add_stream(const TensorSpec& spec, const std::string& name, bool to_
   // Streams are the program's interface, so their names have no scopes.
   stream->handle = main().new_tensor(TensorKind::stream, {spec.shape, spec.dtype, {}}, plain, false);
   stream->to_device = to_device;
-  const auto taken = [&](const std::string& label) {
-    return std::any_of(streams_.begin(), streams_.end(), [&](const auto& s) { return s->label == label; });
-  };
+  std::shared_ptr<void>& cached = memo["stream labels"];
+  if (!cached) cached = std::make_shared<StreamLabels>();
+  auto& known = *static_cast<StreamLabels*>(cached.get());
+  if (known.count != streams_.size()) {
+    known.labels.clear();
+    for (const auto& s : streams_) known.labels.insert(s->label);
+  }
+  const auto taken = [&](const std::string& label) { return known.labels.count(label) > 0; };
   stream->label = taken(plain) ? stream->handle->name : plain;
   while (taken(stream->label)) stream->label = fmt::format("{}__t{}", plain, next_suffix());
+  known.labels.insert(stream->label);
   streams_.push_back(std::move(stream));
+  known.count = streams_.size();
   return *streams_.back();
 }
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "runtime/base/pointer_map.hpp"
 #include "runtime/base/verification.hpp"
 #include "runtime/op/replica_groups.hpp"
 #include "runtime/op/shards.hpp"
@@ -53,14 +54,10 @@ class Verifier {
   }
 
  private:
-  /// Pairs of an op and a tensor that it reads, once however many operands it fills.
-  using Use = std::pair<const Op*, const Tensor*>;
-  struct HashOfUse {
-    size_t operator()(const Use& use) const {
-      return std::hash<const void*>()(use.first) * 31 + std::hash<const void*>()(use.second);
-    }
-  };
-  using Uses = std::unordered_set<Use, HashOfUse>;
+  /// Pairs of an op and a tensor that it reads, once however many operands it fills: by their numbers in the graph, the
+  /// op's in the upper half.
+  using Uses = std::vector<uint64_t>;
+  static uint64_t use(size_t op, size_t tensor) { return static_cast<uint64_t>(op) << 32 | tensor; }
 
   template <class... Args>
   void require(bool holds, fmt::format_string<Args...> what, Args&&... args) const {
@@ -74,14 +71,13 @@ class Verifier {
 
   /// Tensors belong to the graph, have unique ids with the graph's prefix, and kinds that match their role.
   void tensors() {
-    std::unordered_set<std::string_view> ids;
+    owned_.reserve(graph_.tensors().size());
     for (const auto& t : graph_.tensors()) {
-      owned_.insert(t.get());
+      owned_.emplace(t.get(), owned_.size());
       require(t->graph == &graph_, "tensor `{}` belongs to another graph", t->id);
-      require(ids.insert(t->id).second, "tensor id `{}` is used twice", t->id);
+      // Of tensors with the same id, one at most is found by it.
       require(graph_.find_tensor(t->id) == t.get(), "tensor `{}` is not found by its id", t->id);
-      require(t->id == (graph_.is_main() ? t->name : graph_.id() + "/" + t->name), "tensor `{}` has the name `{}`",
-              t->id, t->name);
+      require(has_prefixed_name(*t), "tensor `{}` has the name `{}`", t->id, t->name);
       require((t->kind == TensorKind::result) == (t->producer != nullptr),
               "tensor `{}` has no producer but is a result, or the reverse", t->id);
       const bool main_only = t->kind == TensorKind::variable || t->kind == TensorKind::stream;
@@ -97,8 +93,9 @@ class Verifier {
 
   /// Ops use and produce tensors of this graph, depend on earlier ops only, and agree with their rows.
   void ops() {
-    std::unordered_map<const Op*, size_t> made;
-    Uses used;
+    PointerMap<const Op*, size_t> made;
+    made.reserve(graph_.ops().size());
+    Uses used, listed;
     int last_id = 0;
     for (const auto& op : graph_.ops()) {
       require(op->graph == &graph_, "op {} belongs to another graph", shown(*op));
@@ -106,7 +103,9 @@ class Verifier {
       last_id = op->id;
       require(op->attrs.size() == op->row->params.size(), "op {} lacks attributes", shown(*op));
       require(op->row->role != Role::composite, "composite {} is in a graph", shown(*op));
-      for (const Tensor* t : op->inputs) input(*op, t, made, used);
+      for (const Tensor* t : op->inputs) input(*op, t, made);
+      for (const Tensor* t : op->inputs)
+        if (t) used.push_back(use(made.size(), owned_.at(t)));
       for (size_t i = 0; i < op->outputs.size(); ++i) {
         const Tensor* t = op->outputs[i];
         require(owned_.count(t) > 0, "op {} makes a tensor of another graph", shown(*op));
@@ -124,20 +123,35 @@ class Verifier {
       if (op->row->role == Role::host_load || op->row->role == Role::host_store) stream(*op);
       control(*op);
     }
-    for (const auto& t : graph_.tensors())
-      for (const Op* user : t->consumers) {
-        require(made.count(user) > 0, "tensor `{}` is consumed by an op of another graph", t->id);
-        // What is left after each listed consumer took its use away is not listed.
-        require(used.erase({user, t.get()}) > 0,
-                "tensor `{}` lists {} as a consumer, which does not use it or is listed twice", t->id, shown(*user));
+    for (size_t k = 0; k < graph_.tensors().size(); ++k) {
+      const Tensor& t = *graph_.tensors()[k];
+      for (const Op* user : t.consumers) {
+        const auto* found = made.find(user);
+        require(found != made.end(), "tensor `{}` is consumed by an op of another graph", t.id);
+        listed.push_back(use(found->second, k));
       }
-    for (const auto& [op, t] : used) require(false, "tensor `{}` does not list its consumer {}", t->id, shown(*op));
+    }
+    consumers(std::move(used), std::move(listed));
   }
 
-  void input(const Op& op, const Tensor* t, const std::unordered_map<const Op*, size_t>& made, Uses& used) const {
+  /// Each op that uses a tensor is listed by it, once.
+  void consumers(Uses used, Uses listed) const {
+    std::ranges::sort(used);
+    used.erase(std::unique(used.begin(), used.end()), used.end());
+    std::ranges::sort(listed);
+    if (used == listed) return;
+    const auto [left, right] = std::ranges::mismatch(used, listed);
+    const bool missing = right == listed.end() || (left != used.end() && *left < *right);
+    const uint64_t at = missing ? *left : *right;
+    const Op& op = *graph_.ops()[at >> 32];
+    const Tensor& t = *graph_.tensors()[at & 0xffffffffu];
+    require(!missing, "tensor `{}` does not list its consumer {}", t.id, shown(op));
+    require(false, "tensor `{}` lists {} as a consumer, which does not use it or is listed twice", t.id, shown(op));
+  }
+
+  void input(const Op& op, const Tensor* t, const PointerMap<const Op*, size_t>& made) const {
     if (!t) return;
     require(owned_.count(t) > 0, "op {} uses a tensor of another graph", shown(op));
-    used.emplace(&op, t);
     require(!t->producer || made.count(t->producer) > 0, "op {} uses `{}` before it is made", shown(op), t->id);
     require(t->kind != TensorKind::stream, "op {} uses the stream `{}` as a tensor", shown(op), t->id);
   }
@@ -216,10 +230,18 @@ class Verifier {
     return shape;
   }
 
+  /// Whether the id is the name, after the id of a graph that is not the main one.
+  bool has_prefixed_name(const Tensor& t) const {
+    const std::string_view id = t.id, prefix = graph_.id();
+    if (prefix.empty()) return id == t.name;
+    return id.size() == prefix.size() + 1 + t.name.size() && id.starts_with(prefix) && id[prefix.size()] == '/' &&
+           id.ends_with(t.name);
+  }
+
   static bool same(const Tensor* a, const Tensor* b) { return a && b && a->spec == b->spec; }
 
   const Graph& graph_;
-  std::unordered_set<const Tensor*> owned_;
+  PointerMap<const Tensor*, size_t> owned_;  ///< and their numbers in the graph
 };
 
 }  // namespace
@@ -228,15 +250,16 @@ void verify(const Graph& graph) { Verifier(graph).run(); }
 
 void verify(const Ir& ir) {
   std::unordered_set<std::string_view> graph_ids;
-  std::unordered_set<int> op_ids;
+  std::vector<int> op_ids;
   for (const auto& g : ir.graphs()) {
     if (!graph_ids.insert(g->id()).second)
       throw Error(fmt::format("invalid program: two graphs are named `{}`", g->id()), {}, Fault::internal);
-    for (const auto& op : g->ops())
-      if (!op_ids.insert(op->id).second)
-        throw Error(fmt::format("invalid program: two ops are numbered {}", op->id), {}, Fault::internal);
+    for (const auto& op : g->ops()) op_ids.push_back(op->id);
     verify(*g);
   }
+  std::ranges::sort(op_ids);
+  if (const auto twice = std::ranges::adjacent_find(op_ids); twice != op_ids.end())
+    throw Error(fmt::format("invalid program: two ops are numbered {}", *twice), {}, Fault::internal);
   // Recursion check: repeatedly removes graphs without remaining callers.
   std::unordered_map<const Graph*, size_t> callers;
   for (const auto& g : ir.graphs())

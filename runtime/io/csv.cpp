@@ -21,6 +21,10 @@ namespace {
 
 using Field = std::string_view;  ///< without quotes
 
+// Columns and texts take many times the memory of their bytes. Not measured.
+constexpr size_t max_columns = size_t{1} << 20;
+constexpr int64_t max_texts_in_all = int64_t{1} << 26;
+
 /// Iterates over the rows of a text.
 class Rows {
  public:
@@ -36,6 +40,7 @@ class Rows {
     fields.clear();
     unescaped_.clear();
     for (;;) {
+      if (fields.size() >= max_columns) throw error(fmt::format("more than {} columns", max_columns));
       fields.push_back(field());
       if (at_ >= text_.size() || text_[at_] != separator_) break;
       ++at_;
@@ -211,6 +216,15 @@ std::vector<TableColumn> read_csv(const std::string& path, const CsvOptions& opt
     ++count;
   }
 
+  int64_t texts = 0;
+  for (size_t c = 0; c < kinds.size(); ++c) {
+    if (!kinds[c].is_text()) continue;
+    texts += count;
+    if (count > options.max_texts || texts > max_texts_in_all)
+      throw cannot_read(
+          path, fmt::format("the {} texts of column `{}` are too many: a column has at most {}, a table {}", count,
+                            names[c], options.max_texts, max_texts_in_all));
+  }
   std::vector<TableColumn> columns;
   for (size_t c = 0; c < kinds.size(); ++c) {
     TableColumn column{names[c], std::vector<std::string>()};

@@ -1,6 +1,7 @@
 // Tables in text: comma-separated values (RFC 4180), and values separated by tabs.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -20,6 +21,7 @@ struct CsvOptions {
   char separator = ',';
   std::optional<bool> header = {};  ///< whether the first row has names; by default, if none of its fields is a number
   DType floats = DType::float32;    ///< of columns with fractions or missing values
+  int64_t max_texts = INT64_MAX;    ///< of one column
 };
 
 /// The columns, which have as many values. Without a header they are "0", "1", ...; equal names get ".1", ".2", ....
@@ -27,7 +29,7 @@ struct CsvOptions {
 /// A column is bool if all its fields are `true` or `false`, int32 if all are integers (int64 if some do not fit),
 /// `floats` if all are numbers or missing (empty, NA, N/A, null, nan; NaN in the array), else text. Blank lines are
 /// skipped. Throws Error (Fault::unreadable) with the line for a row of another length, a quote without an end, and
-/// text that is not UTF-8.
+/// text that is not UTF-8, and for more than 2^20 columns, `max_texts` texts in a column, or 2^26 in all.
 std::vector<TableColumn> read_csv(const std::string& path, const CsvOptions& options);
 
 /// Writes a header and a row for each element. Numbers are as short as is exact. Columns must have one length.

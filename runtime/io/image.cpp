@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <memory>
+#include <string_view>
 
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/codes.hpp"
@@ -45,7 +46,20 @@ Array pixels(const std::string& path, int64_t height, int64_t width, int64_t cha
   return Array(DType::uint8, channels == 1 ? Shape{height, width} : Shape{height, width, channels});
 }
 
+/// Whether a PNG file has all of its chunks, which libpng does not ask once it has the pixels: a size, a name of four
+/// letters, the contents, a checksum; the last is IEND.
+bool is_whole_png(std::string_view png) {
+  for (size_t at = 8; at + 12 <= png.size();) {
+    size_t size = 0;
+    for (size_t i = 0; i < 4; ++i) size = size << 8 | static_cast<unsigned char>(png[at + i]);
+    if (png.substr(at + 4, 4) == "IEND") return true;
+    at += size + 12;
+  }
+  return false;
+}
+
 Array read_png(const std::string& path, const std::string& bytes) {
+  if (!is_whole_png(bytes)) throw cannot_read(path, "not a usable PNG file: it has no end");
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
   const auto check = [&](int done) {
@@ -76,8 +90,10 @@ Array read_jpeg(const std::string& path, const std::string& bytes) {
   check(jpeg().tjDecompressHeader3_(decoder.get(), data, bytes.size(), &width, &height, &subsampling, &colours));
   const bool grey = colours == TJCS_GRAY;
   Array out = pixels(path, height, width, grey ? 1 : 3);
+  // A progressive file of a few bytes a scan may have any number of scans, each of which visits all pixels.
+  constexpr int flags = TJFLAG_ACCURATEDCT | TJFLAG_LIMITSCANS;
   check(jpeg().tjDecompress2_(decoder.get(), data, bytes.size(), reinterpret_cast<unsigned char*>(out.mutable_raw()),
-                              width, 0, height, grey ? TJPF_GRAY : TJPF_RGB, TJFLAG_ACCURATEDCT));
+                              width, 0, height, grey ? TJPF_GRAY : TJPF_RGB, flags));
   return out;
 }
 

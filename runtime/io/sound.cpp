@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <memory>
+#include <optional>
+#include <string_view>
 
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/codes.hpp"
@@ -37,7 +40,9 @@ struct MemoryFile {
   static MemoryFile& of(void* user) { return *static_cast<MemoryFile*>(user); }
   sf_count_t size() const { return static_cast<sf_count_t>(bytes.size()); }
   sf_count_t seek(sf_count_t offset, int whence) {
-    const sf_count_t to = offset + (whence == SEEK_CUR ? at : whence == SEEK_END ? size() : 0);
+    // Headers may say any offset.
+    const sf_count_t within = std::clamp<sf_count_t>(offset, -max_decoded_bytes, max_decoded_bytes);
+    const sf_count_t to = within + (whence == SEEK_CUR ? at : whence == SEEK_END ? size() : 0);
     return at = std::clamp<sf_count_t>(to, 0, max_decoded_bytes);
   }
   sf_count_t read(void* to, sf_count_t count) {
@@ -62,10 +67,65 @@ SF_VIRTUAL_IO memory_io = {
 
 using OpenSound = std::unique_ptr<SNDFILE, decltype(&sf_close)>;
 
+/// libsndfile knows many more formats, whose readers would see bytes of anybody.
+bool is_known_sound(std::string_view bytes) {
+  const std::string_view starts[] = {"RIFF", "RIFX", "RF64", "fLaC", "OggS"};
+  return std::any_of(std::begin(starts), std::end(starts), [&](std::string_view s) { return bytes.starts_with(s); });
+}
+
+size_t byte_at(std::string_view bytes, size_t at) { return static_cast<unsigned char>(bytes[at]); }
+
+/// A little-endian number of `count` bytes, as far as they are there.
+uint64_t number_at(std::string_view bytes, size_t at, size_t count) {
+  uint64_t value = 0;
+  for (size_t i = std::min(bytes.size(), at + count); i-- > at;) value = value << 8 | byte_at(bytes, i);
+  return value;
+}
+
+/// Whether a WAV file ends within its samples: chunks of a name, a size and contents. Of RF64 the chunk ds64 has the
+/// size of the samples (EBU Tech 3306). Programs that write to a pipe state about 2^31 or 2^32.
+bool is_wav_cut_off(std::string_view wav) {
+  constexpr uint64_t unknown_size = 0x7ffff000;
+  std::optional<uint64_t> stated;
+  for (size_t at = 12; at + 8 <= wav.size();) {
+    const std::string_view name = wav.substr(at, 4);
+    const uint64_t size = number_at(wav, at + 4, 4);
+    at += 8;
+    if (name == "ds64") stated = number_at(wav, at + 8, 8);
+    if (name == "data") return stated ? *stated > wav.size() - at : size > wav.size() - at && size < unknown_size;
+    at += size + size % 2;
+  }
+  return true;
+}
+
+/// Whether an Ogg file ends within a page (RFC 3533): a header with a table of sizes, and what these sum to.
+bool is_ogg_cut_off(std::string_view ogg) {
+  constexpr size_t header = 27;
+  for (size_t at = 0; at < ogg.size() && ogg.substr(at, 4) == "OggS";) {
+    if (at + header > ogg.size()) return true;
+    const size_t sizes = byte_at(ogg, at + header - 1);
+    at += header;
+    if (at + sizes > ogg.size()) return true;
+    size_t page = sizes;
+    for (size_t i = 0; i < sizes; ++i) page += byte_at(ogg, at + i);
+    if (at + page > ogg.size()) return true;
+    at += page;
+  }
+  return false;
+}
+
+/// Whether a file ends before its sound does; libsndfile takes what is there. Of FLAC it finds out by itself.
+bool is_cut_off(std::string_view bytes) {
+  if (bytes.starts_with("OggS")) return is_ogg_cut_off(bytes);
+  return (bytes.starts_with("RIFF") || bytes.starts_with("RF64")) && is_wav_cut_off(bytes);
+}
+
 }  // namespace
 
 Sound read_sound(const std::string& path) {
   MemoryFile file{read_whole_file(path)};
+  if (!is_known_sound(file.bytes)) throw cannot_read(path, "neither a WAV nor a FLAC nor an Ogg file");
+  if (is_cut_off(file.bytes)) throw cannot_read(path, "it ends before its sound does");
   SF_INFO info{};
   const OpenSound sound(sound_library().sf_open_virtual_(&memory_io, SFM_READ, &info, &file),
                         sound_library().sf_close_);

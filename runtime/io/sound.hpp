@@ -1,4 +1,4 @@
-// Sounds: WAV files, and what else libsndfile reads (FLAC, Ogg).
+// Sounds: WAV, FLAC and Ogg files, by libsndfile.
 #pragma once
 
 #include <string>

@@ -42,6 +42,21 @@ void store_line(const compute_type<T>* line, T* x, int64_t stride, int64_t n) {
   }
 }
 
+/// A buffer for load_line or store_line of contiguous slices of n elements: empty where these need none.
+template <class T>
+PerThread<compute_type<T>> slice_buffer(WorkspaceLayout& w, int64_t n) {
+  return w.per_thread<compute_type<T>>(std::is_same_v<T, compute_type<T>> ? 0 : n);
+}
+
+/// Where a contiguous slice of a result is computed: in place, or in a buffer that store_line converts.
+template <class T>
+compute_type<T>* result_line(T* out, [[maybe_unused]] compute_type<T>* buffer) {
+  if constexpr (std::is_same_v<T, compute_type<T>>)
+    return out;
+  else
+    return buffer;
+}
+
 /// Calls f(type_tag<T>{}) for a floating dtype; throws Error "<what> is not defined for int32" for others.
 [[noreturn]] void refuse_dtype(std::string_view what, DType dtype);
 template <class F>

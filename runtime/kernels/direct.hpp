@@ -23,11 +23,43 @@ struct DirectBlock {
   int64_t y_plane = 0, y_row = 0;  ///< element (k, r, o) of the output is y[k * y_plane + r * y_row + o]
 };
 
+/// Planes with their padding. Elements of a row that are a stride apart are adjacent: row by row, one part of `width`
+/// floats for each remainder by the stride.
+struct PaddedPlanes {
+  int64_t planes = 0, source_rows = 0, columns = 0;  ///< as they are
+  int64_t rows = 0, first = 0;  ///< row r of a padded plane is row first + r of the plane, or zeros
+  int64_t before = 0;           ///< zeros before a row; negative: elements that are left out
+  int64_t stride = 1, width = 0;
+};
+
+/// Channels of a block of a depthwise convolution: the lanes of the widest vectors.
+inline constexpr int64_t depthwise_channels = 16;
+
+/// Planes of up to depthwise_channels channels, each correlated with a kernel of its own.
+struct DepthwiseBlock {
+  int64_t channels = 0;
+  int64_t rows = 0, columns = 0;                ///< of an input plane
+  int64_t padded_rows = 0, padded_columns = 0;  ///< all that windows reach, and all of the plane
+  int64_t before_rows = 0, before_columns = 0;  ///< of padding
+  int64_t out_rows = 0, out_columns = 0, row_stride = 1, column_stride = 1;
+  int64_t taps = 0;
+  const int64_t* offsets = nullptr;  ///< of a tap in the padded plane
+  const float* bias = nullptr;       ///< by channel; null: none
+};
+
 struct DirectFunctions {
+  /// Writes the padded planes, one after the other, and up to 15 floats more.
+  void (*fill)(const PaddedPlanes& p, const float* from, float* to);
   /// y[k, r, o] = sum over c and t of w[k, c, t] x[c, t, r, o], then + bias[k].
   void (*outputs)(const DirectBlock& b, const float* w, float* y);
   /// dw[k, c, t] += sum over r and o of dy[k, r, o] x[c, t, r, o].
   void (*weights)(const DirectBlock& b, const float* dy, float* dw);
+  /// Depthwise, of planes that follow each other: outputs of x and w[channel, tap]; gradients of x, of dy and w; and of
+  /// w, which are added to sums[tap][channel] of depthwise_channels channels. `memory` holds depthwise_channels padded
+  /// planes, output planes and kernels. Terms are added in the order of taps, of windows, and of windows.
+  void (*depthwise_outputs)(const DepthwiseBlock& b, const float* x, const float* w, float* y, float* memory);
+  void (*depthwise_inputs)(const DepthwiseBlock& b, const float* dy, const float* w, float* dx, float* memory);
+  void (*depthwise_weights)(const DepthwiseBlock& b, const float* dy, const float* x, float* sums, float* memory);
 };
 
 const DirectFunctions& direct();

@@ -24,7 +24,7 @@ constexpr int64_t min_units = 16;
 // The cost model, in ns of one core; measured with single convolutions of 1 to 256 channels on AMD EPYC.
 // Vectors are those of AVX-512 on every processor, so that all choose alike: the two ways differ in the order of sums.
 constexpr int64_t lanes = 16;
-constexpr double ns_per_vector_fma = 0.36, ns_per_padded_element = 0.25, ns_per_lane_sum = 3;
+constexpr double ns_per_vector_fma = 0.36, ns_per_padded_element = 0.25, ns_per_lane_sum = 3, ns_per_block = 60;
 constexpr double vectors_fma_of_gemm = 0.4, ns_per_im2col_element = 0.4;
 
 /// One axis of a correlation: `out` windows, `stride` apart, of `kernel` elements, `dilation` apart, over `in`
@@ -69,34 +69,36 @@ struct Planes {
   int64_t floats() const { return inputs * plane(rows_per_block) + readable_after; }
   int64_t taps() const { return std::ssize(offsets); }
 
-  void fill_row(const float* from, float* to) const {
-    if (w.stride == 1 && w.spread == 1) {
-      const int64_t first = std::clamp<int64_t>(w.before, 0, width), last = std::clamp(w.before + w.in, first, width);
-      std::fill(to, to + first, 0.0F);
-      std::copy(from + (first - w.before), from + (last - w.before), to + first);
-      std::fill(to + last, to + width, 0.0F);
-      return;
-    }
-    std::fill(to, to + row, 0.0F);
-    for (int64_t j = std::max<int64_t>(0, (-w.before + w.spread - 1) / w.spread); j < w.in; ++j) {
-      const int64_t at = j * w.spread + w.before, column = at / w.stride;
-      if (column >= width) break;
-      to[at % w.stride * width + column] = from[j];
-    }
-  }
-
   /// The planes of windows [first, first + rows) of `inputs` planes of h.in x w.in elements.
   void fill(const float* from, int64_t first, int64_t rows, float* to) const {
-    const int64_t height = plane(rows) / row;
+    const int64_t height = plane(rows) / row, size = inputs * plane(rows);
+    if (w.spread == 1 && h.spread == 1)
+      direct().fill({.planes = inputs,
+                     .source_rows = h.in,
+                     .columns = w.in,
+                     .rows = height,
+                     .first = first * h.stride - h.before,
+                     .before = w.before,
+                     .stride = w.stride,
+                     .width = width},
+                    from, to);
+    else
+      spread(from, first * h.stride - h.before, height, to);
+    std::fill(to + size, to + size + readable_after, 0.0F);
+  }
+
+  /// Elements with zeros between them; the strides are 1. Row r of a padded plane is row first + r of the spread plane.
+  void spread(const float* from, int64_t first, int64_t height, float* to) const {
+    std::fill(to, to + inputs * height * row, 0.0F);
+    const int64_t begin = w.before >= 0 ? 0 : (-w.before + w.spread - 1) / w.spread;
     for (int64_t c = 0; c < inputs; ++c, from += h.in * w.in)
       for (int64_t r = 0; r < height; ++r, to += row) {
-        const int64_t at = first * h.stride + r - h.before, source = at / h.spread;
-        if (at < 0 || at % h.spread != 0 || source >= h.in)
-          std::fill(to, to + row, 0.0F);
-        else
-          fill_row(from + source * w.in, to);
+        const int64_t at = first + r, source = at / h.spread;
+        if (at < 0 || at % h.spread != 0 || source >= h.in) continue;
+        int64_t column = begin * w.spread + w.before;
+        for (int64_t j = begin; j < w.in && column < width; ++j, column += w.spread)
+          to[column] = from[source * w.in + j];
       }
-    std::fill(to, to + readable_after, 0.0F);
   }
 
   DirectBlock block(const float* x, int64_t rows) const {
@@ -116,7 +118,7 @@ struct Planes {
 
   double fill_ns() const {
     const double rows = static_cast<double>(blocks) * static_cast<double>(plane(rows_per_block));
-    return ns_per_padded_element * static_cast<double>(inputs) * rows;
+    return ns_per_padded_element * static_cast<double>(inputs) * rows + ns_per_block * static_cast<double>(blocks);
   }
   /// Vector multiply-adds of `outputs` output channels of one sample, with partly filled vectors.
   double fmas(int64_t outputs) const {

@@ -64,7 +64,7 @@ Kernel cast_kernel(DType from, DType to, int64_t n);
 /// No inputs; every element is `value` cast to the dtype.
 Kernel fill_kernel(DType dtype, double value, int64_t n);
 
-/// Converts n elements; the function behind cast_kernel. The ranges must not overlap unless they are the same dtype.
+/// Converts n elements; cast_kernel calls it. The ranges must not overlap unless they are the same dtype.
 void convert(DType from, const std::byte* in, DType to, std::byte* out, int64_t n);
 /// Reads element `i` of a buffer as a double.
 double read_number(DType dtype, const std::byte* data, int64_t i = 0);

@@ -46,7 +46,7 @@ bool keeps_where_zero(const Kernel& probe, std::span<const std::byte* const> ope
                       const Buffers& workspace);
 /// The update of a tensor by a scatter_add_kernel's result x, which is not stored: only rows that occur among the
 /// indices are read and written. out: t, in place. `row` is the update's kernel for a row (t and x have the extents of
-/// `data` behind the axis; other operands are the same for all rows). Where an update by zeros changes t, which `probe`
+/// `data` after the axis; other operands are the same for all rows). Where an update by zeros changes t, which `probe`
 /// tells at run time (keeps_where_zero), all other rows are updated by zeros. Bits are those of the two kernels, but
 /// for the signs of zeros in rows that do not occur.
 Kernel sparse_update_kernel(const TensorSpec& t, const TensorSpec& x, const TensorSpec& indices, int64_t axis,

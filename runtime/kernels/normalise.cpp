@@ -1,4 +1,4 @@
-// Group, layer and batch normalisation.
+// Group and layer normalisation.
 #include "runtime/kernels/normalise.hpp"
 
 #include <algorithm>
@@ -42,12 +42,6 @@ Groups layer_norm_groups(const TensorSpec& x) {
   return g;
 }
 
-/// A buffer for load_line or store_line of contiguous slices of n elements: empty where these need none.
-template <class T>
-PerThread<compute_type<T>> slice_buffer(WorkspaceLayout& w, int64_t n) {
-  return w.per_thread<compute_type<T>>(std::is_same_v<T, compute_type<T>> ? 0 : n);
-}
-
 /// A parameter of the channels in the type of the computation, one value per channel or per element of a row.
 template <class C>
 class Parameter {
@@ -83,15 +77,6 @@ class Parameter {
 constexpr double normalise_element_ns = 0.5;  // per element and pass; measured with AVX2, processor not recorded
 
 int64_t row_grain(const Groups& g) { return std::max<int64_t>(1, min_elements / std::max<int64_t>(g.row(), 1)); }
-
-/// Where a row of a result is computed: in place, or in a buffer that store_line converts.
-template <class T>
-compute_type<T>* result_line(T* out, [[maybe_unused]] compute_type<T>* buffer) {
-  if constexpr (std::is_same_v<T, compute_type<T>>)
-    return out;
-  else
-    return buffer;
-}
 
 Kernel forward(std::string_view what, const TensorSpec& x, DType weight, Groups groups, double eps) {
   return with_floating(what, x.dtype, [&](auto tag) -> Kernel {
@@ -323,35 +308,6 @@ Kernel layer_norm_kernel(const TensorSpec& x, DType weight, double eps) {
 }
 Kernel layer_norm_grad_kernel(const TensorSpec& x, DType weight) {
   return backward("layer_norm_grad", x, weight, layer_norm_groups(x));
-}
-
-Kernel batch_norm_kernel(const TensorSpec& x, DType parameter, double eps) {
-  const Groups groups = group_norm_groups(x, 1);
-  return with_floating("batch_norm", x.dtype, [&](auto tag) -> Kernel {
-    using T = typename decltype(tag)::type;
-    using C = compute_type<T>;
-    const double cost_ns = normalise_element_ns * static_cast<double>(groups.rows() * groups.row());
-    const int64_t grain = std::max<int64_t>(1, min_elements / std::max<int64_t>(groups.spatial, 1));
-    WorkspaceLayout workspace;
-    const auto loaded = slice_buffer<T>(workspace, groups.spatial);
-    const auto computed = slice_buffer<T>(workspace, groups.spatial);
-    const auto part = [=](const Buffers& b, int64_t begin, int64_t end) {
-      const int64_t channels = groups.channels, n = groups.spatial;
-      C* from = b.workspace(loaded);
-      for (int64_t r = begin; r < end; ++r) {
-        C* to = result_line<T>(b.output<T>(0) + r * n, b.workspace(computed));
-        const int64_t c = r % channels;
-        const double inverse = 1.0 / std::sqrt(read_number(parameter, b.in[4], c) + eps);
-        const C projection = static_cast<C>(inverse * read_number(parameter, b.in[1], c));
-        const C mean = static_cast<C>(read_number(parameter, b.in[3], c)),
-                bias = static_cast<C>(read_number(parameter, b.in[2], c));
-        const C* line = load_line(b.input<T>(0) + r * n, 1, n, from);
-        row_functions<C>().normalise_channel(line, mean, projection, C(1), bias, to, n);
-        store_line<T>(to, b.output<T>(0) + r * n, 1, n);
-      }
-    };
-    return Kernel::parallel(groups.samples * groups.channels, grain, cost_ns, part).with_workspace(workspace);
-  });
 }
 
 }  // namespace pxl

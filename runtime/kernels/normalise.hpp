@@ -1,4 +1,4 @@
-// Softmax, group and layer normalisation, and the losses on probabilities, with their gradients.
+// Softmax, group, layer and batch normalisation, and the losses on probabilities, with their gradients.
 // Formulas of the losses: docs of PopXL's nll_loss and nll_loss_with_softmax_grad. float16 computes in float32.
 #pragma once
 
@@ -34,8 +34,15 @@ Kernel group_norm_grad_kernel(const TensorSpec& x, DType weight, int64_t groups)
 /// The same over the last axis of any rank >= 1: rows = all other axes; statistics float32 [rows].
 Kernel layer_norm_kernel(const TensorSpec& x, DType weight, double eps);
 Kernel layer_norm_grad_kernel(const TensorSpec& x, DType weight);
-/// in: x [N, C, ...], scale, bias, mean, variance [C]: (x - mean) / sqrt(variance + eps) * scale + bias.
+/// in: x [N, C, ...], scale, bias, mean, variance [C]: (x - mean) / sqrt(variance + eps) * scale + bias. Elementwise.
 Kernel batch_norm_kernel(const TensorSpec& x, DType parameters, double eps);
+/// in: x [N, C, ...]; out: mean and biased variance of each channel [C], float64 for float64, else float32. One pass
+/// over memory: each plane's deviations are taken from its own mean while it is in cache (T. Chan, G. Golub, R.
+/// LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979).
+Kernel batch_statistics_kernel(const TensorSpec& x);
+/// in: g, x (of one spec), mean [C]; out: the sums of g and of g (x - mean) over each channel [C], all but g and x of
+/// the dtype of the statistics.
+Kernel batch_norm_grad_sums_kernel(const TensorSpec& x);
 
 enum class LossReduction : uint8_t { none, sum, mean };
 /// "none", "sum", "mean"; throws Error "not a valid reduction 'foo'; choose from mean, sum, none".

@@ -14,6 +14,10 @@ inline int64_t max_partial_results(int64_t size) {
   return std::clamp<int64_t>((int64_t{1} << 22) / std::max<int64_t>(size, 1), 8, 32);
 }
 
+/// Time in which a number of a partial result is stored and summed, in ns of one core. Measured with the gradients of
+/// kernels of 64 to 512 channels on AMD EPYC.
+inline constexpr double ns_per_partial_number = 1;
+
 /// A phase that writes to output 0 the sums of `parts` partial results of `size` elements each.
 template <class T>
 Phase partial_sums_phase(PerCall<T> partial, int64_t parts, int64_t size) {

@@ -31,6 +31,7 @@ constexpr int64_t enough_units = 8, min_channels = 64;
 // 256 channels of 8 x 8 to 32 x 32 elements on AMD EPYC with AVX-512.
 // Vectors are those of AVX-512 on every processor, as of the other ways.
 constexpr int64_t primitive_lanes = 16;
+constexpr int64_t image_channels = 3;
 constexpr double ns_per_primitive_fma = 0.3, ns_per_reordered_element = 0.9;
 
 double channel_vectors(int64_t channels) { return static_cast<double>(div_up(channels, primitive_lanes)); }
@@ -336,13 +337,18 @@ std::optional<Kernel> primitive_data_grad_kernel(const Convolution& c, double ns
 
 std::optional<Kernel> primitive_weights_grad_kernel(const Convolution& c, double ns) {
   if (c.groups != 1 || !is_planar(c) || !has_convolution_primitives()) return {};
-  const double own =
-      primitive_ns(c, channel_vectors(c.cin) * static_cast<double>(primitive_lanes), channel_vectors(c.cout));
+  const int64_t size = c.cout * c.cin * kernel_size(c.axes);
+  // Parts of the channels rather than more partial sums, of which each is as large as the result.
+  const int64_t parts = channel_parts(c.cout, 1), sums = div_up(max_partial_results(size), parts);
+  const int64_t samples = std::max(samples_of_unit(c), div_up(c.batch, sums));
+  // oneDNN has a kernel for the channels of images, as they lie; it fills vectors with other ones.
+  const double inputs = c.cin <= image_channels ? static_cast<double>(c.cin)
+                                                : channel_vectors(c.cin) * static_cast<double>(primitive_lanes);
+  const double own = primitive_ns(c, inputs, channel_vectors(c.cout)) +
+                     static_cast<double>(size) / static_cast<double>(samples) * ns_per_partial_number;
   if (own >= ns) return {};
   return unless_refused([&]() -> std::optional<Kernel> {
-    const int64_t size = c.cout * c.cin * kernel_size(c.axes);
-    const int64_t samples = std::max(samples_of_unit(c), div_up(c.batch, max_partial_results(size)));
-    const int64_t parts = channel_parts(c.cout, div_up(c.batch, samples)), channels = c.cout / parts;
+    const int64_t channels = c.cout / parts;
     const auto made = UnitPrimitives::make(c.batch, samples, [&](int64_t batch) {
       return weights_step({c, batch, c.cin, channels});
     });

@@ -29,7 +29,7 @@ std::string element(const Array& array, int64_t i, const PrintFormat& f) {
   return shortest;
 }
 
-/// The elements of one axis that are shown; -1 stands for those left out.
+/// The elements of one axis that are shown; -1 for those left out.
 std::vector<int64_t> shown(const Array& array, int64_t extent, const PrintFormat& f) {
   std::vector<int64_t> items;
   const bool edges = array.size() > f.threshold && extent > 2 * f.edge_items;

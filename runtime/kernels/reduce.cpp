@@ -68,8 +68,9 @@ struct ReductionLoop {
 
 /// The totals of a whole loop, into one accumulator each. `shift`: of ShiftedSum, one for each result.
 template <class R, class T>
-void accumulate(const ReductionLoop& plan, const std::byte* in, total_type<T>* acc, const total_type<T>* shift) {
+void accumulate(const ReductionLoop& plan, const std::byte* in, void* totals, const double* shift) {
   using A = total_type<T>;
+  A* acc = static_cast<A*>(totals);
   std::fill(acc, acc + plan.out_size, R::template identity<A>);
   const bool across = plan.nest.inner_stride(1) != 0;
   for_each_run<2>(plan.nest, [&](const auto& at, int64_t n) {
@@ -103,7 +104,8 @@ void accumulate(const ReductionLoop& plan, const std::byte* in, total_type<T>* a
 }
 
 template <class R, class A>
-void finish(A* totals, int64_t n, int64_t count, [[maybe_unused]] const A* shift) {
+void finish(void* of, int64_t n, int64_t count, [[maybe_unused]] const double* shift) {
+  A* totals = static_cast<A*>(of);
   for (int64_t i = 0; i < n; ++i) {
     if constexpr (std::is_integral_v<A>)
       totals[i] = R::integer_finish(totals[i], static_cast<A>(count));
@@ -112,73 +114,87 @@ void finish(A* totals, int64_t n, int64_t count, [[maybe_unused]] const A* shift
   }
 }
 
-/// A row for elements T.
-template <class T>
+template <class R, class A>
+void join(void* total, const void* other) {
+  *static_cast<A*>(total) = R::join(*static_cast<const A*>(total), *static_cast<const A*>(other));
+}
+
+/// A row for elements of one dtype. Totals have 8 bytes: float64, or integers of 64 bits.
 struct ReductionKernels {
-  using A = total_type<T>;
-  void (*accumulate)(const ReductionLoop& plan, const std::byte* in, A* acc, const A* shift);
-  void (*finish)(A* totals, int64_t n, int64_t count, const A* shift);
-  A (*join)(A, A);
+  void (*accumulate)(const ReductionLoop& plan, const std::byte* in, void* totals, const double* shift);
+  void (*finish)(void* totals, int64_t n, int64_t count, const double* shift);
+  void (*join)(void* total, const void* other);
 };
+constexpr int64_t total_bytes = 8;
 template <class R, class T>
-constexpr ReductionKernels<T> kernels_of() {
+constexpr ReductionKernels kernels_of() {
+  static_assert(sizeof(total_type<T>) == total_bytes);
   if constexpr (std::is_integral_v<T> && !takes_integers<R>)
     return {};
   else
-    return {accumulate<R, T>, finish<R, total_type<T>>, [](total_type<T> a, total_type<T> b) { return R::join(a, b); }};
+    return {accumulate<R, T>, finish<R, total_type<T>>, join<R, total_type<T>>};
 }
 template <class T>
-constexpr ReductionKernels<T> kernels[] = {
+constexpr ReductionKernels kernels[] = {
 #define PXL_REDUCTION(NAME, ...) kernels_of<NAME##_reduction, T>(),
 #include "runtime/kernels/reduction_table.inc"
 };
 
+/// A reduction of elements of a dtype.
+struct TypedReduction {
+  Reduction op;
+  DType in, total, out;
+  ReductionKernels row, max;
+
+  TypedReduction(Reduction of, DType from, DType to) : op(of), in(from), out(to) {
+    with_type(from, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      total = dtype_of<total_type<T>>();
+      row = kernels<T>[static_cast<size_t>(op)];
+      max = kernels<T>[static_cast<size_t>(Reduction::max)];
+    });
+  }
+};
+
 constexpr double reduce_element_ns = 0.15;  // per element; measured with AVX2, processor not recorded
 
-/// Runs a reduction from `in` to `out`. `acc`, and for ShiftedSum `shift`, have one element per result.
-template <class T>
-void run_reduction(Reduction op, const ReductionLoop& plan, DType out_type, const std::byte* in, std::byte* out,
-                   total_type<T>* acc, total_type<T>* shift) {
-  using A = total_type<T>;
-  const ReductionKernels<T>& row = kernels<T>[static_cast<size_t>(op)];
-  if constexpr (!std::is_integral_v<T>) {
-    if (info(op).shifted) {
-      kernels<T>[static_cast<size_t>(Reduction::max)].accumulate(plan, in, shift, nullptr);
-      for (int64_t i = 0; i < plan.out_size; ++i)
-        if (std::isinf(shift[i])) shift[i] = 0;
-    }
+/// Runs a reduction from `in` to `out`. `totals`, and for ShiftedSum `shift`, have one element per result.
+void run_reduction(const TypedReduction& r, const ReductionLoop& plan, const std::byte* in, std::byte* out,
+                   std::byte* totals, double* shift) {
+  const bool shifted = info(r.op).shifted;
+  if (shifted) {
+    r.max.accumulate(plan, in, shift, nullptr);
+    for (int64_t i = 0; i < plan.out_size; ++i)
+      if (std::isinf(shift[i])) shift[i] = 0;
   }
-  row.accumulate(plan, in, acc, info(op).shifted ? shift : nullptr);
-  row.finish(acc, plan.out_size, plan.count, shift);
-  convert(dtype_of<A>(), reinterpret_cast<const std::byte*>(acc), out_type, out, plan.out_size);
+  r.row.accumulate(plan, in, totals, shifted ? shift : nullptr);
+  r.row.finish(totals, plan.out_size, plan.count, shift);
+  convert(r.total, totals, r.out, out, plan.out_size);
 }
 
 /// Full reduction to one result: chunks, whose number depends on the size only, are reduced in parallel and then
 /// combined in order.
-template <class T>
-Kernel reduce_all(Reduction op, const ReductionLoop& plan, DType out) {
-  using A = total_type<T>;
+Kernel reduce_all(const TypedReduction& r, const ReductionLoop& plan) {
   constexpr int64_t most = 64, piece_size = 4096;
-  const ReductionKernels<T>& row = kernels<T>[static_cast<size_t>(op)];
   const int64_t n = plan.count, pieces = std::min(most, n / piece_size);
+  const auto width = static_cast<int64_t>(size_of(r.in));
   WorkspaceLayout workspace;
-  const auto partial = workspace.per_call<A>(most);
+  const auto partial = workspace.per_call<std::byte>(most * total_bytes);
   std::vector<Phase> phases;
-  phases.push_back({pieces, 1, [=, &row](const Buffers& b, int64_t begin, int64_t end) {
+  phases.push_back({pieces, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
                       for (int64_t p = begin; p < end; ++p) {
                         const ChunkRange share = chunk_range(n, static_cast<int>(p), static_cast<int>(pieces));
                         ReductionLoop part = plan;
                         part.nest.extents.back() = share.end - share.begin;
-                        row.accumulate(part, b.in[0] + share.begin * static_cast<int64_t>(sizeof(T)),
-                                       b.workspace(partial) + p, nullptr);
+                        r.row.accumulate(part, b.in[0] + share.begin * width, b.workspace(partial) + p * total_bytes,
+                                         nullptr);
                       }
                     }});
-  phases.push_back({1, 1, [=, &row](const Buffers& b, int64_t, int64_t) {
-                      const A* totals = b.workspace(partial);
-                      A total = totals[0];
-                      for (int64_t p = 1; p < pieces; ++p) total = row.join(total, totals[p]);
-                      row.finish(&total, 1, n, nullptr);
-                      convert(dtype_of<A>(), reinterpret_cast<const std::byte*>(&total), out, b.out[0], 1);
+  phases.push_back({1, 1, [=](const Buffers& b, int64_t, int64_t) {
+                      std::byte* total = b.workspace(partial);
+                      for (int64_t p = 1; p < pieces; ++p) r.row.join(total, total + p * total_bytes);
+                      r.row.finish(total, 1, n, nullptr);
+                      convert(r.total, total, r.out, b.out[0], 1);
                     }});
   return Kernel::parallel(std::move(phases), reduce_element_ns * static_cast<double>(n)).with_workspace(workspace);
 }
@@ -236,26 +252,34 @@ Kernel extreme_of_columns(const ColumnLoop& loop, bool largest) {
                                   });
 }
 
-/// Integers and bool accumulate in 64 bits; sums and products wrap, as unsigned.
+/// Column sums and means, and extremes of columns; nothing for others.
 template <class T>
-Kernel reduction_of(Reduction op, ReductionLoop plan, DType out) {
-  using A = total_type<T>;
-  if constexpr (std::is_floating_point_v<T>) {
-    if (const std::optional<ColumnLoop> columns = ColumnLoop::of(plan); columns && out == dtype_of<T>()) {
-      const double divisor = info(op).column_divisor(static_cast<double>(plan.count));
-      if (divisor != 0) return sum_of_columns<T>(*columns, divisor);
-      if (const int direction = info(op).direction; direction != 0)
-        return extreme_of_columns<T>(*columns, direction > 0);
-    }
+std::optional<Kernel> reduction_of_columns(Reduction op, const ReductionLoop& plan) {
+  const std::optional<ColumnLoop> columns = ColumnLoop::of(plan);
+  if (!columns) return std::nullopt;
+  const double divisor = info(op).column_divisor(static_cast<double>(plan.count));
+  if (divisor != 0) return sum_of_columns<T>(*columns, divisor);
+  if (const int direction = info(op).direction; direction != 0) return extreme_of_columns<T>(*columns, direction > 0);
+  return std::nullopt;
+}
+
+/// Integers and bool accumulate in 64 bits; sums and products wrap, as unsigned.
+Kernel reduction_of(Reduction op, ReductionLoop plan, DType in, DType out) {
+  if (in == out && (in == DType::float32 || in == DType::float64)) {
+    std::optional<Kernel> columns =
+        in == DType::float32 ? reduction_of_columns<float>(op, plan) : reduction_of_columns<double>(op, plan);
+    if (columns) return *std::move(columns);
   }
-  if (plan.out_size == 1 && plan.nest.extents.size() == 1 && plan.count >= 16384 && !info(op).shifted)
-    return reduce_all<T>(op, plan, out);
+  const TypedReduction r(op, in, out);
+  const bool shifted = info(op).shifted;
+  if (plan.out_size == 1 && plan.nest.extents.size() == 1 && plan.count >= 16384 && !shifted)
+    return reduce_all(r, plan);
   WorkspaceLayout workspace;
-  const auto sums = workspace.per_call<A>(plan.out_size);
-  const auto shifts = workspace.per_call<A>(info(op).shifted ? plan.out_size : 0);
+  const auto sums = workspace.per_call<std::byte>(plan.out_size * total_bytes);
+  const auto shifts = workspace.per_call<double>(shifted ? plan.out_size : 0);
   if (plan.kept < 0 || plan.out_size == 0) {
     return Kernel([=](const Buffers& b) {
-             run_reduction<T>(op, plan, out, b.in[0], b.out[0], b.workspace(sums), b.workspace(shifts));
+             run_reduction(r, plan, b.in[0], b.out[0], b.workspace(sums), b.workspace(shifts));
            })
         .with_workspace(workspace);
   }
@@ -264,10 +288,11 @@ Kernel reduction_of(Reduction op, ReductionLoop plan, DType out) {
   const double cost_ns = reduce_element_ns * static_cast<double>(plan.out_size * plan.count);
   const auto part = [=](const Buffers& b, int64_t begin, int64_t end) {
     const int64_t to = plan.output_offset(begin);
-    A *acc = b.workspace(sums) + to, *shift = b.workspace(shifts) + to;
-    if (begin == 0 && end == iterations) return run_reduction<T>(op, plan, out, b.in[0], b.out[0], acc, shift);
-    run_reduction<T>(op, plan.part(begin, end), out, b.in[0] + plan.input_offset(begin) * int64_t{sizeof(T)},
-                     b.out[0] + to * static_cast<int64_t>(size_of(out)), acc, shift);
+    std::byte* totals = b.workspace(sums) + to * total_bytes;
+    double* shift = b.workspace(shifts) + to;
+    if (begin == 0 && end == iterations) return run_reduction(r, plan, b.in[0], b.out[0], totals, shift);
+    run_reduction(r, plan.part(begin, end), b.in[0] + plan.input_offset(begin) * static_cast<int64_t>(size_of(in)),
+                  b.out[0] + to * static_cast<int64_t>(size_of(out)), totals, shift);
   };
   // If an iteration is one result, elementwise kernels can be fused.
   if (width == 1) return Kernel::element_producer(iterations, 64, cost_ns, part).with_workspace(workspace);
@@ -319,10 +344,7 @@ Kernel reduce_kernel(Reduction op, const TensorSpec& in, const std::vector<int64
     throw Error(std::string(name(op)) + " is not defined for " + std::string(name(in.dtype)), {"cast to float32 first"})
         .as(codes::dtype);
   }
-  return with_type(in.dtype, [&](auto tag) -> Kernel {
-    using T = typename decltype(tag)::type;
-    return reduction_of<T>(op, std::move(plan), out);
-  });
+  return reduction_of(op, std::move(plan), in.dtype, out);
 }
 
 }  // namespace pxl

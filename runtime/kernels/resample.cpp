@@ -63,9 +63,94 @@ void gather_elements(const AxisTaps& a, const std::vector<T>& weight, const T* x
   }
 }
 
+/// How often each element is repeated, if the nearest elements are all elements, each as often as the others; else 0.
+int64_t repeats_of(const AxisTaps& a) {
+  if (a.taps != 1 || a.in == 0 || a.out % a.in != 0) return 0;
+  const int64_t times = a.out / a.in;
+  for (int64_t o = 0; o < a.out; ++o)
+    if (a.index[static_cast<size_t>(o)] != o / times) return 0;
+  return times;
+}
+
+/// Each element `times` times; a constant number makes vector code.
+template <int64_t constant, class T>
+void repeat_elements(const T* x, T* y, int64_t n, int64_t times) {
+  if constexpr (constant > 0) times = constant;
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t k = 0; k < times; ++k) y[i * times + k] = x[i];
+}
 template <class T>
-void gather_row(const AxisTaps& a, const std::vector<T>& weight, int64_t inner, const T* x, T* y) {
+void repeat_elements(const T* x, T* y, int64_t n, int64_t times) {
+  switch (times) {
+    case 2: return repeat_elements<2>(x, y, n, times);
+    case 4: return repeat_elements<4>(x, y, n, times);
+    default: return repeat_elements<0>(x, y, n, times);
+  }
+}
+/// Sums of `times` adjacent elements, in order.
+template <int64_t constant, class T>
+void sum_repeated(const T* g, T* dx, int64_t n, int64_t times) {
+  if constexpr (constant > 0) times = constant;
+  for (int64_t i = 0; i < n; ++i) {
+    T sum = 0;
+    for (int64_t k = 0; k < times; ++k) sum += g[i * times + k];
+    dx[i] = sum;
+  }
+}
+template <class T>
+void sum_repeated(const T* g, T* dx, int64_t n, int64_t times) {
+  switch (times) {
+    case 2: return sum_repeated<2>(g, dx, n, times);
+    case 4: return sum_repeated<4>(g, dx, n, times);
+    default: return sum_repeated<0>(g, dx, n, times);
+  }
+}
+
+/// The taps of an axis by input element, for gradients: element i is the sum of weight[k] * g[from[k]] for first[i] <=
+/// k < first[i + 1], in the order of the outputs.
+template <class T>
+struct TransposedTaps {
+  std::vector<int64_t> first, from;
+  std::vector<T> weight;
+
+  explicit TransposedTaps(const AxisTaps& a)
+      : first(static_cast<size_t>(a.in) + 1, 0), from(a.index.size()), weight(a.index.size()) {
+    for (const int64_t i : a.index) ++first[static_cast<size_t>(i) + 1];
+    for (size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];
+    std::vector<int64_t> next(first.begin(), first.end() - 1);
+    for (size_t k = 0; k < a.index.size(); ++k) {
+      const auto to = static_cast<size_t>(next[static_cast<size_t>(a.index[k])]++);
+      from[to] = static_cast<int64_t>(k) / a.taps;
+      weight[to] = static_cast<T>(a.weight[k]);
+    }
+  }
+  void sum(const T* g, T* dx) const {
+    const int64_t *at = first.data(), *source = from.data();
+    const T* w = weight.data();
+    for (size_t i = 0; i + 1 < first.size(); ++i) {
+      T total = 0;
+      for (int64_t k = at[i]; k < at[i + 1]; ++k) total += w[k] * g[source[k]];
+      dx[i] = total;
+    }
+  }
+};
+
+/// What a row of an axis is computed with, forward and backward.
+template <class T>
+struct AxisTables {
+  AxisTaps taps;
+  std::vector<T> weight;
+  int64_t repeats;
+  TransposedTaps<T> transposed;
+  explicit AxisTables(const AxisTaps& a)
+      : taps(a), weight(a.weight.begin(), a.weight.end()), repeats(repeats_of(a)), transposed(a) {}
+};
+
+template <class T>
+void gather_row(const AxisTables<T>& tables, int64_t inner, const T* x, T* y) {
+  const AxisTaps& a = tables.taps;
   if (a.taps == 1) {  // the nearest element, with weight 1
+    if (inner == 1 && tables.repeats > 0) return repeat_elements(x, y, a.in, tables.repeats);
     for (int64_t o = 0; o < a.out; ++o) {
       const T* from = x + a.index[static_cast<size_t>(o)] * inner;
       if (inner == 1)
@@ -75,6 +160,7 @@ void gather_row(const AxisTaps& a, const std::vector<T>& weight, int64_t inner, 
     }
     return;
   }
+  const std::vector<T>& weight = tables.weight;
   if (inner == 1) return a.taps == 2 ? gather_elements<T, 2>(a, weight, x, y) : gather_elements<T, 4>(a, weight, x, y);
   for (int64_t o = 0; o < a.out; ++o) {
     T* to = y + o * inner;
@@ -87,45 +173,29 @@ void gather_row(const AxisTaps& a, const std::vector<T>& weight, int64_t inner, 
   }
 }
 
-/// The same sums as scatter_row's, along the last axis. Elements that follow each other and go to one place are summed
-/// in a register.
-template <class T, int taps>
-void scatter_elements(const AxisTaps& a, const std::vector<T>& weight, const T* g, T* dx) {
-  const int64_t* index = a.index.data();
-  if constexpr (taps == 1) {  // weight 1
-    for (int64_t o = 0; o < a.out;) {
-      const int64_t at = index[o];
-      T sum = dx[at];
-      do sum += g[o];
-      while (++o < a.out && index[o] == at);
-      dx[at] = sum;
-    }
-  } else {
-    const T* w = weight.data();
-    for (int64_t o = 0; o < a.out; ++o, index += taps, w += taps)
-      for (int t = 0; t < taps; ++t) dx[index[t]] += w[t] * g[o];
-  }
-}
-
 template <class T>
-void scatter_row(const AxisTaps& a, const std::vector<T>& weight, int64_t inner, const T* g, T* dx) {
+void scatter_row(const AxisTables<T>& tables, int64_t inner, const T* g, T* dx) {
+  const AxisTaps& a = tables.taps;
+  if (inner == 1) {
+    if (tables.repeats > 0) return sum_repeated(g, dx, a.in, tables.repeats);
+    return tables.transposed.sum(g, dx);
+  }
   std::fill(dx, dx + a.in * inner, T(0));
-  if (inner == 1 && a.taps == 1) return scatter_elements<T, 1>(a, weight, g, dx);
-  if (inner == 1 && a.taps == 2) return scatter_elements<T, 2>(a, weight, g, dx);
-  if (inner == 1 && a.taps == 4) return scatter_elements<T, 4>(a, weight, g, dx);
   for (int64_t o = 0; o < a.out; ++o) {
     const T* from = g + o * inner;
     for (int64_t t = o * a.taps; t < (o + 1) * a.taps; ++t) {
-      const T w = weight[static_cast<size_t>(t)];
+      const T w = tables.weight[static_cast<size_t>(t)];
       T* to = dx + a.index[static_cast<size_t>(t)] * inner;
       for (int64_t i = 0; i < inner; ++i) to[i] += w * from[i];
     }
   }
 }
 
-/// Resamples one axis after the other; backward in reverse order. Intermediate results are in the workspace.
+/// Resamples one axis after the other; backward in reverse order. Intermediate results are in the workspace. Of more
+/// elements than before, the axes are resampled from the last one on: elements of the last axis are moved one by one,
+/// those of others by rows.
 template <class T>
-Kernel resample(Shape shape, const std::vector<AxisTaps>& axes, bool backward) {
+Kernel resample(Shape shape, std::vector<AxisTaps> axes, bool backward) {
   std::vector<Phase> phases;
   double cost_ns = 0;
   if (axes.empty()) {
@@ -134,6 +204,9 @@ Kernel resample(Shape shape, const std::vector<AxisTaps>& axes, bool backward) {
       std::copy(b.input<T>(0) + begin, b.input<T>(0) + end, b.output<T>(0) + begin);
     });
   }
+  double growth = 1;
+  for (const AxisTaps& a : axes) growth *= static_cast<double>(a.out) / static_cast<double>(std::max<int64_t>(a.in, 1));
+  if (growth > 1) std::ranges::sort(axes, [](const AxisTaps& a, const AxisTaps& b) { return a.axis > b.axis; });
   std::vector<Shape> shapes{shape};
   for (const AxisTaps& a : axes) {
     shape[static_cast<size_t>(a.axis)] = a.out;
@@ -148,21 +221,22 @@ Kernel resample(Shape shape, const std::vector<AxisTaps>& axes, bool backward) {
     const AxisTaps& a = axes[i];
     const Span span(shapes[i], a.axis);
     const int64_t outer = span.outer, inner = span.inner;
-    std::vector<T> weight(a.weight.begin(), a.weight.end());
     cost_ns += static_cast<double>(a.out * a.taps) * static_cast<double>(outer * inner);
-    phases.push_back({outer, 1, [=, weight = std::move(weight)](const Buffers& b, int64_t begin, int64_t end) {
+    phases.push_back({outer, 1,
+                      [=, tables = std::make_shared<const AxisTables<T>>(a), in = a.in, out = a.out](
+                          const Buffers& b, int64_t begin, int64_t end) {
                         // The operand and result of the first and last axis are the kernel's own.
                         const auto own = [&](size_t k) { return b.workspace(between[k]); };
                         if (!backward) {
                           const T* x = i == 0 ? b.input<T>(0) : own(i - 1);
                           T* y = i == n - 1 ? b.output<T>(0) : own(i);
                           for (int64_t o = begin; o < end; ++o)
-                            gather_row(a, weight, inner, x + o * a.in * inner, y + o * a.out * inner);
+                            gather_row(*tables, inner, x + o * in * inner, y + o * out * inner);
                         } else {
                           const T* g = i == n - 1 ? b.input<T>(0) : own(i);
                           T* dx = i == 0 ? b.output<T>(0) : own(i - 1);
                           for (int64_t o = begin; o < end; ++o)
-                            scatter_row(a, weight, inner, g + o * a.out * inner, dx + o * a.in * inner);
+                            scatter_row(*tables, inner, g + o * out * inner, dx + o * in * inner);
                         }
                       }});
   }

@@ -20,10 +20,10 @@ constexpr int64_t enough_winograd_units = 16, min_part_channels = 64;
 
 constexpr double unsupported_ns = std::numeric_limits<double>::infinity();
 // The cost model, in ns of one core with AVX-512: a vector multiply-add of the products, also where they are summed
-// over tiles; the transform of a number on either side; a number of a partial sum. Measured with 3 to 512 channels of 7
-// x 7 to 56 x 56 elements on AMD EPYC.
+// over tiles; the transform of a number of the data, and of a kernel, whose numbers lie far apart. Measured with 3 to
+// 512 channels of 7 x 7 to 56 x 56 elements on AMD EPYC.
 constexpr double ns_per_product_fma = 0.36, ns_per_tile_sum_fma = 0.45, ns_per_transformed_number = 0.2,
-                 ns_per_partial_number = 1;
+                 ns_per_kernel_number = 1.2;
 constexpr double product_lanes = 16;
 
 /// Into how many equal parts outputs may be divided, at most `wanted`: a power of two.
@@ -124,12 +124,13 @@ double tiles_of_sample(const WindowAxes& axes) {
   return static_cast<double>(div_up(axes[1].out, 2) * div_up(axes[2].out, 2));
 }
 
-/// Of one sample, with `ns_per_kernel_number` for each transformed number of the kernels.
-double winograd_ns(const Convolution& c, double ns_per_fma, double ns_per_kernel_number) {
+/// Of one sample. Each number of the kernels is transformed, and part of `partial_sums` sums.
+double winograd_ns(const Convolution& c, double ns_per_fma, int64_t partial_sums) {
   if (!is_supported(c)) return unsupported_ns;
   const double cin = static_cast<double>(c.cin), cout = static_cast<double>(c.cout), tiles = tiles_of_sample(c.axes);
   const double products = tiles * cin * cout / product_lanes * ns_per_fma;
-  const double kernels = cin * cout / static_cast<double>(c.batch) * ns_per_kernel_number;
+  const double kernels = cin * cout / static_cast<double>(c.batch) *
+                         (ns_per_kernel_number + static_cast<double>(partial_sums) * ns_per_partial_number);
   return static_cast<double>(winograd_positions) *
          (products + (cin + cout) * tiles * ns_per_transformed_number + kernels);
 }
@@ -199,17 +200,13 @@ Kernel winograd_correlation(const Convolution& c, bool turn, bool bias, double n
 
 }  // namespace
 
-double winograd_outputs_ns(const Convolution& c) {
-  return winograd_ns(c, ns_per_product_fma, ns_per_transformed_number);
-}
+double winograd_outputs_ns(const Convolution& c) { return winograd_ns(c, ns_per_product_fma, 0); }
 double winograd_data_grad_ns(const Convolution& c) {
   return is_supported(c) ? winograd_outputs_ns(turned_convolution(c)) : unsupported_ns;
 }
 double winograd_weights_grad_ns(const Convolution& c) {
   if (!is_supported(c)) return unsupported_ns;
-  const WeightParts parts(c, TileUnits(c.batch, c.cout, c.axes));
-  return winograd_ns(c, ns_per_tile_sum_fma,
-                     ns_per_transformed_number + static_cast<double>(parts.sums) * ns_per_partial_number);
+  return winograd_ns(c, ns_per_tile_sum_fma, WeightParts(c, TileUnits(c.batch, c.cout, c.axes)).sums);
 }
 
 Kernel winograd_convolution_kernel(const Convolution& c, bool bias) {

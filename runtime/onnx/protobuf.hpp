@@ -29,7 +29,7 @@ constexpr int deepest_message = 100;
 
 enum class WireType : uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
-/// One field, as it stands in the bytes: its number, and a number or a text.
+/// One field as encoded: its number, and a number or a text.
 struct WireField {
   uint32_t number = 0;
   WireType type = WireType::varint;

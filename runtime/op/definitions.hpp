@@ -204,6 +204,8 @@ void group_normalization_grad(ReferenceContext&);
 void layer_normalization(ReferenceContext&);
 void layer_normalization_grad(ReferenceContext&);
 void batch_norm_inference(ReferenceContext&);
+void batch_statistics(ReferenceContext&);
+void batch_norm_grad_sums(ReferenceContext&);
 
 // loss.cpp
 void nll_loss(ReferenceContext&);

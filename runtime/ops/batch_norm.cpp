@@ -1,6 +1,8 @@
 // Batch normalisation, with given statistics or those of the batch.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/normalise.hpp"
@@ -26,31 +28,106 @@ constexpr Param training_params[] = {{"t", ParamKind::tensor, no_default, "[N, C
                                      {"epsilon", ParamKind::number, of(1e-5)},
                                      {"momentum", ParamKind::number, of(0.9), "weight of the old running statistics"}};
 
-// With s = 1/sqrt(var + epsilon), y = (t - mean) s scale + bias.
-void batch_norm_gradient(GradContext& c) {
-  OpBuilder& at = c.builder();
-  const TensorSpec &data = c.in_spec(0), &parameter = c.in_spec(1);
-  Shape over(data.shape.size(), 1);
-  over[1] = data.shape[1];
-  const auto spread = [&](const Expr& e) { return reshape(cast(e, data.dtype), over); };
-  const auto give = [&](size_t slot, const Expr& e) {
-    c.set(slot, reshape(cast(sum_to(e, over), parameter.dtype), parameter.shape));
-  };
-  const bool of_data = c.wants(0), of_statistics = c.wants(3) || c.wants(4);
-  if (c.wants(2)) give(2, c.dy());
-  if (!of_data && !of_statistics && !c.wants(1)) return;
-  const Expr s = spread(at.one("rsqrt", {c.in(4) + c.site().number("epsilon")}));
-  if (of_data || of_statistics) {
-    const Expr dx = c.dy() * (spread(c.in(1)) * s);
-    if (of_data) c.set(0, dx);
-    if (c.wants(3)) give(3, -dx);
-    if (c.wants(4)) give(4, dx * (c.in(0) - spread(c.in(3))) * (at.one("square", {s}) * -0.5));
-  }
-  if (c.wants(1)) give(1, c.dy() * ((c.in(0) - spread(c.in(3))) * s));
+constexpr Param statistics_params[] = {{"t", ParamKind::tensor, no_default, "[N, C, ...]"}};
+constexpr Param grad_sums_params[] = {{"g", ParamKind::tensor, no_default, "[N, C, ...]"},
+                                      {"x", ParamKind::tensor, no_default, "[N, C, ...]"},
+                                      {"mean", ParamKind::tensor, no_default, "[C]"}};
+
+/// The dtype of statistics: sums of squares exceed the range of float16.
+DType wide(DType dtype) { return dtype == DType::float16 ? DType::float32 : dtype; }
+
+void check_channels(const OpContext& s, size_t slot) {
+  check_floating(s, slot);
+  if (s.input(slot).shape.size() < 2)
+    refuse(s, fmt::format("{} must have at least two axes, [N, C, ...]", s.label(slot)), codes::shape);
 }
 
-// t as [samples, channels, positions]; statistics are over the outer axes. float16 is widened, because sums of squares
-// exceed its range.
+std::vector<TensorSpec> infer_statistics(const OpContext& s) {
+  check_channels(s, 0);
+  const TensorSpec of_channels{{s.input(0).shape[1]}, wide(s.input(0).dtype), {}};
+  return {of_channels, of_channels};
+}
+
+std::vector<TensorSpec> infer_grad_sums(const OpContext& s) {
+  check_channels(s, 1);
+  check_shape(s, 0, s.input(1).shape);
+  check_same_dtype(s, 1, 0);
+  check_channel_parameters(s, 2, 2, s.input(1).shape[1]);
+  const DType dtype = wide(s.input(1).dtype);
+  if (s.input(2).dtype != dtype)
+    refuse(s, fmt::format("{} must be {}, not {}", s.label(2), name(dtype), name(s.input(2).dtype)), codes::dtype);
+  return {s.input(2), s.input(2)};
+}
+
+/// What the gradients have in common: t and gradients of its shape, and values of channels that broadcast over them.
+class Channels {
+ public:
+  explicit Channels(const TensorSpec& data) : data_(data), over_(data.shape.size(), 1) { over_[1] = data.shape[1]; }
+  DType dtype() const { return wide(data_.dtype); }
+  Expr values(const Expr& e) const { return cast(e, dtype()); }
+  Expr spread(const Expr& e) const { return reshape(values(e), over_); }
+  Expr narrowed(const Expr& e) const { return cast(e, data_.dtype); }
+  /// Sums over the channels of a value of t's shape.
+  Expr summed(const Expr& e) const { return reshape(sum_to(e, over_), {data_.shape[1]}); }
+  double count() const {
+    const int64_t channels = std::max<int64_t>(1, data_.shape[1]);
+    return static_cast<double>(std::max<int64_t>(1, data_.size() / channels));
+  }
+
+ private:
+  const TensorSpec& data_;
+  Shape over_;
+};
+
+// With s = 1/sqrt(var + epsilon), y = (t - mean) s scale + bias. All gradients but that of t follow from two sums.
+void batch_norm_gradient(GradContext& c) {
+  OpBuilder& at = c.builder();
+  const Channels channels(c.in_spec(0));
+  const DType parameter = c.in_spec(1).dtype;
+  if (!c.wants(0) && !c.wants(1) && !c.wants(2) && !c.wants(3) && !c.wants(4)) return;
+  const Expr s = at.one("rsqrt", {channels.values(c.in(4)) + c.site().number("epsilon")});
+  const Expr factor = channels.values(c.in(1)) * s;
+  if (c.wants(0)) c.set(0, channels.narrowed(channels.values(c.dy()) * channels.spread(factor)));
+  if (!c.wants(1) && !c.wants(2) && !c.wants(3) && !c.wants(4)) return;
+  const std::vector<Expr> sums = at.emit("batch_norm_grad_sums", {c.dy(), c.in(0), channels.values(c.in(3))});
+  if (c.wants(1)) c.set(1, cast(sums[1] * s, parameter));
+  if (c.wants(2)) c.set(2, cast(sums[0], parameter));
+  if (c.wants(3)) c.set(3, cast(-(sums[0] * factor), parameter));
+  if (c.wants(4)) c.set(4, cast(sums[1] * factor * (at.one("square", {s}) * -0.5), parameter));
+}
+
+// For m the mean of n elements and v the mean of (t - m)^2: dm / n + 2 dv (t - m) / n.
+void statistics_gradient(GradContext& c) {
+  if (!c.wants(0)) return;
+  const Channels channels(c.in_spec(0));
+  const double n = channels.count();
+  Expr dx;
+  if (const Expr dv = c.dy(1))
+    dx = (channels.values(c.in(0)) - channels.spread(c.out(0))) * channels.spread(dv * (2 / n));
+  if (const Expr dm = c.dy(0)) {
+    const Expr moved = channels.spread(dm * (1 / n));
+    dx = dx ? dx + moved : broadcast_to(moved, c.in_spec(0).shape);
+  }
+  if (dx) c.set(0, channels.narrowed(dx));
+}
+
+// p = sum g, q = sum g (x - mean).
+void grad_sums_gradient(GradContext& c) {
+  const Channels channels(c.in_spec(1));
+  const Expr dp = c.dy(0), dq = c.dy(1);
+  if (c.wants(0)) {
+    Expr dg;
+    if (dq) dg = (channels.values(c.in(1)) - channels.spread(c.in(2))) * channels.spread(dq);
+    if (dp) dg = dg ? dg + channels.spread(dp) : broadcast_to(channels.spread(dp), c.in_spec(0).shape);
+    if (dg) c.set(0, channels.narrowed(dg));
+  }
+  if (!dq || (!c.wants(1) && !c.wants(2))) return;
+  const Expr dx = channels.values(c.in(0)) * channels.spread(dq);
+  if (c.wants(1)) c.set(1, channels.narrowed(dx));
+  if (c.wants(2)) c.set(2, -channels.summed(dx));
+}
+
+// float16 is normalised in float32, because sums of squares exceed its range.
 std::vector<Expr> expand_batch_norm(OpBuilder& at, const OpArgs& args) {
   const Expr &t = args.expr(0), &scale = args.expr(1), &mean = args.expr(3), &var = args.expr(4);
   const auto refuse = [&](const std::string& why) { throw Error("batch_norm: " + why, {text(t.spec())}); };
@@ -66,25 +143,18 @@ std::vector<Expr> expand_batch_norm(OpBuilder& at, const OpArgs& args) {
       refuse(fmt::format("operands have different dtypes: {} ({}) and {} ({})", name(scale.dtype()), scale.label(),
                          name(e.dtype()), e.label()));
   }
-  const DType wide = t.dtype() == DType::float16 ? DType::float32 : t.dtype();
-  const auto channel = [&](const Expr& e) { return reshape(cast(e, wide), {1, channels, 1}); };
-  const Expr x = cast(reshape(t, {t.shape()[0], channels, count / t.shape()[0]}), wide);
-  const auto averaged = [&](const Expr& e) {
-    return at.one("mean", {e}, {{"axis", std::vector<int64_t>{0, 2}}, {"keepdims", true}});
-  };
-  const Expr batch_mean = averaged(x), centred = x - batch_mean;
-  const Expr batch_var = averaged(at.one("square", {centred}));
-  const Expr factor = at.one("rsqrt", {batch_var + std::get<double>(*args.attr(5))}) * channel(scale);
-  const Expr y = centred * factor + channel(args.expr(2));
+  const std::vector<Expr> now = at.emit("batch_statistics", {t});
+  const auto widened = [&](size_t i) { return cast(args.expr(i), wide(t.dtype())); };
+  const Expr y = at.one("batch_norm_inference", {t, widened(1), widened(2), now[0], now[1]},
+                        {{"epsilon", std::get<double>(*args.attr(5))}});
 
   // The running statistics are updated outside the gradient; the variance uses the unbiased estimate, as in PyTorch.
   const double momentum = std::get<double>(*args.attr(6));
-  const auto moved = [&](const Expr& running, const Expr& now, double correction) {
-    const Expr value = cast(reshape(at.one("detach", {now}), {channels}), running.dtype());
-    return running * momentum + value * ((1 - momentum) * correction);
+  const auto moved = [&](const Expr& running, const Expr& value, double correction) {
+    return running * momentum + cast(at.one("detach", {value}), running.dtype()) * ((1 - momentum) * correction);
   };
   const double unbiased = static_cast<double>(count) / static_cast<double>(count - 1);
-  return {reshape(cast(y, t.dtype()), t.shape()), moved(mean, batch_mean, 1.0), moved(var, batch_var, unbiased)};
+  return {y, moved(mean, now[0], 1.0), moved(var, now[1], unbiased)};
 }
 
 constexpr OpRow batch_norm_table[] = {
@@ -99,9 +169,7 @@ constexpr OpRow batch_norm_table[] = {
      .params = batch_params,
      .infer =
          [](const OpContext& s) {
-           check_floating(s, 0);
-           if (s.input(0).shape.size() < 2)
-             refuse(s, fmt::format("{} must have at least two axes", s.label(0)), codes::shape);
+           check_channels(s, 0);
            check_channel_parameters(s, 1, 4, s.input(0).shape[1]);
            return std::vector<TensorSpec>{s.input(0)};
          },
@@ -112,6 +180,32 @@ constexpr OpRow batch_norm_table[] = {
      .pattern = Pattern::other,
      .onnx = "BatchNormalization",
      .tiles = tile_add},
+    {.name = "batch_statistics",
+     .schedule = "BatchNormStatistics",
+     .output = "batch_mean,batch_var",
+     .doc = "The mean and the biased variance of each channel (axis 1), in float32 for float16.",
+     .params = statistics_params,
+     .infer = infer_statistics,
+     .definition = reference::batch_statistics,
+     .tolerance = &tolerance::statistics,
+     .kernel = [](const OpContext& s) { return batch_statistics_kernel(s.input(0)); },
+     .gradient = statistics_gradient,
+     .flops = [](const OpContext& s) { return 4 * s.input(0).size(); },
+     .pattern = Pattern::reduction,
+     .tiles = tile_reduction},
+    {.name = "batch_norm_grad_sums",
+     .schedule = "BatchNormGradSums",
+     .output = "gradient_sum,centred_sum",
+     .doc = "The sums of g and of g (x - mean) over each channel (axis 1).",
+     .params = grad_sums_params,
+     .infer = infer_grad_sums,
+     .definition = reference::batch_norm_grad_sums,
+     .tolerance = &tolerance::statistics,
+     .kernel = [](const OpContext& s) { return batch_norm_grad_sums_kernel(s.input(1)); },
+     .gradient = grad_sums_gradient,
+     .flops = [](const OpContext& s) { return 4 * s.input(1).size(); },
+     .pattern = Pattern::reduction,
+     .tiles = tile_reduction},
     {.name = "batch_norm",
      .path = "ops.batch_norm",
      .doc = "Batch normalisation of each channel (axis 1) with the mean and variance of the batch. Also returns the "

@@ -10,38 +10,35 @@ namespace pxl {
 namespace {
 
 constexpr Param ignore_param{"ignore_index", ParamKind::integers, none_default, "rows with this label are ignored"};
-constexpr Param reduction_param{"reduction", ParamKind::string, of("mean"), "mean, sum or none"};
+constexpr Param loss_reduction_param{"reduction", ParamKind::string, of("mean"), "mean, sum or none"};
 constexpr Param nll_params[] = {{"probs", ParamKind::tensor, no_default, "[..., C]"},
                                 {"labels", ParamKind::index, no_default, "[...], integers in 0..C-1"},
                                 ignore_param,
-                                reduction_param,
+                                loss_reduction_param,
                                 {"log_prob", ParamKind::boolean, of(false), "probs contains logarithms"}};
-constexpr Param nll_grad_params[] = {{"g", ParamKind::tensor},
-                                     {"probs", ParamKind::tensor},
-                                     {"labels", ParamKind::index},
-                                     ignore_param,
-                                     reduction_param,
-                                     {"log_prob", ParamKind::boolean, of(false)}};
+constexpr Param nll_grad_params[] = {{"g", ParamKind::tensor},     {"probs", ParamKind::tensor},
+                                     {"labels", ParamKind::index}, ignore_param,
+                                     loss_reduction_param,         {"log_prob", ParamKind::boolean, of(false)}};
 constexpr Param with_grad_params[] = {{"probs", ParamKind::tensor},
                                       {"labels", ParamKind::index},
                                       {"loss_grad", ParamKind::number_or_tensor, of(1.0), "scales the gradient only"},
                                       ignore_param,
-                                      reduction_param};
+                                      loss_reduction_param};
 constexpr Param direct_params[] = {{"probs", ParamKind::tensor},
                                    {"labels", ParamKind::index},
                                    {"loss_grad", ParamKind::optional_tensor},
                                    ignore_param,
-                                   reduction_param};
+                                   loss_reduction_param};
 constexpr Param cross_entropy_params[] = {{"x", ParamKind::tensor, no_default, "scores (logits), [..., C]"},
                                           {"labels", ParamKind::index, no_default, "[...], integers in 0..C-1"},
                                           ignore_param,
-                                          reduction_param};
+                                          loss_reduction_param};
 constexpr Param cross_entropy_grad_params[] = {
     {"x", ParamKind::tensor, no_default, "scores (logits), [..., C]"},
     {"labels", ParamKind::index, no_default, "[...], integers in 0..C-1"},
     {"loss_scaling", ParamKind::number_or_tensor, of(1.0), "scales the gradient only"},
     ignore_param,
-    reduction_param};
+    loss_reduction_param};
 
 LossReduction loss_reduction_of(const OpContext& s) {
   return prefixed(s, [&] { return loss_reduction(s.string("reduction")); });

@@ -117,6 +117,7 @@ std::span<const OpRow> matmul_rows();
 std::span<const OpRow> float8_rows();
 std::span<const OpRow> shape_rows();
 std::span<const OpRow> slice_rows();
+std::span<const OpRow> pad_rows();
 std::span<const OpRow> join_rows();
 std::span<const OpRow> index_rows();
 std::span<const OpRow> scatter_rows();

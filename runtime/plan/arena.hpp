@@ -16,7 +16,7 @@ struct Interval {
 
 /// Assigns disjoint ranges to buffers that are live at the same time: in order of decreasing size, each into the
 /// smallest gap that fits (greedy by size; Pisarchyk and Lee, "Efficient memory management for deep neural net
-/// inference", 2020). Of more than 4,096 buffers the largest so, the others behind them, in order of their first
+/// inference", 2020). Of more than 4,096 buffers the largest so, the others after them, in order of their first
 /// positions, each into the smallest free range that fits: the time is n log n. Offsets are multiples of
 /// arena_alignment. Returns the size of the arena in bytes. Deterministic.
 int64_t assign_offsets(std::vector<Interval>& intervals);

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/base/pointer_map.hpp"
 #include "runtime/graph/call_operands.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/kernels/product.hpp"
@@ -83,8 +84,8 @@ class Aliases {
   const std::vector<int>& writes(const Tensor* tensor) const;
 
  private:
-  std::unordered_map<const Tensor*, const Tensor*> root_;
-  std::unordered_map<const Tensor*, std::vector<int>> writes_;  ///< by root, ascending
+  PointerMap<const Tensor*, const Tensor*> root_;
+  PointerMap<const Tensor*, std::vector<int>> writes_;  ///< by root, ascending
 };
 
 /// Whether `later` must run after `earlier`: a read after write, write after read or write after write, or both have

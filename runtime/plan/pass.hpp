@@ -2,8 +2,9 @@
 #pragma once
 
 #include <deque>
-#include <memory_resource>
+#include <span>
 
+#include "runtime/base/pointer_map.hpp"
 #include "runtime/plan/plan.hpp"
 
 namespace pxl {
@@ -11,9 +12,6 @@ namespace pxl {
 /// What a pass reads and changes: the nodes, in execution order. A pass marks a node for removal by clearing its `op`;
 /// it may also reorder or replace the vector. The other fields describe the nodes as they were before the pass.
 class PassContext {
- private:
-  std::pmr::monotonic_buffer_resource memory_;  ///< of the maps, which are made anew for each pass
-
  public:
   PassContext(std::vector<Node>& nodes, const Aliases& aliases, const std::vector<const Tensor*>& outputs, Keep keep,
               std::deque<Tensor>& constants);
@@ -22,14 +20,31 @@ class PassContext {
 
   std::vector<Node>& nodes;
   const Aliases& aliases;
-  const std::vector<const Tensor*>& outputs;             ///< the plan's results
-  Keep keep;                                             ///< what counts as live, see eliminate_dead_code
-  std::deque<Tensor>& constants;                         ///< owns the tensors that passes create
-  std::pmr::unordered_map<const Tensor*, int> producer;  ///< position of the node that defines a tensor
-  std::pmr::unordered_map<const Tensor*, std::pmr::vector<int>> consumers;  ///< positions, once per operand slot
-  std::pmr::unordered_map<const Tensor*, bool> is_output;
+  const std::vector<const Tensor*>& outputs;  ///< the plan's results
+  Keep keep;                                  ///< what counts as live, see eliminate_dead_code
+  std::deque<Tensor>& constants;              ///< owns the tensors that passes create
 
-  bool wanted_outside(const Tensor* tensor) const { return is_output.count(tensor) > 0; }
+  /// Position of the node that defines a tensor; -1 if there is none.
+  int producer(const Tensor* tensor) const;
+  /// Positions of the nodes that read a tensor, ascending, once per operand slot.
+  std::span<const int> consumers(const Tensor* tensor) const;
+  bool wanted_outside(const Tensor* tensor) const { return is_output_.count(tensor) > 0; }
+  /// Makes what `producer` and `consumers` look up. The first of these does so too; a pass whose first query comes
+  /// after it has changed nodes calls it before.
+  void index_uses() const;
+
+ private:
+  /// Where a tensor is made, and its range of `readers_`, which begins at -1 if there are none.
+  struct Uses {
+    int producer = -1, begin = -1, count = 0;
+  };
+  const Uses* uses(const Tensor* tensor) const;
+
+  // Made when needed: several passes have no query in most programs.
+  mutable bool has_uses_ = false;
+  mutable PointerMap<const Tensor*, Uses> uses_;
+  mutable std::vector<int> readers_;
+  PointerSet<const Tensor*> is_output_;
 };
 
 using PassFn = void (*)(PassContext&);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "runtime/base/join_texts.hpp"
 #include "runtime/base/standard_streams.hpp"
@@ -51,22 +52,46 @@ Error usage(std::string message, const std::string& name, std::vector<std::strin
 
 PassContext::PassContext(std::vector<Node>& ns, const Aliases& as, const std::vector<const Tensor*>& results, Keep live,
                          std::deque<Tensor>& made)
-    : nodes(ns),
-      aliases(as),
-      outputs(results),
-      keep(live),
-      constants(made),
-      producer(&memory_),
-      consumers(&memory_),
-      is_output(&memory_) {
-  for (const Tensor* t : outputs) is_output[t] = true;
-  producer.reserve(nodes.size());
-  consumers.reserve(nodes.size());
+    : nodes(ns), aliases(as), outputs(results), keep(live), constants(made) {
+  for (const Tensor* t : outputs) is_output_.insert(t);
+}
+
+void PassContext::index_uses() const {
+  if (has_uses_) return;
+  has_uses_ = true;
+  uses_.reserve(nodes.size());
+  size_t total = 0;
   for (size_t p = 0; p < nodes.size(); ++p) {
-    for (const Tensor* t : nodes[p].out) producer[t] = static_cast<int>(p);
+    for (const Tensor* t : nodes[p].out) uses_[t].producer = static_cast<int>(p);
     for (const Tensor* t : nodes[p].in)
-      if (t) consumers[t].push_back(static_cast<int>(p));
+      if (t) ++uses_[t].count, ++total;
   }
+  readers_.resize(total);
+  int free = 0;
+  for (size_t p = 0; p < nodes.size(); ++p)
+    for (const Tensor* t : nodes[p].in) {
+      if (!t) continue;
+      Uses& u = uses_.at(t);
+      if (u.begin < 0) u.begin = std::exchange(free, free + std::exchange(u.count, 0));
+      readers_[static_cast<size_t>(u.begin + u.count++)] = static_cast<int>(p);
+    }
+}
+
+const PassContext::Uses* PassContext::uses(const Tensor* tensor) const {
+  index_uses();
+  const auto* found = uses_.find(tensor);
+  return found != uses_.end() ? &found->second : nullptr;
+}
+
+int PassContext::producer(const Tensor* tensor) const {
+  const Uses* u = uses(tensor);
+  return u ? u->producer : -1;
+}
+
+std::span<const int> PassContext::consumers(const Tensor* tensor) const {
+  const Uses* u = uses(tensor);
+  if (!u || u->begin < 0) return {};
+  return std::span(readers_).subspan(static_cast<size_t>(u->begin), static_cast<size_t>(u->count));
 }
 
 std::span<const PlanPass> plan_passes() { return table; }

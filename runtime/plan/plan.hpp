@@ -73,7 +73,7 @@ struct OutputSource {
 struct Plan {
   const Graph* graph = nullptr;
   std::vector<Buffer> buffers;
-  std::unordered_map<const Tensor*, BufferId> buffer_of;
+  PointerMap<const Tensor*, BufferId> buffer_of;
   std::vector<Copy> entry_copies;  ///< constants that the graph changes, copied at the start of each run
   std::vector<Instruction> instructions;
   std::vector<Copy>

@@ -75,7 +75,10 @@ class AliasSets {
       buffer_of_set[i] = id;
       storage.buffers.push_back(buffer);
     }
-    for (const auto& [tensor, set] : set_of_) storage.buffer_of[tensor] = buffer_of_set[static_cast<size_t>(find(set))];
+    storage.buffer_of.reserve(set_of_.size());
+    set_of_.for_each([&](const Tensor* tensor, int set) {
+      storage.buffer_of[tensor] = buffer_of_set[static_cast<size_t>(find(set))];
+    });
     return storage;
   }
 
@@ -223,7 +226,7 @@ class AliasSets {
 
   int end_;
   std::vector<AliasSet> sets_;
-  std::unordered_map<const Tensor*, int> set_of_;
+  PointerMap<const Tensor*, int> set_of_;
 };
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace pxl {
 
 struct Storage {
   std::vector<Buffer> buffers;  ///< without offsets
-  std::unordered_map<const Tensor*, BufferId> buffer_of;
+  PointerMap<const Tensor*, BufferId> buffer_of;
   std::vector<bool> input_modified;
   std::vector<std::pair<const Tensor*, BufferId>> changed_constants;  ///< copied to the arena for each run
 };

@@ -19,10 +19,10 @@ class StorageVerifier {
 
   void run(const std::vector<const Tensor*>& outputs) {
     // What is not computed holds its value from the beginning, or gets it by a copy.
-    for (const auto& [tensor, id] : plan_.buffer_of) {
+    plan_.buffer_of.for_each([this](const Tensor* tensor, BufferId id) {
       const Buffer& b = buffer(id);
       if (b.kind != Buffer::Kind::arena && tensor->kind != TensorKind::result) hold(id, value(tensor));
-    }
+    });
     for (const Copy& copy : plan_.entry_copies) hold(copy.to, value(buffer(copy.from).tensor));
     for (position_ = 0; position_ < nodes_.size(); ++position_) visit(nodes_[position_]);
     for (const Tensor* t : outputs)

@@ -24,8 +24,8 @@ struct LaunchOptions {
   int ranks = 1;
   std::vector<std::string> hosts = {};  ///< empty: this machine
 };
-/// The command that starts `program` as so many processes. Throws Error that names the package to install where there
-/// is no mpirun in PATH.
+/// The command that starts `program` as this number of processes. Throws Error that names the package to install where
+/// there is no mpirun in PATH.
 std::vector<std::string> launch_command(const LaunchOptions& options, const std::vector<std::string>& program);
 
 }  // namespace pxl

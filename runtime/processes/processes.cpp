@@ -197,18 +197,23 @@ bool Processes::wait_until_done(const Wait& wait) {
     }
     const double waited = std::chrono::duration<double>(now - start).count();
     if (waited < timeout_ + stagger * rank_) continue;
-    std::vector<std::string> late, notes;
-    for (int p = 0; p < size_; ++p)
-      if (p != rank_ && transport_->waits_for(p)) late.push_back(named(p, wait.replicas) + state_of(p));
+    // Those that run may wait for a stopped one themselves.
+    std::vector<std::string> late, stopped, notes;
+    for (int p = 0; p < size_; ++p) {
+      if (p == rank_ || !transport_->waits_for(p)) continue;
+      late.push_back(named(p, wait.replicas));
+      if (is_stopped(p)) stopped.push_back(late.back() + ", which is stopped");
+    }
+    if (!stopped.empty()) late = std::move(stopped);
     notes.emplace_back("`--timeout SECONDS` says how long processes wait for each other");
     lose(wait, fmt::format("waited {} s for {}", timeout_, join_texts(late, ", ")), std::move(notes));
   }
   return state == Transport::State::done;
 }
 
-std::string Processes::state_of(int process) const {
+bool Processes::is_stopped(int process) const {
   const Peer& peer = peers_[static_cast<size_t>(process)];
-  return peer.host == host(rank_) && process_state(peer.pid) == ProcessState::stopped ? ", which is stopped" : "";
+  return peer.host == host(rank_) && process_state(peer.pid) == ProcessState::stopped;
 }
 
 void Processes::check_peers(const Wait& wait) {

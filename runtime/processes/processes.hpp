@@ -127,7 +127,7 @@ class Processes {
   Note end_broken(Note mine);
   [[noreturn]] void part(const std::string& mine);
   std::string named(int process, int replicas) const;
-  std::string state_of(int process) const;
+  bool is_stopped(int process) const;
 
   std::unique_ptr<Transport> transport_;
   int rank_ = 0, size_ = 1;

@@ -83,7 +83,7 @@ class ReferenceContext {
   std::vector<int64_t> integers(std::string_view param) const { return site_.integers(param); }
   bool boolean(std::string_view param) const { return site_.boolean(param); }
   bool is_none(std::string_view param) const { return site_.is_none(param); }
-  /// A number; of a parameter that takes a tensor in place of it, the value of that tensor, or what stands for none.
+  /// A number; of a parameter that takes a tensor in place of it, the value of that tensor, or of none.
   double number(std::string_view param, double if_none = 0) const;
   /// An axis, or axes, of an operand.
   size_t axis(std::string_view param, size_t slot = 0) const;

@@ -20,6 +20,16 @@ Extents layered(const Shape& shape) {
   return extents({element_count(Shape(shape.begin(), shape.end() - 1)), 1, shape.back(), 1});
 }
 
+// Samples, channels, places.
+Extents planes_of(const Shape& shape) {
+  int64_t places = 1;
+  for (size_t i = 2; i < shape.size(); ++i) places *= shape[i];
+  return extents({shape[0], shape[1], places});
+}
+double elements_of_channel(const Extents& planes) {
+  return static_cast<double>(std::max<size_t>(1, planes[0] * planes[2]));
+}
+
 Reals shaped(const Reals& x, const Extents& shape) { return xt::reshape_view(x, shape); }
 Extents of_channels(const Extents& four) { return {1, four[1], four[2], 1}; }
 Extents of_rows(const Extents& four) { return {four[0], four[1], 1, 1}; }
@@ -78,6 +88,20 @@ void batch_norm_inference(ReferenceContext& c) {
   const auto channel = [&](size_t slot) { return shaped(c.real(slot), extents(over)); };
   const Reals scale = channel(1), bias = channel(2), mean = channel(3), variance = channel(4);
   c.out(0, (c.real(0) - mean) / xt::sqrt(variance + c.number("epsilon")) * scale + bias);
+}
+
+void batch_statistics(ReferenceContext& c) {
+  const Extents planes = planes_of(c.shape(0));
+  const Reals x = shaped(c.real(0), planes), mean = sum_of(x, {0, 2}, true) / elements_of_channel(planes);
+  const Reals centred = x - mean;
+  c.out(0, shaped(mean, extents(c.out_shape(0))));
+  c.out(1, sum_of(Reals(centred * centred), {0, 2}) / elements_of_channel(planes));
+}
+void batch_norm_grad_sums(ReferenceContext& c) {
+  const Extents planes = planes_of(c.shape(1));
+  const Reals g = shaped(c.real(0), planes), mean = shaped(c.real(2), {1, planes[1], 1});
+  c.out(0, sum_of(g, {0, 2}));
+  c.out(1, sum_of(Reals(g * (shaped(c.real(1), planes) - mean)), {0, 2}));
 }
 
 // Source: ONNX, operator LRN.

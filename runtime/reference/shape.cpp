@@ -94,7 +94,7 @@ void subsample(ReferenceContext& c) {
 }
 
 void pad(ReferenceContext& c) {
-  const Ints padding = c.integers("padding");  // before each axis, then behind each
+  const Ints padding = c.integers("padding");  // before each axis, then after each
   c.move(0, placed(c, filled(c.out_shape(), c.pattern_of(c.number("value"))), 0,
                    from_start(Shape(padding.begin(), padding.begin() + static_cast<ptrdiff_t>(padding.size() / 2)))));
 }

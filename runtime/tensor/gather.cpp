@@ -11,10 +11,11 @@ namespace pxl {
 namespace {
 
 constexpr size_t line = 64;
-constexpr size_t divided_from = 8192;  // bytes: some microseconds where they come from memory
-// Few rows are divided by columns, many by rows: as the products that read them are, so that each thread copies what it
-// will read.
-constexpr size_t few_rows = 16;
+constexpr size_t min_parallel_bytes = 8192;  // bytes: some microseconds where they come from memory
+constexpr double ns_per_byte = 0.1;          // from memory, about; not measured
+// Up to this number of rows are partitioned by columns, more by rows: as by the GEMMs that read them, so that each
+// thread copies what it will read.
+constexpr size_t max_rows_by_columns = 16;
 
 void fetch(const std::byte* begin, const std::byte* end) {
   for (const std::byte* p = begin; p < end; p += line) __builtin_prefetch(p, 0, 2);  // into L2
@@ -96,14 +97,15 @@ void gather(const std::byte* from, size_t width, std::span<const int64_t> offset
   const Gather job{from, width, offsets, expected, bytes, to};
   const size_t rows = offsets.size();
   ThreadPool& workers = thread_pool();
-  if (rows * bytes < divided_from || rows < 2 || workers.size() == 1) {
+  if (rows * bytes < min_parallel_bytes || rows < 2 || workers.size() == 1) {
     job.part(0, rows, 0, bytes);
     job.prefetch_expected();
     return;
   }
-  workers.run([&job](int thread, int threads) {
+  const double expected_ns = static_cast<double>(rows * bytes) * ns_per_byte;
+  const auto chunk = [&job](int thread, int threads) {
     const size_t all = job.offsets.size();
-    const bool by_columns = all <= few_rows && job.bytes >= 8 * line;
+    const bool by_columns = all <= max_rows_by_columns && job.bytes >= 8 * line;
     struct Block {
       size_t first, last, begin, end;
     };
@@ -126,7 +128,8 @@ void gather(const std::byte* from, size_t width, std::span<const int64_t> offset
       job.part_ahead(callers.first, callers.last, callers.begin, callers.end, ahead);
     }
     idle_hook = [] { return Ahead::own().piece(); };
-  });
+  };
+  workers.run(chunk, expected_ns);
 }
 
 }  // namespace pxl

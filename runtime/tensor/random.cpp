@@ -208,7 +208,7 @@ Array Random::normal_now(DType dtype, const Shape& shape, double mean, double st
       if (pairs < 4096)
         fill(0, 1);
       else
-        thread_pool().run(fill);
+        thread_pool().run(fill, static_cast<double>((last - first) * 2 * draw_ns));
     }
     counter_ += static_cast<uint64_t>(pairs);
     done += 2 * pairs;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 namespace pxl::tiles {
 
@@ -160,6 +161,26 @@ int64_t keep_best(std::vector<OpCandidate>& candidates, int64_t temp_bound, size
   }
   candidates = std::move(kept);
   return static_cast<int64_t>(rejected);
+}
+
+void keep_separate(std::vector<OpCandidate>& candidates, int64_t temp_bound) {
+  if (candidates.empty()) return;
+  const auto key = [&](const OpCandidate& p) {
+    return std::tuple(p.constrained_bytes() > temp_bound, p.planner_cycles > 0 ? p.planner_cycles : p.cycles,
+                      p.temp_bytes);
+  };
+  const auto best = std::min_element(candidates.begin(), candidates.end(),
+                                     [&](const OpCandidate& a, const OpCandidate& b) { return key(a) < key(b); });
+  std::vector<OpCandidate> one;
+  one.push_back(std::move(*best));
+  candidates = std::move(one);
+}
+
+Machine planner_view(const Machine& m) {
+  Machine view = m;
+  view.sync = view.exchange_latency = view.exchange_entry = view.exchange_fragment = 0;
+  view.exchange_efficiency = 100;
+  return view;
 }
 
 std::vector<int64_t> partition_counts(int64_t extent, int64_t grain, int64_t most) {

@@ -59,6 +59,7 @@ struct OpCandidate {
   std::vector<int32_t> out;  ///< mapping by output
   std::vector<CandidateStep> steps;
   int64_t cycles = 0;            ///< sum of the steps
+  int64_t planner_cycles = 0;    ///< the same on a planner_view, of products that are planned separately
   int64_t temp_bytes = 0;        ///< on the most loaded tile, besides operands and results
   int64_t resident_bytes = 0;    ///< operands and results on the most loaded tile
   int64_t replicated_bytes = 0;  ///< of resident_bytes, copies of what other tiles also hold
@@ -108,6 +109,10 @@ struct CandidateOptions {
   bool copies = true;
   /// Products may gather operands that are stored once; without it only as far as no other plan exists.
   bool gather = true;
+  /// Each op whose strategy chooses its mappings (products, convolutions, row ops) takes the plan that is best for it
+  /// alone, whatever its neighbours store, as PopLibs plans ops one after the other; products by the cost of PopLibs'
+  /// planner (planner_view). Otherwise the search weighs rearrangements too.
+  bool separately = false;
   size_t max_candidates = 10;                  ///< kept per op
   std::shared_ptr<ProductMemo> products = {};  ///< may be null
 };
@@ -162,6 +167,13 @@ void enumerate_host(const CandidateRequest& r);
 /// the smallest product of cycles and bytes. First removes candidates above the bound on temporary memory, unless all
 /// are above it; returns how many. Sorts by cycles.
 int64_t keep_best(std::vector<OpCandidate>& candidates, int64_t temp_bound, size_t most);
+
+/// Removes all but the candidate that an op takes which is planned separately: of those within the bound the one with
+/// the fewest planner_cycles, or cycles where it has none.
+void keep_separate(std::vector<OpCandidate>& candidates, int64_t temp_bound);
+/// The machine as PopLibs' convolution planner counts: an exchange takes its bytes at the full rate, and neither phases
+/// nor synchronisations take any time (poplin, ConvPlan: exchange cycle estimates).
+Machine planner_view(const Machine& m);
 
 // Helpers of the enumeration functions.
 /// Numbers of parts to try for an axis: those that give blocks of different extents, in steps of roughly the square

@@ -108,6 +108,13 @@ void add_product_step(const Machine& m, const ConvolutionProblem& p, const Convo
   }
 }
 
+/// Into how many shares the tiles that read the same slice of the weights divide it.
+int64_t weight_shares(const ConvolutionProblem& p, const ConvolutionCut& c) {
+  const ConvolutionBlock b = block_of(p, c);
+  const int64_t elements = saturating_product(b.groups * b.depth, b.columns * p.windows.kernel_size());
+  return shares_of(saturating_product(elements, p.operand_bytes), c.rows(), min_share_of_weights);
+}
+
 /// Sets the steps and bytes of a partition.
 void add_convolution_steps(const Machine& m, const ConvolutionProblem& p, const ConvolutionCut& c,
                            OpCandidate& candidate) {
@@ -136,10 +143,11 @@ void add_convolution_steps(const Machine& m, const ConvolutionProblem& p, const 
   // Each of the tiles that read a block has an equal share of it, and receives the shares of the others. The rim comes
   // from the neighbours in lines of a group of channels.
   const int64_t block = own * data_consumers, rim = std::max<int64_t>(0, data - block);
-  const SharedSlice shares = equal_shares(std::min(data, block), data_consumers),
-                    weights = equal_shares(other, other_consumers);
-  const int64_t line = std::max<int64_t>(
-      4, std::max<int64_t>(1, b.field.empty() ? 1 : b.field.back()) * std::min(reads, line_channels) * p.operand_bytes);
+  const int64_t other_shares = p.weights ? other_consumers : weight_shares(p, c);
+  const SharedSlice shares = equal_shares(std::min(data, block), data_consumers, data_consumers),
+                    weights = equal_shares(other, other_consumers, other_shares);
+  const int64_t width = b.field.empty() ? 1 : p.windows.needed(b.field.size() - 1, b.field.back());
+  const int64_t line = std::max<int64_t>(4, width * std::min(reads, line_channels) * p.operand_bytes);
   const int64_t lines = div_up(rim, line);
   const SharedSlice rims{rim, std::min(rim, own), lines, line, lines};
   Traffic operands = gather(shares, weights, p.operand_bytes, used);
@@ -155,7 +163,7 @@ void add_convolution_steps(const Machine& m, const ConvolutionProblem& p, const 
   candidate.temp_bytes = shares.in + rim + weights.in;
   candidate.own_bytes = shares.own + (weights.in ? weights.own : 0);
   add_product_step(m, p, b, used, candidate);
-  candidate.resident_bytes = own + div_up(other, other_consumers);
+  candidate.resident_bytes = own + div_up(other, other_shares);
   add_product_reduction(m, candidate, partials, sums, p.partial_bytes, p.out_bytes, used);
   if (p.bias) {
     const int64_t elements = div_up(sums, partials), columns = std::min(elements, b.groups * b.columns);
@@ -198,9 +206,9 @@ void set_convolution_mappings(const CandidateRequest& r, const ConvolutionProble
   };
   const auto weight = [&](const TensorSpec& t) {
     const bool columns = p.kind == ConvolutionKind::forward;  // axis 0: output channels of the forward convolution
-    return r.mapping(strided(t,
-                             parts_of(t, c.groups * (columns ? c.columns : c.depth), columns ? c.depth : c.columns, 1),
-                             c.rows(), {channels_stride(columns), channels_stride(!columns)}, step));
+    return r.mapping(strided(
+        t, parts_of(t, c.groups * (columns ? c.columns : c.depth), columns ? c.depth : c.columns, 1),
+        p.weights ? c.rows() : weight_shares(p, c), {channels_stride(columns), channels_stride(!columns)}, step));
   };
   candidate.in[0] = data(a, false);
   candidate.in[1] = p.weights ? data(b, true) : weight(b);

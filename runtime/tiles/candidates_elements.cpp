@@ -172,7 +172,8 @@ void enumerate_elementwise(const CandidateRequest& r, const Vertex& vertex) {
     }
     candidate.temp_bytes = spread.in;
     candidate.exchange(m, "broadcast operands", spread);
-    candidate.compute(m, vertex.name, vertex.cycles(r, {n, 1, n, element_bytes(out)}), tiles, {20});
+    const int64_t in_place = s.row.alias == 0 ? vertex.in_place(m, n, element_bytes(out)) : 0;
+    candidate.compute(m, vertex.name, vertex.cycles(r, {n, 1, n, element_bytes(out)}) + in_place, tiles, {20});
     candidate.resident_bytes += n * element_bytes(out);
     candidate.out.assign(s.out.size(), -1);
     for (size_t i = 0; i < s.out.size(); ++i)

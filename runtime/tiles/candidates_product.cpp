@@ -75,21 +75,23 @@ void add_product_steps(const Machine& m, const ProductProblem& p, const ProductC
   const int64_t sums = b.groups * b.rows * b.columns;
   const int64_t used = cut.tiles();
   const int64_t a_consumers = cut.columns, b_consumers = cut.rows;
+  const int64_t a_shares = shares_of(a_bytes, a_consumers, min_share_of_data),
+                b_shares = shares_of(b_bytes, b_consumers, min_share_of_weights);
   const bool partials = cut.depth > 1 || p.partial_bytes != p.out_bytes;
   int64_t partial_bytes = p.partial_bytes;  // outer products have no sums: they write results
   if (p.widened)
-    candidate.compute(m, "Cast",
-                      cast_cycles(m, (a_bytes / a_consumers + b_bytes / b_consumers) / p.operand_bytes, 1, 2), used);
+    candidate.compute(m, "Cast", cast_cycles(m, (a_bytes / a_shares + b_bytes / b_shares) / p.operand_bytes, 1, 2),
+                      used);
   if (cut.serial > 1) {
-    const int64_t b_own = div_up(b_bytes, b_consumers);
-    const SharedSlice a = equal_shares(a_bytes, a_consumers);
+    const int64_t b_own = div_up(b_bytes, b_shares);
+    const SharedSlice a = equal_shares(a_bytes, a_consumers, a_shares);
     Traffic left = gather(a, {}, p.operand_bytes, used);
     left.paired_in = paired_bytes(cut, a);
     candidate.exchange(m, "left operand to where it is used", left);
     ProductBlock step = b;
     step.columns = div_up(b.columns, cut.serial);
     const int64_t b_step = div_up(b_bytes, cut.serial);
-    const SharedSlice right = equal_shares(b_step, b_consumers);
+    const SharedSlice right = equal_shares(b_step, b_consumers, b_shares);
     const int64_t step_sums = b.groups * b.rows * step.columns;
     OpCandidate once;  // one iteration of the loop
     once.records_steps = candidate.records_steps;
@@ -103,12 +105,12 @@ void add_product_steps(const Machine& m, const ProductProblem& p, const ProductC
     candidate.repeat(once, cut.serial);
     candidate.temp_bytes = a.in + (right.in ? b_step : 0) + (partials ? step_sums * p.partial_bytes : 0) + arrives;
     candidate.own_bytes = a.in ? a.own : 0;
-    candidate.resident_bytes = div_up(a_bytes, a_consumers) + b_own + div_up(sums, cut.depth) * p.out_bytes;
+    candidate.resident_bytes = div_up(a_bytes, a_shares) + b_own + div_up(sums, cut.depth) * p.out_bytes;
     return;
   }
   if (cut.shifts == 1) {
-    const SharedSlice a = equal_shares(a_bytes, cut.hold_a ? 1 : a_consumers),
-                      other = equal_shares(b_bytes, cut.hold_b ? 1 : b_consumers);
+    const SharedSlice a = cut.hold_a ? equal_shares(a_bytes, 1, 1) : equal_shares(a_bytes, a_consumers, a_shares),
+                      other = cut.hold_b ? equal_shares(b_bytes, 1, 1) : equal_shares(b_bytes, b_consumers, b_shares);
     Traffic both = gather(a, other, p.operand_bytes, used);
     both.paired_in = paired_bytes(cut, a);
     candidate.exchange(m, "operands to where they are used", both);
@@ -117,7 +119,7 @@ void add_product_steps(const Machine& m, const ProductProblem& p, const ProductC
     if (cost.vertex == ProductVertex::outer) partial_bytes = p.out_bytes;
     candidate.temp_bytes = a.in + other.in;
     candidate.own_bytes = (a.in ? a.own : 0) + (other.in ? other.own : 0);
-    const int64_t a_share = div_up(a_bytes, a_consumers), b_share = div_up(b_bytes, b_consumers);
+    const int64_t a_share = div_up(a_bytes, a_shares), b_share = div_up(b_bytes, b_shares);
     candidate.resident_bytes = (cut.hold_a ? a_bytes : a_share) + (cut.hold_b ? b_bytes : b_share);
     candidate.replicated_bytes = candidate.resident_bytes - a_share - b_share;
   } else {
@@ -201,15 +203,20 @@ void set_product_mappings(const CandidateRequest& r, const ProductProblem& p, co
   const auto copies = [&](bool rotated, bool held, int64_t consumers) {
     return rotated ? consumers / cut.shifts : cut.shifts > 1 || held ? consumers : 1;
   };
-  const auto spread = [&](bool held, int64_t consumers) { return cut.shifts > 1 || held ? 1 : consumers; };
+  const ProductBlock block = block_of(p, cut);
+  const auto spread = [&](bool held, int64_t consumers, int64_t elements, int64_t least) {
+    return cut.shifts > 1 || held ? 1 : shares_of(elements * p.operand_bytes, consumers, least);
+  };
+  const int64_t a_spread = spread(cut.hold_a, cut.columns, block.groups * block.rows * block.depth, min_share_of_data),
+                b_spread =
+                    spread(cut.hold_b, cut.rows, block.groups * block.depth * block.columns, min_share_of_weights);
   const int64_t a_copies = copies(cut.shift_a, cut.hold_a, cut.columns),
                 b_copies = copies(cut.shift_b, cut.hold_b, cut.rows);
-  candidate.in[0] =
-      r.mapping(product_mapping(a, {a_groups, rows, depth(cut.shift_a, 1)}, spread(cut.hold_a, cut.columns), 1,
-                                a_copies, cut.shift_a ? cut.shifts : 1));
-  candidate.in[1] = r.mapping(product_mapping(
-      b, {{b_groups, cut.groups, groups_stride}, depth(cut.shift_b, rows_stride), columns},
-      spread(cut.hold_b, cut.rows), rows_stride, b_copies, (cut.shift_b ? cut.shifts : 1) * rows_stride));
+  candidate.in[0] = r.mapping(
+      product_mapping(a, {a_groups, rows, depth(cut.shift_a, 1)}, a_spread, 1, a_copies, cut.shift_a ? cut.shifts : 1));
+  candidate.in[1] =
+      r.mapping(product_mapping(b, {{b_groups, cut.groups, groups_stride}, depth(cut.shift_b, rows_stride), columns},
+                                b_spread, rows_stride, b_copies, (cut.shift_b ? cut.shifts : 1) * rows_stride));
   candidate.out = {r.mapping(product_mapping(
       y, {{std::max(p.a_groups, b_groups), cut.groups, groups_stride}, rows, columns}, cut.depth, cut.columns, 1, 1))};
 }
@@ -220,7 +227,9 @@ void enumerate_products(const CandidateRequest& r) {
   const ProductProblem p = product_problem(r);
   std::vector<ProductCut> own;
   std::vector<ProductCut>& found = r.options.products ? r.options.products->of(p) : own;
-  if (found.empty()) found = search_products(r.machine, r.options.max_candidates, p);
+  const bool separately = r.options.separately;
+  const Machine planner = separately ? planner_view(r.machine) : Machine{};
+  if (found.empty()) found = search_products(separately ? planner : r.machine, r.options.max_candidates, p);
   const auto possible = [&](const ProductCut& cut) {
     return (r.options.copies || !cut.in_copies()) && (!cut.hold_a || r.stored[0]) && (!cut.hold_b || r.stored[1]);
   };
@@ -234,6 +243,12 @@ void enumerate_products(const CandidateRequest& r) {
     set_product_mappings(r, p, cut, candidate);
     candidate.text = text_of(p, cut);
     candidate.product = cut;
+    if (separately) {
+      OpCandidate seen;
+      seen.records_steps = false;
+      add_product_steps(planner, p, cut, seen);
+      candidate.planner_cycles = seen.cycles;
+    }
     r.candidates.push_back(std::move(candidate));
   }
 }

@@ -80,6 +80,9 @@ int64_t inner_cycles(const Machine& m, const VectorCost& vector, int64_t element
 
 int64_t unary_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);
 int64_t binary_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);
+/// What the two take beyond that if the vertex writes over its operand.
+int64_t unary_in_place_cycles(const Machine& m, int64_t elements, int64_t element_bytes);
+int64_t binary_in_place_cycles(const Machine& m, int64_t elements, int64_t element_bytes);
 /// One operand has a single element, which is loaded once: a vector takes one cycle less than in `binary_cycles`.
 int64_t broadcast_scalar_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);
 /// One operand has shape [columns], the other [rows, columns]. A vector of the first is loaded once for all rows.

@@ -47,6 +47,14 @@ int64_t binary_cycles(const Machine& m, const VectorCost& v, int64_t elements, i
                   ((element_bytes > 2 ? 29 : 26) + inner_cycles(m, v, elements, element_bytes));
 }
 
+int64_t unary_in_place_cycles(const Machine& m, int64_t elements, int64_t element_bytes) {
+  return elements == 0 ? 0 : busy_workers(m, elements, element_bytes) * (55 - 17);
+}
+
+int64_t binary_in_place_cycles(const Machine& m, int64_t elements, int64_t element_bytes) {
+  return elements == 0 ? 0 : busy_workers(m, elements, element_bytes) * (58 - (element_bytes > 2 ? 29 : 26));
+}
+
 int64_t broadcast_scalar_cycles(const Machine& m, const VectorCost& v, int64_t elements, int64_t element_bytes) {
   if (elements == 0) return 0;
   return 11 + busy_workers(m, elements, element_bytes) *

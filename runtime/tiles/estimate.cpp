@@ -104,7 +104,8 @@ Schedule fastest(const Graph& graph, const EstimateOptions& options) {
 Schedule plan(const Graph& graph, const EstimateOptions& options) {
   EstimateOptions all = options;
   if (!all.candidates.products) all.candidates.products = make_product_memo();
-  Schedule best = fastest(graph, all);
+  // Planned separately, ops have no second choice with which a tighter limit could lead to a faster schedule.
+  Schedule best = options.candidates.separately ? scheduled(graph, all) : fastest(graph, all);
   if (!options.compare_families) return best;
   std::vector<FamilyReport> families;
   const auto add = [&](std::string plans, const Report& r) {

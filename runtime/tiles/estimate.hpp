@@ -30,7 +30,7 @@ Report estimate(const Graph& graph, const EstimateOptions& options);
 /// Error.
 void parse_memory_proportions(std::string_view text, EstimateOptions& options);
 /// Parses "gather", "shift" or "gather,shift": families of plans of matrix products, which are compared if both are
-/// named. Throws a usage Error.
+/// named; or "separately": each op takes its own best plan (CandidateOptions). Throws a usage Error.
 void parse_plans(std::string_view text, EstimateOptions& options);
 /// Parses "float16" or "half", "float32" or "float". Throws a usage Error.
 void parse_partials(std::string_view text, EstimateOptions& options);

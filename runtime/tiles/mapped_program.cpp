@@ -161,8 +161,9 @@ void MappedProgram::enumerate(int key) {
   for (const OpCandidate& p : candidates)
     search.bytes_without_rejection =
         std::max(search.bytes_without_rejection, div_up(saturating_product(p.constrained_bytes(), 1000), share));
-  search.rejected += keep_best(candidates, options_.machine.memory * candidate_options.available_memory_permille / 1000,
-                               candidate_options.max_candidates);
+  const int64_t bound = options_.machine.memory * candidate_options.available_memory_permille / 1000;
+  if (candidate_options.separately && strategy.mappings == MappingSource::own) keep_separate(candidates, bound);
+  search.rejected += keep_best(candidates, bound, candidate_options.max_candidates);
   search.kept += static_cast<int64_t>(candidates.size());
 }
 

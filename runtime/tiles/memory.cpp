@@ -52,10 +52,11 @@ Memory::Memory(const MappedProgram& program) : m_(program) {
         const auto [at, fresh] = carried_.try_emplace(op->called[0], op->outputs.size());
         at->second = std::min(at->second, op->outputs.size());
       }
+  for (size_t g = 0; g < m_.graphs().size(); ++g) find_lifetimes(static_cast<int>(g));
+  find_classes();
   // Callees come after their callers.
   for (size_t g = m_.graphs().size(); g-- > 0;) {
     check_interrupt();
-    find_lifetimes(static_cast<int>(g));
     run(static_cast<int>(g));
   }
   add_up();
@@ -77,86 +78,6 @@ int64_t Memory::temp_bytes(const Op& op) const {
   return bytes;
 }
 
-void Memory::run(int graph) {
-  const GraphInstance& instance = m_.graphs()[static_cast<size_t>(graph)];
-  GraphMemory& out = graphs_[static_cast<size_t>(graph)];
-  const auto tiles = static_cast<size_t>(m_.machine().tiles);
-  out.peak.assign(tiles, 0);
-  out.temp.assign(tiles, 0);
-  out.point.assign(tiles, 0);
-  std::vector<int64_t> live(tiles, 0);
-  std::vector<std::vector<const Lifetime*>> begins(instance.order.size()), ends(instance.order.size());
-  for (const Lifetime& l : lifetimes_[static_cast<size_t>(graph)]) {
-    if (instance.order.empty()) break;
-    begins[static_cast<size_t>(l.first)].push_back(&l);
-    ends[static_cast<size_t>(l.last)].push_back(&l);
-  }
-  const auto change = [&](const Lifetime& l, int64_t sign) {
-    const TileBytes& bytes = m_.bytes_by_tile(l.mapping, l.tensor->spec);
-    for (size_t t = bytes.begin; t < bytes.end; ++t) live[t] += sign * bytes.on[t];
-  };
-  const auto reach = [&](size_t tile, int64_t bytes, int64_t temp, int64_t point) {
-    if (bytes > out.peak[tile]) out.peak[tile] = bytes, out.temp[tile] = temp, out.point[tile] = point;
-  };
-  const auto reach_all = [&](const Lifetime& l, int64_t point) {
-    const TileBytes& bytes = m_.bytes_by_tile(l.mapping, l.tensor->spec);
-    for (size_t t = bytes.begin; t < bytes.end; ++t) reach(t, live[t], 0, point);
-  };
-  for (size_t i = 0; i < instance.order.size(); ++i) {
-    const Op& op = *instance.order[i];
-    out.offset.push_back(out.points);
-    for (const Lifetime* l : begins[i])
-      if (!l->out_of_call) change(*l, 1);
-    if (op.called.empty()) {
-      // A tile's memory grows only where a lifetime begins or a temporary exists.
-      const int64_t temp = temp_bytes(op);
-      for (const Lifetime* l : begins[i]) reach_all(*l, out.points);
-      if (temp > 0) {
-        const TileRange place = m_.place(op);
-        size_t t = static_cast<size_t>(place.first);
-        for (int64_t k = 0; k < place.count; ++k) {
-          reach(t, live[t] + temp, temp, out.points);
-          if (++t == tiles) t = 0;
-        }
-      }
-      out.points = std::min(max_count, out.points + 1);
-    } else {
-      // Arguments are copied on entry, results on exit; the graph runs in between.
-      const int64_t at = out.points;
-      const auto below = [&](const Graph* called) -> size_t { return static_cast<size_t>(m_.graph_index(called)); };
-      // Points at which tensors of the called graph are live beside what the caller holds.
-      const auto beside = [&](const Graph* called, auto&& chosen) {
-        for (const int64_t sign : {1, 0, -1})
-          for (const Lifetime& l : lifetimes_[below(called)]) {
-            if (!chosen(l)) continue;
-            if (sign == 0)
-              reach_all(l, at);
-            else
-              change(l, sign);
-          }
-      };
-      for (const Graph* called : op.called)
-        beside(called, [](const Lifetime& l) { return l.tensor->kind == TensorKind::input; });
-      for (const Lifetime* l : ends[i])
-        if (l->into_call) change(*l, -1);
-      for (const Graph* called : op.called) {
-        const GraphMemory& inner = graphs_[below(called)];
-        for (size_t t = 0; t < tiles; ++t)
-          reach(t, live[t] + inner.peak[t], inner.temp[t], std::min(max_count, out.points + 1 + inner.point[t]));
-        out.points = std::min(max_count, out.points + inner.points);
-      }
-      for (const Lifetime* l : begins[i])
-        if (l->out_of_call) change(*l, 1);
-      for (const Lifetime* l : begins[i])
-        if (l->out_of_call) reach_all(*l, at);
-      for (const Graph* called : op.called) beside(called, [](const Lifetime& l) { return l.returned; });
-      out.points = std::min(max_count, out.points + 1);
-    }
-    for (const Lifetime* l : ends[i])
-      if (!l->into_call) change(*l, -1);
-  }
-}
-
 void Memory::add_up() {
   const Machine& machine = m_.machine();
   tiles_.assign(static_cast<size_t>(machine.tiles), {});
@@ -164,15 +85,15 @@ void Memory::add_up() {
     tiles_[tile].bytes[static_cast<size_t>(c)] += bytes;
   };
   Ranges exchange(tiles_.size()), state(tiles_.size()), lists(tiles_.size());
-  std::map<std::string_view, Ranges> vertices;  // by vertex name
+  std::map<std::string_view, Ranges> vertices;                             // by vertex name
+  std::vector<int64_t> weights(classes_.count(), 0), constants = weights;  // by class
   int64_t phases = 0, control = 0;
   for (const GraphInstance& instance : m_.graphs()) {
     for (const auto& owned : instance.graph->tensors()) {
       const Tensor* t = owned.get();
       if (t->kind != TensorKind::variable && t->kind != TensorKind::constant) continue;
-      const TileBytes& bytes = m_.bytes_by_tile(m_.mapping_of(t), t->spec);
-      const auto category = t->kind == TensorKind::variable ? MemoryCategory::weights : MemoryCategory::constants;
-      for (size_t i = bytes.begin; i < bytes.end; ++i) put(category, i, bytes.on[i]);
+      std::vector<int64_t>& held = t->kind == TensorKind::variable ? weights : constants;
+      for (const auto& [c, bytes] : on_classes(m_.mapping_of(t), t->spec)) held[c] += bytes;
     }
     for (const Op* op : instance.order) {
       if (!op->called.empty()) {
@@ -218,16 +139,19 @@ void Memory::add_up() {
     put(MemoryCategory::exchange_code, i, exchange_code[i] + phases * phase_code_bytes);
     put(MemoryCategory::control_code, i, control);
     put(MemoryCategory::runtime, i, machine.runtime_bytes);
-    put(MemoryCategory::temporaries, i, main.temp[i]);
-    put(MemoryCategory::activations, i, main.peak[i] - main.temp[i]);
+    const size_t c = classes_.of[i];
+    put(MemoryCategory::weights, i, weights[c]);
+    put(MemoryCategory::constants, i, constants[c]);
+    put(MemoryCategory::temporaries, i, main.temp[c]);
+    put(MemoryCategory::activations, i, main.peak[c] - main.temp[c]);
     TileMemory& tile = tiles_[i];
-    int64_t variables = main.peak[i];
-    for (const auto c : {MemoryCategory::weights, MemoryCategory::constants, MemoryCategory::vertex_state,
-                         MemoryCategory::vertex_lists})
-      variables += tile.bytes[static_cast<size_t>(c)];
+    int64_t variables = main.peak[c];
+    for (const auto category : {MemoryCategory::weights, MemoryCategory::constants, MemoryCategory::vertex_state,
+                                MemoryCategory::vertex_lists})
+      variables += tile.bytes[static_cast<size_t>(category)];
     put(MemoryCategory::gaps, i, variables * machine.gap_percent / 100);
     for (const int64_t bytes : tile.bytes) tile.total += bytes;
-    tile.peak = static_cast<int>(std::min<int64_t>(main.point[i], INT32_MAX));
+    tile.peak = static_cast<int>(std::min<int64_t>(main.point[c], INT32_MAX));
     if (tile.total > tiles_[static_cast<size_t>(fullest_)].total) fullest_ = static_cast<int64_t>(i);
   }
 }

@@ -1,6 +1,7 @@
 // Memory of each tile over the schedule: always-live bytes, and lifetimes.
 #pragma once
 
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -12,7 +13,7 @@ namespace pxl::tiles {
 /// Peak of the bytes on each tile that are not always live, in one run of a graph, without its caller's. Points number
 /// the ops in execution order, those of called graphs after their call; they saturate.
 struct GraphMemory {
-  std::vector<int64_t> peak;    ///< bytes at the peak
+  std::vector<int64_t> peak;    ///< by class of tiles: bytes at the peak
   std::vector<int64_t> temp;    ///< of peak, temporaries
   std::vector<int64_t> point;   ///< point of the peak
   std::vector<int64_t> offset;  ///< by op of the instance's order: its point
@@ -28,6 +29,17 @@ struct Lifetime {
   bool out_of_call = false;  ///< position `first` is a call that makes it on exit: not live while the graph runs
   bool returned = false;     ///< a result of the graph
 };
+
+/// Tiles that store as many bytes of every tensor and temporary as each other: what is true of one is true of its
+/// class.
+struct TileClasses {
+  std::vector<size_t> of;    ///< by tile
+  std::vector<size_t> tile;  ///< by class: its first tile
+  size_t count() const { return tile.size(); }
+};
+/// Classes of `tiles` tiles on which all these bytes and ranges are constant.
+TileClasses classes_of_tiles(size_t tiles, const std::vector<const TileBytes*>& bytes,
+                             const std::vector<TileRange>& ranges);
 
 class Memory {
  public:
@@ -54,6 +66,12 @@ class Memory {
                           const std::unordered_map<const Tensor*, int>& held);
   void mark_copies(const GraphInstance& instance, std::vector<Lifetime>& lifetimes,
                    const std::unordered_map<const Tensor*, int>& held) const;
+  /// Classes of tiles, and temporaries by graph and op.
+  void find_classes();
+  /// Bytes on the classes that hold any.
+  using ClassBytes = std::vector<std::pair<size_t, int64_t>>;
+  const ClassBytes& on_classes(int32_t mapping, const TensorSpec& spec);
+  const std::vector<size_t>& classes_in(const TileRange& range);
   void run(int graph);
   void add_up();
 
@@ -61,6 +79,10 @@ class Memory {
   std::unordered_map<const Graph*, size_t> carried_;  // by loop body: inputs that are results of the iteration before
   std::unordered_set<const Op*> overwriting_;
   std::vector<std::vector<Lifetime>> lifetimes_;
+  TileClasses classes_;
+  std::vector<std::vector<int64_t>> temps_;  // by graph and position
+  std::unordered_map<const TileBytes*, ClassBytes> on_classes_;
+  std::map<std::pair<int64_t, int64_t>, std::vector<size_t>> classes_in_;  // by range
   std::vector<GraphMemory> graphs_;
   std::vector<TileMemory> tiles_;
   int64_t fullest_ = 0;

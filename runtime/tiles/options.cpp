@@ -52,6 +52,12 @@ void parse_memory_proportions(std::string_view given, EstimateOptions& options) 
 
 void parse_plans(std::string_view given, EstimateOptions& options) {
   std::string rest(given);
+  options.candidates.separately = given == "separately";
+  if (options.candidates.separately) {
+    options.candidates.gather = true;
+    options.candidates.copies = options.compare_families = false;
+    return;
+  }
   options.candidates.gather = options.candidates.copies = false;
   while (true) {
     const size_t comma = rest.find(',');
@@ -61,7 +67,7 @@ void parse_plans(std::string_view given, EstimateOptions& options) {
     else if (word == "shift")
       options.candidates.copies = true;
     else
-      throw Error(fmt::format("plans: expected gather or shift, got `{}`", word),
+      throw Error(fmt::format("plans: expected gather, shift or separately, got `{}`", word),
                   {"--plans gather,shift compares both families"}, Fault::usage);
     if (comma == rest.npos) break;
     rest.erase(0, comma + 1);

@@ -1,9 +1,21 @@
 #include "runtime/tiles/partition.hpp"
 
+#include <algorithm>
+
 namespace pxl::tiles {
 
-SharedSlice equal_shares(int64_t bytes, int64_t consumer_tiles) {
-  return {bytes - bytes / consumer_tiles, bytes / consumer_tiles, consumer_tiles - 1, 256};
+int64_t shares_of(int64_t bytes, int64_t consumer_tiles, int64_t min_share) {
+  return std::clamp<int64_t>(div_up(bytes, min_share), 1, std::max<int64_t>(1, consumer_tiles));
+}
+
+SharedSlice equal_shares(int64_t bytes, int64_t consumer_tiles, int64_t shares) {
+  SharedSlice slice{bytes - bytes / consumer_tiles, bytes / shares, shares - 1, 256};
+  if (shares < consumer_tiles) {  // a tile without a share receives all
+    slice.mean_in = slice.in;
+    slice.in = bytes;
+    slice.runs = shares;
+  }
+  return slice;
 }
 
 Traffic gather(const SharedSlice& a, const SharedSlice& b, int64_t element, int64_t used) {
@@ -20,7 +32,8 @@ Traffic gather(const SharedSlice& a, const SharedSlice& b, int64_t element, int6
   }
   if (t.in == 0) return {};
   t.out = std::max(t.out, element);
-  t.total = saturating_product(t.in, used);
+  for (const SharedSlice* part : {&a, &b})
+    t.total += saturating_product(part->mean_in < 0 ? std::max<int64_t>(0, part->in) : part->mean_in, used);
   return t;
 }
 

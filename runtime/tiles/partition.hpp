@@ -9,14 +9,20 @@ namespace pxl::tiles {
 
 /// A slice of an operand that several tiles consume.
 struct SharedSlice {
-  int64_t in = 0;       ///< bytes of the slice that a tile must receive
-  int64_t own = 0;      ///< bytes that it already holds, and sends to the others
-  int64_t runs = 0;     ///< receives: contiguous fragments, of any length
-  int64_t piece = 256;  ///< bytes of the longest fragment contiguous on both sides
-  int64_t jumps = 2;    ///< receives that do not continue the previous one: the first, and the one after its own share
+  int64_t in = 0;        ///< bytes of the slice that a tile must receive
+  int64_t own = 0;       ///< bytes that it already holds, and sends to the others
+  int64_t runs = 0;      ///< receives: contiguous fragments, of any length
+  int64_t piece = 256;   ///< bytes of the longest fragment contiguous on both sides
+  int64_t jumps = 2;     ///< receives that do not continue the previous one: the first, and the one after its own share
+  int64_t mean_in = -1;  ///< `in` on average over the tiles; -1: the same
 };
-/// A slice of `bytes`, of which each of its `consumer_tiles` stores an equal share.
-SharedSlice equal_shares(int64_t bytes, int64_t consumer_tiles);
+/// Bytes of a share below which PopLibs does not divide an operand further, to have less exchange code: of the streamed
+/// operand of products and convolutions, and of the weights (poplin, mapping of activations and weights).
+inline constexpr int64_t min_share_of_data = 128, min_share_of_weights = 256;
+/// Into how many shares a slice of `bytes` is divided among the tiles that consume it.
+int64_t shares_of(int64_t bytes, int64_t consumer_tiles, int64_t min_share);
+/// A slice of `bytes`, of which each of the first `shares` of its `consumer_tiles` stores an equal share.
+SharedSlice equal_shares(int64_t bytes, int64_t consumer_tiles, int64_t shares);
 /// The exchange phase in which `used` tiles gather the slices of both operands; `element`: bytes of an element.
 Traffic gather(const SharedSlice& a, const SharedSlice& b, int64_t element, int64_t used);
 

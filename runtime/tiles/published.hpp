@@ -23,6 +23,7 @@ struct ReferenceMeasurement {
     formula,   ///< of a vertex, an exchange, a size
     planned,   ///< what the planner chooses for a program
     identity,  ///< the constants of a machine, multiplied
+    unstated,  ///< as planned, but the source does not state the programs: shown, not counted
   } of = Of::formula;
   bool calibrated() const { return tolerance > 0; }
   /// Error of a prediction in percent: positive above the figure (or its range), negative below.

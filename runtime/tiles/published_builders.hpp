@@ -40,11 +40,12 @@ inline Tensor* from_host(Ir& ir, Shape shape, DType dtype) {
 }
 inline void to_host(Ir& ir, Tensor* t) { ir.main().add_host_store(ir.add_stream(t->spec, "y", false), t); }
 
-/// Without operands in copies unless asked for, as the vendor's compiler has no such plans.
-inline Report report(const Graph& graph, std::string_view machine, bool copies = false, bool half_partials = false) {
+/// As the vendor's libraries plan: each op separately, without operands in copies.
+inline Report report(const Graph& graph, std::string_view machine, bool half_partials = false) {
   EstimateOptions options;
   options.machine = parse_machine(machine);
-  options.candidates.copies = copies;
+  options.candidates.copies = false;
+  options.candidates.separately = true;
   if (half_partials) options.candidates.half_partial_bytes = 2;
   return estimate(graph, options);
 }

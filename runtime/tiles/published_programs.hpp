@@ -41,8 +41,8 @@ const Report& published_bert_layer(bool copies);
 const Report& published_nanogpt(int64_t tokens);
 /// Inference of ResNet-50 on images [batch, 3, 224, 224].
 const Report& published_resnet(int64_t batch);
-/// One product of that ViT's layer on a C600: "qkv", "qk", "pv", "projection", "up", "down", in float16 or, with "_f8"
-/// behind it, in float8.
+/// One product of that ViT's layer on a C600: "qkv", "qk", "pv", "projection", "up", "down", in float16 or, with the
+/// suffix "_f8", in float8.
 const Report& published_product(std::string_view which);
 
 /// Mean over the tiles of a category's bytes.

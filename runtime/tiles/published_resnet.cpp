@@ -38,7 +38,7 @@ Report resnet(int64_t batch) {
   x = op("mean", {x}, {{"axis", Ints{2, 3}}});
   x = op("matmul", {x, variable(ir, {2048, 1000}, DType::float16)});
   to_host(ir, op("add", {x, variable(ir, {1000}, DType::float16)}));
-  return report(ir.main(), "mk2", false, true);
+  return report(ir.main(), "mk2", true);
 }
 
 }  // namespace

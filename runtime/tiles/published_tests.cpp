@@ -126,6 +126,7 @@ Report broadcast_product() {
   options.machine = parse_machine("mk2,tiles=8,memory=4Mi");
   options.candidates.available_memory_permille = 91;
   options.candidates.copies = false;
+  options.candidates.separately = true;
   return estimate(ir.main(), options);
 }
 

@@ -1,5 +1,6 @@
 // Cost of rearrangements: which elements are already in place, and what moving the others costs.
 #include <algorithm>
+#include <numeric>
 
 #include "runtime/tiles/cost.hpp"
 #include "runtime/tiles/region.hpp"
@@ -126,6 +127,13 @@ int64_t all_moved(const TilePlacement& from, const TilePlacement& to, int64_t co
   return sum;
 }
 
+/// Elements that are contiguous on both sides if both store this number of channels side by side.
+int64_t common_run(TileMapping from, TileMapping to, int32_t channel_group, const Shape& shape) {
+  if (channel_group > 1 && (from.flat || to.flat)) return 1;
+  from.channel_group = to.channel_group = channel_group;
+  return std::max<int64_t>(1, std::min(run_length(from, shape), run_length(to, shape)));
+}
+
 Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, const TileMapping& to,
                                     const TensorSpec& spec, bool all) {
   Rearrangement r;
@@ -143,7 +151,7 @@ Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, c
     if (in == 0) {
       if (same_order) return r;
       r.temp_bytes = max_elements_per_tile(to, spec.shape) * size;
-      r.cycles = r.copy_cycles = reorder_cycles(m, r.temp_bytes, atom_bytes(size));
+      r.cycles = r.copy_cycles = reorder_cycles(m, r.temp_bytes, atom_bytes(std::gcd(groups[0], groups[1]) * size));
       return r;
     }
     // Any copy may be the source of a multicast.
@@ -152,9 +160,10 @@ Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, c
   }
   in *= size;
   out *= size;
-  const int64_t run = same_order
-                          ? std::max<int64_t>(1, std::min(run_length(from, spec.shape), run_length(to, spec.shape)))
-                          : std::min(groups[0], groups[1]);
+  // If channels lie side by side in other groups, slices travel in the order of one side, and the other side puts them
+  // in order, in the way that has the longer runs.
+  const int64_t as_from = common_run(from, to, from.channel_group, spec.shape),
+                as_to = common_run(from, to, to.channel_group, spec.shape), run = std::max(as_from, as_to);
   r.traffic.in = in;
   r.traffic.out = out;  // copies are one send
   r.traffic.total = saturating_product(total, size);
@@ -163,8 +172,12 @@ Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, c
   r.traffic.fragments = std::max(r.traffic.runs, r.traffic.sends);
   r.temp_bytes = in;
   // Slices arrive in the order of their sources. If a fragment is shorter than a run of the destination, the tile puts
-  // them in order.
-  if (run < run_length(to, spec.shape)) r.copy_cycles = reorder_cycles(m, in, atom_bytes(run * size));
+  // them in order; if channels lie in other groups, all that a tile holds.
+  if (!same_order)
+    r.copy_cycles = reorder_cycles(m, max_elements_per_tile(as_from >= as_to ? to : from, spec.shape) * size,
+                                   atom_bytes(std::gcd(groups[0], groups[1]) * size));
+  else if (run < run_length(to, spec.shape))
+    r.copy_cycles = reorder_cycles(m, in, atom_bytes(run * size));
   r.cycles = m.sync + exchange_cycles(m, r.traffic) + r.copy_cycles;
   return r;
 }

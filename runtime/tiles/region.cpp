@@ -139,7 +139,7 @@ std::string text(const Region& region, const Shape& shape) {
   Box around(shape.size(), {INT64_MAX, 0});
   for (const ElementRange& r : region.ranges()) {
     int64_t first = r.begin, last = r.end - 1;
-    bool whole = false;  // a range that crosses a row holds all of the axes behind
+    bool whole = false;  // a range that crosses a row holds all of the following axes
     for (size_t i = shape.size(); i-- > 0;) {
       ElementRange& a = around[i];
       const int64_t extent = std::max<int64_t>(1, shape[i]);

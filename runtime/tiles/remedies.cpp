@@ -67,10 +67,13 @@ void try_remedies(Report& report, const Ir& ir, const EstimateOptions& options) 
   bool fits = false;
 
   const Rewritten outlined = outline(ir);
-  if (outlined.ir->graphs().size() > ir.graphs().size()) {
+  // New graphs, or equal ones that became one.
+  bool less_code = outlined.ir->graphs().size() != ir.graphs().size();
+  if (less_code) {
     fits |= attempt("outlined", *outlined.ir, options);
     all.emplace_back("outlined");
     together = outlined.ir;
+    less_code = report.remedies.back().bytes < report.tiles[static_cast<size_t>(report.fullest_tile)].total;
   }
   if (options.candidates.half_partial_bytes > 2 && has_float16_products(ir)) {
     EstimateOptions half = options;
@@ -104,7 +107,10 @@ void try_remedies(Report& report, const Ir& ir, const EstimateOptions& options) 
     more.machine.dram_memory *= chips;
     more.machine.dram_bytes *= chips;
     const int64_t before = report.remedies.empty() ? INT64_MAX : report.remedies.back().bytes;
-    if (attempt(fmt::format("{} chips as one, with links as fast as the exchange", chips), ir, more)) break;
+    if (attempt(
+            fmt::format("{} chips as one{}, with links as fast as the exchange", chips, less_code ? ", outlined" : ""),
+            less_code ? *outlined.ir : ir, more))
+      break;
     if (chips > 2 && report.remedies.back().bytes >= before) break;  // what is left is on every tile
   }
 }
@@ -114,7 +120,8 @@ void try_float16_partials(Report& report, const Graph& graph, const EstimateOpti
   EstimateOptions half = options;
   half.candidates.half_partial_bytes = 2;
   const Report other = estimate(graph, half);
-  if (other.fits) report.float16_partials_cycles = other.cycles.device();
+  if (other.fits && other.cycles.device() < report.cycles.device())
+    report.float16_partials_cycles = other.cycles.device();
 }
 
 }  // namespace pxl::tiles

@@ -273,7 +273,7 @@ struct Report {
   bool fits = true;
   std::vector<Shortage> shortages;
   std::vector<Remedy> remedies;         ///< of what does not fit; empty: none were tried
-  int64_t float16_partials_cycles = 0;  ///< a run with float16 partial sums; 0: not tried
+  int64_t float16_partials_cycles = 0;  ///< a run with float16 partial sums; 0: not tried, or not faster
   std::vector<SourceListing> sources;   ///< files with ops, in order of use
   SearchReport search;
   std::vector<FamilyReport> families;  ///< if EstimateOptions::compare_families

@@ -8,8 +8,8 @@ namespace pxl::tiles {
 /// For plans that keep tensors in the second level (Machine::spill): each candidate reads its operands from there and
 /// writes its results. A product whose operands exceed the bound on temporary memory is computed in serial parts of a
 /// tile's block, and reads an operand once for each part along the other one. Then hides the part of exchanges and of
-/// these transfers that Machine::overlap allows behind the computing of the same op. Ops that compute are charged with
-/// Machine::launch.
+/// these transfers that Machine::overlap allows during the compute phase of the same op. Ops that compute are charged
+/// with Machine::launch.
 void charge_second_level(const CandidateRequest& r, const CandidateOptions& options);
 
 /// Serial parts of a tile's block [rows, columns] of a product: how often each operand is read.

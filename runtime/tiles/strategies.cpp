@@ -65,7 +65,7 @@ int64_t binary_vertex_cycles(const CandidateRequest& r, const TileShare& t) {
   }
   return vertices ? cycles : unary_vertex_cycles(r, t);
 }
-constexpr Vertex binary_vertex = {"BinaryOp", binary_vertex_cycles};
+constexpr Vertex binary_vertex = {"BinaryOp", binary_vertex_cycles, binary_in_place_cycles};
 
 int64_t no_cycles(const CandidateRequest&, const TileShare&) { return 0; }
 int64_t scan_vertex_cycles(const CandidateRequest& r, const TileShare& t) {
@@ -85,15 +85,20 @@ constexpr VectorCost softmax_passes[] = {add_pass, tile_exp.vector, add_pass},
                      normalise_grad_passes[] = {add_pass, add_pass, add_pass, add_pass, add_pass},
                      loss_passes[] = {tile_log.vector}, loss_grad_passes[] = {add_pass, add_pass};
 
-constexpr ElementwiseStrategy elementwise(std::string_view vertex, VertexCyclesFn cycles) { return {{vertex, cycles}}; }
+/// Vertices whose formula holds wherever the result lies.
+int64_t as_elsewhere(const Machine&, int64_t, int64_t) { return 0; }
+constexpr ElementwiseStrategy elementwise(std::string_view vertex, VertexCyclesFn cycles,
+                                          InPlaceCyclesFn in_place = as_elsewhere) {
+  return {{vertex, cycles, in_place}};
+}
 
 constexpr TileStrategyInfo strategy_rows[] = {
     {S::view, "view", CustomStrategy{enumerate_views}, M::propagated, vector_rate, no_step, element_parts},
     {S::fill, "fill", elementwise("Fill", fill_vertex_cycles), M::neighbours, vector_rate, no_step, own_element_parts},
     {S::random, "random", elementwise("Random", random_vertex_cycles), M::neighbours, vector_rate, no_step,
      own_element_parts},
-    {S::unary, "unary", elementwise("UnaryOp", unary_vertex_cycles), M::neighbours, vector_rate, no_step,
-     element_parts},
+    {S::unary, "unary", elementwise("UnaryOp", unary_vertex_cycles, unary_in_place_cycles), M::neighbours, vector_rate,
+     no_step, element_parts},
     {S::binary, "binary", ElementwiseStrategy{binary_vertex}, M::neighbours, vector_rate, no_step, element_parts},
     {S::nonlinearity, "nonlinearity", elementwise("NonLinearity", nonlinearity_vertex_cycles), M::neighbours,
      vector_rate, no_step, element_parts},
@@ -107,22 +112,28 @@ constexpr TileStrategyInfo strategy_rows[] = {
     {S::reduction, "reduction", CustomStrategy{enumerate_reductions}, M::neighbours, vector_rate, no_step,
      reduction_parts},
     {S::scan, "scan",
-     RowStrategy{.vertex = {"CumSum", scan_vertex_cycles}, .reductions = 0, .passes = {}, .whole_rows = true}, M::own,
-     vector_rate, no_step, row_parts},
-    {S::sort, "sort",
      RowStrategy{
-         .vertex = {"Sort", sort_vertex_cycles}, .reductions = 0, .passes = {}, .whole_rows = true, .sorts = true},
+         .vertex = {"CumSum", scan_vertex_cycles, as_elsewhere}, .reductions = 0, .passes = {}, .whole_rows = true},
      M::own, vector_rate, no_step, row_parts},
-    {S::softmax, "softmax", RowStrategy{.vertex = {"Softmax", no_cycles}, .reductions = 2, .passes = softmax_passes},
+    {S::sort, "sort",
+     RowStrategy{.vertex = {"Sort", sort_vertex_cycles, as_elsewhere},
+                 .reductions = 0,
+                 .passes = {},
+                 .whole_rows = true,
+                 .sorts = true},
      M::own, vector_rate, no_step, row_parts},
-    {S::softmax_grad, "softmax gradient",
-     RowStrategy{.vertex = {"SoftmaxGrad", no_cycles}, .reductions = 1, .passes = softmax_grad_passes}, M::own,
+    {S::softmax, "softmax",
+     RowStrategy{.vertex = {"Softmax", no_cycles, as_elsewhere}, .reductions = 2, .passes = softmax_passes}, M::own,
      vector_rate, no_step, row_parts},
+    {S::softmax_grad, "softmax gradient",
+     RowStrategy{.vertex = {"SoftmaxGrad", no_cycles, as_elsewhere}, .reductions = 1, .passes = softmax_grad_passes},
+     M::own, vector_rate, no_step, row_parts},
     {S::normalise, "normalisation",
-     RowStrategy{.vertex = {"Norm", no_cycles}, .reductions = 2, .passes = normalise_passes, .parameters = true},
+     RowStrategy{
+         .vertex = {"Norm", no_cycles, as_elsewhere}, .reductions = 2, .passes = normalise_passes, .parameters = true},
      M::own, vector_rate, no_step, normalisation_parts},
     {S::normalise_grad, "normalisation gradient",
-     RowStrategy{.vertex = {"NormGrad", no_cycles},
+     RowStrategy{.vertex = {"NormGrad", no_cycles, as_elsewhere},
                  .reductions = 2,
                  .passes = normalise_grad_passes,
                  .parameters = true,
@@ -139,11 +150,14 @@ constexpr TileStrategyInfo strategy_rows[] = {
     {S::gather, "gather", CustomStrategy{enumerate_gathers}, M::own, vector_rate, no_step, gather_parts},
     {S::scatter, "scatter", CustomStrategy{enumerate_scatters}, M::own, vector_rate, no_step, scatter_parts},
     {S::loss, "loss",
-     RowStrategy{.vertex = {"Loss", loss_vertex_cycles}, .reductions = 1, .passes = loss_passes, .sums_rows = true},
+     RowStrategy{.vertex = {"Loss", loss_vertex_cycles, as_elsewhere},
+                 .reductions = 1,
+                 .passes = loss_passes,
+                 .sums_rows = true},
      M::own, vector_rate, no_step, loss_parts},
     {S::loss_grad, "loss gradient",
-     RowStrategy{.vertex = {"LossGrad", no_cycles}, .reductions = 0, .passes = loss_grad_passes}, M::own, vector_rate,
-     no_step, loss_parts},
+     RowStrategy{.vertex = {"LossGrad", no_cycles, as_elsewhere}, .reductions = 0, .passes = loss_grad_passes}, M::own,
+     vector_rate, no_step, loss_parts},
     {S::host, "host", CustomStrategy{enumerate_host}, M::neighbours, vector_rate, runs, whole_parts},
     {S::control, "control", CallStrategy{}, M::neighbours, vector_rate, no_step, whole_parts},
 };

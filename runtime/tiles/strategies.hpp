@@ -18,11 +18,14 @@ struct TileShare {
 };
 /// Cycles of a vertex on one tile.
 using VertexCyclesFn = int64_t (*)(const CandidateRequest&, const TileShare&);
+/// Cycles of `elements` on one tile.
+using InPlaceCyclesFn = int64_t (*)(const Machine&, int64_t elements, int64_t element_bytes);
 struct Vertex {
-  constexpr Vertex(std::string_view vertex_name, VertexCyclesFn vertex_cycles)
-      : name(vertex_name), cycles(vertex_cycles) {}
+  constexpr Vertex(std::string_view vertex_name, VertexCyclesFn vertex_cycles, InPlaceCyclesFn cycles_in_place)
+      : name(vertex_name), cycles(vertex_cycles), in_place(cycles_in_place) {}
   std::string_view name;  ///< PopLibs' name: "NonLinearityGrad"
   VertexCyclesFn cycles;
+  InPlaceCyclesFn in_place;  ///< what it takes beyond `cycles` if it writes over its first operand
 };
 
 /// One vertex iterates over a tile's share of the result; mappings as the result's.

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "runtime/graph/ir.hpp"
+#include "runtime/tiles/cost.hpp"
 #include "runtime/tiles/report.hpp"
 
 namespace pxl::tiles {
@@ -58,8 +59,12 @@ std::vector<size_t> ops_by(const Report& r, int64_t ReportOp::*most, size_t top)
 
 std::string cycles_text(const Report& r) {
   const int64_t device = r.cycles.device();
-  std::string s = fmt::format("\n  {} cycles a run, {}, {:.1f} runs a second; without the host link\n", grouped(device),
-                              time_text(r.microseconds), r.runs_per_second);
+  // A run that takes no time has no rate; counts of cycles are bounded.
+  const std::string rate =
+      device == 0 ? std::string()
+                  : fmt::format(", {}, {:.1f} runs a second", time_text(r.microseconds), r.runs_per_second);
+  std::string s = fmt::format("\n  {}{} cycles a run{}; without the host link\n",
+                              device >= max_count ? "at least " : "", grouped(device), rate);
   const auto phase = [&](std::string_view what, int64_t cycles) {
     s += fmt::format("    {:10}{:>16}  {:>7}\n", what, grouped(cycles), share(cycles, device));
   };

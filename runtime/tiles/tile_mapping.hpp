@@ -23,8 +23,8 @@ struct TileMapping {
   std::vector<int32_t> parts;  ///< blocks: number of parts by axis
   int32_t spread = 1;          ///< blocks: tiles that share one block
   int32_t copies = 1;          ///< of the whole tensor
-  /// Blocks of [batch, channels, spatial axes...]: so many channels are stored together, after the spatial axes, as the
-  /// units read them; 1: row-major. Which tile stores an element does not depend on it.
+  /// Blocks of [batch, channels, spatial axes...]: this number of channels is stored together, after the spatial axes,
+  /// as the units read them; 1: row-major. Which tile stores an element does not depend on it.
   int32_t channel_group = 1;
   /// Blocks: how many tiles it is from one block to the next along each axis, then from one of the tiles that share a
   /// block to the next, then from a copy to the next. Empty: row-major.

@@ -46,6 +46,8 @@ class Writer {
   void rearrangement_steps(ReportOp& op, const std::string& what, const Rearrangement& change, int32_t to);
   void rearrangement_steps(ReportOp& op, const Tensor* t, int32_t to);
   void call_copies(ReportOp& out, const Op& op);
+  /// What the vertex of an op takes beyond its candidate's steps if it writes over its operand.
+  int64_t in_place_cycles(const Op& op) const;
   void write_ops(const GraphInstance& instance);
   void graph_cycles();
   void write_bodies();

@@ -107,6 +107,14 @@ void Writer::call_copies(ReportOp& out, const Op& op) {
   }
 }
 
+int64_t Writer::in_place_cycles(const Op& op) const {
+  if (!memory_.overwrites(op)) return 0;
+  const auto* work = std::get_if<ElementwiseStrategy>(&strategy_info(op.row->tiles.strategy).work);
+  const TensorSpec& y = op.outputs[0]->spec;
+  const int64_t n = max_elements_per_tile(m_.mapping(m_.mapping_of(op.outputs[0])), y.shape);
+  return work ? work->vertex.in_place(m_.machine(), n, element_bytes(y)) : 0;
+}
+
 void Writer::write_ops(const GraphInstance& instance) {
   const int graph = m_.graph_index(instance.graph);
   for (const Op* op : instance.order) {
@@ -130,8 +138,12 @@ void Writer::write_ops(const GraphInstance& instance) {
           out.control_bytes += m_.rearrangement_to(op->inputs[i], candidate.in[i]).control_bytes();
         }
       int64_t planned = out.exchange_code_bytes;
-      for (const CandidateStep& s : candidate.steps)
-        step(out, s.kind, s.what, s.cycles, s.mean_cycles, s.tiles, s.traffic);
+      const int64_t in_place = in_place_cycles(*op);
+      for (const CandidateStep& s : candidate.steps) {
+        const int64_t beyond = s.kind == BspPhaseKind::compute ? in_place : 0;
+        step(out, s.kind, s.what, s.cycles + beyond, s.mean_cycles + beyond * s.tiles / m_.machine().tiles, s.tiles,
+             s.traffic);
+      }
       planned = out.exchange_code_bytes - planned;
       for (size_t i = 0; i < op->inputs.size(); ++i)
         if (op->inputs[i]) {

@@ -199,7 +199,11 @@ struct Outlined {
 Outlined outlined(const Ir& ir, double threshold, bool in_order_of_use) {
   Outlined result;
   {
-    Rebuild plain(ir);
+    const EqualGraphs equal = find_equal_graphs(Rebuild(ir).order());
+    std::unordered_set<const Graph*> left_out;
+    for (const auto& [g, one] : equal) left_out.insert(g);
+    Rebuild plain(ir, std::move(left_out));
+    for (const auto& [g, one] : equal) plain.result.graphs.emplace(g, plain.result.graphs.at(one));
     const BuildStateGuard guard(*plain.result.ir);
     for (const Graph* g : plain.order()) {
       plain.begin(*g);

@@ -31,18 +31,63 @@ std::string spec_text(const Tensor* t) {
   return t ? fmt::format("{}{}", spec_key(t->spec), t->by_ref ? "&" : "") : "-";
 }
 
-/// Key of an op: everything that does not depend on its connections.
-std::string letter_text(const Op& op) {
+}  // namespace
+
+std::string op_key(const Op& op, const EqualGraphs& equal) {
   std::string out(op.row->name);
   for (const Attr& a : op.attrs) out += "|" + attr_text(a);
-  for (const Graph* g : op.called) out += "|" + g->id();
+  for (const Graph* g : op.called) {
+    const auto one = equal.find(g);
+    out += "|" + (one == equal.end() ? g : one->second)->id();
+  }
   for (size_t i = 0; i < op.inputs.size(); ++i) out += (op.modifies(i) ? ">" : ";") + spec_text(op.inputs[i]);
   for (const Tensor* t : op.outputs) out += "," + spec_text(t);
   out += op.ipu ? fmt::format("@{}", *op.ipu) : "@";
   return out + (op.io_tiles ? "i" : "c");
 }
 
-}  // namespace
+EqualGraphs find_equal_graphs(const std::vector<const Graph*>& order) {
+  EqualGraphs equal;
+  std::unordered_map<std::string, const Graph*> known;
+  for (const Graph* g : order) {
+    if (g->is_main()) continue;
+    std::unordered_map<const Tensor*, size_t> number;
+    std::unordered_map<const Op*, size_t> position;
+    bool is_comparable = true;
+    std::string key = fmt::format("{} ", g->declared_outputs());
+    for (const Tensor* t : g->inputs()) key += spec_text(t) + ",", number.emplace(t, number.size());
+    for (const auto& t : g->tensors()) {
+      if (t->kind == TensorKind::variable) is_comparable = false;
+      if (t->kind != TensorKind::constant) continue;
+      if (t->data.bytes() > comparable || !t->data.has_elements()) {
+        is_comparable = false;
+        break;
+      }
+      key += spec_text(t.get()) + "=";
+      key.append(reinterpret_cast<const char*>(t->data.raw()), static_cast<size_t>(t->data.bytes()));
+      number.emplace(t.get(), number.size());
+    }
+    for (const auto& op : g->ops()) {
+      is_comparable = is_comparable && !op->stream;
+      if (!is_comparable) break;
+      key += "\n" + op_key(*op, equal);
+      for (const Tensor* t : op->inputs) key += t ? fmt::format(" {}", number.at(t)) : " -";
+      for (const Op* before : op->after) {
+        const auto at = position.find(before);
+        is_comparable = is_comparable && at != position.end();
+        if (is_comparable) key += fmt::format(" <{}", at->second);
+      }
+      for (const Tensor* t : op->outputs) number.emplace(t, number.size());
+      position.emplace(op.get(), position.size());
+    }
+    if (!is_comparable) continue;
+    key += "\n";
+    for (const Tensor* t : g->outputs()) key += fmt::format(" {}", number.at(t));
+    const auto [at, fresh] = known.emplace(std::move(key), g);
+    if (!fresh) equal.emplace(g, at->second);
+  }
+  return equal;
+}
 
 bool same_constant(const Tensor* a, const Tensor* b) {
   return a == b || (a->data.spec() == b->data.spec() && a->data.bytes() <= comparable && a->data.has_elements() &&
@@ -57,7 +102,7 @@ OutlineSearch::OutlineSearch(const Ir& ir) {
     for (const auto& op : g->ops()) {
       place_.emplace(op.get(), ops_.size());
       ops_.push_back(op.get());
-      text_.push_back(stays(*op) ? unique-- : letters.emplace(letter_text(*op), letters.size()).first->second);
+      text_.push_back(stays(*op) ? unique-- : letters.emplace(op_key(*op, {}), letters.size()).first->second);
       code_.push_back((code_.empty() ? 0 : code_.back()) + code_cost(*op));
       double data = 0;
       for (const Tensor* t : op->inputs)

@@ -19,6 +19,14 @@ struct OutlinedBody {
   double saved = 0;
 };
 
+/// Graphs and, for each that equals an earlier one, that one.
+using EqualGraphs = std::unordered_map<const Graph*, const Graph*>;
+/// Everything of an op that does not depend on its connections; of called graphs, the ones that they equal.
+std::string op_key(const Op& op, const EqualGraphs& equal);
+/// Graphs with equal inputs, outputs, constants and ops, called in the same way: one of them can stand for all.
+/// `order`: graphs, callees before callers. The main graph equals none.
+EqualGraphs find_equal_graphs(const std::vector<const Graph*>& order);
+
 /// Constants with equal bytes, which one constant of the body can replace.
 bool same_constant(const Tensor* a, const Tensor* b);
 

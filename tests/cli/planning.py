@@ -166,4 +166,4 @@ def profile_compares_families_of_plans(cli):
         assert "plans of products" not in alone, alone
     code, out, err = cli.run("profile", "product.pxl", "--plans", "gathers")
     differ("status of an unknown family", code, 2)
-    holds("error", err, "expected gather or shift, got `gathers`")
+    holds("error", err, "expected gather, shift or separately, got `gathers`")

@@ -293,6 +293,26 @@ def name_characters():
     return "\n".join(problems[:20]) or None
 
 
+# A constant at the beginning of a line.
+CONSTANT = re.compile(r"^(?:inline |static )*constexpr [^=({;]*?(\w+)(?:\[[^\]]*\])* ?[={;]", re.M)
+
+
+def hidden_constants():
+    """No constant of an unnamed namespace has the name of one that a header of its layer, or of an earlier one, declares: files are
+    compiled in batches, and other files of the batch would read it instead."""
+    of_headers = {layer: {name for path in tracked(f"{layer}/*.hpp") for name in CONSTANT.findall(path.read_text())} for layer in ALLOWED}
+    problems = []
+    for layer, included in ALLOWED.items():
+        sources = {path: path.read_text() for path in tracked(f"{layer}/*.cpp")}
+        for path, text in sources.items():
+            own = {name for part in re.findall(r"^namespace \{\n(.*?)^\}  // namespace$", text, re.M | re.S) for name in CONSTANT.findall(part)}
+            for name in sorted(own & set().union(*(of_headers[l] for l in included))):
+                if any(other != path and re.search(rf"(?<![\w.:\"]){name}\b", re.sub(r'"[^"\n]*"|//.*', "", code)) and
+                       not re.search(rf"^\s*(?:static )?constexpr [^=;]*\b{name}\b", code, re.M) for other, code in sources.items()):
+                    problems.append(f"{path.relative_to(ROOT)}: `{name}` hides the constant of a header from other files of the layer")
+    return "\n".join(problems) or None
+
+
 def leftovers():
     problems = []
     for path in tracked("*.cpp", "*.hpp", "*.inc", "*.pxl", "*.py", "*.cmake", "*.g4"):
@@ -321,6 +341,7 @@ def house_tests(tally, kinds, build):
     tally.add("house: kernels declare their memory", kernel_memory())
     tally.add("house: characters of names are Unicode's", name_characters())
     tally.add("house: formatting", formatting())
+    tally.add("house: no constant hides another", hidden_constants())
     tally.add("house: nothing left over", leftovers())
     tally.add("house: docs/coverage.md", coverage.check())
     links.link_tests(ROOT, tracked("*.md"), kinds, tally.add)

@@ -97,6 +97,26 @@ void arrays_of_xtensor() {
 void arrays_of_xtensor() {}
 #endif
 
+/// A bool may come as any byte; results may be written to memory that holds anything.
+void bytes_of_bools() {
+  pxl::Program p = pxl::Program::from_text(R"(
+program flags {
+  stream in x: bool[3]
+  flags = host_load(x)
+  stream out y = cast(flags, int32)
+  stream out z = ~flags
+})")
+                       .value();
+  pxl::Session s = p.session("flags").value();
+  const std::vector<uint8_t> bytes = {0, 1, 255};
+  std::vector<uint8_t> into = {7, 200, 3};
+  const pxl::View x(pxl::DType::boolean, {3}, bytes.data());
+  const pxl::Outputs out = s.run({{"x", x}}).value();
+  CHECK(out["y"].values<int32_t>()[1] == 1 && out["y"].values<int32_t>()[2] == 1);
+  CHECK(s.run({{"x", x}}, {{"z", pxl::MutableView(pxl::DType::boolean, {3}, into.data())}}).ok());
+  CHECK(into == (std::vector<uint8_t>{1, 0, 0}));
+}
+
 void variables() {
   pxl::Program p = program();
   pxl::Session s = p.session("count").value(), other = p.session("count").value();
@@ -322,12 +342,86 @@ void plain_c() {
   pxl_session_free(s);
 }
 
+/// Whether a call of the C interface refuses what it was given, as a mistake of the caller.
+bool is_misuse(pxl_error* e) {
+  const bool usage = e && (std::string(pxl_error_kind(e)) == "usage" || std::string(pxl_error_kind(e)) == "dtype" ||
+                           std::string(pxl_error_kind(e)) == "shape" || std::string(pxl_error_kind(e)) == "value");
+  pxl_error_free(e);
+  return usage;
+}
+
+void plain_c_without_pointers() {
+  pxl_program* p = nullptr;
+  pxl_session* s = nullptr;
+  const pxl_option nameless = {nullptr, "5"}, empty = {"step", nullptr};
+  CHECK(is_misuse(pxl_load(nullptr, nullptr, 0, &p)) && is_misuse(pxl_load("none.pxl", nullptr, 0, nullptr)));
+  CHECK(is_misuse(pxl_load_text(counter, nullptr, 1, &p)) && is_misuse(pxl_load_text(counter, nullptr, 0, nullptr)));
+  CHECK(is_misuse(pxl_load_text(counter, &nameless, 1, &p)) && is_misuse(pxl_load_text(counter, &empty, 1, &p)));
+  CHECK(!p && !pxl_load_text(counter, nullptr, 0, &p));
+  CHECK(is_misuse(pxl_session_create(nullptr, "count", nullptr, &s)));
+  CHECK(is_misuse(pxl_session_create(p, nullptr, nullptr, &s)) &&
+        is_misuse(pxl_session_create(p, "count", nullptr, nullptr)));
+  CHECK(!s && !pxl_session_create(p, "count", nullptr, &s));
+  const int64_t three = 3;
+  float x[3] = {1, 2, 3};
+  const pxl_array good = {"x", PXL_FLOAT32, 1, &three, x}, into = {"now", PXL_FLOAT32, 1, &three, x};
+  pxl_array bad = good;
+  CHECK(is_misuse(pxl_run(nullptr, &good, 1, nullptr, 0)) && is_misuse(pxl_run(s, nullptr, 1, nullptr, 0)));
+  CHECK(is_misuse(pxl_run(s, &good, 1, nullptr, 1)) && is_misuse(pxl_write(s, nullptr, 1)) &&
+        is_misuse(pxl_read(s, nullptr, 1)));
+  bad.name = nullptr;
+  CHECK(is_misuse(pxl_run(s, &bad, 1, nullptr, 0)) && is_misuse(pxl_run(s, &good, 1, &bad, 1)));
+  CHECK(is_misuse(pxl_write(s, &bad, 1)) && is_misuse(pxl_read(s, &bad, 1)));
+  bad = good;
+  bad.shape = nullptr;
+  CHECK(is_misuse(pxl_run(s, &bad, 1, nullptr, 0)));
+  bad.shape = &three;
+  bad.rank = static_cast<size_t>(-1);
+  CHECK(is_misuse(pxl_run(s, &bad, 1, nullptr, 0)));
+  bad = good;
+  bad.data = nullptr;
+  CHECK(is_misuse(pxl_run(s, &bad, 1, nullptr, 0)));
+  bad.name = "total";
+  CHECK(is_misuse(pxl_read(s, &bad, 1)) && is_misuse(pxl_write(s, &bad, 1)));
+  bad.name = "now";
+  CHECK(is_misuse(pxl_run(s, &good, 1, &bad, 1)));
+  for (const int number : {-1, PXL_BFLOAT16 + 1, 256 + PXL_FLOAT32}) {
+    bad = good;
+    std::memcpy(&bad.dtype, &number, sizeof number);
+    CHECK(is_misuse(pxl_run(s, &bad, 1, nullptr, 0)));
+  }
+  CHECK(is_misuse(pxl_save(s, nullptr)) && is_misuse(pxl_save(nullptr, "c.safetensors")));
+  CHECK(is_misuse(pxl_restore(s, nullptr)) && is_misuse(pxl_restore(nullptr, "c.safetensors")));
+  char* json = nullptr;
+  CHECK(is_misuse(pxl_report(s, nullptr)) && is_misuse(pxl_report(nullptr, &json)) && !json);
+  CHECK(pxl_num_inputs(nullptr) == 0 && pxl_num_outputs(nullptr) == 0 && pxl_num_variables(nullptr) == 0);
+  for (const pxl_session* of : {static_cast<const pxl_session*>(nullptr), static_cast<const pxl_session*>(s)}) {
+    const pxl_info input = pxl_input(of, 1), output = pxl_output(of, 9),
+                   variable = pxl_variable(of, static_cast<size_t>(-1));
+    CHECK(!*input.name && !*output.name && !*variable.name && input.rank == 0);
+  }
+  CHECK(!*pxl_error_text(nullptr) && !*pxl_error_message(nullptr) && !*pxl_error_kind(nullptr) &&
+        !*pxl_error_file(nullptr));
+  CHECK(pxl_error_line(nullptr) == 0 && pxl_error_column(nullptr) == 0 && !pxl_error_is_cancelled(nullptr));
+  pxl_cancel(nullptr);
+  pxl_error_free(nullptr);
+  pxl_program_free(nullptr);
+  pxl_session_free(nullptr);
+  pxl_text_free(nullptr);
+  // What was refused left the session as it was.
+  x[0] = 1;
+  CHECK(!pxl_run(s, &good, 1, &into, 1) && x[0] == 1 && x[2] == 3);
+  pxl_session_free(s);
+  pxl_program_free(p);
+}
+
 }  // namespace
 
 int main() {
   try {
     runs();
     arrays_of_xtensor();
+    bytes_of_bools();
     variables();
     errors();
     values();
@@ -336,6 +430,7 @@ int main() {
     threads();
     forks();
     plain_c();
+    plain_c_without_pointers();
   } catch (const pxl::BadResult& bad) {
     std::cout << bad.what() << std::endl;
     return 1;

@@ -168,6 +168,104 @@ def dtypes_of_numpy():
 
 
 @check
+def odd_arrays():
+    m = program()
+    s = m.Session("dtyped", dtype=np.dtype("float32"))
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    wide = np.zeros((4, 9), np.float32)
+    wide[::-2, ::-3] = x
+    frozen = x.copy()
+    frozen.flags.writeable = False
+    unaligned = np.frombuffer(b"?" + x.tobytes(), np.uint8)[1:].view(np.float32).reshape(2, 3)
+    for form in (wide[::-2, ::-3], frozen, unaligned, np.lib.stride_tricks.sliding_window_view(np.arange(4, dtype=np.float32), 3) * 0 + x,
+                 np.matrix(x), x.tolist(), memoryview(x), np.ma.masked_array(x), x.astype("f8")):
+        assert np.array_equal(s.run(x=form).y, x), form
+    assert np.array_equal(s.run(x=np.broadcast_to(np.float32(3), (2, 3))).y, np.full((2, 3), 3, np.float32))
+    assert pxl.eval("x", x=np.float32(2.5)) == 2.5 and pxl.eval("x.shape", x=np.zeros((0, 3))) == (0, 3)
+    assert pxl.eval("len(x.shape)", x=np.zeros((1,) * 32)) == 32
+    flags = np.array([0, 1, 2, 255, 0, 128], np.uint8).view(bool).reshape(2, 3)
+    assert m.Session("dtyped", dtype=np.dtype("bool")).run(x=flags).y.view(np.uint8).tolist() == [[0, 1, 1], [1, 0, 1]]
+    for wrong in ("text", b"bytes", object(), None, {"a": 1}, [[1, 2, 3], [4, 5]], np.array(["2020-01-01"], "M8[D]"), np.zeros(2, "f4,i4"),
+                  np.zeros(2, np.longdouble), np.array([1, None]), np.zeros(3, "S4"), np.zeros(3, np.complex64), pxl):
+        try:
+            s.run(x=wrong)
+            raise AssertionError(f"{wrong!r} was taken")
+        except (TypeError, ValueError) as e:
+            assert "x" in str(e), e
+    for into in (np.zeros((2, 3)), np.zeros((3, 2), np.float32), np.zeros((2, 6), np.float32)[:, ::2], frozen, x.astype(">f4"), [[0.0] * 3] * 2):
+        try:
+            s.run_into({"y": into}, x=x)
+            raise AssertionError(f"{into!r} was written to")
+        except (TypeError, ValueError, pxl.Error) as e:
+            assert "y" in str(e), e
+    assert np.array_equal(frozen, x)
+
+
+@check
+def odd_tensors():
+    needs_torch()
+    m = program()
+    s, flags = m.Session("dtyped", dtype=np.dtype("float32")), m.Session("dtyped", dtype=np.dtype("bool"))
+    x = torch.arange(6.0).reshape(2, 3)
+    for form in (x.t().contiguous().t(), torch.stack([x, x], 2)[:, :, 0], x.double(), x.half(), torch.nn.Parameter(x), x.t().t(), x.int()):
+        assert torch.equal(torch.from_numpy(s.run(x=form).y), x), form
+    assert s.run(x=torch.ones(1).expand(2, 3)).y.tolist() == [[1, 1, 1], [1, 1, 1]]
+    assert pxl.eval("x.shape", x=torch.ones(0, 3)) == (0, 3) and pxl.eval("x", x=torch.tensor(2.5)) == 2.5
+    odd = x > 2
+    assert torch.equal(torch.from_numpy(flags.run(x=odd).y), odd)
+    assert torch.equal(torch.from_numpy(flags.run(x=odd.t().contiguous().t()).y), odd)
+    into = torch.zeros(2, 3, dtype=torch.bool)
+    flags.run_into({"y": into}, x=odd)
+    assert torch.equal(into, odd)
+    for wrong in (torch.eye(3).to_sparse(), torch.ones(2, 3, device="meta"), torch.ones(2, 3, dtype=torch.complex64),
+                  torch.quantize_per_tensor(x, 1.0, 0, torch.qint8)):
+        try:
+            s.run(x=wrong)
+            raise AssertionError(f"{wrong!r} was taken")
+        except (TypeError, RuntimeError, ValueError) as e:
+            assert str(e)
+    assert np.array_equal(s.run(x=x).y, x.numpy())
+
+    class Broken:
+        def __init__(self, what):
+            self.what = what
+
+        def __dlpack__(self):
+            if isinstance(self.what, Exception):
+                raise self.what
+            return self.what
+
+    used = x.__dlpack__()
+    torch.from_dlpack(type("Once", (), {"__dlpack__": lambda self, stream=None: used, "__dlpack_device__": lambda self: (1, 0)})())
+    for what, kind in ((OSError("gone"), OSError), (7, TypeError), (None, TypeError), (used, ValueError)):
+        raises(kind, "", lambda: s.run(x=Broken(what)))
+
+
+@check
+def names_of_files():
+    folder = pathlib.Path("names")
+    folder.mkdir()
+    plain = folder / "größe.pxl"
+    plain.write_text('name = "größe"\nfiles = list_files("names/*")\ndef read(path) { return read_text(path) }\n')
+    assert pxl.load(plain).name == pxl.load(str(plain)).name == pxl.load(os.fsencode(plain)).name == "größe"
+    # A name that is not UTF-8.
+    odd = os.fsencode(folder) + b"/\xff.pxl"
+    pathlib.Path(os.fsdecode(odd)).write_text("x = 1\n")
+    assert pxl.load(odd).x == pxl.load(os.fsdecode(odd)).x == 1
+    m = pxl.load(plain)
+    assert sorted(m.files) == sorted([str(plain), os.fsdecode(odd)])
+    assert m.read(os.fsdecode(odd)) == "x = 1\n"
+    pathlib.Path(os.fsdecode(odd)).write_text("x = y\n")
+    assert "\\xff.pxl" in raises(pxl.Error, "unknown", lambda: pxl.load(odd)).file
+    raises(pxl.Error, "zero byte", lambda: pxl.load("names/a\0.pxl"))
+    s = program().Session("count")
+    raises(pxl.Error, "zero byte", lambda: s.save("names/a\0.safetensors"))
+    raises(pxl.Error, "", lambda: s.restore("names/a\0.safetensors"))
+    s.save(os.fsencode(folder) + b"/\xfe.safetensors")
+    assert s.restore(os.fsencode(folder) + b"/\xfe.safetensors")["loaded"] == ["total"]
+
+
+@check
 def no_copies():
     x = np.arange(12, dtype=np.float32).reshape(3, 4)
     assert pxl._pxl._address(x) == x.ctypes.data and pxl._pxl._address(x[1:]) == x[1:].ctypes.data

@@ -24,7 +24,7 @@ client.stop_channels()
 manager.shutdown_kernel(now=True)
 '''
 COMPLETION = ('. /usr/share/bash-completion/completions/pxl; COMP_WORDS=(pxl sch); COMP_CWORD=1; _pxl; echo "${COMPREPLY[@]}"')
-LIBRARY = "/usr/share/doc/libpxl-dev/examples"
+LIBRARY, PYTHON = "/usr/share/doc/libpxl-dev/examples", "/usr/share/doc/python3-pxl/examples"
 # By package: installed packages with which it is used besides its dependencies, and what is run: (words, standard input, output).
 USES = {
     "pxl": ([], [
@@ -38,10 +38,15 @@ USES = {
     "pxl-mpi": (["openmpi-bin"], [
         (["sh", "-c", "echo 'print(7)' > /tmp/a.pxl && pxl --quiet --ranks 2 /tmp/a.pxl"], "", "7\n")]),
     "libpxl1": ([], [(["sh", "-c", "ldconfig -p | grep -c libpxl.so.1"], "", "1\n")]),
-    "libpxl-dev": (["g++", "pkg-config"], [
+    "libpxl-dev": (["g++", "pkg-config", "cmake", "ninja-build"], [
+        (["sh", "-c", f"cd /tmp && cmake -G Ninja -S {LIBRARY} -B built >/dev/null && cmake --build built >/dev/null && "
+                      f"built/train {LIBRARY}/model.pxl by_cmake.safetensors | grep -c 'step 300: loss 0.0' && "
+                      f"built/serve {LIBRARY}/model.pxl by_cmake.safetensors 200 && built/plain"], "", "1\n200 requests, 0 wrong answers\n10 20 30\n"),
         (["sh", "-c", f"cd /tmp && g++ -std=c++20 {LIBRARY}/train.cpp -o train $(pkg-config --cflags --libs pxl) && "
                       f"./train {LIBRARY}/model.pxl w.safetensors | grep -c 'step 300: loss 0.0'"], "", "1\n")]),
-    "python3-pxl": ([], [(["python3", "-c", "import numpy, pxl; print(pxl.eval('x @ x.T', x=numpy.arange(3)))"], "", "5\n")]),
+    "python3-pxl": ([], [
+        (["python3", "-c", "import numpy, pxl; print(pxl.eval('x @ x.T', x=numpy.arange(3)))"], "", "5\n"),
+        (["sh", "-c", f"cd /tmp && python3 {PYTHON}/train.py {PYTHON}/model.pxl w.safetensors | grep -c 'step 300: loss 0.0'"], "", "1\n")]),
     "pxl-jupyter": (["python3-jupyter-client"], [(["python3", "-c", NOTEBOOK], "", "3\n")]),
 }
 

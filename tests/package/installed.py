@@ -90,7 +90,7 @@ def release_test():
         code, out, err = run(["git", "clone", "-q", "--depth", "1", f"file://{ROOT}", str(clone)])
         if code != 0:
             return err
-        for name in ("CHANGELOG.md", "CMakeLists.txt", "scripts/release", ".gitattributes", "cmake/commit.txt", "cmake/commit.cmake"):
+        for name in ("CHANGELOG.md", "CMakeLists.txt", "scripts/release", ".gitattributes", "cmake/commit.txt", "cmake/version_texts.cmake"):
             shutil.copy(ROOT / name, clone / name)
         git("add", "-A"), git("commit", "-q", "--allow-empty", "-m", "as it is here")
         problems = []
@@ -101,7 +101,7 @@ def release_test():
             return out + err
         commit = git("log", "-1", "--format=%h")[1].strip()
         run(["tar", "-C", folder, "-xzf", str(archive)])
-        run(["cmake", f"-DOUT={folder}/commit.cpp", f"-DSOURCE={folder}/pxl-{version}", "-P", f"{folder}/pxl-{version}/cmake/commit.cmake"])
+        run(["cmake", f"-DOUT={folder}/commit.cpp", f"-DSOURCE={folder}/pxl-{version}", "-P", f"{folder}/pxl-{version}/cmake/version_texts.cmake"])
         if f'return "{commit}"' not in (pathlib.Path(folder) / "commit.cpp").read_text():
             problems.append(f"the archive does not know its commit {commit}")
 

@@ -84,6 +84,9 @@ LOOKS = [
     ("a list of a million", "x = [" + "1, " * 10 ** 6 + "]\n", NOT_CHECKED),
     ("a text of 30 MB", 'x = "' + "a" * 30_000_000 + '"\n', None),
     ("formats", 'x = [f"{i:9999d}" for i in range(10 ** 9)]\n', NOT_CHECKED),
+    ("a JSON list of many objects", 'x = from_json("[" + ",".join(["{}"] * 10 ** 6) + "]")\n', None),
+    ("a JSON object of many keys", 'x = from_json("{" + ",".join([f"\\"{i}\\": 1" for i in range(10 ** 5)]) + "}")\n', None),
+    ("a dict of many keys as JSON", "x = to_json({i: i for i in range(10 ** 5)})\n", None),
 ]
 
 
@@ -143,6 +146,8 @@ LONG_RUNS = {
     "any": "x = zeros([2 ** 27])\nwhile true { any(x) }\n",
     "allclose": "x = zeros([2 ** 25])\nwhile true { allclose(x, x) }\n",
     "equality": "x = zeros([2 ** 25])\nwhile true { [x] == [x + 1]\n[x] == [x + 0] }\n",
+    "a pattern that matches without end": 'while true { list_files("/usr/share/*/../*/../*/../*/../*") }\n',
+    "JSON": 'a = to_json({f"{i}": [{}, {}] for i in range(10 ** 5)})\nwhile true { from_json(a) }\n',
     "a key of shared parts": "a = (1,)\nfor i in range(22) { a = (a, a) }\nwhile true { d = {a: 1} }\n",
 }
 

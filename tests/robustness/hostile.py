@@ -163,6 +163,16 @@ TEXTS = [
     ("a list that shrinks", "l = [1, 2, 3]\nfor x in l { l.clear() }\nprint([l.pop() for x in l], l)\n", {0}, ""),
     ("a list cleared by its sort", "l = [3, 1, 2]\ndef key(x) {\n  l.clear()\n  return x\n}\nl.sort(key = key)\nprint(sorted(l, key = key))\n", FINE, ""),
     ("a list unpacked into itself", "l = [1, 2]\nl[0], l[1] = l\nl[:] = l\nl += l\nl.extend(l)\nprint(l)\n", FINE, ""),
+    # JSON
+    ("JSON: many keys", 'x = from_json("{" + ",".join([f"\\"{i}\\": {i}" for i in range(10 ** 6)]) + "}")\nassert len(x) == 10 ** 6 and x["7"] == 7\n'
+     "assert len(to_json(x)) > 10 ** 6\n", {0}, ""),
+    ("JSON: many objects", 'x = from_json("[" + ",".join(["{}"] * 10 ** 6) + "]")\nassert len(x) == 10 ** 6\n', {0}, ""),
+    ("JSON: brackets", 'x = from_json("[" * 10 ** 7)\n', REFUSED | FAILED, "lists and dicts within each other"),
+    # names of files
+    *[(f"a zero byte in a name: {text}", f'path = from_json("\\"a\\\\u0000.npy\\"")\n{text}\n', {1, 66}, "zero byte") for text in
+      ("load(path)", "read_text(path)", "read_bytes(path)", "write_text(path, \"\")", "save(path, ones([1]))", "append_json(path, 1)",
+       "list_files(path)")],
+    ("a zero byte in a name: exists", 'write_text("a", "")\nassert exists("a") and not exists(from_json("\\"a\\\\u0000b\\""))\n', {0}, ""),
     ("an empty file", "", {0}, ""),
     ("only a comment", "#", {0}, ""),
 ]

@@ -4,11 +4,14 @@ import pathlib
 import random
 import tempfile
 
+from tests.runtime import format_bounds
 from tests.support.harness import ROOT, run
+from tests.support.memory import within
 
 PYTHON = "/usr/bin/python3"  # has Debian's packages
 SAMPLES = {"out.npz": 'print(load("f.npz"))', "in.npz": 'print(load("f.npz"))', "in.png": 'print(load("f.png"))',
            "palette.png": 'print(load("f.png"))', "in.jpg": 'print(load("f.jpg"))', "in.wav": 'print(load("f.wav"))',
+           "in.flac": 'print(load("f.flac"))', "in.ogg": 'print(load("f.ogg"))', "out.tsv": 'print(load("f.tsv"))',
            "in.csv": 'print(load("f.csv"))', "back.npy": 'print(load("f.npy"))', "in.safetensors": 'print(load("f.safetensors"))'}
 
 
@@ -33,8 +36,9 @@ def damaged_files(pxl, folder, seconds_each, add):
         script.write_text(text)
         for _ in range(30 * seconds_each):
             (folder / ("f" + pathlib.Path(name).suffix)).write_bytes(damaged(data, rng))
-            # 8 GB of address space: a small file must not become a large array.
-            code, out, err = run(["bash", "-c", f"ulimit -v 8000000; exec {pxl} damaged.pxl"], timeout=60, cwd=folder)
+            # A small file must not become a large array.
+            command, env = within(8, pxl, "damaged.pxl")
+            code, out, err = run(command, timeout=60, cwd=folder, env=env)
             if code not in (0, 66) or (code == 66 and "f." not in err):
                 kept = pathlib.Path(tempfile.mkdtemp(prefix="pxl_damaged_")) / name
                 kept.write_bytes((folder / ("f" + pathlib.Path(name).suffix)).read_bytes())
@@ -64,3 +68,4 @@ def formats_tests(pxl, seconds, add, skip):
                 result = json.loads(line)
                 add(f"formats: {result['name']} of a published file agrees with PyTorch", result["problem"])
         damaged_files(pxl, folder, max(1, seconds // 5), add)
+        format_bounds.bounds_tests(pxl, folder, add)

@@ -29,9 +29,9 @@ bool only_products_read(const PassContext& context, int position) {
   const Node& node = context.nodes[static_cast<size_t>(position)];
   const Tensor* result = node.out[0];
   if (context.wanted_outside(result) || context.aliases.root(result) != result) return false;
-  const auto readers = context.consumers.find(result);
-  if (readers == context.consumers.end()) return false;
-  for (int reader : readers->second)
+  const std::span<const int> readers = context.consumers(result);
+  if (readers.empty()) return false;
+  for (int reader : readers)
     if (!is_product(context.nodes[static_cast<size_t>(reader)]) ||
         context.aliases.written_between(node.in[0], position, reader))
       return false;
@@ -42,11 +42,11 @@ bool only_products_read(const PassContext& context, int position) {
 
 void absorb_transposes(PassContext& context) {
   const auto foldable = [&](const Tensor* operand) -> const Node* {
-    const auto made = context.producer.find(operand);
-    if (made == context.producer.end()) return nullptr;
-    const Node& node = context.nodes[static_cast<size_t>(made->second)];
+    const int made = context.producer(operand);
+    if (made < 0) return nullptr;
+    const Node& node = context.nodes[static_cast<size_t>(made)];
     if (!node.op || !swaps_last_axes(*node.op) || is_plain_copy(*node.op)) return nullptr;
-    return only_products_read(context, made->second) ? &node : nullptr;
+    return only_products_read(context, made) ? &node : nullptr;
   };
   // Collect all changes first: a rewritten GEMM is no longer recognised as one.
   struct Change {
@@ -70,7 +70,7 @@ void absorb_transposes(PassContext& context) {
     Node& node = *change.node;
     for (size_t slot = 0; slot < 2; ++slot) {
       if (!change.transposed[slot]) continue;
-      absorbed.push_back(&context.nodes[static_cast<size_t>(context.producer.at(node.in[slot]))]);
+      absorbed.push_back(&context.nodes[static_cast<size_t>(context.producer(node.in[slot]))]);
       node.in[slot] = change.operands[slot];
       node.note += slot == 0 ? " lhs transposed" : " rhs transposed";
     }

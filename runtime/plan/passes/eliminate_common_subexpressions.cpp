@@ -29,6 +29,7 @@ class Merger {
 
   void run() {
     for (int p = 0; p < static_cast<int>(c_.nodes.size()); ++p) visit(p);
+    if (stands_for_.empty()) return;
     // Operands of eliminated nodes may be dead now.
     std::erase_if(c_.nodes, [](const Node& node) { return !node.op; });
     eliminate_dead_code(c_.nodes, c_.outputs, c_.keep);
@@ -56,14 +57,16 @@ class Merger {
         !never_changed(t))
       return t;
     std::string bytes(reinterpret_cast<const char*>(t->data.raw()), static_cast<size_t>(t->spec.bytes()));
-    return value_[t] = constants_.emplace(std::tuple(t->spec.dtype, t->spec.shape, std::move(bytes)), t).first->second;
+    const Tensor* first =
+        constants_.emplace(std::tuple(t->spec.dtype, t->spec.shape, std::move(bytes)), t).first->second;
+    return value_[t] = first;
   }
 
-  int& last_reader(const Tensor* t) {
+  int last_reader(const Tensor* t) const {
     const auto found = last_.find(t);
     if (found != last_.end()) return found->second;
-    const auto readers = c_.consumers.find(t);
-    return last_[t] = readers == c_.consumers.end() ? -1 : readers->second.back();
+    const std::span<const int> readers = c_.consumers(t);
+    return readers.empty() ? -1 : readers.back();
   }
 
   bool same_work(const Earlier& a, const Node& n, const Values& values) const {
@@ -77,12 +80,12 @@ class Merger {
     return std::none_of(a.in.begin(), a.in.end(),
                         [&](const Tensor* t) { return t && c_.aliases.written_between(t, a.position, p); });
   }
-  bool still_needed(const Earlier& a, const Node& n, int p) {
+  bool still_needed(const Earlier& a, const Node& n, int p) const {
     for (size_t j = 0; j < a.out.size(); ++j)
       if (last_reader(a.out[j]) < p && last_reader(n.out[j]) >= 0) return false;
     return true;
   }
-  bool dead(const Earlier& a, int p) {
+  bool dead(const Earlier& a, int p) const {
     return std::all_of(a.out.begin(), a.out.end(), [&](const Tensor* t) { return last_reader(t) < p; });
   }
   /// Equal for nodes for which `same_work` holds.
@@ -119,7 +122,10 @@ class Merger {
       const Earlier& earlier = all[i];
       const bool same = same_work(earlier, n, values), same_result = same && unchanged(earlier, p);
       if (same_result)
-        for (size_t j = 0; j < n.out.size(); ++j) value_[n.out[j]] = value(earlier.out[j]);
+        for (size_t j = 0; j < n.out.size(); ++j) {
+          const Tensor* first = value(earlier.out[j]);
+          value_[n.out[j]] = first;
+        }
       // Operands that were written stay so, and this node succeeds one whose results are dead: kept, n equal readers of
       // one tensor would be compared with all before them.
       if (same && (!same_result || dead(earlier, p))) {
@@ -130,8 +136,7 @@ class Merger {
       if (!same_result || !still_needed(earlier, n, p)) continue;
       for (size_t j = 0; j < n.out.size(); ++j) {
         stands_for_[n.out[j]] = earlier.out[j];
-        int& last = last_reader(earlier.out[j]);
-        last = std::max(last, last_reader(n.out[j]));
+        last_[earlier.out[j]] = std::max(last_reader(earlier.out[j]), last_reader(n.out[j]));
       }
       n.op = nullptr;
       return;
@@ -140,10 +145,10 @@ class Merger {
   }
 
   PassContext& c_;
-  std::unordered_map<const Tensor*, const Tensor*> value_;
-  std::unordered_map<const Tensor*, const Tensor*> stands_for_;
+  PointerMap<const Tensor*, const Tensor*> value_;
+  PointerMap<const Tensor*, const Tensor*> stands_for_;
   std::map<std::tuple<DType, Shape, std::string>, const Tensor*> constants_;
-  std::unordered_map<const Tensor*, int> last_;
+  PointerMap<const Tensor*, int> last_;  ///< of tensors that replace others
   std::unordered_map<size_t, std::vector<Earlier>> seen_;
 };
 

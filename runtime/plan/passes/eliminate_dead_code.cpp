@@ -17,11 +17,8 @@ void for_each_loaded(const Node& node, F&& f) {
       if (stream->to_device) f(stream);
 }
 
-}  // namespace
-
-void eliminate_dead_code(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, Keep keep) {
-  const Aliases aliases(nodes);
-  std::unordered_set<const Tensor*> needed;  // roots
+void keep_live(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, Keep keep, const Aliases& aliases) {
+  PointerSet<const Tensor*> needed;  // roots
   for (const Tensor* t : outputs) needed.insert(aliases.root(t));
   std::unordered_set<const Stream*> streams;  // a live load needs the loads before it: they advance the stream
   const auto wanted = [&](const Node& node) {
@@ -38,19 +35,27 @@ void eliminate_dead_code(std::vector<Node>& nodes, const std::vector<const Tenso
     }
     return false;
   };
-  std::vector<Node> kept;
   for (size_t p = nodes.size(); p-- > 0;) {
     Node& node = nodes[p];
-    if (!wanted(node)) continue;
+    if (!wanted(node)) {
+      node.op = nullptr;
+      continue;
+    }
     for (const Tensor* t : node.in)
       if (t) needed.insert(aliases.root(t));
     for_each_loaded(node, [&](const Stream* s) { streams.insert(s); });
-    kept.push_back(std::move(node));
   }
-  std::reverse(kept.begin(), kept.end());
-  nodes = std::move(kept);
+  std::erase_if(nodes, [](const Node& node) { return !node.op; });
 }
 
-void eliminate_dead_code(PassContext& context) { eliminate_dead_code(context.nodes, context.outputs, context.keep); }
+}  // namespace
+
+void eliminate_dead_code(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, Keep keep) {
+  keep_live(nodes, outputs, keep, Aliases(nodes));
+}
+
+void eliminate_dead_code(PassContext& context) {
+  keep_live(context.nodes, context.outputs, context.keep, context.aliases);
+}
 
 }  // namespace pxl

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t max_counted_ops = int64_t{1} << 40;  // ops: the count stops here, below overflow
 
-using Substitution = std::unordered_map<const Tensor*, const Tensor*>;
+using Substitution = PointerMap<const Tensor*, const Tensor*>;
 
 /// The properties of a called graph that all call sites share.
 struct Callee {
@@ -41,7 +41,7 @@ class Flattener {
         if (t) t = look_up(known, t);
       }
       for (const Tensor*& t : node.out) {
-        if (!top) known[t] = stand_in(*t);
+        if (!top) known.emplace(t, stand_in(*t));
         t = look_up(known, t);
       }
       flat_.nodes.push_back(std::move(node));
@@ -162,7 +162,7 @@ class Flattener {
     return found_root(tensor);
   }
   const Tensor* found_root(const Tensor* tensor) const {
-    for (auto at = root_.find(tensor); at != root_.end(); at = root_.find(tensor)) tensor = at->second;
+    for (const auto* at = root_.find(tensor); at != root_.end(); at = root_.find(tensor)) tensor = at->second;
     return tensor;
   }
 
@@ -197,6 +197,9 @@ int64_t flattened_size(const Graph& graph) {
 FlattenedGraph flatten_calls(const std::vector<Op*>& order, const std::function<const Plan*(const Graph&)>& plan_of,
                              bool all) {
   FlattenedGraph flat;
+  // Nodes are large: growing would move all of them several times.
+  const bool inlines = all && !order.empty();
+  flat.nodes.reserve(inlines ? static_cast<size_t>(flattened_size(*order.front()->graph)) : order.size());
   Flattener(flat, plan_of, all).run(order, flat.replacement, true);
   return flat;
 }

@@ -4,7 +4,6 @@
 
 #include <deque>
 #include <functional>
-#include <unordered_map>
 
 #include "runtime/plan/node.hpp"
 
@@ -13,7 +12,7 @@ namespace pxl {
 struct FlattenedGraph {
   std::vector<Node> nodes;
   /// Substitution map: a call's result to the inlined tensor that replaces it.
-  std::unordered_map<const Tensor*, const Tensor*> replacement;
+  PointerMap<const Tensor*, const Tensor*> replacement;
   std::deque<Tensor> tensors;  ///< clones; nodes point to them
   std::deque<Op> ops;          ///< copies that call sites need
 

@@ -27,7 +27,7 @@ std::vector<Array> results_of(const Node& node) {
 }  // namespace
 
 void fold_constants(PassContext& context) {
-  std::unordered_map<const Tensor*, const Tensor*> folded;
+  PointerMap<const Tensor*, const Tensor*> folded;
   const auto never_changed = [&](const Tensor* t) { return context.aliases.writes(t).empty(); };
   for (Node& node : context.nodes) {
     for (const Tensor*& t : node.in) {

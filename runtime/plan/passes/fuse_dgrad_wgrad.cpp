@@ -19,9 +19,7 @@ class Pairer {
   void run() {
     for (int p = 0; p < static_cast<int>(nodes_.size()); ++p) {
       if (!eligible(p) || !node(p).gemm_call->plan.tb) continue;
-      const auto readers = c_.consumers.find(node(p).in[node(p).gemm_call->options.a]);
-      if (readers == c_.consumers.end()) continue;
-      for (int q : readers->second)
+      for (int q : c_.consumers(node(p).in[node(p).gemm_call->options.a]))
         if (q > p && q - p <= max_pairing_distance && eligible(q) && fit(node(p), node(q)) && merge(p, q)) break;
     }
   }

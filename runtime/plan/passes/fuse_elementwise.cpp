@@ -4,7 +4,6 @@
 #include "runtime/plan/passes.hpp"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "runtime/kernels/product.hpp"
 #include "runtime/plan/fused_kernel.hpp"
@@ -34,6 +33,7 @@ class Fuser {
   explicit Fuser(PassContext& context) : c_(context), nodes_(context.nodes), group_(nodes_.size(), -1) {}
 
   void run() {
+    c_.index_uses();
     for (size_t p = 0; p < nodes_.size(); ++p) candidates_.push_back(inspect(nodes_[p]));
     for (int p = 0; p < static_cast<int>(nodes_.size()); ++p) visit(p);
     rewrite();
@@ -71,7 +71,7 @@ class Fuser {
   /// unused. resolve_aliases renames its uses; without that pass, updates are not fused.
   bool drops_alias(int p) const {
     const Node& n = nodes_[static_cast<size_t>(p)];
-    return n.alias < 0 || (!c_.wanted_outside(n.out[0]) && c_.consumers.count(n.out[0]) == 0);
+    return n.alias < 0 || (!c_.wanted_outside(n.out[0]) && c_.consumers(n.out[0]).empty());
   }
 
   /// Whether the node only overwrites a variable with a value that can be computed in its memory: storage assignment
@@ -80,19 +80,18 @@ class Fuser {
     const Node& n = nodes_[static_cast<size_t>(p)];
     if (n.overwritten_by < 0) return false;
     const Tensor *to = n.in[static_cast<size_t>(n.alias)], *value = n.in[static_cast<size_t>(n.overwritten_by)];
-    const auto made = c_.producer.find(value);
-    const auto readers = c_.consumers.find(value);
-    if (to->kind != TensorKind::variable || made == c_.producer.end() || root(value) != value) return false;
-    if (c_.wanted_outside(value) || readers->second.size() > 1 || value->spec.bytes() != to->spec.bytes()) return false;
+    const int made = c_.producer(value);
+    if (to->kind != TensorKind::variable || made < 0 || root(value) != value) return false;
+    if (c_.wanted_outside(value) || c_.consumers(value).size() > 1 || value->spec.bytes() != to->spec.bytes())
+      return false;
     // What is fused with the value's node runs with it.
-    const int group = group_[static_cast<size_t>(made->second)];
-    const int first = group < 0 ? made->second : groups_[static_cast<size_t>(group)].nodes.front();
+    const int group = group_[static_cast<size_t>(made)];
+    const int first = group < 0 ? made : groups_[static_cast<size_t>(group)].nodes.front();
     const auto is_between = [&](const auto& positions) {
       const auto next = std::lower_bound(positions.begin(), positions.end(), first);
       return next != positions.end() && *next < p;
     };
-    const auto uses = c_.consumers.find(to);
-    return !is_between(c_.aliases.writes(to)) && (uses == c_.consumers.end() || !is_between(uses->second));
+    return !is_between(c_.aliases.writes(to)) && !is_between(c_.consumers(to));
   }
 
   void visit(int p) {
@@ -221,13 +220,14 @@ class Fuser {
       if (!t || full(t)) continue;
       if (is_made_by(t, g)) return false;
     }
-    std::unordered_set<const Tensor*> changed;
-    for (int slot : n.modified) changed.insert(root(n.in[static_cast<size_t>(slot)]));
+    std::vector<const Tensor*> changed;
+    for (int slot : n.modified) changed.push_back(root(n.in[static_cast<size_t>(slot)]));
     for (int m : g.nodes) {
       const Node& other = node(m);
       const bool elementwise = candidates_[static_cast<size_t>(m)].takes && !other.product;
-      for (const Tensor* t : other.in)
-        if (t && changed.count(root(t)) && (!elementwise || !full(t))) return false;
+      if (!changed.empty())
+        for (const Tensor* t : other.in)
+          if (t && (!elementwise || !full(t)) && std::ranges::count(changed, root(t)) > 0) return false;
       for (int slot : other.modified) {
         const Tensor* theirs = root(other.in[static_cast<size_t>(slot)]);
         for (const Tensor* t : n.in)
@@ -267,16 +267,20 @@ class Fuser {
   }
 
   void rewrite() {
-    std::vector<Node> result;
-    std::vector<std::vector<int>> at(nodes_.size());
+    std::vector<std::pair<int, int>> at;  // places and groups
     for (size_t i = 0; i < groups_.size(); ++i)
-      if (groups_[i].nodes.size() > 1) at[static_cast<size_t>(groups_[i].place)].push_back(static_cast<int>(i));
+      if (groups_[i].nodes.size() > 1) at.emplace_back(groups_[i].place, static_cast<int>(i));
+    if (at.empty()) return;
+    std::ranges::sort(at);
     const auto grouped = [&](int p) {
       const int g = group_[static_cast<size_t>(p)];
       return g >= 0 && groups_[static_cast<size_t>(g)].nodes.size() > 1;
     };
-    for (int p = 0; p < static_cast<int>(nodes_.size()); ++p) {
-      for (int index : at[static_cast<size_t>(p)]) {
+    std::vector<Node> result;
+    result.reserve(nodes_.size());
+    for (int p = 0, next = 0; p < static_cast<int>(nodes_.size()); ++p) {
+      for (; next < std::ssize(at) && at[static_cast<size_t>(next)].first == p; ++next) {
+        const int index = at[static_cast<size_t>(next)].second;
         const Members& g = groups_[static_cast<size_t>(index)];
         std::vector<const Node*> members;
         std::unordered_map<const Tensor*, bool> needed;
@@ -287,17 +291,14 @@ class Fuser {
         }
         result.push_back(join(members, g.elements, needed));
       }
-      if (!grouped(p)) result.push_back(node(p));
+      if (!grouped(p)) result.push_back(std::move(node(p)));
     }
     nodes_ = std::move(result);
   }
 
   bool read_outside(const Tensor* t, int index) {
     if (c_.wanted_outside(t)) return true;
-    const auto readers = c_.consumers.find(t);
-    if (readers == c_.consumers.end()) return false;
-    return std::any_of(readers->second.begin(), readers->second.end(),
-                       [&](int q) { return group_[static_cast<size_t>(q)] != index; });
+    return std::ranges::any_of(c_.consumers(t), [&](int q) { return group_[static_cast<size_t>(q)] != index; });
   }
 
   PassContext& c_;
@@ -305,9 +306,8 @@ class Fuser {
   std::vector<Candidate> candidates_;
   std::vector<int> group_;  ///< by node; -1 for none
   std::vector<Members> groups_;
-  std::unordered_map<const Tensor*, int> made_;  ///< the node in a group that last produced or wrote a tensor
-  std::unordered_map<const Tensor*, std::vector<int>>
-      read_;  ///< nodes in groups that read a memory since its last write
+  PointerMap<const Tensor*, int> made_;               ///< the node in a group that last produced or wrote a tensor
+  PointerMap<const Tensor*, std::vector<int>> read_;  ///< nodes in groups that read a memory since its last write
 };
 
 }  // namespace

@@ -16,9 +16,9 @@ class Prologues {
     for (size_t q = 0; q < c_.nodes.size(); ++q) {
       const Node& product = c_.nodes[q];
       if (!product.op || !product.gemm_call || !is_open(product)) continue;
-      const auto made = c_.producer.find(product.in[product.gemm_call->options.b]);
-      if (made == c_.producer.end()) continue;
-      const auto p = static_cast<size_t>(made->second);
+      const int made = c_.producer(product.in[product.gemm_call->options.b]);
+      if (made < 0) continue;
+      const auto p = static_cast<size_t>(made);
       if (p < q && is_prologue(c_.nodes[p]) && can_merge(p, q)) merge(p, q);
     }
   }
@@ -34,10 +34,9 @@ class Prologues {
     if (!n.op || n.gemm_call || !n.kernel || n.effect || !n.callees.empty() || !n.modified.empty() || n.alias >= 0 ||
         n.out.size() != 1 || n.out[0]->spec.dtype != DType::float32)
       return false;
-    const auto readers = c_.consumers.find(n.out[0]);
     return n.kernel.is_fusion_consumer() && n.kernel.phases().size() == 1 && n.kernel.workspace().per_call == 0 &&
            n.kernel.phases()[0].iterations == n.out[0]->spec.size() && !c_.wanted_outside(n.out[0]) &&
-           readers != c_.consumers.end() && readers->second.size() == 1;
+           c_.consumers(n.out[0]).size() == 1;
   }
 
   /// Whether the operands of node p are the same at q, and q does not change their memory.

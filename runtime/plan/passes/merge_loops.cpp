@@ -37,9 +37,9 @@ class LoopMerger {
 
   /// Memory of zeros that only the node at `writer` writes.
   const Node* buffer(const Tensor* t, size_t writer) const {
-    const auto at = c_.producer.find(t);
-    if (at == c_.producer.end()) return nullptr;
-    const Node& n = c_.nodes[static_cast<size_t>(at->second)];
+    const int at = c_.producer(t);
+    if (at < 0) return nullptr;
+    const Node& n = c_.nodes[static_cast<size_t>(at)];
     const bool plain = n.op && n.op->row == &init_row() && n.in.empty() && n.modified.empty() && !n.effect;
     return plain && c_.aliases.writes(t) == std::vector<int>{static_cast<int>(writer)} ? &n : nullptr;
   }
@@ -57,8 +57,7 @@ class LoopMerger {
 
   /// Whether the tensor has the same value at q as at p.
   bool available(const Tensor* t, size_t q, size_t p) const {
-    const auto made = c_.producer.find(t);
-    return (made == c_.producer.end() || made->second < static_cast<int>(q)) &&
+    return c_.producer(t) < static_cast<int>(q) &&
            !c_.aliases.written_between(t, static_cast<int>(q) - 1, static_cast<int>(p));
   }
 
@@ -91,8 +90,8 @@ class LoopMerger {
     }
     for (const auto& [from, to] : renamed) {
       names_[from] = to;
-      if (const auto made = c_.producer.find(from); made->second != static_cast<int>(p))
-        c_.nodes[static_cast<size_t>(made->second)].op = nullptr;  // a buffer
+      if (const int made = c_.producer(from); made != static_cast<int>(p))
+        c_.nodes[static_cast<size_t>(made)].op = nullptr;  // a buffer
     }
     merged_[q] = merged_[p] = true;
     moves_[q] = std::move(buffers);

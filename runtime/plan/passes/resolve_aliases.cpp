@@ -4,7 +4,7 @@
 namespace pxl {
 
 void resolve_aliases(PassContext& context) {
-  std::unordered_map<const Tensor*, const Tensor*> name;
+  PointerMap<const Tensor*, const Tensor*> name;
   for (Node& node : context.nodes) {
     for (const Tensor*& t : node.in) {
       const auto found = name.find(t);

@@ -37,10 +37,10 @@ class Sloper {
   void visit(int p) {
     Node& node = nodes_[static_cast<size_t>(p)];
     const Tensor* x = node.in[0];
-    if (!c_.producer.count(x) || c_.wanted_outside(x) || c_.aliases.root(x) != x) return;
+    if (c_.producer(x) < 0 || c_.wanted_outside(x) || c_.aliases.root(x) != x) return;
     const int function = node.kernel.update_op()->function;
     std::vector<Node*> gradients;
-    for (int q : c_.consumers.at(x)) {
+    for (int q : c_.consumers(x)) {
       if (q == p) continue;
       Node& reader = nodes_[static_cast<size_t>(q)];
       const UpdateOp* step = q > p ? update_op_of(reader) : nullptr;

@@ -11,7 +11,7 @@ void schedule_updates_early(PassContext& context) {
   // The sort key of a node is its position; of an update, the key of the last node that it depends on. A stable sort
   // then places each update directly after that node.
   std::vector<Node>& nodes = context.nodes;
-  std::unordered_map<const Tensor*, size_t> made, touched, written;
+  PointerMap<const Tensor*, size_t> made, touched, written;
   std::vector<size_t> key(nodes.size());
   for (size_t p = 0; p < nodes.size(); ++p) {
     const Node& node = nodes[p];
@@ -38,6 +38,7 @@ void schedule_updates_early(PassContext& context) {
     }
     for (int slot : node.modified) written[context.aliases.root(node.in[static_cast<size_t>(slot)])] = k;
   }
+  if (std::ranges::is_sorted(key)) return;
   std::vector<size_t> order(nodes.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key[a] < key[b]; });

@@ -9,7 +9,7 @@ namespace pxl {
 namespace {
 
 constexpr int64_t min_row = 8;         // elements: shorter rows cost more to find than to update. Not measured
-constexpr int64_t min_share_left = 4;  // the indices name at most one in so many rows. Not measured
+constexpr int64_t min_share_left = 4;  // the indices name at most one row in this number. Not measured
 
 class SparseUpdates {
  public:
@@ -19,9 +19,9 @@ class SparseUpdates {
     for (size_t q = 0; q < c_.nodes.size(); ++q) {
       const Node& update = c_.nodes[q];
       if (!is_additive_update(update)) continue;
-      const auto made = c_.producer.find(update.in[1]);
-      if (made == c_.producer.end()) continue;
-      const auto p = static_cast<size_t>(made->second);
+      const int made = c_.producer(update.in[1]);
+      if (made < 0) continue;
+      const auto p = static_cast<size_t>(made);
       if (p >= q || !is_sparse(c_.nodes[p]) || !can_merge(p, q)) continue;
       Kernel probe = kernel_for(*update.op, {sparse_update_probe});
       if (may_keep_rest(update, probe)) merge(p, q, std::move(probe));
@@ -41,9 +41,7 @@ class SparseUpdates {
     // Other operands are the same for all rows.
     for (size_t slot = 2; slot < n.in.size(); ++slot)
       if (n.in[slot] && n.in[slot]->spec.size() != 1) return false;
-    const auto readers = c_.consumers.find(x);
-    return t->spec.shape == x->spec.shape && !c_.wanted_outside(x) && readers != c_.consumers.end() &&
-           readers->second.size() == 1;
+    return t->spec.shape == x->spec.shape && !c_.wanted_outside(x) && c_.consumers(x).size() == 1;
   }
 
   /// Whether rows that the indices do not name may be left alone, as far as is known before the run.

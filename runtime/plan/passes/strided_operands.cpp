@@ -78,13 +78,13 @@ class Layouts {
     Operand o;
     o.layouts.push_back(contiguous(tensor->spec.shape));
     for (const Tensor* t = tensor;;) {
-      const auto made = c_.producer.find(t);
-      if (made == c_.producer.end() || !free(made->second) || c_.wanted_outside(t) || c_.aliases.root(t) != t) return o;
-      Node& maker = node(made->second);
-      if (c_.aliases.written_between(maker.in[0], made->second, reader)) return o;
+      const int made = c_.producer(t);
+      if (made < 0 || !free(made) || c_.wanted_outside(t) || c_.aliases.root(t) != t) return o;
+      Node& maker = node(made);
+      if (c_.aliases.written_between(maker.in[0], made, reader)) return o;
       size_t j = 0;
       while (maker.out[j] != t) ++j;
-      o.chain.push_back({made->second, j});
+      o.chain.push_back({made, j});
       t = maker.in[0];
       std::optional<StridedLayout> layout = contiguous(t->spec.shape);
       for (size_t i = o.chain.size(); layout && i-- > 0;)
@@ -110,8 +110,7 @@ class Layouts {
         }
         for (size_t i = o.level; i < o.chain.size(); ++i) keep(o.chain[i].node);
         // The operand of the last folded movement may itself be a movement: it is not folded.
-        const auto made = c_.producer.find(source(product, o));
-        if (made != c_.producer.end()) keep(made->second);
+        if (const int made = c_.producer(source(product, o)); made >= 0) keep(made);
       }
     }
     for (int p = 0; p < count(); ++p)
@@ -128,9 +127,7 @@ class Layouts {
   bool only_free_readers(int p) {
     for (const Tensor* t : node(p).out) {
       if (c_.wanted_outside(t) || c_.aliases.root(t) != t) return false;
-      const auto readers = c_.consumers.find(t);
-      if (readers == c_.consumers.end()) continue;
-      for (int reader : readers->second)
+      for (int reader : c_.consumers(t))
         if (!free(reader) && !is_product_[static_cast<size_t>(reader)]) return false;
     }
     return true;
@@ -162,11 +159,9 @@ class Layouts {
     for (size_t i = 0; i < axes.strides.size(); ++i) axes.strides[i] = static_cast<int64_t>(i);
     std::vector<int> absorbed;
     for (const Tensor* t = result;;) {
-      const auto readers = c_.consumers.find(t);
-      if (readers == c_.consumers.end() || readers->second.size() != 1 || c_.wanted_outside(t) ||
-          c_.aliases.root(t) != t)
-        break;
-      const int reader = readers->second[0];
+      const std::span<const int> readers = c_.consumers(t);
+      if (readers.size() != 1 || c_.wanted_outside(t) || c_.aliases.root(t) != t) break;
+      const int reader = readers[0];
       const Node& next = node(reader);
       if (!is_movement(next) || !next.op->row->layout || next.out.size() != 1 || is_plain_copy(*next.op)) break;
       if (next.out[0]->spec.size() != result->spec.size()) break;

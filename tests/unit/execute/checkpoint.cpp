@@ -75,6 +75,7 @@ TEST_CASE("damaged checkpoints are refused") {
   CHECK_CONTAINS(refused(good + "x"), "17 bytes of data where its header says 16");
   CHECK_CONTAINS(refused(with_header("[1]", "")), "not a JSON object");
   CHECK_CONTAINS(refused(with_header("{\"w\": 3}", "")), "`w` has no dtype");
+  CHECK_CONTAINS(refused(with_header(std::string(1'000'000, '['), "")), "nested too deeply");
   const auto entry = [](const std::string& dtype, const std::string& shape, const std::string& offsets) {
     return with_header("{\"w\":{\"dtype\":" + dtype + ",\"shape\":" + shape + ",\"data_offsets\":" + offsets + "}}",
                        "abcd");
@@ -90,6 +91,16 @@ TEST_CASE("damaged checkpoints are refused") {
   CHECK_CONTAINS(refused(entry("\"I8\"", "[2]", "[2,4]")), "do not follow");
   CHECK_CONTAINS(error_of([] { read_checkpoint("/nonexistent/file"); }), "no such file");
   CHECK_CONTAINS(error_of([] { read_checkpoint("/"); }), "not a regular file");
+}
+
+TEST_CASE("brackets in the texts of a header are not levels of it") {
+  const File file;
+  const std::string brackets = "[[[[{{{{\"[[[[\\";
+  CheckpointFormat format;
+  format.metadata = {{"note", brackets}};
+  write_checkpoint(file.path, {{brackets, counting({4})}}, format);
+  CHECK(read_checkpoint(file.path)[0].name == brackets);
+  CHECK(read_checkpoint_metadata(file.path).back() == std::pair<std::string, std::string>("note", brackets));
 }
 
 TEST_CASE("a session saves and restores by name and reports what differs") {

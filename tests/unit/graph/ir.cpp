@@ -193,11 +193,15 @@ TEST_CASE("rollback leaves no trace") {
   CHECK(call->outputs[0]->consumers.empty());
   CHECK(call->input_modified.empty());
   CHECK(g.call_sites().size() == 1);
-  CHECK(ir.memo.size() == 1);
+  CHECK(ir.memo.count("a") == 1);
+  CHECK(ir.memo.count("b") == 0);
   CHECK(ir.name_scopes.empty());
   CHECK(ones(ir, {2}, "v")->name == "v__t0");
   CHECK(ir.create_graph("k").id() == "k_subgraph(1)");
   CHECK(unary_op(neg_row, v)->producer->id == 103);
+  // Labels of streams that are gone are free, others are not.
+  CHECK(ir.add_stream(f32({2}), "t", false).name() == "t");
+  CHECK(ir.add_stream(f32({2}), "s", true).name() != "s");
   verify(ir);
 }
 

@@ -3,6 +3,7 @@
 
 #include "runtime/base/div_up.hpp"
 #include "runtime/kernels/block.hpp"
+#include "runtime/kernels/depthwise_convolution.hpp"
 #include "runtime/kernels/direct_convolution.hpp"
 #include "runtime/kernels/primitive_convolution.hpp"
 #include "runtime/kernels/winograd_convolution.hpp"
@@ -119,6 +120,62 @@ TEST_CASE("convolutions and their gradients agree with sums in double, and in bi
   CHECK(winograds == 8);
   // oneDNN has no vector code for convolutions before AVX2.
   if (has_convolution_primitives() && has_avx2()) CHECK(primitives >= 20);
+}
+
+TEST_CASE("depthwise convolutions with channels in lanes agree with sums in double, and in bits however divided") {
+  const auto depthwise = [](int64_t batch, int64_t channels, int64_t in, int64_t kernel, int64_t stride,
+                            int64_t dilation, int64_t padding) {
+    Convolution c = square(batch, 1, 1, in, kernel, stride, dilation, padding);
+    c.groups = channels;
+    return c;
+  };
+  Convolution oblong = depthwise(3, 5, 11, 3, 2, 1, 1);
+  oblong.axes[2] = {6, 2, 1, 2, 3, 10};  // more padding than the kernel reaches back
+  for (const Convolution& c :
+       {depthwise(2, 16, 8, 3, 1, 1, 1), depthwise(3, 37, 8, 3, 2, 1, 1), depthwise(1, 2, 4, 3, 1, 1, 0),
+        depthwise(20, 33, 7, 5, 1, 1, 2), depthwise(2, 18, 10, 3, 3, 1, 0), depthwise(2, 7, 9, 2, 1, 3, 1),
+        depthwise(5, 16, 5, 5, 2, 1, 2), oblong}) {
+    CAPTURE(c.groups);
+    CAPTURE(c.axes[1].in);
+    CAPTURE(c.axes[1].stride);
+    REQUIRE(depthwise_outputs_ns(c) < always);
+    const Shape in{c.batch, c.groups, c.axes[1].in, c.axes[2].in}, out{c.batch, c.groups, c.axes[1].out, c.axes[2].out},
+        kernel{c.groups, 1, c.axes[1].kernel, c.axes[2].kernel};
+    const Array x = ramp(DType::float32, in, 1), w = ramp(DType::float32, kernel, 2), dy = ramp(DType::float32, out, 3);
+    std::vector<double> y(static_cast<size_t>(dy.size())), dx(static_cast<size_t>(x.size())),
+        dw(static_cast<size_t>(w.size()));
+    Convolution one = c;  // a channel
+    one.batch = one.groups = 1;
+    const int64_t taps = kernel_size(c.axes);
+    for (int64_t plane = 0; plane < c.batch * c.groups; ++plane)
+      each_term(one, [&](int64_t i, int64_t k, int64_t r) {
+        const int64_t at = plane * input_size(c.axes) + i, tap = plane % c.groups * taps + k,
+                      to = plane * output_size(c.axes) + r;
+        y[static_cast<size_t>(to)] += x.number(at) * w.number(tap);
+        dx[static_cast<size_t>(at)] += dy.number(to) * w.number(tap);
+        dw[static_cast<size_t>(tap)] += dy.number(to) * x.number(at);
+      });
+    const TensorSpec of_x = spec(DType::float32, in), of_w = spec(DType::float32, kernel),
+                     of_y = spec(DType::float32, out);
+    check_close(check_divided(depthwise_convolution_kernel(c), {x, w}, {of_y})[0], y, taps);
+    check_close(check_divided(depthwise_data_grad_kernel(c), {dy, w}, {of_x})[0], dx, taps);
+    check_close(check_divided(depthwise_weights_grad_kernel(c), {dy, x}, {of_w})[0], dw, c.batch * output_size(c.axes));
+    if (direct_outputs_ns(c) < always) {  // the same convolutions with rows in lanes
+      check_close(check_divided(direct_convolution_kernel(c), {x, w}, {of_y})[0], y, taps);
+      check_close(check_divided(direct_data_grad_kernel(c), {dy, w}, {of_x})[0], dx, taps);
+      check_close(check_divided(direct_weights_grad_kernel(c), {dy, x}, {of_w})[0], dw, c.batch * output_size(c.axes));
+    }
+    // A bias of channels, also of the convolution that is transposed.
+    const Array bias = ramp(DType::float32, {c.groups}, 4);
+    const auto biased = [&](std::vector<double> sums, int64_t plane) {
+      for (size_t i = 0; i < sums.size(); ++i) sums[i] += bias.number(static_cast<int64_t>(i) / plane % c.groups);
+      return sums;
+    };
+    check_close(check_divided(depthwise_convolution_kernel(c, true), {x, w, bias}, {of_y})[0],
+                biased(y, output_size(c.axes)), taps);
+    check_close(check_divided(depthwise_data_grad_kernel(c, true), {dy, w, bias}, {of_x})[0],
+                biased(dx, input_size(c.axes)), taps);
+  }
 }
 
 TEST_CASE("a bias is added after the sums, with the bits of an addition") {

@@ -129,6 +129,57 @@ TEST_CASE("group and layer normalisation with gradients") {
   CHECK(close(bn.number(5), (x.number(5) - 2) + 1, 1e-12));
 }
 
+TEST_CASE("batch normalisation by long planes, short ones and single numbers, in bits however it is divided") {
+  for (const Shape& shape :
+       {Shape{3, 5, 4, 5}, Shape{4, 70, 3}, Shape{9, 33}, Shape{2, 2, 40, 41}, Shape{300, 3, 3, 3}})
+    for (DType d : {DType::float16, DType::float32, DType::float64}) {
+      CAPTURE(shape);
+      CAPTURE(name(d));
+      const DType wide = d == DType::float16 ? DType::float32 : d;
+      const int64_t channels = shape[1], plane = element_count(shape) / (shape[0] * channels), n = shape[0] * plane;
+      const TensorSpec of_channels = spec(wide, {channels});
+      const Array x = ramp(d, shape, 1), g = ramp(d, shape, 2);
+      const auto at = [&](int64_t i) { return i / plane % channels; };
+      std::vector<double> mean(static_cast<size_t>(channels)), var = mean, plain = mean, centred = mean;
+      const auto each = [&](auto&& f) {
+        for (int64_t i = 0; i < x.size(); ++i) f(static_cast<size_t>(at(i)), x.number(i), g.number(i));
+      };
+      each([&](size_t c, double v, double) { mean[c] += v / static_cast<double>(n); });
+      each([&](size_t c, double v, double dy) {
+        var[c] += (v - mean[c]) * (v - mean[c]) / static_cast<double>(n);
+        plain[c] += dy;
+        centred[c] += dy * (v - mean[c]);
+      });
+      const auto stats = check_divided(batch_statistics_kernel(x.spec()), {x}, {of_channels, of_channels});
+      const auto sums =
+          check_divided(batch_norm_grad_sums_kernel(x.spec()), {g, x, stats[0]}, {of_channels, of_channels});
+      const Array scale = ramp(wide, {channels}, 3), bias = ramp(wide, {channels}, 4);
+      const Array y =
+          check_divided(batch_norm_kernel(x.spec(), wide, 1e-3), {x, scale, bias, stats[0], stats[1]}, {x.spec()})[0];
+      const double near = 20 * tolerance(wide);
+      for (int64_t c = 0; c < channels; ++c) {
+        const auto k = static_cast<size_t>(c);
+        CHECK(close(stats[0].number(c), mean[k], near));
+        CHECK(close(stats[1].number(c), var[k], near));
+        CHECK(close(sums[0].number(c), plain[k], near * static_cast<double>(n)));
+        CHECK(close(sums[1].number(c), centred[k], near * static_cast<double>(n)));
+      }
+      for (int64_t i = 0; i < y.size(); ++i) {
+        const auto k = static_cast<size_t>(at(i));
+        const double wanted =
+            (x.number(i) - mean[k]) / std::sqrt(var[k] + 1e-3) * scale.number(at(i)) + bias.number(at(i));
+        CHECK(close(y.number(i), wanted, 50 * tolerance(d)));
+      }
+    }
+  // Channels far from 0 keep the precision of their variance.
+  Array far = Array(DType::float32, {4, 1, 1000});
+  for (int64_t i = 0; i < far.size(); ++i) far.mutable_data<float>()[i] = 4096.0F + static_cast<float>(i % 2);
+  const auto stats =
+      run(batch_statistics_kernel(far.spec()), {far}, {spec(DType::float32, {1}), spec(DType::float32, {1})});
+  CHECK(stats[0].number(0) == 4096.5);
+  CHECK(stats[1].number(0) == 0.25);
+}
+
 TEST_CASE("negative log-likelihood") {
   const Array p = make(DType::float32, {2, 2, 3}, {0.2, 0.3, 0.5, 0.1, 0.8, 0.1, 0.6, 0.2, 0.2, 0, 1, 0});
   const Array labels = make(DType::int32, {2, 2}, {2, 1, 0, 0});

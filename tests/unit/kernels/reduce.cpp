@@ -136,6 +136,21 @@ TEST_CASE("integers of every width, over columns, rows and everything, wrap in 6
         }
 }
 
+TEST_CASE("extremes of integers are found at each place of lines of any length") {
+  for (DType dtype : {DType::int8, DType::uint8, DType::int16, DType::int32, DType::uint64})
+    for (Reduction op : {Reduction::max, Reduction::min})
+      for (int64_t n : {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 100, 127, 128, 129, 161, 300}) {
+        CAPTURE(name(dtype));
+        CAPTURE(n);
+        // Line i has its extreme at element i, among others of the opposite sides of the middle.
+        Array x = Array::full_int(dtype, {n, n}, 60);
+        for (int64_t i = 0; i < n; ++i)
+          write_number(dtype, x.mutable_raw(), i * n + i, op == Reduction::max ? 90.0 : 30.0);
+        const Array y = run(reduce_kernel(op, x.spec(), {1}, dtype), {x}, spec(dtype, {n}));
+        for (int64_t i = 0; i < n; ++i) CHECK(y.integer(i) == (op == Reduction::max ? 90 : 30));
+      }
+}
+
 TEST_CASE("sums keep their accuracy, extremes see NaN, empty sums are 0") {
   Array x = Array::full(DType::float32, {3'000'001}, 0.1);
   const double sum =

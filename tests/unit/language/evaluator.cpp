@@ -2,7 +2,9 @@
 #include <doctest/doctest.h>
 
 #include "interpreter/language/evaluator.hpp"
+#include "interpreter/language/foreign_names.hpp"
 #include "interpreter/language/options.hpp"
+#include "interpreter/language/stdlib.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "tests/unit/support/host_session.hpp"
@@ -83,4 +85,28 @@ TEST_CASE("options are listed without running, and parsed by type") {
   CHECK(with({{"n", "1,2"}}, "option n: list[int] = []\nn") == "[1, 2]");
   CHECK(with({{"n", "1.5"}}, "option n: int = 1\nn") == "--n: expected an int, got `1.5`");
   CHECK(with({}, "option n: int\nn") == "option `n` has no default and was not given");
+}
+
+TEST_CASE("names of other languages are unknown here, and what is written in their place is not") {
+  HostSession s;
+  for (const ForeignName& foreign : foreign_names()) {
+    CAPTURE(foreign.name);
+    CHECK(s.error(std::string(foreign.name)) == "unknown name `" + std::string(foreign.name) + "`");
+    // Code stands in backticks; a name before a bracket is a function of the language.
+    for (size_t begin = foreign.way_out.find('`'); begin != std::string_view::npos;) {
+      const size_t end = foreign.way_out.find('`', begin + 1);
+      REQUIRE(end != std::string_view::npos);
+      const std::string code(foreign.way_out.substr(begin + 1, end - begin - 1));
+      begin = foreign.way_out.find('`', end + 1);
+      if (code == foreign.name || code.find("...") != std::string::npos) continue;
+      CAPTURE(code);
+      const std::string text = code.starts_with("param ") ? "module Net {\n  build(x) {\n" + code + "\n}\n}" : code;
+      CHECK(parse(add_source("way_out.pxl", text)).diagnostics.empty());
+      size_t length = 0;
+      while (length < code.size() && (std::isalnum(static_cast<unsigned char>(code[length])) || code[length] == '_'))
+        ++length;
+      const std::string called = code.substr(0, length);
+      if (length < code.size() && code[length] == '(' && !library_import(called)) CHECK(s.error(called).empty());
+    }
+  }
 }

@@ -7,30 +7,33 @@ namespace pxl::test {
 
 namespace {
 
-using Family = std::function<Sample(Draw&)>;
-
 // Two operands of one dtype that broadcast against each other.
 Sample pair(Draw& d) {
   const Shape whole = d.shape();
   Shape a = d.coin() ? whole : d.narrower(whole), b = d.coin() ? whole : d.narrower(whole);
   return {{d.values(a), d.values(b)}};
 }
+
 Sample pair_into_first(Draw& d) {
   const Shape whole = d.shape();
   return {{d.values(whole), d.values(d.coin() ? whole : d.narrower(whole))}};
 }
+
 Sample bools(Draw& d) {
   const Shape whole = d.shape();
   return {{d.values(whole), d.values(d.narrower(whole))}};
 }
+
 Sample along_axis(Draw& d) {
   const Shape s = d.shape(1);
   return {{d.values(s)}, {{"axis", d.axis(s.size())}}};
 }
+
 Sample pair_along_axis(Draw& d) {
   const Shape s = d.shape(1);
   return {{d.values(s), d.values(s)}, {{"axis", d.axis(s.size())}}};
 }
+
 Sample product(Draw& d, bool scaled) {
   const int64_t m = d.extent(), k = d.extent(), n = d.extent();
   const Shape batch = d.shape(0, 2);
@@ -58,162 +61,6 @@ void window(Draw& d, const Shape& s, Ints& starts, Ints& steps, Shape& sizes) {
   }
 }
 
-Sample dynamic(Draw& d, bool update, bool gradient) {
-  const Shape whole = d.shape(1);
-  Shape part = whole;
-  Ints axes, sizes;
-  Array index(DType::int64, {0});
-  std::vector<int64_t> starts;
-  for (size_t i = 0; i < whole.size(); ++i) {
-    if (d.coin()) continue;
-    part[i] = d.below(whole[i] + 1);
-    axes.push_back(static_cast<int64_t>(i) - (d.coin() && !gradient ? static_cast<int64_t>(whole.size()) : 0));
-    sizes.push_back(part[i]);
-    starts.push_back(d.below(20) == 0 ? d.between(-1, whole[i] + 1) : d.below(whole[i] - part[i] + 1));
-  }
-  index = Array::from<int64_t>({static_cast<int64_t>(starts.size())}, starts)
-              .cast(d.one_of<DType>({DType::int32, DType::int64, DType::uint32}));
-  if (gradient) return {{d.values(part), index}, {{"axes", axes}, {"shape", whole}}};
-  Sample s{{d.values(whole), index}, {{"axes", axes}, {"sizes", sizes}}};
-  if (update) s.operands.emplace_back(d.values(part));
-  return s;
-}
-
-struct Windows {
-  Shape data{}, kernel{};
-  std::map<std::string, Attr> attrs{};
-};
-// Data of one to three spatial axes with windows on it.
-Windows windows(Draw& d, bool explicit_) {
-  Windows w;
-  const auto rank = static_cast<size_t>(d.between(1, 3));
-  Ints stride, dilation, padding;
-  for (size_t i = 0; i < rank; ++i) {
-    w.data.push_back(d.between(1, rank == 3 ? 4 : 9));
-    w.kernel.push_back(d.between(1, 3));
-    stride.push_back(d.between(1, 3));
-    dilation.push_back(d.between(1, 2));
-  }
-  for (size_t i = 0; i < 2 * rank; ++i) padding.push_back(d.below(3));
-  if (explicit_ || d.coin()) w.attrs["stride"] = stride;
-  if (explicit_ || d.coin()) w.attrs["dilation"] = dilation;
-  if (explicit_ || d.coin()) w.attrs["padding"] = padding;
-  return w;
-}
-
-Shape behind(Shape leading, const Shape& spatial) {
-  leading.insert(leading.end(), spatial.begin(), spatial.end());
-  return leading;
-}
-
-std::string pad_type(Draw& d, Windows& w) {
-  const std::string type = d.one_of<std::string>({"not_set", "not_set", "same_upper", "same_lower", "valid"});
-  if (type != "not_set") w.attrs.erase("padding");
-  return type;
-}
-
-Sample convolution(Draw& d, bool transposed, bool scaled) {
-  Windows w = windows(d, false);
-  const int64_t groups = d.between(1, 2), cin = d.between(1, 3), cout = d.between(1, 3), batch = d.between(1, 2);
-  w.attrs["groups"] = groups;
-  w.attrs["pad_type"] = pad_type(d, w);
-  if (transposed && d.coin()) w.attrs["output_padding"] = Ints(w.data.size(), 1);
-  if (transposed && d.below(4) == 0) w.attrs["output_shape"] = Ints(w.data.size(), d.between(4, 9));
-  Sample s{{d.values(behind({batch, groups * (transposed ? cout : cin)}, w.data)),
-            d.values(scaled && d.coin() ? DType::float8_152 : d.dtype, behind({groups * cout, cin}, w.kernel))},
-           w.attrs};
-  if (scaled)
-    s.operands.emplace_back(array<int32_t>({}, {static_cast<int32_t>(d.between(-4, 4))}));
-  else if (d.coin())
-    d.operand(s, "bias") = d.values({groups * (transposed ? cin : cout)});
-  return s;
-}
-
-// The spec that a row infers for a sample, to make gradients of its shape; nothing where it refuses.
-std::optional<Shape> inferred(std::string_view name, const Sample& s) {
-  try {
-    const OpRow& row = get_op(name);
-    Ir ir;
-    GraphOpBuilder at(ir.main());
-    return at.emit(row, arguments(row, s, [&](Array a) { return at.constant(std::move(a)); })).at(0).shape();
-  } catch (const Error&) {
-    return {};
-  }
-}
-
-Sample convolution_gradient(Draw& d, bool of_data) {
-  Windows w = windows(d, true);
-  const int64_t groups = d.between(1, 2), cin = d.between(1, 3), cout = d.between(1, 3), batch = d.between(1, 2);
-  w.attrs["groups"] = groups;
-  const Shape data = behind({batch, groups * cin}, w.data), weight = behind({groups * cout, cin}, w.kernel);
-  const auto y =
-      inferred("conv", {{Array::zeros(DType::float32, data), Array::zeros(DType::float32, weight)}, w.attrs});
-  w.attrs[of_data ? "shape" : "kernel"] = of_data ? w.data : w.kernel;
-  return {{d.values(y.value_or(data)), d.values(of_data ? weight : data)}, w.attrs};
-}
-
-Windows pool_windows(Draw& d) {
-  Windows w = windows(d, false);
-  w.attrs["kernel_size"] = w.kernel;
-  w.attrs["auto_pad"] = pad_type(d, w);
-  w.attrs["ceil_mode"] = d.coin();
-  if (d.below(3) == 0) w.attrs["in_dilations"] = Ints(w.data.size(), 2);
-  if (d.below(3) == 0) w.attrs["out_pads"] = Ints(2 * w.data.size(), 1);
-  return w;
-}
-Sample pool(Draw& d, bool average) {
-  Windows w = pool_windows(d);
-  if (average)
-    w.attrs["count_include_pad"] = d.coin();
-  else
-    w.attrs["storage_order"] = d.one_of<std::string>({"row", "column"});
-  return {{d.values(behind({d.between(1, 2), d.between(1, 2)}, w.data))}, w.attrs};
-}
-Sample pool_gradient(Draw& d, bool pick) {
-  const Windows w = pool_windows(d);
-  const Array x = d.values(behind({d.between(1, 2), 2}, w.data));
-  const auto y = inferred("max_pool", {{Array::zeros(DType::float32, x.shape())}, w.attrs});
-  return {{d.values(pick ? x.shape() : y.value_or(x.shape())), x}, w.attrs};
-}
-Sample average_gradient(Draw& d) {
-  Windows w = pool_windows(d);
-  w.attrs["count_include_pad"] = d.coin();
-  const Shape x = behind({2, 1}, w.data);
-  const auto y = inferred("average_pool", {{Array::zeros(DType::float32, x)}, w.attrs});
-  w.attrs["shape"] = x;
-  return {{d.values(y.value_or(x))}, w.attrs};
-}
-
-Sample blocks(Draw& d, bool to_space) {
-  const int64_t b = 1 + d.below(3), n = d.below(3), c = 1 + d.below(3), h = d.below(4), w = 1 + d.below(4);
-  const Shape s = to_space ? Shape{n, c * b * b, h, w} : Shape{n, c, h * b, w * b};
-  return {{d.values(s)}, {{"blocksize", b}, {"mode", d.one_of<std::string>({"DCR", "CRD"})}}};
-}
-
-// Positions on some leading axes, after shared ones.
-Sample at_positions(Draw& d, bool scattered) {
-  const Shape t = d.shape(1, 4);
-  const int64_t rank = std::ssize(t), batch = d.below(rank), depth = d.between(1, rank - batch);
-  Shape positions(t.begin(), t.begin() + batch);
-  for (int64_t n = d.below(3); n > 0; --n) positions.push_back(d.below(4));
-  Shape of_updates = positions;
-  of_updates.insert(of_updates.end(), t.begin() + batch + depth, t.end());
-  positions.push_back(depth);
-  Array indices(DType::int64, positions);
-  for (int64_t i = 0; i < indices.size(); ++i) {
-    const int64_t extent = t[static_cast<size_t>(batch + i % depth)];
-    indices.mutable_data<int64_t>()[i] = extent == 0 ? 0 : d.between(-extent, extent - 1);
-  }
-  if (indices.size() > 0 && d.below(15) == 0) indices.mutable_data<int64_t>()[0] = 1000;
-  Sample s{{d.values(t), indices.cast(d.one_of<DType>({DType::int32, DType::int64, DType::int16}))},
-           {{"batch_dims", batch}}};
-  if (scattered) {
-    s.operands.emplace_back(d.values(of_updates));
-    s.attrs["reduction"] = d.one_of<std::string>({"none", "none", "add", "mul", "max", "min"});
-  }
-  return s;
-}
-
 // Scales and zero points for a tensor, or for the places along one of its axes.
 Sample linear_quantised(Draw& d, bool back) {
   const Shape t = d.shape(1);
@@ -225,86 +72,6 @@ Sample linear_quantised(Draw& d, bool back) {
   Sample s{{small ? d.values(stored, t) : d.values(t), d.positive(scales, parameters), {}}, {{"axis", axis}}};
   if (d.coin()) s.operands[2] = d.values(stored, parameters);
   if (!back) s.attrs["dtype"] = stored;
-  return s;
-}
-
-std::map<std::string, Attr> interpolation(Draw& d, size_t rank) {
-  std::vector<double> scales;
-  for (size_t i = 0; i < rank; ++i) scales.push_back(d.one_of<double>({1, 1, 2, 1.5, 0.6, 3}));
-  std::map<std::string, Attr> attrs{
-      {"mode", d.one_of<std::string>({"nearest", "linear", "cubic"})},
-      {"nearest_mode", d.one_of<std::string>({"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})},
-      {"coordinate_transformation_mode", d.one_of<std::string>({"half_pixel", "pytorch_half_pixel", "align_corners",
-                                                                "asymmetric", "tf_crop_and_resize"})}};
-  if (d.below(8) != 0) attrs["scale_factor"] = scales;
-  return attrs;
-}
-Sample interpolation_gradient(Draw& d) {
-  const Shape x = d.shape(1, 3);
-  auto attrs = interpolation(d, x.size());
-  const auto y = inferred("interpolate", {{Array::zeros(DType::float32, x)}, attrs});
-  attrs["shape"] = x;
-  return {{d.values(y.value_or(x))}, attrs};
-}
-Sample regions(Draw& d, bool gradient) {
-  const Shape data{d.between(1, 3), d.between(1, 2), d.between(1, 6), d.between(1, 6)};
-  const int64_t n = d.between(0, 3);
-  const Ints out{d.between(1, 3), d.between(1, 3)};
-  Array rois(DType::float64, {n, 4});
-  for (int64_t i = 0; i < 4 * n; ++i) rois.mutable_data<double>()[i] = i % 4 < 2 ? d.uniform(-2, 3) : d.uniform(2, 9);
-  Sample s{{gradient ? d.values({n, data[1], out[0], out[1]}) : d.values(data),
-            is_floating(d.dtype) ? rois.cast(d.dtype) : rois, d.indices({n}, data[0])},
-           {{"output_size", out}, {"spatial_scale", d.one_of<double>({1.0, 0.5})}, {"sampling_ratio", d.below(4)}}};
-  if (gradient) s.attrs["shape"] = data;
-  return s;
-}
-
-Sample gathered(Draw& d, bool grouped) {
-  const Shape t = d.shape(grouped ? 2 : 1, 3), own = d.shape(0, 2);
-  const int64_t axis = d.axis(t.size() - (grouped ? 1 : 0));
-  const auto real = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(t.size()) : axis + (grouped ? 1 : 0));
-  Sample s{{d.values(t), d.indices(grouped ? behind({t[0]}, own) : own, t[real])},
-           {{"axis", axis}, {"zero_OOR", d.coin()}}};
-  if (grouped) s.attrs["group_size"] = t[0];
-  return s;
-}
-Sample gather_gradient(Draw& d) {
-  const bool grouped = d.coin();
-  Sample forward = gathered(d, grouped);
-  const Shape t = forward.operands[0]->shape();
-  int64_t axis = std::get<int64_t>(forward.attrs.at("axis"));
-  axis = axis < 0 ? axis + static_cast<int64_t>(t.size()) : axis + (grouped ? 1 : 0);
-  const Shape& of_indices = forward.operands[1]->shape();
-  Shape g(t.begin(), t.begin() + axis);
-  g.insert(g.end(), of_indices.begin() + (grouped ? 1 : 0), of_indices.end());
-  g.insert(g.end(), t.begin() + axis + 1, t.end());
-  return {{d.values(g), forward.operands[1]},
-          {{"shape", t}, {"axis", axis}, {"zero_OOR", forward.attrs.at("zero_OOR")}, {"batch", int64_t{grouped}}}};
-}
-Sample elements_along(Draw& d, bool with_values) {
-  const Shape t = d.shape(1, 3);
-  const int64_t axis = d.axis(t.size());
-  Shape of_indices = t;
-  for (size_t i = 0; i < t.size(); ++i) of_indices[i] = d.below(t[i] + 1);
-  of_indices[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(t.size()) : axis)] = d.extent();
-  Sample s{{d.values(t), d.indices(of_indices, d.at(t, axis))}, {{"axis", axis}}};
-  if (with_values) s.operands.emplace_back(d.values(of_indices));
-  return s;
-}
-Sample scatter_reduced(Draw& d, bool gradient) {
-  const Shape data = d.shape(1, 3);
-  const int64_t axis = gradient ? d.below(static_cast<int64_t>(data.size())) : d.axis(data.size()),
-                size = d.between(1, 6);
-  const bool by_slice = d.coin();
-  Shape reduced = data;
-  reduced[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(data.size()) : axis)] = size;
-  const Array indices = d.indices(by_slice ? Shape{d.at(data, axis)} : data, size);
-  if (gradient) return {{d.values(reduced), indices}, {{"shape", data}, {"axis", axis}}};
-  Sample s{{d.values(data), indices},
-           {{"axis", axis}, {"reduction", d.one_of<std::string>({"sum", "min", "max", "none"})}}};
-  if (!by_slice) s.attrs["enable_index_broadcast"] = d.coin();
-  if (d.coin()) d.operand(s, "initial_values") = d.values(reduced);
-  if (!d.operand(s, "initial_values") || d.coin()) s.attrs["axis_size"] = size;
   return s;
 }
 
@@ -374,9 +141,11 @@ Sample adam(Draw& d) {
 
 }  // namespace
 
-const std::map<std::string_view, Draw::Family>& Draw::families() {
-  static const std::map<std::string_view, Family> all = [] {
-    std::map<std::string_view, Family> m;
+const Families& Draw::families() {
+  static const Families all = [] {
+    Families m;
+    add_window_draws(m);
+    add_index_draws(m);
     for (const char* name :
          {"add", "sub", "mul", "div", "floor_div", "fmod", "mod", "pow", "equal", "not_equal", "less", "less_equal",
           "greater", "greater_equal", "bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right"})
@@ -535,38 +304,6 @@ const std::map<std::string_view, Draw::Family>& Draw::families() {
     m["fp8_amax_scale"] = [](Draw& d) {
       return Sample{{d.values(d.shape())}, {{"dtype", d.coin() ? DType::float8_143 : DType::float8_152}}};
     };
-    m["topk"] = [](Draw& d) {
-      const Shape s = d.shape(1);
-      const int64_t axis = d.axis(s.size());
-      return Sample{{d.values(s)}, {{"axis", axis}, {"k", d.below(d.at(s, axis) + 1)}, {"largest", d.coin()}}};
-    };
-    m["histogram"] = [](Draw& d) {
-      return Sample{{d.values(d.shape())},
-                    {{"levels", d.coin() ? std::vector<double>{-1, 0, 2.5} : std::vector<double>{1}},
-                     {"absolute_of_input", d.coin()}}};
-    };
-    m["gather"] = m["tied_gather"] = [](Draw& d) { return gathered(d, false); };
-    m["groupedgather"] = [](Draw& d) { return gathered(d, true); };
-    m["gather_grad"] = gather_gradient;
-    m["onehot"] = [](Draw& d) {
-      const Shape s = d.shape(0, 3);
-      const int64_t classes = d.between(1, 5);
-      return Sample{{d.indices(s, classes), {}, d.values({2})},
-                    {{"num_classes", classes}, {"axis", d.axis(s.size() + 1)}}};
-    };
-    m["onehot_grad"] = [](Draw& d) {
-      const Shape s = d.shape(0, 3);
-      const int64_t classes = d.between(1, 5), axis = d.below(static_cast<int64_t>(s.size()) + 1);
-      Shape g = s;
-      g.insert(g.begin() + axis, classes);
-      return Sample{{d.values(g), d.indices(s, classes)}, {{"num_classes", classes}, {"axis", axis}}};
-    };
-    m["scatter"] = [](Draw& d) { return elements_along(d, true); };
-    m["scatter_zero"] = m["take_along"] = m["scatter_update_grad"] = [](Draw& d) { return elements_along(d, false); };
-    m["scatter_reduce"] = [](Draw& d) { return scatter_reduced(d, false); };
-    m["scatter_reduce_grad"] = [](Draw& d) { return scatter_reduced(d, true); };
-    m["gather_nd"] = [](Draw& d) { return at_positions(d, false); };
-    m["scatter_nd"] = [](Draw& d) { return at_positions(d, true); };
     m["quantize_linear"] = [](Draw& d) { return linear_quantised(d, false); };
     m["dequantize_linear"] = [](Draw& d) { return linear_quantised(d, true); };
     m["lrn"] = [](Draw& d) {
@@ -576,29 +313,6 @@ const std::map<std::string_view, Draw::Family>& Draw::families() {
                      {"beta", d.uniform(0, 1.5)},
                      {"bias", d.uniform(0.5, 2)}}};
     };
-    m["dynamic_slice"] = [](Draw& d) { return dynamic(d, false, false); };
-    m["dynamic_slice_grad"] = [](Draw& d) { return dynamic(d, false, true); };
-    m["dynamic_update"] = m["dynamic_update_"] = [](Draw& d) { return dynamic(d, true, false); };
-    m["conv"] = [](Draw& d) { return convolution(d, false, false); };
-    m["conv_pow2scaled"] = [](Draw& d) { return convolution(d, false, true); };
-    m["conv_transpose"] = [](Draw& d) { return convolution(d, true, false); };
-    m["conv_transpose_pow2scaled"] = [](Draw& d) { return convolution(d, true, true); };
-    m["conv_data_grad"] = [](Draw& d) { return convolution_gradient(d, true); };
-    m["conv_weights_grad"] = [](Draw& d) { return convolution_gradient(d, false); };
-    m["max_pool"] = [](Draw& d) { return pool(d, false); };
-    m["average_pool"] = [](Draw& d) { return pool(d, true); };
-    m["max_pool_grad"] = [](Draw& d) { return pool_gradient(d, false); };
-    m["max_pool_pick"] = [](Draw& d) { return pool_gradient(d, true); };
-    m["average_pool_grad"] = average_gradient;
-    m["interpolate"] = [](Draw& d) {
-      const Shape s = d.shape(1, 3);
-      return Sample{{d.values(s)}, interpolation(d, s.size())};
-    };
-    m["interpolate_grad"] = interpolation_gradient;
-    m["depth_to_space"] = [](Draw& d) { return blocks(d, true); };
-    m["space_to_depth"] = [](Draw& d) { return blocks(d, false); };
-    m["roi_align"] = [](Draw& d) { return regions(d, false); };
-    m["roi_align_grad"] = [](Draw& d) { return regions(d, true); };
     m["group_normalization"] = [](Draw& d) { return normalised(d, true, false); };
     m["group_normalization_grad"] = [](Draw& d) { return normalised(d, true, true); };
     m["layer_normalization"] = [](Draw& d) { return normalised(d, false, false); };
@@ -610,6 +324,12 @@ const std::map<std::string_view, Draw::Family>& Draw::families() {
       return Sample{{d.values(behind({d.some(), channels}, d.shape(0, 2))), p(), p(), p(),
                      d.positive(is_floating(of) ? of : DType::float32, {channels})},
                     {{"epsilon", d.one_of<double>({1e-5, 1e-2})}}};
+    };
+    m["batch_statistics"] = [](Draw& d) { return Sample{{d.values(behind({d.some(), d.some()}, d.shape(0, 2)))}}; };
+    m["batch_norm_grad_sums"] = [](Draw& d) {
+      const Shape shape = behind({d.some(), d.some()}, d.shape(0, 2));
+      const DType of = d.dtype == DType::float16 ? DType::float32 : d.dtype;
+      return Sample{{d.values(shape), d.values(shape), d.values(of, {shape[1]})}};
     };
     m["nll_loss"] = [](Draw& d) {
       return labelled(d, [&](const Array& p, const Array& l) { return Sample{{p, l}, {{"log_prob", d.coin()}}}; });
@@ -652,18 +372,6 @@ const std::map<std::string_view, Draw::Family>& Draw::families() {
     m["accumulator_scale_"] = [](Draw& d) {
       Sample s{{d.values(d.shape())}};
       d.factor(s, "f", d.one_of<double>({0.0, 1.0, -0.5}));
-      return s;
-    };
-    m["sparse_accumulate_"] = [](Draw& d) {
-      const Shape t = d.shape(1, 3), own = d.shape(0, 2);
-      const int64_t axis = d.below(static_cast<int64_t>(t.size()));
-      Shape x(t.begin(), t.begin() + axis);
-      x.insert(x.end(), own.begin(), own.end());
-      x.insert(x.end(), t.begin() + axis + 1, t.end());
-      Sample s{{d.values(t), d.values(is_floating(d.dtype) ? d.floating() : d.dtype, x),
-                d.indices(own, t[static_cast<size_t>(axis)])},
-               {{"axis", axis}}};
-      if (d.coin()) d.factor(s, "f", d.one_of<double>({1.0, 0.5}));
       return s;
     };
     m["copy_var_update_"] = [](Draw& d) {

@@ -14,6 +14,10 @@ namespace pxl::test {
 
 using Ints = std::vector<int64_t>;
 
+class Draw;
+/// By row: how its operands and attributes are drawn, where the parameters alone do not say it.
+using Families = std::map<std::string_view, std::function<Sample(Draw&)>>;
+
 /// Draws for one row and dtype. `special` sprinkles infinities, NaN, -0 and extremes among the values.
 class Draw {
  public:
@@ -158,8 +162,17 @@ class Draw {
     }
     return s;
   }
-  using Family = std::function<Sample(Draw&)>;
-  static const std::map<std::string_view, Family>& families();
+  static const Families& families();
 };
+
+/// The rows of draw_windows.cpp and draw_indices.cpp.
+void add_window_draws(Families& to);
+void add_index_draws(Families& to);
+
+/// The extents `leading`, then `spatial`.
+inline Shape behind(Shape leading, const Shape& spatial) {
+  leading.insert(leading.end(), spatial.begin(), spatial.end());
+  return leading;
+}
 
 }  // namespace pxl::test

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/tiles/memory.hpp"
 #include "tests/unit/tiles/consistent.hpp"
 #include "tests/unit/tiles/programs.hpp"
 
@@ -53,6 +54,21 @@ TEST_CASE("an elementwise result is written over an operand that is not read aga
   Ir variables;  // a variable keeps its value
   stored(variables, op("exp", {variable(variables, {rows, width}, "v", DType::float32)}));
   CHECK(live(variables) == tensor);
+}
+
+TEST_CASE("a vertex that writes over its operand starts later") {
+  for (const bool kept : {false, true}) {
+    Ir ir;
+    Tensor* x = op("tanh", {loaded(ir)});
+    Tensor* y = op("negate", {x});
+    stored(ir, kept ? op("add", {y, x}) : y);
+    const Report r = report(ir, "mk2,tiles=16");
+    int64_t beyond = -1;
+    for (const ReportOp& o : r.ops)
+      for (const ReportCandidate& c : o.alternatives)
+        if (o.strategy == "unary" && c.chosen) beyond = o.cycles.compute - o.rearrangement_cycles - c.cycles;
+    CHECK(beyond == (kept ? 0 : 6 * (55 - 17)));
+  }
 }
 
 TEST_CASE("what is only an argument is not live while the graph runs, and neither are results") {
@@ -108,4 +124,16 @@ TEST_CASE("a join takes its operands from where they lie: no copies in another l
   for (const ReportOp& o : r.ops)
     if (o.name == "Concat") CHECK(o.temp_bytes == 0);
   CHECK(live(ir) == 4 * tensor);
+}
+
+TEST_CASE("tiles of a class store as much of everything") {
+  const TileBytes a{{4, 4, 0, 0, 4, 4}, 0, 6}, b{{1, 1, 1, 2, 2, 2}, 0, 6};
+  const TileClasses classes = classes_of_tiles(6, {&a, &b}, {{1, 2}});
+  CHECK(classes.count() == 5);
+  CHECK(classes.of[4] == classes.of[5]);
+  CHECK(classes.of[0] != classes.of[1]);  // the range begins there
+  for (size_t t = 0; t < 6; ++t) CHECK(classes.tile[classes.of[t]] <= t);
+  CHECK(classes_of_tiles(6, {}, {}).count() == 1);
+  CHECK(classes_of_tiles(6, {}, {{5, 2}}).of[1] != classes_of_tiles(6, {}, {{5, 2}}).of[0]);  // of tiles 5 and 0
+  CHECK(classes_of_tiles(6, {}, {{0, 6}}).count() == 1);
 }

@@ -171,3 +171,28 @@ TEST_CASE("copies of variables never make a schedule slower, and pay for updates
   }
   CHECK(copied > 0);
 }
+
+TEST_CASE("planned separately, a product takes its own plan, whatever lies beside it") {
+  const auto plans = [](bool separately, int products, int64_t* cycles) {
+    Ir ir;
+    Tensor* x = variable(ir, {729, 1152}, "x");
+    for (int i = 0; i < products; ++i)
+      x = op("matmul", {x, variable(ir, {x->spec.shape[1], i % 2 == 0 ? 4304 : 1152}, "w")});
+    EstimateOptions options;
+    options.machine = parse_machine("mk2");
+    options.candidates.copies = false;
+    options.candidates.separately = separately;
+    const Report r = estimate(ir.main(), options);
+    check_consistent(r);
+    *cycles = r.cycles.device();
+    std::vector<std::string> found;
+    for (const ReportOp& o : r.ops)
+      if (o.name == "MatMul") found.push_back(o.candidate);
+    return found;
+  };
+  int64_t alone = 0, separate = 0, joint = 0;
+  const std::string first = plans(true, 1, &alone).at(0);
+  CHECK(plans(true, 2, &separate).at(0) == first);
+  plans(false, 2, &joint);
+  CHECK(joint <= separate);
+}

@@ -225,6 +225,20 @@ TEST_CASE("rearrangements do not move elements in place") {
   }
 }
 
+TEST_CASE("images reach channels side by side in whole slices, put in order on a tile") {
+  const Machine mk2 = parse_machine("mk2");
+  const TensorSpec image = spec({64, 3, 224, 224});
+  const tiles::TileMapping rows = linear_mapping(mk2, image),
+                           slices = with_channel_groups(block_mapping(image, {64, 1, 16}), image.shape);
+  CHECK(slices.channel_group == 3);
+  for (const bool back : {false, true}) {
+    const Rearrangement r = back ? rearrangement(mk2, slices, rows, image) : rearrangement(mk2, rows, slices, image);
+    // 14 lines of 224 elements of each channel.
+    CHECK(r.traffic.runs <= 3);
+    CHECK(r.copy_cycles >= reorder_cycles(mk2, r.traffic.in, 2));
+  }
+}
+
 TEST_CASE("convolutions take at least the time of their products") {
   for (const int64_t kernel : {1, 3, 5})
     for (const int64_t channels : {1, 16, 64})

@@ -7,6 +7,7 @@
 
 #include "runtime/tiles/report_json.hpp"
 #include "runtime/tiles/sweep.hpp"
+#include "runtime/transform/outline.hpp"
 #include "tests/unit/tiles/consistent.hpp"
 #include "tests/unit/tiles/programs.hpp"
 
@@ -52,7 +53,8 @@ TEST_CASE("remedies of what does not fit are planned, and say what they take") {
   CHECK(chips == &r.remedies.back());
   EstimateOptions more = options;
   more.machine.tiles *= std::stoi(chips->what);
-  const Report planned = estimate(ir.main(), more);
+  const bool together = chips->what.find(", outlined") != std::string::npos;
+  const Report planned = estimate(together ? outline(ir).ir->main() : ir.main(), more);
   CHECK(planned.fits);
   CHECK(planned.cycles.device() == chips->cycles);
   const std::string text = summary_text(r);

@@ -127,3 +127,36 @@ TEST_CASE("a program as a loop takes the variables it changes by reference") {
   CHECK(!body.inputs()[1]->by_ref);
   CHECK(contains(error_of([&] { repeat_graph(ir, -1); }), "at least 0"));
 }
+
+TEST_CASE("equal graphs become one, those that call equal ones too, and others stay") {
+  Ir ir;
+  const auto scaled = [&](double by, bool by_ref) -> Graph& {
+    Graph& g = ir.create_graph("Scaled");
+    Tensor* x = g.add_input(f32({2, 2}), "x", by_ref);
+    g.add_output(op("mul", {x, g.add_constant(floats({1}, {static_cast<float>(by)}), "by")}));
+    return g;
+  };
+  const auto around = [&](Graph& inner) -> Graph& {
+    Graph& g = ir.create_graph("Around");
+    Tensor* x = g.add_input(f32({2, 2}), "x");
+    g.add_output(op("exp", {g.add_call(inner, {x})->outputs[0]}));
+    return g;
+  };
+  Graph* inner[] = {&scaled(2, false), &scaled(2, false), &scaled(3, false), &scaled(2, true)};
+  Graph* outer[] = {&around(*inner[0]), &around(*inner[1]), &around(*inner[2])};
+  Tensor* x = variable(ir, {2, 2}, {1, 2, 3, 4}, "x");
+  for (Graph* g : outer) x = ir.main().add_call(*g, {x})->outputs[0];
+  ir.main().add_call(*inner[3], {x});
+
+  constexpr double never = 1e9;
+  const Rewritten made = outline(ir, never);
+  verify(*made.ir);
+  CHECK(made.ir->graphs().size() == 1 + 3 + 2);
+  CHECK(made.graphs.at(inner[0]) == made.graphs.at(inner[1]));
+  CHECK(made.graphs.at(outer[0]) == made.graphs.at(outer[1]));
+  CHECK(made.graphs.at(outer[0]) != made.graphs.at(outer[2]));
+  CHECK(made.graphs.at(inner[0]) != made.graphs.at(inner[2]));
+  CHECK(made.graphs.at(inner[0]) != made.graphs.at(inner[3]));
+  CHECK(calls(made.ir->main()) == 4);
+  CHECK(made.graphs.at(outer[0])->call_sites().size() == 2);
+}

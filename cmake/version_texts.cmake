@@ -1,0 +1,22 @@
+cmake_minimum_required(VERSION 3.25)
+# Writes OUT, the texts of interpreter/cli/version.hpp: VERSION, DATE, and the commit from git in SOURCE; in an archive
+# that `git archive` made, from commit.txt, whose placeholder git has replaced.
+find_program(GIT git)
+set(commit)
+if(GIT AND EXISTS ${SOURCE}/.git)
+  execute_process(COMMAND ${GIT} -C ${SOURCE} rev-parse --short HEAD
+                  OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+if(NOT commit)
+  file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/commit.txt commit LIMIT_COUNT 1)
+  if(commit MATCHES "Format")
+    set(commit unknown)
+  endif()
+endif()
+set(text "// Generated.\n#include \"interpreter/cli/version.hpp\"\nnamespace pxl::cli {\n")
+foreach(row "version;${VERSION}" "release_date;${DATE}" "commit;${commit}")
+  list(GET row 0 name)
+  list(GET row 1 value)
+  string(APPEND text "std::string_view ${name}() { return \"${value}\"; }\n")
+endforeach()
+file(WRITE ${OUT} "${text}}  // namespace pxl::cli\n")

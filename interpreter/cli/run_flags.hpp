@@ -1,0 +1,57 @@
+// The flags that stand before FILE, with and without the word `run`: one row each, from which parsing, help, manual and
+// completion are made.
+#pragma once
+
+#include <array>
+
+#include "interpreter/cli/command.hpp"
+
+namespace pxl::cli {
+
+/// Sets what a flag says; false for a value that it does not take.
+using SetFlag = bool (*)(CommonFlags& flags, const std::string& value);
+bool set_ranks(CommonFlags& flags, const std::string& value);
+bool set_timeout(CommonFlags& flags, const std::string& value);
+
+struct RunFlag {
+  Flag flag;
+  SetFlag set;
+  std::string_view takes = {};    ///< what its value is, for errors
+  std::string_view example = {};  ///< for the hint where there is none
+};
+
+inline constexpr RunFlag run_flag_table[] = {
+    {{"--quiet", "", "no progress, no notices"},
+     [](CommonFlags& flags, const std::string&) { return flags.quiet = true; }},
+    {{"--profile", "", "before FILE: each session prints a time profile when it ends"},
+     [](CommonFlags& flags, const std::string&) { return flags.profile = true; }},
+    {{"--engine", "NAME", "before FILE: default engine of sessions: planned, reference or tiles", "", engine_words},
+     [](CommonFlags& flags, const std::string& value) { return flags.engine = value, true; },
+     "a name",
+     "`--engine reference`"},
+    {{"--nancheck", "", "before FILE: stop runs at the first op that produces a NaN or an infinity"},
+     [](CommonFlags& flags, const std::string&) { return flags.nancheck = true; }},
+    {{"--ranks", "N", "before FILE: run the script in N processes, which share its replicas (docs/replicas.md)"},
+     set_ranks,
+     "a number of processes, from 1",
+     "`--ranks 4`"},
+    {{"--hosts", "A,B,...", "with --ranks: the machines on which they run"},
+     [](CommonFlags& flags, const std::string& value) { return flags.hosts = value, true; },
+     "names of machines",
+     "`--hosts a,b`"},
+    {{"--timeout", "SECONDS", "before FILE: how long a process waits for another one; 60"},
+     set_timeout,
+     "a number of seconds, from 0.1",
+     "`--timeout 60`"},
+    {{"--json", "", "before FILE: one JSON object a line on standard output (docs/json.md)"},
+     [](CommonFlags& flags, const std::string&) { return flags.json = use_json({.json = true}); }},
+};
+
+/// The table's flags, as help lists them.
+inline constexpr auto run_flags = [] {
+  std::array<Flag, std::size(run_flag_table)> flags{};
+  for (size_t i = 0; i < flags.size(); ++i) flags[i] = run_flag_table[i].flag;
+  return flags;
+}();
+
+}  // namespace pxl::cli

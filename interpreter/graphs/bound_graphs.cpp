@@ -1,0 +1,161 @@
+// Bound graphs: graphs with tensors for their named inputs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "interpreter/graphs/graph_builder.hpp"
+#include "interpreter/graphs/graphs.hpp"
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/members.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/base/join_texts.hpp"
+#include "runtime/base/suggest.hpp"
+#include "runtime/graph/ir.hpp"
+
+namespace pxl {
+
+Value bind_graph(Interpreter& in, const std::shared_ptr<GraphObject>& g, const BoundInputs& before, const TreePtr& vars,
+                 const Arguments& args) {
+  auto bound = std::make_shared<BoundGraphObject>();
+  bound->graph = g;
+  bound->inputs = before;
+  bound->vars = vars ? vars->copy() : make_tree(TreeKind::tensors);
+  if (args.positional.size() > 1)
+    throw Error("bind takes one tree of tensors, got " + std::to_string(args.positional.size()) + " arguments")
+        .as(codes::bind);
+  TreePtr tree;
+  if (!args.positional.empty() && !args.positional[0].is_none()) {
+    const Value& given = args.positional[0];
+    if (auto* d = given.as<DictObject>()) {
+      tree = make_tree(TreeKind::tensors);
+      for (const auto& [k, v] : d->items) {
+        if (Tensor* input = as_tensor(k)) {
+          if (std::find(g->graph->inputs().begin(), g->graph->inputs().end(), input) == g->graph->inputs().end())
+            throw Error("bind: tensor `" + input->name + "` is no input of " + g->graph->id()).as(codes::bind);
+          bound->inputs[input] = v;
+        } else if (const std::string* name = k.as_string()) {
+          tree->insert(*name, v);
+        } else {
+          type_error("bind: keys are names or inputs of the graph, got " + k.type_name());
+        }
+      }
+      if (tree->items.empty()) return bound;
+    } else if (auto t = given.ptr<TreeObject>()) {
+      if (t->kind == TreeKind::factories)
+        throw Error("bind takes tensors, got variable factories", {"`graph.bind(facts.init())` makes their variables"})
+            .as(codes::bind);
+      tree = t;
+    } else {
+      type_error("bind takes a named tree, got " + with_article(given.type_name()));
+    }
+  }
+  if (!args.named.empty()) {
+    tree = tree ? tree->copy() : make_tree(TreeKind::tensors);
+    for (const NamedArg& n : args.named) tree->insert(n.name, n.value);
+  }
+  if (!tree) return bound;
+  std::unordered_map<std::string, Tensor*> inputs;
+  std::vector<std::string> names;
+  for (Tensor* t : g->graph->inputs())
+    if (!t->key.empty()) {
+      inputs[t->key] = t;
+      names.push_back(t->key);
+    }
+  for (auto& [name, leaf] : tree->leaves()) {
+    auto it = inputs.find(name);
+    if (it == inputs.end()) {
+      std::string hint = did_you_mean(name, names);
+      throw Error("bind: " + g->graph->id() + " has no input named `" + name + "`" + (hint.empty() ? "" : "; " + hint),
+                  {"its named inputs: " + (names.empty() ? std::string("none") : join_texts(names, ", "))})
+          .as(codes::bind);
+    }
+    if (!as_tensor(leaf)) type_error("bind: `" + name + "` must be a tensor, got " + leaf.type_name());
+    if (as_tensor(leaf)->spec != it->second->spec)
+      throw Error("bind: input `" + name + "` of " + g->graph->id() + " is " + text(it->second->spec) + ", but `" +
+                  as_tensor(leaf)->name + "` is " + text(as_tensor(leaf)->spec))
+          .as(codes::bind);
+    bound->inputs[it->second] = leaf;
+    bound->vars->insert(name, leaf, true);
+  }
+  std::vector<std::string> missing;
+  for (const std::string& name : names)
+    if (!bound->inputs.count(inputs[name]) && facts_of(in, g->ir, g->graph).with_factory.count(name))
+      missing.push_back(name);
+  if (!missing.empty())
+    throw Error(
+        "bind: nothing is given for " + fmt::format("`{}`", join_texts(missing, "`, `")) + " of " + g->graph->id(),
+        {"bind a tree with all its named inputs: `facts.init()` makes one"})
+        .as(codes::bind);
+  return bound;
+}
+
+namespace {
+
+using In = Interpreter&;
+using A = const Arguments&;
+using Got = std::optional<Value>;
+
+using BoundRef = BoundGraphObject&;
+constexpr Member<BoundGraphObject> bound_rows[] = {
+    {"vars", "The tensors that were bound, as a tree.", "layer.vars",
+     [](In, BoundRef b) -> Got { return Value(b.vars); }},
+    {"graph", "The graph without its tensors.", "layer.graph", [](In, BoundRef b) -> Got { return Value(b.graph); }},
+    {"subgraph_io_map", "A dict from inputs of the graph to the tensors that were bound.", "layer.subgraph_io_map",
+     [](In, BoundRef b) -> Got {
+       auto d = std::make_shared<DictObject>();
+       for (Tensor* t : b.graph->graph->inputs())
+         if (auto it = b.inputs.find(t); it != b.inputs.end()) d->put(tensor_value(b.graph->ir, t), it->second);
+       return Value(d);
+     }},
+    {"bind", "(tree, name = tensor, ...)", "A bound graph with these tensors as well.",
+     "layer.bind({'bias': variable([1.0, 2.0, 3.0], name = 'other')}).vars.bias",
+     [](In in, BoundRef b, A args) { return bind_graph(in, b.graph, b.inputs, b.vars, args); }},
+    {"call", "(*inputs, inputs = none)", "Calls the graph: `layer(x)`, by its long name.", "layer.call(ones([2, 4]))",
+     [](In in, BoundRef b, A args) { return b.call(in, args); }},
+    {"call_with_info", "(*inputs, inputs = none)",
+     "Calls the graph and returns the call info: outputs, and `backward` for gradients.",
+     "layer.call_with_info(ones([2, 4]))",
+     [](In in, BoundRef b, A args) -> Value {
+       return std::make_shared<CallInfoObject>(b.graph->ir, emit_call(in, b.graph->ir, *b.graph->graph, b.inputs, args),
+                                               b.vars);
+     }},
+};
+constexpr std::span<const Member<BoundGraphObject>> bound_table(bound_rows);
+
+constexpr std::string_view linear_layer =
+    "from nn import Linear\nfacts, graph = Linear(3).create_graph(float32[2, 4])\n"
+    "layer = graph.bind(facts.init_zero())";
+
+}  // namespace
+
+MemberTable bound_graph_members() {
+  return member_table("bound graph", "A graph with tensors for its params. It has the members of its graph, and these.",
+                      linear_layer, bound_table);
+}
+
+std::string BoundGraphObject::str(Interpreter& in) { return graph->str(in); }
+std::string BoundGraphObject::repr(Interpreter& in) {
+  return "BoundGraph[" + graph->graph->id() + " " + vars->repr(in) + "]";
+}
+
+std::optional<Value> BoundGraphObject::member(Interpreter& in, std::string_view name) {
+  if (std::optional<Value> found = member_of_table(in, bound_table, *this, name)) return found;
+  return graph->member(in, name);
+}
+
+std::vector<std::string> BoundGraphObject::member_names() const {
+  std::vector<std::string> names = graph->member_names();
+  append_names(names, bound_table);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+Value BoundGraphObject::call(Interpreter& in, Arguments args) {
+  return call_result(in, graph->ir, *emit_call(in, graph->ir, *graph->graph, inputs, args));
+}
+
+}  // namespace pxl

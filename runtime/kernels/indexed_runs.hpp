@@ -1,0 +1,148 @@
+// Elements that are read or written by indices, in runs: what scatters, their gradients and reductions by indices
+// share.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "runtime/kernels/broadcast.hpp"
+#include "runtime/kernels/indices.hpp"
+
+namespace pxl {
+
+/// A run of elements of two tensors. Element i < n of row r < rows is number `position + r * row + i` of one of them;
+/// of the other it is number `offset + i * step + at[i] * inner`, or by slices, `offset + i + at[r] * inner`.
+struct IndexedRun {
+  int64_t offset, step, inner, position;
+  const int64_t* at;
+  int64_t n;
+  bool by_slice = false;
+  int64_t rows = 1, row = 0;
+};
+/// What becomes of a run: one function for each dtype or width, so that the loops over runs are compiled once.
+using RunFn = void (*)(const IndexedRun&, const std::byte* from, std::byte* to);
+
+/// f(number in the indexed tensor, number in the other)
+template <class F>
+void each_element(const IndexedRun& run, F&& f) {
+  if (run.by_slice) {
+    for (int64_t r = 0; r < run.rows; ++r) {
+      const int64_t place = run.offset + run.at[r] * run.inner, position = run.position + r * run.row;
+      for (int64_t i = 0; i < run.n; ++i) f(place + i, position + i);
+    }
+  } else {
+    for (int64_t i = 0; i < run.n; ++i) f(run.offset + i * run.step + run.at[i] * run.inner, run.position + i);
+  }
+}
+
+template <class T>
+void copy_to_indexed(const IndexedRun& run, const std::byte* from, std::byte* to) {
+  each_element(run, [x = reinterpret_cast<const T*>(from), out = reinterpret_cast<T*>(to)](
+                        int64_t place, int64_t position) { out[place] = x[position]; });
+}
+template <class T>
+void copy_from_indexed(const IndexedRun& run, const std::byte* from, std::byte* to) {
+  each_element(run, [x = reinterpret_cast<const T*>(from), out = reinterpret_cast<T*>(to)](
+                        int64_t place, int64_t position) { out[position] = x[place]; });
+}
+template <class T>
+void clear_indexed(const IndexedRun& run, const std::byte*, std::byte* to) {
+  each_element(run, [out = reinterpret_cast<T*>(to)](int64_t place, int64_t) { out[place] = 0; });
+}
+
+/// Collects elements that lie anywhere, in the order of their positions, to runs.
+class RunCollector {
+ public:
+  RunCollector(RunFn f, const std::byte* from, std::byte* to) : f_(f), from_(from), to_(to) {}
+  void add(int64_t place) {
+    places_[count_++] = place;
+    if (count_ == CheckedIndices::piece) flush();
+  }
+  void flush() {
+    f_({0, 0, 1, position_, places_, count_}, from_, to_);
+    position_ += count_;
+    count_ = 0;
+  }
+
+ private:
+  RunFn f_;
+  const std::byte* from_;
+  std::byte* to_;
+  int64_t places_[CheckedIndices::piece], count_ = 0, position_ = 0;
+};
+
+/// make(T) for the unsigned type that is as wide as the dtype.
+template <class F>
+RunFn by_width(DType dtype, F&& make) {
+  RunFn f = nullptr;
+  with_width(size_of(dtype), [&](auto tag) { f = make(tag); });
+  return f;
+}
+inline RunFn copy_from_indexed_of(DType dtype) {
+  return by_width(dtype, []<class T>(T) -> RunFn { return copy_from_indexed<T>; });
+}
+
+/// The elements of [outer, count, inner] at indices in [outer, extent, inner]: one index for each, or (by_slice) one
+/// for each slice along the axis. Blocks of columns are independent of each other, since an index moves an element
+/// along the axis only; within a block elements are processed in the order of the indices.
+struct AlongAxis {
+  int64_t outer = 1, count, extent, inner = 1, columns = CheckedIndices::piece, blocks;
+  bool by_slice;
+  CheckedIndices index;
+
+  /// `width`: bytes of an element.
+  AlongAxis(const Shape& elements, size_t width, const TensorSpec& indices, int64_t axis, int64_t into, bool slices,
+            WorkspaceLayout& workspace)
+      : count(elements[static_cast<size_t>(axis)]),
+        extent(into),
+        by_slice(slices),
+        index(indices, 1, axis, into, workspace) {
+    for (size_t d = 0; d < elements.size(); ++d) {
+      if (d != static_cast<size_t>(axis)) (d < static_cast<size_t>(axis) ? outer : inner) *= elements[d];
+    }
+    // Where each element has an index, a block's rows are accessed in any order: they are to fit in L2.
+    constexpr int64_t cached = 1 << 18, line = 64;
+    const auto bytes = static_cast<int64_t>(width);
+    while (!by_slice && columns * bytes > line && columns * bytes > cached / std::max<int64_t>(extent, 1)) columns /= 2;
+    blocks = (inner + columns - 1) / columns;
+  }
+
+  /// f for runs of the units [begin, end).
+  void each(const Buffers& b, int64_t begin, int64_t end, RunFn f, const std::byte* from, std::byte* to) const {
+    int64_t at[CheckedIndices::piece];
+    for (int64_t u = begin; u < end; ++u) {
+      const int64_t o = u / blocks, c = u % blocks * columns, width = std::min(columns, inner - c);
+      const int64_t offset = o * extent * inner + c;
+      if (inner == 1 || by_slice) {
+        for (int64_t k = 0; k < count; k += CheckedIndices::piece) {
+          const int64_t n = std::min(CheckedIndices::piece, count - k);
+          if (!index.read(b, by_slice ? k : o * count + k, n, at)) continue;
+          if (inner == 1)
+            f({offset, 0, 1, o * count + k, at, n}, from, to);
+          else
+            f({offset, 1, inner, (o * count + k) * inner + c, at, width, true, n, inner}, from, to);
+        }
+        continue;
+      }
+      for (int64_t k = 0; k < count; ++k) {
+        const int64_t position = (o * count + k) * inner + c;
+        if (index.read(b, position, width, at)) f({offset, 1, inner, position, at, width}, from, to);
+      }
+    }
+  }
+
+  /// The kernel of these phases: `first`, then f for runs from input `slot` to the output, on all threads.
+  Kernel kernel(std::vector<Phase> first, WorkspaceLayout workspace, RunFn f, size_t slot) const {
+    first.insert(first.begin(), index.before());
+    first.push_back({outer * blocks, 1, [along = *this, f, slot](const Buffers& b, int64_t begin, int64_t end) {
+                       along.each(b, begin, end, f, b.in[slot], b.out[0]);
+                     }});
+    first.push_back(index.after());
+    // 2 ns an element. Not measured.
+    const double cost_ns = 2 * static_cast<double>(outer * count) * static_cast<double>(inner);
+    return Kernel::parallel(std::move(first), cost_ns).with_workspace(workspace);
+  }
+};
+
+}  // namespace pxl

@@ -1,0 +1,81 @@
+// Selections, constants, clipping and conversions.
+#include <bit>
+#include <cstring>
+
+#include "runtime/kernels/block.hpp"
+#include "tests/unit/kernels/support.hpp"
+
+using namespace pxl;
+using namespace pxl::test;
+
+TEST_CASE("where, clip, fold, increment, fill, casts") {
+  const Array y =
+      run(where_kernel(DType::int16, {2, 1}, {3}, {}, {2, 3}),
+          {make(DType::boolean, {2, 1}, {1, 0}), make(DType::int16, {3}, {1, 2, 3}), make(DType::int16, {}, {9})},
+          spec(DType::int16, {2, 3}));
+  CHECK(numbers(y) == std::vector<double>{1, 2, 3, 9, 9, 9});
+  const Array x = make(DType::float16, {4}, {-5, 0.5, 5, not_a_number});
+  const Array clipped = run(clip_kernel(DType::float16, -1, 1, 4), {x}, spec(DType::float16, {4}));
+  CHECK(clipped.number(0) == -1);
+  CHECK(clipped.number(1) == 0.5);
+  CHECK(clipped.number(2) == 1);
+  CHECK(std::isnan(clipped.number(3)));
+  CHECK(numbers(run(clip_kernel(DType::int32, -inf, 3, 2), {make(DType::int32, {2}, {-9, 9})},
+                    spec(DType::int32, {2}))) == std::vector<double>{-9, 3});
+  CHECK(numbers(run(clip_grad_kernel(DType::float32, -1, 1, 3),
+                    {make(DType::float32, {3}, {7, 7, 7}), make(DType::float32, {3}, {-1, 0, 2})},
+                    spec(DType::float32, {3}))) == std::vector<double>{7, 7, 0});
+  CHECK(numbers(run(
+            nary_kernel(Binary::maximum, DType::float32, {{2}, {}, {2, 1}}, {2, 2}),
+            {make(DType::float32, {2}, {1, 5}), make(DType::float32, {}, {2}), make(DType::float32, {2, 1}, {3, 0})},
+            spec(DType::float32, {2, 2}))) == std::vector<double>{3, 5, 2, 5});
+  CHECK(numbers(run(increment_mod_kernel(DType::uint32, 2, 5, 3), {make(DType::uint32, {3}, {0, 2, 3})},
+                    spec(DType::uint32, {3}))) == std::vector<double>{2, 4, 0});
+  CHECK(numbers(run(fill_kernel(DType::float16, 1.5, 5), {}, spec(DType::float16, {5}))) ==
+        std::vector<double>(5, 1.5));
+  const Array f = make(DType::float32, {6}, {-1.7, 300, not_a_number, inf, 0, 2.5});
+  CHECK(numbers(run(cast_kernel(DType::float32, DType::int8, 6), {f}, spec(DType::int8, {6}))) ==
+        std::vector<double>{-1, 127, 0, 127, 0, 2});
+  CHECK(numbers(run(cast_kernel(DType::float32, DType::boolean, 6), {f}, spec(DType::boolean, {6}))) ==
+        std::vector<double>{1, 1, 1, 1, 0, 1});
+}
+
+TEST_CASE("selections and constants of every width, in blocks and tails, with operands of one element") {
+  for (DType dtype :
+       {DType::boolean, DType::int8, DType::float16, DType::int32, DType::float32, DType::float64, DType::int64})
+    for (int64_t n : {1, 7, 64, 259}) {
+      CAPTURE(name(dtype));
+      Array c(DType::boolean, {n});
+      for (int64_t i = 0; i < n; ++i) c.mutable_data<bool>()[i] = i % 3 == 0;
+      const Array rows[] = {ramp(dtype, {n}, 1), ramp(dtype, {n}, 2)},
+                  ones[] = {ramp(dtype, {}, 1), ramp(dtype, {}, 2)};
+      for (bool row_a : {false, true})
+        for (bool row_b : {false, true}) {
+          const Array &a = row_a ? rows[0] : ones[0], &b = row_b ? rows[1] : ones[1];
+          const Array y = run(where_kernel(dtype, {n}, a.shape(), b.shape(), {n}), {c, a, b}, spec(dtype, {n}));
+          for (int64_t i = 0; i < n; ++i)
+            CHECK(y.number(i) == (i % 3 == 0 ? a.number(row_a ? i : 0) : b.number(row_b ? i : 0)));
+        }
+      const double value = dtype == DType::boolean ? 1 : 3;
+      CHECK(numbers(run(fill_kernel(dtype, value, n), {}, spec(dtype, {n}))) ==
+            std::vector<double>(static_cast<size_t>(n), value));
+      const Array wide = run(cast_kernel(DType::boolean, dtype, n), {c}, spec(dtype, {n}));
+      for (int64_t i = 0; i < n; ++i) CHECK(wide.number(i) == (i % 3 == 0 ? 1 : 0));
+    }
+}
+
+TEST_CASE("float16 conversion is exact for every value and rounds to even") {
+  Array h(DType::float16, {65536});
+  for (int i = 0; i < 65536; ++i) h.mutable_data<half>()[i].bits = static_cast<uint16_t>(i);
+  const Array f = run(cast_kernel(DType::float16, DType::float32, 65536), {h}, spec(DType::float32, {65536}));
+  const Array back = run(cast_kernel(DType::float32, DType::float16, 65536), {f}, spec(DType::float16, {65536}));
+  for (int i = 0; i < 65536; ++i) {
+    const float v = f.data<float>()[i];
+    const bool same = std::isnan(v) ? (i & 0x7c00) == 0x7c00 && (i & 0x3ff) != 0 : back.data<half>()[i].bits == i;
+    if (!same || !close(static_cast<double>(v), static_cast<double>(static_cast<float>(h.data<half>()[i])), 0))
+      CHECK(i == -1);
+  }
+  const Array r = run(cast_kernel(DType::float32, DType::float16, 5),
+                      {make(DType::float32, {5}, {2049, 2051, 65519, 65520, 2e-8})}, spec(DType::float16, {5}));
+  CHECK(numbers(r) == std::vector<double>{2048, 2052, 65504, inf, 0});
+}
