@@ -125,7 +125,7 @@ struct MutableView {
 };
 
 /// An array: dense, row-major, aligned to 64 bytes if the library made it. A copy shares the elements. Thread-safe as
-/// long as nobody writes to the elements.
+/// long as the elements are not written to.
 class PXL_API Array {
  public:
   /// A float32 scalar, 0.

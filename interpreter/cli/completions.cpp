@@ -63,7 +63,7 @@ std::string choices_of(const Flag& f) {
   return f.words ? f.words() : std::string();
 }
 
-/// Commands after which the options of a script may stand.
+/// Commands which the options of a script may follow.
 bool takes_options(const Command& c) { return &c == &run_command || &c == &profile_command; }
 
 /// Options of a script are asked of the command when they are completed: lines of a name, a tab and its text.

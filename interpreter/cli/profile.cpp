@@ -28,7 +28,7 @@ constexpr Flag profile_flags[] = {
     {"--plans", "gather,shift",
      "families of plans of matrix products; compares both if both are named; or separately: each op's own best plan"},
     {"--program", "NAME", "only the program of this name"},
-    {"--replicas", "N,N,...", "predict throughput and efficiency of so many replicas"},
+    {"--replicas", "N,N,...", "predict throughput and efficiency for these numbers of replicas"},
     {"--links", "KEY=VALUE,...", "constants of the links between IPUs: link_bytes=28.7e9,remote_bytes=2e10"},
     {"--against", "FILE", "compare with the programs of another script; its own options follow it"},
     {"--output", "FILE", "write a report: .html is a page, .trace.json trace events, .json the object of --json", "-o"},

@@ -1,4 +1,4 @@
-// Reads the flags that stand before FILE.
+// Reads the flags before FILE.
 #include "interpreter/cli/run_flags.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The flags that stand before FILE, with and without the word `run`: one row each, from which parsing, help, manual and
+// The flags before FILE, with and without the word `run`: one row each, from which parsing, help, manual and
 // completion are made.
 #pragma once
 

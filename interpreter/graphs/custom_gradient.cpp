@@ -132,7 +132,7 @@ GradGraphInfoPtr run_build_grad(Interpreter& in, const std::shared_ptr<Ir>& ir, 
       gradients.emplace_back(t, g);
     }
   }
-  fwd->names = nullptr;  // somebody may have kept it
+  fwd->names = nullptr;  // a value may still refer to it
   return finish_gradient_graph(forward, made, provided, gradients, fwd->values);
 }
 

@@ -25,11 +25,11 @@ Value grad_graph_value(const std::shared_ptr<Ir>& ir, GradGraphInfoPtr info);
 /// `called_graphs_grad_info`: a dict from graphs to gradient graphs, or none.
 std::map<Graph*, GradGraphInfoPtr> to_grad_infos(const Value& v);
 
-/// What `backward` gives: gradients by tensor, by name, and in the order asked for.
+/// What `backward` returns: gradients by tensor, by name, and in the requested order.
 struct GradientsObject final : Object {
   std::shared_ptr<Ir> ir;
   std::vector<Tensor*> wanted;
-  std::vector<std::string> names;  ///< dotted names where a tree was asked for, else the tensors' names
+  std::vector<std::string> names;  ///< dotted names where a tree was requested, else the tensors' names
   std::vector<Value> gradients;
   std::string type_name() const override { return "gradients"; }
   std::string repr(Interpreter& in) override;

@@ -1,4 +1,4 @@
-// Host values that stand for parts of a graph. Each keeps its Ir alive.
+// Host values that denote parts of a graph. Each keeps its Ir alive.
 #pragma once
 
 #include "interpreter/values/containers.hpp"

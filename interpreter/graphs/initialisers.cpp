@@ -1,4 +1,4 @@
-// Initial values of variables: what numbers, arrays, initialisers and functions stand for, and the initialisers.
+// Initial values of variables: what numbers, arrays, initialisers and functions denote, and the initialisers.
 #include <algorithm>
 #include <cmath>
 

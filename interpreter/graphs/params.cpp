@@ -22,7 +22,7 @@ Tensor* add_param(Interpreter& in, BuildRoot& root, const std::string& key, cons
                   const Value& factory) {
   if (root.graph != graphs_of(in).target().graph)
     throw Error("param `" + key + "` is declared while another graph is being built",
-                {"params belong to the graph of the build they stand in"})
+                {"params belong to the graph of their build"})
         .as(codes::param);
   stamp(in, *root.ir);
   if (!factory.is_none()) root.factories->insert(key, factory);

@@ -193,7 +193,7 @@ Value stash_and_restore_tensor(In, PipelineRef pipeline, A args) {
   const std::optional<size_t> made = p.stage_of(t);
   if (!made)
     throw Error(fmt::format("{}: `{}` is no result of an earlier stage", where, t->name),
-                {"variables and what stands before the pipeline are the same for all micro-batches: use them as they "
+                {"variables and what precedes the pipeline are the same for all micro-batches: use them as they "
                  "are"})
         .as(codes::program);
   if (a.has("from_stage") && p.stages[*made].key != to_key(a.value("from_stage")))

@@ -83,7 +83,7 @@ Span binding_place(const ast::Block& block, const std::string& name) {
 
 void declare_program(Interpreter& in, const ast::ProgramStmt& s, Activation& a) {
   if (a.kind == Activation::Kind::program)
-    throw Error("program " + s.function->name + " stands inside a program", {"declare it at the top level of the file"})
+    throw Error("program " + s.function->name + " is inside a program", {"declare it at the top level of the file"})
         .as(codes::program);
   if (a.kind != Activation::Kind::file && a.kind != Activation::Kind::test)
     throw Error("program " + s.function->name + " is declared inside a body",

@@ -60,7 +60,8 @@ struct ReplicatedObject final : Object {
     const BuildTarget target = graphs_of(in).target();
     if (!graphs_of(in).in_program() || !target.graph->is_main() || !target.ir->main().tensors().empty() ||
         target.ir->graphs().size() > 1)
-      throw Error("replicated(n) stands in the head of a program", {"write `program train with replicated(4) { ... }`"})
+      throw Error("replicated(n) belongs in the head of a program",
+                  {"write `program train with replicated(4) { ... }`"})
           .as(codes::replicas);
     set_replication_factor(*target.ir, replicas);
     return {};

@@ -302,8 +302,7 @@ void bind_core_builtins(Interpreter&, Scope& p) {
          range);
   define(p, no_effects, "enumerate", "enumerate(items, start = 0)", "Pairs of a counter and an element.", enumerate);
   define(p, no_effects, "zip", "zip(*iterables, strict = false)", "Tuples of elements side by side.", zip);
-  define(p, no_effects, "map", "map(function, *iterables)", "The function of every element, as they are asked for.",
-         map);
+  define(p, no_effects, "map", "map(function, *iterables)", "The function of every element, computed on request.", map);
   define(p, no_effects, "filter", "filter(function, items)", "Elements for which the function gives true.", filter);
   define(p, no_effects, "sorted", "sorted(items, key = none, reverse = false)",
          "A sorted list; equal elements keep their order.", sorted);

@@ -203,7 +203,7 @@ Value randint(Interpreter& in, const Arguments& args) {
   ArgReader a("randint", args, {"low", "high", "shape", "dtype"});
   const int64_t low = a.integer("low"), high = a.integer("high");
   if (high <= low || static_cast<uint64_t>(high) - static_cast<uint64_t>(low) > static_cast<uint64_t>(INT64_MAX)) {
-    throw run_error(fmt::format("randint: nothing lies in [{}, {})", low, high));
+    throw run_error(fmt::format("randint: no whole number in [{}, {})", low, high));
   }
   auto fill = [low, high](Random& random, const TensorSpec& spec) {
     Array out(DType::int64, spec.shape);

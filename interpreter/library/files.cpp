@@ -142,8 +142,8 @@ void bind_file_builtins(Scope& p) {
   define(p, Effect::reads_files, "exists", "exists(path)", "Whether there is a file or folder.", exists);
   define(p, Effect::reads_files, "list_files", "list_files(pattern)",
          "The paths that match a pattern with *, ? and [abc], in order: `list_files(\"data/*.png\")`.", list_files);
-  define(p, no_effects, "beside", "beside(name)",
-         "The path of a file in the folder of the file that this call stands in.", beside);
+  define(p, no_effects, "beside", "beside(name)", "The path of a file in the folder of the file that has this call.",
+         beside);
 }
 
 }  // namespace pxl

@@ -5,7 +5,7 @@
 
 namespace pxl {
 
-// All memory is the host's: what a device would forget is put back.
+// All memory is the host's: what a device would forget is restored.
 void SessionObject::weights_to_host(const Tensor* only) {
   if (weights_to_host_on_exit || !session->is_attached()) return;
   if (only) {

@@ -21,7 +21,7 @@ struct ImportRow {
   ///   {0}            the first input, `none` where it is absent; {*} all inputs
   ///   {0:ints}       an input that must be known while the graph is built, as a list of ints; also floats,
   ///                one number as int1 and float1, host for an array, and axes for ints of which none are `none`
-  ///   {axis}         an attribute; {axis|1} with what stands for it where it is absent; {to:dtype}, {x:bool},
+  ///   {axis}         an attribute; {axis|1} with its default; {to:dtype}, {x:bool},
   ///   {x:lower}, {x:axes} as above, {x:sampling} a mode of GridSample; {outputs} the number of outputs
   ///   {,stride=X}    ", stride = ..." where X, an input or an attribute as above, is there; nothing elsewhere
   std::string_view text = "*";

@@ -10,7 +10,7 @@
 
 namespace pxl::onnx {
 
-/// What stands between braces.
+/// The text between braces.
 struct Placeholder {
   std::string parameter;  ///< of {,parameter=source}
   std::string source, kind, otherwise;

@@ -28,7 +28,7 @@ enum : int { end_of_input = -1, interrupted = -2, other_signal = -3 };
 int next_byte(int fd);
 
 /// A prompt with its escape sequences marked as zero-width.
-std::string marked(const std::string& prompt, char before, char behind);
+std::string marked(const std::string& prompt, char before, char after);
 
 /// The action of Tab for `line` with the cursor at byte `cursor`.
 struct Tab {

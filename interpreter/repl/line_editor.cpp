@@ -74,7 +74,7 @@ int next_byte(int fd) {
   return result;
 }
 
-std::string marked(const std::string& prompt, char before, char behind) {
+std::string marked(const std::string& prompt, char before, char after) {
   std::string out;
   for (size_t i = 0; i < prompt.size();) {
     if (prompt[i] != '\x1b') {
@@ -82,7 +82,7 @@ std::string marked(const std::string& prompt, char before, char behind) {
       continue;
     }
     const size_t end = std::min(prompt.find('m', i), prompt.size() - 1) + 1;
-    out += before + prompt.substr(i, end - i) + behind;
+    out += before + prompt.substr(i, end - i) + after;
     i = end;
   }
   return out;

@@ -143,7 +143,7 @@ void set_up() {
   char* (*const prompt)(EditLine*) = [](EditLine*) { return shown_prompt.data(); };
   el_set(editor, EL_PROMPT_ESC, prompt, escape_mark);
   el_set(editor, EL_GETCFN, &get_key);
-  el_set(editor, EL_ADDFN, "pxl-complete", "Completes, or lists what may stand here", &complete_key);
+  el_set(editor, EL_ADDFN, "pxl-complete", "Completes, or lists what may follow here", &complete_key);
   el_set(editor, EL_ADDFN, "pxl-close", "Inserts a closing bracket, one level further left", &close_key);
   el_set(editor, EL_ADDFN, "pxl-paste", "Inserts a pasted text", &paste_key);
   for (const auto& [key, function] : keys) el_set(editor, EL_BIND, key, function, nullptr);

@@ -53,7 +53,7 @@ std::string typed_text;
 int prompt_width = 0;
 
 // Readline draws the line without attributes and leaves the cursor where it belongs; then the same characters are
-// written over it in colours, and the cursor is put back. Lines of which the place on the screen is uncertain stay as
+// written over it in colours, and the cursor is restored. Lines of which the place on the screen is uncertain stay as
 // they are: characters that are not one column wide on several rows, control characters, more rows than the terminal.
 void redisplay() {
   rl_redisplay();

@@ -8,7 +8,7 @@
 
 namespace pxl {
 
-/// What a key selects of an array: the shape of the result, and where its elements lie.
+/// What a key selects of an array: the shape of the result, and the offsets of its elements.
 struct GatherOffsets {
   Shape shape;
   std::vector<int64_t> offsets;  ///< in elements, for every run of the result, unless it is a window

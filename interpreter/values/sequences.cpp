@@ -225,7 +225,7 @@ int64_t range_length(const RangeObject& r) {
   if (n > static_cast<uint64_t>(INT64_MAX)) throw run_error("the range has more elements than a 64-bit int can count");
   return static_cast<int64_t>(n);
 }
-// Element i < length: the product fits, since the element lies between start and stop.
+// Element i < length: the product fits, since the element is between start and stop.
 int64_t range_at(const RangeObject& r, int64_t i) {
   return static_cast<int64_t>(static_cast<uint64_t>(r.start) +
                               static_cast<uint64_t>(i) * static_cast<uint64_t>(r.step));

@@ -25,8 +25,8 @@ void write_file_atomically(const std::string& path, std::string_view bytes,
                            TemporaryFile temporary = TemporaryFile::unnamed);
 
 /// The same of a text in parts, so that not all of it is in memory: `part(i)`, from 0 on, until it returns nothing. A
-/// part is valid until the next is asked for. Where the file system cannot name a file that it made without a name, all
-/// parts are asked for again.
+/// part is valid until the next is requested. Where the file system cannot name a file that it made without a name, all
+/// parts are requested again.
 void write_parts_atomically(const std::string& path, const std::function<std::optional<std::string_view>(size_t)>& part,
                             TemporaryFile temporary = TemporaryFile::unnamed);
 

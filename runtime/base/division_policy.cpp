@@ -18,7 +18,7 @@ constexpr double min_backoff = 2e6, max_backoff = 400e6;
 // the pool.
 constexpr int max_extensions = 4;
 constexpr double min_idle_share = 0.5;
-// The clock is read once in this estimated time of serial execution. A job counts as `min_expected` at least.
+// The clock is read once in this estimated time of serial execution. A job is treated as `min_expected` at least.
 constexpr double check_period = 100e3, min_expected = 1e3;
 // Waking the pool costs less: if it took longer, the caller was preempted, which its run delay shows.
 constexpr double max_waking = 20e3;

@@ -30,7 +30,7 @@ class InputFile {
   /// change: what was opened remains until it is closed.
   bool is_unchanged() const;
   /// Reads until `bytes` are there or the file ends, in chunks between which interrupts are heard. Returns the number
-  /// of bytes; less than asked for at the end and where reading fails, with errno.
+  /// of bytes; less than requested at the end and where reading fails, with errno.
   int64_t read(void* to, int64_t bytes);
   /// The same without hearing interrupts: for what must not end half done.
   int64_t read_undisturbed(void* to, int64_t bytes);

@@ -1,5 +1,5 @@
 // Edit distance for "did you mean": optimal string alignment (Damerau-Levenshtein without repeated edits of a
-// substring), and equality but for case, which counts as one slip however many letters differ.
+// substring), and equality but for case, which is treated as one slip however many letters differ.
 #include "runtime/base/suggest.hpp"
 
 #include <algorithm>

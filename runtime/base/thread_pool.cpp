@@ -39,7 +39,7 @@ void pause_once() {
 
 // 50 to 120 us, depending on the processor: longer than the time between two kernels of a training loop.
 constexpr int spins_before_sleep = 5000;
-// Chunks of a group: their claims lie in one cache line, which the group's threads share. Not measured.
+// Chunks of a group: their claims are in one cache line, which the group's threads share. Not measured.
 constexpr int group_size = 8;
 // Threads that one thread wakes: a system call takes 1 to 2 us for each. Not measured.
 constexpr int woken_at_once = 8;
@@ -89,8 +89,9 @@ std::optional<double> run_delay() {
   return static_cast<double>(std::strtoull(second, nullptr, 10));
 }
 
-/// A clock of the calling thread, in ns, that stands while it waits for a core, but not while it waits for a page, a
-/// file or a lock: division saves that time as well. The thread's CPU time where the system does not report run delays.
+/// A clock of the calling thread, in ns, that is stopped while it waits for a core, but not while it waits for a page,
+/// a file or a lock: division saves that time as well. The thread's CPU time where the system does not report run
+/// delays.
 double own_clock() {
   const std::optional<double> delay = run_delay();
   return delay ? wall_time() - *delay : thread_time();

@@ -24,7 +24,7 @@ class JobSampling {
   static constexpr double long_job_ns = 200e3;
   static constexpr int sampled_jobs = 16;
 
-  /// For how many jobs the next one stands: 0 if it is not measured. `expected_ns` is 0 if it is unknown.
+  /// The number of jobs that the next one is a sample of: 0 if it is not measured. `expected_ns` is 0 if it is unknown.
   int next(double expected_ns) {
     if (expected_ns >= long_job_ns || expected_ns == 0) return 1;
     if (++jobs_ != next_sample_) return 0;

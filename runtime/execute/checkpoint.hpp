@@ -18,7 +18,7 @@ struct NamedSpec {
   TensorSpec spec;
 };
 
-/// Atomic: an existing file is replaced as a whole or left as it is. `array(i)`, of the spec of entry i, is asked for
+/// Atomic: an existing file is replaced as a whole or left as it is. `array(i)`, of the spec of entry i, is requested
 /// when it is written, so that memory holds one at a time.
 void write_checkpoint(const std::string& path, const std::vector<NamedSpec>& entries,
                       const std::function<Array(size_t)>& array);

@@ -24,7 +24,7 @@ struct StreamPort {
   const Stream* stream = nullptr;
   std::byte* next = nullptr;
   int64_t sample_bytes = 0;
-  int64_t stride = 0;   ///< bytes from a sample to the next: between them lie those of other replicas
+  int64_t stride = 0;   ///< bytes from a sample to the next: those of other replicas are between them
   int64_t per_run = 0;  ///< samples
   /// Operands of kernels that read the one sample of a run in place, by index; empty where it is copied.
   std::vector<size_t> readers;
@@ -50,7 +50,7 @@ struct EngineTask {
   RemoteBuffers remote = {};
 };
 
-/// A collective at which a run stands: the operand and the result of its replica.
+/// A collective that a run has reached: the operand and the result of its replica.
 struct CollectiveStop {
   const Op* op = nullptr;
   const Kernel* kernel = nullptr;  ///< of the operands and results of all members of a group

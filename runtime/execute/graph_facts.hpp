@@ -30,7 +30,7 @@ class GraphFacts {
     std::map<const Stream*, int64_t> transfers;
   };
   const Known& known(const Graph& graph);
-  /// Whether one of the graphs asked for has a branch.
+  /// Whether one of the requested graphs has a branch.
   bool branches() const { return branches_; }
 
  private:

@@ -1,4 +1,4 @@
-// Where the elements of a view lie: an op that moves elements moves their addresses alike.
+// The addresses of a view's elements: an op that moves elements moves their addresses alike.
 #pragma once
 
 #include <cstdint>

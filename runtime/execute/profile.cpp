@@ -20,7 +20,7 @@ std::string rate(double amount, double seconds) {
 // two cores take.
 constexpr double meeting = 1e-6;
 
-/// Of a phase's time on one core, the part that the busiest of `cores` has.
+/// Of a phase's time on one core, the part of the most loaded of `cores`.
 double largest_part(const Phase& phase, int cores) {
   int64_t largest = 0;
   for (int share = 0; share < cores; ++share) {

@@ -120,7 +120,7 @@ class Program {
   ReplicaNumber replica_;
   std::shared_ptr<Profile> profile_;
   RunObserver* observer_ = nullptr;
-  // Where a run stands.
+  // The state of a run.
   size_t at_ = 0;
   bool polls_ = true, committed_ = false;
 };

@@ -27,7 +27,7 @@ FramePtr within_replica(const FramePtr& frames, int replica, int replicas) {
   return std::make_shared<Frame>(Frame{frames->what, frames->at, within_replica(frames->outer, replica, replicas)});
 }
 
-/// Computes one collective of all groups, where the operands and results of the replicas lie.
+/// Computes one collective of all groups, on the operands and results of the replicas in place.
 void run_collective(std::span<const std::span<const CollectiveStop>> stops, size_t which) {
   const CollectiveStop& first = stops[0][which];
   const Kernel& kernel = *first.kernel;
@@ -67,7 +67,7 @@ void take_turns(const ReplicaRun& run, int64_t& passed) {
         throw;
       }
       if (stops[i].size() != stops[0].size() || (!stops[i].empty() && stops[i][0].op != stops[0][0].op))
-        throw Error(fmt::format("replicas {} and {} stand at different collectives", run.range.first, replica), {},
+        throw Error(fmt::format("replicas {} and {} are at different collectives", run.range.first, replica), {},
                     Fault::internal);
     }
     if (stops[0].empty()) return;

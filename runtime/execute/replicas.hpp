@@ -27,8 +27,8 @@ struct ReplicaRun {
   Profile* times = nullptr;  ///< the time of collectives counts there, if it is on
 };
 
-/// Each replica is advanced in turn, in ascending order, until all stand at the same collectives; the results are
-/// computed where the operands lie, and the replicas go on. A replica's Error is passed on, with the replica in its
+/// Each replica is advanced in turn, in ascending order, until all are at the same collectives; the results are
+/// computed from the operands in place, and the replicas go on. A replica's Error is passed on, with the replica in its
 /// call chain. Where some are in other processes, all processes end with the same Error, or with Interrupted.
 void run_in_turns(const ReplicaRun& run);
 

@@ -52,7 +52,7 @@ struct ChannelPlanes {
 constexpr double ns_per_read_element = 0.3, ns_per_normalised_element = 0.5;  // not measured
 constexpr int64_t normalised_block = 1024;                                    ///< of float16, at a time
 
-/// A buffer for the planes of a channel that are read together; empty where they are read where they lie.
+/// A buffer for the planes of a channel that are read together; empty if they are read in place.
 template <class T>
 PerThread<compute_type<T>> planes_buffer(WorkspaceLayout& w, const ChannelPlanes& p) {
   return p.together() == 1 ? slice_buffer<T>(w, p.plane) : w.per_thread<compute_type<T>>(p.gathered());

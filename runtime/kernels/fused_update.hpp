@@ -34,7 +34,7 @@ struct UpdateOp {
   int function = 0;  ///< f, a Unary
 };
 
-/// A step where it stands: equal numbers are equal places of memory.
+/// An update op with its operands. Equal numbers denote the same memory.
 struct UpdateOperands {
   const UpdateOp* step = nullptr;  ///< null for a kernel that is none
   std::vector<int> operands;       ///< in the order of the formula

@@ -51,7 +51,7 @@ void clear_indexed(const IndexedRun& run, const std::byte*, std::byte* to) {
   each_element(run, [out = reinterpret_cast<T*>(to)](int64_t place, int64_t) { out[place] = 0; });
 }
 
-/// Collects elements that lie anywhere, in the order of their positions, to runs.
+/// Collects elements at any offsets, in the order of their positions, into runs.
 class RunCollector {
  public:
   RunCollector(RunFn f, const std::byte* from, std::byte* to) : f_(f), from_(from), to_(to) {}

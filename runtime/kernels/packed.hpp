@@ -43,7 +43,7 @@ struct PackedGemm {
   float* packed_a = nullptr;  ///< packed_a_size floats, aligned to 64 bytes, of the calling thread
 };
 
-/// out[m, n] = a @ b, or out += a @ b with `add`, of operands where they lie: a is [m, k], or [k, m] with `ta`; b is
+/// out[m, n] = a @ b, or out += a @ b with `add`, of operands in place: a is [m, k], or [k, m] with `ta`; b is
 /// [k, n], or [n, k] with `tb`. The terms of a sum are added to what is there.
 struct UnpackedGemm {
   MatrixView a, b;

@@ -98,7 +98,7 @@ struct BlockedPrimitive {
   dnnl::primitive primitive;
   int first_name = 0, second_name = 0, result_name = 0;  ///< DNNL_ARG_
   memory::desc first, second, result;                    ///< as the primitive wants them
-  memory::desc plain_first, plain_second, plain_result;  ///< as they lie in tensors
+  memory::desc plain_first, plain_second, plain_result;  ///< as tensors store them
   dnnl::reorder reorder_first, reorder_second, reorder_result;
   memory::desc scratch;
   bool usable = false;
@@ -341,7 +341,7 @@ std::optional<Kernel> primitive_weights_grad_kernel(const Convolution& c, double
   // Parts of the channels rather than more partial sums, of which each is as large as the result.
   const int64_t parts = channel_parts(c.cout, 1), sums = div_up(max_partial_results(size), parts);
   const int64_t samples = std::max(samples_of_unit(c), div_up(c.batch, sums));
-  // oneDNN has a kernel for the channels of images, as they lie; it fills vectors with other ones.
+  // oneDNN has a kernel for the channels of images in place; it fills vectors with other ones.
   const double inputs = c.cin <= image_channels ? static_cast<double>(c.cin)
                                                 : channel_vectors(c.cin) * static_cast<double>(primitive_lanes);
   const double own = primitive_ns(c, inputs, channel_vectors(c.cout)) +

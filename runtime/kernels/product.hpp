@@ -40,7 +40,7 @@ struct UpdateEpilogue {
 struct RightOperand {
   std::function<void(const Buffers&, float* to, int64_t begin, int64_t end, std::byte* memory)> compute;
   size_t per_thread = 0;
-  /// The same elements, where they lie, for products of few rows; it fits the columns.
+  /// The same elements, in place, for products of few rows; it fits the columns.
   std::optional<NarrowSource> narrow;
 };
 

@@ -34,7 +34,7 @@ inline const float* left_of(const ProductOptions& o, const Buffers& b) {
   return o.left ? b.workspace(*o.left) : b.input<float>(o.a);
 }
 
-/// Rows of w: where they lie, or computed block by block.
+/// Rows of w: in place, or computed block by block.
 class RightRows {
  public:
   /// Of w[., columns].

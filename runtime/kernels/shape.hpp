@@ -13,7 +13,7 @@ Kernel copy_kernel(const TensorSpec& spec);
 /// out axis i is in axis permutation[i]. Throws Error unless it is a permutation of the axes.
 Kernel transpose_kernel(const TensorSpec& in, const std::vector<int64_t>& permutation);
 /// out[i...] = in[start + i * step...]. One start, step (may be negative, not 0) and extent per axis; throws Error
-/// where an element lies outside.
+/// where an element is outside.
 Kernel slice_kernel(const TensorSpec& in, const std::vector<int64_t>& starts, const std::vector<int64_t>& steps,
                     const Shape& out);
 /// The gradient of slice: zeros of shape `out` with in[i...] at start + i * step. in: dy.

@@ -81,7 +81,7 @@ Array convert(const TensorData& t, const std::vector<From>& values, DType dtype,
     T* out = to.mutable_data<T>();
     for (size_t i = 0; i < values.size(); ++i) {
       if constexpr (std::is_same_v<T, half>)
-        out[i].bits = static_cast<uint16_t>(values[i]);  // float16 stands as its bits in int32s
+        out[i].bits = static_cast<uint16_t>(values[i]);  // float16 is stored as its bits in int32s
       else
         out[i] = static_cast<T>(values[i]);
     }

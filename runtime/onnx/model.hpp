@@ -188,7 +188,7 @@ struct Attribute {
   std::vector<int64_t> integers;
   std::vector<std::string> strings;
   Part<SparseTensor> sparse;
-  std::string reference;  ///< in the body of a function: the attribute of the call that stands here
+  std::string reference;  ///< in the body of a function: the attribute of the call to use here
   AttributeKind kind = AttributeKind::undefined;
 };
 template <class Self, class V>
@@ -352,7 +352,7 @@ void fields(Self& m, V& v) {
 Model read_model(const std::string& path);
 /// The same from bytes; `path` is for messages, and its folder has external data.
 Model parse_model(std::string bytes, const std::string& path);
-/// The bytes of a model; `raw` of its tensors is written as it stands.
+/// The bytes of a model; `raw` of its tensors is written unchanged.
 std::string serialise(const Model& model);
 
 /// A message that is a file by itself: `bytes` must outlive it. Throws Error like parse_model.

@@ -80,8 +80,8 @@ void pow_gradient(GradContext& c) {
     } else {
       // If the exponent is 0 the result is 1 for all t; 0 t^-1 would be NaN at t = 0.
       const Expr none = at.scalar(0.0, c.in_spec(1).dtype), power = c.in(1);
-      const Expr slope = power * at.one("pow", {c.in(0), power - 1.0});
-      give(c, 0, c.dy() * at.one("select", {at.one("equal", {power, none}), none, slope}));
+      const Expr derivative = power * at.one("pow", {c.in(0), power - 1.0});
+      give(c, 0, c.dy() * at.one("select", {at.one("equal", {power, none}), none, derivative}));
     }
   }
   if (c.wants(1)) {

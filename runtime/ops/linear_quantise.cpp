@@ -13,7 +13,7 @@ namespace {
 constexpr Param linear_scale_param{"scale", ParamKind::tensor, no_default,
                                    "one number, or one for each place along the axis"};
 constexpr Param zero_param{"zero_point", ParamKind::index, none_default,
-                           "what stands for 0, in the shape of the scale"};
+                           "the quantized value of 0, in the shape of the scale"};
 constexpr Param axis_param{"axis", ParamKind::integer, of(1), "of scales with several elements"};
 constexpr Param quantize_params[] = {
     {"t", ParamKind::tensor},
@@ -127,7 +127,7 @@ constexpr OpRow linear_quantise_table[] = {
      .path = "ops.dequantize_linear",
      .schedule = "DequantizeLinear",
      .output = "dequantize_linear_out",
-     .doc = "The numbers that whole numbers with a scale and a zero point stand for, in the dtype of the scale.",
+     .doc = "The numbers that quantized ones with a scale and a zero point denote, in the dtype of the scale.",
      .formula = "(t - zero_point) scale",
      .example = "dequantize_linear(array([128, 131, 110]), array(0.5), 128)",
      .params = dequantize_params,

@@ -79,7 +79,7 @@ std::vector<Expr> expand_with_grad(OpBuilder& at, const OpArgs& args) {
 void nll_grad_gradient(GradContext& c) {
   OpBuilder& at = c.builder();
   const OpContext s = c.site();
-  const auto slope = [&](const Expr& g) {
+  const auto derivative = [&](const Expr& g) {
     return at.one("nll_grad", {g, c.in(1), c.in(2)},
                   {{"ignore_index", s.attr("ignore_index")},
                    {"reduction", s.attr("reduction")},
@@ -87,13 +87,13 @@ void nll_grad_gradient(GradContext& c) {
   };
   const TensorSpec& g = c.in_spec(0);
   if (c.wants(0)) {
-    const Expr each = c.dy() * slope(at.constant(Array::full(g.dtype, g.shape, 1.0)));
+    const Expr each = c.dy() * derivative(at.constant(Array::full(g.dtype, g.shape, 1.0)));
     c.set(0, g.shape.empty() ? at.one("sum", {each}) : sum(each, {-1}, false));
   }
   if (s.boolean("log_prob")) return set_zero(c, 1);
   if (!c.wants(1)) return;
   const Expr floor = at.scalar(g.dtype == DType::float16 ? 6.104e-5 : 1e-10, g.dtype);
-  c.set(1, -(c.dy() * slope(c.in(0)) / at.one("maximum", {std::vector<Expr>{c.in(1), floor}})));
+  c.set(1, -(c.dy() * derivative(c.in(0)) / at.one("maximum", {std::vector<Expr>{c.in(1), floor}})));
 }
 
 int64_t probs_flops(const OpContext& s) { return s.input(0).size(); }

@@ -21,7 +21,7 @@ class PassContext {
   std::vector<Node>& nodes;
   const Aliases& aliases;
   const std::vector<const Tensor*>& outputs;  ///< the plan's results
-  Keep keep;                                  ///< what counts as live, see eliminate_dead_code
+  Keep keep;                                  ///< what is treated as live, see eliminate_dead_code
   std::deque<Tensor>& constants;              ///< owns the tensors that passes create
 
   /// Position of the node that defines a tensor; -1 if there is none.

@@ -8,7 +8,8 @@ namespace pxl {
 
 enum class ProcessState : uint8_t { running, stopped, gone };
 
-/// The state of a process of this machine, of /proc/PID/stat. One that has ended and was not waited for is gone.
+/// The state of a process of this machine, of /proc/PID/stat. A process that has ended and was not waited for is
+/// `gone`.
 ProcessState process_state(int64_t pid);
 
 /// The cores that this process may use, as Linux lists them: "0-3,8".

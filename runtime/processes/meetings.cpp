@@ -77,7 +77,7 @@ void Processes::meet_at_end(int status, const Error* error) {
   meet(error ? "end with an error" : fmt::format("end with status {}", status), Fingerprint().add(text));
 }
 
-/// The processes stand at different points: each says at which.
+/// The processes are at different points: each says at which.
 void Processes::part(const std::string& mine) {
   json own = json::parse(mine);
   if (ended_) own["error"] = *ended_;

@@ -16,7 +16,7 @@ class RunOutput {
 
   /// From now on, what this process writes to its standard streams is kept.
   void begin();
-  /// What follows is written by a replica, after so many collectives.
+  /// What follows is written by a replica, after this number of collectives.
   void turn(int64_t passed, int replica);
   /// What was kept; empty if there is nothing.
   std::string text() const;

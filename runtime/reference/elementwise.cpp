@@ -114,8 +114,8 @@ void sigmoid_grad(ReferenceContext& c) {
 // With s = 1 / (1 + e^(-2u)), the derivative of x s is s + x s (1 - s) 2u'.
 void gelu_grad(ReferenceContext& c) {
   const Reals x = c.real(1), s = 1.0 / (1.0 + xt::exp(-2.0 * 0.7978845608028654 * (x + 0.044715 * x * x * x)));
-  const Reals slope = 2.0 * 0.7978845608028654 * (1.0 + 3.0 * 0.044715 * x * x);
-  c.out(0, c.real(0) * xt::where(xt::equal(s * (1.0 - s), 0.0), s, s + x * slope * s * (1.0 - s)));
+  const Reals derivative = 2.0 * 0.7978845608028654 * (1.0 + 3.0 * 0.044715 * x * x);
+  c.out(0, c.real(0) * xt::where(xt::equal(s * (1.0 - s), 0.0), s, s + x * derivative * s * (1.0 - s)));
 }
 void geluerf_grad(ReferenceContext& c) {
   const Reals x = c.real(1), density = xt::exp(-0.5 * x * x) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2);

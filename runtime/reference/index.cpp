@@ -72,7 +72,7 @@ void each_reduced(const ReferenceContext& c, const Shape& data, const Shape& red
 // 1 where a label names class k, else 0: -1 is the last class, a label outside names none.
 size_t is_label(int64_t label, int64_t k, int64_t classes) { return label == k || label == k - classes ? 1 : 0; }
 
-// Where the classes lie in a shape that has them at `axis`.
+// The strides of the classes in a shape that has them at `axis`.
 Shape without(Shape at, size_t axis) {
   at.erase(at.begin() + static_cast<ptrdiff_t>(axis));
   return at;

@@ -150,7 +150,7 @@ void histogram(ReferenceContext& c) {
   counts.fill(0);
   for (double v : c.real(0)) {
     if (c.boolean("absolute_of_input")) v = std::abs(v);
-    // NaN counts as above all levels.
+    // NaN is treated as above all levels.
     counts(static_cast<size_t>(
         std::count_if(levels.begin(), levels.end(), [&](double level) { return !(v < level); }))) += 1;
   }

@@ -12,7 +12,7 @@ namespace pxl::reference {
 
 namespace {
 
-// The matrices of a batch: a vector counts as one row on the left and one column on the right.
+// The matrices of a batch: a vector is treated as one row on the left and one column on the right.
 template <class T>
 xt::xarray<T> as_matrices(const xt::xarray<T>& x, bool left) {
   if (x.dimension() > 1) return x;
@@ -88,7 +88,7 @@ void dequantise(ReferenceContext& c) {
 void pow2scale_cast_to_fp8(ReferenceContext& c) {
   const double most = static_cast<double>(float8_max(c.out_dtype()));
   Reals x = c.real(0) * scale_of(c, 1);
-  // What rounds to more than the largest value becomes NaN where nothing else is asked for.
+  // What rounds to more than the largest value becomes NaN unless something else is requested.
   if (!c.boolean("nan_on_overflow"))
     x = each([=](double v) { return v != v ? v : std::clamp(v, -most, most); }, Reals(x));
   c.out(0, x);

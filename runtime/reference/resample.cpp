@@ -11,7 +11,7 @@ namespace pxl::reference {
 
 namespace {
 
-// Where element i of a resampled axis lies among the old ones.
+// The position of element i of a resampled axis among the old ones.
 double old_place(const std::string& mode, double i, double in, double out, double scale) {
   if (mode == "half_pixel") return (i + 0.5) / scale - 0.5;
   if (mode == "pytorch_half_pixel") return out > 1 ? (i + 0.5) / scale - 0.5 : 0;

@@ -13,7 +13,7 @@ namespace pxl::reference {
 
 namespace {
 
-// Element k of window o, counted in the operand; nothing for padding and for what lies between dilated elements.
+// Element k of window o, counted in the operand; nullopt for padding and between dilated elements.
 int64_t element(const WindowAxis& a, int64_t o, int64_t k) {
   const int64_t place = a.place(o, k);
   if (place < 0 || place % a.in_dilation != 0 || place / a.in_dilation >= a.in) return -1;
@@ -75,7 +75,7 @@ void data_grad(ReferenceContext& c, const Convolution& convolution) {
   c.out(0, dx * scale_of(c));
 }
 
-// Where window o of plane `plane` lies among the results, which may have zeros around them.
+// The index of window o of plane `plane` among the results, which may have zeros around them.
 int64_t result(const Pool& p, int64_t plane, int64_t o) {
   const int64_t h = p.axes[1].out, w = p.axes[2].out;
   const Shape at{plane, p.out_padding_before[0] + o / (h * w), p.out_padding_before[1] + o / w % h,

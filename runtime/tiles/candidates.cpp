@@ -81,8 +81,8 @@ int64_t OpCandidate::sum_partials(const Machine& m, std::string_view what, int64
     Traffic t;
     t.in = t.out = saturating_product((here - 1) * mine, partial_bytes);
     t.runs = here - 1;
-    t.sends = std::min<int64_t>(here - 1, 2);  // what the tile keeps lies between what it sends
-    t.jumps = 1;                               // partial sums of all tiles lie one after the other
+    t.sends = std::min<int64_t>(here - 1, 2);  // what the tile keeps is between what it sends
+    t.jumps = 1;                               // partial sums of all tiles are stored one after the other
     t.fragments = std::max(t.runs, div_up(t.in, 256));
     t.total = saturating_product(t.in, used);
     exchange(m, what, t);

@@ -136,8 +136,8 @@ struct CandidateRequest {
   const CandidateOptions& options;
   TileMappingPool& pool;
   const OpContext& site;
-  std::vector<bool> constant;            ///< by slot: a one-element constant, which needs no exchange
-  std::vector<bool> stored;              ///< by slot: no op computes the operand, so it may lie in copies beforehand
+  std::vector<bool> constant;  ///< by slot: a one-element constant, which needs no exchange
+  std::vector<bool> stored;    ///< by slot: no op computes the operand, so it may be stored in copies beforehand
   std::vector<OpCandidate>& candidates;  ///< output
 
   int32_t mapping(const TileMapping& l) const { return pool.table.id(l); }

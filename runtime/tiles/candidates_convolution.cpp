@@ -13,7 +13,7 @@ namespace pxl::tiles {
 
 namespace {
 
-/// Channels that the units read together, which lie side by side in a line of the field.
+/// Channels that the units read together, which are adjacent in a line of the field.
 constexpr int64_t line_channels = 16;
 
 enum class ConvolutionKind : uint8_t { forward, data_gradient, weight_gradient };

@@ -156,7 +156,7 @@ void enumerate_elementwise(const CandidateRequest& r, const Vertex& vertex) {
   for (const int32_t id : std::vector<int32_t>(r.pool.of(out))) {
     const TileMapping l = r.pool.table.at(id);
     const int64_t n = r.max_elements(id, out), tiles = l.tiles();
-    OpCandidate candidate = r.start("where the result lies");
+    OpCandidate candidate = r.start("as the result is mapped");
     Traffic spread;  // operands that do not have the result's shape: each tile needs a slice stored elsewhere
     for (size_t i = 0; i < s.in.size(); ++i) {
       if (!s.in[i]) continue;
@@ -244,7 +244,7 @@ void enumerate_movement(const CandidateRequest& r) {
     int64_t run = INT64_MAX, held = 0;
     for (size_t i = 0; i < s.in.size(); ++i) {
       if (!s.in[i] || s.in[i]->size() <= 1) continue;
-      // Wherever the operand lies, evenly distributed: what arrives is the result.
+      // For any mapping of the operand, evenly distributed: what arrives is the result.
       t.out += max_elements_per_tile(linear_mapping(m, *s.in[i]), s.in[i]->shape) * element_bytes(*s.in[i]);
       held += t.out;
       run = std::min(run, std::max<int64_t>(1, s.in[i]->shape.empty() ? 1 : s.in[i]->shape.back()));
@@ -269,8 +269,8 @@ void enumerate_movement(const CandidateRequest& r) {
 void enumerate_host(const CandidateRequest& r) {
   const Machine& m = r.machine;
   const TensorSpec& t = r.site.out.empty() ? r.site.input(0) : r.site.out[0];
-  // The host link reads and writes equal runs on all tiles, in place where the tensor lies like that, else in buffers;
-  // the tensor lies as its neighbours want it.
+  // The host link reads and writes equal runs on all tiles, in place where the tensor is mapped like that, else in
+  // buffers; the tensor is mapped as its neighbours want it.
   const TileMapping buffers = linear_mapping(m, t);
   const int64_t buffer = max_elements_per_tile(buffers, t.shape) * element_bytes(t);
   for (const int32_t mapping : r.pool.of(t)) {

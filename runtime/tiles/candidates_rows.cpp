@@ -140,7 +140,7 @@ void enumerate_reductions(const CandidateRequest& r) {
     }
     mine = std::max<int64_t>(1, mine);  // operands without elements
     OpCandidate candidate =
-        r.start(partials > 1 ? "where the operand lies, then the partial sums" : "where the operand lies");
+        r.start(partials > 1 ? "as the operand is mapped, then the partial sums" : "as the operand is mapped");
     candidate.in[0] = id;
     candidate.compute(m, "Reduce", reduce_cycles(m, mine, div_up(n, mine), size, contiguous), tiles, {24});
     int64_t held = mine;

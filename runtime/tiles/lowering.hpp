@@ -99,7 +99,7 @@ LoweredOp lower(OpParts parts, const std::vector<const Layout*>& memories, const
 /// of elements that a tile receives or sends.
 Traffic traffic_of(const std::vector<SliceMove>& moves, int64_t element_bytes);
 
-/// The moves that give each tile of `to` what it stores of a tensor that lies as `from`.
+/// The moves that give each tile of `to` what it stores of a tensor with the mapping `from`.
 std::vector<SliceMove> rearranging_moves(const Layout& from, const Layout& to);
 
 }  // namespace pxl::tiles

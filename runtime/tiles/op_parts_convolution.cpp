@@ -98,18 +98,18 @@ Attributes attributes_of(const OpContext& s, const ResolvedConvolution& r, int64
 /// windows along the leading spatial axis, along the others as the whole convolution has.
 void set_extents(const OpContext& s, const ResolvedConvolution& r, int64_t more, Attributes& attrs) {
   auto& padding = std::get<std::vector<int64_t>>(attrs[param_index(s.row, "padding")]);
-  std::vector<int64_t> behind{more};
+  std::vector<int64_t> padding_after{more};
   for (size_t i = 1; i < r.axes.size(); ++i) {
     const WindowAxis& a = r.axes[i];
     const int64_t reach = (a.out - 1) * a.stride + a.dilation * (a.kernel - 1) + 1 - a.padding_before;
     padding[r.axes.size() + i] = std::max<int64_t>(0, reach - a.in);
-    behind.push_back(std::max<int64_t>(0, a.in - reach));
+    padding_after.push_back(std::max<int64_t>(0, a.in - reach));
   }
-  attrs[param_index(s.row, "output_padding")] = behind;
+  attrs[param_index(s.row, "output_padding")] = padding_after;
   attrs[param_index(s.row, "output_shape")] = std::vector<int64_t>();
 }
 
-/// The windows whose elements lie in a range of the data, and how far the first begins before it: at least 0.
+/// The windows whose elements are in a range of the data, and how far the first begins before it: at least 0.
 ElementRange windows_over(const WindowAxis& a, const ElementRange& rows, int64_t& before) {
   const int64_t span = a.dilation * (a.kernel - 1);
   int64_t begin = std::max<int64_t>(0, rows.begin + a.padding_before - span);

@@ -36,7 +36,7 @@ std::optional<OpParts> pooling_parts(const PartsRequest& r) {
   if (mapping.flat || mapping.spread > 1 || mapping.copies > 1) return std::nullopt;
   for (size_t i = 3; i < mapping.parts.size(); ++i)
     if (mapping.parts[i] > 1) return std::nullopt;
-  // Gradients give what windows read. The operands of either kind lie as the data, or as the windows.
+  // Gradients produce what windows read. The operands of either kind are mapped as the data, or as the windows.
   const bool gradient = s.row.name.ends_with("_grad");
   if (!s.is_none("out_pads"))
     for (const int64_t pad : s.integers("out_pads"))

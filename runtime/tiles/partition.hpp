@@ -26,7 +26,7 @@ SharedSlice equal_shares(int64_t bytes, int64_t consumer_tiles, int64_t shares);
 /// The exchange phase in which `used` tiles gather the slices of both operands; `element`: bytes of an element.
 Traffic gather(const SharedSlice& a, const SharedSlice& b, int64_t element, int64_t used);
 
-/// Adds to a phase an operand that lies wherever it does, and of which each of `tiles` needs `needed` bytes.
+/// Adds to a phase an operand of any mapping, of which each of `tiles` needs `needed` bytes.
 void add_broadcast(const Machine& m, const TensorSpec& operand, int64_t needed, int64_t tiles, Traffic& traffic);
 
 std::string_view vertex_name(ProductVertex vertex);

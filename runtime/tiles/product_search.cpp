@@ -147,7 +147,7 @@ class ProductSearch {
       const int64_t shifts = *ring;
       if (shifts > max_shifts || part.depth < shifts * product_depth_grain(p_.operand_bytes)) break;
       if (shifts < 2) continue;
-      // The pieces of a ring lie side by side.
+      // The pieces of a ring are adjacent.
       const bool a = cut.columns % shifts == 0 && (cut.depth == 1 || cut.columns == shifts),
                  b = cut.rows % shifts == 0 && cut.depth == 1;
       const auto shifted = [&](bool of_a, bool of_b) {

@@ -147,7 +147,7 @@ constexpr ReferenceMeasurement published_rows[] = {
      [] { return largest_exchange_code(published_product("qkv_f8")); }, planned},
     {"code_qk", "the same of 16 x (729 x 72 x 729)", "c600", "bytes", 248, 248, 0, stack,
      [] { return largest_exchange_code(published_product("qk")); }, planned},
-    {"code_pv", "the same of 16 x (729 x 729 x 72) behind a softmax", "c600", "bytes", 2212, 2212, 0, stack,
+    {"code_pv", "the same of 16 x (729 x 729 x 72) after a softmax", "c600", "bytes", 2212, 2212, 0, stack,
      [] { return exchange_code_of(published_vit(), "MatMul", "float16[16, 729, 72]"); }, planned},
     {"code_scores", "scores to rows of the softmax: exchange code", "c600", "bytes", 7372, 7372, 0, stack,
      [] { return exchange_code_of(published_vit(), "Softmax", "float16[16, 729, 729]"); }, planned},

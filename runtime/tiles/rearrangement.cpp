@@ -160,7 +160,7 @@ Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, c
   }
   in *= size;
   out *= size;
-  // If channels lie side by side in other groups, slices travel in the order of one side, and the other side puts them
+  // If channels are grouped otherwise, slices travel in the order of one side, and the other side puts them
   // in order, in the way that has the longer runs.
   const int64_t as_from = common_run(from, to, from.channel_group, spec.shape),
                 as_to = common_run(from, to, to.channel_group, spec.shape), run = std::max(as_from, as_to);
@@ -172,7 +172,7 @@ Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, c
   r.traffic.fragments = std::max(r.traffic.runs, r.traffic.sends);
   r.temp_bytes = in;
   // Slices arrive in the order of their sources. If a fragment is shorter than a run of the destination, the tile puts
-  // them in order; if channels lie in other groups, all that a tile holds.
+  // them in order; if channels are grouped otherwise, all that a tile holds.
   if (!same_order)
     r.copy_cycles = reorder_cycles(m, max_elements_per_tile(as_from >= as_to ? to : from, spec.shape) * size,
                                    atom_bytes(std::gcd(groups[0], groups[1]) * size));

@@ -36,7 +36,7 @@ int64_t moved_bytes_of_table(const CandidateRequest& r, const TensorSpec& spec, 
 void stream(const CandidateRequest& r, const CandidateOptions& options, OpCandidate& c) {
   const Machine& m = r.machine;
   const int64_t bound = m.memory * options.available_memory_permille / 1000;
-  // Operands lie in the second level: a tile's own share of a slice comes from there, too.
+  // Operands are in the second level: a tile's own share of a slice comes from there, too.
   c.temp_bytes += c.own_bytes;
   c.own_bytes = 0;
   int64_t left = 1, right = 1;

@@ -85,7 +85,7 @@ constexpr VectorCost softmax_passes[] = {add_pass, tile_exp.vector, add_pass},
                      normalise_grad_passes[] = {add_pass, add_pass, add_pass, add_pass, add_pass},
                      loss_passes[] = {tile_log.vector}, loss_grad_passes[] = {add_pass, add_pass};
 
-/// Vertices whose formula holds wherever the result lies.
+/// Vertices whose formula holds for any mapping of the result.
 int64_t as_elsewhere(const Machine&, int64_t, int64_t) { return 0; }
 constexpr ElementwiseStrategy elementwise(std::string_view vertex, VertexCyclesFn cycles,
                                           InPlaceCyclesFn in_place = as_elsewhere) {

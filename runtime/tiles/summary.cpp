@@ -34,7 +34,7 @@ std::string time_text(double microseconds) {
 }
 
 std::string op_text(const ReportOp& o) {
-  // Without the folder of the file, so that the text is the same wherever the program lies.
+  // Without the folder of the file, so that the text does not depend on where the program is.
   return fmt::format("{}.{}{}{}", o.name, o.id, o.where.empty() ? "" : ", ", last_part(o.where));
 }
 
@@ -150,7 +150,7 @@ std::string summary_text(const Report& r, size_t top) {
   }
   for (const ReportGraph& g : r.graphs)
     if (g.calls > 1)
-      s += fmt::format("  {} stands once for {} calls: {} bytes of code a tile saved, {} cycles of copies\n", g.name,
+      s += fmt::format("  {} is stored once for {} calls: {} bytes of code a tile saved, {} cycles of copies\n", g.name,
                        g.calls, grouped(g.saved_bytes), grouped(g.copy_cycles));
   if (r.fits) return s + partials_text(r) + "  the program fits\n";
   for (const Shortage& shortage : r.shortages) {

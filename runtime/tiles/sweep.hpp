@@ -25,7 +25,7 @@ struct Sweep {
 };
 
 SweepRow sweep_row(std::vector<std::string> values, const Report& report);
-/// Rows that fit and that no other one of the program that fits beats in both seconds and bytes on all tiles.
+/// Rows that fit and that no other row of the program that fits dominates in seconds and bytes on all tiles.
 std::vector<bool> pareto_rows(const Sweep& sweep);
 
 /// A table; a `*` marks pareto_rows. Rows that do not fit have no cycles.

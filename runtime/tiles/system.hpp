@@ -49,7 +49,7 @@ struct SystemCost {
 };
 
 /// IPUs compute at the same time in a pipeline, and one after the other elsewhere: a pipeline of S stages and n
-/// micro-batches takes (n + S - 1) times what the busiest IPU takes for one of them.
+/// micro-batches takes (n + S - 1) times what the most loaded IPU takes for one of them.
 SystemCost system_cost(const Ir& ir, const EstimateOptions& options, const Links& links);
 
 struct Prediction {

@@ -222,7 +222,7 @@ bool reshape_mapping(const TileMapping& l, const Shape& from, const Shape& to, T
       if (from_strides[axis] != step * blocks) return false;
       blocks *= l.parts[axis];
     }
-    int64_t behind = cut;
+    int64_t inner = cut;
     // Assign the parts to the leading axes of the new group.
     for (size_t k = j0; k < j && cut > 1; ++k) {
       if (to[k] <= cut) {
@@ -234,8 +234,8 @@ bool reshape_mapping(const TileMapping& l, const Shape& from, const Shape& to, T
         result.parts[k] = static_cast<int32_t>(cut);
         cut = 1;
       }
-      behind /= result.parts[k];
-      strides[k] = static_cast<int32_t>(step * behind);
+      inner /= result.parts[k];
+      strides[k] = static_cast<int32_t>(step * inner);
     }
     if (cut > 1) return false;
   }

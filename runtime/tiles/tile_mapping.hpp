@@ -60,7 +60,7 @@ int64_t max_elements_per_tile(const TileMapping& mapping, const Shape& shape);
 
 /// A block mapping of [batch, channels, spatial axes...] with groups of up to 16 channels stored together.
 TileMapping with_channel_groups(TileMapping mapping, const Shape& shape);
-/// Channels that lie side by side on a tile, at most the channels of its block.
+/// Channels that are adjacent on a tile, at most the channels of its block.
 int64_t channels_together(const TileMapping& mapping, const Shape& shape);
 
 /// The mapping of a row-major tensor of shape `from`, mapped by `mapping`, seen as shape `to`, with all bytes in place.

@@ -23,7 +23,7 @@ struct OutlinedBody {
 using EqualGraphs = std::unordered_map<const Graph*, const Graph*>;
 /// Everything of an op that does not depend on its connections; of called graphs, the ones that they equal.
 std::string op_key(const Op& op, const EqualGraphs& equal);
-/// Graphs with equal inputs, outputs, constants and ops, called in the same way: one of them can stand for all.
+/// Graphs with equal inputs, outputs, constants and ops, called in the same way: one of them can replace all.
 /// `order`: graphs, callees before callers. The main graph equals none.
 EqualGraphs find_equal_graphs(const std::vector<const Graph*>& order);
 

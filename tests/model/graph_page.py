@@ -120,7 +120,7 @@ def browse(folder):
                  if min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0]) > 1 and min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1]) > 1]
         check("graph page: boxes do not overlap", None if len(rects) > 30 and not cross else f"{len(rects)} boxes; {cross[:3]}")
         text = run("return pictureText().text")
-        check("graph page: the picture stands alone", None if text.startswith("<svg") and "var(--" not in text and "GeluGrad" in text else text[:300])
+        check("graph page: the picture is complete in itself", None if text.startswith("<svg") and "var(--" not in text and "GeluGrad" in text else text[:300])
         one("#svg").click(), one("#png").click()
         files = [pathlib.Path(folder) / f"train.{kind}" for kind in ("svg", "png")]
         end = time.monotonic() + 20

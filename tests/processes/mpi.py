@@ -102,7 +102,7 @@ def parts_of_checkpoint(pxl):
         code, _, files, err = outcome([pxl, "run", "read.pxl"], folder, ["whole.safetensors", "again.safetensors"])
         if code != 0 or files[0] is None or files[0] != files[1]:
             return f"exit {code}, other bytes\n{err}"
-        # A second save stands beside the first until it is whole; where it fails, the one that is there stays.
+        # A second save is beside the first until it is whole; where it fails, the one that is there stays.
         code, _, _, err = outcome([*mpirun(2), pxl, "run", "write.pxl"], folder)
         names = sorted(path.name for path in (folder / "parts").glob("*"))
         if code != 0 or names != ["00000-of-00002-b.safetensors", "00001-of-00002-b.safetensors", "index.json"]:
@@ -214,7 +214,7 @@ def lost(pxl, number, flags, wanted, seconds):
         problems.append(f"exit {code}")
     problems += [f"`{text}` is missing in the message" for text in wanted if text not in err]
     if err.count("error: ") != 1:
-        problems.append("the message does not stand there once")
+        problems.append("the message is not there once")
     if left:
         problems.append(f"processes are left: {left}")
     if took > seconds:
@@ -231,10 +231,10 @@ def fails(pxl, text, ranks, code, wanted, unwanted=(), same_as_alone=False, laun
     problems = []
     if got != code:
         problems.append(f"exit {got}, not {code}")
-    problems += [f"`{w}` does not stand there" for w in wanted if w not in err]
+    problems += [f"`{w}` is missing" for w in wanted if w not in err]
     if err.count("error: ") > (ranks if launcher else 1):
         problems.append("several errors")
-    problems += [f"`{w}` stands there" for w in unwanted if w in err + out]
+    problems += [f"`{w}` is there" for w in unwanted if w in err + out]
     if alone is not None and not set(alone.splitlines()) <= set(err.splitlines()):
         problems.append(f"in one process:\n{alone}")
     return "; ".join(problems) + "\n" + err + out if problems else None

@@ -106,7 +106,7 @@ def editing(pxl, home):
 
     gives("1 + 2\x01(\x05) * 3", "9")  # to the beginning, to the end
     gives("12 + 345\x15" + "6", "6")  # deletes what is before the cursor
-    gives("[1, 2, 3]\x01\x06\x0b" + "4]", "[4]")  # a character on, deletes what is behind
+    gives("[1, 2, 3]\x01\x06\x0b" + "4]", "[4]")  # a character on, deletes what follows
     gives("7 - 100\x17" + "3", "4")  # a word back
     gives("len('\u03b1\u65e5\u672c')", "3")
     gives("len('\u65e5\u672c\u8a9e')\x1b[D\x1b[D\x7f\x7f", "1")  # left twice, two characters back

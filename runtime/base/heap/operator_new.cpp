@@ -11,7 +11,7 @@
 
 namespace {
 
-// Blocks from this size on are refused where they are asked for; what small ones take is noticed at the next charge,
+// Blocks from this size on are refused where they are requested; what small ones take is noticed at the next charge,
 // where an exception harms nothing.
 constexpr size_t refused_bytes = size_t{1} << 20;
 

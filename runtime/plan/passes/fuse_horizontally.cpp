@@ -31,7 +31,7 @@ std::string name(const Node& n) { return n.note.empty() ? std::string(n.op->row-
 int64_t flops(const Node& n) { return n.flops > 0 ? n.flops : flops_of(*n.op); }
 
 /// A phase whose operands, results and workspace follow those of another node.
-Phase behind(const Phase& phase, size_t in, size_t out, const WorkspaceSize& kept) {
+Phase after_phase(const Phase& phase, size_t in, size_t out, const WorkspaceSize& kept) {
   return {phase.iterations, phase.grain,
           [part = phase.part, in, out, kept](const Buffers& b, int64_t begin, int64_t end) {
             part(b.with(b.in + in, b.out + out).after(kept), begin, end);
@@ -66,7 +66,7 @@ Node joined(const Node& small, Node large) {
   std::vector<Phase> phases;
   const WorkspaceSize kept{n.kernel.workspace().per_call, 0};
   const WorkspaceLayout workspace(interleaved(n.kernel.workspace(), small.kernel.workspace()));
-  for (const Phase& phase : small.kernel.phases()) phases.push_back(behind(phase, in, out, kept));
+  for (const Phase& phase : small.kernel.phases()) phases.push_back(after_phase(phase, in, out, kept));
   const Phase last = std::move(phases.back());
   phases.pop_back();
   for (const Phase& phase : n.kernel.phases()) phases.push_back(phase);

@@ -10,9 +10,9 @@ namespace pxl {
 
 namespace {
 
-class Sloper {
+class DerivativeSaver {
  public:
-  explicit Sloper(PassContext& context) : c_(context), nodes_(context.nodes) {}
+  explicit DerivativeSaver(PassContext& context) : c_(context), nodes_(context.nodes) {}
 
   void run() {
     for (size_t p = 0; p < nodes_.size(); ++p)
@@ -73,6 +73,6 @@ class Sloper {
 
 }  // namespace
 
-void save_derivatives(PassContext& context) { Sloper(context).run(); }
+void save_derivatives(PassContext& context) { DerivativeSaver(context).run(); }
 
 }  // namespace pxl

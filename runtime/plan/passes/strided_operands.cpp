@@ -142,7 +142,7 @@ class Layouts {
       at[slot] = &*o.layouts[o.level];
     }
     const std::optional<GemmShape> plan = with_operands(product.plan, *at[0], *at[1]);
-    if (!plan) throw Error("operands of a product that lie apart only together", {}, Fault::internal);
+    if (!plan) throw Error("operands of a product that are strided only together", {}, Fault::internal);
     const Tensor* sources[] = {source(product, product.operands[0]), source(product, product.operands[1])};
     std::copy(std::begin(sources), std::end(sources), n.in.begin());
     product.plan = *plan;

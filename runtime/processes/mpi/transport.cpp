@@ -99,7 +99,7 @@ class MpiTransport : public Transport {
   void abort(int status) override { MPI_Abort(MPI_COMM_WORLD, status); }
 
  private:
-  /// Where a process stands that breaks off: what it sent before is dropped, then comes its mark, then its note.
+  /// The state of a process that breaks off: what it sent before is dropped, then its mark arrives, then its note.
   enum class Stage : uint8_t { sends, marked, told };
 
   static int part(int64_t bytes, int64_t at) { return static_cast<int>(std::min(bytes - at, max_message)); }

@@ -75,7 +75,7 @@ TEST_CASE("a by-reference input reaches through nested calls") {
   }
   CHECK(first(run_call(ir, outer, [](Op&) {}).variable) == 3.0F);
 
-  // The same inner graph behind a by-value input.
+  // The same inner graph with a by-value input.
   ir = std::make_shared<Ir>();
   Graph& inner2 = increment(*ir, true);
   Graph& value = ir->create_graph("value");

@@ -34,7 +34,7 @@ std::string outcome(HostSession& s, const std::string& text) {
   }
 }
 
-/// The general way: a budget, however large, stands for a look, which has no cache.
+/// The general way: with a budget, however large, there is no cache.
 std::string general_outcome(HostSession& s, const std::string& text) {
   constexpr int64_t much = int64_t{1} << 50;
   Budget budget(

@@ -206,10 +206,10 @@ TEST_CASE("gradients agree with differences") {
           return run(unary_kernel(op, DType::float64, 1), {make(DType::float64, {1}, {v})}, spec(DType::float64, {1}))
               .number(0);
         };
-        const double slope = (f(x + 1e-5) - f(x - 1e-5)) / 2e-5;
+        const double derivative = (f(x + 1e-5) - f(x - 1e-5)) / 2e-5;
         const Array g = run(binary_kernel(gradient, dtype, {1}, {1}, {1}),
                             {make(dtype, {1}, {2}), make(dtype, {1}, {of_y ? f(x) : x})}, spec(dtype, {1}));
-        CHECK(close(g.number(0), 2 * slope, 2e-6));
+        CHECK(close(g.number(0), 2 * derivative, 2e-6));
       }
     }
   }

@@ -12,7 +12,7 @@ namespace {
 
 /// d sum(weights * f(x)) / dx by differences, in float64.
 Numbers differences(const Array& x, const Array& weights, const std::function<Array(const Array&)>& f) {
-  Numbers slopes;
+  Numbers derivatives;
   for (int64_t i = 0; i < x.size(); ++i) {
     double side[2];
     for (int s = 0; s < 2; ++s) {
@@ -22,9 +22,9 @@ Numbers differences(const Array& x, const Array& weights, const std::function<Ar
       side[s] = 0;
       for (int64_t j = 0; j < y.size(); ++j) side[s] += y.number(j) * weights.number(j);
     }
-    slopes.push_back((side[1] - side[0]) / 2e-5);
+    derivatives.push_back((side[1] - side[0]) / 2e-5);
   }
-  return slopes;
+  return derivatives;
 }
 void check_close(const Array& got, const Numbers& expected, double limit) {
   REQUIRE(static_cast<size_t>(got.size()) == expected.size());

@@ -89,7 +89,7 @@ TEST_CASE("what follows a product sees every element once, stored or not") {
       CHECK(identical(taken, plain));
       if (stored) CHECK(identical(result, plain));
     }
-    // The update in registers has the bits of a multiplication and an addition behind the product.
+    // The update in registers has the bits of a multiplication and an addition after the product.
     Array weights = ramp(DType::float32, out.shape, 5), expected = weights.clone();
     float* e = expected.mutable_data<float>();
     for (int64_t i = 0; i < expected.size(); ++i) {

@@ -61,7 +61,7 @@ struct Operands {
 
 }  // namespace
 
-TEST_CASE("compiled updates have the same bits in a product's registers as behind it") {
+TEST_CASE("compiled updates have the same bits in a product's registers as after it") {
   for (int row = 0; row < CompiledUpdates::count; ++row)
     for (int64_t m : {1, 5, 8, 9, 16})
       for (int64_t n : {3, 10, 16, 20, 32, 33, 48, 100})

@@ -86,7 +86,7 @@ TEST_CASE("a batch of products reads and writes strided matrices") {
       };
       run_in_pieces(product_kernel(*plan, options), {in, nullptr}, 2);
       CHECK(identical(taken, expected));
-      // scores @ k, with the heads behind the rows, or last of all, which no strides of matrices express.
+      // scores @ k, with the heads after the rows, or last of all, which no strides of matrices express.
       const GemmShape mixing = gemm_shape(scores.shape, false, k.shape, false);
       const Array mixed = run(product_kernel(mixing, {}), {expected, dense_k}, spec(DType::float32, mixing.out));
       const std::optional<GemmShape> from = with_operands(mixing, contiguous(scores.shape), k);

@@ -1,4 +1,4 @@
-// Functions with their slopes in one pass: the bits of the two kernels that they stand for.
+// Functions with their derivatives in one pass: the bits of the two kernels that they replace.
 #include "runtime/kernels/value_and_derivative.hpp"
 
 #include <cstring>
@@ -36,7 +36,7 @@ bool same(const Array& a, const Array& b) {
 
 }  // namespace
 
-TEST_CASE("a function with its slope has the bits of the function and of its gradient") {
+TEST_CASE("a function with its derivative has the bits of the function and of its gradient") {
   const Array x = numbers_and_ends();
   const int64_t n = x.size();
   const Array g = ramp(DType::float32, {n}, 2);
@@ -51,7 +51,7 @@ TEST_CASE("a function with its slope has the bits of the function and of its gra
       return run(binary_kernel(op, DType::float32, x.shape(), x.shape(), x.shape()), {g.clone(), by.clone()}, x.spec());
     };
     CHECK(same(times(Binary::mul, both[1]), times(pair.gradient, x)));
-    // The slope may take the operand's place.
+    // The derivative may take the operand's place.
     Array place = x.clone(), value(DType::float32, {n});
     const std::byte* in[] = {place.mutable_raw()};
     std::byte* out[] = {value.mutable_raw(), place.mutable_raw()};

@@ -84,7 +84,7 @@ TEST_CASE("an update that comes first stays first") {
   layer.check_same_bits();
 }
 
-TEST_CASE("an update that needs the input's gradient stays behind it") {
+TEST_CASE("an update that needs the input's gradient stays after it") {
   Layer layer(8, 64, 48);
   Tensor* dx = layer.input_gradient();
   layer.update(layer.weight_gradient(dx));

@@ -80,7 +80,7 @@ TEST_CASE("a product that others read keeps its values beside what follows it") 
   }
 }
 
-TEST_CASE("an update behind a reader of the old value stays behind it") {
+TEST_CASE("an update after a reader of the old value stays after it") {
   Program p;
   Ops op(p.ir->main());
   InSequence order(p.ir->main(), InSequence::Mode::yes);

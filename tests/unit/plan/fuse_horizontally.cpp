@@ -1,4 +1,4 @@
-// A small update divided together with the large step behind it: found, left alone, the same bits.
+// A small update divided together with the large step after it: found, left alone, the same bits.
 #include "small_program.hpp"
 
 using namespace pxl;

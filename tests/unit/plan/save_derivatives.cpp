@@ -1,4 +1,4 @@
-// Activations that compute their slopes for the backward pass: where they do, where not, the same bits.
+// Activations that compute their derivatives for the backward pass: where they do, where not, the same bits.
 #include "small_program.hpp"
 
 using namespace pxl;
@@ -20,7 +20,7 @@ struct Layer : SmallProgram {
 
 }  // namespace
 
-TEST_CASE("an activation computes its slope where its gradient is the last to read its operand") {
+TEST_CASE("an activation computes its derivative where its gradient is the last to read its operand") {
   constexpr std::pair<const char*, const char*> functions[] = {
       {"gelu", "gelu_grad"}, {"geluerf", "geluerf_grad"}, {"swish", "swish_grad"}};
   for (const auto& function : functions) {
@@ -30,14 +30,14 @@ TEST_CASE("an activation computes its slope where its gradient is the last to re
     layer.give(layer.op(function.second, {layer.g, layer.h}));
     CHECK(layer.with_derivative());
     CHECK_CONTAINS(layer.plan(), "by derivative");
-    CHECK(layer.plan(PlanOptions().without("save_derivatives")).find("slope") == std::string::npos);
+    CHECK(layer.plan(PlanOptions().without("save_derivatives")).find("derivative") == std::string::npos);
     for (const PlanOptions& options : {PlanOptions(), PlanOptions().without("fuse_elementwise")})
       CHECK(layer.arena(options) <= layer.arena(PlanOptions(options).without("save_derivatives")));
     layer.check_same_bits("-save_derivatives");
   }
 }
 
-TEST_CASE("the operand stays where others read it, or where nobody asks for the slope") {
+TEST_CASE("the operand stays where others read it, or where the derivative is unused") {
   SUBCASE("another op reads it") {
     Layer layer;
     layer.give(layer.op("gelu", {layer.h}));
@@ -75,7 +75,7 @@ TEST_CASE("the operand stays where others read it, or where nobody asks for the 
   }
 }
 
-TEST_CASE("several gradients share one slope") {
+TEST_CASE("several gradients share one derivative") {
   Layer layer;
   layer.give(layer.op("gelu", {layer.h}));
   layer.give(layer.op("gelu_grad", {layer.g, layer.h}));

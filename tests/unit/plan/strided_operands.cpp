@@ -84,7 +84,7 @@ TEST_CASE("what somebody else reads stays") {
 TEST_CASE("transposed results") {
   Attention a;
   const std::vector<Tensor*> qkv = a.parts();
-  // [2, 3, 24, 16] with its last axes swapped, then the heads behind the rows.
+  // [2, 3, 24, 16] with its last axes swapped, then the heads after the rows.
   Tensor* turned =
       a.transpose(a.op("matmul", {a.op("matmul", {qkv[0], a.transpose(qkv[1], {0, 1, 3, 2})}), qkv[2]}), {0, 1, 3, 2});
   a.give(a.op("exp", {a.transpose(turned, {0, 2, 1, 3})}));

@@ -78,7 +78,7 @@ Sample linear_quantised(Draw& d, bool back) {
 Sample labelled(Draw& d, std::function<Sample(const Array&, const Array&)> make) {
   const Shape rows = d.shape(0, 2);
   const int64_t classes = d.between(1, 6);
-  Array probs = d.positive(DType::float64, behind(rows, {classes}));
+  Array probs = d.positive(DType::float64, concatenated(rows, {classes}));
   if (d.below(5) == 0) probs = d.values(DType::float64, probs.shape());
   if (is_floating(d.dtype)) probs = probs.cast(d.dtype);
   Sample s = make(probs, d.indices(rows, classes));
@@ -89,7 +89,7 @@ Sample labelled(Draw& d, std::function<Sample(const Array&, const Array&)> make)
 
 Sample normalised(Draw& d, bool grouped, bool gradient) {
   const int64_t groups = d.between(1, 3), channels = grouped ? groups * d.between(1, 3) : d.some();
-  const Shape x = grouped ? behind({d.some(), channels}, d.shape(0, 2)) : behind(d.shape(0, 2), {channels});
+  const Shape x = grouped ? concatenated({d.some(), channels}, d.shape(0, 2)) : concatenated(d.shape(0, 2), {channels});
   const DType of_weight = d.coin() && is_floating(d.dtype) ? d.floating() : d.dtype;
   Sample s;
   if (!gradient) {
@@ -321,13 +321,15 @@ const Families& Draw::families() {
       const int64_t channels = d.some();
       const DType of = d.coin() && is_floating(d.dtype) ? d.floating() : d.dtype;
       const auto p = [&] { return d.values(of, {channels}); };
-      return Sample{{d.values(behind({d.some(), channels}, d.shape(0, 2))), p(), p(), p(),
+      return Sample{{d.values(concatenated({d.some(), channels}, d.shape(0, 2))), p(), p(), p(),
                      d.positive(is_floating(of) ? of : DType::float32, {channels})},
                     {{"epsilon", d.one_of<double>({1e-5, 1e-2})}}};
     };
-    m["batch_statistics"] = [](Draw& d) { return Sample{{d.values(behind({d.some(), d.some()}, d.shape(0, 2)))}}; };
+    m["batch_statistics"] = [](Draw& d) {
+      return Sample{{d.values(concatenated({d.some(), d.some()}, d.shape(0, 2)))}};
+    };
     m["batch_norm_grad_sums"] = [](Draw& d) {
-      const Shape shape = behind({d.some(), d.some()}, d.shape(0, 2));
+      const Shape shape = concatenated({d.some(), d.some()}, d.shape(0, 2));
       const DType of = d.dtype == DType::float16 ? DType::float32 : d.dtype;
       return Sample{{d.values(shape), d.values(shape), d.values(of, {shape[1]})}};
     };

@@ -170,7 +170,7 @@ void add_window_draws(Families& to);
 void add_index_draws(Families& to);
 
 /// The extents `leading`, then `spatial`.
-inline Shape behind(Shape leading, const Shape& spatial) {
+inline Shape concatenated(Shape leading, const Shape& spatial) {
   leading.insert(leading.end(), spatial.begin(), spatial.end());
   return leading;
 }

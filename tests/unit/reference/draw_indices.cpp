@@ -54,7 +54,7 @@ Sample gathered(Draw& d, bool grouped) {
   const Shape t = d.shape(grouped ? 2 : 1, 3), own = d.shape(0, 2);
   const int64_t axis = d.axis(t.size() - (grouped ? 1 : 0));
   const auto real = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(t.size()) : axis + (grouped ? 1 : 0));
-  Sample s{{d.values(t), d.indices(grouped ? behind({t[0]}, own) : own, t[real])},
+  Sample s{{d.values(t), d.indices(grouped ? concatenated({t[0]}, own) : own, t[real])},
            {{"axis", axis}, {"zero_OOR", d.coin()}}};
   if (grouped) s.attrs["group_size"] = t[0];
   return s;

@@ -41,8 +41,8 @@ Sample convolution(Draw& d, bool transposed, bool scaled) {
   w.attrs["pad_type"] = pad_type(d, w);
   if (transposed && d.coin()) w.attrs["output_padding"] = Ints(w.data.size(), 1);
   if (transposed && d.below(4) == 0) w.attrs["output_shape"] = Ints(w.data.size(), d.between(4, 9));
-  Sample s{{d.values(behind({batch, groups * (transposed ? cout : cin)}, w.data)),
-            d.values(scaled && d.coin() ? DType::float8_152 : d.dtype, behind({groups * cout, cin}, w.kernel))},
+  Sample s{{d.values(concatenated({batch, groups * (transposed ? cout : cin)}, w.data)),
+            d.values(scaled && d.coin() ? DType::float8_152 : d.dtype, concatenated({groups * cout, cin}, w.kernel))},
            w.attrs};
   if (scaled)
     s.operands.emplace_back(array<int32_t>({}, {static_cast<int32_t>(d.between(-4, 4))}));
@@ -67,7 +67,7 @@ Sample convolution_gradient(Draw& d, bool of_data) {
   Windows w = windows(d, true);
   const int64_t groups = d.between(1, 2), cin = d.between(1, 3), cout = d.between(1, 3), batch = d.between(1, 2);
   w.attrs["groups"] = groups;
-  const Shape data = behind({batch, groups * cin}, w.data), weight = behind({groups * cout, cin}, w.kernel);
+  const Shape data = concatenated({batch, groups * cin}, w.data), weight = concatenated({groups * cout, cin}, w.kernel);
   const auto y =
       inferred("conv", {{Array::zeros(DType::float32, data), Array::zeros(DType::float32, weight)}, w.attrs});
   w.attrs[of_data ? "shape" : "kernel"] = of_data ? w.data : w.kernel;
@@ -90,12 +90,12 @@ Sample pool(Draw& d, bool average) {
     w.attrs["count_include_pad"] = d.coin();
   else
     w.attrs["storage_order"] = d.one_of<std::string>({"row", "column"});
-  return {{d.values(behind({d.between(1, 2), d.between(1, 2)}, w.data))}, w.attrs};
+  return {{d.values(concatenated({d.between(1, 2), d.between(1, 2)}, w.data))}, w.attrs};
 }
 
 Sample pool_gradient(Draw& d, bool pick) {
   const Windows w = pool_windows(d);
-  const Array x = d.values(behind({d.between(1, 2), 2}, w.data));
+  const Array x = d.values(concatenated({d.between(1, 2), 2}, w.data));
   const auto y = inferred("max_pool", {{Array::zeros(DType::float32, x.shape())}, w.attrs});
   return {{d.values(pick ? x.shape() : y.value_or(x.shape())), x}, w.attrs};
 }
@@ -103,7 +103,7 @@ Sample pool_gradient(Draw& d, bool pick) {
 Sample average_gradient(Draw& d) {
   Windows w = pool_windows(d);
   w.attrs["count_include_pad"] = d.coin();
-  const Shape x = behind({2, 1}, w.data);
+  const Shape x = concatenated({2, 1}, w.data);
   const auto y = inferred("average_pool", {{Array::zeros(DType::float32, x)}, w.attrs});
   w.attrs["shape"] = x;
   return {{d.values(y.value_or(x))}, w.attrs};

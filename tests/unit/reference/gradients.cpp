@@ -198,8 +198,8 @@ struct Differences {
   size_t checked = 0, kinks = 0;
   std::string problem = {};
 };
-/// Some elements of each gradient in float64 against central differences. Where the slopes on both sides differ, there
-/// is a kink or a step, and nothing to compare.
+/// Some elements of each gradient in float64 against central differences. Where the derivatives on both sides differ,
+/// there is a kink or a step, and nothing to compare.
 Differences compare_differences(const GradientProgram& p, const Gradients& found, const Way& way, Draw& draw) {
   Differences d;
   if (!found.error.empty() || way.precision > precision(DType::float32)) return d;
@@ -220,22 +220,22 @@ Differences compare_differences(const GradientProgram& p, const Gradients& found
       const auto [below, below_size] = total(p, low);
       const auto [at, at_size] = total(p, p.given);
       const auto [above, above_size] = total(p, high);
-      const double left = (at - below) / h, right = (above - at) / h, slope = (above - below) / (2 * h);
+      const double left = (at - below) / h, right = (above - at) / h, derivative = (above - below) / (2 * h);
       const double noise = (narrow ? 0x1p-23 : 0x1p-50) * std::max({below_size, at_size, above_size}) / h;
-      const double size = std::max(1.0, std::fabs(slope));
+      const double size = std::max(1.0, std::fabs(derivative));
       low[slot].mutable_data<double>()[i] += h / 2;
       high[slot].mutable_data<double>()[i] -= h / 2;
       const double nearer = (total(p, high).first - total(p, low).first) / h;
       const double smooth = (narrow ? 0.1 : 1e-3) * size + 2 * noise;
-      if (!std::isfinite(slope) || !std::isfinite(nearer) || noise > 1e-2 * size || std::fabs(right - left) > smooth ||
-          std::fabs(slope - nearer) > smooth) {
+      if (!std::isfinite(derivative) || !std::isfinite(nearer) || noise > 1e-2 * size ||
+          std::fabs(right - left) > smooth || std::fabs(derivative - nearer) > smooth) {
         ++d.kinks;
         continue;
       }
       ++d.checked;
-      if (!(std::fabs(gradient.number(i) - slope) <= (narrow ? 1e-2 : 1e-5) * size + noise) && d.problem.empty())
+      if (!(std::fabs(gradient.number(i) - derivative) <= (narrow ? 1e-2 : 1e-5) * size + noise) && d.problem.empty())
         d.problem = fmt::format("gradient of operand {}, element {} (at {}): {}, differences {}", slot, i, x,
-                                gradient.number(i), slope);
+                                gradient.number(i), derivative);
     }
   }
   return d;

@@ -124,7 +124,7 @@ TEST_CASE("lambdas") {
   CHECK(errors("f = (1) => x") == "1:6-7 expected a name or `)`, found `1`");
 }
 
-TEST_CASE("spans are exact, in code points, whatever stands before") {
+TEST_CASE("spans are exact, in code points, whatever precedes") {
   auto result = pxl::test::parse_text("\xEF\xBB\xBFx = \"\u00e9\U0001F600\" + foo.bar(1)\n");
   REQUIRE(result.tree);
   const auto* assign = static_cast<const pxl::ast::AssignStmt*>(result.tree->body->statements[0]);

@@ -63,7 +63,7 @@ TEST_CASE("a linear layer") {
   check_near(found[2], {2, 2});
 }
 
-TEST_CASE("a linear layer with gelu, inlined and behind a call") {
+TEST_CASE("a linear layer with gelu, inlined and in a call") {
   LinearCase c;
   Graph* g = &linear(*c.ir, true);
   SUBCASE("at once") {}
