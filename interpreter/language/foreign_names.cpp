@@ -7,6 +7,7 @@ constexpr std::string_view no_prefix = "functions and ops are visible without a 
 constexpr std::string_view an_array = "`array([1.0, 2.0])` makes an array; `constant(x)` makes a tensor of a program";
 constexpr std::string_view how_to_join = "arrays and tensors are joined by `concat([a, b], 0)`";
 constexpr std::string_view normal_draws = "`normal(shape = [2, 3])` draws numbers";
+constexpr std::string_view the_time = "`time()` is the time in seconds";
 constexpr std::string_view a_product = "a matrix product is written `a @ b`";
 constexpr std::string_view nothing = "no value is written `none`";
 constexpr std::string_view gradients =
@@ -54,6 +55,8 @@ constexpr ForeignName foreign_table[] = {
     {"half", "the dtype is `float16`"},
     {"double", "the dtype is `float64`"},
     {"long", "the dtype is `int64`"},
+    {"clock", the_time},
+    {"perf_counter", the_time},
     {"grad", gradients},
     {"backward", gradients},
     {"no_grad", "nothing is differentiated that is not asked for: `no_grad` is not needed"},

@@ -84,8 +84,19 @@ class AffinityMask {
     }
     return AffinityMask(0);
   }
+  static AffinityMask of(int core) {
+    AffinityMask mask(core + 1);
+    if (!mask.set_) return mask;
+    CPU_ZERO_S(mask.bytes_, mask.set_.get());
+    CPU_SET_S(static_cast<size_t>(core), mask.bytes_, mask.set_.get());
+    return mask;
+  }
+  /// Sets the calling thread's mask. Returns whether the system has done so.
+  bool set() const { return set_ && sched_setaffinity(0, bytes_, set_.get()) == 0; }
   explicit operator bool() const { return set_ != nullptr; }
   int count() const { return CPU_COUNT_S(bytes_, set_.get()); }
+  /// One past the largest core number that the mask has room for.
+  int end() const { return static_cast<int>(bytes_ * 8); }
   bool contains(int core) const { return core >= 0 && CPU_ISSET_S(static_cast<size_t>(core), bytes_, set_.get()); }
 
  private:
@@ -130,6 +141,16 @@ int usable_cores() {
     cores = std::min(cores, std::max(1, static_cast<int>(std::lround(std::min(*quota, 1e6)))));
   return cores;
 }
+
+std::vector<int> core_numbers() {
+  std::vector<int> numbers;
+  const AffinityMask mask = AffinityMask::now();
+  for (int core = 0; mask && core < mask.end(); ++core)
+    if (mask.contains(core)) numbers.push_back(core);
+  return numbers;
+}
+
+bool pin_thread(int core) { return AffinityMask::of(core).set(); }
 
 std::optional<CoreTimes> core_times(const std::string& root) {
   const AffinityMask mask = AffinityMask::now();

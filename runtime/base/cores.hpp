@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace pxl {
 
@@ -15,6 +16,12 @@ int usable_cores();
 /// The minimum quota in cores, such as 2.5; nullopt if there is none. `root` prefixes the paths of the files that are
 /// read: /proc/self/cgroup, /proc/self/mountinfo, and those of the cgroups.
 std::optional<double> cpu_quota(const std::string& root = "");
+
+/// The numbers of the cores of the calling thread's affinity mask, ascending; empty if the system does not report it.
+std::vector<int> core_numbers();
+
+/// Binds the calling thread to one core. Returns whether the system has done so.
+bool pin_thread(int core);
 
 /// What the cores of the affinity mask have done since the machine started, in clock ticks (proc_stat(5)).
 struct CoreTimes {

@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <optional>
+#include <string_view>
 
 #include "runtime/base/cores.hpp"
 #include "runtime/base/fork.hpp"
@@ -169,8 +170,9 @@ struct ThreadPool::Group {
   uint64_t members = 0;
 };
 
-ThreadPool::ThreadPool(int threads)
+ThreadPool::ThreadPool(int threads, std::vector<int> cores)
     : size_(std::max(1, threads)),
+      cores_(std::move(cores)),
       num_groups_((size_ - 1 + group_size - 1) / group_size),
       policy_(size_, machine_readings()) {
   started_ = std::make_unique<Flag[]>(1);
@@ -206,6 +208,7 @@ void ThreadPool::work(int thread) {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  if (const auto t = static_cast<size_t>(thread); t < cores_.size()) pin_thread(cores_[t]);
   for (int next = 1;;) {
     // Skips jobs that others have finished. A claimed job stays open until its chunk is done.
     const int job = started_[0].wait_for(next);
@@ -272,6 +275,15 @@ int requested_threads() {
   return static_cast<int>(std::clamp(wanted > 0 ? wanted : cores, 1l, 64l));
 }
 
+/// The cores to bind threads to: with fewer threads than cores, other processes may have the rest.
+std::vector<int> requested_cores(int threads) {
+  const char* asked = std::getenv("PXL_PIN");
+  if (!asked || std::string_view(asked) != "on") return {};
+  std::vector<int> cores = core_numbers();
+  if (cores.size() != static_cast<size_t>(threads)) cores.clear();
+  return cores;
+}
+
 /// The process's pool. The child of a fork has none of its threads, so it gets a pool of the same size when it needs
 /// one; the old one, which cannot be destroyed without its threads, is leaked.
 struct ProcessPool {
@@ -285,7 +297,7 @@ struct ProcessPool {
   }
   ThreadPool& make() {
     const std::lock_guard lock(making);
-    if (!pool.load()) pool.store(new ThreadPool(threads));
+    if (!pool.load()) pool.store(new ThreadPool(threads, requested_cores(threads)));
     return *pool.load();
   }
   static ProcessPool& instance() {

@@ -39,8 +39,9 @@ class JobSampling {
 
 class ThreadPool {
  public:
-  /// `threads` includes the caller; 1 creates no thread.
-  explicit ThreadPool(int threads);
+  /// `threads` includes the caller; 1 creates no thread. `cores`: numbers of cores; thread t is bound to entry t, where
+  /// there is one. The caller keeps its mask.
+  explicit ThreadPool(int threads, std::vector<int> cores = {});
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -61,6 +62,7 @@ class ThreadPool {
   void finish(int share, int job);
 
   int size_;
+  std::vector<int> cores_;
   std::unique_ptr<Flag[]> started_;  ///< one flag: the number of the last job
   std::unique_ptr<Group[]> groups_;  ///< of up to 8 chunks each, without the caller's
   int num_groups_ = 0;
@@ -79,7 +81,8 @@ class ThreadPool {
 inline thread_local bool (*idle_hook)() = nullptr;
 
 /// The process's pool: PXL_THREADS threads, by default one for each core that the process may use (cores.hpp), at
-/// most 64. Created on first use.
+/// most 64. With PXL_PIN=on and a thread for each core of the affinity mask, each thread is bound to one core: for
+/// machines without other work, since the system cannot move a bound thread from a busy core. Created on first use.
 ThreadPool& thread_pool();
 
 /// Chunk number `share` of `shares` of [0, iterations): [begin, end). Chunks begin at multiples of `grain`, and their

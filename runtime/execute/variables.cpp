@@ -9,6 +9,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/mapped_file.hpp"
+#include "runtime/base/parallel_copy.hpp"
 #include "runtime/op/replica_groups.hpp"
 #include "runtime/plan/arena.hpp"
 #include "runtime/tensor/print.hpp"
@@ -124,7 +125,7 @@ void Variables::write(const Tensor* v, const Array& value) {
 void Variables::write_replica(const Tensor* v, const Array& value, int replica) {
   const Held held = held_by(v, replica);
   std::byte* to = at(v, replica);
-  std::copy_n(value.raw() + held.host_begin, held.range.bytes, to);
+  parallel_copy(to, value.raw() + held.host_begin, held.range.bytes);
   std::fill_n(to + held.range.bytes, v->spec.bytes() - held.range.bytes, std::byte{0});
 }
 
@@ -134,7 +135,7 @@ Array Variables::read(const Tensor* v) const {
   const Everywhere from(*this, v, holders);
   for (const int r : holders) {
     const Held held = held_by(v, r);
-    std::copy_n(from.at(r), held.range.bytes, value.mutable_raw() + held.host_begin);
+    parallel_copy(value.mutable_raw() + held.host_begin, from.at(r), held.range.bytes);
   }
   return value;
 }
@@ -157,7 +158,7 @@ std::vector<Variables::HeldRun> Variables::held_runs(const Tensor* v) const {
 
 Array Variables::read_run(const Tensor* v, const HeldRun& run, int replica) const {
   Array out(v->spec.dtype, {run.end - run.begin});
-  std::copy_n(at(v, replica), out.bytes(), out.mutable_raw());
+  parallel_copy(out.mutable_raw(), at(v, replica), out.bytes());
   return out;
 }
 
@@ -168,7 +169,7 @@ Array Variables::read_all(const Tensor* v) const {
   Array value(v->spec.dtype, std::move(shape));
   const Everywhere from(*this, v, every_replica(range_));
   for (int r = 0; r < range_.total; ++r)
-    std::copy_n(from.at(r), v->spec.bytes(), value.mutable_raw() + r * v->spec.bytes());
+    parallel_copy(value.mutable_raw() + r * v->spec.bytes(), from.at(r), v->spec.bytes());
   return value;
 }
 
@@ -176,7 +177,7 @@ void Variables::write_all(const Tensor* v, const Array& values) {
   initial_ = false;
   const int64_t bytes = v->spec.bytes();
   for (int i = 0; i < range_.count; ++i)
-    std::copy_n(values.raw() + (range_.first + i) * bytes, bytes, at(v, range_.first + i));
+    parallel_copy(at(v, range_.first + i), values.raw() + (range_.first + i) * bytes, bytes);
 }
 
 bool Variables::equal_everywhere(const Tensor* v) const {
@@ -245,7 +246,7 @@ void VariableSnapshot::take() {
   while (copies_.size() < changed_.size())
     copies_.emplace_back(DType::uint8, Shape{changed_[copies_.size()]->spec.bytes()});
   for (size_t i = 0; i < changed_.size(); ++i)
-    std::copy_n(variables_.at(changed_[i], replica_), changed_[i]->spec.bytes(), copies_[i].mutable_raw());
+    parallel_copy(copies_[i].mutable_raw(), variables_.at(changed_[i], replica_), changed_[i]->spec.bytes());
 }
 
 void VariableSnapshot::restore() {
@@ -253,7 +254,7 @@ void VariableSnapshot::restore() {
     if (initial_)
       variables_.write_replica(changed_[i], changed_[i]->data, replica_);
     else
-      std::copy_n(copies_[i].raw(), changed_[i]->spec.bytes(), variables_.at(changed_[i], replica_));
+      parallel_copy(variables_.at(changed_[i], replica_), copies_[i].raw(), changed_[i]->spec.bytes());
   }
 }
 

@@ -3,12 +3,17 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <fstream>
 #include <limits>
 #include <numeric>
 #include <thread>
+#include <vector>
+
+#include "runtime/base/cores.hpp"
+#include "runtime/base/parallel_copy.hpp"
 
 using namespace pxl;
 
@@ -133,4 +138,38 @@ TEST_CASE("what a pool gains is measured in each long job, and in one of 16 shor
   CHECK(measured < jobs / 12);
   CHECK(stood_for > jobs * 9 / 10);
   CHECK(stood_for < jobs * 11 / 10);
+}
+
+TEST_CASE("threads are bound to the cores that are given, the caller to none") {
+  const std::vector<int> cores = core_numbers();
+  REQUIRE(!cores.empty());
+  const int threads = static_cast<int>(cores.size()) + 1;  // the last one has no core of its own
+  std::vector<std::vector<int>> seen(static_cast<size_t>(threads));
+  ThreadPool pool(threads, cores);
+  std::atomic<int> here{0}, count{0};
+  // Threads wait for each other, so that the caller steals no chunk; on a busy machine the pool may work serially.
+  while (count != threads) {
+    here = 0;
+    pool.run([&](int chunk, int chunks) {
+      count = chunks;
+      seen[static_cast<size_t>(chunk)] = core_numbers();
+      ++here;
+      while (here < chunks) std::this_thread::yield();
+    });
+  }
+  CHECK(seen.front() == cores);
+  CHECK(seen.back() == cores);
+  for (size_t t = 1; t < cores.size(); ++t) CHECK(seen[t] == std::vector<int>{cores[t]});
+}
+
+TEST_CASE("large copies are complete, whatever the size and the alignment") {
+  for (const int64_t bytes : {int64_t{0}, int64_t{1}, min_parallel_copy_bytes - 1, min_parallel_copy_bytes,
+                              min_parallel_copy_bytes * 3 + 4097}) {
+    std::vector<std::byte> from(static_cast<size_t>(bytes) + 3), to(from.size(), std::byte{255});
+    for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 31 % 251);
+    parallel_copy(to.data() + 1, from.data() + 2, bytes);
+    CHECK(to.front() == std::byte{255});
+    CHECK(std::equal(to.begin() + 1, to.begin() + 1 + bytes, from.begin() + 2));
+    CHECK(to.back() == std::byte{255});
+  }
 }
