@@ -6,8 +6,8 @@ import time
 from tests.cli.case import case, differ
 
 
-def threads(cli, prefix, **env):
-    """Of a process that has run a program with large products; those of BLAS are told to be none."""
+def masks(cli, prefix, **env):
+    """The cores of each thread of a process that has run a program with large products; BLAS is told to have no threads."""
     cli.write("a.pxl", "x = ones([300, 300])\nprogram p {\n  stream in x: float32[300, 300]\n  h = host_load(x)\n  stream out z = mean(gelu(h @ h))\n}\n"
               "with Session(p()) as s { for i in range(20) { s.run(x = x) } }\nsave(\"ready.npy\", x)\nwhile true { }\n")
     (cli.folder / "ready.npy").unlink(missing_ok=True)
@@ -17,7 +17,8 @@ def threads(cli, prefix, **env):
         end = time.monotonic() + 60
         while not (cli.folder / "ready.npy").exists() and time.monotonic() < end and process.poll() is None:
             time.sleep(0.01)
-        return len(os.listdir(f"/proc/{process.pid}/task"))
+        tasks = sorted(map(int, os.listdir(f"/proc/{process.pid}/task")))
+        return [sorted(os.sched_getaffinity(task)) for task in tasks]
     finally:
         process.kill()
         process.wait()
@@ -26,5 +27,14 @@ def threads(cli, prefix, **env):
 @case
 def the_affinity_mask_bounds_the_threads(cli):
     core = sorted(os.sched_getaffinity(0))[0]
-    differ("threads on one core", threads(cli, ["taskset", "-c", str(core)]), 1)
-    differ("threads as asked for", threads(cli, ["taskset", "-c", str(core)], PXL_THREADS="3"), 3)
+    differ("threads on one core", len(masks(cli, ["taskset", "-c", str(core)])), 1)
+    differ("as many threads as requested", len(masks(cli, ["taskset", "-c", str(core)], PXL_THREADS="3")), 3)
+
+
+@case
+def threads_are_bound_to_cores_on_request(cli):
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    here = ["taskset", "-c", ",".join(map(str, cores))]
+    differ("bound", masks(cli, here, PXL_THREADS=str(len(cores)), PXL_PIN="on"), [cores, *([core] for core in cores[1:])])
+    differ("not bound", masks(cli, here, PXL_THREADS=str(len(cores))), [cores] * len(cores))
+    differ("more threads than cores", masks(cli, here, PXL_THREADS="3", PXL_PIN="on"), [cores] * 3)
