@@ -166,6 +166,9 @@ class Maker:
             rest = lambda t: t.shape[:axis] + t.shape[axis + 1:]
             b = a and self.pick(names, lambda t: t.dtype == names[a].dtype and t.at.ndim == names[a].at.ndim and
                                 t.at.size > 0 and rest(t) == rest(names[a]))
+            # A view that has an element twice must not be changed, nor must views of it that have it once.
+            if b and kind == "join_view" and not set(names[a].at.ravel()).isdisjoint(names[b].at.ravel()):
+                return None
             return b and (kind, out, None, [a, b], axis)
         if kind == "update":
             a = self.pick(names, self.writable)

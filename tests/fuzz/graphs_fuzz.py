@@ -114,6 +114,12 @@ def from_tiles(program, number, reference, found):
     return first_difference(reference, found, number)
 
 
+def error_of(text):
+    """The code of the error that a problem is, such as "in-place-order"; None where a program has wrong results."""
+    code = re.search(r"^graphs\.pxl:.*error: .*\[([a-z-]+)\]$", text, re.M)
+    return (code[1] if code else "exit status") if "exit status" in text else None
+
+
 class Judge:
     def __init__(self, pxl):
         self.pxl = pxl
@@ -169,7 +175,7 @@ class Judge:
                 found = self.problem(candidate, ways)
             except (KeyError, ValueError, AssertionError, IndexError):
                 return None
-            same = found and found[0] == problem[0] and ("exit status" in found[1]) == ("exit status" in problem[1])
+            same = found and found[0] == problem[0] and error_of(found[1]) == error_of(problem[1])
             return found if same else None
         end = time.monotonic() + 120
         progress = True

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What PyTorch gives for the standard library's layers, losses, optimisers and metrics, as programs of arrays.
 
-Writes tests/lang/stdlib/helpers/{layers,losses,optimisers,metrics}.pxl, which the tests beside them import. The tests need no
+Writes tests/lang/stdlib/helpers/{layers,recurrent,losses,optimisers,metrics}.pxl, which the tests beside them import. The tests need no
 PyTorch; run this (python3-torch, python3-numpy) after adding a case. Weights of dense layers are transposed: ours are [in, out].
 """
 import pathlib
@@ -141,7 +141,33 @@ def layers():
     cases["encoder_gelu_causal"] = case(e, [torch.randn(1, 3, 4)], call=lambda x: e(x, src_mask=causal))
     d = layer(nn.TransformerDecoderLayer)
     cases["decoder_causal"] = case(d, [torch.randn(1, 3, 4), torch.randn(1, 2, 4)], call=lambda x, m: d(x, m, tgt_mask=causal))
+    cases["conv_transpose"] = case(randomise(nn.ConvTranspose2d(2, 3, 2)), [torch.randn(1, 2, 2, 3)], **conv)
+    cases["conv_transpose_all"] = case(
+        randomise(nn.ConvTranspose2d(2, 2, (2, 3), stride=(3, 2), padding=(1, 0), output_padding=(1, 0), groups=2, bias=False, dilation=(1, 2))),
+        [torch.randn(1, 2, 2, 2)], **conv)
     write("layers", cases)
+
+
+def recurrent():
+    torch.manual_seed(5)
+    cases = {}
+
+    def add(name, module, states=0, batch_first=False):
+        """All outputs side by side, since a case has one: y, then the last states."""
+        m = randomise(module)
+        x = torch.randn(*((2, 3, 2) if batch_first else (3, 2, 2)))
+        given = [torch.randn(m.num_layers * (2 if m.bidirectional else 1), 2, m.hidden_size) for _ in range(states)]
+
+        def call(x, *states):
+            y, last = m(x, *([states[0] if len(states) == 1 else states] if states else []))
+            return torch.cat([t.reshape(-1) for t in (y, *(last if isinstance(last, tuple) else [last]))])
+        cases[name] = case(m, [x, *given], names=lambda n: f"layer.{n}", call=call, dense=lambda n: n.startswith("weight"))
+    for name, kind, states in (("rnn", nn.RNN, 1), ("gru", nn.GRU, 1), ("lstm", nn.LSTM, 2)):
+        add(name, kind(2, 3))
+        add(f"{name}_states", kind(2, 3, bias=False), states)
+        add(f"{name}_all", kind(2, 2, num_layers=2, bidirectional=True, batch_first=True), states, batch_first=True)
+    add("rnn_relu", nn.RNN(2, 3, nonlinearity="relu"))
+    write("recurrent", cases)
 
 
 def losses():
@@ -263,6 +289,7 @@ def metrics():
 
 
 layers()
+recurrent()
 losses()
 optimisers()
 metrics()
