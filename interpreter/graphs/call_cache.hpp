@@ -41,8 +41,8 @@ class CallKey {
   bool add_array(const Array& a);
   bool add_text(std::string_view text);
 
-  std::array<uint64_t, 64> words_;
-  std::array<const Array*, 16> arrays_;
+  std::array<uint64_t, 320> words_;
+  std::array<const Array*, 64> arrays_;
   size_t size_ = 0, array_count_ = 0;
   bool has_key_;
 };

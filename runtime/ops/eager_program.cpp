@@ -10,10 +10,12 @@
 namespace pxl {
 namespace {
 
-constexpr size_t max_operands = 16, max_results = 4;  // of one op; those with more are not recorded
-// Elements of all arrays of a call: what kernels keep (tables of offsets, of weights) is at most proportional to them.
-// Of this size an op takes some 10 us, several times what it costs to find its kernel.
-constexpr int64_t max_recorded_elements = int64_t{1} << 16;
+constexpr size_t max_operands = 64, max_results = 64;  // of one op; those with more are not recorded
+// Elements of the constants and of the arrays of kernels that may keep something in proportion to them (tables of
+// offsets, of weights). Of this size an op takes some 30 us, a few times what it costs to find its kernel.
+constexpr int64_t max_recorded_elements = int64_t{1} << 18;
+// Elements of all inputs: of larger ones the cost of finding a kernel is below 1 %, and recording keeps all results.
+constexpr int64_t max_input_elements = int64_t{1} << 22;
 
 bool is_same_array(const Array& a, const Array& b) { return a.raw() == b.raw() && a.spec() == b.spec(); }
 
@@ -59,15 +61,15 @@ Array EagerProgram::take_output(size_t i, std::span<const Array* const> inputs, 
   return output.moved ? std::move(results[output.index]) : array_of(output, inputs, results);
 }
 
-void EagerRecorder::count(const Array& array) {
-  elements_ += array.size();
+void EagerRecorder::count(const Array& array, bool kept) {
+  if (kept) elements_ += array.size();
   if (!array.has_elements() || elements_ > max_recorded_elements) refuse();
 }
 
 bool EagerRecorder::are_recordable(std::span<const Array* const> inputs) {
   int64_t elements = 0;
   for (const Array* a : inputs) elements += a->size();
-  return elements <= max_recorded_elements;
+  return elements <= max_input_elements;
 }
 
 EagerProgram::Operand EagerRecorder::operand_of(const Array& array) {
@@ -76,6 +78,7 @@ EagerProgram::Operand EagerRecorder::operand_of(const Array& array) {
     if (is_same_array(results_[i], array)) return {Source::result, static_cast<uint32_t>(i), array.dtype()};
   for (size_t i = 0; i < inputs_.size(); ++i)
     if (is_same_array(*inputs_[i], array)) return {Source::input, static_cast<uint32_t>(i), array.dtype()};
+  count(array, true);
   program_.constants_.push_back(array);
   return {Source::constant, static_cast<uint32_t>(program_.constants_.size() - 1), array.dtype()};
 }
@@ -85,11 +88,13 @@ void EagerRecorder::add(const OpContext& site, const Kernel& kernel, std::span<c
   const OpRow& row = site.row;
   if (row.side_effect || row.modifies || row.exchange != Exchange::none) refuse();
   if (given.size() > max_operands || results.size() > max_results) refuse();
-  for (const std::optional<Array>& a : given)
-    if (a) count(*a);
-  for (const Array& a : results) count(a);
-  if (refused_) return;
   EagerProgram::Step step;
+  step.view = is_shared_view(site);
+  const bool keeps = !step.view && !kernel.is_fusion_consumer();  // what runs element by element keeps no table
+  for (const std::optional<Array>& a : given)
+    if (a) count(*a, keeps);
+  for (const Array& a : results) count(a, keeps);
+  if (refused_) return;
   for (size_t i = 0; i < given.size(); ++i) {
     EagerProgram::Operand operand;
     if (given[i]) operand = operand_of(*given[i]), operand.dtype = converted[i].dtype();
@@ -99,13 +104,12 @@ void EagerRecorder::add(const OpContext& site, const Kernel& kernel, std::span<c
   step.results.assign(site.out.begin(), site.out.end());
   step.kernel = kernel;
   if (kernel.phases().empty()) step.charge_ns = static_cast<int64_t>(estimated_ns(kernel, converted, site.out));
-  step.view = is_shared_view(site);
   program_.steps_.push_back(std::move(step));
   results_.insert(results_.end(), results.begin(), results.end());
 }
 
 std::optional<EagerProgram> EagerRecorder::finish(std::span<const Array> outputs) {
-  for (const Array& a : outputs) count(a);
+  for (const Array& a : outputs) count(a, false);
   if (refused_) return std::nullopt;
   std::vector<EagerProgram::Operand>& to = program_.outputs_;
   for (const Array& a : outputs) to.push_back(operand_of(a));

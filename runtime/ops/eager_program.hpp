@@ -53,7 +53,7 @@ class EagerRecorder {
  public:
   /// `inputs` must outlive the recorder. Where two of them share memory, those of the program must as well.
   explicit EagerRecorder(std::span<const Array* const> inputs) : inputs_(inputs) {}
-  /// False for inputs that are so large that no program would come of them. Recording keeps all arrays of a call.
+  /// False for inputs so large that a program would save nothing. Recording keeps all arrays of a call.
   static bool are_recordable(std::span<const Array* const> inputs);
 
   /// An op that was computed: its operands by slot as given (empty optionals are absent), as the kernel got them, and
@@ -63,12 +63,13 @@ class EagerRecorder {
   /// No program: what is computed does not follow from specs and attributes alone.
   void refuse() { refused_ = true; }
   /// The program that computes `outputs`; nullopt after `refuse`, for ops with effects, in-place ops and collectives,
-  /// and for large arrays, beside which the cost of finding a kernel is small.
+  /// and for large arrays, unless all kernels run element by element or are views.
   std::optional<EagerProgram> finish(std::span<const Array> outputs);
 
  private:
   EagerProgram::Operand operand_of(const Array& array);
-  void count(const Array& array);
+  /// `kept`: the program keeps the array, or something of its size.
+  void count(const Array& array, bool kept);
 
   std::span<const Array* const> inputs_;
   std::vector<Array> results_;  ///< of all ops so far: kept, so that no memory is taken twice
