@@ -36,6 +36,9 @@ inline constexpr int64_t column_block = 256;
 /// Rows that a column sum accumulates in registers. Not measured.
 inline constexpr int64_t column_sum_row_block = 16;
 
+template <class T>
+using ColumnTotals = void (*)(const T* x, int64_t rows, int64_t stride, double divisor, double* acc, T* out, int64_t n);
+
 /// Functions on rows of n contiguous elements: on `rows` contiguous rows, or on one. `out` may alias an operand.
 template <class T>
 struct RowFunctions {
@@ -62,9 +65,16 @@ struct RowFunctions {
   void (*absolute_to)(double* acc, const T* x, int64_t n);
   /// acc[i] *= x[i].
   void (*multiply_to)(double* acc, const T* x, int64_t n);
+  /// totals[r] = the total of the n elements from x + r * stride on, in float64, in the order of sum32.
+  void (*each_sum)(const T* x, int64_t rows, int64_t stride, int64_t n, double* totals);
+  void (*each_square_sum)(const T* x, int64_t rows, int64_t stride, int64_t n, double* totals);
+  void (*each_absolute_sum)(const T* x, int64_t rows, int64_t stride, int64_t n, double* totals);
+  void (*each_product)(const T* x, int64_t rows, int64_t stride, int64_t n, double* totals);
+  void (*each_max)(const T* x, int64_t rows, int64_t stride, int64_t n, double* totals);
+  void (*each_min)(const T* x, int64_t rows, int64_t stride, int64_t n, double* totals);
   /// out[i] = sum over r < rows of x[i + r * stride], in order, divided by `divisor`. `acc` holds n elements if rows >
-  /// column_sum_row_block.
-  void (*sum_rows)(const T* x, int64_t rows, int64_t stride, double divisor, double* acc, T* out, int64_t n);
+  /// column_sum_row_block. The others: of the squares, of the magnitudes, and the product.
+  ColumnTotals<T> sum_rows, sum_square_rows, sum_absolute_rows, multiply_rows;
   /// out[i] = the maximum or the minimum over r < rows of x[i + r * stride], rows > 0; propagate NaN.
   void (*max_rows)(const T* x, int64_t rows, int64_t stride, T* out, int64_t n);
   void (*min_rows)(const T* x, int64_t rows, int64_t stride, T* out, int64_t n);
@@ -100,17 +110,20 @@ struct BulkFunctions {
   void (*float_to_half)(const float* in, uint16_t* out, int64_t n);
   void (*int8_to_float)(const int8_t* in, float* out, int64_t n);
   void (*uint8_to_float)(const uint8_t* in, float* out, int64_t n);
-  void (*float_to_int32)(const float* in, int32_t* out, int64_t n);       ///< towards 0, saturating; NaN gives 0
+  void (*float_to_int32)(const float* in, int32_t* out, int64_t n);  ///< towards 0, saturating; NaN gives 0
+  void (*float_to_int64)(const float* in, int64_t* out, int64_t n);
+  void (*float_to_int8)(const float* in, int8_t* out, int64_t n);
+  void (*float_to_int16)(const float* in, int16_t* out, int64_t n);
+  void (*float_to_uint8)(const float* in, uint8_t* out, int64_t n);
+  void (*float_to_uint16)(const float* in, uint16_t* out, int64_t n);
+  void (*double_to_int32)(const double* in, int32_t* out, int64_t n);
+  void (*double_to_int64)(const double* in, int64_t* out, int64_t n);
   void (*float8_143_to_float)(const uint8_t* in, float* out, int64_t n);  ///< tensor/float8.hpp
   void (*float8_152_to_float)(const uint8_t* in, float* out, int64_t n);
   double (*sum32)(const float* x, int64_t n);
   double (*sum64)(const double* x, int64_t n);
   double (*dot32)(const float* x, const float* y, int64_t n);
   double (*dot64)(const double* x, const double* y, int64_t n);
-  double (*product32)(const float* x, int64_t n);
-  double (*product64)(const double* x, int64_t n);
-  double (*abs32)(const float* x, int64_t n);
-  double (*abs64)(const double* x, int64_t n);
   float (*max32)(const float* x, int64_t n);
   double (*max64)(const double* x, int64_t n);
   float (*min32)(const float* x, int64_t n);

@@ -45,6 +45,15 @@ LoopNest make_loop_nest(const Shape& extents, const std::vector<Shape>& strides)
   return nest;
 }
 
+LoopNest without_innermost(LoopNest nest) {
+  nest.extents.pop_back();
+  for (Shape& strides : nest.strides) strides.pop_back();
+  if (!nest.extents.empty()) return nest;
+  nest.extents = {1};
+  for (Shape& strides : nest.strides) strides = {0};
+  return nest;
+}
+
 LoopNest broadcast_loop_nest(const std::vector<Shape>& operands, const Shape& out) {
   std::vector<Shape> strides;
   for (const Shape& s : operands) strides.push_back(broadcast_strides(s, out));

@@ -23,6 +23,8 @@ struct LoopNest {
 };
 /// `strides[k]` has one entry per extent. Drops extents of 1 and merges adjacent loops where possible.
 LoopNest make_loop_nest(const Shape& extents, const std::vector<Shape>& strides);
+/// The loops around the innermost one; one of a single iteration if there are none.
+LoopNest without_innermost(LoopNest nest);
 LoopNest broadcast_loop_nest(const std::vector<Shape>& operands, const Shape& out);
 
 /// Calls f(offsets, n) for each iteration of the innermost loop whose outermost index is in [begin, end): offsets[k] is

@@ -43,6 +43,55 @@ void convert_plain(DType from, const std::byte* in, DType to, std::byte* out, in
   });
 }
 
+/// From int32 to narrower integers, saturating.
+template <class To>
+void narrow_integers(const int32_t* in, std::byte* out, int64_t n) {
+  constexpr int32_t lowest = std::numeric_limits<To>::min(), highest = std::numeric_limits<To>::max();
+  To* y = reinterpret_cast<To*>(out);
+  for (int64_t i = 0; i < n; ++i) {
+    const int32_t above = in[i] < lowest ? lowest : in[i];
+    y[i] = static_cast<To>(above > highest ? highest : above);
+  }
+}
+
+template <class To>
+auto* as(std::byte* out) {
+  return reinterpret_cast<To*>(out);
+}
+
+/// To integers, towards 0, saturating: vector code but for integers without a sign of 32 and 64 bits.
+void floats_to_integers(const float* x, DType to, std::byte* out, int64_t n) {
+  const BulkFunctions& f = bulk();
+  switch (to) {
+    case DType::int8: return f.float_to_int8(x, as<int8_t>(out), n);
+    case DType::int16: return f.float_to_int16(x, as<int16_t>(out), n);
+    case DType::int32: return f.float_to_int32(x, as<int32_t>(out), n);
+    case DType::int64: return f.float_to_int64(x, as<int64_t>(out), n);
+    case DType::uint8: return f.float_to_uint8(x, as<uint8_t>(out), n);
+    case DType::uint16: return f.float_to_uint16(x, as<uint16_t>(out), n);
+    default: return convert_plain(DType::float32, reinterpret_cast<const std::byte*>(x), to, out, n);
+  }
+}
+/// The same by way of int32 to narrower integers.
+void doubles_to_integers(const double* x, DType to, std::byte* out, int64_t n) {
+  const BulkFunctions& f = bulk();
+  if (to == DType::int64) return f.double_to_int64(x, as<int64_t>(out), n);
+  if (to == DType::int32) return f.double_to_int32(x, as<int32_t>(out), n);
+  if (size_of(to) >= sizeof(int32_t))
+    return convert_plain(DType::float64, reinterpret_cast<const std::byte*>(x), to, out, n);
+  int32_t buffer[512];
+  const auto width = static_cast<int64_t>(size_of(to));
+  for (int64_t i = 0; i < n; i += 512) {
+    const int64_t m = std::min<int64_t>(512, n - i);
+    f.double_to_int32(x + i, buffer, m);
+    with_type(to, [&](auto tag) {
+      using To = typename decltype(tag)::type;
+      if constexpr (std::is_integral_v<To> && !std::is_same_v<To, bool> && sizeof(To) < sizeof(int32_t))
+        narrow_integers<To>(buffer, out + i * width, m);
+    });
+  }
+}
+
 }  // namespace
 
 void convert(DType from, const std::byte* in, DType to, std::byte* out, int64_t n) {
@@ -56,8 +105,10 @@ void convert(DType from, const std::byte* in, DType to, std::byte* out, int64_t 
     return bulk().int8_to_float(reinterpret_cast<const int8_t*>(in), reinterpret_cast<float*>(out), n);
   if ((from == DType::uint8 || from == DType::boolean) && to == DType::float32)  // bool is the bytes 0 and 1
     return bulk().uint8_to_float(reinterpret_cast<const uint8_t*>(in), reinterpret_cast<float*>(out), n);
-  if (from == DType::float32 && to == DType::int32)
-    return bulk().float_to_int32(reinterpret_cast<const float*>(in), reinterpret_cast<int32_t*>(out), n);
+  if (from == DType::float32 && is_integer(to))
+    return floats_to_integers(reinterpret_cast<const float*>(in), to, out, n);
+  if (from == DType::float64 && is_integer(to))
+    return doubles_to_integers(reinterpret_cast<const double*>(in), to, out, n);
   if (!from_half && !to_half) return convert_plain(from, in, to, out, n);
   if (from_half && to == DType::float32)
     return bulk().half_to_float(reinterpret_cast<const uint16_t*>(in), reinterpret_cast<float*>(out), n);
@@ -71,7 +122,7 @@ void convert(DType from, const std::byte* in, DType to, std::byte* out, int64_t 
     const int64_t m = std::min<int64_t>(512, n - i);
     if (from_half) {
       bulk().half_to_float(reinterpret_cast<const uint16_t*>(in) + i, buffer, m);
-      convert_plain(DType::float32, bytes, to, out + i * out_width, m);
+      convert(DType::float32, bytes, to, out + i * out_width, m);
     } else {
       convert_plain(from, in + i * in_width, DType::float32, bytes, m);
       bulk().float_to_half(buffer, reinterpret_cast<uint16_t*>(out) + i, m);

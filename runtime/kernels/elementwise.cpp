@@ -9,6 +9,7 @@
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/block_integer.hpp"
 #include "runtime/kernels/broadcast.hpp"
+#include "runtime/kernels/broadcast_rows.hpp"
 #include "runtime/kernels/fused_update.hpp"
 #include "runtime/kernels/narrow.hpp"
 #include "runtime/kernels/value_and_derivative.hpp"
@@ -56,30 +57,6 @@ struct Element {
   alignas(8) std::byte bytes[8] = {};
   Element(DType dtype, double value) { write_number(dtype, bytes, 0, value); }
 };
-
-/// Applies fn to one run, in the form that fits the strides of its operands.
-BinaryFn form_of(const BinaryBlock& fns, int64_t step_a, int64_t step_b) {
-  return step_a != 0 ? (step_b != 0 ? fns.vv : fns.vs) : fns.sv;
-}
-
-/// Elements [begin, end) of a two-dimensional loop nest of `inner` columns whose operands step by rows and columns.
-struct BroadcastRows {
-  int64_t inner;
-  int64_t outer_stride[2];
-  int64_t inner_stride[2];
-};
-void run_rows(const BroadcastRows& r, const BinaryFn fn, const std::byte* a, const std::byte* b, std::byte* out,
-              size_t width, size_t out_width, int64_t begin, int64_t end) {
-  for (int64_t i = begin; i < end;) {
-    const int64_t row = i / r.inner, column = i % r.inner;
-    const int64_t n = std::min(r.inner - column, end - i);
-    const auto at = [&](int k) {
-      return static_cast<size_t>(row * r.outer_stride[k] + column * r.inner_stride[k]) * width;
-    };
-    fn(a + at(0), b + at(1), out + static_cast<size_t>(i) * out_width, n);
-    i += n;
-  }
-}
 
 /// Runs fns over the loop nest; operand element size `width`, result element size `out_width`.
 void run_binary(const LoopNest& nest, const BinaryBlock& fns, const std::byte* a, const std::byte* b, std::byte* out,
@@ -184,13 +161,12 @@ Kernel binary_kernel(Binary op, DType in, const Shape& a, const Shape& b, const 
     return kernel;
   }
   if (nest.extents.size() == 2 && (nest.inner_stride(0) != 0 || nest.inner_stride(1) != 0)) {
-    const BinaryFn fn = form_of(fns, nest.inner_stride(0), nest.inner_stride(1));
     const BroadcastRows rows{
         nest.inner(), {nest.strides[0][0], nest.strides[1][0]}, {nest.inner_stride(0), nest.inner_stride(1)}};
     const int64_t n = nest.size();
     return Kernel::elementwise(n, info(op).cost_ns * static_cast<double>(n),
                                [=](const Buffers& x, int64_t begin, int64_t end) {
-                                 run_rows(rows, fn, x.in[0], x.in[1], x.out[0], width, out_width, begin, end);
+                                 run_rows(rows, fns, x.in[0], x.in[1], x.out[0], width, out_width, begin, end);
                                });
   }
   return [nest = std::move(nest), fns, width, out_width](const Buffers& x) {

@@ -31,6 +31,8 @@ void each_element(const IndexedRun& run, F&& f) {
       const int64_t place = run.offset + run.at[r] * run.inner, position = run.position + r * run.row;
       for (int64_t i = 0; i < run.n; ++i) f(place + i, position + i);
     }
+  } else if (run.step == 0 && run.inner == 1) {  // without the products, which take longer than the elements
+    for (int64_t i = 0; i < run.n; ++i) f(run.offset + run.at[i], run.position + i);
   } else {
     for (int64_t i = 0; i < run.n; ++i) f(run.offset + i * run.step + run.at[i] * run.inner, run.position + i);
   }

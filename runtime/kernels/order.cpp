@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <type_traits>
@@ -49,6 +50,19 @@ Kernel side_by_side(const AxisLines& lines, int64_t k, F f) {
   });
 }
 
+/// The first position of the extreme of a line of a few elements; a NaN is the extreme.
+template <class T>
+int32_t arg_of_short_line(bool largest, const T* x, int64_t n) {
+  T best = x[0];
+  int32_t at = 0;
+  for (int64_t i = 1; i < n; ++i) {
+    const bool better = (best == best) & ((x[i] != x[i]) | (largest ? x[i] > best : x[i] < best));
+    best = better ? x[i] : best;
+    at = better ? static_cast<int32_t>(i) : at;
+  }
+  return at;
+}
+
 /// The first position of the extreme of each contiguous line: the extreme in vector code, then the blocks in which it
 /// occurs. Where an element is NaN, the extreme is, and the position is that of the first.
 template <class T>
@@ -59,10 +73,15 @@ Kernel arg_of_lines(bool largest, const AxisLines& lines) {
     else
       return largest ? bulk().max64(x, n) : bulk().min64(x, n);
   };
+  constexpr int64_t short_line = 8;
   const double cost = 0.3 * static_cast<double>(lines.outer) * static_cast<double>(lines.extent);
   return Kernel::parallel(lines.outer, 1, cost, [=](const Buffers& b, int64_t begin, int64_t end) {
     for (int64_t o = begin; o < end; ++o) {
       const T* x = b.input<T>(0) + o * lines.extent;
+      if (lines.extent <= short_line) {
+        b.output<int32_t>(0)[o] = arg_of_short_line(largest, x, lines.extent);
+        continue;
+      }
       const T best = extreme(x, lines.extent);
       const auto is_best = [best](T v) { return best == best ? v == best : v != v; };
       int64_t i = 0;
@@ -175,35 +194,39 @@ Kernel cumsum_kernel(const TensorSpec& in, int64_t axis, bool exclusive, bool re
 namespace {
 
 /// How many of increasing levels are at most a value. Cells of equal width name a level from which on to look: the
-/// lowest of the cell before, so that rounding does not pass one.
+/// lowest of the cell before, so that rounding does not pass one. The first cell and the last are of values beyond.
 class Levels {
  public:
-  explicit Levels(const std::vector<double>& levels) : levels_(levels) {
+  explicit Levels(const std::vector<double>& levels) : count_(std::ssize(levels)), levels_(levels) {
+    levels_.push_back(std::numeric_limits<double>::quiet_NaN());  // no value reaches it
     if (levels.empty()) return;
     const double width = (levels.back() - levels.front()) / cells;
     if (width > 0 && std::isfinite(1 / width) && std::isfinite(levels.front())) per_width_ = 1 / width;
-    for (int64_t c = 0, at = 0; c < cells; ++c) {
-      const double begin = levels.front() + static_cast<double>(c - 1) * width;
-      while (per_width_ > 0 && at + 1 < std::ssize(levels) && levels[static_cast<size_t>(at + 1)] <= begin) ++at;
-      start_[static_cast<size_t>(c)] = static_cast<int32_t>(at);
+    first_ = levels.front();
+    for (int64_t c = 0, at = 0; c <= cells; ++c) {
+      const double begin = first_ + static_cast<double>(c - 1) * width;
+      while (per_width_ > 0 && at + 1 < count_ && levels[static_cast<size_t>(at + 1)] <= begin) ++at;
+      start_[static_cast<size_t>(c + 1)] = static_cast<int32_t>(at);
     }
   }
   int64_t below(double v) const {
-    const auto n = std::ssize(levels_);
-    if (v != v) return n;
-    if (n == 0 || v < levels_.front()) return 0;
-    if (v >= levels_.back()) return n;
-    const auto cell = per_width_ > 0 ? static_cast<int64_t>((v - levels_.front()) * per_width_) : 0;
-    int64_t at = start_[static_cast<size_t>(std::clamp<int64_t>(cell, 0, cells - 1))];
-    while (levels_[static_cast<size_t>(at)] <= v) ++at;
-    return at;
+    const double distance = (v - first_) * per_width_, at_least = distance > -1 ? distance : -1;  // NaN: -1
+    const double cell = at_least < cells ? at_least : cells;
+    const double* levels = levels_.data();
+    int64_t at = start_[static_cast<size_t>(static_cast<int32_t>(cell) + 1)];
+    // Most cells have no level or one: two steps without a branch.
+    at += levels[at] <= v ? 1 : 0;
+    at += levels[at] <= v ? 1 : 0;
+    while (levels[at] <= v) ++at;
+    return v == v ? at : count_;
   }
 
  private:
   static constexpr int64_t cells = 1024;
+  int64_t count_;
   std::vector<double> levels_;
-  double per_width_ = 0;
-  std::array<int32_t, cells> start_{};
+  double first_ = 0, per_width_ = 0;
+  std::array<int32_t, cells + 2> start_{};
 };
 
 }  // namespace

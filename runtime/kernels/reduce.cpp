@@ -34,7 +34,9 @@ struct ReductionInfo {
   bool shifted;         ///< needs the maximum, from a first pass
   bool integers;        ///< defined for integers
   int direction;        ///< as the monoid's
-  double (*column_divisor)(double count);
+  double (*divisor)(double count);
+  ColumnTotals<float> (*columns32)();
+  ColumnTotals<double> (*columns64)();
 };
 constexpr ReductionInfo infos[] = {
 #define PXL_REDUCTION(NAME, ...)     \
@@ -43,13 +45,16 @@ constexpr ReductionInfo infos[] = {
    NAME##_reduction::shifted,        \
    takes_integers<NAME##_reduction>, \
    NAME##_reduction::direction,      \
-   NAME##_reduction::column_divisor},
+   NAME##_reduction::divisor,        \
+   NAME##_reduction::columns<float>, \
+   NAME##_reduction::columns<double>},
 #include "runtime/kernels/reduction_table.inc"
 };
 constexpr const ReductionInfo& info(Reduction op) { return infos[static_cast<size_t>(op)]; }
 
 struct ReductionLoop {
   LoopNest nest;  ///< operand 0: the input, 1: the accumulators
+  LoopNest rows;  ///< the loops around the innermost one
   int64_t out_size = 0;
   int64_t count = 0;  ///< elements per result
   int kept = -1;      ///< the outermost loop over a kept axis; -1 if there is none
@@ -59,6 +64,7 @@ struct ReductionLoop {
     ReductionLoop p = *this;
     const auto k = static_cast<size_t>(kept);
     p.nest.extents[k] = end - begin;
+    if (k < p.rows.extents.size()) p.rows.extents[k] = end - begin;
     p.out_size = (end - begin) * nest.strides[1][k];
     return p;
   }
@@ -66,42 +72,7 @@ struct ReductionLoop {
   int64_t output_offset(int64_t begin) const { return begin * nest.strides[1][static_cast<size_t>(kept)]; }
 };
 
-/// The totals of a whole loop, into one accumulator each. `shift`: of ShiftedSum, one for each result.
-template <class R, class T>
-void accumulate(const ReductionLoop& plan, const std::byte* in, void* totals, const double* shift) {
-  using A = total_type<T>;
-  A* acc = static_cast<A*>(totals);
-  std::fill(acc, acc + plan.out_size, R::template identity<A>);
-  const bool across = plan.nest.inner_stride(1) != 0;
-  for_each_run<2>(plan.nest, [&](const auto& at, int64_t n) {
-    if constexpr (std::is_integral_v<T>) {
-      const T* x = reinterpret_cast<const T*>(in) + at[0];
-      A* to = acc + at[1];
-      if (across) {
-        for (int64_t i = 0; i < n; ++i) to[i] = R::join(to[i], R::integer_term(static_cast<A>(x[i])));
-      } else {
-        *to = R::join(*to, integer_total<R>(x, n));
-      }
-    } else {
-      const auto run = [&](const auto* x, int64_t to, int64_t m) {
-        if (across)
-          R::across(acc + to, x, m, shift ? shift + to : nullptr);
-        else
-          acc[to] = R::join(acc[to], R::term(x, m, shift ? shift[to] : 0.0));
-      };
-      if constexpr (std::is_same_v<T, half>) {
-        float buffer[block_size];
-        for (int64_t i = 0; i < n; i += block_size) {
-          const int64_t m = std::min(block_size, n - i);
-          bulk().half_to_float(reinterpret_cast<const uint16_t*>(in) + at[0] + i, buffer, m);
-          run(buffer, across ? at[1] + i : at[1], m);
-        }
-      } else {
-        run(reinterpret_cast<const T*>(in) + at[0], at[1], n);
-      }
-    }
-  });
-}
+#include "runtime/kernels/reduction_loops.inc"
 
 template <class R, class A>
 void finish(void* of, int64_t n, int64_t count, [[maybe_unused]] const double* shift) {
@@ -122,6 +93,7 @@ void join(void* total, const void* other) {
 /// A row for elements of one dtype. Totals have 8 bytes: float64, or integers of 64 bits.
 struct ReductionKernels {
   void (*accumulate)(const ReductionLoop& plan, const std::byte* in, void* totals, const double* shift);
+  void (*total_of)(const std::byte* in, int64_t n, void* total);
   void (*finish)(void* totals, int64_t n, int64_t count, const double* shift);
   void (*join)(void* total, const void* other);
 };
@@ -132,7 +104,7 @@ constexpr ReductionKernels kernels_of() {
   if constexpr (std::is_integral_v<T> && !takes_integers<R>)
     return {};
   else
-    return {accumulate<R, T>, finish<R, total_type<T>>, join<R, total_type<T>>};
+    return {accumulate<R, T>, total_of<R, T>, finish<R, total_type<T>>, join<R, total_type<T>>};
 }
 template <class T>
 constexpr ReductionKernels kernels[] = {
@@ -174,9 +146,9 @@ void run_reduction(const TypedReduction& r, const ReductionLoop& plan, const std
 
 /// Full reduction to one result: chunks, whose number depends on the size only, are reduced in parallel and then
 /// combined in order.
-Kernel reduce_all(const TypedReduction& r, const ReductionLoop& plan) {
+Kernel reduce_all(const TypedReduction& r, int64_t n) {
   constexpr int64_t most = 64, piece_size = 4096;
-  const int64_t n = plan.count, pieces = std::min(most, n / piece_size);
+  const int64_t pieces = std::min(most, n / piece_size);
   const auto width = static_cast<int64_t>(size_of(r.in));
   WorkspaceLayout workspace;
   const auto partial = workspace.per_call<std::byte>(most * total_bytes);
@@ -184,10 +156,8 @@ Kernel reduce_all(const TypedReduction& r, const ReductionLoop& plan) {
   phases.push_back({pieces, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
                       for (int64_t p = begin; p < end; ++p) {
                         const ChunkRange share = chunk_range(n, static_cast<int>(p), static_cast<int>(pieces));
-                        ReductionLoop part = plan;
-                        part.nest.extents.back() = share.end - share.begin;
-                        r.row.accumulate(part, b.in[0] + share.begin * width, b.workspace(partial) + p * total_bytes,
-                                         nullptr);
+                        r.row.total_of(b.in[0] + share.begin * width, share.end - share.begin,
+                                       b.workspace(partial) + p * total_bytes);
                       }
                     }});
   phases.push_back({1, 1, [=](const Buffers& b, int64_t, int64_t) {
@@ -223,9 +193,9 @@ struct ColumnLoop {
   double cost_ns() const { return reduce_element_ns * static_cast<double>(outer * rows) * static_cast<double>(n); }
 };
 
-/// Column sums or means (the gradient of a bias), each in a register.
+/// Totals of columns (the gradient of a bias is sums), each in a register.
 template <class T>
-Kernel sum_of_columns(const ColumnLoop& loop, double divisor) {
+Kernel total_of_columns(const ColumnLoop& loop, ColumnTotals<T> totals, double divisor) {
   WorkspaceLayout workspace;
   const bool in_memory = loop.rows > column_sum_row_block;
   const auto sums = workspace.per_call<double>(in_memory ? loop.outer * loop.n : 0);
@@ -233,8 +203,8 @@ Kernel sum_of_columns(const ColumnLoop& loop, double divisor) {
                                   [=](const Buffers& b, int64_t begin, int64_t end) {
                                     loop.each(begin, end, [&](int64_t from, int64_t to, int64_t m) {
                                       double* acc = in_memory ? b.workspace(sums) + to : nullptr;
-                                      row_functions<T>().sum_rows(b.input<T>(0) + from, loop.rows, loop.n, divisor, acc,
-                                                                  b.output<T>(0) + to, m);
+                                      totals(b.input<T>(0) + from, loop.rows, loop.n, divisor, acc, b.output<T>(0) + to,
+                                             m);
                                     });
                                   })
       .with_workspace(workspace);
@@ -252,28 +222,47 @@ Kernel extreme_of_columns(const ColumnLoop& loop, bool largest) {
                                   });
 }
 
-/// Column sums and means, and extremes of columns; nothing for others.
-template <class T>
-std::optional<Kernel> reduction_of_columns(Reduction op, const ReductionLoop& plan) {
+/// The largest or the smallest integers of columns.
+Kernel integer_extreme_of_columns(const ColumnLoop& loop, bool largest, DType dtype) {
+  const BinaryFn join = binary_block(largest ? Binary::maximum : Binary::minimum, dtype).vv;
+  const auto width = static_cast<int64_t>(size_of(dtype));
+  return Kernel::element_producer(loop.outer * loop.n, 64, loop.cost_ns(),
+                                  [=](const Buffers& b, int64_t begin, int64_t end) {
+                                    loop.each(begin, end, [&](int64_t from, int64_t to, int64_t m) {
+                                      const std::byte* x = b.in[0] + from * width;
+                                      std::byte* out = b.out[0] + to * width;
+                                      std::memcpy(out, x, static_cast<size_t>(m * width));
+                                      for (int64_t r = 1; r < loop.rows; ++r) join(out, x + r * loop.n * width, out, m);
+                                    });
+                                  });
+}
+
+/// Totals of columns whose columns have a function, and extremes of columns; nothing for others.
+std::optional<Kernel> reduction_of_columns(Reduction op, const ReductionLoop& plan, DType dtype) {
   const std::optional<ColumnLoop> columns = ColumnLoop::of(plan);
   if (!columns) return std::nullopt;
-  const double divisor = info(op).column_divisor(static_cast<double>(plan.count));
-  if (divisor != 0) return sum_of_columns<T>(*columns, divisor);
-  if (const int direction = info(op).direction; direction != 0) return extreme_of_columns<T>(*columns, direction > 0);
+  const double divisor = info(op).divisor(static_cast<double>(plan.count));
+  const int direction = info(op).direction;
+  if (dtype == DType::float32) {
+    if (const auto totals = info(op).columns32()) return total_of_columns<float>(*columns, totals, divisor);
+    if (direction != 0) return extreme_of_columns<float>(*columns, direction > 0);
+  } else if (dtype == DType::float64) {
+    if (const auto totals = info(op).columns64()) return total_of_columns<double>(*columns, totals, divisor);
+    if (direction != 0) return extreme_of_columns<double>(*columns, direction > 0);
+  } else if (is_integer(dtype) && direction != 0) {
+    return integer_extreme_of_columns(*columns, direction > 0, dtype);
+  }
   return std::nullopt;
 }
 
 /// Integers and bool accumulate in 64 bits; sums and products wrap, as unsigned.
 Kernel reduction_of(Reduction op, ReductionLoop plan, DType in, DType out) {
-  if (in == out && (in == DType::float32 || in == DType::float64)) {
-    std::optional<Kernel> columns =
-        in == DType::float32 ? reduction_of_columns<float>(op, plan) : reduction_of_columns<double>(op, plan);
-    if (columns) return *std::move(columns);
-  }
+  if (in == out)
+    if (std::optional<Kernel> columns = reduction_of_columns(op, plan, in)) return *std::move(columns);
   const TypedReduction r(op, in, out);
   const bool shifted = info(op).shifted;
   if (plan.out_size == 1 && plan.nest.extents.size() == 1 && plan.count >= 16384 && !shifted)
-    return reduce_all(r, plan);
+    return reduce_all(r, plan.count);
   WorkspaceLayout workspace;
   const auto sums = workspace.per_call<std::byte>(plan.out_size * total_bytes);
   const auto shifts = workspace.per_call<double>(shifted ? plan.out_size : 0);
@@ -332,7 +321,8 @@ Kernel reduce_kernel(Reduction op, const TensorSpec& in, const std::vector<int64
   for (size_t i = 0; i < reduced.size(); ++i) {
     if (reduced[i] || in.shape[i] == 1) out_strides[i] = 0;
   }
-  ReductionLoop plan{make_loop_nest(in.shape, {strides_of(in.shape), out_strides}), element_count(kept), 0, -1};
+  ReductionLoop plan{make_loop_nest(in.shape, {strides_of(in.shape), out_strides}), {}, element_count(kept), 0, -1};
+  plan.rows = without_innermost(plan.nest);
   for (size_t d = 0; d < plan.nest.extents.size() && plan.kept < 0; ++d)
     if (plan.nest.strides[1][d] != 0) plan.kept = static_cast<int>(d);
   plan.count = 1;

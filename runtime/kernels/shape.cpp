@@ -216,8 +216,8 @@ Kernel concat_kernel(const std::vector<TensorSpec>& in, int64_t axis) {
         column.part(b.in[i], b.out[0] + at, begin, end);
         continue;
       }
-      for (auto r = static_cast<size_t>(begin); r < static_cast<size_t>(end); ++r)
-        copy_bytes(b.out[0] + r * total + at, b.in[i] + r * bytes[i], bytes[i]);
+      const auto step = static_cast<int64_t>(bytes[i]), whole = static_cast<int64_t>(total);
+      copy_rows(b.out[0] + begin * whole + at, whole, b.in[i] + begin * step, step, bytes[i], end - begin);
     }
   };
   return Kernel::parallel(static_cast<int64_t>(rows), 1, copy_cost_ns(rows, total), part);
@@ -248,8 +248,8 @@ Kernel split_kernel(const TensorSpec& in, const std::vector<int64_t>& sizes, int
     size_t at = 0;
     for (size_t i = 0; i < bytes.size(); at += bytes[i++]) {
       if (bytes[i] == 0) continue;
-      for (auto r = static_cast<size_t>(begin); r < static_cast<size_t>(end); ++r)
-        copy_bytes(b.out[i] + r * bytes[i], b.in[0] + r * total + at, bytes[i]);
+      const auto step = static_cast<int64_t>(bytes[i]), whole = static_cast<int64_t>(total);
+      copy_rows(b.out[i] + begin * step, step, b.in[0] + begin * whole + at, whole, bytes[i], end - begin);
     }
   };
   return Kernel::parallel(static_cast<int64_t>(rows), 1, copy_cost_ns(rows, total), part);

@@ -1,6 +1,7 @@
 #include "runtime/kernels/strided.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -34,6 +35,22 @@ void copy_run(const T* in, int64_t si, T* out, int64_t so, int64_t n) {
     case 4: copy_every<4>(in, out, n); return;
     default:
       for (int64_t i = 0; i < n; ++i) out[i] = in[i * si];
+  }
+}
+
+/// Rows of n elements, whose beginnings are `ri` and `ro` elements apart.
+template <class T>
+void copy_rows_of(const T* in, int64_t ri, int64_t si, T* out, int64_t ro, int64_t so, int64_t rows, int64_t n) {
+  constexpr int64_t short_row = 8;
+  if (si == 1 && so == 1) {
+    constexpr auto width = static_cast<int64_t>(sizeof(T));
+    copy_rows(reinterpret_cast<std::byte*>(out), ro * width, reinterpret_cast<const std::byte*>(in), ri * width,
+              static_cast<size_t>(n * width), rows);
+  } else if (n <= short_row) {
+    for (int64_t r = 0; r < rows; ++r, in += ri, out += ro)
+      for (int64_t i = 0; i < n; ++i) out[i * so] = in[i * si];
+  } else {
+    for (int64_t r = 0; r < rows; ++r) copy_run(in + r * ri, si, out + r * ro, so, n);
   }
 }
 
@@ -117,45 +134,51 @@ void copy_block(const T* in, int64_t si, T* out, int64_t so, int64_t n, int64_t 
 }
 
 template <class T>
-void copy_all(const LoopNest& nest, int64_t begin, int64_t end, bool blocked, int64_t along, int64_t step,
-              const std::byte* in, std::byte* out) {
+void copy_all(const LoopNest& nest, const LoopNest& rows, int64_t begin, int64_t end, bool blocked, int64_t along,
+              int64_t step, const std::byte* in, std::byte* out) {
   const T* x = reinterpret_cast<const T*>(in);
   T* y = reinterpret_cast<T*>(out);
   const int64_t si = nest.inner_stride(0), so = nest.inner_stride(1);
-  for_each_run<2>(nest, begin, end, [&](const auto& at, int64_t n) {
-    if (blocked)
-      copy_block(x + at[0], si, y + at[1], step, n, along);
-    else
-      copy_run(x + at[0], si, y + at[1], so, n);
+  if (blocked)
+    return for_each_run<2>(nest, begin, end,
+                           [&](const auto& at, int64_t n) { copy_block(x + at[0], si, y + at[1], step, n, along); });
+  if (nest.extents.size() == 1) return copy_run(x + begin * si, si, y + begin * so, so, end - begin);
+  for_each_run<2>(rows, begin, end, [&](const auto& at, int64_t count) {
+    copy_rows_of(x + at[0], rows.inner_stride(0), si, y + at[1], rows.inner_stride(1), so, count, nest.inner());
   });
 }
 
-/// Elements [begin, end) of a dense result, run by run.
+/// Elements [begin, end) of a dense result: rows as far as they follow each other, and what there is of others.
 template <class T>
 void copy_elements(const LoopNest& nest, const std::byte* in, std::byte* out, int64_t begin, int64_t end) {
   const T* x = reinterpret_cast<const T*>(in);
   T* y = reinterpret_cast<T*>(out);
   const int64_t n = nest.inner(), step = nest.inner_stride(0);
+  const size_t outer = nest.extents.size() - 1;
   for (int64_t i = begin; i < end;) {
-    const int64_t column = i % n, m = std::min(n - column, end - i);
-    int64_t from = column * step;
-    for (size_t d = nest.extents.size() - 1, row = static_cast<size_t>(i / n); d-- > 0;) {
-      const auto extent = static_cast<size_t>(nest.extents[d]);
-      from += static_cast<int64_t>(d == 0 ? row : row % extent) * nest.strides[0][d];
-      row /= extent;
+    const int64_t row = i / n, column = i % n, whole = column == 0 ? (end - i) / n : 0;
+    int64_t from = column * step, left = row;
+    for (size_t d = outer; d-- > 0; left /= nest.extents[d])
+      from += (d == 0 ? left : left % nest.extents[d]) * nest.strides[0][d];
+    if (whole > 0 && outer > 0) {
+      const int64_t rows = std::min(whole, nest.extents[outer - 1] - row % nest.extents[outer - 1]);
+      copy_rows_of(x + from, nest.strides[0][outer - 1], step, y + i, n, int64_t{1}, rows, n);
+      i += rows * n;
+      continue;
     }
+    const int64_t m = std::min(n - column, end - i);
     copy_run(x + from, step, y + i, 1, m);
     i += m;
   }
 }
 
 template <class T>
-void copy_part(const LoopNest& nest, int64_t begin, int64_t end, bool blocked, int64_t along, int64_t step,
-               const std::byte* in, std::byte* out) {
-  if (!blocked || nest.extents.size() > 1) return copy_all<T>(nest, begin, end, blocked, along, step, in, out);
+void copy_part(const LoopNest& nest, const LoopNest& rows, int64_t begin, int64_t end, bool blocked, int64_t along,
+               int64_t step, const std::byte* in, std::byte* out) {
+  if (!blocked || nest.extents.size() > 1) return copy_all<T>(nest, rows, begin, end, blocked, along, step, in, out);
   // One block: a part of the extent that was split off.
   const auto width = static_cast<int64_t>(sizeof(T));
-  copy_all<T>(nest, 0, nest.extents[0], true, end - begin, step, in + begin * width, out + begin * step * width);
+  copy_all<T>(nest, rows, 0, nest.extents[0], true, end - begin, step, in + begin * width, out + begin * step * width);
 }
 
 }  // namespace
@@ -167,8 +190,42 @@ void copy_bytes(std::byte* to, const std::byte* from, size_t bytes) {
   for (size_t at = 0; at < bytes; at += most) std::memcpy(to + at, from + at, std::min(most, bytes - at));
 }
 
+namespace {
+
+/// Runs of at least `piece` bytes and less than two pieces, as two pieces that overlap.
+template <size_t piece>
+void copy_overlapping(std::byte* to, int64_t to_step, const std::byte* from, int64_t from_step, size_t bytes,
+                      int64_t rows) {
+  const size_t second = bytes - piece;
+  for (int64_t r = 0; r < rows; ++r, to += to_step, from += from_step) {
+    std::byte first[piece], last[piece];
+    std::memcpy(first, from, piece);
+    std::memcpy(last, from + second, piece);
+    std::memcpy(to, first, piece);
+    std::memcpy(to + second, last, piece);
+  }
+}
+
+}  // namespace
+
+void copy_rows(std::byte* to, int64_t to_step, const std::byte* from, int64_t from_step, size_t bytes, int64_t rows) {
+  if (bytes == 0) return;
+  if (to_step == static_cast<int64_t>(bytes) && from_step == to_step)
+    return copy_bytes(to, from, bytes * static_cast<size_t>(rows));
+  switch (std::bit_width(bytes)) {
+    case 1: return copy_overlapping<1>(to, to_step, from, from_step, bytes, rows);
+    case 2: return copy_overlapping<2>(to, to_step, from, from_step, bytes, rows);
+    case 3: return copy_overlapping<4>(to, to_step, from, from_step, bytes, rows);
+    case 4: return copy_overlapping<8>(to, to_step, from, from_step, bytes, rows);
+    case 5: return copy_overlapping<16>(to, to_step, from, from_step, bytes, rows);
+    case 6: return copy_overlapping<32>(to, to_step, from, from_step, bytes, rows);
+    default:
+      for (int64_t r = 0; r < rows; ++r) copy_bytes(to + r * to_step, from + r * from_step, bytes);
+  }
+}
+
 StridedCopy::StridedCopy(size_t width, const Shape& extents, const Shape& in_strides, const Shape& out_strides)
-    : nest_(make_loop_nest(extents, {in_strides, out_strides})), width_(width) {
+    : nest_(make_loop_nest(extents, {in_strides, out_strides})), rows_(without_innermost(nest_)), width_(width) {
   if (nest_.inner_stride(1) != 1 || nest_.inner_stride(0) == 1 || nest_.inner_stride(0) == 0) return;
   for (size_t d = 0; d + 1 < nest_.extents.size(); ++d) {
     if (nest_.strides[0][d] != 1) continue;
@@ -185,10 +242,10 @@ StridedCopy::StridedCopy(size_t width, const Shape& extents, const Shape& in_str
 
 void StridedCopy::part(const std::byte* in, std::byte* out, int64_t begin, int64_t end) const {
   switch (width_) {
-    case 1: return copy_part<uint8_t>(nest_, begin, end, blocked_, along_, step_, in, out);
-    case 2: return copy_part<uint16_t>(nest_, begin, end, blocked_, along_, step_, in, out);
-    case 4: return copy_part<uint32_t>(nest_, begin, end, blocked_, along_, step_, in, out);
-    default: return copy_part<uint64_t>(nest_, begin, end, blocked_, along_, step_, in, out);
+    case 1: return copy_part<uint8_t>(nest_, rows_, begin, end, blocked_, along_, step_, in, out);
+    case 2: return copy_part<uint16_t>(nest_, rows_, begin, end, blocked_, along_, step_, in, out);
+    case 4: return copy_part<uint32_t>(nest_, rows_, begin, end, blocked_, along_, step_, in, out);
+    default: return copy_part<uint64_t>(nest_, rows_, begin, end, blocked_, along_, step_, in, out);
   }
 }
 

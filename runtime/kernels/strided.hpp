@@ -12,6 +12,9 @@ namespace pxl {
 /// in short pieces.
 void copy_bytes(std::byte* to, const std::byte* from, size_t bytes);
 
+/// `rows` runs of `bytes`, whose beginnings are so many bytes apart: short ones without a call for each.
+void copy_rows(std::byte* to, int64_t to_step, const std::byte* from, int64_t from_step, size_t bytes, int64_t rows);
+
 class StridedCopy {
  public:
   /// Strides in elements of `width` bytes, one per extent; negative and (for the input) zero ones are fine.
@@ -34,6 +37,7 @@ class StridedCopy {
   bool by_block() const { return blocked_ && nest_.extents.size() == 1; }
 
   LoopNest nest_;  ///< operand 0: in, 1: out; without the dimension split off below
+  LoopNest rows_;  ///< the loops around the innermost one
   size_t width_;
   bool blocked_ = false;          ///< a transposition: the inner loop is strided in the input, another one contiguous
   int64_t along_ = 1, step_ = 0;  ///< that other loop's extent, and its stride in the output

@@ -215,20 +215,47 @@ TEST_CASE("gradients agree with differences") {
   }
 }
 
+TEST_CASE("sine and cosine of float64 are within an ulp, also near multiples of a quarter turn") {
+  std::vector<double> values{0.0, -0.0, 1e-300, -1e-9, 0.785398163397448, 2.356194490192345, 99999.5, -1e5};
+  for (int64_t i = 0; i < 20000; ++i) {
+    const double quarters = static_cast<double>(i * 3 - 30000) * 1.5707963267948966;
+    values.push_back(quarters);
+    values.push_back(quarters + static_cast<double>(i % 1000) * 1e-3);
+  }
+  const auto n = static_cast<int64_t>(values.size());
+  const Array x = make(DType::float64, {n}, values);
+  const Array s = run(unary_kernel(Unary::sin, DType::float64, n), {x}, x.spec());
+  const Array c = run(unary_kernel(Unary::cos, DType::float64, n), {x}, x.spec());
+  double worst = 0;
+  const auto ulps = [](double got, long double exact) {
+    const double ulp = std::ldexp(1.0, std::max(std::ilogb(static_cast<double>(exact)), -1000) - 52);
+    return static_cast<double>(std::fabs(static_cast<long double>(got) - exact)) / ulp;
+  };
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    worst = std::max(worst, ulps(s.number(at), std::sin(static_cast<long double>(values[i]))));
+    worst = std::max(worst, ulps(c.number(at), std::cos(static_cast<long double>(values[i]))));
+  }
+  CHECK(worst < 1);
+  CHECK(std::signbit(s.number(1)));
+}
+
 TEST_CASE("angles beyond the reduction's range are the C library's, in blocks with others") {
   const int64_t n = 700;
-  Array x = ramp(DType::float32, {n});
-  const float far[] = {1.5e5F, -2e6F, 1e20F, 3e38F, -1e5F, 1e5F};
-  for (int64_t i = 0; i < n; i += 37) x.mutable_data<float>()[i] = far[i % 6];
-  x.mutable_data<float>()[5] = static_cast<float>(inf), x.mutable_data<float>()[6] = static_cast<float>(not_a_number);
-  for (const bool in_place : {false, true}) {
-    Array to = in_place ? x.clone() : Array::zeros(DType::float32, {n});
-    const std::byte* from[] = {in_place ? to.raw() : x.raw()};
-    std::byte* out[] = {to.mutable_raw()};
-    unary_kernel(Unary::cos, DType::float32, n)(Buffers{from, out});
-    for (int64_t i = 0; i < n; ++i) {
-      CAPTURE(x.number(i));
-      CHECK(close(to.number(i), std::cos(x.number(i)), 2e-7));
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    Array x = ramp(dtype, {n});
+    const double far[] = {1.5e5, -2e6, 1e20, 3e38, -1e5, 1e5};
+    for (int64_t i = 0; i < n; i += 37) write_number(dtype, x.mutable_raw(), i, far[i % 6]);
+    write_number(dtype, x.mutable_raw(), 5, inf), write_number(dtype, x.mutable_raw(), 6, not_a_number);
+    for (const bool in_place : {false, true}) {
+      Array to = in_place ? x.clone() : Array::zeros(dtype, {n});
+      const std::byte* from[] = {in_place ? to.raw() : x.raw()};
+      std::byte* out[] = {to.mutable_raw()};
+      unary_kernel(Unary::cos, dtype, n)(Buffers{from, out});
+      for (int64_t i = 0; i < n; ++i) {
+        CAPTURE(x.number(i));
+        CHECK(close(to.number(i), std::cos(x.number(i)), dtype == DType::float32 ? 2e-7 : 3e-16));
+      }
     }
   }
 }

@@ -85,6 +85,31 @@ TEST_CASE("binary functions broadcast as NumPy does") {
   CHECK_THROWS_AS(unary_kernel(Unary::exp, DType::int32, 3), Error);
 }
 
+TEST_CASE("short rows of operands that are broadcast are those of long ones, however the elements are divided") {
+  const int64_t rows = 700;
+  for (const int64_t n : {2, 3, 7, 10, 32, 33}) {
+    const Shape whole{rows, n}, row{1, n}, column{rows, 1};
+    const std::pair<Shape, Shape> shapes[] = {
+        {whole, row}, {row, whole}, {whole, column}, {column, whole}, {column, row}};
+    for (const auto& [sa, sb] : shapes)
+      for (DType dtype : {DType::float16, DType::float32, DType::float64, DType::int8}) {
+        const Array a = ramp(dtype, sa, 1), b = ramp(dtype, sb, 2);
+        const auto at = [&](const Array& x, int64_t i) {
+          const int64_t r = x.shape()[0] == 1 ? 0 : i / n, c = x.shape()[1] == 1 ? 0 : i % n;
+          return x.number(r * x.shape()[1] + c);
+        };
+        const Array y =
+            check_divided(binary_kernel(Binary::sub, dtype, sa, sb, whole), {a, b}, {spec(dtype, whole)})[0];
+        const Array less =
+            check_divided(binary_kernel(Binary::less, dtype, sa, sb, whole), {a, b}, {spec(DType::boolean, whole)})[0];
+        bool same = true;
+        for (int64_t i = 0; i < y.size(); ++i)
+          same = same && y.number(i) == at(a, i) - at(b, i) && (less.number(i) != 0) == (at(a, i) < at(b, i));
+        CHECK(same);
+      }
+  }
+}
+
 TEST_CASE("a broadcast to a larger shape than either operand's") {
   const Array y = run(binary_kernel(Binary::add, DType::float32, {1}, {}, {2, 3}),
                       {make(DType::float32, {1}, {1}), make(DType::float32, {}, {2})}, spec(DType::float32, {2, 3}));

@@ -1,6 +1,7 @@
 // Reductions, running sums and sorting against plain loops.
 #include "runtime/kernels/reduce.hpp"
 
+#include <cstring>
 #include <map>
 #include <numeric>
 
@@ -146,8 +147,10 @@ TEST_CASE("extremes of integers are found at each place of lines of any length")
         Array x = Array::full_int(dtype, {n, n}, 60);
         for (int64_t i = 0; i < n; ++i)
           write_number(dtype, x.mutable_raw(), i * n + i, op == Reduction::max ? 90.0 : 30.0);
-        const Array y = run(reduce_kernel(op, x.spec(), {1}, dtype), {x}, spec(dtype, {n}));
-        for (int64_t i = 0; i < n; ++i) CHECK(y.integer(i) == (op == Reduction::max ? 90 : 30));
+        for (const int64_t axis : {0, 1}) {
+          const Array y = run(reduce_kernel(op, x.spec(), {axis}, dtype), {x}, spec(dtype, {n}));
+          for (int64_t i = 0; i < n; ++i) CHECK(y.integer(i) == (op == Reduction::max ? 90 : 30));
+        }
       }
 }
 
@@ -202,6 +205,44 @@ TEST_CASE("extremes of columns: NaN stays wherever it is, ties give the later el
         CHECK(run(reduce_kernel(Reduction::max, low.spec(), {0}, dtype), {low}, spec(dtype, {n})).number(n - 1) ==
               -inf);
       }
+}
+
+TEST_CASE("reductions of many short rows have the bits of each row by itself, around rows and within") {
+  const int64_t outer = 5, rows = 301;
+  for (const DType dtype : floats)
+    for (const int64_t n : {1, 2, 3, 7, 8, 9, 31, 64, 65}) {
+      Array x = ramp(dtype, {outer, rows, n}, 3);
+      for (Reduction op : {Reduction::sum, Reduction::mean, Reduction::max, Reduction::min, Reduction::prod,
+                           Reduction::l1, Reduction::l2, Reduction::sumsquare, Reduction::logsumexp}) {
+        CAPTURE(name(op));
+        CAPTURE(n);
+        const Kernel kernel = reduce_kernel(op, x.spec(), {2}, dtype);
+        const Array y = check_divided(kernel, {x}, {spec(dtype, {outer, rows})})[0];
+        const Kernel single = reduce_kernel(op, spec(dtype, {n}), {0}, dtype);
+        bool same = true;
+        for (int64_t r = 0; r < outer * rows; ++r) {
+          Array row(dtype, {n});
+          std::memcpy(row.mutable_raw(), x.raw() + r * row.bytes(), static_cast<size_t>(row.bytes()));
+          same = same && run(single, {row}, spec(dtype, {})).number(0) == y.number(r);
+        }
+        CHECK(same);
+        if (op != Reduction::max && op != Reduction::min) continue;
+        const Array around = run(reduce_kernel(op, x.spec(), {0, 2}, dtype), {x}, spec(dtype, {rows}));
+        const Array twice = run(reduce_kernel(op, y.spec(), {0}, dtype), {y}, spec(dtype, {rows}));
+        CHECK(identical(around, twice));
+      }
+    }
+}
+
+TEST_CASE("the first extreme of short lines, of equal elements, NaN and zeros of both signs") {
+  const Array x = make(DType::float64, {5, 3}, {1, 3, 3, -2, not_a_number, 5, -0.0, 0.0, -1, 7, 7, 7, 2, 1, 2});
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    const Array y = x.cast(dtype);
+    CHECK(numbers(run(arg_kernel(true, y.spec(), 1), {y}, spec(DType::int32, {5}))) ==
+          std::vector<double>{1, 1, 0, 0, 0});
+    CHECK(numbers(run(arg_kernel(false, y.spec(), 1), {y}, spec(DType::int32, {5}))) ==
+          std::vector<double>{0, 1, 2, 0, 1});
+  }
 }
 
 TEST_CASE("medians, arg-reductions, running sums") {

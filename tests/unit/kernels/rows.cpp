@@ -87,6 +87,72 @@ TEST_CASE("softmax of rows of every length has the bits of each row by itself") 
   }
 }
 
+TEST_CASE("totals of many rows are those of each row by itself, of every variant") {
+  constexpr int64_t rows = 19;
+  for (int64_t n = 0; n < 40; ++n) {
+    CAPTURE(n);
+    const int64_t stride = n + 3;
+    const Array narrow = ramp(DType::float32, {rows * stride}, 3), wide = ramp(DType::float64, {rows * stride}, 3);
+    const auto check = [&]<class T>(const T* x, auto functions_of) {
+      std::vector<std::vector<double>> first;
+      for (const BlockTable* table : variants()) {
+        const RowFunctions<T>& f = functions_of(table->bulk);
+        std::vector<std::vector<double>> all;
+        for (const auto each :
+             {f.each_sum, f.each_square_sum, f.each_absolute_sum, f.each_product, f.each_max, f.each_min}) {
+          std::vector<double>& totals = all.emplace_back(rows + 1, 7.0);
+          each(x, rows, stride, n, totals.data());
+          CHECK(totals[rows] == 7.0);
+          for (int64_t r = 0; r < rows; ++r) {
+            double single = 0;
+            each(x + r * stride, 1, stride, n, &single);
+            CHECK(totals[static_cast<size_t>(r)] == single);
+          }
+        }
+        if (first.empty()) first = all;
+        CHECK(all == first);
+        double sum = 0, largest = -inf;
+        for (int64_t i = 0; i < n; ++i)
+          sum += static_cast<double>(x[i]), largest = std::max(largest, static_cast<double>(x[i]));
+        CHECK(all[0][0] == doctest::Approx(sum));
+        CHECK(all[4][0] == largest);
+      }
+    };
+    check(narrow.data<float>(), [](const BulkFunctions& f) -> const RowFunctions<float>& { return f.rows32; });
+    check(wide.data<double>(), [](const BulkFunctions& f) -> const RowFunctions<double>& { return f.rows64; });
+  }
+}
+
+TEST_CASE("products, sums of squares and of magnitudes of columns go in the order of the rows") {
+  for (const BlockTable* table : variants()) {
+    for (int64_t rows : {1, 16, 40}) {
+      for (int64_t n = 1; n < 70; n += 3) {
+        const int64_t stride = n + 3;
+        const Array given = ramp(DType::float32, {rows * stride}, 2);
+        const float* x = given.data<float>();
+        std::vector<double> acc(static_cast<size_t>(n));
+        std::vector<float> squares, magnitudes, products, out(static_cast<size_t>(n));
+        for (int64_t i = 0; i < n; ++i) {
+          double square = 0, magnitude = 0, product = 1;
+          for (int64_t r = 0; r < rows; ++r) {
+            const auto a = static_cast<double>(x[r * stride + i]);
+            square += a * a, magnitude += std::abs(a), product *= a;
+          }
+          squares.push_back(static_cast<float>(square)), magnitudes.push_back(static_cast<float>(magnitude));
+          products.push_back(static_cast<float>(product));
+        }
+        const RowFunctions<float>& f = table->bulk.rows32;
+        f.sum_square_rows(x, rows, stride, 1, acc.data(), out.data(), n);
+        CHECK(same(out, squares));
+        f.sum_absolute_rows(x, rows, stride, 1, acc.data(), out.data(), n);
+        CHECK(same(out, magnitudes));
+        f.multiply_rows(x, rows, stride, 1, acc.data(), out.data(), n);
+        CHECK(same(out, products));
+      }
+    }
+  }
+}
+
 TEST_CASE("sums over rows add in the order of the rows, however many columns there are") {
   for (const BlockTable* table : variants()) {
     for (int64_t rows : {1, 8, 16, 17, 40}) {

@@ -64,6 +64,24 @@ TEST_CASE("selections and constants of every width, in blocks and tails, with op
     }
 }
 
+TEST_CASE("floats become integers of every width as arrays do: towards 0, saturating, NaN as 0") {
+  std::vector<double> values{0.0, -0.0, 0.9, -0.9, 1.5, -1.5, inf, -inf, not_a_number, 1e300, -1e300};
+  for (const double limit : {127.0, 255.0, 32767.0, 65535.0, 2147483647.0, 4294967295.0, 9223372036854775807.0})
+    for (const double sign : {1.0, -1.0})
+      for (const double step : {-1.0, -0.5, 0.0, 0.5, 1.0, 2.0}) values.push_back(sign * (limit + step));
+  for (int i = 0; i < 600; ++i) values.push_back(i * 1.75 - 500);
+  const auto n = static_cast<int64_t>(values.size());
+  for (const DType from : floats) {
+    const Array x = make(DType::float64, {n}, values).cast(from);
+    for (const DType to : {DType::int8, DType::uint8, DType::int16, DType::uint16, DType::int32, DType::uint32,
+                           DType::int64, DType::uint64}) {
+      CAPTURE(name(from));
+      CAPTURE(name(to));
+      CHECK(identical(run(cast_kernel(from, to, n), {x}, spec(to, {n})), x.cast(to)));
+    }
+  }
+}
+
 TEST_CASE("float16 conversion is exact for every value and rounds to even") {
   Array h(DType::float16, {65536});
   for (int i = 0; i < 65536; ++i) h.mutable_data<half>()[i].bits = static_cast<uint16_t>(i);

@@ -64,6 +64,40 @@ TEST_CASE("slices, their gradients, padding, flips") {
   CHECK_THROWS_AS(slice_kernel(x.spec(), {0, 0}, {1, INT64_MIN}, {3, 2}), Error);
 }
 
+TEST_CASE("slices, flips, joins and broadcasts of rows of every length") {
+  const int64_t rows = 37;
+  for (const DType dtype : {DType::int8, DType::float16, DType::float32, DType::float64})
+    for (int64_t n = 2; n < 80; n += n < 20 ? 1 : 7) {
+      const Array x = ramp(dtype, {rows, n});
+      const auto check = [&](const Array& y, auto from) {
+        bool same = true;
+        for (int64_t r = 0, i = 0; r < y.shape()[0]; ++r)
+          for (int64_t c = 0; c < y.shape()[1]; ++c, ++i) same = same && y.number(i) == from(r, c);
+        CHECK(same);
+      };
+      const auto element = [&](int64_t r, int64_t c) { return x.number(r * n + c); };
+      const TensorSpec part = spec(dtype, {rows, n - 1}), wide = spec(dtype, {rows, 2 * n}), whole = x.spec();
+      const Array inner = check_divided(slice_kernel(whole, {0, 1}, {1, 1}, part.shape), {x}, {part})[0];
+      check(inner, [&](int64_t r, int64_t c) { return element(r, c + 1); });
+      check(run(slice_kernel(whole, {rows - 1, 0}, {-1, 1}, part.shape), {x}, part),
+            [&](int64_t r, int64_t c) { return element(rows - 1 - r, c); });
+      check(check_divided(flip_kernel(whole, {1}), {x}, {whole})[0],
+            [&](int64_t r, int64_t c) { return element(r, n - 1 - c); });
+      check(check_divided(concat_kernel({whole, part}, 1), {x, inner}, {spec(dtype, {rows, 2 * n - 1})})[0],
+            [&](int64_t r, int64_t c) { return element(r, c < n ? c : c - n + 1); });
+      const auto parts = check_divided(split_kernel(whole, {1, n - 1}, 1), {x}, {spec(dtype, {rows, 1}), part});
+      check(parts[1], [&](int64_t r, int64_t c) { return element(r, c + 1); });
+      check(run(pad_kernel(whole, {0, 1}, {0, n - 1}, 7), {x}, wide),
+            [&](int64_t r, int64_t c) { return c >= 1 && c <= n ? element(r, c - 1) : 7; });
+      const TensorSpec three = spec(dtype, {rows, 3, n});
+      const Array repeated = check_divided(broadcast_to_kernel(dtype, {rows, 1, n}, three.shape), {x}, {three})[0];
+      check(repeated.reshaped({rows, 3 * n}), [&](int64_t r, int64_t c) { return element(r, c % n); });
+      const Array columns =
+          check_divided(broadcast_to_kernel(dtype, {rows, n, 1}, {rows, n, 3}), {x}, {spec(dtype, {rows, n, 3})})[0];
+      check(columns.reshaped({rows, 3 * n}), [&](int64_t r, int64_t c) { return element(r, c / 3); });
+    }
+}
+
 TEST_CASE("concat, split, broadcast") {
   const Array a = count(DType::int32, {2, 1}), b = count(DType::int32, {2, 3});
   const Array c = run(concat_kernel({a.spec(), b.spec()}, 1), {a, b}, spec(DType::int32, {2, 4}));
