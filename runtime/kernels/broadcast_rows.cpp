@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+
+#include "runtime/kernels/strided.hpp"
 
 namespace pxl {
 namespace {
@@ -11,21 +12,9 @@ namespace {
 /// costs more than to copy its operand. Measured with AVX-512 on rows of 3 to 64.
 constexpr int64_t short_row = 32;
 
-/// Elements of one vector, which is stored past the end of a row that the next one overwrites.
-template <class T>
-constexpr int64_t lanes = 16 / static_cast<int64_t>(sizeof(T));
-
-template <class T>
-void repeat(const T* x, int64_t outer, int64_t inner, T* to, int64_t rows) {
-  typedef T V __attribute__((vector_size(16)));
-  for (int64_t r = 0; r < rows; ++r, x += outer, to += inner) {
-    const V all = V{} + *x;
-    for (int64_t i = 0; i < inner; i += lanes<T>) std::memcpy(to + i, &all, sizeof all);
-  }
-}
 template <class T>
 void spread(const T* x, int64_t outer, int64_t step, int64_t inner, T* to, int64_t rows) {
-  if (step == 0) return repeat(x, outer, inner, to, rows);
+  if (step == 0) return repeat_elements(x, outer, to, inner, rows);
   for (int64_t r = 0; r < rows; ++r, x += outer)
     for (int64_t i = 0; i < inner; ++i) *to++ = x[i * step];
 }
@@ -60,7 +49,7 @@ class DenseRows {
   const std::byte* x_;
   int64_t outer_, step_, inner_, kept_ = 0;
   size_t width_;
-  alignas(64) std::array<std::byte, block_size * 8 + 16> buffer_;
+  alignas(64) std::array<std::byte, block_size * 8> buffer_;
 };
 
 /// Rows [first, last).

@@ -20,8 +20,10 @@ struct Item {
   friend bool operator<(const Item& a, const Item& b) { return a.rank != b.rank ? a.rank < b.rank : a.index < b.index; }
 };
 
-// Number of elements from which on digits are counted rather than elements compared. Not measured.
-constexpr int64_t min_radix_sort = 256;
+// Number of elements from which on digits are counted rather than elements compared: for random numbers of 32 bits it
+// takes half of the time from 48 on, measured with AVX-512.
+template <class T>
+constexpr int64_t min_radix_sort = 12 * static_cast<int64_t>(sizeof(T));
 
 /// Stable sort by rank, a byte at a time from the lowest; `items` and `other` hold n each. Returns where the result is.
 template <class Bits>
@@ -50,7 +52,7 @@ Kernel ordered(AxisLines slices, int64_t k, bool descending) {
   using Bits = unsigned_of<sizeof(T)>;
   using Entry = Item<Bits>;
   const bool few = k <= max_insertion_k && k < slices.extent;
-  const bool radix = !few && slices.extent >= min_radix_sort;
+  const bool radix = !few && slices.extent >= min_radix_sort<T>;
   const double log_extent = std::log2(static_cast<double>(slices.extent) + 2);
   const double of_element = few ? 2.0 : radix ? 4.0 * sizeof(T) : 4.0 * log_extent;
   const int64_t count = slices.outer * slices.inner;

@@ -41,8 +41,10 @@ void copy_run(const T* in, int64_t si, T* out, int64_t so, int64_t n) {
 /// Rows of n elements, whose beginnings are `ri` and `ro` elements apart.
 template <class T>
 void copy_rows_of(const T* in, int64_t ri, int64_t si, T* out, int64_t ro, int64_t so, int64_t rows, int64_t n) {
-  constexpr int64_t short_row = 8;
-  if (si == 1 && so == 1) {
+  constexpr int64_t short_row = 8, repeated_row = 64;
+  if (si == 0 && so == 1 && ro == n && n <= repeated_row) {
+    repeat_elements(in, ri, out, n, rows);
+  } else if (si == 1 && so == 1) {
     constexpr auto width = static_cast<int64_t>(sizeof(T));
     copy_rows(reinterpret_cast<std::byte*>(out), ro * width, reinterpret_cast<const std::byte*>(in), ri * width,
               static_cast<size_t>(n * width), rows);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 
 #include "runtime/kernels/broadcast.hpp"
 
@@ -14,6 +15,21 @@ void copy_bytes(std::byte* to, const std::byte* from, size_t bytes);
 
 /// `rows` runs of `bytes`, whose beginnings are so many bytes apart: short ones without a call for each.
 void copy_rows(std::byte* to, int64_t to_step, const std::byte* from, int64_t from_step, size_t bytes, int64_t rows);
+
+/// to[r * n + i] = x[r * step] for r < rows, i < n: by vectors, which the next row overwrites where they are too long.
+template <class T>
+void repeat_elements(const T* x, int64_t step, T* to, int64_t n, int64_t rows) {
+  typedef T V __attribute__((vector_size(16)));
+  constexpr auto lanes = static_cast<int64_t>(16 / sizeof(T));
+  const T* const end = to + n * rows;
+  const int64_t stored = (n + lanes - 1) / lanes * lanes;
+  for (; end - to >= stored && to != end; x += step, to += n) {
+    const V all = V{} + *x;
+    for (int64_t i = 0; i < n; i += lanes) std::memcpy(to + i, &all, sizeof all);
+  }
+  for (; to != end; x += step, to += n)
+    for (int64_t i = 0; i < n; ++i) to[i] = *x;
+}
 
 class StridedCopy {
  public:

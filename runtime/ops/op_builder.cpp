@@ -43,7 +43,7 @@ std::vector<Expr> OpBuilder::emit(const OpRow& row, OpArgs args) {
   for (size_t i = 0; i < row.params.size(); ++i) {
     OpArg& arg = args.values[i];
     if (row.params[i].kind == ParamKind::tensors) {
-      operands = std::get<std::vector<Expr>>(arg);
+      operands = std::move(std::get<std::vector<Expr>>(arg));
     } else if (is_operand(row.params[i].kind)) {
       operands.push_back(args.has_expr(i) ? args.expr(i) : Expr());
     }
