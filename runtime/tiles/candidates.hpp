@@ -24,20 +24,33 @@ struct CandidateStep {
   Traffic traffic;
 };
 
+/// The order in which parts of a product are numbered; the last ones are on neighbouring tiles.
+enum class ProductOrder : uint8_t { rows_depth_columns, rows_columns_depth, depth_rows_columns };
+
 /// The partition of a matrix product [groups, rows, depth] x [groups, depth, columns]. Tile
-/// ((g rows + r) depth + d) columns + c computes part (g, r, d, c); groups and rows are divided along axes of the
-/// operands, leading axes first.
+/// g rows depth columns + r row_stride + d depth_stride + c column_stride computes part (g, r, d, c); groups and rows
+/// are divided along axes of the operands, leading axes first.
 struct ProductCut {
   int64_t groups = 1, rows = 1, depth = 1, columns = 1;  ///< numbers of parts
   int64_t shifts = 1;                                    ///< steps of the temporal partition; 1: operands are gathered
   bool shift_a = false, shift_b = false;
   int64_t serial = 1;                   ///< serial parts of a tile's columns
   bool hold_a = false, hold_b = false;  ///< each tile stores the whole block that it uses, in copies
+  ProductOrder order = ProductOrder::rows_depth_columns;
+  bool joint = false;  ///< found for all products of a variable together (joint_products.hpp)
   int64_t tiles() const { return groups * rows * depth * columns; }
+  int64_t row_stride() const { return order == ProductOrder::depth_rows_columns ? columns : depth * columns; }
+  int64_t depth_stride() const {
+    return order == ProductOrder::rows_depth_columns   ? columns
+           : order == ProductOrder::rows_columns_depth ? 1
+                                                       : rows * columns;
+  }
+  int64_t column_stride() const { return order == ProductOrder::rows_columns_depth ? depth : 1; }
   /// Whether operands are stored in copies, as in T10.
   bool in_copies() const { return shifts > 1 || hold_a || hold_b; }
   std::string_view variant() const {
-    return shifts > 1         ? "compute shift"
+    return joint              ? "joint"
+           : shifts > 1       ? "compute shift"
            : hold_a || hold_b ? "operand in copies"
            : serial > 1       ? "gather in serial parts"
                               : "gather all";
@@ -139,6 +152,7 @@ struct CandidateRequest {
   std::vector<bool> constant;  ///< by slot: a one-element constant, which needs no exchange
   std::vector<bool> stored;    ///< by slot: no op computes the operand, so it may be stored in copies beforehand
   std::vector<OpCandidate>& candidates;  ///< output
+  std::vector<ProductCut> joint = {};    ///< of a product: cuts to offer besides its own (joint_products.hpp)
 
   int32_t mapping(const TileMapping& l) const { return pool.table.id(l); }
   int64_t max_elements(int32_t mapping, const TensorSpec& spec) const {
@@ -168,8 +182,8 @@ void enumerate_host(const CandidateRequest& r);
 /// are above it; returns how many. Sorts by cycles.
 int64_t keep_best(std::vector<OpCandidate>& candidates, int64_t temp_bound, size_t most);
 
-/// Removes all but the candidate that an op takes which is planned separately: of those within the bound the one with
-/// the fewest planner_cycles, or cycles where it has none.
+/// Removes all but the candidates that an op may take which is planned separately: of those within the bound the one
+/// with the fewest planner_cycles, or cycles where it has none, and the same of joint ones.
 void keep_separate(std::vector<OpCandidate>& candidates, int64_t temp_bound);
 /// The machine as PopLibs' convolution planner counts: an exchange takes its bytes at the full rate, and neither phases
 /// nor synchronisations take any time (poplin, ConvPlan: exchange cycle estimates).

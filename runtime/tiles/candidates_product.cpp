@@ -12,16 +12,14 @@
 
 namespace pxl::tiles {
 
-namespace {
-
-ProductProblem product_problem(const CandidateRequest& r) {
-  const TensorSpec& a = r.site.input(0);
-  const TensorSpec& b = r.site.input(1);
+ProductProblem product_problem(const Machine& m, const CandidateOptions& options, const OpContext& site) {
+  const TensorSpec& a = site.input(0);
+  const TensorSpec& b = site.input(1);
   ProductProblem p;
-  p.operand_bytes = product_bytes(r.machine, a);
-  p.partial_bytes = product_partial_bytes(r.options, p.operand_bytes);
+  p.operand_bytes = product_bytes(m, a);
+  p.partial_bytes = product_partial_bytes(options, p.operand_bytes);
   p.widened = is_float8(a.dtype) && p.operand_bytes > 1;
-  p.out_bytes = element_bytes(r.site.out[0]);
+  p.out_bytes = element_bytes(site.out[0]);
   p.depth = a.shape.empty() ? 1 : a.shape.back();
   if (b.shape.size() >= 2) p.columns = b.shape.back();
   const size_t lead = a.shape.size() >= 2 ? a.shape.size() - 2 : 0;
@@ -43,9 +41,13 @@ ProductProblem product_problem(const CandidateRequest& r) {
   return p;
 }
 
+namespace {
+
 /// Neighbouring tiles compute neighbouring columns, so a pair of them receives the same slices of the left operand if
 /// the number of parts of the columns is even (PopLibs, convolution planner).
-int64_t paired_bytes(const ProductCut& cut, const SharedSlice& left) { return cut.columns % 2 == 0 ? left.in : 0; }
+int64_t paired_bytes(const ProductCut& cut, const SharedSlice& left) {
+  return cut.columns % 2 == 0 && cut.column_stride() == 1 ? left.in : 0;
+}
 
 int64_t fragments(int64_t senders, int64_t bytes) { return std::max(senders, div_up(bytes, 256)); }
 
@@ -162,6 +164,7 @@ std::string text_of(const ProductProblem& p, const ProductCut& cut) {
                      cut.shifts);
   if (cut.hold_a || cut.hold_b) s += fmt::format(", {} operand stored in copies", cut.hold_a ? "left" : "right");
   if (cut.serial > 1) s += fmt::format(", columns in {} serial parts", cut.serial);
+  if (cut.joint) s += ", planned with the other products of the variable";
   return s + (p.partial_bytes == 2 ? ", float16 partial sums" : ", float32 partial sums");
 }
 
@@ -192,13 +195,13 @@ void set_product_mappings(const CandidateRequest& r, const ProductProblem& p, co
   const TensorSpec& a = r.site.input(0);
   const TensorSpec& b = r.site.input(1);
   const TensorSpec& y = r.site.out[0];
-  const int64_t rows_stride = cut.depth * cut.columns, groups_stride = cut.rows * rows_stride;
+  const int64_t rows_stride = cut.row_stride(), groups_stride = cut.rows * cut.depth * cut.columns;
   const size_t b_groups = b.shape.size() > 2 ? b.shape.size() - 2 : 0, row_axes = p.row_axes.size();
   const AxisKind a_groups{p.a_groups, cut.groups, groups_stride}, rows{row_axes, cut.rows, rows_stride},
-      columns{b.shape.size() >= 2 ? size_t{1} : 0, cut.columns, 1};
+      columns{b.shape.size() >= 2 ? size_t{1} : 0, cut.columns, cut.column_stride()};
   // Of rotated operands each tile of a ring has one piece along the depth; the others have whole blocks.
   const auto depth = [&](bool rotated, int64_t stride) {
-    return rotated ? AxisKind{1, cut.depth * cut.shifts, stride} : AxisKind{1, cut.depth, cut.columns};
+    return rotated ? AxisKind{1, cut.depth * cut.shifts, stride} : AxisKind{1, cut.depth, cut.depth_stride()};
   };
   const auto copies = [&](bool rotated, bool held, int64_t consumers) {
     return rotated ? consumers / cut.shifts : cut.shifts > 1 || held ? consumers : 1;
@@ -212,19 +215,20 @@ void set_product_mappings(const CandidateRequest& r, const ProductProblem& p, co
                     spread(cut.hold_b, cut.rows, block.groups * block.depth * block.columns, min_share_of_weights);
   const int64_t a_copies = copies(cut.shift_a, cut.hold_a, cut.columns),
                 b_copies = copies(cut.shift_b, cut.hold_b, cut.rows);
-  candidate.in[0] = r.mapping(
-      product_mapping(a, {a_groups, rows, depth(cut.shift_a, 1)}, a_spread, 1, a_copies, cut.shift_a ? cut.shifts : 1));
+  candidate.in[0] = r.mapping(product_mapping(a, {a_groups, rows, depth(cut.shift_a, 1)}, a_spread, cut.column_stride(),
+                                              a_copies, cut.shift_a ? cut.shifts : 1));
   candidate.in[1] =
       r.mapping(product_mapping(b, {{b_groups, cut.groups, groups_stride}, depth(cut.shift_b, rows_stride), columns},
                                 b_spread, rows_stride, b_copies, (cut.shift_b ? cut.shifts : 1) * rows_stride));
-  candidate.out = {r.mapping(product_mapping(
-      y, {{std::max(p.a_groups, b_groups), cut.groups, groups_stride}, rows, columns}, cut.depth, cut.columns, 1, 1))};
+  candidate.out = {
+      r.mapping(product_mapping(y, {{std::max(p.a_groups, b_groups), cut.groups, groups_stride}, rows, columns},
+                                cut.depth, cut.depth_stride(), 1, 1))};
 }
 
 }  // namespace
 
 void enumerate_products(const CandidateRequest& r) {
-  const ProductProblem p = product_problem(r);
+  const ProductProblem p = product_problem(r.machine, r.options, r.site);
   std::vector<ProductCut> own;
   std::vector<ProductCut>& found = r.options.products ? r.options.products->of(p) : own;
   const bool separately = r.options.separately;
@@ -236,7 +240,9 @@ void enumerate_products(const CandidateRequest& r) {
   const bool only_copies = !r.options.gather && std::any_of(found.begin(), found.end(), [&](const ProductCut& cut) {
     return cut.in_copies() && possible(cut);
   });
-  for (const ProductCut& cut : found) {
+  std::vector<ProductCut> offered = found;
+  offered.insert(offered.end(), r.joint.begin(), r.joint.end());
+  for (const ProductCut& cut : offered) {
     if (!possible(cut) || (only_copies && !cut.in_copies())) continue;
     OpCandidate candidate = r.start(cut.variant());
     add_product_steps(r.machine, p, cut, candidate);

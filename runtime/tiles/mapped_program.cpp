@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <set>
 
 #include "runtime/base/interrupt.hpp"
 #include "runtime/graph/call_operands.hpp"
 #include "runtime/graph/schedule.hpp"
+#include "runtime/tiles/joint_products.hpp"
+#include "runtime/tiles/product_search.hpp"
 #include "runtime/tiles/second_level.hpp"
 #include "runtime/tiles/strategies.hpp"
 
@@ -143,8 +146,9 @@ void MappedProgram::enumerate(int key) {
   }
   CandidateOptions candidate_options = options_.candidates;
   candidate_options.available_memory_permille = available_memory_permille_of(op);
-  const CandidateRequest request{options_.machine,    candidate_options, pool_,     site.site,
-                                 std::move(constant), std::move(stored), candidates};
+  const CandidateRequest request{
+      options_.machine,    candidate_options, pool_,      site.site,
+      std::move(constant), std::move(stored), candidates, joint_cuts_[static_cast<size_t>(key)]};
   bool empty = site.out.empty() && strategy.without_outputs == WithoutOutputs::no_step;
   for (const TensorSpec& t : site.out) empty = empty || t.size() == 0;
   if (!empty) enumerate_candidates(strategy, request);
@@ -167,13 +171,42 @@ void MappedProgram::enumerate(int key) {
   search.kept += static_cast<int64_t>(candidates.size());
 }
 
+void MappedProgram::find_joint_cuts() {
+  joint_cuts_.resize(example_.size());
+  const CandidateOptions& options = options_.candidates;
+  const Machine planner = options.separately ? planner_view(options_.machine) : options_.machine;
+  std::set<std::array<int, 3>> known;
+  for (const JointProducts& p : find_joint_products(graphs_)) {
+    const auto key = [&](const Op* op) { return op ? key_of_.at(op) : -1; };
+    if (!known.insert({key(p.forward), key(p.data), key(p.weights)}).second) continue;
+    const auto problem = [&](const Op* op) -> std::optional<ProductProblem> {
+      if (!op) return std::nullopt;
+      OpContextStorage site(*op);
+      site.site.out = site.out;
+      return product_problem(options_.machine, options, site.site);
+    };
+    const JointProblem joint{*problem(p.forward), problem(p.data), problem(p.weights),
+                             options_.machine.memory * available_memory_permille_of(*p.forward) / 1000};
+    const ProductCut cut =
+        options.products ? options.products->joint(planner, joint) : search_joint_cut(planner, joint);
+    const auto offer = [&](const Op* op, const ProductCut& c) {
+      if (op) joint_cuts_[static_cast<size_t>(key(op))].push_back(c);
+    };
+    offer(p.forward, cut);
+    offer(p.data, cut_of_data_gradient(cut));
+    offer(p.weights, cut_of_weight_gradient(cut));
+  }
+}
+
 void MappedProgram::make_candidates() {
   candidates_.resize(example_.size());
+  find_joint_cuts();
   const auto offer_mappings = [&](size_t key) {
     const Op& op = *example_[key];
     size_t taken = 0;
     for (const OpCandidate& p : candidates_[key]) {
-      if (taken++ >= 8) break;  // the fastest ones only
+      // The fastest ones only, and those that other products of a variable have too.
+      if (taken++ >= 8 && !(p.product && p.product->joint)) continue;
       for (size_t i = 0; i < op.inputs.size(); ++i)
         if (op.inputs[i] && p.in[i] >= 0) pool_.add(op.inputs[i]->spec, p.in[i]);
       for (size_t i = 0; i < op.outputs.size(); ++i) pool_.add(op.outputs[i]->spec, p.out[i]);

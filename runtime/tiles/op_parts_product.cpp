@@ -92,12 +92,14 @@ std::optional<OpParts> product_parts(const PartsRequest& r) {
     parts.steps[static_cast<size_t>(step)].push_back(std::move(part));
   };
   const int64_t all_depth = a.back(), all_columns = axes->columns ? b.back() : 1;
-  int64_t tile = 0;
+  int64_t group_begin = 0;  // the first tile of the group
   for (const Box& group : blocks_of(axes->groups, cut.groups)) {
     int64_t r_index = 0;
     for (const Box& row : blocks_of(axes->rows, cut.rows)) {
       for (int64_t d = 0; d < cut.depth; ++d)
-        for (int64_t c = 0; c < cut.columns; ++c, ++tile) {
+        for (int64_t c = 0; c < cut.columns; ++c) {
+          const int64_t tile =
+              group_begin + r_index * cut.row_stride() + d * cut.depth_stride() + c * cut.column_stride();
           const ElementRange depth = part_of(all_depth, cut.depth, d), columns = part_of(all_columns, cut.columns, c);
           for (int64_t step = 0; step < steps; ++step) {
             // Tiles of a ring begin at different pieces, so that each piece is on one of them.
@@ -112,6 +114,7 @@ std::optional<OpParts> product_parts(const PartsRequest& r) {
         }
       ++r_index;
     }
+    group_begin += cut.rows * cut.depth * cut.columns;
   }
   return parts;
 }

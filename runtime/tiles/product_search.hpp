@@ -3,6 +3,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct ProductProblem {
   size_t a_groups = 0;   ///< leading axes of the left operand that are groups; the other axes but the last are rows
   Shape group_axes = {}, row_axes = {};
 };
+
+ProductProblem product_problem(const Machine& m, const CandidateOptions& options, const OpContext& site);
 
 /// Extents of the largest part.
 struct ProductBlock {
@@ -37,7 +40,20 @@ void add_product_steps(const Machine& m, const ProductProblem& p, const ProductC
 /// cycles.
 std::vector<ProductCut> search_products(const Machine& m, size_t most, const ProductProblem& p);
 
-/// Results of search_products by problem, and of rearrangement_cycles.
+/// The products of one variable w: y = x w, and for gradients dx = dy w^T and dw = x^T dy, as far as there are any.
+struct JointProblem {
+  ProductProblem forward;
+  std::optional<ProductProblem> data, weights;
+  int64_t temp_bound = 0;  ///< of what available memory limits, on a tile
+};
+/// The cut of the forward product with which all of them take the fewest cycles if every tile has the same blocks of x,
+/// w and y in each of them, as PopLibs plans the passes of a fully connected layer jointly (poplin, ConvPlan).
+ProductCut search_joint_cut(const Machine& m, const JointProblem& p);
+/// The cuts of the gradients that go with it.
+ProductCut cut_of_data_gradient(const ProductCut& forward);
+ProductCut cut_of_weight_gradient(const ProductCut& forward);
+
+/// Results of search_products and search_joint_cut by problem, and of rearrangement_cycles.
 class ProductMemo {
  public:
   /// Empty if the problem is new.
@@ -45,6 +61,14 @@ class ProductMemo {
     return found_[{p.group_axes,
                    p.row_axes,
                    {p.groups, p.rows, p.depth, p.columns, p.operand_bytes, p.partial_bytes, p.out_bytes, p.widened}}];
+  }
+  const ProductCut& joint(const Machine& m, const JointProblem& p) {
+    const ProductProblem& f = p.forward;
+    const auto [at, fresh] = joint_.try_emplace({f.row_axes,
+                                                 {f.depth, f.columns, f.operand_bytes, f.partial_bytes, f.out_bytes,
+                                                  p.data.has_value(), p.weights.has_value(), p.temp_bound}});
+    if (fresh) at->second = search_joint_cut(m, p);
+    return at->second;
   }
   int64_t rearrangement(const Machine& m, const TileMapping& from, const TileMapping& to, const TensorSpec& spec) {
     const auto [at, fresh] = rearrangements_.try_emplace({spec.shape, spec.dtype, from, to}, 0);
@@ -55,6 +79,7 @@ class ProductMemo {
  private:
   std::map<std::tuple<Shape, DType, TileMapping, TileMapping>, int64_t> rearrangements_;
   std::map<std::tuple<Shape, Shape, std::array<int64_t, 8>>, std::vector<ProductCut>> found_;
+  std::map<std::pair<Shape, std::array<int64_t, 8>>, ProductCut> joint_;
 };
 
 }  // namespace pxl::tiles
