@@ -68,12 +68,17 @@ void OpCandidate::repeat(const OpCandidate& once, int64_t times) {
   tiles = std::max(tiles, once.tiles);
 }
 
-int64_t OpCandidate::sum_partials(const Machine& m, std::string_view what, int64_t partials, int64_t elements,
-                                  int64_t partial_bytes, int64_t out_bytes, int64_t used) {
+int64_t partials_of_a_stage(int64_t partials) {
   const int stages = partials < 16 ? 1 : partials < 125 ? 2 : 3;
-  int64_t each = 1;  // partial sums added by one stage
+  int64_t each = 1;
   const auto power = [&](int64_t base) { return stages == 1 ? base : stages == 2 ? base * base : base * base * base; };
   while (power(each) < partials) ++each;
+  return each;
+}
+
+int64_t OpCandidate::sum_partials(const Machine& m, std::string_view what, int64_t partials, int64_t elements,
+                                  int64_t partial_bytes, int64_t out_bytes, int64_t used) {
+  const int64_t each = partials_of_a_stage(partials);
   int64_t most = 0, left = partials;
   for (int stage = 0; left > 1; ++stage) {
     const int64_t here = std::min(each, left), mine = div_up(elements, here);
@@ -176,13 +181,6 @@ void keep_separate(std::vector<OpCandidate>& candidates, int64_t temp_bound) {
     if (best) kept.push_back(std::move(*best));
   }
   candidates = std::move(kept);
-}
-
-Machine planner_view(const Machine& m) {
-  Machine view = m;
-  view.sync = view.exchange_latency = view.exchange_entry = view.exchange_fragment = 0;
-  view.exchange_efficiency = 100;
-  return view;
 }
 
 std::vector<int64_t> partition_counts(int64_t extent, int64_t grain, int64_t most) {

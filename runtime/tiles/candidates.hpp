@@ -25,7 +25,9 @@ struct CandidateStep {
 };
 
 /// The order in which parts of a product are numbered; the last ones are on neighbouring tiles.
-enum class ProductOrder : uint8_t { rows_depth_columns, rows_columns_depth, depth_rows_columns };
+enum class ProductOrder : uint8_t { rows_depth_columns, rows_columns_depth, depth_rows_columns, columns_depth_rows };
+/// Which operand the accumulating units hold as coefficients: the right one, or the left one if operands are swapped.
+enum class ProductOperands : uint8_t { faster, straight, swapped };
 
 /// The partition of a matrix product [groups, rows, depth] x [groups, depth, columns]. Tile
 /// g rows depth columns + r row_stride + d depth_stride + c column_stride computes part (g, r, d, c); groups and rows
@@ -39,13 +41,10 @@ struct ProductCut {
   ProductOrder order = ProductOrder::rows_depth_columns;
   bool joint = false;  ///< found for all products of a variable together (joint_products.hpp)
   int64_t tiles() const { return groups * rows * depth * columns; }
-  int64_t row_stride() const { return order == ProductOrder::depth_rows_columns ? columns : depth * columns; }
-  int64_t depth_stride() const {
-    return order == ProductOrder::rows_depth_columns   ? columns
-           : order == ProductOrder::rows_columns_depth ? 1
-                                                       : rows * columns;
-  }
-  int64_t column_stride() const { return order == ProductOrder::rows_columns_depth ? depth : 1; }
+  ProductOperands operands = ProductOperands::faster;
+  int64_t row_stride() const { return stride_of(0); }
+  int64_t depth_stride() const { return stride_of(1); }
+  int64_t column_stride() const { return stride_of(2); }
   /// Whether operands are stored in copies, as in T10.
   bool in_copies() const { return shifts > 1 || hold_a || hold_b; }
   std::string_view variant() const {
@@ -54,6 +53,17 @@ struct ProductCut {
            : hold_a || hold_b ? "operand in copies"
            : serial > 1       ? "gather in serial parts"
                               : "gather all";
+  }
+
+ private:
+  /// Of rows, depth, columns: 0, 1, 2.
+  int64_t stride_of(int axis) const {
+    constexpr int orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {2, 1, 0}};
+    const int64_t counts[] = {rows, depth, columns};
+    int64_t stride = 1;
+    for (int i = 2; orders[static_cast<size_t>(order)][i] != axis; --i)
+      stride *= counts[orders[static_cast<size_t>(order)][i]];
+    return stride;
   }
 };
 
@@ -72,7 +82,7 @@ struct OpCandidate {
   std::vector<int32_t> out;  ///< mapping by output
   std::vector<CandidateStep> steps;
   int64_t cycles = 0;            ///< sum of the steps
-  int64_t planner_cycles = 0;    ///< the same on a planner_view, of products that are planned separately
+  int64_t planner_cycles = 0;    ///< as PopLibs' planner counts (library_plan.hpp), of products planned separately
   int64_t temp_bytes = 0;        ///< on the most loaded tile, besides operands and results
   int64_t resident_bytes = 0;    ///< operands and results on the most loaded tile
   int64_t replicated_bytes = 0;  ///< of resident_bytes, copies of what other tiles also hold
@@ -124,7 +134,7 @@ struct CandidateOptions {
   bool gather = true;
   /// Each op whose strategy chooses its mappings (products, convolutions, row ops) takes the plan that is best for it
   /// alone, whatever its neighbours store, as PopLibs plans ops one after the other; products by the cost of PopLibs'
-  /// planner (planner_view). Otherwise the search weighs rearrangements too.
+  /// planner (library_plan.hpp). Otherwise the search weighs rearrangements too.
   bool separately = false;
   size_t max_candidates = 10;                  ///< kept per op
   std::shared_ptr<ProductMemo> products = {};  ///< may be null
@@ -185,11 +195,10 @@ int64_t keep_best(std::vector<OpCandidate>& candidates, int64_t temp_bound, size
 /// Removes all but the candidates that an op may take which is planned separately: of those within the bound the one
 /// with the fewest planner_cycles, or cycles where it has none, and the same of joint ones.
 void keep_separate(std::vector<OpCandidate>& candidates, int64_t temp_bound);
-/// The machine as PopLibs' convolution planner counts: an exchange takes its bytes at the full rate, and neither phases
-/// nor synchronisations take any time (poplin, ConvPlan: exchange cycle estimates).
-Machine planner_view(const Machine& m);
 
 // Helpers of the enumeration functions.
+/// How many partial sums one stage of OpCandidate::sum_partials adds.
+int64_t partials_of_a_stage(int64_t partials);
 /// Numbers of parts to try for an axis: those that give blocks of different extents, in steps of roughly the square
 /// root of two, and powers of two.
 std::vector<int64_t> partition_counts(int64_t extent, int64_t grain, int64_t most);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "runtime/tiles/library_plan.hpp"
 #include "runtime/tiles/partition.hpp"
 #include "runtime/tiles/product_search.hpp"
 
@@ -43,22 +44,25 @@ ProductProblem product_problem(const Machine& m, const CandidateOptions& options
 
 namespace {
 
-/// Neighbouring tiles compute neighbouring columns, so a pair of them receives the same slices of the left operand if
-/// the number of parts of the columns is even (PopLibs, convolution planner).
-int64_t paired_bytes(const ProductCut& cut, const SharedSlice& left) {
-  return cut.columns % 2 == 0 && cut.column_stride() == 1 ? left.in : 0;
+/// Where neighbouring tiles compute neighbouring columns, a pair of them receives the same slices of the left operand
+/// if the number of parts of the columns is even (PopLibs, convolution planner); so with rows and the right operand.
+int64_t paired_bytes(const ProductCut& cut, const SharedSlice& left, const SharedSlice& right) {
+  if (cut.order == ProductOrder::columns_depth_rows) return cut.rows % 2 == 0 ? right.in : 0;
+  return cut.order != ProductOrder::rows_columns_depth && cut.columns % 2 == 0 ? left.in : 0;
 }
 
 int64_t fragments(int64_t senders, int64_t bytes) { return std::max(senders, div_up(bytes, 256)); }
 
 }  // namespace
 
-ProductCost compute_cost(const Machine& m, const ProductProblem& p, const ProductBlock& b) {
+ProductCost compute_cost(const Machine& m, const ProductProblem& p, const ProductBlock& b, ProductOperands operands) {
   const ProductShape straight{b.groups, b.rows, b.depth, b.columns, p.operand_bytes, p.partial_bytes};
   ProductShape swapped = straight;
   std::swap(swapped.rows, swapped.columns);
   const ProductCost one = product_cycles(m, straight), other = product_cycles(m, swapped);
-  return other.cycles < one.cycles ? ProductCost{other.vertex, other.cycles, true} : one;
+  const bool swaps =
+      operands == ProductOperands::faster ? other.cycles < one.cycles : operands == ProductOperands::swapped;
+  return swaps ? ProductCost{other.vertex, other.cycles, true} : one;
 }
 
 namespace {
@@ -88,7 +92,7 @@ void add_product_steps(const Machine& m, const ProductProblem& p, const ProductC
     const int64_t b_own = div_up(b_bytes, b_shares);
     const SharedSlice a = equal_shares(a_bytes, a_consumers, a_shares);
     Traffic left = gather(a, {}, p.operand_bytes, used);
-    left.paired_in = paired_bytes(cut, a);
+    left.paired_in = paired_bytes(cut, a, {});
     candidate.exchange(m, "left operand to where it is used", left);
     ProductBlock step = b;
     step.columns = div_up(b.columns, cut.serial);
@@ -100,7 +104,7 @@ void add_product_steps(const Machine& m, const ProductProblem& p, const ProductC
     once.compute(m, "DynamicSlice", slice_cycles(m, div_up(b_own, cut.serial * p.operand_bytes), p.operand_bytes),
                  used);
     once.exchange(m, "a part of the right operand to where it is used", gather(right, {}, p.operand_bytes, used));
-    const ProductCost cost = compute_cost(m, p, step);
+    const ProductCost cost = compute_cost(m, p, step, cut.operands);
     once.compute(m, vertex_name(cost.vertex), cost.cycles, used, product_state(m, p, step, cost));
     const int64_t arrives = add_reduction_steps(m, once, cut.depth, step_sums, p.partial_bytes, p.out_bytes, used);
     once.compute(m, "DynamicUpdate", slice_cycles(m, div_up(step_sums, cut.depth), p.out_bytes), used);
@@ -114,9 +118,9 @@ void add_product_steps(const Machine& m, const ProductProblem& p, const ProductC
     const SharedSlice a = cut.hold_a ? equal_shares(a_bytes, 1, 1) : equal_shares(a_bytes, a_consumers, a_shares),
                       other = cut.hold_b ? equal_shares(b_bytes, 1, 1) : equal_shares(b_bytes, b_consumers, b_shares);
     Traffic both = gather(a, other, p.operand_bytes, used);
-    both.paired_in = paired_bytes(cut, a);
+    both.paired_in = paired_bytes(cut, a, other);
     candidate.exchange(m, "operands to where they are used", both);
-    const ProductCost cost = compute_cost(m, p, b);
+    const ProductCost cost = compute_cost(m, p, b, cut.operands);
     candidate.compute(m, vertex_name(cost.vertex), cost.cycles, used, product_state(m, p, b, cost));
     if (cost.vertex == ProductVertex::outer) partial_bytes = p.out_bytes;
     candidate.temp_bytes = a.in + other.in;
@@ -134,7 +138,7 @@ void add_product_steps(const Machine& m, const ProductProblem& p, const ProductC
     shift.runs = shift.sends = (a_piece > 0) + (b_piece > 0);
     shift.fragments = fragments(shift.runs, shift.in);
     shift.total = shift.in * used;
-    const ProductCost cost = compute_cost(m, p, step);
+    const ProductCost cost = compute_cost(m, p, step, cut.operands);
     // Tiles begin at different pieces: of two rotated operands both are brought to where they meet.
     if (cut.shift_a && cut.shift_b) candidate.exchange(m, "first pieces to where they meet", shift);
     candidate.compute(m, vertex_name(cost.vertex), cost.cycles, used, product_state(m, p, b, cost));
@@ -227,13 +231,27 @@ void set_product_mappings(const CandidateRequest& r, const ProductProblem& p, co
 
 }  // namespace
 
+namespace {
+
+/// The library's plan, and where none takes as little memory as it may, those that compute in serial parts.
+std::vector<ProductCut> library_cuts(const Machine& m, const ProductProblem& p, int64_t bound) {
+  std::vector<ProductCut> cuts{library_cut(m, p, bound)};
+  if (library_temp_bytes(m, p, cuts[0]) > bound)
+    for (const ProductCut& cut : search_products(m, 10, p))
+      if (cut.serial > 1) cuts.push_back(cut);
+  return cuts;
+}
+
+}  // namespace
+
 void enumerate_products(const CandidateRequest& r) {
   const ProductProblem p = product_problem(r.machine, r.options, r.site);
+  const int64_t bound = r.machine.memory * r.options.available_memory_permille / 1000;
+  const bool as_library = r.options.separately && r.machine.block_rows == 0;
   std::vector<ProductCut> own;
   std::vector<ProductCut>& found = r.options.products ? r.options.products->of(p) : own;
-  const bool separately = r.options.separately;
-  const Machine planner = separately ? planner_view(r.machine) : Machine{};
-  if (found.empty()) found = search_products(separately ? planner : r.machine, r.options.max_candidates, p);
+  if (found.empty())
+    found = as_library ? library_cuts(r.machine, p, bound) : search_products(r.machine, r.options.max_candidates, p);
   const auto possible = [&](const ProductCut& cut) {
     return (r.options.copies || !cut.in_copies()) && (!cut.hold_a || r.stored[0]) && (!cut.hold_b || r.stored[1]);
   };
@@ -249,12 +267,7 @@ void enumerate_products(const CandidateRequest& r) {
     set_product_mappings(r, p, cut, candidate);
     candidate.text = text_of(p, cut);
     candidate.product = cut;
-    if (separately) {
-      OpCandidate seen;
-      seen.records_steps = false;
-      add_product_steps(planner, p, cut, seen);
-      candidate.planner_cycles = seen.cycles;
-    }
+    if (as_library) candidate.planner_cycles = library_cycles(r.machine, p, cut);
     r.candidates.push_back(std::move(candidate));
   }
 }

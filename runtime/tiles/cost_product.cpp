@@ -168,11 +168,12 @@ int64_t sum_partials_cycles(const Machine& m, int64_t partials, int64_t outputs,
                             int64_t output_bytes) {
   if (outputs == 0) return 0;
   if (partials <= 1) return partial_bytes == output_bytes ? 0 : cast_cycles(m, outputs, partial_bytes, output_bytes);
-  // The partial sums are contiguous: PopLibs' single-input vertex.
-  const int64_t accumulators = partial_bytes >= 4 ? 4 : 8, path = m.vector_elements(partial_bytes);
-  const int64_t per_loop = div_up(accumulators, std::min(accumulators, 2 * path));
+  // PopLibs' vertex of one contiguous input, to which the tile's own sums are added. It loads a vector a cycle, since
+  // fast reductions are off by default (poplin, ConvOptions).
+  const int64_t accumulators = partial_bytes >= 4 ? 4 : 8;
+  const int64_t load = div_up(accumulators, m.vector_elements(partial_bytes));
   const int64_t store = output_bytes >= 4 ? (partial_bytes >= 4 ? 7 : 8) : (partial_bytes >= 4 ? 10 : 9);
-  return m.workers * (20 + (per_loop * partials + store) * div_up(div_up(outputs, accumulators), m.workers)) + 33;
+  return m.workers * (20 + (load * (partials - 1) + store) * div_up(div_up(outputs, accumulators), m.workers)) + 33;
 }
 
 }  // namespace pxl::tiles

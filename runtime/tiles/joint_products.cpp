@@ -7,6 +7,7 @@
 #include "runtime/base/interrupt.hpp"
 #include "runtime/graph/call_operands.hpp"
 #include "runtime/tensor/layout.hpp"
+#include "runtime/tiles/library_plan.hpp"
 #include "runtime/tiles/partition.hpp"
 #include "runtime/tiles/product_search.hpp"
 
@@ -125,6 +126,15 @@ ProductCut cut_of_weight_gradient(const ProductCut& f) {
 
 namespace {
 
+/// Cycles of a product, and what available memory limits.
+std::pair<int64_t, int64_t> rated(const Machine& m, const ProductProblem& p, const ProductCut& cut, bool as_library) {
+  if (as_library) return {library_cycles(m, p, cut), library_temp_bytes(m, p, cut)};
+  OpCandidate candidate;
+  candidate.records_steps = false;
+  add_product_steps(m, p, cut, candidate);
+  return {candidate.cycles, candidate.constrained_bytes()};
+}
+
 struct JointCost {
   bool above = true;  ///< the bound on temporary memory
   int64_t cycles = INT64_MAX;
@@ -146,7 +156,7 @@ ProductCut search_joint_cut(const Machine& m, const JointProblem& p) {
   JointCost least;
   const auto depths = all_partition_counts(p.forward.depth, m.tiles),
              columns = all_partition_counts(p.forward.columns, m.tiles);
-  for (const int64_t rows : all_axes_partition_counts(p.forward.row_axes, m.tiles)) {
+  for (const int64_t rows : all_axes_partition_counts(p.forward.row_axes, p.as_library ? 1 : m.tiles)) {
     check_interrupt();
     for (const int64_t depth : depths) {
       if (rows * depth > m.tiles) break;
@@ -154,19 +164,18 @@ ProductCut search_joint_cut(const Machine& m, const JointProblem& p) {
       for (auto n = end; n != columns.begin();) {
         ProductCut cut{1, rows, depth, *--n};
         cut.joint = true;
+        if (p.as_library) cut.operands = ProductOperands::swapped;
         // Vertices take no fewer cycles on larger blocks (branch and bound).
         JointCost cost{false, 0};
         for_products(p, cut, [&](const ProductProblem& one, const ProductCut& c) {
-          cost.cycles += compute_cost(m, one, block_of(one, c)).cycles;
+          cost.cycles += compute_cost(m, one, block_of(one, c), c.operands).cycles;
         });
         if (cost >= least) break;
         cost.cycles = 0;
         for_products(p, cut, [&](const ProductProblem& one, const ProductCut& c) {
-          OpCandidate candidate;
-          candidate.records_steps = false;
-          add_product_steps(m, one, c, candidate);
-          cost.cycles += candidate.cycles;
-          cost.above = cost.above || candidate.constrained_bytes() > p.temp_bound;
+          const auto [cycles, bytes] = rated(m, one, c, p.as_library);
+          cost.cycles += cycles;
+          cost.above = cost.above || bytes > p.temp_bound;
         });
         if (cost < least) least = cost, best = cut;
       }

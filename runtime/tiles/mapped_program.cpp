@@ -174,7 +174,6 @@ void MappedProgram::enumerate(int key) {
 void MappedProgram::find_joint_cuts() {
   joint_cuts_.resize(example_.size());
   const CandidateOptions& options = options_.candidates;
-  const Machine planner = options.separately ? planner_view(options_.machine) : options_.machine;
   std::set<std::array<int, 3>> known;
   for (const JointProducts& p : find_joint_products(graphs_)) {
     const auto key = [&](const Op* op) { return op ? key_of_.at(op) : -1; };
@@ -186,9 +185,10 @@ void MappedProgram::find_joint_cuts() {
       return product_problem(options_.machine, options, site.site);
     };
     const JointProblem joint{*problem(p.forward), problem(p.data), problem(p.weights),
-                             options_.machine.memory * available_memory_permille_of(*p.forward) / 1000};
+                             options_.machine.memory * available_memory_permille_of(*p.forward) / 1000,
+                             options.separately && options_.machine.block_rows == 0};
     const ProductCut cut =
-        options.products ? options.products->joint(planner, joint) : search_joint_cut(planner, joint);
+        options.products ? options.products->joint(options_.machine, joint) : search_joint_cut(options_.machine, joint);
     const auto offer = [&](const Op* op, const ProductCut& c) {
       if (op) joint_cuts_[static_cast<size_t>(key(op))].push_back(c);
     };

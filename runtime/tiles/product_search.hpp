@@ -30,8 +30,9 @@ inline ProductBlock block_of(const ProductProblem& p, const ProductCut& c) {
   return {div_up(p.groups, c.groups), div_up(p.rows, c.rows), div_up(p.depth, c.depth), div_up(p.columns, c.columns)};
 }
 
-/// The fastest vertex for a block, and its cycles; the operands may be swapped.
-ProductCost compute_cost(const Machine& m, const ProductProblem& p, const ProductBlock& b);
+/// The fastest vertex for a block, and its cycles.
+ProductCost compute_cost(const Machine& m, const ProductProblem& p, const ProductBlock& b,
+                         ProductOperands operands = ProductOperands::faster);
 /// Sets the candidate's steps and bytes; mappings and text stay empty.
 void add_product_steps(const Machine& m, const ProductProblem& p, const ProductCut& cut, OpCandidate& candidate);
 
@@ -44,7 +45,8 @@ std::vector<ProductCut> search_products(const Machine& m, size_t most, const Pro
 struct JointProblem {
   ProductProblem forward;
   std::optional<ProductProblem> data, weights;
-  int64_t temp_bound = 0;  ///< of what available memory limits, on a tile
+  int64_t temp_bound = 0;   ///< of what available memory limits, on a tile
+  bool as_library = false;  ///< as PopLibs plans them: rows are not divided, and cycles are those of its planner
 };
 /// The cut of the forward product with which all of them take the fewest cycles if every tile has the same blocks of x,
 /// w and y in each of them, as PopLibs plans the passes of a fully connected layer jointly (poplin, ConvPlan).
