@@ -169,18 +169,16 @@ int64_t keep_best(std::vector<OpCandidate>& candidates, int64_t temp_bound, size
 }
 
 void keep_separate(std::vector<OpCandidate>& candidates, int64_t temp_bound) {
+  if (candidates.empty()) return;
   const auto key = [&](const OpCandidate& p) {
     return std::tuple(p.constrained_bytes() > temp_bound, p.planner_cycles > 0 ? p.planner_cycles : p.cycles,
                       p.temp_bytes);
   };
-  std::vector<OpCandidate> kept;
-  for (const bool joint : {false, true}) {
-    OpCandidate* best = nullptr;
-    for (OpCandidate& p : candidates)
-      if ((p.product && p.product->joint) == joint && (!best || key(p) < key(*best))) best = &p;
-    if (best) kept.push_back(std::move(*best));
-  }
-  candidates = std::move(kept);
+  const auto best = std::min_element(candidates.begin(), candidates.end(),
+                                     [&](const OpCandidate& a, const OpCandidate& b) { return key(a) < key(b); });
+  std::vector<OpCandidate> one;
+  one.push_back(std::move(*best));
+  candidates = std::move(one);
 }
 
 std::vector<int64_t> partition_counts(int64_t extent, int64_t grain, int64_t most) {

@@ -162,7 +162,8 @@ struct CandidateRequest {
   std::vector<bool> constant;  ///< by slot: a one-element constant, which needs no exchange
   std::vector<bool> stored;    ///< by slot: no op computes the operand, so it may be stored in copies beforehand
   std::vector<OpCandidate>& candidates;  ///< output
-  std::vector<ProductCut> joint = {};    ///< of a product: cuts to offer besides its own (joint_products.hpp)
+  /// Of a product: cuts to offer besides its own (joint_products.hpp), or instead where ops are planned separately.
+  std::vector<ProductCut> joint = {};
 
   int32_t mapping(const TileMapping& l) const { return pool.table.id(l); }
   int64_t max_elements(int32_t mapping, const TensorSpec& spec) const {
@@ -192,8 +193,8 @@ void enumerate_host(const CandidateRequest& r);
 /// are above it; returns how many. Sorts by cycles.
 int64_t keep_best(std::vector<OpCandidate>& candidates, int64_t temp_bound, size_t most);
 
-/// Removes all but the candidates that an op may take which is planned separately: of those within the bound the one
-/// with the fewest planner_cycles, or cycles where it has none, and the same of joint ones.
+/// Removes all but the candidate that an op takes which is planned separately: of those within the bound the one with
+/// the fewest planner_cycles, or cycles where it has none.
 void keep_separate(std::vector<OpCandidate>& candidates, int64_t temp_bound);
 
 // Helpers of the enumeration functions.

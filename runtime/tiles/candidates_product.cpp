@@ -258,7 +258,8 @@ void enumerate_products(const CandidateRequest& r) {
   const bool only_copies = !r.options.gather && std::any_of(found.begin(), found.end(), [&](const ProductCut& cut) {
     return cut.in_copies() && possible(cut);
   });
-  std::vector<ProductCut> offered = found;
+  std::vector<ProductCut> offered;
+  if (!as_library || r.joint.empty()) offered = found;
   offered.insert(offered.end(), r.joint.begin(), r.joint.end());
   for (const ProductCut& cut : offered) {
     if (!possible(cut) || (only_copies && !cut.in_copies())) continue;

@@ -39,8 +39,7 @@ int64_t phase_overhead(const Machine& m);
 /// Source: ipu-stack, encodings of the exchange instructions and its estimate of rows that jump; PopLibs' embedding
 /// planner also takes 4 bytes for a change of sender.
 int64_t exchange_code_bytes(const Traffic& t);
-/// Bytes of exchange code of a tile that only takes part in the phase's synchronisation; included in
-/// exchange_code_bytes.
+/// Bytes of exchange code of a phase on each tile that takes part; included in exchange_code_bytes.
 constexpr int64_t phase_code_bytes = 8;
 
 /// Control code of a call, an exchange, a compute set or a loop: two instructions of four bytes, which set an address

@@ -151,6 +151,18 @@ void for_products(const JointProblem& p, const ProductCut& forward, F&& f) {
 
 }  // namespace
 
+bool joint_is_faster(const Machine& m, const JointProblem& p, const ProductCut& forward) {
+  int64_t joint = 0, separate = 0;
+  for_products(p, forward, [&](const ProductProblem& one, const ProductCut& cut) {
+    joint += library_cycles(m, one, cut);
+    const ProductCut own = library_cut(m, one, p.temp_bound);
+    separate += library_cycles(m, one, own);
+    if (&one != &p.forward)
+      separate += library_transform_cycles(m, one, p.forward.depth * p.forward.columns, p.forward.depth, own.tiles());
+  });
+  return joint < separate;
+}
+
 ProductCut search_joint_cut(const Machine& m, const JointProblem& p) {
   ProductCut best;
   JointCost least;

@@ -97,12 +97,8 @@ class Estimate {
     if (straight || pads_out) cycles += transform(all_.groups * all_.field * out, all_.out);
     return cycles;
   }
-  /// Elements are copied at 4 / 5 of one a cycle, at 3 / 5 if the extent is no multiple of half a vector's bytes, and
-  /// exchanged.
   int64_t transform(int64_t elements, int64_t extent) const {
-    const int64_t bytes = div_up(saturating_product(elements, p_.out_bytes), cut_.tiles());
-    const int64_t share = extent % (p_.operand_bytes >= 4 ? 2 : 4) == 0 ? 4 : 3;
-    return div_up(bytes * 5, std::min(m_.memcpy_bytes, p_.out_bytes) * share) + div_up(bytes, m_.exchange_bytes);
+    return library_transform_cycles(m_, p_, elements, extent, cut_.tiles());
   }
 
   const Machine& m_;
@@ -114,6 +110,13 @@ class Estimate {
 };
 
 }  // namespace
+
+int64_t library_transform_cycles(const Machine& m, const ProductProblem& p, int64_t elements, int64_t extent,
+                                 int64_t tiles) {
+  const int64_t bytes = div_up(saturating_product(elements, p.out_bytes), tiles);
+  const int64_t share = extent % (p.operand_bytes >= 4 ? 2 : 4) == 0 ? 4 : 3;
+  return div_up(bytes * 5, std::min(m.memcpy_bytes, p.out_bytes) * share) + div_up(bytes, m.exchange_bytes);
+}
 
 int64_t library_cycles(const Machine& m, const ProductProblem& p, const ProductCut& cut) {
   return Estimate(m, p, cut).cycles();

@@ -11,6 +11,10 @@ namespace pxl::tiles {
 /// Cycles that the planner counts for a cut: channels in multiples of what the units take, exchanges at their full
 /// rate, neither phases nor synchronisations.
 int64_t library_cycles(const Machine& m, const ProductProblem& p, const ProductCut& cut);
+/// Cycles that it counts for bringing elements that are spread over `tiles` into another layout: they are copied at 4 /
+/// 5 of an element a cycle, at 3 / 5 if the extent is no multiple of four halves or two floats, and exchanged.
+int64_t library_transform_cycles(const Machine& m, const ProductProblem& p, int64_t elements, int64_t extent,
+                                 int64_t tiles);
 /// Temporary bytes of a tile, which it limits.
 int64_t library_temp_bytes(const Machine& m, const ProductProblem& p, const ProductCut& cut);
 

@@ -189,6 +189,7 @@ void MappedProgram::find_joint_cuts() {
                              options.separately && options_.machine.block_rows == 0};
     const ProductCut cut =
         options.products ? options.products->joint(options_.machine, joint) : search_joint_cut(options_.machine, joint);
+    if (joint.as_library && !joint_is_faster(options_.machine, joint, cut)) continue;
     const auto offer = [&](const Op* op, const ProductCut& c) {
       if (op) joint_cuts_[static_cast<size_t>(key(op))].push_back(c);
     };

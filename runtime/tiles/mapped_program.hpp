@@ -126,7 +126,7 @@ class MappedProgram {
   std::unordered_map<const Op*, int> key_of_;
   std::vector<const Op*> example_;                    ///< by key: an op with that key
   std::vector<std::vector<OpCandidate>> candidates_;  ///< by key
-  std::vector<std::vector<ProductCut>> joint_cuts_;   ///< by key: of products that share a variable with others
+  std::vector<std::vector<ProductCut>> joint_cuts_;   ///< by key: of products of which others share a variable
   std::vector<Node> nodes_;
   PbqpProblem problem_;
   std::vector<std::vector<int>> edges_;  ///< indices in problem_.edges, by node

@@ -84,10 +84,10 @@ void Memory::add_up() {
   const auto put = [&](MemoryCategory c, size_t tile, int64_t bytes) {
     tiles_[tile].bytes[static_cast<size_t>(c)] += bytes;
   };
-  Ranges exchange(tiles_.size()), state(tiles_.size()), lists(tiles_.size());
+  Ranges exchange(tiles_.size()), control(tiles_.size()), state(tiles_.size()), lists(tiles_.size());
   std::map<std::string_view, Ranges> vertices;                             // by vertex name
   std::vector<int64_t> weights(classes_.count(), 0), constants = weights;  // by class
-  int64_t phases = 0, control = 0;
+  int64_t everywhere = 0;                                                  // control code of all tiles
   for (const GraphInstance& instance : m_.graphs()) {
     for (const auto& owned : instance.graph->tensors()) {
       const Tensor* t = owned.get();
@@ -98,14 +98,16 @@ void Memory::add_up() {
     for (const Op* op : instance.order) {
       if (!op->called.empty()) {
         // One copy per argument that is not aliased, and the call.
-        control += call_control_bytes(*op);
+        everywhere += call_control_bytes(*op);
         continue;
       }
       const OpCandidate& candidate = m_.candidate(*op);
       const TileRange place = m_.place(*op);
-      exchange.add(place, candidate.code_bytes - candidate.phases * phase_code_bytes);
-      phases += candidate.phases;
-      control += candidate.control_bytes;
+      // A tile that takes no part in a phase or a compute set only synchronises (libpva: programs of its own kind).
+      const int64_t syncs = candidate.phases * sync_control_bytes;
+      exchange.add(place, candidate.code_bytes);
+      control.add(place, candidate.control_bytes - syncs);
+      everywhere += syncs;
       for (const CandidateStep& s : candidate.steps)
         if (s.kind == BspPhaseKind::compute) vertices.try_emplace(s.what, tiles_.size()).first->second.add(place, 1);
       state.add(place, candidate.state_bytes - candidate.list_bytes);
@@ -114,12 +116,12 @@ void Memory::add_up() {
         if (!op->inputs[i]) continue;
         const auto rearranged = [&](const Rearrangement& r, int32_t mapping) {
           if (r.cycles == 0) return;
-          control += r.control_bytes();
-          if (r.traffic.empty()) return;
           const TileMapping& to = m_.mapping(mapping);
-          exchange.add({to.first % machine.tiles, std::min(machine.tiles, to.tiles())},
-                       exchange_code_bytes(r.traffic) - phase_code_bytes);
-          ++phases;
+          const TileRange there{to.first % machine.tiles, std::min(machine.tiles, to.tiles())};
+          const int64_t sync = r.traffic.empty() ? 0 : sync_control_bytes;
+          control.add(there, r.control_bytes() - sync);
+          everywhere += sync;
+          exchange.add(there, exchange_code_bytes(r.traffic));
         };
         rearranged(m_.rearrangement_to(op->inputs[i], candidate.in[i]), candidate.in[i]);
         rearranged(m_.write_back(*op, i), m_.mapping_of(op->inputs[i]));
@@ -131,13 +133,14 @@ void Memory::add_up() {
     for (size_t i = 0; i < there.size(); ++i)
       if (there[i] > 0) put(MemoryCategory::vertex_code, i, vertex_code_bytes(vertex));
   }
-  const std::vector<int64_t> exchange_code = exchange.by_tile(), states = state.by_tile(), pointed = lists.by_tile();
+  const std::vector<int64_t> exchange_code = exchange.by_tile(), controls = control.by_tile(), states = state.by_tile(),
+                             pointed = lists.by_tile();
   const GraphMemory& main = graphs_[0];
   for (size_t i = 0; i < tiles_.size(); ++i) {
     put(MemoryCategory::vertex_state, i, states[i]);
     put(MemoryCategory::vertex_lists, i, pointed[i]);
-    put(MemoryCategory::exchange_code, i, exchange_code[i] + phases * phase_code_bytes);
-    put(MemoryCategory::control_code, i, control);
+    put(MemoryCategory::exchange_code, i, exchange_code[i]);
+    put(MemoryCategory::control_code, i, controls[i] + everywhere);
     put(MemoryCategory::runtime, i, machine.runtime_bytes);
     const size_t c = classes_.of[i];
     put(MemoryCategory::weights, i, weights[c]);

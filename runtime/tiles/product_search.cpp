@@ -86,7 +86,8 @@ class ProductSearch {
         cut.columns = *--n;
         const int64_t least = compute_cost(m_, p_, block_of(p_, cut)).cycles;
         if (least >= slowest_) break;
-        for_gathered(cut, [&](const ProductCut& c) {
+        for_gathered(cut, [&](const ProductCut& of) {
+          const ProductCut c = of.in_copies() ? of : with_pairs(of);
           const auto known = fastest_.find(c.variant());
           if (known == fastest_.end() || least < known->second.cycles) improve(rated(c));
         });
@@ -108,6 +109,13 @@ class ProductSearch {
         }
       }
     }
+  }
+
+  /// Pairs of tiles share the larger operand, if its readers are an even number.
+  ProductCut with_pairs(ProductCut cut) const {
+    const ProductBlock b = block_of(p_, cut);
+    if (b.columns > b.rows && cut.rows % 2 == 0) cut.order = ProductOrder::columns_depth_rows;
+    return cut;
   }
 
   template <class F>

@@ -51,6 +51,9 @@ struct JointProblem {
 /// The cut of the forward product with which all of them take the fewest cycles if every tile has the same blocks of x,
 /// w and y in each of them, as PopLibs plans the passes of a fully connected layer jointly (poplin, ConvPlan).
 ProductCut search_joint_cut(const Machine& m, const JointProblem& p);
+/// Whether the planner counts fewer cycles for this cut than for the products' own plans and, between them,
+/// rearrangements of the variable and of its gradient.
+bool joint_is_faster(const Machine& m, const JointProblem& p, const ProductCut& forward);
 /// The cuts of the gradients that go with it.
 ProductCut cut_of_data_gradient(const ProductCut& forward);
 ProductCut cut_of_weight_gradient(const ProductCut& forward);

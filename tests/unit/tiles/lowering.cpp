@@ -22,14 +22,23 @@ struct OneOp {
   std::unique_ptr<MappedProgram> program;
   const ::pxl::Op* op = nullptr;
 
-  OneOp(std::string_view name, const std::vector<Shape>& operands, const std::string& machine) {
+  OneOp(std::string_view name, const std::vector<Shape>& operands, const std::string& machine,
+        bool separately = false) {
     std::vector<Tensor*> in;
     for (const Shape& shape : operands) in.push_back(ir->main().add_variable(counting(shape), "x"));
     Tensor* out = ::pxl::test::op(name, in);
     op = out->producer;
+    plan(machine, separately);
+  }
+  /// An op of a larger program.
+  OneOp(std::shared_ptr<Ir> of, const ::pxl::Op* one, const std::string& machine) : ir(std::move(of)), op(one) {
+    plan(machine, false);
+  }
+  void plan(const std::string& machine, bool separately) {
     EstimateOptions options;
     options.machine = parse_machine(machine);
     options.candidates.max_candidates = 1000;
+    options.candidates.separately = separately;
     program = std::make_unique<MappedProgram>(ir->main(), options);
   }
   /// The schedule of a candidate whose operands lie as it wants them.
@@ -123,30 +132,67 @@ TEST_CASE("products move what they are charged for") {
   CHECK(partial > 5);
 }
 
-TEST_CASE("each operand of a product lies where it is used") {
-  // Tiles that compute parts have shares of both operands: what moves is what they lack of their blocks, no more.
-  for (const auto& [a, b] : std::vector<std::pair<Shape, Shape>>{{{30, 100}, {100, 70}}, {{3, 50, 60}, {3, 60, 20}}}) {
-    const OneOp product("matmul", {a, b}, "mk2,tiles=24");
-    for (const OpCandidate& c : product.program->candidates(*product.op)) {
-      if (c.product->shift_a && c.product->shift_b) continue;  // the first pieces move to where they meet
-      const LoweredOp op = product.lowered(c);
-      INFO(c.text);
-      // Of what the readers of a slice store: all of it. Slices that are small beside their readers have fewer shares.
-      std::map<std::pair<size_t, std::string>, std::pair<Region, Region>> slices;  // what is read, and what is stored
-      for (const PlacedPart& part : op.steps[0].parts)
-        for (const PlacedSlice& read : part.reads) {
-          const Shape& shape = product.op->inputs[read.tensor]->spec.shape;
-          const Layout layout(product.program->machine(), product.program->mapping(c.in[read.tensor]), shape);
-          const Region& region = read.slices[0].region;
-          if (c.product->shifts > 1) {  // pieces of a ring are of unequal extents
-            CHECK(!intersection(layout.on(part.tile), region).empty());
-            continue;
-          }
-          auto& [wanted, stored] = slices[{read.tensor, text(region, shape)}];
-          wanted = region;
-          stored = merged(stored, intersection(layout.on(part.tile), region));
+namespace {
+
+/// Tiles that compute parts have shares of both operands: what moves is what they lack of their blocks, no more. Calls
+/// f with each candidate.
+template <class F>
+void check_operands(const OneOp& product, F&& f) {
+  for (const OpCandidate& c : product.program->candidates(*product.op)) {
+    f(c);
+    if (c.product->shift_a && c.product->shift_b) continue;  // the first pieces move to where they meet
+    const LoweredOp op = product.lowered(c);
+    INFO(c.text);
+    // Of what the readers of a slice store: all of it. Slices that are small beside their readers have fewer shares.
+    std::map<std::pair<size_t, std::string>, std::pair<Region, Region>> slices;  // what is read, and what is stored
+    for (const PlacedPart& part : op.steps[0].parts)
+      for (const PlacedSlice& read : part.reads) {
+        const Shape& shape = product.op->inputs[read.tensor]->spec.shape;
+        const Layout layout(product.program->machine(), product.program->mapping(c.in[read.tensor]), shape);
+        const Region& region = read.slices[0].region;
+        if (c.product->shifts > 1) {  // pieces of a ring are of unequal extents
+          CHECK(!intersection(layout.on(part.tile), region).empty());
+          continue;
         }
-      for (const auto& [slice, regions] : slices) CHECK(regions.first == regions.second);
-    }
+        auto& [wanted, stored] = slices[{read.tensor, text(region, shape)}];
+        wanted = region;
+        stored = merged(stored, intersection(layout.on(part.tile), region));
+      }
+    for (const auto& [slice, regions] : slices) CHECK(regions.first == regions.second);
   }
+}
+
+}  // namespace
+
+TEST_CASE("each operand of a product lies where it is used") {
+  int swapped = 0;
+  for (const auto& [a, b] : std::vector<std::pair<Shape, Shape>>{{{30, 100}, {100, 70}}, {{3, 50, 60}, {3, 60, 20}}})
+    for (const bool separately : {false, true})
+      check_operands(OneOp("matmul", {a, b}, "mk2,tiles=24", separately),
+                     [&](const OpCandidate& c) { swapped += c.product->operands == ProductOperands::swapped; });
+  CHECK(swapped > 0);
+}
+
+TEST_CASE("products of a variable have one layout of it, and of what they share besides") {
+  const auto ir = std::make_shared<Ir>();
+  Tensor* x = ir->main().add_variable(counting({16, 40}), "x");
+  Tensor* w = ir->main().add_variable(counting({40, 30}), "w");
+  Tensor* y = ::pxl::test::op("matmul", {x, w});
+  Tensor* dx = ::pxl::test::op("matmul", {y, ::pxl::test::op("transpose", {w})});
+  Tensor* dw = ::pxl::test::op("matmul", {::pxl::test::op("transpose", {x}), y});
+  std::vector<OpCandidate> joint;
+  std::unique_ptr<MappedProgram> program;
+  for (const Tensor* t : {y, dx, dw}) {
+    OneOp product(ir, t->producer, "mk2,tiles=24");
+    check_operands(product, [&](const OpCandidate& c) {
+      if (c.product->joint) joint.push_back(c);
+    });
+    program = std::move(product.program);
+  }
+  REQUIRE(joint.size() == 3);
+  const auto at = [&](int32_t id) { return program->mapping(id); };
+  const auto transposed = [&](int32_t id) { return transpose_mapping(at(id), {1, 0}); };
+  CHECK(at(joint[0].in[1]) == at(joint[2].out[0]));
+  CHECK(at(joint[0].in[1]) == transposed(joint[1].in[1]));
+  CHECK(at(joint[0].in[0]) == transposed(joint[2].in[0]));
 }
