@@ -203,18 +203,10 @@ struct Pair {
 
 /// Consumes `n` elements of the result from `first` on, which an addition to a matrix changes.
 void run_epilogue(const ProductOptions& o, const Buffers& b, float* from, int64_t first, int64_t n) {
-  if (o.add_to >= 0) {
-    static const BinaryBlock scale = binary_block(Binary::mul, DType::float32),
-                             add = binary_block(Binary::add, DType::float32);
-    float* c = const_cast<float*>(b.input<float>(static_cast<size_t>(o.add_to))) + first;  // updated in place
-    for (int64_t i = 0; i < n; i += epilogue_block) {
-      const int64_t count = std::min(epilogue_block, n - i);
-      scale.vs(from + i, &o.alpha, from + i, count);
-      add.vv(c + i, from + i, c + i, count);
-    }
-  } else if (o.epilogue) {
+  if (o.add_to >= 0)
+    add_scaled(o, b, from, first, n);
+  else if (o.epilogue)
     run_epilogue(o.epilogue, b, from, first, first + n);
-  }
 }
 
 /// Requests what the epilogue changes of `n` elements from `first` on. Processors do not foresee the parts of rows that
@@ -234,18 +226,8 @@ void fetch_updated(const ProductOptions& o, const Buffers& b, int64_t first, int
 /// General float32 GEMM: a library computes row panels of each matrix of the batch.
 Kernel panels(const GemmShape& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
-  std::vector<int64_t> at_a, at_b, at_c;  // offsets of the matrices
-  Shape dense = strides_of(p.batch);
-  for (int64_t& stride : dense) stride *= m * n;
-  const LoopNest nest = make_loop_nest(p.batch, {p.a_strides, p.b_strides, p.c_strides.empty() ? dense : p.c_strides});
-  for_each_run<3>(nest, [&](const auto& at, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) {
-      at_a.push_back(p.a_offset + at[0] + i * nest.inner_stride(0));
-      at_b.push_back(p.b_offset + at[1] + i * nest.inner_stride(1));
-      at_c.push_back(at[2] + i * nest.inner_stride(2));
-    }
-  });
-  const auto matrices = std::ssize(at_a);
+  const MatrixOffsets at = matrix_offsets(p);
+  const auto matrices = std::ssize(at.a);
   const PanelGrid grid = panel_grid(m, n, k, std::max<int64_t>(matrices, 1), p.tb);
   const int64_t down = grid.down, across = grid.across;
   const bool ta = p.ta, tb = p.tb;
@@ -257,9 +239,9 @@ Kernel panels(const GemmShape& p, const ProductOptions& o) {
   const auto panel = [=](const Buffers& b, int64_t matrix, int64_t row, int64_t column) {
     const int64_t r0 = m * row / down, rows = m * (row + 1) / down - r0;
     const int64_t c0 = n * column / across, columns = n * (column + 1) / across - c0;
-    const float* x = b.input<float>(o.a) + at_a[static_cast<size_t>(matrix)] + (ta ? r0 : r0 * lda);
-    const float* y = b.input<float>(o.b) + at_b[static_cast<size_t>(matrix)] + (tb ? c0 * ldb : c0);
-    const int64_t first = at_c[static_cast<size_t>(matrix)] + r0 * ldc + c0, ldo = stored ? ldc : columns;
+    const float* x = b.input<float>(o.a) + at.a[static_cast<size_t>(matrix)] + (ta ? r0 : r0 * lda);
+    const float* y = b.input<float>(o.b) + at.b[static_cast<size_t>(matrix)] + (tb ? c0 * ldb : c0);
+    const int64_t first = at.c[static_cast<size_t>(matrix)] + r0 * ldc + c0, ldo = stored ? ldc : columns;
     float* to = stored ? b.output<float>(static_cast<size_t>(o.out)) + first : b.workspace(values);
     gemm_one_thread(ta, tb, rows, columns, k, x, lda, y, ldb, to, ldo, b.workspace(packed));
     // Whole rows are contiguous, parts of rows are not.
@@ -279,9 +261,36 @@ Kernel panels(const GemmShape& p, const ProductOptions& o) {
 
 }  // namespace
 
+MatrixOffsets matrix_offsets(const GemmShape& p) {
+  MatrixOffsets offsets;
+  Shape dense = strides_of(p.batch);
+  for (int64_t& stride : dense) stride *= p.m * p.n;
+  const LoopNest nest = make_loop_nest(p.batch, {p.a_strides, p.b_strides, p.c_strides.empty() ? dense : p.c_strides});
+  for_each_run<3>(nest, [&](const auto& at, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      offsets.a.push_back(p.a_offset + at[0] + i * nest.inner_stride(0));
+      offsets.b.push_back(p.b_offset + at[1] + i * nest.inner_stride(1));
+      offsets.c.push_back(at[2] + i * nest.inner_stride(2));
+    }
+  });
+  return offsets;
+}
+
+void add_scaled(const ProductOptions& o, const Buffers& b, float* values, int64_t first, int64_t n) {
+  static const BinaryBlock scale = binary_block(Binary::mul, DType::float32),
+                           add = binary_block(Binary::add, DType::float32);
+  float* c = const_cast<float*>(b.input<float>(static_cast<size_t>(o.add_to))) + first;  // updated in place
+  for (int64_t i = 0; i < n; i += epilogue_block) {
+    const int64_t count = std::min(epilogue_block, n - i);
+    scale.vs(values + i, &o.alpha, values + i, count);
+    add.vv(c + i, values + i, c + i, count);
+  }
+}
+
 bool product_supports(const TensorSpec& a, const TensorSpec& b, const TensorSpec& out, const GemmShape& plan) {
   const auto all = [&](DType d) { return a.dtype == d && b.dtype == d && out.dtype == d; };
-  return (all(DType::float32) || all(DType::float16)) && a.shape.size() >= 2 && b.shape.size() >= 2 && plan.m > 0 &&
+  const bool matrices = a.shape.size() >= 2 && b.shape.size() >= 2;
+  return (all(DType::float32) || all(DType::float16)) && (matrices || plan.batch.empty()) && plan.m > 0 &&
          plan.m * plan.n * plan.k >= min_parallel_macs && element_count(plan.batch) > 0 &&
          element_count(plan.batch) <= (1 << 20);
 }
@@ -292,6 +301,8 @@ bool is_skinny_product(const GemmShape& p) {
 
 Kernel product_kernel(const GemmShape& p, ProductOptions o) {
   if (o.half) return half_product_kernel(p, o);
+  if (const std::optional<GemmCall> row = as_row_product(p, o)) return product_kernel(row->plan, row->options);
+  if (is_batch_of_rows(p, o)) return batch_of_rows(p, o);
   const bool one = p.batch.empty();
   if (one && p.tb && !p.ta && p.m > 0 && p.m <= max_transposed_rows && p.k > 0 && o.add_to < 0)
     return few_rows_transposed(p, o);

@@ -5,6 +5,8 @@
 //   skinny m                skinny.hpp                                x[m, k] @ w[k, n],   m <= max_skinny_dim
 //   skinny m, transposed    skinny.hpp                                dy[m, n] @ w[k, n]^T
 //   skinny k                skinny.hpp, one row of the result each    x[b, m]^T @ dy[b, n], b <= max_skinny_dim
+//   one column              as a product of one row                   x[m, k] @ w[k, 1]
+//   batches of few rows     skinny.hpp, matrix by matrix              m <= max_streamed_rows
 //   other float32           oneDNN (or BLAS) on row panels
 //   float16                 half_product.hpp
 #pragma once
@@ -65,7 +67,7 @@ struct ProductOptions {
   bool half = false;
 };
 
-/// Whether product_kernel supports these operands: all float32 or all float16, no 1-D operand, k > 0.
+/// Whether product_kernel supports these operands: all float32 or all float16, no vector in a batch, k > 0.
 bool product_supports(const TensorSpec& a, const TensorSpec& b, const TensorSpec& out, const GemmShape& plan);
 
 /// Whether the left operand has few rows, and the right one is read once, row by row (skinny.hpp).

@@ -10,6 +10,9 @@ namespace {
 // Columns of the parts into which threads divide streamed rows, and rows that they read in panels. Not measured.
 constexpr int64_t streamed_columns = 1024, sum_columns = 2 * skinny_panel;
 
+// Rows of weights, beyond which they are divided into more slices: sums of a slice are float32. Not measured.
+constexpr int64_t max_slice = 1 << 14;
+
 /// f(slice, first, last) for units [begin, end), of which each slice has `blocks`: its blocks [first, last) at a time.
 template <class F>
 void each_slice(int64_t begin, int64_t end, int64_t blocks, F&& f) {
@@ -94,7 +97,7 @@ std::vector<Phase> streamed_sums(const GemmShape& p, const ProductOptions& o, in
 // Split-k over slices of whole rows of w, then a sum over the slices.
 Kernel few_rows_product(const GemmShape& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
-  const int64_t slices = k >= 2048 ? 4 : k >= 256 ? 2 : 1;
+  const int64_t slices = std::max<int64_t>(k >= 2048 ? 4 : k >= 256 ? 2 : 1, k / max_slice);
   const int64_t size = skinny_panels_size(m, n);
   WorkspaceLayout workspace(o.epilogue_workspace);
   const auto partial = workspace.per_call<float>(slices * size);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "runtime/kernels/product.hpp"
 
@@ -76,7 +78,23 @@ class RightRows {
   PerThread<std::byte> memory_;
 };
 
+/// Offsets of the matrices of a batch and of their results, in elements.
+struct MatrixOffsets {
+  std::vector<int64_t> a, b, c;
+};
+MatrixOffsets matrix_offsets(const GemmShape& p);
+
 /// x[m, k] @ w[k, n] with m <= max_skinny_dim (skinny.hpp).
 Kernel few_rows_product(const GemmShape& p, const ProductOptions& o);
+
+/// The product as one of a row, if its result is a column: [m, k] @ [k, 1] has the elements of [1, k] @ [m, k]^T. What
+/// it adds to becomes an epilogue.
+std::optional<GemmCall> as_row_product(const GemmShape& p, const ProductOptions& o);
+/// Whether batch_of_rows computes this product.
+bool is_batch_of_rows(const GemmShape& p, const ProductOptions& o);
+/// A batch of products of few rows: matrices are read where they lie, in parts that threads share.
+Kernel batch_of_rows(const GemmShape& p, const ProductOptions& o);
+/// c += alpha * values, of `n` elements of the result from `first` on; changes `values`.
+void add_scaled(const ProductOptions& o, const Buffers& b, float* values, int64_t first, int64_t n);
 
 }  // namespace pxl

@@ -28,9 +28,11 @@ double term_sum(const Case& c, const Array& a, const Array& b, int64_t i, int64_
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (int64_t m : {1, 3, 8, 9, 16, 17, 80})
-    for (int64_t n : {10, 32, 40, 100})
+    for (int64_t n : {1, 10, 32, 40, 100})
       for (int64_t k : {16, 33, 300, 2100})
         for (int t = 0; t < 4; ++t) all.push_back({m, n, k, t == 1 || t == 3, t >= 2});
+  all.push_back({20, 1, 70000, true, false});
+  all.push_back({3000, 1, 20, false, false});
   for (int64_t k : {1, 4, 8, 13, 16}) all.push_back({784, 32, k, true, false});
   for (int64_t n : {1, 10, 33, 600}) all.push_back({300, n, 8, true, false});
   return all;
