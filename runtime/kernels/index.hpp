@@ -33,10 +33,16 @@ Kernel scatter_add_kernel(const TensorSpec& data, const TensorSpec& indices, int
 
 /// Operand slots of a sparse update.
 struct SparseUpdateSlots {
-  static constexpr size_t max_operands = 8;
-  size_t t = 0, x = 1;         ///< of the update: the tensor that it changes, and the sum of rows
-  size_t dy = 2, indices = 3;  ///< of the scatter_add: in no operand of the update
-  size_t count = 4;            ///< of all operands
+  static constexpr size_t max_operands = 16;
+  size_t t = 0, x = 1;  ///< of the update: the tensor that it changes, and the sum of rows
+  size_t count = 2;     ///< of all operands
+};
+/// A scatter_add_kernel whose result is x, or added to x. Its operands' slots are in no operand of the update.
+struct ScatteredRows {
+  size_t dy = 0, indices = 0;
+  TensorSpec of_indices;
+  int64_t axis = 0, batch = 0;
+  bool ignore_out_of_range = false;
 };
 /// Elements of the operands t and x of a sparse update's probe.
 inline constexpr int64_t sparse_update_probe = 4;
@@ -44,14 +50,13 @@ inline constexpr int64_t sparse_update_probe = 4;
 /// operands `t`, of a floating dtype, and `x` of sparse_update_probe elements; `workspace` has what it needs, or none.
 bool keeps_where_zero(const Kernel& probe, std::span<const std::byte* const> operands, size_t t, size_t x, DType dtype,
                       const Buffers& workspace);
-/// The update of a tensor by a scatter_add_kernel's result x, which is not stored: only rows that occur among the
-/// indices are read and written. out: t, in place. `row` is the update's kernel for a row (t and x have the extents of
-/// `data` after the axis; other operands are the same for all rows). Where an update by zeros changes t, which `probe`
-/// tells at run time (keeps_where_zero), all other rows are updated by zeros. Bits are those of the two kernels, but
-/// for the signs of zeros in rows that do not occur.
-Kernel sparse_update_kernel(const TensorSpec& t, const TensorSpec& x, const TensorSpec& indices, int64_t axis,
-                            bool ignore_out_of_range, int64_t batch, const SparseUpdateSlots& slots, Kernel row,
-                            Kernel probe);
+/// The update of a tensor by the sum x of results of scatter_add_kernel along one axis, which are not stored: only rows
+/// that occur among the indices are read and written. out: t, in place. `row` is the update's kernel for a row (t and x
+/// have the extents of `data` after the axis; other operands are the same for all rows). Where an update by zeros
+/// changes t, which `probe` tells at run time (keeps_where_zero), all other rows are updated by zeros. Bits are those
+/// of the kernels one by one, but for the signs of zeros in rows that do not occur. A float16 x is not a sum.
+Kernel sparse_update_kernel(const TensorSpec& t, const TensorSpec& x, const SparseUpdateSlots& slots,
+                            std::span<const ScatteredRows> terms, Kernel row, Kernel probe);
 
 /// ScatterElements. in: t, indices, values (both of one shape, rank of t, extents <= t's off the axis). out: t with
 /// out[.. indices[..] ..] = values; the last of duplicates wins. out may be t's memory.

@@ -15,29 +15,30 @@ struct SparseRun {
   int64_t entries = 0;     ///< indices in range
   bool keeps_rest = true;  ///< an update by zeros changes nothing
 };
-/// An index in range: its row of t, and its position among the rows of dy.
+/// An index in range: its row of t, the term that it is of, and its position among the rows of that term's dy.
 struct SparseEntry {
-  int64_t row, position;
-  bool operator<(const SparseEntry& other) const {
-    return row != other.row ? row < other.row : position < other.position;
-  }
+  int64_t row, term, position;
+  auto operator<=>(const SparseEntry&) const = default;
+};
+/// One of the results of scatter_add_kernel.
+struct SparseTerm {
+  Gather gather;
+  ScatteredRows rows;
 };
 
 /// The kernels and workspace of a sparse update; one copy for all its phases.
 struct SparseUpdate {
-  explicit SparseUpdate(Gather g) : gather(std::move(g)) {}
-
-  Gather gather;
+  std::vector<SparseTerm> terms;
   SparseUpdateSlots slots;
   Kernel row, probe;
-  bool ignore = false, is_half = false;
+  bool is_half = false;
   int64_t inner = 0, rows = 0;
   size_t t_width = 0, x_width = 0;
   DType t_dtype = DType::float32;
   decltype(BinaryBlock::vv) add = nullptr;
   PerCall<SparseRun> run;
   PerCall<SparseEntry> entries;
-  PerThread<std::byte> sums, row_sums;
+  PerThread<std::byte> sums, row_sums, totals;
   PerThread<float> widened;
   WorkspaceSize before_nested;
 
@@ -61,38 +62,54 @@ struct SparseUpdate {
 
   /// Reads, checks and sorts the indices, so that a row's contributions are added in their order.
   void prepare(const Buffers& b) const {
-    const std::array<const std::byte*, 2> in{b.in[slots.dy], b.in[slots.indices]};
     SparseEntry* all = b.workspace(entries);
     SparseRun& found = state(b);
     found = {};
-    gather.each(b.with(in.data(), b.out), ignore, [&](int64_t to, int64_t from) {
-      if (to >= 0) all[found.entries++] = {to / inner, from / inner};
-    });
+    for (size_t term = 0; term < terms.size(); ++term) {
+      const auto& [gather, rows_of_term] = terms[term];
+      const std::array<const std::byte*, 2> in{b.in[rows_of_term.dy], b.in[rows_of_term.indices]};
+      gather.each(b.with(in.data(), b.out), rows_of_term.ignore_out_of_range, [&](int64_t to, int64_t from) {
+        if (to >= 0) all[found.entries++] = {to / inner, static_cast<int64_t>(term), from / inner};
+      });
+    }
     std::sort(all, all + found.entries);
     const std::array<const std::byte*, SparseUpdateSlots::max_operands> operands = operands_of(b);
     found.keeps_rest = keeps_where_zero(probe, {operands.data(), slots.count}, slots.t, slots.x, t_dtype,
                                         b.with_workspace(nested(b), probe.workspace()));
   }
 
+  /// The sum of the rows of one term from entry i on, in x's dtype, in `to`; the entry after them.
+  int64_t sum_of_term(const Buffers& b, int64_t i, std::byte* to) const {
+    const SparseEntry* all = b.workspace(entries);
+    std::byte* sum = is_half ? b.workspace(sums) : to;
+    const SparseEntry& first = all[i];
+    std::memset(sum, 0, static_cast<size_t>(inner) * (is_half ? sizeof(float) : x_width));
+    const std::byte* rows_of_dy = b.in[terms[static_cast<size_t>(first.term)].rows.dy];
+    for (; i < state(b).entries && all[i].row == first.row && all[i].term == first.term; ++i) {
+      const std::byte* dy = rows_of_dy + static_cast<size_t>(all[i].position * inner) * x_width;
+      if (is_half) {
+        bulk().half_to_float(reinterpret_cast<const uint16_t*>(dy), b.workspace(widened), inner);
+        dy = reinterpret_cast<const std::byte*>(b.workspace(widened));
+      }
+      add(sum, dy, sum, inner);
+    }
+    if (is_half) bulk().float_to_half(reinterpret_cast<const float*>(sum), reinterpret_cast<uint16_t*>(to), inner);
+    return i;
+  }
+
   /// Updates the rows whose first entry is in [begin, end).
   void update_rows(const Buffers& b, int64_t begin, int64_t end) const {
     const SparseEntry* all = b.workspace(entries);
     const int64_t n = state(b).entries;
-    std::byte* sum = b.workspace(sums);
-    std::byte* x = is_half ? b.workspace(row_sums) : sum;
+    std::byte *total = b.workspace(totals), *sum = b.workspace(row_sums);
     for (int64_t i = begin; i < std::min(end, n); ++i) {
       if (i > 0 && all[i].row == all[i - 1].row) continue;
-      std::memset(sum, 0, static_cast<size_t>(inner) * (is_half ? sizeof(float) : x_width));
-      for (int64_t j = i; j < n && all[j].row == all[i].row; ++j) {
-        const std::byte* dy = b.in[slots.dy] + static_cast<size_t>(all[j].position * inner) * x_width;
-        if (is_half) {
-          bulk().half_to_float(reinterpret_cast<const uint16_t*>(dy), b.workspace(widened), inner);
-          dy = reinterpret_cast<const std::byte*>(b.workspace(widened));
-        }
-        add(sum, dy, sum, inner);
+      int64_t next = sum_of_term(b, i, total);
+      while (next < n && all[next].row == all[i].row) {
+        next = sum_of_term(b, next, sum);
+        add(total, sum, total, inner);
       }
-      if (is_half) bulk().float_to_half(reinterpret_cast<const float*>(sum), reinterpret_cast<uint16_t*>(x), inner);
-      update_row(b, all[i].row, x);
+      update_row(b, all[i].row, total);
     }
   }
 
@@ -101,7 +118,7 @@ struct SparseUpdate {
     if (state(b).keeps_rest) return;
     const SparseEntry* all = b.workspace(entries);
     const SparseEntry* last = all + state(b).entries;
-    const SparseEntry* next = std::lower_bound(all, last, SparseEntry{begin, 0});
+    const SparseEntry* next = std::lower_bound(all, last, SparseEntry{begin, 0, 0});
     std::byte* zeros = b.workspace(row_sums);
     std::memset(zeros, 0, static_cast<size_t>(inner) * x_width);
     for (int64_t r = begin; r < end; ++r) {
@@ -129,26 +146,32 @@ bool keeps_where_zero(const Kernel& probe, std::span<const std::byte* const> ope
   return changed == before;
 }
 
-Kernel sparse_update_kernel(const TensorSpec& t, const TensorSpec& x, const TensorSpec& indices, int64_t axis,
-                            bool ignore_out_of_range, int64_t batch, const SparseUpdateSlots& slots, Kernel row,
-                            Kernel probe) {
-  const auto made = std::make_shared<SparseUpdate>(Gather(x.shape, indices, axis, batch));
+Kernel sparse_update_kernel(const TensorSpec& t, const TensorSpec& x, const SparseUpdateSlots& slots,
+                            std::span<const ScatteredRows> terms, Kernel row, Kernel probe) {
+  const auto made = std::make_shared<SparseUpdate>();
   SparseUpdate& u = *made;
+  WorkspaceLayout workspace;  // of the terms' indices, which are read one after the other
+  int64_t n = 0;
+  for (const ScatteredRows& term : terms) {
+    const Gather& g =
+        u.terms.emplace_back(SparseTerm{Gather(x.shape, term.of_indices, term.axis, term.batch), term}).gather;
+    n += g.batches * g.outer * g.count;
+    if (g.index.workspace.size().per_call > workspace.size().per_call) workspace = g.index.workspace;
+  }
+  const Gather& gather = u.terms.front().gather;
   u.slots = slots;
-  u.ignore = ignore_out_of_range;
   u.is_half = x.dtype == DType::float16;
-  u.inner = u.gather.inner;
-  u.rows = u.gather.batches * u.gather.outer * u.gather.extent;
+  u.inner = gather.inner;
+  u.rows = gather.batches * gather.outer * gather.extent;
   u.t_width = size_of(t.dtype);
   u.x_width = size_of(x.dtype);
   u.t_dtype = t.dtype;
   u.add = binary_block(Binary::add, u.is_half ? DType::float32 : x.dtype).vv;
-  const int64_t n = u.gather.batches * u.gather.outer * u.gather.count;
-  WorkspaceLayout workspace = u.gather.index.workspace;
   u.run = workspace.per_call<SparseRun>(1);
   u.entries = workspace.per_call<SparseEntry>(n);
   u.sums = workspace.per_thread<std::byte>(u.inner * 8);
   u.row_sums = workspace.per_thread<std::byte>(u.inner * 8);
+  u.totals = workspace.per_thread<std::byte>(u.inner * 8);
   u.widened = workspace.per_thread<float>(u.is_half ? u.inner : 0);
   u.before_nested = workspace.size();
   workspace.per_thread<std::byte>(static_cast<int64_t>(std::max(row.workspace().bytes(1), probe.workspace().bytes(1))));

@@ -42,6 +42,32 @@ TEST_CASE("an update by a gather's gradient stores no gradient, and has the bits
   table.check_same_bits();
 }
 
+TEST_CASE("an update by a sum of such gradients stores none of them, and has the bits of one that does") {
+  for (const bool three : {false, true}) {
+    Table table(128);
+    Tensor *first = table.gradient({3, 60, 3, 3, 0, 63}), *second = table.gradient({60, 3, 9, 127, 9, 60});
+    std::vector<Expr> terms{table.op.builder.of(first), table.op.builder.of(second)};
+    if (three) terms.push_back(table.op.builder.of(table.gradient({3, 5, 5, 60, 8, 3})));
+    table.update(three ? table.op.builder.one("sum_n", {OpArg(std::move(terms))}).tensor()
+                       : table.op("add", {first, second}));
+    CHECK(!table.is_dense());
+    CHECK(table.is_dense(PlanOptions().without("sparse_updates")));
+    table.check_same_bits();
+  }
+  // Of which one has another reader, is added to itself, or is dense.
+  Table read(128), twice(128), mixed(128);
+  Tensor* g = read.gradient({1, 2, 3, 4, 5, 6});
+  read.update(read.op("add", {g, read.gradient({1, 2, 3, 4, 5, 6})}));
+  read.give(g);
+  g = twice.gradient({1, 2, 3, 4, 5, 6});
+  twice.update(twice.op("add", {g, g}));
+  mixed.update(mixed.op("add", {mixed.gradient({1, 2, 3, 4, 5, 6}), mixed.variable({128, 32}, 0.2F)}));
+  for (const Table* table : {&read, &twice, &mixed}) {
+    CHECK(table->is_dense());
+    table->check_same_bits();
+  }
+}
+
 TEST_CASE("gradients with other readers, or of most rows, are stored") {
   Table read;
   Tensor* g = read.gradient({1, 2, 3, 4, 5, 6});
