@@ -18,6 +18,36 @@ if(ONEDNN_INCLUDE AND ONEDNN_LIBRARY)
   target_link_libraries(pxl_kernels PRIVATE ${ONEDNN_LIBRARY})
 endif()
 
+# The instruction sets for which kernels are compiled. `native`: the baseline, and the best of those that this processor has, as
+# runtime/kernels/processor_sets.hpp knows them.
+set(PXL_INSTRUCTION_SETS all CACHE STRING "Kernels for `all` instruction sets, or the baseline and those `native` to this processor")
+set_property(CACHE PXL_INSTRUCTION_SETS PROPERTY STRINGS all native)
+set(left_out_sets)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64" AND PXL_INSTRUCTION_SETS STREQUAL native)
+  if(CMAKE_CROSSCOMPILING)
+    message(FATAL_ERROR "PXL_INSTRUCTION_SETS is native, but the kernels are for another machine: set it to all")
+  endif()
+  try_run(best_set_status best_set_compiled SOURCES ${PROJECT_SOURCE_DIR}/cmake/best_set.cpp
+          CMAKE_FLAGS -DINCLUDE_DIRECTORIES=${PROJECT_SOURCE_DIR}
+          COMPILE_OUTPUT_VARIABLE best_set_errors RUN_OUTPUT_VARIABLE best_set)
+  if(NOT best_set_compiled OR NOT best_set_status EQUAL 0)
+    message(FATAL_ERROR "cmake/best_set.cpp did not tell the best instruction set of this processor: set PXL_INSTRUCTION_SETS to "
+                        "all\n${best_set_errors}")
+  endif()
+  set(left_out_sets avx2 avx512)
+  list(REMOVE_ITEM left_out_sets ${best_set})
+  message(STATUS "Kernels for the baseline and ${best_set}")
+elseif(NOT PXL_INSTRUCTION_SETS MATCHES "^(all|native)$")
+  message(FATAL_ERROR "PXL_INSTRUCTION_SETS is ${PXL_INSTRUCTION_SETS}: expected all or native")
+endif()
+get_target_property(kernel_sources pxl_kernels SOURCES)
+foreach(set ${left_out_sets})
+  string(TOUPPER ${set} upper)
+  target_compile_definitions(pxl_kernels PRIVATE PXL_WITHOUT_${upper})
+  list(FILTER kernel_sources EXCLUDE REGEX "/(block|direct|packed|skinny|winograd)_${set}\\.cpp$")
+endforeach()
+set_target_properties(pxl_kernels PROPERTIES SOURCES "${kernel_sources}")
+
 # The block functions are compiled once per instruction set and chosen at run time (runtime/kernels/block.cpp). The
 # options allow vector code for square roots and selections and change no result.
 if(PXL_SANITIZE)

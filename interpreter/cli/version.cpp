@@ -25,6 +25,7 @@ constexpr std::string_view compiler = "g++ " __VERSION__;
 }  // namespace
 
 void print_version(const CommonFlags& flags) {
+  const std::string_view used = supported_instruction_set();  // or its error, before anything is printed
   std::vector<std::string> engines;
   for (const EngineRow& row : engine_table()) engines.emplace_back(row.name);
   if (flags.json) {
@@ -34,14 +35,14 @@ void print_version(const CommonFlags& flags) {
           {"date", release_date()},
           {"compiler", compiler},
           {"engines", engines},
-          {"instruction_sets", instruction_sets},
-          {"instruction_set", supported_instruction_set()},
+          {"instruction_sets", instruction_sets()},
+          {"instruction_set", used},
           {"line_editor", LineEditor::backend()}});
     return;
   }
   print_out("pxl {} ({})\n", version(), release_date());
   print_out("commit: {}\ncompiler: {}\nengines: {}\n", commit(), compiler, join_texts(engines));
-  print_out("instruction sets: {}; on this processor {}\n", join_texts(instruction_sets), supported_instruction_set());
+  print_out("instruction sets: {}; on this processor {}\n", join_texts(instruction_sets()), used);
   print_out("line editor: {}\n", LineEditor::backend());
 }
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "runtime/kernels/block.hpp"
+#include "runtime/kernels/kernel_variants.hpp"
 
 namespace pxl {
 
@@ -32,9 +34,7 @@ struct IntegerBlocks {
 };
 
 const IntegerBlocks& integer_blocks_baseline();
-#if defined(__x86_64__)
-const IntegerBlocks& integer_blocks_avx2();  // x86-64-v3
-#endif
+std::span<const KernelVariant<IntegerBlocks>> integer_blocks_variants();
 /// The variant in use.
 const IntegerBlocks& integer_blocks();
 

@@ -1,7 +1,10 @@
-// The table of one variant of the block functions; included by block.cpp and block_*.cpp only.
+// The table of one variant of the block functions; included by block.cpp and block_*.cpp, and tests, only.
 #pragma once
 
+#include <span>
+
 #include "runtime/kernels/block.hpp"
+#include "runtime/kernels/kernel_variants.hpp"
 
 namespace pxl {
 
@@ -13,9 +16,6 @@ struct BlockTable {
 };
 
 const BlockTable& blocks_baseline();
-#if defined(__x86_64__)
-const BlockTable& blocks_avx2();    // x86-64-v3
-const BlockTable& blocks_avx512();  // x86-64-v4
-#endif
+std::span<const KernelVariant<BlockTable>> blocks_variants();
 
 }  // namespace pxl

@@ -4,16 +4,10 @@
 
 namespace pxl {
 
+PXL_VARIANTS(PXL_PRODUCT_SETS, DirectFunctions, direct)
+
 const DirectFunctions& direct() {
-  static const DirectFunctions& chosen = []() -> const DirectFunctions& {
-#if defined(__x86_64__)
-    if (instruction_set() == "avx512") return direct_avx512();
-    if (instruction_set() == "avx2") return direct_avx2();
-#elif defined(__aarch64__)
-    if (instruction_set() == "neon") return direct_neon();
-#endif
-    return direct_baseline();
-  }();
+  static const DirectFunctions& chosen = variant_for(instruction_set(), direct_variants());
   return chosen;
 }
 

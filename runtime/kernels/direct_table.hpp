@@ -1,16 +1,14 @@
-// Variants of direct convolution; included by direct*.cpp only.
+// Variants of direct convolution; included by direct*.cpp and tests only.
 #pragma once
 
+#include <span>
+
 #include "runtime/kernels/direct.hpp"
+#include "runtime/kernels/kernel_variants.hpp"
 
 namespace pxl {
 
 const DirectFunctions& direct_baseline();
-#if defined(__x86_64__)
-const DirectFunctions& direct_avx2();    // x86-64-v3
-const DirectFunctions& direct_avx512();  // x86-64-v4
-#elif defined(__aarch64__)
-const DirectFunctions& direct_neon();  // fused multiply-adds
-#endif
+std::span<const KernelVariant<DirectFunctions>> direct_variants();
 
 }  // namespace pxl

@@ -1,22 +1,21 @@
-// The instruction sets for which kernels are compiled.
+// The instruction sets for which kernels are compiled: some or all of the architecture's (PXL_INSTRUCTION_SETS of
+// cmake/kernels.cmake).
 #pragma once
 
-#include <array>
+#include <span>
 #include <string_view>
+#include <vector>
 
 namespace pxl {
 
-/// Ascending: a processor with one has those before it.
-#if defined(__x86_64__)
-inline constexpr std::array<std::string_view, 3> instruction_sets = {"baseline", "avx2", "avx512"};
-#elif defined(__aarch64__)
-inline constexpr std::array<std::string_view, 2> instruction_sets = {"baseline", "neon"};
-#else
-inline constexpr std::array<std::string_view, 1> instruction_sets = {"baseline"};
-#endif
+/// Those that were built, ascending. The first is "baseline".
+std::span<const std::string_view> instruction_sets();
 
-/// The last one that this processor has, and that PXL_ISA in the environment permits. The first kernel that is made
-/// decides which one runs (block.hpp: instruction_set).
+/// Those of them that this processor has and PXL_ISA in the environment permits, ascending. Throws Error if PXL_ISA
+/// names one that was not built.
+std::vector<std::string_view> usable_instruction_sets();
+
+/// The last of these. The first kernel that is made decides which one runs (block.hpp: instruction_set).
 std::string_view supported_instruction_set();
 
 }  // namespace pxl

@@ -4,14 +4,10 @@
 
 namespace pxl {
 
+PXL_VARIANTS(PXL_VECTOR_SETS, WinogradFunctions, winograd)
+
 const WinogradFunctions& winograd() {
-  static const WinogradFunctions& chosen = []() -> const WinogradFunctions& {
-#if defined(__x86_64__)
-    if (instruction_set() == "avx512") return winograd_avx512();
-    if (instruction_set() == "avx2") return winograd_avx2();
-#endif
-    return winograd_baseline();
-  }();
+  static const WinogradFunctions& chosen = variant_for(instruction_set(), winograd_variants());
   return chosen;
 }
 

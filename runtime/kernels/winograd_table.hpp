@@ -1,14 +1,14 @@
-// Variants of Winograd's transforms; included by winograd*.cpp only.
+// Variants of Winograd's transforms; included by winograd*.cpp and tests only.
 #pragma once
 
+#include <span>
+
+#include "runtime/kernels/kernel_variants.hpp"
 #include "runtime/kernels/winograd.hpp"
 
 namespace pxl {
 
 const WinogradFunctions& winograd_baseline();
-#if defined(__x86_64__)
-const WinogradFunctions& winograd_avx2();    // x86-64-v3
-const WinogradFunctions& winograd_avx512();  // x86-64-v4
-#endif
+std::span<const KernelVariant<WinogradFunctions>> winograd_variants();
 
 }  // namespace pxl

@@ -61,11 +61,11 @@ Processes::Processes(std::unique_ptr<Transport> transport, double timeout)
   const std::string mine = json_text({{"host", transport_->host()},
                                       {"pid", static_cast<int64_t>(::getpid())},
                                       {"cores", allowed_cores()},
-                                      {"instruction set", std::string(supported_instruction_set())}});
+                                      {"instruction sets", usable_instruction_sets()}});
   const std::vector<std::string> all = all_gather(mine, {"at the start of the job"});
   for (size_t p = 0; p < all.size(); ++p) {
     const json j = json::parse(all[p]);
-    peers_[p] = {j.at("host"), j.at("pid"), j.at("cores"), j.at("instruction set")};
+    peers_[p] = {j.at("host"), j.at("pid"), j.at("cores"), j.at("instruction sets")};
   }
 }
 
@@ -75,17 +75,24 @@ int Processes::sharing_cores() const {
   return static_cast<int>(std::count_if(peers_.begin(), peers_.end(), shares));
 }
 
+std::string best_common_set(std::span<const std::vector<std::string>> lists) {
+  std::string best;
+  for (const std::string& set : lists[0]) {
+    const auto has = [&](const auto& list) { return std::find(list.begin(), list.end(), set) != list.end(); };
+    if (std::all_of(lists.begin(), lists.end(), has)) best = set;
+  }
+  return best;
+}
+
 std::string Processes::common_instruction_set() const {
-  const auto place = [](const std::string& name) {
-    return std::find(instruction_sets.begin(), instruction_sets.end(), name) - instruction_sets.begin();
-  };
-  const auto lower = [&](const Peer& a, const Peer& b) { return place(a.instruction_set) < place(b.instruction_set); };
-  return std::min_element(peers_.begin(), peers_.end(), lower)->instruction_set;
+  std::vector<std::vector<std::string>> lists;
+  for (const Peer& p : peers_) lists.push_back(p.instruction_sets);
+  return best_common_set(lists);
 }
 
 bool Processes::processors_differ() const {
-  return std::any_of(peers_.begin(), peers_.end(),
-                     [&](const Peer& p) { return p.instruction_set != peers_[0].instruction_set; });
+  const std::string common = common_instruction_set();
+  return std::any_of(peers_.begin(), peers_.end(), [&](const Peer& p) { return p.instruction_sets.back() != common; });
 }
 
 ReplicaRange Processes::replicas(int total) const {

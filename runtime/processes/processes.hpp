@@ -40,6 +40,9 @@ struct Fingerprint {
   bool operator==(const Fingerprint&) const = default;
 };
 
+/// The best of the instruction sets that all have; each lists its own in ascending order, "baseline" first.
+std::string best_common_set(std::span<const std::vector<std::string>> lists);
+
 class Processes {
  public:
   using Clock = std::chrono::steady_clock;
@@ -58,7 +61,7 @@ class Processes {
   /// How many processes of this machine may use the cores of this one, itself included.
   int sharing_cores() const;
 
-  /// The instruction set of kernels that all processes have, and whether some have more.
+  /// The best instruction set of kernels that all processes have, and whether some have a better one.
   std::string common_instruction_set() const;
   bool processors_differ() const;
 
@@ -115,8 +118,8 @@ class Processes {
   struct Peer {
     std::string host = {};
     int64_t pid = 0;
-    std::string cores = {};            ///< "0-3"
-    std::string instruction_set = {};  ///< of kernels
+    std::string cores = {};                                    ///< "0-3"
+    std::vector<std::string> instruction_sets = {"baseline"};  ///< of kernels, ascending
   };
   /// What a process tells when it breaks off or does not meet the others.
   struct Note;

@@ -126,6 +126,9 @@ def the_version_tells_what_was_built(cli):
     differ("engines", facts["engines"].split(", "), engines)
     sets, _, used = facts["instruction sets"].partition("; on this processor ")
     holds("instruction sets", sets.split(", "), used)
+    refused, _, why = cli.run("--version", env={"PXL_ISA": "mmx"})
+    differ("unknown set", refused, 2)
+    holds("unknown set", why, f"no kernels were built for the instruction set `mmx`\n  there are {sets}\n")
     event = json.loads(cli.run("--json", "--version")[1])
     differ("event", [event[k] for k in ("event", "version", "date", "commit", "engines", "instruction_set", "line_editor")],
            ["version", version, day, facts["commit"], engines, used, facts["line editor"]])

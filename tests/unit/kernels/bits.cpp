@@ -314,22 +314,10 @@ struct Products {
 };
 
 std::vector<Products> products() {
-  std::vector<Products> all = {{false, skinny_baseline(), packed_baseline(), direct_baseline()}};
-#if defined(__x86_64__)
-  if (supported_instruction_set() != "baseline") all.push_back({true, skinny_avx2(), packed_avx2(), direct_avx2()});
-  if (supported_instruction_set() == "avx512") all.push_back({true, skinny_avx512(), packed_avx512(), direct_avx512()});
-#elif defined(__aarch64__)
-  all.push_back({true, skinny_neon(), packed_neon(), direct_neon()});
-#endif
-  return all;
-}
-
-std::vector<const BlockTable*> blocks() {
-  std::vector<const BlockTable*> all = {&blocks_baseline()};
-#if defined(__x86_64__)
-  if (supported_instruction_set() != "baseline") all.push_back(&blocks_avx2());
-  if (supported_instruction_set() == "avx512") all.push_back(&blocks_avx512());
-#endif
+  std::vector<Products> all;
+  for (std::string_view set : usable_instruction_sets())
+    all.push_back({set != "baseline", variant_for(set, skinny_variants()), variant_for(set, packed_variants()),
+                   variant_for(set, direct_variants())});
   return all;
 }
 
@@ -344,7 +332,7 @@ std::string text(const Lines& lines) {
 TEST_CASE("kernels have the bits of bits.txt with every instruction set") {
   const FlushSubnormals as_in_runs;
   std::vector<Lines> sets;
-  for (const BlockTable* table : blocks()) {
+  for (const BlockTable* table : usable_variants(blocks_variants())) {
     Lines& lines = sets.emplace_back();
     add_blocks(*table, lines);
     add_bulk(table->bulk, lines);

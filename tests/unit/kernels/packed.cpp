@@ -61,13 +61,7 @@ Array operand(DType dtype, int64_t rows, int64_t columns, bool transposed, int s
 }  // namespace
 
 TEST_CASE("packed products agree with sums in double, and those with fused multiply-add with each other") {
-  std::vector<const PackedFunctions*> variants{&packed_baseline()};
-#if defined(__x86_64__)
-  if (instruction_set() != "baseline") variants.push_back(&packed_avx2());
-  if (instruction_set() == "avx512") variants.push_back(&packed_avx512());
-#elif defined(__aarch64__)
-  variants.push_back(&packed_neon());
-#endif
+  const std::vector<const PackedFunctions*> variants = usable_variants(packed_variants());
   for (const Case& c : cases())
     for (DType dtype : {DType::float32, DType::float16}) {
       CAPTURE(c.m);

@@ -9,15 +9,6 @@ using namespace pxl::test;
 
 namespace {
 
-std::vector<const BlockTable*> variants() {
-  std::vector<const BlockTable*> all{&blocks_baseline()};
-#if defined(__x86_64__)
-  if (instruction_set() != "baseline") all.push_back(&blocks_avx2());
-  if (instruction_set() == "avx512") all.push_back(&blocks_avx512());
-#endif
-  return all;
-}
-
 /// Each row by itself: exp, sums and subtractions as longer rows have them.
 std::vector<float> plain_softmax(const std::vector<float>& x, int64_t rows, int64_t n, bool logarithm) {
   const UnaryBlock exp = blocks_baseline().unary[static_cast<int>(Unary::exp)][0];
@@ -42,7 +33,7 @@ bool same(const std::vector<float>& a, const std::vector<float>& b) {
 }  // namespace
 
 TEST_CASE("the largest and the smallest element of rows of every length") {
-  for (const BlockTable* table : variants()) {
+  for (const BlockTable* table : usable_variants(blocks_variants())) {
     const BulkFunctions& f = table->bulk;
     CHECK(f.max32(nullptr, 0) == -inf);
     CHECK(f.min64(nullptr, 0) == inf);
@@ -66,7 +57,7 @@ TEST_CASE("the largest and the smallest element of rows of every length") {
 
 TEST_CASE("softmax of rows of every length has the bits of each row by itself") {
   constexpr int64_t rows = 37;
-  for (const BlockTable* table : variants()) {
+  for (const BlockTable* table : usable_variants(blocks_variants())) {
     for (int64_t n = 1; n < 40; ++n) {
       CAPTURE(n);
       const Array given = ramp(DType::float32, {rows * n}, 5);
@@ -154,7 +145,7 @@ TEST_CASE("products, sums of squares and of magnitudes of columns go in the orde
 }
 
 TEST_CASE("sums over rows add in the order of the rows, however many columns there are") {
-  for (const BlockTable* table : variants()) {
+  for (const BlockTable* table : usable_variants(blocks_variants())) {
     for (int64_t rows : {1, 8, 16, 17, 40}) {
       for (int64_t n = 1; n < 70; ++n) {
         const int64_t stride = n + 3;

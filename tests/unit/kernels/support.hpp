@@ -11,6 +11,8 @@
 
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/elementwise.hpp"
+#include "runtime/kernels/instruction_sets.hpp"
+#include "runtime/kernels/kernel_variants.hpp"
 #include "runtime/tensor/array.hpp"
 
 namespace pxl::test {
@@ -36,6 +38,15 @@ inline std::vector<double> numbers(const Array& a) {
   std::vector<double> v;
   for (int64_t i = 0; i < a.size(); ++i) v.push_back(a.number(i));
   return v;
+}
+/// The variants of a family that run on this processor, ascending.
+template <class Table>
+std::vector<const Table*> usable_variants(std::span<const KernelVariant<Table>> variants) {
+  std::vector<const Table*> usable;
+  for (std::string_view set : usable_instruction_sets())
+    if (const Table* table = &variant_for(set, variants); usable.empty() || usable.back() != table)
+      usable.push_back(table);
+  return usable;
 }
 /// A kernel's workspace for some threads, each of its regions between guards. Its content is no number of any dtype
 /// that a kernel could rely on; the destructor checks that the guards are as they were.

@@ -7,11 +7,8 @@
 using namespace pxl;
 using namespace pxl::test;
 
-#if defined(__x86_64__)
 TEST_CASE("variants agree bit by bit") {
-  std::vector<const BlockTable*> others;
-  if (instruction_set() != "baseline") others.push_back(&blocks_avx2());
-  if (instruction_set() == "avx512") others.push_back(&blocks_avx512());
+  const std::vector<const BlockTable*> others = usable_variants(blocks_variants());
   const BlockTable& base = blocks_baseline();
   const DType dtypes[] = {DType::float32, DType::float64, DType::float16};
   constexpr int64_t n = 331;
@@ -71,4 +68,3 @@ TEST_CASE("variants agree bit by bit") {
     }
   }
 }
-#endif

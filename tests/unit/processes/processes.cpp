@@ -31,6 +31,15 @@ TEST_CASE("a process alone has all replicas, and meets nobody") {
   CHECK(alone.all_gather("x", {"test"}) == std::vector<std::string>{"x"});
 }
 
+TEST_CASE("the instruction set of a job is the best that all of its processes have") {
+  using Lists = std::vector<std::vector<std::string>>;
+  CHECK(best_common_set(Lists{{"baseline", "avx2", "avx512"}, {"baseline", "avx2", "avx512"}}) == "avx512");
+  CHECK(best_common_set(Lists{{"baseline", "avx2", "avx512"}, {"baseline", "avx2"}}) == "avx2");
+  // One was built for its own processor only.
+  CHECK(best_common_set(Lists{{"baseline", "avx512"}, {"baseline", "avx2", "avx512"}}) == "avx512");
+  CHECK(best_common_set(Lists{{"baseline", "avx512"}, {"baseline", "avx2"}}) == "baseline");
+}
+
 TEST_CASE("replicas are divided into equal ranges, or refused") {
   const auto errors = ThreadJob(3).run([](Processes& job) {
     const ReplicaRange range = job.replicas(6);

@@ -1,0 +1,50 @@
+#include "runtime/kernels/instruction_sets.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/join_texts.hpp"
+#include "runtime/kernels/kernel_variants.hpp"
+#include "runtime/kernels/processor_sets.hpp"
+
+namespace pxl {
+namespace {
+
+#define PXL_SET_NAME(set, ...) #set,
+constexpr std::string_view built[] = {PXL_PRODUCT_SETS(PXL_SET_NAME, )};
+#undef PXL_SET_NAME
+
+/// How many sets of the architecture PXL_ISA permits, from the first on.
+size_t permitted_sets() {
+  const char* asked = std::getenv("PXL_ISA");
+  if (!asked || !*asked) return processor_sets.size();
+  if (std::find(std::begin(built), std::end(built), asked) == std::end(built))
+    throw Error(fmt::format("PXL_ISA: no kernels were built for the instruction set `{}`", asked),
+                {"there are " + join_texts(built)}, Fault::usage);
+  return set_number(asked) + 1;
+}
+
+}  // namespace
+
+size_t set_number(std::string_view set) {
+  const auto named = [&](const ProcessorSet& p) { return p.name == set; };
+  return static_cast<size_t>(std::find_if(processor_sets.begin(), processor_sets.end(), named) -
+                             processor_sets.begin());
+}
+
+std::span<const std::string_view> instruction_sets() { return built; }
+
+std::vector<std::string_view> usable_instruction_sets() {
+  const size_t count = std::min(sets_of_processor(), permitted_sets());
+  std::vector<std::string_view> usable;
+  for (std::string_view set : built)
+    if (set_number(set) < count) usable.push_back(set);
+  return usable;
+}
+
+std::string_view supported_instruction_set() { return usable_instruction_sets().back(); }
+
+}  // namespace pxl
