@@ -68,16 +68,12 @@ class WorkspaceLayout {
   WorkspaceSize size_;
 };
 
-/// Uninitialised memory for workspaces, aligned to workspace_alignment. Throws std::bad_alloc.
+/// Uninitialised memory for workspaces, aligned to workspace_alignment; from a few MiB on, on huge pages if the system
+/// grants them. Throws std::bad_alloc.
 class WorkspaceMemory {
  public:
   WorkspaceMemory() = default;
-  explicit WorkspaceMemory(size_t bytes) {
-    if (bytes == 0) return;
-    block_.reset(new std::byte[bytes + workspace_alignment - 1]);  // the heap that budgets count
-    const auto address = reinterpret_cast<uintptr_t>(block_.get());
-    data_ = block_.get() + (workspace_alignment - address % workspace_alignment) % workspace_alignment;
-  }
+  explicit WorkspaceMemory(size_t bytes);
   std::byte* data() const { return data_; }
 
  private:

@@ -246,35 +246,97 @@ TEST_CASE("a primitive is made only where it is expected to be faster") {
   CHECK(!primitive_weights_grad_kernel(c, 1));
 }
 
-TEST_CASE(
-    "Winograd's transforms have the same bits with every instruction set, and write nothing beside their results") {
+TEST_CASE("Winograd's transforms write nothing beside their results, with the same bits wherever there is FMA") {
+  static constexpr float untouched = -1e30F;
   const std::vector<const WinogradFunctions*> variants = usable_variants(winograd_variants());
-  const Array numbers = ramp(DType::float32, {40000}, 1);
+  const Array numbers = ramp(DType::float32, {200000}, 1);
   const float* data = reinterpret_cast<const float*>(numbers.raw());
-  for (const int64_t extent : {1, 2, 5, 8, 31, 33, 70}) {
-    CAPTURE(extent);
-    WinogradTiles t{.rows = 7, .columns = extent, .before_rows = 1, .before_columns = 2, .first = 1};
-    t.down = 2, t.across = div_up(extent, 2);
-    const int64_t stride = t.count() + 3, all = winograd_positions * stride;
-    std::vector<std::vector<float>> results;
-    for (const WinogradFunctions* f : variants) {
-      std::vector<float> scratch(static_cast<size_t>(t.scratch())), out(static_cast<size_t>(2 * all), -1.0F),
-          plane(static_cast<size_t>(7 * extent + 1), -1.0F), kernels(static_cast<size_t>(32 * extent), -1.0F),
-          weights(static_cast<size_t>(9 * extent + 1), -1.0F);
-      f->inputs(t, data, out.data(), stride, scratch.data());
-      f->gradients(t, data, out.data() + all, stride);
-      f->outputs(t, data, stride, plane.data());
-      f->kernels(data, 10, true, extent, kernels.data(), 2 * extent);
-      f->weights(data, extent, extent, weights.data());
-      for (int64_t p = 0; p < 2 * winograd_positions; ++p)
-        for (int64_t i = t.count(); i < stride; ++i) CHECK(out[static_cast<size_t>(p * stride + i)] == -1.0F);
-      // Rows 2 to 5 of the plane.
-      for (int64_t i = 0; i < std::ssize(plane); ++i)
-        CHECK((plane[static_cast<size_t>(i)] == -1.0F) == (i < 2 * extent || i >= 6 * extent));
-      CHECK(weights.back() == -1.0F);
-      for (const auto* more : {&plane, &kernels, &weights}) out.insert(out.end(), more->begin(), more->end());
-      results.push_back(out);
-      CHECK(results.back() == results.front());
+  for (const int64_t extent : {1, 2, 5, 8, 31, 33})
+    for (const int64_t channels : {1, 4, 11, 16}) {
+      CAPTURE(extent);
+      CAPTURE(channels);
+      WinogradTiles t{.rows = 15, .columns = extent, .before_rows = 1, .before_columns = 2, .first = 1};
+      t.down = 2, t.across = div_up(extent, 4);
+      // Whole vectors of channels are written, and the numbers after them are not.
+      const int64_t tile = winograd_channels + 4, plane = 15 * extent + 3, position = t.count() * tile + 5;
+      const WinogradChannels c{channels, plane, position, tile};
+      std::vector<std::vector<float>> results;
+      for (const WinogradFunctions* f : variants) {
+        const auto filled = [](int64_t n) { return std::vector<float>(static_cast<size_t>(n), untouched); };
+        std::vector<float> scratch = filled(t.scratch()), inputs = filled(winograd_positions * position),
+                           gradients = inputs, planes = filled(channels * plane),
+                           kernels = filled(winograd_positions * tile), weights = filled(9 * channels + 1);
+        f->inputs(t, c, data, inputs.data(), scratch.data());
+        f->gradients(t, c, data, gradients.data(), scratch.data());
+        f->outputs(t, c, data, data, planes.data(), scratch.data());
+        f->kernels(data, 10, true, channels, kernels.data(), tile);
+        f->weights(data, tile, channels, weights.data());
+        std::vector<float> result;
+        for (const auto* all : {&inputs, &gradients})
+          for (int64_t p = 0; p < winograd_positions; ++p)
+            for (int64_t i = 0; i < t.count(); ++i) {
+              const auto at = all->begin() + p * position + i * tile;
+              result.insert(result.end(), at, at + channels);
+              CHECK(at[winograd_channels] == untouched);
+            }
+        for (int64_t p = 0; p < winograd_positions; ++p) {
+          const auto at = kernels.begin() + p * tile;
+          result.insert(result.end(), at, at + channels);
+          CHECK(at[winograd_channels] == untouched);
+        }
+        // Rows 4 to 11 of each plane.
+        for (int64_t i = 0; i < std::ssize(planes); ++i)
+          CHECK((planes[static_cast<size_t>(i)] == untouched) == (i % plane < 4 * extent || i % plane >= 12 * extent));
+        CHECK(weights.back() == untouched);
+        for (const auto* more : {&planes, &weights}) result.insert(result.end(), more->begin(), more->end());
+        results.push_back(result);
+      }
+      for (size_t v = 1; v < results.size(); ++v) {
+        if (v + 1 < results.size()) CHECK(results[v] == results[0]);
+        double worst = 0;
+        for (size_t i = 0; i < results[0].size(); ++i)
+          worst = std::max(worst, std::fabs(static_cast<double>(results[v][i] - results[0][i])));
+        CHECK(worst < 1e-4);
+      }
     }
+}
+
+// The bound of docs/performance.md, in units of rounding of the sum of the terms' absolute values. Terms of random
+// signs: their sums are far smaller, so that errors of cancellation show.
+TEST_CASE("errors of convolutions by Winograd's transforms are within the documented bound") {
+  for (Convolution c : {square(2, 16, 16, 12, 3, 1, 1, 1), square(1, 96, 64, 9, 3, 1, 1, 1)}) {
+    c.groups = c.cin == 16 ? 2 : 1;
+    const Shape in{c.batch, c.groups * c.cin, c.axes[1].in, c.axes[2].in},
+        out{c.batch, c.groups * c.cout, c.axes[1].out, c.axes[2].out}, kernel{c.groups * c.cout, c.cin, 3, 3};
+    const Array x = ramp(DType::float32, in, 1), w = ramp(DType::float32, kernel, 2), dy = ramp(DType::float32, out, 3);
+    const auto zeros = [](const Array& a) { return std::vector<double>(static_cast<size_t>(a.size())); };
+    std::vector<double> y = zeros(dy), dx = zeros(x), dw = zeros(w), y_size = y, dx_size = dx, dw_size = dw;
+    Convolution one = c;
+    one.batch = one.groups = 1;
+    const int64_t x_part = c.cin * input_size(c.axes), w_part = c.cin * c.cout * 9,
+                  y_part = c.cout * output_size(c.axes);
+    for (int64_t part = 0; part < c.batch * c.groups; ++part)
+      each_term(one, [&](int64_t i, int64_t k, int64_t r) {
+        i += part * x_part, k += part % c.groups * w_part, r += part * y_part;
+        const auto add = [](std::vector<double>& sum, std::vector<double>& size, int64_t at, double term) {
+          sum[static_cast<size_t>(at)] += term;
+          size[static_cast<size_t>(at)] += std::fabs(term);
+        };
+        add(y, y_size, r, x.number(i) * w.number(k));
+        add(dx, dx_size, i, dy.number(r) * w.number(k));
+        add(dw, dw_size, k, dy.number(r) * x.number(i));
+      });
+    const auto check = [](const Kernel& k, const Array& a, const Array& b, const Array& like,
+                          const std::vector<double>& sums, const std::vector<double>& sizes) {
+      const Array got = check_divided(k, {a, b}, {like.spec()})[0];
+      const double unit = *std::max_element(sizes.begin(), sizes.end()) * std::numeric_limits<float>::epsilon();
+      double worst = 0;
+      for (int64_t i = 0; i < got.size(); ++i)
+        worst = std::max(worst, std::fabs(got.number(i) - sums[static_cast<size_t>(i)]));
+      CHECK(worst / unit < 8);
+    };
+    check(winograd_convolution_kernel(c), x, w, dy, y, y_size);
+    check(winograd_data_grad_kernel(c), dy, w, x, dx, dx_size);
+    check(winograd_weights_grad_kernel(c), dy, x, w, dw, dw_size);
   }
 }

@@ -1,0 +1,194 @@
+// Gradients of weights by winograd.hpp. Tiles are summed by matrix products, a position each: in partial sums, where
+// these stay in L2, else in rounds of many tiles, which are transformed and then summed by position.
+#include <vector>
+
+#include "runtime/kernels/partial_sums.hpp"
+#include "runtime/kernels/winograd_convolution.hpp"
+#include "runtime/kernels/winograd_parts.hpp"
+
+namespace pxl {
+namespace {
+
+using namespace winograd_parts;
+
+// Floats of the sums of a group that stay in L2 beside tiles. Not measured.
+constexpr int64_t max_partial_floats = int64_t{1} << 18;
+// Floats of the transformed tiles of a round, and their number at least, so that sums are not read and written for a
+// few terms only. Not measured.
+constexpr int64_t round_floats = int64_t{1} << 22, min_round_tiles = 256;
+// Outputs of a part of a position's sums.
+constexpr int64_t outputs_of_part = 128;
+
+/// Sizes of what is transformed and summed for the weights of a convolution.
+struct WeightSums {
+  Convolution c;
+  TileUnits units;
+  WinogradTiles in, out;
+  int64_t in_tile, out_tile, kernel_stride, x_plane, y_plane;
+
+  explicit WeightSums(const Convolution& given)
+      : c(given),
+        units(c.batch, 1, c.axes),
+        in(input_tiles(c.axes, units)),
+        out(output_tiles(c.axes, units)),
+        in_tile(padded_channels(c.cin)),
+        out_tile(padded_channels(c.cout)),
+        kernel_stride(position_stride(c.cin * c.cout)),
+        x_plane(input_size(c.axes)),
+        y_plane(output_size(c.axes)) {}
+
+  int64_t group_size() const { return winograd_positions * kernel_stride; }
+  int64_t scratch() const { return std::max(in.scratch(), out.scratch()); }
+  bool in_rounds() const { return group_size() > max_partial_floats; }
+  int64_t partial_sums() const {
+    return in_rounds() ? 1 : std::min(units.units, max_partial_results(c.groups * group_size()));
+  }
+  /// Units of a round.
+  int64_t round_units() const {
+    const int64_t wanted = std::max(min_round_tiles, round_floats / (winograd_positions * (in_tile + out_tile)));
+    return std::min(units.units, div_up(wanted, units.max_tiles()));
+  }
+
+  /// Channels [first, first + channels) of the inputs of group g.
+  void take_inputs(const TileUnits::Unit& u, int64_t g, int64_t first, int64_t channels, int64_t position,
+                   const float* x, float* to, float* memory) const {
+    each_block(u, in, g * c.cin + first, channels, c.groups * c.cin,
+               [&](int64_t channel, int64_t n, int64_t plane, const WinogradTiles& t, int64_t place) {
+                 winograd().inputs(t, {n, x_plane, position, in_tile}, x + plane * x_plane,
+                                   to + place * in_tile + first + channel, memory);
+               });
+  }
+  void take_gradients(const TileUnits::Unit& u, int64_t g, int64_t first, int64_t channels, int64_t position,
+                      const float* dy, float* to, float* memory) const {
+    each_block(u, out, g * c.cout + first, channels, c.groups * c.cout,
+               [&](int64_t channel, int64_t n, int64_t plane, const WinogradTiles& t, int64_t place) {
+                 winograd().gradients(t, {n, y_plane, position, out_tile}, dy + plane * y_plane,
+                                      to + place * out_tile + first + channel, memory);
+               });
+  }
+  /// Sums of outputs [first, first + outputs) at a position, over so many tiles.
+  void sum(const float* d, const float* v, int64_t first, int64_t outputs, int64_t tiles, bool add, float* to,
+           float* memory) const {
+    packed().product({.a = matrix_of(d + first, out_tile),
+                      .b = matrix_of(v, in_tile),
+                      .ta = true,
+                      .add = add,
+                      .m = outputs,
+                      .n = c.cin,
+                      .k = tiles,
+                      .out = to + first * c.cin,
+                      .ldo = c.cin,
+                      .memory = memory});
+  }
+};
+
+/// Adds partial sums in the order of the parts, and transforms them to kernels.
+Phase kernels_of_sums(const WeightSums& s, PerCall<float> sums, int64_t parts) {
+  const int64_t of_group = s.c.cin * s.c.cout, size = s.group_size(), all = s.c.groups * size, stride = s.kernel_stride;
+  return {s.c.groups * of_group, 256, [=](const Buffers& b, int64_t begin, int64_t end) {
+            constexpr int64_t block = 256;
+            float total[winograd_positions * block];
+            for (int64_t at = begin, count = 0; at < end; at += count) {
+              const int64_t g = at / of_group, place = at % of_group;
+              count = std::min({block, end - at, of_group - place});
+              for (int64_t p = 0; p < winograd_positions; ++p) {
+                const float* from = b.workspace(sums) + g * size + p * stride + place;
+                float* const to = total + p * block;
+                std::copy_n(from, count, to);
+                for (int64_t part = 1; part < parts; ++part)
+                  for (int64_t i = 0; i < count; ++i) to[i] += from[part * all + i];
+              }
+              winograd().weights(total, block, count, b.output<float>(0) + at * winograd_taps);
+            }
+          }};
+}
+
+std::vector<Phase> weights_by_parts(const WeightSums& s, WorkspaceLayout& workspace) {
+  const int64_t most = s.units.max_tiles(), groups = s.c.groups, size = s.group_size(), parts = s.partial_sums();
+  const int64_t v_size = position_stride(s.in_tile * most), d_size = position_stride(s.out_tile * most);
+  const auto partial = workspace.per_call<float>(parts * groups * size);
+  const auto tiles = workspace.per_thread<float>(winograd_positions * v_size),
+             gradients = workspace.per_thread<float>(winograd_positions * d_size),
+             scratch = workspace.per_thread<float>(s.scratch()),
+             memory = workspace.per_thread<float>(packed().product_memory(s.c.cout));
+  Phase sums{parts * groups, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
+               float *v = b.workspace(tiles), *d = b.workspace(gradients);
+               for (int64_t i = begin; i < end; ++i) {
+                 const int64_t g = i % groups, part = i / groups;
+                 float* to = b.workspace(partial) + i * size;
+                 const int64_t first = s.units.units * part / parts, last = s.units.units * (part + 1) / parts;
+                 for (int64_t n = first; n < last; ++n) {
+                   const TileUnits::Unit u = s.units.at(n);
+                   s.take_inputs(u, g, 0, s.c.cin, v_size, b.input<float>(1), v, b.workspace(scratch));
+                   s.take_gradients(u, g, 0, s.c.cout, d_size, b.input<float>(0), d, b.workspace(scratch));
+                   for (int64_t p = 0; p < winograd_positions; ++p)
+                     s.sum(d + p * d_size, v + p * v_size, 0, s.c.cout, u.tiles, n != first, to + p * s.kernel_stride,
+                           b.workspace(memory));
+                 }
+               }
+             }};
+  return {sums, kernels_of_sums(s, partial, parts)};
+}
+
+std::vector<Phase> weights_in_rounds(const WeightSums& s, WorkspaceLayout& workspace) {
+  const int64_t units = s.units.units, per_round = s.round_units(), most = per_round * s.units.max_tiles();
+  const int64_t v_size = position_stride(s.in_tile * most), d_size = position_stride(s.out_tile * most);
+  const auto sums = workspace.per_call<float>(s.c.groups * s.group_size()),
+             tiles = workspace.per_call<float>(winograd_positions * v_size),
+             gradients = workspace.per_call<float>(winograd_positions * d_size);
+  const auto scratch = workspace.per_thread<float>(s.scratch()),
+             memory = workspace.per_thread<float>(packed().product_memory(outputs_of_part));
+  const int64_t in_blocks = div_up(s.c.cin, winograd_channels),
+                blocks = in_blocks + div_up(s.c.cout, winograd_channels);
+  const int64_t parts = div_up(s.c.cout, outputs_of_part);
+  std::vector<Phase> phases;
+  for (int64_t g = 0; g < s.c.groups; ++g)
+    for (int64_t first = 0; first < units; first += per_round) {
+      const int64_t count = std::min(per_round, units - first), before = s.units.tiles_before(first);
+      phases.push_back(
+          {count * blocks, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
+             for (int64_t i = begin; i < end; ++i) {
+               const int64_t n = first + i / blocks, block = i % blocks;
+               const TileUnits::Unit u = s.units.at(n);
+               const int64_t place = s.units.tiles_before(n) - before;
+               const bool inputs = block < in_blocks;
+               const int64_t channel = (inputs ? block : block - in_blocks) * winograd_channels;
+               if (inputs)
+                 s.take_inputs(u, g, channel, std::min(winograd_channels, s.c.cin - channel), v_size, b.input<float>(1),
+                               b.workspace(tiles) + place * s.in_tile, b.workspace(scratch));
+               else
+                 s.take_gradients(u, g, channel, std::min(winograd_channels, s.c.cout - channel), d_size,
+                                  b.input<float>(0), b.workspace(gradients) + place * s.out_tile, b.workspace(scratch));
+             }
+           }});
+      const int64_t all = s.units.tiles_before(first + count) - before;
+      phases.push_back({winograd_positions * parts, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
+                          for (int64_t i = begin; i < end; ++i) {
+                            const int64_t p = i / parts, output = i % parts * outputs_of_part;
+                            s.sum(b.workspace(gradients) + p * d_size, b.workspace(tiles) + p * v_size, output,
+                                  std::min(outputs_of_part, s.c.cout - output), all, first != 0,
+                                  b.workspace(sums) + g * s.group_size() + p * s.kernel_stride, b.workspace(memory));
+                          }
+                        }});
+    }
+  phases.push_back(kernels_of_sums(s, sums, 1));
+  return phases;
+}
+
+}  // namespace
+
+double winograd_weights_grad_ns(const Convolution& c) {
+  if (!is_supported(c)) return unsupported_ns;
+  const double sums = static_cast<double>(WeightSums(c).partial_sums());
+  return winograd_ns(c, ns_per_tile_sum_fma, ns_per_kernel_number + sums * ns_per_partial_number);
+}
+
+Kernel winograd_weights_grad_kernel(const Convolution& c) {
+  const WeightSums s(c);
+  WorkspaceLayout workspace;
+  std::vector<Phase> phases = s.in_rounds() ? weights_in_rounds(s, workspace) : weights_by_parts(s, workspace);
+  return Kernel::parallel(std::move(phases), winograd_weights_grad_ns(c) * static_cast<double>(c.batch * c.groups))
+      .with_workspace(workspace);
+}
+
+}  // namespace pxl
