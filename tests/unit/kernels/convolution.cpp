@@ -292,7 +292,7 @@ TEST_CASE("Winograd's transforms write nothing beside their results, with the sa
         results.push_back(result);
       }
       for (size_t v = 1; v < results.size(); ++v) {
-        if (v + 1 < results.size()) CHECK(results[v] == results[0]);
+        if (v > 1) CHECK(results[v] == results[1]);  // the first one has no FMA
         double worst = 0;
         for (size_t i = 0; i < results[0].size(); ++i)
           worst = std::max(worst, std::fabs(static_cast<double>(results[v][i] - results[0][i])));

@@ -86,7 +86,7 @@ TEST_CASE("totals of many rows are those of each row by itself, of every variant
     const Array narrow = ramp(DType::float32, {rows * stride}, 3), wide = ramp(DType::float64, {rows * stride}, 3);
     const auto check = [&]<class T>(const T* x, auto functions_of) {
       std::vector<std::vector<double>> first;
-      for (const BlockTable* table : variants()) {
+      for (const BlockTable* table : usable_variants(blocks_variants())) {
         const RowFunctions<T>& f = functions_of(table->bulk);
         std::vector<std::vector<double>> all;
         for (const auto each :
@@ -115,7 +115,7 @@ TEST_CASE("totals of many rows are those of each row by itself, of every variant
 }
 
 TEST_CASE("products, sums of squares and of magnitudes of columns go in the order of the rows") {
-  for (const BlockTable* table : variants()) {
+  for (const BlockTable* table : usable_variants(blocks_variants())) {
     for (int64_t rows : {1, 16, 40}) {
       for (int64_t n = 1; n < 70; n += 3) {
         const int64_t stride = n + 3;
