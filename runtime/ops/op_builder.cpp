@@ -126,7 +126,7 @@ std::vector<Expr> EagerOpBuilder::make(const OpRow& row, std::vector<Expr> opera
     for (size_t i = from; i < in.size(); ++i)
       if (operands[i]) common = first ? in[i].dtype() : promoted(common, in[i].dtype()), first = false;
     for (size_t i = from; i < in.size(); ++i)
-      if (operands[i]) in[i] = in[i].cast(common);
+      if (operands[i] && in[i].dtype() != common) in[i] = in[i].cast(common);
   }
 
   std::vector<TensorSpec> in_specs(in.size());
