@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/kernels/channel_bias.hpp"
+#include "runtime/kernels/channels_last_convolution.hpp"
 #include "runtime/kernels/depthwise_convolution.hpp"
 #include "runtime/kernels/direct_convolution.hpp"
 #include "runtime/kernels/gemm.hpp"
@@ -179,18 +180,21 @@ double weights_gradient_ns(const Convolution& c) {
 // float32: by Winograd's transforms, a primitive of oneDNN, directly, channels of depthwise ones side by side, or by
 // im2col and GEMM, whichever is expected to take the least time.
 Kernel float_forward(const Convolution& c, bool bias) {
-  const double direct = direct_outputs_ns(c), gemm = im2col_ns(c), winograd = winograd_outputs_ns(c);
+  const double direct = direct_outputs_ns(c), gemm = im2col_ns(c), winograd = winograd_outputs_ns(c),
+               channels_last = channels_last_outputs_ns(c), least = std::min({direct, gemm, winograd, channels_last});
   if (depthwise_outputs_ns(c) < std::min(direct, gemm)) return depthwise_convolution_kernel(c, bias);
-  if (const auto primitive = primitive_convolution_kernel(c, std::min({direct, gemm, winograd}), bias))
-    return *primitive;
-  if (winograd < std::min(direct, gemm)) return winograd_convolution_kernel(c, bias);
+  if (const auto primitive = primitive_convolution_kernel(c, least, bias)) return *primitive;
+  if (winograd == least) return winograd_convolution_kernel(c, bias);
+  if (channels_last == least) return channels_last_convolution_kernel(c, bias);
   return direct < gemm ? direct_convolution_kernel(c, bias) : forward<float>(c, bias);
 }
 Kernel float_data_gradient(const Convolution& c, bool bias) {
-  const double direct = direct_data_grad_ns(c), gemm = im2col_ns(c), winograd = winograd_data_grad_ns(c);
+  const double direct = direct_data_grad_ns(c), gemm = im2col_ns(c), winograd = winograd_data_grad_ns(c),
+               channels_last = channels_last_data_grad_ns(c), least = std::min({direct, gemm, winograd, channels_last});
   if (depthwise_data_grad_ns(c) < std::min(direct, gemm)) return depthwise_data_grad_kernel(c, bias);
-  if (const auto primitive = primitive_data_grad_kernel(c, std::min({direct, gemm, winograd}), bias)) return *primitive;
-  if (winograd < std::min(direct, gemm)) return winograd_data_grad_kernel(c, bias);
+  if (const auto primitive = primitive_data_grad_kernel(c, least, bias)) return *primitive;
+  if (winograd == least) return winograd_data_grad_kernel(c, bias);
+  if (channels_last == least) return channels_last_data_grad_kernel(c, bias);
   return direct < gemm ? direct_data_grad_kernel(c, bias) : data_gradient<float>(c, bias);
 }
 Kernel float_weights_gradient(const Convolution& c) {

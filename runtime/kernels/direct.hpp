@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "runtime/kernels/plane_rows.hpp"
+
 namespace pxl {
 
 /// Rows of windows of one sample and group. Element (c, r, o) of tap t of the input is
@@ -60,6 +62,14 @@ struct DirectFunctions {
   void (*depthwise_outputs)(const DepthwiseBlock& b, const float* x, const float* w, float* y, float* memory);
   void (*depthwise_inputs)(const DepthwiseBlock& b, const float* dy, const float* w, float* dx, float* memory);
   void (*depthwise_weights)(const DepthwiseBlock& b, const float* dy, const float* x, float* sums, float* memory);
+  /// Rows of planes to elements of `channels` channels, the last of them followed by zeros up to a whole vector.
+  void (*to_channels_last)(const PlaneRows& r, int64_t channels, const float* planes, float* to);
+  /// Elements [0, n) of `channels` channels, `element` numbers apart, plus bias[channel] unless it is null, to planes;
+  /// reads whole vectors of `from`.
+  void (*from_channels_last)(const float* from, int64_t element, int64_t channels, int64_t n, const float* bias,
+                             float* planes, int64_t plane);
+  /// Column i of `rows` rows, `distance` numbers apart, for i < n: to `to` + places[i], in whole vectors.
+  void (*columns_to)(const float* from, int64_t distance, int64_t rows, int64_t n, const int64_t* places, float* to);
 };
 
 const DirectFunctions& direct();

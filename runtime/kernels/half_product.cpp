@@ -53,8 +53,15 @@ struct Parts {
     const int64_t r0 = p.m * u / per_matrix, r1 = p.m * (u + 1) / per_matrix;
     float* to = b.workspace(sums);
     const MatrixView a = left(b, i);
-    packed().multiply(
-        {p.ta ? a.at(0, r0) : a.at(r0, 0), p.ta, r1 - r0, columns, p.k, packed_b, to, columns, b.workspace(packed_a)});
+    packed().multiply({.a = p.ta ? a.at(0, r0) : a.at(r0, 0),
+                       .transposed = p.ta,
+                       .m = r1 - r0,
+                       .n = columns,
+                       .k = p.k,
+                       .b = packed_b,
+                       .out = to,
+                       .ldo = columns,
+                       .packed_a = b.workspace(packed_a)});
     // Whole rows are contiguous, parts of rows are not.
     const int64_t runs = columns == p.n ? 1 : r1 - r0, length = (r1 - r0) * columns / runs;
     for (int64_t r = 0; r < runs; ++r) round(b, to + r * length, (i * p.m + r0 + r) * p.n + column, length);

@@ -32,10 +32,12 @@ struct PackB {
   float* to = nullptr;
 };
 
-/// out[m, n] = a @ b with packed b; a is [m, k], or [k, m] with `transposed`.
+/// out[m, n] = a @ b, or out += a @ b with `add`, with packed b; a is [m, k], or [k, m] with `transposed`.
 struct PackedGemm {
   MatrixView a;
-  bool transposed = false;
+  const int64_t* rows =
+      nullptr;  ///< of an `a` that is not transposed: where its rows begin, in elements; null: a.stride apart
+  bool transposed = false, add = false;
   int64_t m = 0, n = 0, k = 0;
   const float* b = nullptr;
   float* out = nullptr;

@@ -3,24 +3,21 @@
 #if defined(PXL_ONEDNN)
 
 #include <algorithm>
-#include <oneapi/dnnl/dnnl.hpp>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "runtime/base/div_up.hpp"
+#include "runtime/kernels/blocked_primitive.hpp"
 #include "runtime/kernels/channel_bias.hpp"
 #include "runtime/kernels/direct_convolution.hpp"
 #include "runtime/kernels/gemm.hpp"
-#include "runtime/kernels/one_openmp_thread.hpp"
 #include "runtime/kernels/partial_sums.hpp"
 
 namespace pxl {
 
 namespace {
 
-using dnnl::memory;
+using namespace blocked_primitive;
 
 // Windows of a unit of work at which a primitive reaches its full rate, if the weights do not fit L1. Not measured.
 constexpr int64_t good_windows = 256;
@@ -28,11 +25,11 @@ constexpr int64_t good_windows = 256;
 constexpr int64_t enough_units = 8, min_channels = 64;
 
 // The cost model, in ns of one core: a vector multiply-add, and the change of layout of an element. Measured with 16 to
-// 256 channels of 8 x 8 to 32 x 32 elements on AMD EPYC with AVX-512.
+// 256 channels of 8 x 8 to 32 x 32 elements on AMD EPYC with AVX-512, the latter with strides on Sapphire Rapids.
 // Vectors are those of AVX-512 on every processor, as of the other ways.
 constexpr int64_t primitive_lanes = 16;
 constexpr int64_t image_channels = 3;
-constexpr double ns_per_primitive_fma = 0.3, ns_per_reordered_element = 0.9;
+constexpr double ns_per_primitive_fma = 0.3, ns_per_reordered_element = 1.1;
 
 double channel_vectors(int64_t channels) { return static_cast<double>(div_up(channels, primitive_lanes)); }
 
@@ -43,178 +40,6 @@ double primitive_ns(const Convolution& c, double channels, double vector_channel
                        static_cast<double>(c.cin * c.cout) * taps / static_cast<double>(c.batch);
   return windows * taps * channels * vector_channels * ns_per_primitive_fma + moved * ns_per_reordered_element;
 }
-
-const dnnl::engine& cpu_engine() {
-  static const dnnl::engine& engine = *new dnnl::engine(dnnl::engine::kind::cpu, 0);
-  return engine;
-}
-
-/// A convolution of `batch` samples and parts of the channels.
-struct ConvolutionPart {
-  const Convolution& c;
-  int64_t batch, cin, cout;
-
-  memory::dims x() const { return {batch, cin, c.axes[1].in, c.axes[2].in}; }
-  memory::dims w() const { return {cout, cin, c.axes[1].kernel, c.axes[2].kernel}; }
-  memory::dims y() const { return {batch, cout, c.axes[1].out, c.axes[2].out}; }
-  /// Row-major, as parts of tensors with all channels.
-  memory::desc plain_x() const { return planes(x(), c.cin); }
-  memory::desc plain_y() const { return planes(y(), c.cout); }
-  memory::desc plain_w() const {
-    const memory::dims d = w();
-    return {d, memory::data_type::f32, memory::dims{c.cin * d[2] * d[3], d[2] * d[3], d[3], 1}};
-  }
-
-  template <class F>
-  auto axes(F&& f) const {
-    return memory::dims{f(c.axes[1]), f(c.axes[2])};
-  }
-  memory::dims strides() const {
-    return axes([](const WindowAxis& a) { return a.stride; });
-  }
-  memory::dims dilations() const {
-    return axes([](const WindowAxis& a) { return a.dilation - 1; });
-  }
-  memory::dims before() const {
-    return axes([](const WindowAxis& a) { return a.padding_before; });
-  }
-  memory::dims after() const {
-    return axes([](const WindowAxis& a) {
-      return (a.out - 1) * a.stride + (a.kernel - 1) * a.dilation + 1 - a.in - a.padding_before;
-    });
-  }
-
- private:
-  static memory::desc planes(const memory::dims& d, int64_t channels) {
-    const int64_t plane = d[2] * d[3];
-    return {d, memory::data_type::f32, memory::dims{channels * plane, plane, d[3], 1}};
-  }
-};
-
-memory::desc any_layout(const memory::dims& dims) { return {dims, memory::data_type::f32, memory::format_tag::any}; }
-
-/// A primitive with two operands, and the changes of layout around it.
-struct BlockedPrimitive {
-  dnnl::primitive primitive;
-  int first_name = 0, second_name = 0, result_name = 0;  ///< DNNL_ARG_
-  memory::desc first, second, result;                    ///< as the primitive wants them
-  memory::desc plain_first, plain_second, plain_result;  ///< as tensors store them
-  dnnl::reorder reorder_first, reorder_second, reorder_result;
-  memory::desc scratch;
-  bool usable = false;
-
-  template <class Descriptor>
-  void take(const Descriptor& d, const dnnl::primitive& p) {
-    primitive = p;
-    scratch = d.scratchpad_desc();
-    const std::string_view name = d.impl_info_str();
-    // Only vector code for this shape: neither loops for reference, nor another im2col.
-    usable = name.find("ref") == name.npos && name.find("gemm") == name.npos && name.find("sse") == name.npos;
-    const auto between = [](const memory::desc& from, const memory::desc& to) {
-      return dnnl::reorder(dnnl::reorder::primitive_desc(cpu_engine(), from, cpu_engine(), to));
-    };
-    reorder_first = between(plain_first, first);
-    reorder_second = between(plain_second, second);
-    reorder_result = between(result, plain_result);
-  }
-};
-
-dnnl::primitive_attr own_scratchpad() {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attributes;
-}
-
-dnnl::convolution_forward::primitive_desc forward_of(const ConvolutionPart& p, dnnl::prop_kind kind) {
-  return {{kind, dnnl::algorithm::convolution_direct, any_layout(p.x()), any_layout(p.w()), any_layout(p.y()),
-           p.strides(), p.dilations(), p.before(), p.after()},
-          own_scratchpad(),
-          cpu_engine()};
-}
-
-BlockedPrimitive outputs_step(const ConvolutionPart& p) {
-  const auto d = forward_of(p, dnnl::prop_kind::forward_inference);
-  BlockedPrimitive s;
-  s.first_name = DNNL_ARG_SRC, s.second_name = DNNL_ARG_WEIGHTS, s.result_name = DNNL_ARG_DST;
-  s.first = d.src_desc(), s.second = d.weights_desc(), s.result = d.dst_desc();
-  s.plain_first = p.plain_x(), s.plain_second = p.plain_w(), s.plain_result = p.plain_y();
-  s.take(d, dnnl::convolution_forward(d));
-  return s;
-}
-
-BlockedPrimitive data_step(const ConvolutionPart& p) {
-  const dnnl::convolution_backward_data::primitive_desc d(
-      {dnnl::algorithm::convolution_direct, any_layout(p.x()), any_layout(p.w()), any_layout(p.y()), p.strides(),
-       p.dilations(), p.before(), p.after()},
-      own_scratchpad(), cpu_engine(), forward_of(p, dnnl::prop_kind::forward_training));
-  BlockedPrimitive s;
-  s.first_name = DNNL_ARG_DIFF_DST, s.second_name = DNNL_ARG_WEIGHTS, s.result_name = DNNL_ARG_DIFF_SRC;
-  s.first = d.diff_dst_desc(), s.second = d.weights_desc(), s.result = d.diff_src_desc();
-  s.plain_first = p.plain_y(), s.plain_second = p.plain_w(), s.plain_result = p.plain_x();
-  s.take(d, dnnl::convolution_backward_data(d));
-  return s;
-}
-
-BlockedPrimitive weights_step(const ConvolutionPart& p) {
-  const dnnl::convolution_backward_weights::primitive_desc d(
-      {dnnl::algorithm::convolution_direct, any_layout(p.x()), any_layout(p.w()), any_layout(p.y()), p.strides(),
-       p.dilations(), p.before(), p.after()},
-      own_scratchpad(), cpu_engine(), forward_of(p, dnnl::prop_kind::forward_training));
-  BlockedPrimitive s;
-  s.first_name = DNNL_ARG_DIFF_DST, s.second_name = DNNL_ARG_SRC, s.result_name = DNNL_ARG_DIFF_WEIGHTS;
-  s.first = d.diff_dst_desc(), s.second = d.src_desc(), s.result = d.diff_weights_desc();
-  s.plain_first = p.plain_y(), s.plain_second = p.plain_x(), s.plain_result = p.plain_w();
-  s.take(d, dnnl::convolution_backward_weights(d));
-  return s;
-}
-
-int64_t floats_of(const memory::desc& d) {
-  return static_cast<int64_t>((d.get_size() + sizeof(float) - 1) / sizeof(float));
-}
-
-/// PrimitiveCalls of primitives on this thread.
-class PrimitiveCalls {
- public:
-  void reorder(const dnnl::reorder& how, const memory::desc& from, const float* source, const memory::desc& to,
-               float* target) {
-    run(how,
-        {{DNNL_ARG_FROM, {from, cpu_engine(), const_cast<float*>(source)}}, {DNNL_ARG_TO, {to, cpu_engine(), target}}});
-  }
-  void run(const dnnl::primitive& primitive, const std::unordered_map<int, memory>& operands) {
-    primitive.execute(stream_, operands);
-  }
-
- private:
-  OneOpenMpThread one_thread_;
-  dnnl::stream stream_{cpu_engine()};
-};
-
-/// The steps of a partition: of full units of samples, and of the last one, which may have fewer.
-struct UnitPrimitives {
-  BlockedPrimitive full, last;
-  int64_t samples = 1, units = 1;  ///< samples of a full unit
-  int64_t batch = 1;
-
-  const BlockedPrimitive& of(int64_t unit) const { return unit + 1 == units ? last : full; }
-  int64_t first(int64_t unit) const { return unit * samples; }
-  int64_t count(int64_t unit) const { return std::min(samples, batch - first(unit)); }
-  int64_t most(memory::desc BlockedPrimitive::*operand) const {
-    return std::max(floats_of(full.*operand), floats_of(last.*operand));
-  }
-
-  template <class Make>
-  static std::optional<UnitPrimitives> make(int64_t batch, int64_t samples, Make&& step) {
-    UnitPrimitives s;
-    s.batch = batch;
-    s.samples = samples;
-    s.units = div_up(batch, samples);
-    const OneOpenMpThread one_thread;  // a primitive keeps the number of threads of its making
-    s.full = step(samples);
-    s.last = step(batch - (s.units - 1) * samples);
-    if (!s.full.usable || !s.last.usable) return {};
-    return s;
-  }
-};
 
 /// Parts of `channels` for units to be enough.
 int64_t channel_parts(int64_t channels, int64_t units) {

@@ -44,9 +44,10 @@ struct PackedKernels {
 
 /// Outputs of c; with `turn` the weights are those of the convolution whose data gradient c computes.
 Kernel winograd_correlation(const Convolution& c, bool turn, bool bias, double ns) {
-  const TileUnits units(c.batch, c.cout, c.axes, std::clamp(tiles_of_inputs / c.cin, min_tiles_of_unit, good_tiles));
+  const PlaneUnits units =
+      tile_units(c.batch, c.cout, c.axes, std::clamp(tiles_of_inputs / c.cin, min_tiles_of_unit, good_tiles));
   const PackedKernels kernels(c, turn);
-  const int64_t most = units.max_tiles(), cin = c.cin, cout = c.cout, groups = c.groups;
+  const int64_t most = units.max_places(), cin = c.cin, cout = c.cout, groups = c.groups;
   const int64_t parts = output_parts(cout, div_up(enough_winograd_units, units.units * groups)), own = cout / parts;
   const int64_t in_tile = padded_channels(cin), out_tile = padded_channels(std::min(own, outputs_at_once));
   const int64_t v_size = position_stride(in_tile * most), m_size = position_stride(out_tile * most);
@@ -70,7 +71,7 @@ Kernel winograd_correlation(const Convolution& c, bool turn, bool bias, double n
       {units.units * groups * parts, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
          float *v = b.workspace(tiles), *m = b.workspace(sums);
          for (int64_t i = begin; i < end; ++i) {
-           const TileUnits::Unit u = units.at(i / parts / groups);
+           const PlaneUnits::Unit u = units.at(i / parts / groups);
            const int64_t g = i / parts % groups, part = i % parts * own;
            if (i == begin || part == 0)
              each_block(u, in, g * cin, cin, groups * cin,
@@ -84,7 +85,7 @@ Kernel winograd_correlation(const Convolution& c, bool turn, bool bias, double n
              const int64_t outputs = std::min(outputs_at_once, part + own - first);
              for (int64_t p = 0; p < winograd_positions; ++p)
                packed().multiply({.a = matrix_of(v + p * v_size, in_tile),
-                                  .m = u.tiles,
+                                  .m = u.places,
                                   .n = outputs,
                                   .k = cin,
                                   .b = w + p * kernels.position() + first * cin,

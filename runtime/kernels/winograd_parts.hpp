@@ -9,72 +9,30 @@
 #include "runtime/kernels/convolution.hpp"
 #include "runtime/kernels/direct_convolution.hpp"
 #include "runtime/kernels/packed.hpp"
+#include "runtime/kernels/plane_units.hpp"
 #include "runtime/kernels/winograd.hpp"
 
 namespace pxl::winograd_parts {
 
 // Tiles of a unit of work, the rows of its products, and fewer where units would be too few. Not measured.
 inline constexpr int64_t good_tiles = 112, min_tiles_of_unit = 28;
-// Units are divided by outputs where they would be too few: channels of a part at least.
-inline constexpr int64_t enough_winograd_units = 16, min_part_channels = 64;
-// Columns of a panel of packed products with the widest vectors.
-inline constexpr int64_t widest_panel = 32;
-/// Into how many equal parts outputs may be divided, at most `wanted`: a power of two.
-inline int64_t output_parts(int64_t outputs, int64_t wanted) {
-  int64_t parts = 1;
-  while (parts < wanted && outputs % (2 * parts * widest_panel) == 0 && outputs / (2 * parts) >= min_part_channels)
-    parts *= 2;
-  return parts;
+// Units are divided by outputs where they would be too few. Not measured.
+inline constexpr int64_t enough_winograd_units = 16;
+
+/// Units of so many tiles at most, and at least so many units, also by parts of the outputs.
+inline PlaneUnits tile_units(int64_t batch, int64_t outputs, const WindowAxes& axes, int64_t most = good_tiles) {
+  const int64_t rows = div_up(axes[1].out, winograd_outputs), across = div_up(axes[2].out, winograd_outputs);
+  const int64_t all = batch * rows * across;
+  return {batch, rows, across,
+          std::clamp(all * output_parts(outputs, enough_winograd_units) / enough_winograd_units,
+                     std::min(min_tiles_of_unit, all), most)};
 }
-
-/// Tiles of the planes of a batch in units of work: some rows of tiles of one sample, or several samples.
-struct TileUnits {
-  int64_t batch = 1, rows = 1, across = 1;  ///< rows of tiles of a sample
-  int64_t samples_per_unit = 1, rows_per_unit = 1, per_sample = 1;
-  int64_t units = 1;
-
-  TileUnits(int64_t samples, int64_t outputs, const WindowAxes& axes, int64_t most = good_tiles) : batch(samples) {
-    rows = div_up(axes[1].out, winograd_outputs);
-    across = div_up(axes[2].out, winograd_outputs);
-    const int64_t all = batch * rows * across;
-    const int64_t wanted = std::clamp(all * output_parts(outputs, enough_winograd_units) / enough_winograd_units,
-                                      std::min(min_tiles_of_unit, all), most);
-    if (rows * across >= wanted) {
-      rows_per_unit = std::clamp<int64_t>(wanted / across, 1, rows);
-      per_sample = div_up(rows, rows_per_unit);
-      units = batch * per_sample;
-    } else {
-      rows_per_unit = rows;
-      samples_per_unit = std::clamp<int64_t>(wanted / (rows * across), 1, batch);
-      units = div_up(batch, samples_per_unit);
-    }
-  }
-
-  int64_t max_tiles() const { return samples_per_unit * rows_per_unit * across; }
-  /// Tiles of the units before unit u.
-  int64_t tiles_before(int64_t u) const {
-    return (std::min(u / per_sample * samples_per_unit, batch) * rows + u % per_sample * rows_per_unit) * across;
-  }
-
-  struct Unit {
-    int64_t sample = 0, samples = 1, row = 0, rows = 1, tiles = 1;
-  };
-  Unit at(int64_t u) const {
-    Unit unit;
-    unit.sample = u / per_sample * samples_per_unit;
-    unit.samples = std::min(samples_per_unit, batch - unit.sample);
-    unit.row = u % per_sample * rows_per_unit;
-    unit.rows = std::min(rows_per_unit, rows - unit.row);
-    unit.tiles = unit.samples * unit.rows * across;
-    return unit;
-  }
-};
 
 /// f(channel, channels, plane, tiles, place) for each block of channels of each sample of a unit: its first channel and
 /// their number, the number of its first plane in a tensor of `all` channels, and the tiles of a plane, the first of
 /// which is `place` of the unit's. The channels are [first, first + channels) of those of the tensor.
 template <class F>
-void each_block(const TileUnits::Unit& u, const WinogradTiles& shape, int64_t first, int64_t channels, int64_t all,
+void each_block(const PlaneUnits::Unit& u, const WinogradTiles& shape, int64_t first, int64_t channels, int64_t all,
                 F&& f) {
   WinogradTiles t = shape;
   t.first = u.row;
@@ -85,7 +43,7 @@ void each_block(const TileUnits::Unit& u, const WinogradTiles& shape, int64_t fi
 }
 
 /// Tiles of inputs of the windows.
-inline WinogradTiles input_tiles(const WindowAxes& axes, const TileUnits& units) {
+inline WinogradTiles input_tiles(const WindowAxes& axes, const PlaneUnits& units) {
   return {.rows = axes[1].in,
           .columns = axes[2].in,
           .before_rows = axes[1].padding_before,
@@ -93,7 +51,7 @@ inline WinogradTiles input_tiles(const WindowAxes& axes, const TileUnits& units)
           .down = units.rows_per_unit,
           .across = units.across};
 }
-inline WinogradTiles output_tiles(const WindowAxes& axes, const TileUnits& units) {
+inline WinogradTiles output_tiles(const WindowAxes& axes, const PlaneUnits& units) {
   return {.rows = axes[1].out, .columns = axes[2].out, .down = units.rows_per_unit, .across = units.across};
 }
 
@@ -113,9 +71,6 @@ inline Convolution turned_convolution(const Convolution& c) {
   }
   return t;
 }
-
-/// Channels in whole vectors of every instruction set.
-inline int64_t padded_channels(int64_t channels) { return div_up(channels, winograd_channels) * winograd_channels; }
 
 /// Distance of the positions of n numbers. All positions of a tile are used at once: they are spread over the sets of
 /// L1 (4 KiB) and of L2 (128 KiB and more).

@@ -22,13 +22,13 @@ constexpr int64_t outputs_of_part = 128;
 /// Sizes of what is transformed and summed for the weights of a convolution.
 struct WeightSums {
   Convolution c;
-  TileUnits units;
+  PlaneUnits units;
   WinogradTiles in, out;
   int64_t in_tile, out_tile, kernel_stride, x_plane, y_plane;
 
   explicit WeightSums(const Convolution& given)
       : c(given),
-        units(c.batch, 1, c.axes),
+        units(tile_units(c.batch, 1, c.axes)),
         in(input_tiles(c.axes, units)),
         out(output_tiles(c.axes, units)),
         in_tile(padded_channels(c.cin)),
@@ -46,11 +46,11 @@ struct WeightSums {
   /// Units of a round.
   int64_t round_units() const {
     const int64_t wanted = std::max(min_round_tiles, round_floats / (winograd_positions * (in_tile + out_tile)));
-    return std::min(units.units, div_up(wanted, units.max_tiles()));
+    return std::min(units.units, div_up(wanted, units.max_places()));
   }
 
   /// Channels [first, first + channels) of the inputs of group g.
-  void take_inputs(const TileUnits::Unit& u, int64_t g, int64_t first, int64_t channels, int64_t position,
+  void take_inputs(const PlaneUnits::Unit& u, int64_t g, int64_t first, int64_t channels, int64_t position,
                    const float* x, float* to, float* memory) const {
     each_block(u, in, g * c.cin + first, channels, c.groups * c.cin,
                [&](int64_t channel, int64_t n, int64_t plane, const WinogradTiles& t, int64_t place) {
@@ -58,7 +58,7 @@ struct WeightSums {
                                    to + place * in_tile + first + channel, memory);
                });
   }
-  void take_gradients(const TileUnits::Unit& u, int64_t g, int64_t first, int64_t channels, int64_t position,
+  void take_gradients(const PlaneUnits::Unit& u, int64_t g, int64_t first, int64_t channels, int64_t position,
                       const float* dy, float* to, float* memory) const {
     each_block(u, out, g * c.cout + first, channels, c.groups * c.cout,
                [&](int64_t channel, int64_t n, int64_t plane, const WinogradTiles& t, int64_t place) {
@@ -104,7 +104,7 @@ Phase kernels_of_sums(const WeightSums& s, PerCall<float> sums, int64_t parts) {
 }
 
 std::vector<Phase> weights_by_parts(const WeightSums& s, WorkspaceLayout& workspace) {
-  const int64_t most = s.units.max_tiles(), groups = s.c.groups, size = s.group_size(), parts = s.partial_sums();
+  const int64_t most = s.units.max_places(), groups = s.c.groups, size = s.group_size(), parts = s.partial_sums();
   const int64_t v_size = position_stride(s.in_tile * most), d_size = position_stride(s.out_tile * most);
   const auto partial = workspace.per_call<float>(parts * groups * size);
   const auto tiles = workspace.per_thread<float>(winograd_positions * v_size),
@@ -118,11 +118,11 @@ std::vector<Phase> weights_by_parts(const WeightSums& s, WorkspaceLayout& worksp
                  float* to = b.workspace(partial) + i * size;
                  const int64_t first = s.units.units * part / parts, last = s.units.units * (part + 1) / parts;
                  for (int64_t n = first; n < last; ++n) {
-                   const TileUnits::Unit u = s.units.at(n);
+                   const PlaneUnits::Unit u = s.units.at(n);
                    s.take_inputs(u, g, 0, s.c.cin, v_size, b.input<float>(1), v, b.workspace(scratch));
                    s.take_gradients(u, g, 0, s.c.cout, d_size, b.input<float>(0), d, b.workspace(scratch));
                    for (int64_t p = 0; p < winograd_positions; ++p)
-                     s.sum(d + p * d_size, v + p * v_size, 0, s.c.cout, u.tiles, n != first, to + p * s.kernel_stride,
+                     s.sum(d + p * d_size, v + p * v_size, 0, s.c.cout, u.places, n != first, to + p * s.kernel_stride,
                            b.workspace(memory));
                  }
                }
@@ -131,7 +131,7 @@ std::vector<Phase> weights_by_parts(const WeightSums& s, WorkspaceLayout& worksp
 }
 
 std::vector<Phase> weights_in_rounds(const WeightSums& s, WorkspaceLayout& workspace) {
-  const int64_t units = s.units.units, per_round = s.round_units(), most = per_round * s.units.max_tiles();
+  const int64_t units = s.units.units, per_round = s.round_units(), most = per_round * s.units.max_places();
   const int64_t v_size = position_stride(s.in_tile * most), d_size = position_stride(s.out_tile * most);
   const auto sums = workspace.per_call<float>(s.c.groups * s.group_size()),
              tiles = workspace.per_call<float>(winograd_positions * v_size),
@@ -144,13 +144,13 @@ std::vector<Phase> weights_in_rounds(const WeightSums& s, WorkspaceLayout& works
   std::vector<Phase> phases;
   for (int64_t g = 0; g < s.c.groups; ++g)
     for (int64_t first = 0; first < units; first += per_round) {
-      const int64_t count = std::min(per_round, units - first), before = s.units.tiles_before(first);
+      const int64_t count = std::min(per_round, units - first), before = s.units.places_before(first);
       phases.push_back(
           {count * blocks, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
              for (int64_t i = begin; i < end; ++i) {
                const int64_t n = first + i / blocks, block = i % blocks;
-               const TileUnits::Unit u = s.units.at(n);
-               const int64_t place = s.units.tiles_before(n) - before;
+               const PlaneUnits::Unit u = s.units.at(n);
+               const int64_t place = s.units.places_before(n) - before;
                const bool inputs = block < in_blocks;
                const int64_t channel = (inputs ? block : block - in_blocks) * winograd_channels;
                if (inputs)
@@ -161,7 +161,7 @@ std::vector<Phase> weights_in_rounds(const WeightSums& s, WorkspaceLayout& works
                                   b.input<float>(0), b.workspace(gradients) + place * s.out_tile, b.workspace(scratch));
              }
            }});
-      const int64_t all = s.units.tiles_before(first + count) - before;
+      const int64_t all = s.units.places_before(first + count) - before;
       phases.push_back({winograd_positions * parts, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
                           for (int64_t i = begin; i < end; ++i) {
                             const int64_t p = i / parts, output = i % parts * outputs_of_part;

@@ -268,15 +268,15 @@ void add_packed(const PackedFunctions& f, const std::string& set, Lines& lines) 
                 0,
                 f.strips(n),
                 floats_at(packed_b)});
-        f.multiply({{reinterpret_cast<const std::byte*>(a.data()), transposed ? m : k},
-                    transposed,
-                    m,
-                    n,
-                    k,
-                    floats_at(packed_b),
-                    to.data(),
-                    n,
-                    floats_at(packed_a)});
+        f.multiply({.a = {reinterpret_cast<const std::byte*>(a.data()), transposed ? m : k},
+                    .transposed = transposed,
+                    .m = m,
+                    .n = n,
+                    .k = k,
+                    .b = floats_at(packed_b),
+                    .out = to.data(),
+                    .ldo = n,
+                    .packed_a = floats_at(packed_a)});
         sum.add(to.data(), m * n);
       }
   lines["packed " + set] = sum.value();

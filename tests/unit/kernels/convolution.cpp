@@ -3,6 +3,7 @@
 
 #include "runtime/base/div_up.hpp"
 #include "runtime/kernels/block.hpp"
+#include "runtime/kernels/channels_last_convolution.hpp"
 #include "runtime/kernels/depthwise_convolution.hpp"
 #include "runtime/kernels/direct_convolution.hpp"
 #include "runtime/kernels/primitive_convolution.hpp"
@@ -76,7 +77,7 @@ std::vector<Convolution> cases() {
 }  // namespace
 
 TEST_CASE("convolutions and their gradients agree with sums in double, and in bits however they are divided") {
-  int primitives = 0, winograds = 0;
+  int primitives = 0, winograds = 0, channels_last = 0;
   for (const Convolution& c : cases()) {
     CAPTURE(c.batch);
     CAPTURE(c.cin);
@@ -113,11 +114,14 @@ TEST_CASE("convolutions and their gradients agree with sums in double, and in bi
       data(winograd_data_grad_kernel(c));
       weights(winograd_weights_grad_kernel(c));
     }
+    if (channels_last_outputs_ns(c) < always) ++channels_last, outputs(channels_last_convolution_kernel(c));
+    if (channels_last_data_grad_ns(c) < always) ++channels_last, data(channels_last_data_grad_kernel(c));
     if (const auto k = primitive_convolution_kernel(c, always)) outputs(*k), ++primitives;
     if (const auto k = primitive_data_grad_kernel(c, always)) data(*k), ++primitives;
     if (const auto k = primitive_weights_grad_kernel(c, always)) weights(*k), ++primitives;
   }
   CHECK(winograds == 8);
+  CHECK(channels_last == 21);
   // oneDNN has no vector code for convolutions before AVX2.
   if (has_convolution_primitives() && has_avx2()) CHECK(primitives >= 20);
 }
@@ -222,6 +226,10 @@ TEST_CASE("a bias is added after the sums, with the bits of an addition") {
         check(winograd_convolution_kernel(c), winograd_convolution_kernel(c, true), x, b, dy.spec());
         check(winograd_data_grad_kernel(c), winograd_data_grad_kernel(c, true), dy, back, x.spec());
       }
+      if (channels_last_outputs_ns(c) < always)
+        check(channels_last_convolution_kernel(c), channels_last_convolution_kernel(c, true), x, b, dy.spec());
+      if (channels_last_data_grad_ns(c) < always)
+        check(channels_last_data_grad_kernel(c), channels_last_data_grad_kernel(c, true), dy, back, x.spec());
       const auto plain = primitive_convolution_kernel(c, always),
                  biased = primitive_convolution_kernel(c, always, true);
       if (plain) check(*plain, *biased, x, b, dy.spec());
@@ -303,7 +311,7 @@ TEST_CASE("Winograd's transforms write nothing beside their results, with the sa
 
 // The bound of docs/performance.md, in units of rounding of the sum of the terms' absolute values. Terms of random
 // signs: their sums are far smaller, so that errors of cancellation show.
-TEST_CASE("errors of convolutions by Winograd's transforms are within the documented bound") {
+TEST_CASE("errors of convolutions in groups, by Winograd's transforms or not, are within the documented bound") {
   for (Convolution c : {square(2, 16, 16, 12, 3, 1, 1, 1), square(1, 96, 64, 9, 3, 1, 1, 1)}) {
     c.groups = c.cin == 16 ? 2 : 1;
     const Shape in{c.batch, c.groups * c.cin, c.axes[1].in, c.axes[2].in},
@@ -338,5 +346,7 @@ TEST_CASE("errors of convolutions by Winograd's transforms are within the docume
     check(winograd_convolution_kernel(c), x, w, dy, y, y_size);
     check(winograd_data_grad_kernel(c), dy, w, x, dx, dx_size);
     check(winograd_weights_grad_kernel(c), dy, x, w, dw, dw_size);
+    check(channels_last_convolution_kernel(c), x, w, dy, y, y_size);
+    check(channels_last_data_grad_kernel(c), dy, w, x, dx, dx_size);
   }
 }

@@ -41,8 +41,15 @@ std::vector<float> multiplied(const PackedFunctions& f, const Case& c, const Arr
   std::vector<float> out(static_cast<size_t>(c.m * (c.n + 3)), -1.0F);
   f.pack({stored(b), c.tb, c.k, c.n, 0, f.strips(c.n), right.data()});
   const WorkspaceMemory packed_a(static_cast<size_t>(f.packed_a_size) * sizeof(float));
-  f.multiply(
-      {stored(a), c.ta, c.m, c.n, c.k, right.data(), out.data(), c.n + 3, reinterpret_cast<float*>(packed_a.data())});
+  f.multiply({.a = stored(a),
+              .transposed = c.ta,
+              .m = c.m,
+              .n = c.n,
+              .k = c.k,
+              .b = right.data(),
+              .out = out.data(),
+              .ldo = c.n + 3,
+              .packed_a = reinterpret_cast<float*>(packed_a.data())});
   return out;
 }
 
