@@ -41,7 +41,8 @@ struct WeightSums {
   int64_t scratch() const { return std::max(in.scratch(), out.scratch()); }
   bool in_rounds() const { return group_size() > max_partial_floats; }
   int64_t partial_sums() const {
-    return in_rounds() ? 1 : std::min(units.units, max_partial_results(c.groups * group_size()));
+    if (in_rounds()) return 1;
+    return std::min({units.units, max_partial_results(c.groups * group_size()), enough_winograd_units});
   }
   /// Units of a round.
   int64_t round_units() const {

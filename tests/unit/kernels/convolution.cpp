@@ -63,7 +63,8 @@ void check_close(const Array& got, const std::vector<double>& wanted, int64_t te
   double worst = 0;
   for (int64_t i = 0; i < got.size(); ++i)
     worst = std::max(worst, std::fabs(got.number(i) - wanted[static_cast<size_t>(i)]));
-  CHECK(worst < 2e-6 * static_cast<double>(terms) + 1e-6);
+  // Winograd's transforms round even a sum of one term several times, without FMA more often.
+  CHECK(worst < 2e-6 * static_cast<double>(terms) + 4e-6);
 }
 
 std::vector<Convolution> cases() {
