@@ -56,6 +56,10 @@ class Writer {
   void begin_memory();
   void hold(const Lifetime& l, int64_t sign);
   LivenessPoint point(const Op& op, int64_t repeats) const;
+  /// Of a call: when arguments are copied on entry or results on exit, whichever takes more. `begins` and `ends`: what
+  /// becomes live, and what is live for the last time.
+  LivenessPoint call_point(const Op& op, int64_t repeats, const std::vector<const Lifetime*>& begins,
+                           const std::vector<const Lifetime*>& ends);
   void expand(int graph, int64_t repeats);
   // writer_source.cpp
   void write_sources();

@@ -48,6 +48,38 @@ LivenessPoint Writer::point(const Op& op, int64_t repeats) const {
   return p;
 }
 
+LivenessPoint Writer::call_point(const Op& op, int64_t repeats, const std::vector<const Lifetime*>& begins,
+                                 const std::vector<const Lifetime*>& ends) {
+  LivenessPoint most = point(op, repeats);
+  const auto raise = [&] {
+    const LivenessPoint p = point(op, repeats);
+    most.live_bytes = std::max(most.live_bytes, p.live_bytes);
+    if (p.fullest > most.fullest) most.fullest = p.fullest, most.tile = p.tile;
+  };
+  // While f holds for lifetimes of a called graph, they are live too.
+  const auto beside = [&](auto&& f) {
+    for (const Graph* called : op.called) {
+      const std::vector<Lifetime>& all = memory_.lifetimes(m_.graph_index(called));
+      for (const Lifetime& l : all)
+        if (f(l)) hold(l, 1);
+      raise();
+      for (const Lifetime& l : all)
+        if (f(l)) hold(l, -1);
+    }
+  };
+  const auto leave = [&](int64_t sign) {
+    for (const Lifetime* l : ends)
+      if (l->into_call) hold(*l, -sign);
+    for (const Lifetime* l : begins)
+      if (l->out_of_call) hold(*l, sign);
+  };
+  beside([](const Lifetime& l) { return l.tensor->kind == TensorKind::input; });
+  leave(1);
+  beside([](const Lifetime& l) { return l.returned; });
+  leave(-1);
+  return most;
+}
+
 // Appends the timeline and the liveness points of a graph, with calls expanded and loop bodies once.
 void Writer::expand(int graph, int64_t repeats) {
   const GraphInstance& instance = m_.graphs()[static_cast<size_t>(graph)];
@@ -70,7 +102,7 @@ void Writer::expand(int graph, int64_t repeats) {
     const ReportOp& out = r_.ops[static_cast<size_t>(index)];
     for (const Lifetime* l : begins[i])
       if (!l->out_of_call) hold(*l, 1);
-    r_.liveness.push_back(point(*op, repeats));
+    r_.liveness.push_back(op->called.empty() ? point(*op, repeats) : call_point(*op, repeats, begins[i], ends[i]));
     for (int s = out.first_step; repeats > 0 && s < out.first_step + out.step_count; ++s) {
       const int64_t cycles = saturating_product(r_.steps[static_cast<size_t>(s)].cycles, repeats);
       r_.timeline.push_back({s, clock_, cycles, repeats});

@@ -25,6 +25,10 @@ inline void check_consistent(const Report& r) {
   CHECK(static_cast<int64_t>(r.tiles.size()) == r.machine.tiles);
   CHECK(r.tiles[static_cast<size_t>(r.fullest_tile)].total == most);
   CHECK(r.fits == r.shortages.empty());
+  // The points of the timeline reach the highest memory use, calls and their copies included.
+  int64_t reached = 0;
+  for (const LivenessPoint& p : r.liveness) reached = std::max(reached, p.fullest);
+  if (r.liveness_complete && !r.liveness.empty()) CHECK(reached == most);
   // An op's cycles are the sum of its steps; the program's are the sum over ops times their runs.
   PhaseCycles ops;
   for (const ReportOp& o : r.ops) {

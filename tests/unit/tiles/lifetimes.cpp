@@ -110,6 +110,8 @@ TEST_CASE("what a loop does not carry is kept for its next iteration") {
        p < r.liveness.size() && r.ops[static_cast<size_t>(r.liveness[p].op)].graph == 1; ++p)
     inside = std::max(inside, r.liveness[p].live_bytes - r.liveness[p].temp_bytes);
   CHECK(inside == 3 * tensor);  // exp(k) is not written over k
+  const LivenessPoint& entry = r.liveness[static_cast<size_t>(first) - 1];
+  CHECK(entry.live_bytes == 4 * tensor);
 }
 
 TEST_CASE("a join takes its operands from where they lie: no copies in another layout") {
