@@ -130,6 +130,8 @@ struct CandidateOptions {
   /// Variables and operands of products may be stored in copies, and products rotate slices of operands between tiles
   /// (compute-shift).
   bool copies = true;
+  /// Products that share a variable are offered one cut of all (joint_products.hpp).
+  bool joint = true;
   /// Products may gather operands that are stored once; without it only as far as no other plan exists.
   bool gather = true;
   /// Each op whose strategy chooses its mappings (products, convolutions, row ops) takes the plan that is best for it

@@ -87,7 +87,7 @@ Schedule fastest(const Graph& graph, const EstimateOptions& options) {
   if (options.candidates.copies && options.candidates.gather) {
     // For the same reason fewer families of candidates may lead to a faster schedule.
     EstimateOptions fewer = options;
-    fewer.candidates.copies = false;
+    fewer.candidates.copies = fewer.candidates.joint = false;
     take_faster(with_tighter_limits(graph, fewer));
   }
   if (options.machine.dram_memory > 0) {

@@ -174,6 +174,7 @@ void MappedProgram::enumerate(int key) {
 void MappedProgram::find_joint_cuts() {
   joint_cuts_.resize(example_.size());
   const CandidateOptions& options = options_.candidates;
+  if (!options.joint) return;
   std::set<std::array<int, 3>> known;
   for (const JointProducts& p : find_joint_products(graphs_)) {
     const auto key = [&](const Op* op) { return op ? key_of_.at(op) : -1; };
