@@ -60,6 +60,14 @@ Kernel copying(StridedCopy copy, size_t from = 0) {
       [copy, from](const Buffers& b, int64_t begin, int64_t end) { copy.part(b.in[0] + from, b.out[0], begin, end); });
 }
 
+/// The same for a dense result of n elements, in their order where the copy is no transposition.
+Kernel in_order(const StridedCopy& copy, size_t from, int64_t n) {
+  if (copy.is_transposition()) return copying(copy, from);
+  return Kernel::element_producer(n, 64, copy.cost_ns(), [copy, from](const Buffers& b, int64_t begin, int64_t end) {
+    copy.elements(b.in[0] + from, b.out[0], begin, end);
+  });
+}
+
 /// A result of shape `out` whose elements in the window are in[0], and the others `value`.
 Kernel filled(const TensorSpec& in, const Window& w, double value, const Shape& out) {
   const size_t width = size_of(in.dtype);
@@ -149,7 +157,8 @@ Kernel slice_kernel(const TensorSpec& in, const std::vector<int64_t>& starts, co
                     const Shape& out) {
   const Window w = window("slice", in.shape, starts, steps, out);
   const size_t width = size_of(in.dtype);
-  return copying(StridedCopy(width, out, w.strides, strides_of(out)), static_cast<size_t>(w.base) * width);
+  return in_order(StridedCopy(width, out, w.strides, strides_of(out)), static_cast<size_t>(w.base) * width,
+                  element_count(out));
 }
 
 Kernel slice_grad_kernel(const TensorSpec& dy, const std::vector<int64_t>& starts, const std::vector<int64_t>& steps,
@@ -258,6 +267,20 @@ Kernel split_kernel(const TensorSpec& in, const std::vector<int64_t>& sizes, int
         .as(codes::shape);
   }
   const size_t total = static_cast<size_t>(in.shape[a]) * row;
+  if (const size_t each = bytes.empty() ? 0 : bytes[0];
+      each > 0 && std::ranges::count(bytes, each) == std::ssize(bytes)) {
+    const size_t width = size_of(in.dtype);
+    const auto n = static_cast<int64_t>(rows), run = static_cast<int64_t>(each / width);
+    const StridedCopy copy(width, {n, run}, {static_cast<int64_t>(total / width), 1}, {run, 1});
+    if (!copy.is_transposition())
+      return Kernel::element_producer(n * run, 64, copy_cost_ns(rows, total),
+                                      [copy, each, parts = bytes.size()](const Buffers& b, int64_t begin, int64_t end) {
+                                        constexpr int64_t block = 1024;  // elements of a part, which stay in L1
+                                        for (int64_t at = begin; at < end; at += block)
+                                          for (size_t i = 0; i < parts; ++i)
+                                            copy.elements(b.in[0] + i * each, b.out[i], at, std::min(end, at + block));
+                                      });
+  }
   const auto part = in_row_blocks(total, [=](const Buffers& b, int64_t begin, int64_t end) {
     size_t at = 0;
     for (size_t i = 0; i < bytes.size(); at += bytes[i++]) {
@@ -270,11 +293,7 @@ Kernel split_kernel(const TensorSpec& in, const std::vector<int64_t>& sizes, int
 }
 
 Kernel broadcast_to_kernel(DType dtype, const Shape& from, const Shape& to) {
-  const StridedCopy copy(size_of(dtype), to, broadcast_strides(from, to), strides_of(to));
-  if (copy.is_transposition()) return copying(copy);
-  return Kernel::element_producer(
-      element_count(to), 64, copy.cost_ns(),
-      [copy](const Buffers& b, int64_t begin, int64_t end) { copy.elements(b.in[0], b.out[0], begin, end); });
+  return in_order(StridedCopy(size_of(dtype), to, broadcast_strides(from, to), strides_of(to)), 0, element_count(to));
 }
 
 Kernel flip_kernel(const TensorSpec& in, const std::vector<int64_t>& axes) {
@@ -293,16 +312,20 @@ Kernel roll_kernel(const TensorSpec& in, int64_t shift, int64_t axis) {
   for (size_t d = 0; d < in.shape.size(); ++d) (d < a ? rows : row) *= static_cast<size_t>(in.shape[d]);
   const int64_t n = in.shape[a];
   if (in.size() == 0) return [](const Buffers&) {};
+  const size_t width = size_of(in.dtype);
   const size_t head = static_cast<size_t>(((shift % n) + n) % n) * (row / static_cast<size_t>(n));
-  return Kernel::parallel(static_cast<int64_t>(rows), 1, copy_cost_ns(rows, row),
-                          [=](const Buffers& b, int64_t begin, int64_t end) {
-                            for (auto r = static_cast<size_t>(begin); r < static_cast<size_t>(end); ++r) {
-                              const std::byte* x = b.in[0] + r * row;
-                              std::byte* y = b.out[0] + r * row;
-                              copy_bytes(y, x + row - head, head);
-                              copy_bytes(y + head, x, row - head);
-                            }
-                          });
+  // Elements of a row in order: those of the end of the operand's row, then the others.
+  return Kernel::element_producer(
+      in.size(), 64, copy_cost_ns(rows, row), [=](const Buffers& b, int64_t begin, int64_t end) {
+        size_t at = static_cast<size_t>(begin) * width;
+        for (const size_t stop = static_cast<size_t>(end) * width; at < stop;) {
+          const size_t first = at / row * row, inside = at - first;
+          const bool turned = inside < head;
+          const size_t run = std::min(stop - at, (turned ? head : row) - inside);
+          copy_bytes(b.out[0] + at, b.in[0] + first + (turned ? inside + row : inside) - head, run);
+          at += run;
+        }
+      });
 }
 
 void check_dynamic_start(int64_t start, int64_t axis, int64_t last) {

@@ -1,6 +1,8 @@
 // Elementwise fusion, greedily, in execution order. A node joins the group that produces one of its operands, or, if it
 // is an update, the group that reads what it changes; the other groups that it depends on are merged into that group. A
-// group runs at one place: members and groups move there if no dependency is in between. Bits do not change.
+// group runs at one place: members and groups move there if no dependency is in between. Members are elementwise, but
+// for the first, which may be anything that gives its results in element order, and for slices and the like of what no
+// member makes or changes. Bits do not change.
 #include "runtime/plan/passes.hpp"
 
 #include <algorithm>
@@ -162,10 +164,11 @@ class Fuser {
     if (std::abs(a.place - b.place) > max_fusion_distance) return false;
     std::vector<int> all;
     std::merge(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(), std::back_inserter(all));
-    // A member that is not elementwise, a GEMM for instance, must be the first.
+    // Another member that is not elementwise, a GEMM for instance, must be the first.
+    const bool after_product = node(all[0]).product.has_value();
     for (size_t i = 1; i < all.size(); ++i) {
       const int m = all[i];
-      if (!candidates_[static_cast<size_t>(m)].takes || node(m).product) return false;
+      if (!is_elementwise(m) && (after_product || !only_moves(node(m)))) return false;
     }
     for (int m : b.nodes)
       if (!compatible(a, node(m))) return false;
@@ -213,25 +216,33 @@ class Fuser {
     return index >= 0 && &groups_[static_cast<size_t>(index)] == &g;
   }
 
+  bool is_elementwise(int m) { return candidates_[static_cast<size_t>(m)].takes && !node(m).product; }
+  /// Whether the node picks elements of its operand for any part of its result.
+  static bool only_moves(const Node& n) {
+    return n.op->row->pattern == Pattern::movement && !n.product && n.modified.empty() &&
+           n.kernel.is_fusion_producer() && n.kernel.phases().size() == 1;
+  }
+
   /// Members exchange whole elements only, and read memory that another member writes element by element.
   bool compatible(const Members& g, const Node& n) {
+    const bool by_element = n.kernel.is_fusion_consumer();
     const auto full = [&](const Tensor* t) { return t->spec.size() == g.elements; };
     for (const Tensor* t : n.in) {
-      if (!t || full(t)) continue;
+      if (!t || (full(t) && by_element)) continue;
       if (is_made_by(t, g)) return false;
     }
     std::vector<const Tensor*> changed;
     for (int slot : n.modified) changed.push_back(root(n.in[static_cast<size_t>(slot)]));
     for (int m : g.nodes) {
       const Node& other = node(m);
-      const bool elementwise = candidates_[static_cast<size_t>(m)].takes && !other.product;
+      const bool elementwise = is_elementwise(m);
       if (!changed.empty())
         for (const Tensor* t : other.in)
           if (t && (!elementwise || !full(t)) && std::ranges::count(changed, root(t)) > 0) return false;
       for (int slot : other.modified) {
         const Tensor* theirs = root(other.in[static_cast<size_t>(slot)]);
         for (const Tensor* t : n.in)
-          if (t && root(t) == theirs && !full(t)) return false;
+          if (t && root(t) == theirs && !(full(t) && by_element)) return false;
       }
     }
     return true;

@@ -167,3 +167,45 @@ TEST_CASE("a callee's changes of by-value inputs stay its own") {
   }
   check_same_bits(p);
 }
+
+TEST_CASE("slices and rolled tensors are picked block by block where they are read, unless that is what changes them") {
+  Program p;
+  Ops op(p.ir->main());
+  InSequence order(p.ir->main(), InSequence::Mode::yes);
+  Tensor *u = variable(p, {70, 50}, -0.3f), *f = variable(p, {68, 48}, 0.2f);
+  const auto window = [&](Tensor* t, int64_t row, int64_t column) {
+    return op("slice_window", {t},
+              {{"starts", std::vector<int64_t>{row, column}},
+               {"steps", std::vector<int64_t>{1, 1}},
+               {"sizes", std::vector<int64_t>{68, 48}}});
+  };
+  Tensor* sum = op("add", {op("add", {window(u, 0, 1), window(u, 2, 1)}), op("mul", {window(u, 1, 0), f})});
+  p.out.push_back(&store(*p.ir, op("tanh", {sum})));
+  // The neighbours of what the same kernel computes or changes are not ready.
+  const auto roll = [&](Tensor* t, int64_t by, int64_t axis) {
+    return op("roll", {t}, {{"shift", by}, {"axis", axis}});
+  };
+  Tensor* y = op("exp", {u});
+  p.out.push_back(&store(*p.ir, op("add", {op("add", {roll(y, 1, 0), roll(y, -3, 1)}), y})));
+  op("add_", {u, op("mul", {roll(u, 7, 0), roll(u, -1, 1)})});
+  check_same_bits(p);
+  CHECK_CONTAINS(plan_of(p), "slice_window+slice_window+add+slice_window+mul+add+tanh");
+  CHECK_CONTAINS(plan_of(p), "roll+roll+add+add");
+  CHECK_CONTAINS(plan_of(p), "roll+roll+mul");
+  CHECK(plan_of(p).find("exp+roll") == std::string::npos);
+}
+
+TEST_CASE("equal parts of a tensor are picked where they are read, the gates of a recurrence for instance") {
+  for (const int64_t axis : {int64_t{0}, int64_t{1}}) {
+    Program p;
+    Ops op(p.ir->main());
+    Tensor *gates = variable(p, {40, 28}, -0.3f), *c = variable(p, axis == 0 ? Shape{10, 28} : Shape{40, 7}, 0.2f);
+    const std::vector<Expr> parts =
+        op.builder.emit("split", {op.builder.of(gates)}, {{"splits", int64_t{4}}, {"axis", axis}});
+    Tensor* kept = op("mul", {op("sigmoid", {parts[0].tensor()}), c});
+    Tensor* added = op("mul", {op("sigmoid", {parts[1].tensor()}), op("tanh", {parts[2].tensor()})});
+    p.out = {&store(*p.ir, op("add", {kept, added})), &store(*p.ir, parts[3].tensor())};
+    check_same_bits(p);
+    CHECK_CONTAINS(plan_of(p), "split+sigmoid+mul+sigmoid+tanh+mul+add");
+  }
+}
