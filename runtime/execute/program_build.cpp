@@ -266,19 +266,36 @@ class Program::Builder {
     }
   }
 
+  /// A call of a loop's body in the first or the second of two iterations: the results of the first are operands of the
+  /// second, and the other way round.
+  static PlanCall call_of_pair(const PlanCall& body, bool second) {
+    PlanCall call = body;
+    for (const Copy& copy : body.after)
+      for (size_t i = 0; second && copy.alternates && i < call.out.size(); ++i)
+        if (body.out[i] == copy.from && body.in[i] == copy.to) std::swap(call.in[i], call.out[i]);
+    std::erase_if(call.after, [](const Copy& copy) { return copy.alternates; });
+    return call;
+  }
+
   void add_loop(const Frame& frame, const Instruction& instruction) {
     add_copies(frame, instruction.before, instruction.op);
-    if (instruction.repeats > 0) {
+    const PlanCall& body = instruction.calls[0];
+    const bool in_pairs =
+        std::any_of(body.after.begin(), body.after.end(), [](const Copy& copy) { return copy.alternates; });
+    const int64_t rounds = in_pairs ? instruction.repeats / 2 : instruction.repeats;
+    if (rounds > 0) {
       const size_t counter = program_.counters_.size();
       program_.counters_.push_back(0);
       push(RunStep::Kind::loop, instruction.op).port = counter;
-      const size_t body = program_.steps_.size();
-      add_call(frame, instruction, instruction.calls[0]);
+      const size_t first = program_.steps_.size();
+      add_call(frame, instruction, in_pairs ? call_of_pair(body, false) : body);
+      if (in_pairs) add_call(frame, instruction, call_of_pair(body, true));
       RunStep& step = push(RunStep::Kind::repeat, instruction.op);
       step.port = counter;
-      step.target = body;
-      step.bytes = instruction.repeats;
+      step.target = first;
+      step.bytes = rounds;
     }
+    if (in_pairs && instruction.repeats % 2 == 1) add_call(frame, instruction, body);
     add_copies(frame, instruction.after, instruction.op);
   }
 

@@ -7,6 +7,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/elementwise.hpp"
+#include "runtime/kernels/frame.hpp"
 #include "runtime/kernels/strided.hpp"
 
 namespace pxl {
@@ -68,9 +69,13 @@ Kernel in_order(const StridedCopy& copy, size_t from, int64_t n) {
   });
 }
 
-/// A result of shape `out` whose elements in the window are in[0], and the others `value`.
-Kernel filled(const TensorSpec& in, const Window& w, double value, const Shape& out) {
+/// A result of shape `out` whose elements in the window from `starts` on are in[0], and the others `value`.
+Kernel filled(std::string_view what, const TensorSpec& in, const std::vector<int64_t>& starts,
+              const std::vector<int64_t>& steps, double value, const Shape& out) {
+  const Window w = window(what, out, starts, steps, in.shape);
   const size_t width = size_of(in.dtype);
+  if (std::ranges::count(steps, 1) == std::ssize(steps) && !out.empty() && in.size() > 0)
+    return frame_kernel(in, starts, value, out);
   const Kernel fill =
       fill_kernel(is_float8(in.dtype) && value == 0 ? DType::uint8 : in.dtype, value, element_count(out));
   const StridedCopy copy(width, in.shape, strides_of(in.shape), w.strides);
@@ -163,8 +168,7 @@ Kernel slice_kernel(const TensorSpec& in, const std::vector<int64_t>& starts, co
 
 Kernel slice_grad_kernel(const TensorSpec& dy, const std::vector<int64_t>& starts, const std::vector<int64_t>& steps,
                          const Shape& out) {
-  const Window w = window("slice", out, starts, steps, dy.shape);
-  return filled(dy, w, 0.0, out);
+  return filled("slice", dy, starts, steps, 0.0, out);
 }
 
 Kernel write_back_kernel(DType dtype, const StridedLayout& from, const StridedLayout& to) {
@@ -186,9 +190,9 @@ Kernel pad_kernel(const TensorSpec& in, const std::vector<int64_t>& before, cons
       throw Error("pad by a negative amount on axis " + std::to_string(d)).as(codes::shape);
     out[d] += before[d] + after[d];
   }
-  const bool empty = in.size() == 0;
-  const Window w = empty ? Window{0, strides_of(out)} : window("pad", out, before, ones(out.size()), in.shape);
-  return filled(in, w, value, out);
+  if (in.size() == 0)
+    return fill_kernel(is_float8(in.dtype) && value == 0 ? DType::uint8 : in.dtype, value, element_count(out));
+  return filled("pad", in, before, ones(out.size()), value, out);
 }
 
 namespace {

@@ -26,6 +26,9 @@ namespace {
 // Bounds on recursion and on the number of nodes; graphs with more ops keep their calls. Not measured.
 constexpr int max_call_depth = 500;
 constexpr int64_t max_flattened_ops = 200'000;
+// Bytes of a loop's state from which on copying it costs more than the steps of a second body, and steps of a body
+// that may be there twice. Not measured.
+constexpr int64_t min_alternating = int64_t{1} << 14, max_alternating_steps = 1000;
 constexpr int64_t saturated = int64_t{1} << 48;  // counts stop here, below overflow
 
 int64_t product(int64_t a, int64_t b) { return a != 0 && b > saturated / a ? saturated : a * b; }
@@ -140,7 +143,9 @@ class Assembler {
       if (carried) {
         // The carried state is in the result's memory, or in the caller's if the input is by reference.
         call.in.push_back(direct ? given : instruction.out[i]);
-        call.after.push_back({call.out[i], call.in.back(), outputs[i]->spec.bytes()});
+        const int64_t bytes = outputs[i]->spec.bytes();
+        const bool alternates = !direct && bytes >= min_alternating && callee.step_count <= max_alternating_steps;
+        call.after.push_back({call.out[i], call.in.back(), bytes, alternates});
         continue;
       }
       const bool changed = !direct && changed_elsewhere(node, instruction, slot);

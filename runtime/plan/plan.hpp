@@ -34,6 +34,7 @@ struct Buffer {
 struct Copy {
   BufferId from = -1, to = -1;
   int64_t bytes = 0;
+  bool alternates = false;  ///< of a loop: nothing is copied, but the two change places in every other iteration
 };
 
 /// A call of one graph by a control op. `in` and `out` are parallel to the inputs and outputs of the callee.

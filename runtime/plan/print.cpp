@@ -30,7 +30,9 @@ std::string list(const std::vector<BufferId>& ids) {
 void add_copies(std::string& text, const std::vector<Copy>& copies, std::string_view indent) {
   for (const Copy& copy : copies)
     if (copy.from != copy.to)
-      text += fmt::format("{}copy b{} -> b{}, {} bytes\n", indent, copy.from, copy.to, copy.bytes);
+      text += copy.alternates
+                  ? fmt::format("{}b{} and b{} change places, {} bytes\n", indent, copy.from, copy.to, copy.bytes)
+                  : fmt::format("{}copy b{} -> b{}, {} bytes\n", indent, copy.from, copy.to, copy.bytes);
 }
 
 std::string names(const std::vector<const Tensor*>& tensors) {

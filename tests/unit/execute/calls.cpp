@@ -1,4 +1,7 @@
 // Calls, loops and branches: value semantics and flattening.
+#include <cmath>
+#include <utility>
+
 #include "runtime/execute/evaluate.hpp"
 #include "runtime/execute/session.hpp"
 #include "runtime/plan/plan.hpp"
@@ -204,6 +207,43 @@ TEST_CASE("repeat carries outputs to inputs and streams slices") {
   CHECK(s.num_host_transfers() == 6);
   CHECK(s.transfers(&out) == 3);
   CHECK(identical(s.run({{&in, floats({6}, {1, 2, 10, 20, 100, 200})}}).at(&out), floats({3}, {1, 10, 100})));
+}
+
+TEST_CASE("results of an iteration and its operands change places, for any number of iterations") {
+  const Shape large{8192}, small{2};
+  const auto filled = [](const Shape& shape, double value) { return Array::full(DType::float32, shape, value); };
+  for (int64_t n : {0, 1, 2, 3, 10}) {
+    auto ir = std::make_shared<Ir>();
+    Graph& body = ir->create_graph("body");
+    Tensor* x = body.add_input({large, DType::float32, {}}, "x");
+    Tensor* y = body.add_input({large, DType::float32, {}}, "y");
+    Tensor* z = body.add_input({small, DType::float32, {}}, "z");
+    Tensor* same = body.add_input({large, DType::float32, {}}, "same");
+    {
+      Ops op(body);
+      for (Tensor* t :
+           {op("add", {y, op("roll", {x}, {{"shift", int64_t{1}}, {"axis", int64_t{0}}})}), x, op("add", {z, z}), same})
+        body.add_output(t);
+    }
+    Graph& g = ir->main();
+    Ops op(g);
+    Tensor* start = g.add_variable(filled(large, 1), "start");
+    Op* loop = add_repeat(g, body, n, {start, op.constant(filled(large, 2)), op.constant(filled(small, 1)), start});
+    std::vector<Stream*> out;
+    for (Tensor* t : loop->outputs) out.push_back(&store(*ir, t));
+    if (n == 10) CHECK_CONTAINS(print_plan(Planner().plan(g)), "change places");
+    Session s(ir, "cpu");
+    for (int run = 0; run < 2; ++run) {
+      const auto results = s.run({});
+      double a = 1, b = 2;
+      for (int64_t i = 0; i < n; ++i) a = std::exchange(b, a) + a;
+      CHECK(identical(results.at(out[0]), filled(large, a)));
+      CHECK(identical(results.at(out[1]), filled(large, b)));
+      CHECK(identical(results.at(out[2]), filled(small, std::ldexp(1.0, static_cast<int>(n)))));
+      CHECK(identical(results.at(out[3]), filled(large, 1)));
+    }
+    CHECK(identical(s.get_tensor_data(start), filled(large, 1)));
+  }
 }
 
 TEST_CASE("conditional runs one branch") {
