@@ -127,3 +127,37 @@ TEST_CASE("dynamic windows") {
                   Error);
   CHECK_THROWS_AS(dynamic_slice_kernel(x.spec(), at.spec(), {1}, {5}), Error);
 }
+
+TEST_CASE("slices, parts, rolled and padded tensors have the same elements in any parts") {
+  for (const Shape& shape : std::vector<Shape>{{30, 20}, {6, 10, 10}, {3, 2, 10, 10}}) {
+    CAPTURE(shape.size());
+    const size_t rank = shape.size();
+    const Array x = count(DType::float32, shape);
+    const TensorSpec in = spec(DType::float32, shape);
+    const auto back = std::vector<int64_t>(rank, 1);
+    Shape wide = shape, narrow = shape;
+    for (size_t d = 0; d < rank; ++d) wide[d] += d == 0 ? 5 : 3;
+    narrow.back() -= 3;
+    std::vector<int64_t> before(rank, 1), after(rank, 2), starts(rank, 0);
+    before[0] = 4, after[0] = 1, starts.back() = 2;
+    const Array padded = check_divided(pad_kernel(in, before, after, 7.5), {x}, {spec(DType::float32, wide)})[0];
+    CHECK(identical(run(slice_kernel(padded.spec(), before, back, shape), {padded}, in), x));
+    CHECK(padded.number(0) == 7.5);
+    const Array part = check_divided(slice_kernel(in, starts, back, narrow), {x}, {spec(DType::float32, narrow)})[0];
+    const Array spread = check_divided(slice_grad_kernel(part.spec(), starts, back, shape), {part}, {in})[0];
+    CHECK(identical(run(slice_kernel(in, starts, back, narrow), {spread}, part.spec()), part));
+    CHECK(spread.number(0) == 0);
+    for (const auto axis : {int64_t{0}, static_cast<int64_t>(rank) - 1}) {
+      const Array rolled = check_divided(roll_kernel(in, 7, axis), {x}, {in})[0];
+      CHECK(identical(run(roll_kernel(in, -7, axis), {rolled}, in), x));
+      Shape third = shape;
+      const auto a = static_cast<size_t>(axis);
+      third[a] /= 2;
+      const std::vector<int64_t> sizes(2, third[a]);
+      if (third[a] * 2 != shape[a]) continue;
+      const TensorSpec half = spec(DType::float32, third);
+      const std::vector<Array> parts = check_divided(split_kernel(in, sizes, axis), {x}, {half, half});
+      CHECK(identical(run(concat_kernel({half, half}, axis), {parts[0], parts[1]}, in), x));
+    }
+  }
+}
