@@ -300,8 +300,8 @@ bool is_skinny_product(const GemmShape& p) {
 }
 
 Kernel product_kernel(const GemmShape& p, ProductOptions o) {
-  if (o.half) return half_product_kernel(p, o);
   if (const std::optional<GemmCall> row = as_row_product(p, o)) return product_kernel(row->plan, row->options);
+  if (o.half) return half_product_kernel(p, o);
   if (is_batch_of_rows(p, o)) return batch_of_rows(p, o);
   const bool one = p.batch.empty();
   if (one && p.tb && !p.ta && p.m > 0 && p.m <= max_transposed_rows && p.k > 0 && o.add_to < 0)
