@@ -100,8 +100,8 @@ int charged_glob(const std::string& pattern, glob_t& found) {
   found.gl_opendir = [](const char* path) -> void* { return glob_goes_on() ? ::opendir(path) : nullptr; };
   found.gl_readdir = [](void* folder) { return glob_goes_on() ? ::readdir(static_cast<DIR*>(folder)) : nullptr; };
   found.gl_closedir = [](void* folder) { ::closedir(static_cast<DIR*>(folder)); };
-  found.gl_stat = ::stat;
-  found.gl_lstat = ::lstat;
+  found.gl_stat = [](const char* path, struct stat* of) { return glob_goes_on() ? ::stat(path, of) : -1; };
+  found.gl_lstat = [](const char* path, struct stat* of) { return glob_goes_on() ? ::lstat(path, of) : -1; };
   // Sorted by bytes later, whatever the locale.
   const int problem = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_ERR | GLOB_ALTDIRFUNC, nullptr, &found);
   if (const std::exception_ptr ended = std::exchange(glob_ended, nullptr)) std::rethrow_exception(ended);
