@@ -13,7 +13,7 @@ namespace pxl {
 /// in short pieces.
 void copy_bytes(std::byte* to, const std::byte* from, size_t bytes);
 
-/// `rows` runs of `bytes`, whose beginnings are so many bytes apart: short ones without a call for each.
+/// `rows` runs of `bytes`, which begin `to_step` and `from_step` bytes apart: short ones without a call for each.
 void copy_rows(std::byte* to, int64_t to_step, const std::byte* from, int64_t from_step, size_t bytes, int64_t rows);
 
 /// to[r * n + i] = x[r * step] for r < rows, i < n: by vectors, which the next row overwrites where they are too long.

@@ -19,7 +19,7 @@ inline constexpr int64_t good_tiles = 112, min_tiles_of_unit = 28;
 // Units are divided by outputs where they would be too few. Not measured.
 inline constexpr int64_t enough_winograd_units = 16;
 
-/// Units of so many tiles at most, and at least so many units, also by parts of the outputs.
+/// Units of at most `most` tiles, and at least `enough_winograd_units` of them together with parts of the outputs.
 inline PlaneUnits tile_units(int64_t batch, int64_t outputs, const WindowAxes& axes, int64_t most = good_tiles) {
   const int64_t rows = div_up(axes[1].out, winograd_outputs), across = div_up(axes[2].out, winograd_outputs);
   const int64_t all = batch * rows * across;

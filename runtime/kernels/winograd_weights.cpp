@@ -67,7 +67,7 @@ struct WeightSums {
                                       to + place * out_tile + first + channel, memory);
                });
   }
-  /// Sums of outputs [first, first + outputs) at a position, over so many tiles.
+  /// Sums of outputs [first, first + outputs) at a position, over `tiles` tiles.
   void sum(const float* d, const float* v, int64_t first, int64_t outputs, int64_t tiles, bool add, float* to,
            float* memory) const {
     packed().product({.a = matrix_of(d + first, out_tile),
