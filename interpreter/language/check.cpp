@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
@@ -39,6 +41,22 @@ bool all_default(const ProgramObject& p, std::string& missing) {
 size_t ops_of_file(Interpreter& in) {
   const auto ir = graphs_of(in).implicit_ir();
   return ir ? ir->main().ops().size() : 0;
+}
+
+/// Each error once, by place; files in the order in which they were first named.
+std::vector<Diagnostic> in_order_of_text(std::vector<Diagnostic> errors) {
+  std::unordered_map<const SourceFile*, size_t> files;
+  for (const Diagnostic& d : errors) files.try_emplace(d.span.file, files.size());
+  const auto place = [&](const Diagnostic& d) { return std::pair(files.at(d.span.file), d.span.begin); };
+  std::stable_sort(errors.begin(), errors.end(),
+                   [&](const Diagnostic& x, const Diagnostic& y) { return place(x) < place(y); });
+  std::vector<Diagnostic> out;
+  std::unordered_set<std::string> said;  // at the place of the last one
+  for (Diagnostic& d : errors) {
+    if (out.empty() || place(out.back()) != place(d)) said.clear();
+    if (said.insert(d.message).second) out.push_back(std::move(d));
+  }
+  return out;
 }
 
 }  // namespace
@@ -161,16 +179,7 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
   result.unchecked.insert(result.unchecked.begin(), c.unbuilt.begin(), c.unbuilt.end());
   std::erase_if(c.sessions, [&](const auto& ir) { return c.incomplete.contains(ir.get()); });
   in.checking = nullptr;
-  std::stable_sort(c.errors.begin(), c.errors.end(), [](const Diagnostic& x, const Diagnostic& y) {
-    const bool same = x.span.file == y.span.file;
-    return same && x.span.begin < y.span.begin;
-  });
-  for (Diagnostic& d : c.errors) {
-    const bool seen = std::any_of(result.errors.begin(), result.errors.end(), [&](const Diagnostic& other) {
-      return other.span.file == d.span.file && other.span.begin == d.span.begin && other.message == d.message;
-    });
-    if (!seen) result.errors.push_back(std::move(d));
-  }
+  result.errors = in_order_of_text(std::move(c.errors));
   result.irs = std::move(c.irs);
   result.sessions = std::move(c.sessions);
   return result;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <unordered_map>
 
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/evaluate.hpp"
@@ -137,19 +138,30 @@ ModuleText find_module(const std::vector<std::string>& path, const Span& at) {
   throw Error("there is no module `" + dotted + "`", notes).as(codes::import);
 }
 
+/// The import of each public name of the library; of two with one name the first file's, and in a file the module
+/// itself, then modules, functions and programs.
+std::unordered_map<std::string_view, std::string> library_imports() {
+  std::unordered_map<std::string_view, std::string> out;
+  for (const StdlibFile& f : stdlib_files()) {
+    const std::string_view text = f.text;
+    out.try_emplace(f.module, "import " + std::string(f.module));
+    for (const std::string_view kind : {"\nmodule ", "\ndef ", "\nprogram "})
+      for (size_t at = text.find(kind); at != text.npos; at = text.find(kind, at + 1)) {
+        const size_t begin = at + kind.size(), end = text.find_first_of("( \n", begin);
+        if (end == text.npos || text[end] == '\n' || text[begin] == '_') continue;
+        const std::string_view name = text.substr(begin, end - begin);
+        out.try_emplace(name, fmt::format("from {} import {}", f.module, name));
+      }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<std::string> library_import(std::string_view name) {
-  for (const StdlibFile& f : stdlib_files()) {
-    if (f.module == name) return "import " + std::string(name);
-    for (const char* kind : {"module ", "def ", "program "}) {
-      const std::string head = "\n" + (kind + std::string(name));
-      for (size_t at = f.text.find(head); !name.starts_with('_') && at != f.text.npos; at = f.text.find(head, at + 1))
-        if (const char next = f.text[at + head.size()]; next == '(' || next == ' ')
-          return "from " + std::string(f.module) + " import " + std::string(name);
-    }
-  }
-  return std::nullopt;
+  static const auto imports = library_imports();
+  const auto found = imports.find(name);
+  return found == imports.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::vector<std::string> unknown_name_notes(std::string_view name, const std::vector<std::string>& known) {

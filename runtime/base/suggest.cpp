@@ -3,6 +3,9 @@
 #include "runtime/base/suggest.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
 
 #include "runtime/base/budget.hpp"
 
@@ -21,21 +24,46 @@ bool same_but_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
 }
 
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> before(b.size() + 1), previous(b.size() + 1), current(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) previous[j] = j;
+/// The distance of a and b if it is at most `most`, else most + 1. Only the band of the table around its diagonal is
+/// computed (E. Ukkonen, Algorithms for approximate string matching, 1985): an element that is further away from it is
+/// larger.
+size_t edit_distance(std::string_view a, std::string_view b, size_t most) {
+  if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) > most) return most + 1;
+  std::array<std::array<uint16_t, 2 * longest_name>, 3> rows;
+  auto *before = rows[0].data(), *previous = rows[1].data(), *current = rows[2].data();
+  const uint16_t outside = static_cast<uint16_t>(most + 1);
+  for (size_t j = 0; j <= std::min(b.size(), most + 1); ++j) previous[j] = static_cast<uint16_t>(j);
   for (size_t i = 1; i <= a.size(); ++i) {
-    current[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t change = previous[j - 1] + (a[i - 1] != b[j - 1]);
-      current[j] = std::min({previous[j] + 1, current[j - 1] + 1, change});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        current[j] = std::min(current[j], before[j - 2] + 1);
+    const size_t first = i > most ? i - most : 1, last = std::min(b.size(), i + most);
+    current[first - 1] = first == 1 ? static_cast<uint16_t>(i) : outside;
+    uint16_t smallest = current[first - 1];
+    for (size_t j = first; j <= last; ++j) {
+      int change = previous[j - 1] + (a[i - 1] != b[j - 1]);
+      int least = std::min({previous[j] + 1, current[j - 1] + 1, change});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) least = std::min(least, before[j - 2] + 1);
+      current[j] = static_cast<uint16_t>(std::min<int>(least, outside));
+      smallest = std::min(smallest, current[j]);
     }
+    if (smallest > most) return outside;
+    if (last < b.size()) current[last + 1] = outside;
     std::swap(before, previous);
     std::swap(previous, current);
   }
   return previous[b.size()];
+}
+
+/// The characters of a name as bits; characters share bits, so two names have at least the difference that their bits
+/// have.
+uint64_t characters(std::string_view name) {
+  uint64_t bits = 0;
+  for (char c : name) bits |= uint64_t{1} << (static_cast<unsigned char>(lower(c)) % 64);
+  return bits;
+}
+
+/// At least how many characters of one name the other lacks; no more than their distance, since an edit changes one of
+/// each.
+size_t lacking(uint64_t a, uint64_t b) {
+  return static_cast<size_t>(std::max(std::popcount(a & ~b), std::popcount(b & ~a)));
 }
 
 }  // namespace
@@ -45,12 +73,15 @@ std::optional<std::string> nearest(std::string_view name, const std::vector<std:
   const size_t limit = std::max<size_t>(1, name.size() / 3);
   size_t best = limit + 1;
   const std::string* found = nullptr;
+  const uint64_t letters = characters(name);
   for (const std::string& candidate : candidates) {
     charge(candidate_ns);
     size_t longer = std::max(name.size(), candidate.size());
     if (longer - std::min(name.size(), candidate.size()) > limit || candidate == name) continue;
-    charge(element_ns * static_cast<int64_t>(name.size() * candidate.size()));
-    size_t distance = same_but_case(name, candidate) ? 1 : edit_distance(name, candidate);
+    if (best == 1) break;
+    if (lacking(letters, characters(candidate)) >= best) continue;
+    charge(element_ns * static_cast<int64_t>(name.size() * std::min(candidate.size(), 2 * best)));
+    size_t distance = same_but_case(name, candidate) ? 1 : edit_distance(name, candidate, best - 1);
     // Names without a common character (x and y) are not typing errors.
     if (distance >= longer && !same_but_case(name, candidate)) continue;
     if (distance < best) best = distance, found = &candidate;
