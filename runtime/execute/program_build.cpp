@@ -27,14 +27,10 @@ class Program::Builder {
   Builder(Program& program, const Memory& variable, const RemoteBuffers& remote)
       : program_(program), variable_(variable), remote_(remote) {}
 
-  void add(const Frame& frame, bool main = false) {
-    if (main) {
-      main_ = &frame.plan;
-      direct_ = direct_loads(frame.plan);
-    }
-    add_copies(frame, frame.plan.entry_copies, nullptr);
-    for (const Instruction& instruction : frame.plan.instructions) add(frame, instruction);
-    add_copies(frame, frame.plan.exit_copies, nullptr);
+  void add_main(const Frame& frame) {
+    main_ = &frame.plan;
+    direct_ = direct_loads(frame.plan);
+    add(frame);
   }
 
   void finish() {
@@ -66,6 +62,19 @@ class Program::Builder {
   }
 
  private:
+  /// All of a plan but what a loop's body does once.
+  void add(const Frame& frame) {
+    add_copies(frame, frame.plan.entry_copies, nullptr);
+    for (const Instruction& instruction : frame.plan.instructions)
+      if (!instruction.once) add(frame, instruction);
+    add_copies(frame, frame.plan.exit_copies, nullptr);
+  }
+
+  void add_once(const Frame& frame) {
+    for (const Instruction& instruction : frame.plan.instructions)
+      if (instruction.once) add(frame, instruction);
+  }
+
   /// Collectives that follow each other, of one kind and group, are one message if none touches what another writes.
   void add_stops() {
     std::vector<RunStep>& steps = program_.steps_;
@@ -225,12 +234,21 @@ class Program::Builder {
     return program_.ports_.size() - 1;
   }
 
-  void add_call(const Frame& frame, const Instruction& instruction, const PlanCall& call) {
-    add_copies(frame, call.before, instruction.op);
+  /// f(the callee's frame)
+  template <class F>
+  void in_callee(const Frame& frame, const PlanCall& call, F&& f) {
     std::vector<std::byte*> in, out;
     for (BufferId id : call.in) in.push_back(pointer(frame, id));
     for (BufferId id : call.out) out.push_back(pointer(frame, id));
-    add(Frame{*call.callee, in, out, pointer(frame, call.frame)});
+    f(Frame{*call.callee, in, out, pointer(frame, call.frame)});
+  }
+
+  void add_call(const Frame& frame, const Instruction& instruction, const PlanCall& call) {
+    add_copies(frame, call.before, instruction.op);
+    in_callee(frame, call, [&](const Frame& callee) {
+      if (instruction.kind != Instruction::Kind::loop) add_once(callee);
+      add(callee);
+    });
     add_copies(frame, call.after, instruction.op);
   }
 
@@ -280,6 +298,7 @@ class Program::Builder {
   void add_loop(const Frame& frame, const Instruction& instruction) {
     add_copies(frame, instruction.before, instruction.op);
     const PlanCall& body = instruction.calls[0];
+    in_callee(frame, body, [&](const Frame& callee) { add_once(callee); });
     const bool in_pairs =
         std::any_of(body.after.begin(), body.after.end(), [](const Copy& copy) { return copy.alternates; });
     const int64_t rounds = in_pairs ? instruction.repeats / 2 : instruction.repeats;
@@ -355,7 +374,7 @@ Program::Program(const Plan& plan, const Memory& variable, const std::vector<std
   }
   Builder builder(*this, variable, remote);
   const std::vector<std::byte*> inputs;
-  builder.add(Frame{plan, inputs, outputs, arena_.mutable_raw()}, true);
+  builder.add_main(Frame{plan, inputs, outputs, arena_.mutable_raw()});
   try {
     builder.finish();
   } catch (const std::bad_alloc&) {

@@ -42,6 +42,7 @@ struct Node {
   std::vector<OutputAlias> output_aliases;
   std::vector<InPlaceCandidate> in_place_candidates;
   std::vector<const Plan*> callees;           ///< of control ops, parallel to op->called
+  bool once = false;  ///< of a loop's body: runs before the first iteration only; reads what no iteration changes
   bool effect = false;                        ///< has side effects: is live even if its outputs are unused
   std::optional<GemmShape> product;           ///< the float32 GEMM of in[0] and in[1], transpositions folded
   std::shared_ptr<const GemmCall> gemm_call;  ///< the GEMM call inside `kernel`, with its epilogue

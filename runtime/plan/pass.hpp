@@ -5,6 +5,7 @@
 #include <span>
 
 #include "runtime/base/pointer_map.hpp"
+#include "runtime/plan/loop_body.hpp"
 #include "runtime/plan/plan.hpp"
 
 namespace pxl {
@@ -14,7 +15,7 @@ namespace pxl {
 class PassContext {
  public:
   PassContext(std::vector<Node>& nodes, const Aliases& aliases, const std::vector<const Tensor*>& outputs, Keep keep,
-              std::deque<Tensor>& constants);
+              std::deque<Tensor>& constants, const LoopBody* loop);
   PassContext(const PassContext&) = delete;
   PassContext& operator=(const PassContext&) = delete;
 
@@ -23,6 +24,7 @@ class PassContext {
   const std::vector<const Tensor*>& outputs;  ///< the plan's results
   Keep keep;                                  ///< what is treated as live, see eliminate_dead_code
   std::deque<Tensor>& constants;              ///< owns the tensors that passes create
+  const LoopBody* loop;                       ///< if the nodes are those of a loop's body
 
   /// Position of the node that defines a tensor; -1 if there is none.
   int producer(const Tensor* tensor) const;

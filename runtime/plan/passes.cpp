@@ -51,8 +51,8 @@ Error usage(std::string message, const std::string& name, std::vector<std::strin
 }  // namespace
 
 PassContext::PassContext(std::vector<Node>& ns, const Aliases& as, const std::vector<const Tensor*>& results, Keep live,
-                         std::deque<Tensor>& made)
-    : nodes(ns), aliases(as), outputs(results), keep(live), constants(made) {
+                         std::deque<Tensor>& made, const LoopBody* body)
+    : nodes(ns), aliases(as), outputs(results), keep(live), constants(made), loop(body) {
   for (const Tensor* t : outputs) is_output_.insert(t);
 }
 
@@ -143,14 +143,14 @@ bool PlanOptions::prints(std::string_view stage) const {
 }
 
 void run_passes(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, Keep keep,
-                std::deque<Tensor>& constants, const PlanOptions& options) {
+                std::deque<Tensor>& constants, const LoopBody* loop, const PlanOptions& options) {
   for (const PlanPass& pass : table) {
     if (!options.allows(pass.name)) continue;
     if (pass.apply) {
       std::optional<PassVerifier> verifier;
       if (verification_enabled()) verifier.emplace(nodes);
       const Aliases aliases(nodes);
-      PassContext context(nodes, aliases, outputs, keep, constants);
+      PassContext context(nodes, aliases, outputs, keep, constants, loop);
       pass.apply(context);
       std::erase_if(nodes, [](const Node& node) { return !node.op; });
       if (verifier) verifier->check(nodes, outputs, keep, pass.name);

@@ -1,8 +1,9 @@
 // The planner's passes: one table (passes.inc), and the function that runs it. Every pass can be left out.
 //
-// Passes keep the bits of all results, with three exceptions: absorb_transposes changes the order of additions in a
+// Passes keep the bits of all results, with four exceptions: absorb_transposes changes the order of additions in a
 // GEMM of at most 128 rows with a transposed matrix (kernels/product.cpp), strided_operands leaves the order of
-// additions in a batch of GEMMs to the library, and sparse_updates leaves -0 where an update by 0 gives 0.
+// additions in a batch of GEMMs to the library, pack_loop_weights adds the terms of a GEMM one by one, and
+// sparse_updates leaves -0 where an update by 0 gives 0.
 #pragma once
 
 #include <span>
@@ -32,8 +33,8 @@ std::span<const PlanPass> plan_passes();
 size_t pass_index(std::string_view name);
 
 /// Runs every pass that the options allow; prints the nodes after the passes that the options name. `constants` owns
-/// the tensors that passes create; nodes point at them. `keep`: see eliminate_dead_code.
+/// the tensors that passes create; nodes point at them. `keep`: see eliminate_dead_code. `loop`: see PassContext.
 void run_passes(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, Keep keep,
-                std::deque<Tensor>& constants, const PlanOptions& options);
+                std::deque<Tensor>& constants, const LoopBody* loop, const PlanOptions& options);
 
 }  // namespace pxl

@@ -12,6 +12,7 @@
 #include "runtime/graph/schedule.hpp"
 #include "runtime/kernels/remote.hpp"
 #include "runtime/plan/arena.hpp"
+#include "runtime/plan/loop_body.hpp"
 #include "runtime/plan/passes.hpp"
 #include "runtime/plan/storage.hpp"
 #include "runtime/plan/verify_nodes.hpp"
@@ -71,7 +72,8 @@ class Assembler {
       case Role::composite:
         // A copy within one buffer does nothing.
         if (!node.kernel && is_plain_copy(*node.op) && instruction.in[0] == instruction.out[0]) return;
-        instruction.flops = node.flops > 0 ? node.flops : flops_of(*node.op);
+        instruction.once = node.once;
+        if (!node.once) instruction.flops = node.flops > 0 ? node.flops : flops_of(*node.op);
         if (node.overwritten_by >= 0 && in_one_buffer(node, instruction))
           instruction.kernel = [](const Buffers&) {};  // the value was computed in its place
         else
@@ -265,7 +267,8 @@ Plan Planner::make(const Request& request) {
   plan.flat = std::move(flat);
   plan.constants = std::make_shared<std::deque<Tensor>>();
   if (request.keep != Keep::all) eliminate_dead_code(nodes, outputs, request.keep);
-  run_passes(nodes, outputs, request.keep, *plan.constants, options_);
+  const std::optional<LoopBody> loop = loop_body(request.graph, nodes, request.inputs, outputs);
+  run_passes(nodes, outputs, request.keep, *plan.constants, loop ? &*loop : nullptr, options_);
 
   Storage storage = assign_storage(nodes, request.inputs, outputs);
   plan.buffers = std::move(storage.buffers);

@@ -16,6 +16,7 @@ struct AliasSet {
   const Tensor* tensor = nullptr;    ///< its first tensor
   int64_t bytes = 0;
   int first = 0, last = -1;
+  bool kept = false;  ///< over all iterations of a loop
   std::vector<int> writes;  ///< positions of in-place writes
   int merged_into = -1;
 };
@@ -110,7 +111,7 @@ class AliasSets {
 
   void visit(const Node& node, int p) {
     for (const Tensor* t : node.in)
-      if (t) of(t).last = p;
+      if (AliasSet* set = t ? &of(t) : nullptr; set && !set->kept) set->last = p;
     for (int slot : node.modified) {
       std::vector<int>& writes = of(node.in[static_cast<size_t>(slot)]).writes;
       if (writes.empty() || writes.back() != p) writes.push_back(p);
@@ -122,7 +123,10 @@ class AliasSets {
         AliasSet& set = sets_[static_cast<size_t>(root)];
         set.bytes = std::max(set.bytes, node.out[0]->spec.bytes());
       } else {
-        sets_[static_cast<size_t>(add(node.out[j], p))].last = p;
+        AliasSet& set = sets_[static_cast<size_t>(add(node.out[j], p))];
+        set.last = p;
+        set.kept = node.once;
+        if (set.kept) set.first = 0, set.last = end_;
       }
     }
   }

@@ -25,6 +25,9 @@ class StorageVerifier {
     });
     for (const Copy& copy : plan_.entry_copies) hold(copy.to, value(buffer(copy.from).tensor));
     for (position_ = 0; position_ < nodes_.size(); ++position_) visit(nodes_[position_]);
+    for (const Node& n : nodes_)
+      for (const Tensor* t : n.out)
+        require(!n.once || holds(place(t), value(t)), "what a loop's first iteration finds holds another value later");
     for (const Tensor* t : outputs)
       if (const auto found = plan_.buffer_of.find(t); found != plan_.buffer_of.end())
         require(holds(found->second, value(t)), "an output's memory holds another value at the end");

@@ -2,6 +2,7 @@
 #include "runtime/kernels/packed.hpp"
 
 #include "runtime/kernels/block.hpp"
+#include "runtime/kernels/packed_product.hpp"
 #include "runtime/kernels/packed_table.hpp"
 #include "runtime/kernels/product.hpp"
 #include "support.hpp"
@@ -134,6 +135,42 @@ TEST_CASE("float16 products are sums in float32 rounded once, in bits however th
       std::byte* to[] = {divided.mutable_raw()};
       run_in_pieces(kernel, {in, to}, pieces);
       CHECK(identical(whole, divided));
+    }
+  }
+}
+
+TEST_CASE("a product with its right operand packed before has the bits of one that packs it, however it is divided") {
+  for (const Case& c : cases()) {
+    CAPTURE(c.m);
+    CAPTURE(c.n);
+    CAPTURE(c.k);
+    const Array a = operand(DType::float32, c.m, c.k, c.ta, 1), b = operand(DType::float32, c.k, c.n, c.tb, 2);
+    for (bool stored : {true, false}) {
+      GemmCall call{gemm_shape(a.shape(), c.ta, b.shape(), c.tb), {}};
+      call.options.out = stored ? 0 : -1;
+      if (!stored)
+        call.options.epilogue = [](const Buffers& buffers, std::byte* values, int64_t begin, int64_t end) {
+          std::copy_n(reinterpret_cast<const float*>(values), end - begin, buffers.output<float>(0) + begin);
+        };
+      CHECK(gains_by_packing(call) == (c.n > 1 && c.m <= 256));
+      if (!gains_by_packing(call)) continue;
+      const Array right = run(pack_right_kernel(call.plan), {b}, spec(DType::float32, {packed_right_size(call.plan)}));
+      const Kernel kernel = packed_product_kernel(call);
+      const Array whole = run(kernel, {a, right}, spec(DType::float32, {c.m, c.n}));
+      std::vector<float> expected(static_cast<size_t>(c.m * (c.n + 3)), -1.0F);
+      multiply_in_place(packed(), c, a, b, false, expected);
+      bool same = true;
+      for (int64_t i = 0; i < c.m; ++i)
+        same = same && std::equal(whole.data<float>() + i * c.n, whole.data<float>() + (i + 1) * c.n,
+                                  expected.data() + i * (c.n + 3));
+      CHECK(same);
+      for (int pieces : {2, 3, 7}) {
+        Array divided(DType::float32, {c.m, c.n});
+        const std::byte* in[] = {a.raw(), right.raw()};
+        std::byte* to[] = {divided.mutable_raw()};
+        run_in_pieces(kernel, {in, to}, pieces);
+        CHECK(identical(whole, divided));
+      }
     }
   }
 }

@@ -1,0 +1,85 @@
+// Weights that a loop's body multiplies with and does not change: packed before the loop, or left alone.
+#include "runtime/transform/autodiff.hpp"
+#include "small_program.hpp"
+
+using namespace pxl;
+using namespace pxl::test;
+
+namespace {
+
+/// h @ w and its activation, repeated.
+struct Recurrence : SmallProgram {
+  InSequence order{ir->main(), InSequence::Mode::yes};
+  Tensor *h = variable({20, 24}, -0.3F), *w = variable({24, 24}, -0.3F), *dy = variable({20, 24}, 0.1F);
+  Graph &step = ir->create_graph("step"), &layer = ir->create_graph("layer");
+  Ops at{step};
+  Tensor *sh = step.add_input(h->spec, "h"), *sw = step.add_input(w->spec, "w");
+
+  void product() { step.add_output(at("tanh", {at("matmul", {sh, sw})})); }
+  Op* forward(int times) {
+    Tensor *lh = layer.add_input(h->spec, "h"), *lw = layer.add_input(w->spec, "w");
+    layer.add_output(add_repeat(layer, step, times, {lh, lw})->outputs[0]);
+    return ir->main().add_call(layer, {h, w});
+  }
+  /// How many weights are packed before loops.
+  size_t packed() const {
+    Planner planner;
+    planner.plan(ir->main());
+    size_t n = 0;
+    for (const Plan* p : planner.plans())
+      for (const Instruction& i : p->instructions) n += i.once ? 1 : 0;
+    return n;
+  }
+  /// What a run gives is near what it gives without the pass, which sums in another order.
+  void check_close() const {
+    const auto with = results(""), without = results("-pack_loop_weights");
+    for (size_t i = 0; i < with.size(); ++i)
+      for (int64_t j = 0; j < with[i].size(); ++j)
+        CHECK(with[i].number(j) == doctest::Approx(without[i].number(j)).epsilon(1e-5));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a weight that a loop does not change is packed once, forwards and backwards") {
+  for (int times : {0, 1, 2, 9, 10}) {
+    CAPTURE(times);
+    for (bool gradient : {false, true}) {
+      if (gradient && times < 9) continue;  // autodiff writes out the iterations of a short loop
+      Recurrence r;
+      r.product();
+      Op* call = r.forward(times);
+      r.give(call->outputs[0]);
+      if (gradient)
+        for (Tensor* g : backward(*call, {r.dy}, {r.h, r.w}).gradients) r.give(g);
+      CHECK(r.packed() == (gradient ? 3 : 1));
+      r.check_close();
+    }
+  }
+}
+
+TEST_CASE("a weight that a loop carries and does not change is packed once") {
+  Recurrence r;
+  r.product();
+  r.step.add_output(r.sw);
+  r.give(r.forward(4)->outputs[0]);
+  CHECK(r.packed() == 1);
+  r.check_close();
+}
+
+TEST_CASE("a weight that a loop changes is not packed before it") {
+  Recurrence r;
+  const InSequence sequence(r.step, InSequence::Mode::yes);
+  r.product();
+  SUBCASE("as a value that it carries") { r.step.add_output(r.at("mul", {r.sw, r.sw})); }
+  SUBCASE("in place") { r.at("scaled_add_", {r.sw, r.sw}, {{"b", 0.5}}); }
+  r.give(r.forward(4)->outputs[0]);
+  CHECK(r.packed() == 0);
+  r.check_close();
+}
+
+TEST_CASE("a product outside of a loop reads its weight where it is") {
+  Recurrence r;
+  r.give(r.op("matmul", {r.h, r.w}));
+  CHECK(r.packed() == 0);
+}
