@@ -41,9 +41,9 @@ struct Node {
   bool strided_view = false;  ///< out[0] is a strided or partial view of operands; resolve_views removes these
   std::vector<OutputAlias> output_aliases;
   std::vector<InPlaceCandidate> in_place_candidates;
-  std::vector<const Plan*> callees;           ///< of control ops, parallel to op->called
-  bool once = false;  ///< of a loop's body: runs before the first iteration only; reads what no iteration changes
-  bool effect = false;                        ///< has side effects: is live even if its outputs are unused
+  std::vector<const Plan*> callees;  ///< of control ops, parallel to op->called
+  bool once = false;    ///< of a loop's body: runs before the first iteration only; reads what no iteration changes
+  bool effect = false;  ///< has side effects: is live even if its outputs are unused
   std::optional<GemmShape> product;           ///< the float32 GEMM of in[0] and in[1], transpositions folded
   std::shared_ptr<const GemmCall> gemm_call;  ///< the GEMM call inside `kernel`, with its epilogue
   int64_t flops = 0;                          ///< of fused nodes; otherwise 0, and the op says it

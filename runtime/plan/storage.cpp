@@ -16,7 +16,7 @@ struct AliasSet {
   const Tensor* tensor = nullptr;    ///< its first tensor
   int64_t bytes = 0;
   int first = 0, last = -1;
-  bool kept = false;  ///< over all iterations of a loop
+  bool kept = false;        ///< over all iterations of a loop
   std::vector<int> writes;  ///< positions of in-place writes
   int merged_into = -1;
 };
