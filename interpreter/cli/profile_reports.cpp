@@ -7,6 +7,7 @@
 
 #include "interpreter/cli/program.hpp"
 #include "interpreter/language/options.hpp"
+#include "interpreter/syntax/ast.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/graph_page.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
@@ -30,6 +31,19 @@ std::string value_of(const ProfiledScript& script, const OptionInfo& option) {
     if (word.starts_with(flag + "=")) value = word.substr(flag.size() + 1);
   }
   return value;
+}
+
+/// What a script without a session lacks: a session of its first program, or both.
+std::string missing_session(const ast::Tree& tree) {
+  for (const ast::Stmt* s : tree.body->statements) {
+    if (s->kind != ast::StmtKind::program) continue;
+    const ast::Function& program = *static_cast<const ast::ProgramStmt*>(s)->function;
+    std::string arguments;
+    for (const ast::Parameter& p : program.parameters)
+      if (!p.default_value && !p.rest) arguments += (arguments.empty() ? "" : ", ") + p.name;
+    return fmt::format("add `session = Session({}({}))` at the end; profile does not run it", program.name, arguments);
+  }
+  return "declare a `program p { ... }` and add `session = Session(p())` at the end; profile does not run it";
 }
 
 /// Remedies that the script offers by its options: half the batch, outlining, recomputation.
@@ -113,7 +127,8 @@ std::vector<tiles::Report> profile_script(const CommonFlags& common, const Profi
     throw Error(fmt::format("profile: {} creates no session of a program {}", script.file, request.program),
                 {fmt::format("its programs: {}", join_texts(made, ", "))}, Fault::usage);
   if (reports.empty() && !quiet)
-    print_err("{}: the script creates no session, so there is no program to profile\n", script.file);
+    print_err("{}: the script creates no session, so there is no program to profile\n  {}\n", script.file,
+              missing_session(*script.tree));
   return reports;
 }
 

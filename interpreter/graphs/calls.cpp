@@ -187,7 +187,7 @@ Tensor* to_operand(Interpreter& in, const Value& v, const TensorSpec& spec, cons
   if (Tensor* t = as_tensor(v)) return t;
   if (v.as_spec()) throw Error(what + " is given a spec: a call takes a tensor").as(codes::graph_inputs);
   if (!v.is_number() && !v.as_array() && !v.as<SequenceObject>())
-    type_error(what + " takes a tensor, a number or an array, got " + with_article(v.type_name()));
+    misuse_error(what + " takes a tensor, a number or an array, got " + with_article(v.type_name()), v);
   if (v.is_float() && !is_floating(spec.dtype))
     type_error(what + " is " + text(spec) + ": a float can't become " + std::string(name(spec.dtype)));
   Array a = to_array(in, v, spec.dtype, what);
@@ -243,8 +243,9 @@ Op* emit_conditional(Interpreter& in, const Value& condition, const Callable& ye
                      const Callable& no, const Arguments& no_args) {
   Tensor* chooses = as_tensor(condition);
   if (!chooses)
-    type_error("conditional takes a tensor as its condition, got " + with_article(condition.type_name()) +
-               ": a condition known now is for `if`");
+    misuse_error("conditional takes a tensor as its condition, got " + with_article(condition.type_name()) +
+                     ": a condition known now is for `if`",
+                 condition);
   static const OpRow& row = get_op("branch");
   std::vector<Tensor*> inputs{chooses};
   for (Tensor* t : bind_inputs(in, yes.ir, *yes.graph, yes.inputs, yes_args)) inputs.push_back(t);
@@ -282,7 +283,7 @@ std::vector<Tensor*> to_tensors(Interpreter& in, const Value& v, const char* whe
   std::vector<Tensor*> out;
   for (const Value& item : items) {
     Tensor* t = as_tensor(item);
-    if (!t) type_error(std::string(where) + " takes tensors, got " + with_article(item.type_name()));
+    if (!t) misuse_error(std::string(where) + " takes tensors, got " + with_article(item.type_name()), item);
     out.push_back(t);
   }
   return out;

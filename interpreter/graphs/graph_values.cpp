@@ -179,6 +179,11 @@ std::vector<std::string> StreamObject::member_names() const {
   return names;
 }
 
+std::string StreamObject::note_on_misuse() const {
+  return stream->to_device ? "`host_load(" + stream->name() + ")` gives the tensor, the stream's next sample"
+                           : "a `stream out` is written only: `host_store(" + stream->name() + ", tensor)`";
+}
+
 bool StreamObject::equals(Interpreter&, const Value& other) {
   auto* s = other.as<StreamObject>();
   return s && s->stream == stream;

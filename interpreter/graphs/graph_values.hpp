@@ -42,6 +42,8 @@ struct StreamObject final : Object {
   bool equals(Interpreter&, const Value&) override;
   bool is_handle() const override { return true; }
   std::optional<TensorSpec> spec_in_graph() const override { return stream->spec(); }
+  std::string note_on_missing(std::string_view) const override { return note_on_misuse(); }
+  std::string note_on_misuse() const override;
   std::optional<std::string> hash_key() const override;
 };
 

@@ -265,10 +265,15 @@ std::optional<Value> ModuleInstance::member(Interpreter& in, std::string_view na
 }
 
 std::vector<std::string> ModuleInstance::member_names() const {
-  std::vector<std::string> names = field_names();
-  for (const ast::Function* f : code->methods) names.push_back(f->name);
+  std::vector<std::string> names = own_names();
   names.insert(names.end(), {"create_graph"});
   if (code->build) names.push_back("build");
+  return names;
+}
+
+std::vector<std::string> ModuleInstance::own_names() const {
+  std::vector<std::string> names = field_names();
+  for (const ast::Function* f : code->methods) names.push_back(f->name);
   return names;
 }
 

@@ -92,9 +92,9 @@ class Converter {
 
  private:
   [[noreturn]] void refuse(const Param& p, const Value& v, std::string_view expected) const {
-    throw Error(fmt::format("{}: `{}`: expected {}, got {}", row_.name, p.name, expected, with_article(v.type_name())),
-                v.as_spec() ? std::vector<std::string>{"a spec has no data: give a tensor or an array"}
-                            : std::vector<std::string>{})
+    throw Error(
+        fmt::format("{}: `{}`: expected {}, got {}", row_.name, p.name, expected, with_article(v.type_name())),
+        v.as_spec() ? std::vector<std::string>{"a spec has no data: give a tensor or an array"} : notes_on_misuse(v))
         .as(codes::type);
   }
 

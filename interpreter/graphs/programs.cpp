@@ -316,9 +316,13 @@ std::optional<Value> IrObject::member(Interpreter& in, std::string_view name) {
 std::vector<std::string> IrObject::member_names() const {
   std::vector<std::string> names = ir_member_names();
   append_names(names, late_table);
-  if (fields)
-    for (const std::string& name : fields->names())
-      if (!name.empty()) names.push_back(name);
+  for (std::string& name : own_names()) names.push_back(std::move(name));
+  return names;
+}
+
+std::vector<std::string> IrObject::own_names() const {
+  std::vector<std::string> names = fields ? fields->names() : std::vector<std::string>();
+  std::erase(names, "");
   return names;
 }
 

@@ -28,6 +28,7 @@ struct IrObject final : Object {
   std::string repr(Interpreter&) override;  ///< Ir[train]
   std::optional<Value> member(Interpreter& in, std::string_view name) override;
   std::vector<std::string> member_names() const override;
+  std::vector<std::string> own_names() const override;
   void set_member(Interpreter& in, std::string_view name, Value value) override;
   bool equals(Interpreter&, const Value& other) override;
   std::optional<std::string> hash_key() const override;

@@ -1,6 +1,7 @@
 // Operators on any values: numbers compute here, tensors and arrays through the op table, containers by their kind.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "interpreter/graphs/graph_builder.hpp"
@@ -35,7 +36,8 @@ bool is_data(const Value& v) { return v.as_array() || as_tensor(v); }
 
 [[noreturn]] void refuse(std::string_view op, const Value& a, const Value& b, std::vector<std::string> notes = {}) {
   for (const Value* v : {&a, &b})
-    if (v->type_name() == "stream") notes.emplace_back("the next sample of a stream is `host_load(...)` of it");
+    for (std::string& note : notes_on_misuse(*v))
+      if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(std::move(note));
   throw Error(
       fmt::format("`{}` does not work on {} and {}", op, with_article(a.type_name()), with_article(b.type_name())),
       std::move(notes))
@@ -352,7 +354,7 @@ Value apply_unary(Interpreter& in, ast::UnaryOp op, const Value& a) {
     return op_by_name(in, elements(a) == Elements::bools ? "logical_not" : "bitwise_not", {a});
   }
   const char* symbol = op == UnaryOp::minus ? "-" : op == UnaryOp::plus ? "+" : "~";
-  type_error(fmt::format("`{}` does not work on {}", symbol, with_article(a.type_name())));
+  misuse_error(fmt::format("`{}` does not work on {}", symbol, with_article(a.type_name())), a);
 }
 
 }  // namespace pxl

@@ -71,7 +71,7 @@ struct Leaves {
       arrays.push_back(*a);
     } else {
       if (v.is_object()) v.object()->check_has_elements();
-      throw Error("expected an array, a number or a list of them, got " + with_article(v.type_name())).as(codes::type);
+      misuse_error("expected an array, a number or a list of them, got " + with_article(v.type_name()), v);
     }
     if (!arrays.empty() && arrays.back().shape() != arrays.front().shape()) ragged();
   }

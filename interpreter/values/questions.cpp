@@ -99,7 +99,7 @@ Iterator iterator_of(Interpreter& in, const Value& v) {
   if (v.is_object()) {
     if (std::optional<Iterator> it = v.object()->iterate(in)) return *it;
   }
-  type_error(with_article(v.type_name()) + " is not iterable");
+  misuse_error(with_article(v.type_name()) + " is not iterable", v);
 }
 
 std::vector<Value> elements_of(Interpreter& in, const Value& v) {
@@ -125,8 +125,19 @@ int64_t length_of(Interpreter& in, const Value& v) {
   if (v.is_object()) {
     if (std::optional<int64_t> n = v.object()->length(in)) return *n;
   }
-  type_error(with_article(v.type_name()) + " has no length");
+  misuse_error(with_article(v.type_name()) + " has no length", v);
 }
+
+namespace {
+
+std::string list_of(const std::vector<std::string>& names) {
+  constexpr size_t max_listed = 12;
+  std::string text = "its names: ";
+  for (size_t i = 0; i < names.size() && i < max_listed; ++i) text += (i ? ", `" : "`") + names[i] + "`";
+  return names.size() > max_listed ? text + " and others" : text;
+}
+
+}  // namespace
 
 Value member_of(Interpreter& in, const Value& v, const std::string& name, const Span& at) {
   std::vector<std::string> names;
@@ -135,7 +146,11 @@ Value member_of(Interpreter& in, const Value& v, const std::string& name, const 
     names = v.object()->member_names();
   }
   std::vector<std::string> notes;
-  if (std::string hint = did_you_mean(name, names); !hint.empty()) notes.push_back(hint);
+  if (std::string hint = did_you_mean(name, names); !hint.empty())
+    notes.push_back(hint);
+  else if (const std::vector<std::string> own = v.is_object() ? v.object()->own_names() : std::vector<std::string>();
+           !own.empty())
+    notes.push_back(list_of(own));
   const auto* ns = v.as<NamespaceObject>();
   if (v.is_object())
     if (std::string note = v.object()->note_on_missing(name); !note.empty()) notes.push_back(std::move(note));

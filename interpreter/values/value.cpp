@@ -48,6 +48,14 @@ std::string Value::type_name() const {
 
 void type_error(const std::string& what, std::string_view code) { throw Error(what).as(code); }
 
+std::vector<std::string> notes_on_misuse(const Value& v) {
+  std::string note = v.is_object() ? v.object()->note_on_misuse() : std::string();
+  if (note.empty()) return {};
+  return {std::move(note)};
+}
+
+void misuse_error(const std::string& what, const Value& v) { throw Error(what, notes_on_misuse(v)).as(codes::type); }
+
 std::string with_article(const std::string& noun) {
   if (noun == "none") return noun;
   const bool vowel = !noun.empty() && std::string_view("aeiou").find(noun[0]) != std::string_view::npos;
@@ -60,7 +68,9 @@ void Object::set_member(Interpreter&, std::string_view name, Value) {
   type_error(fmt::format("cannot set `{}`: {} has no fields that can be set", name, with_article(type_name())));
 }
 Value Object::call(Interpreter&, Arguments) { type_error(with_article(type_name()) + " is not callable"); }
-Value Object::index(Interpreter&, const Value&) { type_error(with_article(type_name()) + " cannot be indexed"); }
+Value Object::index(Interpreter&, const Value&) {
+  misuse_error(with_article(type_name()) + " cannot be indexed", Value(shared_from_this()));
+}
 void Object::set_index(Interpreter&, const Value&, Value) {
   type_error(with_article(type_name()) + " does not take assignments to its elements");
 }

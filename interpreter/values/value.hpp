@@ -174,6 +174,8 @@ class Object : public std::enable_shared_from_this<Object> {
   virtual std::optional<Value> member(Interpreter& in, std::string_view name);
   /// Names for completion and suggestions.
   virtual std::vector<std::string> member_names() const { return {}; }
+  /// Those of member_names that the program gave, which an error lists if it has no suggestion.
+  virtual std::vector<std::string> own_names() const { return {}; }
   virtual void set_member(Interpreter& in, std::string_view name, Value value);
   virtual bool callable() const { return false; }
   virtual Value call(Interpreter& in, Arguments args);
@@ -196,6 +198,8 @@ class Object : public std::enable_shared_from_this<Object> {
   virtual void check_has_elements() const {}
   /// Further help in the error about a member that there is not, or an empty text.
   virtual std::string note_on_missing(std::string_view /*name*/) const { return {}; }
+  /// Further help in the error about its use in place of a tensor or a number, or an empty text.
+  virtual std::string note_on_misuse() const { return {}; }
   /// `with` contexts: enter gives the `as` value. `failed`: an exception is passing through.
   virtual bool is_context() const { return false; }
   virtual Value enter(Interpreter& in);
@@ -242,5 +246,9 @@ std::string with_article(const std::string& noun);
 
 /// Throws an Error "expected X, got Y" style message with no span (the evaluator locates it).
 [[noreturn]] void type_error(const std::string& what, std::string_view code = codes::type);
+/// The notes of an error that refuses a value as a tensor or a number.
+std::vector<std::string> notes_on_misuse(const Value& v);
+/// A type error about a value that was given in place of a tensor or a number.
+[[noreturn]] void misuse_error(const std::string& what, const Value& v);
 
 }  // namespace pxl

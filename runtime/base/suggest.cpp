@@ -66,6 +66,35 @@ size_t lacking(uint64_t a, uint64_t b) {
   return static_cast<size_t>(std::max(std::popcount(a & ~b), std::popcount(b & ~a)));
 }
 
+/// Whether `part` is some of the words of `whole`, in a row: "hidden" and "size" of "hidden_size".
+bool is_words_of(std::string_view part, std::string_view whole) {
+  constexpr size_t min_letters = 3;
+  if (part.size() < min_letters || part.size() >= whole.size()) return false;
+  const auto separates = [](char c) { return c == '_' || c == '-' || c == '.'; };
+  for (size_t at = whole.find(part); at != whole.npos; at = whole.find(part, at + 1)) {
+    const size_t end = at + part.size();
+    if ((at == 0 || separates(whole[at - 1])) && (end == whole.size() || separates(whole[end]))) return true;
+  }
+  return false;
+}
+
+/// The candidate with the fewest letters besides `name`'s, of those that have its words or whose words it has.
+const std::string* sharing_words(std::string_view name, const std::vector<std::string>& candidates) {
+  const std::string* found = nullptr;
+  const uint64_t letters = characters(name);
+  const auto difference = [&](const std::string& c) {
+    return std::max(c.size(), name.size()) - std::min(c.size(), name.size());
+  };
+  for (const std::string& candidate : candidates) {
+    const uint64_t others = characters(candidate);
+    if ((letters & ~others) != 0 && (others & ~letters) != 0) continue;
+    charge(element_ns * static_cast<int64_t>(candidate.size()));
+    if (!is_words_of(name, candidate) && !is_words_of(candidate, name)) continue;
+    if (!found || difference(candidate) < difference(*found)) found = &candidate;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::optional<std::string> nearest(std::string_view name, const std::vector<std::string>& candidates) {
@@ -86,6 +115,7 @@ std::optional<std::string> nearest(std::string_view name, const std::vector<std:
     if (distance >= longer && !same_but_case(name, candidate)) continue;
     if (distance < best) best = distance, found = &candidate;
   }
+  if (!found) found = sharing_words(name, candidates);
   return found ? std::optional(*found) : std::nullopt;
 }
 

@@ -9,7 +9,9 @@
 namespace pxl {
 
 /// The candidate nearest to `name` by edit distance (transpositions count one), if it is plausible as a
-/// typing error: distance at most a third of the length, at least one. Ties go to the earlier candidate.
+/// typing error: distance at most a third of the length, at least one. If there is none, the candidate with the fewest
+/// further letters of which `name` is a part, or that is a part of `name`, by words: `hidden` and `hidden_size`. Ties
+/// go to the earlier candidate.
 std::optional<std::string> nearest(std::string_view name, const std::vector<std::string>& candidates);
 
 /// "did you mean `x`?" or an empty string.

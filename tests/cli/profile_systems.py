@@ -159,3 +159,15 @@ def flags_of_systems_are_checked(cli):
         code, _, err = cli.run("profile", *flags, "train.pxl")
         differ(f"{flags}: exit status", code, 2)
         holds(f"{flags}", err, message)
+
+
+@case
+def profile_says_what_a_script_without_a_session_lacks(cli):
+    cli.write("host.pxl", "x = 3\n")
+    cli.write("unused.pxl", "program train(batch, rate = 0.1) { w = variable(1.0) }\n")
+    for name, remedy in [("host", "declare a `program p { ... }` and add `session = Session(p())`"),
+                         ("unused", "add `session = Session(train(batch))` at the end")]:
+        code, _, err = cli.run("profile", f"{name}.pxl")
+        differ(f"{name}: exit status", code, 0)
+        holds(f"{name}", err, "the script creates no session")
+        holds(f"{name}", err, remedy)

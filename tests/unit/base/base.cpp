@@ -64,6 +64,9 @@ TEST_CASE("near names are suggested") {
   CHECK(nearest("", names) == std::nullopt);
   CHECK(nearest(std::string(100000, 'a'), names) == std::nullopt);
   CHECK(nearest("cat", {"bat", "car"}) == "bat");
+  CHECK(nearest("hidden", {"input_size", "hidden_layers", "hidden_size"}) == "hidden_size");
+  CHECK(nearest("hidden_size", {"input", "hidden"}) == "hidden");
+  CHECK(nearest("size", {"resize", "sizes_of"}) == std::nullopt);
   CHECK(did_you_mean("wieght", names) == "did you mean `weight`?");
   CHECK(meant_name("unknown name `wieght`\n" + did_you_mean("wieght", names)) == "weight");
   CHECK(!meant_name("did you mean `").has_value());
