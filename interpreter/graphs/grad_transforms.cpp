@@ -6,9 +6,11 @@
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/transform/accumulate.hpp"
 #include "runtime/transform/recompute.hpp"
+#include "runtime/transform/sparse_gradient.hpp"
 
 namespace pxl {
 namespace {
@@ -62,6 +64,20 @@ Value recomputation(Interpreter& in, const Arguments& args) {
   return grad_graph_value(grad->ir, made);
 }
 
+Value rows_of_gradient(Interpreter& in, const Arguments& args) {
+  ArgReader a("sparse_gradient", args, {"gradient"});
+  const Value given = a.value("gradient");
+  Tensor* gradient = as_tensor(given);
+  if (!gradient) misuse_error("sparse_gradient takes a tensor, got " + with_article(given.type_name()), given);
+  const BuildTarget target = graphs_of(in).target();
+  if (gradient->graph != target.graph)
+    throw Error("sparse_gradient: `" + gradient->name + "` is not in the graph that is being built")
+        .as(codes::other_graph);
+  stamp(in, *target.ir);
+  const SparseGradient found = sparse_gradient(*gradient);
+  return make_tuple({tensor_value(target.ir, found.indices), tensor_value(target.ir, found.rows)});
+}
+
 }  // namespace
 
 void bind_gradient_builtins(Scope& p) {
@@ -80,6 +96,12 @@ void bind_gradient_builtins(Scope& p) {
   define(p, no_effects, "recompute_graph", "recompute_graph(grad_graph)",
          "A gradient graph that computes the forward pass again, so that no activation is kept for it.",
          [](Interpreter& in, Arguments args) { return recomputation(in, args); });
+  define(
+      p, no_effects, "sparse_gradient", "sparse_gradient(gradient)",
+      "The rows of a table's gradient, where it is that of gathers along axis 0 alone: a tuple of the rows' indices, "
+      "int32, each once and in ascending order, then -1, and of their gradients, 0 where the index is -1. Both have "
+      "as many rows as the gathers have indices. The table's gradient is not computed unless it has other uses.",
+      [](Interpreter& in, Arguments args) { return rows_of_gradient(in, args); });
 }
 
 }  // namespace pxl

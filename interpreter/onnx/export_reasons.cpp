@@ -36,6 +36,7 @@ const Reason reasons[] = {
     {"fp8_amax_scale", narrow},
     {"groupedgather", "ONNX has no gather with an axis of groups; gather_nd has one"},
     {"histogram", "ONNX has no counts between levels"},
+    {"index_copy_", state},
     {"ipu_copy", "ONNX has one device"},
     {"ipu_copy_to", "ONNX has one device"},
     {"matmul_pow2scaled", narrow},
@@ -49,6 +50,7 @@ const Reason reasons[] = {
     {"random_uniform", random},
     {"shaped_dropout", random},
     {"sparse_accumulate_", state},
+    {"sum_duplicates", "it has results of a fixed extent, ONNX's Unique has not"},
 };
 
 }  // namespace

@@ -50,7 +50,7 @@ void Program::show_result(const RunStep& step) {
   try {
     show(step, true);
   } catch (Error& error) {
-    locate(error, step.op);
+    locate(error, step);
     throw;
   }
 }
@@ -73,9 +73,10 @@ void Program::run_timed(size_t at) {
   if (seen) observer_->after({*step.op, in, out, replica_.number, replica_.count});
 }
 
-void Program::locate(Error& error, const Op* op) const {
+void Program::locate(Error& error, const RunStep& step) const {
   if (error.first().fault == Fault::refused) error.first().fault = Fault::failed;
-  if (op) error.locate(op->origin.span, op->origin.frames);
+  const bool checks = step.instruction && step.instruction->checking;
+  if (const Op* op = checks ? step.instruction->checking : step.op) error.locate(op->origin.span, op->origin.frames);
 }
 
 }  // namespace pxl

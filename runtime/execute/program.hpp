@@ -101,7 +101,7 @@ class Program {
  private:
   struct Frame;
   class Builder;
-  void locate(Error& error, const Op* op) const;
+  void locate(Error& error, const RunStep& step) const;
   void run_timed(size_t step);
   /// Shows a collective to the observer, before it and, where a run goes on after it, its result.
   void show(const RunStep& step, bool after);
@@ -192,7 +192,7 @@ std::span<const CollectiveStop> Program::advance(Commit&& commit) {
     has_run_ = true;
     return {};
   } catch (Error& error) {
-    locate(error, steps[at].op);
+    locate(error, steps[at]);
     throw;
   }
 }

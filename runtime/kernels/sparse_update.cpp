@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "runtime/kernels/indices.hpp"
+#include "runtime/kernels/radix_sort.hpp"
 
 namespace pxl {
 
@@ -26,6 +27,10 @@ struct SparseTerm {
   ScatteredRows rows;
 };
 
+using Ranked = RankedItem<uint32_t>;
+// Number of entries from which on digits are counted rather than entries compared. Not measured.
+constexpr int64_t min_counted_entries = 64;
+
 /// The kernels and workspace of a sparse update; one copy for all its phases.
 struct SparseUpdate {
   std::vector<SparseTerm> terms;
@@ -37,7 +42,8 @@ struct SparseUpdate {
   DType t_dtype = DType::float32;
   decltype(BinaryBlock::vv) add = nullptr;
   PerCall<SparseRun> run;
-  PerCall<SparseEntry> entries;
+  PerCall<SparseEntry> entries, unsorted;
+  PerCall<Ranked> ranked;  ///< and as many for sorting
   PerThread<std::byte> sums, row_sums, totals;
   PerThread<float> widened;
   WorkspaceSize before_nested;
@@ -60,6 +66,18 @@ struct SparseUpdate {
     row(Buffers{in.data(), &t}.with_workspace(nested(b), row.workspace()));
   }
 
+  /// Sorts entries that are in order of term and position.
+  void sort(const Buffers& b, int64_t n) const {
+    SparseEntry* all = b.workspace(entries);
+    if (std::max(rows, n) > INT32_MAX || n < min_counted_entries) return std::sort(all, all + n);
+    Ranked *ranks = b.workspace(ranked), *other = ranks + n;
+    for (int64_t i = 0; i < n; ++i) ranks[i] = {static_cast<uint32_t>(all[i].row), static_cast<int32_t>(i)};
+    const Ranked* sorted = radix_sort(ranks, other, n);
+    SparseEntry* copy = b.workspace(unsorted);
+    std::copy_n(all, n, copy);
+    for (int64_t i = 0; i < n; ++i) all[i] = copy[sorted[i].index];
+  }
+
   /// Reads, checks and sorts the indices, so that a row's contributions are added in their order.
   void prepare(const Buffers& b) const {
     SparseEntry* all = b.workspace(entries);
@@ -72,7 +90,7 @@ struct SparseUpdate {
         if (to >= 0) all[found.entries++] = {to / inner, static_cast<int64_t>(term), from / inner};
       });
     }
-    std::sort(all, all + found.entries);
+    sort(b, found.entries);
     const std::array<const std::byte*, SparseUpdateSlots::max_operands> operands = operands_of(b);
     found.keeps_rest = keeps_where_zero(probe, {operands.data(), slots.count}, slots.t, slots.x, t_dtype,
                                         b.with_workspace(nested(b), probe.workspace()));
@@ -169,6 +187,8 @@ Kernel sparse_update_kernel(const TensorSpec& t, const TensorSpec& x, const Spar
   u.add = binary_block(Binary::add, u.is_half ? DType::float32 : x.dtype).vv;
   u.run = workspace.per_call<SparseRun>(1);
   u.entries = workspace.per_call<SparseEntry>(n);
+  u.unsorted = workspace.per_call<SparseEntry>(n);
+  u.ranked = workspace.per_call<Ranked>(2 * n);
   u.sums = workspace.per_thread<std::byte>(u.inner * 8);
   u.row_sums = workspace.per_thread<std::byte>(u.inner * 8);
   u.totals = workspace.per_thread<std::byte>(u.inner * 8);

@@ -162,6 +162,8 @@ void scatter_zero(ReferenceContext&);
 void take_along(ReferenceContext&);
 void scatter_reduce(ReferenceContext&);
 void scatter_reduce_grad(ReferenceContext&);
+void sum_duplicates(ReferenceContext&);
+void index_copy_(ReferenceContext&);
 
 // nd_index.cpp
 void gather_nd(ReferenceContext&);

@@ -158,6 +158,14 @@ struct ScatterAdd {
 };
 using ScatterAddFn = ScatterAdd (*)(const OpContext&);
 
+/// What an op checks in a run.
+struct IndexCheck {
+  bool fails = true;   ///< an operand out of range is an error
+  int slot = -1;       ///< each element of this operand is in [-extent, extent); -1: another condition
+  int64_t extent = 0;  ///< at least 0
+};
+using IndexCheckFn = IndexCheck (*)(const OpContext&);
+
 struct OpRow {
   std::string_view name;           ///< "gelu"; an in-place form ends in "_"
   std::string_view path = {};      ///< PopXL path, "ops.var_updates.accumulate_"; empty: not reachable by users
@@ -179,21 +187,22 @@ struct OpRow {
   ScatterAddFn scatter_add = nullptr;    ///< for ops that may be a ScatterAdd
   Role role = Role::compute;
   Pattern pattern = Pattern::other;
-  uint32_t modifies = 0;               ///< bit i: input slot i is modified in place
-  int8_t alias = -1;                   ///< output 0 has the memory of this input slot; -1: none
-  bool inplace_ok = false;             ///< a kernel may write output 0 over input 0 (equal specs)
-  bool additive = false;               ///< output 0 is a x + h(y) of inputs 0 and 1, elementwise, with h(0) = 0
-  bool view = false;                   ///< output 0 has the bytes and order of input 0
-  ViewFn parts = nullptr;              ///< for aliases not described by `view` or `layout`: which elements of which
-                                       ///< inputs the output consists of; all these inputs share the output's memory
-  bool side_effect = false;            ///< never eliminated
-  Exchange exchange = Exchange::none;  ///< what its kernel gets besides the operands of one replica
-  bool alike = false;                  ///< collectives: all members of a group get the same result
-  bool shards = false;                 ///< takes shards, as elementwise ops do (shards.hpp); collectives infer them
-  bool method = false;                 ///< also a method of tensors and arrays
-  std::string_view inplace = {};       ///< name of the in-place form
-  std::string_view onnx = {};          ///< ONNX operator with the same meaning
-  TileMap tiles = {};                  ///< mapping to tiles; composites have none
+  uint32_t modifies = 0;                  ///< bit i: input slot i is modified in place
+  int8_t alias = -1;                      ///< output 0 has the memory of this input slot; -1: none
+  bool inplace_ok = false;                ///< a kernel may write output 0 over input 0 (equal specs)
+  bool additive = false;                  ///< output 0 is a x + h(y) of inputs 0 and 1, elementwise, with h(0) = 0
+  bool view = false;                      ///< output 0 has the bytes and order of input 0
+  ViewFn parts = nullptr;                 ///< for aliases not described by `view` or `layout`: which elements of which
+                                          ///< inputs the output consists of; all these inputs share the output's memory
+  bool side_effect = false;               ///< never eliminated
+  Exchange exchange = Exchange::none;     ///< what its kernel gets besides the operands of one replica
+  bool alike = false;                     ///< collectives: all members of a group get the same result
+  bool shards = false;                    ///< takes shards, as elementwise ops do (shards.hpp); collectives infer them
+  bool method = false;                    ///< also a method of tensors and arrays
+  std::string_view inplace = {};          ///< name of the in-place form
+  std::string_view onnx = {};             ///< ONNX operator with the same meaning
+  IndexCheckFn checks_indices = nullptr;  ///< for ops that fail in a run if an integer operand is out of range
+  TileMap tiles = {};                     ///< mapping to tiles; composites have none
 };
 
 /// Number of input slots of a row with fixed operands (variadic rows have as many as they are given).

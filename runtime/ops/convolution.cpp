@@ -218,6 +218,7 @@ constexpr OpRow scaled_form(OpRow row, std::string_view name, std::string_view p
   row.example = example;
   row.params = params;
   row.kernel = kernel;
+  row.checks_indices = checks_values;  // the scale
   row.gradient = nullptr;
   row.onnx = {};
   return row;

@@ -107,6 +107,7 @@ constexpr OpRow dynamic_update_row = {
     .pattern = Pattern::movement,
     .inplace_ok = true,
     .inplace = "dynamic_update_",
+    .checks_indices = checks_values,
     .tiles = tile_scatter};
 
 constexpr OpRow dynamic_table[] = {
@@ -132,6 +133,7 @@ constexpr OpRow dynamic_table[] = {
                                        {"shape", c.in_spec(0).shape}}));
          },
      .pattern = Pattern::movement,
+     .checks_indices = checks_values,
      .tiles = tile_gather},
     {.name = "dynamic_slice_grad",
      .schedule = "DynamicSlicePadGrad",
@@ -157,6 +159,7 @@ constexpr OpRow dynamic_table[] = {
          },
      .scatter_add = dynamic_slice_scatter_add,
      .pattern = Pattern::movement,
+     .checks_indices = checks_values,
      .tiles = tile_scatter},
     dynamic_update_row,
     in_place_form(dynamic_update_row,

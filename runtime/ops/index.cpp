@@ -79,6 +79,11 @@ Kernel gather(const OpContext& s) {
   return gather_kernel(s.input(0), s.input(1), gather_axis(s, rank_of(s.input(0))), s.boolean("zero_OOR"), batch_of(s));
 }
 
+IndexCheck gather_check(const OpContext& s) {
+  const TensorSpec& t = s.input(0);
+  return indices_below(1, t.shape[static_cast<size_t>(gather_axis(s, rank_of(t)))], s.boolean("zero_OOR"));
+}
+
 ScatterAdd gather_scatter_add(const OpContext& s) {
   return {s.integer("axis"), s.integer("batch"), s.boolean("zero_OOR")};
 }
@@ -106,6 +111,7 @@ constexpr OpRow gather_row = {.name = "gather",
                               .gradient = gather_gradient,
                               .pattern = Pattern::movement,
                               .onnx = "Gather",
+                              .checks_indices = gather_check,
                               .tiles = tile_gather};
 
 constexpr OpRow tied_gather_row() {
@@ -164,6 +170,10 @@ constexpr OpRow index_table[] = {
                               {{"axis", axis - batch}, {"zero_OOR", zero}, {"group_size", c.in_spec(1).shape[0]}}));
          },
      .scatter_add = gather_scatter_add,
+     .checks_indices =
+         [](const OpContext& s) {
+           return indices_below(1, s.out[0].shape[static_cast<size_t>(s.integer("axis"))], s.boolean("zero_OOR"));
+         },
      .tiles = tile_scatter},
     {.name = "onehot",
      .path = "ops.onehot",

@@ -89,6 +89,7 @@ constexpr OpRow nd_index_table[] = {
          },
      .pattern = Pattern::movement,
      .onnx = "GatherND",
+     .checks_indices = checks_values,
      .tiles = tile_gather},
     {.name = "scatter_nd",
      .path = "ops.scatter_nd",
@@ -109,6 +110,7 @@ constexpr OpRow nd_index_table[] = {
      .flops = [](const OpContext& s) { return s.input(2).size(); },
      .inplace_ok = true,
      .onnx = "ScatterND",
+     .checks_indices = checks_values,
      .tiles = tile_scatter},
 };
 static_assert(all_complete(nd_index_table));

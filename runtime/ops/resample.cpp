@@ -206,6 +206,7 @@ constexpr OpRow resample_table[] = {
                                      {"shape", c.in_spec(0).shape}}));
          },
      .onnx = "RoiAlign",
+     .checks_indices = checks_values,
      .tiles = tile_gather},
     {.name = "roi_align_grad",
      .schedule = "RoiAlignGrad",
@@ -234,6 +235,7 @@ constexpr OpRow resample_table[] = {
                                      {"spatial_scale", s.attr("spatial_scale")},
                                      {"sampling_ratio", s.attr("sampling_ratio")}}));
          },
+     .checks_indices = checks_values,
      .tiles = tile_scatter},
 };
 static_assert(all_complete(resample_table));

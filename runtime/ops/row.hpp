@@ -99,6 +99,13 @@ inline std::vector<ViewPart> whole_view(StridedLayout operand) {
   return {{0, std::move(operand), std::move(result)}};
 }
 
+/// The check of a row whose operands must satisfy conditions that no other op checks.
+inline IndexCheck checks_values(const OpContext&) { return {}; }
+/// The check of an op that reads indices along an axis.
+inline IndexCheck indices_below(int slot, int64_t extent, bool ignores_others) {
+  return {!ignores_others, slot, extent};
+}
+
 /// Floating-point operations of a matrix product.
 int64_t matmul_flops(const OpContext& site);
 
@@ -121,6 +128,7 @@ std::span<const OpRow> pad_rows();
 std::span<const OpRow> join_rows();
 std::span<const OpRow> index_rows();
 std::span<const OpRow> scatter_rows();
+std::span<const OpRow> sparse_rows();
 std::span<const OpRow> nd_index_rows();
 std::span<const OpRow> linear_quantise_rows();
 std::span<const OpRow> response_rows();

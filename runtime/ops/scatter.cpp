@@ -170,6 +170,7 @@ constexpr OpRow take_along_row = {.name = "take_along",
                                   .gradient = take_along_gradient,
                                   .pattern = Pattern::movement,
                                   .onnx = "GatherElements",
+                                  .checks_indices = checks_values,
                                   .tiles = tile_gather};
 
 constexpr OpRow scatter_update_grad_row() {
@@ -206,6 +207,7 @@ constexpr OpRow scatter_table[] = {
      .pattern = Pattern::movement,
      .inplace_ok = true,
      .onnx = "ScatterElements",
+     .checks_indices = checks_values,
      .tiles = tile_scatter},
     {.name = "scatter_zero",
      .schedule = "ScatterDataGrad",
@@ -224,6 +226,7 @@ constexpr OpRow scatter_table[] = {
            if (c.wants(0)) c.set(0, c.builder().one("scatter_zero", {c.dy(), c.in(1)}, {{"axis", axis}}));
          },
      .pattern = Pattern::movement,
+     .checks_indices = checks_values,
      .tiles = tile_scatter},
     take_along_row,
     scatter_update_grad_row(),
@@ -240,6 +243,7 @@ constexpr OpRow scatter_table[] = {
      .kernel = scatter_reduce,
      .gradient = scatter_reduce_gradient,
      .flops = [](const OpContext& s) { return s.input(0).size(); },
+     .checks_indices = checks_values,
      .tiles = tile_scatter},
     {.name = "scatter_reduce_grad",
      .schedule = "ScatterReduceGradOp",
@@ -264,6 +268,7 @@ constexpr OpRow scatter_table[] = {
                                     {{"axis", axis}, {"axis_size", c.in_spec(0).shape[static_cast<size_t>(axis)]}}));
          },
      .pattern = Pattern::movement,
+     .checks_indices = checks_values,
      .tiles = tile_gather},
 };
 static_assert(all_complete(scatter_table));

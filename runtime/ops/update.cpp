@@ -291,6 +291,7 @@ constexpr OpRow update_table[] = {
      .flops = [](const OpContext& s) { return 2 * s.input(1).size(); },
      .modifies = 1,
      .alias = 0,
+     .checks_indices = checks_values,
      .tiles = tile_scatter},
     {.name = "copy_var_update_",
      .path = "ops.var_updates.copy_var_update_",

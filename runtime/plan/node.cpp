@@ -51,14 +51,10 @@ std::optional<StridedLayout> layout_of(const Op& op, size_t j, const StridedLayo
 
 bool may_fail(const Op& op) {
   if (is_remote(op)) return true;  // the entry may be out of range
-  if (op.row->role != Role::compute) return false;
-  for (const Param& p : op.row->params)
-    if (p.kind == ParamKind::index) return true;
-  if (op.row->pattern == Pattern::other)
-    for (const Tensor* t : op.inputs)
-      if (t && is_integer(t->spec.dtype)) return true;
-  return false;
+  return op.row->checks_indices && op.row->checks_indices(OpContextStorage(op).site).fails;
 }
+
+bool may_fail(const Node& node) { return !node.checks.empty() || may_fail(*node.op); }
 
 bool decides_failure(const Op& op, size_t slot) {
   return is_remote(op) || (slot < op.inputs.size() && op.inputs[slot] && is_integer(op.inputs[slot]->spec.dtype));

@@ -31,6 +31,12 @@ struct InPlaceCandidate {
   int out = 0, slot = 0;
 };
 
+/// An op that checks indices, and the slot that they have in its node.
+struct IndexOperand {
+  const Op* op = nullptr;
+  int slot = -1;
+};
+
 struct Node {
   const Op* op = nullptr;         ///< the op; of a fused node its last op
   std::vector<const Tensor*> in;  ///< by slot; null for operands that are absent or not read
@@ -47,6 +53,7 @@ struct Node {
   std::optional<GemmShape> product;           ///< the float32 GEMM of in[0] and in[1], transpositions folded
   std::shared_ptr<const GemmCall> gemm_call;  ///< the GEMM call inside `kernel`, with its epilogue
   int64_t flops = 0;                          ///< of fused nodes; otherwise 0, and the op says it
+  std::vector<IndexOperand> checks;           ///< of fused nodes: the parts whose indices the kernel checks
   Kernel kernel;                              ///< set by passes; empty for the kernel of the op's row
   std::string note;                           ///< what passes did, for print_plan
   std::vector<int> parts;  ///< while passes are verified: positions before the pass of the nodes fused into this one
@@ -61,6 +68,9 @@ bool is_plain_copy(const Op& op);
 std::optional<StridedLayout> layout_of(const Op& op, size_t j, const StridedLayout& operand);
 /// Whether the op may fail on its operands' values: it reads indices.
 bool may_fail(const Op& op);
+bool may_fail(const Node& node);
+/// For each node, whether it may fail in a run: not if an earlier node has checked the same indices.
+std::vector<bool> failing_nodes(const std::vector<Node>& nodes);
 /// Whether an operand of this slot decides whether such an op fails: an index.
 bool decides_failure(const Op& op, size_t slot);
 /// Whether a node is a function of its operands' values and attributes, and writes nothing else. Random ops are pure:

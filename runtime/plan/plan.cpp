@@ -39,7 +39,7 @@ class Assembler {
  public:
   explicit Assembler(Plan& plan) : plan_(plan) {}
 
-  void add(Node& node, int p) {
+  void add(Node& node, int p, bool fails) {
     Instruction instruction;
     instruction.op = node.op;
     instruction.position = p;
@@ -80,7 +80,8 @@ class Assembler {
           instruction.kernel = node.kernel ? std::move(node.kernel) : make_kernel(*node.op);
         break;
     }
-    instruction.fallible = may_fail(*node.op);
+    instruction.fallible = fails;
+    if (!node.checks.empty()) instruction.checking = node.checks.front().op;
     instruction.proven_by_run = instruction.fallible && indices_are_constants(node);
     plan_.step_count = std::min(saturated, plan_.step_count + steps(instruction));
     plan_.instructions.push_back(std::move(instruction));
@@ -292,7 +293,8 @@ Plan Planner::make(const Request& request) {
     plan.constant_bytes += bytes;
   }
   Assembler assembler(plan);
-  for (size_t p = 0; p < nodes.size(); ++p) assembler.add(nodes[p], static_cast<int>(p));
+  const std::vector<bool> failing = failing_nodes(nodes);
+  for (size_t p = 0; p < nodes.size(); ++p) assembler.add(nodes[p], static_cast<int>(p), failing[p]);
 
   for (size_t j = 0; j < outputs.size(); ++j) {
     const Tensor* tensor = outputs[j];

@@ -179,9 +179,8 @@ class AliasSets {
     merge(a, b);
   }
 
-  /// Whether the node may fail although it has run once: a constant index that was valid stays so.
+  /// Whether a node that may fail does so although it has run once: a constant index that was valid stays so.
   bool fails_after_runs(const Node& n) {
-    if (!may_fail(*n.op)) return false;
     if (n.in.size() != n.op->inputs.size()) return true;
     for (size_t slot = 0; slot < n.in.size(); ++slot) {
       if (!n.in[slot] || !decides_failure(*n.op, slot)) continue;
@@ -199,9 +198,10 @@ class AliasSets {
     std::vector<int> obstacle(nodes.size());         // the last position up to here that no value may be live across
     int last_obstacle = -1;
     bool any = false;
+    const std::vector<bool> failing = failing_nodes(nodes);
     for (size_t p = 0; p < nodes.size(); ++p) {
       const Node& n = nodes[p];
-      if (!n.callees.empty() || n.op->row->exchange != Exchange::none || fails_after_runs(n))
+      if (!n.callees.empty() || n.op->row->exchange != Exchange::none || (failing[p] && fails_after_runs(n)))
         last_obstacle = static_cast<int>(p);
       obstacle[p] = last_obstacle;
       if (n.overwritten_by < 0) continue;

@@ -3,6 +3,8 @@
 #include "runtime/kernels/index.hpp"
 
 #include <limits>
+#include <map>
+#include <vector>
 
 #include "runtime/op/definitions.hpp"
 #include "runtime/reference/context.hpp"
@@ -66,6 +68,19 @@ void each_reduced(const ReferenceContext& c, const Shape& data, const Shape& red
     Shape at = p.at();
     at[axis] = checked(indices, by_slice ? p[axis] : p.index(), axis, reduced[axis]);
     f(offset(at, reduced), p.index());
+  }
+}
+
+// f(row that is named, position of the index) in their order.
+template <class F>
+void each_named_row(const ReferenceContext& c, size_t slot, int64_t extent, F f) {
+  const Wholes indices = c.whole(slot);
+  for (int64_t i = 0; i < std::ssize(indices); ++i) {
+    const int64_t given = indices.data()[i];
+    if (!c.boolean("ignore_OOR"))
+      f(checked(indices, i, 0, extent), i);
+    else if (given >= 0 && given < extent)
+      f(given, i);
   }
 }
 
@@ -172,6 +187,35 @@ void scatter_reduce_grad(ReferenceContext& c) {
   Patterns y = Patterns::from_shape(extents(c.out_shape()));
   each_reduced(c, c.out_shape(), c.shape(0), static_cast<size_t>(c.integer("axis")),
                [&](int64_t from, int64_t to) { y.data()[to] = g.data()[from]; });
+  c.move(0, y);
+}
+
+void sum_duplicates(ReferenceContext& c) {
+  const Reals rows = c.real(1);
+  const int64_t n = c.shape(1)[0], inner = n == 0 ? 0 : std::ssize(rows) / n;
+  std::map<int64_t, std::vector<int64_t>> positions;
+  each_named_row(c, 0, c.integer("extent"), [&](int64_t row, int64_t i) { positions[row].push_back(i); });
+  Wholes unique = Wholes::from_shape({static_cast<size_t>(n)});
+  unique.fill(-1);
+  Reals sums = Reals::from_shape(extents(c.shape(1)));
+  sums.fill(0);
+  int64_t next = 0;
+  for (const auto& [row, at] : positions) {
+    unique.data()[next] = row;
+    for (const int64_t i : at)
+      for (int64_t j = 0; j < inner; ++j) sums.data()[next * inner + j] += rows.data()[i * inner + j];
+    ++next;
+  }
+  c.out(0, unique);
+  c.out(1, sums);
+}
+void index_copy_(ReferenceContext& c) {
+  Patterns y = c.pattern(0);
+  const Patterns values = c.pattern(2);
+  const int64_t n = c.shape(1)[0], inner = n == 0 ? 0 : std::ssize(values) / n;
+  each_named_row(c, 1, c.shape(0)[0], [&](int64_t row, int64_t i) {
+    for (int64_t j = 0; j < inner; ++j) y.data()[row * inner + j] = values.data()[i * inner + j];
+  });
   c.move(0, y);
 }
 

@@ -24,7 +24,7 @@ bool is_divided(const Node& n) {
 
 bool is_plain(const Node& n) {
   return n.op && n.alias < 0 && n.output_aliases.empty() && n.in_place_candidates.empty() && n.callees.empty() &&
-         !n.effect && !n.once && !may_fail(*n.op);
+         !n.effect && !n.once && !may_fail(n);
 }
 
 std::string name(const Node& n) { return n.note.empty() ? std::string(n.op->row->name) : n.note.substr(1); }

@@ -1,5 +1,6 @@
 // Moves in-place updates up to the last node that they depend on: their gradients are live for a shorter time, and the
-// weights are still in cache.
+// weights are still in cache. None is moved before a node that may fail in a run: a run that fails after a variable has
+// changed must be undone, for which the variables are copied in each run.
 #include <algorithm>
 #include <numeric>
 
@@ -13,11 +14,13 @@ void schedule_updates_early(PassContext& context) {
   std::vector<Node>& nodes = context.nodes;
   PointerMap<const Tensor*, size_t> made, touched, written;
   std::vector<size_t> key(nodes.size());
+  const std::vector<bool> failing = failing_nodes(nodes);
+  size_t last_failing = 0;  // key
   for (size_t p = 0; p < nodes.size(); ++p) {
     const Node& node = nodes[p];
     size_t k = p;
     if (!node.modified.empty() && !node.effect && node.callees.empty()) {
-      k = 0;
+      k = last_failing;
       const auto follow = [&](const auto& map, const Tensor* t) {
         const auto found = map.find(t);
         if (found != map.end()) k = std::max(k, found->second);
@@ -30,6 +33,7 @@ void schedule_updates_early(PassContext& context) {
       for (int slot : node.modified) follow(touched, context.aliases.root(node.in[static_cast<size_t>(slot)]));
     }
     key[p] = k;
+    if (failing[p]) last_failing = std::max(last_failing, k);
     for (const Tensor* t : node.out) made[t] = k;
     for (const Tensor* t : node.in) {
       if (!t) continue;

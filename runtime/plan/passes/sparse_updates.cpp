@@ -132,6 +132,7 @@ class SparseUpdates {
     if (const auto made = static_cast<size_t>(c_.producer(n.in[1])); made != scatters[0]) remove(made, n);  // the sum
     for (const size_t p : scatters) {
       const Node scatter = remove(p, n);
+      if (may_fail(*scatter.op)) n.checks.push_back({scatter.op, static_cast<int>(n.in.size()) + 1});
       const OpContextStorage storage(*scatter.op);
       const ScatterAdd s = scatter.op->row->scatter_add(storage.site);
       terms.push_back({n.in.size(), n.in.size() + 1, scatter.in[1]->spec, s.axis, s.batch, s.ignore_out_of_range});

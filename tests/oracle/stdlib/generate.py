@@ -271,6 +271,40 @@ def optimisers():
             leaf.grad = g.clone()
         norm = torch.nn.utils.clip_grad_norm_(leaves, limit)
         cases[name] = {"grads": grads, "max_norm": limit, "norm": norm, "clipped": [leaf.grad for leaf in leaves]}
+
+    # Tables of which a step reads some rows, some of them twice.
+    table, reads = torch.randn(7, 3), [torch.randint(0, 7, (2, 2)) for _ in range(5)]
+    reads[1][0, 0] = reads[1][1, 1]
+    factors = [torch.randn(2, 2, 3) for _ in reads]
+    cases.update({"table": table, "reads": torch.stack(reads).int(), "factors": torch.stack(factors)})
+
+    def add_rows(name, make):
+        embedding, path = nn.Embedding(7, 3, sparse=True), []
+        embedding.weight.data = table.clone()
+        optimiser = make(embedding.weight)
+        for read, factor in zip(reads, factors):
+            embedding.weight.grad = None
+            (embedding(read) * factor).sum().backward()
+            optimiser.step()
+            path.append(embedding.weight.detach().clone())
+        cases[name] = torch.stack(path)
+
+    class LazyMomentum:
+        """Momentum that moves where there is a gradient; PyTorch's moves everywhere."""
+        def __init__(self, p, nesterov):
+            self.p, self.v, self.nesterov = p, torch.zeros_like(p), nesterov
+
+        @torch.no_grad()
+        def step(self):
+            g = self.p.grad.coalesce()
+            rows, g = g.indices()[0], g.values()
+            self.v[rows] = 0.9 * self.v[rows] + g
+            self.p[rows] -= 0.1 * (g + 0.9 * self.v[rows] if self.nesterov else self.v[rows])
+    add_rows("sparse_adam", lambda p: o.SparseAdam([p], lr=0.1))
+    add_rows("sparse_adam_all", lambda p: o.SparseAdam([p], lr=0.1, betas=(0.8, 0.9), eps=1e-2))
+    add_rows("sparse_sgd", lambda p: o.SGD([p], lr=0.1))
+    add_rows("sparse_momentum", lambda p: LazyMomentum(p, False))
+    add_rows("sparse_nesterov", lambda p: LazyMomentum(p, True))
     write("optimisers", cases)
 
 

@@ -90,6 +90,14 @@ Samples::Rows Samples::indices() const {
        [&] {
          return Sample{{x({3, 2}), ints({2, 2}, {0, 2, 1, 0})}};
        }},
+      {"sum_duplicates",
+       [&] {
+         return Sample{{ints({4}, {2, 0, 2, 3}), x({4, 2})}, {{"extent", int64_t{5}}}};
+       }},
+      {"index_copy_",
+       [&] {
+         return Sample{{x({4, 3}), ints({2}, {3, 1}), x({2, 3}, 1)}};
+       }},
       {"sparse_accumulate_",
        [&] {
          return Sample{{x({4, 3}), x({2, 3}, 1), ints({2}, {1, 1})}};

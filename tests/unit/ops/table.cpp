@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "runtime/kernels/elementwise.hpp"
 #include "samples.hpp"
 
 using namespace pxl;
@@ -49,6 +50,28 @@ TEST_CASE("every row computes what it infers") {
     } catch (const Error& e) {
       FAIL_CHECK(std::string(e.what()));
     }
+  }
+}
+
+TEST_CASE("an integer operand out of range is an error where the row says that it is checked, and nowhere else") {
+  for (const OpRow* row : op_table()) {
+    if (row->role != Role::compute || row->exchange != Exchange::none) continue;
+    CAPTURE(row->name);
+    bool fails = false;
+    const Sample sample = sample_for(*row, DType::float32);
+    for (size_t slot = 0; slot < sample.operands.size(); ++slot) {
+      if (!sample.operands[slot] || !is_integer(sample.operands[slot]->dtype())) continue;
+      Sample changed = sample;
+      Array& far = *changed.operands[slot];
+      for (int64_t i = 0; i < far.size(); ++i) write_number(far.dtype(), far.mutable_raw(), i, 100);
+      EagerOpBuilder at_once;
+      try {
+        at_once.emit(*row, arguments(*row, changed, [&](Array a) { return Expr(at_once, a); }));
+      } catch (const Error&) {
+        fails = true;
+      }
+    }
+    CHECK(fails == (row->checks_indices != nullptr));
   }
 }
 

@@ -152,6 +152,17 @@ void add_index_draws(Families& m) {
     if (d.coin()) d.factor(s, "f", d.one_of<double>({1.0, 0.5}));
     return s;
   };
+  m["sum_duplicates"] = [](Draw& d) {
+    const Shape rows = d.shape(1, 3);
+    const int64_t extent = d.between(1, 6);
+    return Sample{{d.indices({rows[0]}, extent), d.values(rows)}, {{"extent", extent}, {"ignore_OOR", d.coin()}}};
+  };
+  m["index_copy_"] = [](Draw& d) {
+    const Shape t = d.shape(1, 3);
+    Shape values = t;
+    values[0] = d.below(6);
+    return Sample{{d.values(t), d.indices({values[0]}, t[0]), d.values(values)}, {{"ignore_OOR", d.coin()}}};
+  };
 }
 
 }  // namespace pxl::test
