@@ -1,4 +1,5 @@
-// Block functions of integers and bool, and of elements whose bits only are moved; block.cpp selects a variant.
+// Block functions of integers and bool, of elements whose bits only are moved, conversions and ranks; block.cpp selects
+// a variant.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,10 @@ struct IntegerBlocks {
   /// Of elements of `width` bytes: 1, 2, 4 or 8. The operands are blocks, or single elements.
   SelectFn (*select)(size_t width, bool block_a, bool block_b);
   FillFn (*fill)(size_t width);
+  /// Elements of another dtype; null if either is float16. Integers wrap, floats become integers towards 0, saturating.
+  UnaryBlock (*conversion)(DType from, DType to);
+  /// The unsigned numbers of rank.hpp, complemented if `descending`. The output is another block.
+  UnaryBlock (*ranks)(DType dtype, bool descending);
 };
 
 const IntegerBlocks& integer_blocks_baseline();

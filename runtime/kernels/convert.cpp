@@ -5,42 +5,14 @@
 #include <type_traits>
 
 #include "runtime/kernels/block.hpp"
+#include "runtime/kernels/block_integer.hpp"
 #include "runtime/kernels/narrow.hpp"
 
 namespace pxl {
 namespace {
 
-template <class To, class From>
-To convert_one(From x) {
-  if constexpr (std::is_same_v<To, bool>) {
-    return x != From(0);
-  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // Selections only, for vector code; NaN, which is not inside, gives 0.
-    constexpr To lowest = std::numeric_limits<To>::min(), highest = std::numeric_limits<To>::max();
-    const bool below = x <= static_cast<From>(lowest), above = x >= static_cast<From>(highest);
-    const bool inside = (x > static_cast<From>(lowest)) & (x < static_cast<From>(highest));
-    const To inner = static_cast<To>(inside ? x : From(0));
-    return below ? lowest : above ? highest : inner;
-  } else {
-    return static_cast<To>(x);
-  }
-}
-
-template <class From, class To>
-void convert_loop(const std::byte* in, std::byte* out, int64_t n) {
-  const From* x = reinterpret_cast<const From*>(in);
-  To* y = reinterpret_cast<To*>(out);
-  for (int64_t i = 0; i < n; ++i) y[i] = convert_one<To>(x[i]);
-}
-
 void convert_plain(DType from, const std::byte* in, DType to, std::byte* out, int64_t n) {
-  with_type(from, [&](auto f) {
-    with_type(to, [&](auto t) {
-      using From = typename decltype(f)::type;
-      using To = typename decltype(t)::type;
-      if constexpr (!std::is_same_v<From, half> && !std::is_same_v<To, half>) convert_loop<From, To>(in, out, n);
-    });
-  });
+  integer_blocks().conversion(from, to)(in, out, n);
 }
 
 /// From int32 to narrower integers, saturating.

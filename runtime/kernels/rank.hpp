@@ -15,8 +15,9 @@ using unsigned_of =
                        std::conditional_t<bytes == 2, uint16_t, std::conditional_t<bytes == 4, uint32_t, uint64_t>>>;
 
 /// An unsigned number with the order of x: -0 equals 0, NaN are equal and last.
+/// Inlined always, so that what one instruction set's file compiles is never linked into another.
 template <class T>
-inline unsigned_of<sizeof(T)> rank_of(T x) {
+[[gnu::always_inline]] inline unsigned_of<sizeof(T)> rank_of(T x) {
   using Bits = unsigned_of<sizeof(T)>;
   constexpr Bits sign = static_cast<Bits>(Bits{1} << (8 * sizeof(T) - 1));
   if constexpr (std::is_integral_v<T>) {

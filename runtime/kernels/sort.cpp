@@ -1,12 +1,12 @@
 // Sorting and the k best elements, along an axis.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
-#include <cstring>
-#include <type_traits>
 #include <utility>
 
 #include "runtime/kernels/axis_lines.hpp"
+#include "runtime/kernels/block_integer.hpp"
 #include "runtime/kernels/radix_sort.hpp"
 #include "runtime/kernels/rank.hpp"
 #include "runtime/kernels/reduce.hpp"
@@ -19,57 +19,193 @@ namespace {
 template <class T>
 constexpr int64_t min_radix_sort = 12 * static_cast<int64_t>(sizeof(T));
 
-// Largest k for which top-k keeps a sorted list in one pass; above it, the line is sorted. Not measured.
+/// The k-th smallest of numbers, and how many are smaller.
+template <class Bits>
+struct Kth {
+  Bits value;
+  int64_t below;
+};
+/// For 1 <= k <= n. Numbers are counted by the 8 highest bits in which they differ; those that have the bits of the
+/// k-th go on, in `other`, of n numbers.
+template <class Bits>
+Kth<Bits> kth_smallest(const Bits* x, Bits* other, int64_t n, int64_t k) {
+  const ExtremeFn lowest = integer_blocks().extreme(false, dtype_of<Bits>()),
+                  highest = integer_blocks().extreme(true, dtype_of<Bits>());
+  for (int64_t below = 0;;) {
+    Bits least, most;
+    lowest(x, &least, n);
+    highest(x, &most, n);
+    if (least == most) return {least, below};
+    const int width = std::bit_width(static_cast<Bits>(most - least)), shift = std::max(0, width - 8);
+    const auto digit = [=](Bits v) { return static_cast<size_t>(static_cast<Bits>(v - least) >> shift); };
+    std::array<int32_t, 256> counts{};
+    for (int64_t i = 0; i < n; ++i) ++counts[digit(x[i])];
+    size_t of_kth = 0;
+    for (; counts[of_kth] < k; ++of_kth) k -= counts[of_kth], below += counts[of_kth];
+    if (shift == 0) return {static_cast<Bits>(least + of_kth), below};
+    int64_t kept = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const Bits v = x[i];
+      other[kept] = v;
+      kept += digit(v) == of_kth ? 1 : 0;
+    }
+    x = other;
+    n = kept;
+  }
+}
+
+// Largest k for which top-k keeps a sorted list in one pass; above it, the k-th is searched first. Not measured.
 constexpr int64_t max_insertion_k = 32;
+constexpr int64_t ranked_block = 256;   ///< elements of a line whose ranks are compared with the k-th at once
+constexpr int64_t gathered_lines = 16;  ///< lines side by side that are read together: a cache line of float32
+/// Most bytes of those: above it, they are read one by one. Not measured.
+constexpr int64_t most_gathered_bytes = 1 << 20;
 
 /// The best k of each line, best first; ties by index.
 template <class T>
-Kernel ordered(AxisLines slices, int64_t k, bool descending) {
+class Ordered {
   using Bits = unsigned_of<sizeof(T)>;
   using Entry = RankedItem<Bits>;
-  const bool few = k <= max_insertion_k && k < slices.extent;
-  const bool radix = !few && slices.extent >= min_radix_sort<T>;
-  const double log_extent = std::log2(static_cast<double>(slices.extent) + 2);
-  const double of_element = few ? 2.0 : radix ? 4.0 * sizeof(T) : 4.0 * log_extent;
-  const int64_t count = slices.outer * slices.inner;
-  WorkspaceLayout workspace;
-  const auto kept_items = workspace.per_thread<Entry>(few ? k : slices.extent);
-  const auto other_items = workspace.per_thread<Entry>(radix ? slices.extent : 0);
-  const auto sort_lines = [=](const Buffers& b, int64_t begin, int64_t end) {
-    const auto entry = [descending](T x, int64_t j) {
-      const Bits rank = rank_of(x);
-      return Entry{descending ? static_cast<Bits>(~rank) : rank, static_cast<int32_t>(j)};
-    };
-    for (int64_t line = begin; line < end; ++line) {
-      const int64_t o = line / slices.inner, i = line % slices.inner;
-      const T* x = b.input<T>(0) + o * slices.extent * slices.inner + i;
-      Entry* items = b.workspace(kept_items);
-      int64_t kept = 0;
-      for (int64_t j = 0; j < slices.extent && k > 0; ++j) {
-        const Entry item = entry(x[j * slices.inner], j);
-        if (!few) {
-          items[kept++] = item;
-          continue;
-        }
-        if (kept == k && item.rank >= items[k - 1].rank) continue;
-        int64_t place = kept < k ? kept++ : k - 1;
+
+ public:
+  Ordered(AxisLines lines, int64_t k, bool descending)
+      : lines_(lines),
+        k_(k),
+        few_(k <= max_insertion_k && k < lines.extent),
+        some_(!few_ && k < lines.extent),
+        rank_(integer_blocks().ranks(dtype_of<T>(), descending)),
+        smallest_(integer_blocks().extreme(false, dtype_of<Bits>())) {
+    const auto bytes = static_cast<int64_t>(sizeof(T));
+    if (lines.inner > 1 && lines.extent * bytes * gathered_lines <= most_gathered_bytes)
+      together_ = std::min(gathered_lines, lines.inner);
+    gathered_ = workspace_.per_thread<T>(lines.inner > 1 ? together_ * lines.extent : 0);
+    places_ = workspace_.per_thread<int32_t>(lines.inner > 1 ? together_ * k : 0);
+    ranks_ = workspace_.per_thread<Bits>(few_ ? ranked_block : lines.extent);
+    others_ = workspace_.per_thread<Bits>(some_ ? lines.extent : 0);
+    equals_ = workspace_.per_thread<int32_t>(some_ ? k + 1 : 0);
+    items_ = workspace_.per_thread<Entry>(k + 1);
+    sorted_ = workspace_.per_thread<Entry>(k >= min_radix_sort<T> ? k : 0);
+  }
+
+  Kernel kernel() const {
+    const int64_t count = lines_.outer * lines_.inner;
+    const double of_element = few_ ? 1.0 : some_ ? 4.0 : 4.0 * sizeof(T);
+    return Kernel::parallel(count, 1, of_element * static_cast<double>(lines_.extent * count),
+                            [self = *this](const Buffers& b, int64_t begin, int64_t end) {
+                              for (int64_t line = begin; line < end;) line += self.some_lines(b, line, end);
+                            })
+        .with_workspace(workspace_);
+  }
+
+ private:
+  /// Orders lines from `line` on which are side by side; returns how many.
+  int64_t some_lines(const Buffers& b, int64_t line, int64_t end) const {
+    const int64_t o = line / lines_.inner, i = line % lines_.inner;
+    const int64_t count = std::min({together_, lines_.inner - i, end - line});
+    const T* x = b.input<T>(0) + o * lines_.extent * lines_.inner + i;
+    if (k_ == 0) return count;
+    if (lines_.inner > 1) {
+      T* to = b.workspace(gathered_);
+      for (int64_t j = 0; j < lines_.extent; ++j)
+        for (int64_t l = 0; l < count; ++l) to[l * lines_.extent + j] = x[j * lines_.inner + l];
+      x = to;
+    }
+    T* values = b.output<T>(0) + o * k_ * lines_.inner + i;
+    int32_t* indices = b.out[1] ? b.output<int32_t>(1) + o * k_ * lines_.inner + i : nullptr;
+    if (lines_.inner == 1) {
+      const Entry* best = best_of(b, x);
+      for (int64_t j = 0; j < k_; ++j) values[j] = x[best[j].index];
+      for (int64_t j = 0; indices && j < k_; ++j) indices[j] = best[j].index;
+      return count;
+    }
+    int32_t* places = b.workspace(places_);
+    for (int64_t l = 0; l < count; ++l) {
+      const Entry* best = best_of(b, x + l * lines_.extent);
+      for (int64_t j = 0; j < k_; ++j) places[l * k_ + j] = best[j].index;
+    }
+    for (int64_t j = 0; j < k_; ++j)
+      for (int64_t l = 0; l < count; ++l) {
+        const int32_t place = places[l * k_ + j];
+        values[j * lines_.inner + l] = x[l * lines_.extent + place];
+        if (indices) indices[j * lines_.inner + l] = place;
+      }
+    return count;
+  }
+
+  const Entry* best_of(const Buffers& b, const T* x) const {
+    return few_ ? best_by_insertion(b, x) : some_ ? best_by_selection(b, x) : sorted_line(b, x);
+  }
+
+  /// Most blocks of a long line have none that is better than the k best before.
+  const Entry* best_by_insertion(const Buffers& b, const T* x) const {
+    Bits* ranks = b.workspace(ranks_);
+    Entry* items = b.workspace(items_);
+    int64_t kept = 0;
+    for (int64_t first = 0; first < lines_.extent; first += ranked_block) {
+      const int64_t n = std::min(ranked_block, lines_.extent - first);
+      rank_(x + first, ranks, n);
+      if (kept == k_) {
+        Bits least;
+        smallest_(ranks, &least, n);
+        if (least >= items[k_ - 1].rank) continue;
+      }
+      for (int64_t j = 0; j < n; ++j) {
+        const Entry item{ranks[j], static_cast<int32_t>(first + j)};
+        if (kept == k_ && item.rank >= items[k_ - 1].rank) continue;
+        int64_t place = kept < k_ ? kept++ : k_ - 1;
         for (; place > 0 && item.rank < items[place - 1].rank; --place) items[place] = items[place - 1];
         items[place] = item;
       }
-      if (radix && kept > 0)
-        items = radix_sort(items, b.workspace(other_items), kept);
-      else if (!few)
-        std::partial_sort(items, items + k, items + kept);
-      const int64_t to = o * k * slices.inner + i;
-      for (int64_t j = 0; j < k; ++j) {
-        b.output<T>(0)[to + j * slices.inner] = x[items[j].index * slices.inner];
-        if (b.out[1]) b.output<int32_t>(1)[to + j * slices.inner] = items[j].index;
-      }
     }
-  };
-  return Kernel::parallel(count, 1, of_element * static_cast<double>(slices.extent * count), sort_lines)
-      .with_workspace(workspace);
-}
+    return items;
+  }
+
+  /// Those before the k-th are sorted; as many as are left of k are equal to it.
+  const Entry* best_by_selection(const Buffers& b, const T* x) const {
+    Bits* ranks = b.workspace(ranks_);
+    Entry* items = b.workspace(items_);
+    int32_t* equals = b.workspace(equals_);
+    rank_(x, ranks, lines_.extent);
+    const auto [limit, below] = kth_smallest<Bits>(ranks, b.workspace(others_), lines_.extent, k_);
+    const int64_t wanted = k_ - below;
+    int64_t kept = 0, equal = 0;
+    for (int64_t j = 0; j < lines_.extent; ++j) {
+      items[kept] = {ranks[j], static_cast<int32_t>(j)};
+      equals[equal] = static_cast<int32_t>(j);
+      kept += ranks[j] < limit ? 1 : 0;
+      equal += (ranks[j] == limit) & (equal < wanted) ? 1 : 0;
+    }
+    Entry* best = sorted(b, items, below);
+    for (int64_t e = 0; e < wanted; ++e) best[below + e] = {limit, equals[e]};
+    return best;
+  }
+
+  const Entry* sorted_line(const Buffers& b, const T* x) const {
+    Bits* ranks = b.workspace(ranks_);
+    Entry* items = b.workspace(items_);
+    rank_(x, ranks, lines_.extent);
+    for (int64_t j = 0; j < lines_.extent; ++j) items[j] = {ranks[j], static_cast<int32_t>(j)};
+    return sorted(b, items, lines_.extent);
+  }
+
+  /// n items, which are in the order of their indices, by rank.
+  Entry* sorted(const Buffers& b, Entry* items, int64_t n) const {
+    if (n >= min_radix_sort<T>) return radix_sort(items, b.workspace(sorted_), n);
+    std::sort(items, items + n);
+    return items;
+  }
+
+  AxisLines lines_;
+  int64_t k_, together_ = 1;
+  bool few_, some_;
+  UnaryBlock rank_;
+  ExtremeFn smallest_;
+  WorkspaceLayout workspace_;
+  PerThread<T> gathered_;
+  PerThread<Bits> ranks_, others_;
+  PerThread<int32_t> equals_, places_;
+  PerThread<Entry> items_, sorted_;
+};
 
 }  // namespace
 
@@ -80,8 +216,8 @@ Kernel topk_kernel(const TensorSpec& in, int64_t axis, int64_t k, bool largest) 
     throw Error("top " + std::to_string(k) + " of an axis of " + std::to_string(slices.extent) + " elements")
         .as(codes::shape);
   }
-  return with_type(in.dtype,
-                   [&](auto tag) -> Kernel { return ordered<typename decltype(tag)::type>(slices, k, largest); });
+  return with_type(
+      in.dtype, [&](auto tag) -> Kernel { return Ordered<typename decltype(tag)::type>(slices, k, largest).kernel(); });
 }
 
 Kernel sort_kernel(const TensorSpec& in, int64_t axis, bool descending) {

@@ -355,3 +355,27 @@ TEST_CASE("long lines sort as short ones do: NaN last, zeros of both signs equal
       }
     }
 }
+
+TEST_CASE("lines side by side have the best elements that each has by itself, for any k") {
+  constexpr int64_t n = 300, lines = 37;
+  for (DType dtype : {DType::float16, DType::float32, DType::float64, DType::int8, DType::uint32})
+    for (int64_t k : {1, 32, 33, 150, 299, 300}) {
+      CAPTURE(name(dtype));
+      CAPTURE(k);
+      std::vector<double> values;
+      for (int64_t i = 0; i < n * lines; ++i) values.push_back(static_cast<double>(i * i * 7919 % 10007 % 101));
+      const Array x = make(dtype, {n, lines}, values);
+      const auto top =
+          run(topk_kernel(x.spec(), 0, k, true), {x}, {spec(dtype, {k, lines}), spec(DType::int32, {k, lines})});
+      for (int64_t l = 0; l < lines; ++l) {
+        std::vector<double> places(static_cast<size_t>(n));
+        std::iota(places.begin(), places.end(), 0.0);
+        const auto at = [&](double place) { return x.number(static_cast<int64_t>(place) * lines + l); };
+        std::stable_sort(places.begin(), places.end(), [&](double i, double j) { return at(i) > at(j); });
+        for (int64_t j = 0; j < k; ++j) {
+          CHECK(top[1].number(j * lines + l) == places[static_cast<size_t>(j)]);
+          CHECK(top[0].number(j * lines + l) == at(places[static_cast<size_t>(j)]));
+        }
+      }
+    }
+}
