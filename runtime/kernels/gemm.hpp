@@ -1,18 +1,23 @@
 // Single-threaded GEMM. float32 on x86-64: oneDNN where the build found it, otherwise BLAS; elsewhere, or with
-// PXL_GEMM=packed, the packed kernels (packed.hpp). oneDNN has twice the rate of OpenBLAS 0.3.21 on AVX-512 processors
-// newer than that release. Bits of libraries differ between processors; those of the packed kernels do not where there
-// is FMA.
+// PXL_GEMM=packed, the packed kernels (packed.hpp), and these too for products at which they are faster than oneDNN.
+// oneDNN has twice the rate of OpenBLAS 0.3.21 on AVX-512 processors newer than that release. Bits of libraries differ
+// between processors; those of the packed kernels do not where there is FMA.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace pxl {
 
-/// Whether libraries compute float32 products: PXL_GEMM is library, or not packed on x86-64, where they are faster.
+/// Whether libraries compute float32 products, or most of them: PXL_GEMM is library, or not packed on x86-64.
 bool library_computes_products();
 
+/// Whether the packed kernels of this instruction set compute op(a)[m, k] @ op(b)[k, n] faster than oneDNN, where row
+/// i of the stored b begins at i * ldb.
+bool packed_is_faster(std::string_view instruction_set, bool tb, int64_t m, int64_t k, int64_t ldb);
+
 /// Floats of working memory of the calling thread, aligned to 64 bytes, that a product of m rows needs; 0 where a
-/// library computes it.
+/// library computes all.
 int64_t gemm_memory(int64_t m);
 
 /// c[m, n] = op(a) @ op(b), row-major; `ld*` are leading dimensions, in elements.
@@ -32,6 +37,8 @@ struct GemmOperands {
   const T* b = nullptr;
   int64_t ldb = 0;
 };
+/// Floats of working memory that gemm_scaled needs for m rows, aligned to 64 bytes.
+int64_t gemm_scaled_memory(int64_t m);
 /// Elements of working memory for the product that gemm_scaled needs.
 template <class T>
 int64_t gemm_product_memory(int64_t m, int64_t n);

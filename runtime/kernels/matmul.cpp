@@ -72,7 +72,7 @@ Kernel product(GemmShape plan, const TensorSpec& a, const TensorSpec& b, DType o
   const auto wide_out = workspace.per_call<T>(out == dtype ? 0 : out_size);
   int64_t product_size = 0, packed_size = 0;
   if constexpr (std::is_floating_point_v<T>) product_size = gemm_product_memory<T>(plan.m, plan.n);
-  if constexpr (std::is_same_v<T, float>) packed_size = gemm_memory(plan.m);
+  if constexpr (std::is_same_v<T, float>) packed_size = gemm_scaled_memory(plan.m);
   const auto one_product = workspace.per_call<T>(product_size);
   const auto packed = workspace.per_call<float>(packed_size);
   return Kernel([=, plan = std::move(plan), nest = std::move(nest), a_dtype = a.dtype,

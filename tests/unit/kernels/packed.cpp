@@ -2,6 +2,7 @@
 #include "runtime/kernels/packed.hpp"
 
 #include "runtime/kernels/block.hpp"
+#include "runtime/kernels/gemm.hpp"
 #include "runtime/kernels/packed_product.hpp"
 #include "runtime/kernels/packed_table.hpp"
 #include "runtime/kernels/product.hpp"
@@ -172,5 +173,28 @@ TEST_CASE("a product with its right operand packed before has the bits of one th
         CHECK(identical(whole, divided));
       }
     }
+  }
+}
+
+TEST_CASE("the packed kernels compute the products at which they are faster, and no others by themselves") {
+  CHECK(packed_is_faster("avx2", false, 64, 256, 1024));
+  CHECK_FALSE(packed_is_faster("avx2", false, 64, 256, 1000));
+  CHECK_FALSE(packed_is_faster("avx2", true, 64, 1024, 1024));
+  CHECK(packed_is_faster("avx512", true, 64, 1024, 1024));
+  CHECK_FALSE(packed_is_faster("avx512", true, 256, 1024, 1024));
+  CHECK_FALSE(packed_is_faster("avx512", true, 64, 512, 512));
+  CHECK_FALSE(packed_is_faster("avx512", false, 64, 1024, 1024));
+  CHECK_FALSE(packed_is_faster("baseline", false, 64, 1024, 1024));
+  if (std::getenv("PXL_GEMM") || !library_computes_products()) return;
+  for (const Case& c : {Case{20, 512, 1100, false, false}, Case{20, 512, 1100, false, true}}) {
+    const int64_t ldb = c.tb ? c.k : c.n;
+    if (gemm_memory(c.m) == 0 || !packed_is_faster(instruction_set(), c.tb, c.m, c.k, ldb)) continue;
+    const Array a = operand(DType::float32, c.m, c.k, c.ta, 1), b = operand(DType::float32, c.k, c.n, c.tb, 2);
+    const WorkspaceMemory memory(static_cast<size_t>(gemm_memory(c.m)) * sizeof(float));
+    std::vector<float> out(static_cast<size_t>(c.m * (c.n + 3)), -1.0F), expected = out;
+    gemm_one_thread(c.ta, c.tb, c.m, c.n, c.k, a.data<float>(), c.k, b.data<float>(), ldb, out.data(), c.n + 3,
+                    reinterpret_cast<float*>(memory.data()));
+    multiply_in_place(packed(), c, a, b, false, expected);
+    CHECK(out == expected);
   }
 }
