@@ -59,7 +59,7 @@ constexpr int64_t max_insertion_k = 32;
 constexpr int64_t ranked_block = 256;   ///< elements of a line whose ranks are compared with the k-th at once
 constexpr int64_t gathered_lines = 16;  ///< lines side by side that are read together: a cache line of float32
 /// Most bytes of those: above it, they are read one by one. Not measured.
-constexpr int64_t most_gathered_bytes = 1 << 20;
+constexpr int64_t max_gathered_bytes = 1 << 20;
 
 /// The best k of each line, best first; ties by index.
 template <class T>
@@ -76,7 +76,7 @@ class Ordered {
         rank_(integer_blocks().ranks(dtype_of<T>(), descending)),
         smallest_(integer_blocks().extreme(false, dtype_of<Bits>())) {
     const auto bytes = static_cast<int64_t>(sizeof(T));
-    if (lines.inner > 1 && lines.extent * bytes * gathered_lines <= most_gathered_bytes)
+    if (lines.inner > 1 && lines.extent * bytes * gathered_lines <= max_gathered_bytes)
       together_ = std::min(gathered_lines, lines.inner);
     gathered_ = workspace_.per_thread<T>(lines.inner > 1 ? together_ * lines.extent : 0);
     places_ = workspace_.per_thread<int32_t>(lines.inner > 1 ? together_ * k : 0);
