@@ -11,8 +11,8 @@ namespace pxl {
 namespace {
 
 // Rows up to which packing once gains; more rows repay packing in each product. Measured with 1 to 256 rows of 64 to
-// 4,096 columns and 64 to 1,024 terms on AMD EPYC with AVX-512: 1.0 to 2.7 times product_kernel, but for the exception
-// in gains_by_packing 0.6 to 1.
+// 4,096 columns and 64 to 1,024 terms on AMD EPYC with AVX-512 and with AVX2: 0.9 to 2.7 times the rate of
+// product_kernel, but for the exception in gains_by_packing 0.6 to 1.2.
 constexpr int64_t max_packed_rows = 256;
 // Columns of a part of the result: a part packs its rows of the left operand, which takes a hundredth of its time.
 // Rows of a part. Not measured.

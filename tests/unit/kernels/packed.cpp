@@ -20,8 +20,8 @@ struct Case {
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  for (int64_t m : {1, 6, 15, 57})
-    for (int64_t n : {1, 7, 16, 33, 100})
+  for (int64_t m : {1, 2, 3, 6, 15, 57})
+    for (int64_t n : {1, 7, 16, 33, 100, 160})
       for (int64_t k : {1, 5, 256, 300})
         for (int t = 0; t < 4; ++t) all.push_back({m, n, k, t == 1 || t == 3, t >= 2});
   all.push_back({300, 35, 270, false, false});  // several groups of micro-panels
