@@ -58,7 +58,8 @@ std::vector<Phase> blocked_sums(const GemmShape& p, const ProductOptions& o, int
            }}};
 }
 
-/// The same for few rows: threads read adjacent parts of the rows of w as they are stored, and widen them in registers.
+/// The same for weights of few bytes, or few rows: threads read adjacent parts of the rows of w as they are stored, and
+/// widen them in registers.
 std::vector<Phase> streamed_sums(const GemmShape& p, const ProductOptions& o, int64_t slices, PerCall<float> partial) {
   const int64_t m = p.m, n = p.n, k = p.k, size = skinny_panels_size(m, n);
   const int64_t blocks = (n + streamed_columns - 1) / streamed_columns;
@@ -101,9 +102,9 @@ Kernel few_rows_product(const GemmShape& p, const ProductOptions& o) {
   const int64_t size = skinny_panels_size(m, n);
   WorkspaceLayout workspace(o.epilogue_workspace);
   const auto partial = workspace.per_call<float>(slices * size);
-  const std::vector<Phase> sums = m <= max_streamed_rows && n > skinny_panel && (o.right.narrow || !o.right.compute)
-                                      ? streamed_sums(p, o, slices, partial)
-                                      : blocked_sums(p, o, slices, partial, workspace);
+  const bool streamed = n > skinny_panel && (o.right.narrow || (!o.right.compute && m <= max_streamed_rows));
+  const std::vector<Phase> sums = streamed ? streamed_sums(p, o, slices, partial)
+                                           : blocked_sums(p, o, slices, partial, workspace);
   std::vector<Phase> phases(sums);
   // By columns: the next kernel is partitioned in the same way and finds its operands in the same core's cache.
   const auto result = workspace.per_call<float>(o.out >= 0 ? 0 : m * n);

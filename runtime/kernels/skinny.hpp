@@ -79,8 +79,10 @@ struct SkinnyJoin {
   float* to = nullptr;
 };
 
-/// As SkinnyForward, for few rows: rows of w are read from their beginning to their end, several at a time, and the
-/// sums are in the L1 cache. Bits are those of `forward` with the weights, times their scales, in float32.
+/// As SkinnyForward, of weights that are widened in registers. Without scales, or with one for each row, bits are those of
+/// `forward` with widened weights, or with rows of x times the scales. With scales of columns or groups, the terms of a
+/// block of rows, of a group at most, are summed and their sum is multiplied by the scale. Blocks begin at k0 and
+/// at the beginnings of groups; how many rows they have depends on m and the format.
 struct SkinnyStream {
   const float* x = nullptr;
   int64_t ldx = 0;
@@ -88,10 +90,10 @@ struct SkinnyStream {
   const std::byte* w = nullptr;  ///< at column 0 of row 0
   int64_t ldw = 0;               ///< elements; of int4 bytes
   NarrowScales scales;
-  int64_t m = 0, n = 0, k0 = 0, k1 = 0;  ///< m <= max_streamed_rows; k0 is even for int4
+  int64_t m = 0, n = 0, k0 = 0, k1 = 0;  ///< m <= max_skinny_dim; for int4 k0, k1 and groups are even
   float* out = nullptr;
 };
-/// Maximum m of `stream`: more rows read the weights from the L2 cache faster than they sum. Not measured.
+/// Maximum m of products of float32 weights by `stream`, and of batches of products.
 inline constexpr int64_t max_streamed_rows = 4;
 
 struct SkinnyFunctions {
