@@ -103,8 +103,8 @@ Kernel few_rows_product(const GemmShape& p, const ProductOptions& o) {
   WorkspaceLayout workspace(o.epilogue_workspace);
   const auto partial = workspace.per_call<float>(slices * size);
   const bool streamed = n > skinny_panel && (o.right.narrow || (!o.right.compute && m <= max_streamed_rows));
-  const std::vector<Phase> sums = streamed ? streamed_sums(p, o, slices, partial)
-                                           : blocked_sums(p, o, slices, partial, workspace);
+  const std::vector<Phase> sums =
+      streamed ? streamed_sums(p, o, slices, partial) : blocked_sums(p, o, slices, partial, workspace);
   std::vector<Phase> phases(sums);
   // By columns: the next kernel is partitioned in the same way and finds its operands in the same core's cache.
   const auto result = workspace.per_call<float>(o.out >= 0 ? 0 : m * n);

@@ -1,5 +1,5 @@
-// Products with weights that are widened in registers: the bits of those with widened copies, or, where groups' sums are
-// multiplied by scales, nearly so; and the same bits however the product is divided.
+// Products with weights that are widened in registers: the bits of those with widened copies, or, where groups' sums
+// are multiplied by scales, nearly so; and the same bits however the product is divided.
 #include "runtime/kernels/narrow.hpp"
 
 #include <cmath>
@@ -17,9 +17,9 @@ namespace {
 struct NarrowCase {
   int64_t m, n, k;
 };
-const std::vector<NarrowCase> narrow_cases = {{1, 65, 16},   {1, 130, 300},  {2, 64, 37},   {3, 200, 2100},
-                                              {4, 129, 256}, {4, 2100, 270}, {1, 1100, 50}, {5, 100, 64},
-                                              {8, 130, 300},  {13, 77, 150},  {16, 200, 2100}};
+const std::vector<NarrowCase> narrow_cases = {{1, 65, 16},   {1, 130, 300},  {2, 64, 37},    {3, 200, 2100},
+                                              {4, 129, 256}, {4, 2100, 270}, {1, 1100, 50},  {5, 100, 64},
+                                              {8, 130, 300}, {13, 77, 150},  {16, 200, 2100}};
 
 /// Every code in turn, in rows of which none is like another.
 Array codes(DType dtype, int64_t k, int64_t n) {
