@@ -149,7 +149,7 @@ constexpr OpRow addon_table[] = {
      .schedule = "Dequantise",
      .output = "dequantise_out",
      .doc = "Weights of 8 or 4 bits as floats: each column has a scale for each group of rows. A matrix product of at "
-            "most 4 rows reads them as they are stored.",
+            "most 16 rows reads them as they are stored.",
      .formula = "t[i, j] scale[i / group_size, j]",
      .example = "dequantise(cast(array([[1, 2], [-3, 4]]), int8), array([[0.5, 2.0]]), 8, 2)",
      .params = dequantise_params,
