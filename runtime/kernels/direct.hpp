@@ -32,6 +32,7 @@ struct PaddedPlanes {
   int64_t rows = 0, first = 0;  ///< row r of a padded plane is row first + r of the plane, or zeros
   int64_t before = 0;           ///< zeros before a row; negative: elements that are left out
   int64_t stride = 1, width = 0;
+  int64_t distance = 0;  ///< floats from one padded plane to the next, at least those of a plane
 };
 
 /// Channels of a block of a depthwise convolution: the lanes of the widest vectors.
@@ -50,7 +51,7 @@ struct DepthwiseBlock {
 };
 
 struct DirectFunctions {
-  /// Writes the padded planes, one after the other, and up to 15 floats more.
+  /// Writes the padded planes, and up to 15 floats after each.
   void (*fill)(const PaddedPlanes& p, const float* from, float* to);
   /// y[k, r, o] = sum over c and t of w[k, c, t] x[c, t, r, o], then + bias[k].
   void (*outputs)(const DirectBlock& b, const float* w, float* y);

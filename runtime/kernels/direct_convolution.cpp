@@ -17,6 +17,9 @@ namespace {
 constexpr int64_t block_floats = 1 << 16;
 // The most of them; above, im2col works on parts of the input channels.
 constexpr int64_t max_block_floats = 1 << 19;
+// Planes whose distance has this divisor share a few sets of L1, of which 4 KiB lie side by side: a sum over channels
+// would find none of them there again. They are a vector further apart.
+constexpr int64_t aliasing_floats = 256;
 constexpr int64_t readable_after = 16;  // floats after the last plane, see DirectBlock
 // Minimum number of units of work, which may run in parallel; the output channels are partitioned for it.
 constexpr int64_t min_units = 16;
@@ -65,39 +68,45 @@ struct Planes {
       }
   }
 
-  int64_t plane(int64_t rows) const { return ((rows - 1) * h.stride + h.reach() + 1) * row; }
+  int64_t height(int64_t rows) const { return (rows - 1) * h.stride + h.reach() + 1; }
+  /// Floats from one plane to the next.
+  int64_t plane(int64_t rows) const {
+    const int64_t size = height(rows) * row;
+    return size % aliasing_floats == 0 ? size + lanes : size;
+  }
   int64_t floats() const { return inputs * plane(rows_per_block) + readable_after; }
   int64_t taps() const { return std::ssize(offsets); }
 
   /// The planes of windows [first, first + rows) of `inputs` planes of h.in x w.in elements.
   void fill(const float* from, int64_t first, int64_t rows, float* to) const {
-    const int64_t height = plane(rows) / row, size = inputs * plane(rows);
+    const int64_t padded_rows = height(rows), size = inputs * plane(rows);
     if (w.spread == 1 && h.spread == 1)
       direct().fill({.planes = inputs,
                      .source_rows = h.in,
                      .columns = w.in,
-                     .rows = height,
+                     .rows = padded_rows,
                      .first = first * h.stride - h.before,
                      .before = w.before,
                      .stride = w.stride,
-                     .width = width},
+                     .width = width,
+                     .distance = plane(rows)},
                     from, to);
     else
-      spread(from, first * h.stride - h.before, height, to);
+      spread(from, first * h.stride - h.before, padded_rows, plane(rows), to);
     std::fill(to + size, to + size + readable_after, 0.0F);
   }
 
   /// Elements with zeros between them; the strides are 1. Row r of a padded plane is row first + r of the spread plane.
-  void spread(const float* from, int64_t first, int64_t height, float* to) const {
-    std::fill(to, to + inputs * height * row, 0.0F);
+  void spread(const float* from, int64_t first, int64_t padded_rows, int64_t distance, float* to) const {
+    std::fill(to, to + inputs * distance, 0.0F);
     const int64_t begin = w.before >= 0 ? 0 : (-w.before + w.spread - 1) / w.spread;
-    for (int64_t c = 0; c < inputs; ++c, from += h.in * w.in)
-      for (int64_t r = 0; r < height; ++r, to += row) {
+    for (int64_t c = 0; c < inputs; ++c, from += h.in * w.in, to += distance)
+      for (int64_t r = 0; r < padded_rows; ++r) {
         const int64_t at = first + r, source = at / h.spread;
         if (at < 0 || at % h.spread != 0 || source >= h.in) continue;
         int64_t column = begin * w.spread + w.before;
         for (int64_t j = begin; j < w.in && column < width; ++j, column += w.spread)
-          to[column] = from[source * w.in + j];
+          to[r * row + column] = from[source * w.in + j];
       }
   }
 

@@ -68,11 +68,11 @@ void check_close(const Array& got, const std::vector<double>& wanted, int64_t te
 }
 
 std::vector<Convolution> cases() {
-  return {square(1, 16, 32, 9, 3, 1, 1, 1),  square(9, 32, 16, 8, 3, 2, 1, 1),  square(2, 128, 128, 5, 3, 1, 1, 1),
-          square(3, 20, 24, 11, 3, 1, 2, 2), square(17, 16, 16, 4, 2, 2, 1, 0), square(2, 3, 40, 13, 5, 2, 1, 2),
-          square(1, 64, 256, 4, 3, 1, 1, 1), square(40, 16, 16, 6, 3, 1, 1, 0), square(5, 48, 64, 7, 3, 3, 1, 0),
-          square(4, 17, 33, 6, 1, 2, 1, 0),  square(2, 16, 16, 12, 3, 1, 1, 2), square(1, 16, 16, 3, 3, 1, 1, 0),
-          square(5, 33, 70, 13, 3, 1, 1, 1), square(3, 16, 128, 40, 3, 1, 1, 1)};
+  return {square(1, 16, 32, 9, 3, 1, 1, 1),  square(9, 32, 16, 8, 3, 2, 1, 1),   square(2, 128, 128, 5, 3, 1, 1, 1),
+          square(3, 20, 24, 11, 3, 1, 2, 2), square(17, 16, 16, 4, 2, 2, 1, 0),  square(2, 3, 40, 13, 5, 2, 1, 2),
+          square(1, 64, 256, 4, 3, 1, 1, 1), square(40, 16, 16, 6, 3, 1, 1, 0),  square(5, 48, 64, 7, 3, 3, 1, 0),
+          square(4, 17, 33, 6, 1, 2, 1, 0),  square(2, 16, 16, 12, 3, 1, 1, 2),  square(1, 16, 16, 3, 3, 1, 1, 0),
+          square(5, 33, 70, 13, 3, 1, 1, 1), square(3, 16, 128, 40, 3, 1, 1, 1), square(2, 16, 16, 14, 3, 2, 1, 1)};
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ TEST_CASE("convolutions and their gradients agree with sums in double, and in bi
     if (const auto k = primitive_weights_grad_kernel(c, always)) weights(*k), ++primitives;
   }
   CHECK(winograds == 8);
-  CHECK(channels_last == 21);
+  CHECK(channels_last == 22);
   // oneDNN has no vector code for convolutions before AVX2.
   if (has_convolution_primitives() && has_avx2()) CHECK(primitives >= 20);
 }
