@@ -121,6 +121,10 @@ bool packed_is_faster(std::string_view instruction_set, bool tb, int64_t m, int6
   return false;
 }
 
+bool packed_computes(bool tb, int64_t m, int64_t k, int64_t ldb) {
+  return way() == Way::packed || (way() == Way::faster && packed_is_faster(instruction_set(), tb, m, k, ldb));
+}
+
 int64_t gemm_memory(int64_t m) { return way() == Way::library ? 0 : packed().product_memory(m); }
 int64_t gemm_scaled_memory(int64_t m) { return library_computes_products() ? 0 : packed().product_memory(m); }
 template <>
@@ -138,8 +142,7 @@ int64_t gemm_product_memory<double>([[maybe_unused]] int64_t m, [[maybe_unused]]
 
 void gemm_one_thread(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b,
                      int64_t ldb, float* c, int64_t ldc, float* memory) {
-  if (way() == Way::packed || (way() == Way::faster && packed_is_faster(instruction_set(), tb, m, k, ldb)))
-    return gemm_packed(ta, tb, m, n, k, a, lda, b, ldb, c, ldc, memory);
+  if (packed_computes(tb, m, k, ldb)) return gemm_packed(ta, tb, m, n, k, a, lda, b, ldb, c, ldc, memory);
 #if defined(PXL_ONEDNN)
   const OneOpenMpThread one_thread;
   if (dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, 0.0f, c, ldc) == dnnl_success) {

@@ -16,6 +16,9 @@ bool library_computes_products();
 /// i of the stored b begins at i * ldb.
 bool packed_is_faster(std::string_view instruction_set, bool tb, int64_t m, int64_t k, int64_t ldb);
 
+/// Whether gemm_one_thread computes this float32 product by the packed kernels.
+bool packed_computes(bool tb, int64_t m, int64_t k, int64_t ldb);
+
 /// Floats of working memory of the calling thread, aligned to 64 bytes, that a product of m rows needs; 0 where a
 /// library computes all.
 int64_t gemm_memory(int64_t m);

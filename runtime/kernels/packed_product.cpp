@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/div_up.hpp"
+#include "runtime/kernels/gemm.hpp"
 #include "runtime/kernels/packed.hpp"
 #include "runtime/kernels/product_parts.hpp"
 #include "runtime/kernels/skinny.hpp"
@@ -27,8 +28,11 @@ MatrixView matrix(const std::byte* data, int64_t offset, int64_t stride) {
 bool gains_by_packing(const GemmCall& call) {
   const GemmShape& p = call.plan;
   const ProductOptions& o = call.options;
+  // The terms of a sum are added one by one, as product_kernel adds them for few rows and where the packed kernels
+  // compute.
+  if (p.ta || p.tb || !(is_skinny_product(p) || packed_computes(p.tb, p.m, p.k, p.ldb))) return false;
   // The rows of such a weight are read in registers where they lie.
-  if (!p.tb && p.m <= max_streamed_rows && p.n <= skinny_panel) return false;
+  if (p.m <= max_streamed_rows && p.n <= skinny_panel) return false;
   return p.batch.empty() && p.m > 0 && p.m <= max_packed_rows && p.n > 1 && p.k > 0 && p.ldc == p.n && !o.half &&
          o.add_to < 0 && !o.left && !o.right.compute && !o.right.narrow;
 }

@@ -6,8 +6,8 @@
 
 namespace pxl {
 
-/// Whether the call may read its right operand packed, and gains by it: one float32 product of at most 256
-/// rows, with its right operand in memory, that is not added to a matrix.
+/// Whether the call may read its right operand packed, has the same bits then, and gains by it: one float32 product of
+/// at most 256 rows, nothing transposed, with its right operand in memory, that is not added to a matrix.
 bool gains_by_packing(const GemmCall& call);
 
 /// Floats of the packed right operand.
