@@ -28,9 +28,10 @@ MatrixView matrix(const std::byte* data, int64_t offset, int64_t stride) {
 bool gains_by_packing(const GemmCall& call) {
   const GemmShape& p = call.plan;
   const ProductOptions& o = call.options;
-  // The terms of a sum are added one by one, as product_kernel adds them for few rows and where the packed kernels
-  // compute.
-  if (p.ta || p.tb || !(is_skinny_product(p) || packed_computes(p.tb, p.m, p.k, p.ldb))) return false;
+  // The terms of a sum are added one by one, as product_kernel adds few terms for few rows, and where the packed
+  // kernels compute.
+  const bool in_order = is_skinny_product(p) ? few_rows_slices(p.k) == 1 : packed_computes(p.tb, p.m, p.k, p.ldb);
+  if (p.ta || p.tb || !in_order) return false;
   // The rows of such a weight are read in registers where they lie.
   if (p.m <= max_streamed_rows && p.n <= skinny_panel) return false;
   return p.batch.empty() && p.m > 0 && p.m <= max_packed_rows && p.n > 1 && p.k > 0 && p.ldc == p.n && !o.half &&

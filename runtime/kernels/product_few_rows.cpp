@@ -95,10 +95,12 @@ std::vector<Phase> streamed_sums(const GemmShape& p, const ProductOptions& o, in
 
 }  // namespace
 
+int64_t few_rows_slices(int64_t k) { return std::max<int64_t>(k >= 2048 ? 4 : k >= 256 ? 2 : 1, k / max_slice); }
+
 // Split-k over slices of whole rows of w, then a sum over the slices.
 Kernel few_rows_product(const GemmShape& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
-  const int64_t slices = std::max<int64_t>(k >= 2048 ? 4 : k >= 256 ? 2 : 1, k / max_slice);
+  const int64_t slices = few_rows_slices(k);
   const int64_t size = skinny_panels_size(m, n);
   WorkspaceLayout workspace(o.epilogue_workspace);
   const auto partial = workspace.per_call<float>(slices * size);

@@ -84,6 +84,8 @@ struct MatrixOffsets {
 };
 MatrixOffsets matrix_offsets(const GemmShape& p);
 
+/// In how many parts few_rows_product sums k terms; their sums are added at the end.
+int64_t few_rows_slices(int64_t k);
 /// x[m, k] @ w[k, n] with m <= max_skinny_dim (skinny.hpp).
 Kernel few_rows_product(const GemmShape& p, const ProductOptions& o);
 

@@ -1,6 +1,8 @@
 // Packed products: every instruction set against sums in double, float16 products however they are divided.
 #include "runtime/kernels/packed.hpp"
 
+#include <cmath>
+
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/gemm.hpp"
 #include "runtime/kernels/packed_product.hpp"
@@ -22,7 +24,7 @@ std::vector<Case> cases() {
   std::vector<Case> all;
   for (int64_t m : {1, 2, 3, 6, 15, 57})
     for (int64_t n : {1, 7, 16, 33, 100, 160})
-      for (int64_t k : {1, 5, 256, 300})
+      for (int64_t k : {1, 5, 64, 256, 300})
         for (int t = 0; t < 4; ++t) all.push_back({m, n, k, t == 1 || t == 3, t >= 2});
   all.push_back({300, 35, 270, false, false});  // several groups of micro-panels
   return all;
@@ -65,6 +67,13 @@ void multiply_in_place(const PackedFunctions& f, const Case& c, const Array& a, 
 
 Array operand(DType dtype, int64_t rows, int64_t columns, bool transposed, int seed) {
   return ramp(dtype, transposed ? Shape{columns, rows} : Shape{rows, columns}, seed);
+}
+
+/// The same with elements whose products are rounded.
+Array irregular(int64_t rows, int64_t columns, bool transposed, int seed) {
+  Array x(DType::float32, transposed ? Shape{columns, rows} : Shape{rows, columns});
+  for (int64_t i = 0; i < x.size(); ++i) x.mutable_data<float>()[i] = std::sin(static_cast<float>(seed + 3 * i));
+  return x;
 }
 
 }  // namespace
@@ -144,11 +153,12 @@ TEST_CASE("a product with its right operand packed before has the bits of one th
   std::vector<Case> all = cases();
   all.push_back({57, 512, 700, false, false});  // whose rows the packed kernels of AVX2 multiply in any case
   all.push_back({256, 1024, 96, false, false});
+  all.push_back({6, 512, 700, false, false});
   for (const Case& c : all) {
     CAPTURE(c.m);
     CAPTURE(c.n);
     CAPTURE(c.k);
-    const Array a = operand(DType::float32, c.m, c.k, c.ta, 1), b = operand(DType::float32, c.k, c.n, c.tb, 2);
+    const Array a = irregular(c.m, c.k, c.ta, 1), b = irregular(c.k, c.n, c.tb, 2);
     for (bool stored : {true, false}) {
       GemmCall call{gemm_shape(a.shape(), c.ta, b.shape(), c.tb), {}};
       call.options.out = stored ? 0 : -1;
@@ -156,7 +166,7 @@ TEST_CASE("a product with its right operand packed before has the bits of one th
         call.options.epilogue = [](const Buffers& buffers, std::byte* values, int64_t begin, int64_t end) {
           std::copy_n(reinterpret_cast<const float*>(values), end - begin, buffers.output<float>(0) + begin);
         };
-      const bool few = c.m <= 16, packs = few || packed_computes(false, c.m, c.k, c.n);
+      const bool packs = c.m <= 16 ? c.k < 256 : packed_computes(false, c.m, c.k, c.n);
       CHECK(gains_by_packing(call) == (!c.ta && !c.tb && packs && c.n > 1 && c.m <= 256 && (c.m > 4 || c.n > 64)));
       if (!gains_by_packing(call)) continue;
       const Array right = run(pack_right_kernel(call.plan), {b}, spec(DType::float32, {packed_right_size(call.plan)}));
