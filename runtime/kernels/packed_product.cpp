@@ -15,8 +15,8 @@ namespace {
 // 4,096 columns and 64 to 1,024 terms on AMD EPYC with AVX-512 and with AVX2: 0.9 to 2.7 times the rate of
 // product_kernel, but for the exception in gains_by_packing 0.6 to 1.2.
 constexpr int64_t max_packed_rows = 256;
-// Columns of a part of the result: a part packs its rows of the left operand, which takes a hundredth of its time.
-// Rows of a part. Not measured.
+// Columns and rows of a part of the result, which packs its rows of the left operand: about a hundredth of its time.
+// Not measured.
 constexpr int64_t part_columns = 128, part_rows = 128;
 
 MatrixView matrix(const std::byte* data, int64_t offset, int64_t stride) {
@@ -30,7 +30,7 @@ bool gains_by_packing(const GemmCall& call) {
   const ProductOptions& o = call.options;
   // The terms of a sum are added one by one, as product_kernel adds few terms for few rows, and where the packed
   // kernels compute.
-  const bool in_order = is_skinny_product(p) ? few_rows_slices(p.k) == 1 : packed_computes(p.tb, p.m, p.k, p.ldb);
+  const bool in_order = is_skinny_product(p) ? few_rows_slices(p.k) == 1 : packed_computes(false, p.m, p.k, p.ldb);
   if (p.ta || p.tb || !in_order) return false;
   // The rows of such a weight are read in registers where they lie.
   if (p.m <= max_streamed_rows && p.n <= skinny_panel) return false;
@@ -44,8 +44,8 @@ Kernel pack_right_kernel(const GemmShape& p) {
   const double bytes = static_cast<double>(p.n) * static_cast<double>(p.k) * sizeof(float);
   return Kernel::parallel(
       packed().strips(p.n), 1, bytes / 8,  // at 8 GB/s
-      [tb = p.tb, k = p.k, n = p.n, ld = p.ldb, offset = p.b_offset](const Buffers& b, int64_t begin, int64_t end) {
-        packed().pack({matrix(b.in[0], offset, ld), tb, k, n, begin, end, b.output<float>(0)});
+      [k = p.k, n = p.n, ld = p.ldb, offset = p.b_offset](const Buffers& b, int64_t begin, int64_t end) {
+        packed().pack({matrix(b.in[0], offset, ld), false, k, n, begin, end, b.output<float>(0)});
       });
 }
 
@@ -57,14 +57,13 @@ Kernel packed_product_kernel(const GemmCall& call) {
   WorkspaceLayout workspace(o.epilogue_workspace);
   const auto result = workspace.per_call<float>(o.out >= 0 ? 0 : m * n);
   const auto left = workspace.per_thread<float>(packed().packed_a_size);
-  const auto part = [=, ta = p.ta, lda = p.lda, offset = p.a_offset](const Buffers& b, int64_t row, int64_t first,
-                                                                     int64_t last) {
+  const auto part = [=, lda = p.lda, offset = p.a_offset](const Buffers& b, int64_t row, int64_t first, int64_t last) {
     const int64_t r0 = m * row / down, rows = m * (row + 1) / down - r0;
     const int64_t c0 = first * nr, columns = std::min(n, last * nr) - c0;
     float* const to = (o.out >= 0 ? b.output<float>(static_cast<size_t>(o.out)) : b.workspace(result)) + r0 * n;
     const MatrixView a = matrix(b.in[o.a], offset, lda);
-    packed().multiply({.a = ta ? a.at(0, r0) : a.at(r0, 0),
-                       .transposed = ta,
+    packed().multiply({.a = a.at(r0, 0),
+                       .transposed = false,
                        .m = rows,
                        .n = columns,
                        .k = k,

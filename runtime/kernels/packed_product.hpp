@@ -12,7 +12,7 @@ bool gains_by_packing(const GemmCall& call);
 
 /// Floats of the packed right operand.
 int64_t packed_right_size(const GemmShape& p);
-/// in: b, as the shape describes; out: packed_right_size floats. Parallel.
+/// in: b, as the shape of a call that gains by packing describes; out: packed_right_size floats. Parallel.
 Kernel pack_right_kernel(const GemmShape& p);
 /// product_kernel of a call that gains by packing, with its input `options.b` packed. Sums are in the order of the
 /// terms, with one fused multiply-add each (packed.hpp). Parallel.

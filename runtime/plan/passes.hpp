@@ -1,8 +1,9 @@
 // The planner's passes: one table (passes.inc), and the function that runs it. Every pass can be left out.
 //
-// Passes keep the bits of all results, with three exceptions: absorb_transposes changes the order of additions in a
+// Passes keep the bits of all results, with four exceptions: absorb_transposes changes the order of additions in a
 // GEMM of at most 128 rows with a transposed matrix (kernels/product.cpp), strided_operands leaves the order of
-// additions in a batch of GEMMs to the library, and sparse_updates leaves -0 where an update by 0 gives 0.
+// additions in a batch of GEMMs to the library, fuse_prologues multiplies sums by scales of columns and groups instead
+// of terms (fuse_elementwise makes what it takes), and sparse_updates leaves -0 where an update by 0 gives 0.
 #pragma once
 
 #include <span>

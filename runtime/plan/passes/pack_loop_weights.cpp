@@ -1,6 +1,7 @@
 // The right operand of a GEMM in a loop's body, if no iteration changes it, is packed once, before the loop.
 #include <algorithm>
 #include <iterator>
+#include <vector>
 
 #include "runtime/kernels/packed_product.hpp"
 #include "runtime/plan/passes.hpp"
@@ -42,19 +43,23 @@ class Packer {
     n.product.reset();
   }
 
-  /// The packed weight; several products that read it in one way share it.
+  /// The packed weight; products that read the same part of it share it.
   const Tensor* packed(const Node& n, const Tensor& weight, const GemmShape& p, std::vector<Node>& made) {
-    for (const auto& [of, transposed, tensor] : packed_)
-      if (of == &weight && transposed == p.tb) return tensor;
+    const auto same = [&](const Packed& other) {
+      return other.of == &weight && other.part.b_offset == p.b_offset && other.part.ldb == p.ldb &&
+             other.part.n == p.n && other.part.k == p.k;
+    };
+    if (const auto found = std::find_if(packed_.begin(), packed_.end(), same); found != packed_.end())
+      return found->tensor;
     Tensor t = weight;
     t.kind = TensorKind::result;
     t.spec.shape = {packed_right_size(p)};
     t.name += "_packed";
-    t.id += p.tb ? "_packed_transposed" : "_packed";
+    t.id += "_packed";
     t.producer = nullptr;
     t.consumers.clear();
     c_.constants.push_back(std::move(t));
-    packed_.push_back({&weight, p.tb, &c_.constants.back()});
+    packed_.push_back({&weight, p, &c_.constants.back()});
     Node node;
     node.op = n.op;
     node.in = {&weight};
@@ -68,7 +73,7 @@ class Packer {
 
   struct Packed {
     const Tensor* of = nullptr;
-    bool transposed = false;
+    GemmShape part;  ///< which part of it
     const Tensor* tensor = nullptr;
   };
   PassContext& c_;
