@@ -18,7 +18,7 @@ class ListSource : public antlr4::TokenSource {
  public:
   explicit ListSource(const TokenList& list) : list_(list) {}
   std::unique_ptr<antlr4::Token> nextToken() override {
-    constexpr int64_t token_ns = 1500;
+    constexpr int64_t token_ns = 1200;
     charge(token_ns);
     int type = list_.tokens[std::min(next_, list_.tokens.size() - 1)].type;
     ++next_;

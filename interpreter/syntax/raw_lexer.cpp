@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "PxlLexer.h"
+#include "runtime/base/budget.hpp"
 #include "runtime/base/utf8.hpp"
 
 namespace pxl::syntax {
@@ -53,22 +54,28 @@ class GuardedLexer : public pxl_grammar::PxlLexer {
   size_t popMode() override { return modeStack.empty() ? mode : PxlLexer::popMode(); }
 };
 
+/// A text by its code points. ANTLR's own `load` decodes UTF-8 again and grows its string by one code point at a time.
+class CodePointStream : public antlr4::ANTLRInputStream {
+ public:
+  void load_code_points(std::u32string text) { _data = std::move(text); }
+};
+
 }  // namespace
 
 struct RawLexer::Impl {
   explicit Impl(std::string_view text) : bom(text.substr(0, 3) == byte_order_mark ? 3 : 0), lexer(&input) {
     lexer.removeErrorListeners();
+    std::u32string points;
     if (std::all_of(text.begin() + bom, text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; })) {
-      input.load(std::string(text.substr(bom)));
+      points.assign(text.begin() + bom, text.end());
     } else {
-      std::string represented;
       for (size_t i = bom; i < text.size();) {
         offsets.push_back(static_cast<uint32_t>(i));
-        append_utf8(represented, representative(next_code_point(text, i)));
+        points.push_back(representative(next_code_point(text, i)));
       }
       offsets.push_back(static_cast<uint32_t>(text.size()));
-      input.load(represented);
     }
+    input.load_code_points(std::move(points));
     lexer.setInputStream(&input);
   }
   uint32_t offset(size_t code_point) const {
@@ -77,7 +84,7 @@ struct RawLexer::Impl {
   }
 
   uint32_t bom;
-  antlr4::ANTLRInputStream input;
+  CodePointStream input;
   GuardedLexer lexer;
   std::vector<uint32_t> offsets;  ///< byte offset of each code point; empty if they are equal
 };
@@ -86,6 +93,8 @@ RawLexer::RawLexer(const SourceFile& source) : impl_(std::make_unique<Impl>(sour
 RawLexer::~RawLexer() = default;
 
 RawToken RawLexer::next() {
+  constexpr int64_t token_ns = 300;
+  charge(token_ns);
   auto token = impl_->lexer.nextToken();
   if (token->getType() == antlr4::Token::EOF) {
     uint32_t end = impl_->offset(impl_->input.size());

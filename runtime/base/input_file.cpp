@@ -111,25 +111,23 @@ std::optional<std::string> read_file(const std::string& path, int64_t max_bytes,
     why = too_long(max_bytes);
     return std::nullopt;
   }
-  // To the end, whatever its size is said to be.
-  std::string text(static_cast<size_t>(file->size() + 1), '\0');
-  int64_t done = 0;
+  // To the end, whatever its size is said to be. By parts, so that no page is filled with zeros first.
+  std::string text, part(size_t{1} << 18, '\0');
+  text.reserve(static_cast<size_t>(file->size()));
   while (true) {
     errno = 0;
-    const int64_t got = file->read(text.data() + done, static_cast<int64_t>(text.size()) - done);
-    done += got;
-    if (done < static_cast<int64_t>(text.size())) break;
-    if (done > max_bytes) {
+    const int64_t got = file->read(part.data(), static_cast<int64_t>(part.size()));
+    text.append(part.data(), static_cast<size_t>(got));
+    if (got < static_cast<int64_t>(part.size())) break;
+    if (static_cast<int64_t>(text.size()) > max_bytes) {
       why = too_long(max_bytes);
       return std::nullopt;
     }
-    text.resize(text.size() * 2 + 4096);
   }
   if (errno != 0) {
     why = std::strerror(errno);
     return std::nullopt;
   }
-  text.resize(static_cast<size_t>(done));
   return text;
 }
 

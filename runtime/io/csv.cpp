@@ -1,13 +1,15 @@
-// Reader and writer of tables in text. The text is read twice: the first pass finds the type of each column, the second
-// fills arrays of their final size.
+// Reader and writer of tables in text. The first rows tell the type of each column, and a pass over all rows fills
+// arrays. Where a later row has another type, a pass over all rows finds the types first.
 #include "runtime/io/csv.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/codes.hpp"
@@ -54,9 +56,12 @@ class Rows {
  private:
   Field field() {
     if (at_ < text_.size() && text_[at_] == '"') return quoted();
-    const size_t begin = at_;
-    while (at_ < text_.size() && text_[at_] != separator_ && text_[at_] != '\n' && text_[at_] != '\r') ++at_;
-    return text_.substr(begin, at_ - begin);
+    const char* const begin = text_.data() + at_;
+    const char* const last = text_.data() + text_.size();
+    const char* end = begin;
+    while (end < last && *end != separator_ && *end != '\n' && *end != '\r') ++end;
+    at_ += static_cast<size_t>(end - begin);
+    return {begin, static_cast<size_t>(end - begin)};
   }
 
   Field quoted() {
@@ -98,12 +103,41 @@ bool same_letters(std::string_view a, std::string_view lower) {
          });
 }
 bool is_missing(std::string_view s) {
+  if (s.size() > 4) return false;
   return s.empty() || same_letters(s, "na") || same_letters(s, "n/a") || same_letters(s, "null") ||
          same_letters(s, "nan");
 }
 
+/// A number of the form -123.456 with at most 15 digits: its digits and its power of ten are exact doubles, so that one
+/// division rounds as the decimal number does (W. D. Clinger, "How to read floating point numbers accurately", 1990).
+std::optional<double> short_decimal(std::string_view s) {
+  static constexpr double powers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                      1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+  const bool negative = !s.empty() && s[0] == '-';
+  if (negative) s.remove_prefix(1);
+  if (s.empty() || s.size() > 16) return {};
+  int64_t digits = 0;
+  size_t i = 0;
+  for (; i < s.size() && s[i] >= '0' && s[i] <= '9'; ++i) digits = 10 * digits + (s[i] - '0');
+  size_t after_point = 0;
+  if (i < s.size()) {
+    if (s[i] != '.' || s.size() == 1) return {};
+    const size_t first = ++i;
+    for (; i < s.size() && s[i] >= '0' && s[i] <= '9'; ++i) digits = 10 * digits + (s[i] - '0');
+    if (i < s.size()) return {};
+    after_point = i - first;
+  } else if (s.size() > 15) {
+    return {};
+  }
+  const double value = static_cast<double>(digits) / powers[after_point];
+  return negative ? -value : value;
+}
+
 template <class T>
 std::optional<T> number(std::string_view s) {
+  if constexpr (std::is_same_v<T, double>) {
+    if (const std::optional<double> value = short_decimal(s)) return value;
+  }
   if (s.size() > 1 && s[0] == '+' && s[1] != '-') s.remove_prefix(1);
   T value{};
   const auto [end, problem] = std::from_chars(s.data(), s.data() + s.size(), value);
@@ -126,8 +160,9 @@ struct Kind {
       const std::optional<int64_t> integer = wide ? number<int64_t>(s) : std::nullopt;
       if (!integer) {
         wide = narrow = false;
-        numbers = is_missing(s) || number<double>(s).has_value();
-        some = some || !is_missing(s);
+        const bool missing = is_missing(s);
+        numbers = missing || number<double>(s).has_value();
+        some = some || !missing;
       } else {
         narrow = narrow && *integer >= INT32_MIN && *integer <= INT32_MAX;
         some = true;
@@ -144,21 +179,38 @@ bool is_number(const Field& f) {
   return number<double>(without_blanks(f)).has_value() && !is_missing(without_blanks(f));
 }
 
-void store(Array& a, int64_t row, std::string_view s) {
-  switch (a.dtype()) {
-    case DType::boolean: a.mutable_data<bool>()[row] = same_letters(s, "true"); return;
-    case DType::int32: a.mutable_data<int32_t>()[row] = static_cast<int32_t>(*number<int64_t>(s)); return;
-    case DType::int64: a.mutable_data<int64_t>()[row] = *number<int64_t>(s); return;
-    default: break;
+/// Fills a column from row to row.
+struct Filler {
+  DType dtype;
+  std::byte* data;  ///< null for a column of texts
+
+  /// False if the field is no value of the column's dtype.
+  bool store(int64_t row, std::string_view s) const {
+    if (dtype == DType::boolean) {
+      const bool is_true = same_letters(s, "true");
+      reinterpret_cast<bool*>(data)[row] = is_true;
+      return is_true || same_letters(s, "false");
+    }
+    if (dtype == DType::int32 || dtype == DType::int64) {
+      const std::optional<int64_t> value = number<int64_t>(s);
+      if (!value || (dtype == DType::int32 && (*value < INT32_MIN || *value > INT32_MAX))) return false;
+      if (dtype == DType::int32)
+        reinterpret_cast<int32_t*>(data)[row] = static_cast<int32_t>(*value);
+      else
+        reinterpret_cast<int64_t*>(data)[row] = *value;
+      return true;
+    }
+    const std::optional<double> value = is_missing(s) ? std::nan("") : number<double>(s);
+    if (!value) return false;
+    if (dtype == DType::float64)
+      reinterpret_cast<double*>(data)[row] = *value;
+    else if (dtype == DType::float32)
+      reinterpret_cast<float*>(data)[row] = static_cast<float>(*value);
+    else
+      reinterpret_cast<half*>(data)[row] = half(static_cast<float>(*value));
+    return true;
   }
-  const double value = is_missing(s) ? std::nan("") : *number<double>(s);
-  if (a.dtype() == DType::float64)
-    a.mutable_data<double>()[row] = value;
-  else if (a.dtype() == DType::float32)
-    a.mutable_data<float>()[row] = static_cast<float>(value);
-  else
-    a.mutable_data<half>()[row] = half(static_cast<float>(value));
-}
+};
 
 /// As short as is exact.
 std::string element_text(const Array& a, int64_t i) {
@@ -189,62 +241,115 @@ void check_utf8(const Rows& at, std::string_view s) {
   if (!is_utf8(s)) throw at.error("text that is not UTF-8");
 }
 
-}  // namespace
-
-std::vector<TableColumn> read_csv(const std::string& path, const CsvOptions& options) {
-  const std::string bytes = read_whole_file(path);
-  std::string_view text = bytes;
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // the byte order mark of spreadsheets
-
-  std::vector<Field> fields;
+/// What the first rows of a text say about its table.
+struct Survey {
+  bool header = false;
   std::vector<std::string> names;
   std::vector<Kind> kinds;
-  bool header = false;
-  int64_t count = 0;
-  for (Rows rows(text, options.separator, path); rows.next(fields);) {
-    if (kinds.empty()) {
-      header = options.header.value_or(std::none_of(fields.begin(), fields.end(), is_number));
-      kinds.resize(fields.size());
-      for (const Field& f : fields) check_utf8(rows, f);
-      names = column_names(fields);
-      if (header) continue;
-      for (size_t c = 0; c < names.size(); ++c) names[c] = std::to_string(c);
-    }
-    if (fields.size() != kinds.size())
-      throw rows.error(fmt::format("{} fields, where the first row has {}", fields.size(), kinds.size()));
-    for (size_t c = 0; c < fields.size(); ++c) kinds[c].add(fields[c]);
-    ++count;
-  }
+  int64_t rows = 0;
+  bool whole = true;  ///< of all rows
 
-  int64_t texts = 0;
-  for (size_t c = 0; c < kinds.size(); ++c) {
-    if (!kinds[c].is_text()) continue;
-    texts += count;
-    if (count > options.max_texts || texts > max_texts_in_all)
-      throw cannot_read(
-          path, fmt::format("the {} texts of column `{}` are too many: a column has at most {}, a table {}", count,
-                            names[c], options.max_texts, max_texts_in_all));
+  /// Whether no further row can make another kind of text of a column.
+  bool is_clear() const {
+    return std::all_of(kinds.begin(), kinds.end(), [](const Kind& k) { return k.some || !k.numbers; });
   }
+};
+
+struct Source {
+  std::string_view text;
+  const std::string& path;
+  const CsvOptions& options;
+
+  Rows rows() const { return {text, options.separator, path}; }
+};
+
+Survey survey(const Source& source, int64_t most_rows) {
+  Survey out;
+  std::vector<Field> fields;
+  Rows rows = source.rows();
+  while (rows.next(fields)) {
+    if (out.kinds.empty()) {
+      out.header = source.options.header.value_or(std::none_of(fields.begin(), fields.end(), is_number));
+      out.kinds.resize(fields.size());
+      for (const Field& f : fields) check_utf8(rows, f);
+      out.names = column_names(fields);
+      if (out.header) continue;
+      for (size_t c = 0; c < out.names.size(); ++c) out.names[c] = std::to_string(c);
+    }
+    if (out.rows == most_rows) {
+      out.whole = false;
+      break;
+    }
+    if (fields.size() != out.kinds.size())
+      throw rows.error(fmt::format("{} fields, where the first row has {}", fields.size(), out.kinds.size()));
+    for (size_t c = 0; c < fields.size(); ++c) out.kinds[c].add(fields[c]);
+    ++out.rows;
+  }
+  return out;
+}
+
+/// At least the number of rows: that of line ends and one.
+int64_t most_rows_of(std::string_view text) {
+  int64_t n = 1;
+  for (size_t i = 0; i < text.size(); ++i)
+    n += text[i] == '\n' || (text[i] == '\r' && (i + 1 == text.size() || text[i + 1] != '\n'));
+  return n;
+}
+
+/// The columns, of kinds as surveyed; nullopt if a row that was not surveyed has others, or an error.
+std::optional<std::vector<TableColumn>> fill(const Source& source, const Survey& seen) {
+  const int64_t most_rows = seen.whole ? seen.rows : most_rows_of(source.text);
   std::vector<TableColumn> columns;
-  for (size_t c = 0; c < kinds.size(); ++c) {
-    TableColumn column{names[c], std::vector<std::string>()};
+  std::vector<Filler> fillers;
+  int64_t texts = 0;  // in a row
+  for (size_t c = 0; c < seen.kinds.size(); ++c) {
+    TableColumn& column = columns.emplace_back(seen.names[c], std::vector<std::string>());
     // Of no rows nothing is known.
-    if (count > 0 && !kinds[c].is_text()) column.values = Array(kinds[c].dtype(options.floats), Shape{count});
-    columns.push_back(std::move(column));
+    const bool is_text = most_rows == 0 || seen.kinds[c].is_text();
+    const DType dtype = seen.kinds[c].dtype(source.options.floats);
+    if (!is_text) column.values = Array(dtype, Shape{most_rows});
+    fillers.push_back({dtype, is_text ? nullptr : std::get<Array>(column.values).mutable_raw()});
+    texts += is_text;
+    if (is_text && seen.whole && (seen.rows > source.options.max_texts || texts * seen.rows > max_texts_in_all))
+      throw cannot_read(source.path, fmt::format("the {} texts of column `{}` are too many: a column has at most {}, "
+                                                 "a table {}",
+                                                 seen.rows, column.name, source.options.max_texts, max_texts_in_all));
   }
-  int64_t row = header ? -1 : 0;
-  for (Rows rows(text, options.separator, path); rows.next(fields); ++row) {
+  std::vector<Field> fields;
+  int64_t row = seen.header ? -1 : 0;
+  for (Rows rows = source.rows(); rows.next(fields); ++row) {
     if (row < 0) continue;
+    if (fields.size() != columns.size()) return {};
+    if (texts > 0 && (row >= source.options.max_texts || row >= max_texts_in_all / texts)) return {};
     for (size_t c = 0; c < fields.size(); ++c) {
-      if (auto* array = std::get_if<Array>(&columns[c].values)) {
-        store(*array, row, without_blanks(fields[c]));
+      if (fillers[c].data) {
+        if (!fillers[c].store(row, without_blanks(fields[c]))) return {};
       } else {
         check_utf8(rows, fields[c]);
         std::get<std::vector<std::string>>(columns[c].values).emplace_back(fields[c]);
       }
     }
   }
+  for (TableColumn& column : columns)
+    if (auto* array = std::get_if<Array>(&column.values); array && row < most_rows)
+      *array = array->rows(0, row).clone();
   return columns;
+}
+
+}  // namespace
+
+std::vector<TableColumn> read_csv(const std::string& path, const CsvOptions& options) {
+  const std::string bytes = read_whole_file(path);
+  std::string_view text = bytes;
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // the byte order mark of spreadsheets
+  const Source source{text, path, options};
+  // The first rows nearly always tell the kinds of all.
+  constexpr int64_t first_rows = 1000;
+  Survey seen = survey(source, first_rows);
+  if (!seen.whole && seen.is_clear())
+    if (auto columns = fill(source, seen)) return *std::move(columns);
+  if (!seen.whole) seen = survey(source, std::numeric_limits<int64_t>::max());
+  return fill(source, seen).value();
 }
 
 void write_csv(const std::string& path, const std::vector<TableColumn>& columns, const CsvOptions& options) {

@@ -7,6 +7,7 @@ Writes the files of each format into FOLDER and prints a JSON line for each chec
 import csv
 import ctypes
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -185,23 +186,51 @@ def tables():
     assert numpy.array_equal(numpy.array([r[1] for r in rows[1:]], "f4"), columns["x"]), "numbers that are not exact"
 
 
+def late_kinds():
+    """Columns whose last row alone says what they hold, and decimals of up to 20 digits."""
+    count = 3000
+    decimals = [f"{'-' * (i % 2)}{random.integers(0, 10 ** (i % 19))}.{str(random.integers(0, 10 ** 18))[:i % 18]}" for i in range(count)]
+    rows = [[str(i), "", "true", str(i), str(i), decimals[i]] for i in range(count - 1)]
+    rows.append(["1.5", "2.5", "maybe", str(2 ** 40), "x\ny", decimals[-1]])
+    for end in ("\n", "\r\n"):
+        with open(FOLDER / "late.csv", "w", newline="") as f:
+            w = csv.writer(f, lineterminator=end)
+            w.writerow("abcdef")
+            for row in rows:
+                w.writerow(row)
+                f.write(end * (row is rows[7]))  # a line without fields
+        pxl('t = load("late.csv", dtype = float64)\nassert t["c"] == ["true"] * 2999 + ["maybe"]\nassert t["e"][2998:] == ["2998", "x\\ny"]\n'
+            'for n in "abdf" { save(n + ".npy", t[n]) }')
+        same(numpy.load(FOLDER / "a.npy"), numpy.array([*range(count - 1), 1.5]))
+        same(numpy.load(FOLDER / "b.npy")[-1:], numpy.array([2.5]))
+        assert numpy.isnan(numpy.load(FOLDER / "b.npy")[:-1]).all()
+        same(numpy.load(FOLDER / "d.npy"), numpy.array([*range(count - 1), 2 ** 40]))
+        same(numpy.load(FOLDER / "f.npy"), numpy.array([float(d) for d in decimals]))
+    (FOLDER / "short.csv").write_text((FOLDER / "late.csv").read_text() + "1,2\n")
+    pxl('with expect_error("2 fields, where the first row has 6") { load("short.csv") }')
+
+
 def large_table():
-    """14 MB of numbers, in less time than Python's csv module takes to split it into strings."""
+    """14 MB of numbers, in at most twice the time that Python's csv module takes to split it into strings."""
     values = random.normal(size=(140_000, 10)).round(6)
     numpy.savetxt(FOLDER / "large.csv", values, fmt="%.6f", delimiter=",")
     assert (FOLDER / "large.csv").stat().st_size > 12e6
-    begin = time.perf_counter()
-    with open(FOLDER / "large.csv", newline="") as f:
-        count = sum(len(row) for row in csv.reader(f))
-    split = time.perf_counter() - begin
-    took = pxl('t = load("large.csv", dtype = float64)\nsave("back.npy", t["9"])')
-    assert count == values.size
+    split = took = math.inf
+    for _ in range(5):  # in turn, the shortest of each: a busy machine takes time from either
+        begin = time.perf_counter()
+        with open(FOLDER / "large.csv", newline="") as f:
+            count = sum(len(row) for row in csv.reader(f))
+        split = min(split, time.perf_counter() - begin)
+        took = min(took, pxl('t = load("large.csv", dtype = float64)\nsave("back.npy", t["9"])'))
+        assert count == values.size
+        if took < 2 * split:
+            break
     assert numpy.array_equal(numpy.load(FOLDER / "back.npy"), values[:, 9])
     # A build with sanitizers is not measured.
     assert is_sanitized(PXL) or took < 2 * split, f"{took:.2f} s, and Python's csv module {split:.2f} s"
 
 
-for check in (npz, safetensors, huge, images, sounds, packed_sounds, tables, large_table):
+for check in (npz, safetensors, huge, images, sounds, packed_sounds, tables, late_kinds, large_table):
     try:
         check()
         problem = None
