@@ -1,4 +1,5 @@
 // Values of number and string literals.
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 
@@ -39,7 +40,9 @@ class Unescape {
       } else if (text_[i_] == '\\' && i_ + 1 < text_.size()) {
         escape();
       } else {
-        out_ += text_[i_++];
+        const size_t begin = i_++;
+        i_ = std::min(text_.find_first_of("\r\\", i_), text_.size());
+        out_ += text_.substr(begin, i_ - begin);
       }
     }
     return std::move(out_);

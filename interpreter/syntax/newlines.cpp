@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runtime/base/budget.hpp"
+
 namespace pxl::syntax {
 
 bool continues_line(int type) {
@@ -62,10 +64,14 @@ bool ends_operand(int type) {
   }
 }
 
-NewlineResolver::NewlineResolver(const SourceFile& source) : source_(source), lexer_(source) { out_.source = &source; }
+NewlineResolver::NewlineResolver(const SourceFile& source, int64_t token_ns)
+    : source_(source), lexer_(source), token_ns_(token_ns) {
+  out_.source = &source;
+}
 
 TokenList NewlineResolver::run() {
   while (true) {
+    if (token_ns_ > 0) charge(token_ns_);
     RawToken raw = lexer_.next();
     if (raw.type == end_of_text || too_deep_) {
       end(raw);
@@ -254,6 +260,8 @@ void NewlineResolver::end(RawToken raw) {
   push(end_of_text, at, at);
 }
 
-TokenList resolve_newlines(const SourceFile& source) { return NewlineResolver(source).run(); }
+TokenList resolve_newlines(const SourceFile& source, int64_t token_ns) {
+  return NewlineResolver(source, token_ns).run();
+}
 
 }  // namespace pxl::syntax

@@ -10,7 +10,7 @@ namespace pxl::syntax {
 
 class NewlineResolver {
  public:
-  explicit NewlineResolver(const SourceFile& source);
+  NewlineResolver(const SourceFile& source, int64_t token_ns);
   TokenList run();
 
  private:
@@ -48,6 +48,7 @@ class NewlineResolver {
 
   const SourceFile& source_;
   RawLexer lexer_;
+  int64_t token_ns_;
   TokenList out_;
   std::vector<Open> stack_;
   bool first_on_line_ = true;

@@ -86,7 +86,8 @@ ParseResult parse(const SourceFile& source) {
                                             codes::syntax});
     return result;
   }
-  TokenList list = resolve_newlines(source);
+  constexpr int64_t token_ns = 300;
+  TokenList list = resolve_newlines(source, token_ns);
   assign_roles(list);
   ParseTree parsed = parse_tokens(list);
   result.diagnostics = list.problems;

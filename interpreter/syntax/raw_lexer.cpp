@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "PxlLexer.h"
-#include "runtime/base/budget.hpp"
 #include "runtime/base/utf8.hpp"
 
 namespace pxl::syntax {
@@ -54,10 +53,41 @@ class GuardedLexer : public pxl_grammar::PxlLexer {
   size_t popMode() override { return modeStack.empty() ? mode : PxlLexer::popMode(); }
 };
 
-/// A text by its code points. ANTLR's own `load` decodes UTF-8 again and grows its string by one code point at a time.
-class CodePointStream : public antlr4::ANTLRInputStream {
+/// A text by its code points: its own bytes if all are ASCII, else a list. ANTLR's streams copy the text to four bytes
+/// a character.
+class CodePointStream final : public antlr4::CharStream {
  public:
-  void load_code_points(std::u32string text) { _data = std::move(text); }
+  void read(std::string_view ascii) { ascii_ = ascii, size_ = ascii.size(); }
+  void read(std::u32string points) { points_ = std::move(points), size_ = points_.size(); }
+
+  void consume() override {
+    if (at_ >= size_) throw antlr4::IllegalStateException("no character is left");
+    ++at_;
+  }
+  size_t LA(ssize_t i) override {
+    const size_t at = at_ + static_cast<size_t>(i < 0 ? i : i - 1);  // wraps before the first character
+    return i == 0 ? 0 : at < size_ ? point(at) : antlr4::IntStream::EOF;
+  }
+  size_t index() override { return at_; }
+  size_t size() override { return size_; }
+  void seek(size_t index) override { at_ = std::min(index, size_); }
+  ssize_t mark() override { return -1; }  // all characters stay
+  void release(ssize_t) override {}
+  std::string getText(const antlr4::misc::Interval& range) override {
+    std::string out;
+    for (auto i = static_cast<size_t>(range.a); i < size_ && i <= static_cast<size_t>(range.b); ++i)
+      append_utf8(out, static_cast<char32_t>(point(i)));
+    return out;
+  }
+  std::string getSourceName() const override { return {}; }
+  std::string toString() const override { return {}; }
+
+ private:
+  size_t point(size_t at) const { return points_.empty() ? static_cast<unsigned char>(ascii_[at]) : points_[at]; }
+
+  std::string_view ascii_;
+  std::u32string points_;  ///< empty for ASCII
+  size_t at_ = 0, size_ = 0;
 };
 
 }  // namespace
@@ -65,17 +95,18 @@ class CodePointStream : public antlr4::ANTLRInputStream {
 struct RawLexer::Impl {
   explicit Impl(std::string_view text) : bom(text.substr(0, 3) == byte_order_mark ? 3 : 0), lexer(&input) {
     lexer.removeErrorListeners();
-    std::u32string points;
-    if (std::all_of(text.begin() + bom, text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; })) {
-      points.assign(text.begin() + bom, text.end());
+    const std::string_view rest = text.substr(bom);
+    if (std::all_of(rest.begin(), rest.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; })) {
+      input.read(rest);
     } else {
+      std::u32string points;
       for (size_t i = bom; i < text.size();) {
         offsets.push_back(static_cast<uint32_t>(i));
         points.push_back(representative(next_code_point(text, i)));
       }
       offsets.push_back(static_cast<uint32_t>(text.size()));
+      input.read(std::move(points));
     }
-    input.load_code_points(std::move(points));
     lexer.setInputStream(&input);
   }
   uint32_t offset(size_t code_point) const {
@@ -93,8 +124,6 @@ RawLexer::RawLexer(const SourceFile& source) : impl_(std::make_unique<Impl>(sour
 RawLexer::~RawLexer() = default;
 
 RawToken RawLexer::next() {
-  constexpr int64_t token_ns = 300;
-  charge(token_ns);
   auto token = impl_->lexer.nextToken();
   if (token->getType() == antlr4::Token::EOF) {
     uint32_t end = impl_->offset(impl_->input.size());

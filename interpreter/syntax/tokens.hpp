@@ -53,7 +53,8 @@ bool ends_operand(int type);
 /// Reserved words (`ids::AND` to `ids::LATER`).
 bool is_word(int type);
 
-TokenList resolve_newlines(const SourceFile& source);
+/// Charges `token_ns` of work for each token (budget.hpp); with 0 it heeds no interrupt.
+TokenList resolve_newlines(const SourceFile& source, int64_t token_ns = 0);
 void assign_roles(TokenList& list);
 
 }  // namespace pxl::syntax

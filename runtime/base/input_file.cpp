@@ -144,6 +144,7 @@ std::optional<std::string> read_program(const std::string& path, std::string& wh
     return std::nullopt;
   }
   std::string text;
+  if (S_ISREG(info.st_mode)) text.reserve(static_cast<size_t>(std::min<int64_t>(info.st_size, max_program_bytes)));
   std::vector<char> chunk(size_t{1} << 16);
   while (true) {
     check_interrupt();

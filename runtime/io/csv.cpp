@@ -263,7 +263,7 @@ struct Source {
   Rows rows() const { return {text, options.separator, path}; }
 };
 
-Survey survey(const Source& source, int64_t most_rows) {
+Survey survey(const Source& source, int64_t max_rows) {
   Survey out;
   std::vector<Field> fields;
   Rows rows = source.rows();
@@ -276,7 +276,7 @@ Survey survey(const Source& source, int64_t most_rows) {
       if (out.header) continue;
       for (size_t c = 0; c < out.names.size(); ++c) out.names[c] = std::to_string(c);
     }
-    if (out.rows == most_rows) {
+    if (out.rows == max_rows) {
       out.whole = false;
       break;
     }
@@ -289,7 +289,7 @@ Survey survey(const Source& source, int64_t most_rows) {
 }
 
 /// At least the number of rows: that of line ends and one.
-int64_t most_rows_of(std::string_view text) {
+int64_t row_bound(std::string_view text) {
   int64_t n = 1;
   for (size_t i = 0; i < text.size(); ++i)
     n += text[i] == '\n' || (text[i] == '\r' && (i + 1 == text.size() || text[i + 1] != '\n'));
@@ -298,16 +298,16 @@ int64_t most_rows_of(std::string_view text) {
 
 /// The columns, of kinds as surveyed; nullopt if a row that was not surveyed has others, or an error.
 std::optional<std::vector<TableColumn>> fill(const Source& source, const Survey& seen) {
-  const int64_t most_rows = seen.whole ? seen.rows : most_rows_of(source.text);
+  const int64_t max_rows = seen.whole ? seen.rows : row_bound(source.text);
   std::vector<TableColumn> columns;
   std::vector<Filler> fillers;
   int64_t texts = 0;  // in a row
   for (size_t c = 0; c < seen.kinds.size(); ++c) {
     TableColumn& column = columns.emplace_back(seen.names[c], std::vector<std::string>());
     // Of no rows nothing is known.
-    const bool is_text = most_rows == 0 || seen.kinds[c].is_text();
+    const bool is_text = max_rows == 0 || seen.kinds[c].is_text();
     const DType dtype = seen.kinds[c].dtype(source.options.floats);
-    if (!is_text) column.values = Array(dtype, Shape{most_rows});
+    if (!is_text) column.values = Array(dtype, Shape{max_rows});
     fillers.push_back({dtype, is_text ? nullptr : std::get<Array>(column.values).mutable_raw()});
     texts += is_text;
     if (is_text && seen.whole && (seen.rows > source.options.max_texts || texts * seen.rows > max_texts_in_all))
@@ -331,8 +331,7 @@ std::optional<std::vector<TableColumn>> fill(const Source& source, const Survey&
     }
   }
   for (TableColumn& column : columns)
-    if (auto* array = std::get_if<Array>(&column.values); array && row < most_rows)
-      *array = array->rows(0, row).clone();
+    if (auto* array = std::get_if<Array>(&column.values); array && row < max_rows) *array = array->rows(0, row).clone();
   return columns;
 }
 
