@@ -26,6 +26,7 @@
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/base/wrap.hpp"
+#include "runtime/kernels/library_threads.hpp"
 
 namespace pxl::cli {
 
@@ -218,6 +219,7 @@ int run_and_report(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int run_command_line(const std::vector<std::string>& arguments) {
+  end_idle_library_threads();
   try {
     return run_and_report(arguments);
   } catch (...) {

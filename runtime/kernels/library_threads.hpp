@@ -1,0 +1,11 @@
+// Threads that libraries start of themselves.
+#pragma once
+
+namespace pxl {
+
+/// Ends the threads that OpenBLAS for POSIX threads starts, one for each further core, as soon as it is loaded: idle,
+/// they poll for 2^28 cycles, an eighth of a second of every core. It starts them anew for a product that it divides.
+/// For a process of our own, before its first product; another's may be using them.
+void end_idle_library_threads();
+
+}  // namespace pxl
