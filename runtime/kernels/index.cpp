@@ -26,6 +26,21 @@ Shape gather_shape(const Shape& data, const Shape& indices, int64_t axis, int64_
   return out;
 }
 
+namespace {
+
+/// to[i] = from[at[i]], for elements of this width.
+template <class Index>
+void gather_elements(const Index* at, int64_t n, size_t width, const std::byte* from, std::byte* to) {
+  with_width(width, [&]<class T>(T) {
+    const T* x = reinterpret_cast<const T*>(from);
+    T* y = reinterpret_cast<T*>(to);
+#pragma GCC unroll 4
+    for (int64_t i = 0; i < n; ++i) y[i] = x[at[i]];
+  });
+}
+
+}  // namespace
+
 Kernel gather_kernel(const TensorSpec& data, const TensorSpec& indices, int64_t axis, bool zero_out_of_range,
                      int64_t batch) {
   const Gather g(data.shape, indices, axis, batch);
@@ -42,18 +57,17 @@ Kernel gather_kernel(const TensorSpec& data, const TensorSpec& indices, int64_t 
       const std::byte* from = b.in[0] + line * g.extent * bytes;
       std::byte* to = b.out[0] + r * bytes;
       r += n;
+      if (g.inner == 1 && !zero_out_of_range) {
+        if (const int32_t* here = index.in_place(b, position, n))
+          gather_elements(here, n, static_cast<size_t>(width), from, to);
+        else if (index.read(b, position, n, at))
+          gather_elements(at, n, static_cast<size_t>(width), from, to);
+        continue;
+      }
       if (zero_out_of_range)
         index.read_within(b, position, n, at);
       else if (!index.read(b, position, n, at))
         continue;
-      if (g.inner == 1 && !zero_out_of_range) {
-        with_width(static_cast<size_t>(width), [&]<class T>(T) {
-          const T* x = reinterpret_cast<const T*>(from);
-          T* y = reinterpret_cast<T*>(to);
-          for (int64_t i = 0; i < n; ++i) y[i] = x[at[i]];
-        });
-        continue;
-      }
       for (int64_t i = 0; i < n; ++i, to += bytes) {
         if (at[i] < 0)
           std::memset(to, 0, static_cast<size_t>(bytes));

@@ -8,34 +8,46 @@
 
 #include "runtime/kernels/broadcast.hpp"
 #include "runtime/kernels/indices.hpp"
+#include "runtime/kernels/strided.hpp"
 
 namespace pxl {
 
 /// A run of elements of two tensors. Element i < n of row r < rows is number `position + r * row + i` of one of them;
-/// of the other it is number `offset + i * step + at[i] * inner`, or by slices, `offset + i + at[r] * inner`.
+/// of the other it is number `offset + i * step + at[i] * inner`, or by slices, `offset + i + at[r] * inner`. The
+/// indices are int32 where these are given.
 struct IndexedRun {
   int64_t offset, step, inner, position;
   const int64_t* at;
   int64_t n;
   bool by_slice = false;
   int64_t rows = 1, row = 0;
+  const int32_t* at32 = nullptr;
 };
 /// What becomes of a run: one function for each dtype or width, so that the loops over runs are compiled once.
 using RunFn = void (*)(const IndexedRun&, const std::byte* from, std::byte* to);
 
-/// f(number in the indexed tensor, number in the other)
-template <class F>
-void each_element(const IndexedRun& run, F&& f) {
+/// f(number in the indexed tensor, number in the other), with these indices.
+template <class Index, class F>
+void each_element_at(const Index* at, const IndexedRun& run, F&& f) {
   if (run.by_slice) {
     for (int64_t r = 0; r < run.rows; ++r) {
-      const int64_t place = run.offset + run.at[r] * run.inner, position = run.position + r * run.row;
+      const int64_t place = run.offset + at[r] * run.inner, position = run.position + r * run.row;
       for (int64_t i = 0; i < run.n; ++i) f(place + i, position + i);
     }
   } else if (run.step == 0 && run.inner == 1) {  // without the products, which take longer than the elements
-    for (int64_t i = 0; i < run.n; ++i) f(run.offset + run.at[i], run.position + i);
+#pragma GCC unroll 4
+    for (int64_t i = 0; i < run.n; ++i) f(run.offset + at[i], run.position + i);
   } else {
-    for (int64_t i = 0; i < run.n; ++i) f(run.offset + i * run.step + run.at[i] * run.inner, run.position + i);
+#pragma GCC unroll 4
+    for (int64_t i = 0; i < run.n; ++i) f(run.offset + i * run.step + at[i] * run.inner, run.position + i);
   }
+}
+template <class F>
+void each_element(const IndexedRun& run, F&& f) {
+  if (run.at32)
+    each_element_at(run.at32, run, f);
+  else
+    each_element_at(run.at, run, f);
 }
 
 template <class T>
@@ -85,29 +97,40 @@ inline RunFn copy_from_indexed_of(DType dtype) {
   return by_width(dtype, []<class T>(T) -> RunFn { return copy_from_indexed<T>; });
 }
 
+/// Which tensor the indices are of: the other one is accessed in order.
+enum class Indexed : uint8_t { input, output };
+
 /// The elements of [outer, count, inner] at indices in [outer, extent, inner]: one index for each, or (by_slice) one
 /// for each slice along the axis. Blocks of columns are independent of each other, since an index moves an element
-/// along the axis only; within a block elements are processed in the order of the indices.
+/// along the axis only; within a block elements are processed in the order of the indices. A block of some of the
+/// columns is copied together first: where its rows lie in the tensor, their distance may be one at which they compete
+/// for the same lines of a cache (a power of two), and each is in another page. Measured on AMD EPYC: a scatter along
+/// the first axis of [1024, 1024] takes 1.3 ms, in place 4.7.
 struct AlongAxis {
-  int64_t outer = 1, count, extent, inner = 1, columns = CheckedIndices::piece, blocks;
-  bool by_slice;
+  int64_t outer = 1, count, extent, inner = 1, columns = CheckedIndices::piece, blocks, bytes;
+  bool by_slice, copies_blocks;
+  Indexed indexed;
   CheckedIndices index;
+  PerThread<std::byte> together;
 
   /// `width`: bytes of an element.
   AlongAxis(const Shape& elements, size_t width, const TensorSpec& indices, int64_t axis, int64_t into, bool slices,
-            WorkspaceLayout& workspace)
+            Indexed which, WorkspaceLayout& workspace)
       : count(elements[static_cast<size_t>(axis)]),
         extent(into),
+        bytes(static_cast<int64_t>(width)),
         by_slice(slices),
+        indexed(which),
         index(indices, 1, axis, into, workspace) {
     for (size_t d = 0; d < elements.size(); ++d) {
       if (d != static_cast<size_t>(axis)) (d < static_cast<size_t>(axis) ? outer : inner) *= elements[d];
     }
     // Where each element has an index, a block's rows are accessed in any order: they are to fit in L2.
-    constexpr int64_t cached = 1 << 18, line = 64;
-    const auto bytes = static_cast<int64_t>(width);
+    constexpr int64_t cached = 1 << 18, line = 64, copied_bytes = 1 << 20;
     while (!by_slice && columns * bytes > line && columns * bytes > cached / std::max<int64_t>(extent, 1)) columns /= 2;
     blocks = (inner + columns - 1) / columns;
+    copies_blocks = !by_slice && blocks > 1 && 4 * count >= extent && extent * columns * bytes <= copied_bytes;
+    together = workspace.per_thread<std::byte>(copies_blocks ? extent * columns * bytes : 0);
   }
 
   /// f for runs of the units [begin, end).
@@ -119,19 +142,39 @@ struct AlongAxis {
       if (inner == 1 || by_slice) {
         for (int64_t k = 0; k < count; k += CheckedIndices::piece) {
           const int64_t n = std::min(CheckedIndices::piece, count - k);
-          if (!index.read(b, by_slice ? k : o * count + k, n, at)) continue;
+          const int64_t first = by_slice ? k : o * count + k;
+          const int32_t* here = index.in_place(b, first, n);
+          if (!here && !index.read(b, first, n, at)) continue;
           if (inner == 1)
-            f({offset, 0, 1, o * count + k, at, n}, from, to);
+            f({offset, 0, 1, o * count + k, at, n, false, 1, 0, here}, from, to);
           else
-            f({offset, 1, inner, (o * count + k) * inner + c, at, width, true, n, inner}, from, to);
+            f({offset, 1, inner, (o * count + k) * inner + c, at, width, true, n, inner, here}, from, to);
         }
         continue;
       }
+      std::byte* block = copies_blocks ? b.workspace(together) : nullptr;
+      const std::byte* copied = (indexed == Indexed::input ? from : to) + offset * bytes;
+      if (block) each_row(block, copied, width, copy_bytes);
       for (int64_t k = 0; k < count; ++k) {
         const int64_t position = (o * count + k) * inner + c;
-        if (index.read(b, position, width, at)) f({offset, 1, inner, position, at, width}, from, to);
+        const int32_t* here = index.in_place(b, position, width);
+        if (!here && !index.read(b, position, width, at)) continue;
+        if (block)
+          f({0, 1, width, position, at, width, false, 1, 0, here}, indexed == Indexed::input ? block : from,
+            indexed == Indexed::input ? to : block);
+        else
+          f({offset, 1, inner, position, at, width, false, 1, 0, here}, from, to);
       }
+      if (block && indexed == Indexed::output)
+        each_row(block, to + offset * bytes, width,
+                 [](const std::byte* x, std::byte* y, size_t n) { copy_bytes(y, x, n); });
     }
+  }
+  /// f(a row of the block, the same row in the tensor, bytes)
+  template <class Row, class F>
+  void each_row(std::byte* block, Row* tensor, int64_t width, F&& f) const {
+    for (int64_t r = 0; r < extent; ++r)
+      f(block + r * width * bytes, tensor + r * inner * bytes, static_cast<size_t>(width * bytes));
   }
 
   /// The kernel of these phases: `first`, then f for runs from input `slot` to the output, on all threads.

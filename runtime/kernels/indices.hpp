@@ -68,6 +68,16 @@ class CheckedIndices {
             }};
   }
 
+  /// Indices [position, position + n) where they lie, if they are int32 of [0, extent); null if one is negative or out
+  /// of range, or of another dtype.
+  const int32_t* in_place(const Buffers& b, int64_t position, int64_t n) const {
+    if (dtype_ != DType::int32 || extent_ > INT32_MAX) return nullptr;
+    const int32_t* given = b.input<int32_t>(slot_) + position;
+    const auto last = static_cast<uint32_t>(extent_ - 1);
+    uint32_t signs = 0;  // negative ones, and those beyond the last
+    for (int64_t i = 0; i < n; ++i) signs |= static_cast<uint32_t>(given[i]) | (last - static_cast<uint32_t>(given[i]));
+    return signs >> 31 == 0 ? given : nullptr;
+  }
   /// Indices [position, position + n), n <= piece, in `to`. False, with a note of the first, if one is out of range.
   bool read(const Buffers& b, int64_t position, int64_t n, int64_t* to) const {
     if (dtype_ == DType::int32 && extent_ <= INT32_MAX && read32(b.input<int32_t>(slot_) + position, n, to))

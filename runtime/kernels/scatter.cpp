@@ -2,7 +2,6 @@
 #include <cstring>
 
 #include "runtime/kernels/indexed_runs.hpp"
-#include "runtime/kernels/strided.hpp"
 
 namespace pxl {
 namespace {
@@ -71,10 +70,11 @@ void copy_through(const Buffers& b, size_t bytes) {
 
 /// f for each element of t that has an index, from input `slot`; `copies` where the output begins as input 0.
 Kernel by_element(const TensorSpec& t, const TensorSpec& indices, int64_t axis, bool copies, RunFn f, size_t slot) {
+  const Indexed indexed = copies ? Indexed::output : Indexed::input;
   const Elements e(t.shape, indices, axis);
   if (same_off_axis(t.shape, indices.shape, e.axis) && !t.shape.empty()) {
     WorkspaceLayout workspace;
-    const AlongAxis along(indices.shape, size_of(t.dtype), indices, e.axis, e.extent, false, workspace);
+    const AlongAxis along(indices.shape, size_of(t.dtype), indices, e.axis, e.extent, false, indexed, workspace);
     std::vector<Phase> phases;
     if (copies) phases.push_back(copy_phase(t.bytes()));
     return along.kernel(std::move(phases), workspace, f, slot);

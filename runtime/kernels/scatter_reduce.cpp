@@ -7,7 +7,6 @@
 
 #include "runtime/kernels/block_integer.hpp"
 #include "runtime/kernels/indexed_runs.hpp"
-#include "runtime/kernels/strided.hpp"
 
 namespace pxl {
 namespace {
@@ -139,7 +138,7 @@ Kernel divided_scatter_into(const ScatterReductionRow& row, const Reduce& r, con
                             const TensorSpec& indices, bool has_initial) {
   WorkspaceLayout workspace;
   const size_t width = size_of(data.dtype);
-  const AlongAxis along(data.shape, width, indices, r.axis, r.extent, r.by_slice, workspace);
+  const AlongAxis along(data.shape, width, indices, r.axis, r.extent, r.by_slice, Indexed::output, workspace);
   const Phase first{r.out_size, 1024, [=](const Buffers& b, int64_t begin, int64_t end) {
                       if (begin >= end) return;
                       const size_t at = static_cast<size_t>(begin) * width;
@@ -200,7 +199,8 @@ Kernel scatter_reduce_grad_kernel(const TensorSpec& data, const TensorSpec& indi
   const RunFn copy = copy_from_indexed_of(data.dtype);
   if (r.divided) {
     WorkspaceLayout workspace;
-    const AlongAxis along(data.shape, size_of(data.dtype), indices, r.axis, r.extent, r.by_slice, workspace);
+    const AlongAxis along(data.shape, size_of(data.dtype), indices, r.axis, r.extent, r.by_slice, Indexed::input,
+                          workspace);
     return along.kernel({}, workspace, copy, 0);
   }
   return Kernel([r, copy](const Buffers& b) { r.each(b, copy, b.in[0], b.out[0]); }).with_workspace(r.index.workspace);
