@@ -5,12 +5,12 @@
 #include <string_view>
 
 #include "runtime/kernels/block.hpp"
+#include "runtime/kernels/library_threads.hpp"
 #include "runtime/kernels/one_openmp_thread.hpp"
 #include "runtime/kernels/packed.hpp"
 
 #if !defined(PXL_WITHOUT_BLAS)
 #include <cblas.h>
-#pragma weak openblas_set_num_threads
 #endif
 #if defined(PXL_ONEDNN)
 #include <oneapi/dnnl/dnnl.h>
@@ -55,14 +55,6 @@ void gemm_packed(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float*
 }
 
 #if !defined(PXL_WITHOUT_BLAS)
-void use_one_blas_thread() {
-  static const bool one = [] {
-    if (openblas_set_num_threads) openblas_set_num_threads(1);
-    return true;
-  }();
-  static_cast<void>(one);
-}
-
 int blas_int(int64_t x) { return static_cast<int>(x); }
 CBLAS_TRANSPOSE transposition(bool transposed) { return transposed ? CblasTrans : CblasNoTrans; }
 #endif

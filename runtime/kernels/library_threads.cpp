@@ -1,12 +1,27 @@
 #include "runtime/kernels/library_threads.hpp"
 
-// Exported by OpenBLAS, which has fork() call it too (memory.c, openblas_fork_handler). Other BLAS libraries, and
-// OpenBLAS for OpenMP or one thread, lack it and such threads.
-extern "C" int blas_thread_shutdown_() __attribute__((weak));
+// OpenBLAS has these, other BLAS libraries do not. The last, which fork() calls too (memory.c, openblas_fork_handler),
+// is in that for POSIX threads only.
+extern "C" {
+int openblas_get_num_threads() __attribute__((weak));
+void openblas_set_num_threads(int) __attribute__((weak));
+int blas_thread_shutdown_() __attribute__((weak));
+}
 
 namespace pxl {
 
+void use_one_blas_thread() {
+  static const bool one = [] {
+    // Setting the number starts threads that were ended anew.
+    if (openblas_get_num_threads && openblas_set_num_threads && openblas_get_num_threads() != 1)
+      openblas_set_num_threads(1);
+    return true;
+  }();
+  static_cast<void>(one);
+}
+
 void end_idle_library_threads() {
+  use_one_blas_thread();
   if (blas_thread_shutdown_) blas_thread_shutdown_();
 }
 
