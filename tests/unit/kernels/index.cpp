@@ -77,10 +77,10 @@ TEST_CASE("elements along an axis that is long, in rows of many columns, with in
   // Blocks of columns become narrower as the axis grows (256 KiB): all of their widths, and tails.
   for (const Shape& shape : {Shape{3, 600}, Shape{700, 83}, Shape{5000, 21}, Shape{2, 400, 70}})
     for (const auto& [index, negative] : std::initializer_list<std::pair<DType, bool>>{{DType::int32, true},
-                                                                                      {DType::int32, false},
-                                                                                      {DType::int64, true},
-                                                                                      {DType::uint32, false},
-                                                                                      {DType::int16, true}}) {
+                                                                                       {DType::int32, false},
+                                                                                       {DType::int64, true},
+                                                                                       {DType::uint32, false},
+                                                                                       {DType::int16, true}}) {
       const int64_t axis = std::ssize(shape) - 2, rows = shape[static_cast<size_t>(axis)], n = shape.back();
       const Array t = ramp(DType::int32, shape);
       Array i(index, shape), v(DType::int32, shape);
