@@ -128,6 +128,9 @@ struct BulkFunctions {
   double (*max64)(const double* x, int64_t n);
   float (*min32)(const float* x, int64_t n);
   double (*min64)(const double* x, int64_t n);
+  /// The first position of this value, or of a NaN if it is one; n where there is none.
+  int64_t (*find32)(const float* x, int64_t n, float value);
+  int64_t (*find64)(const double* x, int64_t n, double value);
   /// acc[i] += x[i]
   void (*add_to32)(double* acc, const float* x, int64_t n);
   void (*add_to64)(double* acc, const double* x, int64_t n);

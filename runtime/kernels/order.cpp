@@ -63,35 +63,23 @@ int32_t arg_of_short_line(bool largest, const T* x, int64_t n) {
   return at;
 }
 
-/// The first position of the extreme of each contiguous line: the extreme in vector code, then the blocks in which it
-/// occurs. Where an element is NaN, the extreme is, and the position is that of the first.
+/// The first position of the extreme of each contiguous line: the extreme, then the first place in which it is. Where
+/// an element is NaN, the extreme is, and the position is that of the first.
 template <class T>
 Kernel arg_of_lines(bool largest, const AxisLines& lines) {
-  const auto extreme = [largest](const T* x, int64_t n) -> T {
+  const auto position = [largest](const T* x, int64_t n) {
     if constexpr (std::is_same_v<T, float>)
-      return largest ? bulk().max32(x, n) : bulk().min32(x, n);
+      return bulk().find32(x, n, largest ? bulk().max32(x, n) : bulk().min32(x, n));
     else
-      return largest ? bulk().max64(x, n) : bulk().min64(x, n);
+      return bulk().find64(x, n, largest ? bulk().max64(x, n) : bulk().min64(x, n));
   };
   constexpr int64_t short_line = 8;
   const double cost = 0.3 * static_cast<double>(lines.outer) * static_cast<double>(lines.extent);
   return Kernel::parallel(lines.outer, 1, cost, [=](const Buffers& b, int64_t begin, int64_t end) {
     for (int64_t o = begin; o < end; ++o) {
       const T* x = b.input<T>(0) + o * lines.extent;
-      if (lines.extent <= short_line) {
-        b.output<int32_t>(0)[o] = arg_of_short_line(largest, x, lines.extent);
-        continue;
-      }
-      const T best = extreme(x, lines.extent);
-      const auto is_best = [best](T v) { return best == best ? v == best : v != v; };
-      int64_t i = 0;
-      for (; i + lines_at_once <= lines.extent; i += lines_at_once) {
-        bool any = false;
-        for (int64_t j = 0; j < lines_at_once; ++j) any |= is_best(x[i + j]);
-        if (any) break;
-      }
-      while (!is_best(x[i])) ++i;
-      b.output<int32_t>(0)[o] = static_cast<int32_t>(i);
+      b.output<int32_t>(0)[o] = lines.extent <= short_line ? arg_of_short_line(largest, x, lines.extent)
+                                                           : static_cast<int32_t>(position(x, lines.extent));
     }
   });
 }
