@@ -245,6 +245,28 @@ TEST_CASE("the first extreme of short lines, of equal elements, NaN and zeros of
   }
 }
 
+TEST_CASE("the extreme of long lines and its place, wherever it is; the first NaN, wherever it is") {
+  for (const DType dtype : {DType::float32, DType::float64})
+    for (const int64_t n : {9, 31, 33, 101})
+      for (int64_t at = 0; at < n; ++at) {
+        const auto with = [&](double value) {
+          Array x = Array::full(dtype, {n}, 1);
+          write_number(dtype, x.mutable_raw(), at, value);
+          if (at + 2 < n) write_number(dtype, x.mutable_raw(), at + 2, value);
+          return x;
+        };
+        const TensorSpec one = spec(dtype, {}), place = spec(DType::int32, {});
+        for (const bool largest : {false, true}) {
+          const Reduction op = largest ? Reduction::max : Reduction::min;
+          const Array x = with(largest ? 2 : -2), bad = with(not_a_number);
+          CHECK(run(reduce_kernel(op, x.spec(), {0}, dtype), {x}, one).number(0) == (largest ? 2 : -2));
+          CHECK(run(arg_kernel(largest, x.spec(), 0), {x}, place).number(0) == static_cast<double>(at));
+          CHECK(std::isnan(run(reduce_kernel(op, bad.spec(), {0}, dtype), {bad}, one).number(0)));
+          CHECK(run(arg_kernel(largest, bad.spec(), 0), {bad}, place).number(0) == static_cast<double>(at));
+        }
+      }
+}
+
 TEST_CASE("medians, arg-reductions, running sums") {
   const Array x = make(DType::float32, {2, 4}, {3, 1, 2, 1, 9, 9, 7, 8});
   const auto m = run(median_kernel(x.spec(), {1}), {x}, {spec(DType::float32, {2}), spec(DType::int32, {2})});
