@@ -151,7 +151,11 @@ struct Resolver {
     } else {
       refuse("a tensor of integers", arg);
     }
-    if (is_floating(a.dtype())) refuse("a tensor of integers", arg);
+    if (is_floating(a.dtype()))
+      throw Error(fmt::format("{}: {} must be a tensor of integers, not an array of {}", row.name, param->name,
+                              name(a.dtype())),
+                  {"cast it: cast(x, int32)"})
+          .as(codes::type);
     if (a.dtype() == DType::int64 || a.dtype() == DType::uint64) {
       if (std::holds_alternative<Expr>(arg)) at.note_elements_read();  // converting them may fail
       a = convert_exactly(a, DType::int32, row.name);
