@@ -234,9 +234,9 @@ class OpByOpEngine : public ExecutionEngine {
         break;
       }
       case Role::remote_store: {
-        Array contents(op.inputs[0]->spec.dtype, op.inputs[0]->spec.shape);
-        store_.read(frame.at(op.inputs[0]), contents.mutable_raw());
-        remote_memory(op).store(entry_of(op, frame), contents.raw());
+        const int64_t entry = entry_of(op, frame);
+        remote_memory(op).replace(entry);
+        store_.read(frame.at(op.inputs[0]), remote_memory(op).written(entry));
         break;
       }
       case Role::compute:

@@ -2,8 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,35 +11,44 @@
 
 namespace pxl {
 
-/// The entries of a remote buffer of one replica, zeros at first. A run that fails is undone: an entry is copied before
-/// its first change in a run. Not thread-safe.
+/// The entries of a remote buffer of one replica, zeros at first. A run that fails is undone: an entry's first change
+/// in a run goes to a second memory of the entry, which is kept for the runs that follow. Not thread-safe.
 class RemoteMemory {
  public:
-  /// With a folder, the entries and their copies are in a file there.
+  /// With a folder, both memories of the entries are files there.
   RemoteMemory(int64_t entry_bytes, int64_t entries, const std::string& folder = {});
   /// Puts an entry elsewhere: to the memory of a variable.
-  void place(int64_t entry, std::byte* memory) { entries_[static_cast<size_t>(entry)] = memory; }
+  void place(int64_t entry, std::byte* memory) { entries_[static_cast<size_t>(entry)] = {memory, true}; }
 
   /// Throws run_error if there is no such entry.
   void check(int64_t entry) const;
-  const std::byte* at(int64_t entry) const { return entries_[static_cast<size_t>(entry)]; }
-  void store(int64_t entry, const std::byte* from);
-  int64_t entry_bytes() const { return entry_bytes_; }
+  const std::byte* at(int64_t entry) const { return entries_[static_cast<size_t>(entry)].memory; }
+  /// Keeps the entry's contents, if the run has not changed it before. Its new contents are then written to
+  /// written(entry), all of them.
+  void replace(int64_t entry);
+  std::byte* written(int64_t entry) { return entries_[static_cast<size_t>(entry)].memory; }
 
-  void begin_run() { before_.clear(); }
+  void begin_run() { changed_.clear(); }
   void undo();
 
  private:
+  struct Entry {
+    std::byte* memory;
+    bool variable = false;  ///< stays where it is
+  };
+  /// The second memory of an entry: contents before the run, if the run has changed it.
+  std::byte* second(int64_t entry);
+
   int64_t entry_bytes_;
-  Array own_;
-  std::optional<Array> copies_;  ///< of entries in a file; others are copied to `before_`
-  std::vector<std::byte*> entries_;
-  std::map<int64_t, std::vector<std::byte>> before_;  ///< entries that the run has changed; no bytes with `copies_`
+  Array first_, second_;  ///< the second memory's pages exist once they are written
+  std::vector<Entry> entries_;
+  std::set<int64_t> changed_;  ///< by the run
 };
 
+/// Kernels of an entry of `bytes`, whose number has `entry_dtype`.
 /// Operands: memory that is overwritten (not read), the number of the entry, and the RemoteMemory. Result: the entry.
-Kernel remote_load_kernel(DType entry_dtype);
+Kernel remote_load_kernel(DType entry_dtype, int64_t bytes);
 /// Operands: the new contents, the number of the entry, and the RemoteMemory. No result.
-Kernel remote_store_kernel(DType entry_dtype);
+Kernel remote_store_kernel(DType entry_dtype, int64_t bytes);
 
 }  // namespace pxl

@@ -66,8 +66,12 @@ class Assembler {
         break;
       case Role::loop: add_loop(node, instruction); break;
       case Role::branch: add_branch(node, instruction); break;
-      case Role::remote_load: instruction.kernel = remote_load_kernel(node.op->inputs[1]->spec.dtype); break;
-      case Role::remote_store: instruction.kernel = remote_store_kernel(node.op->inputs[1]->spec.dtype); break;
+      case Role::remote_load:
+        instruction.kernel = remote_load_kernel(node.op->inputs[1]->spec.dtype, node.op->inputs[0]->spec.bytes());
+        break;
+      case Role::remote_store:
+        instruction.kernel = remote_store_kernel(node.op->inputs[1]->spec.dtype, node.op->inputs[0]->spec.bytes());
+        break;
       case Role::compute:
       case Role::composite:
         // A copy within one buffer does nothing.
