@@ -26,7 +26,7 @@
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/base/wrap.hpp"
-#include "runtime/kernels/library_threads.hpp"
+#include "runtime/kernels/libraries.hpp"
 
 namespace pxl::cli {
 
@@ -219,7 +219,7 @@ int run_and_report(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int run_command_line(const std::vector<std::string>& arguments) {
-  end_idle_library_threads();
+  prepare_libraries();
   try {
     return run_and_report(arguments);
   } catch (...) {

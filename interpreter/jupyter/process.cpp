@@ -14,7 +14,7 @@
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/signals.hpp"
 #include "runtime/base/standard_streams.hpp"
-#include "runtime/kernels/library_threads.hpp"
+#include "runtime/kernels/libraries.hpp"
 
 namespace pxl::jupyter {
 namespace {
@@ -37,7 +37,7 @@ void on_interrupt(int) { request_interrupt(); }
 }  // namespace
 
 int run_process(int argc, char** argv) {
-  end_idle_library_threads();
+  prepare_libraries();
   prepare_standard_streams();
   if (argc != 3 || std::string_view(argv[1]) != "-f") {
     write_err("usage: pxl-kernel -f CONNECTION_FILE\n");

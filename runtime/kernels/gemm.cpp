@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "runtime/kernels/block.hpp"
-#include "runtime/kernels/library_threads.hpp"
+#include "runtime/kernels/libraries.hpp"
 #include "runtime/kernels/one_openmp_thread.hpp"
 #include "runtime/kernels/packed.hpp"
 
@@ -20,13 +20,15 @@ namespace pxl {
 
 namespace {
 
-/// By the packed kernels (packed.hpp).
-void gemm_packed(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b,
-                 int64_t ldb, float* c, int64_t ldc, float* memory) {
+/// By the packed kernels or those for operands in place (packed.hpp).
+void gemm_own(ProductWay way, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
+              const float* b, int64_t ldb, float* c, int64_t ldc, float* memory) {
   if (k == 0) {
     for (int64_t i = 0; i < m; ++i) std::fill_n(c + i * ldc, n, 0.0F);
     return;
   }
+  if (way == ProductWay::in_place)
+    return packed().products_in_place({a, b, c, 1, 0, 0, 0, ta, tb, m, n, k, lda, ldb, ldc, memory});
   packed().product({.a = {reinterpret_cast<const std::byte*>(a), lda},
                     .b = {reinterpret_cast<const std::byte*>(b), ldb},
                     .ta = ta,
@@ -59,7 +61,7 @@ int blas_int(int64_t x) { return static_cast<int>(x); }
 CBLAS_TRANSPOSE transposition(bool transposed) { return transposed ? CblasTrans : CblasNoTrans; }
 #endif
 
-/// What computes float32 products: libraries, the packed kernels, or whichever is faster.
+/// What computes float32 products: libraries, the packed kernels, or what is fastest for the shape.
 enum class Way : uint8_t { library, packed, faster };
 
 Way way() {
@@ -100,21 +102,43 @@ void scaled_in_steps(const GemmOperands<T>& p, T alpha, T beta, T* c, int64_t ld
 
 bool library_computes_products() { return way() != Way::packed; }
 
-// Measured on AMD EPYC with AVX-512, and on it with both held to AVX2 (PXL_ISA, ONEDNN_MAX_CPU_ISA): 8 to 512 rows, 32
-// to 4,096 columns, 16 to 4,096 terms, rows of b 256 to 4,096 floats apart.
-bool packed_is_faster(std::string_view instruction_set, bool tb, int64_t m, int64_t k, int64_t ldb) {
-  // oneDNN for AVX2 reads b where it lies, and rows whose distance is a multiple of 2 KiB compete for the same lines of
-  // the L1 cache: of 4 KiB the packed kernels have 1.4 to 1.7 times the rate, of 2 KiB 1.0 to 1.1 times. At other
-  // distances, and of transposed operands, 0.7 to 1.0 times.
-  if (instruction_set == "avx2") return !tb && ldb % 512 == 0;
+// Measured on AMD EPYC with AVX-512, and on it with both held to AVX2 (PXL_ISA, ONEDNN_MAX_CPU_ISA): 8 to 512 rows, 8
+// to 4,096 columns, 8 to 4,096 terms, rows of b n (or k), 1,000, 2,048 and 4,096 floats apart.
+ProductWay fastest_way(std::string_view instruction_set, bool ta, bool tb, int64_t m, int64_t n, int64_t k,
+                       int64_t ldb) {
+  // A call of oneDNN costs 0.2 us, and it packs its operands.
+  constexpr int64_t small_macs = 1 << 13;
+  const bool small = m * n * k <= small_macs;
+  if (instruction_set == "avx2") {
+    if (small) return ProductWay::in_place;
+    // oneDNN for AVX2 reads b where it lies, and rows whose distance is a multiple of 2 KiB compete for the same lines
+    // of the L1 cache: of 4 KiB the packed kernels have 1.4 to 1.7 times the rate, of 2 KiB 1.0 to 1.1 times. At other
+    // distances, and of transposed operands, 0.7 to 1.0 times.
+    return !tb && ldb % 512 == 0 ? ProductWay::packed : ProductWay::library;
+  }
+  if (instruction_set != "avx512") return small ? ProductWay::in_place : ProductWay::library;
+  // In place against oneDNN for AVX-512, in the geometric mean of the shapes: 1.2 times the rate, of two transposed
+  // operands 1.7 times. Its rate falls where rows of a are read many at a time at equal distances of some KiB, and
+  // where a transposed b is packed for few rows.
+  const auto in_place = [&] {
+    if (ta && tb) return true;
+    if (ta) return k <= 512 || n <= 256 || m <= 16;
+    if (!tb) return k <= 256 || m <= 48;
+    return m > 16 ? n <= 96 || (ldb % 1024 == 0 && m <= 256) : k <= 16;
+  };
+  if (in_place()) return ProductWay::in_place;
   // oneDNN for AVX-512 takes longer to pack long rows of a transpose: 1.1 to 1.5 times with 16 to 128 rows of a,
   // otherwise 0.8 to 1.05 times.
-  if (instruction_set == "avx512") return tb && k >= 1024 && m >= 16 && m <= 128;
-  return false;
+  return tb && k >= 1024 && m >= 16 && m <= 128 ? ProductWay::packed : ProductWay::library;
 }
 
-bool packed_computes(bool tb, int64_t m, int64_t k, int64_t ldb) {
-  return way() == Way::packed || (way() == Way::faster && packed_is_faster(instruction_set(), tb, m, k, ldb));
+ProductWay product_way(bool ta, bool tb, int64_t m, int64_t n, int64_t k, int64_t ldb) {
+  switch (way()) {
+    case Way::library: return ProductWay::library;
+    case Way::packed: return ProductWay::packed;
+    case Way::faster: break;
+  }
+  return fastest_way(instruction_set(), ta, tb, m, n, k, ldb);
 }
 
 int64_t gemm_memory(int64_t m) { return way() == Way::library ? 0 : packed().product_memory(m); }
@@ -134,7 +158,8 @@ int64_t gemm_product_memory<double>([[maybe_unused]] int64_t m, [[maybe_unused]]
 
 void gemm_one_thread(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b,
                      int64_t ldb, float* c, int64_t ldc, float* memory) {
-  if (packed_computes(tb, m, k, ldb)) return gemm_packed(ta, tb, m, n, k, a, lda, b, ldb, c, ldc, memory);
+  const ProductWay chosen = product_way(ta, tb, m, n, k, ldb);
+  if (chosen != ProductWay::library) return gemm_own(chosen, ta, tb, m, n, k, a, lda, b, ldb, c, ldc, memory);
 #if defined(PXL_ONEDNN)
   const OneOpenMpThread one_thread;
   if (dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, 0.0f, c, ldc) == dnnl_success) {

@@ -1,7 +1,8 @@
-// Single-threaded GEMM. float32 on x86-64: oneDNN where the build found it, otherwise BLAS; elsewhere, or with
-// PXL_GEMM=packed, the packed kernels (packed.hpp), and these too for products at which they are faster than oneDNN.
-// oneDNN has twice the rate of OpenBLAS 0.3.21 on AVX-512 processors newer than that release. Bits of libraries differ
-// between processors; those of the packed kernels do not where there is FMA.
+// Single-threaded GEMM. float32 by the fastest of these for the shape: oneDNN (or BLAS where the build found no
+// oneDNN), the packed kernels, and those for operands in place (both packed.hpp). With PXL_GEMM=packed, and where there
+// is no oneDNN outside x86-64, never by a library; with PXL_GEMM=library always. oneDNN has twice the rate of OpenBLAS
+// 0.3.21 on AVX-512 processors newer than that release. Bits of libraries differ between processors; those of the other
+// two are the same, and do not differ where there is FMA.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +13,14 @@ namespace pxl {
 /// Whether libraries compute float32 products, or most of them: PXL_GEMM is library, or not packed on x86-64.
 bool library_computes_products();
 
-/// Whether the packed kernels of this instruction set compute op(a)[m, k] @ op(b)[k, n] faster than oneDNN, where row
-/// i of the stored b begins at i * ldb.
-bool packed_is_faster(std::string_view instruction_set, bool tb, int64_t m, int64_t k, int64_t ldb);
+/// What computes a float32 product.
+enum class ProductWay : uint8_t { library, packed, in_place };
 
-/// Whether gemm_one_thread computes this float32 product by the packed kernels.
-bool packed_computes(bool tb, int64_t m, int64_t k, int64_t ldb);
+/// The fastest for op(a)[m, k] @ op(b)[k, n], where row i of the stored b begins at i * ldb, if oneDNN is the library.
+ProductWay fastest_way(std::string_view instruction_set, bool ta, bool tb, int64_t m, int64_t n, int64_t k,
+                       int64_t ldb);
+/// How gemm_one_thread computes this product.
+ProductWay product_way(bool ta, bool tb, int64_t m, int64_t n, int64_t k, int64_t ldb);
 
 /// Floats of working memory of the calling thread, aligned to 64 bytes, that a product of m rows needs; 0 where a
 /// library computes all.

@@ -13,6 +13,7 @@
 #include "runtime/kernels/elementwise.hpp"
 #include "runtime/kernels/gemm.hpp"
 #include "runtime/kernels/half_product.hpp"
+#include "runtime/kernels/packed.hpp"
 #include "runtime/kernels/product.hpp"
 #include "runtime/kernels/through_float.hpp"
 
@@ -99,6 +100,29 @@ Kernel product(GemmShape plan, const TensorSpec& a, const TensorSpec& b, DType o
       .with_workspace(workspace);
 }
 
+/// Products of so few terms that nothing is gained by dividing one: batches of them are divided.
+Kernel products_in_place(const GemmShape& plan) {
+  LoopNest nest = make_loop_nest(plan.batch, {plan.a_strides, plan.b_strides});
+  const int64_t products = element_count(plan.batch), outer = nest.extents[0], size = plan.m * plan.n;
+  // Measured on AMD EPYC with AVX-512: 10 ns of 4 x 4 x 4, 25 of 8 x 8 x 8.
+  constexpr double ns_per_product = 10, ns_per_mac = 0.03;
+  const double ns = ns_per_product + ns_per_mac * static_cast<double>(size * plan.k);
+  WorkspaceLayout workspace;
+  const auto memory = workspace.per_thread<float>(plan.tb ? packed().strip : 0);
+  return Kernel::parallel(
+             outer, 1, ns * static_cast<double>(products),
+             [=, nest = std::move(nest)](const Buffers& b, int64_t begin, int64_t end) {
+               float* out = b.output<float>(0) + begin * (products / outer) * size;
+               for_each_run<2>(nest, begin, end, [&](const auto& at, int64_t n) {
+                 packed().products_in_place({b.input<float>(0) + at[0], b.input<float>(1) + at[1], out, n,
+                                             nest.inner_stride(0), nest.inner_stride(1), size, plan.ta, plan.tb, plan.m,
+                                             plan.n, plan.k, plan.lda, plan.ldb, plan.ldc, b.workspace(memory)});
+                 out += n * size;
+               });
+             })
+      .with_workspace(workspace);
+}
+
 }  // namespace
 
 GemmShape gemm_shape(const Shape& a, bool ta, const Shape& b, bool tb) {
@@ -158,6 +182,11 @@ Kernel matmul_kernel(const TensorSpec& a, bool ta, const TensorSpec& b, bool tb,
   ProductOptions options;
   options.half = out.dtype == DType::float16;
   if (alpha == 1.0 && beta == 0.0 && product_supports(a, b, out, plan)) return product_kernel(plan, options);
+  const auto all_float = a.dtype == DType::float32 && b.dtype == DType::float32 && out.dtype == DType::float32;
+  if (all_float && alpha == 1.0 && beta == 0.0 && plan.k > 0 && out.size() > 0 &&
+      product_way(plan.ta, plan.tb, plan.m, plan.n, plan.k, plan.ldb) != ProductWay::library) {
+    return products_in_place(plan);
+  }
   const auto all_half = a.dtype == DType::float16 && b.dtype == DType::float16 && out.dtype == DType::float16;
   if (all_half && alpha == 1.0 && beta == 0.0 && plan.k > 0 && out.size() > 0)
     return half_product_kernel(plan, options);

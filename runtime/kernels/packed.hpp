@@ -56,6 +56,18 @@ struct UnpackedGemm {
   float* memory = nullptr;  ///< product_memory floats, aligned to 64 bytes, of the calling thread
 };
 
+/// `count` products out[m, n] = a[m, k] @ b[k, n], with a[k, m] if `ta`, b[n, k] if `tb`, k > 0, of float32 operands
+/// where they lie: nothing is packed but a transposed b. The bits are those of packed products. Of the product after,
+/// the operands are `a_step` and `b_step` floats further, which may be 0, and the result `out_step`.
+struct ProductsInPlace {
+  const float *a, *b;
+  float* out;
+  int64_t count, a_step, b_step, out_step;
+  bool ta, tb;
+  int64_t m, n, k, lda, ldb, ldo;
+  float* memory;  ///< of `tb`: PackedFunctions::strip floats, aligned to 64 bytes, of the calling thread
+};
+
 struct PackedFunctions {
   int64_t mr, nr;                   ///< of one set of registers
   int64_t tile_size, tiles, strip;  ///< floats of a packed micro-panel of A, how many are kept; floats of one of B
@@ -63,6 +75,7 @@ struct PackedFunctions {
   void (*pack)(const PackB&);
   void (*multiply)(const PackedGemm&);
   void (*product)(const UnpackedGemm&);
+  void (*products_in_place)(const ProductsInPlace&);
 
   int64_t strips(int64_t n) const { return (n + nr - 1) / nr; }
   int64_t packed_size(int64_t n, int64_t k) const { return strips(n) * nr * k; }

@@ -166,7 +166,7 @@ TEST_CASE("a product with its right operand packed before has the bits of one th
         call.options.epilogue = [](const Buffers& buffers, std::byte* values, int64_t begin, int64_t end) {
           std::copy_n(reinterpret_cast<const float*>(values), end - begin, buffers.output<float>(0) + begin);
         };
-      const bool packs = c.m <= 16 ? c.k < 256 : packed_computes(false, c.m, c.k, c.n);
+      const bool packs = c.m <= 16 ? c.k < 256 : product_way(false, false, c.m, c.n, c.k, c.n) == ProductWay::packed;
       CHECK(gains_by_packing(call) == (!c.ta && !c.tb && packs && c.n > 1 && c.m <= 256 && (c.m > 4 || c.n > 64)));
       if (!gains_by_packing(call)) continue;
       const Array right = run(pack_right_kernel(call.plan), {b}, spec(DType::float32, {packed_right_size(call.plan)}));
@@ -191,25 +191,73 @@ TEST_CASE("a product with its right operand packed before has the bits of one th
   }
 }
 
-TEST_CASE("the packed kernels compute the products at which they are faster, and no others by themselves") {
-  CHECK(packed_is_faster("avx2", false, 64, 256, 1024));
-  CHECK_FALSE(packed_is_faster("avx2", false, 64, 256, 1000));
-  CHECK_FALSE(packed_is_faster("avx2", true, 64, 1024, 1024));
-  CHECK(packed_is_faster("avx512", true, 64, 1024, 1024));
-  CHECK_FALSE(packed_is_faster("avx512", true, 256, 1024, 1024));
-  CHECK_FALSE(packed_is_faster("avx512", true, 64, 512, 512));
-  CHECK_FALSE(packed_is_faster("avx512", false, 64, 1024, 1024));
-  CHECK_FALSE(packed_is_faster("baseline", false, 64, 1024, 1024));
+TEST_CASE("products in place have the bits of packed ones, one or many") {
+  std::vector<Case> all = cases();
+  for (const bool ta : {false, true})
+    for (const bool tb : {false, true})
+      for (const int64_t k : {1, 4, 33, 300, 520})
+        for (const auto& [m, n] : {std::pair<int64_t, int64_t>{4, 4}, {1, 17}, {33, 1}, {29, 45}})
+          all.push_back({m, n, k, ta, tb});
+  for (const PackedFunctions* f : usable_variants(packed_variants()))
+    for (const Case& c : all) {
+      CAPTURE(c.m);
+      CAPTURE(c.n);
+      CAPTURE(c.k);
+      CAPTURE(c.ta);
+      CAPTURE(c.tb);
+      constexpr int64_t count = 3;
+      const Array a = irregular(count * c.m * c.k, 1, false, 1), b = irregular(count * c.k * c.n, 1, false, 2);
+      const WorkspaceMemory memory(static_cast<size_t>(f->product_memory(c.m)) * sizeof(float));
+      const int64_t lda = c.ta ? c.m : c.k, ldb = c.tb ? c.k : c.n, ldo = c.n + 3, out_size = c.m * ldo;
+      for (const bool shared : {false, true}) {
+        const int64_t b_step = shared ? 0 : c.k * c.n;
+        std::vector<float> out(static_cast<size_t>(count * out_size), -1.0F), expected = out;
+        auto* const floats = reinterpret_cast<float*>(memory.data());
+        f->products_in_place({a.data<float>(), b.data<float>(), out.data(), count, c.m * c.k, b_step, out_size, c.ta,
+                              c.tb, c.m, c.n, c.k, lda, ldb, ldo, floats});
+        for (int64_t i = 0; i < count; ++i)
+          f->product({{reinterpret_cast<const std::byte*>(a.data<float>() + i * c.m * c.k), lda},
+                      {reinterpret_cast<const std::byte*>(b.data<float>() + i * b_step), ldb},
+                      c.ta,
+                      c.tb,
+                      false,
+                      c.m,
+                      c.n,
+                      c.k,
+                      expected.data() + i * out_size,
+                      ldo,
+                      floats});
+        CHECK(out == expected);
+      }
+    }
+}
+
+TEST_CASE("products are computed in the way that is fastest for their shape") {
+  using enum ProductWay;
+  CHECK(fastest_way("avx2", false, false, 64, 512, 256, 1024) == packed);
+  CHECK(fastest_way("avx2", false, false, 64, 512, 256, 1000) == library);
+  CHECK(fastest_way("avx2", false, true, 64, 512, 1024, 1024) == library);
+  CHECK(fastest_way("avx2", false, true, 4, 4, 4, 4) == in_place);
+  CHECK(fastest_way("avx512", false, true, 64, 512, 1024, 1000) == packed);
+  CHECK(fastest_way("avx512", false, true, 64, 512, 1024, 1024) == in_place);
+  CHECK(fastest_way("avx512", false, true, 256, 512, 1000, 1000) == library);
+  CHECK(fastest_way("avx512", false, true, 64, 512, 512, 512) == library);
+  CHECK(fastest_way("avx512", false, false, 64, 1024, 1024, 1024) == library);
+  CHECK(fastest_way("avx512", false, false, 64, 1024, 256, 1024) == in_place);
+  CHECK(fastest_way("avx512", true, false, 1024, 1024, 1024, 1024) == library);
+  CHECK(fastest_way("avx512", true, true, 1024, 1024, 1024, 1024) == in_place);
+  CHECK(fastest_way("baseline", false, false, 64, 64, 64, 64) == library);
   if (std::getenv("PXL_GEMM") || !library_computes_products()) return;
-  for (const Case& c : {Case{20, 512, 1100, false, false}, Case{20, 512, 1100, false, true}}) {
+  for (const Case& c : {Case{20, 512, 1100, false, false}, Case{20, 512, 1100, false, true},
+                        Case{20, 30, 40, true, false}, Case{5, 6, 7, false, false}}) {
     const int64_t ldb = c.tb ? c.k : c.n;
-    if (gemm_memory(c.m) == 0 || !packed_is_faster(instruction_set(), c.tb, c.m, c.k, ldb)) continue;
+    if (product_way(c.ta, c.tb, c.m, c.n, c.k, ldb) == library) continue;
     const Array a = operand(DType::float32, c.m, c.k, c.ta, 1), b = operand(DType::float32, c.k, c.n, c.tb, 2);
     const WorkspaceMemory memory(static_cast<size_t>(gemm_memory(c.m)) * sizeof(float));
     std::vector<float> out(static_cast<size_t>(c.m * (c.n + 3)), -1.0F), expected = out;
-    gemm_one_thread(c.ta, c.tb, c.m, c.n, c.k, a.data<float>(), c.k, b.data<float>(), ldb, out.data(), c.n + 3,
-                    reinterpret_cast<float*>(memory.data()));
-    multiply_in_place(packed(), c, a, b, false, expected);
+    gemm_one_thread(c.ta, c.tb, c.m, c.n, c.k, a.data<float>(), c.ta ? c.m : c.k, b.data<float>(), ldb, out.data(),
+                    c.n + 3, reinterpret_cast<float*>(memory.data()));
+    multiply_in_place(::pxl::packed(), c, a, b, false, expected);
     CHECK(out == expected);
   }
 }

@@ -1,4 +1,6 @@
-#include "runtime/kernels/library_threads.hpp"
+#include "runtime/kernels/libraries.hpp"
+
+#include <malloc.h>
 
 // OpenBLAS has these, other BLAS libraries do not. The last, which fork() calls too (memory.c, openblas_fork_handler),
 // is in that for POSIX threads only.
@@ -20,9 +22,13 @@ void use_one_blas_thread() {
   static_cast<void>(one);
 }
 
-void end_idle_library_threads() {
+void prepare_libraries() {
   use_one_blas_thread();
   if (blas_thread_shutdown_) blas_thread_shutdown_();
+  // Stating one of the limits fixes the other, which would otherwise rise to the largest that was freed: 32 MiB at
+  // most.
+  mallopt(M_TRIM_THRESHOLD, 64 << 20);
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
 }
 
 }  // namespace pxl
