@@ -7,7 +7,7 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/tensor/random.hpp"
+#include "runtime/kernels/draws.hpp"
 
 namespace pxl {
 namespace {

@@ -11,7 +11,7 @@
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/graph/ir.hpp"
-#include "runtime/tensor/random.hpp"
+#include "runtime/kernels/draws.hpp"
 
 namespace pxl {
 

@@ -19,7 +19,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/tensor/exact.hpp"
 #include "runtime/tensor/print.hpp"
-#include "runtime/tensor/random.hpp"
+#include "runtime/kernels/draws.hpp"
 
 namespace pxl {
 

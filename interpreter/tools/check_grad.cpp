@@ -16,7 +16,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/execute/session.hpp"
 #include "runtime/graph/ir.hpp"
-#include "runtime/tensor/random.hpp"
+#include "runtime/kernels/draws.hpp"
 #include "runtime/transform/autodiff.hpp"
 
 namespace pxl {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "runtime/tensor/random.hpp"
+#include "runtime/kernels/draws.hpp"
 
 namespace pxl {
 

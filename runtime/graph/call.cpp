@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "runtime/base/codes.hpp"
+#include "runtime/base/pointer_map.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/remote.hpp"
 #include "runtime/op/structural_rows.hpp"
@@ -162,16 +163,26 @@ Op* Graph::add_control(const OpRow& row, std::vector<Graph*> called, std::vector
   return op;
 }
 
-size_t Graph::add_stashed_output(Tensor* tensor) {
-  const auto found = std::find(outputs_.begin(), outputs_.end(), tensor);
-  if (found != outputs_.end()) return static_cast<size_t>(found - outputs_.begin());
-  check_open();
-  check_member("autodiff", tensor);
-  outputs_.push_back(tensor);
-  for (Op* site : call_sites_)
-    if (site->row->role == Role::call)
-      site->graph->add_result(site, tensor->spec, std::string(last_part(tensor->name)), false);
-  return outputs_.size() - 1;
+std::vector<size_t> Graph::add_stashed_outputs(std::span<Tensor* const> tensors) {
+  PointerMap<const Tensor*, size_t> places;
+  for (size_t i = 0; i < outputs_.size(); ++i) places.emplace(outputs_[i], i);
+  std::vector<size_t> indices;
+  for (Tensor* tensor : tensors) {
+    const auto found = places.find(tensor);
+    if (found != places.end()) {
+      indices.push_back(found->second);
+      continue;
+    }
+    check_open();
+    check_member("autodiff", tensor);
+    indices.push_back(outputs_.size());
+    places.emplace(tensor, outputs_.size());
+    outputs_.push_back(tensor);
+    for (Op* site : call_sites_)
+      if (site->row->role == Role::call)
+        site->graph->add_result(site, tensor->spec, std::string(last_part(tensor->name)), false);
+  }
+  return indices;
 }
 
 }  // namespace pxl

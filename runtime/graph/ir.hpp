@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -149,9 +150,9 @@ class Graph {
   Tensor* add_constant(Array value, const std::string& name);
   /// Adds a declared output. The tensor must belong to this graph; inputs and repeated tensors are allowed.
   void add_output(Tensor* tensor);
-  /// Adds a stashed output for autodiff, also to present and future call sites. No-op if the tensor is already an
-  /// output. Returns its index among the outputs.
-  size_t add_stashed_output(Tensor* tensor);
+  /// Adds stashed outputs for autodiff, also to present and future call sites, in order; not those of the tensors that
+  /// are outputs already. Returns the indices of all among the outputs.
+  std::vector<size_t> add_stashed_outputs(std::span<Tensor* const> tensors);
 
   /// Creates an op: checks that the inputs belong to this graph and share an IPU, infers and names the outputs. `names`
   /// overrides the row's default names.

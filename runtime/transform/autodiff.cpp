@@ -252,11 +252,13 @@ GradGraphInfoPtr finish_gradient_graph(Graph& forward, Graph& made, const std::v
                               made.inputs().begin() + static_cast<std::ptrdiff_t>(provided.size()));
   for (Tensor* t : provided) info->expected_inputs.push_back({ConnectionType::fwd_grad, t});
   const TensorSet given(forward.inputs().begin(), forward.inputs().end());
+  std::vector<Tensor*> stashed;
   for (const auto& [id, tensor] : used) {
     inputs.push_back(values.at(tensor));
     info->expected_inputs.push_back({ConnectionType::fwd, tensor});
-    if (!given.count(tensor)) forward.add_stashed_output(tensor);
+    if (!given.count(tensor)) stashed.push_back(tensor);
   }
+  forward.add_stashed_outputs(stashed);
   made.set_inputs(std::move(inputs));
   verify_transformed(made.ir());
   return info;

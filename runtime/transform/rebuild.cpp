@@ -78,13 +78,15 @@ Graph& Rebuild::begin(const Graph& graph) {
 
 void Rebuild::end(const Graph& graph) {
   Graph& made = *result.graphs.at(&graph);
+  std::vector<Tensor*> stashed;
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     Tensor* t = result.tensors.at(graph.outputs()[i]);
     if (i < graph.declared_outputs())
       made.add_output(t);
     else
-      made.add_stashed_output(t);
+      stashed.push_back(t);
   }
+  made.add_stashed_outputs(stashed);
 }
 
 Op* Rebuild::copy(const Op& op, Graph& to, std::unordered_map<const Tensor*, Tensor*>& tensors) {

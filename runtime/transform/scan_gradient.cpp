@@ -192,13 +192,13 @@ std::vector<Tensor*> ScanGradient::reverse(Graph& made, const Operands& operands
         }
     summed.emplace_back(i, k);
   }
-  for (Tensor* t : collected) gradient.add_stashed_output(t);
+  const std::vector<size_t> places = gradient.add_stashed_outputs(collected);
   const Op* call = back.add_call(gradient, call_inputs);
   for (const size_t i : states_)
     back.add_output(found[i] < gradient.outputs().size() ? call->outputs[found[i]]
                                                          : zeros(back, step.inputs()[i]->spec));
   for (const auto& [i, k] : stacked) back.add_output(call->outputs[k]);
-  for (Tensor* t : collected) back.add_output(call->outputs[index_in(gradient.outputs(), t)]);
+  for (const size_t k : places) back.add_output(call->outputs[k]);
   for (const auto& [i, k] : summed) back.add_output(call->outputs[k]);
   form.stacked = stacked.size() + collected.size();
   const Op* reversed = made.add_call(make_scan(form), std::move(inputs));

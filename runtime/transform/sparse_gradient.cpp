@@ -43,7 +43,7 @@ Tensor* outside(const Op& call, Tensor* t) {
   const auto& inputs = callee.inputs();
   if (const auto input = std::find(inputs.begin(), inputs.end(), t); input != inputs.end())
     return call.inputs[static_cast<size_t>(input - inputs.begin())];
-  return call.outputs[callee.add_stashed_output(t)];
+  return call.outputs[callee.add_stashed_outputs({&t, 1}).front()];
 }
 
 /// The gradients whose sum a tensor is, in its graph.

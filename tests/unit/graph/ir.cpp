@@ -118,9 +118,8 @@ TEST_CASE("stashed outputs reach call sites, declared outputs stay") {
   g.add_output(unary_op(neg_row, h));
   Tensor* v = ones(ir, {2}, "v");
   Op* before = ir.main().add_call(g, {v});
-  CHECK(g.add_stashed_output(h) == 1);
-  CHECK(g.add_stashed_output(h) == 1);
-  CHECK(g.add_stashed_output(g.outputs()[0]) == 0);
+  CHECK(g.add_stashed_outputs({{h, g.outputs()[0], h}}) == std::vector<size_t>{1, 0, 1});
+  CHECK(g.add_stashed_outputs({{h}}) == std::vector<size_t>{1});
   Op* after = ir.main().add_call(g, {v});
   CHECK(before->outputs.size() == 2);
   CHECK(after->outputs.size() == 2);
@@ -175,7 +174,7 @@ TEST_CASE("rollback leaves no trace") {
 
   ones(ir, {2}, "v");
   unary_op(neg_row, call->outputs[0]);
-  g.add_stashed_output(h);
+  g.add_stashed_outputs({{h}});
   call->input_modified = {true};
   Graph& extra = ir.create_graph("extra");
   extra.add_call(g, {extra.add_input(f32({2}), "x")});

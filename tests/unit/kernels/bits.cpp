@@ -3,6 +3,7 @@
 // multiply-adds. With PXL_UPDATE=1 the test writes the file.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -17,6 +18,7 @@
 #include "runtime/kernels/instruction_sets.hpp"
 #include "runtime/kernels/packed_table.hpp"
 #include "runtime/kernels/skinny_table.hpp"
+#include "runtime/tensor/random.hpp"
 #include "tests/unit/kernels/checksum.hpp"
 #include "tests/unit/kernels/support.hpp"
 
@@ -95,6 +97,35 @@ void add_rows(const RowFunctions<T>& f, std::string_view dtype, Lines& lines) {
   }
   lines[fmt::format("rows softmax {}", dtype)] = softmax.value();
   lines[fmt::format("rows normalise {}", dtype)] = normalise.value();
+}
+
+void add_random(const BulkFunctions& f, Lines& lines) {
+  constexpr uint64_t first = 0xfffffff0;  // the counter's first word overflows
+  const uint32_t key[] = {7, 42};
+  std::vector<uint32_t> words[4];
+  for (auto& w : words) w.resize(count);
+  uint32_t* const to[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data()};
+  f.philox(key, 2, first, to, count);
+  for (int64_t i = 0; i < count; ++i) {
+    const auto expected = random_words({7, 42}, RandomStream::normal, first + static_cast<uint64_t>(i));
+    for (size_t w = 0; w < 4; ++w) CHECK(words[w][static_cast<size_t>(i)] == expected[w]);
+  }
+  std::vector<double> x(count), angle(count), pairs(2 * count);
+  for (size_t i = 0; i < count; ++i) {
+    x[i] = (words[0][i] + 1.0) * 0x1p-32;
+    angle[i] = words[1][i] * (0x1p-32 * 6.283185307179586);
+  }
+  x[0] = 1;
+  x[1] = 0x1p-53;
+  f.box_muller(x.data(), angle.data(), pairs.data(), count);
+  for (size_t i = 0; i < count; ++i) {
+    const double radius = std::sqrt(-2 * std::log(x[i]));
+    CHECK(std::fabs(pairs[2 * i] - radius * std::cos(angle[i])) <= 2e-15 * radius);
+    CHECK(std::fabs(pairs[2 * i + 1] - radius * std::sin(angle[i])) <= 2e-15 * radius);
+  }
+  Sum sum;
+  sum.add(pairs.data(), 2 * count);
+  lines["bulk normal numbers"] = sum.value();
 }
 
 void add_bulk(const BulkFunctions& f, Lines& lines) {
@@ -335,6 +366,7 @@ TEST_CASE("kernels have the bits of bits.txt with every instruction set") {
     Lines& lines = sets.emplace_back();
     add_blocks(*table, lines);
     add_bulk(table->bulk, lines);
+    add_random(table->bulk, lines);
   }
   add_integers(integer_blocks_baseline(), sets.emplace_back());
   add_integers(integer_blocks(), sets.emplace_back());

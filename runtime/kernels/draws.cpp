@@ -1,0 +1,333 @@
+// The host's generator, on blocks of Philox4x32-10: single numbers from one block at a time, arrays from many.
+#include "runtime/kernels/draws.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numbers>
+
+#include "runtime/base/budget.hpp"
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/thread_pool.hpp"
+#include "runtime/kernels/block.hpp"
+
+namespace pxl {
+
+namespace {
+
+// Time of one number of an array, and of one by itself, on one core of a processor of 2022: what draws are charged for,
+// and divided among threads by.
+constexpr int64_t array_draw_ns = 5, draw_ns = 20;
+
+/// Blocks of the generator whose numbers are computed together; their words and numbers stay in L1.
+constexpr int64_t batch = 256;
+
+/// [0, 1) with 53 bits. Both parts fit int32, whose conversion is vector code everywhere.
+double uniform_of(uint32_t first, uint32_t second) {
+  const double high = static_cast<int32_t>(first >> 5), low = static_cast<int32_t>(second >> 6);
+  return (high * 0x1p26 + low) * 0x1p-53;
+}
+
+struct Words {
+  uint32_t at[4][batch];
+};
+
+void draw_words(std::array<uint32_t, 2> key, uint64_t first, int64_t n, Words& words) {
+  uint32_t* const to[] = {words.at[0], words.at[1], words.at[2], words.at[3]};
+  bulk().philox(key.data(), 0, first, to, n);
+}
+
+}  // namespace
+
+void Random::reseed(uint64_t seed) {
+  key_ = {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)};
+  counter_ = 0;
+  used_ = 4;
+  spare_.reset();
+}
+
+uint32_t Random::bits() {
+  if (used_ == 4) {
+    block_ = philox4x32({static_cast<uint32_t>(counter_), static_cast<uint32_t>(counter_ >> 32), 0, 0}, key_);
+    ++counter_;
+    used_ = 0;
+  }
+  return block_[static_cast<size_t>(used_++)];
+}
+
+double Random::uniform() {
+  const uint32_t first = bits();
+  return uniform_of(first, bits());
+}
+
+int64_t Random::below(int64_t n) {
+  if (n <= 0) throw Error(fmt::format("a random number below {} does not exist", n));
+  // Rejection sampling: redraw the last, incomplete run of n values among 2^64.
+  auto range = static_cast<uint64_t>(n);
+  uint64_t rest = (0 - range) % range;
+  for (;;) {
+    uint64_t draw = uint64_t{bits()} << 32;
+    draw |= bits();
+    if (draw >= rest) return static_cast<int64_t>(draw % range);
+  }
+}
+
+double Random::normal() {
+  if (spare_) {
+    const double value = *spare_;
+    spare_.reset();
+    return value;
+  }
+  // 1 - u is in (0, 1], so its logarithm is finite.
+  const double x = 1.0 - uniform(), angle = 2.0 * std::numbers::pi * uniform();
+  double pair[2];
+  bulk().box_muller(&x, &angle, pair, 1);
+  spare_ = pair[1];
+  return pair[0];
+}
+
+void Random::uniform_pairs(uint64_t first, int64_t n, double* numbers) const {
+  Words words;
+  for (int64_t at = 0; at < n; at += batch) {
+    const int64_t m = std::min(batch, n - at);
+    draw_words(key_, first + static_cast<uint64_t>(at), m, words);
+    double* const to = numbers + 2 * at;
+    for (int64_t i = 0; i < m; ++i) {
+      to[2 * i] = uniform_of(words.at[0][i], words.at[1][i]);
+      to[2 * i + 1] = uniform_of(words.at[2][i], words.at[3][i]);
+    }
+  }
+}
+
+void Random::normal_pairs(uint64_t first, int64_t n, double* numbers) const {
+  Words words;
+  double x[batch], angle[batch];
+  for (int64_t at = 0; at < n; at += batch) {
+    const int64_t m = std::min(batch, n - at);
+    draw_words(key_, first + static_cast<uint64_t>(at), m, words);
+    for (int64_t i = 0; i < m; ++i) x[i] = 1.0 - uniform_of(words.at[0][i], words.at[1][i]);
+    for (int64_t i = 0; i < m; ++i) angle[i] = 2.0 * std::numbers::pi * uniform_of(words.at[2][i], words.at[3][i]);
+    bulk().box_muller(x, angle, numbers + 2 * at, m);
+  }
+}
+
+namespace {
+
+/// Where numbers go: elements of a new array of float32, or of float64 for all other dtypes.
+class Target {
+ public:
+  Target(DType dtype, const Shape& shape)
+      : dtype_(dtype), array_(dtype == DType::float32 ? DType::float32 : DType::float64, shape) {
+    if (!array_.has_elements()) return;
+    narrow_ = dtype == DType::float32 ? array_.mutable_data<float>() : nullptr;
+    wide_ = narrow_ ? nullptr : array_.mutable_data<double>();
+  }
+  int64_t size() const { return array_.size(); }
+  bool has_elements() const { return array_.has_elements(); }
+  /// Elements from i on: offset + scale * numbers.
+  void put(int64_t i, const double* numbers, int64_t n, double offset, double scale) const {
+    if (narrow_)
+      for (int64_t k = 0; k < n; ++k) narrow_[i + k] = static_cast<float>(offset + scale * numbers[k]);
+    else
+      for (int64_t k = 0; k < n; ++k) wide_[i + k] = offset + scale * numbers[k];
+  }
+  Array result() const { return has_elements() ? array_.cast(dtype_) : Array::unevaluated(dtype_, array_.shape()); }
+
+ private:
+  DType dtype_;
+  Array array_;
+  float* narrow_ = nullptr;
+  double* wide_ = nullptr;
+};
+
+void check_deviation(double std) {
+  if (!(std >= 0)) throw Error(fmt::format("a standard deviation of {} is not a number from 0 up", std));
+}
+
+/// Calls part(begin, end) for parts of n pairs of numbers, on all threads if that takes long.
+void in_parts(int64_t n, const std::function<void(int64_t, int64_t)>& part) {
+  constexpr int64_t min_divided = 4096;            // pairs
+  constexpr int64_t max_pairs = int64_t{1} << 22;  // between two looks at Ctrl-C: some 40 ms of one core
+  for (int64_t first = 0, last = 0; first < n; first = last) {
+    last = std::min(n, first + max_pairs);
+    charge((last - first) * 2 * array_draw_ns);
+    if (last - first < min_divided) {
+      part(first, last);
+      continue;
+    }
+    thread_pool().run(
+        [&](int thread, int threads) {
+          const ChunkRange share = chunk_range(last - first, thread, threads);
+          part(first + share.begin, first + share.end);
+        },
+        static_cast<double>((last - first) * 2 * array_draw_ns));
+  }
+}
+
+/// Elements from which on drawing them takes longer than keeping what is needed for drawing them later. Not measured.
+constexpr int64_t min_lazy_elements = 1 << 16;
+
+/// Whether a draw may wait until its elements are needed. Looks leave out the elements of large arrays themselves.
+/// Throws, as the draw would, if there is not memory enough.
+bool may_wait(DType dtype, const Shape& shape) {
+  return element_count(shape) >= min_lazy_elements && !current_budget() && Array(dtype, shape).has_elements();
+}
+
+}  // namespace
+
+void Random::skip_bits(int64_t words) {
+  const int64_t left = 4 - used_;
+  if (words <= left) {
+    used_ += static_cast<int>(words);
+    return;
+  }
+  const int64_t blocks = (words - left + 3) / 4;
+  counter_ += static_cast<uint64_t>(blocks) - 1;
+  used_ = 4;
+  (void)bits();
+  used_ = static_cast<int>(words - left - 4 * (blocks - 1));
+}
+
+void Random::skip_normal(int64_t count) {
+  if (count > 0 && spare_) spare_.reset(), --count;
+  counter_ += static_cast<uint64_t>(count / 2);
+  if (count % 2 != 0) (void)normal();
+}
+
+Array Random::uniform(DType dtype, const Shape& shape, double low, double high) {
+  if (!may_wait(dtype, shape)) return uniform_now(dtype, shape, low, high);
+  Array later =
+      Array::lazy(dtype, shape, [=, now = *this]() mutable { return now.uniform_now(dtype, shape, low, high); });
+  skip_bits(2 * element_count(shape));
+  return later;
+}
+
+Array Random::uniform_now(DType dtype, const Shape& shape, double low, double high) {
+  const Target to(dtype, shape);
+  if (!to.has_elements()) return to.result();
+  int64_t done = 0;
+  const auto put_one = [&] {
+    const double u = uniform();
+    to.put(done++, &u, 1, low, high - low);
+  };
+  // Up to the end of a block, where there is one between two numbers.
+  while (done < to.size() && used_ != 4 && used_ % 2 == 0) put_one();
+  if (used_ == 4) {
+    const int64_t pairs = (to.size() - done) / 2;
+    in_parts(pairs, [&](int64_t begin, int64_t end) {
+      double numbers[2 * batch];
+      for (int64_t k = begin; k < end; k += batch) {
+        const int64_t m = std::min(batch, end - k);
+        uniform_pairs(counter_ + static_cast<uint64_t>(k), m, numbers);
+        to.put(done + 2 * k, numbers, 2 * m, low, high - low);
+      }
+    });
+    counter_ += static_cast<uint64_t>(pairs);
+    done += 2 * pairs;
+  }
+  charged_chunks(to.size() - done, draw_ns, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) put_one();
+  });
+  return to.result();
+}
+
+Array Random::normal(DType dtype, const Shape& shape, double mean, double std) {
+  check_deviation(std);
+  if (used_ != 4 || !may_wait(dtype, shape)) return normal_now(dtype, shape, mean, std);
+  Array later =
+      Array::lazy(dtype, shape, [=, now = *this]() mutable { return now.normal_now(dtype, shape, mean, std); });
+  skip_normal(element_count(shape));
+  return later;
+}
+
+Array Random::normal_now(DType dtype, const Shape& shape, double mean, double std) {
+  const Target to(dtype, shape);
+  if (!to.has_elements()) return to.result();
+  int64_t done = 0;
+  const auto put_one = [&] {
+    const double z = normal();
+    to.put(done++, &z, 1, mean, std);
+  };
+  if (spare_ && to.size() > 0) put_one();
+  if (used_ == 4) {
+    // From here one block of the generator yields two numbers, independent of the thread that computes it.
+    const int64_t pairs = (to.size() - done) / 2;
+    in_parts(pairs, [&](int64_t begin, int64_t end) {
+      double numbers[2 * batch];
+      for (int64_t k = begin; k < end; k += batch) {
+        const int64_t m = std::min(batch, end - k);
+        normal_pairs(counter_ + static_cast<uint64_t>(k), m, numbers);
+        to.put(done + 2 * k, numbers, 2 * m, mean, std);
+      }
+    });
+    counter_ += static_cast<uint64_t>(pairs);
+    done += 2 * pairs;
+  }
+  charged_chunks(to.size() - done, draw_ns, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) put_one();
+  });
+  return to.result();
+}
+
+Array Random::truncated_normal(DType dtype, const Shape& shape, double mean, double std, double bound) {
+  check_deviation(std);
+  if (!(bound > 0)) throw Error(fmt::format("a truncated normal needs a bound above 0, not {}", bound));
+  const Target to(dtype, shape);
+  if (!to.has_elements()) return to.result();
+  // A narrow bound would reject nearly all normal draws. Rejection sampling from a uniform proposal has the same
+  // distribution and accepts nearly always.
+  const bool narrow = bound < 0.5;
+  int64_t done = 0;
+  if (!narrow && used_ == 4) {
+    // Pairs ahead of the generator, of which the last may be used in part.
+    double numbers[2 * batch];
+    while (done < to.size()) {
+      const int64_t pairs = std::min(batch, to.size() - done);
+      charge(2 * pairs * array_draw_ns);
+      if (spare_) {
+        const double z = *spare_;
+        spare_.reset();
+        if (std::fabs(z) <= bound) to.put(done++, &z, 1, mean, std);
+        continue;
+      }
+      normal_pairs(counter_, pairs, numbers);
+      int64_t k = 0;
+      for (; k < 2 * pairs && done < to.size(); ++k)
+        if (std::fabs(numbers[k]) <= bound) to.put(done++, numbers + k, 1, mean, std);
+      counter_ += static_cast<uint64_t>((k + 1) / 2);
+      if (k % 2 != 0) spare_ = numbers[k];
+    }
+    return to.result();
+  }
+  charged_chunks(to.size(), draw_ns, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end;) {
+      const double z = narrow ? bound * (2 * uniform() - 1) : normal();
+      const bool accepted = narrow ? uniform() < std::exp(-0.5 * z * z) : std::fabs(z) <= bound;
+      if (accepted) to.put(i++, &z, 1, mean, std);
+    }
+  });
+  return to.result();
+}
+
+Array Random::permutation(int64_t n, DType dtype) {
+  if (n < 0) throw Error(fmt::format("a permutation of {} items does not exist", n));
+  Array order(dtype, {n});
+  if (!order.has_elements()) return order;
+  const auto shuffle = [&]<class T>(T* to) {
+    charged_chunks(n, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i] = static_cast<T>(i);
+    });
+    charged_chunks(n - 1, draw_ns, [&](int64_t begin, int64_t end) {
+      for (int64_t i = n - 1 - begin; i > n - 1 - end; --i) std::swap(to[i], to[below(i + 1)]);
+    });
+  };
+  if (dtype == DType::int32)
+    shuffle(order.mutable_data<int32_t>());
+  else
+    shuffle(order.mutable_data<int64_t>());
+  return order;
+}
+
+}  // namespace pxl
