@@ -17,9 +17,9 @@
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/kernels/draws.hpp"
 #include "runtime/tensor/exact.hpp"
 #include "runtime/tensor/print.hpp"
-#include "runtime/kernels/draws.hpp"
 
 namespace pxl {
 
