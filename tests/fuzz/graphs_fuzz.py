@@ -38,7 +38,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PASSES = re.findall(r"^PXL_(?:LOWERING_)?PASS\((\w+)", (ROOT / "runtime/plan/passes.inc").read_text(), re.M)
 # The first is what the others are compared with.
 WAYS = [{"PXL_THREADS": "1"}, {"PXL_FUSE": "off", "PXL_THREADS": "1"}, {"PXL_THREADS": "2"}, {"PXL_THREADS": "3"},
-        {"PXL_FUSE": "off", "PXL_THREADS": "3"},
+        {"PXL_FUSE": "off", "PXL_THREADS": "3"}, {"PXL_THREADS": "7"}, {"PXL_THREADS": "64"},
         *({"PXL_TRANSFORMS": f"-{name}", "PXL_THREADS": "2"} for name in PASSES)]
 REFERENCE = {"PXL_ENGINE": "reference"}  # rounds otherwise: compared with NumPy
 TILES = [{"PXL_ENGINE": "tiles", "PXL_MACHINE": f"mk2,tiles={n}"} for n in (4, 7, 16, 32)]

@@ -109,7 +109,7 @@ def curve_tests(pxl, tally):
 # ---- repetition -----------------------------------------------------------------------------------------------
 
 WAYS = [("one thread", {"PXL_THREADS": "1"}), ("one thread again", {"PXL_THREADS": "1"}), ("two threads", {"PXL_THREADS": "2"}),
-        ("three threads", {"PXL_THREADS": "3"})]
+        ("three threads", {"PXL_THREADS": "3"}), ("seven threads", {"PXL_THREADS": "7"}), ("64 threads", {"PXL_THREADS": "64"})]
 # These divide products in other ways, after which oneDNN may add in another order on some processors: compared with the kernels'
 # own products (docs/portability.md).
 OWN_PRODUCTS = {"PXL_GEMM": "packed"}
