@@ -178,7 +178,17 @@ class Verifier {
   }
 
   /// Call sites agree with their callees.
-  void control(const Op& op) const {
+  /// How often a callee lists an op of this graph among its call sites.
+  int times_listed(const Graph& callee, const Op& op) {
+    const auto [sites, is_new] = sites_.try_emplace(&callee);
+    if (is_new)
+      for (const Op* site : callee.call_sites())
+        if (site->graph == &graph_) ++sites->second[site];
+    const auto* found = sites->second.find(&op);
+    return found == sites->second.end() ? 0 : found->second;
+  }
+
+  void control(const Op& op) {
     const Role role = op.row->role;
     const size_t graphs = role == Role::branch ? 2 : role == Role::call || role == Role::loop ? 1 : 0;
     require(op.called.size() == graphs, "op {} calls {} graphs", shown(op), op.called.size());
@@ -187,8 +197,7 @@ class Verifier {
     for (const Graph* callee : op.called) {
       require(&callee->ir() == &graph_.ir() && !callee->is_main(), "op {} calls a graph that cannot be called",
               shown(op));
-      require(std::count(callee->call_sites().begin(), callee->call_sites().end(), &op) == 1,
-              "graph `{}` does not know its call site {}", callee->id(), shown(op));
+      require(times_listed(*callee, op) == 1, "graph `{}` does not know its call site {}", callee->id(), shown(op));
       for (const Tensor* wanted : callee->inputs()) {
         require(slot < op.inputs.size() && same(op.inputs[slot], wanted), "input {} of {} does not fit `{}`", slot,
                 shown(op), wanted->id);
@@ -240,6 +249,7 @@ class Verifier {
 
   static bool same(const Tensor* a, const Tensor* b) { return a && b && a->spec == b->spec; }
 
+  PointerMap<const Graph*, PointerMap<const Op*, int>> sites_;  ///< of callees: their call sites in this graph
   const Graph& graph_;
   PointerMap<const Tensor*, size_t> owned_;  ///< and their numbers in the graph
 };

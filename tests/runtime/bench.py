@@ -144,6 +144,14 @@ def planning(pxl):
     return "\n".join(above) or None
 
 
+def planning_functions(pxl):
+    """No function that builds or plans grows faster than n log n, however small its share is yet."""
+    code, out, err = call(sys.executable, "bench/planning", "--functions", "--ops", "2000", "chain", "calls", "--pxl", pxl)
+    if "not on this machine" in err:
+        return None
+    return None if code == 0 and out.count("\n") == 2 else f"status {code}\n{out}{err}"
+
+
 def instruction_sets(pxl):
     """bench/instruction_sets prints a row of two figures and their ratio; a set that there is not is refused."""
     code, out, err = call(sys.executable, "bench/instruction_sets", "--only", "add", "--rounds", 1, "--scale", 0.01, "--pxl", pxl)
@@ -251,6 +259,7 @@ def bench_tests(pxl, add, data=None):
     add("bench: single ops", ops())
     add("bench: calls of ops on small arrays", calls(pxl))
     add("bench: planning takes n log n instructions", planning(pxl))
+    add("bench: each function of planning takes n log n instructions", planning_functions(pxl))
     add("bench: instruction sets", instruction_sets(pxl))
     add("bench: two threads against one", team(pxl, data))
     add("bench: all-reduce beside MPI's", messages(pxl))
