@@ -82,7 +82,8 @@ struct SkinnyJoin {
 /// As SkinnyForward, of weights that are widened in registers. Without scales, or with one for each row, bits are those
 /// of `forward` with widened weights, or with rows of x times the scales. With scales of columns or groups, the terms
 /// of a block of rows, of a group at most, are summed and their sum is multiplied by the scale. Blocks begin at k0 and
-/// at the beginnings of groups; how many rows they have depends on m and the format.
+/// at the beginnings of groups; how many rows they have depends on m and the format. Elements of x beyond 2^120 may
+/// overflow with weights of float8_143, which are widened as 2^-7 times their value.
 struct SkinnyStream {
   const float* x = nullptr;
   int64_t ldx = 0;

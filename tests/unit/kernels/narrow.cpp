@@ -17,9 +17,9 @@ namespace {
 struct NarrowCase {
   int64_t m, n, k;
 };
-const std::vector<NarrowCase> narrow_cases = {{1, 65, 16},   {1, 130, 300},  {2, 64, 37},    {3, 200, 2100},
-                                              {4, 129, 256}, {4, 2100, 270}, {1, 1100, 50},  {5, 100, 64},
-                                              {8, 130, 300}, {13, 77, 150},  {16, 200, 2100}};
+const std::vector<NarrowCase> narrow_cases = {
+    {1, 65, 16},  {1, 130, 300}, {2, 64, 37},   {3, 200, 2100},  {4, 129, 256}, {4, 2100, 270}, {1, 1100, 50},
+    {5, 100, 64}, {8, 130, 300}, {13, 77, 150}, {16, 200, 2100}, {3, 256, 100}, {4, 192, 41}};
 
 /// Every code in turn, in rows of which none is like another.
 Array codes(DType dtype, int64_t k, int64_t n) {
@@ -107,11 +107,13 @@ TEST_CASE("formats") {
     check(DType::int8, codes(DType::int8, c.k, c.n), [](const Buffers& b, float* to, int64_t at, int64_t n) {
       bulk().int8_to_float(b.input<int8_t>(1) + at, to, n);
     });
-    // The code of NaN, of which sums have no more than one, would make every sum NaN: the last column has one.
+    // The code of NaN, of which sums have no more than one, would make every sum NaN: some columns have one, in rows of
+    // several blocks.
     for (DType dtype : {DType::float8_143, DType::float8_152}) {
       Array w = codes(dtype, c.k, c.n);
       std::replace(w.mutable_raw(), w.mutable_raw() + w.bytes(), std::byte{0x80}, std::byte{0x81});
-      w.mutable_raw()[c.n - 1] = std::byte{0x80};
+      for (int64_t column : {int64_t{3}, int64_t{40}, int64_t{64}, c.n / 2, c.n - 1})
+        if (column < c.n) w.mutable_raw()[column * 7 % c.k * c.n + column] = std::byte{0x80};
       check(dtype, w, [dtype](const Buffers& b, float* to, int64_t at, int64_t n) {
         (dtype == DType::float8_143 ? bulk().float8_143_to_float : bulk().float8_152_to_float)(b.input<uint8_t>(1) + at,
                                                                                                to, n);
@@ -127,7 +129,7 @@ TEST_CASE("scales of groups, of columns, of rows and of all") {
       if (packed) c.k += c.k % 2;
       const Array x = ramp(DType::float32, {c.m, c.k}, 3);
       const Array w = packed ? codes(DType::uint8, c.k / 2, c.n) : codes(DType::int8, c.k, c.n);
-      for (int64_t group : {int64_t{2}, int64_t{6}, int64_t{64}, int64_t{5000}}) {
+      for (int64_t group : {int64_t{2}, int64_t{6}, int64_t{32}, int64_t{64}, int64_t{128}, int64_t{5000}}) {
         CAPTURE(group);
         const Array scales = ramp(DType::float32, {(c.k + group - 1) / group, c.n}, 7);
         const Kernel wide = dequantise_kernel(w.spec(), scales.spec(), packed, group);
