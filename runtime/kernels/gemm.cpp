@@ -210,8 +210,19 @@ void gemm_scaled(const GemmOperands<double>& p, double alpha, double beta, doubl
   scaled_in_steps(p, alpha, beta, c, ldc, product, memory);
 #else
   use_one_blas_thread();
-  cblas_dgemm(CblasRowMajor, transposition(p.ta), transposition(p.tb), blas_int(p.m), blas_int(p.n), blas_int(p.k),
-              alpha, p.a, blas_int(p.lda), p.b, blas_int(p.ldb), beta, c, blas_int(ldc));
+  const int m = blas_int(p.m), n = blas_int(p.n), k = blas_int(p.k), lda = blas_int(p.lda), ldb = blas_int(p.ldb);
+  // By a vector: the matrix is read once, and not packed.
+  if (n == 1 && ldc == 1) {
+    const int step = p.tb ? 1 : ldb;
+    cblas_dgemv(CblasRowMajor, transposition(p.ta), p.ta ? k : m, p.ta ? m : k, alpha, p.a, lda, p.b, step, beta, c, 1);
+  } else if (m == 1) {
+    const int step = p.ta ? lda : 1;
+    cblas_dgemv(CblasRowMajor, transposition(!p.tb), p.tb ? n : k, p.tb ? k : n, alpha, p.b, ldb, p.a, step, beta, c,
+                1);
+  } else {
+    cblas_dgemm(CblasRowMajor, transposition(p.ta), transposition(p.tb), m, n, k, alpha, p.a, lda, p.b, ldb, beta, c,
+                blas_int(ldc));
+  }
 #endif
 }
 
