@@ -12,6 +12,8 @@ namespace pxl {
 
 /// *result = the largest or the smallest of n > 0 elements x.
 using ExtremeFn = void (*)(const void* x, void* result, int64_t n);
+/// The first i < n with x[i] == *value; n if there is none.
+using FindFn = int64_t (*)(const void* x, const void* value, int64_t n);
 /// out[i] = c[i] ? a[i] : b[i]; out may alias a or b (single elements are read first).
 using SelectFn = void (*)(const bool* c, const void* a, const void* b, void* out, int64_t n);
 /// out[i] = *value, which is read first.
@@ -29,7 +31,9 @@ struct IntegerBlocks {
                           int64_t n);
   /// Null for floating dtypes.
   ExtremeFn (*extreme)(bool largest, DType dtype);
-  /// Of elements of `width` bytes: 1, 2, 4 or 8. The operands are blocks, or single elements.
+  /// Of elements of `width` bytes: 1, 2, 4 or 8.
+  FindFn (*find)(size_t width);
+  /// Of elements of `width` bytes, likewise. The operands are blocks, or single elements.
   SelectFn (*select)(size_t width, bool block_a, bool block_b);
   FillFn (*fill)(size_t width);
   /// Elements of another dtype; null if either is float16. Integers wrap, floats become integers towards 0, saturating.

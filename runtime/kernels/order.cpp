@@ -9,6 +9,7 @@
 
 #include "runtime/kernels/axis_lines.hpp"
 #include "runtime/kernels/block.hpp"
+#include "runtime/kernels/block_integer.hpp"
 #include "runtime/kernels/elementwise.hpp"
 #include "runtime/kernels/partial_sums.hpp"
 #include "runtime/kernels/reduce.hpp"
@@ -68,7 +69,11 @@ int32_t arg_of_short_line(bool largest, const T* x, int64_t n) {
 template <class T>
 Kernel arg_of_lines(bool largest, const AxisLines& lines) {
   const auto position = [largest](const T* x, int64_t n) {
-    if constexpr (std::is_same_v<T, float>)
+    if constexpr (std::is_integral_v<T>) {
+      T extreme;
+      integer_blocks().extreme(largest, dtype_of<T>())(x, &extreme, n);
+      return integer_blocks().find(sizeof(T))(x, &extreme, n);
+    } else if constexpr (std::is_same_v<T, float>)
       return bulk().find32(x, n, largest ? bulk().max32(x, n) : bulk().min32(x, n));
     else
       return bulk().find64(x, n, largest ? bulk().max64(x, n) : bulk().min64(x, n));
@@ -96,7 +101,7 @@ Kernel arg_kernel(bool largest, const TensorSpec& in, int64_t axis) {
   }
   return with_type(in.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
-    if constexpr (std::is_floating_point_v<T>)
+    if constexpr (!std::is_same_v<T, half>)
       if (lines.inner == 1) return arg_of_lines<T>(largest, lines);
     return side_by_side(lines, 1, [lines, largest](const Buffers& b, int64_t from, int64_t to, int64_t width) {
       const T* x = b.input<T>(0) + from;

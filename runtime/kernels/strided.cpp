@@ -102,7 +102,8 @@ void copy_tile(const T* in, int64_t si, T* out, int64_t so, const T* later) {
   alignas(64) T given[tile * tile], turned[tile * tile];
   for (int64_t i = 0; i < tile; ++i) {
     std::memcpy(given + i * tile, in + i * si, row);
-    __builtin_prefetch(later + i * si);
+    for (int64_t line = 0; line < tile; line += static_cast<int64_t>(64 / sizeof(T)))
+      __builtin_prefetch(later + i * si + line);
   }
   for (int64_t i = 0; i < tile; i += n)
     for (int64_t j = 0; j < tile; j += n) {

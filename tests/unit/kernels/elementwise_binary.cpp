@@ -144,6 +144,44 @@ TEST_CASE("integer arithmetic neither traps nor overflows") {
   CHECK(std::isnan(one(Binary::minimum, DType::float16, 1, not_a_number)));
 }
 
+TEST_CASE("divisions of 64-bit integers, in blocks with and without operands of more than 32 bits") {
+  constexpr int64_t n = 1000, largest = 2147483647, wide = int64_t{1} << 40;
+  const int64_t edges[] = {0, 1, -1, 7, -7, largest, -largest, largest + 1, -largest - 1, wide, -wide, INT64_MIN};
+  const auto expected = [](Binary op, int64_t a, int64_t b) {
+    if (b == 0) return int64_t{0};
+    const int64_t q = b == -1 ? static_cast<int64_t>(0 - static_cast<uint64_t>(a)) : a / b, m = b == -1 ? 0 : a % b;
+    const bool lower = m != 0 && (m < 0) != (b < 0);
+    switch (op) {
+      case Binary::div: return q;
+      case Binary::fmod: return m;
+      case Binary::floor_div: return lower ? q - 1 : q;
+      default: return lower ? m + b : m;
+    }
+  };
+  for (const Binary op : {Binary::div, Binary::fmod, Binary::floor_div, Binary::mod})
+    for (const int64_t special : edges)
+      for (const int64_t at : {int64_t{0}, int64_t{255}, int64_t{256}, n - 1}) {
+        CAPTURE(name(op));
+        CAPTURE(special);
+        CAPTURE(at);
+        Array a(DType::int64, {n}), b(DType::int64, {n});
+        auto *x = a.mutable_data<int64_t>(), *y = b.mutable_data<int64_t>();
+        for (int64_t i = 0; i < n; ++i) x[i] = (i * 37 + 5) % 2001 - 1000, y[i] = (i * 11 + 3) % 13 - 6;
+        x[at] = special;
+        y[n - 1 - at] = special;
+        const auto result = [&](const Array& left, const Array& right) {
+          return run(binary_kernel(op, DType::int64, left.shape(), right.shape(), {n}), {left, right},
+                     spec(DType::int64, {n}));
+        };
+        const Array one = Array::scalar(special), vv = result(a, b), vs = result(a, one), sv = result(one, b);
+        int64_t wrong = 0;
+        for (int64_t i = 0; i < n; ++i)
+          wrong += (vv.integer(i) != expected(op, x[i], y[i])) + (vs.integer(i) != expected(op, x[i], special)) +
+                   (sv.integer(i) != expected(op, special, y[i]));
+        CHECK(wrong == 0);
+      }
+}
+
 namespace {
 
 constexpr double sharp[] = {0.0, -0.0, 1.0, -1.0, 2.5, -7.0, 1e-3, 3e20, -3e20, 1e-42, inf, -inf, not_a_number};

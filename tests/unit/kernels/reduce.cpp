@@ -267,6 +267,23 @@ TEST_CASE("the extreme of long lines and its place, wherever it is; the first Na
       }
 }
 
+TEST_CASE("the place of the extreme of lines of integers, wherever it is") {
+  for (const DType dtype : {DType::boolean, DType::int8, DType::uint8, DType::int16, DType::uint16, DType::int32,
+                            DType::uint32, DType::int64, DType::uint64})
+    for (const int64_t n : {5, 9, 33, 130, 300})
+      for (int64_t at = 0; at < n; ++at)
+        for (const bool largest : {false, true}) {
+          CAPTURE(name(dtype));
+          const double usual = dtype == DType::boolean ? (largest ? 0 : 1) : 3,
+                       extreme = largest ? usual + 1 : usual - 1;
+          Array x = Array::full(dtype, {n}, usual);
+          write_number(dtype, x.mutable_raw(), at, extreme);
+          if (at + 2 < n) write_number(dtype, x.mutable_raw(), at + 2, extreme);
+          CHECK(run(arg_kernel(largest, x.spec(), 0), {x}, spec(DType::int32, {})).number(0) ==
+                static_cast<double>(at));
+        }
+}
+
 TEST_CASE("medians, arg-reductions, running sums") {
   const Array x = make(DType::float32, {2, 4}, {3, 1, 2, 1, 9, 9, 7, 8});
   const auto m = run(median_kernel(x.spec(), {1}), {x}, {spec(DType::float32, {2}), spec(DType::int32, {2})});
