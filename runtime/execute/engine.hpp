@@ -26,8 +26,9 @@ struct StreamPort {
   int64_t sample_bytes = 0;
   int64_t stride = 0;   ///< bytes from a sample to the next: those of other replicas are between them
   int64_t per_run = 0;  ///< samples
-  /// Operands of kernels that read the one sample of a run in place, by index; empty where it is copied.
-  std::vector<size_t> readers;
+  /// Operands and results of kernels that are the one sample of a run, in the host's memory, by index; empty where it
+  /// is copied.
+  std::vector<size_t> operands;
 };
 
 /// The memory of a variable. It stays where it is while an engine lives; the engine of each replica has its own.

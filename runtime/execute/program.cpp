@@ -27,7 +27,7 @@ void Program::begin() {
   polls_ = true;
   committed_ = false;
   for (const StreamPort& port : ports_)
-    for (size_t reader : port.readers) pointers_[reader] = port.next;
+    for (size_t operand : port.operands) pointers_[operand] = port.next;
   for (CollectiveStop& stop : stops_) stop.in = pointers_[steps_[stop.step].target];  // it may read a sample in place
 }
 

@@ -30,6 +30,13 @@ class Program::Builder {
   void add_main(const Frame& frame) {
     main_ = &frame.plan;
     direct_ = direct_loads(frame.plan);
+    const std::map<BufferId, const Stream*> stores = direct_stores(frame.plan);
+    for (const Instruction& instruction : frame.plan.instructions)  // ports in the order of loads and stores
+      if (instruction.stream && !stores.empty()) port(instruction.stream);
+    for (const auto& [id, stream] : stores) {
+      direct_.insert(id);
+      port_of_[id] = port(stream);
+    }
     add(frame);
   }
 
@@ -143,6 +150,48 @@ class Program::Builder {
     return found;
   }
 
+  /// Stores whose sample is computed in the host's memory: the only store of its stream per run, and of its buffer,
+  /// which only kernels of the main graph use, and none changes after the store.
+  static std::map<BufferId, const Stream*> direct_stores(const Plan& plan) {
+    std::map<BufferId, const Stream*> found;
+    std::set<BufferId> excluded;
+    const auto exclude = [&](const std::vector<BufferId>& ids) { excluded.insert(ids.begin(), ids.end()); };
+    const auto exclude_copies = [&](const std::vector<Copy>& copies) {
+      for (const Copy& copy : copies) exclude({copy.from, copy.to});
+    };
+    exclude_copies(plan.entry_copies);
+    exclude_copies(plan.exit_copies);
+    for (const Instruction& instruction : plan.instructions) {
+      exclude_copies(instruction.before);
+      exclude_copies(instruction.after);
+      for (const PlanCall& call : instruction.calls) {
+        exclude(call.in);
+        exclude(call.out);
+        exclude_copies(call.before);
+        exclude_copies(call.after);
+      }
+      const bool kernel = instruction.kind == Instruction::Kind::kernel && !is_exchanged(*instruction.op);
+      if (instruction.kind == Instruction::Kind::store && plan.transfers.at(instruction.stream) == 1) {
+        if (!found.emplace(instruction.in[0], instruction.stream).second) excluded.insert(instruction.in[0]);
+      } else if (!kernel) {
+        exclude(instruction.in);
+        exclude(instruction.out);
+      }
+      const auto changed = [&](BufferId id) {
+        if (found.count(id) > 0) excluded.insert(id);
+      };
+      for (const BufferId id : instruction.out) changed(id);
+      for (size_t slot = 0; slot < instruction.in.size(); ++slot)
+        if (instruction.modified[slot]) changed(instruction.in[slot]);
+    }
+    std::erase_if(found, [&](const auto& store) {
+      const Buffer& buffer = plan.buffers[static_cast<size_t>(store.first)];
+      return excluded.count(store.first) > 0 || buffer.kind != Buffer::Kind::arena ||
+             buffer.bytes != store.second->spec().bytes();
+    });
+    return found;
+  }
+
   std::byte* pointer(const Frame& frame, BufferId id) {
     if (id < 0) return nullptr;
     const Buffer& buffer = frame.plan.buffers[static_cast<size_t>(id)];
@@ -194,9 +243,12 @@ class Program::Builder {
   void add_kernel(const Frame& frame, const Instruction& instruction) {
     const size_t first = program_.pointers_.size();
     bool changes = false;
+    const auto note_direct = [&](BufferId id) {
+      if (&frame.plan == main_ && direct_.count(id) > 0)
+        program_.ports_[port_of_.at(id)].operands.push_back(program_.pointers_.size());
+    };
     for (size_t slot = 0; slot < instruction.in.size(); ++slot) {
-      if (&frame.plan == main_ && direct_.count(instruction.in[slot]) > 0)
-        program_.ports_[port_of_.at(instruction.in[slot])].readers.push_back(program_.pointers_.size());
+      note_direct(instruction.in[slot]);
       program_.pointers_.push_back(pointer(frame, instruction.in[slot]));
       if (instruction.modified[slot]) changes = note_change(program_.pointers_.back()) || changes;
     }
@@ -206,6 +258,7 @@ class Program::Builder {
       program_.pointers_.push_back(reinterpret_cast<std::byte*>(remote_(remote_buffer_of(*instruction.op))));
     const size_t outputs = program_.pointers_.size();
     for (BufferId id : instruction.out) {
+      note_direct(id);
       program_.pointers_.push_back(pointer(frame, id));
       changes = note_change(program_.pointers_.back()) || changes;
     }
@@ -270,6 +323,7 @@ class Program::Builder {
         break;
       }
       case Instruction::Kind::store: {
+        if (&frame.plan == main_ && direct_.count(instruction.in[0]) > 0) break;  // the kernels have stored it
         const std::byte* from = pointer(frame, instruction.in[0]);
         const size_t index = port(instruction.stream);
         RunStep& step = push(RunStep::Kind::store, instruction.op);
@@ -337,7 +391,7 @@ class Program::Builder {
   const RemoteBuffers& remote_;
   const Plan* main_ = nullptr;
   int branch_depth_ = 0;
-  std::set<BufferId> direct_;           ///< buffers of the main plan; see direct_loads
+  std::set<BufferId> direct_;           ///< buffers of the main plan; see direct_loads and direct_stores
   std::map<BufferId, size_t> port_of_;  ///< of these
   /// Several variables may share one first byte while they are only read.
   std::map<const std::byte*, std::set<const Tensor*>> owners_;

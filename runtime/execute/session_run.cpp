@@ -61,6 +61,13 @@ void check_output(const Stream& stream, const Shape& shape, const Array& given) 
       .as(codes::stream);
 }
 
+/// The bytes of the arrays that receive outputs.
+std::vector<std::pair<const std::byte*, const std::byte*>> ranges_of(const StreamData& into) {
+  std::vector<std::pair<const std::byte*, const std::byte*>> ranges;
+  for (const auto& [stream, array] : into) ranges.emplace_back(array.raw(), array.raw() + array.bytes());
+  return ranges;
+}
+
 }  // namespace
 
 void Session::State::execute() {
@@ -148,6 +155,12 @@ std::map<const Stream*, Array> Session::run(const StreamData& inputs, RunObserve
   std::optional<Profile::Run> timed;
   if (Profile* times = s.engine->times()) timed.emplace(*times);
   s.check_names(inputs);
+  // Outputs may be computed in their memory while inputs are read in theirs.
+  const auto overwritten = ranges_of(into);
+  const auto is_overwritten = [&](const Array& a) {
+    return std::ranges::any_of(overwritten,
+                               [&](const auto& to) { return a.raw() < to.second && to.first < a.raw() + a.bytes(); });
+  };
   std::vector<Array> feeds;
   std::map<const Stream*, Array> results;
   for (size_t p = 0; p < running[0]->ports().size(); ++p) {
@@ -158,8 +171,9 @@ std::map<const Stream*, Array> Session::run(const StreamData& inputs, RunObserve
       const Array& given = inputs.at(port.stream);
       const bool fits = port.per_run == 1 && replicas == 1 && given.shape() == port.stream->spec().shape &&
                         given.dtype() == port.stream->spec().dtype;
-      if (!fits) feeds.push_back(prepare_input(*port.stream, port.per_run, replicas, given));
-      first = const_cast<std::byte*>((fits ? given : feeds.back()).raw());  // input ports are read only
+      const bool in_place = fits && !is_overwritten(given);
+      if (!in_place) feeds.push_back(fits ? given.clone() : prepare_input(*port.stream, port.per_run, replicas, given));
+      first = const_cast<std::byte*>((in_place ? given : feeds.back()).raw());  // input ports are read only
     } else {
       Array& result = results[port.stream];
       if (const auto given = into.find(port.stream); given != into.end()) {

@@ -96,6 +96,53 @@ TEST_CASE("a sample that kernels read where the host has it stays as it is, and 
   }
 }
 
+TEST_CASE("results that kernels write where the host gets them: read later, changed later, stored twice") {
+  enum class Then : uint8_t { nothing, read, changed, stored };
+  for (const Then then : {Then::nothing, Then::read, Then::changed, Then::stored}) {
+    CAPTURE(static_cast<int>(then));
+    auto ir = std::make_shared<Ir>();
+    Graph& g = ir->main();
+    InSequence order(g, InSequence::Mode::yes);
+    Ops op(g);
+    Stream& x = ir->add_stream({{3}, DType::float32, {}}, "x", true);
+    Stream& y = ir->add_stream({{3}, DType::float32, {}}, "y", false);
+    Stream& z = ir->add_stream({{3}, DType::float32, {}}, "z", false);
+    Tensor* in = g.add_host_load(x, "x")->outputs[0];
+    Tensor* square = op("mul", {in, in});
+    g.add_host_store(y, square);
+    if (then == Then::read) g.add_host_store(z, op("add", {square, in}));
+    if (then == Then::changed) g.add_host_store(z, op("add_", {square, in}));
+    if (then == Then::stored) g.add_host_store(z, square);
+    Session s(ir, "cpu");
+    const auto first_out = s.run({{&x, floats({3}, {1, 2, 3})}}), second_out = s.run({{&x, floats({3}, {-1, 0, 4})}});
+    CHECK(identical(first_out.at(&y), floats({3}, {1, 4, 9})));
+    CHECK(identical(second_out.at(&y), floats({3}, {1, 0, 16})));
+    if (then == Then::nothing) continue;
+    CHECK(identical(first_out.at(&z), then == Then::stored ? floats({3}, {1, 4, 9}) : floats({3}, {2, 6, 12})));
+    CHECK(identical(second_out.at(&z), then == Then::stored ? floats({3}, {1, 0, 16}) : floats({3}, {0, 0, 20})));
+  }
+}
+
+TEST_CASE("memory for a result may be that of an input") {
+  auto ir = std::make_shared<Ir>();
+  Graph& g = ir->main();
+  InSequence order(g, InSequence::Mode::yes);
+  Ops op(g);
+  Stream& x = ir->add_stream({{2, 2}, DType::float32, {}}, "x", true);
+  Stream& y = ir->add_stream({{2, 2}, DType::float32, {}}, "y", false);
+  g.add_host_store(
+      y, op("transpose", {g.add_host_load(x, "x")->outputs[0]}, {{"permutation", std::vector<int64_t>{1, 0}}}));
+  Session s(ir, "cpu");
+  alignas(8) float memory[] = {1, 2, 3, 4};
+  const auto shared = [&] {
+    return Array::wrap(DType::float32, {2, 2}, {reinterpret_cast<std::byte*>(memory), [](std::byte*) {}});
+  };
+  StreamData into;
+  into.emplace(&y, shared());
+  s.run({{&x, shared()}}, nullptr, std::move(into));
+  CHECK(std::equal(memory, memory + 4, std::begin({1.0F, 3.0F, 2.0F, 4.0F})));
+}
+
 TEST_CASE("inputs are converted where that is safe") {
   Accumulator p;
   Session s(p.ir, "cpu");
