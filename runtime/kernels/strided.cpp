@@ -16,6 +16,21 @@ void copy_every(const T* in, T* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = in[i * step];
 }
 
+/// Every third of elements of 4 bytes, of which GCC 12 makes vector code that takes four times as long as none.
+void copy_thirds(const uint32_t* in, uint32_t* out, int64_t n) {
+  typedef uint32_t V __attribute__((vector_size(16)));
+  int64_t i = 0;
+  for (; i + 4 < n; i += 4, in += 12) {  // not the last: it may be the last element in memory
+    V a, b, c;
+    std::memcpy(&a, in, sizeof a);
+    std::memcpy(&b, in + 4, sizeof b);
+    std::memcpy(&c, in + 8, sizeof c);
+    const V last = __builtin_shufflevector(b, c, 2, 2, 5, 5), all = __builtin_shufflevector(a, last, 0, 3, 4, 6);
+    std::memcpy(out + i, &all, sizeof all);
+  }
+  for (; i < n; ++i, in += 3) out[i] = *in;
+}
+
 template <class T>
 void copy_run(const T* in, int64_t si, T* out, int64_t so, int64_t n) {
   if (so != 1) {
@@ -32,9 +47,9 @@ void copy_run(const T* in, int64_t si, T* out, int64_t so, int64_t n) {
     case -1: copy_every<-1>(in, out, n); return;
     case 2: copy_every<2>(in, out, n); return;
     case 4: copy_every<4>(in, out, n); return;
-    case 3:  // of 4 bytes GCC 12 makes vector code that takes four times as long as none
-      if constexpr (sizeof(T) != 4) return copy_every<3>(in, out, n);
-      [[fallthrough]];
+    case 3:
+      if constexpr (sizeof(T) == 4) return copy_thirds(in, out, n);
+      return copy_every<3>(in, out, n);
     default:
       for (int64_t i = 0; i < n; ++i) out[i] = in[i * si];
   }

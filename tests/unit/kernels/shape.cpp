@@ -98,6 +98,22 @@ TEST_CASE("slices, flips, joins and broadcasts of rows of every length") {
     }
 }
 
+TEST_CASE("elements at steps of every size, up to the last one of the memory") {
+  for (const DType dtype : {DType::uint8, DType::float16, DType::int32, DType::float64})
+    for (const int64_t step : {-3, -1, 2, 3, 4, 5})
+      for (int64_t n = 1; n < 40; ++n) {
+        CAPTURE(name(dtype));
+        CAPTURE(step);
+        CAPTURE(n);
+        const int64_t extent = (n - 1) * std::abs(step) + 1, first = step > 0 ? 0 : extent - 1;
+        const Array x = ramp(dtype, {extent});
+        const Array y = run(slice_kernel(x.spec(), {first}, {step}, {n}), {x}, spec(dtype, {n}));
+        int64_t wrong = 0;
+        for (int64_t i = 0; i < n; ++i) wrong += y.number(i) != x.number(first + i * step);
+        CHECK(wrong == 0);
+      }
+}
+
 TEST_CASE("concat, split, broadcast") {
   const Array a = count(DType::int32, {2, 1}), b = count(DType::int32, {2, 3});
   const Array c = run(concat_kernel({a.spec(), b.spec()}, 1), {a, b}, spec(DType::int32, {2, 4}));
