@@ -92,7 +92,7 @@ void EagerRecorder::add(const OpContext& site, const Kernel& kernel, std::span<c
   if (given.size() > max_operands || results.size() > max_results) refuse();
   EagerProgram::Step step;
   step.view = is_shared_view(site);
-  const bool keeps = !step.view && !kernel.is_fusion_consumer();  // what runs element by element keeps no table
+  const bool keeps = !step.view && !kernel.is_fusion_producer();  // what writes elements in order keeps no table
   for (const std::optional<Array>& a : given)
     if (a) count(*a, keeps);
   for (const Array& a : results) count(a, keeps);

@@ -63,7 +63,7 @@ class EagerRecorder {
   /// No program: what is computed does not follow from specs and attributes alone.
   void refuse() { refused_ = true; }
   /// The program that computes `outputs`; nullopt after `refuse`, for ops with effects, in-place ops and collectives,
-  /// and for large arrays, unless all kernels run element by element or are views.
+  /// and for large arrays, unless all kernels write their results element by element or are views.
   std::optional<EagerProgram> finish(std::span<const Array> outputs);
 
  private:
