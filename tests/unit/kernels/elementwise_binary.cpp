@@ -184,7 +184,7 @@ TEST_CASE("divisions of 64-bit integers, in blocks with and without operands of 
 
 namespace {
 
-constexpr double sharp[] = {0.0, -0.0, 1.0, -1.0, 2.5, -7.0, 1e-3, 3e20, -3e20, 1e-42, inf, -inf, not_a_number};
+const double sharp[] = {0.0, -0.0, 1.0, -1.0, 2.5, -7.0, 1e-3, 3e20, -3e20, 1e-42, inf, -inf, not_a_number};
 
 /// The same bits, or both NaN.
 bool same_numbers(const Array& a, const Array& b) {

@@ -309,9 +309,11 @@ TEST_CASE("medians of short and long lines over any axes: the first of equal ele
                                                                    {{2, 0}, {0}}};
   for (DType dtype : {DType::boolean, DType::int8, DType::uint16, DType::int32, DType::int64, DType::float16,
                       DType::float32, DType::float64})
-    for (const auto& [shape, axes] : shapes)
+    for (const auto& lines : shapes)
       for (bool nan : {false, true}) {
         if (nan && !is_floating(dtype)) continue;
+        const auto& shape = lines.first;
+        const auto& axes = lines.second;
         CAPTURE(name(dtype));
         CAPTURE(bracket_text(shape));
         Array x(dtype, shape);
