@@ -16,8 +16,8 @@ bool library_computes_products();
 /// What computes a float32 product.
 enum class ProductWay : uint8_t { library, packed, in_place };
 
-/// The fastest for op(a)[m, k] @ op(b)[k, n], where rows of the stored a and b are lda and ldb elements apart, if oneDNN
-/// is the library.
+/// The fastest for op(a)[m, k] @ op(b)[k, n], where rows of the stored a and b are lda and ldb elements apart, if
+/// oneDNN is the library.
 ProductWay fastest_way(std::string_view instruction_set, bool ta, bool tb, int64_t m, int64_t n, int64_t k, int64_t lda,
                        int64_t ldb);
 /// How gemm_one_thread computes this product.

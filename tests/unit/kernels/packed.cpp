@@ -166,7 +166,8 @@ TEST_CASE("a product with its right operand packed before has the bits of one th
         call.options.epilogue = [](const Buffers& buffers, std::byte* values, int64_t begin, int64_t end) {
           std::copy_n(reinterpret_cast<const float*>(values), end - begin, buffers.output<float>(0) + begin);
         };
-      const bool packs = c.m <= 16 ? c.k < 256 : product_way(false, false, c.m, c.n, c.k, c.k, c.n) == ProductWay::packed;
+      const bool packs =
+          c.m <= 16 ? c.k < 256 : product_way(false, false, c.m, c.n, c.k, c.k, c.n) == ProductWay::packed;
       CHECK(gains_by_packing(call) == (!c.ta && !c.tb && packs && c.n > 1 && c.m <= 256 && (c.m > 4 || c.n > 64)));
       if (!gains_by_packing(call)) continue;
       const Array right = run(pack_right_kernel(call.plan), {b}, spec(DType::float32, {packed_right_size(call.plan)}));
