@@ -44,6 +44,21 @@ Expr below(const Expr& t, double bound) {
 Expr of_op(std::string_view op, const Expr& t) { return t.builder().one(op, {t}); }
 Expr squared(const Expr& t) { return of_op("square", t); }
 
+/// Where t is below 0, `low`, else `high`.
+Expr by_sign(const Expr& t, const Expr& low, const Expr& high) {
+  OpBuilder& at = t.builder();
+  return at.one("where", {at.one("less", {t, at.scalar(0, t.dtype())}), low, high});
+}
+/// e^t where t is below 0, else 1.
+Expr exp_below(const Expr& t) {
+  return of_op("exp", t.builder().one("minimum", {std::vector<Expr>{t, t.builder().scalar(0, t.dtype())}}));
+}
+
+/// Sets the gradient, of dy and t.
+template <Expr (*gradient)(const Expr& dy, const Expr& t, const OpContext& site)>
+void by_gradient(GradContext& c) {
+  if (c.wants(0)) c.set(0, gradient(c.dy(), c.in(0), c.site()));
+}
 /// Sets dy times the derivative.
 template <Expr (*derivative)(const Expr& t, const OpContext& site)>
 void by_derivative(GradContext& c) {
@@ -155,30 +170,25 @@ constexpr OpRow activation_table[] = {
              activation({"leaky_relu", "ops.leaky_relu", "LeakyRelu", "leaky_relu_out",
                          "Each element, times alpha where it is negative.", "max(t, 0) + alpha min(t, 0)",
                          "leaky_relu(array([-2.0, 0.0, 1.0]))", "LeakyRelu"},
-                        slope_params, reference::leaky_relu, by_derivative<[](const Expr& t, const OpContext& s) {
-                          return below(t, 0) * (s.number("alpha") - 1) + 1.0;
+                        slope_params, reference::leaky_relu,
+                        by_gradient<[](const Expr& dy, const Expr& t, const OpContext& s) {
+                          return by_sign(t, dy * s.number("alpha"), dy);
                         }>)),
     computed(
         of_alpha<Parametric::elu>, tolerance::function,
-        activation(
-            {"elu", "ops.elu", "Elu", "elu_out", "Exponential linear unit.", "t where t >= 0, else alpha (e^t - 1)",
-             "elu(array([-1.0, 0.0, 1.0]))", "Elu"},
-            alpha_params, reference::elu, by_derivative<[](const Expr& t, const OpContext& s) {
-              const Expr low = t.builder().one("minimum", {std::vector<Expr>{t, t.builder().scalar(0, t.dtype())}});
-              const Expr negative = below(t, 0);
-              return negative * of_op("exp", low) * s.number("alpha") + (1.0 - negative);
-            }>)),
+        activation({"elu", "ops.elu", "Elu", "elu_out", "Exponential linear unit.",
+                    "t where t >= 0, else alpha (e^t - 1)", "elu(array([-1.0, 0.0, 1.0]))", "Elu"},
+                   alpha_params, reference::elu, by_gradient<[](const Expr& dy, const Expr& t, const OpContext& s) {
+                     return by_sign(t, dy * exp_below(t) * s.number("alpha"), dy);
+                   }>)),
     computed(
         selu_kernel, tolerance::function,
-        activation(
-            {"selu", "ops.selu", "Selu", "selu_out",
-             "Scaled exponential linear unit, which keeps the mean and variance of activations.",
-             "gamma (t where t >= 0, else alpha (e^t - 1))", "selu(array([-1.0, 0.0, 1.0]))", "Selu"},
-            selu_params, reference::selu, by_derivative<[](const Expr& t, const OpContext& s) {
-              const Expr low = t.builder().one("minimum", {std::vector<Expr>{t, t.builder().scalar(0, t.dtype())}});
-              const Expr negative = below(t, 0);
-              return (negative * of_op("exp", low) * s.number("alpha") + (1.0 - negative)) * s.number("gamma");
-            }>)),
+        activation({"selu", "ops.selu", "Selu", "selu_out",
+                    "Scaled exponential linear unit, which keeps the mean and variance of activations.",
+                    "gamma (t where t >= 0, else alpha (e^t - 1))", "selu(array([-1.0, 0.0, 1.0]))", "Selu"},
+                   selu_params, reference::selu, by_gradient<[](const Expr& dy, const Expr& t, const OpContext& s) {
+                     return by_sign(t, dy * exp_below(t) * s.number("alpha"), dy) * s.number("gamma");
+                   }>)),
     computed(
         of_alpha<Parametric::celu>, tolerance::function,
         activation(
@@ -201,8 +211,12 @@ constexpr OpRow activation_table[] = {
              activation({"hard_swish", "ops.hard_swish", "HardSwish", "hard_swish_out",
                          "Each element times a piecewise linear approximation of its sigmoid.",
                          "t min(max(t / 6 + 1/2, 0), 1)", "hard_swish(array([-4.0, 0.0, 1.0]))", "HardSwish"},
-                        unary_params, reference::hard_swish, by_derivative<[](const Expr& t, const OpContext&) {
-                          return above(t, -3) * below(t, 3) * (t * (1.0 / 3) + 0.5) + above(t, 3);
+                        unary_params, reference::hard_swish,
+                        by_gradient<[](const Expr& dy, const Expr& t, const OpContext&) {
+                          OpBuilder& at = t.builder();
+                          const Expr gate = at.one("hard_sigmoid", {t}, {{"alpha", 1.0 / 6}, {"beta", 0.5}});
+                          const Expr slope = at.one("clip_grad", {t * (1.0 / 6), t}, {{"min", -3.0}, {"max", 3.0}});
+                          return dy * (gate + slope);
                         }>)),
     activation({"shrink", "ops.shrink", "Shrink", "shrink_out",
                 "Numbers within lambd of 0 become 0; the others move towards 0 by bias.",
