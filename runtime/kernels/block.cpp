@@ -47,6 +47,10 @@ BinaryBlock binary_block(Binary op, DType dtype) {
   const int c = column(dtype);
   return c < 0 ? integer_blocks().binary(op, dtype) : variant().table.binary[static_cast<int>(op)][c];
 }
+ParametricBlock parametric_block(Parametric op, DType dtype) {
+  const int c = column(dtype);
+  return c < 0 ? nullptr : variant().table.parametric[static_cast<int>(op)][c];
+}
 ValueAndDerivativeFn value_and_derivative_block(Unary op) { return variant().table.derivatives[static_cast<int>(op)]; }
 const IntegerBlocks& integer_blocks() { return variant().integers; }
 const BulkFunctions& bulk() { return variant().table.bulk; }

@@ -12,6 +12,8 @@ namespace pxl {
 /// out[i] = f(x[i]); out may alias x. Predicates write bool.
 using UnaryBlock = void (*)(const void* x, void* out, int64_t n);
 using BinaryFn = void (*)(const void* a, const void* b, void* out, int64_t n);
+/// out[i] = f(x[i]) with constants; out may alias x.
+using ParametricBlock = void (*)(const void* x, double p, double q, void* out, int64_t n);
 /// vv: two blocks; vs: a block and a scalar; sv: a scalar and a block. out may alias a or b (scalars are read first).
 struct BinaryBlock {
   BinaryFn vv = nullptr, vs = nullptr, sv = nullptr;
@@ -24,6 +26,7 @@ using ValueAndDerivativeFn = void (*)(const float* x, float* y, float* derivativ
 /// Null for unsupported dtypes.
 UnaryBlock unary_block(Unary op, DType dtype);
 BinaryBlock binary_block(Binary op, DType dtype);
+ParametricBlock parametric_block(Parametric op, DType dtype);
 /// Null for functions without one (value_and_derivative.hpp).
 ValueAndDerivativeFn value_and_derivative_block(Unary op);
 

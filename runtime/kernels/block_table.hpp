@@ -11,6 +11,7 @@ namespace pxl {
 struct BlockTable {
   UnaryBlock unary[static_cast<int>(Unary::count)][3] = {};  ///< float32, float64, float16
   BinaryBlock binary[static_cast<int>(Binary::count)][3] = {};
+  ParametricBlock parametric[static_cast<int>(Parametric::count)][3] = {};
   ValueAndDerivativeFn derivatives[static_cast<int>(Unary::count)] = {};
   BulkFunctions bulk = {};
 };

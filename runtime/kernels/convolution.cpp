@@ -199,10 +199,12 @@ Kernel float_data_gradient(const Convolution& c, bool bias) {
 }
 Kernel float_weights_gradient(const Convolution& c) {
   const double direct = direct_weights_grad_ns(c), gemm = weights_gradient_ns(c),
-               winograd = winograd_weights_grad_ns(c);
+               winograd = winograd_weights_grad_ns(c), channels_last = channels_last_weights_grad_ns(c);
   if (depthwise_weights_grad_ns(c) < std::min(direct, gemm)) return depthwise_weights_grad_kernel(c);
-  if (const auto primitive = primitive_weights_grad_kernel(c, std::min({direct, gemm, winograd}))) return *primitive;
-  if (winograd < std::min(direct, gemm)) return winograd_weights_grad_kernel(c);
+  if (const auto primitive = primitive_weights_grad_kernel(c, std::min({direct, gemm, winograd, channels_last})))
+    return *primitive;
+  if (winograd < std::min({direct, gemm, channels_last})) return winograd_weights_grad_kernel(c);
+  if (channels_last < std::min(direct, gemm)) return channels_last_weights_grad_kernel(c);
   return direct < gemm ? direct_weights_grad_kernel(c) : weights_gradient<float>(c);
 }
 

@@ -33,8 +33,13 @@ constexpr FunctionInfo binary_info[] = {
 #define PXL_DERIVATIVE(NAME, FUNCTION, COST, ...) {#NAME, same, COST},
 #include "runtime/kernels/elementwise_table.inc"
 };
+constexpr FunctionInfo parametric_info[] = {
+#define PXL_PARAMETRIC(NAME, COST, ...) {#NAME, same, COST},
+#include "runtime/kernels/elementwise_table.inc"
+};
 constexpr const FunctionInfo& info(Unary op) { return unary_info[static_cast<size_t>(op)]; }
 constexpr const FunctionInfo& info(Binary op) { return binary_info[static_cast<size_t>(op)]; }
+constexpr const FunctionInfo& info(Parametric op) { return parametric_info[static_cast<size_t>(op)]; }
 
 [[noreturn]] void refuse(std::string_view op, DType dtype) {
   throw Error(std::string(op) + " is not defined for " + std::string(name(dtype)),
@@ -121,6 +126,7 @@ Kernel where_of(LoopNest nest) {
 
 std::string_view name(Unary op) { return info(op).name; }
 std::string_view name(Binary op) { return info(op).name; }
+std::string_view name(Parametric op) { return info(op).name; }
 bool takes(Unary op, DType dtype) { return unary_block(op, dtype) != nullptr; }
 bool takes(Binary op, DType dtype) { return static_cast<bool>(binary_block(op, dtype)); }
 DType result_dtype(Unary op, DType in) { return info(op).predicate ? DType::boolean : in; }
@@ -139,6 +145,17 @@ Kernel unary_kernel(Unary op, DType in, int64_t n) {
   if (in == DType::float32 && has_derivative(op))
     kernel.set_update_op({UpdateOpKind::function, {0}, {}, static_cast<int>(op)});
   return kernel;
+}
+
+Kernel parametric_kernel(Parametric op, DType dtype, double p, double q, int64_t n) {
+  const ParametricBlock fn = parametric_block(op, dtype);
+  if (!fn) refuse(name(op), dtype);
+  if (n == 0) return [](const Buffers&) {};
+  return Kernel::elementwise(
+      n, info(op).cost_ns * static_cast<double>(n),
+      [=, width = static_cast<int64_t>(size_of(dtype))](const Buffers& b, int64_t begin, int64_t end) {
+        if (begin < end) fn(b.in[0] + begin * width, p, q, b.out[0] + begin * width, end - begin);
+      });
 }
 
 Kernel binary_kernel(Binary op, DType in, const Shape& a, const Shape& b, const Shape& out) {

@@ -31,8 +31,16 @@ enum class Binary : uint8_t {
   count
 };
 
+/// Functions of one floating operand with up to two constants, p and q: slopes and scales of activations.
+enum class Parametric : uint8_t {
+#define PXL_PARAMETRIC(NAME, ...) NAME,
+#include "runtime/kernels/elementwise_table.inc"
+  count
+};
+
 std::string_view name(Unary op);
 std::string_view name(Binary op);
+std::string_view name(Parametric op);
 bool takes(Unary op, DType dtype);
 bool takes(Binary op, DType dtype);
 /// bool for the predicates, else `in`.
@@ -41,6 +49,9 @@ DType result_dtype(Binary op, DType in);
 
 /// in: x[n]; out: [n] of result_dtype. Throws Error for unsupported dtypes.
 Kernel unary_kernel(Unary op, DType in, int64_t n);
+/// in: x[n]; out: [n], of a floating dtype. The constants are rounded to it, to float32 for float16. Throws Error for
+/// other dtypes.
+Kernel parametric_kernel(Parametric op, DType dtype, double p, double q, int64_t n);
 /// in: a, b of one dtype; `out` is a shape that both broadcast to (the broadcast of the two, or larger).
 Kernel binary_kernel(Binary op, DType in, const Shape& a, const Shape& b, const Shape& out);
 /// binary_kernel of the product, which states what it scales (narrow.hpp).

@@ -103,18 +103,21 @@ void scaled_in_steps(const GemmOperands<T>& p, T alpha, T beta, T* c, int64_t ld
 bool library_computes_products() { return way() != Way::packed; }
 
 // Measured on AMD EPYC with AVX-512, and on it with both held to AVX2 (PXL_ISA, ONEDNN_MAX_CPU_ISA): 8 to 512 rows, 8
-// to 4,096 columns, 8 to 4,096 terms, rows of b n (or k), 1,000, 2,048 and 4,096 floats apart.
-ProductWay fastest_way(std::string_view instruction_set, bool ta, bool tb, int64_t m, int64_t n, int64_t k,
+// to 4,096 columns, 8 to 4,096 terms, rows of b n (or k), 1,000, 2,048 and 4,096 floats apart. With a transposed, on
+// AMD EPYC (Zen 3) with AVX2: 32 to 256 rows, 64 to 512 columns, 64 to 1,024 terms, rows 64 to 4,096 floats apart.
+ProductWay fastest_way(std::string_view instruction_set, bool ta, bool tb, int64_t m, int64_t n, int64_t k, int64_t lda,
                        int64_t ldb) {
   // A call of oneDNN costs 0.2 us, and it packs its operands.
   constexpr int64_t small_macs = 1 << 13;
   const bool small = m * n * k <= small_macs;
   if (instruction_set == "avx2") {
     if (small) return ProductWay::in_place;
-    // oneDNN for AVX2 reads b where it lies, and rows whose distance is a multiple of 2 KiB compete for the same lines
-    // of the L1 cache: of 4 KiB the packed kernels have 1.4 to 1.7 times the rate, of 2 KiB 1.0 to 1.1 times. At other
-    // distances, and of transposed operands, 0.7 to 1.0 times.
-    return !tb && ldb % 512 == 0 ? ProductWay::packed : ProductWay::library;
+    // oneDNN for AVX2 reads b and a transposed a where they lie, and rows whose distance is a multiple of 2 KiB compete
+    // for the same lines of the L1 cache: the packed kernels have 1.4 to 2.2 times the rate. Of 512 bytes, with a
+    // transposed, 1.0 to 1.3 times; at other distances 0.7 to 1.0 times.
+    const bool conflicts = (ta && lda % 512 == 0) || (!tb && ldb % 512 == 0);
+    const bool near = ta && !tb && n >= 128 && (lda % 128 == 0 || ldb % 128 == 0);
+    return conflicts || near ? ProductWay::packed : ProductWay::library;
   }
   if (instruction_set != "avx512") return small ? ProductWay::in_place : ProductWay::library;
   // In place against oneDNN for AVX-512, in the geometric mean of the shapes: 1.2 times the rate, of two transposed
@@ -132,13 +135,13 @@ ProductWay fastest_way(std::string_view instruction_set, bool ta, bool tb, int64
   return tb && k >= 1024 && m >= 16 && m <= 128 ? ProductWay::packed : ProductWay::library;
 }
 
-ProductWay product_way(bool ta, bool tb, int64_t m, int64_t n, int64_t k, int64_t ldb) {
+ProductWay product_way(bool ta, bool tb, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb) {
   switch (way()) {
     case Way::library: return ProductWay::library;
     case Way::packed: return ProductWay::packed;
     case Way::faster: break;
   }
-  return fastest_way(instruction_set(), ta, tb, m, n, k, ldb);
+  return fastest_way(instruction_set(), ta, tb, m, n, k, lda, ldb);
 }
 
 int64_t gemm_memory(int64_t m) { return way() == Way::library ? 0 : packed().product_memory(m); }
@@ -158,7 +161,7 @@ int64_t gemm_product_memory<double>([[maybe_unused]] int64_t m, [[maybe_unused]]
 
 void gemm_one_thread(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b,
                      int64_t ldb, float* c, int64_t ldc, float* memory) {
-  const ProductWay chosen = product_way(ta, tb, m, n, k, ldb);
+  const ProductWay chosen = product_way(ta, tb, m, n, k, lda, ldb);
   if (chosen != ProductWay::library) return gemm_own(chosen, ta, tb, m, n, k, a, lda, b, ldb, c, ldc, memory);
 #if defined(PXL_ONEDNN)
   const OneOpenMpThread one_thread;

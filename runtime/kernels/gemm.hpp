@@ -16,11 +16,12 @@ bool library_computes_products();
 /// What computes a float32 product.
 enum class ProductWay : uint8_t { library, packed, in_place };
 
-/// The fastest for op(a)[m, k] @ op(b)[k, n], where row i of the stored b begins at i * ldb, if oneDNN is the library.
-ProductWay fastest_way(std::string_view instruction_set, bool ta, bool tb, int64_t m, int64_t n, int64_t k,
+/// The fastest for op(a)[m, k] @ op(b)[k, n], where rows of the stored a and b are lda and ldb elements apart, if
+/// oneDNN is the library.
+ProductWay fastest_way(std::string_view instruction_set, bool ta, bool tb, int64_t m, int64_t n, int64_t k, int64_t lda,
                        int64_t ldb);
 /// How gemm_one_thread computes this product.
-ProductWay product_way(bool ta, bool tb, int64_t m, int64_t n, int64_t k, int64_t ldb);
+ProductWay product_way(bool ta, bool tb, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb);
 
 /// Floats of working memory of the calling thread, aligned to 64 bytes, that a product of m rows needs; 0 where a
 /// library computes all.

@@ -184,7 +184,7 @@ Kernel matmul_kernel(const TensorSpec& a, bool ta, const TensorSpec& b, bool tb,
   if (alpha == 1.0 && beta == 0.0 && product_supports(a, b, out, plan)) return product_kernel(plan, options);
   const auto all_float = a.dtype == DType::float32 && b.dtype == DType::float32 && out.dtype == DType::float32;
   if (all_float && alpha == 1.0 && beta == 0.0 && plan.k > 0 && out.size() > 0 &&
-      product_way(plan.ta, plan.tb, plan.m, plan.n, plan.k, plan.ldb) != ProductWay::library) {
+      product_way(plan.ta, plan.tb, plan.m, plan.n, plan.k, plan.lda, plan.ldb) != ProductWay::library) {
     return products_in_place(plan);
   }
   const auto all_half = a.dtype == DType::float16 && b.dtype == DType::float16 && out.dtype == DType::float16;

@@ -30,8 +30,9 @@ bool gains_by_packing(const GemmCall& call) {
   const ProductOptions& o = call.options;
   // The terms of a sum are added one by one, as product_kernel adds few terms for few rows, and where the packed
   // kernels compute.
-  const bool in_order = is_skinny_product(p) ? few_rows_slices(p.k) == 1
-                                             : product_way(false, false, p.m, p.n, p.k, p.ldb) == ProductWay::packed;
+  const bool in_order = is_skinny_product(p)
+                            ? few_rows_slices(p.k) == 1
+                            : product_way(false, false, p.m, p.n, p.k, p.lda, p.ldb) == ProductWay::packed;
   if (p.ta || p.tb || !in_order) return false;
   // The rows of such a weight are read in registers where they lie.
   if (p.m <= max_streamed_rows && p.n <= skinny_panel) return false;

@@ -1,7 +1,9 @@
-// Activation functions and inverse and hyperbolic functions that run by their definitions; determinants; sampling of
-// images at given positions.
+// Activation functions with constants; inverse and hyperbolic functions, determinants and sampling of images at given
+// positions, which run by their definitions.
 #include <limits>
 
+#include "runtime/kernels/elementwise.hpp"
+#include "runtime/ops/pairwise.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {
@@ -42,6 +44,21 @@ Expr below(const Expr& t, double bound) {
 Expr of_op(std::string_view op, const Expr& t) { return t.builder().one(op, {t}); }
 Expr squared(const Expr& t) { return of_op("square", t); }
 
+/// Where t is below 0, `low`, else `high`.
+Expr by_sign(const Expr& t, const Expr& low, const Expr& high) {
+  OpBuilder& at = t.builder();
+  return at.one("where", {at.one("less", {t, at.scalar(0, t.dtype())}), low, high});
+}
+/// e^t where t is below 0, else 1.
+Expr exp_below(const Expr& t) {
+  return of_op("exp", t.builder().one("minimum", {std::vector<Expr>{t, t.builder().scalar(0, t.dtype())}}));
+}
+
+/// Sets the gradient, of dy and t.
+template <Expr (*gradient)(const Expr& dy, const Expr& t, const OpContext& site)>
+void by_gradient(GradContext& c) {
+  if (c.wants(0)) c.set(0, gradient(c.dy(), c.in(0), c.site()));
+}
 /// Sets dy times the derivative.
 template <Expr (*derivative)(const Expr& t, const OpContext& site)>
 void by_derivative(GradContext& c) {
@@ -52,6 +69,29 @@ constexpr OpRow activation(const RowText& text, std::span<const Param> params, D
                            InferFn infer = infer_same_float) {
   OpRow row = described(text, params, infer, definition, nullptr, gradient, Pattern::elementwise, tile_unary);
   return row;
+}
+
+/// The row with a kernel, which rounds more than once.
+constexpr OpRow computed(KernelFn kernel, const Tolerance& tolerance, OpRow row) {
+  row.kernel = kernel;
+  row.inplace_ok = true;
+  return within(tolerance, row);
+}
+
+template <Unary f>
+Kernel unary(const OpContext& s) {
+  return unary_kernel(f, s.input(0).dtype, s.input(0).size());
+}
+template <Parametric f>
+Kernel of_alpha(const OpContext& s) {
+  return parametric_kernel(f, s.input(0).dtype, s.number("alpha"), 0, s.input(0).size());
+}
+Kernel selu_kernel(const OpContext& s) {
+  return parametric_kernel(Parametric::selu, s.input(0).dtype, s.number("alpha"), s.number("gamma"), s.input(0).size());
+}
+Kernel hard_sigmoid_kernel(const OpContext& s) {
+  return parametric_kernel(Parametric::hard_sigmoid, s.input(0).dtype, s.number("alpha"), s.number("beta"),
+                           s.input(0).size());
 }
 
 std::vector<TensorSpec> infer_prelu(const OpContext& site) {
@@ -126,46 +166,58 @@ constexpr OpRow activation_table[] = {
                 "tan(array([-1.0, 0.0, 1.0]))", "Tan"},
                unary_params, reference::tan,
                by_derivative<[](const Expr& t, const OpContext&) { return squared(of_op("tan", t)) + 1.0; }>),
-    activation(
-        {"leaky_relu", "ops.leaky_relu", "LeakyRelu", "leaky_relu_out",
-         "Each element, times alpha where it is negative.", "max(t, 0) + alpha min(t, 0)",
-         "leaky_relu(array([-2.0, 0.0, 1.0]))", "LeakyRelu"},
-        slope_params, reference::leaky_relu,
-        by_derivative<[](const Expr& t, const OpContext& s) { return below(t, 0) * (s.number("alpha") - 1) + 1.0; }>),
-    activation({"elu", "ops.elu", "Elu", "elu_out", "Exponential linear unit.", "t where t >= 0, else alpha (e^t - 1)",
-                "elu(array([-1.0, 0.0, 1.0]))", "Elu"},
-               alpha_params, reference::elu, by_derivative<[](const Expr& t, const OpContext& s) {
-                 const Expr low = t.builder().one("minimum", {std::vector<Expr>{t, t.builder().scalar(0, t.dtype())}});
-                 const Expr negative = below(t, 0);
-                 return negative * of_op("exp", low) * s.number("alpha") + (1.0 - negative);
-               }>),
-    activation({"selu", "ops.selu", "Selu", "selu_out",
-                "Scaled exponential linear unit, which keeps the mean and variance of activations.",
-                "gamma (t where t >= 0, else alpha (e^t - 1))", "selu(array([-1.0, 0.0, 1.0]))", "Selu"},
-               selu_params, reference::selu, by_derivative<[](const Expr& t, const OpContext& s) {
-                 const Expr low = t.builder().one("minimum", {std::vector<Expr>{t, t.builder().scalar(0, t.dtype())}});
-                 const Expr negative = below(t, 0);
-                 return (negative * of_op("exp", low) * s.number("alpha") + (1.0 - negative)) * s.number("gamma");
-               }>),
-    activation({"celu", "ops.celu", "Celu", "celu_out", "Continuously differentiable exponential linear unit.",
-                "t where t >= 0, else alpha (e^(t / alpha) - 1)", "celu(array([-1.0, 0.0, 1.0]))", "Celu"},
-               alpha_params, reference::celu, by_derivative<[](const Expr& t, const OpContext& s) {
-                 const Expr low = t.builder().one("minimum", {std::vector<Expr>{t, t.builder().scalar(0, t.dtype())}});
-                 return of_op("exp", low * (1 / s.number("alpha")));
-               }>),
-    activation({"hard_sigmoid", "ops.hard_sigmoid", "HardSigmoid", "hard_sigmoid_out",
-                "A piecewise linear approximation of sigmoid.", "min(max(alpha t + beta, 0), 1)",
-                "hard_sigmoid(array([-4.0, 0.0, 1.0]))", "HardSigmoid"},
-               hard_sigmoid_params, reference::hard_sigmoid, by_derivative<[](const Expr& t, const OpContext& s) {
-                 const Expr line = t * s.number("alpha") + s.number("beta");
-                 return above(line, 0) * below(line, 1) * s.number("alpha");
-               }>),
-    activation({"hard_swish", "ops.hard_swish", "HardSwish", "hard_swish_out",
-                "Each element times a piecewise linear approximation of its sigmoid.", "t min(max(t / 6 + 1/2, 0), 1)",
-                "hard_swish(array([-4.0, 0.0, 1.0]))", "HardSwish"},
-               unary_params, reference::hard_swish, by_derivative<[](const Expr& t, const OpContext&) {
-                 return above(t, -3) * below(t, 3) * (t * (1.0 / 3) + 0.5) + above(t, 3);
-               }>),
+    computed(of_alpha<Parametric::leaky_relu>, tolerance::function,
+             activation({"leaky_relu", "ops.leaky_relu", "LeakyRelu", "leaky_relu_out",
+                         "Each element, times alpha where it is negative.", "max(t, 0) + alpha min(t, 0)",
+                         "leaky_relu(array([-2.0, 0.0, 1.0]))", "LeakyRelu"},
+                        slope_params, reference::leaky_relu,
+                        by_gradient<[](const Expr& dy, const Expr& t, const OpContext& s) {
+                          return by_sign(t, dy * s.number("alpha"), dy);
+                        }>)),
+    computed(
+        of_alpha<Parametric::elu>, tolerance::function,
+        activation({"elu", "ops.elu", "Elu", "elu_out", "Exponential linear unit.",
+                    "t where t >= 0, else alpha (e^t - 1)", "elu(array([-1.0, 0.0, 1.0]))", "Elu"},
+                   alpha_params, reference::elu, by_gradient<[](const Expr& dy, const Expr& t, const OpContext& s) {
+                     return by_sign(t, dy * exp_below(t) * s.number("alpha"), dy);
+                   }>)),
+    computed(
+        selu_kernel, tolerance::function,
+        activation({"selu", "ops.selu", "Selu", "selu_out",
+                    "Scaled exponential linear unit, which keeps the mean and variance of activations.",
+                    "gamma (t where t >= 0, else alpha (e^t - 1))", "selu(array([-1.0, 0.0, 1.0]))", "Selu"},
+                   selu_params, reference::selu, by_gradient<[](const Expr& dy, const Expr& t, const OpContext& s) {
+                     return by_sign(t, dy * exp_below(t) * s.number("alpha"), dy) * s.number("gamma");
+                   }>)),
+    computed(
+        of_alpha<Parametric::celu>, tolerance::function,
+        activation(
+            {"celu", "ops.celu", "Celu", "celu_out", "Continuously differentiable exponential linear unit.",
+             "t where t >= 0, else alpha (e^(t / alpha) - 1)", "celu(array([-1.0, 0.0, 1.0]))", "Celu"},
+            alpha_params, reference::celu, by_derivative<[](const Expr& t, const OpContext& s) {
+              const Expr low = t.builder().one("minimum", {std::vector<Expr>{t, t.builder().scalar(0, t.dtype())}});
+              return of_op("exp", low * (1 / s.number("alpha")));
+            }>)),
+    computed(
+        hard_sigmoid_kernel, tolerance::short_sum,
+        activation({"hard_sigmoid", "ops.hard_sigmoid", "HardSigmoid", "hard_sigmoid_out",
+                    "A piecewise linear approximation of sigmoid.", "min(max(alpha t + beta, 0), 1)",
+                    "hard_sigmoid(array([-4.0, 0.0, 1.0]))", "HardSigmoid"},
+                   hard_sigmoid_params, reference::hard_sigmoid, by_derivative<[](const Expr& t, const OpContext& s) {
+                     const Expr line = t * s.number("alpha") + s.number("beta");
+                     return above(line, 0) * below(line, 1) * s.number("alpha");
+                   }>)),
+    computed(unary<Unary::hard_swish>, tolerance::short_sum,
+             activation({"hard_swish", "ops.hard_swish", "HardSwish", "hard_swish_out",
+                         "Each element times a piecewise linear approximation of its sigmoid.",
+                         "t min(max(t / 6 + 1/2, 0), 1)", "hard_swish(array([-4.0, 0.0, 1.0]))", "HardSwish"},
+                        unary_params, reference::hard_swish,
+                        by_gradient<[](const Expr& dy, const Expr& t, const OpContext&) {
+                          OpBuilder& at = t.builder();
+                          const Expr gate = at.one("hard_sigmoid", {t}, {{"alpha", 1.0 / 6}, {"beta", 0.5}});
+                          const Expr slope = at.one("clip_grad", {t * (1.0 / 6), t}, {{"min", -3.0}, {"max", 3.0}});
+                          return dy * (gate + slope);
+                        }>)),
     activation({"shrink", "ops.shrink", "Shrink", "shrink_out",
                 "Numbers within lambd of 0 become 0; the others move towards 0 by bias.",
                 "t - bias where t > lambd, t + bias where t < -lambd, else 0",
@@ -174,11 +226,13 @@ constexpr OpRow activation_table[] = {
                  return above(t, s.number("lambd")) + below(t, -s.number("lambd"));
                }>,
                infer_same_number),
-    activation({"softsign", "ops.softsign", "Softsign", "softsign_out", "Each element divided by 1 and its size.",
-                "t / (1 + |t|)", "softsign(array([-1.0, 0.0, 1.0]))", "Softsign"},
-               unary_params, reference::softsign, by_derivative<[](const Expr& t, const OpContext&) {
-                 return of_op("reciprocal", squared(of_op("abs", t) + 1.0));
-               }>),
+    computed(
+        unary<Unary::softsign>, tolerance::function,
+        activation({"softsign", "ops.softsign", "Softsign", "softsign_out", "Each element divided by 1 and its size.",
+                    "t / (1 + |t|)", "softsign(array([-1.0, 0.0, 1.0]))", "Softsign"},
+                   unary_params, reference::softsign, by_derivative<[](const Expr& t, const OpContext&) {
+                     return of_op("reciprocal", squared(of_op("abs", t) + 1.0));
+                   }>)),
     activation({"thresholded_relu", "ops.thresholded_relu", "ThresholdedRelu", "thresholded_relu_out",
                 "Each element above alpha; 0 in place of the others.", "t where t > alpha, else 0",
                 "thresholded_relu(array([-1.0, 0.5, 2.0]))", "ThresholdedRelu"},
@@ -194,6 +248,7 @@ constexpr OpRow activation_table[] = {
      .params = prelu_params,
      .infer = infer_prelu,
      .definition = reference::prelu,
+     .kernel = pairwise<Binary::prelu>,
      .gradient =
          [](GradContext& c) {
            const Expr negative = below(c.in(0), 0);

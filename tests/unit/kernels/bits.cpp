@@ -63,6 +63,11 @@ void add_blocks(const BlockTable& table, Lines& lines) {
       f(x.raw(), to.data(), count);
       line(name(op), result_dtype(op, dtype));
     }
+    for (int i = 0; i < static_cast<int>(Parametric::count); ++i) {
+      const auto op = static_cast<Parametric>(i);
+      table.parametric[i][column](x.raw(), 0.3, 0.5, to.data(), count);
+      line(name(op), dtype);
+    }
     for (int i = 0; i < static_cast<int>(Binary::count); ++i) {
       const auto op = static_cast<Binary>(i);
       const BinaryBlock f = table.binary[i][column];

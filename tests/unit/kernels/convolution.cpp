@@ -117,12 +117,13 @@ TEST_CASE("convolutions and their gradients agree with sums in double, and in bi
     }
     if (channels_last_outputs_ns(c) < always) ++channels_last, outputs(channels_last_convolution_kernel(c));
     if (channels_last_data_grad_ns(c) < always) ++channels_last, data(channels_last_data_grad_kernel(c));
+    if (channels_last_weights_grad_ns(c) < always) ++channels_last, weights(channels_last_weights_grad_kernel(c));
     if (const auto k = primitive_convolution_kernel(c, always)) outputs(*k), ++primitives;
     if (const auto k = primitive_data_grad_kernel(c, always)) data(*k), ++primitives;
     if (const auto k = primitive_weights_grad_kernel(c, always)) weights(*k), ++primitives;
   }
   CHECK(winograds == 8);
-  CHECK(channels_last == 22);
+  CHECK(channels_last == 35);
   // oneDNN has no vector code for convolutions before AVX2.
   if (has_convolution_primitives() && has_avx2()) CHECK(primitives >= 20);
 }
@@ -349,5 +350,6 @@ TEST_CASE("errors of convolutions in groups, by Winograd's transforms or not, ar
     check(winograd_weights_grad_kernel(c), dy, x, w, dw, dw_size);
     check(channels_last_convolution_kernel(c), x, w, dy, y, y_size);
     check(channels_last_data_grad_kernel(c), dy, w, x, dx, dx_size);
+    check(channels_last_weights_grad_kernel(c), dy, x, w, dw, dw_size);
   }
 }

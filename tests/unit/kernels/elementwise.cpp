@@ -44,6 +44,8 @@ const Case cases[] = {
     {Unary::geluerf, gelu_erf, -9, 9},
     {Unary::erf, [](double x) { return std::erf(x); }, -5, 5},
     {Unary::swish, [](double x) { return x * sigmoid(x); }, -50, 50},
+    {Unary::softsign, [](double x) { return x / (1 + std::fabs(x)); }, -50, 50},
+    {Unary::hard_swish, [](double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }, 0, 9},
     {Unary::softplus, [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }, -50, 50},
 };
 
@@ -160,6 +162,8 @@ TEST_CASE("special values") {
   check(Unary::relu, {not_a_number, inf, 0, 0, 0});
   check(Unary::erf, {not_a_number, 1, -1, 0, std::erf(-1)});
   check(Unary::softplus, {not_a_number, inf, 0, std::log(2), std::log1p(std::exp(-1))});
+  check(Unary::softsign, {not_a_number, 1, -1, 0, -0.5});
+  check(Unary::hard_swish, {not_a_number, inf, not_a_number, 0, -1.0 / 3});
   check(Unary::expm1, {not_a_number, inf, -1, 0, std::expm1(-1)});
   check(Unary::log1p, {not_a_number, inf, not_a_number, 0, -inf});
   check(Unary::isnan, {1, 0, 0, 0, 0});
@@ -169,6 +173,41 @@ TEST_CASE("special values") {
       binary_kernel(Binary::gelu_grad, DType::float32, {3}, {3}, {3}),
       {make(DType::float32, {3}, {1, 1, 1}), make(DType::float32, {3}, {inf, -inf, 1e20})}, spec(DType::float32, {3})));
   CHECK(gradients == std::vector<double>{1, 0, 1});
+}
+
+TEST_CASE("functions with constants are accurate, keep NaN, and do not depend on the length") {
+  struct WithConstants {
+    Parametric op;
+    double p, q;
+    std::function<double(double)> f;
+  };
+  const WithConstants all[] = {
+      {Parametric::leaky_relu, 0.2, 0, [](double x) { return x < 0 ? 0.2 * x : x; }},
+      {Parametric::elu, 1.5, 0, [](double x) { return x < 0 ? 1.5 * std::expm1(x) : x; }},
+      {Parametric::selu, 1.6, 1.05, [](double x) { return 1.05 * (x < 0 ? 1.6 * std::expm1(x) : x); }},
+      {Parametric::celu, 0.5, 0, [](double x) { return x < 0 ? 0.5 * std::expm1(x / 0.5) : x; }},
+      {Parametric::hard_sigmoid, 0.2, 0.5, [](double x) { return std::clamp(0.2 * x + 0.5, 0.0, 1.0); }},
+  };
+  CHECK(std::ssize(all) == static_cast<int64_t>(Parametric::count));
+  for (const WithConstants& c : all)
+    for (DType dtype : floats) {
+      CAPTURE(name(c.op));
+      CAPTURE(name(dtype));
+      constexpr int64_t n = 1003;
+      Array x(dtype, {n});
+      for (int64_t i = 0; i < n; ++i)
+        write_number(dtype, x.mutable_raw(), i, -12.0 + 24.0 * static_cast<double>(i) / (n - 1));
+      write_number(dtype, x.mutable_raw(), 7, not_a_number);
+      const Array y = run(parametric_kernel(c.op, dtype, c.p, c.q, n), {x}, spec(dtype, {n}));
+      const double tolerance = dtype == DType::float16 ? 1e-3 : dtype == DType::float32 ? 1e-6 : 1e-14;
+      for (int64_t i = 0; i < n; ++i) CHECK(close(y.number(i), c.f(x.number(i)), tolerance));
+      for (int64_t i : {int64_t{0}, int64_t{7}, n - 1}) {
+        const Array one =
+            run(parametric_kernel(c.op, dtype, c.p, c.q, 1), {x.rows(i, i + 1).clone()}, spec(dtype, {1}));
+        CHECK(std::memcmp(one.raw(), y.rows(i, i + 1).raw(), size_of(dtype)) == 0);
+      }
+    }
+  CHECK_THROWS(parametric_kernel(Parametric::elu, DType::int32, 1, 0, 4));
 }
 
 TEST_CASE("results depend on the value alone, not on position, length or place in memory") {

@@ -166,7 +166,8 @@ TEST_CASE("a product with its right operand packed before has the bits of one th
         call.options.epilogue = [](const Buffers& buffers, std::byte* values, int64_t begin, int64_t end) {
           std::copy_n(reinterpret_cast<const float*>(values), end - begin, buffers.output<float>(0) + begin);
         };
-      const bool packs = c.m <= 16 ? c.k < 256 : product_way(false, false, c.m, c.n, c.k, c.n) == ProductWay::packed;
+      const bool packs =
+          c.m <= 16 ? c.k < 256 : product_way(false, false, c.m, c.n, c.k, c.k, c.n) == ProductWay::packed;
       CHECK(gains_by_packing(call) == (!c.ta && !c.tb && packs && c.n > 1 && c.m <= 256 && (c.m > 4 || c.n > 64)));
       if (!gains_by_packing(call)) continue;
       const Array right = run(pack_right_kernel(call.plan), {b}, spec(DType::float32, {packed_right_size(call.plan)}));
@@ -234,24 +235,29 @@ TEST_CASE("products in place have the bits of packed ones, one or many") {
 
 TEST_CASE("products are computed in the way that is fastest for their shape") {
   using enum ProductWay;
-  CHECK(fastest_way("avx2", false, false, 64, 512, 256, 1024) == packed);
-  CHECK(fastest_way("avx2", false, false, 64, 512, 256, 1000) == library);
-  CHECK(fastest_way("avx2", false, true, 64, 512, 1024, 1024) == library);
-  CHECK(fastest_way("avx2", false, true, 4, 4, 4, 4) == in_place);
-  CHECK(fastest_way("avx512", false, true, 64, 512, 1024, 1000) == packed);
-  CHECK(fastest_way("avx512", false, true, 64, 512, 1024, 1024) == in_place);
-  CHECK(fastest_way("avx512", false, true, 256, 512, 1000, 1000) == library);
-  CHECK(fastest_way("avx512", false, true, 64, 512, 512, 512) == library);
-  CHECK(fastest_way("avx512", false, false, 64, 1024, 1024, 1024) == library);
-  CHECK(fastest_way("avx512", false, false, 64, 1024, 256, 1024) == in_place);
-  CHECK(fastest_way("avx512", true, false, 1024, 1024, 1024, 1024) == library);
-  CHECK(fastest_way("avx512", true, true, 1024, 1024, 1024, 1024) == in_place);
-  CHECK(fastest_way("baseline", false, false, 64, 64, 64, 64) == library);
+  CHECK(fastest_way("avx2", false, false, 64, 512, 256, 256, 1024) == packed);
+  CHECK(fastest_way("avx2", false, false, 64, 512, 256, 256, 1000) == library);
+  CHECK(fastest_way("avx2", false, true, 64, 512, 1024, 1024, 1024) == library);
+  CHECK(fastest_way("avx2", true, false, 256, 64, 512, 1024, 64) == packed);
+  CHECK(fastest_way("avx2", true, true, 256, 64, 512, 1024, 512) == packed);
+  CHECK(fastest_way("avx2", true, false, 256, 256, 512, 256, 256) == packed);
+  CHECK(fastest_way("avx2", true, false, 256, 64, 512, 256, 64) == library);
+  CHECK(fastest_way("avx2", true, false, 256, 300, 512, 1000, 300) == library);
+  CHECK(fastest_way("avx2", false, true, 4, 4, 4, 4, 4) == in_place);
+  CHECK(fastest_way("avx512", false, true, 64, 512, 1024, 1024, 1000) == packed);
+  CHECK(fastest_way("avx512", false, true, 64, 512, 1024, 1024, 1024) == in_place);
+  CHECK(fastest_way("avx512", false, true, 256, 512, 1000, 1000, 1000) == library);
+  CHECK(fastest_way("avx512", false, true, 64, 512, 512, 512, 512) == library);
+  CHECK(fastest_way("avx512", false, false, 64, 1024, 1024, 1024, 1024) == library);
+  CHECK(fastest_way("avx512", false, false, 64, 1024, 256, 256, 1024) == in_place);
+  CHECK(fastest_way("avx512", true, false, 1024, 1024, 1024, 1024, 1024) == library);
+  CHECK(fastest_way("avx512", true, true, 1024, 1024, 1024, 1024, 1024) == in_place);
+  CHECK(fastest_way("baseline", false, false, 64, 64, 64, 64, 64) == library);
   if (std::getenv("PXL_GEMM") || !library_computes_products()) return;
   for (const Case& c : {Case{20, 512, 1100, false, false}, Case{20, 512, 1100, false, true},
                         Case{20, 30, 40, true, false}, Case{5, 6, 7, false, false}}) {
     const int64_t ldb = c.tb ? c.k : c.n;
-    if (product_way(c.ta, c.tb, c.m, c.n, c.k, ldb) == library) continue;
+    if (product_way(c.ta, c.tb, c.m, c.n, c.k, c.ta ? c.m : c.k, ldb) == library) continue;
     const Array a = operand(DType::float32, c.m, c.k, c.ta, 1), b = operand(DType::float32, c.k, c.n, c.tb, 2);
     const WorkspaceMemory memory(static_cast<size_t>(gemm_memory(c.m)) * sizeof(float));
     std::vector<float> out(static_cast<size_t>(c.m * (c.n + 3)), -1.0F), expected = out;
