@@ -108,7 +108,6 @@ void enumerate_reductions(const CandidateRequest& r) {
   const TensorSpec& y = s.out[0];
   const int64_t outputs = std::max<int64_t>(1, y.size()), length = std::max<int64_t>(1, x.size() / outputs);
   const std::vector<bool> along = axes_of_site(s, x.shape.size(), false);
-  const bool contiguous = x.shape.empty() || along.back();
   const int64_t size = element_bytes(x), sums = 4;
   std::vector<int32_t> mappings = r.pool.of(x);
   // Also a mapping without exchange: only the kept axes are partitioned.
@@ -123,6 +122,7 @@ void enumerate_reductions(const CandidateRequest& r) {
   for (const int32_t id : mappings) {
     const TileMapping l = r.pool.table.at(id);
     const int64_t n = r.max_elements(id, x), tiles = std::max<int64_t>(1, l.tiles());
+    const bool contiguous = x.shape.empty() || along[order_of(l, x.shape).axis];
     int64_t partials = 1, mine = 1;  // partials: of each output; mine: outputs of which a tile has a partial sum
     if (l.flat) {
       mine = std::min(outputs, contiguous ? div_up(n, length) + (n % length ? 1 : 0) : n);

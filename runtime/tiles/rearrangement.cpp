@@ -12,6 +12,8 @@ namespace {
 
 using Range = ElementRange;
 
+constexpr int64_t word_bytes = 4;  // of an exchange
+
 /// A mapping with the slice of each tile: a row-major run or a box.
 class TilePlacement {
  public:
@@ -127,11 +129,48 @@ int64_t all_moved(const TilePlacement& from, const TilePlacement& to, int64_t co
   return sum;
 }
 
-/// Elements that are contiguous on both sides if both store this number of channels side by side.
-int64_t common_run(TileMapping from, TileMapping to, int32_t channel_group, const Shape& shape) {
-  if (channel_group > 1 && (from.flat || to.flat)) return 1;
-  from.channel_group = to.channel_group = channel_group;
+/// Elements that are contiguous on both sides if both store them in the order of `order`.
+int64_t common_run(TileMapping from, TileMapping to, const TileMapping& order, const Shape& shape) {
+  if (order.group > 1 && (from.flat || to.flat)) return 1;
+  for (TileMapping* l : {&from, &to}) l->group = order.group, l->inner_axis = order.inner_axis;
   return std::max<int64_t>(1, std::min(run_length(from, shape), run_length(to, shape)));
+}
+/// The same if one side has this order, and the other one has another.
+int64_t run_in_order(const TileMapping& from, const TileMapping& to, TileMapping order, const Shape& shape,
+                     bool other_sorts) {
+  if (order.group > 1) {
+    const auto axis = static_cast<size_t>(order.inner_axis);
+    const auto block = [&](const TileMapping& l) { return l.flat ? 1 : div_up(shape[axis], l.parts[axis]); };
+    const int64_t count = std::min<int64_t>(order.group, block(order)), others = std::min(block(from), block(to));
+    // A side that sorts makes groups as they are on the other one; else groups are cut where their extents differ.
+    if (!other_sorts && others < count) return others;
+    order.group = static_cast<int32_t>(count);
+  }
+  return common_run(from, to, order, shape);
+}
+
+/// Extents of a tile's block, or of its share of one that is spread.
+Shape block_extents(const TileMapping& l, const Shape& shape) {
+  Shape extents = shape;
+  int64_t spread = l.spread;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const int64_t block = div_up(shape[i], l.parts[i]);
+    extents[i] = div_up(block, spread);
+    spread = div_up(spread, block);
+  }
+  return extents;
+}
+
+/// Cycles to bring a tile's block of a mapping from one order into the other.
+int64_t order_cycles(const Machine& m, const TileMapping& l, const Shape& shape, const StorageOrder& from,
+                     const StorageOrder& to, int64_t size) {
+  const int64_t elements = max_elements_per_tile(l, shape);
+  if (from.axis == to.axis || !from.whole || !to.whole || l.flat)
+    return reorder_cycles(m, elements * size,
+                          atom_bytes((from.axis == to.axis ? std::gcd(from.count, to.count) : 1) * size));
+  const Shape block = block_extents(l, shape);
+  const int64_t rows = block[from.axis], columns = block[to.axis];
+  return transpose_cycles(m, div_up(elements, rows * columns), rows, columns, size);
 }
 
 Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, const TileMapping& to,
@@ -140,8 +179,8 @@ Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, c
   // Of a plan that keeps tensors in the second memory level, an op reads its slices from there in any layout.
   if (from == to || spec.size() == 0 || m.spill > 0) return r;
   const auto size = static_cast<int64_t>(size_of(spec.dtype));
-  const int64_t groups[] = {channels_together(from, spec.shape), channels_together(to, spec.shape)};
-  const bool same_order = groups[0] == groups[1];
+  const bool same = same_order(from, to, spec.shape);
+  const StorageOrder orders[] = {order_of(from, spec.shape), order_of(to, spec.shape)};
   int64_t in = max_elements_per_tile(to, spec.shape), out = max_elements_per_tile(from, spec.shape);
   int64_t total = saturating_product(element_count(spec.shape), to.copies);
   // Mappings onto more tiles than the machine has are not comparable by tile.
@@ -149,9 +188,9 @@ Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, c
     const TilePlacement a(m, from, spec.shape), b(m, to, spec.shape);
     in = max_moved(a, b, to.copies, in);
     if (in == 0) {
-      if (same_order) return r;
+      if (same) return r;
       r.temp_bytes = max_elements_per_tile(to, spec.shape) * size;
-      r.cycles = r.copy_cycles = reorder_cycles(m, r.temp_bytes, atom_bytes(std::gcd(groups[0], groups[1]) * size));
+      r.cycles = r.copy_cycles = order_cycles(m, to, spec.shape, orders[0], orders[1], size);
       return r;
     }
     // Any copy may be the source of a multicast.
@@ -160,10 +199,13 @@ Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, c
   }
   in *= size;
   out *= size;
-  // If channels are grouped otherwise, slices travel in the order of one side, and the other side puts them
-  // in order, in the way that has the longer runs.
-  const int64_t as_from = common_run(from, to, from.channel_group, spec.shape),
-                as_to = common_run(from, to, to.channel_group, spec.shape), run = std::max(as_from, as_to);
+  // If both sides have different orders, slices travel in that of one side, and the other side puts them in order: in
+  // the way that has the longer runs, but for runs of whole words, which is what is sent.
+  const int64_t as_from = same ? common_run(from, to, from, spec.shape) : run_in_order(from, to, from, spec.shape, false),
+                as_to = same ? common_run(from, to, to, spec.shape) : run_in_order(from, to, to, spec.shape, true);
+  const auto in_words = [&](int64_t run) { return run * size % word_bytes == 0; };
+  const bool sorts_there = in_words(as_from) == in_words(as_to) ? as_from >= as_to : in_words(as_from);
+  const int64_t run = same ? std::max(as_from, as_to) : sorts_there ? as_from : as_to;
   r.traffic.in = in;
   r.traffic.out = out;  // copies are one send
   r.traffic.total = saturating_product(total, size);
@@ -172,10 +214,9 @@ Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, c
   r.traffic.fragments = std::max(r.traffic.runs, r.traffic.sends);
   r.temp_bytes = in;
   // Slices arrive in the order of their sources. If a fragment is shorter than a run of the destination, the tile puts
-  // them in order; if channels are grouped otherwise, all that a tile holds.
-  if (!same_order)
-    r.copy_cycles = reorder_cycles(m, max_elements_per_tile(as_from >= as_to ? to : from, spec.shape) * size,
-                                   atom_bytes(std::gcd(groups[0], groups[1]) * size));
+  // them in order; if the order is another one, all that a tile holds.
+  if (!same)
+    r.copy_cycles = order_cycles(m, sorts_there ? to : from, spec.shape, orders[0], orders[1], size);
   else if (run < run_length(to, spec.shape))
     r.copy_cycles = reorder_cycles(m, in, atom_bytes(run * size));
   r.cycles = m.sync + exchange_cycles(m, r.traffic) + r.copy_cycles;
