@@ -24,11 +24,12 @@ void enumerate_row_op(const CandidateRequest& r, const RowStrategy& strategy) {
     (along[i] ? taken : kept).push_back(i);
   }
   const int64_t size = element_bytes(x), sums = 4;
+  const bool whole_rows = strategy.whole_rows || (strategy.whole_in_library && r.options.separately && m.has_orders());
   std::vector<int64_t> row_parts = {std::min(rows, m.tiles)};
   for (int64_t each = 2; each <= 8 && row_parts[0] >= each; each *= 2) row_parts.push_back(row_parts[0] / each);
   for (const int64_t wanted : row_parts) {
     for (int64_t columns = 1; columns * wanted <= m.tiles && columns <= length; columns *= 2) {
-      if (columns > 1 && (strategy.whole_rows || div_up(length, columns) < 16)) break;
+      if (columns > 1 && (whole_rows || div_up(length, columns) < 16)) break;
       std::vector<int32_t> parts(x.shape.size(), 1);
       int64_t left = wanted, cut = 1;
       for (const size_t axis : kept) {

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "runtime/tiles/cost.hpp"
+#include "runtime/tiles/move_code.hpp"
 #include "runtime/tiles/region.hpp"
 #include "runtime/tiles/tile_mapping.hpp"
 
@@ -136,14 +137,12 @@ int64_t common_run(TileMapping from, TileMapping to, const TileMapping& order, c
   return std::max<int64_t>(1, std::min(run_length(from, shape), run_length(to, shape)));
 }
 /// The same if one side has this order, and the other one has another.
-int64_t run_in_order(const TileMapping& from, const TileMapping& to, TileMapping order, const Shape& shape,
-                     bool other_sorts) {
+int64_t run_in_order(const TileMapping& from, const TileMapping& to, TileMapping order, const Shape& shape) {
   if (order.group > 1) {
     const auto axis = static_cast<size_t>(order.inner_axis);
     const auto block = [&](const TileMapping& l) { return l.flat ? 1 : div_up(shape[axis], l.parts[axis]); };
     const int64_t count = std::min<int64_t>(order.group, block(order)), others = std::min(block(from), block(to));
-    // A side that sorts makes groups as they are on the other one; else groups are cut where their extents differ.
-    if (!other_sorts && others < count) return others;
+    if (others < count) return others;  // groups are cut
     order.group = static_cast<int32_t>(count);
   }
   return common_run(from, to, order, shape);
@@ -201,8 +200,8 @@ Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, c
   out *= size;
   // If both sides have different orders, slices travel in that of one side, and the other side puts them in order: in
   // the way that has the longer runs, but for runs of whole words, which is what is sent.
-  const int64_t as_from = same ? common_run(from, to, from, spec.shape) : run_in_order(from, to, from, spec.shape, false),
-                as_to = same ? common_run(from, to, to, spec.shape) : run_in_order(from, to, to, spec.shape, true);
+  const int64_t as_from = same ? common_run(from, to, from, spec.shape) : run_in_order(from, to, from, spec.shape),
+                as_to = same ? common_run(from, to, to, spec.shape) : run_in_order(from, to, to, spec.shape);
   const auto in_words = [&](int64_t run) { return run * size % word_bytes == 0; };
   const bool sorts_there = in_words(as_from) == in_words(as_to) ? as_from >= as_to : in_words(as_from);
   const int64_t run = same ? std::max(as_from, as_to) : sorts_there ? as_from : as_to;
@@ -215,9 +214,10 @@ Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, c
   r.temp_bytes = in;
   // Slices arrive in the order of their sources. If a fragment is shorter than a run of the destination, the tile puts
   // them in order; if the order is another one, all that a tile holds.
+  r.sorts_there = same ? run < run_length(to, spec.shape) : sorts_there;
   if (!same)
     r.copy_cycles = order_cycles(m, sorts_there ? to : from, spec.shape, orders[0], orders[1], size);
-  else if (run < run_length(to, spec.shape))
+  else if (r.sorts_there)
     r.copy_cycles = reorder_cycles(m, in, atom_bytes(run * size));
   r.cycles = m.sync + exchange_cycles(m, r.traffic) + r.copy_cycles;
   return r;
@@ -226,7 +226,9 @@ Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, c
 }  // namespace
 
 Rearrangement rearrangement(const Machine& m, const TileMapping& from, const TileMapping& to, const TensorSpec& spec) {
-  return compute_rearrangement(m, from, to, spec, true);
+  Rearrangement r = compute_rearrangement(m, from, to, spec, true);
+  if (!r.traffic.empty()) r.code = rearrangement_code(m, from, to, spec, r);
+  return r;
 }
 
 int64_t rearrangement_cycles(const Machine& m, const TileMapping& from, const TileMapping& to, const TensorSpec& spec) {

@@ -4,6 +4,7 @@
 // table interns them, so that comparing and caching are cheap.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -92,7 +93,10 @@ struct Rearrangement {
   Traffic traffic;
   int64_t copy_cycles = 0;  ///< on-tile change of order after the exchange
   int64_t cycles = 0;       ///< exchange, synchronisation and copy
-  int64_t temp_bytes = 0;   ///< on the most loaded tile: received slices before they are put in order
+  bool sorts_there = false;  ///< the change of order is on the tiles that receive
+  int64_t temp_bytes = 0;    ///< on the most loaded tile: received slices before they are put in order
+  std::vector<int64_t> code;  ///< exchange code by tile; empty if nothing moves
+  int64_t code_bytes() const { return code.empty() ? 0 : *std::max_element(code.begin(), code.end()); }
   int64_t control_bytes() const {
     return (traffic.empty() ? 0 : sync_control_bytes + step_control_bytes) + (copy_cycles > 0 ? step_control_bytes : 0);
   }
