@@ -74,7 +74,8 @@ void enumerate_pooling(const CandidateRequest& r) {
           max_elements_per_tile(r.pool.table.at(candidate.in[i]), s.in[i]->shape) * element_bytes(*s.in[i]);
       if (++operands > 1 || spatial_parts == 1) continue;
       rims.in = rims.out = std::max<int64_t>(0, all - own) * size;
-      rims.fragments = div_up(rims.in, std::max<int64_t>(4, w.from.back() * (to.group > 1 ? order_of(to, y.shape).count : 1) * size));
+      rims.fragments = div_up(
+          rims.in, std::max<int64_t>(4, w.from.back() * (to.group > 1 ? order_of(to, y.shape).count : 1) * size));
       rims.total = saturating_product(rims.in, to.tiles());
     }
     candidate.exchange(m, "rims of windows", rims);

@@ -249,8 +249,8 @@ std::vector<ProductCut> library_cuts(const Machine& m, const ProductProblem& p, 
       if (cut.serial == 1) continue;
       for (const ProductOperands operands : {ProductOperands::swapped, ProductOperands::straight}) {
         cut.operands = operands;
-        cut.order = operands == ProductOperands::swapped ? ProductOrder::columns_depth_rows
-                                                         : ProductOrder::rows_depth_columns;
+        cut.order =
+            operands == ProductOperands::swapped ? ProductOrder::columns_depth_rows : ProductOrder::rows_depth_columns;
         cuts.push_back(cut);
       }
     }
@@ -268,8 +268,8 @@ std::vector<ProductCut> with_orders(const Machine& m, const ProductProblem& p, c
   const bool one_order = b.rows == 1 || b.columns == 1;
   b.columns = div_up(b.columns, cut.serial), b.depth = div_up(b.depth, cut.shifts);
   const int64_t times = cut.serial * cut.shifts;
-  const int64_t more = times * (compute_cost(m, p, b, cuts[1].operands).cycles -
-                                compute_cost(m, p, b, cuts[0].operands).cycles);
+  const int64_t more =
+      times * (compute_cost(m, p, b, cuts[1].operands).cycles - compute_cost(m, p, b, cuts[0].operands).cycles);
   if (more < 0 ? one_order || -more >= order : false) return {cuts[1]};
   if (one_order || more >= order) return {cuts[0]};
   return cuts;

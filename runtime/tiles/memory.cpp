@@ -89,9 +89,9 @@ void Memory::add_up() {
   std::map<std::string_view, Ranges> vertices;                             // by vertex name
   std::vector<int64_t> weights(classes_.count(), 0), constants = weights;  // by class
   int64_t everywhere = 0;                                                  // control code of all tiles
-  std::vector<int64_t> rearranging(tiles_.size(), 0);                      // exchange code
+  std::unordered_map<const Rearrangement*, int64_t> rearrangements;        // how often the program has each
   const auto add_code = [&](const Rearrangement& r) {
-    for (size_t tile = 0; tile < r.code.size(); ++tile) rearranging[tile] += r.code[tile];
+    if (!r.code.empty()) ++rearrangements[&r];
   };
   for (const GraphInstance& instance : m_.graphs()) {
     for (const auto& owned : instance.graph->tensors()) {
@@ -140,6 +140,9 @@ void Memory::add_up() {
       }
     }
   }
+  std::vector<int64_t> rearranging(tiles_.size(), 0);  // exchange code
+  for (const auto& [r, times] : rearrangements)
+    for (size_t tile = 0; tile < rearranging.size(); ++tile) rearranging[tile] += times * r->code[tile];
   for (auto& [vertex, ranges] : vertices) {
     const std::vector<int64_t> there = ranges.by_tile();
     for (size_t i = 0; i < there.size(); ++i)

@@ -12,7 +12,7 @@ namespace {
 /// One axis that both mappings partition: of each pair of parts, the pieces of what they have in common.
 struct Axis {
   std::vector<ElementRange> from, to;
-  bool contiguous = true;  ///< what two parts have in common of a group is one piece; else each index is one
+  bool contiguous = true;     ///< what two parts have in common of a group is one piece; else each index is one
   int64_t group = INT64_MAX;  ///< indices side by side, counted from the beginning of a part of `from`, or of `to`
   bool groups_of_to = false;
   const ElementRange& part(size_t i, size_t j) const { return groups_of_to ? to[j] : from[i]; }
@@ -77,7 +77,8 @@ std::vector<Axis> axes_of(const TileMapping& from, const TileMapping& to, const 
   if (row_major && is_runs(from, shape) && is_runs(to, shape)) return {{runs_of(from, shape), runs_of(to, shape)}};
   if (from.flat || to.flat || from.spread > 1 || to.spread > 1) return {};
   std::vector<Axis> axes;
-  for (size_t i = 0; i < shape.size(); ++i) axes.push_back({parts(shape[i], from.parts[i]), parts(shape[i], to.parts[i])});
+  for (size_t i = 0; i < shape.size(); ++i)
+    axes.push_back({parts(shape[i], from.parts[i]), parts(shape[i], to.parts[i])});
   return axes;
 }
 

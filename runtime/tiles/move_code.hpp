@@ -21,8 +21,8 @@ struct TileMoves {
 std::vector<TileMoves> moves_by_tile(const Machine& m, const TileMapping& from, const TileMapping& to,
                                      const TileMapping& order, const TensorSpec& spec);
 
-/// Bytes of exchange code of each tile (exchange.hpp). What a tile puts in order arrives in the order of its sources, one
-/// receive for each of them. Of mappings without exact moves all tiles of `to` are as the most loaded one.
+/// Bytes of exchange code of each tile (exchange.hpp). What a tile puts in order arrives in the order of its sources,
+/// one receive for each of them. Of mappings without exact moves all tiles of `to` are as the most loaded one.
 std::vector<int64_t> rearrangement_code(const Machine& m, const TileMapping& from, const TileMapping& to,
                                         const TensorSpec& spec, const Rearrangement& r);
 

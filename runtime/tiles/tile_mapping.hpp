@@ -91,10 +91,10 @@ int64_t run_length(const TileMapping& mapping, const Shape& shape);
 /// Elements already on their tile stay. If a share is neither a row-major run nor a box, all of it is treated as moved.
 struct Rearrangement {
   Traffic traffic;
-  int64_t copy_cycles = 0;  ///< on-tile change of order after the exchange
-  int64_t cycles = 0;       ///< exchange, synchronisation and copy
-  bool sorts_there = false;  ///< the change of order is on the tiles that receive
-  int64_t temp_bytes = 0;    ///< on the most loaded tile: received slices before they are put in order
+  int64_t copy_cycles = 0;    ///< on-tile change of order after the exchange
+  int64_t cycles = 0;         ///< exchange, synchronisation and copy
+  bool sorts_there = false;   ///< the change of order is on the tiles that receive
+  int64_t temp_bytes = 0;     ///< on the most loaded tile: received slices before they are put in order
   std::vector<int64_t> code;  ///< exchange code by tile; empty if nothing moves
   int64_t code_bytes() const { return code.empty() ? 0 : *std::max_element(code.begin(), code.end()); }
   int64_t control_bytes() const {

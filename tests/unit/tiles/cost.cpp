@@ -238,7 +238,7 @@ TEST_CASE("images store channels together") {
   CHECK_FALSE(reshape_mapping(together, s.shape, {4, 64 * 28 * 28}, seen));
   CHECK(reshape_mapping(together, s.shape, s.shape, seen));
   CHECK(seen == together);
-  CHECK(with_channel_groups(block_mapping({{4, 64, 1, 1}, DType::float16, {}}, {4, 2, 1, 1}), {4, 64, 1, 1})
-            .group == 1);
+  CHECK(with_channel_groups(block_mapping({{4, 64, 1, 1}, DType::float16, {}}, {4, 2, 1, 1}), {4, 64, 1, 1}).group ==
+        1);
   CHECK(with_channel_groups(plain, {4, 3, 28, 28}).group == 3);
 }

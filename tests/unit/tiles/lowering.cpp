@@ -206,8 +206,7 @@ TEST_CASE("products of a variable have one layout of it, and of what they share 
   CHECK(blocks(forward.in[1]) == transposed(data.in[1]));
   CHECK(blocks(forward.in[0]) == transposed(weights.in[0]));
   // The gradient of the variable can have its order too: what is read as terms of a sum is written as rows.
-  CHECK(std::any_of(joint[2].begin(), joint[2].end(),
-                    [&](const OpCandidate& c) { return c.out[0] == forward.in[1]; }));
+  CHECK(std::any_of(joint[2].begin(), joint[2].end(), [&](const OpCandidate& c) { return c.out[0] == forward.in[1]; }));
 }
 
 TEST_CASE("exchange code of rearrangements is counted by tile as their slices move") {

@@ -15,11 +15,11 @@ using namespace pxl::tiles::test;
 
 namespace {
 
-/// Ops without work of their own: views and transpositions share their operand's bytes, calls are charged for the called
-/// graph.
+/// Ops without work of their own: views and transpositions share their operand's bytes, calls are charged for the
+/// called graph.
 bool costs_nothing(const OpRow& row) {
-  const bool permutes = std::any_of(row.params.begin(), row.params.end(),
-                                    [](const Param& p) { return p.name == "permutation"; });
+  const bool permutes =
+      std::any_of(row.params.begin(), row.params.end(), [](const Param& p) { return p.name == "permutation"; });
   return row.tiles.strategy == TileStrategy::view || row.tiles.strategy == TileStrategy::control || permutes;
 }
 
