@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "runtime/tiles/cost.hpp"
 #include "runtime/tiles/region.hpp"
+#include "runtime/tiles/tile_placement.hpp"
 
 namespace pxl::tiles {
 
@@ -22,16 +22,24 @@ struct Axis {
     const int64_t base = part(i, j).begin;
     return (both.end - 1 - base) / group - (both.begin - base) / group + 1;
   }
+  /// Calls f(i, j) for the parts that have anything in common.
+  template <class F>
+  void for_pairs(F&& f) const {
+    for (size_t i = 0, first = 0; i < from.size(); ++i) {
+      while (first < to.size() && to[first].end <= from[i].begin) ++first;
+      for (size_t j = first; j < to.size() && to[j].begin < from[i].end; ++j)
+        if (common(from[i], to[j]).size() > 0) f(i, j);
+    }
+  }
   /// Whether all groups are of both mappings or of none.
   bool keeps_groups() const {
-    for (size_t i = 0; i < from.size(); ++i)
-      for (size_t j = 0; j < to.size(); ++j) {
-        const ElementRange both = common(from[i], to[j]), all = part(i, j);
-        if (both.size() == 0) continue;
-        if ((both.begin - all.begin) % group != 0 || (both.end != all.end && (both.end - all.begin) % group != 0))
-          return false;
-      }
-    return true;
+    bool keeps = true;
+    for_pairs([&](size_t i, size_t j) {
+      const ElementRange both = common(from[i], to[j]), all = part(i, j);
+      keeps = keeps && (both.begin - all.begin) % group == 0 &&
+              (both.end == all.end || (both.end - all.begin) % group == 0);
+    });
+    return keeps;
   }
 };
 
@@ -41,40 +49,15 @@ std::vector<ElementRange> parts(int64_t extent, int64_t n) {
   return ranges;
 }
 
-/// Blocks that are runs of the elements: all axes before the last partitioned one are split into single indices.
-bool is_runs(const TileMapping& l, const Shape& shape) {
-  if (l.flat) return true;
-  size_t last = 0;
-  for (size_t i = 0; i < shape.size(); ++i)
-    if (l.parts[i] > 1) last = i;
-  for (size_t i = 0; i < last; ++i)
-    if (l.parts[i] != shape[i]) return false;
-  return true;
-}
-
-/// The runs of a mapping, in order of its shares.
-std::vector<ElementRange> runs_of(const TileMapping& l, const Shape& shape) {
-  const int64_t elements = element_count(shape);
-  std::vector<ElementRange> runs;
-  if (l.flat) {
-    for (const ElementRange& r : parts(div_up(elements, l.grain), std::max<int32_t>(1, l.tiles_used)))
-      runs.push_back({std::min(elements, r.begin * l.grain), std::min(elements, r.end * l.grain)});
-    return runs;
-  }
-  int64_t begin = 0;
-  for (int64_t b = 0; b < l.tiles() / l.spread; ++b) {
-    int64_t block = b, size = 1;
-    for (size_t i = shape.size(); i-- > 0; block /= l.parts[i])
-      size *= part_of(shape[i], l.parts[i], block % l.parts[i]).size();
-    for (const ElementRange& r : parts(size, l.spread)) runs.push_back({begin + r.begin, begin + r.end});
-    begin += size;
-  }
-  return runs;
-}
-
 /// Both mappings as axes with parts; the last part of a share's number is that of the last axis.
-std::vector<Axis> axes_of(const TileMapping& from, const TileMapping& to, const Shape& shape, bool row_major) {
-  if (row_major && is_runs(from, shape) && is_runs(to, shape)) return {{runs_of(from, shape), runs_of(to, shape)}};
+std::vector<Axis> axes_of(const TilePlacement& a, const TilePlacement& b, const TileMapping& from,
+                          const TileMapping& to, const Shape& shape, bool row_major) {
+  if (row_major && a.runs() && b.runs()) {
+    Axis all;
+    for (int64_t i = 0; i < a.each(); ++i) all.from.push_back(a.run(i));
+    for (int64_t i = 0; i < b.each(); ++i) all.to.push_back(b.run(i));
+    return {all};
+  }
   if (from.flat || to.flat || from.spread > 1 || to.spread > 1) return {};
   std::vector<Axis> axes;
   for (size_t i = 0; i < shape.size(); ++i)
@@ -85,11 +68,13 @@ std::vector<Axis> axes_of(const TileMapping& from, const TileMapping& to, const 
 }  // namespace
 
 std::vector<TileMoves> moves_by_tile(const Machine& m, const TileMapping& from, const TileMapping& to,
-                                     const TileMapping& order, const TensorSpec& spec) {
+                                     const TensorSpec& spec, bool in_order_of_to) {
+  const TileMapping& order = in_order_of_to ? to : from;
   const Shape& shape = spec.shape;
   if (from.copies > 1 || to.copies > 1 || from.tiles() > m.tiles || to.tiles() > m.tiles || shape.empty()) return {};
   const bool row_major = order.flat || order.group == 1;
-  std::vector<Axis> axes = axes_of(from, to, shape, row_major);
+  const TilePlacement a(m, from, shape), b(m, to, shape);
+  std::vector<Axis> axes = axes_of(a, b, from, to, shape, row_major);
   if (axes.empty()) return {};
   if (axes.size() == shape.size() && shape.size() > 1) {
     // Pieces are contiguous along the innermost axis, and along the next ones as long as no part of one is left out.
@@ -103,19 +88,13 @@ std::vector<TileMoves> moves_by_tile(const Machine& m, const TileMapping& from, 
     if (!row_major) {
       axes[inner].contiguous = true;
       axes[inner].group = std::min<int64_t>(order.group, div_up(shape[inner], order.parts[inner]));
-      axes[inner].groups_of_to = &order == &to;
+      axes[inner].groups_of_to = in_order_of_to;
       whole = axes[inner].keeps_groups();
     }
     for (size_t i = shape.size(); i-- > 0;)
       if (row_major || i != inner) join(i);
   }
   std::vector<TileMoves> moves(static_cast<size_t>(m.tiles));
-  const int64_t shares_from = from.tiles(), shares_to = to.tiles();
-  const auto tile_of = [&](const TileMapping& l, int64_t share) {
-    return static_cast<size_t>((l.first + l.tile_of(0, share)) % m.tiles);
-  };
-  std::vector<int64_t> share_at(static_cast<size_t>(m.tiles), -1);  // by tile: of `from`
-  for (int64_t i = 0; i < shares_from; ++i) share_at[tile_of(from, i)] = i;
   // Sums over all pairs are products of sums over each axis.
   struct Sum {
     int64_t pairs = 1, pieces = 1, elements = 1;
@@ -123,13 +102,10 @@ std::vector<TileMoves> moves_by_tile(const Machine& m, const TileMapping& from, 
   std::vector<std::vector<Sum>> by_from, by_to;
   for (const Axis& axis : axes) {
     std::vector<Sum> f(axis.from.size(), {0, 0, 0}), t(axis.to.size(), {0, 0, 0});
-    for (size_t i = 0, first = 0; i < axis.from.size(); ++i) {
-      while (first < axis.to.size() && axis.to[first].end <= axis.from[i].begin) ++first;
-      for (size_t j = first; j < axis.to.size() && axis.to[j].begin < axis.from[i].end; ++j) {
-        const int64_t both = common(axis.from[i], axis.to[j]).size(), pieces = axis.pieces(i, j);
-        for (Sum* sum : {&f[i], &t[j]}) sum->pairs += both > 0, sum->pieces += pieces, sum->elements += both;
-      }
-    }
+    axis.for_pairs([&](size_t i, size_t j) {
+      for (Sum* sum : {&f[i], &t[j]})
+        ++sum->pairs, sum->pieces += axis.pieces(i, j), sum->elements += common(axis.from[i], axis.to[j]).size();
+    });
     by_from.push_back(std::move(f));
     by_to.push_back(std::move(t));
   }
@@ -142,25 +118,25 @@ std::vector<TileMoves> moves_by_tile(const Machine& m, const TileMapping& from, 
     return sum;
   };
   const auto size = static_cast<int64_t>(size_of(spec.dtype));
-  for (int64_t i = 0; i < shares_from; ++i) {
+  for (int64_t i = 0; i < a.each(); ++i) {
     const Sum sum = all(by_from, i);
-    TileMoves& t = moves[tile_of(from, i)];
+    TileMoves& t = moves[static_cast<size_t>(a.tile_of(0, i))];
     t.sends += sum.pieces, t.out += sum.elements * size;
   }
-  for (int64_t j = 0; j < shares_to; ++j) {
-    const size_t tile = tile_of(to, j);
+  for (int64_t j = 0; j < b.each(); ++j) {
+    const int64_t tile = b.tile_of(0, j);
     const Sum sum = all(by_to, j);
-    TileMoves& t = moves[tile];
+    TileMoves& t = moves[static_cast<size_t>(tile)];
     t.senders += sum.pairs, t.pieces += sum.pieces;
-    if (share_at[tile] < 0) continue;
     // What is in place does not move.
-    int64_t i = share_at[tile], share = j;
+    int64_t i = a.index_at(tile), share = j;
+    if (i < 0) continue;
     Sum here;
     for (size_t k = axes.size(); k-- > 0;) {
       const auto n = static_cast<int64_t>(axes[k].from.size()), o = static_cast<int64_t>(axes[k].to.size());
-      const auto a = static_cast<size_t>(i % n), b = static_cast<size_t>(share % o);
-      const int64_t both = common(axes[k].from[a], axes[k].to[b]).size();
-      here.pairs *= both > 0, here.pieces *= axes[k].pieces(a, b), here.elements *= both;
+      const auto mine = static_cast<size_t>(i % n), theirs = static_cast<size_t>(share % o);
+      const int64_t both = common(axes[k].from[mine], axes[k].to[theirs]).size();
+      here.pairs *= both > 0, here.pieces *= axes[k].pieces(mine, theirs), here.elements *= both;
       i /= n, share /= o;
     }
     t.sends -= here.pieces, t.senders -= here.pairs, t.pieces -= here.pieces, t.out -= here.elements * size;
@@ -172,8 +148,8 @@ std::vector<int64_t> rearrangement_code(const Machine& m, const TileMapping& fro
                                         const TensorSpec& spec, const Rearrangement& r) {
   std::vector<int64_t> bytes(static_cast<size_t>(m.tiles), 0);
   if (r.traffic.empty()) return bytes;
-  const bool in_source_order = r.sorts_there || same_order(from, to, spec.shape);
-  const std::vector<TileMoves> moves = moves_by_tile(m, from, to, in_source_order ? from : to, spec);
+  const bool senders_sort = !r.sorts_there && !same_order(from, to, spec.shape);
+  const std::vector<TileMoves> moves = moves_by_tile(m, from, to, spec, senders_sort);
   if (moves.empty()) {
     const int64_t all = exchange_code_bytes(r.traffic);
     for (int64_t i = 0; i < std::min(m.tiles, to.tiles()); ++i)

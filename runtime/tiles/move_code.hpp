@@ -16,10 +16,10 @@ struct TileMoves {
   int64_t out = 0;      ///< bytes sent
   friend bool operator==(const TileMoves&, const TileMoves&) = default;
 };
-/// By tile, exactly, of slices that travel in the order of `order`: of blocks that are not spread, and of row-major
-/// runs, each stored once. Empty for other mappings.
+/// By tile, exactly, of slices that travel in the order of `from`, or of `to` where the senders put them in order: of
+/// blocks that are not spread, and of row-major runs, each stored once. Empty for other mappings.
 std::vector<TileMoves> moves_by_tile(const Machine& m, const TileMapping& from, const TileMapping& to,
-                                     const TileMapping& order, const TensorSpec& spec);
+                                     const TensorSpec& spec, bool in_order_of_to = false);
 
 /// Bytes of exchange code of each tile (exchange.hpp). What a tile puts in order arrives in the order of its sources,
 /// one receive for each of them. Of mappings without exact moves all tiles of `to` are as the most loaded one.

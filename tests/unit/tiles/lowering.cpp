@@ -226,7 +226,7 @@ TEST_CASE("exchange code of rearrangements is counted by tile as their slices mo
       return l;
     };
     const tiles::TileMapping from = random(), to = random();
-    const std::vector<TileMoves> counted = moves_by_tile(m, from, to, from, s);
+    const std::vector<TileMoves> counted = moves_by_tile(m, from, to, s);
     if (counted.empty()) continue;
     std::vector<TileMoves> moved(32);
     for (const SliceMove& move : rearranging_moves(Layout(m, from, s.shape), Layout(m, to, s.shape))) {
