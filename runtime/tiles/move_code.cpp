@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/div_up.hpp"
 #include "runtime/tiles/region.hpp"
 #include "runtime/tiles/tile_placement.hpp"
 

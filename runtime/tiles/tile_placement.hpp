@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "runtime/base/div_up.hpp"
 #include "runtime/tiles/region.hpp"
 #include "runtime/tiles/tile_mapping.hpp"
 
