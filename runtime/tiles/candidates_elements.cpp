@@ -61,6 +61,18 @@ int64_t permutation_cycles(const Machine& m, const Shape& block, const std::vect
   return transpose_cycles(m, count, rows, columns, together * bytes);
 }
 
+/// A candidate that makes another view of its operand.
+void offer_view(const CandidateRequest& r, const TileMapping& from, const TileMapping& to) {
+  const TensorSpec& x = r.site.input(0);
+  OpCandidate candidate = r.start("no step");
+  candidate.in[0] = r.mapping(from);
+  candidate.out = {r.mapping(to)};
+  candidate.outputs_share = true;
+  candidate.resident_bytes = max_elements_per_tile(from, x.shape) * element_bytes(x);
+  candidate.text = text(to);
+  r.candidates.push_back(std::move(candidate));
+}
+
 bool is_transposition(const OpContext& s) {
   return std::any_of(s.row.params.begin(), s.row.params.end(), [](const Param& p) { return p.name == "permutation"; });
 }
@@ -77,12 +89,17 @@ void enumerate_transpositions(const CandidateRequest& r) {
     if (l.flat) continue;
     std::vector<int64_t> back(order.size());
     for (size_t i = 0; i < order.size(); ++i) back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-    from.push_back(r.mapping(transpose_mapping(l, back)));
+    from.push_back(r.mapping(m.has_orders() ? transposed_view(l, y.shape, back) : transpose_mapping(l, back)));
   }
   for (const int32_t id : from) {
     const TileMapping l = r.pool.table.at(id);
     OpCandidate candidate = r.start("on its tile");
     candidate.in[0] = id;
+    if (!l.flat && m.has_orders()) {
+      // The elements stay where they are; readers that need them in another order put them in order.
+      offer_view(r, l, transposed_view(l, x.shape, order));
+      continue;
+    }
     const int64_t most = r.max_elements(id, x), bytes = element_bytes(x);
     if (l.flat) {
       // No tile holds a whole block: all elements move.
@@ -125,8 +142,8 @@ int64_t elements_for_block(const TileMapping& l, const Shape& result, const Shap
 /// A part of a tensor with the axes of the whole, partitioned as the whole.
 TileMapping partitioned_as(const TensorSpec& part, const TileMapping& l) {
   TileMapping mapping = with_strides(block_mapping(part, l.parts, l.spread, l.copies), l.all_strides());
-  mapping.channel_group = l.channel_group;
-  return mapping;
+  return l.group > 1 ? with_inner_axis(std::move(mapping), part.shape, static_cast<size_t>(l.inner_axis), l.group)
+                     : mapping;
 }
 
 /// Elements of a tile's block that stay contiguous where parts are joined, or sliced off, along the last axis in which
@@ -187,20 +204,11 @@ void enumerate_elementwise(const CandidateRequest& r, const Vertex& vertex) {
 void enumerate_views(const CandidateRequest& r) {
   const TensorSpec& x = r.site.input(0);
   const TensorSpec& y = r.site.out[0];
-  const auto offer = [&](const TileMapping& from, const TileMapping& to) {
-    OpCandidate candidate = r.start("no step");
-    candidate.in[0] = r.mapping(from);
-    candidate.out = {r.mapping(to)};
-    candidate.outputs_share = true;
-    candidate.resident_bytes = max_elements_per_tile(from, x.shape) * element_bytes(x);
-    candidate.text = text(to);
-    r.candidates.push_back(std::move(candidate));
-  };
   TileMapping seen;
   for (const int32_t id : std::vector<int32_t>(r.pool.of(x)))
-    if (reshape_mapping(r.pool.table.at(id), x.shape, y.shape, seen)) offer(r.pool.table.at(id), seen);
+    if (reshape_mapping(r.pool.table.at(id), x.shape, y.shape, seen)) offer_view(r, r.pool.table.at(id), seen);
   for (const int32_t id : std::vector<int32_t>(r.pool.of(y)))
-    if (reshape_mapping(r.pool.table.at(id), y.shape, x.shape, seen)) offer(seen, r.pool.table.at(id));
+    if (reshape_mapping(r.pool.table.at(id), y.shape, x.shape, seen)) offer_view(r, seen, r.pool.table.at(id));
 }
 
 void enumerate_movement(const CandidateRequest& r) {
@@ -275,7 +283,7 @@ void enumerate_host(const CandidateRequest& r) {
   const int64_t buffer = max_elements_per_tile(buffers, t.shape) * element_bytes(t);
   for (const int32_t mapping : r.pool.of(t)) {
     const TileMapping& l = r.pool.table.at(mapping);
-    if (l.copies > 1 || channels_together(l, t.shape) > 1) continue;
+    if (l.copies > 1 || !same_order(l, buffers, t.shape)) continue;
     OpCandidate candidate = r.start("host link");
     // What is loaded takes the memory of operand 0, which holds nothing yet.
     for (size_t i = 0; i < r.site.in.size(); ++i)

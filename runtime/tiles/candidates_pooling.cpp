@@ -37,7 +37,7 @@ void enumerate_pooling(const CandidateRequest& r) {
         std::find(partitions.begin(), partitions.end(), p) == partitions.end())
       partitions.push_back(p);
   };
-  const int64_t groups = div_up(y.shape[1], with_channel_groups(block_mapping(y, {1, 1, 1}), y.shape).channel_group);
+  const int64_t groups = div_up(y.shape[1], with_channel_groups(block_mapping(y, {1, 1, 1}), y.shape).group);
   for (const int64_t first : partition_counts(w.to[0], 1, m.tiles)) {
     const int64_t batch = std::min(y.shape[0], std::max<int64_t>(1, m.tiles / first));
     const int64_t channels = m.tiles / first / batch;
@@ -74,7 +74,8 @@ void enumerate_pooling(const CandidateRequest& r) {
           max_elements_per_tile(r.pool.table.at(candidate.in[i]), s.in[i]->shape) * element_bytes(*s.in[i]);
       if (++operands > 1 || spatial_parts == 1) continue;
       rims.in = rims.out = std::max<int64_t>(0, all - own) * size;
-      rims.fragments = div_up(rims.in, std::max<int64_t>(4, w.from.back() * channels_together(to, y.shape) * size));
+      rims.fragments = div_up(
+          rims.in, std::max<int64_t>(4, w.from.back() * (to.group > 1 ? order_of(to, y.shape).count : 1) * size));
       rims.total = saturating_product(rims.in, to.tiles());
     }
     candidate.exchange(m, "rims of windows", rims);

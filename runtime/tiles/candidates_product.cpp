@@ -194,6 +194,8 @@ TileMapping product_mapping(const TensorSpec& spec, const std::vector<AxisKind>&
   return with_strides(block_mapping(spec, std::move(parts), spread, copies), std::move(strides));
 }
 
+/// As units read and write them: of operands the terms of a sum are side by side, of results the columns, or the rows
+/// if operands are swapped (PopLibs: input and output channels are the innermost axis).
 void set_product_mappings(const CandidateRequest& r, const ProductProblem& p, const ProductCut& cut,
                           OpCandidate& candidate) {
   const TensorSpec& a = r.site.input(0);
@@ -221,12 +223,18 @@ void set_product_mappings(const CandidateRequest& r, const ProductProblem& p, co
                 b_copies = copies(cut.shift_b, cut.hold_b, cut.rows);
   candidate.in[0] = r.mapping(product_mapping(a, {a_groups, rows, depth(cut.shift_a, 1)}, a_spread, cut.column_stride(),
                                               a_copies, cut.shift_a ? cut.shifts : 1));
-  candidate.in[1] =
-      r.mapping(product_mapping(b, {{b_groups, cut.groups, groups_stride}, depth(cut.shift_b, rows_stride), columns},
-                                b_spread, rows_stride, b_copies, (cut.shift_b ? cut.shifts : 1) * rows_stride));
-  candidate.out = {
-      r.mapping(product_mapping(y, {{std::max(p.a_groups, b_groups), cut.groups, groups_stride}, rows, columns},
-                                cut.depth, cut.depth_stride(), 1, 1))};
+  TileMapping right =
+                  product_mapping(b, {{b_groups, cut.groups, groups_stride}, depth(cut.shift_b, rows_stride), columns},
+                                  b_spread, rows_stride, b_copies, (cut.shift_b ? cut.shifts : 1) * rows_stride),
+              result = product_mapping(y, {{std::max(p.a_groups, b_groups), cut.groups, groups_stride}, rows, columns},
+                                       cut.depth, cut.depth_stride(), 1, 1);
+  if (r.machine.has_orders() && b.shape.size() >= 2) {
+    right = with_inner_axis(std::move(right), b.shape, b.shape.size() - 2);
+    if (row_axes > 0 && compute_cost(r.machine, p, block, cut.operands).swapped)
+      result = with_inner_axis(std::move(result), y.shape, y.shape.size() - 2);
+  }
+  candidate.in[1] = r.mapping(right);
+  candidate.out = {r.mapping(result)};
 }
 
 }  // namespace
@@ -237,8 +245,33 @@ namespace {
 std::vector<ProductCut> library_cuts(const Machine& m, const ProductProblem& p, int64_t bound) {
   std::vector<ProductCut> cuts{library_cut(m, p, bound)};
   if (library_temp_bytes(m, p, cuts[0]) > bound)
-    for (const ProductCut& cut : search_products(m, 10, p))
-      if (cut.serial > 1) cuts.push_back(cut);
+    for (ProductCut cut : search_products(m, 10, p)) {
+      if (cut.serial == 1) continue;
+      for (const ProductOperands operands : {ProductOperands::swapped, ProductOperands::straight}) {
+        cut.operands = operands;
+        cut.order =
+            operands == ProductOperands::swapped ? ProductOrder::columns_depth_rows : ProductOrder::rows_depth_columns;
+        cuts.push_back(cut);
+      }
+    }
+  return cuts;
+}
+
+/// A cut with each order of its result that may be worth its cycles: a slower vertex must not take longer than putting
+/// the result of the faster one in order.
+std::vector<ProductCut> with_orders(const Machine& m, const ProductProblem& p, const ProductCut& cut) {
+  if (cut.operands != ProductOperands::faster || !m.has_orders()) return {cut};
+  std::vector<ProductCut> cuts(2, cut);
+  cuts[0].operands = ProductOperands::straight, cuts[1].operands = ProductOperands::swapped;
+  ProductBlock b = block_of(p, cut);
+  const int64_t order = transpose_cycles(m, b.groups, b.rows, b.columns, p.out_bytes);
+  const bool one_order = b.rows == 1 || b.columns == 1;
+  b.columns = div_up(b.columns, cut.serial), b.depth = div_up(b.depth, cut.shifts);
+  const int64_t times = cut.serial * cut.shifts;
+  const int64_t more =
+      times * (compute_cost(m, p, b, cuts[1].operands).cycles - compute_cost(m, p, b, cuts[0].operands).cycles);
+  if (more < 0 ? one_order || -more >= order : false) return {cuts[1]};
+  if (one_order || more >= order) return {cuts[0]};
   return cuts;
 }
 
@@ -263,13 +296,15 @@ void enumerate_products(const CandidateRequest& r) {
   offered.insert(offered.end(), r.joint.begin(), r.joint.end());
   for (const ProductCut& cut : offered) {
     if (!possible(cut) || (only_copies && !cut.in_copies())) continue;
-    OpCandidate candidate = r.start(cut.variant());
-    add_product_steps(r.machine, p, cut, candidate);
-    set_product_mappings(r, p, cut, candidate);
-    candidate.text = text_of(p, cut);
-    candidate.product = cut;
-    if (as_library) candidate.planner_cycles = library_cycles(r.machine, p, cut);
-    r.candidates.push_back(std::move(candidate));
+    for (const ProductCut& c : with_orders(r.machine, p, cut)) {
+      OpCandidate candidate = r.start(c.variant());
+      add_product_steps(r.machine, p, c, candidate);
+      set_product_mappings(r, p, c, candidate);
+      candidate.text = text_of(p, c);
+      candidate.product = c;
+      if (as_library) candidate.planner_cycles = library_cycles(r.machine, p, c);
+      r.candidates.push_back(std::move(candidate));
+    }
   }
 }
 

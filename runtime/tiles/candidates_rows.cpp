@@ -24,11 +24,12 @@ void enumerate_row_op(const CandidateRequest& r, const RowStrategy& strategy) {
     (along[i] ? taken : kept).push_back(i);
   }
   const int64_t size = element_bytes(x), sums = 4;
+  const bool whole_rows = strategy.whole_rows || (strategy.whole_in_library && r.options.separately && m.has_orders());
   std::vector<int64_t> row_parts = {std::min(rows, m.tiles)};
   for (int64_t each = 2; each <= 8 && row_parts[0] >= each; each *= 2) row_parts.push_back(row_parts[0] / each);
   for (const int64_t wanted : row_parts) {
     for (int64_t columns = 1; columns * wanted <= m.tiles && columns <= length; columns *= 2) {
-      if (columns > 1 && (strategy.whole_rows || div_up(length, columns) < 16)) break;
+      if (columns > 1 && (whole_rows || div_up(length, columns) < 16)) break;
       std::vector<int32_t> parts(x.shape.size(), 1);
       int64_t left = wanted, cut = 1;
       for (const size_t axis : kept) {
@@ -108,7 +109,6 @@ void enumerate_reductions(const CandidateRequest& r) {
   const TensorSpec& y = s.out[0];
   const int64_t outputs = std::max<int64_t>(1, y.size()), length = std::max<int64_t>(1, x.size() / outputs);
   const std::vector<bool> along = axes_of_site(s, x.shape.size(), false);
-  const bool contiguous = x.shape.empty() || along.back();
   const int64_t size = element_bytes(x), sums = 4;
   std::vector<int32_t> mappings = r.pool.of(x);
   // Also a mapping without exchange: only the kept axes are partitioned.
@@ -123,6 +123,7 @@ void enumerate_reductions(const CandidateRequest& r) {
   for (const int32_t id : mappings) {
     const TileMapping l = r.pool.table.at(id);
     const int64_t n = r.max_elements(id, x), tiles = std::max<int64_t>(1, l.tiles());
+    const bool contiguous = x.shape.empty() || along[order_of(l, x.shape).axis];
     int64_t partials = 1, mine = 1;  // partials: of each output; mine: outputs of which a tile has a partial sum
     if (l.flat) {
       mine = std::min(outputs, contiguous ? div_up(n, length) + (n % length ? 1 : 0) : n);

@@ -54,10 +54,14 @@ int64_t exchange_code_bytes(const Traffic& t) {
   const int64_t pieces = std::max<int64_t>(1, t.runs > 0 ? t.runs : t.fragments);
   const int64_t whole = std::max<int64_t>(1, div_up(t.out, words_per_send * word_bytes));
   const int64_t sends = t.out == 0 ? 0 : t.sends > 0 ? t.sends : std::min(pieces, whole);
-  const bool large = sends > 0 && t.out / sends > words_per_send * word_bytes;
   const int64_t receives = t.in == 0 ? 0 : pieces;
   const int64_t possible = std::max<int64_t>(0, receives - 1);
   const int64_t jumps = t.jumps < 0 ? possible : std::min(t.jumps, possible);
+  return exchange_code_bytes(sends, t.out, receives, jumps);
+}
+
+int64_t exchange_code_bytes(int64_t sends, int64_t out, int64_t receives, int64_t jumps) {
+  const bool large = sends > 0 && out / sends > words_per_send * word_bytes;
   return 8 * sends + (large ? 4 * sends : 0) + 4 * receives + 8 * jumps + phase_code_bytes;
 }
 

@@ -39,6 +39,9 @@ int64_t phase_overhead(const Machine& m);
 /// Source: ipu-stack, encodings of the exchange instructions and its estimate of rows that jump; PopLibs' embedding
 /// planner also takes 4 bytes for a change of sender.
 int64_t exchange_code_bytes(const Traffic& t);
+/// The same of a tile with `sends` of `out` bytes together and `receives`, of which `jumps` do not continue the
+/// previous one.
+int64_t exchange_code_bytes(int64_t sends, int64_t out, int64_t receives, int64_t jumps);
 /// Bytes of exchange code of a phase on each tile that takes part; included in exchange_code_bytes.
 constexpr int64_t phase_code_bytes = 8;
 

@@ -170,7 +170,8 @@ class Fitting {
     if (now_.worst == 0) improve();
   }
 
-  /// Other choices of one node, or of the two nodes of an edge, which together take fewer cycles.
+  /// Other choices of one node, of the two nodes of an edge, or of a node and the best ones of its neighbours, which
+  /// together take fewer cycles.
   struct Gain {
     int64_t cycles = 0;
     std::vector<std::pair<int, int>> choices;  ///< node and choice
@@ -189,7 +190,8 @@ class Fitting {
     };
     int64_t all = 0;
     for (const PbqpProblem::Edge& e : problem.edges) all += pairs(e);
-    if (all <= max_pairs)
+    if (all <= max_pairs) {
+      add_stars(found);
       for (const PbqpProblem::Edge& e : problem.edges) {
         if (e.a == e.b) continue;
         for (int i = 0; i < static_cast<int>(choices_of(e.a)); ++i) {
@@ -204,8 +206,39 @@ class Fitting {
           m_.set_choice(e.a, before);
         }
       }
+    }
     std::stable_sort(found.begin(), found.end(), [](const Gain& a, const Gain& b) { return a.cycles > b.cycles; });
     return found;
+  }
+
+  void add_stars(std::vector<Gain>& found) const {
+    std::vector<std::set<int>> neighbours(m_.nodes().size());
+    for (const PbqpProblem::Edge& e : m_.problem().edges)
+      if (e.a != e.b)
+        neighbours[static_cast<size_t>(e.a)].insert(e.b), neighbours[static_cast<size_t>(e.b)].insert(e.a);
+    for (int node = 0; node < static_cast<int>(neighbours.size()); ++node) {
+      const std::set<int>& around = neighbours[static_cast<size_t>(node)];
+      if (around.size() < 2) continue;  // a pair
+      for (int other = 0; other < static_cast<int>(choices_of(node)); ++other) {
+        if (other == chosen(node)) continue;
+        Gain gain{m_.cost_of(node, chosen(node)) - m_.cost_of(node, other), {{node, other}}};
+        std::vector<std::pair<int, int>> before = {{node, chosen(node)}};
+        m_.set_choice(node, other);
+        for (const int next : around) {
+          const int64_t cycles = m_.cost_of(next, chosen(next));
+          std::pair<int64_t, int> best{cycles, chosen(next)};
+          for (int choice = 0; choice < static_cast<int>(choices_of(next)); ++choice)
+            best = std::min(best, {m_.cost_of(next, choice), choice});
+          if (best.first == cycles) continue;
+          gain.cycles += cycles - best.first;
+          gain.choices.emplace_back(next, best.second);
+          before.emplace_back(next, chosen(next));
+          m_.set_choice(next, best.second);
+        }
+        for (const auto& [changed, choice] : before) m_.set_choice(changed, choice);
+        if (gain.cycles > 0 && gain.choices.size() > 2) found.push_back(std::move(gain));
+      }
+    }
   }
 
   /// Local search: takes choices with fewer cycles, largest gain first, while the program still fits. Each try adds up

@@ -131,8 +131,8 @@ ProductCut library_cut(const Machine& m, const ProductProblem& p, int64_t temp_b
              columns = all_partition_counts(p.columns, m.tiles);
   ProductCut best;
   std::pair<bool, int64_t> least{true, INT64_MAX};  // whether it is above the bound, cycles
-  // Of equal plans the one whose results lie in rows, as they do here in any case.
-  for (const ProductOperands operands : {ProductOperands::straight, ProductOperands::swapped})
+  // Swapped operands first, so that of equal plans they are kept, as by PopLibs' planner.
+  for (const ProductOperands operands : {ProductOperands::swapped, ProductOperands::straight})
     for (const int64_t g : groups)
       for (const int64_t r : rows) {
         if (g * r > m.tiles) break;

@@ -67,6 +67,9 @@ struct Machine {
   int64_t memory_of_chip() const { return tiles * memory; }
   /// Bytes that tensors of a tile may take: its memory and, of a plan that uses it, its share of the second level.
   int64_t capacity() const { return memory + spill; }
+  /// Whether the order in which a tile stores its elements matters: accumulating units read and write elements side by
+  /// side; a matrix unit has blocks, and from the second level slices are read in any order.
+  bool has_orders() const { return block_rows == 0 && spill == 0; }
   bool has_float8() const { return block_rows > 0 ? block_f8 > 0 : units_f8 > 0; }
   /// Cycles of a block, by bytes of an operand's element.
   int64_t block_cycles(int64_t operand_bytes) const;

@@ -27,9 +27,13 @@ void MappedProgram::make_nodes() {
   };
   const auto readers = [&](const Tensor* t) {
     uint64_t h = 7;
-    for (const Op* c : t->consumers)
-      h += mix(11, c->called.empty() ? static_cast<uint64_t>(key_of_.at(c))
-                                     : static_cast<uint64_t>(index_.at(c->called[0])) + 77777);
+    for (const Op* c : t->consumers) {
+      uint64_t slots = 11;
+      for (size_t i = 0; i < c->inputs.size(); ++i)
+        if (c->inputs[i] == t) slots = mix(slots, i);
+      h += mix(slots, c->called.empty() ? static_cast<uint64_t>(key_of_.at(c))
+                                        : static_cast<uint64_t>(index_.at(c->called[0])) + 77777);
+    }
     return h;
   };
   std::unordered_map<uint64_t, int> classes;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "runtime/base/interrupt.hpp"
+#include "runtime/graph/call_operands.hpp"
 
 namespace pxl::tiles {
 
@@ -88,6 +89,10 @@ void Memory::add_up() {
   std::map<std::string_view, Ranges> vertices;                             // by vertex name
   std::vector<int64_t> weights(classes_.count(), 0), constants = weights;  // by class
   int64_t everywhere = 0;                                                  // control code of all tiles
+  std::unordered_map<const Rearrangement*, int64_t> rearrangements;        // how often the program has each
+  const auto add_code = [&](const Rearrangement& r) {
+    if (!r.code.empty()) ++rearrangements[&r];
+  };
   for (const GraphInstance& instance : m_.graphs()) {
     for (const auto& owned : instance.graph->tensors()) {
       const Tensor* t = owned.get();
@@ -99,6 +104,13 @@ void Memory::add_up() {
       if (!op->called.empty()) {
         // One copy per argument that is not aliased, and the call.
         everywhere += call_control_bytes(*op);
+        for (size_t which = 0; which < op->called.size(); ++which) {
+          const auto& inputs = op->called[which]->inputs();
+          for (size_t i = 0; i < inputs.size(); ++i)
+            if (const Tensor* given = op->inputs[callee_operand_begin(*op, which) + i];
+                given && !is_by_reference(*op, which, i))
+              add_code(m_.rearrangement_to(given, m_.mapping_of(inputs[i])));
+        }
         continue;
       }
       const OpCandidate& candidate = m_.candidate(*op);
@@ -121,13 +133,16 @@ void Memory::add_up() {
           const int64_t sync = r.traffic.empty() ? 0 : sync_control_bytes;
           control.add(there, r.control_bytes() - sync);
           everywhere += sync;
-          exchange.add(there, exchange_code_bytes(r.traffic));
+          add_code(r);
         };
         rearranged(m_.rearrangement_to(op->inputs[i], candidate.in[i]), candidate.in[i]);
         rearranged(m_.write_back(*op, i), m_.mapping_of(op->inputs[i]));
       }
     }
   }
+  std::vector<int64_t> rearranging(tiles_.size(), 0);  // exchange code
+  for (const auto& [r, times] : rearrangements)
+    for (size_t tile = 0; tile < rearranging.size(); ++tile) rearranging[tile] += times * r->code[tile];
   for (auto& [vertex, ranges] : vertices) {
     const std::vector<int64_t> there = ranges.by_tile();
     for (size_t i = 0; i < there.size(); ++i)
@@ -139,7 +154,7 @@ void Memory::add_up() {
   for (size_t i = 0; i < tiles_.size(); ++i) {
     put(MemoryCategory::vertex_state, i, states[i]);
     put(MemoryCategory::vertex_lists, i, pointed[i]);
-    put(MemoryCategory::exchange_code, i, exchange_code[i]);
+    put(MemoryCategory::exchange_code, i, exchange_code[i] + rearranging[i]);
     put(MemoryCategory::control_code, i, controls[i] + everywhere);
     put(MemoryCategory::runtime, i, machine.runtime_bytes);
     const size_t c = classes_.of[i];

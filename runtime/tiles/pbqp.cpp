@@ -269,26 +269,27 @@ class PbqpSolver {
     }
   }
 
-  int64_t local(const std::vector<int>& choice, int node, int as, int skip = -1) const {
-    int64_t c = p_.nodes[static_cast<size_t>(node)][static_cast<size_t>(as)];
+  /// By choice of a node: its cost and that of its edges but those to `other`.
+  std::vector<int64_t> apart(const std::vector<int>& choice, int node, int other) const {
+    std::vector<int64_t> costs = p_.nodes[static_cast<size_t>(node)];
     for (const int e : at_[static_cast<size_t>(node)]) {
-      if (e == skip) continue;
       const PbqpProblem::Edge& edge = p_.edges[static_cast<size_t>(e)];
-      c += edge_cost(p_, edge, edge.a == node ? as : choice[static_cast<size_t>(edge.a)],
-                     edge.b == node ? as : choice[static_cast<size_t>(edge.b)]);
+      if (edge.a == other || edge.b == other) continue;
+      for (int i = 0; i < static_cast<int>(costs.size()); ++i)
+        costs[static_cast<size_t>(i)] += edge_cost(p_, edge, edge.a == node ? i : choice[static_cast<size_t>(edge.a)],
+                                                   edge.b == node ? i : choice[static_cast<size_t>(edge.b)]);
     }
-    return c;
+    return costs;
   }
 
   bool single_moves(std::vector<int>& choice) const {
     bool moved = false;
     for (size_t n = 0; n < p_.nodes.size(); ++n) {
       const int node = static_cast<int>(n);
-      int64_t least = local(choice, node, choice[n]);
-      for (int i = 0; i < static_cast<int>(p_.nodes[n].size()); ++i) {
-        const int64_t c = local(choice, node, i);
-        if (c < least) least = c, choice[n] = i, moved = true;
-      }
+      const std::vector<int64_t> costs = apart(choice, node, -1);
+      int64_t least = costs[static_cast<size_t>(choice[n])];
+      for (int i = 0; i < static_cast<int>(costs.size()); ++i)
+        if (const int64_t c = costs[static_cast<size_t>(i)]; c < least) least = c, choice[n] = i, moved = true;
     }
     return moved;
   }
@@ -300,18 +301,20 @@ class PbqpSolver {
       const int a0 = choice[a];
       int best_a = a0, best_b = choice[b];
       int64_t least = INT64_MAX;
-      for (int i = 0; i < static_cast<int>(p_.nodes[a].size()); ++i) {
-        // Cost of `a` without its edges to `b`; then of `b`, given this choice of `a`.
-        choice[a] = i;
-        int64_t rest = p_.nodes[a][static_cast<size_t>(i)];
-        for (const int e : at_[a]) {
-          const PbqpProblem::Edge& other = p_.edges[static_cast<size_t>(e)];
-          if (other.a == edge.b || other.b == edge.b) continue;
-          rest += edge_cost(p_, other, choice[static_cast<size_t>(other.a)], choice[static_cast<size_t>(other.b)]);
-        }
+      // Costs of each of the two without the edges between them.
+      const std::vector<int64_t> of_a = apart(choice, edge.a, edge.b), of_b = apart(choice, edge.b, edge.a);
+      std::vector<const PbqpProblem::Edge*> between;
+      for (const int e : at_[a]) {
+        const PbqpProblem::Edge& other = p_.edges[static_cast<size_t>(e)];
+        if (other.a == edge.b || other.b == edge.b) between.push_back(&other);
+      }
+      for (int i = 0; i < static_cast<int>(of_a.size()); ++i) {
+        const int64_t rest = of_a[static_cast<size_t>(i)];
         if (rest >= least) continue;
-        for (int j = 0; j < static_cast<int>(p_.nodes[b].size()); ++j) {
-          const int64_t c = rest + local(choice, edge.b, j);
+        for (int j = 0; j < static_cast<int>(of_b.size()); ++j) {
+          int64_t c = rest + of_b[static_cast<size_t>(j)];
+          for (const PbqpProblem::Edge* e : between)
+            c += e->a == edge.a ? edge_cost(p_, *e, i, j) : edge_cost(p_, *e, j, i);
           if (c < least || (c == least && i == a0 && j == choice[b])) least = c, best_a = i, best_b = j;
         }
       }

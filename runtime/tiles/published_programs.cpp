@@ -16,10 +16,13 @@ namespace {
 /// Sizes of a transformer layer.
 struct LayerSizes {
   int64_t batch, tokens, width, heads, inner;
+  bool biased = false;  ///< dense layers have biases, and queries and keys are scaled
 };
 std::vector<Shape> layer_weights(const LayerSizes& s) {
-  return {{s.width}, {s.width}, {s.width, 3 * s.width}, {s.width, s.width},
-          {s.width}, {s.width}, {s.width, s.inner},     {s.inner, s.width}};
+  std::vector<Shape> shapes = {{s.width}, {s.width}, {s.width, 3 * s.width}, {s.width, s.width},
+                               {s.width}, {s.width}, {s.width, s.inner},     {s.inner, s.width}};
+  if (s.biased) shapes.insert(shapes.end(), {{3 * s.width}, {s.width}, {s.inner}, {s.width}});
+  return shapes;
 }
 
 /// x [batch * tokens, width] through attention and the two dense layers; weights as in layer_weights.
@@ -27,26 +30,37 @@ Tensor* transformer_layer(const LayerSizes& s, Tensor* x, std::vector<Tensor*> w
   for (Tensor*& t : w)
     if (t->spec.dtype != x->spec.dtype) t = op("cast", {t}, {{"data_type", x->spec.dtype}});
   const int64_t head = s.width / s.heads, rows = s.batch * s.tokens;
+  const auto dense = [&](Tensor* t, size_t weight, size_t bias) {
+    Tensor* y = op("matmul", {t, w[weight]});
+    return s.biased ? op("add", {y, w[bias]}) : y;
+  };
+  const auto scaled = [&](Tensor* t) {
+    return s.biased ? op("mul", {t, t->graph->add_constant(Array::full(t->spec.dtype, {}, 0.5), "scale")}) : t;
+  };
   Tensor* h = op("layer_norm", {x, w[0], w[1]});
   // [3, batch, heads, tokens, head]
-  Tensor* qkv = transpose(reshape(op("matmul", {h, w[2]}), {s.batch, s.tokens, 3, s.heads, head}), {2, 0, 3, 1, 4});
+  Tensor* qkv = transpose(reshape(dense(h, 2, 8), {s.batch, s.tokens, 3, s.heads, head}), {2, 0, 3, 1, 4});
   const std::vector<Tensor*> parts = ops("split", {qkv}, {{"splits", Ints{1, 1, 1}}, {"axis", int64_t{0}}});
   Tensor* each[3];
   for (size_t i = 0; i < 3; ++i) each[i] = reshape(parts[i], {s.batch * s.heads, s.tokens, head});
-  Tensor* scores = op("matmul", {each[0], transpose(each[1], {0, 2, 1})});
+  Tensor* scores = op("matmul", {scaled(each[0]), transpose(scaled(each[1]), {0, 2, 1})});
   Tensor* mixed = op("matmul", {op("softmax", {scores}, {{"axis", int64_t{-1}}}), each[2]});
   mixed = reshape(transpose(reshape(mixed, {s.batch, s.heads, s.tokens, head}), {0, 2, 1, 3}), {rows, s.width});
-  x = op("add", {x, op("matmul", {mixed, w[3]})});
+  x = op("add", {x, dense(mixed, 3, 9)});
   h = op("layer_norm", {x, w[4], w[5]});
-  return op("add", {x, op("matmul", {op("gelu", {op("matmul", {h, w[6]})}), w[7]})});
+  return op("add", {x, dense(op("gelu", {dense(h, 6, 10)}), 7, 11)});
 }
 
-/// One query, a parameter, attends to all tokens; then two dense layers. Weights as int8.
+/// Weights of dense layers are int8 here, which takes as many bytes as float8; others are float16.
+DType vit_dtype(const Shape& shape) { return shape.size() > 1 ? DType::int8 : DType::float16; }
+
+/// One query, a parameter, attends to all tokens; then two dense layers.
 Tensor* attention_pool(Ir& ir, const LayerSizes& s, Tensor* x) {
   const int64_t head = s.width / s.heads;
   const auto dense = [&](Tensor* t, int64_t columns) {
     Tensor* w = variable(ir, {t->spec.shape.back(), columns}, DType::int8);
-    return op("matmul", {t, op("cast", {w}, {{"data_type", x->spec.dtype}})});
+    Tensor* y = op("matmul", {t, op("cast", {w}, {{"data_type", x->spec.dtype}})});
+    return op("add", {y, variable(ir, {columns}, x->spec.dtype)});
   };
   const auto heads = [&](Tensor* t) { return transpose(reshape(t, {s.tokens, s.heads, head}), {1, 0, 2}); };
   const std::vector<Tensor*> both =
@@ -60,22 +74,24 @@ Tensor* attention_pool(Ir& ir, const LayerSizes& s, Tensor* x) {
 }
 
 Report vit() {
-  const LayerSizes s{1, 729, 1152, 16, 4304};
+  const LayerSizes s{1, 729, 1152, 16, 4304, true};
   Ir ir;
   Graph& layer = ir.create_graph("Layer");
   Tensor* in = layer.add_input(spec({s.tokens, s.width}, DType::float16), "x");
   std::vector<Tensor*> weights;
-  for (const Shape& shape : layer_weights(s)) weights.push_back(layer.add_input(spec(shape, DType::int8), "w"));
+  for (const Shape& shape : layer_weights(s)) weights.push_back(layer.add_input(spec(shape, vit_dtype(shape)), "w"));
   layer.add_output(transformer_layer(s, in, weights));
   // 27 x 27 patches of 14 x 14 elements of 3 channels.
   Tensor* x =
       op("matmul", {from_host(ir, {s.tokens, 588}, DType::float16), variable(ir, {588, s.width}, DType::float16)});
-  x = op("add", {x, variable(ir, {s.tokens, s.width}, DType::float16)});
+  const auto parameter = [&](Shape shape) { return variable(ir, std::move(shape), DType::float16); };
+  x = op("add", {op("add", {x, parameter({s.width})}), parameter({s.tokens, s.width})});
   for (int i = 0; i < 27; ++i) {
     std::vector<Tensor*> given = {x};
-    for (const Shape& shape : layer_weights(s)) given.push_back(variable(ir, shape, DType::int8));
+    for (const Shape& shape : layer_weights(s)) given.push_back(variable(ir, shape, vit_dtype(shape)));
     x = ir.main().add_call(layer, given)->outputs[0];
   }
+  x = op("layer_norm", {x, parameter({s.width}), parameter({s.width})});
   to_host(ir, attention_pool(ir, s, x));
   return report(ir.main(), "c600", true);
 }

@@ -3,105 +3,15 @@
 #include <numeric>
 
 #include "runtime/tiles/cost.hpp"
-#include "runtime/tiles/region.hpp"
+#include "runtime/tiles/move_code.hpp"
 #include "runtime/tiles/tile_mapping.hpp"
+#include "runtime/tiles/tile_placement.hpp"
 
 namespace pxl::tiles {
 
 namespace {
 
-using Range = ElementRange;
-
-/// A mapping with the slice of each tile: a row-major run or a box.
-class TilePlacement {
- public:
-  TilePlacement(const Machine& m, const TileMapping& mapping, const Shape& shape)
-      : l_(mapping), shape_(shape), tiles_(m.tiles), each_(mapping.tiles() / mapping.copies) {
-    if (l_.flat) return;
-    if (!l_.strides.empty()) {
-      index_at_.assign(static_cast<size_t>(tiles_), -1);
-      for (int64_t copy = 0; copy < l_.copies; ++copy)
-        for (int64_t i = 0; i < each_; ++i) index_at_[static_cast<size_t>(tile_of(copy, i))] = i;
-    }
-    // Blocks are runs if all axes before the last partitioned one are split into single indices.
-    size_t last = 0;
-    for (size_t i = 0; i < shape.size(); ++i)
-      if (l_.parts[i] > 1) last = i;
-    for (size_t i = 0; i < last; ++i) runs_ = runs_ && l_.parts[i] == shape[i];
-  }
-
-  bool runs() const { return l_.flat || runs_; }
-  int64_t each() const { return each_; }  ///< tiles per copy
-  int64_t tile_of(int64_t copy, int64_t index) const {
-    return (l_.first + (l_.strides.empty() ? copy * each_ + index : l_.tile_of(copy, index))) % tiles_;
-  }
-  /// Index of a tile's share within its copy; -1 if it has none.
-  int64_t index_at(int64_t tile) const {
-    if (!index_at_.empty()) return index_at_[static_cast<size_t>(tile)];
-    const int64_t offset = (tile - l_.first % tiles_ + tiles_) % tiles_;
-    return offset < each_ * l_.copies ? offset % each_ : -1;
-  }
-
-  Range run(int64_t index) const {
-    if (l_.flat) {
-      const int64_t n = element_count(shape_), grains = div_up(n, l_.grain);
-      const Range r = part_of(grains, std::max<int64_t>(1, l_.tiles_used), index);
-      return {std::min(n, r.begin * l_.grain), std::min(n, r.end * l_.grain)};
-    }
-    int64_t block = index / l_.spread, begin = 0, size = 1, inner = 1;
-    for (size_t i = shape_.size(); i-- > 0;) {
-      const Range r = part_of(shape_[i], l_.parts[i], block % l_.parts[i]);
-      block /= l_.parts[i];
-      begin += r.begin * inner;
-      size *= r.size();
-      inner *= shape_[i];
-    }
-    const Range mine = part_of(size, l_.spread, index % l_.spread);
-    return {begin + mine.begin, begin + mine.end};
-  }
-
-  int64_t size(int64_t index) const {
-    if (runs()) return run(index).size();
-    int64_t block = index / l_.spread, n = 1;
-    for (size_t i = shape_.size(); i-- > 0;) {
-      n *= part_of(shape_[i], l_.parts[i], block % l_.parts[i]).size();
-      block /= l_.parts[i];
-    }
-    return part_of(n, l_.spread, index % l_.spread).size();
-  }
-
-  /// Elements that share `a` of this mapping and share `b` of the other have in common; a lower bound.
-  int64_t shared(int64_t a, const TilePlacement& other, int64_t b) const {
-    if (runs() && other.runs()) return common(run(a), other.run(b)).size();
-    if (l_.flat || other.l_.flat) return 0;
-    if (l_.parts == other.l_.parts) {
-      if (a / l_.spread != b / other.l_.spread) return 0;
-      int64_t block = a / l_.spread, n = 1;
-      for (size_t i = shape_.size(); i-- > 0;) {
-        n *= part_of(shape_[i], l_.parts[i], block % l_.parts[i]).size();
-        block /= l_.parts[i];
-      }
-      return common(part_of(n, l_.spread, a % l_.spread), part_of(n, other.l_.spread, b % other.l_.spread)).size();
-    }
-    if (l_.spread > 1 || other.l_.spread > 1) return 0;
-    int64_t n = 1;
-    for (size_t i = shape_.size(); i-- > 0 && n > 0;) {
-      n *= common(part_of(shape_[i], l_.parts[i], a % l_.parts[i]),
-                  part_of(shape_[i], other.l_.parts[i], b % other.l_.parts[i]))
-               .size();
-      a /= l_.parts[i];
-      b /= other.l_.parts[i];
-    }
-    return n;
-  }
-
- private:
-  const TileMapping& l_;
-  const Shape& shape_;
-  int64_t tiles_, each_;
-  bool runs_ = true;
-  std::vector<int64_t> index_at_;  // by tile, where blocks have strides of their own
-};
+constexpr int64_t word_bytes = 4;  // of an exchange
 
 int64_t in_place(const TilePlacement& from, const TilePlacement& to, int64_t copy, int64_t index) {
   const int64_t there = from.index_at(to.tile_of(copy, index));
@@ -127,11 +37,46 @@ int64_t all_moved(const TilePlacement& from, const TilePlacement& to, int64_t co
   return sum;
 }
 
-/// Elements that are contiguous on both sides if both store this number of channels side by side.
-int64_t common_run(TileMapping from, TileMapping to, int32_t channel_group, const Shape& shape) {
-  if (channel_group > 1 && (from.flat || to.flat)) return 1;
-  from.channel_group = to.channel_group = channel_group;
+/// Elements that are contiguous on both sides if both store them in the order of `order`.
+int64_t common_run(TileMapping from, TileMapping to, const TileMapping& order, const Shape& shape) {
+  if (order.group > 1 && (from.flat || to.flat)) return 1;
+  for (TileMapping* l : {&from, &to}) l->group = order.group, l->inner_axis = order.inner_axis;
   return std::max<int64_t>(1, std::min(run_length(from, shape), run_length(to, shape)));
+}
+/// The same if one side has this order, and the other one has another.
+int64_t run_in_order(const TileMapping& from, const TileMapping& to, TileMapping order, const Shape& shape) {
+  if (order.group > 1) {
+    const auto axis = static_cast<size_t>(order.inner_axis);
+    const auto block = [&](const TileMapping& l) { return l.flat ? 1 : div_up(shape[axis], l.parts[axis]); };
+    const int64_t count = std::min<int64_t>(order.group, block(order)), others = std::min(block(from), block(to));
+    if (others < count) return others;  // groups are cut
+    order.group = static_cast<int32_t>(count);
+  }
+  return common_run(from, to, order, shape);
+}
+
+/// Extents of a tile's block, or of its share of one that is spread.
+Shape block_extents(const TileMapping& l, const Shape& shape) {
+  Shape extents = shape;
+  int64_t spread = l.spread;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const int64_t block = div_up(shape[i], l.parts[i]);
+    extents[i] = div_up(block, spread);
+    spread = div_up(spread, block);
+  }
+  return extents;
+}
+
+/// Cycles to bring a tile's block of a mapping from one order into the other.
+int64_t order_cycles(const Machine& m, const TileMapping& l, const Shape& shape, const StorageOrder& from,
+                     const StorageOrder& to, int64_t size) {
+  const int64_t elements = max_elements_per_tile(l, shape);
+  if (from.axis == to.axis || !from.whole || !to.whole || l.flat)
+    return reorder_cycles(m, elements * size,
+                          atom_bytes((from.axis == to.axis ? std::gcd(from.count, to.count) : 1) * size));
+  const Shape block = block_extents(l, shape);
+  const int64_t rows = block[from.axis], columns = block[to.axis];
+  return transpose_cycles(m, div_up(elements, rows * columns), rows, columns, size);
 }
 
 Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, const TileMapping& to,
@@ -140,8 +85,8 @@ Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, c
   // Of a plan that keeps tensors in the second memory level, an op reads its slices from there in any layout.
   if (from == to || spec.size() == 0 || m.spill > 0) return r;
   const auto size = static_cast<int64_t>(size_of(spec.dtype));
-  const int64_t groups[] = {channels_together(from, spec.shape), channels_together(to, spec.shape)};
-  const bool same_order = groups[0] == groups[1];
+  const bool same = same_order(from, to, spec.shape);
+  const StorageOrder orders[] = {order_of(from, spec.shape), order_of(to, spec.shape)};
   int64_t in = max_elements_per_tile(to, spec.shape), out = max_elements_per_tile(from, spec.shape);
   int64_t total = saturating_product(element_count(spec.shape), to.copies);
   // Mappings onto more tiles than the machine has are not comparable by tile.
@@ -149,9 +94,9 @@ Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, c
     const TilePlacement a(m, from, spec.shape), b(m, to, spec.shape);
     in = max_moved(a, b, to.copies, in);
     if (in == 0) {
-      if (same_order) return r;
+      if (same) return r;
       r.temp_bytes = max_elements_per_tile(to, spec.shape) * size;
-      r.cycles = r.copy_cycles = reorder_cycles(m, r.temp_bytes, atom_bytes(std::gcd(groups[0], groups[1]) * size));
+      r.cycles = r.copy_cycles = order_cycles(m, to, spec.shape, orders[0], orders[1], size);
       return r;
     }
     // Any copy may be the source of a multicast.
@@ -160,10 +105,13 @@ Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, c
   }
   in *= size;
   out *= size;
-  // If channels are grouped otherwise, slices travel in the order of one side, and the other side puts them
-  // in order, in the way that has the longer runs.
-  const int64_t as_from = common_run(from, to, from.channel_group, spec.shape),
-                as_to = common_run(from, to, to.channel_group, spec.shape), run = std::max(as_from, as_to);
+  // If both sides have different orders, slices travel in that of one side, and the other side puts them in order: in
+  // the way that has the longer runs, but for runs of whole words, which is what is sent.
+  const int64_t as_from = same ? common_run(from, to, from, spec.shape) : run_in_order(from, to, from, spec.shape),
+                as_to = same ? common_run(from, to, to, spec.shape) : run_in_order(from, to, to, spec.shape);
+  const auto in_words = [&](int64_t run) { return run * size % word_bytes == 0; };
+  const bool sorts_there = in_words(as_from) == in_words(as_to) ? as_from >= as_to : in_words(as_from);
+  const int64_t run = same ? std::max(as_from, as_to) : sorts_there ? as_from : as_to;
   r.traffic.in = in;
   r.traffic.out = out;  // copies are one send
   r.traffic.total = saturating_product(total, size);
@@ -172,11 +120,11 @@ Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, c
   r.traffic.fragments = std::max(r.traffic.runs, r.traffic.sends);
   r.temp_bytes = in;
   // Slices arrive in the order of their sources. If a fragment is shorter than a run of the destination, the tile puts
-  // them in order; if channels are grouped otherwise, all that a tile holds.
-  if (!same_order)
-    r.copy_cycles = reorder_cycles(m, max_elements_per_tile(as_from >= as_to ? to : from, spec.shape) * size,
-                                   atom_bytes(std::gcd(groups[0], groups[1]) * size));
-  else if (run < run_length(to, spec.shape))
+  // them in order; if the order is another one, all that a tile holds.
+  r.sorts_there = same ? run < run_length(to, spec.shape) : sorts_there;
+  if (!same)
+    r.copy_cycles = order_cycles(m, sorts_there ? to : from, spec.shape, orders[0], orders[1], size);
+  else if (r.sorts_there)
     r.copy_cycles = reorder_cycles(m, in, atom_bytes(run * size));
   r.cycles = m.sync + exchange_cycles(m, r.traffic) + r.copy_cycles;
   return r;
@@ -185,7 +133,9 @@ Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, c
 }  // namespace
 
 Rearrangement rearrangement(const Machine& m, const TileMapping& from, const TileMapping& to, const TensorSpec& spec) {
-  return compute_rearrangement(m, from, to, spec, true);
+  Rearrangement r = compute_rearrangement(m, from, to, spec, true);
+  if (!r.traffic.empty()) r.code = rearrangement_code(m, from, to, spec, r);
+  return r;
 }
 
 int64_t rearrangement_cycles(const Machine& m, const TileMapping& from, const TileMapping& to, const TensorSpec& spec) {

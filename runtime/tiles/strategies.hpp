@@ -41,6 +41,7 @@ struct RowStrategy {
   bool parameters = false;             ///< scales and shifts, one per column
   bool column_sums = false;            ///< gradients of scales and shifts
   bool whole_rows = false;             ///< no tile may hold a part of a row
+  bool whole_in_library = false;       ///< of ops that are planned separately, as PopLibs has them: the same
   bool sorts = false;                  ///< temporary copy of the keys, with 4-byte indices
   bool sums_rows = false;              ///< a scalar result is the sum of the rows' values
 };

@@ -87,7 +87,7 @@ std::string text(const TileMapping& l) {
   else
     s = fmt::format("blocks {}{}", join_texts(l.parts, " x "),
                     l.spread > 1 ? fmt::format(" over {} tiles each", l.spread) : "");
-  if (l.channel_group > 1) s += fmt::format(", {} channels together", l.channel_group);
+  if (l.group > 1) s += fmt::format(", {} of axis {} side by side", l.group, l.inner_axis);
   return l.copies > 1 ? fmt::format("{}, {} copies", s, l.copies) : s;
 }
 
@@ -118,17 +118,44 @@ TileMapping single_tile(const Machine& m, const TensorSpec& spec) {
   return l;
 }
 
+TileMapping with_inner_axis(TileMapping l, const Shape& shape, size_t axis, int64_t group) {
+  l.group = 1;
+  l.inner_axis = 0;
+  if (l.flat || axis >= shape.size()) return l;
+  // The last axis of more than one index is the innermost of row-major blocks.
+  const bool is_last = std::all_of(shape.begin() + static_cast<int64_t>(axis) + 1, shape.end(),
+                                   [](int64_t extent) { return extent == 1; });
+  group = std::min(group, shape[axis]);
+  if (group <= 1 || group > INT32_MAX || (is_last && group == shape[axis])) return l;
+  l.group = static_cast<int32_t>(group);
+  l.inner_axis = static_cast<int32_t>(axis);
+  return l;
+}
+
 TileMapping with_channel_groups(TileMapping l, const Shape& shape) {
   constexpr int64_t most = 16;
   int64_t field = 1;
   for (size_t i = 2; i < shape.size(); ++i) field *= shape[i];
-  if (!l.flat && shape.size() > 2 && field > 1)
-    l.channel_group = static_cast<int32_t>(std::clamp<int64_t>(shape[1], 1, most));
-  return l;
+  return shape.size() > 2 && field > 1 ? with_inner_axis(std::move(l), shape, 1, most) : l;
 }
 
-int64_t channels_together(const TileMapping& l, const Shape& shape) {
-  return l.channel_group == 1 ? 1 : std::min<int64_t>(l.channel_group, div_up(shape[1], l.parts[1]));
+StorageOrder order_of(const TileMapping& l, const Shape& shape) {
+  if (l.flat || shape.empty()) return {shape.empty() ? 0 : shape.size() - 1, shape.empty() ? 1 : shape.back()};
+  const auto block = [&](size_t i) { return div_up(shape[i], l.parts[i]); };
+  if (l.group > 1) {
+    const auto axis = static_cast<size_t>(l.inner_axis);
+    if (const int64_t count = std::min<int64_t>(l.group, block(axis)); count > 1)
+      return {axis, count, l.group >= shape[axis]};
+  }
+  size_t last = shape.size() - 1;
+  while (last > 0 && block(last) == 1) --last;
+  return {last, block(last)};
+}
+
+bool same_order(const TileMapping& a, const TileMapping& b, const Shape& shape) {
+  if ((a.flat || a.group == 1) && (b.flat || b.group == 1)) return true;
+  const StorageOrder x = order_of(a, shape), y = order_of(b, shape);
+  return x.axis == y.axis && ((x.whole && y.whole) || x.count == y.count);
 }
 
 std::vector<int64_t> elements_by_tile(const Machine& m, const TileMapping& l, const Shape& shape) {
@@ -180,13 +207,13 @@ bool reshape_mapping(const TileMapping& l, const Shape& from, const Shape& to, T
     found = result;
     return true;
   }
-  if (l.channel_group > 1 && from != to) return false;
   result.parts.assign(to.size(), 1);
   const std::vector<int32_t> from_strides = l.all_strides();
   std::vector<int32_t> strides(to.size() + 2, 1);
   std::copy(from_strides.end() - 2, from_strides.end(), strides.end() - 2);
   // Groups of axes with equal products. Only the first axis of a group may be partitioned further, into equal parts.
-  size_t i = 0, j = 0;
+  size_t i = 0, j = 0, inner = 0;  // inner: the number after that of the innermost axis
+  int64_t group = 1;
   while (i < from.size() || j < to.size()) {
     int64_t a = i < from.size() ? from[i] : 1, b = j < to.size() ? to[j] : 1;
     const size_t i0 = i, j0 = j;
@@ -199,6 +226,16 @@ bool reshape_mapping(const TileMapping& l, const Shape& from, const Shape& to, T
         b *= to[j++];
       else
         return false;
+    }
+    if (const auto axis = static_cast<size_t>(l.inner_axis); l.group > 1 && i0 <= axis && axis < i) {
+      // The innermost axis of the group stays the innermost one, in runs that are contiguous on both sides.
+      int64_t before = 1, after = 1;
+      for (size_t k = i0; k < axis; ++k) before *= from[k];
+      for (size_t k = axis + 1; k < i; ++k) after *= from[k];
+      if (after > 1) return false;
+      inner = j;
+      while (inner > j0 + 1 && to[inner - 1] == 1) --inner;
+      group = before == 1 && l.group >= from[axis] ? INT32_MAX : l.group;
     }
     if (i - i0 == 1 && j - j0 == 1) {
       result.parts[j0] = l.parts[i0];
@@ -222,7 +259,7 @@ bool reshape_mapping(const TileMapping& l, const Shape& from, const Shape& to, T
       if (from_strides[axis] != step * blocks) return false;
       blocks *= l.parts[axis];
     }
-    int64_t inner = cut;
+    int64_t left = cut;
     // Assign the parts to the leading axes of the new group.
     for (size_t k = j0; k < j && cut > 1; ++k) {
       if (to[k] <= cut) {
@@ -234,11 +271,12 @@ bool reshape_mapping(const TileMapping& l, const Shape& from, const Shape& to, T
         result.parts[k] = static_cast<int32_t>(cut);
         cut = 1;
       }
-      inner /= result.parts[k];
-      strides[k] = static_cast<int32_t>(step * inner);
+      left /= result.parts[k];
+      strides[k] = static_cast<int32_t>(step * left);
     }
     if (cut > 1) return false;
   }
+  if (inner > 0 || l.group == 1) result = with_inner_axis(std::move(result), to, inner > 0 ? inner - 1 : 0, group);
   found = with_strides(std::move(result), std::move(strides));
   return true;
 }
@@ -246,7 +284,8 @@ bool reshape_mapping(const TileMapping& l, const Shape& from, const Shape& to, T
 TileMapping transpose_mapping(const TileMapping& l, const std::vector<int64_t>& order) {
   if (l.flat) return l;
   TileMapping t = l;
-  t.channel_group = 1;
+  t.group = 1;
+  t.inner_axis = 0;
   std::vector<int32_t> strides = l.all_strides();
   const std::vector<int32_t> from = strides;
   for (size_t i = 0; i < order.size(); ++i) {
@@ -256,17 +295,41 @@ TileMapping transpose_mapping(const TileMapping& l, const std::vector<int64_t>& 
   return with_strides(std::move(t), std::move(strides));
 }
 
+TileMapping transposed_view(const TileMapping& l, const Shape& shape, const std::vector<int64_t>& order) {
+  if (l.flat || shape.empty()) return l;
+  size_t last = shape.size() - 1;
+  while (last > 0 && shape[last] == 1) --last;
+  const bool row_major = l.group == 1;
+  const auto inner = row_major ? static_cast<int64_t>(last) : l.inner_axis;
+  Shape seen;
+  size_t at = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    seen.push_back(shape[static_cast<size_t>(order[i])]);
+    if (order[i] == inner) at = i;
+  }
+  return with_inner_axis(transpose_mapping(l, order), seen, at, row_major ? INT32_MAX : l.group);
+}
+
 int64_t run_length(const TileMapping& l, const Shape& shape) {
   if (l.flat) return max_elements_per_tile(l, shape);
-  int64_t n = 1;
-  const bool grouped = l.channel_group > 1;
-  if (grouped) n = channels_together(l, shape);
+  int64_t n = 1, groups = 1;
+  size_t first = 0, skipped = shape.size();
   bool whole = true;  // the axes so far
-  for (size_t i = shape.size(); i-- > (grouped ? 2 : 0) && whole;) {
+  if (l.group > 1) {
+    // Groups are before the axis itself and the last two.
+    skipped = static_cast<size_t>(l.inner_axis);
+    first = std::min(skipped, shape.size() - 2);
+    const int64_t block = div_up(shape[skipped], l.parts[skipped]);
+    n = std::min<int64_t>(l.group, block);
+    groups = div_up(block, n);
+    whole = l.group < shape[skipped] || l.parts[skipped] == 1;
+  }
+  for (size_t i = shape.size(); i-- > first && whole;) {
+    if (i == skipped) continue;
     n *= div_up(shape[i], l.parts[i]);
     whole = l.parts[i] == 1;
   }
-  if (grouped && whole) n *= div_up(div_up(shape[1], l.parts[1]), channels_together(l, shape));
+  if (whole) n *= groups;
   return std::max<int64_t>(1, std::min(n, max_elements_per_tile(l, shape)));
 }
 

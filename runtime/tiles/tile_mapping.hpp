@@ -4,6 +4,7 @@
 // table interns them, so that comparing and caching are cheap.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -23,9 +24,11 @@ struct TileMapping {
   std::vector<int32_t> parts;  ///< blocks: number of parts by axis
   int32_t spread = 1;          ///< blocks: tiles that share one block
   int32_t copies = 1;          ///< of the whole tensor
-  /// Blocks of [batch, channels, spatial axes...]: this number of channels is stored together, after the spatial axes,
-  /// as the units read them; 1: row-major. Which tile stores an element does not depend on it.
-  int32_t channel_group = 1;
+  /// Blocks: the order in which a tile stores its elements. This number of indices of axis `inner_axis` lie side by
+  /// side, groups of them before the other axes, as the units read and write them (PopLibs: [C1][...][C2]); all of the
+  /// axis if it is the extent; 1: row-major. Which tile stores an element does not depend on it.
+  int32_t group = 1;
+  int32_t inner_axis = 0;
   /// Blocks: how many tiles it is from one block to the next along each axis, then from one of the tiles that share a
   /// block to the next, then from a copy to the next. Empty: row-major.
   std::vector<int32_t> strides = {};
@@ -58,16 +61,28 @@ std::vector<int64_t> elements_by_tile(const Machine& m, const TileMapping& mappi
 /// Maximum number of elements on one tile.
 int64_t max_elements_per_tile(const TileMapping& mapping, const Shape& shape);
 
+/// A block mapping whose tiles store `group` indices of an axis side by side, all of the axis if there are not more.
+TileMapping with_inner_axis(TileMapping mapping, const Shape& shape, size_t axis, int64_t group = INT32_MAX);
 /// A block mapping of [batch, channels, spatial axes...] with groups of up to 16 channels stored together.
 TileMapping with_channel_groups(TileMapping mapping, const Shape& shape);
-/// Channels that are adjacent on a tile, at most the channels of its block.
-int64_t channels_together(const TileMapping& mapping, const Shape& shape);
+
+/// Which elements of a tile's block are side by side: `count` indices of `axis`; `whole`: all that the block has of it.
+struct StorageOrder {
+  size_t axis = 0;
+  int64_t count = 1;
+  bool whole = true;
+};
+StorageOrder order_of(const TileMapping& mapping, const Shape& shape);
+/// Whether tiles store the elements of both mappings in the same order, as far as both have them.
+bool same_order(const TileMapping& a, const TileMapping& b, const Shape& shape);
 
 /// The mapping of a row-major tensor of shape `from`, mapped by `mapping`, seen as shape `to`, with all bytes in place.
 /// Returns false if no mapping expresses it.
 bool reshape_mapping(const TileMapping& mapping, const Shape& from, const Shape& to, TileMapping& result);
-/// The mapping after a transposition in which axis i of the result is axis order[i].
+/// The mapping after a transposition in which axis i of the result is axis order[i], stored row-major.
 TileMapping transpose_mapping(const TileMapping& mapping, const std::vector<int64_t>& order);
+/// The same of blocks of a tensor of this shape whose elements stay where they are.
+TileMapping transposed_view(const TileMapping& mapping, const Shape& shape, const std::vector<int64_t>& order);
 
 /// Contiguous elements in a tile's share of the tensor.
 int64_t run_length(const TileMapping& mapping, const Shape& shape);
@@ -76,9 +91,12 @@ int64_t run_length(const TileMapping& mapping, const Shape& shape);
 /// Elements already on their tile stay. If a share is neither a row-major run nor a box, all of it is treated as moved.
 struct Rearrangement {
   Traffic traffic;
-  int64_t copy_cycles = 0;  ///< on-tile change of order after the exchange
-  int64_t cycles = 0;       ///< exchange, synchronisation and copy
-  int64_t temp_bytes = 0;   ///< on the most loaded tile: received slices before they are put in order
+  int64_t copy_cycles = 0;    ///< on-tile change of order after the exchange
+  int64_t cycles = 0;         ///< exchange, synchronisation and copy
+  bool sorts_there = false;   ///< the change of order is on the tiles that receive
+  int64_t temp_bytes = 0;     ///< on the most loaded tile: received slices before they are put in order
+  std::vector<int64_t> code;  ///< exchange code by tile; empty if nothing moves
+  int64_t code_bytes() const { return code.empty() ? 0 : *std::max_element(code.begin(), code.end()); }
   int64_t control_bytes() const {
     return (traffic.empty() ? 0 : sync_control_bytes + step_control_bytes) + (copy_cycles > 0 ? step_control_bytes : 0);
   }

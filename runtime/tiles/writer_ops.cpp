@@ -72,6 +72,9 @@ void Writer::rearrangement_steps(ReportOp& op, const std::string& what, const Re
     step(op, BspPhaseKind::sync, "sync", m.sync, m.sync, m.tiles, {});
     const int64_t exchange = exchange_cycles(m, c.traffic);
     step(op, BspPhaseKind::exchange, what, exchange, exchange, m.tiles, c.traffic);
+    ReportStep& s = r_.steps.back();
+    op.exchange_code_bytes += c.code_bytes() - s.code_bytes;
+    s.code_bytes = c.code_bytes();
   }
   if (c.copy_cycles > 0) {
     const int64_t used = std::min(m.tiles, m_.mapping(to).tiles());

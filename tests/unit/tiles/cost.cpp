@@ -169,10 +169,57 @@ TEST_CASE("copies on a tile move atoms that divide the contiguous runs") {
   CHECK(r.copy_cycles == reorder_cycles(mk2, r.traffic.in, 2));
 }
 
+TEST_CASE("what lies in another order is put in order") {
+  const TensorSpec s{{64, 96}, DType::float16, {}};
+  const TileMapping rows = block_mapping(s, {4, 2}), columns = with_inner_axis(rows, s.shape, 0);
+  CHECK(columns.group == 64);
+  CHECK(order_of(rows, s.shape).axis == 1);
+  CHECK(order_of(columns, s.shape).axis == 0);
+  CHECK(order_of(columns, s.shape).count == 16);
+  CHECK_FALSE(same_order(rows, columns, s.shape));
+  CHECK(rearrangement(mk2, rows, columns, s).copy_cycles == transpose_cycles(mk2, 1, 48, 16, 2));
+  CHECK(rearrangement(mk2, rows, columns, s).traffic.empty());
+  // Extents that the transposition vertices do not take are copied element by element.
+  const TensorSpec odd{{63, 94}, DType::float16, {}};
+  const TileMapping plain = block_mapping(odd, {1, 2});
+  CHECK(rearrangement(mk2, with_inner_axis(plain, odd.shape, 0), plain, odd).copy_cycles ==
+        reorder_cycles(mk2, 63 * 47 * 2, 2));
+  // Columns of a single element, and the last axis as the innermost one, are rows.
+  CHECK(same_order(with_inner_axis(block_mapping(s, {64, 1}), s.shape, 0), block_mapping(s, {64, 1}), s.shape));
+  CHECK(with_inner_axis(rows, s.shape, 1) == rows);
+  // Rows of odd extents are not sent: slices travel in the order of columns, in whole words.
+  const TensorSpec scores{{32, 90}, DType::float16, {}};
+  const TileMapping halves = with_inner_axis(block_mapping(scores, {2, 2}), scores.shape, 0);
+  const Rearrangement r = rearrangement(mk2, halves, block_mapping(scores, {4, 1}), scores);
+  CHECK(r.sorts_there);
+  CHECK(r.traffic.sends == 45);  // of 16 rows, half of which stay
+  CHECK(r.copy_cycles == reorder_cycles(mk2, 8 * 90 * 2, 2));
+}
+
+TEST_CASE("views carry the order of elements") {
+  const Shape heads = {4, 32, 8};
+  const TensorSpec s{heads, DType::float16, {}};
+  const TileMapping plain = block_mapping(s, {4, 2, 1}), seen = transposed_view(plain, heads, {0, 2, 1});
+  CHECK(seen.parts == std::vector<int32_t>{4, 1, 2});
+  CHECK(seen.inner_axis == 1);
+  CHECK(seen.group == 8);
+  CHECK(transposed_view(seen, {4, 8, 32}, {0, 2, 1}) == plain);
+  // The last axis stays the innermost one.
+  CHECK(transposed_view(plain, heads, {1, 0, 2}).group == 1);
+  TileMapping to;
+  CHECK(reshape_mapping(seen, {4, 8, 32}, {2, 2, 8, 32}, to));
+  CHECK(to.inner_axis == 2);
+  CHECK(to.group == 8);
+  CHECK(reshape_mapping(seen, {4, 8, 32}, {32, 32}, to));  // 8 elements of 32 are side by side
+  CHECK(to.inner_axis == 0);
+  CHECK(to.group == 8);
+  CHECK_FALSE(reshape_mapping(seen, {4, 8, 32}, {4, 256}, to));
+}
+
 TEST_CASE("images store channels together") {
   const TensorSpec s{{4, 64, 28, 28}, DType::float16, {}};
   const TileMapping plain = block_mapping(s, {4, 2, 7, 1}), together = with_channel_groups(plain, s.shape);
-  CHECK(together.channel_group == 16);
+  CHECK(together.group == 16);
   CHECK(run_length(plain, s.shape) == 4 * 28);
   CHECK(run_length(together, s.shape) == 4 * 28 * 16);
   CHECK(run_length(with_channel_groups(block_mapping(s, {4, 32, 7, 1}), s.shape), s.shape) == 4 * 28 * 2);
@@ -191,7 +238,7 @@ TEST_CASE("images store channels together") {
   CHECK_FALSE(reshape_mapping(together, s.shape, {4, 64 * 28 * 28}, seen));
   CHECK(reshape_mapping(together, s.shape, s.shape, seen));
   CHECK(seen == together);
-  CHECK(with_channel_groups(block_mapping({{4, 64, 1, 1}, DType::float16, {}}, {4, 2, 1, 1}), {4, 64, 1, 1})
-            .channel_group == 1);
-  CHECK(with_channel_groups(plain, {4, 3, 28, 28}).channel_group == 3);
+  CHECK(with_channel_groups(block_mapping({{4, 64, 1, 1}, DType::float16, {}}, {4, 2, 1, 1}), {4, 64, 1, 1}).group ==
+        1);
+  CHECK(with_channel_groups(plain, {4, 3, 28, 28}).group == 3);
 }

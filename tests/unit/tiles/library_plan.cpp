@@ -74,6 +74,30 @@ TEST_CASE("the library's cut has the fewest cycles that its planner counts") {
   }
 }
 
+TEST_CASE("the library's cuts are those that were recorded") {
+  // Products of a ViT's layer in float16 throughout, whose vertices were timed (ipu-stack, C600): 16 rows by 365
+  // columns of scores on a tile, swapped; cycles of the others follow from their blocks within 1 %.
+  const Machine c600 = parse_machine("c600");
+  const int64_t bound = c600.memory * 6 / 10;
+  const ProductProblem scores = problem(16, 729, 72, 729, 2, 2);
+  const ProductCut cut = library_cut(c600, scores, bound);
+  CHECK(cut.groups == 16);
+  CHECK(cut.operands == ProductOperands::swapped);
+  CHECK(cut.rows == 46);
+  CHECK(cut.columns == 2);
+  for (const auto& [p, cycles] :
+       std::vector<std::pair<ProductProblem, int64_t>>{{scores, 8488},
+                                                       {problem(1, 729, 1152, 3456, 2, 2), 37277},
+                                                       {problem(16, 729, 729, 72, 2, 2), 12900},
+                                                       {problem(1, 729, 1152, 1152, 2, 2), 14153},
+                                                       {problem(1, 729, 1152, 4304, 2, 2), 48248},
+                                                       {problem(1, 729, 4304, 1152, 2, 2), 52187}}) {
+    const ProductCut found = library_cut(c600, p, bound);
+    const double planned = static_cast<double>(compute_cost(c600, p, block_of(p, found), found.operands).cycles);
+    CHECK(planned == doctest::Approx(static_cast<double>(cycles)).epsilon(0.01));
+  }
+}
+
 TEST_CASE("the library's cut keeps the bound on temporary memory where it can") {
   const Machine m = parse_machine("mk2");
   const ProductProblem p = problem(1, 729, 1152, 4304, 2, 2);

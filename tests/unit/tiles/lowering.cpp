@@ -3,10 +3,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <random>
 
 #include "runtime/tiles/mapped_program.hpp"
+#include "runtime/tiles/move_code.hpp"
 #include "tests/unit/support/arrays.hpp"
 #include "tests/unit/support/ops.hpp"
 
@@ -180,19 +183,68 @@ TEST_CASE("products of a variable have one layout of it, and of what they share 
   Tensor* y = ::pxl::test::op("matmul", {x, w});
   Tensor* dx = ::pxl::test::op("matmul", {y, ::pxl::test::op("transpose", {w})});
   Tensor* dw = ::pxl::test::op("matmul", {::pxl::test::op("transpose", {x}), y});
-  std::vector<OpCandidate> joint;
+  std::vector<std::vector<OpCandidate>> joint;  // by product: its cut, in each order of the result
   std::unique_ptr<MappedProgram> program;
   for (const Tensor* t : {y, dx, dw}) {
     OneOp product(ir, t->producer, "mk2,tiles=24");
+    joint.emplace_back();
     check_operands(product, [&](const OpCandidate& c) {
-      if (c.product->joint) joint.push_back(c);
+      if (c.product->joint) joint.back().push_back(c);
     });
+    REQUIRE(!joint.back().empty());
     program = std::move(product.program);
   }
-  REQUIRE(joint.size() == 3);
-  const auto at = [&](int32_t id) { return program->mapping(id); };
-  const auto transposed = [&](int32_t id) { return transpose_mapping(at(id), {1, 0}); };
-  CHECK(at(joint[0].in[1]) == at(joint[2].out[0]));
-  CHECK(at(joint[0].in[1]) == transposed(joint[1].in[1]));
-  CHECK(at(joint[0].in[0]) == transposed(joint[2].in[0]));
+  // Blocks and tiles without the order of elements.
+  const auto blocks = [&](int32_t id) {
+    TileMapping l = program->mapping(id);
+    l.group = 1, l.inner_axis = 0;
+    return l;
+  };
+  const auto transposed = [&](int32_t id) { return transpose_mapping(blocks(id), {1, 0}); };
+  const OpCandidate &forward = joint[0][0], &data = joint[1][0], &weights = joint[2][0];
+  CHECK(blocks(forward.in[1]) == blocks(weights.out[0]));
+  CHECK(blocks(forward.in[1]) == transposed(data.in[1]));
+  CHECK(blocks(forward.in[0]) == transposed(weights.in[0]));
+  // The gradient of the variable can have its order too: what is read as terms of a sum is written as rows.
+  CHECK(std::any_of(joint[2].begin(), joint[2].end(), [&](const OpCandidate& c) { return c.out[0] == forward.in[1]; }));
+}
+
+TEST_CASE("exchange code of rearrangements is counted by tile as their slices move") {
+  const Machine m = parse_machine("mk2,tiles=32");
+  std::mt19937 rng(5);
+  const auto draw = [&](int64_t n) { return static_cast<int32_t>(rng() % static_cast<uint64_t>(n)); };
+  int exact = 0, uneven = 0;
+  for (int i = 0; i < 600; ++i) {
+    const TensorSpec s{{1 + draw(9), 1 + draw(20), 1 + draw(30)}, DType::float32, {}};
+    const auto random = [&] {
+      tiles::TileMapping l;
+      do
+        l = draw(4) == 0 ? row_mapping(m, s, 1 + draw(40))
+                         : block_mapping(s, {1 + draw(4), 1 + draw(4), 1 + draw(4)}, draw(4) ? 1 : 2);
+      while (l.tiles() > m.tiles);
+      l.first = draw(32);
+      return l;
+    };
+    const tiles::TileMapping from = random(), to = random();
+    const std::vector<TileMoves> counted = moves_by_tile(m, from, to, s);
+    if (counted.empty()) continue;
+    std::vector<TileMoves> moved(32);
+    for (const SliceMove& move : rearranging_moves(Layout(m, from, s.shape), Layout(m, to, s.shape))) {
+      REQUIRE(move.to.size() == 1);
+      const int64_t pieces = std::ssize(move.region.ranges());
+      moved[static_cast<size_t>(move.from)].sends += pieces;
+      moved[static_cast<size_t>(move.from)].out += move.region.size() * 4;
+      moved[static_cast<size_t>(move.to[0])].pieces += pieces;
+      ++moved[static_cast<size_t>(move.to[0])].senders;
+    }
+    CAPTURE(text(from));
+    CAPTURE(text(to));
+    CHECK(counted == moved);
+    ++exact;
+    // Tiles differ: the largest code is not that of all.
+    const Rearrangement r = rearrangement(m, from, to, s);
+    for (const int64_t bytes : r.code) uneven += bytes > 0 && bytes < r.code_bytes();
+  }
+  CHECK(exact > 200);
+  CHECK(uneven > 200);
 }

@@ -87,20 +87,6 @@ TEST_CASE("the cuts that are kept contain the fastest of all") {
   }
 }
 
-TEST_CASE("the planner finds the recorded split of attention scores") {
-  // 16 heads of [729, 72] x [72, 729], float16 throughout: 365 rows and 16 columns a tile (ipu-stack, C600).
-  const Machine c600 = parse_machine("c600");
-  const ProductProblem p = problem(16, 729, 72, 729, 2, 2);
-  int64_t fewest = INT64_MAX;
-  ProductCut best;
-  for (const ProductCut& cut : search_products(c600, 10, p))
-    if (const int64_t cycles = costs(c600, p, cut).cycles; cut.variant() == "gather all" && cycles < fewest)
-      fewest = cycles, best = cut;
-  CHECK(best.groups == 16);
-  CHECK(best.rows == 2);
-  CHECK(best.columns == 46);
-}
-
 TEST_CASE("pairs of tiles receive the left operand in half the cycles, whatever the right one needs") {
   const Machine mk2 = parse_machine("mk2");
   const ProductProblem p = problem(1, 64, 64, 256, 2, 2);

@@ -230,7 +230,7 @@ TEST_CASE("images reach channels side by side in whole slices, put in order on a
   const TensorSpec image = spec({64, 3, 224, 224});
   const tiles::TileMapping rows = linear_mapping(mk2, image),
                            slices = with_channel_groups(block_mapping(image, {64, 1, 16}), image.shape);
-  CHECK(slices.channel_group == 3);
+  CHECK(slices.group == 3);
   for (const bool back : {false, true}) {
     const Rearrangement r = back ? rearrangement(mk2, slices, rows, image) : rearrangement(mk2, rows, slices, image);
     // 14 lines of 224 elements of each channel.
