@@ -396,7 +396,9 @@ TEST_CASE("kernels have the bits of bits.txt with every instruction set") {
   REQUIRE(!wanted.empty());
   for (size_t i = 0; i < sets.size(); ++i) {
     CAPTURE(i);
-    for (const auto& [name, sum] : sets[i]) {
+    for (const auto& line : sets[i]) {
+      const std::string& name = line.first;
+      const uint64_t sum = line.second;
       CAPTURE(name);
       CHECK(fmt::format(" {:016x}", sum) == wanted[name]);
     }

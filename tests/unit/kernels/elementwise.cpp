@@ -106,7 +106,9 @@ TEST_CASE("elementary functions of special values") {
       {Unary::softplus, {{-inf, 0}, {-100, 0}, {100, 100}, {inf, inf}}},
       {Unary::sigmoid, {{-inf, 0}, {0, 0.5F}, {inf, 1}}},
   };
-  for (auto [op, values] : all) {
+  for (const auto& function : all) {
+    const Unary op = function.first;
+    auto values = function.second;
     CAPTURE(name(op));
     values.emplace_back(nan, nan);
     values.emplace_back(-nan, nan);

@@ -182,6 +182,28 @@ TEST_CASE("divisions of 64-bit integers, in blocks with and without operands of 
       }
 }
 
+TEST_CASE("divisions of unsigned 64-bit integers, among them those that are small only as signed ones") {
+  constexpr int64_t n = 300;
+  const uint64_t edges[] = {1,           0x7fffffff, 0x80000000,     0xffffffff,
+                            0x100000000, UINT64_MAX, UINT64_MAX - 6, uint64_t{1} << 63};
+  for (const Binary op : {Binary::div, Binary::fmod, Binary::floor_div, Binary::mod})
+    for (const uint64_t special : edges) {
+      CAPTURE(name(op));
+      CAPTURE(special);
+      Array a(DType::uint64, {n}), b(DType::uint64, {n});
+      auto *x = a.mutable_data<uint64_t>(), *y = b.mutable_data<uint64_t>();
+      for (int64_t i = 0; i < n; ++i)
+        x[i] = static_cast<uint64_t>((i * 37 + 5) % 1001), y[i] = static_cast<uint64_t>((i * 11 + 3) % 13 + 1);
+      x[7] = special;
+      y[n - 1] = special;
+      const Array result = run(binary_kernel(op, DType::uint64, {n}, {n}, {n}), {a, b}, spec(DType::uint64, {n}));
+      const bool divides = op == Binary::div || op == Binary::floor_div;
+      int64_t wrong = 0;
+      for (int64_t i = 0; i < n; ++i) wrong += result.data<uint64_t>()[i] != (divides ? x[i] / y[i] : x[i] % y[i]);
+      CHECK(wrong == 0);
+    }
+}
+
 namespace {
 
 const double sharp[] = {0.0, -0.0, 1.0, -1.0, 2.5, -7.0, 1e-3, 3e20, -3e20, 1e-42, inf, -inf, not_a_number};

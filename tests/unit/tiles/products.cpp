@@ -62,7 +62,9 @@ void check_fastest(const Machine& m, const ProductProblem& p) {
     const auto [at, fresh] = kept.try_emplace(cut.variant(), cycles);
     at->second = std::min(at->second, cycles);
   }
-  for (const auto& [variant, cycles] : fewest_cycles(m, p)) {
+  for (const auto& fewest : fewest_cycles(m, p)) {
+    const std::string_view variant = fewest.first;
+    const int64_t cycles = fewest.second;
     CAPTURE(std::string(variant));
     REQUIRE(kept.count(variant) == 1);
     // Two rows a worker take longer than three, which the bound of the search does not consider.
