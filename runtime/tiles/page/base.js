@@ -64,7 +64,9 @@ const fmt = {
 };
 
 const PHASES = [["compute", "Compute"], ["exchange", "Exchange"], ["sync", "Sync"], ["host", "Host"]];
-const categoryColour = (i) => `var(--c${i % 10})`;
+// One colour for each category of memory, in page.css.
+const categoryKey = (i) => `c${i % 11}`;
+const categoryColour = (i) => `var(--${categoryKey(i)})`;
 
 function section(id, title, hint, ...tools) {
   const node = el("section", { id },

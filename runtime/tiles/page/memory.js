@@ -28,7 +28,7 @@ function memorySection() {
     const base = new Float64Array(tiles);
     names.forEach((category, k) => {
       if (!on.has(category)) return;
-      c.fillStyle = css("c" + (k % 10));
+      c.fillStyle = css(categoryKey(k));
       c.beginPath();
       c.moveTo(px(0), py(base[0]));
       for (let i = 0; i < tiles; ++i) { const top = py(base[i] + all[category][order[i]]); c.lineTo(px(i), top); c.lineTo(px(i + 1), top); }
@@ -71,7 +71,7 @@ function memorySection() {
       const tile = tileAt(x, y, width);
       if (tile < 0) return tip.hide();
       tip.show(event, el("b", {}, `Tile ${tile}: ${fmt.bytes(totals[tile])}`), tipRow("of its memory", fmt.percent(totals[tile] / limit)),
-        names.map((k, i) => on.has(k) && all[k][tile] > 0 ? tipRow(k, fmt.bytes(all[k][tile]), css("c" + (i % 10))) : null));
+        names.map((k, i) => on.has(k) && all[k][tile] > 0 ? tipRow(k, fmt.bytes(all[k][tile]), css(categoryKey(i))) : null));
     },
   });
   function redo() { prepare(); if (view === "stack") picture.height = 274; picture.redraw(); }
