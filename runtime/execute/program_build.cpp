@@ -117,19 +117,34 @@ class Program::Builder {
     }
   }
 
+  /// Buffers that are used beside kernels, loads and stores.
+  static std::set<BufferId> in_copies_and_calls(const Plan& plan) {
+    std::set<BufferId> found;
+    const auto add = [&](const std::vector<BufferId>& ids) { found.insert(ids.begin(), ids.end()); };
+    const auto add_copies = [&](const std::vector<Copy>& copies) {
+      for (const Copy& copy : copies) add({copy.from, copy.to});
+    };
+    add_copies(plan.entry_copies);
+    add_copies(plan.exit_copies);
+    for (const Instruction& instruction : plan.instructions) {
+      add_copies(instruction.before);
+      add_copies(instruction.after);
+      for (const PlanCall& call : instruction.calls) {
+        add(call.in);
+        add(call.out);
+        add_copies(call.before);
+        add_copies(call.after);
+      }
+    }
+    return found;
+  }
+
   /// Loads whose sample kernels may read in the host's memory: the only load of its stream per run, read by kernels of
   /// the main graph only, and never modified.
   static std::set<BufferId> direct_loads(const Plan& plan) {
-    std::set<BufferId> found, excluded;
+    std::set<BufferId> found, excluded = in_copies_and_calls(plan);
     const auto exclude = [&](const std::vector<BufferId>& ids) { excluded.insert(ids.begin(), ids.end()); };
-    const auto exclude_copies = [&](const std::vector<Copy>& copies) {
-      for (const Copy& copy : copies) exclude({copy.from, copy.to});
-    };
-    exclude_copies(plan.entry_copies);
-    exclude_copies(plan.exit_copies);
     for (const Instruction& instruction : plan.instructions) {
-      exclude_copies(instruction.before);
-      exclude_copies(instruction.after);
       if (instruction.kind == Instruction::Kind::load && plan.transfers.at(instruction.stream) == 1 &&
           found.insert(instruction.out[0]).second)
         continue;
@@ -137,12 +152,6 @@ class Program::Builder {
       if (instruction.kind != Instruction::Kind::kernel) exclude(instruction.in);
       for (size_t slot = 0; slot < instruction.in.size(); ++slot)
         if (instruction.modified[slot]) excluded.insert(instruction.in[slot]);
-      for (const PlanCall& call : instruction.calls) {
-        exclude(call.in);
-        exclude(call.out);
-        exclude_copies(call.before);
-        exclude_copies(call.after);
-      }
     }
     std::erase_if(found, [&](BufferId id) {
       return excluded.count(id) > 0 || plan.buffers[static_cast<size_t>(id)].kind != Buffer::Kind::arena;
@@ -154,22 +163,9 @@ class Program::Builder {
   /// which only kernels of the main graph use, and none changes after the store.
   static std::map<BufferId, const Stream*> direct_stores(const Plan& plan) {
     std::map<BufferId, const Stream*> found;
-    std::set<BufferId> excluded;
+    std::set<BufferId> excluded = in_copies_and_calls(plan);
     const auto exclude = [&](const std::vector<BufferId>& ids) { excluded.insert(ids.begin(), ids.end()); };
-    const auto exclude_copies = [&](const std::vector<Copy>& copies) {
-      for (const Copy& copy : copies) exclude({copy.from, copy.to});
-    };
-    exclude_copies(plan.entry_copies);
-    exclude_copies(plan.exit_copies);
     for (const Instruction& instruction : plan.instructions) {
-      exclude_copies(instruction.before);
-      exclude_copies(instruction.after);
-      for (const PlanCall& call : instruction.calls) {
-        exclude(call.in);
-        exclude(call.out);
-        exclude_copies(call.before);
-        exclude_copies(call.after);
-      }
       const bool kernel = instruction.kind == Instruction::Kind::kernel && !is_exchanged(*instruction.op);
       if (instruction.kind == Instruction::Kind::store && plan.transfers.at(instruction.stream) == 1) {
         if (!found.emplace(instruction.in[0], instruction.stream).second) excluded.insert(instruction.in[0]);

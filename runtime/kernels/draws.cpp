@@ -166,6 +166,20 @@ void in_parts(int64_t n, const std::function<void(int64_t, int64_t)>& part) {
   }
 }
 
+/// Elements from `done` on: offset + scale times the numbers of so many pairs. make(k, n, numbers) draws n pairs from
+/// the k-th on.
+template <class Make>
+void put_pairs(const Target& to, int64_t done, int64_t pairs, double offset, double scale, Make make) {
+  in_parts(pairs, [&](int64_t begin, int64_t end) {
+    double numbers[2 * batch];
+    for (int64_t k = begin; k < end; k += batch) {
+      const int64_t n = std::min(batch, end - k);
+      make(k, n, numbers);
+      to.put(done + 2 * k, numbers, 2 * n, offset, scale);
+    }
+  });
+}
+
 /// Elements from which on drawing them takes longer than keeping what is needed for drawing them later. Not measured.
 constexpr int64_t min_lazy_elements = 1 << 16;
 
@@ -216,13 +230,8 @@ Array Random::uniform_now(DType dtype, const Shape& shape, double low, double hi
   while (done < to.size() && used_ != 4 && used_ % 2 == 0) put_one();
   if (used_ == 4) {
     const int64_t pairs = (to.size() - done) / 2;
-    in_parts(pairs, [&](int64_t begin, int64_t end) {
-      double numbers[2 * batch];
-      for (int64_t k = begin; k < end; k += batch) {
-        const int64_t m = std::min(batch, end - k);
-        uniform_pairs(counter_ + static_cast<uint64_t>(k), m, numbers);
-        to.put(done + 2 * k, numbers, 2 * m, low, high - low);
-      }
+    put_pairs(to, done, pairs, low, high - low, [&](int64_t k, int64_t n, double* numbers) {
+      uniform_pairs(counter_ + static_cast<uint64_t>(k), n, numbers);
     });
     counter_ += static_cast<uint64_t>(pairs);
     done += 2 * pairs;
@@ -254,13 +263,8 @@ Array Random::normal_now(DType dtype, const Shape& shape, double mean, double st
   if (used_ == 4) {
     // From here one block of the generator yields two numbers, independent of the thread that computes it.
     const int64_t pairs = (to.size() - done) / 2;
-    in_parts(pairs, [&](int64_t begin, int64_t end) {
-      double numbers[2 * batch];
-      for (int64_t k = begin; k < end; k += batch) {
-        const int64_t m = std::min(batch, end - k);
-        normal_pairs(counter_ + static_cast<uint64_t>(k), m, numbers);
-        to.put(done + 2 * k, numbers, 2 * m, mean, std);
-      }
+    put_pairs(to, done, pairs, mean, std, [&](int64_t k, int64_t n, double* numbers) {
+      normal_pairs(counter_ + static_cast<uint64_t>(k), n, numbers);
     });
     counter_ += static_cast<uint64_t>(pairs);
     done += 2 * pairs;
