@@ -11,7 +11,7 @@
 #include "runtime/base/budget.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/thread_pool.hpp"
-#include "runtime/kernels/block.hpp"
+#include "runtime/kernels/philox_words.hpp"
 
 namespace pxl {
 
@@ -21,22 +21,10 @@ namespace {
 // and divided among threads by.
 constexpr int64_t array_draw_ns = 5, draw_ns = 20;
 
-/// Blocks of the generator whose numbers are computed together; their words and numbers stay in L1.
-constexpr int64_t batch = 256;
-
 /// [0, 1) with 53 bits. Both parts fit int32, whose conversion is vector code everywhere.
 double uniform_of(uint32_t first, uint32_t second) {
   const double high = static_cast<int32_t>(first >> 5), low = static_cast<int32_t>(second >> 6);
   return (high * 0x1p26 + low) * 0x1p-53;
-}
-
-struct Words {
-  uint32_t at[4][batch];
-};
-
-void draw_words(std::array<uint32_t, 2> key, uint64_t first, int64_t n, Words& words) {
-  uint32_t* const to[] = {words.at[0], words.at[1], words.at[2], words.at[3]};
-  bulk().philox(key.data(), 0, first, to, n);
 }
 
 }  // namespace
@@ -89,10 +77,10 @@ double Random::normal() {
 }
 
 void Random::uniform_pairs(uint64_t first, int64_t n, double* numbers) const {
-  Words words;
-  for (int64_t at = 0; at < n; at += batch) {
-    const int64_t m = std::min(batch, n - at);
-    draw_words(key_, first + static_cast<uint64_t>(at), m, words);
+  PhiloxWords words;
+  for (int64_t at = 0; at < n; at += philox_batch) {
+    const int64_t m = std::min(philox_batch, n - at);
+    words.draw(key_, 0, first + static_cast<uint64_t>(at), m);
     double* const to = numbers + 2 * at;
     for (int64_t i = 0; i < m; ++i) {
       to[2 * i] = uniform_of(words.at[0][i], words.at[1][i]);
@@ -102,11 +90,11 @@ void Random::uniform_pairs(uint64_t first, int64_t n, double* numbers) const {
 }
 
 void Random::normal_pairs(uint64_t first, int64_t n, double* numbers) const {
-  Words words;
-  double x[batch], angle[batch];
-  for (int64_t at = 0; at < n; at += batch) {
-    const int64_t m = std::min(batch, n - at);
-    draw_words(key_, first + static_cast<uint64_t>(at), m, words);
+  PhiloxWords words;
+  double x[philox_batch], angle[philox_batch];
+  for (int64_t at = 0; at < n; at += philox_batch) {
+    const int64_t m = std::min(philox_batch, n - at);
+    words.draw(key_, 0, first + static_cast<uint64_t>(at), m);
     for (int64_t i = 0; i < m; ++i) x[i] = 1.0 - uniform_of(words.at[0][i], words.at[1][i]);
     for (int64_t i = 0; i < m; ++i) angle[i] = 2.0 * std::numbers::pi * uniform_of(words.at[2][i], words.at[3][i]);
     bulk().box_muller(x, angle, numbers + 2 * at, m);
@@ -171,9 +159,9 @@ void in_parts(int64_t n, const std::function<void(int64_t, int64_t)>& part) {
 template <class Make>
 void put_pairs(const Target& to, int64_t done, int64_t pairs, double offset, double scale, Make make) {
   in_parts(pairs, [&](int64_t begin, int64_t end) {
-    double numbers[2 * batch];
-    for (int64_t k = begin; k < end; k += batch) {
-      const int64_t n = std::min(batch, end - k);
+    double numbers[2 * philox_batch];
+    for (int64_t k = begin; k < end; k += philox_batch) {
+      const int64_t n = std::min(philox_batch, end - k);
       make(k, n, numbers);
       to.put(done + 2 * k, numbers, 2 * n, offset, scale);
     }
@@ -286,9 +274,9 @@ Array Random::truncated_normal(DType dtype, const Shape& shape, double mean, dou
   int64_t done = 0;
   if (!narrow && used_ == 4) {
     // Pairs ahead of the generator, of which the last may be used in part.
-    double numbers[2 * batch];
+    double numbers[2 * philox_batch];
     while (done < to.size()) {
-      const int64_t pairs = std::min(batch, to.size() - done);
+      const int64_t pairs = std::min(philox_batch, to.size() - done);
       charge(2 * pairs * array_draw_ns);
       if (spare_) {
         const double z = *spare_;

@@ -7,7 +7,7 @@
 
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/axis_slices.hpp"
-#include "runtime/kernels/block.hpp"
+#include "runtime/kernels/philox_words.hpp"
 #include "runtime/kernels/strided.hpp"
 #include "runtime/tensor/random.hpp"
 
@@ -20,28 +20,16 @@ constexpr double uniform_ns = 1.5, normal_ns = 4;
 using Key = std::array<uint32_t, 2>;
 Key key_of(const Buffers& b, size_t slot) { return {b.input<uint32_t>(slot)[0], b.input<uint32_t>(slot)[1]}; }
 
-/// Blocks of the generator that are computed together: their words and the numbers made of them stay in L1.
-constexpr int64_t batch = 128;
-
-struct Words {
-  uint32_t at[4][batch];  ///< words of a block lie apart
-};
-
-void draw_words(Key key, RandomStream stream, int64_t first, int64_t n, Words& words) {
-  uint32_t* const to[] = {words.at[0], words.at[1], words.at[2], words.at[3]};
-  bulk().philox(key.data(), static_cast<uint32_t>(stream), static_cast<uint64_t>(first), to, n);
-}
-
 /// Elements [begin, end) of a stream: numbers(words, n, values) makes the 4 n numbers of n blocks, and put(i, values,
 /// n) takes those of elements [i, i + n).
 template <class C, class Numbers, class Put>
 void draw_elements(Key key, RandomStream stream, int64_t begin, int64_t end, Numbers&& numbers, Put&& put) {
-  Words words;
-  C values[4 * batch];
+  PhiloxWords words;
+  C values[4 * philox_batch];
   for (int64_t i = begin; i < end;) {
     const int64_t first = i / 4, skipped = i % 4;
-    const int64_t blocks = std::min(batch, (end + 3) / 4 - first), n = std::min(4 * blocks - skipped, end - i);
-    draw_words(key, stream, first, blocks, words);
+    const int64_t blocks = std::min(philox_batch, (end + 3) / 4 - first), n = std::min(4 * blocks - skipped, end - i);
+    words.draw(key, static_cast<uint32_t>(stream), static_cast<uint64_t>(first), blocks);
     numbers(words, blocks, values);
     put(i, values + skipped, n);
     i += n;
@@ -49,12 +37,12 @@ void draw_elements(Key key, RandomStream stream, int64_t begin, int64_t end, Num
 }
 
 /// Uniform: 24 bits for float32; float64 takes 32 of its 53 bits from its own word and the rest from adjacent words.
-void unit(const Words& words, int64_t n, float* out) {
+void unit(const PhiloxWords& words, int64_t n, float* out) {
   for (int64_t i = 0; i < n; ++i)
     for (int64_t w = 0; w < 4; ++w)
       out[4 * i + w] = static_cast<float>(static_cast<int32_t>(words.at[w][i] >> 8)) * 0x1p-24f;
 }
-void unit(const Words& words, int64_t n, double* out) {
+void unit(const PhiloxWords& words, int64_t n, double* out) {
   for (int64_t i = 0; i < n; ++i)
     for (int64_t w = 0; w < 4; ++w) {
       const uint64_t bits =
@@ -64,8 +52,8 @@ void unit(const Words& words, int64_t n, double* out) {
 }
 
 /// Normal, two of two words.
-void standard_normal(const Words& words, int64_t n, double* out) {
-  double x[batch], angle[batch], pairs[2][2 * batch];
+void standard_normal(const PhiloxWords& words, int64_t n, double* out) {
+  double x[philox_batch], angle[philox_batch], pairs[2][2 * philox_batch];
   for (int64_t half = 0; half < 2; ++half) {
     const uint32_t *u = words.at[2 * half], *v = words.at[2 * half + 1];
     for (int64_t i = 0; i < n; ++i) x[i] = (static_cast<double>(u[i]) + 1.0) * 0x1p-32;
@@ -98,7 +86,7 @@ void mask_bits(Key key, double p, bool* keep, int64_t begin, int64_t n) {
   const auto threshold = static_cast<uint32_t>(p * 0x1p32);
   draw_elements<bool>(
       key, RandomStream::mask, begin, begin + n,
-      [&](const Words& words, int64_t blocks, bool* values) {
+      [&](const PhiloxWords& words, int64_t blocks, bool* values) {
         static_assert(sizeof(bool) == 1 && std::endian::native == std::endian::little);
         for (int64_t i = 0; i < blocks; ++i) {
           uint32_t four = 0;  // as vector code: bytes 0 or 1
@@ -127,7 +115,7 @@ Kernel random_uniform_kernel(const TensorSpec& out, double low, double high) {
           const C first = static_cast<C>(low), range = static_cast<C>(high - low);
           draw_elements<C>(
               key_of(b, 0), RandomStream::uniform, begin, end,
-              [](const Words& words, int64_t blocks, C* values) { unit(words, blocks, values); },
+              [](const PhiloxWords& words, int64_t blocks, C* values) { unit(words, blocks, values); },
               [&](int64_t i, const C* values, int64_t n) {
                 for (int64_t j = 0; j < n; ++j) {  // rounding must not reach the open end
                   const T v = static_cast<T>(first + range * values[j]);
@@ -147,7 +135,7 @@ Kernel random_normal_kernel(const TensorSpec& out, double mean, double std) {
           T* to = b.output<T>(0);
           draw_elements<double>(
               key_of(b, 0), RandomStream::normal, begin, end,
-              [](const Words& words, int64_t blocks, double* values) { standard_normal(words, blocks, values); },
+              [](const PhiloxWords& words, int64_t blocks, double* values) { standard_normal(words, blocks, values); },
               [&](int64_t i, const double* values, int64_t n) {
                 for (int64_t j = 0; j < n; ++j)
                   to[i + j] = static_cast<T>(static_cast<compute_type<T>>(mean + std * values[j]));
