@@ -5,6 +5,7 @@
 #include "runtime/kernels/elementwise.hpp"
 #include "runtime/ops/pairwise.hpp"
 #include "runtime/ops/row.hpp"
+#include "runtime/ops/unary.hpp"
 
 namespace pxl {
 
@@ -78,10 +79,6 @@ constexpr OpRow computed(KernelFn kernel, const Tolerance& tolerance, OpRow row)
   return within(tolerance, row);
 }
 
-template <Unary f>
-Kernel unary(const OpContext& s) {
-  return unary_kernel(f, s.input(0).dtype, s.input(0).size());
-}
 template <Parametric f>
 Kernel of_alpha(const OpContext& s) {
   return parametric_kernel(f, s.input(0).dtype, s.number("alpha"), 0, s.input(0).size());

@@ -3,15 +3,11 @@
 
 #include "runtime/kernels/elementwise.hpp"
 #include "runtime/ops/row.hpp"
+#include "runtime/ops/unary.hpp"
 
 namespace pxl {
 
 namespace {
-
-template <Unary f>
-Kernel unary(const OpContext& s) {
-  return unary_kernel(f, s.input(0).dtype, s.input(0).size());
-}
 
 // d/dx by a helper op of the gradient and the forward input (or output).
 void with_input(GradContext& c, std::string_view helper) {

@@ -10,16 +10,16 @@ namespace pxl {
 
 namespace {
 
-constexpr Param ignore_param{"ignore_OOR", ParamKind::boolean, of(false),
-                             "an index out of range, -1 among them, names no row instead of an error"};
+constexpr Param out_of_range_param{"ignore_OOR", ParamKind::boolean, of(false),
+                                   "an index out of range, -1 among them, names no row instead of an error"};
 constexpr Param sum_params[] = {{"indices", ParamKind::index, no_default, "[n]"},
                                 {"rows", ParamKind::tensor, no_default, "[n, ...]"},
                                 {"extent", ParamKind::integer, no_default, "number of rows of the table"},
-                                ignore_param};
-constexpr Param copy_params[] = {{"t", ParamKind::tensor, no_default, "[rows, ...]"},
-                                 {"indices", ParamKind::index, no_default, "[n]"},
-                                 {"values", ParamKind::tensor, no_default, "[n, ...], in t's dtype"},
-                                 ignore_param};
+                                out_of_range_param};
+constexpr Param index_copy_params[] = {{"t", ParamKind::tensor, no_default, "[rows, ...]"},
+                                       {"indices", ParamKind::index, no_default, "[n]"},
+                                       {"values", ParamKind::tensor, no_default, "[n, ...], in t's dtype"},
+                                       out_of_range_param};
 
 void check_list(const OpContext& s, size_t slot) {
   check_integers(s, slot);
@@ -92,7 +92,7 @@ constexpr OpRow sparse_table[] = {
      .output = "index_copy__{0}",
      .doc = "Overwrites rows of t, those at the indices; the last of duplicates wins. Other rows are neither read nor "
             "written.",
-     .params = copy_params,
+     .params = index_copy_params,
      .infer = infer_index_copy,
      .definition = reference::index_copy_,
      .kernel = [](const OpContext& s) { return index_copy_kernel(s.input(0), s.input(1), s.boolean("ignore_OOR")); },
