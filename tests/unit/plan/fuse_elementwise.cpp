@@ -156,6 +156,7 @@ TEST_CASE("a callee's changes of by-value inputs stay its own") {
     Tensor* c = op.constant(counting({40, 40}, 1));
     op("add_", {x, c});
     f.add_output(op("tanh", {x}));
+    f.add_output(op("reshape_", {x}, {{"shape", std::vector<int64_t>{1600}}}));
     f.add_output(x);
     f.add_output(c);
   }
