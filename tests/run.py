@@ -68,6 +68,7 @@ KINDS = [
     ("library", lambda pxl, tally, options: installed.library_tests(pxl.parent, tally.add, tally.skip)),
     ("python", lambda pxl, tally, options: python_module.python_tests(pxl.parent, tally.add, tally.skip)),
     ("package", lambda pxl, tally, options: debs.package_tests(pxl, tally)),
+    ("separate", lambda pxl, tally, options: separate.separate_tests(tally, each=options.all)),
     ("house", lambda pxl, tally, options: rules.house_tests(tally, list(dict(KINDS)), pxl.parent)),
 ]
 
@@ -124,8 +125,6 @@ def main():
     if options.sanitize or options.all:
         on_preset("asan", tally, whole=options.all)
     if options.all:
-        stage("separate")
-        separate.separate_tests(tally)
         on_preset("clang", tally)
         stage("tidy")
         tally.add("house: clang-tidy", rules.tidy_test(ROOT / "build/clang"))

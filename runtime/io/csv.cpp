@@ -303,7 +303,7 @@ std::optional<std::vector<TableColumn>> fill(const Source& source, const Survey&
   std::vector<Filler> fillers;
   int64_t texts = 0;  // in a row
   for (size_t c = 0; c < seen.kinds.size(); ++c) {
-    TableColumn& column = columns.emplace_back(seen.names[c], std::vector<std::string>());
+    TableColumn& column = columns.emplace_back(TableColumn{seen.names[c], std::vector<std::string>()});
     // Of no rows nothing is known.
     const bool is_text = max_rows == 0 || seen.kinds[c].is_text();
     const DType dtype = seen.kinds[c].dtype(source.options.floats);

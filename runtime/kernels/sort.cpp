@@ -173,7 +173,7 @@ class Ordered {
       items[kept] = {ranks[j], static_cast<int32_t>(j)};
       equals[equal] = static_cast<int32_t>(j);
       kept += ranks[j] < limit ? 1 : 0;
-      equal += (ranks[j] == limit) & (equal < wanted) ? 1 : 0;
+      equal += ((ranks[j] == limit) & (equal < wanted)) ? 1 : 0;
     }
     Entry* best = sorted(b, items, below);
     for (int64_t e = 0; e < wanted; ++e) best[below + e] = {limit, equals[e]};

@@ -7,7 +7,7 @@
 namespace pxl::tiles {
 
 namespace {
-constexpr int64_t words_per_send = 64, word_bytes = 4;
+constexpr int64_t words_per_send = 64;
 
 /// Cycles of the links of a mesh, if traffic is spread evenly over them. What a tile sends crosses a third of the rows
 /// and columns on average; each further receiver of a multicast is one link from the one before.
@@ -52,7 +52,7 @@ int64_t exchange_cycles(const Machine& m, const Traffic& t) {
 int64_t exchange_code_bytes(const Traffic& t) {
   if (t.empty()) return 0;
   const int64_t pieces = std::max<int64_t>(1, t.runs > 0 ? t.runs : t.fragments);
-  const int64_t whole = std::max<int64_t>(1, div_up(t.out, words_per_send * word_bytes));
+  const int64_t whole = std::max<int64_t>(1, div_up(t.out, words_per_send * exchange_word_bytes));
   const int64_t sends = t.out == 0 ? 0 : t.sends > 0 ? t.sends : std::min(pieces, whole);
   const int64_t receives = t.in == 0 ? 0 : pieces;
   const int64_t possible = std::max<int64_t>(0, receives - 1);
@@ -61,7 +61,7 @@ int64_t exchange_code_bytes(const Traffic& t) {
 }
 
 int64_t exchange_code_bytes(int64_t sends, int64_t out, int64_t receives, int64_t jumps) {
-  const bool large = sends > 0 && out / sends > words_per_send * word_bytes;
+  const bool large = sends > 0 && out / sends > words_per_send * exchange_word_bytes;
   return 8 * sends + (large ? 4 * sends : 0) + 4 * receives + 8 * jumps + phase_code_bytes;
 }
 

@@ -7,6 +7,9 @@
 
 namespace pxl::tiles {
 
+/// Bytes of a word of an exchange.
+inline constexpr int64_t exchange_word_bytes = 4;
+
 /// Traffic of the most loaded tile in one exchange phase. A send is a multicast to any number of tiles; each receiver
 /// spends its own cycles.
 struct Traffic {

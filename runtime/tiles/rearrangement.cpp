@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "runtime/tiles/cost.hpp"
+#include "runtime/tiles/exchange.hpp"
 #include "runtime/tiles/move_code.hpp"
 #include "runtime/tiles/tile_mapping.hpp"
 #include "runtime/tiles/tile_placement.hpp"
@@ -10,8 +11,6 @@
 namespace pxl::tiles {
 
 namespace {
-
-constexpr int64_t word_bytes = 4;  // of an exchange
 
 int64_t in_place(const TilePlacement& from, const TilePlacement& to, int64_t copy, int64_t index) {
   const int64_t there = from.index_at(to.tile_of(copy, index));
@@ -109,7 +108,7 @@ Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, c
   // the way that has the longer runs, but for runs of whole words, which is what is sent.
   const int64_t as_from = same ? common_run(from, to, from, spec.shape) : run_in_order(from, to, from, spec.shape),
                 as_to = same ? common_run(from, to, to, spec.shape) : run_in_order(from, to, to, spec.shape);
-  const auto in_words = [&](int64_t run) { return run * size % word_bytes == 0; };
+  const auto in_words = [&](int64_t run) { return run * size % exchange_word_bytes == 0; };
   const bool sorts_there = in_words(as_from) == in_words(as_to) ? as_from >= as_to : in_words(as_from);
   const int64_t run = same ? std::max(as_from, as_to) : sorts_there ? as_from : as_to;
   r.traffic.in = in;

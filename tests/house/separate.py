@@ -1,4 +1,4 @@
-"""Each source file by itself through clang, and all files of a layer as one, without generating code. Builds compile the
+"""All files of a layer as one through clang, and each source file by itself, without generating code. Builds compile the
 files of a layer in batches, where a file could use what another one includes, or two could give one name to different things,
 which shows as soon as a new file moves them into one batch; and warnings of clang are errors as those of g++ are."""
 import collections
@@ -12,7 +12,8 @@ from tests.support.harness import ROOT, parallel, run
 PRESET = "separate"
 
 
-def separate_tests(tally):
+def separate_tests(tally, each):
+    """Layers; with `each` also their files."""
     folder = ROOT / "build" / PRESET
     code, out, err = run(["cmake", "--preset", PRESET], timeout=300)
     if code == 0:
@@ -34,6 +35,8 @@ def separate_tests(tally):
         layers[(re.search(r"CMakeFiles/([\w-]+)\.dir", entry["command"]).group(1), *own)].append((path, entry["directory"]))
         jobs.append((path, lambda c=command, d=entry["directory"]: run([*c, "-fsyntax-only"], cwd=d, timeout=600)))
     tally.add("separate: there are files", None if len(jobs) > 100 else f"only {len(jobs)} files")
+    if not each:
+        jobs.clear()
     # Most files of a layer have its options; those with options of their own are in no batch.
     batched = {}
     for (layer, *own), files in sorted(layers.items(), key=lambda item: len(item[1])):
