@@ -145,6 +145,10 @@ def layers():
     cases["conv_transpose_all"] = case(
         randomise(nn.ConvTranspose2d(2, 2, (2, 3), stride=(3, 2), padding=(1, 0), output_padding=(1, 0), groups=2, bias=False, dilation=(1, 2))),
         [torch.randn(1, 2, 2, 2)], **conv)
+    cases["max_pool_1d"] = case(nn.MaxPool1d(2), [torch.randn(2, 2, 5)])
+    cases["max_pool_1d_all"] = case(nn.MaxPool1d(3, stride=2, padding=1), [torch.randn(1, 2, 6)])
+    cases["average_pool_1d"] = case(nn.AvgPool1d(2), [torch.randn(2, 2, 5)])
+    cases["average_pool_1d_all"] = case(nn.AvgPool1d(3, stride=2, padding=1, count_include_pad=False), [torch.randn(1, 2, 6)])
     write("layers", cases)
 
 
