@@ -42,6 +42,8 @@ void prepare_standard_streams() noexcept {
     (void)!::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
   signal(SIGXFSZ, SIG_IGN);
+  // Lines show as they are written, through a pipe and in a file too: a training run may last hours.
+  (void)!std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
 }
 
 void mute_streams(bool muted) noexcept { is_muted.store(muted); }

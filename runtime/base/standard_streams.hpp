@@ -11,10 +11,10 @@ namespace pxl {
 
 /// Call first in main. Occupies the descriptors 0 to 2 where they are closed, in such a way that reading and writing
 /// them still fails: a file that is opened later must not become standard error. A file that grows beyond the process's
-/// limit (SIGXFSZ) is from then on an error of the write (EFBIG).
+/// limit (SIGXFSZ) is from then on an error of the write (EFBIG). Standard output is written line by line.
 void prepare_standard_streams() noexcept;
 
-/// Writes to standard output, which is buffered. False where it is known that the text is lost.
+/// Writes to standard output, of which the last line is buffered until it ends. False where it is known that the text is lost.
 bool write_out(std::string_view text) noexcept;
 /// Writes out what is buffered. False if a text was lost, now or before.
 bool flush_out() noexcept;

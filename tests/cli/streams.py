@@ -86,7 +86,9 @@ def loop(name):
                     continue
                 code, shown, said = run(cli, arguments, stdin, out, err)
                 tried = f"{what} (output {out}, errors {err})"
-                differ(f"{tried}: status", code, 1 if out and text and status == 0 else status)
+                # A line that cannot be written ends the program there, before what it would have ended with.
+                lost = bool(out and text)
+                differ(f"{tried}: status", code, 1 if lost and (status == 0 or code == 1) else status)
                 if not out and "seconds" not in text:
                     differ(f"{tried}: output", shown, text)
                 if not err and out and text:
@@ -135,3 +137,15 @@ def an_interrupt_tears_no_line_of_a_pipe(cli):
     finally:
         process.kill()
     differ("outcome", (process.returncode, out, err), (0, b"2\n", b""))
+
+
+@case
+def lines_arrive_while_the_program_runs(cli):
+    cli.write("waits.pxl", 'print("begun")\nbegin = time()\nwhile time() - begin < 30 { }\n')
+    process = subprocess.Popen([str(cli.pxl), "waits.pxl"], cwd=cli.folder, stdout=subprocess.PIPE)
+    try:
+        differ("first line", process.stdout.readline(), b"begun\n")
+        differ("still running", process.poll(), None)
+    finally:
+        process.kill()
+        process.communicate()
