@@ -14,7 +14,8 @@ namespace pxl {
 /// limit (SIGXFSZ) is from then on an error of the write (EFBIG). Standard output is written line by line.
 void prepare_standard_streams() noexcept;
 
-/// Writes to standard output, of which the last line is buffered until it ends. False where it is known that the text is lost.
+/// Writes to standard output, of which the last line is buffered until it ends. False where it is known that the text
+/// is lost.
 bool write_out(std::string_view text) noexcept;
 /// Writes out what is buffered. False if a text was lost, now or before.
 bool flush_out() noexcept;
