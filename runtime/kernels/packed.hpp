@@ -3,7 +3,9 @@
 // float16 (widened while packing), results float32. Compiled per instruction set and selected at start-up.
 //
 // Each element sums its terms in the order of k from 0, with one fused multiply-add per term (a multiplication and an
-// addition on processors without FMA). The bits depend on neither blocking nor threads.
+// addition on processors without FMA). The bits depend on neither blocking nor threads. With `terms_of_sum`, so many
+// terms are summed by themselves, and their sums are added: errors grow with the terms of a sum, and with the number of
+// sums, instead of with all terms.
 #pragma once
 
 #include <cstddef>
@@ -42,18 +44,20 @@ struct PackedGemm {
   const float* b = nullptr;
   float* out = nullptr;
   int64_t ldo = 0;
+  int64_t terms_of_sum = 0;   ///< at most 256; 0: the terms are added one by one, also to what is there
   float* packed_a = nullptr;  ///< packed_a_size floats, aligned to 64 bytes, of the calling thread
 };
 
 /// out[m, n] = a @ b, or out += a @ b with `add`, of operands in place: a is [m, k], or [k, m] with `ta`; b is
-/// [k, n], or [n, k] with `tb`. The terms of a sum are added to what is there.
+/// [k, n], or [n, k] with `tb`. The terms of a sum are added to what is there, or with `terms_of_sum` their sums.
 struct UnpackedGemm {
   MatrixView a, b;
   bool ta = false, tb = false, add = false;
   int64_t m = 0, n = 0, k = 0;
   float* out = nullptr;
   int64_t ldo = 0;
-  float* memory = nullptr;  ///< product_memory floats, aligned to 64 bytes, of the calling thread
+  float* memory = nullptr;   ///< product_memory floats, aligned to 64 bytes, of the calling thread
+  int64_t terms_of_sum = 0;  ///< as of PackedGemm
 };
 
 /// `count` products out[m, n] = a[m, k] @ b[k, n], with a[k, m] if `ta`, b[n, k] if `tb`, k > 0, of float32 operands

@@ -91,6 +91,7 @@ Kernel winograd_correlation(const Convolution& c, bool turn, bool bias, double n
                                   .b = w + p * kernels.position() + first * cin,
                                   .out = m + p * m_size,
                                   .ldo = out_tile,
+                                  .terms_of_sum = channels_of_sum(cin),
                                   .packed_a = b.workspace(left)});
              each_block(u, out, g * cout + first, outputs, groups * cout,
                         [&](int64_t channel, int64_t channels, int64_t plane, const WinogradTiles& t, int64_t place) {

@@ -19,6 +19,11 @@ inline constexpr int64_t good_tiles = 112, min_tiles_of_unit = 28;
 // Units are divided by outputs where they would be too few. Not measured.
 inline constexpr int64_t enough_winograd_units = 16;
 
+// Tiles, and channels, that are summed by themselves: the transforms enlarge the errors of sums, which are then about as
+// large as those of convolutions that are summed term by term.
+inline constexpr int64_t tiles_of_sum = 128;
+inline int64_t channels_of_sum(int64_t channels) { return channels > 64 ? 64 : 32; }
+
 /// Units of at most `most` tiles, and at least `enough_winograd_units` of them together with parts of the outputs.
 inline PlaneUnits tile_units(int64_t batch, int64_t outputs, const WindowAxes& axes, int64_t most = good_tiles) {
   const int64_t rows = div_up(axes[1].out, winograd_outputs), across = div_up(axes[2].out, winograd_outputs);

@@ -79,7 +79,8 @@ struct WeightSums {
                       .k = tiles,
                       .out = to + first * c.cin,
                       .ldo = c.cin,
-                      .memory = memory});
+                      .memory = memory,
+                      .terms_of_sum = tiles_of_sum});
   }
 };
 

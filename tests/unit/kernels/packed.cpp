@@ -40,7 +40,8 @@ double term_sum(const Case& c, const Array& a, const Array& b, int64_t i, int64_
 MatrixView stored(const Array& x) { return {x.raw(), x.shape()[1], x.dtype() == DType::float16}; }
 
 /// The product by one variant, in a result whose rows are longer than they need be.
-std::vector<float> multiplied(const PackedFunctions& f, const Case& c, const Array& a, const Array& b) {
+std::vector<float> multiplied(const PackedFunctions& f, const Case& c, const Array& a, const Array& b,
+                              int64_t together = 0) {
   std::vector<float> right(static_cast<size_t>(f.packed_size(c.n, c.k)));
   std::vector<float> out(static_cast<size_t>(c.m * (c.n + 3)), -1.0F);
   f.pack({stored(b), c.tb, c.k, c.n, 0, f.strips(c.n), right.data()});
@@ -53,16 +54,17 @@ std::vector<float> multiplied(const PackedFunctions& f, const Case& c, const Arr
               .b = right.data(),
               .out = out.data(),
               .ldo = c.n + 3,
+              .terms_of_sum = together,
               .packed_a = reinterpret_cast<float*>(packed_a.data())});
   return out;
 }
 
 /// The same of operands where they lie, in or added to `out`.
 void multiply_in_place(const PackedFunctions& f, const Case& c, const Array& a, const Array& b, bool add,
-                       std::vector<float>& out) {
+                       std::vector<float>& out, int64_t together = 0) {
   const WorkspaceMemory memory(static_cast<size_t>(f.product_memory(c.m)) * sizeof(float));
   f.product({stored(a), stored(b), c.ta, c.tb, add, c.m, c.n, c.k, out.data(), c.n + 3,
-             reinterpret_cast<float*>(memory.data())});
+             reinterpret_cast<float*>(memory.data()), together});
 }
 
 Array operand(DType dtype, int64_t rows, int64_t columns, bool transposed, int seed) {
@@ -117,6 +119,54 @@ TEST_CASE("packed products agree with sums in double, and those with fused multi
             worst = std::max(worst, std::fabs(static_cast<double>(out[i]) - 2 * static_cast<double>(results[v][i])));
         CHECK(worst < 4e-6 * static_cast<double>(c.k) + 1e-6);
         CHECK(out.back() == -1.0F);
+      }
+    }
+}
+
+TEST_CASE("terms are summed by themselves, some at a time, with the bits of fused multiply-adds and additions") {
+  for (const Case& c : {Case{1, 7, 5, false, false},
+                        {3, 33, 64, false, true},
+                        {15, 40, 100, true, false},
+                        {7, 16, 300, true, true},
+                        {140, 18, 513, false, false},
+                        {2, 64, 40, false, false}})
+    for (int64_t together : {1, 32, 64, 256}) {
+      CAPTURE(c.m);
+      CAPTURE(c.k);
+      CAPTURE(together);
+      const Array a = irregular(c.m, c.k, c.ta, 1), b = irregular(c.k, c.n, c.tb, 2);
+      const auto at = [&](const Array& x, int64_t row, int64_t column, bool transposed) {
+        return x.data<float>()[transposed ? column * x.shape()[1] + row : row * x.shape()[1] + column];
+      };
+      std::vector<float> once(static_cast<size_t>(c.m * (c.n + 3)), -1.0F), twice = once;
+      for (int64_t i = 0; i < c.m; ++i)
+        for (int64_t j = 0; j < c.n; ++j) {
+          float total = 0;
+          const auto add_all = [&] {
+            for (int64_t first = 0; first < c.k; first += together) {
+              float sum = 0;
+              for (int64_t l = first; l < std::min(first + together, c.k); ++l)
+                sum = std::fma(at(a, i, l, c.ta), at(b, l, j, c.tb), sum);
+              total += sum;
+            }
+            return total;
+          };
+          once[static_cast<size_t>(i * (c.n + 3) + j)] = add_all();
+          twice[static_cast<size_t>(i * (c.n + 3) + j)] = add_all();
+        }
+      for (const PackedFunctions* f : usable_variants(packed_variants())) {
+        const std::vector<float> packed_once = multiplied(*f, c, a, b, together);
+        std::vector<float> out(once.size(), -1.0F);
+        multiply_in_place(*f, c, a, b, false, out, together);
+        CHECK(out == packed_once);
+        double worst = 0;
+        for (size_t i = 0; i < out.size(); ++i)
+          worst = std::max(worst, std::fabs(static_cast<double>(out[i] - once[i])));
+        CHECK(worst < 2e-6 * static_cast<double>(c.k));
+        if (f == usable_variants(packed_variants())[0]) continue;  // has no FMA
+        CHECK(out == once);
+        multiply_in_place(*f, c, a, b, true, out, together);
+        CHECK(out == twice);
       }
     }
 }
