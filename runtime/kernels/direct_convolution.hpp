@@ -6,7 +6,8 @@
 
 namespace pxl {
 
-/// Whether it has one or two spatial axes, a kernel of several elements, and no empty extent.
+/// Whether it has one or two spatial axes and no empty extent; and whether it has a kernel of several elements too.
+bool has_windows_of_planes(const Convolution& c);
 bool is_planar(const Convolution& c);
 
 /// Expected time of one sample of one group on one core, in ns; infinite where the shape is not supported.

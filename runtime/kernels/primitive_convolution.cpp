@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/base/div_up.hpp"
+#include "runtime/kernels/block.hpp"
 #include "runtime/kernels/blocked_primitive.hpp"
 #include "runtime/kernels/channel_bias.hpp"
 #include "runtime/kernels/direct_convolution.hpp"
@@ -24,21 +25,37 @@ constexpr int64_t good_windows = 256;
 // Number of units of work that are worth a partition of the channels; and channels of a part at least.
 constexpr int64_t enough_units = 8, min_channels = 64;
 
-// The cost model, in ns of one core: a vector multiply-add, and the change of layout of an element. Measured with 16 to
-// 256 channels of 8 x 8 to 32 x 32 elements on AMD EPYC with AVX-512, the latter with strides on Sapphire Rapids.
-// Vectors are those of AVX-512 on every processor, as of the other ways.
+// The cost model: vectors are those of AVX-512 on every processor, as of the other ways.
 constexpr int64_t primitive_lanes = 16;
 constexpr int64_t image_channels = 3;
-constexpr double ns_per_primitive_fma = 0.3, ns_per_reordered_element = 1.1;
+
+/// In ns of one core: a vector multiply-add, also where gradients of kernels of several taps are summed, and where
+/// those of images are; the change of layout of an element of the data, and of a weight; a number of a partial sum.
+struct PrimitiveCost {
+  double fma, weights_fma, image_fma, element, weight, partial;
+  int64_t fewest_image_channels;  ///< that have a kernel of their own for gradients of weights
+};
+/// Measured with 16 to 256 channels of 8 x 8 to 32 x 32 elements on AMD EPYC with AVX-512, the latter with strides on
+/// Sapphire Rapids; and with 3 to 1,024 channels of 7 x 7 to 128 x 128 elements, kernels of 1 x 1 to 7 x 7, on AMD
+/// EPYC (Zen 3) with AVX2, whose blocks of 8 channels are transposed in registers.
+PrimitiveCost primitive_cost() {
+  if (instruction_set() == "avx2") return {0.335, 0.43, 0.38, 0.27, 1.1, 0.3, image_channels};
+  return {0.3, 0.3, 0.3, 1.1, 1.1, ns_per_partial_number, 1};
+}
 
 double channel_vectors(int64_t channels) { return static_cast<double>(div_up(channels, primitive_lanes)); }
 
 /// Of one sample: `vector_channels` are computed in vectors, for each of `channels`.
-double primitive_ns(const Convolution& c, double channels, double vector_channels) {
+double primitive_ns(const Convolution& c, double channels, double vector_channels, double ns_per_fma) {
   const double windows = static_cast<double>(output_size(c.axes)), taps = static_cast<double>(kernel_size(c.axes));
-  const double moved = static_cast<double>(c.cin * input_size(c.axes) + c.cout * output_size(c.axes)) +
-                       static_cast<double>(c.cin * c.cout) * taps / static_cast<double>(c.batch);
-  return windows * taps * channels * vector_channels * ns_per_primitive_fma + moved * ns_per_reordered_element;
+  const double elements = static_cast<double>(c.cin * input_size(c.axes) + c.cout * output_size(c.axes)),
+               weights = static_cast<double>(c.cin * c.cout) * taps / static_cast<double>(c.batch);
+  return windows * taps * channels * vector_channels * ns_per_fma + elements * primitive_cost().element +
+         weights * primitive_cost().weight;
+}
+
+bool has_primitive(const Convolution& c) {
+  return c.groups == 1 && has_windows_of_planes(c) && has_convolution_primitives();
 }
 
 /// Parts of `channels` for units to be enough.
@@ -126,8 +143,8 @@ std::optional<Kernel> unless_refused(F&& f) {
 bool has_convolution_primitives() { return library_computes_products(); }
 
 std::optional<Kernel> primitive_convolution_kernel(const Convolution& c, double ns, bool bias) {
-  if (c.groups != 1 || !is_planar(c) || !has_convolution_primitives()) return {};
-  const double own = primitive_ns(c, static_cast<double>(c.cin), channel_vectors(c.cout));
+  if (!has_primitive(c)) return {};
+  const double own = primitive_ns(c, static_cast<double>(c.cin), channel_vectors(c.cout), primitive_cost().fma);
   if (own >= ns) return {};
   return unless_refused([&]() -> std::optional<Kernel> {
     const int64_t samples = samples_of_unit(c), parts = channel_parts(c.cout, div_up(c.batch, samples));
@@ -144,8 +161,8 @@ std::optional<Kernel> primitive_convolution_kernel(const Convolution& c, double 
 }
 
 std::optional<Kernel> primitive_data_grad_kernel(const Convolution& c, double ns, bool bias) {
-  if (c.groups != 1 || !is_planar(c) || !has_convolution_primitives()) return {};
-  const double own = primitive_ns(c, static_cast<double>(c.cout), channel_vectors(c.cin));
+  if (!has_primitive(c)) return {};
+  const double own = primitive_ns(c, static_cast<double>(c.cout), channel_vectors(c.cin), primitive_cost().fma);
   if (own >= ns) return {};
   return unless_refused([&]() -> std::optional<Kernel> {
     const int64_t samples = samples_of_unit(c), parts = channel_parts(c.cin, div_up(c.batch, samples));
@@ -161,16 +178,19 @@ std::optional<Kernel> primitive_data_grad_kernel(const Convolution& c, double ns
 }
 
 std::optional<Kernel> primitive_weights_grad_kernel(const Convolution& c, double ns) {
-  if (c.groups != 1 || !is_planar(c) || !has_convolution_primitives()) return {};
+  if (!has_primitive(c)) return {};
   const int64_t size = c.cout * c.cin * kernel_size(c.axes);
   // Parts of the channels rather than more partial sums, of which each is as large as the result.
   const int64_t parts = channel_parts(c.cout, 1), sums = div_up(max_partial_results(size), parts);
   const int64_t samples = std::max(samples_of_unit(c), div_up(c.batch, sums));
   // oneDNN has a kernel for the channels of images in place; it fills vectors with other ones.
-  const double inputs = c.cin <= image_channels ? static_cast<double>(c.cin)
-                                                : channel_vectors(c.cin) * static_cast<double>(primitive_lanes);
-  const double own = primitive_ns(c, inputs, channel_vectors(c.cout)) +
-                     static_cast<double>(size) / static_cast<double>(samples) * ns_per_partial_number;
+  const PrimitiveCost cost = primitive_cost();
+  const bool image = c.cin <= image_channels && c.cin >= cost.fewest_image_channels;
+  const double inputs = static_cast<double>(c.cin),
+               filled = channel_vectors(c.cin) * static_cast<double>(primitive_lanes);
+  const double fma = image ? cost.image_fma : kernel_size(c.axes) > 1 ? cost.weights_fma : cost.fma;
+  const double own = primitive_ns(c, image ? inputs : filled, channel_vectors(c.cout), fma) +
+                     static_cast<double>(size) / static_cast<double>(samples) * cost.partial;
   if (own >= ns) return {};
   return unless_refused([&]() -> std::optional<Kernel> {
     const int64_t channels = c.cout / parts;

@@ -19,8 +19,8 @@ inline constexpr int64_t good_tiles = 112, min_tiles_of_unit = 28;
 // Units are divided by outputs where they would be too few. Not measured.
 inline constexpr int64_t enough_winograd_units = 16;
 
-// Tiles, and channels, that are summed by themselves: the transforms enlarge the errors of sums, which are then about as
-// large as those of convolutions that are summed term by term.
+// Tiles, and channels, that are summed by themselves: the transforms enlarge the errors of sums, which are then about
+// as large as those of convolutions that are summed term by term.
 inline constexpr int64_t tiles_of_sum = 128;
 inline int64_t channels_of_sum(int64_t channels) { return channels > 64 ? 64 : 32; }
 
@@ -94,15 +94,17 @@ inline constexpr double unsupported_ns = std::numeric_limits<double>::infinity()
 // over tiles; the transform of a number of the data, and of a kernel, whose numbers lie far apart. Measured with 3 to
 // 512 channels of 7 x 7 to 56 x 56 elements on AMD EPYC.
 inline constexpr double ns_per_product_fma = 0.36, ns_per_tile_sum_fma = 0.45, ns_per_transformed_number = 0.4,
-                        ns_per_kernel_number = 1.2;
+                        ns_per_kernel_number = 0.8;
 inline constexpr double product_lanes = 16;
 
 /// Of one sample and group: with so much for each vector multiply-add, and for each number of a transformed kernel.
+/// Vectors of channels are computed whole.
 inline double winograd_ns(const Convolution& c, double ns_per_fma, double ns_per_kernel) {
   if (!is_supported(c)) return unsupported_ns;
-  const double cin = static_cast<double>(c.cin), cout = static_cast<double>(c.cout), tiles = tiles_of_sample(c.axes);
-  const double products = tiles * cin * cout / product_lanes * ns_per_fma;
-  const double kernels = cin * cout / static_cast<double>(c.batch) * ns_per_kernel;
+  const double cin = static_cast<double>(padded_channels(c.cin)), cout = static_cast<double>(padded_channels(c.cout)),
+               depth = static_cast<double>(c.cin), tiles = tiles_of_sample(c.axes);
+  const double products = tiles * depth * cout / product_lanes * ns_per_fma;
+  const double kernels = depth * cout / static_cast<double>(c.batch) * ns_per_kernel;
   return static_cast<double>(winograd_positions) *
          (products + (cin + cout) * tiles * ns_per_transformed_number + kernels);
 }

@@ -181,7 +181,8 @@ std::vector<Phase> weights_in_rounds(const WeightSums& s, WorkspaceLayout& works
 
 double winograd_weights_grad_ns(const Convolution& c) {
   if (!is_supported(c)) return unsupported_ns;
-  const double sums = static_cast<double>(WeightSums(c).partial_sums());
+  // One sum is the result that is transformed.
+  const double sums = static_cast<double>(WeightSums(c).partial_sums() - 1);
   return winograd_ns(c, ns_per_tile_sum_fma, ns_per_kernel_number + sums * ns_per_partial_number);
 }
 

@@ -72,7 +72,8 @@ std::vector<Convolution> cases() {
           square(3, 20, 24, 11, 3, 1, 2, 2), square(17, 16, 16, 4, 2, 2, 1, 0),  square(2, 3, 40, 13, 5, 2, 1, 2),
           square(1, 64, 256, 4, 3, 1, 1, 1), square(40, 16, 16, 6, 3, 1, 1, 0),  square(5, 48, 64, 7, 3, 3, 1, 0),
           square(4, 17, 33, 6, 1, 2, 1, 0),  square(2, 16, 16, 12, 3, 1, 1, 2),  square(1, 16, 16, 3, 3, 1, 1, 0),
-          square(5, 33, 70, 13, 3, 1, 1, 1), square(3, 16, 128, 40, 3, 1, 1, 1), square(2, 16, 16, 14, 3, 2, 1, 1)};
+          square(5, 33, 70, 13, 3, 1, 1, 1), square(3, 16, 128, 40, 3, 1, 1, 1), square(2, 16, 16, 14, 3, 2, 1, 1),
+          square(3, 24, 40, 7, 1, 1, 1, 0),  square(2, 70, 16, 13, 1, 1, 1, 0)};
 }
 
 }  // namespace
@@ -140,7 +141,8 @@ TEST_CASE("depthwise convolutions with channels in lanes agree with sums in doub
   for (const Convolution& c :
        {depthwise(2, 16, 8, 3, 1, 1, 1), depthwise(3, 37, 8, 3, 2, 1, 1), depthwise(1, 2, 4, 3, 1, 1, 0),
         depthwise(20, 33, 7, 5, 1, 1, 2), depthwise(2, 18, 10, 3, 3, 1, 0), depthwise(2, 7, 9, 2, 1, 3, 1),
-        depthwise(5, 16, 5, 5, 2, 1, 2), oblong}) {
+        depthwise(5, 16, 5, 5, 2, 1, 2), depthwise(2, 3, 19, 5, 1, 1, 2), depthwise(1, 2, 35, 3, 1, 1, 1),
+        depthwise(1, 3, 27, 3, 1, 2, 1), oblong}) {
     CAPTURE(c.groups);
     CAPTURE(c.axes[1].in);
     CAPTURE(c.axes[1].stride);
