@@ -199,7 +199,7 @@ Kernel channels_last_weights_grad_kernel(const Convolution& c) {
                         std::copy_n(from, p.row, sum);
                         for (int64_t s = 1; s < p.sums; ++s) {
                           from += p.partial_size();
-                          for (int64_t i = 0; i < p.row; ++i) sum[i] += from[i];
+                          add_numbers(from, p.row, sum);
                         }
                         direct().from_channels_last(sum, p.element, p.c.cin, p.taps, nullptr,
                                                     b.output<float>(0) + o * p.c.cin * p.taps, p.taps);

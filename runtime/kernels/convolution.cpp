@@ -160,8 +160,7 @@ Kernel weights_gradient(const Convolution& c) {
                           T* to = i == first ? sums : b.workspace(product);
                           gemm_one_thread(false, true, c.cout, depth, tile.columns, dy.data, dy.stride, columns.data,
                                           columns.stride, to, depth, b.workspace(memory));
-                          if (to != sums)
-                            for (int64_t k = 0; k < per_group; ++k) sums[k] += to[k];
+                          if (to != sums) add_numbers(to, per_group, sums);
                         }
                       }
                     }});

@@ -228,10 +228,11 @@ std::optional<Kernel> primitive_weights_grad_kernel(const Convolution& c, double
     // Into the first unit's, in the order of the units.
     if (units > 1)
       phases.push_back({parts * partial_size, 1024, [=](const Buffers& b, int64_t begin, int64_t end) {
-                          float* to = b.workspace(partial);
-                          for (int64_t unit = 1; unit < units; ++unit) {
-                            const float* from = to + unit * parts * partial_size;
-                            for (int64_t i = begin; i < end; ++i) to[i] += from[i];
+                          constexpr int64_t block = 4096;  // of each sum, so that they stay in L1
+                          for (int64_t i = begin; i < end; i += block) {
+                            float* const to = b.workspace(partial) + i;
+                            for (int64_t unit = 1; unit < units; ++unit)
+                              add_numbers(to + unit * parts * partial_size, std::min(block, end - i), to);
                           }
                         }});
     phases.push_back({parts, 1, [=](const Buffers& b, int64_t begin, int64_t end) {

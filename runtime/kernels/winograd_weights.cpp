@@ -97,8 +97,7 @@ Phase kernels_of_sums(const WeightSums& s, PerCall<float> sums, int64_t parts) {
                 const float* from = b.workspace(sums) + g * size + p * stride + place;
                 float* const to = total + p * block;
                 std::copy_n(from, count, to);
-                for (int64_t part = 1; part < parts; ++part)
-                  for (int64_t i = 0; i < count; ++i) to[i] += from[part * all + i];
+                for (int64_t part = 1; part < parts; ++part) add_numbers(from + part * all, count, to);
               }
               winograd().weights(total, block, count, b.output<float>(0) + at * winograd_taps);
             }

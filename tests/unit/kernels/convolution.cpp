@@ -6,6 +6,7 @@
 #include "runtime/kernels/channels_last_convolution.hpp"
 #include "runtime/kernels/depthwise_convolution.hpp"
 #include "runtime/kernels/direct_convolution.hpp"
+#include "runtime/kernels/direct_table.hpp"
 #include "runtime/kernels/primitive_convolution.hpp"
 #include "runtime/kernels/winograd_convolution.hpp"
 #include "runtime/kernels/winograd_table.hpp"
@@ -249,6 +250,20 @@ TEST_CASE("a bias is added after the sums, with the bits of an addition") {
                                 {Array(DType::float32, {2, 0, 4}), Array(DType::float32, {3, 0, 1}), bias},
                                 {spec(DType::float32, {2, 3, 4})})[0];
   for (int64_t i = 0; i < y.size(); ++i) CHECK(y.number(i) == bias.number(i / 4 % 3));
+}
+
+TEST_CASE("numbers are added in whole vectors and a rest, and nothing after them is written") {
+  for (const DirectFunctions* f : usable_variants(direct_variants()))
+    for (int64_t n : {0, 1, 7, 8, 16, 31, 100}) {
+      CAPTURE(n);
+      std::vector<float> from(101), to(101);
+      for (size_t i = 0; i < to.size(); ++i) from[i] = 0.1F * static_cast<float>(i), to[i] = 0.3F;
+      f->add(from.data(), n, to.data());
+      int64_t wrong = 0;
+      for (size_t i = 0; i < to.size(); ++i)
+        wrong += to[i] != (static_cast<int64_t>(i) < n ? 0.3F + 0.1F * static_cast<float>(i) : 0.3F);
+      CHECK(wrong == 0);
+    }
 }
 
 TEST_CASE("a primitive is made only where it is expected to be faster") {
