@@ -7,6 +7,7 @@
 #include "runtime/kernels/channel_bias.hpp"
 #include "runtime/kernels/channels_last_convolution.hpp"
 #include "runtime/kernels/depthwise_convolution.hpp"
+#include "runtime/kernels/dilated_convolution.hpp"
 #include "runtime/kernels/direct_convolution.hpp"
 #include "runtime/kernels/gemm.hpp"
 #include "runtime/kernels/im2col.hpp"
@@ -181,33 +182,38 @@ double weights_gradient_ns(const Convolution& c) {
          partial * ns_per_partial_number / batch;
 }
 
-// float32: by Winograd's transforms, a primitive of oneDNN, directly, channels of depthwise ones side by side, or by
-// im2col and GEMM, whichever is expected to take the least time.
+// float32: by Winograd's transforms, also of the parts of dilated ones, a primitive of oneDNN, directly, channels of
+// depthwise ones side by side, or by im2col and GEMM, whichever is expected to take the least time.
 Kernel float_forward(const Convolution& c, bool bias) {
   const double direct = direct_outputs_ns(c), gemm = im2col_ns(c), winograd = winograd_outputs_ns(c),
-               channels_last = channels_last_outputs_ns(c), least = std::min({direct, gemm, winograd, channels_last});
+               channels_last = channels_last_outputs_ns(c), dilated = dilated_outputs_ns(c),
+               least = std::min({direct, gemm, winograd, channels_last, dilated});
   if (depthwise_outputs_ns(c) < std::min(direct, gemm)) return depthwise_convolution_kernel(c, bias);
   if (const auto primitive = primitive_convolution_kernel(c, least, bias)) return *primitive;
   if (winograd == least) return winograd_convolution_kernel(c, bias);
+  if (dilated == least) return dilated_convolution_kernel(c, bias);
   if (channels_last == least) return channels_last_convolution_kernel(c, bias);
   return direct < gemm ? direct_convolution_kernel(c, bias) : forward<float>(c, bias);
 }
 Kernel float_data_gradient(const Convolution& c, bool bias) {
   const double direct = direct_data_grad_ns(c), gemm = im2col_ns(c), winograd = winograd_data_grad_ns(c),
-               channels_last = channels_last_data_grad_ns(c), least = std::min({direct, gemm, winograd, channels_last});
+               channels_last = channels_last_data_grad_ns(c), dilated = dilated_data_grad_ns(c),
+               least = std::min({direct, gemm, winograd, channels_last, dilated});
   if (depthwise_data_grad_ns(c) < std::min(direct, gemm)) return depthwise_data_grad_kernel(c, bias);
   if (const auto primitive = primitive_data_grad_kernel(c, least, bias)) return *primitive;
   if (winograd == least) return winograd_data_grad_kernel(c, bias);
+  if (dilated == least) return dilated_data_grad_kernel(c, bias);
   if (channels_last == least) return channels_last_data_grad_kernel(c, bias);
   return direct < gemm ? direct_data_grad_kernel(c, bias) : data_gradient<float>(c, bias);
 }
 Kernel float_weights_gradient(const Convolution& c) {
   const double direct = direct_weights_grad_ns(c), gemm = weights_gradient_ns(c),
-               winograd = winograd_weights_grad_ns(c), channels_last = channels_last_weights_grad_ns(c);
+               winograd = winograd_weights_grad_ns(c), channels_last = channels_last_weights_grad_ns(c),
+               dilated = dilated_weights_grad_ns(c), least = std::min({direct, gemm, winograd, channels_last, dilated});
   if (depthwise_weights_grad_ns(c) < std::min(direct, gemm)) return depthwise_weights_grad_kernel(c);
-  if (const auto primitive = primitive_weights_grad_kernel(c, std::min({direct, gemm, winograd, channels_last})))
-    return *primitive;
+  if (const auto primitive = primitive_weights_grad_kernel(c, least)) return *primitive;
   if (winograd < std::min({direct, gemm, channels_last})) return winograd_weights_grad_kernel(c);
+  if (dilated < std::min({direct, gemm, channels_last})) return dilated_weights_grad_kernel(c);
   if (channels_last < std::min(direct, gemm)) return channels_last_weights_grad_kernel(c);
   return direct < gemm ? direct_weights_grad_kernel(c) : weights_gradient<float>(c);
 }

@@ -5,6 +5,7 @@
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/channels_last_convolution.hpp"
 #include "runtime/kernels/depthwise_convolution.hpp"
+#include "runtime/kernels/dilated_convolution.hpp"
 #include "runtime/kernels/direct_convolution.hpp"
 #include "runtime/kernels/direct_table.hpp"
 #include "runtime/kernels/primitive_convolution.hpp"
@@ -69,18 +70,24 @@ void check_close(const Array& got, const std::vector<double>& wanted, int64_t te
 }
 
 std::vector<Convolution> cases() {
-  return {square(1, 16, 32, 9, 3, 1, 1, 1),  square(9, 32, 16, 8, 3, 2, 1, 1),   square(2, 128, 128, 5, 3, 1, 1, 1),
-          square(3, 20, 24, 11, 3, 1, 2, 2), square(17, 16, 16, 4, 2, 2, 1, 0),  square(2, 3, 40, 13, 5, 2, 1, 2),
-          square(1, 64, 256, 4, 3, 1, 1, 1), square(40, 16, 16, 6, 3, 1, 1, 0),  square(5, 48, 64, 7, 3, 3, 1, 0),
-          square(4, 17, 33, 6, 1, 2, 1, 0),  square(2, 16, 16, 12, 3, 1, 1, 2),  square(1, 16, 16, 3, 3, 1, 1, 0),
-          square(5, 33, 70, 13, 3, 1, 1, 1), square(3, 16, 128, 40, 3, 1, 1, 1), square(2, 16, 16, 14, 3, 2, 1, 1),
-          square(3, 24, 40, 7, 1, 1, 1, 0),  square(2, 70, 16, 13, 1, 1, 1, 0)};
+  Convolution oblong = square(3, 8, 16, 9, 3, 1, 2, 2);  // dilated along one axis, of even extent
+  oblong.axes[2] = {10, 3, 1, 1, 1, 10};
+  return {square(1, 16, 32, 9, 3, 1, 1, 1),   square(9, 32, 16, 8, 3, 2, 1, 1),
+          square(2, 128, 128, 5, 3, 1, 1, 1), square(3, 20, 24, 11, 3, 1, 2, 2),
+          square(17, 16, 16, 4, 2, 2, 1, 0),  square(2, 3, 40, 13, 5, 2, 1, 2),
+          square(1, 64, 256, 4, 3, 1, 1, 1),  square(40, 16, 16, 6, 3, 1, 1, 0),
+          square(5, 48, 64, 7, 3, 3, 1, 0),   square(4, 17, 33, 6, 1, 2, 1, 0),
+          square(2, 16, 16, 12, 3, 1, 1, 2),  square(1, 16, 16, 3, 3, 1, 1, 0),
+          square(5, 33, 70, 13, 3, 1, 1, 1),  square(3, 16, 128, 40, 3, 1, 1, 1),
+          square(2, 16, 16, 14, 3, 2, 1, 1),  square(3, 24, 40, 7, 1, 1, 1, 0),
+          square(2, 70, 16, 13, 1, 1, 1, 0),  square(2, 18, 24, 14, 3, 1, 3, 3),
+          square(1, 16, 17, 16, 3, 1, 2, 4),  oblong};
 }
 
 }  // namespace
 
 TEST_CASE("convolutions and their gradients agree with sums in double, and in bits however they are divided") {
-  int primitives = 0, winograds = 0, channels_last = 0;
+  int primitives = 0, winograds = 0, channels_last = 0, dilated = 0;
   for (const Convolution& c : cases()) {
     CAPTURE(c.batch);
     CAPTURE(c.cin);
@@ -120,12 +127,19 @@ TEST_CASE("convolutions and their gradients agree with sums in double, and in bi
     if (channels_last_outputs_ns(c) < always) ++channels_last, outputs(channels_last_convolution_kernel(c));
     if (channels_last_data_grad_ns(c) < always) ++channels_last, data(channels_last_data_grad_kernel(c));
     if (channels_last_weights_grad_ns(c) < always) ++channels_last, weights(channels_last_weights_grad_kernel(c));
+    if (dilated_outputs_ns(c) < always) {
+      ++dilated;
+      outputs(dilated_convolution_kernel(c));
+      data(dilated_data_grad_kernel(c));
+      weights(dilated_weights_grad_kernel(c));
+    }
     if (const auto k = primitive_convolution_kernel(c, always)) outputs(*k), ++primitives;
     if (const auto k = primitive_data_grad_kernel(c, always)) data(*k), ++primitives;
     if (const auto k = primitive_weights_grad_kernel(c, always)) weights(*k), ++primitives;
   }
   CHECK(winograds == 8);
-  CHECK(channels_last == 35);
+  CHECK(dilated == 4);
+  CHECK(channels_last == 43);
   // oneDNN has no vector code for convolutions before AVX2.
   if (has_convolution_primitives() && has_avx2()) CHECK(primitives >= 20);
 }
@@ -230,6 +244,10 @@ TEST_CASE("a bias is added after the sums, with the bits of an addition") {
       if (winograd_outputs_ns(c) < always) {
         check(winograd_convolution_kernel(c), winograd_convolution_kernel(c, true), x, b, dy.spec());
         check(winograd_data_grad_kernel(c), winograd_data_grad_kernel(c, true), dy, back, x.spec());
+      }
+      if (dilated_outputs_ns(c) < always) {
+        check(dilated_convolution_kernel(c), dilated_convolution_kernel(c, true), x, b, dy.spec());
+        check(dilated_data_grad_kernel(c), dilated_data_grad_kernel(c, true), dy, back, x.spec());
       }
       if (channels_last_outputs_ns(c) < always)
         check(channels_last_convolution_kernel(c), channels_last_convolution_kernel(c, true), x, b, dy.spec());
