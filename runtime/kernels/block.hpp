@@ -93,6 +93,8 @@ struct RowFunctions {
   // a column depend on that column only.
   void (*softmax_columns)(const T* x, T* out, int64_t n, int64_t width, int64_t stride);
   void (*log_softmax_columns)(const T* x, T* out, int64_t n, int64_t width, int64_t stride);
+  /// out[w] = ln(sum of e^x) of column w.
+  void (*log_sum_exp_columns)(const T* x, T* out, int64_t n, int64_t width, int64_t stride);
   void (*softmax_grad_columns)(const T* g, const T* y, T* out, int64_t n, int64_t width, int64_t stride);
   void (*log_softmax_grad_columns)(const T* g, const T* y, T* out, int64_t n, int64_t width, int64_t stride);
 };

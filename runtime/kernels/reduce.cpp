@@ -237,7 +237,21 @@ Kernel integer_extreme_of_columns(const ColumnLoop& loop, bool largest, DType dt
                                   });
 }
 
-/// Totals of columns whose columns have a function, and extremes of columns; nothing for others.
+/// ln(sum e^x) of columns, whose exponentials stay in L1.
+template <class T>
+Kernel log_sum_exp_of_columns(const ColumnLoop& loop) {
+  constexpr double exponential_ns = 0.7;  // as of the elementwise function
+  const double cost_ns = exponential_ns / reduce_element_ns * loop.cost_ns();
+  return Kernel::element_producer(loop.outer * loop.n, 64, cost_ns, [=](const Buffers& b, int64_t begin, int64_t end) {
+    loop.each(begin, end, [&](int64_t from, int64_t to, int64_t m) {
+      for (int64_t i = 0; i < m; i += column_block)
+        row_functions<T>().log_sum_exp_columns(b.input<T>(0) + from + i, b.output<T>(0) + to + i, loop.rows,
+                                               std::min(column_block, m - i), loop.n);
+    });
+  });
+}
+
+/// Totals of columns whose columns have a function, ln(sum e^x) and extremes of columns; nothing for others.
 std::optional<Kernel> reduction_of_columns(Reduction op, const ReductionLoop& plan, DType dtype) {
   const std::optional<ColumnLoop> columns = ColumnLoop::of(plan);
   if (!columns) return std::nullopt;
@@ -245,9 +259,11 @@ std::optional<Kernel> reduction_of_columns(Reduction op, const ReductionLoop& pl
   const int direction = info(op).direction;
   if (dtype == DType::float32) {
     if (const auto totals = info(op).columns32()) return total_of_columns<float>(*columns, totals, divisor);
+    if (info(op).shifted) return log_sum_exp_of_columns<float>(*columns);
     if (direction != 0) return extreme_of_columns<float>(*columns, direction > 0);
   } else if (dtype == DType::float64) {
     if (const auto totals = info(op).columns64()) return total_of_columns<double>(*columns, totals, divisor);
+    if (info(op).shifted) return log_sum_exp_of_columns<double>(*columns);
     if (direction != 0) return extreme_of_columns<double>(*columns, direction > 0);
   } else if (is_integer(dtype) && direction != 0) {
     return integer_extreme_of_columns(*columns, direction > 0, dtype);

@@ -53,6 +53,29 @@ double expected(Reduction op, const std::vector<double>& v) {
 
 }  // namespace
 
+TEST_CASE("ln(sum e^x) of columns, whose largest elements may be infinities or NaN, is that of each column by itself") {
+  for (const DType dtype : {DType::float32, DType::float64})
+    for (const int64_t rows : {1, 2, 19})
+      for (const int64_t columns : {1, 5, 64, 301}) {
+        Array x = ramp(dtype, {2, rows, columns}, static_cast<int>(columns));
+        const double sharp[] = {inf, -inf, not_a_number, -0.0, 1000, -1000};
+        for (int64_t i = 0; i < x.size(); i += 3)
+          write_number(dtype, x.mutable_raw(), i, sharp[i / 3 % std::ssize(sharp)]);
+        const TensorSpec out = spec(dtype, {2, columns});
+        const Array y = check_divided(reduce_kernel(Reduction::logsumexp, x.spec(), {1}, dtype), {x}, {out})[0];
+        for (int64_t i = 0; i < y.size(); ++i) {
+          Array column(dtype, {rows});
+          for (int64_t r = 0; r < rows; ++r)
+            write_number(dtype, column.mutable_raw(), r, x.number((i / columns * rows + r) * columns + i % columns));
+          const Array one =
+              run(reduce_kernel(Reduction::logsumexp, column.spec(), {0}, dtype), {column}, spec(dtype, {}));
+          CAPTURE(rows);
+          CAPTURE(i);
+          CHECK((std::isnan(one.number(0)) ? std::isnan(y.number(i)) : close(y.number(i), one.number(0), 1e-6)));
+        }
+      }
+}
+
 TEST_CASE("reductions over any axes") {
   const std::vector<std::pair<Shape, std::vector<int64_t>>> shapes{{{7}, {0}},
                                                                    {{5, 67}, {1}},
