@@ -62,6 +62,8 @@ struct RowFunctions {
                             int64_t n);
   /// out[i] = x[i] between low and high; NaN where one of the three is.
   void (*clip)(const T* x, T low, T high, T* out, int64_t n);
+  /// out[i] = g[i] times `inside` where low <= x[i] <= high, else times `outside`.
+  void (*gate)(const T* g, const T* x, T low, T high, T inside, T outside, T* out, int64_t n);
   /// acc[i] = max(acc[i], x[i]) and min, which propagate NaN; acc[i] += |x[i]|.
   void (*max_to)(double* acc, const T* x, int64_t n);
   void (*min_to)(double* acc, const T* x, int64_t n);

@@ -331,6 +331,33 @@ Kernel clip_grad_kernel(DType dtype, double low, double high, int64_t n) {
   }
 }
 
+Kernel gate_grad_kernel(DType dtype, double low, double high, double inside, double outside, int64_t n) {
+  if (!is_floating(dtype)) refuse("gate_grad", dtype);
+  if (n == 0) return [](const Buffers&) {};
+  const double cost_ns = 0.2 * static_cast<double>(n);
+  const auto run = [=]<class T>(const T* g, const T* x, T* out, int64_t count) {
+    row_functions<T>().gate(g, x, static_cast<T>(low), static_cast<T>(high), static_cast<T>(inside),
+                            static_cast<T>(outside), out, count);
+  };
+  const auto of = [&]<class T>(T) {
+    return Kernel::elementwise(n, cost_ns, [=](const Buffers& b, int64_t begin, int64_t end) {
+      run(b.input<T>(0) + begin, b.input<T>(1) + begin, b.output<T>(0) + begin, end - begin);
+    });
+  };
+  if (dtype == DType::float32) return of(float{});
+  if (dtype == DType::float64) return of(double{});
+  return Kernel::elementwise(n, cost_ns, [=](const Buffers& b, int64_t begin, int64_t end) {
+    float g[block_size], x[block_size];
+    for (int64_t i = begin; i < end; i += block_size) {
+      const int64_t m = std::min(block_size, end - i);
+      bulk().half_to_float(b.input<uint16_t>(0) + i, g, m);
+      bulk().half_to_float(b.input<uint16_t>(1) + i, x, m);
+      run(g, x, g, m);
+      bulk().float_to_half(g, b.output<uint16_t>(0) + i, m);
+    }
+  });
+}
+
 Kernel increment_mod_kernel(DType dtype, double increment, double modulus, int64_t n) {
   const BinaryFn add = need_binary(Binary::add, dtype).vs, mod = need_binary(Binary::fmod, dtype).vs;
   const Element step(dtype, increment), limit(dtype, modulus);

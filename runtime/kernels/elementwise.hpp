@@ -67,6 +67,9 @@ Kernel where_kernel(DType dtype, const Shape& condition, const Shape& a, const S
 Kernel clip_kernel(DType dtype, double low, double high, int64_t n);
 /// in: g, x. g where low <= x <= high, else 0, as PyTorch's clamp. Floating dtypes.
 Kernel clip_grad_kernel(DType dtype, double low, double high, int64_t n);
+/// in: g, x. g times `inside` where low <= x <= high, else (NaN, too) times `outside`: the gradient of functions in
+/// straight pieces. Floating dtypes; the constants are rounded to the dtype, to float32 for float16.
+Kernel gate_grad_kernel(DType dtype, double low, double high, double inside, double outside, int64_t n);
 /// (x + increment) mod modulus, both cast to the dtype first; fmod for floats, 0 for modulus 0.
 Kernel increment_mod_kernel(DType dtype, double increment, double modulus, int64_t n);
 /// Conversions as Array::cast: to integers truncating toward zero (NaN gives 0, out of range saturates), to bool by !=

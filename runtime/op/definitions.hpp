@@ -52,6 +52,8 @@ void geluerf_grad(ReferenceContext&);
 void swish_grad(ReferenceContext&);
 void erf_grad(ReferenceContext&);
 void clip_grad(ReferenceContext&);
+void gate_grad(ReferenceContext&);
+void hard_swish_grad(ReferenceContext&);
 
 // activation.cpp
 void acos(ReferenceContext&);

@@ -1,8 +1,11 @@
-// Activation functions with constants; inverse and hyperbolic functions, determinants and sampling of images at given
+// Activation functions with constants; inverse and hyperbolic functions; determinants and sampling of images at given
 // positions, which run by their definitions.
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "runtime/kernels/elementwise.hpp"
+#include "runtime/op/definitions.hpp"
 #include "runtime/ops/pairwise.hpp"
 #include "runtime/ops/row.hpp"
 #include "runtime/ops/unary.hpp"
@@ -35,15 +38,32 @@ constexpr Param grid_params[] = {
     {"padding_mode", ParamKind::string, of("zeros"), "outside the image: zeros, border or reflection"},
     {"align_corners", ParamKind::boolean, of(false), "-1 and 1 are centres of the outermost pixels, not their edges"}};
 
-/// A float where t is above a bound, else 0.
-Expr above(const Expr& t, double bound) {
-  return cast(t.builder().one("greater", {t, t.builder().scalar(bound, t.dtype())}), t.dtype());
-}
+/// A float where t is below a bound, else 0.
 Expr below(const Expr& t, double bound) {
   return cast(t.builder().one("less", {t, t.builder().scalar(bound, t.dtype())}), t.dtype());
 }
 Expr of_op(std::string_view op, const Expr& t) { return t.builder().one(op, {t}); }
 Expr squared(const Expr& t) { return of_op("square", t); }
+
+/// The largest number of the dtype in which x is compared that is not above `bound`: x > bound has the same answer.
+double bound_for(DType dtype, double bound) {
+  if (dtype == DType::float64) return bound;
+  const auto nearest = static_cast<float>(bound);
+  return static_cast<double>(nearest) > bound ? std::nextafter(nearest, -std::numeric_limits<float>::infinity())
+                                              : nearest;
+}
+/// The same of those below it.
+double bound_below(DType dtype, double bound) {
+  const double at_most = bound_for(dtype, bound);
+  if (at_most < bound) return at_most;
+  return dtype == DType::float64 ? std::nextafter(bound, -std::numeric_limits<double>::infinity())
+                                 : std::nextafter(static_cast<float>(bound), -std::numeric_limits<float>::infinity());
+}
+constexpr double infinity = std::numeric_limits<double>::infinity();
+/// dy times `inside` where min <= t <= max, else times `outside`.
+Expr gated(const Expr& dy, const Expr& t, double min, double max, double inside, double outside) {
+  return t.builder().one("gate_grad", {dy, t}, {{"min", min}, {"max", max}, {"inside", inside}, {"outside", outside}});
+}
 
 /// Where t is below 0, `low`, else `high`.
 Expr by_sign(const Expr& t, const Expr& low, const Expr& high) {
@@ -53,6 +73,14 @@ Expr by_sign(const Expr& t, const Expr& low, const Expr& high) {
 /// e^t where t is below 0, else 1.
 Expr exp_below(const Expr& t) {
   return of_op("exp", t.builder().one("minimum", {std::vector<Expr>{t, t.builder().scalar(0, t.dtype())}}));
+}
+
+/// Between the bounds at which alpha t + beta is 0 and 1.
+Expr hard_sigmoid_gradient(const Expr& dy, const Expr& t, double alpha, double beta) {
+  if (alpha == 0) return dy * 0.0;
+  const double zero = -beta / alpha, one = (1 - beta) / alpha;
+  return gated(dy, t, -bound_below(t.dtype(), -std::min(zero, one)), bound_below(t.dtype(), std::max(zero, one)), alpha,
+               0);
 }
 
 /// Sets the gradient, of dy and t.
@@ -88,6 +116,19 @@ Kernel selu_kernel(const OpContext& s) {
 }
 Kernel hard_sigmoid_kernel(const OpContext& s) {
   return parametric_kernel(Parametric::hard_sigmoid, s.input(0).dtype, s.number("alpha"), s.number("beta"),
+                           s.input(0).size());
+}
+
+/// Integers by the definition.
+Kernel shrink_kernel(const OpContext& s) {
+  const DType dtype = s.input(0).dtype;
+  if (!is_floating(dtype)) return definition_kernel(s);
+  return parametric_kernel(Parametric::shrink, dtype, bound_for(dtype, s.number("lambd")), s.number("bias"),
+                           s.input(0).size());
+}
+Kernel threshold_kernel(const OpContext& s) {
+  const DType dtype = s.input(0).dtype;
+  return parametric_kernel(Parametric::thresholded_relu, dtype, bound_for(dtype, s.number("alpha")), 0,
                            s.input(0).size());
 }
 
@@ -127,49 +168,65 @@ std::vector<TensorSpec> infer_grid_sample(const OpContext& site) {
 }
 
 constexpr OpRow activation_table[] = {
-    activation({"acos", "ops.acos", "Acos", "acos_out", "The angle whose cosine is each element, from 0 to pi.",
-                "arccos(t)", "acos(array([-0.5, 0.0, 0.5]))", "Acos"},
-               unary_params, reference::acos,
-               by_derivative<[](const Expr& t, const OpContext&) { return -of_op("rsqrt", 1.0 - squared(t)); }>),
-    activation({"acosh", "ops.acosh", "Acosh", "acosh_out", "The inverse hyperbolic cosine of each element.",
-                "ln(t + sqrt(t^2 - 1))", "acosh(array([1.5, 2.0, 3.0]))", "Acosh"},
-               unary_params, reference::acosh,
-               by_derivative<[](const Expr& t, const OpContext&) { return of_op("rsqrt", squared(t) - 1.0); }>),
-    activation({"asin", "ops.asin", "Asin", "asin_out", "The angle whose sine is each element, from -pi/2 to pi/2.",
-                "arcsin(t)", "asin(array([-0.5, 0.0, 0.5]))", "Asin"},
-               unary_params, reference::asin,
-               by_derivative<[](const Expr& t, const OpContext&) { return of_op("rsqrt", 1.0 - squared(t)); }>),
-    activation({"asinh", "ops.asinh", "Asinh", "asinh_out", "The inverse hyperbolic sine of each element.",
-                "ln(t + sqrt(t^2 + 1))", "asinh(array([-1.0, 0.0, 2.0]))", "Asinh"},
-               unary_params, reference::asinh,
-               by_derivative<[](const Expr& t, const OpContext&) { return of_op("rsqrt", squared(t) + 1.0); }>),
-    activation({"atan", "ops.atan", "Atan", "atan_out", "The angle whose tangent is each element, from -pi/2 to pi/2.",
-                "arctan(t)", "atan(array([-1.0, 0.0, 1.0]))", "Atan"},
-               unary_params, reference::atan,
-               by_derivative<[](const Expr& t, const OpContext&) { return of_op("reciprocal", squared(t) + 1.0); }>),
-    activation({"atanh", "ops.atanh", "Atanh", "atanh_out", "The inverse hyperbolic tangent of each element.",
-                "ln((1 + t) / (1 - t)) / 2", "atanh(array([-0.5, 0.0, 0.5]))", "Atanh"},
-               unary_params, reference::atanh,
-               by_derivative<[](const Expr& t, const OpContext&) { return of_op("reciprocal", 1.0 - squared(t)); }>),
-    activation({"cosh", "ops.cosh", "Cosh", "cosh_out", "The hyperbolic cosine of each element.", "(e^t + e^-t) / 2",
-                "cosh(array([-1.0, 0.0, 1.0]))", "Cosh"},
-               unary_params, reference::cosh,
-               by_derivative<[](const Expr& t, const OpContext&) { return of_op("sinh", t); }>),
-    activation({"sinh", "ops.sinh", "Sinh", "sinh_out", "The hyperbolic sine of each element.", "(e^t - e^-t) / 2",
-                "sinh(array([-1.0, 0.0, 1.0]))", "Sinh"},
-               unary_params, reference::sinh,
-               by_derivative<[](const Expr& t, const OpContext&) { return of_op("cosh", t); }>),
-    activation({"tan", "ops.tan", "Tan", "tan_out", "The tangent of each element, in radians.", "sin(t) / cos(t)",
-                "tan(array([-1.0, 0.0, 1.0]))", "Tan"},
-               unary_params, reference::tan,
-               by_derivative<[](const Expr& t, const OpContext&) { return squared(of_op("tan", t)) + 1.0; }>),
+    computed(
+        unary<Unary::acos>, tolerance::function,
+        activation({"acos", "ops.acos", "Acos", "acos_out", "The angle whose cosine is each element, from 0 to pi.",
+                    "arccos(t)", "acos(array([-0.5, 0.0, 0.5]))", "Acos"},
+                   unary_params, reference::acos,
+                   by_derivative<[](const Expr& t, const OpContext&) { return -of_op("rsqrt", 1.0 - squared(t)); }>)),
+    computed(
+        unary<Unary::acosh>, tolerance::function,
+        activation({"acosh", "ops.acosh", "Acosh", "acosh_out", "The inverse hyperbolic cosine of each element.",
+                    "ln(t + sqrt(t^2 - 1))", "acosh(array([1.5, 2.0, 3.0]))", "Acosh"},
+                   unary_params, reference::acosh,
+                   by_derivative<[](const Expr& t, const OpContext&) { return of_op("rsqrt", squared(t) - 1.0); }>)),
+    computed(
+        unary<Unary::asin>, tolerance::function,
+        activation({"asin", "ops.asin", "Asin", "asin_out", "The angle whose sine is each element, from -pi/2 to pi/2.",
+                    "arcsin(t)", "asin(array([-0.5, 0.0, 0.5]))", "Asin"},
+                   unary_params, reference::asin,
+                   by_derivative<[](const Expr& t, const OpContext&) { return of_op("rsqrt", 1.0 - squared(t)); }>)),
+    computed(
+        unary<Unary::asinh>, tolerance::function,
+        activation({"asinh", "ops.asinh", "Asinh", "asinh_out", "The inverse hyperbolic sine of each element.",
+                    "ln(t + sqrt(t^2 + 1))", "asinh(array([-1.0, 0.0, 2.0]))", "Asinh"},
+                   unary_params, reference::asinh,
+                   by_derivative<[](const Expr& t, const OpContext&) { return of_op("rsqrt", squared(t) + 1.0); }>)),
+    computed(
+        unary<Unary::atan>, tolerance::function,
+        activation(
+            {"atan", "ops.atan", "Atan", "atan_out", "The angle whose tangent is each element, from -pi/2 to pi/2.",
+             "arctan(t)", "atan(array([-1.0, 0.0, 1.0]))", "Atan"},
+            unary_params, reference::atan,
+            by_derivative<[](const Expr& t, const OpContext&) { return of_op("reciprocal", squared(t) + 1.0); }>)),
+    computed(unary<Unary::atanh>, tolerance::function,
+             activation(
+                 {"atanh", "ops.atanh", "Atanh", "atanh_out", "The inverse hyperbolic tangent of each element.",
+                  "ln((1 + t) / (1 - t)) / 2", "atanh(array([-0.5, 0.0, 0.5]))", "Atanh"},
+                 unary_params, reference::atanh,
+                 by_derivative<[](const Expr& t, const OpContext&) { return of_op("reciprocal", 1.0 - squared(t)); }>)),
+    computed(unary<Unary::cosh>, tolerance::function,
+             activation({"cosh", "ops.cosh", "Cosh", "cosh_out", "The hyperbolic cosine of each element.",
+                         "(e^t + e^-t) / 2", "cosh(array([-1.0, 0.0, 1.0]))", "Cosh"},
+                        unary_params, reference::cosh,
+                        by_derivative<[](const Expr& t, const OpContext&) { return of_op("sinh", t); }>)),
+    computed(unary<Unary::sinh>, tolerance::function,
+             activation({"sinh", "ops.sinh", "Sinh", "sinh_out", "The hyperbolic sine of each element.",
+                         "(e^t - e^-t) / 2", "sinh(array([-1.0, 0.0, 1.0]))", "Sinh"},
+                        unary_params, reference::sinh,
+                        by_derivative<[](const Expr& t, const OpContext&) { return of_op("cosh", t); }>)),
+    computed(unary<Unary::tan>, tolerance::function,
+             activation({"tan", "ops.tan", "Tan", "tan_out", "The tangent of each element, in radians.",
+                         "sin(t) / cos(t)", "tan(array([-1.0, 0.0, 1.0]))", "Tan"},
+                        unary_params, reference::tan,
+                        by_derivative<[](const Expr& t, const OpContext&) { return squared(of_op("tan", t)) + 1.0; }>)),
     computed(of_alpha<Parametric::leaky_relu>, tolerance::function,
              activation({"leaky_relu", "ops.leaky_relu", "LeakyRelu", "leaky_relu_out",
                          "Each element, times alpha where it is negative.", "max(t, 0) + alpha min(t, 0)",
                          "leaky_relu(array([-2.0, 0.0, 1.0]))", "LeakyRelu"},
                         slope_params, reference::leaky_relu,
                         by_gradient<[](const Expr& dy, const Expr& t, const OpContext& s) {
-                          return by_sign(t, dy * s.number("alpha"), dy);
+                          return gated(dy, t, 0, infinity, 1, s.number("alpha"));
                         }>)),
     computed(
         of_alpha<Parametric::elu>, tolerance::function,
@@ -195,34 +252,33 @@ constexpr OpRow activation_table[] = {
               const Expr low = t.builder().one("minimum", {std::vector<Expr>{t, t.builder().scalar(0, t.dtype())}});
               return of_op("exp", low * (1 / s.number("alpha")));
             }>)),
-    computed(
-        hard_sigmoid_kernel, tolerance::short_sum,
-        activation({"hard_sigmoid", "ops.hard_sigmoid", "HardSigmoid", "hard_sigmoid_out",
-                    "A piecewise linear approximation of sigmoid.", "min(max(alpha t + beta, 0), 1)",
-                    "hard_sigmoid(array([-4.0, 0.0, 1.0]))", "HardSigmoid"},
-                   hard_sigmoid_params, reference::hard_sigmoid, by_derivative<[](const Expr& t, const OpContext& s) {
-                     const Expr line = t * s.number("alpha") + s.number("beta");
-                     return above(line, 0) * below(line, 1) * s.number("alpha");
-                   }>)),
+    computed(hard_sigmoid_kernel, tolerance::short_sum,
+             activation({"hard_sigmoid", "ops.hard_sigmoid", "HardSigmoid", "hard_sigmoid_out",
+                         "A piecewise linear approximation of sigmoid.", "min(max(alpha t + beta, 0), 1)",
+                         "hard_sigmoid(array([-4.0, 0.0, 1.0]))", "HardSigmoid"},
+                        hard_sigmoid_params, reference::hard_sigmoid,
+                        by_gradient<[](const Expr& dy, const Expr& t, const OpContext& s) {
+                          return hard_sigmoid_gradient(dy, t, s.number("alpha"), s.number("beta"));
+                        }>)),
     computed(unary<Unary::hard_swish>, tolerance::short_sum,
              activation({"hard_swish", "ops.hard_swish", "HardSwish", "hard_swish_out",
                          "Each element times a piecewise linear approximation of its sigmoid.",
                          "t min(max(t / 6 + 1/2, 0), 1)", "hard_swish(array([-4.0, 0.0, 1.0]))", "HardSwish"},
                         unary_params, reference::hard_swish,
                         by_gradient<[](const Expr& dy, const Expr& t, const OpContext&) {
-                          OpBuilder& at = t.builder();
-                          const Expr gate = at.one("hard_sigmoid", {t}, {{"alpha", 1.0 / 6}, {"beta", 0.5}});
-                          const Expr slope = at.one("clip_grad", {t * (1.0 / 6), t}, {{"min", -3.0}, {"max", 3.0}});
-                          return dy * (gate + slope);
+                          return t.builder().one("hard_swish_grad", {dy, t});
                         }>)),
-    activation({"shrink", "ops.shrink", "Shrink", "shrink_out",
-                "Numbers within lambd of 0 become 0; the others move towards 0 by bias.",
-                "t - bias where t > lambd, t + bias where t < -lambd, else 0",
-                "shrink(array([-2.0, 0.2, 1.0]), bias = 0.5)", "Shrink"},
-               shrink_params, reference::shrink, by_derivative<[](const Expr& t, const OpContext& s) {
-                 return above(t, s.number("lambd")) + below(t, -s.number("lambd"));
-               }>,
-               infer_same_number),
+    computed(
+        shrink_kernel, tolerance::short_sum,
+        activation({"shrink", "ops.shrink", "Shrink", "shrink_out",
+                    "Numbers within lambd of 0 become 0; the others move towards 0 by bias.",
+                    "t - bias where t > lambd, t + bias where t < -lambd, else 0",
+                    "shrink(array([-2.0, 0.2, 1.0]), bias = 0.5)", "Shrink"},
+                   shrink_params, reference::shrink, by_gradient<[](const Expr& dy, const Expr& t, const OpContext& s) {
+                     const double bound = bound_for(t.dtype(), s.number("lambd"));
+                     return gated(dy, t, -bound, bound, 0, 1);
+                   }>,
+                   infer_same_number)),
     computed(
         unary<Unary::softsign>, tolerance::function,
         activation({"softsign", "ops.softsign", "Softsign", "softsign_out", "Each element divided by 1 and its size.",
@@ -230,11 +286,14 @@ constexpr OpRow activation_table[] = {
                    unary_params, reference::softsign, by_derivative<[](const Expr& t, const OpContext&) {
                      return of_op("reciprocal", squared(of_op("abs", t) + 1.0));
                    }>)),
-    activation({"thresholded_relu", "ops.thresholded_relu", "ThresholdedRelu", "thresholded_relu_out",
-                "Each element above alpha; 0 in place of the others.", "t where t > alpha, else 0",
-                "thresholded_relu(array([-1.0, 0.5, 2.0]))", "ThresholdedRelu"},
-               threshold_params, reference::thresholded_relu,
-               by_derivative<[](const Expr& t, const OpContext& s) { return above(t, s.number("alpha")); }>),
+    computed(threshold_kernel, tolerance::bits,
+             activation({"thresholded_relu", "ops.thresholded_relu", "ThresholdedRelu", "thresholded_relu_out",
+                         "Each element above alpha; 0 in place of the others.", "t where t > alpha, else 0",
+                         "thresholded_relu(array([-1.0, 0.5, 2.0]))", "ThresholdedRelu"},
+                        threshold_params, reference::thresholded_relu,
+                        by_gradient<[](const Expr& dy, const Expr& t, const OpContext& s) {
+                          return gated(dy, t, -infinity, bound_for(t.dtype(), s.number("alpha")), 0, 1);
+                        }>)),
     {.name = "prelu",
      .path = "ops.prelu",
      .schedule = "PRelu",

@@ -135,5 +135,16 @@ void clip_grad(ReferenceContext& c) {
   const double low = c.rounded<double>(c.number("min")), high = c.rounded<double>(c.number("max"));
   c.out(0, xt::where(x >= low && x <= high, c.real(0), 0.0));
 }
+void gate_grad(ReferenceContext& c) {
+  const Reals x = c.real(1);
+  const auto bound = [&](std::string_view name) {
+    return c.dtype(1) == DType::float64 ? c.number(name) : static_cast<double>(static_cast<float>(c.number(name)));
+  };
+  c.out(0, c.real(0) * xt::where(x >= bound("min") && x <= bound("max"), c.number("inside"), c.number("outside")));
+}
+void hard_swish_grad(ReferenceContext& c) {
+  const Reals x = c.real(1);
+  c.out(0, c.real(0) * xt::where(x < -3.0, 0.0, xt::where(x > 3.0, 1.0, x / 3.0 + 0.5)));
+}
 
 }  // namespace pxl::reference

@@ -46,6 +46,17 @@ const Case cases[] = {
     {Unary::swish, [](double x) { return x * sigmoid(x); }, -50, 50},
     {Unary::softsign, [](double x) { return x / (1 + std::fabs(x)); }, -50, 50},
     {Unary::hard_swish, [](double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }, 0, 9},
+    {Unary::tan, [](double x) { return std::tan(x); }, -300, 300},
+    {Unary::asin, [](double x) { return std::asin(x); }, -1, 1},
+    {Unary::acos, [](double x) { return std::acos(x); }, -1, 0.999},
+    {Unary::atan, [](double x) { return std::atan(x); }, -9, 9},
+    {Unary::sinh, [](double x) { return std::sinh(x); }, -90, 90},
+    {Unary::cosh, [](double x) { return std::cosh(x); }, -90, 90},
+    {Unary::asinh, [](double x) { return std::asinh(x); }, -40, 40},
+    {Unary::asinh, [](double x) { return std::asinh(x); }, -1e12, 1e12},
+    {Unary::acosh, [](double x) { return std::acosh(x); }, 1, 40},
+    {Unary::acosh, [](double x) { return std::acosh(x); }, 1, 1e12},
+    {Unary::atanh, [](double x) { return std::atanh(x); }, -0.99, 0.99},
     {Unary::softplus, [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }, -50, 50},
 };
 
@@ -105,6 +116,21 @@ TEST_CASE("elementary functions of special values") {
       {Unary::erf, {{-inf, -1}, {-0.0F, -0.0F}, {inf, 1}}},
       {Unary::softplus, {{-inf, 0}, {-100, 0}, {100, 100}, {inf, inf}}},
       {Unary::sigmoid, {{-inf, 0}, {0, 0.5F}, {inf, 1}}},
+      {Unary::tan, {{-inf, nan}, {-0.0F, -0.0F}, {1e-30F, 1e-30F}, {inf, nan}}},
+      {Unary::asin, {{-1.1F, nan}, {-1, -1.5707964F}, {-0.0F, -0.0F}, {1e-30F, 1e-30F}, {1, 1.5707964F}, {inf, nan}}},
+      {Unary::acos, {{-inf, nan}, {-1, 3.1415927F}, {-0.0F, 1.5707964F}, {1, 0}, {1.1F, nan}}},
+      {Unary::atan, {{-inf, -1.5707964F}, {-0.0F, -0.0F}, {1e-30F, 1e-30F}, {inf, 1.5707964F}}},
+      {Unary::sinh,
+       {{-inf, -inf},
+        {-0.0F, -0.0F},
+        {1e-30F, 1e-30F},
+        {89.4F, static_cast<float>(std::sinh(double{89.4F}))},
+        {89.5F, inf},
+        {inf, inf}}},
+      {Unary::cosh, {{-inf, inf}, {-89.5F, inf}, {0, 1}, {89.5F, inf}, {inf, inf}}},
+      {Unary::asinh, {{-inf, -inf}, {-0.0F, -0.0F}, {1e-30F, 1e-30F}, {3.4028235e38F, 89.415985F}, {inf, inf}}},
+      {Unary::acosh, {{-inf, nan}, {0.9F, nan}, {1, 0}, {3.4028235e38F, 89.415985F}, {inf, inf}}},
+      {Unary::atanh, {{-inf, nan}, {-1, -inf}, {-0.0F, -0.0F}, {1e-30F, 1e-30F}, {1, inf}, {1.1F, nan}}},
   };
   for (const auto& function : all) {
     const Unary op = function.first;
@@ -189,6 +215,10 @@ TEST_CASE("functions with constants are accurate, keep NaN, and do not depend on
       {Parametric::selu, 1.6, 1.05, [](double x) { return 1.05 * (x < 0 ? 1.6 * std::expm1(x) : x); }},
       {Parametric::celu, 0.5, 0, [](double x) { return x < 0 ? 0.5 * std::expm1(x / 0.5) : x; }},
       {Parametric::hard_sigmoid, 0.2, 0.5, [](double x) { return std::clamp(0.2 * x + 0.5, 0.0, 1.0); }},
+      {Parametric::shrink, 0.75, 0.5, [](double x) { return x > 0.75    ? x - 0.5
+                                                            : x < -0.75 ? x + 0.5
+                                                                        : x * 0; }},
+      {Parametric::thresholded_relu, -0.75, 0, [](double x) { return x > -0.75 ? x : x * 0; }},
   };
   CHECK(std::ssize(all) == static_cast<int64_t>(Parametric::count));
   for (const WithConstants& c : all)
@@ -210,6 +240,20 @@ TEST_CASE("functions with constants are accurate, keep NaN, and do not depend on
       }
     }
   CHECK_THROWS(parametric_kernel(Parametric::elu, DType::int32, 1, 0, 4));
+}
+
+TEST_CASE("gates are closed at their bounds, and NaN is outside") {
+  for (const DType dtype : floats)
+    for (const int64_t n : {1, 7, 67, 1003, 2500}) {
+      CAPTURE(name(dtype));
+      Array g = ramp(dtype, {n}), x = ramp(dtype, {n}, 3);
+      const double sharp[] = {inf, -inf, not_a_number, -0.0, -0.75, 1.25};
+      for (int64_t i = 0; i < n; i += 5) write_number(dtype, x.mutable_raw(), i, sharp[i / 5 % std::ssize(sharp)]);
+      const Array y = run(gate_grad_kernel(dtype, -0.75, 1.25, 0.5, -2, n), {g, x}, spec(dtype, {n}));
+      for (int64_t i = 0; i < n; ++i)
+        CHECK(y.number(i) == g.number(i) * (x.number(i) >= -0.75 && x.number(i) <= 1.25 ? 0.5 : -2));
+    }
+  CHECK_THROWS_AS(gate_grad_kernel(DType::int32, 0, 1, 0, 1, 3), Error);
 }
 
 TEST_CASE("results depend on the value alone, not on position, length or place in memory") {
@@ -235,7 +279,7 @@ TEST_CASE("gradients agree with differences") {
       {Binary::gelu_grad, Unary::gelu, false},   {Binary::geluerf_grad, Unary::geluerf, false},
       {Binary::swish_grad, Unary::swish, false}, {Binary::erf_grad, Unary::erf, false},
       {Binary::tanh_grad, Unary::tanh, true},    {Binary::sigmoid_grad, Unary::sigmoid, true},
-      {Binary::relu_grad, Unary::relu, true}};
+      {Binary::relu_grad, Unary::relu, true},    {Binary::hard_swish_grad, Unary::hard_swish, false}};
   for (const auto& entry : pairs) {
     const Binary gradient = std::get<0>(entry);
     const Unary forward = std::get<1>(entry);

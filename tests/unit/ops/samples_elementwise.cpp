@@ -82,6 +82,10 @@ Samples::Rows Samples::elementwise() const {
        [&] {
          return Sample{{x(m), x(m, 1)}, {{"min", 0.6}, {"max", 1.5}}};
        }},
+      {"gate_grad",
+       [&] {
+         return Sample{{x(m), x(m, 1)}, {{"min", 0.6}, {"max", 1.5}, {"inside", 0.25}, {"outside", 1.0}}};
+       }},
       {"cumsum_grad",
        [&] {
          return Sample{{x(m)}, {{"axis", int64_t{1}}, {"exclusive", true}}};

@@ -212,6 +212,14 @@ const Families& Draw::families() {
       const Shape s = d.shape();
       return Sample{{d.values(s), d.values(s)}, {{"min", d.uniform(-2, 0)}, {"max", d.uniform(0, 2)}}};
     };
+    m["gate_grad"] = [](Draw& d) {
+      const Shape s = d.shape();
+      return Sample{{d.values(s), d.values(s)},
+                    {{"min", d.uniform(-2, 0)},
+                     {"max", d.uniform(0, 2)},
+                     {"inside", d.one_of<double>({0, 0.1})},
+                     {"outside", d.one_of<double>({1, -0.3})}}};
+    };
     m["increment_mod"] = m["increment_mod_"] = [](Draw& d) {
       return Sample{{d.values(d.shape())},
                     {{"increment", d.one_of<double>({1, 2, 5})}, {"modulus", d.one_of<double>({3, 7, 0})}}};
