@@ -242,6 +242,26 @@ TEST_CASE("functions with constants are accurate, keep NaN, and do not depend on
   CHECK_THROWS(parametric_kernel(Parametric::elu, DType::int32, 1, 0, 4));
 }
 
+TEST_CASE("casts of float32 to narrow integers of any number of elements saturate, and NaN is 0") {
+  for (const DType to : {DType::int8, DType::uint8, DType::int16, DType::uint16})
+    for (const int64_t n : {1, 7, 15, 16, 31, 32, 33, 150}) {
+      CAPTURE(name(to));
+      CAPTURE(n);
+      const double sharp[] = {inf,   -inf, not_a_number, -0.0,  -0.99, 127.99,  128,   -128.99, -129,  255.5,
+                              256.0, 3e9,  -3e9,         32768, -4e4,  65535.5, 65536, 1e-42,   254.5, 1e38};
+      Array x(DType::float32, {n});
+      for (int64_t i = 0; i < n; ++i)
+        write_number(DType::float32, x.mutable_raw(), i, sharp[i * 7 % std::ssize(sharp)]);
+      const Array y = run(cast_kernel(DType::float32, to, n), {x}, spec(to, {n}));
+      const int bits = 8 * static_cast<int>(size_of(to)) - (to == DType::int8 || to == DType::int16 ? 1 : 0);
+      const double most = std::ldexp(1.0, bits) - 1, least = bits % 8 == 0 ? 0 : -most - 1;
+      for (int64_t i = 0; i < n; ++i) {
+        const double v = x.number(i);
+        CHECK(y.number(i) == (std::isnan(v) ? 0 : std::trunc(std::clamp(v, least, most))));
+      }
+    }
+}
+
 TEST_CASE("gates are closed at their bounds, and NaN is outside") {
   for (const DType dtype : floats)
     for (const int64_t n : {1, 7, 67, 1003, 2500}) {
