@@ -57,34 +57,6 @@ void check_nothing_modified(const Graph& graph) {
   }
 }
 
-/// Notes of the error: where the gradient on its way to `tensor` is lost.
-std::vector<std::string> why_none(const Tensor& tensor, const TensorSet& wanted) {
-  if (!is_floating(tensor.spec.dtype))
-    return {fmt::format("it is {}: only floating tensors have gradients", text(tensor.spec))};
-  std::vector<std::string> notes;
-  TensorSet seen{&tensor};
-  std::vector<const Tensor*> open{&tensor};
-  while (!open.empty() && notes.size() < 3) {
-    const Tensor* t = open.back();
-    open.pop_back();
-    if (t->consumers.empty() && !wanted.count(t) && t != &tensor)
-      notes.push_back(fmt::format("`{}` is not used by an output with a gradient", t->name));
-    for (const Op* op : t->consumers) {
-      bool goes_on = false;
-      for (const Tensor* y : op->outputs) {
-        if (!is_floating(y->spec.dtype)) continue;
-        goes_on = true;
-        if (seen.insert(y).second) open.push_back(y);
-      }
-      const bool stops = !op->outputs.empty() && (!goes_on || op->row->gradient == stop_gradient);
-      if (stops) notes.push_back(fmt::format("the path stops at `{}`{}", shown(*op), place(op->origin)));
-    }
-  }
-  if (tensor.consumers.empty()) notes.push_back("no op uses it");
-  notes.push_back("leave it out of grads_required");
-  return notes;
-}
-
 using Memo = std::map<std::string, GradGraphInfoPtr>;
 
 std::string memo_key(const Graph& graph, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required) {
@@ -103,7 +75,7 @@ void check_strict(const GradGraphInfo& info, const std::vector<Tensor*>& provide
     if (std::any_of(info.expected_outputs.begin(), info.expected_outputs.end(), has)) continue;
     throw Error(fmt::format("autodiff: cannot provide a gradient for `{}`: no differentiable path leads from it to {}",
                             t->name, provided.size() == 1 ? fmt::format("`{}`", provided[0]->name) : "the outputs"),
-                why_none(*t, wanted))
+                lost_gradient(*t, wanted, "leave it out of grads_required"))
         .as(codes::gradient);
   }
 }
@@ -116,6 +88,33 @@ void check_members(const Graph& graph, std::string_view list, const std::vector<
 }
 
 }  // namespace
+
+std::vector<std::string> lost_gradient(const Tensor& tensor, const TensorSet& provided, std::string remedy) {
+  if (!is_floating(tensor.spec.dtype))
+    return {fmt::format("it is {}: only floating tensors have gradients", text(tensor.spec))};
+  std::vector<std::string> notes;
+  TensorSet seen{&tensor};
+  std::vector<const Tensor*> open{&tensor};
+  while (!open.empty() && notes.size() < 3) {
+    const Tensor* t = open.back();
+    open.pop_back();
+    if (t->consumers.empty() && !provided.count(t) && t != &tensor)
+      notes.push_back(fmt::format("`{}` is not used by an output with a gradient", t->name));
+    for (const Op* op : t->consumers) {
+      bool goes_on = false;
+      for (const Tensor* y : op->outputs) {
+        if (!is_floating(y->spec.dtype)) continue;
+        goes_on = true;
+        if (seen.insert(y).second) open.push_back(y);
+      }
+      const bool stops = !op->outputs.empty() && (!goes_on || op->row->gradient == stop_gradient);
+      if (stops) notes.push_back(fmt::format("the path stops at `{}`{}", shown(*op), place(op->origin)));
+    }
+  }
+  if (tensor.consumers.empty()) notes.push_back("no op uses it");
+  notes.push_back(std::move(remedy));
+  return notes;
+}
 
 Differentiator::Differentiator(Graph& forward, const std::vector<Tensor*>& provided,
                                const std::vector<Tensor*>& required, const GradInfos& called)

@@ -128,7 +128,9 @@ Backward backward(Op& fwd_call, const std::vector<Tensor*>& output_grads, const 
     if (!connected)
       throw Error(fmt::format("backward: cannot provide a gradient for `{}`: no differentiable path leads from it to "
                               "the outputs of `{}`",
-                              t->name, callee.id()))
+                              t->name, callee.id()),
+                  lost_gradient(*callee.inputs()[given->second.front()], TensorSet(provided.begin(), provided.end()),
+                                "ask for the gradients of other tensors only"))
           .as(codes::gradient);
   }
   std::vector<Tensor*> required;
