@@ -59,7 +59,7 @@ double bound_below(DType dtype, double bound) {
   return dtype == DType::float64 ? std::nextafter(bound, -std::numeric_limits<double>::infinity())
                                  : std::nextafter(static_cast<float>(bound), -std::numeric_limits<float>::infinity());
 }
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double unbounded = std::numeric_limits<double>::infinity();
 /// dy times `inside` where min <= t <= max, else times `outside`.
 Expr gated(const Expr& dy, const Expr& t, double min, double max, double inside, double outside) {
   return t.builder().one("gate_grad", {dy, t}, {{"min", min}, {"max", max}, {"inside", inside}, {"outside", outside}});
@@ -226,7 +226,7 @@ constexpr OpRow activation_table[] = {
                          "leaky_relu(array([-2.0, 0.0, 1.0]))", "LeakyRelu"},
                         slope_params, reference::leaky_relu,
                         by_gradient<[](const Expr& dy, const Expr& t, const OpContext& s) {
-                          return gated(dy, t, 0, infinity, 1, s.number("alpha"));
+                          return gated(dy, t, 0, unbounded, 1, s.number("alpha"));
                         }>)),
     computed(
         of_alpha<Parametric::elu>, tolerance::function,
@@ -292,7 +292,7 @@ constexpr OpRow activation_table[] = {
                          "thresholded_relu(array([-1.0, 0.5, 2.0]))", "ThresholdedRelu"},
                         threshold_params, reference::thresholded_relu,
                         by_gradient<[](const Expr& dy, const Expr& t, const OpContext& s) {
-                          return gated(dy, t, -infinity, bound_for(t.dtype(), s.number("alpha")), 0, 1);
+                          return gated(dy, t, -unbounded, bound_for(t.dtype(), s.number("alpha")), 0, 1);
                         }>)),
     {.name = "prelu",
      .path = "ops.prelu",
