@@ -98,7 +98,7 @@ std::string text(const Tensor& tensor) {
 }
 
 bool Op::modifies(size_t slot) const {
-  if (slot < 32 && (row->modifies >> slot & 1U)) return true;
+  if (modifies_slot(*row, slot)) return true;
   if (slot < input_modified.size() && input_modified[slot]) return true;
   if (row->role == Role::call || row->role == Role::loop)
     return !called.empty() && slot < called[0]->inputs().size() && called[0]->inputs()[slot]->by_ref;
@@ -308,8 +308,8 @@ Op* Graph::add_op(const OpRow& row, std::vector<Tensor*> inputs, Attributes attr
   check_open();
   for (const Tensor* t : inputs)
     if (t) check_member(row.name, t);
-  for (size_t slot = 0; slot < inputs.size() && slot < 32; ++slot) {
-    if (!inputs[slot] || !(row.modifies >> slot & 1U)) continue;
+  for (size_t slot = 0; slot < inputs.size(); ++slot) {
+    if (!inputs[slot] || !modifies_slot(row, slot)) continue;
     const Tensor* constant = constant_below(inputs[slot]);
     if (!constant) continue;
     const bool direct = constant == inputs[slot];

@@ -208,6 +208,8 @@ struct OpRow {
 /// Number of input slots of a row with fixed operands (variadic rows have as many as they are given).
 size_t slot_count(const OpRow& row);
 bool is_variadic(const OpRow& row);
+/// Whether the row's op modifies input `slot` in place; no op does so with slots from 32 on.
+constexpr bool modifies_slot(const OpRow& row, size_t slot) { return slot < 32 && (row.modifies >> slot & 1U) != 0; }
 /// Whether output 0 is a view of operands: their memory unmodified, with another shape or order.
 constexpr bool is_view(const OpRow& row) { return row.alias >= 0 && row.modifies == 0 && row.role == Role::compute; }
 /// How far the row's kernel may be from its definition.

@@ -62,7 +62,7 @@ std::vector<Array> run_kernel(const Kernel& kernel, const OpContext& site, std::
   std::vector<std::byte*> changed(in.size(), nullptr);
   for (size_t i = 0; i < in.size(); ++i) {
     if (!site.has(i)) continue;
-    if (row.modifies >> i & 1) {
+    if (modifies_slot(row, i)) {
       in[i] = in[i].clone();
       changed[i] = in[i].mutable_raw();
     }
