@@ -9,6 +9,7 @@
 #include "runtime/execute/program.hpp"
 #include "runtime/kernels/product.hpp"
 #include "runtime/kernels/quantise.hpp"
+#include "runtime/kernels/quantised_product.hpp"
 #include "runtime/tensor/array.hpp"
 
 namespace {
@@ -65,6 +66,27 @@ double seconds(const Kernel& kernel, const Buffers& buffers) {
   return processor_time() - start;
 }
 
+/// Times of a product and of a read of the same weights, in turn.
+void measure(benchmark::State& state, const Kind& kind, const Kernel& product, std::vector<const std::byte*> in,
+             const Array& w, Array& y) {
+  const Kernel read = read_kernel(weight_bytes);
+  const std::byte* weights[] = {w.raw()};
+  std::byte* out[] = {y.mutable_raw()};
+  const WorkspaceMemory memory(workspace_bytes(product));
+  const Buffers operands = Buffers{in.data(), out}.with_workspace(memory.data(), product.workspace());
+  double product_time = 1e9, read_time = 1e9;
+  for (auto _ : state) {
+    read_time = std::min(read_time, seconds(read, Buffers{weights, out}));
+    const double time = seconds(product, operands);
+    product_time = std::min(product_time, time);
+    state.SetIterationTime(time);
+  }
+  state.SetLabel(kind.name);
+  state.counters["read GB/s"] = static_cast<double>(weight_bytes) / read_time * 1e-9;
+  state.counters["product GB/s"] = static_cast<double>(weight_bytes) / product_time * 1e-9;
+  state.counters["of read %"] = 100 * read_time / product_time;
+}
+
 void narrow(benchmark::State& state) {
   const Kind& kind = kinds[state.range(0)];
   const bool packed = kind.format == NarrowFormat::int4;
@@ -85,24 +107,33 @@ void narrow(benchmark::State& state) {
     options.right.narrow->scales = 2;
   }
   options.right.compute = [](const Buffers&, float*, int64_t, int64_t, std::byte*) {};
-  const Kernel product = product_kernel(gemm_shape({m, k}, false, {k, columns}, false), options),
-               read = read_kernel(weight_bytes);
-  const std::byte *in[] = {x.raw(), w.raw(), scales.raw()}, *weights[] = {w.raw()};
-  std::byte* out[] = {y.mutable_raw()};
-  const WorkspaceMemory memory(workspace_bytes(product));
-  const Buffers operands = Buffers{in, out}.with_workspace(memory.data(), product.workspace());
-  double product_time = 1e9, read_time = 1e9;
-  for (auto _ : state) {
-    read_time = std::min(read_time, seconds(read, Buffers{weights, out}));
-    const double time = seconds(product, operands);
-    product_time = std::min(product_time, time);
-    state.SetIterationTime(time);
-  }
-  state.SetLabel(kind.name);
-  state.counters["read GB/s"] = static_cast<double>(weight_bytes) / read_time * 1e-9;
-  state.counters["product GB/s"] = static_cast<double>(weight_bytes) / product_time * 1e-9;
-  state.counters["of read %"] = 100 * read_time / product_time;
+  measure(state, kind, product_kernel(gemm_shape({m, k}, false, {k, columns}, false), options),
+          {x.raw(), w.raw(), scales.raw()}, w, y);
 }
+
+/// Products of whole numbers: one product for each of the last three kinds.
+void quantised(benchmark::State& state) {
+  const Kind& kind = kinds[state.range(0)];
+  const bool packed = kind.format == NarrowFormat::int4;
+  const int64_t m = state.range(1), lines = weight_bytes / columns, k = packed ? 2 * lines : lines;
+  const int64_t groups = k / kind.group;
+  Array w(kind.dtype, {lines, columns});
+  for (int64_t i = 0; i < w.bytes(); ++i) w.mutable_raw()[i] = static_cast<std::byte>(i * 7 / 5 % 120);
+  const Array x = Array::full(DType::int8, {m, k}, 5), x_scales = Array::full(DType::float32, {m, groups}, 0.5),
+              scales = Array::full(DType::float32, {groups, columns}, 0.25);
+  Array y = Array::zeros(DType::float32, {m, columns});
+  measure(state, kind, quantised_matmul_kernel(x.spec(), w.spec(), packed, kind.group),
+          {x.raw(), w.raw(), x_scales.raw(), scales.raw()}, w, y);
+}
+
+BENCHMARK(quantised)
+    ->ArgsProduct({benchmark::CreateDenseRange(static_cast<int64_t>(std::size(kinds)) - 3,
+                                               static_cast<int64_t>(std::size(kinds)) - 1, 1),
+                   {1, 4, 8, 16}})
+    ->ArgNames({"format", "rows"})
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(7);
 
 BENCHMARK(narrow)
     ->ArgsProduct({benchmark::CreateDenseRange(0, static_cast<int64_t>(std::size(kinds)) - 1, 1), {1, 4, 8, 16}})

@@ -13,16 +13,6 @@ constexpr int64_t streamed_columns = 1024, sum_columns = 2 * skinny_panel;
 // Rows of weights, beyond which they are divided into more slices: sums of a slice are float32. Not measured.
 constexpr int64_t max_slice = 1 << 14;
 
-/// f(slice, first, last) for units [begin, end), of which each slice has `blocks`: its blocks [first, last) at a time.
-template <class F>
-void each_slice(int64_t begin, int64_t end, int64_t blocks, F&& f) {
-  for (int64_t u = begin; u < end;) {
-    const int64_t first = u % blocks, last = std::min(blocks, first + (end - u));
-    f(u / blocks, first, last);
-    u += last - first;
-  }
-}
-
 /// The partial sums of x[m, k] @ w[k, n] over `slices` of the rows of w, by panels. A product with one slice is
 /// partitioned by columns of w instead.
 std::vector<Phase> blocked_sums(const GemmShape& p, const ProductOptions& o, int64_t slices, PerCall<float> partial,

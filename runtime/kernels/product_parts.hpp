@@ -78,6 +78,16 @@ class RightRows {
   PerThread<std::byte> memory_;
 };
 
+/// f(slice, first, last) for units [begin, end), of which each slice has `blocks`: its blocks [first, last) at a time.
+template <class F>
+void each_slice(int64_t begin, int64_t end, int64_t blocks, F&& f) {
+  for (int64_t u = begin; u < end;) {
+    const int64_t first = u % blocks, last = std::min(blocks, first + (end - u));
+    f(u / blocks, first, last);
+    u += last - first;
+  }
+}
+
 /// Offsets of the matrices of a batch and of their results, in elements.
 struct MatrixOffsets {
   std::vector<int64_t> a, b, c;

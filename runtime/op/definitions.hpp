@@ -134,6 +134,7 @@ void hardmax(ReferenceContext&);
 void matmul(ReferenceContext&);
 void matmul_pow2scaled(ReferenceContext&);
 void dequantise(ReferenceContext&);
+void quantised_matmul(ReferenceContext&);
 void pow2scale_cast_to_fp8(ReferenceContext&);
 void pow2scale_cast_from_fp8(ReferenceContext&);
 void fp8_amax_scale(ReferenceContext&);

@@ -31,6 +31,8 @@ inline constexpr Tolerance derivative{4, 4, true};
 inline constexpr Tolerance padded_sum{2, 4, true};
 /// The same with weights rounded to float32.
 inline constexpr Tolerance weighted_sum{2, 64, true};
+/// Sums of whole numbers times scales: errors are of sums of their products, which may cancel out.
+inline constexpr Tolerance whole_sum{2, 1 << 16};
 /// Normalisation with statistics in float32, of rows that may vary little.
 inline constexpr Tolerance statistics{4, 64};
 /// Updates of state: each step is rounded to a dtype of its operands.

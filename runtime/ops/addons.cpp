@@ -6,6 +6,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/quantise.hpp"
+#include "runtime/kernels/quantised_product.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {
@@ -33,6 +34,14 @@ constexpr Param dequantise_params[] = {
     {"scale", ParamKind::tensor, no_default, "float16 or float32 [ceil(k / group_size), n]"},
     {"bits", ParamKind::integer, of(8), "8 or 4"},
     {"group_size", ParamKind::integer, of(64), "rows of a column that share a scale; even with 4 bits"}};
+constexpr Param quantised_matmul_params[] = {
+    {"x", ParamKind::tensor, no_default, "int8 [.., k]"},
+    {"t", ParamKind::tensor, no_default, "weights [k, n] of 8 or 4 bits, as dequantise has them"},
+    {"x_scale", ParamKind::tensor, no_default, "float32 [.., ceil(k / group_size)]"},
+    {"scale", ParamKind::tensor, no_default, "float32 [ceil(k / group_size), n]"},
+    {"bits", ParamKind::integer, of(8), "of a weight: 8 or 4"},
+    {"group_size", ParamKind::integer, of(64),
+     "elements of a row of x, and of a column, that share a scale; even with 4 bits"}};
 constexpr Param layout_params[] = {{"t", ParamKind::tensor}, {"bs", ParamKind::integer, of(1), "not used"}};
 
 void check_rotary_dim(std::string_view op, int64_t dim, int64_t most) {
@@ -123,8 +132,9 @@ std::vector<Expr> expand_decompress(OpBuilder& at, const OpArgs& args) {
   return {reshape(reshape(unpacked, split) * reshape(scale, one) + reshape(bias, one), whole)};
 }
 
-std::vector<TensorSpec> infer_dequantise(const OpContext& s) {
-  const TensorSpec &t = s.input(0), &scale = s.input(1);
+/// The shape [k, n] of the weights in one slot with the scales in another; throws if they do not match.
+Shape widened_shape(const OpContext& s, size_t of_weights, size_t of_scale) {
+  const TensorSpec &t = s.input(of_weights), &scale = s.input(of_scale);
   const int64_t bits = s.integer("bits"), group = s.integer("group_size");
   if (bits != 8 && bits != 4) refuse(s, fmt::format("bits must be 8 or 4, got {}", bits));
   if (group < 1 || (bits == 4 && group % 2 != 0))
@@ -139,8 +149,30 @@ std::vector<TensorSpec> infer_dequantise(const OpContext& s) {
   if ((scale.dtype != DType::float16 && scale.dtype != DType::float32) || scale.shape != groups)
     refuse(s, fmt::format("scale must be float16 or float32 {}, not {}", bracket_text(groups), text(scale)),
            codes::shape);
+  return out;
+}
+
+std::vector<TensorSpec> infer_dequantise(const OpContext& s) {
+  const Shape out = widened_shape(s, 0, 1);
   prefixed(s, [&] { return element_count(out); });
-  return {{out, scale.dtype, {}}};
+  return {{out, s.input(1).dtype, {}}};
+}
+
+std::vector<TensorSpec> infer_quantised_matmul(const OpContext& s) {
+  const Shape weights = widened_shape(s, 1, 3);
+  const TensorSpec &x = s.input(0), &x_scale = s.input(2), &scale = s.input(3);
+  if (x.dtype != DType::int8 || x.shape.empty() || x.shape.back() != weights[0])
+    refuse(s,
+           fmt::format("x must be int8 [.., {}], as the weights have {} rows, not {}", weights[0], weights[0], text(x)),
+           codes::shape);
+  Shape groups = x.shape, out = x.shape;
+  groups.back() = scale.shape[0];
+  if (x_scale.dtype != DType::float32 || x_scale.shape != groups)
+    refuse(s, fmt::format("x_scale must be float32 {}, not {}", bracket_text(groups), text(x_scale)), codes::shape);
+  if (scale.dtype != DType::float32) refuse(s, fmt::format("scale must be float32, not {}", text(scale)));
+  out.back() = weights[1];
+  prefixed(s, [&] { return element_count(out); });
+  return {{out, DType::float32, {}}};
 }
 
 constexpr OpRow addon_table[] = {
@@ -161,6 +193,27 @@ constexpr OpRow addon_table[] = {
          },
      .pattern = Pattern::other,
      .tiles = tile_cast},
+    {.name = "quantised_matmul",
+     .path = "ops.quantised_matmul",
+     .schedule = "QuantisedMatMul",
+     .output = "quantised_matmul_out",
+     .doc = "The matrix product of whole numbers of 8 bits and weights of 8 or 4 bits, both with scales of groups. "
+            "Products within a group are summed exactly; a product of few rows takes as long as its weights take to be "
+            "read.",
+     .formula = "sum over k of x[.., k] x_scale[.., k / group_size] t[k, j] scale[k / group_size, j]",
+     .example = "quantised_matmul(cast(array([[3, -1]]), int8), cast(array([[1, 2], [-3, 4]]), int8), array([[0.5]]), "
+                "array([[0.5, 2.0]]), 8, 2)",
+     .params = quantised_matmul_params,
+     .infer = infer_quantised_matmul,
+     .definition = reference::quantised_matmul,
+     .tolerance = &tolerance::whole_sum,
+     .kernel =
+         [](const OpContext& s) {
+           return quantised_matmul_kernel(s.input(0), s.input(1), s.integer("bits") == 4, s.integer("group_size"));
+         },
+     .flops = matmul_flops,
+     .pattern = Pattern::product,
+     .tiles = tile_product},
     {.name = "rotary_pos_embed",
      .path = "addons.ops.rotary_pos_embed",
      .doc = "Rotary position embedding of GPT-J: rotates pairs of neighbouring features by the angles of their "

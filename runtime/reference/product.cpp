@@ -46,6 +46,19 @@ Reals real_product(const Reals& lhs, const Reals& rhs, const Shape& out) {
   });
 }
 
+/// The weights [k, n] that t stands for, as dequantise takes it.
+Reals widened(const ReferenceContext& c, const Wholes& t, const Reals& scale, const Shape& shape) {
+  const int64_t group = c.site().integer("group_size");
+  const bool packed = c.site().integer("bits") == 4;
+  Reals out = xt::zeros<double>(extents(shape));
+  for (int64_t i = 0; i < shape[0]; ++i)
+    for (int64_t j = 0; j < shape[1]; ++j) {
+      const int64_t q = packed ? (t(i / 2, j) >> (4 * (i % 2)) & 15) - 8 : t(i, j);
+      out(i, j) = static_cast<double>(q) * scale(i / group, j);
+    }
+  return out;
+}
+
 double scale_of(const ReferenceContext& c, size_t slot) {
   const int64_t log2_scale = c.whole(slot).data()[0];
   check_log2_scale(log2_scale);
@@ -71,18 +84,19 @@ void matmul_pow2scaled(ReferenceContext& c) {
   c.out(0, real_product(c.real(0), c.real(1), c.out_shape()) * scale_of(c, 2));
 }
 
-void dequantise(ReferenceContext& c) {
-  const Wholes t = c.whole(0);
-  const Reals scale = c.real(1);
-  const int64_t rows = c.out_shape()[0], n = c.out_shape()[1], group = c.site().integer("group_size");
-  const bool packed = c.site().integer("bits") == 4;
-  Reals out = xt::zeros<double>(extents(c.out_shape()));
+void dequantise(ReferenceContext& c) { c.out(0, widened(c, c.whole(0), c.real(1), c.out_shape())); }
+
+void quantised_matmul(ReferenceContext& c) {
+  const Wholes x = c.whole(0);
+  const Reals scale = c.real(2);
+  const Shape of_x = c.shape(0), weights{of_x.back(), c.out_shape().back()};
+  const int64_t rows = element_count(Shape(of_x.begin(), of_x.end() - 1)), group = c.site().integer("group_size");
+  const int64_t k = of_x.back(), groups = scale.size() == 0 ? 0 : static_cast<int64_t>(scale.shape().back());
+  Reals left = xt::zeros<double>(extents(of_x));
   for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < n; ++j) {
-      const int64_t q = packed ? (t(i / 2, j) >> (4 * (i % 2)) & 15) - 8 : t(i, j);
-      out(i, j) = static_cast<double>(q) * scale(i / group, j);
-    }
-  c.out(0, out);
+    for (int64_t l = 0; l < k; ++l)
+      left.data()[i * k + l] = static_cast<double>(x.data()[i * k + l]) * scale.data()[i * groups + l / group];
+  c.out(0, real_product(left, widened(c, c.whole(1), c.real(3), weights), c.out_shape()));
 }
 
 void pow2scale_cast_to_fp8(ReferenceContext& c) {

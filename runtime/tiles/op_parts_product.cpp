@@ -1,4 +1,6 @@
 // Partitions of matrix products.
+#include <algorithm>
+
 #include "runtime/ops/table.hpp"
 #include "runtime/tiles/op_parts.hpp"
 
@@ -63,7 +65,10 @@ std::optional<OpParts> product_parts(const PartsRequest& r) {
   const ProductCut& cut = *r.candidate.product;
   const Shape &a = s.input(0).shape, &b = s.input(1).shape;
   const std::optional<ProductAxes> axes = axes_of(a, b);
-  if (!axes) return std::nullopt;
+  // Every vertex reads all of the other operands.
+  const bool others_are_scalars =
+      std::all_of(s.in.begin() + 2, s.in.end(), [](const TensorSpec* t) { return !t || t->size() == 1; });
+  if (!axes || !others_are_scalars) return std::nullopt;
   OpParts parts;
   const int64_t steps = cut.serial * cut.shifts;
   parts.steps.resize(static_cast<size_t>(steps));

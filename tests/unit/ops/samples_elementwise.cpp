@@ -70,6 +70,11 @@ Samples::Rows Samples::elementwise() const {
        [&] {
          return Sample{{numbers(DType::int8, {3, 4}, 0), x({2, 4}, 1)}, {{"group_size", 2}}};
        }},
+      {"quantised_matmul",
+       [&] {
+         return Sample{{numbers(DType::int8, {2, 3}, 0), numbers(DType::int8, {3, 4}, 1), x({2, 2}, 2), x({2, 4}, 3)},
+                       {{"group_size", 2}}};
+       }},
       {"cast",
        [&] {
          return Sample{{x(m)}, {{"data_type", dtype == DType::float32 ? DType::float64 : DType::float32}}};

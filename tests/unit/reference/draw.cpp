@@ -301,6 +301,17 @@ const Families& Draw::families() {
           {d.values(packed ? DType::uint8 : DType::int8, {rows, n}), d.values(d.dtype, {(k + group - 1) / group, n})},
           {{"bits", packed ? 4 : 8}, {"group_size", group}}};
     };
+    m["quantised_matmul"] = [](Draw& d) {
+      const bool packed = d.coin();
+      const int64_t rows = d.extent(), n = d.one_of<int64_t>({1, 7, 64, 100, 130}), k = packed ? 2 * rows : rows;
+      const int64_t group = packed ? d.one_of<int64_t>({2, 6, 64}) : d.one_of<int64_t>({1, 3, 64});
+      const int64_t groups = (k + group - 1) / group;
+      Shape x = d.shape(), scales = x;
+      x.push_back(k), scales.push_back(groups);
+      return Sample{{d.values(DType::int8, x), d.values(packed ? DType::uint8 : DType::int8, {rows, n}),
+                     d.positive(DType::float32, scales), d.positive(DType::float32, {groups, n})},
+                    {{"bits", packed ? 4 : 8}, {"group_size", group}}};
+    };
     m["matmul_pow2scaled"] = [](Draw& d) { return product(d, true); };
     m["pow2scale_cast_to_fp8"] = [](Draw& d) {
       return Sample{{d.values(d.shape()), array<int32_t>({}, {static_cast<int32_t>(d.between(-12, 12))})},
