@@ -78,10 +78,13 @@ inline MatrixView matrix_of(const float* data, int64_t stride) {
 
 inline constexpr double unsupported_ns = std::numeric_limits<double>::infinity();
 // The cost model, in ns of one core with AVX-512: a vector multiply-add of the products, also where they are summed
-// over tiles; the transform of a number of the data, and of a kernel, whose numbers lie far apart. Measured with 3 to
-// 512 channels of 7 x 7 to 56 x 56 elements on AMD EPYC.
-inline constexpr double ns_per_product_fma = 0.36, ns_per_tile_sum_fma = 0.45, ns_per_transformed_number = 0.4,
-                        ns_per_kernel_number = 0.8;
+// over tiles; the transform of a number of the data. Measured with 3 to 512 channels of 7 x 7 to 56 x 56 elements on
+// AMD EPYC.
+inline constexpr double ns_per_product_fma = 0.36, ns_per_tile_sum_fma = 0.45, ns_per_transformed_number = 0.4;
+// The transform of a number of a kernel, whose numbers lie far apart; and of one of so many of all kernels that they
+// leave the caches. Measured with 16 to 512 channels and strides of 1 and 2 on AMD EPYC (Zen 3) with AVX2.
+inline constexpr double ns_per_kernel_number = 0.4, ns_per_distant_kernel_number = 0.8;
+inline constexpr double max_near_kernel_numbers = 4e6;
 inline constexpr double product_lanes = 16;
 
 /// A form and its expected time, of one sample and group.
@@ -93,7 +96,7 @@ struct FormCost {
 /// The fastest form: with so much for each vector multiply-add, and ns_per_kernel(form) for each number of a
 /// transformed kernel. Vectors of channels are computed whole. None where the shape is not supported.
 template <class F>
-FormCost fastest_form(const Convolution& c, double ns_per_fma, F&& ns_per_kernel) {
+FormCost fastest_form(const Convolution& c, double ns_per_fma, F&& partial_ns) {
   FormCost best;
   if (!is_planar(c)) return best;
   for (const WinogradFunctions& f : winograd()) {
@@ -111,9 +114,10 @@ FormCost fastest_form(const Convolution& c, double ns_per_fma, F&& ns_per_kernel
                  depth = static_cast<double>(phased_channels(form, c.cin)),
                  tiles = static_cast<double>(div_up(c.axes[1].out, form.outputs) * div_up(c.axes[2].out, form.outputs));
     const double products = tiles * depth * cout / product_lanes * ns_per_fma;
-    const double kernels = depth * cout / static_cast<double>(c.batch) * ns_per_kernel(form);
-    const double ns =
-        static_cast<double>(form.positions()) * (products + (cin + cout) * tiles * ns_per_transformed_number + kernels);
+    const double positions = static_cast<double>(form.positions()), numbers = positions * depth * cout;
+    const double kernel_ns = numbers <= max_near_kernel_numbers ? ns_per_kernel_number : ns_per_distant_kernel_number;
+    const double ns = positions * (products + (cin + cout) * tiles * ns_per_transformed_number) +
+                      numbers / static_cast<double>(c.batch) * (kernel_ns + partial_ns(form));
     if (ns < best.ns) best = {form, ns};
   }
   return best;

@@ -157,9 +157,9 @@ TEST_CASE("convolutions and their gradients agree with sums in double, and in bi
     if (const auto k = primitive_data_grad_kernel(c, always)) data(*k), ++primitives;
     if (const auto k = primitive_weights_grad_kernel(c, always)) weights(*k), ++primitives;
   }
-  CHECK(winograds == 8);
+  CHECK(winograds == 19);
   CHECK(dilated == 4);
-  CHECK(channels_last == 43);
+  CHECK(channels_last == 53);
   // oneDNN has no vector code for convolutions before AVX2.
   if (has_convolution_primitives() && has_avx2()) CHECK(primitives >= 20);
 }
@@ -397,16 +397,21 @@ TEST_CASE("Winograd's transforms write nothing beside their results, with the sa
 // The bound of docs/performance.md, in units of rounding of the sum of the terms' absolute values. Terms of random
 // signs: their sums are far smaller, so that errors of cancellation show.
 TEST_CASE("errors of convolutions in groups, by Winograd's transforms or not, are within the documented bound") {
-  for (Convolution c : {square(2, 16, 16, 12, 3, 1, 1, 1), square(1, 96, 64, 9, 3, 1, 1, 1)}) {
+  for (Convolution c :
+       {square(2, 16, 16, 12, 3, 1, 1, 1), square(1, 96, 64, 9, 3, 1, 1, 1), square(2, 16, 16, 13, 4, 2, 1, 1),
+        square(1, 96, 64, 8, 4, 2, 1, 1), square(9, 40, 24, 16, 4, 2, 1, 1), square(3, 64, 32, 13, 5, 2, 1, 2)}) {
     c.groups = c.cin == 16 ? 2 : 1;
+    CAPTURE(c.cin);
+    CAPTURE(c.axes[1].kernel);
     const Shape in{c.batch, c.groups * c.cin, c.axes[1].in, c.axes[2].in},
-        out{c.batch, c.groups * c.cout, c.axes[1].out, c.axes[2].out}, kernel{c.groups * c.cout, c.cin, 3, 3};
+        out{c.batch, c.groups * c.cout, c.axes[1].out, c.axes[2].out},
+        kernel{c.groups * c.cout, c.cin, c.axes[1].kernel, c.axes[2].kernel};
     const Array x = ramp(DType::float32, in, 1), w = ramp(DType::float32, kernel, 2), dy = ramp(DType::float32, out, 3);
     const auto zeros = [](const Array& a) { return std::vector<double>(static_cast<size_t>(a.size())); };
     std::vector<double> y = zeros(dy), dx = zeros(x), dw = zeros(w), y_size = y, dx_size = dx, dw_size = dw;
     Convolution one = c;
     one.batch = one.groups = 1;
-    const int64_t x_part = c.cin * input_size(c.axes), w_part = c.cin * c.cout * 9,
+    const int64_t x_part = c.cin * input_size(c.axes), w_part = c.cin * c.cout * kernel_size(c.axes),
                   y_part = c.cout * output_size(c.axes);
     for (int64_t part = 0; part < c.batch * c.groups; ++part)
       each_term(one, [&](int64_t i, int64_t k, int64_t r) {
@@ -432,7 +437,7 @@ TEST_CASE("errors of convolutions in groups, by Winograd's transforms or not, ar
     check(winograd_data_grad_kernel(c), dy, w, x, dx, dx_size);
     check(winograd_weights_grad_kernel(c), dy, x, w, dw, dw_size);
     check(channels_last_convolution_kernel(c), x, w, dy, y, y_size);
-    check(channels_last_data_grad_kernel(c), dy, w, x, dx, dx_size);
+    if (c.axes[1].stride == 1) check(channels_last_data_grad_kernel(c), dy, w, x, dx, dx_size);
     check(channels_last_weights_grad_kernel(c), dy, x, w, dw, dw_size);
   }
 }
