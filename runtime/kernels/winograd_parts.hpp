@@ -85,7 +85,19 @@ inline constexpr double ns_per_product_fma = 0.36, ns_per_tile_sum_fma = 0.45, n
 // leave the caches. Measured with 16 to 512 channels and strides of 1 and 2 on AMD EPYC (Zen 3) with AVX2.
 inline constexpr double ns_per_kernel_number = 0.4, ns_per_distant_kernel_number = 0.8;
 inline constexpr double max_near_kernel_numbers = 4e6;
+/// Numbers of the transformed kernels of a group. Vectors of channels are whole.
+inline double kernel_numbers(const WinogradForm& form, const Convolution& c) {
+  return static_cast<double>(form.positions() * phased_channels(form, c.cin) * padded_channels(c.cout));
+}
+inline double kernel_number_ns(const WinogradForm& form, const Convolution& c) {
+  return kernel_numbers(form, c) <= max_near_kernel_numbers ? ns_per_kernel_number : ns_per_distant_kernel_number;
+}
 inline constexpr double product_lanes = 16;
+
+/// Tiles of all samples.
+inline int64_t all_tiles(const WinogradForm& form, const Convolution& c) {
+  return c.batch * div_up(c.axes[1].out, form.outputs) * div_up(c.axes[2].out, form.outputs);
+}
 
 /// A form and its expected time, of one sample and group.
 struct FormCost {
@@ -96,7 +108,7 @@ struct FormCost {
 /// The fastest form: with so much for each vector multiply-add, and ns_per_kernel(form) for each number of a
 /// transformed kernel. Vectors of channels are computed whole. None where the shape is not supported.
 template <class F>
-FormCost fastest_form(const Convolution& c, double ns_per_fma, F&& partial_ns) {
+FormCost fastest_form(const Convolution& c, double ns_per_fma, F&& number_ns) {
   FormCost best;
   if (!is_planar(c)) return best;
   for (const WinogradFunctions& f : winograd()) {
@@ -111,13 +123,12 @@ FormCost fastest_form(const Convolution& c, double ns_per_fma, F&& partial_ns) {
     if (!supported) continue;
     const double cin = static_cast<double>(form.phases() * padded_channels(c.cin)),
                  cout = static_cast<double>(padded_channels(c.cout)),
-                 depth = static_cast<double>(phased_channels(form, c.cin)),
-                 tiles = static_cast<double>(div_up(c.axes[1].out, form.outputs) * div_up(c.axes[2].out, form.outputs));
+                 depth = static_cast<double>(phased_channels(form, c.cin)), batch = static_cast<double>(c.batch),
+                 tiles = static_cast<double>(all_tiles(form, c)) / batch;
     const double products = tiles * depth * cout / product_lanes * ns_per_fma;
-    const double positions = static_cast<double>(form.positions()), numbers = positions * depth * cout;
-    const double kernel_ns = numbers <= max_near_kernel_numbers ? ns_per_kernel_number : ns_per_distant_kernel_number;
-    const double ns = positions * (products + (cin + cout) * tiles * ns_per_transformed_number) +
-                      numbers / static_cast<double>(c.batch) * (kernel_ns + partial_ns(form));
+    const double ns =
+        static_cast<double>(form.positions()) * (products + (cin + cout) * tiles * ns_per_transformed_number) +
+        kernel_numbers(form, c) / batch * number_ns(form);
     if (ns < best.ns) best = {form, ns};
   }
   return best;

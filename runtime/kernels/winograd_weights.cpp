@@ -195,7 +195,8 @@ std::vector<Phase> weights_in_rounds(const WeightSums& s, WorkspaceLayout& works
 /// The fastest form. One sum is the result that is transformed, others cost more.
 FormCost weights_cost(const Convolution& c) {
   return fastest_form(c, ns_per_tile_sum_fma, [&](const WinogradForm& form) {
-    return static_cast<double>(WeightSums(c, form).partial_sums() - 1) * ns_per_partial_number;
+    const double sums = static_cast<double>(WeightSums(c, form).partial_sums() - 1);
+    return kernel_number_ns(form, c) + sums * ns_per_partial_number;
   });
 }
 

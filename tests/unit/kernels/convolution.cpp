@@ -164,6 +164,31 @@ TEST_CASE("convolutions and their gradients agree with sums in double, and in bi
   if (has_convolution_primitives() && has_avx2()) CHECK(primitives >= 20);
 }
 
+// Kernels are transformed when they are used where they are many, and all tiles few: of the outputs, and of the
+// gradients of the data by transposed transforms and with turned kernels.
+TEST_CASE("Winograd's convolutions of many weights and few tiles agree with sums in double, however divided") {
+  const Convolution outputs[] = {square(1, 56, 512, 4, 6, 2, 1, 2), square(2, 232, 512, 2, 3, 1, 1, 1)},
+                    gradients[] = {square(1, 256, 128, 4, 6, 2, 1, 2), square(1, 512, 232, 2, 3, 1, 1, 1)};
+  const auto check = [](const Convolution& c, bool gradient) {
+    CAPTURE(c.cin);
+    CAPTURE(gradient);
+    const Operands o(c);
+    const TensorSpec &from = gradient ? o.y : o.x, &to = gradient ? o.x : o.y;
+    const Array data = ramp(DType::float32, from.shape, 1), w = ramp(DType::float32, o.w.shape, 2);
+    const Kernel k = gradient ? winograd_data_grad_kernel(c) : winograd_convolution_kernel(c);
+    CHECK(k.phases()[1].iterations == 16);  // columns of the sums, 32 or 64 at a time
+    const std::vector<double> numbers_of_data = numbers(data), numbers_of_w = numbers(w);
+    std::vector<double> sums(static_cast<size_t>(element_count(to.shape)));
+    each_term(c, [&](int64_t i, int64_t tap, int64_t r) {
+      if (gradient) std::swap(i, r);
+      sums[static_cast<size_t>(r)] += numbers_of_data[static_cast<size_t>(i)] * numbers_of_w[static_cast<size_t>(tap)];
+    });
+    check_close(check_divided(k, {data, w}, {to})[0], sums, (gradient ? c.cout : c.cin) * kernel_size(c.axes));
+  };
+  for (const Convolution& c : outputs) check(c, false);
+  for (const Convolution& c : gradients) check(c, true);
+}
+
 TEST_CASE("depthwise convolutions with channels in lanes agree with sums in double, and in bits however divided") {
   const auto depthwise = [](int64_t batch, int64_t channels, int64_t in, int64_t kernel, int64_t stride,
                             int64_t dilation, int64_t padding) {
