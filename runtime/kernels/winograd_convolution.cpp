@@ -21,14 +21,14 @@ constexpr int64_t kernel_columns = 64, min_kernel_columns = 32, kernel_rows = 64
 constexpr double ns_per_kernel_number_in_use = 0.5;
 
 /// Whether kernels are transformed when they are used: where all tiles are few, and kernels many.
-bool is_by_kernels(const Correlation& s) {
+bool is_by_kernels(const TileCorrelation& s) {
   return s.c.groups == 1 && all_tiles(s.form, s.c) <= good_tiles &&
          kernel_numbers(s.form, s.c) > max_near_kernel_numbers &&
          s.columns(s.results) >= enough_winograd_units * min_kernel_columns;
 }
 
 /// Kernels are transformed first, and stay for all units of tiles.
-Kernel by_tiles(const Correlation& s, double ns) {
+Kernel by_tiles(const TileCorrelation& s, double ns) {
   const Convolution& c = s.c;
   const int64_t depth = s.depth, groups = c.groups;
   const PlaneUnits units = tile_units(s.form, c.batch, s.results, c.axes,
@@ -40,7 +40,7 @@ Kernel by_tiles(const Correlation& s, double ns) {
   const int64_t in_tile = padded_channels(depth), out_tile = padded_channels(s.columns(std::min(own, at_once)));
   const int64_t v_size = position_stride(in_tile * most), m_size = position_stride(out_tile * most);
   const int64_t w_size = position_stride(packed().packed_size(s.columns(s.results), depth)),
-                w_group = s.form.positions() * w_size, blocks = div_up(s.results, Correlation::block());
+                w_group = s.form.positions() * w_size, blocks = div_up(s.results, TileCorrelation::block());
   const WinogradTiles in = s.tiles_taken(down, units.across), out = s.tiles_given(down, units.across);
   WorkspaceLayout workspace;
   const auto weights = workspace.per_call<float>(groups * w_group);
@@ -51,9 +51,9 @@ Kernel by_tiles(const Correlation& s, double ns) {
   std::vector<Phase> phases;
   phases.push_back({groups * blocks, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
                       for (int64_t i = begin; i < end; ++i) {
-                        const int64_t g = i / blocks, first = i % blocks * Correlation::block();
+                        const int64_t g = i / blocks, first = i % blocks * TileCorrelation::block();
                         s.transform(
-                            first, std::min(Correlation::block(), s.results - first), s.terms,
+                            first, std::min(TileCorrelation::block(), s.results - first), s.terms,
                             b.input<float>(1) + g * s.terms * s.results * s.taps + first * s.taps_between_results,
                             w_size, b.workspace(weights) + g * w_group);
                       }
@@ -88,7 +88,7 @@ Kernel by_tiles(const Correlation& s, double ns) {
 
 /// All tiles are transformed first. Kernels are transformed for some columns and terms at a time, and multiplied while
 /// they are in L2.
-Kernel by_kernels(const Correlation& s, double ns) {
+Kernel by_kernels(const TileCorrelation& s, double ns) {
   const Convolution& c = s.c;
   const int64_t all = all_tiles(s.form, c), positions = s.form.positions();
   const PlaneUnits units(c.batch, div_up(c.axes[1].out, s.form.outputs), div_up(c.axes[2].out, s.form.outputs), all);
@@ -122,9 +122,9 @@ Kernel by_kernels(const Correlation& s, double ns) {
                         const int64_t first = i * at_once, channels = std::min(at_once, s.results - first);
                         for (int64_t term = 0; term < s.terms; term += terms_at_once) {
                           const int64_t terms = std::min(terms_at_once, s.terms - term);
-                          for (int64_t r = 0; r < channels; r += Correlation::block())
+                          for (int64_t r = 0; r < channels; r += TileCorrelation::block())
                             s.transform(
-                                r, std::min(Correlation::block(), channels - r), terms,
+                                r, std::min(TileCorrelation::block(), channels - r), terms,
                                 b.input<float>(1) + (first + r) * s.taps_between_results + term * s.taps_between_terms,
                                 w_size, w);
                           for (int64_t p = 0; p < positions; ++p)
@@ -146,7 +146,9 @@ Kernel by_kernels(const Correlation& s, double ns) {
   return Kernel::parallel(std::move(phases), ns * static_cast<double>(c.batch)).with_workspace(workspace);
 }
 
-Kernel correlation(const Correlation& s, double ns) { return is_by_kernels(s) ? by_kernels(s, ns) : by_tiles(s, ns); }
+Kernel winograd_correlation(const TileCorrelation& s, double ns) {
+  return is_by_kernels(s) ? by_kernels(s, ns) : by_tiles(s, ns);
+}
 
 /// The convolution over the gradient of the output that is the gradient of the data: its kernels are turned.
 Convolution turned_convolution(const Convolution& c) {
@@ -183,12 +185,12 @@ double winograd_data_grad_ns(const Convolution& c) {
 
 Kernel winograd_convolution_kernel(const Convolution& c, bool bias) {
   const FormCost cost = cost_of(c, Way::outputs);
-  return correlation({c, *cost.form, Way::outputs, bias}, cost.ns);
+  return winograd_correlation({c, *cost.form, Way::outputs, bias}, cost.ns);
 }
 Kernel winograd_data_grad_kernel(const Convolution& c, bool bias) {
   const DataGrad grad(c);
   const FormCost cost = cost_of(grad.c, grad.way);
-  return correlation({grad.c, *cost.form, grad.way, bias}, cost.ns);
+  return winograd_correlation({grad.c, *cost.form, grad.way, bias}, cost.ns);
 }
 
 }  // namespace pxl

@@ -22,7 +22,7 @@ struct UnitOfRows {
 
 /// One pass: sums over `terms` channels for `results` channels, of all phases. The weights of c are those of the
 /// convolution whose data gradient c computes where they are turned.
-struct Correlation {
+struct TileCorrelation {
   Convolution c;
   WinogradForm form;
   Way way;
@@ -33,7 +33,7 @@ struct Correlation {
   int64_t depth;               ///< terms of a sum
   int64_t x_plane, y_plane, taps, taps_between_terms, taps_between_results;
 
-  Correlation(const Convolution& of, const WinogradForm& in_form, Way by, bool with_bias)
+  TileCorrelation(const Convolution& of, const WinogradForm& in_form, Way by, bool with_bias)
       : c(of),
         form(in_form),
         way(by),
