@@ -1,14 +1,21 @@
 // Selects the variant of Winograd's transforms: that of the block functions.
+#include <algorithm>
+
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/winograd_table.hpp"
 
 namespace pxl {
 
-PXL_VARIANTS(PXL_VECTOR_SETS, WinogradFunctions, winograd)
+PXL_VARIANTS(PXL_VECTOR_SETS, WinogradTable, winograd)
 
-const WinogradFunctions& winograd() {
-  static const WinogradFunctions& chosen = variant_for(instruction_set(), winograd_variants());
+const WinogradTable& winograd() {
+  static const WinogradTable& chosen = variant_for(instruction_set(), winograd_variants());
   return chosen;
+}
+
+const WinogradFunctions& winograd(const WinogradForm& form) {
+  return *std::find_if(winograd().begin(), winograd().end(),
+                       [&](const WinogradFunctions& f) { return f.form == form; });
 }
 
 }  // namespace pxl

@@ -8,7 +8,7 @@
 
 namespace pxl {
 
-const WinogradFunctions& winograd_baseline();
-std::span<const KernelVariant<WinogradFunctions>> winograd_variants();
+const WinogradTable& winograd_baseline();
+std::span<const KernelVariant<WinogradTable>> winograd_variants();
 
 }  // namespace pxl

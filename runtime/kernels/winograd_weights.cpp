@@ -22,22 +22,29 @@ constexpr int64_t outputs_of_part = 128;
 /// Sizes of what is transformed and summed for the weights of a convolution.
 struct WeightSums {
   Convolution c;
+  WinogradForm form;
+  const WinogradFunctions* f;
   PlaneUnits units;
   WinogradTiles in, out;
-  int64_t in_tile, out_tile, kernel_stride, x_plane, y_plane;
+  int64_t in_tile, out_tile;
+  int64_t row;  ///< sums of an output: of the channels of all phases
+  int64_t kernel_stride, x_plane, y_plane;
 
-  explicit WeightSums(const Convolution& given)
+  WeightSums(const Convolution& given, const WinogradForm& of)
       : c(given),
-        units(tile_units(c.batch, 1, c.axes)),
-        in(input_tiles(c.axes, units)),
-        out(output_tiles(c.axes, units)),
-        in_tile(padded_channels(c.cin)),
+        form(of),
+        f(&winograd(of)),
+        units(tile_units(of, c.batch, 1, c.axes)),
+        in(input_tiles(of, c.axes, units.rows_per_unit, units.across)),
+        out(output_tiles(of, c.axes, units.rows_per_unit, units.across)),
+        in_tile(of.phases() * padded_channels(c.cin)),
         out_tile(padded_channels(c.cout)),
-        kernel_stride(position_stride(c.cin * c.cout)),
+        row(phased_channels(of, c.cin)),
+        kernel_stride(position_stride(c.cout * row)),
         x_plane(input_size(c.axes)),
         y_plane(output_size(c.axes)) {}
 
-  int64_t group_size() const { return winograd_positions * kernel_stride; }
+  int64_t group_size() const { return form.positions() * kernel_stride; }
   int64_t scratch() const { return std::max(in.scratch(), out.scratch()); }
   bool in_rounds() const { return group_size() > max_partial_floats; }
   int64_t partial_sums() const {
@@ -46,7 +53,7 @@ struct WeightSums {
   }
   /// Units of a round.
   int64_t round_units() const {
-    const int64_t wanted = std::max(min_round_tiles, round_floats / (winograd_positions * (in_tile + out_tile)));
+    const int64_t wanted = std::max(min_round_tiles, round_floats / (form.positions() * (in_tile + out_tile)));
     return std::min(units.units, div_up(wanted, units.max_places()));
   }
 
@@ -55,16 +62,16 @@ struct WeightSums {
                    const float* x, float* to, float* memory) const {
     each_block(u, in, g * c.cin + first, channels, c.groups * c.cin,
                [&](int64_t channel, int64_t n, int64_t plane, const WinogradTiles& t, int64_t place) {
-                 winograd().inputs(t, {n, x_plane, position, in_tile}, x + plane * x_plane,
-                                   to + place * in_tile + first + channel, memory);
+                 f->inputs(t, {n, x_plane, position, in_tile}, x + plane * x_plane,
+                           to + place * in_tile + form.place(first + channel), memory);
                });
   }
   void take_gradients(const PlaneUnits::Unit& u, int64_t g, int64_t first, int64_t channels, int64_t position,
                       const float* dy, float* to, float* memory) const {
     each_block(u, out, g * c.cout + first, channels, c.groups * c.cout,
                [&](int64_t channel, int64_t n, int64_t plane, const WinogradTiles& t, int64_t place) {
-                 winograd().gradients(t, {n, y_plane, position, out_tile}, dy + plane * y_plane,
-                                      to + place * out_tile + first + channel, memory);
+                 f->gradients(t, {n, y_plane, position, out_tile}, true, dy + plane * y_plane,
+                              to + place * out_tile + first + channel, memory);
                });
   }
   /// Sums of outputs [first, first + outputs) at a position, over `tiles` tiles.
@@ -75,10 +82,10 @@ struct WeightSums {
                       .ta = true,
                       .add = add,
                       .m = outputs,
-                      .n = c.cin,
+                      .n = row,
                       .k = tiles,
-                      .out = to + first * c.cin,
-                      .ldo = c.cin,
+                      .out = to + first * row,
+                      .ldo = row,
                       .memory = memory,
                       .terms_of_sum = tiles_of_sum});
   }
@@ -86,20 +93,29 @@ struct WeightSums {
 
 /// Adds partial sums in the order of the parts, and transforms them to kernels.
 Phase kernels_of_sums(const WeightSums& s, PerCall<float> sums, int64_t parts) {
-  const int64_t of_group = s.c.cin * s.c.cout, size = s.group_size(), all = s.c.groups * size, stride = s.kernel_stride;
-  return {s.c.groups * of_group, 256, [=](const Buffers& b, int64_t begin, int64_t end) {
-            constexpr int64_t block = 256;
-            float total[winograd_positions * block];
+  // Kernels that are adjacent: those of a group, or of an output where there are phases.
+  const int64_t of_group = s.c.cin * s.c.cout, run = s.form.phases() == 1 ? of_group : s.c.cin;
+  const int64_t size = s.group_size(), all = s.c.groups * size, stride = s.kernel_stride;
+  const int64_t blocks = div_up(run, winograd_channels), taps = kernel_size(s.c.axes);
+  return {s.c.groups * (of_group / run) * blocks, 16, [=](const Buffers& b, int64_t begin, int64_t end) {
+            constexpr int64_t numbers = 256;
+            const int64_t at_once = numbers / winograd_channels / s.form.phases();
+            float total[max_winograd_positions * numbers];
             for (int64_t at = begin, count = 0; at < end; at += count) {
-              const int64_t g = at / of_group, place = at % of_group;
-              count = std::min({block, end - at, of_group - place});
-              for (int64_t p = 0; p < winograd_positions; ++p) {
-                const float* from = b.workspace(sums) + g * size + p * stride + place;
-                float* const to = total + p * block;
-                std::copy_n(from, count, to);
-                for (int64_t part = 1; part < parts; ++part) add_numbers(from + part * all, count, to);
+              const int64_t place = at % blocks * winograd_channels, group = at / blocks * run / of_group,
+                            first = at / blocks * run % of_group / s.c.cin * s.row + s.form.place(place);
+              count = std::min({at_once, end - at, blocks - at % blocks});
+              for (int64_t p = 0; p < s.form.positions(); ++p) {
+                const float* from = b.workspace(sums) + group * size + p * stride + first;
+                float* const to = total + p * numbers;
+                std::copy_n(from, count * winograd_channels * s.form.phases(), to);
+                for (int64_t part = 1; part < parts; ++part)
+                  add_numbers(from + part * all, count * winograd_channels * s.form.phases(), to);
               }
-              winograd().weights(total, block, count, b.output<float>(0) + at * winograd_taps);
+              s.f->weights({.n = std::min(count * winograd_channels, run - place),
+                            .rows = s.c.axes[1].kernel,
+                            .columns = s.c.axes[2].kernel},
+                           total, numbers, b.output<float>(0) + (at / blocks * run + place) * taps);
             }
           }};
 }
@@ -108,8 +124,8 @@ std::vector<Phase> weights_by_parts(const WeightSums& s, WorkspaceLayout& worksp
   const int64_t most = s.units.max_places(), groups = s.c.groups, size = s.group_size(), parts = s.partial_sums();
   const int64_t v_size = position_stride(s.in_tile * most), d_size = position_stride(s.out_tile * most);
   const auto partial = workspace.per_call<float>(parts * groups * size);
-  const auto tiles = workspace.per_thread<float>(winograd_positions * v_size),
-             gradients = workspace.per_thread<float>(winograd_positions * d_size),
+  const auto tiles = workspace.per_thread<float>(s.form.positions() * v_size),
+             gradients = workspace.per_thread<float>(s.form.positions() * d_size),
              scratch = workspace.per_thread<float>(s.scratch()),
              memory = workspace.per_thread<float>(packed().product_memory(s.c.cout));
   Phase sums{parts * groups, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
@@ -122,7 +138,7 @@ std::vector<Phase> weights_by_parts(const WeightSums& s, WorkspaceLayout& worksp
                    const PlaneUnits::Unit u = s.units.at(n);
                    s.take_inputs(u, g, 0, s.c.cin, v_size, b.input<float>(1), v, b.workspace(scratch));
                    s.take_gradients(u, g, 0, s.c.cout, d_size, b.input<float>(0), d, b.workspace(scratch));
-                   for (int64_t p = 0; p < winograd_positions; ++p)
+                   for (int64_t p = 0; p < s.form.positions(); ++p)
                      s.sum(d + p * d_size, v + p * v_size, 0, s.c.cout, u.places, n != first, to + p * s.kernel_stride,
                            b.workspace(memory));
                  }
@@ -135,8 +151,8 @@ std::vector<Phase> weights_in_rounds(const WeightSums& s, WorkspaceLayout& works
   const int64_t units = s.units.units, per_round = s.round_units(), most = per_round * s.units.max_places();
   const int64_t v_size = position_stride(s.in_tile * most), d_size = position_stride(s.out_tile * most);
   const auto sums = workspace.per_call<float>(s.c.groups * s.group_size()),
-             tiles = workspace.per_call<float>(winograd_positions * v_size),
-             gradients = workspace.per_call<float>(winograd_positions * d_size);
+             tiles = workspace.per_call<float>(s.form.positions() * v_size),
+             gradients = workspace.per_call<float>(s.form.positions() * d_size);
   const auto scratch = workspace.per_thread<float>(s.scratch()),
              memory = workspace.per_thread<float>(packed().product_memory(outputs_of_part));
   const int64_t in_blocks = div_up(s.c.cin, winograd_channels),
@@ -163,7 +179,7 @@ std::vector<Phase> weights_in_rounds(const WeightSums& s, WorkspaceLayout& works
              }
            }});
       const int64_t all = s.units.places_before(first + count) - before;
-      phases.push_back({winograd_positions * parts, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
+      phases.push_back({s.form.positions() * parts, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
                           for (int64_t i = begin; i < end; ++i) {
                             const int64_t p = i / parts, output = i % parts * outputs_of_part;
                             s.sum(b.workspace(gradients) + p * d_size, b.workspace(tiles) + p * v_size, output,
@@ -176,20 +192,24 @@ std::vector<Phase> weights_in_rounds(const WeightSums& s, WorkspaceLayout& works
   return phases;
 }
 
-}  // namespace
-
-double winograd_weights_grad_ns(const Convolution& c) {
-  if (!is_supported(c)) return unsupported_ns;
-  // One sum is the result that is transformed.
-  const double sums = static_cast<double>(WeightSums(c).partial_sums() - 1);
-  return winograd_ns(c, ns_per_tile_sum_fma, ns_per_kernel_number + sums * ns_per_partial_number);
+/// The fastest form. One sum is the result that is transformed, others cost more.
+FormCost weights_cost(const Convolution& c) {
+  return fastest_form(c, ns_per_tile_sum_fma, [&](const WinogradForm& form) {
+    const double sums = static_cast<double>(WeightSums(c, form).partial_sums() - 1);
+    return kernel_number_ns(form, c) + sums * ns_per_partial_number;
+  });
 }
 
+}  // namespace
+
+double winograd_weights_grad_ns(const Convolution& c) { return weights_cost(c).ns; }
+
 Kernel winograd_weights_grad_kernel(const Convolution& c) {
-  const WeightSums s(c);
+  const FormCost cost = weights_cost(c);
+  const WeightSums s(c, *cost.form);
   WorkspaceLayout workspace;
   std::vector<Phase> phases = s.in_rounds() ? weights_in_rounds(s, workspace) : weights_by_parts(s, workspace);
-  return Kernel::parallel(std::move(phases), winograd_weights_grad_ns(c) * static_cast<double>(c.batch * c.groups))
+  return Kernel::parallel(std::move(phases), cost.ns * static_cast<double>(c.batch * c.groups))
       .with_workspace(workspace);
 }
 

@@ -72,16 +72,36 @@ void check_close(const Array& got, const std::vector<double>& wanted, int64_t te
 std::vector<Convolution> cases() {
   Convolution oblong = square(3, 8, 16, 9, 3, 1, 2, 2);  // dilated along one axis, of even extent
   oblong.axes[2] = {10, 3, 1, 1, 1, 10};
-  return {square(1, 16, 32, 9, 3, 1, 1, 1),   square(9, 32, 16, 8, 3, 2, 1, 1),
-          square(2, 128, 128, 5, 3, 1, 1, 1), square(3, 20, 24, 11, 3, 1, 2, 2),
-          square(17, 16, 16, 4, 2, 2, 1, 0),  square(2, 3, 40, 13, 5, 2, 1, 2),
-          square(1, 64, 256, 4, 3, 1, 1, 1),  square(40, 16, 16, 6, 3, 1, 1, 0),
-          square(5, 48, 64, 7, 3, 3, 1, 0),   square(4, 17, 33, 6, 1, 2, 1, 0),
-          square(2, 16, 16, 12, 3, 1, 1, 2),  square(1, 16, 16, 3, 3, 1, 1, 0),
-          square(5, 33, 70, 13, 3, 1, 1, 1),  square(3, 16, 128, 40, 3, 1, 1, 1),
-          square(2, 16, 16, 14, 3, 2, 1, 1),  square(3, 24, 40, 7, 1, 1, 1, 0),
-          square(2, 70, 16, 13, 1, 1, 1, 0),  square(2, 18, 24, 14, 3, 1, 3, 3),
-          square(1, 16, 17, 16, 3, 1, 2, 4),  oblong};
+  Convolution uneven = square(3, 24, 17, 11, 4, 2, 1, 1);  // other kernels and padding along one axis
+  uneven.axes[2] = {15, 3, 2, 1, 2, 8};
+  return {square(1, 16, 32, 9, 3, 1, 1, 1),
+          square(9, 32, 16, 8, 3, 2, 1, 1),
+          square(2, 128, 128, 5, 3, 1, 1, 1),
+          square(3, 20, 24, 11, 3, 1, 2, 2),
+          square(17, 16, 16, 4, 2, 2, 1, 0),
+          square(2, 3, 40, 13, 5, 2, 1, 2),
+          square(1, 64, 256, 4, 3, 1, 1, 1),
+          square(40, 16, 16, 6, 3, 1, 1, 0),
+          square(5, 48, 64, 7, 3, 3, 1, 0),
+          square(4, 17, 33, 6, 1, 2, 1, 0),
+          square(2, 16, 16, 12, 3, 1, 1, 2),
+          square(1, 16, 16, 3, 3, 1, 1, 0),
+          square(5, 33, 70, 13, 3, 1, 1, 1),
+          square(3, 16, 128, 40, 3, 1, 1, 1),
+          square(2, 16, 16, 14, 3, 2, 1, 1),
+          square(3, 24, 40, 7, 1, 1, 1, 0),
+          square(2, 70, 16, 13, 1, 1, 1, 0),
+          square(2, 18, 24, 14, 3, 1, 3, 3),
+          square(1, 16, 17, 16, 3, 1, 2, 4),
+          square(3, 16, 20, 16, 4, 2, 1, 1),
+          square(2, 7, 33, 9, 4, 2, 1, 0),
+          square(17, 20, 16, 8, 4, 2, 1, 1),
+          square(1, 5, 16, 66, 4, 2, 1, 1),
+          square(1, 3, 2, 130, 4, 2, 1, 3),
+          square(2, 18, 70, 13, 5, 2, 1, 2),
+          square(2, 64, 128, 12, 6, 2, 1, 2),
+          oblong,
+          uneven};
 }
 
 }  // namespace
@@ -137,11 +157,36 @@ TEST_CASE("convolutions and their gradients agree with sums in double, and in bi
     if (const auto k = primitive_data_grad_kernel(c, always)) data(*k), ++primitives;
     if (const auto k = primitive_weights_grad_kernel(c, always)) weights(*k), ++primitives;
   }
-  CHECK(winograds == 8);
+  CHECK(winograds == 19);
   CHECK(dilated == 4);
-  CHECK(channels_last == 43);
+  CHECK(channels_last == 53);
   // oneDNN has no vector code for convolutions before AVX2.
   if (has_convolution_primitives() && has_avx2()) CHECK(primitives >= 20);
+}
+
+// Kernels are transformed when they are used where they are many, and all tiles few: of the outputs, and of the
+// gradients of the data by transposed transforms and with turned kernels.
+TEST_CASE("Winograd's convolutions of many weights and few tiles agree with sums in double, however divided") {
+  const Convolution outputs[] = {square(1, 56, 512, 4, 6, 2, 1, 2), square(2, 232, 512, 2, 3, 1, 1, 1)},
+                    gradients[] = {square(1, 256, 128, 4, 6, 2, 1, 2), square(1, 512, 232, 2, 3, 1, 1, 1)};
+  const auto check = [](const Convolution& c, bool gradient) {
+    CAPTURE(c.cin);
+    CAPTURE(gradient);
+    const Operands o(c);
+    const TensorSpec &from = gradient ? o.y : o.x, &to = gradient ? o.x : o.y;
+    const Array data = ramp(DType::float32, from.shape, 1), w = ramp(DType::float32, o.w.shape, 2);
+    const Kernel k = gradient ? winograd_data_grad_kernel(c) : winograd_convolution_kernel(c);
+    CHECK(k.phases()[1].iterations == 16);  // columns of the sums, 32 or 64 at a time
+    const std::vector<double> numbers_of_data = numbers(data), numbers_of_w = numbers(w);
+    std::vector<double> sums(static_cast<size_t>(element_count(to.shape)));
+    each_term(c, [&](int64_t i, int64_t tap, int64_t r) {
+      if (gradient) std::swap(i, r);
+      sums[static_cast<size_t>(r)] += numbers_of_data[static_cast<size_t>(i)] * numbers_of_w[static_cast<size_t>(tap)];
+    });
+    check_close(check_divided(k, {data, w}, {to})[0], sums, (gradient ? c.cout : c.cin) * kernel_size(c.axes));
+  };
+  for (const Convolution& c : outputs) check(c, false);
+  for (const Convolution& c : gradients) check(c, true);
 }
 
 TEST_CASE("depthwise convolutions with channels in lanes agree with sums in double, and in bits however divided") {
@@ -293,72 +338,105 @@ TEST_CASE("a primitive is made only where it is expected to be faster") {
 
 TEST_CASE("Winograd's transforms write nothing beside their results, with the same bits wherever there is FMA") {
   static constexpr float untouched = -1e30F;
-  const std::vector<const WinogradFunctions*> variants = usable_variants(winograd_variants());
-  const Array numbers = ramp(DType::float32, {200000}, 1);
+  const std::vector<const WinogradTable*> variants = usable_variants(winograd_variants());
+  const Array numbers = ramp(DType::float32, {400000}, 1);
   const float* data = reinterpret_cast<const float*>(numbers.raw());
-  for (const int64_t extent : {1, 2, 5, 8, 31, 33})
-    for (const int64_t channels : {1, 4, 11, 16}) {
-      CAPTURE(extent);
-      CAPTURE(channels);
-      WinogradTiles t{.rows = 15, .columns = extent, .before_rows = 1, .before_columns = 2, .first = 1};
-      t.down = 2, t.across = div_up(extent, 4);
-      // Whole vectors of channels are written, and the numbers after them are not.
-      const int64_t tile = winograd_channels + 4, plane = 15 * extent + 3, position = t.count() * tile + 5;
-      const WinogradChannels c{channels, plane, position, tile};
-      std::vector<std::vector<float>> results;
-      for (const WinogradFunctions* f : variants) {
-        const auto filled = [](int64_t n) { return std::vector<float>(static_cast<size_t>(n), untouched); };
-        std::vector<float> scratch = filled(t.scratch()), inputs = filled(winograd_positions * position),
-                           gradients = inputs, planes = filled(channels * plane),
-                           kernels = filled(winograd_positions * tile), weights = filled(9 * channels + 1);
-        f->inputs(t, c, data, inputs.data(), scratch.data());
-        f->gradients(t, c, data, gradients.data(), scratch.data());
-        f->outputs(t, c, data, data, planes.data(), scratch.data());
-        f->kernels(data, 10, true, channels, kernels.data(), tile);
-        f->weights(data, tile, channels, weights.data());
-        std::vector<float> result;
-        for (const auto* all : {&inputs, &gradients})
-          for (int64_t p = 0; p < winograd_positions; ++p)
-            for (int64_t i = 0; i < t.count(); ++i) {
-              const auto at = all->begin() + p * position + i * tile;
-              result.insert(result.end(), at, at + channels);
-              CHECK(at[winograd_channels] == untouched);
-            }
-        for (int64_t p = 0; p < winograd_positions; ++p) {
-          const auto at = kernels.begin() + p * tile;
-          result.insert(result.end(), at, at + channels);
-          CHECK(at[winograd_channels] == untouched);
+  for (size_t number = 0; number < variants[0]->size(); ++number)
+    for (const int64_t extent : {1, 2, 5, 8, 31, 33})
+      for (const int64_t channels : {1, 4, 11, 16}) {
+        const WinogradForm form = (*variants[0])[number].form;
+        CAPTURE(form.outputs);
+        CAPTURE(form.taps);
+        CAPTURE(form.step);
+        CAPTURE(extent);
+        CAPTURE(channels);
+        WinogradTiles t{.form = form, .rows = 15, .columns = extent, .before_rows = 1, .before_columns = 2, .first = 1};
+        t.down = 2, t.across = div_up(extent, form.outputs);
+        const int64_t first_row = form.outputs, last_row = 3 * form.outputs;  // of outputs
+        // Whole vectors of channels are written, and the numbers after them are not.
+        const int64_t tile = winograd_channels * form.phases() + 4, plane = 15 * extent + 3,
+                      position = t.count() * tile + 5;
+        const WinogradChannels c{channels, plane, position, tile};
+        const int64_t side = form.step * form.taps;
+        const WinogradKernels k{.n = channels,
+                                .distance = side * side + 1,
+                                .rows = side,
+                                .columns = side - form.step + 1,
+                                .turned = form.step == 1};
+        const int64_t phases[] = {0, winograd_channels, 2 * winograd_channels, 3 * winograd_channels};
+        std::vector<std::vector<float>> results;
+        for (const WinogradTable* table : variants) {
+          const WinogradFunctions* f = &(*table)[number];
+          REQUIRE(f->form == form);
+          const auto filled = [](int64_t n) { return std::vector<float>(static_cast<size_t>(n), untouched); };
+          std::vector<float> scratch = filled(t.scratch()), inputs = filled(form.positions() * position),
+                             gradients = inputs, planes = filled(channels * plane), spread = planes,
+                             kernels = filled(form.positions() * tile),
+                             weights = filled(k.rows * k.columns * channels + 1);
+          f->inputs(t, c, data, inputs.data(), scratch.data());
+          f->gradients(t, c, true, data, gradients.data(), scratch.data());
+          f->outputs(t, c, data, data, planes.data(), scratch.data());
+          f->data(t, c, t.pitch(), t.pitch() + 5, data, data, spread.data(), scratch.data());
+          f->kernels(k, data, kernels.data(), tile, phases);
+          f->weights(k, data, tile, weights.data());
+          std::vector<float> result;
+          for (const auto* all : {&inputs, &gradients})
+            for (int64_t p = 0; p < form.positions(); ++p)
+              for (int64_t i = 0; i < t.count(); ++i) {
+                const auto at = all->begin() + p * position + i * tile;
+                const int64_t written = all == &inputs ? form.phases() : 1;
+                for (int64_t phase = 0; phase < written; ++phase)
+                  result.insert(result.end(), at + phase * winograd_channels,
+                                at + phase * winograd_channels + channels);
+                CHECK(at[written * winograd_channels] == untouched);
+              }
+          for (int64_t p = 0; p < form.positions(); ++p) {
+            const auto at = kernels.begin() + p * tile;
+            for (int64_t phase = 0; phase < form.phases(); ++phase)
+              result.insert(result.end(), at + phase * winograd_channels, at + phase * winograd_channels + channels);
+            CHECK(at[form.phases() * winograd_channels] == untouched);
+          }
+          const auto check_rows = [&](const std::vector<float>& all, int64_t begin, int64_t end) {
+            int64_t wrong = 0;
+            for (int64_t i = 0; i < std::ssize(all); ++i)
+              wrong += (all[static_cast<size_t>(i)] == untouched) !=
+                       (i % plane < begin * extent || i % plane >= end * extent);
+            CHECK(wrong == 0);
+          };
+          check_rows(planes, first_row, last_row);
+          check_rows(spread, t.pitch(), t.pitch() + 5);
+          CHECK(weights.back() == untouched);
+          for (const auto* more : {&planes, &spread, &weights}) result.insert(result.end(), more->begin(), more->end());
+          results.push_back(result);
         }
-        // Rows 4 to 11 of each plane.
-        for (int64_t i = 0; i < std::ssize(planes); ++i)
-          CHECK((planes[static_cast<size_t>(i)] == untouched) == (i % plane < 4 * extent || i % plane >= 12 * extent));
-        CHECK(weights.back() == untouched);
-        for (const auto* more : {&planes, &weights}) result.insert(result.end(), more->begin(), more->end());
-        results.push_back(result);
+        for (size_t v = 1; v < results.size(); ++v) {
+          if (v > 1) CHECK(results[v] == results[1]);  // the first one has no FMA
+          double worst = 0;
+          for (size_t i = 0; i < results[0].size(); ++i)
+            worst = std::max(worst, std::fabs(static_cast<double>(results[v][i] - results[0][i])));
+          CHECK(worst < 1e-4);
+        }
       }
-      for (size_t v = 1; v < results.size(); ++v) {
-        if (v > 1) CHECK(results[v] == results[1]);  // the first one has no FMA
-        double worst = 0;
-        for (size_t i = 0; i < results[0].size(); ++i)
-          worst = std::max(worst, std::fabs(static_cast<double>(results[v][i] - results[0][i])));
-        CHECK(worst < 1e-4);
-      }
-    }
 }
 
 // The bound of docs/performance.md, in units of rounding of the sum of the terms' absolute values. Terms of random
 // signs: their sums are far smaller, so that errors of cancellation show.
 TEST_CASE("errors of convolutions in groups, by Winograd's transforms or not, are within the documented bound") {
-  for (Convolution c : {square(2, 16, 16, 12, 3, 1, 1, 1), square(1, 96, 64, 9, 3, 1, 1, 1)}) {
+  for (Convolution c :
+       {square(2, 16, 16, 12, 3, 1, 1, 1), square(1, 96, 64, 9, 3, 1, 1, 1), square(2, 16, 16, 13, 4, 2, 1, 1),
+        square(1, 96, 64, 8, 4, 2, 1, 1), square(9, 40, 24, 16, 4, 2, 1, 1), square(3, 64, 32, 13, 5, 2, 1, 2)}) {
     c.groups = c.cin == 16 ? 2 : 1;
+    CAPTURE(c.cin);
+    CAPTURE(c.axes[1].kernel);
     const Shape in{c.batch, c.groups * c.cin, c.axes[1].in, c.axes[2].in},
-        out{c.batch, c.groups * c.cout, c.axes[1].out, c.axes[2].out}, kernel{c.groups * c.cout, c.cin, 3, 3};
+        out{c.batch, c.groups * c.cout, c.axes[1].out, c.axes[2].out},
+        kernel{c.groups * c.cout, c.cin, c.axes[1].kernel, c.axes[2].kernel};
     const Array x = ramp(DType::float32, in, 1), w = ramp(DType::float32, kernel, 2), dy = ramp(DType::float32, out, 3);
     const auto zeros = [](const Array& a) { return std::vector<double>(static_cast<size_t>(a.size())); };
     std::vector<double> y = zeros(dy), dx = zeros(x), dw = zeros(w), y_size = y, dx_size = dx, dw_size = dw;
     Convolution one = c;
     one.batch = one.groups = 1;
-    const int64_t x_part = c.cin * input_size(c.axes), w_part = c.cin * c.cout * 9,
+    const int64_t x_part = c.cin * input_size(c.axes), w_part = c.cin * c.cout * kernel_size(c.axes),
                   y_part = c.cout * output_size(c.axes);
     for (int64_t part = 0; part < c.batch * c.groups; ++part)
       each_term(one, [&](int64_t i, int64_t k, int64_t r) {
@@ -384,7 +462,7 @@ TEST_CASE("errors of convolutions in groups, by Winograd's transforms or not, ar
     check(winograd_data_grad_kernel(c), dy, w, x, dx, dx_size);
     check(winograd_weights_grad_kernel(c), dy, x, w, dw, dw_size);
     check(channels_last_convolution_kernel(c), x, w, dy, y, y_size);
-    check(channels_last_data_grad_kernel(c), dy, w, x, dx, dx_size);
+    if (c.axes[1].stride == 1) check(channels_last_data_grad_kernel(c), dy, w, x, dx, dx_size);
     check(channels_last_weights_grad_kernel(c), dy, x, w, dw, dw_size);
   }
 }
