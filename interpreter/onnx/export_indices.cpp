@@ -133,24 +133,35 @@ Texts dequantize_linear(const ExportSite& s) {
   return one(s.e.add("DequantizeLinear", zero.empty() ? Texts{t, s.in[1]} : Texts{t, s.in[1], zero}, scale_axis(s)));
 }
 
-// Weights of 8 bits, or two of 4 bits in a byte, times the scales of their rows' groups.
-Texts dequantise(const ExportSite& s) {
-  const int64_t bits = s.c.integer("bits"), group = s.c.integer("group_size"), rows = s.out_shape()[0];
-  const DType dtype = s.dtype(1);
-  std::string t = s.in[0];
+/// Weights [rows, n] of 8 bits, or two of 4 bits in a byte, times the scales of their rows' groups.
+std::string widened(const ExportSite& s, size_t weights, size_t scale, int64_t rows) {
+  const int64_t bits = s.c.integer("bits"), group = s.c.integer("group_size");
+  const DType dtype = s.dtype(scale);
+  std::string t = s.in[weights];
   if (bits == 4) {
     const auto byte = [&](uint8_t v) { return s.e.initialiser("bits", Array::scalar(v)); };
     const std::string low = s.e.add("Mod", {t, byte(16)}),
                       high = s.e.add("BitShift", {t, byte(4)}, {attribute("direction", std::string("RIGHT"))});
     const auto row = [&](const std::string& v) { return s.e.add("Unsqueeze", {v, s.e.ints({1})}); };
     t = s.e.add("Concat", {row(low), row(high)}, {attribute("axis", int64_t{1})});
-    t = s.e.add("Reshape", {t, s.e.ints(s.out_shape())});
+    t = s.e.add("Reshape", {t, s.e.ints({rows, s.out_shape().back()})});
   }
-  t = cast_to(s, t, s.dtype(), dtype);
+  t = cast_to(s, t, s.dtype(weights), dtype);
   if (bits == 4) t = s.e.add("Sub", {t, s.e.scalar(8, dtype)});
   Ints groups = counted(rows);
   for (int64_t& r : groups) r /= group;
-  return one(s.e.add("Mul", {t, s.e.add("Gather", {s.in[1], s.e.ints(groups)})}));
+  return s.e.add("Mul", {t, s.e.add("Gather", {s.in[scale], s.e.ints(groups)})});
+}
+
+Texts dequantise(const ExportSite& s) { return one(widened(s, 0, 1, s.out_shape()[0])); }
+
+Texts quantised_matmul(const ExportSite& s) {
+  const int64_t k = s.shape(0).back();
+  Ints groups = counted(k);
+  for (int64_t& r : groups) r /= s.c.integer("group_size");
+  const std::string scale = s.e.add("Gather", {s.in[2], s.e.ints(groups)}, {attribute("axis", int64_t{-1})});
+  const std::string x = s.e.add("Mul", {cast_to(s, s.in[0], s.dtype(), s.dtype(2)), scale});
+  return one(s.e.add("MatMul", {x, widened(s, 1, 3, k)}));
 }
 
 template <bool left>
@@ -175,6 +186,7 @@ const ExportRow index_rows[] = {
     {"quantize_linear", quantize_linear},
     {"dequantize_linear", dequantize_linear},
     {"dequantise", dequantise},
+    {"quantised_matmul", quantised_matmul},
     {"shift_left", shifted<true>},
     {"shift_right", shifted<false>},
 };

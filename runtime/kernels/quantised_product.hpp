@@ -36,8 +36,8 @@ struct QuantisedProductFunctions {
 
 const QuantisedProductFunctions& quantised_product();
 
-/// in: x int8 [.., k]; weights as dequantise_kernel has them (quantise.hpp); scales of x, float32 [.., ceil(k / group)];
-/// scales of the weights, float32 [ceil(k / group), n]. out: float32 [.., n].
+/// in: x int8 [.., k]; weights as dequantise_kernel has them (quantise.hpp); scales of x, float32 [.., ceil(k /
+/// group)]; scales of the weights, float32 [ceil(k / group), n]. out: float32 [.., n].
 Kernel quantised_matmul_kernel(const TensorSpec& x, const TensorSpec& weights, bool packed, int64_t group);
 
 }  // namespace pxl
