@@ -277,6 +277,16 @@ std::vector<std::string> ModuleInstance::own_names() const {
   return names;
 }
 
+std::string ModuleInstance::note_on_missing(std::string_view name) const {
+  for (const MemberTable& table : member_tables())
+    if (table.kind == "graph" || table.kind == "bound graph")
+      for (const MemberInfo* row : table.rows)
+        if (row->name == name)
+          return fmt::format("a {} has it: `facts, graph = {}(...).create_graph(x)` makes a graph{}", table.kind,
+                             code->name, table.kind == "graph" ? "" : ", and `graph.bind(facts.init())` a bound one");
+  return {};
+}
+
 void ModuleInstance::set_member(Interpreter& in, std::string_view name, Value value) {
   if (method(name))
     throw Error("`" + std::string(name) + "` is a method of " + code->name + ": it can't be assigned")

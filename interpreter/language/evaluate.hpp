@@ -11,6 +11,7 @@ namespace pxl {
 enum class Flow : uint8_t { normal, break_loop, continue_loop, returned };
 
 Value evaluate(Interpreter& in, const ast::Expr& e, Activation& a);
+Value call_value(Interpreter& in, const ast::CallExpr& e, Activation& a);
 Arguments evaluate_arguments(Interpreter& in, const ast::CallExpr& call, Activation& a);
 Value comprehension(Interpreter& in, const ast::ComprehensionExpr& e, Activation& a);
 /// The value of an fstring.

@@ -47,8 +47,10 @@ Array prepare_input(const Stream& stream, int64_t transfers, int64_t replicas, c
     if (replicas != 1)
       notes.push_back(fmt::format("a sample of one replica is {}; a run takes {} of each of {} replicas",
                                   text(stream.spec()), transfers, replicas));
-    else if (transfers != 1)
+    else if (transfers != 1) {
       notes.push_back(fmt::format("a run loads the stream {} times, {} each time", transfers, text(stream.spec())));
+      notes.emplace_back("to use a sample in several places, load it once: `t = host_load(" + stream.name() + ")`");
+    }
     throw Error(fmt::format("stream `{}`: expected {}{}, got {}{}", stream.name(), name(stream.spec().dtype), takes,
                             name(data.dtype()), bracket_text(data.shape())),
                 std::move(notes))
