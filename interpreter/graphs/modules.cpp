@@ -121,6 +121,21 @@ std::string ModuleObject::note_on_missing(std::string_view name) const {
   return fmt::format("make an instance first: `{}(...).{}(...)`", code->name, name);
 }
 
+namespace {
+
+/// The first argument of a configuration whose name only the build knows, `SGD(lr = 0.1)`; empty if there is none.
+std::string build_argument(const ast::ModuleStmt& code, const Arguments& args) {
+  if (!code.build) return {};
+  const auto has = [](const std::vector<ast::Parameter>& parameters, const std::string& name) {
+    return std::any_of(parameters.begin(), parameters.end(), [&](const ast::Parameter& p) { return p.name == name; });
+  };
+  for (const NamedArg& named : args.named)
+    if (!has(code.parameters, named.name) && has(code.build->parameters, named.name)) return named.name;
+  return {};
+}
+
+}  // namespace
+
 Value ModuleObject::call(Interpreter& in, Arguments args) {
   auto m = std::make_shared<ModuleInstance>();
   m->code = code;
@@ -144,7 +159,15 @@ Value ModuleObject::call(Interpreter& in, Arguments args) {
       throw Error("module " + code->name + ": `ref` belongs to arguments of a build, not to the configuration")
           .as(codes::misplaced);
   const Span at = args.span;
-  bind_parameters(in, code->name, code->parameters, std::move(args), m->scope, closure);
+  const std::string of_build = build_argument(*code, args);
+  try {
+    bind_parameters(in, code->name, code->parameters, std::move(args), m->scope, closure);
+  } catch (Error& e) {
+    if (!of_build.empty())
+      e.first().notes.push_back("`" + of_build +
+                                "` is an argument of its build: it is given where the instance is called");
+    throw;
+  }
   // A module may declare `cache` itself, for another default.
   if (has_cache) m->cached = truth_of(in, *m->scope->find_here("cache"));
   for (const ast::Function* f : code->methods) {

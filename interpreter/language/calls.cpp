@@ -19,17 +19,7 @@
 
 namespace pxl {
 
-namespace {
-
-using ast::ExprKind;
-
-template <class T>
-const T& as(const ast::Expr& e) {
-  return static_cast<const T&>(e);
-}
-
-/// A call of an unknown method: one whose name a function has, `[1, 2].sum()`, or another library's, `x.view(3, 2)`.
-void note_method(Interpreter& in, const Value& base, const std::string& name, Error& error) {
+void note_member(Interpreter& in, const Value& base, const std::string& name, Error& error) {
   if (error.first().code != codes::unknown_member || base.as<NamespaceObject>()) return;
   if (base.is_object() && !base.object()->note_on_missing(name).empty()) return;
   const Value* function = evaluator_of(in).prelude()->find(name);
@@ -37,6 +27,15 @@ void note_method(Interpreter& in, const Value& base, const std::string& name, Er
     error.first().notes.push_back("`" + name + "` is a function, not a member: `" + name + "(...)`");
   else if (const std::string_view way_out = way_out_of_method(name); !way_out.empty())
     error.first().notes = {std::string(way_out)};
+}
+
+namespace {
+
+using ast::ExprKind;
+
+template <class T>
+const T& as(const ast::Expr& e) {
+  return static_cast<const T&>(e);
 }
 
 /// A call of a value that is no function: what the code may have meant.
@@ -71,7 +70,7 @@ Callee callee_of(Interpreter& in, const ast::Expr& e, Activation& a) {
   try {
     return {located(in, e.span, [&] { return member_of(in, base, member.name, member.name_span); })};
   } catch (Error& error) {
-    note_method(in, base, member.name, error);
+    note_member(in, base, member.name, error);
     throw;
   }
 }

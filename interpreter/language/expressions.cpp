@@ -213,8 +213,12 @@ Value index_value(Interpreter& in, const ast::IndexExpr& e, Activation& a) {
 
 Value member_value(Interpreter& in, const ast::MemberExpr& e, Activation& a) {
   const Value base = evaluate(in, *e.base, a);
-  Value v = located(in, e.span, [&] { return member_of(in, base, e.name, e.name_span); });
-  return v;
+  try {
+    return located(in, e.span, [&] { return member_of(in, base, e.name, e.name_span); });
+  } catch (Error& error) {
+    note_member(in, base, e.name, error);
+    throw;
+  }
 }
 
 Value slice_value(Interpreter& in, const ast::SliceExpr& e, Activation& a) {

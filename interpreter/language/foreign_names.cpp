@@ -75,7 +75,7 @@ constexpr ForeignName foreign_table[] = {
     {"std", the_variance},
     {"cumprod", "of positive numbers it is `exp(cumsum(log(x)))`"},
     {"silu", "it is called `swish(x)`"},
-    {"logsigmoid", "it is `-softplus(-x)`"},
+    {"logsigmoid", "it is the negative of `softplus(-x)`"},
     {"outer", "it is `x.reshape([-1, 1]) * y`"},
     {"lerp", "it is `x + (y - x) * 0.1`"},
     {"addmm", "it is `x @ w + b`"},
