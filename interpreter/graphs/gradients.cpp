@@ -228,6 +228,11 @@ std::vector<Tensor*> output_gradients(Interpreter& in, const Op& call, const Val
     const TensorSpec& spec = callee.outputs()[i]->spec;
     const std::string what = "backward: the gradient of output " + std::to_string(i);
     Value v = given[i];
+    if (v.as<TreeObject>())
+      throw Error(
+          what + " takes a tensor, a number or an array, got " + with_article(v.type_name()),
+          {"first come the gradients of the outputs, then what gradients are wanted of: `backward(1.0, wanted)`"})
+          .as(codes::type);
     if (v.is_number()) v = Value(Array::repeated(to_array(in, v, spec.dtype, what), spec.shape));
     Tensor* t = to_operand(in, v, spec, what);
     if (t->graph != graphs_of(in).target().graph)

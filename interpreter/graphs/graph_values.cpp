@@ -137,6 +137,13 @@ Value TensorObject::index(Interpreter& in, const Value& key) {
   return tensor_index(in, Value(shared_from_this()), key);
 }
 
+void TensorObject::set_index(Interpreter&, const Value&, Value) {
+  throw Error("a tensor does not take assignments to its elements",
+              {"`where(condition, a, b)` and `dynamic_update(t, i, part, [0], [n])` make a changed copy, "
+               "`copy_var_update_(slice_(t, 0, n), part)` changes a variable"})
+      .as(codes::type);
+}
+
 std::optional<int64_t> TensorObject::length(Interpreter&) {
   if (tensor->spec.shape.empty()) throw Error("a tensor of shape [] has no length").as(codes::shape);
   return tensor->spec.shape[0];

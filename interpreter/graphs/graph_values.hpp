@@ -17,6 +17,7 @@ struct TensorObject final : Object {
   std::optional<Value> member(Interpreter&, std::string_view) override;
   std::vector<std::string> member_names() const override;
   Value index(Interpreter&, const Value&) override;
+  void set_index(Interpreter&, const Value&, Value) override;  ///< refuses
   std::optional<int64_t> length(Interpreter&) override;
   std::optional<Iterator> iterate(Interpreter&) override;  ///< refuses: not iterable
   bool truth(Interpreter&) override;                       ///< refuses, pointing to where and conditional

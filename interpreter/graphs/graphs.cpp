@@ -68,7 +68,9 @@ std::shared_ptr<GraphObject> to_graph(const Value& v, const char* where) {
   if (v.as<ModuleInstance>() || v.as<FunctionObject>())
     type_error(std::string(where) + " takes a graph, got " + with_article(v.type_name()) +
                ": `create_graph` makes one");
-  type_error(std::string(where) + " takes a graph, got " + with_article(v.type_name()));
+  Error e(std::string(where) + " takes a graph, got " + with_article(v.type_name()));
+  if (as_tensor(v)) e.first().notes.emplace_back("`ir.create_graph(f, x)` makes one of a function of tensors");
+  throw std::move(e).as(codes::type);
 }
 
 // ---- graphs

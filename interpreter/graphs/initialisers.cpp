@@ -88,7 +88,7 @@ Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, 
   if (as_tensor(init))
     type_error(what + " can't start from a tensor, whose value exists only when a session runs; give an array",
                codes::no_value_yet);
-  if (init.is_object() && init.object()->callable()) {
+  if (can_be_called(init)) {
     Arguments args;
     if (auto* f = init.as<FunctionObject>()) {
       if (!f->code->parameters.empty()) args.positional.push_back(Value(spec));  // a function may ask what to draw

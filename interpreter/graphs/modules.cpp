@@ -121,6 +121,21 @@ std::string ModuleObject::note_on_missing(std::string_view name) const {
   return fmt::format("make an instance first: `{}(...).{}(...)`", code->name, name);
 }
 
+namespace {
+
+/// The first argument of a configuration whose name only the build knows, `SGD(lr = 0.1)`; empty if there is none.
+std::string build_argument(const ast::ModuleStmt& code, const Arguments& args) {
+  if (!code.build) return {};
+  const auto has = [](const std::vector<ast::Parameter>& parameters, const std::string& name) {
+    return std::any_of(parameters.begin(), parameters.end(), [&](const ast::Parameter& p) { return p.name == name; });
+  };
+  for (const NamedArg& named : args.named)
+    if (!has(code.parameters, named.name) && has(code.build->parameters, named.name)) return named.name;
+  return {};
+}
+
+}  // namespace
+
 Value ModuleObject::call(Interpreter& in, Arguments args) {
   auto m = std::make_shared<ModuleInstance>();
   m->code = code;
@@ -144,7 +159,15 @@ Value ModuleObject::call(Interpreter& in, Arguments args) {
       throw Error("module " + code->name + ": `ref` belongs to arguments of a build, not to the configuration")
           .as(codes::misplaced);
   const Span at = args.span;
-  bind_parameters(in, code->name, code->parameters, std::move(args), m->scope, closure);
+  const std::string of_build = build_argument(*code, args);
+  try {
+    bind_parameters(in, code->name, code->parameters, std::move(args), m->scope, closure);
+  } catch (Error& e) {
+    if (!of_build.empty())
+      e.first().notes.push_back("`" + of_build +
+                                "` is an argument of its build: it is given where the instance is called");
+    throw;
+  }
   // A module may declare `cache` itself, for another default.
   if (has_cache) m->cached = truth_of(in, *m->scope->find_here("cache"));
   for (const ast::Function* f : code->methods) {
@@ -275,6 +298,16 @@ std::vector<std::string> ModuleInstance::own_names() const {
   std::vector<std::string> names = field_names();
   for (const ast::Function* f : code->methods) names.push_back(f->name);
   return names;
+}
+
+std::string ModuleInstance::note_on_missing(std::string_view name) const {
+  for (const MemberTable& table : member_tables())
+    if (table.kind == "graph" || table.kind == "bound graph")
+      for (const MemberInfo* row : table.rows)
+        if (row->name == name)
+          return fmt::format("a {} has it: `facts, graph = {}(...).create_graph(x)` makes a graph{}", table.kind,
+                             code->name, table.kind == "graph" ? "" : ", and `graph.bind(facts.init())` a bound one");
+  return {};
 }
 
 void ModuleInstance::set_member(Interpreter& in, std::string_view name, Value value) {

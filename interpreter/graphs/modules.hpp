@@ -39,6 +39,7 @@ struct ModuleInstance final : Object {
   std::optional<Value> member(Interpreter& in, std::string_view name) override;
   std::vector<std::string> member_names() const override;
   std::vector<std::string> own_names() const override;
+  std::string note_on_missing(std::string_view name) const override;
   void set_member(Interpreter& in, std::string_view name, Value value) override;
   std::function<void()> state() override;
   bool callable() const override { return true; }

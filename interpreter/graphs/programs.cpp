@@ -12,6 +12,7 @@
 #include "interpreter/language/functions.hpp"
 #include "interpreter/language/graph_statements.hpp"
 #include "interpreter/syntax/ast.hpp"
+#include "interpreter/syntax/names_bound.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
@@ -27,44 +28,40 @@
 namespace pxl {
 namespace {
 
-/// The place where a body binds a name, for messages; the whole head where it is not found.
+/// The place of a name in the targets of an assignment or a loop.
+Span target_place(const std::vector<ast::Expr*>& targets, const std::string& name) {
+  std::vector<const ast::Expr*> todo(targets.rbegin(), targets.rend());
+  while (!todo.empty()) {
+    const ast::Expr* e = todo.back();
+    todo.pop_back();
+    if (e->kind == ast::ExprKind::name && static_cast<const ast::NameExpr*>(e)->name == name) return e->span;
+    if (e->kind == ast::ExprKind::tuple || e->kind == ast::ExprKind::list || e->kind == ast::ExprKind::starred)
+      children(*e, todo);
+  }
+  return {};
+}
+
+/// The place where a body binds a name first, for messages: the name, or the statement if it has no place of its own.
 Span binding_place(const ast::Block& block, const std::string& name) {
   for (const ast::Stmt* s : block.statements) {
+    const std::vector<std::string> bound = names_of(*s).bound;
+    if (std::find(bound.begin(), bound.end(), name) == bound.end()) continue;
     Span found;
     switch (s->kind) {
-      case ast::StmtKind::assign:
-        for (const ast::Expr* t : static_cast<const ast::AssignStmt*>(s)->targets) {
-          std::vector<const ast::Expr*> todo{t};
-          while (!todo.empty() && !found) {
-            const ast::Expr* e = todo.back();
-            todo.pop_back();
-            if (e->kind == ast::ExprKind::name && static_cast<const ast::NameExpr*>(e)->name == name) found = e->span;
-            if (e->kind == ast::ExprKind::tuple)
-              for (const ast::Expr* x : static_cast<const ast::TupleExpr*>(e)->items) todo.push_back(x);
-            if (e->kind == ast::ExprKind::list)
-              for (const ast::Expr* x : static_cast<const ast::ListExpr*>(e)->items) todo.push_back(x);
-          }
-        }
-        break;
-      case ast::StmtKind::stream:
-        if (auto* d = static_cast<const ast::StreamStmt*>(s); d->name == name) found = d->name_span;
-        break;
+      case ast::StmtKind::assign: found = target_place(static_cast<const ast::AssignStmt*>(s)->targets, name); break;
+      case ast::StmtKind::for_: found = target_place(static_cast<const ast::ForStmt*>(s)->targets, name); break;
+      case ast::StmtKind::stream: found = static_cast<const ast::StreamStmt*>(s)->name_span; break;
       case ast::StmtKind::variable:
-      case ast::StmtKind::constant:
-        if (auto* d = static_cast<const ast::VariableStmt*>(s); d->name == name) found = d->name_span;
+      case ast::StmtKind::constant: found = static_cast<const ast::VariableStmt*>(s)->name_span; break;
+      case ast::StmtKind::with:
+        for (const ast::WithItem& item : static_cast<const ast::WithStmt*>(s)->items)
+          if (item.as == name) found = item.as_span;
         break;
-      case ast::StmtKind::with: found = binding_place(*static_cast<const ast::WithStmt*>(s)->body, name); break;
-      case ast::StmtKind::for_: found = binding_place(*static_cast<const ast::ForStmt*>(s)->body, name); break;
-      case ast::StmtKind::if_: {
-        const auto* d = static_cast<const ast::IfStmt*>(s);
-        for (const auto& arm : d->arms)
-          if (!found) found = binding_place(*arm.body, name);
-        if (!found && d->else_body) found = binding_place(*d->else_body, name);
-        break;
-      }
       default: break;
     }
-    if (found) return found;
+    for (const ast::Block* inner : own_blocks(*s))
+      if (!found) found = binding_place(*inner, name);
+    return found ? found : s->span;
   }
   return {};
 }

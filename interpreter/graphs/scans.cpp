@@ -79,7 +79,13 @@ Callable step_of(Interpreter& in, ScanArguments& given, const std::vector<Tensor
   const GraphSource source = source_of(given.step);
   Arguments args;
   args.span = span;
-  for (const Value& v : given.init) args.positional.emplace_back(to_spec(in, v, "scan"));
+  for (const Value& v : given.init) {
+    if (v.is_number())
+      throw Error("scan: a state is a tensor or an array, got " + with_article(v.type_name()),
+                  {"its shape is that of the step's result: `zeros([2, 3])`; a scalar is `zeros([])`"})
+          .as(codes::type);
+    args.positional.emplace_back(to_spec(in, v, "scan"));
+  }
   for (const TensorSpec& s : slices) args.positional.emplace_back(s);
   args.positional.insert(args.positional.end(), given.others.begin(), given.others.end());
   const BuiltGraph built = build_graph(in, source, std::move(args));

@@ -132,7 +132,7 @@ bool of_named_type(Interpreter& in, const std::string& type, Value& v) {
   if (type == "bool") return v.is_bool();
   if (type == "str") return v.as_string() != nullptr;
   if (type == "tensor") return as_tensor(v) || v.as_spec() || v.as_array();
-  if (type == "function") return v.is_object() && v.object()->callable();
+  if (type == "function") return can_be_called(v);
   if (type == "module") return v.as<ModuleInstance>() != nullptr;
   (void)in;
   return v.type_name() == type;

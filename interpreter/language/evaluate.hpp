@@ -11,6 +11,10 @@ namespace pxl {
 enum class Flow : uint8_t { normal, break_loop, continue_loop, returned };
 
 Value evaluate(Interpreter& in, const ast::Expr& e, Activation& a);
+/// Adds to the error of an unknown member what the code may have meant: a function of its name, `[1, 2].sum()`, or what
+/// is written in place of another library's method, `x.view(3, 2)`.
+void note_member(Interpreter& in, const Value& base, const std::string& name, Error& error);
+Value call_value(Interpreter& in, const ast::CallExpr& e, Activation& a);
 Arguments evaluate_arguments(Interpreter& in, const ast::CallExpr& call, Activation& a);
 Value comprehension(Interpreter& in, const ast::ComprehensionExpr& e, Activation& a);
 /// The value of an fstring.

@@ -41,14 +41,6 @@ const T& as(const ast::Expr& e) {
 
 const Name ir_name("ir");
 
-/// A call of an unknown method whose name a function has: `[1, 2].sum()`.
-void note_function(Interpreter& in, const Value& base, const std::string& name, Error& error) {
-  if (error.first().code != codes::unknown_member || base.as<NamespaceObject>()) return;
-  const Value* function = evaluator_of(in).prelude()->find(name);
-  if (function && function->as<BuiltinObject>())
-    error.first().notes.push_back("`" + name + "` is a function, not a member: `" + name + "(...)`");
-}
-
 [[noreturn]] void refuse_name(Interpreter& in, const ast::NameExpr& e, const Activation& a) {
   Error error("unknown name `" + e.name + "`", unknown_name_notes(e.name, a.scope->visible_names()));
   error.as(codes::unknown_name);
@@ -200,54 +192,6 @@ Value lambda_value(Interpreter& in, const ast::LambdaExpr& e, Activation& a) {
   return f;
 }
 
-/// What a call calls: a value, or an op with the value as its first argument.
-struct Callee {
-  Value value;
-  const OpRow* method = nullptr;
-};
-
-// The methods of arrays are ops: one that is called at once needs no function object.
-Callee callee_of(Interpreter& in, const ast::Expr& e, Activation& a) {
-  if (e.kind != ExprKind::member || in.checking) return {evaluate(in, e, a)};
-  const auto& member = as<ast::MemberExpr>(e);
-  Value base = evaluate(in, *member.base, a);
-  const OpRow* method = base.as_array() ? array_op_method(member.name) : nullptr;
-  if (method) return {std::move(base), method};
-  try {
-    return {located(in, e.span, [&] { return member_of(in, base, member.name, member.name_span); })};
-  } catch (Error& error) {
-    note_function(in, base, member.name, error);
-    throw;
-  }
-}
-
-Value call_method(Interpreter& in, const Callee& callee, Arguments args) {
-  charge(100);  // as `invoke`
-  const Span span = args.span;
-  return located(in, span, [&] {
-    const DepthGuard guard(in);
-    return call_op_method(in, *callee.method, callee.value, std::move(args));
-  });
-}
-
-Value call_value(Interpreter& in, const ast::CallExpr& e, Activation& a) {
-  const Callee callee = callee_of(in, *e.callee, a);
-  Arguments args = evaluate_arguments(in, e, a);
-  in.here = e.span;
-  if (!callee.method && !callee.value.as<BuiltinObject>()) return invoke(in, callee.value, std::move(args));
-  NamedTensors operands;
-  for (size_t i = 0; i < e.arguments.size() && i < args.positional.size(); ++i) {
-    if (e.arguments[i].kind != ast::Argument::positional) break;
-    operands.note(*e.arguments[i].value, args.positional[i]);
-  }
-  try {
-    return callee.method ? call_method(in, callee, std::move(args)) : invoke(in, callee.value, std::move(args));
-  } catch (Error& error) {
-    operands.tell(error);
-    throw;
-  }
-}
-
 Value slice_bound(Interpreter& in, const ast::Expr* e, Activation& a) { return e ? evaluate(in, *e, a) : Value(); }
 
 Value subscript(Interpreter& in, const ast::IndexExpr& e, Activation& a) {
@@ -269,8 +213,12 @@ Value index_value(Interpreter& in, const ast::IndexExpr& e, Activation& a) {
 
 Value member_value(Interpreter& in, const ast::MemberExpr& e, Activation& a) {
   const Value base = evaluate(in, *e.base, a);
-  Value v = located(in, e.span, [&] { return member_of(in, base, e.name, e.name_span); });
-  return v;
+  try {
+    return located(in, e.span, [&] { return member_of(in, base, e.name, e.name_span); });
+  } catch (Error& error) {
+    note_member(in, base, e.name, error);
+    throw;
+  }
 }
 
 Value slice_value(Interpreter& in, const ast::SliceExpr& e, Activation& a) {
@@ -352,49 +300,6 @@ Value evaluate(Interpreter& in, const ast::Expr& e, Activation& a) {
   if (in.checking) [[unlikely]]
     return look_at(in, e, a);
   return by_kind(in, e, a);
-}
-
-Arguments evaluate_arguments(Interpreter& in, const ast::CallExpr& call, Activation& a) {
-  Arguments args;
-  args.span = call.span;
-  const auto named =
-      static_cast<size_t>(std::count_if(call.arguments.begin(), call.arguments.end(),
-                                        [](const ast::Argument& arg) { return arg.kind == ast::Argument::named; }));
-  args.positional.reserve(call.arguments.size() - named);
-  args.spans.reserve(call.arguments.size() - named);
-  args.named.reserve(named);
-  for (const ast::Argument& arg : call.arguments) {
-    Value v = evaluate(in, *arg.value, a);
-    switch (arg.kind) {
-      case ast::Argument::positional:
-        args.positional.push_back(std::move(v));
-        args.spans.push_back(arg.value->span);
-        break;
-      case ast::Argument::named: args.named.push_back({arg.name, std::move(v), arg.span}); break;
-      case ast::Argument::spread:
-        located(in, arg.span, [&]() -> Value {
-          for (Value& item : elements_of(in, v)) {
-            args.positional.push_back(std::move(item));
-            args.spans.push_back(arg.span);
-          }
-          return {};
-        });
-        break;
-      case ast::Argument::spread_named:
-        located(in, arg.span, [&]() -> Value {
-          auto* dict = v.as<DictObject>();
-          if (!dict) type_error("`**` in a call needs a dict, not " + with_article(v.type_name()));
-          for (auto& [key, value] : dict->items) {
-            const std::string* name = key.as_string();
-            if (!name) type_error("`**` in a call needs a dict with str keys, got the key " + repr_of(in, key));
-            args.named.push_back({*name, value, arg.span});
-          }
-          return {};
-        });
-        break;
-    }
-  }
-  return args;
 }
 
 }  // namespace pxl

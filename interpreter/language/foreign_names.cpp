@@ -6,6 +6,22 @@ namespace {
 constexpr std::string_view no_prefix = "functions and ops are visible without a prefix: `zeros([2, 3])`, `relu(x)`";
 constexpr std::string_view an_array = "`array([1.0, 2.0])` makes an array; `constant(x)` makes a tensor of a program";
 constexpr std::string_view how_to_join = "arrays and tensors are joined by `concat([a, b], 0)`";
+constexpr std::string_view how_to_split = "`split(x, 2, axis = 0)` takes a tensor apart; `x[0]` is a slice";
+constexpr std::string_view how_to_scatter =
+    "`scatter_reduce(values, indices, \"sum\", axis_size = 10)` adds values with equal indices";
+constexpr std::string_view the_length = "the Euclidean norm is `l2(x, axis = -1, keepdims = true)`";
+constexpr std::string_view the_variance =
+    "the variance is `mean(square(x - mean(x, axis = -1, keepdims = true)), axis = -1)`, the deviation its `sqrt(v)`";
+constexpr std::string_view converted = "`cast(x, float32)` converts the elements";
+constexpr std::string_view run_values =
+    "a tensor has values when a session runs: of `stream out y = x`, `session.run().y`; `eval(x)` runs what x needs";
+constexpr std::string_view the_host = "programs run on the host's processor: leave it out";
+constexpr std::string_view unchanged = "values do not change behind a name: leave it out";
+constexpr std::string_view no_modes =
+    "there is no mode: what a program computes is written in it, and another program leaves it out";
+constexpr std::string_view the_params = "`graph.bind(facts.init()).vars` is the tree of the params";
+constexpr std::string_view the_file =
+    "`session.save(\"net.safetensors\")` writes all variables, `session.restore(\"net.safetensors\")` reads them";
 constexpr std::string_view normal_draws = "`normal(shape = [2, 3])` draws numbers";
 constexpr std::string_view the_time = "`time()` is the time in seconds";
 constexpr std::string_view a_product = "a matrix product is written `a @ b`";
@@ -42,6 +58,27 @@ constexpr ForeignName foreign_table[] = {
     {"clamp", "limits are set by `clip(x, 0.0, 1.0)`"},
     {"permute", "axes are permuted by `transpose(x, [1, 0])`"},
     {"unsqueeze", "an axis is added by `expand_dims(x, 0)`"},
+    {"expand", "extents of 1 are repeated by `broadcast_to(x, [4, 3])`"},
+    {"repeat_interleave", "`broadcast_to(x.reshape([3, 1]), [3, 2]).reshape([6])` repeats each element"},
+    {"chunk", how_to_split},
+    {"unbind", how_to_split},
+    {"index_select", "`gather(x, indices, axis = 0)` picks slices"},
+    {"index_add", how_to_scatter},
+    {"scatter_add", how_to_scatter},
+    {"bincount", how_to_scatter},
+    {"masked_fill", "`where(mask, 0.0, x)` replaces elements"},
+    {"one_hot", "`onehot(labels, 10, constant([0.0, 1.0]))` encodes whole numbers"},
+    {"norm", the_length},
+    {"normalize", the_length},
+    {"cosine_similarity", the_length},
+    {"var", the_variance},
+    {"std", the_variance},
+    {"cumprod", "of positive numbers it is `exp(cumsum(log(x)))`"},
+    {"silu", "it is called `swish(x)`"},
+    {"logsigmoid", "it is the negative of `softplus(-x)`"},
+    {"outer", "it is `x.reshape([-1, 1]) * y`"},
+    {"lerp", "it is `x + (y - x) * 0.1`"},
+    {"addmm", "it is `x @ w + b`"},
     {"dot", a_product},
     {"mm", a_product},
     {"bmm", a_product},
@@ -87,14 +124,54 @@ constexpr ForeignName foreign_table[] = {
     {"input", "`option rate: float = 0.1` is read from the command line"},
 };
 
+constexpr ForeignName method_table[] = {
+    {"view", "the elements get another shape by `x.reshape([2, 3])`"},
+    {"item", run_values},
+    {"numpy", run_values},
+    {"tolist", run_values},
+    {"to", converted},
+    {"float", converted},
+    {"int", converted},
+    {"bool", converted},
+    {"half", "`cast(x, float16)` converts the elements"},
+    {"double", "`cast(x, float64)` converts the elements"},
+    {"long", "`cast(x, int32)` converts the elements"},
+    {"cpu", the_host},
+    {"cuda", the_host},
+    {"clone", unchanged},
+    {"contiguous", unchanged},
+    {"requires_grad_", "`backward(1.0, wanted)` says of what gradients are wanted"},
+    {"train", no_modes},
+    {"eval", no_modes},
+    {"parameters", the_params},
+    {"named_parameters", the_params},
+    {"state_dict", the_file},
+    {"load_state_dict", the_file},
+    {"forward", "a module is called by its name: `net(x)`"},
+    {"register_buffer", "a param that no gradient is asked of stays as it is: `param mean: float32[3] = 0`"},
+};
+
 }  // namespace
 
 std::span<const ForeignName> foreign_names() { return foreign_table; }
 
-std::string_view way_out_of(std::string_view name) {
-  for (const ForeignName& foreign : foreign_table)
+namespace {
+
+std::string_view way_out_in(std::span<const ForeignName> table, std::string_view name) {
+  for (const ForeignName& foreign : table)
     if (foreign.name == name) return foreign.way_out;
   return {};
+}
+
+}  // namespace
+
+std::string_view way_out_of(std::string_view name) { return way_out_in(foreign_table, name); }
+
+std::span<const ForeignName> foreign_methods() { return method_table; }
+
+std::string_view way_out_of_method(std::string_view name) {
+  const std::string_view found = way_out_in(method_table, name);
+  return found.empty() ? way_out_of(name) : found;
 }
 
 }  // namespace pxl

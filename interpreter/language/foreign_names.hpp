@@ -14,4 +14,9 @@ std::span<const ForeignName> foreign_names();
 /// The way out of an unknown name of the table; empty for others.
 std::string_view way_out_of(std::string_view name);
 
+/// Methods of tensors and modules that are unknown here.
+std::span<const ForeignName> foreign_methods();
+/// The way out of an unknown method: of those, or of the names. Empty for others.
+std::string_view way_out_of_method(std::string_view name);
+
 }  // namespace pxl

@@ -16,6 +16,7 @@
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/base/text.hpp"
 
@@ -161,7 +162,10 @@ class ParameterBinder {
       if (i == parameters_.size()) {
         std::vector<std::string> names, notes;
         for (const ast::Parameter& p : parameters_) names.push_back(p.name);
-        if (std::string hint = did_you_mean(named.name, names); !hint.empty()) notes.push_back(hint);
+        if (std::string hint = did_you_mean(named.name, names); !hint.empty())
+          notes.push_back(hint);
+        else if (!names.empty())
+          notes.push_back("it takes " + join_texts(names, ", "));
         refuse(fmt::format("{} has no argument named `{}`", what_, named.name), notes, named.span);
       }
       if (given_[i]) refuse(fmt::format("{}: argument `{}` was given twice", what_, named.name), {}, named.span);

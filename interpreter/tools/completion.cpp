@@ -16,6 +16,7 @@
 #include "interpreter/tools/member_help.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/members.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
@@ -224,7 +225,7 @@ class Completer {
           kind = Kind::op;
         else if (value.as<ModuleObject>())
           kind = Kind::module;
-        else if (value.is_object() && value.object()->callable())
+        else if (can_be_called(value))
           kind = Kind::function;
         if (auto* b = value.as<BuiltinObject>())
           detail = b->signature;

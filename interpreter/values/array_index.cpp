@@ -134,7 +134,8 @@ Value array_get(Interpreter& in, const Array& a, const Value& key) {
 
 void array_set(Interpreter& in, Array& a, const Value& key, const Value& value) {
   if (mentions_tensor(value))
-    throw Error("a tensor cannot be stored in an array: its values exist only when a session runs")
+    throw Error("a tensor cannot be stored in an array: its values exist only when a session runs",
+                {"`stack(a, b, axis = 0)` joins tensors along a new axis"})
         .as(codes::no_value_yet);
   const GatherOffsets selected = gather_offsets(in, a, key, false);
   const Array given = to_array(in, value, a.dtype(), "an element of the array");

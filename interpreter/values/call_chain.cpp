@@ -105,7 +105,7 @@ Value invoke(Interpreter& in, const Value& callee, Arguments args) {
   charge(100);
   try {
     const DepthGuard guard(in);
-    if (!callee.is_object() || !callee.object()->callable()) {
+    if (!can_be_called(callee)) {
       throw Error(with_article(callee.type_name()) + " is not callable").as(codes::type);
     }
     // The callee may be rebound while it runs.

@@ -30,6 +30,7 @@ int64_t length_of(Interpreter& in, const Value& v);
 /// A member, or an Error with the nearest name.
 Value member_of(Interpreter& in, const Value& v, const std::string& name, const Span& at);
 
+inline bool can_be_called(const Value& v) { return v.is_object() && v.object()->callable(); }
 /// Calls anything callable. Errors that leave it get `args.span` if they have no location yet.
 Value invoke(Interpreter& in, const Value& callee, Arguments args);
 Value invoke(Interpreter& in, const Value& callee, std::vector<Value> positional);

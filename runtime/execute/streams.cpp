@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runtime/base/codes.hpp"
 #include "runtime/tensor/exact.hpp"
 
@@ -47,8 +49,14 @@ Array prepare_input(const Stream& stream, int64_t transfers, int64_t replicas, c
     if (replicas != 1)
       notes.push_back(fmt::format("a sample of one replica is {}; a run takes {} of each of {} replicas",
                                   text(stream.spec()), transfers, replicas));
-    else if (transfers != 1)
+    else if (transfers != 1) {
       notes.push_back(fmt::format("a run loads the stream {} times, {} each time", transfers, text(stream.spec())));
+      notes.emplace_back("to use a sample in several places, load it once: `t = host_load(" + stream.name() + ")`");
+    }
+    const Shape& got = data.shape();
+    if (samples == 1 && got.size() == sample.size() && got.size() > 1 && got[0] != sample[0] &&
+        std::equal(got.begin() + 1, got.end(), sample.begin() + 1))
+      notes.emplace_back("a program has one batch size: pad the batch, or build the program for this size as well");
     throw Error(fmt::format("stream `{}`: expected {}{}, got {}{}", stream.name(), name(stream.spec().dtype), takes,
                             name(data.dtype()), bracket_text(data.shape())),
                 std::move(notes))

@@ -107,6 +107,38 @@ void add_row(const WindowAxis& w, WindowAxis::Range range, const T* __restrict f
     for (int64_t o = range.first; o < range.last; ++o) to[o * w.stride] += from[o];
 }
 
+/// As each_line, for runs of rows of windows whose input rows are adjacent: f(column, first row, rows).
+template <class T, class F>
+void each_run(const Convolution& c, const Tile& tile, T* x, int64_t g, int64_t ch, int64_t kd, int64_t kh, F&& f) {
+  int64_t first = 0, rows = 0;
+  T* start = nullptr;
+  each_line(c, tile, x, g, ch, kd, kh, [&](int64_t column, T* row) {
+    if (rows > 0 && row != (start ? start + rows * c.axes[2].in : nullptr)) {
+      f(first, start, rows);
+      rows = 0;
+    }
+    if (rows++ == 0) first = column, start = row;
+  });
+  if (rows > 0) f(first, start, rows);
+}
+
+/// One kernel element of some rows of windows that read adjacent input rows from `from` on. Where a row of windows is
+/// as long as an input row, they are one copy, of which then what lies in padding is cleared.
+template <class T>
+void copy_rows(const WindowAxis& w, WindowAxis::Range range, int64_t rows, const T* from, int64_t shift, T* to) {
+  if (w.stride != 1 || w.in != w.out || rows == 1 || range.first >= range.last) {
+    for (int64_t r = 0; r < rows; ++r) copy_row(w, range, from + r * w.in + shift, to + r * w.out);
+    return;
+  }
+  const int64_t after = w.out - range.last;
+  std::memcpy(to + range.first, from + shift + range.first,
+              sizeof(T) * static_cast<size_t>(rows * w.out - range.first - after));
+  for (int64_t r = 0; r < rows; ++r, to += w.out) {
+    for (int64_t o = 0; o < range.first; ++o) to[o] = T(0);
+    for (int64_t o = range.last; o < w.out; ++o) to[o] = T(0);
+  }
+}
+
 /// im2col of channels [c0, c1) of group g: a row per channel and kernel element, a column per window.
 template <class T>
 void lay_out(const Convolution& c, const Tiling& t, const Tile& tile, const T* x, int64_t g, int64_t c0, int64_t c1,
@@ -117,13 +149,13 @@ void lay_out(const Convolution& c, const Tiling& t, const Tile& tile, const T* x
   for (int64_t ch = c0; ch < c1; ++ch)
     for (int64_t kd = 0; kd < c.axes[0].kernel; ++kd)
       for (int64_t kh = 0; kh < c.axes[1].kernel; ++kh, line += w.kernel * tile.columns)
-        each_line(c, tile, x, g, ch, kd, kh, [&](int64_t column, const T* from) {
+        each_run(c, tile, x, g, ch, kd, kh, [&](int64_t column, const T* from, int64_t rows) {
           T* to = line + column;
           for (int64_t k = 0; k < w.kernel; ++k, to += tile.columns) {
             if (from)
-              copy_row(w, ranges[k], from + w.place(0, k), to);
+              copy_rows(w, ranges[k], rows, from, w.place(0, k), to);
             else
-              std::fill(to, to + w.out, T(0));
+              std::fill(to, to + rows * w.out, T(0));
           }
         });
 }

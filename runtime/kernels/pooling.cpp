@@ -148,21 +148,46 @@ int64_t first_element(const WindowAxis& w, std::span<const int64_t> rows, int64_
   return -1;
 }
 
+/// The maxima of the columns of `rows`, and their places, the first on ties. Contiguous, so that the compiler
+/// vectorises it. NaN is the largest value.
+template <class C, class Place>
+void column_maxima(const C* x, std::span<const int64_t> rows, int64_t n, C* best, Place* at) {
+  for (int64_t i = 0; i < n; ++i) {
+    best[i] = x[rows[0] + i];
+    at[i] = static_cast<Place>(rows[0] + i);
+  }
+  for (const int64_t row : rows.subspan(1))
+    for (int64_t i = 0; i < n; ++i) {
+      const C v = x[row + i], now = best[i];
+      const bool better = (v > now) | ((v != v) & (now == now));
+      best[i] = better ? v : now;
+      at[i] = better ? static_cast<Place>(row + i) : at[i];
+    }
+}
+
+/// Working memory of find_maxima: the columns of a row of windows.
+template <class C, class Place>
+struct Columns {
+  C* best;
+  Place* at;
+};
+
 /// Positions of the first maxima of a row of windows; -1 if nothing is above -inf. NaN is the largest value.
 template <class C, class Place>
-void find_maxima(const WindowAxis& w, const Steps& steps, const C* x, std::span<const int64_t> rows, C* best,
-                 Place* at) {
+void find_maxima(const WindowAxis& w, const Steps& steps, const C* x, std::span<const int64_t> rows,
+                 const Columns<C, Place>& columns, C* best, Place* at) {
   std::fill(best, best + w.out, -std::numeric_limits<C>::infinity());
   std::fill(at, at + w.out, Place(-1));
-  for (const int64_t row : rows) {
-    const C* from = x + row;
-    each_element(w, steps, [&](int64_t o, int64_t i) {
-      const C v = from[i], now = best[o];
-      const bool better = (v > now) | ((v != v) & (now == now));
-      best[o] = better ? v : now;
-      at[o] = better ? static_cast<Place>(row + i) : at[o];
-    });
-  }
+  if (rows.empty()) return;
+  column_maxima(x, rows, w.in, columns.best, columns.at);
+  each_element(w, steps, [&](int64_t o, int64_t i) {
+    const C v = columns.best[i], now = best[o];
+    const Place place = columns.at[i];
+    const bool same = (v == now) | ((v != v) & (now != now));  // a later column may have the earlier row
+    const bool better = (v > now) | ((v != v) & (now == now)) | (same & (place < at[o]));
+    best[o] = better ? v : now;
+    at[o] = better ? place : at[o];
+  });
 }
 
 /// Elementwise maxima over `rows` of input. Contiguous, so that the compiler vectorises it.
@@ -229,16 +254,21 @@ Kernel by_maximum(std::string_view op, DType dtype, const Pool& p, bool gradient
     const InputRows input_rows(workspace, p);
     const auto maxima = workspace.per_thread<C>(windows);
     const auto places = workspace.per_thread<int64_t>(windows);
+    const auto column_values = workspace.per_thread<C>(p.axes[2].in);
+    const auto column_places = workspace.per_thread<int64_t>(p.axes[2].in);
     return by_plane(p, workspace, [=, steps = Steps(p.axes[2])](const Buffers& b, int64_t plane) {
       const C* from = first.load(b, 0, plane);
       const C* x = second.load(b, 1, plane);
       const ResultPlane<T> to(b, plane, result);
       if (gradient || has_pads(p)) std::fill(to.data, to.data + to.size, C(0));
       const auto rows_with = [&](auto* at) {
+        using Place = std::remove_reference_t<decltype(*at)>;
         C* best = b.workspace(maxima);
+        const Columns<C, Place> columns{b.workspace(column_values),
+                                        reinterpret_cast<Place*>(b.workspace(column_places))};
         each_row(p, [&](int64_t start, int64_t od, int64_t oh) {
           std::span<const int64_t> rows = input_rows.find(b, p, od, oh);
-          find_maxima(p.axes[2], steps, x, rows, best, at);
+          find_maxima(p.axes[2], steps, x, rows, columns, best, at);
           for (int64_t o = 0; o < windows; ++o)
             f(from, to.data, start + o, at[o] >= 0 ? int64_t{at[o]} : first_element(p.axes[2], rows, o));
         });

@@ -24,8 +24,10 @@ std::vector<std::string> notes(const OpContext& site) {
 
 }  // namespace
 
-void refuse(const OpContext& site, const std::string& message, std::string_view code) {
-  throw Error(fmt::format("{}: {}", site.row.name, message), notes(site)).as(code);
+void refuse(const OpContext& site, const std::string& message, std::string_view code, std::string way_out) {
+  std::vector<std::string> all = notes(site);
+  if (!way_out.empty()) all.push_back(std::move(way_out));
+  throw Error(fmt::format("{}: {}", site.row.name, message), std::move(all)).as(code);
 }
 
 void refuse_again(const OpContext& site, const std::exception& e) {

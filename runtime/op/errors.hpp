@@ -11,7 +11,9 @@
 namespace pxl {
 
 /// Throws Error "<op>: <message>" with the note "x: float32[8, 784], weight: float32[512, 512]".
-[[noreturn]] void refuse(const OpContext& site, const std::string& message, std::string_view code = codes::value);
+/// `way_out`, if not empty, is a second note.
+[[noreturn]] void refuse(const OpContext& site, const std::string& message, std::string_view code = codes::value,
+                         std::string way_out = {});
 /// Rethrows `e` as an Error with the op's name and the note of refuse().
 [[noreturn]] void refuse_again(const OpContext& site, const std::exception& e);
 

@@ -32,7 +32,9 @@ void check_same_dtype(const OpContext& site, size_t one, size_t other) {
   refuse(site,
          fmt::format("operands have different dtypes: {} ({}) and {} ({})", name(site.input(one).dtype),
                      site.label(one), name(site.input(other).dtype), site.label(other)),
-         codes::dtype);
+         codes::dtype,
+         fmt::format("dtypes of tensors are not promoted: `cast({}, {})` converts", site.label(other),
+                     name(site.input(one).dtype)));
 }
 
 void check_one_dtype(const OpContext& site, size_t first) {

@@ -74,10 +74,12 @@ Ints permutation_of(const OpContext& s) {
   std::sort(sorted.begin(), sorted.end());
   const bool repeats = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
   if (static_cast<int64_t>(sorted.size()) != rank || repeats)
-    refuse(s,
-           fmt::format("{} is not a permutation of the {} axes of {}", bracket_text(s.integers("permutation")), rank,
-                       s.label(0)),
-           codes::shape);
+    refuse(
+        s,
+        fmt::format("{} is not a permutation of the {} axes of {}", bracket_text(s.integers("permutation")), rank,
+                    s.label(0)),
+        codes::shape,
+        "the permutation has all axes, in their new order: `transpose(x, [0, 2, 1])` exchanges the last two of three");
   return permutation;
 }
 

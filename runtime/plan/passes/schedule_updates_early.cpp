@@ -2,13 +2,53 @@
 // weights are still in cache. None is moved before a node that may fail in a run: a run that fails after a variable has
 // changed must be undone, for which the variables are copied in each run.
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "runtime/plan/passes.hpp"
 
 namespace pxl {
 
+namespace {
+
+/// Moves updates of a few bytes, such as a count of steps, and what follows from them behind the last node that may
+/// fail, if no other update and nothing large is before that: a count is often the first update of a program, and
+/// nothing waits for it.
+void delay_small_updates(PassContext& context) {
+  constexpr int64_t max_bytes = 4096;  // of a result
+  constexpr size_t max_delayed = 64;   // nodes, each of which is compared with those behind it
+  std::vector<Node>& nodes = context.nodes;
+  const std::vector<bool> failing = failing_nodes(nodes);
+  const auto last = static_cast<size_t>(failing.rend() - std::find(failing.rbegin(), failing.rend(), true));
+  std::vector<size_t> delayed;
+  for (size_t p = 0; p < last; ++p) {
+    const Node& node = nodes[p];
+    const bool updates = std::any_of(node.modified.begin(), node.modified.end(), [&](int slot) {
+      return context.aliases.root(node.in[static_cast<size_t>(slot)])->kind == TensorKind::variable;
+    });
+    const auto follows = [&](size_t d) { return has_dependency(context.aliases, node, nodes[d]); };
+    if (!updates && std::none_of(delayed.begin(), delayed.end(), follows)) continue;
+    const bool small =
+        std::all_of(node.out.begin(), node.out.end(), [](const Tensor* t) { return t->spec.bytes() <= max_bytes; });
+    if (failing[p] || node.effect || !node.callees.empty() || !small || delayed.size() == max_delayed) return;
+    delayed.push_back(p);
+  }
+  if (delayed.empty()) return;
+  std::vector<Node> sorted, moved;
+  sorted.reserve(nodes.size());
+  for (size_t p = 0; p < nodes.size(); ++p) {
+    if (p == last) std::move(moved.begin(), moved.end(), std::back_inserter(sorted));
+    const bool is_delayed = std::binary_search(delayed.begin(), delayed.end(), p);
+    (is_delayed ? moved : sorted).push_back(std::move(nodes[p]));
+  }
+  if (last == nodes.size()) std::move(moved.begin(), moved.end(), std::back_inserter(sorted));
+  nodes = std::move(sorted);
+}
+
+}  // namespace
+
 void schedule_updates_early(PassContext& context) {
+  delay_small_updates(context);
   // The sort key of a node is its position; of an update, the key of the last node that it depends on. A stable sort
   // then places each update directly after that node.
   std::vector<Node>& nodes = context.nodes;

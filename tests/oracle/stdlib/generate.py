@@ -149,6 +149,11 @@ def layers():
     cases["max_pool_1d_all"] = case(nn.MaxPool1d(3, stride=2, padding=1), [torch.randn(1, 2, 6)])
     cases["average_pool_1d"] = case(nn.AvgPool1d(2), [torch.randn(2, 2, 5)])
     cases["average_pool_1d_all"] = case(nn.AvgPool1d(3, stride=2, padding=1, count_include_pad=False), [torch.randn(1, 2, 6)])
+    cases["conv3d"] = case(randomise(nn.Conv3d(2, 2, 2, stride=(1, 2, 1), padding=(1, 0, 1))), [torch.randn(1, 2, 2, 3, 3)], **conv)
+    cases["conv_transpose_1d"] = case(randomise(nn.ConvTranspose1d(2, 3, 3, stride=2, output_padding=1)), [torch.randn(1, 2, 3)], **conv)
+    cases["conv_transpose_3d"] = case(randomise(nn.ConvTranspose3d(2, 2, 2, stride=(1, 2, 1), groups=2)), [torch.randn(1, 2, 2, 2, 2)], **conv)
+    cases["max_pool_3d"] = case(nn.MaxPool3d(2, stride=(1, 2, 1), padding=(1, 0, 1)), [torch.randn(1, 1, 2, 4, 3)])
+    cases["average_pool_3d"] = case(nn.AvgPool3d(2), [torch.randn(1, 2, 2, 4, 3)])
     write("layers", cases)
 
 
@@ -205,6 +210,15 @@ def losses():
     add("kl", F.kl_div, p, q, every)
     cases["log_q"] = torch.randn(3, 4).log_softmax(-1)
     add("kl_log", lambda *a, **k: F.kl_div(*a, log_target=True, **k), p, cases["log_q"], every)
+    cases["near"], cases["far"] = torch.randn(3, 2), torch.randn(3, 2)
+    cases["near"][0] = 0
+    add("cosine", lambda a, b, reduction: F.cosine_similarity(a, b, dim=1), x, cases["near"], ("none",))
+    add("triplet", lambda a, b, **k: F.triplet_margin_loss(a, b, cases["far"], **k), x, cases["near"])
+    add("gaussian", lambda v, b, **k: F.gaussian_nll_loss(x, b, v, full=True, eps=0.25, **k), unit, y)
+    steps, labels = torch.randn(5, 4, 3), torch.tensor([[1, 2, 2], [2, 1, 0], [1, 1, 1], [0, 0, 0]])
+    cases["steps"], cases["sequences"] = steps, labels
+    add("ctc", lambda a, b, **k: F.ctc_loss(a.log_softmax(2), b, torch.tensor([5, 4, 4, 3]), torch.tensor([3, 2, 3, 0]),
+                                            zero_infinity=True, **k), steps, labels)
     write("losses", cases)
 
 
