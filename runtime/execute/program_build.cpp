@@ -8,6 +8,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/execute/direct_transfers.hpp"
 #include "runtime/execute/program.hpp"
+#include "runtime/execute/repeated_values.hpp"
 #include "runtime/graph/remote.hpp"
 
 namespace pxl {
@@ -61,11 +62,14 @@ class Program::Builder {
     size_t exposed = first_change;
     for (size_t i = first_change; i < program_.steps_.size(); ++i)
       if (program_.steps_[i].kind == RunStep::Kind::repeat) exposed = std::min(exposed, program_.steps_[i].target);
-    for (size_t i = exposed; i < program_.steps_.size(); ++i)
-      if (program_.steps_[i].fallible) {
-        program_.fallible_in_first_run_ = true;
-        program_.fallible_in_later_runs_ = program_.fallible_in_later_runs_ || !program_.steps_[i].proven_by_run;
-      }
+    const auto begin = program_.steps_.begin() + static_cast<std::ptrdiff_t>(exposed), end = program_.steps_.end();
+    program_.fallible_in_first_run_ = std::any_of(begin, end, [](const RunStep& step) { return step.fallible; });
+    if (program_.fallible_in_first_run_) {
+      plans_.resize(program_.steps_.size());
+      mark_proven_steps({program_.steps_, plans_, program_.pointers_, program_.ports_, program_.constants_});
+      program_.fallible_in_later_runs_ =
+          std::any_of(begin, end, [](const RunStep& step) { return step.fallible && !step.proven_by_run; });
+    }
     program_.changed_variables_.assign(changed_.begin(), changed_.end());
   }
 
@@ -201,7 +205,8 @@ class Program::Builder {
     step.outputs = outputs;
     step.changes_variable = changes;
     step.fallible = instruction.fallible;
-    step.proven_by_run = instruction.proven_by_run && branch_depth_ == 0;
+    plans_.resize(program_.steps_.size());
+    plans_.back() = &frame.plan;
     step.divided = worth_dividing(instruction.kernel);
   }
 
@@ -302,13 +307,11 @@ class Program::Builder {
     const std::byte* condition = pointer(frame, instruction.in[0]);
     const size_t branch = program_.steps_.size();
     push(RunStep::Kind::branch, instruction.op).from = condition;
-    ++branch_depth_;
     add_call(frame, instruction, instruction.calls[0]);
     const size_t jump = program_.steps_.size();
     push(RunStep::Kind::jump, instruction.op);
     program_.steps_[branch].target = program_.steps_.size();
     add_call(frame, instruction, instruction.calls[1]);
-    --branch_depth_;
     program_.steps_[jump].target = program_.steps_.size();
   }
 
@@ -316,7 +319,7 @@ class Program::Builder {
   const Memory& variable_;
   const RemoteBuffers& remote_;
   const Plan* main_ = nullptr;
-  int branch_depth_ = 0;
+  std::vector<const Plan*> plans_;      ///< of kernels, by step
   std::set<BufferId> direct_;           ///< buffers of the main plan; see direct_loads and direct_stores
   std::map<BufferId, size_t> port_of_;  ///< of these
   /// Several variables may share one first byte while they are only read.

@@ -86,20 +86,22 @@ class Assembler {
     }
     instruction.fallible = fails;
     if (!node.checks.empty()) instruction.checking = node.checks.front().op;
-    instruction.proven_by_run = instruction.fallible && indices_are_constants(node);
+    if (fails) instruction.deciding = deciding_operands(node);
     plan_.step_count = std::min(saturated, plan_.step_count + steps(instruction));
     plan_.instructions.push_back(std::move(instruction));
   }
 
  private:
-  bool indices_are_constants(const Node& node) const {
-    if (node.in.size() != node.op->inputs.size()) return false;
-    for (size_t slot = 0; slot < node.in.size(); ++slot) {
-      if (!node.in[slot] || !decides_failure(*node.op, slot)) continue;
-      const BufferId id = plan_.buffer_of.at(node.in[slot]);
-      if (plan_.buffers[static_cast<size_t>(id)].kind != Buffer::Kind::constant) return false;
-    }
-    return true;
+  static std::vector<Instruction::Deciding> deciding_operands(const Node& node) {
+    std::vector<Instruction::Deciding> operands;
+    const auto add = [&](size_t slot) {
+      if (node.in[slot]) operands.push_back({slot, node.in[slot]->spec.bytes()});
+    };
+    for (const IndexOperand& check : node.checks) add(static_cast<size_t>(check.slot));
+    const bool one_op = node.in.size() == node.op->inputs.size();
+    for (size_t slot = 0; node.checks.empty() && slot < node.in.size(); ++slot)
+      if (!one_op || decides_failure(*node.op, slot)) add(slot);
+    return operands;
   }
 
   static bool in_one_buffer(const Node& n, const Instruction& instruction) {

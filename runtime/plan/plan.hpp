@@ -47,6 +47,11 @@ struct PlanCall {
 };
 
 struct Instruction {
+  /// An operand whose values decide whether the instruction fails.
+  struct Deciding {
+    size_t slot = 0;
+    int64_t bytes = 0;
+  };
   enum class Kind : uint8_t { kernel, load, store, call, loop, branch };
   Kind kind = Kind::kernel;
   const Op* op = nullptr;
@@ -57,12 +62,12 @@ struct Instruction {
   bool once = false;  ///< of a loop's body: see Node::once
   Kernel kernel;
   std::vector<BufferId> in, out;
-  std::vector<bool> modified;   ///< by slot
-  bool fallible = false;        ///< may fail on its operands' values
-  bool proven_by_run = false;   ///< fallible until it has run once: what decides are constants
-  std::vector<Copy> before;     ///< loops: initial values of carried tensors, copied once
-  std::vector<PlanCall> calls;  ///< one, or then and else
-  std::vector<Copy> after;      ///< after a loop, copied once
+  std::vector<bool> modified;      ///< by slot
+  bool fallible = false;           ///< may fail on its operands' values
+  std::vector<Deciding> deciding;  ///< if it is fallible
+  std::vector<Copy> before;        ///< loops: initial values of carried tensors, copied once
+  std::vector<PlanCall> calls;     ///< one, or then and else
+  std::vector<Copy> after;         ///< after a loop, copied once
   int64_t repeats = 1;
   const Stream* stream = nullptr;
 };
