@@ -33,11 +33,6 @@ namespace {
 
 using ast::ExprKind;
 
-template <class T>
-const T& as(const ast::Expr& e) {
-  return static_cast<const T&>(e);
-}
-
 /// A call of a value that is no function: what the code may have meant.
 void note_uncallable(const ast::Expr& callee, const Activation& a, Error& error) {
   if (callee.kind == ExprKind::member) {

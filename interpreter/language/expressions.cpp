@@ -34,11 +34,6 @@ namespace {
 
 using ast::ExprKind;
 
-template <class T>
-const T& as(const ast::Expr& e) {
-  return static_cast<const T&>(e);
-}
-
 const Name ir_name("ir");
 
 [[noreturn]] void refuse_name(Interpreter& in, const ast::NameExpr& e, const Activation& a) {

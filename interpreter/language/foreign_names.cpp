@@ -12,7 +12,7 @@ constexpr std::string_view how_to_scatter =
 constexpr std::string_view the_length = "the Euclidean norm is `l2(x, axis = -1, keepdims = true)`";
 constexpr std::string_view the_variance =
     "the variance is `mean(square(x - mean(x, axis = -1, keepdims = true)), axis = -1)`, the deviation its `sqrt(v)`";
-constexpr std::string_view converted = "`cast(x, float32)` converts the elements";
+constexpr std::string_view by_cast = "`cast(x, float32)` converts the elements";
 constexpr std::string_view run_values =
     "a tensor has values when a session runs: of `stream out y = x`, `session.run().y`; `eval(x)` runs what x needs";
 constexpr std::string_view the_host = "programs run on the host's processor: leave it out";
@@ -129,10 +129,10 @@ constexpr ForeignName method_table[] = {
     {"item", run_values},
     {"numpy", run_values},
     {"tolist", run_values},
-    {"to", converted},
-    {"float", converted},
-    {"int", converted},
-    {"bool", converted},
+    {"to", by_cast},
+    {"float", by_cast},
+    {"int", by_cast},
+    {"bool", by_cast},
     {"half", "`cast(x, float16)` converts the elements"},
     {"double", "`cast(x, float64)` converts the elements"},
     {"long", "`cast(x, int32)` converts the elements"},

@@ -29,11 +29,6 @@ namespace {
 
 using ast::StmtKind;
 
-template <class T>
-const T& as(const ast::Stmt& s) {
-  return static_cast<const T&>(s);
-}
-
 void unpack(Interpreter& in, const std::vector<ast::Expr*>& targets, const Span& span, const Value& value,
             Activation& a) {
   std::vector<Value> items;

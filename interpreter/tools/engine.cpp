@@ -58,6 +58,16 @@ Diagnostic failure(std::string message, Fault fault) {
   return Diagnostic{Severity::error, fault, std::move(message), {}, {}, nullptr, {}};
 }
 
+/// What fails after the evaluation, as text for the result, fails at the last statement.
+void located(const ast::Tree& text, const std::function<void()>& evaluate) {
+  try {
+    evaluate();
+  } catch (Error& error) {
+    if (!text.body->statements.empty()) error.locate(text.body->statements.back()->span, {});
+    throw;
+  }
+}
+
 }  // namespace
 
 Engine::Engine(EngineOptions options) : options_(std::move(options)), in_(interpreter_for(options_)) {}
@@ -151,7 +161,7 @@ Outcome Engine::guarded_input(UndoJournal& record, const SourceFile& source, Par
   Outcome o = guarded([&] { return !record.graphs_changed(); },
                       [&](Outcome& out) {
                         parsed = parse(source);
-                        if (parsed.tree) return evaluate(out);
+                        if (parsed.tree) return located(*parsed.tree, [&] { evaluate(out); });
                         out.kind = Outcome::Kind::failed;
                         out.diagnostics = std::move(parsed.diagnostics);
                       });

@@ -19,7 +19,7 @@ const QuantisedProductFunctions& quantised_product() {
 namespace {
 
 // Columns that a thread multiplies at a time, as streamed rows have (product_few_rows.cpp). Not measured.
-constexpr int64_t columns_at_once = 1024;
+constexpr int64_t quantised_columns = 1024;
 // Rows of x with which the groups of rows are divided among threads, whose sums are then added. Of more rows there are
 // enough columns for all threads, or enough work.
 constexpr int64_t max_divided_rows = 16;
@@ -32,7 +32,7 @@ Kernel quantised_matmul_kernel(const TensorSpec& x, const TensorSpec& weights, b
   group = std::min(group, k + k % 2);
   const int64_t groups = (k + group - 1) / group;
   const int64_t slices = m <= max_divided_rows ? std::min(groups, few_rows_slices(k)) : 1;
-  const int64_t size = skinny_panels_size(m, n), blocks = (n + columns_at_once - 1) / columns_at_once;
+  const int64_t size = skinny_panels_size(m, n), blocks = (n + quantised_columns - 1) / quantised_columns;
   WorkspaceLayout workspace;
   const auto partial = workspace.per_call<float>(slices * size);
   const auto part = [=](const Buffers& b, int64_t s, int64_t first, int64_t last) {
@@ -56,7 +56,7 @@ Kernel quantised_matmul_kernel(const TensorSpec& x, const TensorSpec& weights, b
   };
   std::vector<Phase> phases{{slices * blocks, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
                                each_slice(begin, end, blocks, [&](int64_t s, int64_t first, int64_t last) {
-                                 part(b, s, first * columns_at_once, std::min(n, last * columns_at_once));
+                                 part(b, s, first * quantised_columns, std::min(n, last * quantised_columns));
                                });
                              }}};
   phases.push_back({n, skinny_panel, [=](const Buffers& b, int64_t begin, int64_t end) {

@@ -160,7 +160,7 @@ Convolution turned_convolution(const Convolution& c) {
   return t;
 }
 
-FormCost cost_of(const Convolution& c, Way way) {
+FormCost cost_of(const Convolution& c, TilePass way) {
   return fastest_form(c, ns_per_product_fma, [&](const WinogradForm& form) {
     return is_by_kernels({c, form, way, false}) ? ns_per_kernel_number_in_use : kernel_number_ns(form, c);
   });
@@ -168,24 +168,24 @@ FormCost cost_of(const Convolution& c, Way way) {
 /// The convolution that computes the gradient of the data of another, and how.
 struct DataGrad {
   Convolution c;
-  Way way;
+  TilePass way;
 
   explicit DataGrad(const Convolution& of)
       : c(of.axes[1].stride == 1 ? turned_convolution(of) : of),
-        way(of.axes[1].stride == 1 ? Way::turned : Way::transposed) {}
+        way(of.axes[1].stride == 1 ? TilePass::turned : TilePass::transposed) {}
 };
 
 }  // namespace
 
-double winograd_outputs_ns(const Convolution& c) { return cost_of(c, Way::outputs).ns; }
+double winograd_outputs_ns(const Convolution& c) { return cost_of(c, TilePass::outputs).ns; }
 double winograd_data_grad_ns(const Convolution& c) {
   const DataGrad grad(c);
   return cost_of(grad.c, grad.way).ns;
 }
 
 Kernel winograd_convolution_kernel(const Convolution& c, bool bias) {
-  const FormCost cost = cost_of(c, Way::outputs);
-  return winograd_correlation({c, *cost.form, Way::outputs, bias}, cost.ns);
+  const FormCost cost = cost_of(c, TilePass::outputs);
+  return winograd_correlation({c, *cost.form, TilePass::outputs, bias}, cost.ns);
 }
 Kernel winograd_data_grad_kernel(const Convolution& c, bool bias) {
   const DataGrad grad(c);

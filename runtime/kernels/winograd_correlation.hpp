@@ -8,7 +8,7 @@
 
 namespace pxl::winograd_parts {
 
-enum class Way {
+enum class TilePass {
   outputs,     ///< of a convolution
   turned,      ///< its data gradient, as the outputs of a convolution with turned kernels
   transposed,  ///< its data gradient, by transposed transforms
@@ -25,7 +25,7 @@ struct UnitOfRows {
 struct TileCorrelation {
   Convolution c;
   WinogradForm form;
-  Way way;
+  TilePass way;
   bool bias;
   const WinogradFunctions* f;
   int64_t terms, results;
@@ -33,7 +33,7 @@ struct TileCorrelation {
   int64_t depth;               ///< terms of a sum
   int64_t x_plane, y_plane, taps, taps_between_terms, taps_between_results;
 
-  TileCorrelation(const Convolution& of, const WinogradForm& in_form, Way by, bool with_bias)
+  TileCorrelation(const Convolution& of, const WinogradForm& in_form, TilePass by, bool with_bias)
       : c(of),
         form(in_form),
         way(by),
@@ -46,10 +46,10 @@ struct TileCorrelation {
         x_plane(input_size(c.axes)),
         y_plane(output_size(c.axes)),
         taps(kernel_size(c.axes)),
-        taps_between_terms(way == Way::outputs ? taps : results * taps),
-        taps_between_results(way == Way::outputs ? terms * taps : taps) {}
+        taps_between_terms(way == TilePass::outputs ? taps : results * taps),
+        taps_between_results(way == TilePass::outputs ? terms * taps : taps) {}
 
-  bool is_transposed() const { return way == Way::transposed; }
+  bool is_transposed() const { return way == TilePass::transposed; }
   /// Terms of the sums over so many channels, and columns of the sums of so many.
   int64_t rows(int64_t channels) const { return is_transposed() ? channels : phased_channels(form, channels); }
   int64_t columns(int64_t channels) const { return is_transposed() ? phased_channels(form, channels) : channels; }
@@ -124,7 +124,7 @@ struct TileCorrelation {
                             .distance = taps_between_results,
                             .rows = c.axes[1].kernel,
                             .columns = c.axes[2].kernel,
-                            .turned = way == Way::turned};
+                            .turned = way == TilePass::turned};
     for (int64_t i = 0; i < channels; ++i)
       f->kernels(k, weights + i * taps_between_terms, to + row(i) * nr(), position, phases.data());
     // Blocks of channels of phases are whole.

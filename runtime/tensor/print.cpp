@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <memory>
 
@@ -217,6 +218,26 @@ class Printer {
   std::unique_ptr<Formatter> format_;
 };
 
+/// The elements of a summarised array that are shown, and one of those that are not along each axis of which some are
+/// not.
+Array shown_elements(const Array& a, int64_t edge) {
+  const Shape strides = strides_of(a.shape());
+  const auto cut = [&](int64_t extent) { return 2 * edge < extent; };
+  Shape shape = a.shape();
+  for (int64_t& extent : shape) extent = cut(extent) ? 2 * edge + 1 : extent;
+  Array out(a.dtype(), shape);
+  const auto width = static_cast<int64_t>(size_of(a.dtype()));
+  for (int64_t i = 0; i < out.size(); ++i) {
+    int64_t at = 0, rest = i;
+    for (size_t axis = shape.size(); axis-- > 0; rest /= shape[axis]) {
+      const int64_t c = rest % shape[axis], extent = a.shape()[axis];
+      at += (c > edge && cut(extent) ? extent - (shape[axis] - c) : c) * strides[axis];
+    }
+    std::memcpy(out.mutable_raw() + i * width, a.raw() + at * width, static_cast<size_t>(width));
+  }
+  return out;
+}
+
 std::string scalar_text(const Array& a) {
   return with_type(a.dtype(), [&]<class T>(type_tag<T>) -> std::string {
     T value = *a.data<T>();
@@ -234,7 +255,13 @@ std::string scalar_text(const Array& a) {
 std::string to_text(const Array& array, const PrintOptions& options) {
   if (array.size() == 0) return "[]";
   if (!array.has_elements()) return "<" + text(array.spec()) + ">";
-  if (is_float8(array.dtype())) return to_text(from_float8(array, DType::float32, 0), options);
+  if (is_float8(array.dtype())) {
+    if (array.size() <= options.threshold) return to_text(from_float8(array, DType::float32, 0), options);
+    PrintOptions summarised = options;
+    summarised.threshold = -1;
+    return to_text(from_float8(shown_elements(array, std::max<int64_t>(1, options.edge_items)), DType::float32, 0),
+                   summarised);
+  }
   if (array.rank() == 0) return scalar_text(array);
   return Printer(array, options).print();
 }

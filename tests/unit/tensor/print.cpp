@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/tensor/float8.hpp"
+
 using namespace pxl;
 
 namespace {
@@ -85,4 +87,22 @@ TEST_CASE("every half prints as something that reads back") {
     h.bits = static_cast<uint16_t>(bits);
     if (half(std::stof(number_text(h))) != h) FAIL("half ", bits, " prints as ", number_text(h));
   }
+}
+
+TEST_CASE("float8 prints as the float32 numbers that it stands for, summarised or not") {
+  for (DType dtype : {DType::float8_143, DType::float8_152})
+    for (const Shape& shape :
+         {Shape{}, Shape{7}, Shape{1001}, Shape{40, 50}, Shape{12, 7, 20}, Shape{6, 6, 6, 6}, Shape{3, 2000}}) {
+      Array codes(dtype, shape);
+      for (int64_t i = 0; i < codes.size(); ++i) codes.mutable_raw()[i] = static_cast<std::byte>(i * 11 % 113);
+      const Array numbers = from_float8(codes, DType::float32, 0);
+      CHECK(to_text(codes) == to_text(numbers));
+      PrintOptions all;
+      all.threshold = 1 << 20;
+      CHECK(to_text(codes, all) == to_text(numbers, all));
+      PrintOptions edges;
+      edges.threshold = 4;
+      edges.edge_items = 1;
+      CHECK(to_text(codes, edges) == to_text(numbers, edges));
+    }
 }

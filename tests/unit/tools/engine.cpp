@@ -45,6 +45,13 @@ TEST_CASE_FIXTURE(Fixture, "values of inputs") {
   CHECK(show("w + 1") == "Tensor[add_out float32 (2,)]");
 }
 
+TEST_CASE_FIXTURE(Fixture, "what fails after the evaluation fails at the last statement") {
+  const Outcome o = engine.aside("1\n22", [](const Value&) { throw Error("too large to show"); });
+  REQUIRE(o.diagnostics.size() == 1);
+  REQUIRE(o.diagnostics[0].span);
+  CHECK(render(o.diagnostics[0]).find("2 | 22") != std::string::npos);
+}
+
 TEST_CASE_FIXTURE(Fixture, "a run shows each stream once, by its own name where that is not another's") {
   CHECK(show("program p {\n"
              "  a = d2h_stream(float32[], name = \"b\")\n"
