@@ -5,18 +5,9 @@
 #include <vector>
 
 #include "interpreter/language/activation.hpp"
+#include "interpreter/syntax/node_as.hpp"
 
 namespace pxl {
-
-/// A node of which the kind says that it is a T.
-template <class T>
-const T& as(const ast::Expr& e) {
-  return static_cast<const T&>(e);
-}
-template <class T>
-const T& as(const ast::Stmt& s) {
-  return static_cast<const T&>(s);
-}
 
 enum class Flow : uint8_t { normal, break_loop, continue_loop, returned };
 

@@ -170,8 +170,9 @@ std::string_view way_out_of(std::string_view name) { return way_out_in(foreign_t
 std::span<const ForeignName> foreign_methods() { return method_table; }
 
 std::string_view way_out_of_method(std::string_view name) {
-  const std::string_view found = way_out_in(method_table, name);
-  return found.empty() ? way_out_of(name) : found;
+  if (const std::string_view found = way_out_in(method_table, name); !found.empty()) return found;
+  const std::string_view found = way_out_of(name);
+  return found.starts_with("it is a member") ? std::string_view() : found;
 }
 
 }  // namespace pxl

@@ -1,17 +1,10 @@
 #include "interpreter/syntax/names_bound.hpp"
 
+#include "interpreter/syntax/node_as.hpp"
+
 namespace pxl {
 
 namespace {
-
-template <class T>
-const T& as(const ast::Expr& e) {
-  return static_cast<const T&>(e);
-}
-template <class T>
-const T& as(const ast::Stmt& s) {
-  return static_cast<const T&>(s);
-}
 
 using Todo = std::vector<const ast::Expr*>;
 

@@ -1,0 +1,17 @@
+// Nodes as what their kind says they are.
+#pragma once
+
+#include "interpreter/syntax/ast.hpp"
+
+namespace pxl {
+
+template <class T>
+const T& as(const ast::Expr& e) {
+  return static_cast<const T&>(e);
+}
+template <class T>
+const T& as(const ast::Stmt& s) {
+  return static_cast<const T&>(s);
+}
+
+}  // namespace pxl
