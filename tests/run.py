@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs the tests and prints "N passed, N failed" as its last line. docs/testing.md says what each kind is."""
 import argparse
+import collections
 import os
 import resource
 import sys
@@ -16,122 +17,145 @@ from tests.language import expectations, explain, looks, stdlib
 from tests.library import installed, python_module
 from tests.model import graph_page, page, validation
 from tests.package import debs
-from tests.processes import mpi
+from tests.processes import machines, mpi
 from tests.repl import inputs
 from tests.robustness import hostile, interrupts, mutants
 from tests.runtime import arm64, bench, formats, graphs, onnx_models, oracle, reference, tiles, training
-from tests.support.harness import ROOT, TESTS, Tally, parallel, print_slowest, run, stage
+from tests.support import figures
+from tests.support.harness import ROOT, TESTS, Tally, needs_compiler_of, parallel, print_slowest, run, stage
 from tests.unit import doctests
 
-# (kind, what it runs), in the order in which they run; a kind may have several rows. Each gets the tested build's `pxl`,
-# the tally, and the options.
-KINDS = [
-    ("unit", lambda pxl, tally, options: doctests.unit_tests(pxl.parent, tally)),
-    ("lang", lambda pxl, tally, options: expectations.lang_tests(pxl, tally)),
-    ("golden", lambda pxl, tally, options: expectations.golden_tests(pxl, tally, options.update)),
-    ("reference", lambda pxl, tally, options: reference.reference_tests(pxl, tally, options.all)),
-    ("tiles", lambda pxl, tally, options: tiles.tiles_tests(pxl, tally)),
-    ("examples", lambda pxl, tally, options: training.example_tests(pxl, tally, options.update)),
-    ("cli", lambda pxl, tally, options: commands.cli_tests(pxl, tally.add, parallel)),
-    ("processes", lambda pxl, tally, options: mpi.process_tests(pxl, tally.add, tally.skip)),
-    ("arm64", lambda pxl, tally, options: arm64.arm64_tests(tally.add, tally.skip, options.all)),
-    ("look", lambda pxl, tally, options: looks.look_tests(pxl, tally.add, tally.skip, parallel)),
-    ("explain", lambda pxl, tally, options: explain.explain_tests(pxl, tally.add, parallel)),
-    ("hostile", lambda pxl, tally, options: hostile.hostile_tests(pxl, tally.add, parallel)),
-    ("mutants", lambda pxl, tally, options: mutants.mutant_tests(
-        pxl.parent, 30 if options.all or options.sanitize else 5, tally.add)),
-    ("mutants", lambda pxl, tally, options: mutants.call_tests(
-        pxl.parent, 30 if options.all or options.sanitize else 5, tally.add)),
-    ("mutants", lambda pxl, tally, options: mutants.edit_tests(pxl, 30 if options.all or options.sanitize else 5, tally.add)),
-    ("graphs", lambda pxl, tally, options: graphs.graph_tests(
-        pxl, 30 if options.all or options.sanitize else 5, tally.add, tally.skip)),
-    ("interrupts", lambda pxl, tally, options: interrupts.interrupt_tests(pxl, 30 if options.all or options.sanitize else 5, tally.add)),
-    ("oracle", lambda pxl, tally, options: oracle.oracle_tests(pxl, TESTS / "oracle", tally.add, run)),
-    ("onnx", lambda pxl, tally, options: onnx_models.onnx_tests(pxl, tally.add, tally.skip)),
-    ("formats", lambda pxl, tally, options: formats.formats_tests(
-        pxl, 30 if options.all or options.sanitize else 5, tally.add, tally.skip)),
-    ("repl", lambda pxl, tally, options: inputs.repl_tests(pxl, tally, parallel)),
-    ("bench", lambda pxl, tally, options: bench.bench_tests(pxl, tally.add, training.bench_data()[0])),
-    ("docs", lambda pxl, tally, options: documents.docs_tests(pxl, tally)),
-    ("docs", lambda pxl, tally, options: first_hour.first_hour_tests(pxl, tally.add)),
-    ("docs", lambda pxl, tally, options: book.book_tests(tally.add, tally.skip)),
-    ("docs", lambda pxl, tally, options: methods.methods_tests(pxl, tally, options.update)),
-    ("docs", lambda pxl, tally, options: validation.model_tests(pxl, tally.add, options.update)),
-    ("stdlib", lambda pxl, tally, options: stdlib.stdlib_tests(pxl, ROOT, tally.add, parallel, run)),
-    ("page", lambda pxl, tally, options: page.page_tests(pxl, tally.add, tally.skip)),
-    ("page", lambda pxl, tally, options: graph_page.graph_page_tests(pxl, tally.add, tally.skip)),
-    ("curves", lambda pxl, tally, options: training.curve_tests(pxl, tally)),
-    ("repeat", lambda pxl, tally, options: training.repeat_tests(pxl, tally)),
-    ("editors", lambda pxl, tally, options: files.editor_tests(tally.add, tally.skip)),
-    ("lsp", lambda pxl, tally, options: lsp.lsp_tests(pxl, tally.add, tally.skip)),
-    ("jupyter", lambda pxl, tally, options: kernel.jupyter_tests(pxl, tally.add, tally.skip)),
-    ("library", lambda pxl, tally, options: installed.library_tests(pxl.parent, tally.add, tally.skip)),
-    ("python", lambda pxl, tally, options: python_module.python_tests(pxl.parent, tally.add, tally.skip)),
-    ("package", lambda pxl, tally, options: debs.package_tests(pxl, tally)),
-    ("separate", lambda pxl, tally, options: separate.separate_tests(tally, each=options.all)),
-    ("house", lambda pxl, tally, options: rules.house_tests(tally, list(dict(KINDS)), pxl.parent)),
+Run = collections.namedtuple("Run", "pxl build tally update")  # the tested build's command and folder; whether to rewrite goldens
+
+# (kind, what it runs), in the order in which they run. `scripts/test` runs the daily rows, `scripts/test --full` those of both
+# lists. A kind may have rows in both.
+DAILY = [
+    ("unit", lambda r: doctests.unit_tests(r.build, r.tally)),
+    ("lang", lambda r: expectations.lang_tests(r.pxl, r.tally)),
+    ("golden", lambda r: expectations.golden_tests(r.pxl, r.tally, r.update)),
+    ("reference", lambda r: reference.reference_tests(r.pxl, r.tally)),
+    ("tiles", lambda r: tiles.tiles_tests(r.pxl, r.tally)),
+    ("examples", lambda r: training.example_tests(r.pxl, r.tally, r.update)),
+    ("cli", lambda r: commands.cli_tests(r.pxl, r.tally.add, parallel)),
+    ("processes", lambda r: mpi.process_tests(r.pxl, r.tally.add, r.tally.skip)),
+    ("look", lambda r: looks.look_tests(r.pxl, r.tally.add, r.tally.skip, parallel)),
+    ("explain", lambda r: explain.explain_tests(r.pxl, r.tally.add, parallel)),
+    ("hostile", lambda r: hostile.hostile_tests(r.pxl, r.tally.add, parallel)),
+    ("mutants", lambda r: mutants.fuzzers(r.build, 5, r.tally)),
+    ("graphs", lambda r: graphs.graph_tests(r.pxl, 5, r.tally.add, r.tally.skip)),
+    ("interrupts", lambda r: interrupts.interrupt_tests(r.pxl, 5, r.tally.add)),
+    ("oracle", lambda r: oracle.oracle_tests(r.pxl, TESTS / "oracle", r.tally.add, run)),
+    ("onnx", lambda r: onnx_models.onnx_tests(r.pxl, r.tally.add, r.tally.skip)),
+    ("formats", lambda r: formats.formats_tests(r.pxl, r.tally.add, r.tally.skip)),
+    ("repl", lambda r: inputs.repl_tests(r.pxl, r.tally, parallel)),
+    ("bench", lambda r: bench.bench_tests(r.pxl, r.tally.add, training.bench_data()[0])),
+    ("docs", lambda r: documents.docs_tests(r.pxl, r.tally)),
+    ("docs", lambda r: first_hour.first_hour_tests(r.pxl, r.tally.add)),
+    ("docs", lambda r: methods.methods_tests(r.pxl, r.tally, r.update)),
+    ("docs", lambda r: validation.model_tests(r.pxl, r.tally.add, r.update)),
+    ("stdlib", lambda r: stdlib.stdlib_tests(r.pxl, ROOT, r.tally.add, parallel, run)),
+    ("curves", lambda r: training.curve_tests(r.pxl, r.tally)),
+    ("repeat", lambda r: training.repeat_tests(r.pxl, r.tally)),
+    ("lsp", lambda r: lsp.lsp_tests(r.pxl, r.tally.add)),
+    ("python", lambda r: python_module.python_tests(r.build, r.tally.add, r.tally.skip)),
+    ("house", lambda r: rules.house_tests(r.tally, r.build, LISTS)),
 ]
+FULL = [
+    ("reference", lambda r: reference.whole_epoch(r.pxl, r.tally)),
+    ("processes", lambda r: machines.machine_tests(r.pxl, r.tally.add, r.tally.skip)),
+    ("arm64", lambda r: arm64.arm64_tests(r.tally.add, r.tally.skip)),
+    ("mutants", lambda r: mutants.fuzzers(r.build, 30, r.tally)),
+    ("graphs", lambda r: graphs.graph_tests(r.pxl, 30, r.tally.add, r.tally.skip)),
+    ("interrupts", lambda r: interrupts.interrupt_tests(r.pxl, 30, r.tally.add)),
+    ("onnx", lambda r: onnx_models.other_writers(r.pxl, r.tally.add, r.tally.skip)),
+    ("formats", lambda r: formats.more_formats_tests(r.pxl, r.tally.add, r.tally.skip)),
+    ("docs", lambda r: book.book_tests(r.tally.add, r.tally.skip)),
+    ("page", lambda r: page.page_tests(r.pxl, r.tally.add, r.tally.skip)),
+    ("page", lambda r: graph_page.graph_page_tests(r.pxl, r.tally.add, r.tally.skip)),
+    ("editors", lambda r: files.editor_tests(r.tally.add, r.tally.skip)),
+    ("lsp", lambda r: lsp.neovim_tests(r.pxl, r.tally.add, r.tally.skip)),
+    ("jupyter", lambda r: kernel.jupyter_tests(r.pxl, r.tally.add, r.tally.skip)),
+    ("library", lambda r: installed.library_tests(r.build, r.tally.add, r.tally.skip)),
+    ("package", lambda r: debs.package_tests(r.pxl, r.tally)),
+    ("separate", lambda r: separate.separate_tests(r.tally)),
+    ("clang", lambda r: on_preset("clang", r.tally)),
+    ("tidy", lambda r: r.tally.add("house: clang-tidy", lambda: rules.tidy_test(ROOT / "build/clang"))),
+    ("asan", lambda r: on_preset("asan", r.tally, sanitized_tests)),
+]
+LISTS = {"daily": DAILY, "full": FULL}
+KINDS = list(dict.fromkeys(kind for rows in LISTS.values() for kind, _ in rows))
 
 
-def build(preset, tally, targets=()):
-    code, out, err = run([str(ROOT / "scripts/build"), preset, *targets], timeout=3000)
+def on_preset(preset, tally, more=None):
+    """Unit, lang and golden on another build, then more tests of it."""
+    needs_compiler_of(preset)
+    code, out, err = run([str(ROOT / "scripts/build"), preset], timeout=3000)
     tally.add(f"build {preset}", None if code == 0 else (out + err)[-6000:])
-    return code == 0
-
-
-def on_preset(preset, tally, whole=True):
-    """Unit, lang and golden on another build; unit only if `whole`. Under sanitizers also what reads bytes of others: the
-    fuzzers of the language, formats, ONNX, the library and the Python module."""
-    stage(f"build {preset}")
+    if code != 0:
+        return
+    build, limit, environment = ROOT / "build" / preset, resource.getrlimit(resource.RLIMIT_STACK), dict(os.environ)
     # Frames are several times larger under sanitizers; deep nesting is tested there as well.
-    resource.setrlimit(resource.RLIMIT_STACK, (64 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
-    if build(preset, tally, () if whole else ("pxl", "mutants", "calls", "libpxl", "pxl_python")):
-        stage(f"{preset}: {'unit, ' * whole}lang, golden")
-        if whole:
-            doctests.unit_tests(ROOT / "build" / preset, tally)
-        # Values of a script may hold each other in a ring, which lives as long as the process.
-        os.environ["ASAN_OPTIONS"] = "detect_leaks=0"
-        expectations.lang_tests(ROOT / "build" / preset / "pxl", tally)
-        expectations.golden_tests(ROOT / "build" / preset / "pxl", tally, False)
-        if preset == "asan":
-            stage("asan: mutants")
-            mutants.mutant_tests(ROOT / "build" / preset, 30, tally.add)
-            mutants.call_tests(ROOT / "build" / preset, 30, tally.add)
-            stage("asan: onnx, formats, library, python")
-            onnx_models.reader_tests(ROOT / "build" / preset / "pxl", tally.add, tally.skip)
-            formats.formats_tests(ROOT / "build" / preset / "pxl", 5, tally.add, tally.skip)
-            installed.sanitized_tests(ROOT / "build" / preset, tally.add)
-            python_module.python_tests(ROOT / "build" / preset, tally.add, tally.skip, installed.sanitizer_environment(ROOT / "build" / preset))
+    resource.setrlimit(resource.RLIMIT_STACK, (64 << 20, limit[1]))
+    # Values of a script may hold each other in a ring, which lives as long as the process.
+    os.environ["ASAN_OPTIONS"] = "detect_leaks=0"
+    try:
+        expectations.lang_tests(build / "pxl", tally)
+        expectations.golden_tests(build / "pxl", tally, False)
+        del os.environ["ASAN_OPTIONS"]
+        doctests.unit_tests(build, tally)
+        if more:
+            os.environ["ASAN_OPTIONS"] = "detect_leaks=0"
+            more(build, tally)
+    finally:
+        resource.setrlimit(resource.RLIMIT_STACK, limit)
+        os.environ.clear()
+        os.environ.update(environment)
+
+
+def sanitized_tests(build, tally):
+    """What reads bytes of others, under sanitizers."""
+    mutants.fuzzers(build, 30, tally, edits=False)
+    onnx_models.reader_tests(build / "pxl", tally.add, tally.skip)
+    formats.formats_tests(build / "pxl", tally.add, tally.skip)
+    installed.sanitized_tests(build, tally.add)
+    python_module.python_tests(build, tally.add, tally.skip, installed.sanitizer_environment(build))
+
+
+def wanted_rows(options):
+    """(list, kind, body), daily ones first. A kind that --only names runs its rows of the other list if it has no daily ones."""
+    only = options.only.split(",") if options.only else KINDS
+    if unknown := [kind for kind in only + options.without if kind not in KINDS]:
+        raise SystemExit(f"run.py: no kind {', '.join(unknown)}; there are {', '.join(KINDS)}")
+    named = set(only) - {kind for kind, _ in DAILY} if options.only else set()
+    return [(name, kind, body) for name, rows in LISTS.items() for kind, body in rows
+            if kind in only and kind not in options.without and (name == "daily" or options.full or kind in named)]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--all", action="store_true", help="also sanitizers (unit too), each source file by itself, clang and clang-tidy")
-    parser.add_argument("--sanitize", action="store_true", help="also lang, golden and the fuzzers with sanitizers")
+    parser.add_argument("--full", action="store_true", help="the rows of both lists; otherwise those of the daily one")
+    parser.add_argument("--only", help="kinds, comma separated, of " + ", ".join(KINDS))
+    parser.add_argument("--without", default=[], type=lambda text: text.split(","), help="kinds that are left out, comma separated")
     parser.add_argument("--update", action="store_true", help="rewrite goldens")
-    parser.add_argument("--only", default=",".join(dict(KINDS)), help="kinds, comma separated (default: %(default)s)")
+    parser.add_argument("--table", action="store_true", help="rewrite the figures of the kinds that run in docs/testing.md")
     parser.add_argument("--build", default="build/release", help="build tree")
     options = parser.parse_args()
     os.environ.setdefault("PXL_SEED", "1")  # a test that passes passes again
     os.environ.setdefault("PXL_VERIFY", "1")  # graphs after each transform, plans after each pass
-    wanted = options.only.split(",")
-    if unknown := [kind for kind in wanted if kind not in dict(KINDS)]:
-        parser.error(f"no kind {', '.join(unknown)}; there are {', '.join(dict(KINDS))}")
-    tally = Tally()
-    for kind, body in KINDS:
-        if kind in wanted:
-            stage(kind)
-            body(ROOT / options.build / "pxl", tally, options)
-    if options.sanitize or options.all:
-        on_preset("asan", tally, whole=options.all)
-    if options.all:
-        on_preset("clang", tally)
-        stage("tidy")
-        tally.add("house: clang-tidy", rules.tidy_test(ROOT / "build/clang"))
+    build = ROOT / options.build
+    r = Run(build / "pxl", build, Tally(), options.update)
+    rows = wanted_rows(options)
+    measured = figures.Figures()
+    for number, (name, kind, body) in enumerate(rows, 1):
+        stage(f"{kind} ({name}, {number} of {len(rows)})")
+        with measured.of(kind, name, r.tally):
+            r.tally.run(kind, lambda: body(r))
     stage("done")
-    print_slowest()
-    print(f"{tally.passed} passed, {tally.failed} failed" + (f", {tally.skipped} skipped" if tally.skipped else ""))
-    return 1 if tally.failed or not tally.passed else 0
+    print_slowest(measured.seconds())
+    if options.table:
+        measured.write_table()
+    print(f"{r.tally.passed} passed, {r.tally.failed} failed" + (f", {r.tally.skipped} skipped" if r.tally.skipped else ""))
+    return 1 if r.tally.failed or not r.tally.passed else 0
 
 
 if __name__ == "__main__":

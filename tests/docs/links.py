@@ -1,4 +1,4 @@
-"""Documents: links lead to files and headings that are there, and every kind of test has its line in docs/testing.md."""
+"""Documents: links lead to files and headings that are there."""
 import re
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
@@ -29,14 +29,3 @@ def broken_links(root, files):
             elif heading and heading not in headings(there):
                 problems.append(f"{path.relative_to(root)}: no heading is #{heading} in {there.relative_to(root)}")
     return "\n".join(problems) or None
-
-
-def kinds_without_line(root, kinds):
-    lines = re.findall(r"^\| (\w+) \|", (root / "docs/testing.md").read_text(), re.M)
-    missing = [k for k in kinds if k not in lines]
-    return f"docs/testing.md has no line for {', '.join(missing)}" if missing else None
-
-
-def link_tests(root, files, kinds, add):
-    add("house: links of the documents", broken_links(root, files))
-    add("house: kinds of tests in docs/testing.md", kinds_without_line(root, kinds))

@@ -393,7 +393,21 @@ def statuses(pxl):
     client.close()
 
 
-def lsp_tests(pxl, add, skip):
+def outcome(test, *arguments):
+    try:
+        test(*arguments)
+    except (AssertionError, queue.Empty, KeyError, TypeError) as why:
+        return f"{type(why).__name__}: {why}"
+
+
+def neovim_tests(pxl, add, skip):
+    if shutil.which("nvim") is None:
+        skip("lsp: neovim", "no nvim (package neovim)")
+    else:
+        add("lsp: neovim", lambda: outcome(neovim, pxl))
+
+
+def lsp_tests(pxl, add):
     for case in (navigation, outer_names, renaming, hovering, completing, diagnostics, corrections, formatting, hints, across_files, imports, protocol, endless):
         client = Client(pxl)
         problem = None
@@ -405,12 +419,5 @@ def lsp_tests(pxl, add, skip):
         finally:
             client.process.kill()
         add(f"lsp: {case.__name__}", problem)
-    if shutil.which("nvim") is None:
-        skip("lsp: neovim", "no nvim (package neovim)")
-    for case in (pulling, folders, *((neovim,) if shutil.which("nvim") else ()), statuses, bounded, fuzz):
-        problem = None
-        try:
-            case(pxl)
-        except (AssertionError, queue.Empty, KeyError, TypeError) as why:
-            problem = f"{type(why).__name__}: {why}"
-        add(f"lsp: {case.__name__}", problem)
+    for case in (pulling, folders, statuses, bounded, fuzz):
+        add(f"lsp: {case.__name__}", lambda: outcome(case, pxl))

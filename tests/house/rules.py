@@ -3,7 +3,8 @@ import re
 import unicodedata
 
 from tests.docs import coverage, links
-from tests.support.harness import ROOT, TESTS, parallel, run
+from tests.house import kinds
+from tests.support.harness import ROOT, TESTS, Unavailable, needs, parallel, run
 
 def declared_layers():
     """What CMake says of the layers: the folders of each target in order, and the targets that each links. Neither counts a
@@ -41,7 +42,9 @@ WORDS = re.compile(r"\b(TODO|FIXME|XXX|HACK|(most|least)_[a-z]\w*)\b")  # limits
 
 
 def tracked(*patterns):
-    code, out, _ = run(["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns])
+    code, out, err = run(["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns])
+    if code != 0:
+        raise Unavailable(f"git does not list the files: {err.strip().splitlines()[0]}")
     return [ROOT / line for line in out.splitlines() if (ROOT / line).is_file()]
 
 
@@ -219,6 +222,9 @@ TIDY = ["runtime/io/npy.cpp", "runtime/io/idx.cpp", "runtime/execute/checkpoint.
 
 
 def tidy_test(database):
+    needs("clang-tidy-14")
+    if not (database / "compile_commands.json").exists():
+        raise Unavailable(f"no {database}, which the kind `clang` makes")
     problems = []
     for name, (_, out, err) in parallel(
             [(f, lambda f=f: run(["clang-tidy-14", "-p", str(database), "--quiet", f], timeout=600)) for f in TIDY], 2):
@@ -324,24 +330,27 @@ def leftovers():
     return "\n".join(problems) or None
 
 
-def house_tests(tally, kinds, build):
-    tally.add("house: data flows one way", layering())
-    tally.add("house: tests are in rooms", rooms_of_tests())
-    tally.add("house: one place makes interpreters", interpreters())
-    tally.add("house: no layer calls a later one", calls_upward(build))
-    tally.add("house: a tile strategy is one row", one_table_of_strategies())
-    tally.add("house: nothing switches on an op", switches_on_ops())
-    tally.add("house: machines are data", machines_are_data())
-    tally.add("house: layers are documented in order", documented_layers())
-    tally.add("house: one place writes to the standard streams", standard_streams())
-    tally.add("house: files are saved in one way", files_are_saved_in_one_way())
-    tally.add("house: lists are joined in one way", lists_are_joined_in_one_way())
-    tally.add("house: passes are files and documented", passes())
-    tally.add("house: rows of tables have their functions", tables())
-    tally.add("house: kernels declare their memory", kernel_memory())
-    tally.add("house: characters of names are Unicode's", name_characters())
-    tally.add("house: formatting", formatting())
-    tally.add("house: no constant hides another", hidden_constants())
-    tally.add("house: nothing left over", leftovers())
-    tally.add("house: docs/coverage.md", coverage.check())
-    links.link_tests(ROOT, tracked("*.md"), kinds, tally.add)
+def house_tests(tally, build, lists):
+    """`lists`: the rows of tests/run.py."""
+    tally.add("house: data flows one way", layering)
+    tally.add("house: tests are in rooms", rooms_of_tests)
+    tally.add("house: one place makes interpreters", interpreters)
+    tally.add("house: no layer calls a later one", lambda: calls_upward(build))
+    tally.add("house: a tile strategy is one row", one_table_of_strategies)
+    tally.add("house: nothing switches on an op", switches_on_ops)
+    tally.add("house: machines are data", machines_are_data)
+    tally.add("house: layers are documented in order", documented_layers)
+    tally.add("house: one place writes to the standard streams", standard_streams)
+    tally.add("house: files are saved in one way", files_are_saved_in_one_way)
+    tally.add("house: lists are joined in one way", lists_are_joined_in_one_way)
+    tally.add("house: passes are files and documented", passes)
+    tally.add("house: rows of tables have their functions", tables)
+    tally.add("house: kernels declare their memory", kernel_memory)
+    tally.add("house: characters of names are Unicode's", name_characters)
+    tally.add("house: formatting", formatting)
+    tally.add("house: no constant hides another", hidden_constants)
+    tally.add("house: nothing left over", leftovers)
+    tally.add("house: docs/coverage.md", coverage.check)
+    tally.add("house: links of the documents", lambda: links.broken_links(ROOT, tracked("*.md")))
+    tally.add("house: each kind of test is in a list, and documented", lambda: kinds.problems(lists))
+    tally.add("house: a test that raises ends no other", kinds.attempts)

@@ -7,13 +7,13 @@ import os
 import re
 import shlex
 
-from tests.support.harness import ROOT, parallel, run
+from tests.support.harness import ROOT, needs_compiler_of, parallel, run
 
 PRESET = "separate"
 
 
-def separate_tests(tally, each):
-    """Layers; with `each` also their files."""
+def separate_tests(tally):
+    needs_compiler_of(PRESET)
     folder = ROOT / "build" / PRESET
     code, out, err = run(["cmake", "--preset", PRESET], timeout=300)
     if code == 0:
@@ -35,8 +35,6 @@ def separate_tests(tally, each):
         layers[(re.search(r"CMakeFiles/([\w-]+)\.dir", entry["command"]).group(1), *own)].append((path, entry["directory"]))
         jobs.append((path, lambda c=command, d=entry["directory"]: run([*c, "-fsyntax-only"], cwd=d, timeout=600)))
     tally.add("separate: there are files", None if len(jobs) > 100 else f"only {len(jobs)} files")
-    if not each:
-        jobs.clear()
     # Most files of a layer have its options; those with options of their own are in no batch.
     batched = {}
     for (layer, *own), files in sorted(layers.items(), key=lambda item: len(item[1])):

@@ -8,7 +8,6 @@ import subprocess
 import tempfile
 import time
 
-from tests.processes import machines
 from tests.support.harness import ROOT, TESTS, run
 
 HERE = TESTS / "processes"
@@ -353,5 +352,4 @@ def process_tests(pxl, add, skip):
         return skip("processes", why)
     for kind, jobs in (("bits", bits(pxl)), ("ends", ends(pxl))):
         for name, job in jobs:
-            add(f"processes: {kind}: {name}", job())
-    machines.machine_tests(pxl, add, skip)
+            add(f"processes: {kind}: {name}", job)

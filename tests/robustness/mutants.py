@@ -50,8 +50,13 @@ def call_tests(build, seconds, add):
 def edit_tests(pxl, seconds, add):
     sys.path.insert(0, str(ROOT / "tests/fuzz"))
     import edits
-    try:
-        done = edits.campaign(pxl, seconds, 1)
-        add(f"edits: {done} series", None if done else "none")
-    except Exception as e:  # noqa: BLE001: a server that ends or stays silent raises what it likes
-        add("edits", f"{type(e).__name__}: {e}")
+    done = edits.campaign(pxl, seconds, 1)
+    add(f"edits: {done} series", None if done else "none")
+
+
+def fuzzers(build, seconds, tally, edits=True):
+    """Each for so many seconds; without `edits`, those that are programs of the build."""
+    tally.run("mutants", lambda: mutant_tests(build, seconds, tally.add))
+    tally.run("calls", lambda: call_tests(build, seconds, tally.add))
+    if edits:
+        tally.run("edits", lambda: edit_tests(build / "pxl", seconds, tally.add))

@@ -34,13 +34,12 @@ def under_qemu(program, *options):
     return None if assertions else "no assertions"
 
 
-def arm64_tests(add, skip, whole):
-    """Comparisons of bits; with `whole` all tests of kernels and tensors."""
+def arm64_tests(add, skip):
     missing = [f"`{command}` (package {package})" for command, package in
                (("aarch64-linux-gnu-g++", "g++-aarch64-linux-gnu"), ("qemu-aarch64", "qemu-user")) if not shutil.which(command)]
     if missing:
         return skip("arm64", "no " + ", ".join(missing))
-    programs = {"unit_kernels": [] if whole else FAST, **({"unit_tensor": []} if whole else {})}
+    programs = {"unit_kernels": FAST, "unit_tensor": []}
     code, out, err = run([str(ROOT / "scripts/build"), PRESET, *programs], timeout=1800)
     add("arm64: build", None if code == 0 else (out + err)[-6000:])
     if code == 0:

@@ -28,13 +28,13 @@ def damaged(data, rng):
     return data[:at] + data[max(0, at - rng.randrange(1, 50)):]
 
 
-def damaged_files(pxl, folder, seconds_each, add):
+def damaged_files(pxl, folder, tries, add):
     rng = random.Random(11)
     for name, text in SAMPLES.items():
         data, problem = (folder / name).read_bytes(), None
         script = folder / "damaged.pxl"
         script.write_text(text)
-        for _ in range(30 * seconds_each):
+        for _ in range(tries):
             (folder / ("f" + pathlib.Path(name).suffix)).write_bytes(damaged(data, rng))
             # A small file must not become a large array.
             command, env = within(8, pxl, "damaged.pxl")
@@ -47,25 +47,38 @@ def damaged_files(pxl, folder, seconds_each, add):
         add(f"formats: damaged {name}", problem)
 
 
-def formats_tests(pxl, seconds, add, skip):
-    code, _, err = run([PYTHON, "-c", "import numpy, PIL"])
-    if code != 0:
+def beside_peers(pxl, folder, script, told, add):
+    """The checks of a script that runs other programs, which prints a line for each."""
+    code, out, err = run([PYTHON, str(ROOT / "tests/runtime" / script), str(pxl), str(folder)], timeout=600)
+    add(f"formats: {script} runs", None if code == 0 else err[-1500:])
+    for line in out.splitlines():
+        result = json.loads(line)
+        add(f"formats: {result['name']} {told}", result["problem"])
+
+
+def samples(pxl, folder, add, skip):
+    """Whether the files of other programs could be made in the folder."""
+    if run([PYTHON, "-c", "import numpy, PIL"])[0] != 0:
         skip("formats", f"no numpy or Pillow for {PYTHON} (python3-numpy, python3-pil)")
-        return
+        return False
+    beside_peers(pxl, folder, "formats_peers.py", "as other programs have them", add)
+    return True
+
+
+def formats_tests(pxl, add, skip):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        code, out, err = run([PYTHON, str(ROOT / "tests/runtime/formats_peers.py"), str(pxl), name], timeout=600)
-        add("formats: peers run", None if code == 0 else err[-1500:])
-        for line in out.splitlines():
-            result = json.loads(line)
-            add(f"formats: {result['name']} as other programs have them", result["problem"])
+        if samples(pxl, folder, add, skip):
+            damaged_files(pxl, folder, 30, add)
+            format_bounds.bounds_tests(pxl, folder, add)
+
+
+def more_formats_tests(pxl, add, skip):
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        if samples(pxl, folder, add, skip):
+            damaged_files(pxl, folder, 180, add)
         if run([PYTHON, "-c", "import torch"])[0] != 0:
             skip("formats: nets of Hugging Face", f"no torch for {PYTHON} (python3-torch)")
         else:
-            code, out, err = run([PYTHON, str(ROOT / "tests/runtime/huggingface_torch.py"), str(pxl), name], timeout=600)
-            add("formats: nets of Hugging Face run", None if code == 0 else err[-1500:])
-            for line in out.splitlines():
-                result = json.loads(line)
-                add(f"formats: {result['name']} of a published file agrees with PyTorch", result["problem"])
-        damaged_files(pxl, folder, max(1, seconds // 5), add)
-        format_bounds.bounds_tests(pxl, folder, add)
+            beside_peers(pxl, folder, "huggingface_torch.py", "of a published file agrees with PyTorch", add)

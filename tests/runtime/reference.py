@@ -52,7 +52,7 @@ def both(pxl, script, arguments, other="reference", environment={}, timeout=300)
     return apart(*outputs)
 
 
-def example_tests(pxl, tally, everything):
+def example_tests(pxl, tally):
     scripts = sorted(path.stem for path in (ROOT / "examples").glob("*.pxl"))
     missing = set(scripts) ^ set(EXAMPLES)
     tally.add("reference: every example is tried", f"tests/runtime/reference.py: {sorted(missing)}" if missing else None)
@@ -63,13 +63,20 @@ def example_tests(pxl, tally, everything):
             for name in scripts if name in EXAMPLES]
     for name, problem in parallel(jobs, 2):
         tally.add(name, problem)
-    if everything and mnist_folder():  # two minutes
-        tally.add("examples/mnist.pxl, reference, a whole epoch", both(pxl, "mnist.pxl", [], timeout=1800))
 
 
-def reference_tests(pxl, tally, everything):
+def whole_epoch(pxl, tally):
+    """Two minutes."""
+    name = "examples/mnist.pxl, reference, a whole epoch"
+    if mnist_folder():
+        tally.add(name, lambda: both(pxl, "mnist.pxl", [], timeout=1800))
+    else:
+        tally.skip(name, "the data set is not on this machine (PXL_DATA names its folder)")
+
+
+def reference_tests(pxl, tally):
     with by_engine("reference"):
         lang_tests(pxl, tally)
         golden_tests(pxl, tally, False)
         inputs.repl_tests(pxl, tally, parallel, "reference")
-    example_tests(pxl, tally, everything)
+    example_tests(pxl, tally)

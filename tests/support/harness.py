@@ -1,28 +1,76 @@
 """What all kinds of tests share: running commands, counting, and where data are."""
 import concurrent.futures
+import json
 import os
 import pathlib
+import shutil
 import subprocess
 import time
+import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
+
+
+class Unavailable(Exception):
+    """The machine lacks what a test needs: the test is skipped with this reason."""
+
+
+def attempt(test):
+    """What a test returns. An exception is a problem too; a program or a Python package that is missing is Unavailable."""
+    try:
+        return test()
+    except Unavailable as reason:
+        return reason
+    except ModuleNotFoundError as missing:
+        return Unavailable(f"no Python package {missing.name}") if not missing.name.startswith("tests") else traceback.format_exc()
+    except FileNotFoundError as missing:
+        program = str(missing.filename)
+        lacks = "/" not in program and not shutil.which(program) and "_execute_child" in traceback.format_exc()
+        return Unavailable(f"no `{program}`") if lacks else traceback.format_exc()
+    except Exception:  # noqa: BLE001: a test may raise what it likes, and the other tests go on
+        return traceback.format_exc()
+
+
+def needs(*programs):
+    for program in programs:
+        if not shutil.which(program):
+            raise Unavailable(f"no `{program}`")
+
+
+def needs_compiler_of(preset):
+    presets = {p["name"]: p for p in json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]}
+    needs(presets[preset]["cacheVariables"]["CMAKE_CXX_COMPILER"])
 
 
 class Tally:
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
 
-    def add(self, name, problem, seconds=None):
-        if problem is None:
+    def add(self, name, outcome):
+        """`outcome`: none, the problem, or a function that returns one of them."""
+        if callable(outcome):
+            outcome = attempt(outcome)
+        if isinstance(outcome, Unavailable):
+            self.skip(name, outcome)
+        elif outcome is None:
             self.passed += 1
         else:
             self.failed += 1
-            print(f"FAILED {name}\n{indent(problem)}", flush=True)
+            print(f"FAILED {name}\n{indent(outcome)}", flush=True)
 
     def skip(self, name, why):
         self.skipped += 1
         print(f"skipped {name}: {why}", flush=True)
+
+    def run(self, name, tests):
+        """Tests that add their results themselves; an exception outside of them is one failure."""
+        if (outcome := attempt(tests)) is not None:
+            self.add(name, outcome)
+
+    @property
+    def count(self):
+        return self.passed + self.failed + self.skipped
 
 
 def indent(text):
@@ -41,14 +89,13 @@ def run(command, timeout=120, env=None, cwd=ROOT, stdin=""):
         return None, text(late.stdout), text(late.stderr) + f"\ntimed out after {timeout} s"
 
 
-# Seconds of each test that ran in parallel with others, and of each kind.
+# Seconds of each test that ran in parallel with others.
 durations = {}
-kinds = {}
 
 
 def timed(job):
     start = time.monotonic()
-    result = job[1]()
+    result = attempt(job[1])
     durations[str(job[0])] = time.monotonic() - start
     return job[0], result
 
@@ -58,11 +105,12 @@ def parallel(jobs, workers):
         yield from pool.map(timed, jobs)
 
 
-def print_slowest(count=10):
+def print_slowest(kinds, count=10):
+    """`kinds`: the seconds of each kind."""
     def listed(title, times):
-        print(title + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in times))
-    listed("slowest kinds: ", sorted(kinds.items(), key=lambda item: -item[1])[:count])
-    listed("slowest tests: ", sorted(durations.items(), key=lambda item: -item[1])[:count])
+        print(title + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in sorted(times.items(), key=lambda item: -item[1])[:count]))
+    listed("slowest kinds: ", kinds)
+    listed("slowest tests: ", durations)
 
 
 def shared_folder(name):
@@ -79,14 +127,5 @@ def mnist_folder():
     return None
 
 
-stages = []
-
-
 def stage(name):
-    """Begins a part of the run, and ends the one before it."""
-    now = time.monotonic()
-    if stages:
-        last, began = stages[-1]
-        kinds[last] = kinds.get(last, 0) + now - began
-    stages.append((name, now))
     print(f"== {name} [{time.strftime('%H:%M:%S')}]", flush=True)
