@@ -194,7 +194,7 @@ json Kernel::failure_reply(const Outcome& o) {
   return failure_reply(kind, what, lines);
 }
 
-json Kernel::execute_request_impl(int number, const std::string& cell, bool silent, bool, json user_expressions, bool) {
+json Kernel::execute(int number, const std::string& cell, bool silent, const json& user_expressions) {
   silent_ = silent;
   cell_ = number;
   charts_.clear();

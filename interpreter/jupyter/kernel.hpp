@@ -17,8 +17,17 @@ class Kernel final : public xeus::xinterpreter, private Console {
 
  private:
   void configure_impl() override {}
-  nlohmann::json execute_request_impl(int number, const std::string& code, bool silent, bool store_history,
-                                      nlohmann::json user_expressions, bool allow_stdin) override;
+#if PXL_XEUS_ZMQ
+  void execute_request_impl(send_reply_callback reply, int number, const std::string& code,
+                            xeus::execute_request_config config, nlohmann::json user_expressions) override {
+    reply(execute(number, code, config.silent, user_expressions));
+  }
+#else
+  nlohmann::json execute_request_impl(int number, const std::string& code, bool silent, bool,
+                                      nlohmann::json expressions, bool) override {
+    return execute(number, code, silent, expressions);
+  }
+#endif
   nlohmann::json complete_request_impl(const std::string& code, int cursor) override;
   nlohmann::json inspect_request_impl(const std::string& code, int cursor, int detail) override;
   nlohmann::json is_complete_request_impl(const std::string& code) override;
@@ -34,6 +43,7 @@ class Kernel final : public xeus::xinterpreter, private Console {
   int columns() const override { return 100; }
   std::vector<std::string> history() override { return {engine_.inputs().begin(), engine_.inputs().end()}; }
 
+  nlohmann::json execute(int number, const std::string& cell, bool silent, const nlohmann::json& user_expressions);
   void write(std::string_view text);
   void draw(const std::string& svg, const std::string& title);
   void finish_charts();

@@ -6,7 +6,6 @@
 #include <exception>
 #include <xeus/xkernel.hpp>
 #include <xeus/xkernel_configuration.hpp>
-#include <zmq.hpp>
 
 #include "interpreter/jupyter/history.hpp"
 #include "interpreter/jupyter/kernel.hpp"
@@ -21,13 +20,12 @@ namespace {
 
 void on_interrupt(int) { request_interrupt(); }
 
-// When a kernel is shut down, xeus 2.4 closes sockets under the feet of its own threads. There is nothing left to save
+// When a kernel is shut down, xeus closes sockets under the feet of its own threads. There is nothing left to save
 // then, and their exceptions say nothing that concerns a user.
 [[noreturn]] void on_terminate() {
+  if (is_closing()) std::_Exit(0);
   try {
     if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
-  } catch (const zmq::error_t&) {
-    std::_Exit(0);
   } catch (const std::exception& error) {
     print_err("pxl-kernel: {}\n", error.what());
   }
@@ -48,9 +46,9 @@ int run_process(int argc, char** argv) {
     handle_interrupts(on_interrupt);
     std::set_terminate(on_terminate);
     const char* user = getenv("USER");
-    xeus::xkernel kernel(configuration, user ? user : "user", xeus::make_context<zmq::context_t>(),
-                         std::make_unique<Kernel>(), make_server, make_history(), nullptr, xeus::make_null_debugger,
-                         nlohmann::json::object(), nlohmann::json::error_handler_t::replace);
+    xeus::xkernel kernel(configuration, user ? user : "user", make_context(), std::make_unique<Kernel>(), make_server,
+                         make_history(), nullptr, xeus::make_null_debugger, nlohmann::json::object(),
+                         nlohmann::json::error_handler_t::replace);
     kernel.start();
   } catch (const std::exception& error) {
     print_err("pxl-kernel: {}\n", error.what());
