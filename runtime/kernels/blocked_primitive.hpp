@@ -99,11 +99,31 @@ inline dnnl::primitive_attr own_scratchpad() {
   return attributes;
 }
 
+/// The description of a primitive from its arguments and, for gradients, that of the forward primitive. oneDNN 2 puts
+/// the arguments into an object of their own, oneDNN 3 takes them as they are.
+template <class Primitive, class... Forward>
+auto describe(const Forward&... forward) {
+  return [&](const auto&... arguments) -> typename Primitive::primitive_desc {
+#if DNNL_VERSION_MAJOR >= 3
+    return {cpu_engine(), arguments..., forward..., own_scratchpad()};
+#else
+    return {{arguments...}, own_scratchpad(), cpu_engine(), forward...};
+#endif
+  };
+}
+
 inline dnnl::convolution_forward::primitive_desc forward_of(const ConvolutionPart& p, dnnl::prop_kind kind) {
-  return {{kind, dnnl::algorithm::convolution_direct, any_layout(p.x()), any_layout(p.w()), any_layout(p.y()),
-           p.strides(), p.dilations(), p.before(), p.after()},
-          own_scratchpad(),
-          cpu_engine()};
+  return describe<dnnl::convolution_forward>()(kind, dnnl::algorithm::convolution_direct, any_layout(p.x()),
+                                               any_layout(p.w()), any_layout(p.y()), p.strides(), p.dilations(),
+                                               p.before(), p.after());
+}
+
+/// Of the gradient of the data or of the weights.
+template <class Primitive>
+typename Primitive::primitive_desc gradient_of(const ConvolutionPart& p) {
+  const auto forward = forward_of(p, dnnl::prop_kind::forward_training);
+  return describe<Primitive>(forward)(dnnl::algorithm::convolution_direct, any_layout(p.x()), any_layout(p.w()),
+                                      any_layout(p.y()), p.strides(), p.dilations(), p.before(), p.after());
 }
 
 inline BlockedPrimitive outputs_step(const ConvolutionPart& p) {
@@ -117,10 +137,7 @@ inline BlockedPrimitive outputs_step(const ConvolutionPart& p) {
 }
 
 inline BlockedPrimitive data_step(const ConvolutionPart& p) {
-  const dnnl::convolution_backward_data::primitive_desc d(
-      {dnnl::algorithm::convolution_direct, any_layout(p.x()), any_layout(p.w()), any_layout(p.y()), p.strides(),
-       p.dilations(), p.before(), p.after()},
-      own_scratchpad(), cpu_engine(), forward_of(p, dnnl::prop_kind::forward_training));
+  const auto d = gradient_of<dnnl::convolution_backward_data>(p);
   BlockedPrimitive s;
   s.first_name = DNNL_ARG_DIFF_DST, s.second_name = DNNL_ARG_WEIGHTS, s.result_name = DNNL_ARG_DIFF_SRC;
   s.first = d.diff_dst_desc(), s.second = d.weights_desc(), s.result = d.diff_src_desc();
@@ -130,10 +147,7 @@ inline BlockedPrimitive data_step(const ConvolutionPart& p) {
 }
 
 inline BlockedPrimitive weights_step(const ConvolutionPart& p) {
-  const dnnl::convolution_backward_weights::primitive_desc d(
-      {dnnl::algorithm::convolution_direct, any_layout(p.x()), any_layout(p.w()), any_layout(p.y()), p.strides(),
-       p.dilations(), p.before(), p.after()},
-      own_scratchpad(), cpu_engine(), forward_of(p, dnnl::prop_kind::forward_training));
+  const auto d = gradient_of<dnnl::convolution_backward_weights>(p);
   BlockedPrimitive s;
   s.first_name = DNNL_ARG_DIFF_DST, s.second_name = DNNL_ARG_SRC, s.result_name = DNNL_ARG_DIFF_WEIGHTS;
   s.first = d.diff_dst_desc(), s.second = d.src_desc(), s.result = d.diff_weights_desc();
