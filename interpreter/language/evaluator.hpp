@@ -14,6 +14,7 @@
 namespace pxl {
 
 class Interpreter;
+class OpenTexts;
 
 /// The outcome of a `test` block.
 struct TestOutcome {
@@ -58,6 +59,8 @@ class Evaluator {
 
   /// What reads a file of a suffix (".onnx") and gives the names that it defines.
   std::map<std::string, ScopePtr (*)(Interpreter&, const std::string& path), std::less<>> importers;
+  /// Texts that imports take in place of files; null except in an editor.
+  std::shared_ptr<OpenTexts> open_texts;
   std::vector<OptionInfo> declared_options;  ///< in order of declaration, for --help and for checking the command line
 
  private:

@@ -9,6 +9,7 @@
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/foreign_names.hpp"
+#include "interpreter/language/open_texts.hpp"
 #include "interpreter/language/stdlib.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
@@ -86,7 +87,8 @@ struct ModuleText {
   std::string text;
 };
 
-std::optional<std::string> read_text(const fs::path& path) {
+std::optional<std::string> read_text(OpenTexts* open, const fs::path& path) {
+  if (const SourceFile* text = open ? open->find(path) : nullptr) return std::string(text->text());
   std::error_code ec;
   if (!fs::is_regular_file(path, ec)) return std::nullopt;
   std::string why;
@@ -96,34 +98,27 @@ std::optional<std::string> read_text(const fs::path& path) {
 }
 
 /// The folder of the file that imports; the current one where the text is no file's.
-fs::path folder_of_importer(const Span& at) {
-  const std::string importer = at.file ? at.file->name() : "";
+fs::path folder_of_importer(const std::string& importer) {
   const bool real = !importer.empty() && importer[0] != '<' && importer[0] != '[';
   return real ? fs::path(importer).parent_path() : fs::path();
 }
 
-ModuleText find_module(const std::vector<std::string>& path, const Span& at) {
+std::string name_of(const Span& at) { return at.file ? at.file->name() : ""; }
+
+ModuleText find_module(OpenTexts* open, const std::vector<std::string>& path, const Span& at) {
   std::string dotted;
-  fs::path relative;
-  for (const std::string& part : path) {
-    dotted += (dotted.empty() ? "" : ".") + part;
-    relative /= part;
-  }
-  relative += ".pxl";
-  const std::string importer = at.file ? at.file->name() : "";
+  for (const std::string& part : path) dotted += (dotted.empty() ? "" : ".") + part;
+  const std::string importer = name_of(at);
   // A file in the importing file's directory hides a standard module of the same name, as in Python.
-  const fs::path candidate = folder_of_importer(at) / relative;
+  const fs::path candidate = file_of_import(importer, path);
   const bool standard_importer = is_library(importer);
   const auto beside = [&]() -> std::optional<ModuleText> {
-    std::optional<std::string> text = read_text(candidate);
+    std::optional<std::string> text = read_text(open, candidate);
     if (!text) return std::nullopt;
-    std::error_code ec;
-    const fs::path canonical = fs::weakly_canonical(candidate, ec);
-    return ModuleText{ec ? candidate.string() : canonical.string(), candidate.string(), *std::move(text)};
+    return ModuleText{real_path(candidate), candidate.string(), *std::move(text)};
   };
   // A file that imports its own name imports the standard module that it hides.
-  std::error_code ec;
-  const bool itself = fs::equivalent(candidate, importer, ec);
+  const bool itself = real_path(candidate) == real_path(importer);
   if (!standard_importer && !itself)
     if (std::optional<ModuleText> found = beside()) return *std::move(found);
   std::vector<std::string> names, notes;
@@ -158,6 +153,13 @@ std::unordered_map<std::string_view, std::string> library_imports() {
 
 }  // namespace
 
+fs::path file_of_import(const std::string& importer, const std::vector<std::string>& path) {
+  fs::path relative;
+  for (const std::string& part : path) relative /= part;
+  relative += ".pxl";
+  return folder_of_importer(importer) / relative;
+}
+
 std::optional<std::string> library_import(std::string_view name) {
   static const auto imports = library_imports();
   const auto found = imports.find(name);
@@ -175,7 +177,7 @@ std::vector<std::string> unknown_name_notes(std::string_view name, const std::ve
 
 ScopePtr Evaluator::import_module(const std::vector<std::string>& path, const Span& at) {
   try {
-    ModuleText found = find_module(path, at);
+    ModuleText found = find_module(open_texts.get(), path, at);
     if (auto it = imported_.find(found.key); it != imported_.end()) return it->second;
     if (auto it = std::find(importing_.begin(), importing_.end(), found.key); it != importing_.end()) {
       std::string chain;
@@ -210,7 +212,7 @@ ScopePtr Evaluator::import_module(const std::vector<std::string>& path, const Sp
 
 ScopePtr Evaluator::import_file(const std::string& file, const Span& at) {
   try {
-    const fs::path path = folder_of_importer(at) / file;
+    const fs::path path = folder_of_importer(name_of(at)) / file;
     const auto importer = importers.find(path.extension().string());
     if (importer == importers.end()) {
       std::string known;
@@ -219,9 +221,7 @@ ScopePtr Evaluator::import_file(const std::string& file, const Span& at) {
                   {"a program is imported by its name: `from layers import Block` reads layers.pxl"})
           .as(codes::import);
     }
-    std::error_code ec;
-    const fs::path canonical = fs::weakly_canonical(path, ec);
-    const std::string key = ec ? path.string() : canonical.string();
+    const std::string key = real_path(path);
     if (auto it = imported_.find(key); it != imported_.end()) return it->second;
     const CallFrame frame(in_, "import " + path.string(), at);
     const DepthGuard guard(in_);

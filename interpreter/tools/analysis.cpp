@@ -5,6 +5,7 @@
 
 #include "interpreter/graphs/graph_values.hpp"
 #include "interpreter/language/check.hpp"
+#include "interpreter/language/evaluator.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/inspection.hpp"
@@ -47,6 +48,7 @@ void analyse(Analysis& out, const std::string& path, const std::string& text) {
   options.out = options.err = [](std::string_view) {};
   options.quiet = true;
   auto in = make_interpreter(std::move(options));
+  evaluator_of(*in).open_texts = out.open_texts;
   std::map<uint32_t, BoundName> names;
   const auto observe = [&](const Span& span, const Value& value) {
     if (span.file != out.source.get()) return;
@@ -82,9 +84,10 @@ const BoundName* Analysis::before(std::string_view name, uint32_t offset) const 
   return found;
 }
 
-std::unique_ptr<Analysis> analyse(const std::string& path, const std::string& text,
-                                  const std::atomic<bool>* cancelled) {
+std::unique_ptr<Analysis> analyse(const std::string& path, const std::string& text, const std::atomic<bool>* cancelled,
+                                  std::shared_ptr<OpenTexts> open_texts) {
   auto out = std::make_unique<Analysis>();
+  out->open_texts = std::move(open_texts);
   Budget budget({}, cancelled);
   const BudgetScope scope(&budget);
   try {

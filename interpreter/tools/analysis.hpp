@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "interpreter/language/open_texts.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
 #include "runtime/base/diagnostic.hpp"
 
@@ -24,7 +25,8 @@ struct Analysis {
   std::vector<Diagnostic> diagnostics;
   std::vector<BoundName> names;  ///< in order of position, one per location: the first time it was bound
   std::unique_ptr<SourceFile> source;
-  InterpreterPtr interpreter;  ///< after the statements of the top level; null if analysis ended earlier
+  std::shared_ptr<OpenTexts> open_texts;  ///< as it was given; it has noted the imported files
+  InterpreterPtr interpreter;             ///< after the statements of the top level; null if analysis ended earlier
 
   /// The last binding of a name before an offset.
   const BoundName* before(std::string_view name, uint32_t offset) const;
@@ -32,7 +34,9 @@ struct Analysis {
 
 /// Never throws for any text, and has a separate budget (base/budget.hpp). Thread-safe. `cancelled` may be null;
 /// otherwise the analysis ends when it becomes true.
+/// `open_texts` may be null; otherwise imports take its texts in place of files.
 std::unique_ptr<Analysis> analyse(const std::string& path, const std::string& text,
-                                  const std::atomic<bool>* cancelled = nullptr);
+                                  const std::atomic<bool>* cancelled = nullptr,
+                                  std::shared_ptr<OpenTexts> open_texts = nullptr);
 
 }  // namespace pxl

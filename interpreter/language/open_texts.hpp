@@ -1,0 +1,35 @@
+// Texts that are open in an editor, by file. An analysis imports them in place of the files on the disk.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/base/source.hpp"
+
+namespace pxl {
+
+class OpenTexts {
+ public:
+  /// `path` is absolute and normal. `real_path` names the same file without links.
+  void add(const std::string& path, const std::string& real_path, std::shared_ptr<const SourceFile> text);
+  /// The open text of a file, by any of its paths; null if the file is not open. Notes the paths.
+  const SourceFile* find(const std::filesystem::path& path);
+  /// The files that were looked for, with and without links. A change of another file changes no result.
+  const std::set<std::string>& looked_for() const { return looked_for_; }
+
+ private:
+  std::map<std::string, std::shared_ptr<const SourceFile>> by_path_, by_real_path_;
+  std::set<std::string> looked_for_;
+};
+
+/// The path without links, as far as it exists.
+std::string real_path(const std::filesystem::path& path);
+
+/// The file that `import a.b` means in a file, whether it exists or not: a/b.pxl in the folder of the importing file.
+std::filesystem::path file_of_import(const std::string& importer, const std::vector<std::string>& path);
+
+}  // namespace pxl
