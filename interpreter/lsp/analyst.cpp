@@ -73,11 +73,12 @@ void Analyst::work() {
     std::unique_ptr<Analysis> analysis;
     if (job) {
       try {
-        analysis = analyse(job->path, job->text, &cancelled_);
+        analysis = analyse(job->path, job->text, &cancelled_, job->open_texts);
       } catch (const std::exception&) {
         // Out of memory, for example: the editor continues with the last analysis.
         analysis = std::make_unique<Analysis>();
         analysis->finished = true;
+        analysis->open_texts = job->open_texts;
       }
     }
     lock.lock();

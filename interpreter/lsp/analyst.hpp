@@ -19,8 +19,10 @@ namespace pxl::lsp {
 class Analyst {
  public:
   struct Job {
-    std::string uri, path, text;
-    int64_t revision = 0;  ///< version of the document when it was submitted
+    std::string path, text;
+    int64_t revision = 0;  ///< of the document
+    int64_t changes = 0;   ///< of all open texts, when the job was submitted
+    std::shared_ptr<OpenTexts> open_texts;
   };
   struct Answer {
     Job job;

@@ -43,7 +43,7 @@ int item_kind(Symbol::Kind kind) {
 }
 
 // The word before the dot at `at`, if it is a plain name.
-std::string base_before(const std::string& text, size_t at) {
+std::string_view base_before(std::string_view text, size_t at) {
   if (at == 0 || text[at - 1] != '.') return {};
   size_t begin = --at;
   while (begin > 0 && (std::isalnum(static_cast<unsigned char>(text[begin - 1])) || text[begin - 1] == '_' ||
@@ -55,9 +55,9 @@ std::string base_before(const std::string& text, size_t at) {
 
 }  // namespace
 
-Json completion(Server& server, const Json& params) {
+Json completion(Server& server, const PositionParams& params) {
   const Document& d = server.document(params);
-  const size_t cursor = Server::cursor(d, params);
+  const size_t cursor = d.lines().offset(params.position);
   const Completions found = complete(server.interpreter_of(d), d.text(), cursor);
   Json items = Json::array();
   std::set<std::string> seen;
@@ -71,8 +71,8 @@ Json completion(Server& server, const Json& params) {
     if (!detail.empty()) item["detail"] = detail;
     items.push_back(std::move(item));
   };
-  const std::string prefix = d.text().substr(found.begin, found.end - found.begin);
-  const std::string base = base_before(d.text(), found.begin);
+  const std::string_view prefix = d.text().substr(found.begin, found.end - found.begin);
+  const std::string_view base = base_before(d.text(), found.begin);
   if (!base.empty() && d.analysis) {
     // For a name inside a body, the analysis has its value.
     if (const BoundName* bound = d.analysis->before(base, static_cast<uint32_t>(cursor)))

@@ -38,11 +38,11 @@ Json diagnostic_items(const Document& d, const std::vector<Diagnostic>& found) {
   return list;
 }
 
-Json diagnostic(Server& server, const Json& params) {
+Json diagnostic(Server& server, const PullParams& params) {
   const Document& d = server.document(params);
-  if (!d.settled) throw AfterAnalysis{};
+  if (!d.settled) throw AfterAnalysis{params};
   const std::string id = std::to_string(d.analyses);
-  if (params.value("previousResultId", Json()) == id) return {{"kind", "unchanged"}, {"resultId", id}};
+  if (params.previous == id) return {{"kind", "unchanged"}, {"resultId", id}};
   return {{"kind", "full"}, {"resultId", id}, {"items", d.diagnostics}};
 }
 
@@ -51,17 +51,17 @@ namespace {
 // Where to insert an import: before the first statement and its documentation comment.
 size_t place_of_imports(const Document& d) {
   const auto& statements = d.parsed().result.tree->body->statements;
-  const std::string& text = d.text();
+  const std::string_view text = d.text();
   size_t at = statements.empty() ? text.size() : statements.front()->span.begin;
   const auto line_before = [&] { return at < 2 ? 0 : text.rfind('\n', at - 2) + 1; };
   at = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
-  while (at > 0 && std::string_view(text).substr(line_before()).starts_with("##")) at = line_before();
+  while (at > 0 && text.substr(line_before()).starts_with("##")) at = line_before();
   return at;
 }
 
 }  // namespace
 
-Json code_actions(Server& server, const Json& params) {
+Json code_actions(Server& server, const ActionParams& params) {
   const Document& d = server.document(params);
   Json list = Json::array();
   const auto action = [&](const Json& mended, const std::string& title, size_t begin, size_t end, std::string text) {
@@ -72,27 +72,24 @@ Json code_actions(Server& server, const Json& params) {
          {"diagnostics", {mended}},
          {"edit", {{"changes", {{d.uri(), {{{"range", d.lines().range(begin, end)}, {"newText", text}}}}}}}}});
   };
-  for (const Json& one : params.value("/context/diagnostics"_json_pointer, Json::array())) {
-    const Json range = one.value("range", Json());
-    if (!range.is_object()) continue;
-    const size_t begin = d.lines().offset(range.value("start", Json())),
-                 end = d.lines().offset(range.value("end", Json()));
-    const std::string_view marked = std::string_view(d.text()).substr(begin, end < begin ? 0 : end - begin);
-    if (one.value("code", Json()) == codes::unknown_name && d.parsed().result.tree)
+  for (const ActionParams::Problem& one : params.problems) {
+    const size_t begin = d.lines().offset(one.range.start), end = d.lines().offset(one.range.end);
+    const std::string_view marked = d.text().substr(begin, end < begin ? 0 : end - begin);
+    if (one.code == codes::unknown_name && d.parsed().result.tree)
       if (const auto import = library_import(marked)) {
         const size_t at = place_of_imports(d);
-        const std::string_view next = std::string_view(d.text()).substr(at);
-        action(one, *import, at, at,
+        const std::string_view next = d.text().substr(at);
+        action(one.whole, *import, at, at,
                *import + (next.starts_with("from ") || next.starts_with("import ") ? "\n" : "\n\n"));
         continue;
       }
-    const std::optional<std::string> meant = meant_name(one.value("message", ""));
+    const std::optional<std::string> meant = meant_name(one.message);
     if (!meant) continue;
     // The mistyped name is one of the words in the marked range: `x.shap`, `xs.appned(1)`.
     for (const ClassifiedToken& t : classify_tokens(*d.parsed().source)) {
       if (t.begin < begin || t.end > end || t.kind == TokenClass::bracket) continue;
-      if (nearest(std::string_view(d.text()).substr(t.begin, t.end - t.begin), {*meant}) != meant) continue;
-      action(one, fmt::format("Change to `{}`", *meant), t.begin, t.end, *meant);
+      if (nearest(d.text().substr(t.begin, t.end - t.begin), {*meant}) != meant) continue;
+      action(one.whole, fmt::format("Change to `{}`", *meant), t.begin, t.end, *meant);
       break;
     }
   }

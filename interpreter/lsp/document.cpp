@@ -1,37 +1,41 @@
 #include "interpreter/lsp/document.hpp"
 
+#include <algorithm>
+
 namespace pxl::lsp {
 
-Document::Document(std::string uri, std::string text, int64_t v, Encoding encoding)
-    : version(v), uri_(std::move(uri)), path_(path_of_uri(uri_)), text_(std::move(text)), encoding_(encoding) {
-  if (path_.empty()) path_ = uri_;
-  parse();
+Parsed::Parsed(const std::string& path, std::string text, Encoding encoding)
+    : source(std::make_shared<SourceFile>(path, std::move(text))),
+      lines(source->text(), encoding),
+      result(pxl::parse(*source)) {
+  if (result.tree) symbols.emplace(*result.tree);
 }
 
-void Document::change(const Json& change) {
-  const auto text = change.find("text");
-  if (text == change.end() || !text->is_string()) return;
-  const auto range = change.find("range");
-  if (range == change.end() || !range->is_object()) {
-    text_ = text->get<std::string>();
-  } else {
-    const Lines lines(text_, encoding_);
-    const size_t begin = lines.offset(range->value("start", Json())), end = lines.offset(range->value("end", Json()));
-    text_.replace(std::min(begin, end), std::max(begin, end) - std::min(begin, end), text->get<std::string>());
+Document::Document(DocumentUri name, std::string text, int64_t v, Encoding encoding)
+    : version(v), name_(std::move(name)), real_path_(pxl::real_path(name_.path)), encoding_(encoding) {
+  parse(std::move(text));
+}
+
+void Document::change(const std::vector<TextChange>& changes) {
+  std::string text(this->text());
+  for (const TextChange& c : changes) {
+    if (!c.range) {
+      text = c.text;
+      continue;
+    }
+    const Lines lines(text, encoding_);
+    const auto [begin, end] = std::minmax({lines.offset(c.range->start), lines.offset(c.range->end)});
+    text.replace(begin, end - begin, c.text);
   }
+  parse(std::move(text));
 }
 
-void Document::parse() {
+void Document::parse(std::string text) {
+  parsed_ = std::make_shared<Parsed>(path(), std::move(text), encoding_);
+  if (parsed_->result.tree) sound_ = parsed_;
   dirty = true;
   settled = false;
   ++revision;
-  lines_ = std::make_unique<Lines>(text_, encoding_);
-  parsed_ = std::make_shared<Parsed>();
-  parsed_->source = std::make_unique<SourceFile>(path_, text_);
-  parsed_->result = pxl::parse(*parsed_->source);
-  if (!parsed_->result.tree) return;
-  parsed_->symbols.emplace(*parsed_->result.tree);
-  sound_ = parsed_;
 }
 
 }  // namespace pxl::lsp

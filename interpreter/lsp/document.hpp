@@ -1,10 +1,10 @@
 // An open document and its analysis.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "interpreter/lsp/position.hpp"
@@ -15,26 +15,29 @@
 
 namespace pxl::lsp {
 
-/// A text that parsed, with its symbols. Owns its source; pointers into it are valid as long as it lives.
+/// A text that was parsed, with its symbols. It never changes; pointers into it are valid as long as it lives.
 struct Parsed {
-  std::unique_ptr<SourceFile> source;
+  Parsed(const std::string& path, std::string text, Encoding encoding);
+  std::shared_ptr<const SourceFile> source;
+  Lines lines;
   ParseResult result;
   std::optional<SymbolTable> symbols;  ///< null if there are errors
 };
 
 class Document {
  public:
-  Document(std::string uri, std::string text, int64_t version, Encoding encoding);
+  Document(DocumentUri name, std::string text, int64_t version, Encoding encoding);
 
-  /// One element of `contentChanges`: a range and its text, or a whole text.
-  void change(const Json& change);
-  void parse();
+  /// Applies changes, each to the text after the one before.
+  void change(const std::vector<TextChange>& changes);
 
-  const std::string& uri() const { return uri_; }
-  /// Path of the file; the URI for other schemes.
-  const std::string& path() const { return path_; }
-  const std::string& text() const { return text_; }
-  const Lines& lines() const { return *lines_; }
+  const std::string& uri() const { return name_.text; }
+  /// Path of the file; the decoded URI for other schemes. It identifies the document.
+  const std::string& path() const { return name_.path; }
+  /// The path without links.
+  const std::string& real_path() const { return real_path_; }
+  std::string_view text() const { return parsed_->source->text(); }
+  const Lines& lines() const { return parsed_->lines; }
 
   /// Of the current text.
   const Parsed& parsed() const { return *parsed_; }
@@ -52,10 +55,11 @@ class Document {
   int64_t analyses = 0;
 
  private:
-  std::string uri_, path_, text_;
+  void parse(std::string text);
+  DocumentUri name_;
+  std::string real_path_;
   Encoding encoding_;
-  std::unique_ptr<Lines> lines_;
-  std::shared_ptr<Parsed> parsed_, sound_;
+  std::shared_ptr<const Parsed> parsed_, sound_;
 };
 
 }  // namespace pxl::lsp

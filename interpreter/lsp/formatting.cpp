@@ -4,7 +4,7 @@
 
 namespace pxl::lsp {
 
-Json formatting(Server& server, const Json& params) {
+Json formatting(Server& server, const DocumentParams& params) {
   const Document& d = server.document(params);
   if (!d.parsed().result.tree) return Json::array();
   const std::string text = format_source(*d.parsed().source);

@@ -3,15 +3,15 @@
 
 namespace pxl::lsp {
 
-Json inlay_hints(Server& server, const Json& params) {
+Json inlay_hints(Server& server, const RangeParams& params) {
   const Document& d = server.document(params);
   Json list = Json::array();
   // Hints of an older text would be misplaced.
   if (!d.analysis || d.analysis->source->text() != d.text()) return list;
   size_t begin = 0, end = d.text().size();
-  if (params.contains("range")) {
-    begin = d.lines().offset(params["range"].value("start", Json()));
-    end = d.lines().offset(params["range"].value("end", Json()));
+  if (params.range) {
+    begin = d.lines().offset(params.range->start);
+    end = d.lines().offset(params.range->end);
   }
   for (const BoundName& name : d.analysis->names) {
     if (name.hint.empty() || name.span.end < begin || name.span.begin > end) continue;

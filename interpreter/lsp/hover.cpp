@@ -47,7 +47,7 @@ std::optional<OpenCall> open_call(const Document& d, size_t cursor) {
   std::vector<Open> open;
   for (const ClassifiedToken& t : classify_tokens(*d.parsed().source)) {
     if (t.begin >= cursor) break;
-    const std::string_view text = std::string_view(d.text()).substr(t.begin, t.end - t.begin);
+    const std::string_view text = d.text().substr(t.begin, t.end - t.begin);
     if (t.kind == TokenClass::bracket) {
       if (text == "(" || text == "[" || text == "{")
         open.push_back({text[0], t.begin, 0, {}});
@@ -73,16 +73,16 @@ std::string word_at(const Document& d, size_t cursor, size_t& begin, size_t& end
     if (t.kind != TokenClass::name && t.kind != TokenClass::keyword && t.kind != TokenClass::declarer) continue;
     begin = t.begin;
     end = t.end;
-    return d.text().substr(t.begin, t.end - t.begin);
+    return std::string(d.text().substr(t.begin, t.end - t.begin));
   }
   return {};
 }
 
 }  // namespace
 
-Json hover(Server& server, const Json& params) {
+Json hover(Server& server, const PositionParams& params) {
   const Document& d = server.document(params);
-  const size_t cursor = Server::cursor(d, params);
+  const size_t cursor = d.lines().offset(params.position);
   const auto answer = [&](const std::string& text, size_t begin, size_t end) -> Json {
     return {{"contents", {{"kind", "markdown"}, {"value", text}}}, {"range", d.lines().range(begin, end)}};
   };
@@ -120,9 +120,9 @@ Json hover(Server& server, const Json& params) {
   return answer("```text\n" + known.text + "```\n", begin, end);
 }
 
-Json signature_help(Server& server, const Json& params) {
+Json signature_help(Server& server, const PositionParams& params) {
   const Document& d = server.document(params);
-  const auto call = open_call(d, Server::cursor(d, params));
+  const auto call = open_call(d, d.lines().offset(params.position));
   if (!call) return nullptr;
   Interpreter& in = server.interpreter_of(d);
   std::optional<SignatureInfo> signature;
@@ -133,7 +133,7 @@ Json signature_help(Server& server, const Json& params) {
     size_t from = call->callee_end;
     while (from > 0 && (std::isalnum(static_cast<unsigned char>(d.text()[from - 1])) || d.text()[from - 1] == '_'))
       --from;
-    const std::string name = d.text().substr(from, call->callee_end - from);
+    const std::string_view name = d.text().substr(from, call->callee_end - from);
     for (const Symbol* s : d.sound()->symbols->visible(static_cast<uint32_t>(call->callee_end))) {
       if (s->name != name || s->detail.empty() || s->detail[0] != '(') continue;
       const Json one = {{"label", s->name + s->detail}, {"documentation", s->doc}, {"parameters", Json::array()}};

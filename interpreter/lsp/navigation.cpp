@@ -66,9 +66,9 @@ std::optional<Everywhere> everywhere(Server& server, const Document& d, const Fo
 
 }  // namespace
 
-Json definition(Server& server, const Json& params) {
+Json definition(Server& server, const PositionParams& params) {
   const Document& d = server.document(params);
-  const auto found = find(d, Server::cursor(d, params));
+  const auto found = find(d, d.lines().offset(params.position));
   if (!found) return nullptr;
   if (found->symbol->kind == Symbol::Kind::import) {
     Json there = imported(server, d, *found->symbol);
@@ -77,12 +77,12 @@ Json definition(Server& server, const Json& params) {
   return location(d, found->symbol->name_span);
 }
 
-Json references(Server& server, const Json& params) {
+Json references(Server& server, const ReferenceParams& params) {
   const Document& d = server.document(params);
   Json list = Json::array();
-  const auto found = find(d, Server::cursor(d, params));
+  const auto found = find(d, d.lines().offset(params.position));
   if (!found) return list;
-  const bool with_declaration = params.value("/context/includeDeclaration"_json_pointer, true);
+  const bool with_declaration = params.with_declaration.value_or(true);
   const auto all = everywhere(server, d, *found);
   const Document& home = all ? *all->declaring.document : d;
   const std::vector<Occurrence> places = all ? all->places : found->table->places(found->index);
@@ -95,28 +95,28 @@ Json references(Server& server, const Json& params) {
   return list;
 }
 
-Json highlights(Server& server, const Json& params) {
+Json highlights(Server& server, const PositionParams& params) {
   const Document& d = server.document(params);
   Json list = Json::array();
-  if (const auto found = find(d, Server::cursor(d, params))) {
+  if (const auto found = find(d, d.lines().offset(params.position))) {
     for (const Occurrence& o : found->table->places(found->index))
       list.push_back({{"range", d.lines().range(o.span)}, {"kind", o.write ? 3 : 2}});
   }
   return list;
 }
 
-Json prepare_rename(Server& server, const Json& params) {
+Json prepare_rename(Server& server, const PositionParams& params) {
   const Document& d = server.document(params);
-  const auto found = find(d, Server::cursor(d, params));
+  const auto found = find(d, d.lines().offset(params.position));
   if (!found || found->symbol->kind == Symbol::Kind::build || found->symbol->kind == Symbol::Kind::test) return nullptr;
   return {{"range", d.lines().range(found->place)}, {"placeholder", found->symbol->name}};
 }
 
-Json rename(Server& server, const Json& params) {
+Json rename(Server& server, const RenameParams& params) {
   const Document& d = server.document(params);
-  const auto found = find(d, Server::cursor(d, params));
+  const auto found = find(d, d.lines().offset(params.position));
   if (!found) throw Refusal{request_failed, "no name here, or the text has errors"};
-  const auto name = params.at("newName").get<std::string>();
+  const std::string& name = params.name;
   const SourceFile probe("", name);
   const std::vector<ClassifiedToken> tokens = classify_tokens(probe);
   if (tokens.size() != 1 || tokens[0].kind != TokenClass::name || tokens[0].end - tokens[0].begin != name.size())

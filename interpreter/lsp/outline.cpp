@@ -67,7 +67,7 @@ Json children(const Document& d, const std::multimap<int, size_t>& by_container,
 
 }  // namespace
 
-Json document_symbols(Server& server, const Json& params) {
+Json document_symbols(Server& server, const DocumentParams& params) {
   const Document& d = server.document(params);
   if (!d.is_sound() || !d.sound()) return Json::array();
   std::multimap<int, size_t> by_container;
@@ -76,13 +76,13 @@ Json document_symbols(Server& server, const Json& params) {
   return children(d, by_container, -1);
 }
 
-Json workspace_symbols(Server& server, const Json& params) {
+Json workspace_symbols(Server& server, const QueryParams& params) {
   constexpr size_t most = 1000;
   const auto lower = [](std::string text) {
     std::transform(text.begin(), text.end(), text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
     return text;
   };
-  const std::string wanted = lower(params.value("query", std::string()));
+  const std::string wanted = lower(params.query.value_or(""));
   // Fuzzy match, as in editors: the letters of the query as a subsequence.
   const auto matches = [&](const std::string& name) {
     size_t next = 0;
@@ -106,7 +106,7 @@ Json workspace_symbols(Server& server, const Json& params) {
   return list;
 }
 
-Json folding_ranges(Server& server, const Json& params) {
+Json folding_ranges(Server& server, const DocumentParams& params) {
   const Document& d = server.document(params);
   Json list = Json::array();
   std::vector<uint32_t> open;
@@ -116,8 +116,7 @@ Json folding_ranges(Server& server, const Json& params) {
     if (c == '{' || c == '[' || c == '(') {
       open.push_back(t.begin);
     } else if (!open.empty()) {
-      const size_t first = number_at(d.lines().position(open.back()), "line"),
-                   last = number_at(d.lines().position(t.begin), "line");
+      const size_t first = d.lines().place(open.back()).line, last = d.lines().place(t.begin).line;
       if (last > first + 1) list.push_back({{"startLine", first}, {"endLine", last - 1}});
       open.pop_back();
     }

@@ -1,7 +1,6 @@
 #include "interpreter/lsp/position.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 namespace pxl::lsp {
 
@@ -23,7 +22,7 @@ Lines::Lines(std::string_view text, Encoding encoding) : text_(text), encoding_(
   }
 }
 
-Json Lines::position(size_t offset) const {
+Place Lines::place(size_t offset) const {
   offset = std::min(offset, text_.size());
   const size_t line =
       static_cast<size_t>(std::upper_bound(starts_.begin(), starts_.end(), offset) - starts_.begin()) - 1;
@@ -33,11 +32,16 @@ Json Lines::position(size_t offset) const {
     units += units_of(bytes, encoding_);
     i += bytes;
   }
-  return {{"line", line}, {"character", units}};
+  return {line, units};
 }
 
-size_t Lines::offset(const Json& position) const {
-  const size_t line = number_at(position, "line"), character = number_at(position, "character");
+Json Lines::position(size_t offset) const {
+  const Place at = place(offset);
+  return {{"line", at.line}, {"character", at.character}};
+}
+
+size_t Lines::offset(Place place) const {
+  const auto [line, character] = place;
   if (line >= starts_.size()) return text_.size();
   size_t end = line + 1 < starts_.size() ? starts_[line + 1] : text_.size();
   while (end > starts_[line] && (text_[end - 1] == '\n' || text_[end - 1] == '\r')) --end;
@@ -49,51 +53,6 @@ size_t Lines::offset(const Json& position) const {
     at += bytes;
   }
   return at;
-}
-
-size_t number_at(const Json& object, const char* name) {
-  if (!object.is_object()) return 0;
-  const auto it = object.find(name);
-  if (it == object.end() || !it->is_number_integer()) return 0;
-  const auto value = it->get<int64_t>();
-  return value > 0 ? static_cast<size_t>(value) : 0;
-}
-
-std::string path_of_uri(std::string_view uri) {
-  constexpr std::string_view scheme = "file://";
-  if (!uri.starts_with(scheme)) return {};
-  uri.remove_prefix(scheme.size());
-  if (const size_t slash = uri.find('/'); slash != std::string_view::npos) uri.remove_prefix(slash);
-  std::string path;
-  const auto digit = [](char c) {
-    return std::isdigit(static_cast<unsigned char>(c)) ? c - '0' : (c | 0x20) - 'a' + 10;
-  };
-  for (size_t i = 0; i < uri.size(); ++i) {
-    if (uri[i] == '%' && i + 2 < uri.size() && std::isxdigit(static_cast<unsigned char>(uri[i + 1])) &&
-        std::isxdigit(static_cast<unsigned char>(uri[i + 2]))) {
-      path += static_cast<char>(digit(uri[i + 1]) * 16 + digit(uri[i + 2]));
-      i += 2;
-    } else {
-      path += uri[i];
-    }
-  }
-  return path;
-}
-
-std::string uri_of_path(std::string_view path) {
-  constexpr std::string_view plain = "/-._~";
-  std::string uri = "file://";
-  for (const char c : path) {
-    if (std::isalnum(static_cast<unsigned char>(c)) || plain.find(c) != std::string_view::npos) {
-      uri += c;
-    } else {
-      constexpr char digits[] = "0123456789ABCDEF";
-      uri += '%';
-      uri += digits[static_cast<unsigned char>(c) >> 4];
-      uri += digits[static_cast<unsigned char>(c) & 15];
-    }
-  }
-  return uri;
 }
 
 }  // namespace pxl::lsp

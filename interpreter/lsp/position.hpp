@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "interpreter/lsp/transport.hpp"
+#include "interpreter/lsp/messages.hpp"
 #include "runtime/base/source.hpp"
 
 namespace pxl::lsp {
@@ -17,10 +17,11 @@ enum class Encoding : uint8_t { utf16, utf8 };
 class Lines {
  public:
   Lines(std::string_view text, Encoding encoding);
-  /// {"line": 0-based, "character": 0-based}; offsets past the end are clamped.
+  /// Offsets past the end are clamped.
+  Place place(size_t offset) const;
   Json position(size_t offset) const;
   /// Clamped to the line and the text; a position inside a character is moved to its beginning.
-  size_t offset(const Json& position) const;
+  size_t offset(Place place) const;
   Json range(size_t begin, size_t end) const { return {{"start", position(begin)}, {"end", position(end)}}; }
   Json range(Span span) const { return range(span.begin, span.end); }
 
@@ -29,12 +30,5 @@ class Lines {
   Encoding encoding_;
   std::vector<size_t> starts_;
 };
-
-/// A numeric member: 0 if it is missing, negative or not a number.
-size_t number_at(const Json& object, const char* name);
-
-/// "file:///a%20b.pxl" to "/a b.pxl", empty for other schemes; and the inverse.
-std::string path_of_uri(std::string_view uri);
-std::string uri_of_path(std::string_view path);
 
 }  // namespace pxl::lsp

@@ -34,8 +34,9 @@ void glance(const Json& message) {
   if (method == message.end() || !method->is_string()) return;
   if (*method == "$/cancelRequest") {
     const auto params = message.find("params");
-    if (params == message.end() || !params->is_object() || !params->contains("id")) return;
-    const std::string id = (*params)["id"].dump();
+    const auto request = params == message.end() ? std::nullopt : request_id(*params);
+    if (!request) return;
+    const std::string id = request->dump();
     const std::lock_guard lock(ahead().mutex);
     if (id == ahead().answering) return request_interrupt();
     // Bounds the memory of cancellations of unknown requests.
@@ -64,57 +65,64 @@ struct Work {
   Work& operator=(const Work&) = delete;
 };
 
-bool can(const Json& capabilities, const char* path) {
-  const Json::json_pointer at(path);
-  return capabilities.contains(at) && capabilities[at] == true;
-}
-
-std::string folder_of(const Json& uri) {
-  std::string path = uri.is_string() ? path_of_uri(uri.get<std::string>()) : std::string();
+std::string folder_of(const DocumentUri& uri) {
+  std::string path = uri.path;
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   return path;
 }
 
+/// Reads the parameters of a handler, a function or a member of Server, and calls it.
+template <auto Handler>
+struct Typed;
+template <class P, Json (*Handler)(Server&, const P&)>
+struct Typed<Handler> {
+  static Json call(Server& server, const Json& params) { return Handler(server, read_params<P>(params)); }
+};
+template <class P, Json (Server::*Handler)(const P&)>
+struct Typed<Handler> {
+  static Json call(Server& server, const Json& params) { return (server.*Handler)(read_params<P>(params)); }
+};
+Json nothing(Server&, const NoParams&) { return nullptr; }
+
 struct Method {
   std::string_view name;
-  Handler handler;
+  Json (*call)(Server&, const Json& params);
 };
-template <Json (Server::*M)(const Json&)>
-Json member(Server& s, const Json& params) {
-  return (s.*M)(params);
+template <auto Handler>
+constexpr Method row(std::string_view name) {
+  return {name, Typed<Handler>::call};
 }
-Json nothing(Server&, const Json&) { return nullptr; }
 
 constexpr Method methods[] = {
-    {"initialize", member<&Server::initialize>},
-    {"initialized", member<&Server::initialized>},
-    {"shutdown", member<&Server::shutdown>},
-    {"textDocument/didOpen", member<&Server::opened>},
-    {"textDocument/didChange", member<&Server::changed>},
-    {"textDocument/didSave", member<&Server::saved>},
-    {"textDocument/didClose", member<&Server::closed>},
-    {"workspace/didChangeWatchedFiles", member<&Server::saved>},
-    {"workspace/didChangeWorkspaceFolders", member<&Server::folders_changed>},
-    {"workspace/didChangeConfiguration", nothing},
-    {"$/setTrace", nothing},
-    {"$/cancelRequest", member<&Server::cancelled>},
-    {"textDocument/diagnostic", diagnostic},
-    {"textDocument/codeAction", code_actions},
-    {"textDocument/declaration", definition},
-    {"textDocument/definition", definition},
-    {"textDocument/references", references},
-    {"textDocument/documentHighlight", highlights},
-    {"textDocument/prepareRename", prepare_rename},
-    {"textDocument/rename", rename},
-    {"textDocument/documentSymbol", document_symbols},
-    {"textDocument/foldingRange", folding_ranges},
-    {"workspace/symbol", workspace_symbols},
-    {"textDocument/hover", hover},
-    {"textDocument/signatureHelp", signature_help},
-    {"textDocument/completion", completion},
-    {"textDocument/formatting", formatting},
-    {"textDocument/inlayHint", inlay_hints},
-    {"textDocument/semanticTokens/full", semantic_tokens},
+    row<&Server::initialize>("initialize"),
+    row<&Server::initialized>("initialized"),
+    row<&Server::shutdown>("shutdown"),
+    row<&Server::opened>("textDocument/didOpen"),
+    row<&Server::changed>("textDocument/didChange"),
+    row<&Server::saved>("textDocument/didSave"),
+    row<&Server::closed>("textDocument/didClose"),
+    row<&Server::saved>("workspace/didChangeWatchedFiles"),
+    row<&Server::folders_changed>("workspace/didChangeWorkspaceFolders"),
+    row<&nothing>("workspace/didChangeConfiguration"),
+    row<&nothing>("$/setTrace"),
+    row<&Server::cancelled>("$/cancelRequest"),
+    row<&diagnostic>("textDocument/diagnostic"),
+    row<&code_actions>("textDocument/codeAction"),
+    row<&definition>("textDocument/declaration"),
+    row<&definition>("textDocument/definition"),
+    row<&references>("textDocument/references"),
+    row<&highlights>("textDocument/documentHighlight"),
+    row<&prepare_rename>("textDocument/prepareRename"),
+    row<&rename>("textDocument/rename"),
+    row<&document_symbols>("textDocument/documentSymbol"),
+    row<&folding_ranges>("textDocument/foldingRange"),
+    row<&workspace_symbols>("workspace/symbol"),
+    row<&hover>("textDocument/hover"),
+    row<&signature_help>("textDocument/signatureHelp"),
+    row<&completion>("textDocument/completion"),
+    row<&formatting>("textDocument/formatting"),
+    row<&inlay_hints>("textDocument/inlayHint"),
+    row<&semantic_tokens>("textDocument/semanticTokens/full"),
 };
 
 }  // namespace
@@ -135,8 +143,8 @@ int Server::run() {
     finish_analysis();
     bool waiting = false;
     if (!analyst_.busy()) {
-      if (!waiting_.empty()) start_analysis(waiting_.front().uri);
-      for (const auto& [uri, d] : documents_) waiting = waiting || d->dirty;
+      if (!waiting_.empty()) start_analysis(waiting_.front().params.uri.path);
+      for (const auto& [path, d] : documents_) waiting = waiting || d->dirty;
       waiting = waiting && !analyst_.busy();
     }
     const std::optional<Incoming> message = transport_.next(waiting ? quiet_milliseconds : -1);
@@ -157,14 +165,15 @@ int Server::run() {
 void Server::handle(const Incoming& message) {
   if (!message.broken.empty()) return refuse(nullptr, {parse_error, message.broken});
   const Json& body = message.body;
-  const Json id = body.value("id", Json());
   const bool is_request = body.contains("id");
+  const Json id = request_id(body).value_or(Json());
   const auto method = body.find("method");
   if (method == body.end() || !method->is_string()) {
     // The client's response to a request of the server, which is ignored.
     if (!body.contains("result") && !body.contains("error")) refuse(id, {invalid_request, "the message has no method"});
     return;
   }
+  if (is_request && id.is_null()) return refuse(id, {invalid_request, "id: expected a string or an integer"});
   if (*method == "exit") {
     exiting_ = true;
     return;
@@ -182,9 +191,8 @@ void Server::handle(const Incoming& message) {
     if (is_request) reply(id, result);
   } catch (const Refusal& refusal) {
     no = refusal;
-  } catch (const AfterAnalysis&) {
-    const Json params = body.value("params", Json::object());
-    if (is_request) waiting_.push_back({id, params, document(params).uri()});
+  } catch (const AfterAnalysis& after) {
+    if (is_request) waiting_.push_back({id, after.params});
   } catch (const OverBudget&) {
     if (is_request) reply(id, nullptr);  // the result would be too large to be shown
   } catch (const Unevaluated&) {
@@ -193,12 +201,13 @@ void Server::handle(const Incoming& message) {
     no = Refusal{request_cancelled, "cancelled"};
   } catch (const Error& error) {
     no = Refusal{request_failed, error.first().message};
-  } catch (const Json::exception& error) {
-    no = Refusal{invalid_params, error.what()};
   } catch (const std::exception& error) {
     no = Refusal{internal_error, error.what()};
   }
-  if (no && is_request) refuse(id, *no);
+  if (no && is_request) return refuse(id, *no);
+  // A notification has no response: its error appears in the log of the editor.
+  if (no && (no->code == invalid_params || no->code == internal_error))
+    notify("window/logMessage", {{"type", 1}, {"message", method->get<std::string>() + ": " + no->message}});
 }
 
 Json Server::call(const std::string& method, const Json& params, bool is_request) {
@@ -209,7 +218,7 @@ Json Server::call(const std::string& method, const Json& params, bool is_request
   if (shut_down_) throw Refusal{invalid_request, "the server was shut down"};
   if (!params.is_object() && !params.is_null()) throw Refusal{invalid_params, "params must be an object"};
   for (const Method& m : methods)
-    if (m.name == method) return m.handler(*this, params.is_null() ? Json::object() : params);
+    if (m.name == method) return m.call(*this, params.is_null() ? Json::object() : params);
   throw Refusal{method_not_found, "unknown method: " + method};
 }
 
@@ -230,11 +239,15 @@ void Server::demand(const std::string& method, const Json& params) {
       {{"jsonrpc", "2.0"}, {"id", "pxl-" + std::to_string(++demands_)}, {"method", method}, {"params", params}});
 }
 
-Document& Server::document(const Json& params) {
-  const std::string uri = params.at("textDocument").at("uri").get<std::string>();
-  const auto it = documents_.find(uri);
-  if (it == documents_.end()) throw Refusal{invalid_params, "not open: " + uri};
+Document& Server::document(const DocumentParams& params) {
+  const auto it = documents_.find(params.uri.path);
+  if (it == documents_.end()) throw Refusal{invalid_params, "not open: " + params.uri.text};
   return *it->second;
+}
+
+const Document* Server::open_document(const std::string& path) const {
+  const auto it = documents_.find(path);
+  return it == documents_.end() ? nullptr : it->second.get();
 }
 
 Interpreter& Server::interpreter_of(const Document& d) {
@@ -243,23 +256,15 @@ Interpreter& Server::interpreter_of(const Document& d) {
   return *empty_;
 }
 
-Json Server::initialize(const Json& params) {
+Json Server::initialize(const InitializeParams& params) {
   if (initialized_) throw Refusal{invalid_request, "initialize was already called"};
   initialized_ = true;
-  const Json capabilities = params.value("capabilities", Json::object());
-  if (const Json folders = params.value("workspaceFolders", Json()); folders.is_array()) {
-    for (const Json& folder : folders) roots_.push_back(folder_of(folder.value("uri", Json())));
-  } else {
-    roots_.push_back(folder_of(params.value("rootUri", Json())));
-  }
-  std::erase(roots_, "");
-  pulls_ = capabilities.contains("/textDocument/diagnostic"_json_pointer);
-  refreshes_diagnostics_ = can(capabilities, "/workspace/diagnostics/refreshSupport");
-  refreshes_hints_ = can(capabilities, "/workspace/inlayHint/refreshSupport");
-  watches_files_ = can(capabilities, "/workspace/didChangeWatchedFiles/dynamicRegistration");
-  const Json encodings = capabilities.value("/general/positionEncodings"_json_pointer, Json::array());
-  for (const Json& e : encodings)
-    if (e == "utf-8") encoding_ = Encoding::utf8;
+  client_ = params.capabilities.value_or(Capabilities{});
+  if (client_.bytes) encoding_ = Encoding::utf8;
+  if (params.folders)
+    for (const Folder& folder : *params.folders) roots_.push_back(folder_of(folder.uri));
+  else if (params.root)
+    roots_.push_back(folder_of(*params.root));
   Json offered = {
       {"positionEncoding", encoding_ == Encoding::utf8 ? "utf-8" : "utf-16"},
       {"textDocumentSync", {{"openClose", true}, {"change", 2}, {"save", true}}},
@@ -281,13 +286,14 @@ Json Server::initialize(const Json& params) {
       {"workspace", {{"workspaceFolders", {{"supported", true}, {"changeNotifications", true}}}}},
   };
   // A client that pulls diagnostics would show published ones twice.
-  if (pulls_) offered["diagnosticProvider"] = {{"interFileDependencies", true}, {"workspaceDiagnostics", false}};
+  if (client_.pulls_diagnostics)
+    offered["diagnosticProvider"] = {{"interFileDependencies", true}, {"workspaceDiagnostics", false}};
   return {{"serverInfo", {{"name", "pxl"}, {"version", PXL_VERSION}}}, {"capabilities", std::move(offered)}};
 }
 
-Json Server::initialized(const Json&) {
+Json Server::initialized(const NoParams&) {
   // Files may change outside the editor; files that import them are analysed again.
-  if (watches_files_)
+  if (client_.watches_files)
     demand("client/registerCapability", {{"registrations",
                                           {{{"id", "files"},
                                             {"method", "workspace/didChangeWatchedFiles"},
@@ -295,28 +301,26 @@ Json Server::initialized(const Json&) {
   return nullptr;
 }
 
-Json Server::folders_changed(const Json& params) {
-  const Json event = params.at("event");
-  for (const Json& folder : event.value("removed", Json::array()))
-    std::erase(roots_, folder_of(folder.value("uri", Json())));
-  for (const Json& folder : event.value("added", Json::array()))
-    if (const std::string path = folder_of(folder.value("uri", Json())); !path.empty()) roots_.push_back(path);
+Json Server::folders_changed(const FoldersParams& params) {
+  for (const Folder& folder : params.event.removed.value_or(std::vector<Folder>()))
+    std::erase(roots_, folder_of(folder.uri));
+  for (const Folder& folder : params.event.added.value_or(std::vector<Folder>()))
+    roots_.push_back(folder_of(folder.uri));
   return nullptr;
 }
 
-Json Server::shutdown(const Json&) {
+Json Server::shutdown(const NoParams&) {
   shut_down_ = true;
   return nullptr;
 }
 
-Json Server::cancelled(const Json& params) {
-  const Json id = params.value("id", Json());
-  const auto waits = [&](const Waiting& w) { return w.id == id; };
+Json Server::cancelled(const CancelParams& params) {
+  const auto waits = [&](const Waiting& w) { return w.id == params.id; };
   if (std::none_of(waiting_.begin(), waiting_.end(), waits)) return nullptr;
   std::erase_if(waiting_, waits);
-  refuse(id, {request_cancelled, "cancelled"});
+  refuse(params.id, {request_cancelled, "cancelled"});
   const std::lock_guard lock(ahead().mutex);
-  ahead().cancelled.erase(id.dump());
+  ahead().cancelled.erase(params.id.dump());
   return nullptr;
 }
 

@@ -1,4 +1,5 @@
 // The language server: each method of the protocol is one row of a table, and one function in the file of its feature.
+// The row's type reads the message, so that a function gets typed parameters only.
 #pragma once
 
 #include <map>
@@ -13,28 +14,10 @@
 
 namespace pxl::lsp {
 
-/// Error codes of JSON-RPC and of the protocol.
-enum ErrorCode : int {
-  parse_error = -32700,
-  invalid_request = -32600,
-  method_not_found = -32601,
-  invalid_params = -32602,
-  internal_error = -32603,
-  not_initialized = -32002,
-  request_cancelled = -32800,
-  server_cancelled = -32802,
-  request_failed = -32803
+/// Thrown by a handler whose response has to wait for the analysis of the document.
+struct AfterAnalysis {
+  PullParams params;
 };
-
-/// Ends a request with an error response.
-struct Refusal {
-  ErrorCode code;
-  std::string message;
-  Json data = nullptr;
-};
-
-/// Thrown by a handler whose response has to wait for the analysis of the document in its params.
-struct AfterAnalysis {};
 
 class Server {
  public:
@@ -46,28 +29,27 @@ class Server {
   int run();
 
   // ---- what handlers use
-  /// The document of `params.textDocument.uri`. Throws Refusal if it is not open.
-  Document& document(const Json& params);
-  /// The byte offset of `params.position`.
-  static size_t cursor(const Document& d, const Json& params) {
-    return d.lines().offset(params.value("position", Json()));
-  }
-  std::map<std::string, std::unique_ptr<Document>>& documents() { return documents_; }
+  /// The document that a message is about. Throws Refusal if it is not open.
+  Document& document(const DocumentParams& params);
+  /// The open document of a path, or null.
+  const Document* open_document(const std::string& path) const;
+  /// The open documents, by path.
+  const std::map<std::string, std::unique_ptr<Document>>& documents() const { return documents_; }
   Encoding encoding() const { return encoding_; }
   /// The folders of the workspace; empty if the client named none.
   const std::vector<std::string>& roots() const { return roots_; }
   /// The session of the last analysis, or an empty session.
   Interpreter& interpreter_of(const Document& d);
 
-  Json initialize(const Json& params);
-  Json initialized(const Json& params);
-  Json shutdown(const Json& params);
-  Json opened(const Json& params);
-  Json changed(const Json& params);
-  Json saved(const Json& params);
-  Json closed(const Json& params);
-  Json cancelled(const Json& params);
-  Json folders_changed(const Json& params);
+  Json initialize(const InitializeParams& params);
+  Json initialized(const NoParams& params);
+  Json shutdown(const NoParams& params);
+  Json opened(const OpenParams& params);
+  Json changed(const ChangeParams& params);
+  Json saved(const NoParams& params);
+  Json closed(const DocumentParams& params);
+  Json cancelled(const CancelParams& params);
+  Json folders_changed(const FoldersParams& params);
 
  private:
   void handle(const Incoming& message);
@@ -77,19 +59,25 @@ class Server {
   void notify(const std::string& method, const Json& params);
   /// Sends a request to the client; its response is ignored.
   void demand(const std::string& method, const Json& params);
-  /// Submits one changed document to the analysis thread: `first` if it changed, else any.
+  /// Submits one changed document to the analysis thread: that of the path `first` if it changed, else any.
   void start_analysis(const std::string& first = {});
+  /// The open texts, for an analysis.
+  std::shared_ptr<OpenTexts> open_texts() const;
+  /// Notes that a file has another text from now on: analyses that have looked for it are repeated.
+  void text_changed(const Document& d);
+  /// Whether a file that the analysis has looked for has changed after the change of this number.
+  bool is_outdated(const Analysis& analysis, int64_t since) const;
   /// Stores the result of the analysis in the document.
   void finish_analysis();
   /// Responds to the requests that wait for the diagnostics of a document, with the diagnostics or an error.
-  void answer_waiting(const std::string& uri, const Refusal* why);
+  void answer_waiting(const Document& d, const Refusal* why);
   /// Publishes the diagnostics of a document, and responds to the requests that wait for them.
   void settle(Document& d);
 
   /// A request for diagnostics that waits for the analysis of a document.
   struct Waiting {
-    Json id, params;
-    std::string uri;
+    Json id;
+    PullParams params;
   };
 
   Transport transport_;
@@ -99,34 +87,33 @@ class Server {
   InterpreterPtr empty_;
   std::vector<Waiting> waiting_;
   int64_t demands_ = 0;
-  /// Capabilities of the client.
-  bool pulls_ = false;  ///< pulls diagnostics, so none are published
-  bool refreshes_diagnostics_ = false, refreshes_hints_ = false, watches_files_ = false;
+  /// The number of changes of open texts, and the number of each file's last one, by path with and without links.
+  int64_t changes_ = 0;
+  std::map<std::string, int64_t> last_change_;
+  Capabilities client_;  ///< diagnostics that the client pulls are not published
   bool initialized_ = false, shut_down_ = false, exiting_ = false;
   Analyst analyst_;  ///< destroyed first
 };
 
-using Handler = Json (*)(Server&, const Json& params);
-
 // ---- features, one file each
-Json definition(Server&, const Json&);  // navigation.cpp
-Json references(Server&, const Json&);
-Json highlights(Server&, const Json&);
-Json prepare_rename(Server&, const Json&);
-Json rename(Server&, const Json&);
-Json document_symbols(Server&, const Json&);  // outline.cpp
-Json workspace_symbols(Server&, const Json&);
-Json folding_ranges(Server&, const Json&);
-Json hover(Server&, const Json&);  // hover.cpp
-Json signature_help(Server&, const Json&);
-Json completion(Server&, const Json&);   // completion.cpp
-Json formatting(Server&, const Json&);   // formatting.cpp
-Json inlay_hints(Server&, const Json&);  // hints.cpp
-Json diagnostic(Server&, const Json&);   // diagnostics.cpp
-Json code_actions(Server&, const Json&);
+Json definition(Server&, const PositionParams&);  // navigation.cpp
+Json references(Server&, const ReferenceParams&);
+Json highlights(Server&, const PositionParams&);
+Json prepare_rename(Server&, const PositionParams&);
+Json rename(Server&, const RenameParams&);
+Json document_symbols(Server&, const DocumentParams&);  // outline.cpp
+Json workspace_symbols(Server&, const QueryParams&);
+Json folding_ranges(Server&, const DocumentParams&);
+Json hover(Server&, const PositionParams&);  // hover.cpp
+Json signature_help(Server&, const PositionParams&);
+Json completion(Server&, const PositionParams&);  // completion.cpp
+Json formatting(Server&, const DocumentParams&);  // formatting.cpp
+Json inlay_hints(Server&, const RangeParams&);    // hints.cpp
+Json diagnostic(Server&, const PullParams&);      // diagnostics.cpp
+Json code_actions(Server&, const ActionParams&);
 /// `found` as the protocol's diagnostics, at locations in this document.
 Json diagnostic_items(const Document& d, const std::vector<Diagnostic>& found);
-Json semantic_tokens(Server&, const Json&);  // tokens.cpp
+Json semantic_tokens(Server&, const DocumentParams&);  // tokens.cpp
 Json semantic_legend();
 
 }  // namespace pxl::lsp

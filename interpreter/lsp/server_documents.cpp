@@ -5,45 +5,75 @@
 
 namespace pxl::lsp {
 
-Json Server::opened(const Json& params) {
-  const Json& d = params.at("textDocument");
-  const auto uri = d.at("uri").get<std::string>();
-  std::unique_ptr<Document>& opened = documents_[uri];
-  if (opened) analyst_.discard(std::move(opened->analysis));
-  opened = std::make_unique<Document>(uri, d.at("text").get<std::string>(), d.value("version", int64_t{0}), encoding_);
+Json Server::opened(const OpenParams& params) {
+  auto fresh = std::make_unique<Document>(params.uri, params.text, params.version.value_or(0), encoding_);
+  std::unique_ptr<Document>& d = documents_[params.uri.path];
+  if (d) analyst_.discard(std::move(d->analysis));
+  d = std::move(fresh);
+  text_changed(*d);
   return nullptr;
 }
 
-Json Server::changed(const Json& params) {
+Json Server::changed(const ChangeParams& params) {
   Document& d = document(params);
-  for (const Json& change : params.at("contentChanges")) d.change(change);
-  d.version = params.at("textDocument").value("version", d.version);
+  d.change(params.changes);
+  d.version = params.version.value_or(d.version);
   analyst_.cancel();
-  d.parse();
   const Refusal why{server_cancelled, "the text was changed", {{"retriggerRequest", true}}};
-  answer_waiting(d.uri(), &why);
+  answer_waiting(d, &why);
+  text_changed(d);
   return nullptr;
 }
 
-// Other files may import this one, which may have changed.
-Json Server::saved(const Json&) {
-  for (auto& [uri, d] : documents_) {
+// Any document may depend on a file that was saved: on a program, or on data.
+Json Server::saved(const NoParams&) {
+  for (auto& [path, d] : documents_) {
     d->dirty = true;
     d->settled = false;
   }
-  if (pulls_ && refreshes_diagnostics_ && !documents_.empty()) demand("workspace/diagnostic/refresh", nullptr);
+  if (client_.pulls_diagnostics && client_.refreshes_diagnostics && !documents_.empty())
+    demand("workspace/diagnostic/refresh", nullptr);
   return nullptr;
 }
 
-Json Server::closed(const Json& params) {
-  const Document& d = document(params);
-  if (!pulls_) notify("textDocument/publishDiagnostics", {{"uri", d.uri()}, {"diagnostics", Json::array()}});
-  const std::string uri = d.uri();
+Json Server::closed(const DocumentParams& params) {
+  const std::unique_ptr<Document> d = std::move(documents_.at(document(params).path()));
+  documents_.erase(d->path());
+  if (!client_.pulls_diagnostics)
+    notify("textDocument/publishDiagnostics", {{"uri", d->uri()}, {"diagnostics", Json::array()}});
   const Refusal why{server_cancelled, "the text was closed", nullptr};
-  answer_waiting(uri, &why);
-  analyst_.discard(std::move(documents_.at(uri)->analysis));
-  documents_.erase(uri);
+  answer_waiting(*d, &why);
+  analyst_.discard(std::move(d->analysis));
+  text_changed(*d);
   return nullptr;
+}
+
+std::shared_ptr<OpenTexts> Server::open_texts() const {
+  auto out = std::make_shared<OpenTexts>();
+  for (const auto& [path, d] : documents_) out->add(path, d->real_path(), d->parsed().source);
+  return out;
+}
+
+void Server::text_changed(const Document& changed) {
+  last_change_[changed.path()] = last_change_[changed.real_path()] = ++changes_;
+  bool others = false;
+  for (auto& [path, d] : documents_) {
+    if (d.get() == &changed || !d->analysis || !is_outdated(*d->analysis, changes_ - 1)) continue;
+    others = others || d->settled;
+    d->dirty = true;
+    d->settled = false;
+  }
+  if (others && client_.pulls_diagnostics && client_.refreshes_diagnostics)
+    demand("workspace/diagnostic/refresh", nullptr);
+}
+
+bool Server::is_outdated(const Analysis& analysis, int64_t since) const {
+  const auto changed = [&](const std::string& path) {
+    const auto found = last_change_.find(path);
+    return found != last_change_.end() && found->second > since;
+  };
+  const std::set<std::string>& files = analysis.open_texts->looked_for();
+  return std::any_of(files.begin(), files.end(), changed);
 }
 
 void Server::start_analysis(const std::string& first) {
@@ -54,7 +84,7 @@ void Server::start_analysis(const std::string& first) {
   Document& d = *it->second;
   d.dirty = false;
   if (d.parsed().result.tree) {
-    analyst_.start({d.uri(), d.path(), d.text(), d.revision});
+    analyst_.start({d.path(), std::string(d.text()), d.revision, changes_, open_texts()});
     return;
   }
   d.diagnostics = diagnostic_items(d, d.parsed().result.diagnostics);
@@ -64,8 +94,9 @@ void Server::start_analysis(const std::string& first) {
 void Server::finish_analysis() {
   std::optional<Analyst::Answer> answer = analyst_.take();
   if (!answer) return;
-  const auto it = documents_.find(answer->job.uri);
-  if (it == documents_.end() || it->second->revision != answer->job.revision || !answer->analysis->finished) {
+  const auto it = documents_.find(answer->job.path);
+  if (it == documents_.end() || it->second->revision != answer->job.revision || !answer->analysis->finished ||
+      is_outdated(*answer->analysis, answer->job.changes)) {
     if (it != documents_.end()) it->second->dirty = true;
     analyst_.discard(std::move(answer->analysis));
     return;
@@ -74,24 +105,24 @@ void Server::finish_analysis() {
   d.diagnostics = diagnostic_items(d, answer->analysis->diagnostics);
   analyst_.discard(std::move(d.analysis));
   d.analysis = std::move(answer->analysis);
-  if (refreshes_hints_) demand("workspace/inlayHint/refresh", nullptr);
+  if (client_.refreshes_hints) demand("workspace/inlayHint/refresh", nullptr);
   settle(d);
 }
 
 void Server::settle(Document& d) {
   d.settled = !d.dirty;  // an imported file may have been saved meanwhile
   ++d.analyses;
-  if (!pulls_)
+  if (!client_.pulls_diagnostics)
     notify("textDocument/publishDiagnostics",
            {{"uri", d.uri()}, {"version", d.version}, {"diagnostics", d.diagnostics}});
-  if (d.settled) answer_waiting(d.uri(), nullptr);
+  if (d.settled) answer_waiting(d, nullptr);
 }
 
-void Server::answer_waiting(const std::string& uri, const Refusal* why) {
+void Server::answer_waiting(const Document& d, const Refusal* why) {
+  const auto waits = [&](const Waiting& w) { return w.params.uri.path == d.path(); };
   std::vector<Waiting> ready;
-  for (const Waiting& w : waiting_)
-    if (w.uri == uri) ready.push_back(w);
-  std::erase_if(waiting_, [&](const Waiting& w) { return w.uri == uri; });
+  std::copy_if(waiting_.begin(), waiting_.end(), std::back_inserter(ready), waits);
+  std::erase_if(waiting_, waits);
   for (const Waiting& w : ready) {
     if (why)
       refuse(w.id, *why);

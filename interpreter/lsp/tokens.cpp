@@ -36,7 +36,7 @@ Json semantic_legend() {
   return {{"tokenTypes", list}, {"tokenModifiers", Json::array()}};
 }
 
-Json semantic_tokens(Server& server, const Json& params) {
+Json semantic_tokens(Server& server, const DocumentParams& params) {
   const Document& d = server.document(params);
   Json data = Json::array();
   size_t line = 0, character = 0;
@@ -47,9 +47,9 @@ Json semantic_tokens(Server& server, const Json& params) {
     for (size_t from = t.begin; from < t.end;) {
       size_t to = d.text().find('\n', from);
       to = std::min<size_t>(to == std::string::npos ? t.end : to, t.end);
-      const Json begin = d.lines().position(from), end = d.lines().position(to);
-      const size_t at_line = number_at(begin, "line"), at = number_at(begin, "character");
-      const size_t length = number_at(end, "line") == at_line ? number_at(end, "character") - at : 0;
+      const auto [at_line, at] = d.lines().place(from);
+      const Place end = d.lines().place(to);
+      const size_t length = end.line == at_line ? end.character - at : 0;
       if (length > 0) {
         data.insert(data.end(), {at_line - line, at_line == line ? at - character : at, length,
                                  static_cast<size_t>(type), size_t{0}});

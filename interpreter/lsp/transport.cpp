@@ -10,7 +10,7 @@
 
 namespace pxl::lsp {
 
-Transport::Transport(int in, int out, Glance glance) : in_(in), out_(out), glance_(glance) {
+Transport::Transport(int in, int out, Glance glance) : in_(in), out_(out), glance_(std::move(glance)) {
   if (pipe(stop_) != 0) stop_[0] = stop_[1] = -1;
   reader_ = std::thread([this] { read_all(); });
 }
@@ -79,8 +79,12 @@ void Transport::read_all() {
     body.resize(length);
     if (!read_bytes(body.data(), length)) break;
     Incoming message;
-    message.body = Json::parse(body, nullptr, false);
-    if (message.body.is_discarded())
+    bool shallow = true;
+    const auto watch = [&](int depth, Json::parse_event_t, Json&) { return shallow = shallow && depth <= max_depth; };
+    message.body = Json::parse(body, watch, false);
+    if (!shallow)
+      message.broken = "the message is nested too deeply";
+    else if (message.body.is_discarded())
       message.broken = "the message is not JSON";
     else if (!message.body.is_object())
       message.broken = "the message is not an object";

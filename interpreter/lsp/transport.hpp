@@ -6,15 +6,15 @@
 #include <condition_variable>
 #include <cstdio>
 #include <deque>
+#include <functional>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <thread>
 
-namespace pxl::lsp {
+#include "interpreter/lsp/messages.hpp"
 
-using Json = nlohmann::json;
+namespace pxl::lsp {
 
 /// One incoming message, or the reason why it is invalid.
 struct Incoming {
@@ -26,7 +26,7 @@ struct Incoming {
 class Transport {
  public:
   /// Sees each message before it is queued, on the reading thread.
-  using Glance = void (*)(const Json&);
+  using Glance = std::function<void(const Json&)>;
   Transport(int in, int out, Glance glance);
   ~Transport();
   Transport(const Transport&) = delete;
@@ -43,6 +43,8 @@ class Transport {
 
   /// A longer body ends the input, so that memory stays bounded.
   static constexpr size_t longest_body = size_t{64} << 20;
+  /// Maximum nesting of a body. Values are written recursively.
+  static constexpr int max_depth = 100;
 
  private:
   void read_all();

@@ -19,19 +19,15 @@ std::optional<std::string> read(const fs::path& path) {
 }
 
 fs::path path_of_import(const Document& from, const Symbol& symbol) {
-  fs::path path = fs::path(from.path()).parent_path();
-  for (const std::string& part : symbol.import_path) path /= part;
-  path += ".pxl";
-  return path.lexically_normal();
+  return file_of_import(from.path(), symbol.import_path).lexically_normal();
 }
 
 std::optional<Opened> open(Server& server, const fs::path& path) {
-  const std::string uri = uri_of_path(path.string());
-  if (const auto it = server.documents().find(uri); it != server.documents().end()) return Opened{it->second.get(), {}};
+  if (const Document* d = server.open_document(path.string())) return Opened{d, {}};
   const std::optional<std::string> text = read(path);
   if (!text) return std::nullopt;
   Opened out;
-  out.own = std::make_unique<Document>(uri, *text, 0, server.encoding());
+  out.own = std::make_unique<Document>(DocumentUri::of_path(path.string()), *text, 0, server.encoding());
   out.document = out.own.get();
   return out;
 }
@@ -51,7 +47,7 @@ std::set<fs::path> files_below(Server& server, const std::set<fs::path>& roots) 
         out.insert(at->path().lexically_normal());
     }
   }
-  for (const auto& [uri, document] : server.documents()) out.insert(fs::path(document->path()).lexically_normal());
+  for (const auto& [path, document] : server.documents()) out.insert(path);
   return out;
 }
 

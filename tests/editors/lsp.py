@@ -4,12 +4,14 @@ import os
 import pathlib
 import queue
 import random
+import re
 import shutil
 import subprocess
 import tempfile
 import time
 
 from tests.editors.lsp_client import Client, check
+from tests.fuzz import messages
 from tests.robustness import bounds
 from tests.support.harness import ROOT
 
@@ -379,6 +381,52 @@ def neovim(pxl):
     check(said["symbols"] == ["[Function] double", "[Variable] é", "[Variable] y", "[Variable] z"] and said["running"] == 1, "symbols", said)
 
 
+def ill_typed(pxl):
+    """Members that are missing or of another type: each message is refused or answered as a whole (tests/fuzz/messages.py)."""
+    check(messages.campaign(pxl, 1, 7) > 5000, "few messages")
+    # What the client sees: the member's name, in the response or in its log.
+    client = Client(pxl)
+    client.tell("textDocument/didOpen", {"textDocument": {"uri": "file:///nowhere/a.pxl", "version": 1}})
+    said = client.until(lambda m: m.get("method") == "window/logMessage")["params"]
+    check(said == {"type": 1, "message": "textDocument/didOpen: params.textDocument.text: expected a string, got nothing"}, said)
+    answer = client.answer(client.post("textDocument/hover", {"textDocument": {"uri": "file:///nowhere/a.pxl"}, "position": {"line": "1"}}))["error"]
+    check(answer["message"] == "params.position.line: expected an integer, got a string" and answer["code"] == -32602, answer)
+    # A change that is refused changes nothing.
+    client.open("x = 1\n")
+    client.tell("textDocument/didChange", {"textDocument": {"uri": client.uri, "version": "2"}, "contentChanges": [{"text": "y = 2\n"}]})
+    client.tell("textDocument/didChange", {"textDocument": {"uri": client.uri, "version": 2}, "contentChanges": [{"text": "y = 2\n"}, {"range": None}]})
+    check([s["name"] for s in client.whole("documentSymbol")] == ["x"], "a refused change has changed the text")
+    client.tell("textDocument/didChange", {"textDocument": {"uri": client.uri, "version": None}, "contentChanges": [{"text": "y = 2\n"}]})
+    check([s["name"] for s in client.whole("documentSymbol")] == ["y"], "a change without a version")
+    check(client.close() == 0, "exit status")
+
+
+def spellings(client):
+    """A document is found by every spelling of its URI; responses have the spelling that opened it."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder) / "né (1) 'a+b@c'!"
+        folder.mkdir()
+        (folder / "part.pxl").write_text("# of the disk\ndef f() { return 1 }\n")
+        (folder / "main.pxl").write_text("from part import f\nprint(f())\n")
+        whole = (folder / "part.pxl").as_uri()
+        raw = "file://" + str(folder / "part.pxl").replace(" ", "%20")
+        other = [raw, re.sub("%..", lambda m: m.group().lower(), whole), whole.replace("file://", "FILE://localhost"), whole.replace("part", "%70art").replace("file:///", "file:/"),
+                 whole.replace("/part", "/./x/../part"), whole]
+        for opened in other:
+            client.tell("textDocument/didOpen", {"textDocument": {"uri": opened, "version": 1, "text": "def f() { return 1 }\n"}})
+            for asked in other:
+                found = client.ask("textDocument/documentSymbol", {"textDocument": {"uri": asked}})
+                check([s["name"] for s in found] == ["f"], "symbols by", asked)
+            client.open("from part import f\nprint(f())\n", (folder / "main.pxl").as_uri())
+            changes = client.here("rename", "f())", newName="g")["changes"]
+            check(sorted(changes) == sorted([opened, client.uri]), "documents of a rename", changes, opened)
+            check(changes[opened][0]["range"]["start"]["line"] == 0, "the open text is renamed, not that of the disk", changes)
+            check(client.here("definition", "f())") == {"uri": opened, "range": {"start": {"line": 0, "character": 4}, "end": {"line": 0, "character": 5}}}, "definition")
+        client.tell("textDocument/didClose", {"textDocument": {"uri": raw}})
+        answer = client.answer(client.post("textDocument/documentSymbol", {"textDocument": {"uri": whole}}))
+        check("error" in answer, "closed by another spelling")
+
+
 def statuses(pxl):
     client = Client(pxl)
     check(client.close() == 0, "after shutdown")
@@ -408,7 +456,7 @@ def neovim_tests(pxl, add, skip):
 
 
 def lsp_tests(pxl, add):
-    for case in (navigation, outer_names, renaming, hovering, completing, diagnostics, corrections, formatting, hints, across_files, imports, protocol, endless):
+    for case in (navigation, outer_names, renaming, hovering, completing, diagnostics, corrections, formatting, hints, across_files, imports, spellings, protocol, endless):
         client = Client(pxl)
         problem = None
         try:
@@ -419,5 +467,5 @@ def lsp_tests(pxl, add):
         finally:
             client.process.kill()
         add(f"lsp: {case.__name__}", problem)
-    for case in (pulling, folders, statuses, bounded, fuzz):
+    for case in (pulling, folders, statuses, bounded, ill_typed, fuzz):
         add(f"lsp: {case.__name__}", lambda: outcome(case, pxl))
