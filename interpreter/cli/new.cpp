@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "interpreter/cli/command.hpp"
+#include "interpreter/syntax/program_text.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/standard_streams.hpp"
 
@@ -32,14 +33,21 @@ int run_new(const CommonFlags&, const std::vector<std::string>& arguments) {
   const std::string name = folder.filename().string();
   if (name.empty() || name == "." || name == "..")
     throw Error(fmt::format("new: `{}` is not a name", call.operands.front()), {"`pxl new my_net`"}, Fault::usage);
+  // The name is a heading of the page that is written.
+  if (string_literal(name).text() != "\"" + name + "\"")
+    throw Error(fmt::format("new: `{}` has quotes, backslashes or control characters", name), {"`pxl new my_net`"},
+                Fault::usage);
   std::error_code failed;
   if (fs::exists(folder, failed))
     throw Error(fmt::format("new: `{}` already exists", folder.string()), {"choose another name"}, Fault::usage);
   fs::create_directories(folder, failed);
   if (failed)
     throw Error(fmt::format("new: cannot create `{}`: {}", folder.string(), failed.message()), {}, Fault::unreadable);
-  for (const ProjectFile& file : project_files())
-    write_file_atomically((folder / file.name).string(), filled_in(file.text, name));
+  for (const ProjectFile& file : project_files()) {
+    // The name is no part of a program.
+    const bool is_page = file.name.ends_with(".md");
+    write_file_atomically((folder / file.name).string(), is_page ? filled_in(file.text, name) : std::string(file.text));
+  }
   print_out("created {0}: net.pxl, train.pxl, README.md\n  cd {0}\n  pxl train.pxl\n  pxl test net.pxl\n",
             folder.string());
   return exit_ok;

@@ -40,7 +40,7 @@ int run_import(const CommonFlags&, const std::vector<std::string>& arguments) {
   std::vector<NamedArray> arrays;
   for (const auto& [name, array] : imported.weights) arrays.push_back({name, array});
   if (!arrays.empty()) write_checkpoint(weights, arrays);
-  write_file_atomically(out, imported.text);
+  write_file_atomically(out, imported.text.text());
   return exit_ok;
 }
 

@@ -8,8 +8,8 @@
 #include "interpreter/onnx/import_literals.hpp"
 #include "interpreter/onnx/import_loops.hpp"
 #include "interpreter/onnx/importer.hpp"
-#include "interpreter/syntax/format.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/utf8.hpp"
 
 namespace pxl::onnx {
 
@@ -36,19 +36,28 @@ constexpr std::string_view with_statistics[] = {"BatchNormalization", "LayerNorm
 }  // namespace
 
 Imported Importer::run() {
-  check_nodes(model_.graph, 0);
-  for (const Function& f : model_.functions)
-    for (const Node& n : f.nodes) check_node(n, opset_of(f), 0);
+  index_functions();
+  check_nodes(model_.graph, opset_, 0);
+  note_calls(model_.graph.nodes, 0);
+  for (const auto& f : written_)
+    for (const Node& n : f->nodes) check_node(n, f->opset, 0);
   if (!refused_.empty()) throw refusal();
-  add_host_values(model_.graph, opset_, host_);
-  for (const Node& n : model_.graph.nodes)
-    if (const Function* f = function_of(n)) used_.insert(f);
-  std::string functions;
-  for (const Function& f : model_.functions)
-    if (used_.contains(&f)) functions += function_text(f);
-  const std::string body = build_text();
+  const HostInputs host_inputs_of = [&](const Node& node) {
+    const FunctionInstance* f = called(node);
+    return f ? &f->host : nullptr;
+  };
+  for (const auto& f : written_) {
+    std::set<std::string> host;
+    add_host_values(f->nodes, f->opset, host, host_inputs_of);
+    for (size_t i = 0; i < f->function->inputs.size(); ++i)
+      if (host.contains(f->function->inputs[i])) f->host.push_back(i);
+  }
+  add_host_values(model_.graph.nodes, opset_, host_, host_inputs_of);
+  ProgramText text;
+  for (const auto& f : written_) text += function_text(*f);
+  text += build_text();
   if (!refused_.empty()) throw refusal();
-  finish(functions + body);
+  finish(text);
   return std::move(out_);
 }
 
@@ -63,43 +72,48 @@ Error Importer::refusal() const {
 
 void Importer::refuse(const Node& node, const std::string& why) { refused_.push_back(node.label() + ": " + why); }
 
-const Function* Importer::function_of(const Node& node) const {
-  for (const Function& f : model_.functions)
-    if (f.name == node.op && f.domain == node.domain) return &f;
-  return nullptr;
-}
-
-int64_t Importer::opset_of(const Function& f) const {
-  for (const OperatorSet& o : f.opsets)
-    if (o.domain.empty()) return o.version;
-  return opset_;
-}
-
-void Importer::check_nodes(const Graph& graph, int depth) {
+void Importer::check_nodes(const Graph& graph, int64_t opset, int depth) {
   if (depth > deepest_graph)
     throw Error(fmt::format("cannot import {}: its graphs are nested too deeply", options_.title));
   for (const ValueInfo& v : graph.inputs)
     if (is_bfloat16(v)) bfloat16_.insert(v.name);
   for (const TensorData& t : graph.initialisers)
     if (t.element() == ElementType::bfloat16) bfloat16_.insert(t.name);
-  for (const Node& n : graph.nodes) check_node(n, opset_, depth);
+  for (const Node& n : graph.nodes) check_node(n, opset, depth);
   for (const TensorData& t : graph.initialisers)
     if (!is_known(t.element()))
       refused_.push_back(fmt::format("initialiser `{}`: elements of {}", t.name, name(t.element())));
 }
 
 void Importer::check_node(const Node& node, int64_t opset, int depth) {
-  if (!function_of(node) && !find_row(node, opset)) {
+  check_attributes(node);
+  if (!functions_.contains({node.domain, node.op, node.overload}) && !find_row(node, opset)) {
     const auto rows = import_rows();
-    const bool known = std::any_of(rows.begin(), rows.end(), [&](const ImportRow& r) { return r.op == node.op; });
-    refuse(node, known ? fmt::format("not in this form, or not in opset {}", opset) : "there is no such op in pxl");
+    const bool known = std::any_of(rows.begin(), rows.end(),
+                                   [&](const ImportRow& r) { return r.op == node.op && r.domain == node.domain; });
+    refuse(node, known                 ? fmt::format("not in this form, or not in opset {}", opset)
+                 : node.domain.empty() ? "there is no such op in pxl"
+                                       : fmt::format("there is no such op of the domain `{}` in pxl", node.domain));
   }
   for (const Attribute& a : node.attributes) {
     if (a.kind == AttributeKind::tensor && a.tensor && !is_known(a.tensor->element()))
       refuse(node, fmt::format("its attribute {} has elements of {}", a.name, name(a.tensor->element())));
-    if (a.graph) check_nodes(*a.graph, depth + 1);
+    if (a.graph) check_nodes(*a.graph, opset, depth + 1);
   }
   note_bfloat16(node);
+}
+
+void Importer::check_attributes(const Node& node) {
+  std::set<std::string_view> seen;
+  for (const Attribute& a : node.attributes) {
+    if (!is_identifier(a.name)) refuse(node, fmt::format("its attribute `{}` has no name of a program", a.name));
+    if (!seen.insert(a.name).second) refuse(node, fmt::format("it has the attribute `{}` twice", a.name));
+    if (!a.reference.empty())
+      refuse(node, fmt::format("its attribute `{}` is that of a call, and no function is around it", a.name));
+    for (const std::string& s : a.strings)
+      if (!is_utf8(s)) refuse(node, fmt::format("its attribute `{}` is not UTF-8", a.name));
+    if (!is_utf8(a.s)) refuse(node, fmt::format("its attribute `{}` is not UTF-8", a.name));
+  }
 }
 
 // Values of bfloat16 are kept in float32, which has all of them. What is stored or moved is exact. A node that computes
@@ -113,8 +127,9 @@ void Importer::note_bfloat16(const Node& node) {
     stored = stored || (a.tensor && a.tensor->element() == ElementType::bfloat16);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (!bfloat16_.contains(node.inputs[i])) continue;
-    const bool has_graphs = function_of(node) || std::any_of(node.attributes.begin(), node.attributes.end(),
-                                                             [](const Attribute& a) { return a.graph; });
+    const bool has_graphs =
+        functions_.contains({node.domain, node.op, node.overload}) ||
+        std::any_of(node.attributes.begin(), node.attributes.end(), [](const Attribute& a) { return a.graph; });
     if (has_graphs)
       refuse(node, fmt::format("it passes `{}`, whose elements are bfloat16, to a graph", node.inputs[i]));
     // Of a cast to the type of another value only that one counts.
@@ -126,57 +141,75 @@ void Importer::note_bfloat16(const Node& node) {
   if (named(of_other_types)) return;
   const size_t count = named(with_statistics) ? 1 : node.outputs.size();
   bfloat16_.insert(node.outputs.begin(), node.outputs.begin() + static_cast<ptrdiff_t>(count));
-  const bool exact =
-      (stored && !given) || (named(movements) && bfloat16_.contains(node.inputs[0])) || node.op == "Cast";
+  const bool exact = (stored && !given) ||
+                     (named(movements) && !node.inputs.empty() && bfloat16_.contains(node.inputs[0])) ||
+                     node.op == "Cast";
   if (!exact) rounded_[&node] = count;
 }
 
-std::string Importer::fresh(const std::string& wanted) { return taken_.fresh(wanted); }
+const Meaning* Names::here(const std::string& value) const {
+  const auto it = here_.find(value);
+  return it == here_.end() ? nullptr : &it->second;
+}
 
-const Meaning* Importer::find(const Names& names, const std::string& value) const {
-  for (const Names* at = &names; at; at = at->outer)
-    if (auto it = at->here.find(value); it != at->here.end()) return &it->second;
+const Meaning* Names::find(const std::string& value) const {
+  for (const Names* at = this; at; at = at->outer_)
+    if (const Meaning* found = at->here(value)) return found;
   return nullptr;
 }
 
+bool Names::has_variable(const ProgramText& variable) const {
+  return std::any_of(here_.begin(), here_.end(), [&](const auto& h) { return h.second.text == variable; });
+}
+
+void Importer::define(Names& names, const std::string& what, const std::string& value, Meaning meaning) {
+  if (!value.empty() && !names.define(value, std::move(meaning)))
+    refused_.push_back(fmt::format("{}: `{}` is defined twice", what, value));
+}
+
 Meaning Importer::meaning(Names& names, const Node& node, const std::string& value) {
-  if (auto it = names.here.find(value); it != names.here.end()) return it->second;
-  const Meaning* found = find(names, value);
+  if (const Meaning* here = names.here(value)) return *here;
+  const Meaning* found = names.find(value);
   if (!found) {
     refuse(node, fmt::format("its input `{}` is not computed before it", value));
-    return {"none", nullptr};
+    return {.text = FixedText("none"), .form = Meaning::Form::literal};
   }
-  if (is_name(found->text)) names.captured.insert(found->text);
+  if (found->form == Meaning::Form::variable) names.captured.insert(found->text);
   return *found;
 }
 
 Meaning Importer::constant(const std::string& key, const Array& array) {
-  Meaning m{.text = {}, .known = std::make_shared<const Array>(array)};
+  Meaning m{.text = {}, .known = std::make_shared<const Array>(array), .form = Meaning::Form::literal};
   if (is_writable(array)) {
     m.text = array_text(array);
   } else {
     const std::string unique = key_of(key);
-    m.text = fmt::format("weights[{}]", quoted(unique));
+    m.form = Meaning::Form::stored;
+    m.text = assemble("weights[{}]", {string_literal(unique)});
     out_.weights.emplace_back(unique, array);
   }
   return m;
 }
 
 std::string Importer::key_of(const std::string& wanted) {
-  const std::string key = wanted.empty() ? "constant" : wanted;
+  // The text and the file spell bytes that are not UTF-8 in one way.
+  std::string key;
+  for (size_t i = 0; i < wanted.size();) append_utf8(key, next_code_point(wanted, i));
+  if (key.empty()) key = "constant";
   std::string unique = key;
   for (int n = 1; !keys_.insert(unique).second; ++n) unique = fmt::format("{}.{}", key, n);
   return unique;
 }
 
-void Importer::finish(const std::string& text) {
-  std::string head = fmt::format("# Imported from {} (opset {}{}{}).\n", options_.title, opset_,
-                                 model_.producer.empty() ? "" : ", written by ", model_.producer);
-  std::replace(head.begin(), head.end() - 1, '\n', ' ');
-  head += "import onnx\n";
+void Importer::finish(const ProgramText& text) {
+  ProgramText whole = comment_line(fmt::format("Imported from {} (opset {}{}{}).", options_.title, opset_,
+                                               model_.producer.empty() ? "" : ", written by ", model_.producer));
+  whole += FixedText("import onnx\n");
   if (!out_.weights.empty() && !options_.weights_path.empty())
-    head += fmt::format("\nweights = onnx.weights(beside({}))\n", quoted(options_.weights_path));
-  out_.text = format_source(add_source("<import>", head + "\n" + text));
+    whole += assemble("\nweights = onnx.weights(beside({}))\n", {string_literal(options_.weights_path)});
+  whole += "\n";
+  whole += text;
+  out_.text = formatted(whole);
 }
 
 Imported import_model(const Model& model, const ImportOptions& options) { return Importer(model, options).run(); }

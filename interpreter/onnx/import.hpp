@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "interpreter/syntax/program_text.hpp"
 #include "runtime/onnx/model.hpp"
 
 namespace pxl::onnx {
@@ -24,7 +25,7 @@ struct ImportRow {
   ///   {axis}         an attribute; {axis|1} with its default; {to:dtype}, {x:bool},
   ///   {x:lower}, {x:axes} as above, {x:sampling} a mode of GridSample; {outputs} the number of outputs
   ///   {,stride=X}    ", stride = ..." where X, an input or an attribute as above, is there; nothing elsewhere
-  std::string_view text = "*";
+  FixedText text = "*";
   /// Conditions, separated by commas: "1" input 1 is there, "!1" it is not, "a=1" the attribute a is there and 1,
   /// "a~1" it is 1 or not there, "outputs=2" the node has two outputs; of loops "steady" and "plain"
   /// (import_loops.hpp); "optional" a graph of the node gives an optional.
@@ -43,11 +44,11 @@ struct ImportOptions {
 };
 
 struct ImportedInput {
-  std::string name, variable;  ///< in the model, in the text
-  bool host = false;           ///< must be known while the graph is built
+  std::string name;   ///< in the model
+  bool host = false;  ///< must be known while the graph is built
 };
 struct Imported {
-  std::string text;
+  ProgramText text;
   std::vector<std::pair<std::string, Array>> weights;
   std::vector<ImportedInput> inputs;
   std::vector<std::string> outputs;

@@ -1,9 +1,5 @@
 #include "interpreter/onnx/import_literals.hpp"
 
-#include "runtime/base/join_texts.hpp"
-
-#include <fmt/format.h>
-
 #include <cmath>
 
 namespace pxl::onnx {
@@ -14,32 +10,10 @@ constexpr int64_t max_literal = 16;  ///< elements of an array that is written o
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n')
-      out += "\\n";
-    else if (c == '\t')
-      out += "\\t";
-    else
-      out += c;
-  }
-  return out + "\"";
-}
-
-std::string float_text(double value, bool narrow) {
-  if (std::isnan(value)) return "float(\"nan\")";
-  if (std::isinf(value)) return value < 0 ? "float(\"-inf\")" : "float(\"inf\")";
-  std::string text = narrow ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
-  if (text.find_first_of(".e") == text.npos) text += ".0";
-  return text;
-}
-
-std::string element_text(const Array& a, int64_t i) {
-  if (a.dtype() == DType::boolean) return a.integer(i) ? "true" : "false";
-  if (is_floating(a.dtype())) return float_text(a.number(i), a.dtype() != DType::float64);
-  return fmt::format("{}", a.integer(i));
+ProgramText element_text(const Array& a, int64_t i) {
+  if (a.dtype() == DType::boolean) return a.integer(i) ? FixedText("true") : FixedText("false");
+  if (is_floating(a.dtype())) return number_literal(a.number(i), a.dtype() != DType::float64);
+  return number_literal(a.integer(i));
 }
 
 bool is_writable(const Array& a) {
@@ -53,20 +27,20 @@ bool is_writable(const Array& a) {
 
 namespace {
 
-std::string nested_text(const Array& a, size_t axis, int64_t& at) {
+ProgramText nested_text(const Array& a, size_t axis, int64_t& at) {
   if (axis == a.shape().size()) return element_text(a, at++);
-  std::string out = "[";
-  for (int64_t i = 0; i < a.shape()[axis]; ++i) out += (i ? ", " : "") + nested_text(a, axis + 1, at);
-  return out + "]";
+  std::vector<ProgramText> items;
+  for (int64_t i = 0; i < a.shape()[axis]; ++i) items.push_back(nested_text(a, axis + 1, at));
+  return list_text(items);
 }
 
 }  // namespace
 
-std::string array_text(const Array& a) {
+ProgramText array_text(const Array& a) {
   int64_t at = 0;
-  return fmt::format("array({}, {})", nested_text(a, 0, at), pxl::name(a.dtype()));
+  return assemble("array({}, {})", {nested_text(a, 0, at), identifier(pxl::name(a.dtype()))});
 }
 
-std::string list_text(const std::vector<std::string>& items) { return fmt::format("[{}]", join_texts(items, ", ")); }
+ProgramText list_text(const std::vector<ProgramText>& items) { return assemble("[{}]", {joined(items, ", ")}); }
 
 }  // namespace pxl::onnx

@@ -62,19 +62,22 @@ bool reads(const Graph& graph, const std::string& value) {
 
 }  // namespace
 
-void add_host_values(const Graph& graph, int64_t opset, std::set<std::string>& host) {
-  for (size_t i = graph.nodes.size(); i-- > 0;) {
-    const Node& node = graph.nodes[i];
+void add_host_values(const std::vector<Node>& nodes, int64_t opset, std::set<std::string>& host,
+                     const HostInputs& inputs_of_call) {
+  for (size_t i = nodes.size(); i-- > 0;) {
+    const Node& node = nodes[i];
     for (const Attribute& a : node.attributes)
-      if (a.graph) add_host_values(*a.graph, opset, host);
+      if (a.graph) add_host_values(a.graph->nodes, opset, host, inputs_of_call);
+    const std::vector<size_t>* of_call = inputs_of_call ? inputs_of_call(node) : nullptr;
     // All rows of a loop have the same host inputs; judging nested loops here would take a time exponential in their
     // depth.
-    const ImportRow* row = find_row(node, opset, false);
-    if (!row) continue;
-    for (size_t input : host_inputs(node, *row)) host.insert(node.inputs[input]);
+    const ImportRow* row = of_call ? nullptr : find_row(node, opset, false);
+    if (!of_call && !row) continue;
+    for (size_t input : of_call ? *of_call : host_inputs(node, *row))
+      if (has_input(node, input)) host.insert(node.inputs[input]);
     const bool wanted =
         std::any_of(node.outputs.begin(), node.outputs.end(), [&](const std::string& o) { return host.contains(o); });
-    if (wanted && node.op != "Shape" && node.op != "Size")
+    if (wanted && (of_call || (node.op != "Shape" && node.op != "Size")))
       for (const std::string& input : node.inputs)
         if (!input.empty()) host.insert(input);
   }
@@ -84,7 +87,7 @@ bool is_steady(const Node& node, int64_t opset) {
   const Graph* body = body_of(node);
   if (!body) return false;
   std::set<std::string> host;
-  add_host_values(*body, opset, host);
+  add_host_values(body->nodes, opset, host);
   if (std::any_of(body->inputs.begin(), body->inputs.end(), [&](const auto& i) { return host.contains(i.name); }))
     return false;
   if (node.op != "Loop") return true;

@@ -9,67 +9,76 @@
 
 namespace pxl::onnx {
 
-std::string Importer::host_text(const Meaning& m, std::string_view kind) {
-  if (kind == "host") return m.text;
+ProgramText Importer::host_text(const Meaning& m, std::string_view kind) {
+  struct Conversion {
+    std::string_view kind;
+    FixedText function;  ///< of the module `onnx`
+    bool list;
+  };
+  static constexpr Conversion conversions[] = {{"ints", "ints", true},
+                                               {"floats", "floats", true},
+                                               {"axes", "axes", true},
+                                               {"int1", "int1", false},
+                                               {"float1", "float1", false}};
+  const auto* row =
+      std::find_if(std::begin(conversions), std::end(conversions), [&](const Conversion& c) { return c.kind == kind; });
+  if (row == std::end(conversions)) return m.text;  // host: the array
   if (m.known && m.known->size() <= 256) {
     const Array& a = *m.known;
-    std::string list;
-    for (int64_t i = 0; i < a.size(); ++i) list += (i ? ", " : "") + element_text(a, i);
-    if (kind == "axes" && a.size() == 0) return "none";
-    if (kind == "ints" || kind == "floats" || kind == "axes") return "[" + list + "]";
-    if (a.size() == 1) return list;
+    std::vector<ProgramText> items;
+    for (int64_t i = 0; i < a.size(); ++i) items.push_back(element_text(a, i));
+    if (kind == "axes" && a.size() == 0) return FixedText("none");
+    if (row->list) return list_text(items);
+    if (a.size() == 1) return items.front();
   }
-  return fmt::format("onnx.{}({})", kind, m.text);
+  return assemble("onnx.{}({})", {row->function, m.text});
 }
 
-std::string Importer::tensor_text(const TensorData& t, const std::string& key) {
-  return constant(key, to_array(t, model_.folder)).text;
-}
-
-std::optional<std::string> Importer::attribute_text(const Node& node, std::string_view wanted, std::string_view kind) {
+std::optional<ProgramText> Importer::attribute_text(const Node& node, std::string_view wanted, std::string_view kind) {
   const Attribute* a = node.attribute(wanted);
   if (!a) return {};
-  if (!a->reference.empty()) return "attribute_" + a->reference;
-  const auto joined = [](const auto& items, auto text) {
-    std::string out = "[";
-    for (size_t i = 0; i < items.size(); ++i) out += (i ? ", " : "") + text(items[i]);
-    return out + "]";
+  const auto listed = [](const auto& items, auto text) {
+    std::vector<ProgramText> out;
+    for (const auto& item : items) out.push_back(text(item));
+    return list_text(out);
   };
   switch (a->kind) {
     case AttributeKind::integer:
-      if (kind == "bool") return a->i ? "true" : "false";
+      if (kind == "bool") return a->i ? FixedText("true") : FixedText("false");
       if (kind == "dtype") {
         const auto type = static_cast<ElementType>(a->i);
-        if (type == ElementType::bfloat16) return std::string(pxl::name(DType::float32));
-        if (const auto dtype = dtype_of(type)) return std::string(pxl::name(*dtype));
+        const auto dtype = type == ElementType::bfloat16 ? DType::float32 : dtype_of(type);
+        if (dtype) return identifier(pxl::name(*dtype));
         refuse(node, "elements of " + name(type));
-        return "none";
+        return FixedText("none");
       }
-      return fmt::format("{}", a->i);
-    case AttributeKind::floating: return float_text(a->f, true);
+      return number_literal(a->i);
+    case AttributeKind::floating: return number_literal(a->f, true);
     case AttributeKind::string: {
       std::string s = a->s;
       if (kind == "sampling") s = s == "linear" ? "bilinear" : s == "cubic" ? "bicubic" : s;
       if (kind == "lower")
         std::transform(s.begin(), s.end(), s.begin(), [](unsigned char c) { return std::tolower(c); });
       if (kind == "lower" && s == "notset") s = "not_set";
-      return quoted(s);
+      return string_literal(s);
     }
     case AttributeKind::integers:
-      if (kind == "axes" && a->integers.empty()) return "none";
-      return joined(a->integers, [](int64_t v) { return fmt::format("{}", v); });
-    case AttributeKind::floats: return joined(a->floats, [](float v) { return float_text(v, true); });
-    case AttributeKind::strings: return joined(a->strings, [](const std::string& v) { return quoted(v); });
+      if (kind == "axes" && a->integers.empty()) return FixedText("none");
+      return listed(a->integers, [](int64_t v) { return number_literal(v); });
+    case AttributeKind::floats: return listed(a->floats, [](float v) { return number_literal(v, true); });
+    case AttributeKind::strings: return listed(a->strings, [](const std::string& v) { return string_literal(v); });
     case AttributeKind::tensor:
-      if (a->tensor) return tensor_text(*a->tensor, node.outputs.empty() ? "constant" : node.outputs.front());
+      if (a->tensor)
+        return constant(node.outputs.empty() ? "constant" : node.outputs.front(), to_array(*a->tensor, model_.folder))
+            .text;
       break;
     default: break;
   }
   refuse(node, fmt::format("its attribute {} has no form in pxl", a->name));
-  return "none";
+  return FixedText("none");
 }
 
-std::optional<std::string> Importer::source_text(Names& names, const Node& node, const Placeholder& p) {
+std::optional<ProgramText> Importer::source_text(Names& names, const Node& node, const Placeholder& p) {
   if (!is_input(p.source)) return attribute_text(node, p.source, p.kind);
   const size_t i = std::stoul(p.source);
   if (!has_input(node, i)) return {};
@@ -77,113 +86,105 @@ std::optional<std::string> Importer::source_text(Names& names, const Node& node,
   return p.kind.empty() ? m.text : host_text(m, p.kind);
 }
 
-std::string Importer::inputs_text(Names& names, const Node& node, bool trim) {
+std::vector<ProgramText> Importer::input_texts(Names& names, const Node& node) {
   size_t count = node.inputs.size();
-  while (trim && count > 0 && node.inputs[count - 1].empty()) --count;
-  std::string out;
+  while (count > 0 && node.inputs[count - 1].empty()) --count;
+  std::vector<ProgramText> out;
   for (size_t i = 0; i < count; ++i)
-    out += (i ? ", " : "") + (node.inputs[i].empty() ? "none" : meaning(names, node, node.inputs[i]).text);
+    out.push_back(node.inputs[i].empty() ? FixedText("none") : meaning(names, node, node.inputs[i]).text);
   return out;
 }
 
-std::string Importer::filled(Names& names, const Node& node, std::string_view text) {
-  std::string out;
-  each_part(text, [&](std::string_view literal, std::optional<std::string_view> hole) {
+ProgramText Importer::filled(Names& names, const Node& node, FixedText text) {
+  ProgramText out;
+  each_part(text, [&](FixedText literal, std::optional<FixedText> hole) {
     out += literal;
     if (!hole) return;
-    if (*hole == "*") {
-      out += inputs_text(names, node, true);
+    if (hole->view() == "*") {
+      out += joined(input_texts(names, node), ", ");
       return;
     }
-    if (*hole == "outputs") {
-      out += fmt::format("{}", node.outputs.size());
+    if (hole->view() == "outputs") {
+      out += number_literal(static_cast<int64_t>(node.outputs.size()));
       return;
     }
     const Placeholder p = placeholder_of(*hole);
-    const std::optional<std::string> value = source_text(names, node, p);
+    const std::optional<ProgramText> value = source_text(names, node, p);
     if (p.optional) {
-      if (value || p.has_otherwise) out += ", " + p.parameter + " = " + value.value_or(p.otherwise);
+      if (value || p.has_otherwise) out += assemble(", {} = {}", {p.parameter, value.value_or(p.otherwise)});
     } else {
-      out += value ? *value : p.has_otherwise ? p.otherwise : "none";
+      out += value ? *value : p.has_otherwise ? p.otherwise : FixedText("none");
     }
   });
   return out;
 }
 
-void Importer::line(std::string text) { lines_ += std::string(static_cast<size_t>(depth_) * 2, ' ') + text + "\n"; }
+void Importer::line(const ProgramText& text) {
+  for (int i = 0; i < depth_; ++i) lines_ += "  ";
+  lines_ += text;
+  lines_ += "\n";
+}
+
+std::vector<ProgramText> Importer::output_texts(Names& names, const Node& node, const std::vector<ValueInfo>& outputs) {
+  std::vector<ProgramText> texts;
+  for (const ValueInfo& o : outputs) texts.push_back(meaning(names, node, o.name).text);
+  return texts;
+}
 
 Importer::Body Importer::body_function(Names& outer, const Node& node, const std::string& role, const Graph& graph) {
-  const std::string name = fresh((node.name.empty() ? role : node.name + "_" + role));
-  Names names;
-  names.outer = &outer;
-  std::string parameters;
+  const ProgramText name = fresh(node.name.empty() ? role : fmt::format("{}_{}", node.name, role));
+  Names names(&outer);
+  std::vector<ProgramText> parameters;
   for (const ValueInfo& input : graph.inputs) {
-    const std::string variable = fresh(input.name);
-    names.here[input.name] = {variable, nullptr};
-    parameters += (parameters.empty() ? "" : ", ") + variable;
+    parameters.push_back(fresh(input.name));
+    define(names, node.label(), input.name, {.text = parameters.back()});
   }
-  std::string saved;
-  std::swap(saved, lines_);
+  ProgramText around = std::exchange(lines_, {});
   ++depth_;
   graph_lines(names, graph);
-  std::string results;
-  for (const ValueInfo& o : graph.outputs) results += (results.empty() ? "" : ", ") + meaning(names, node, o.name).text;
-  line("return [" + results + "]");
+  line(assemble("return {}", {list_text(output_texts(names, node, graph.outputs))}));
   --depth_;
-  std::swap(saved, lines_);
+  const ProgramText own = std::exchange(lines_, std::move(around));
   Body body{name, {}};
-  for (const std::string& c : names.captured) {
+  for (const ProgramText& c : names.captured) {
     body.captured.push_back(c);
-    parameters += (parameters.empty() ? "" : ", ") + c;
+    parameters.push_back(c);
     // What this graph takes from beyond the one around it, that one takes as well.
-    if (outer.outer &&
-        std::none_of(outer.here.begin(), outer.here.end(), [&](const auto& h) { return h.second.text == c; }))
-      outer.captured.insert(c);
+    if (outer.outer() && !outer.has_variable(c)) outer.captured.insert(c);
   }
-  line(fmt::format("def {}({}) {{", name, parameters));
-  lines_ += saved;
-  line("}");
+  line(assemble("def {}({}) {{", {name, joined(parameters, ", ")}));
+  lines_ += own;
+  line(FixedText("}"));
   return body;
 }
 
-std::string Importer::call_text(Names& names, const Node& node, std::string_view function) {
-  std::string out =
-      fmt::format("onnx.{}({}", function.empty() ? snake(node.op) : function, inputs_text(names, node, true));
-  if (out.back() == '(') {
-  } else if (!node.attributes.empty()) {
-    out += ", ";
-  }
-  bool first = true;
+ProgramText Importer::call_text(Names& names, const Node& node, const ProgramText& function) {
+  std::vector<ProgramText> arguments = input_texts(names, node);
   for (const Attribute& a : node.attributes) {
-    if (!first) out += ", ";
-    first = false;
     if (a.graph) {
       const Body body = body_function(names, node, a.name, *a.graph);
-      out += fmt::format("{} = {}, {}_takes = {}", a.name, body.name, a.name, list_text(body.captured));
+      arguments.push_back(assemble("{} = {}", {identifier(a.name), body.name}));
+      arguments.push_back(assemble("{}_takes = {}", {identifier(a.name), list_text(body.captured)}));
       continue;
     }
     static const std::set<std::string> dtypes{"to", "dtype", "output_datatype"};
-    const std::string value = attribute_text(node, a.name, dtypes.contains(a.name) ? "dtype" : "").value_or("none");
-    out += fmt::format("{} = {}", a.name, value);
+    const auto value = attribute_text(node, a.name, dtypes.contains(a.name) ? "dtype" : "");
+    arguments.push_back(assemble("{} = {}", {identifier(a.name), value.value_or(FixedText("none"))}));
   }
-  return out + ")";
+  return assemble("onnx.{}({})", {function, joined(arguments, ", ")});
 }
 
-std::string Importer::expression(Names& names, const Node& node, const ImportRow* row) {
-  if (const Function* f = function_of(node)) {
-    std::string out = fmt::format("{}({}", function_name(*f), inputs_text(names, node, true));
-    for (const Attribute& a : node.attributes)
-      out += fmt::format("{}attribute_{} = {}", out.back() == '(' ? "" : ", ", a.name,
-                         attribute_text(node, a.name, {}).value_or("none"));
-    return out + ")";
-  }
-  return row->text[0] == '*' ? call_text(names, node, row->text.substr(1)) : filled(names, node, row->text);
+ProgramText Importer::expression(Names& names, const Node& node, const ImportRow* row) {
+  if (const FunctionInstance* f = called(node))
+    return assemble("{}({})", {f->name, joined(input_texts(names, node), ", ")});
+  if (row->text.view()[0] != '*') return filled(names, node, row->text);
+  const FixedText function = row->text.substr(1);
+  return call_text(names, node, function.view().empty() ? identifier(snake(row->op)) : function);
 }
 
 std::optional<Meaning> Importer::constant_node(const Node& node) {
   if (node.op != "Constant" || !node.domain.empty() || node.attributes.size() != 1 || node.outputs.empty()) return {};
   const Attribute& a = node.attributes.front();
-  if (!a.reference.empty()) return {};
   const std::string& key = node.outputs.front();
   if (a.name == "value" && a.tensor) return constant(key, to_array(*a.tensor, model_.folder));
   if (a.name == "sparse_value" && a.sparse) return constant(key, to_array(*a.sparse, model_.folder));
@@ -197,51 +198,54 @@ std::optional<Meaning> Importer::constant_node(const Node& node) {
 }
 
 void Importer::node_lines(Names& names, const Node& node) {
-  if (const auto known = constant_node(node)) {
-    names.here[node.outputs.front()] = named_constant(node.outputs.front(), *known);
-    return;
+  const FunctionInstance* function = called(node);
+  if (!function) {
+    if (const auto known = constant_node(node)) {
+      define(names, node.label(), node.outputs.front(), named_constant(node.outputs.front(), *known));
+      return;
+    }
+    if (node.op == "Constant" && node.domain.empty()) {
+      refuse(node, "its value has no form in pxl");
+      return;
+    }
   }
-  if (node.op == "Constant" && node.domain.empty()) {
-    refuse(node, "its value has no form in pxl");
-    return;
-  }
-  const Function* function = function_of(node);
-  const ImportRow* row = function ? nullptr : find_row(node, function_opset_ ? function_opset_ : opset_);
+  const ImportRow* row = function ? nullptr : find_row(node, opset_here_);
   if (!function && !row) return;
-  std::string value = expression(names, node, row);
-  if (const auto found = rounded_.find(&node); found != rounded_.end())
-    value = fmt::format("onnx.as_bfloat16({}{})", value,
-                        found->second == node.outputs.size() ? "" : fmt::format(", {}", found->second));
+  ProgramText value = expression(names, node, row);
+  if (const auto found = rounded_.find(&node); found != rounded_.end()) {
+    const ProgramText count = assemble(", {}", {number_literal(static_cast<int64_t>(found->second))});
+    value = assemble("onnx.as_bfloat16({}{})", {value, found->second == node.outputs.size() ? ProgramText() : count});
+  }
   // Only now: an output may have the name of a value around this graph.
   const bool several = function ? true : row->several;
-  std::string targets;
+  std::vector<ProgramText> targets;
   size_t count = node.outputs.size();
   if (!several) count = std::min<size_t>(count, 1);
   for (size_t i = 0; i < count; ++i) {
     const std::string& o = node.outputs[i];
-    std::string variable = "_";
-    if (!o.empty()) {
-      variable = fresh(o);
-      names.here[o] = {variable, nullptr};
-    }
-    targets += (i ? ", " : "") + variable;
+    targets.push_back(o.empty() ? FixedText("_") : fresh(o));
+    define(names, node.label(), o, {.text = targets.back()});
   }
-  if (several) targets += ", *_";
+  if (several) targets.push_back(FixedText("*_"));
   for (size_t i = count; i < node.outputs.size(); ++i)
     if (!node.outputs[i].empty()) refuse(node, fmt::format("its output `{}` has no meaning in pxl", node.outputs[i]));
-  line(fmt::format("{} = {}", targets, value));
+  line(assemble("{} = {}", {joined(targets, ", "), value}));
 }
 
 Meaning Importer::named_constant(const std::string& name, const Meaning& constant) {
-  if (!constant.text.starts_with("weights[")) return constant;
-  const std::string variable = fresh(name);
-  line(fmt::format("{} = {}", variable, constant.text));
-  return {variable, constant.known};
+  if (constant.form != Meaning::Form::stored) return constant;
+  const ProgramText variable = fresh(name);
+  line(assemble("{} = {}", {variable, constant.text}));
+  return {.text = variable, .known = constant.known};
 }
 
 void Importer::graph_lines(Names& names, const Graph& graph) {
   for (const TensorData& t : graph.initialisers) {
-    names.here[t.name] = named_constant(t.name, constant(t.name, to_array(t, model_.folder)));
+    const bool given =
+        std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](const ValueInfo& v) { return v.name == t.name; });
+    if (given) continue;
+    define(names, fmt::format("initialiser `{}`", t.name), t.name,
+           named_constant(t.name, constant(t.name, to_array(t, model_.folder))));
   }
   for (const Node& n : graph.nodes) node_lines(names, n);
 }

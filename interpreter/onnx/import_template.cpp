@@ -6,24 +6,28 @@
 
 namespace pxl::onnx {
 
-Placeholder placeholder_of(std::string_view text) {
+Placeholder placeholder_of(FixedText text) {
   Placeholder p;
-  if (text.starts_with(',')) {
-    const size_t equals = text.find('=');
+  const auto part_after = [&](char sign) -> std::optional<FixedText> {
+    const size_t at = text.view().find(sign);
+    if (at == std::string_view::npos) return {};
+    const FixedText after = text.substr(at + 1);
+    text = text.substr(0, at);
+    return after;
+  };
+  if (text.view().starts_with(',')) {
+    text = text.substr(1);
+    const std::optional<FixedText> source = part_after('=');
     p.optional = true;
-    p.parameter = text.substr(1, equals - 1);
-    text = equals == text.npos ? text.substr(1) : text.substr(equals + 1);
+    p.parameter = text;
+    text = source.value_or(text);
   }
-  if (const size_t bar = text.find('|'); bar != text.npos) {
-    p.otherwise = text.substr(bar + 1);
+  if (const auto otherwise = part_after('|')) {
+    p.otherwise = *otherwise;
     p.has_otherwise = true;
-    text = text.substr(0, bar);
   }
-  if (const size_t colon = text.find(':'); colon != text.npos) {
-    p.kind = text.substr(colon + 1);
-    text = text.substr(0, colon);
-  }
-  p.source = text;
+  if (const auto kind = part_after(':')) p.kind = kind->view();
+  p.source = text.view();
   return p;
 }
 
@@ -35,7 +39,7 @@ bool has_input(const Node& node, size_t i) { return i < node.inputs.size() && !n
 
 std::vector<size_t> host_inputs(const Node& node, const ImportRow& row) {
   std::vector<size_t> found;
-  each_part(row.text, [&](std::string_view, std::optional<std::string_view> hole) {
+  each_part(row.text, [&](FixedText, std::optional<FixedText> hole) {
     if (!hole) return;
     const Placeholder p = placeholder_of(*hole);
     if (is_input(p.source) && !p.kind.empty()) found.push_back(std::stoul(p.source));
@@ -86,7 +90,7 @@ bool fits(const Node& node, std::string_view condition, int64_t opset, bool judg
 
 const ImportRow* find_row(const Node& node, int64_t opset, bool judging_loops) {
   for (const ImportRow& row : import_rows()) {
-    if (row.op != node.op || row.domain != (node.domain == "ai.onnx" ? "" : node.domain)) continue;
+    if (row.op != node.op || row.domain != node.domain) continue;
     if (row.domain.empty() && (opset < row.since || opset > row.until)) continue;
     bool all = true;
     for (std::string_view rest = row.when; all && !rest.empty();) {

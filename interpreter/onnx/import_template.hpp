@@ -12,25 +12,26 @@ namespace pxl::onnx {
 
 /// The text between braces.
 struct Placeholder {
-  std::string parameter;  ///< of {,parameter=source}
-  std::string source, kind, otherwise;
+  FixedText parameter;  ///< of {,parameter=source}
+  std::string source, kind;
+  FixedText otherwise;
   bool optional = false, has_otherwise = false;
 };
 
-Placeholder placeholder_of(std::string_view text);
+Placeholder placeholder_of(FixedText text);
 
 /// Calls f(literal text, placeholder text or nullopt) for the parts of a template.
 template <class F>
-void each_part(std::string_view text, F f) {
-  while (!text.empty()) {
-    const size_t open = text.find('{');
-    if (open == text.npos) {
-      f(text, std::optional<std::string_view>());
+void each_part(FixedText text, F f) {
+  while (!text.view().empty()) {
+    const size_t open = text.view().find('{');
+    if (open == std::string_view::npos) {
+      f(text, std::optional<FixedText>());
       return;
     }
-    const size_t close = text.find('}', open);
+    const size_t close = text.view().find('}', open);
     f(text.substr(0, open), std::optional(text.substr(open + 1, close - open - 1)));
-    text.remove_prefix(close + 1);
+    text = text.substr(close + 1);
   }
 }
 

@@ -1,6 +1,7 @@
 // A model as the text of a program.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,15 +19,38 @@ namespace pxl::onnx {
 
 /// What represents a value of the model in the text.
 struct Meaning {
-  std::string text;                    ///< a name, or a literal
-  std::shared_ptr<const Array> known;  ///< where the importer knows the elements
+  enum class Form : uint8_t { variable, literal, stored };
+  ProgramText text;
+  std::shared_ptr<const Array> known = {};  ///< where the importer knows the elements
+  Form form = Form::variable;               ///< `stored`: an element of the arrays' file
 };
 
-/// Names of values in one graph, and outward those of the graphs around it.
-struct Names {
-  std::map<std::string, Meaning> here;
-  const Names* outer = nullptr;
-  std::set<std::string> captured;  ///< names of the text that belong to graphs around this one
+/// Values of one graph, and outward those of the graphs around it.
+class Names {
+ public:
+  explicit Names(Names* outer = nullptr) : outer_(outer) {}
+  /// False if the graph has defined the value before.
+  bool define(const std::string& value, Meaning meaning) { return here_.emplace(value, std::move(meaning)).second; }
+  const Meaning* here(const std::string& value) const;
+  /// Also in the graphs around this one.
+  const Meaning* find(const std::string& value) const;
+  bool has_variable(const ProgramText& variable) const;
+  Names* outer() const { return outer_; }
+
+  std::set<ProgramText> captured;  ///< variables of graphs around this one
+
+ private:
+  std::map<std::string, Meaning> here_;
+  Names* outer_;
+};
+
+/// A function of the model as calls with equal attributes use it: its nodes have the values of these attributes.
+struct FunctionInstance {
+  const Function* function = nullptr;
+  std::vector<Node> nodes;
+  int64_t opset = 0;
+  ProgramText name;
+  std::vector<size_t> host;  ///< inputs that must be known while the graph is built
 };
 
 class Importer {
@@ -41,76 +65,88 @@ class Importer {
 
   Error refusal() const;
   void refuse(const Node& node, const std::string& why);
-  const Function* function_of(const Node& node) const;
-  int64_t opset_of(const Function& f) const;
-  void check_nodes(const Graph& graph, int depth);
+  void check_nodes(const Graph& graph, int64_t opset, int depth);
   void check_node(const Node& node, int64_t opset, int depth);
+  void check_attributes(const Node& node);
   /// Notes values of bfloat16, which become float32, and the nodes whose results are rounded to it; refuses those that
   /// give such values to graphs of their own.
   void note_bfloat16(const Node& node);
 
+  // ---- functions of the model (import_functions.cpp)
+
+  void index_functions();
+  /// Makes the instances that nodes call, and those that these call: the called before the caller.
+  void note_calls(const std::vector<Node>& nodes, int64_t depth);
+  FunctionInstance* instance_of(const Function& f, const Node& call, int64_t depth);
+  const FunctionInstance* called(const Node& node) const;
+  ProgramText function_text(const FunctionInstance& f);
+
   // ---- names and values that the importer knows (import.cpp)
 
-  /// A name of the text, used once.
-  std::string fresh(const std::string& wanted);
-  const Meaning* find(const Names& names, const std::string& value) const;
+  /// A variable of the text, used once.
+  ProgramText fresh(const std::string& wanted) { return taken_.fresh(wanted); }
+  /// Every value gets its meaning here; `what` is the definition, for the message about a second one.
+  void define(Names& names, const std::string& what, const std::string& value, Meaning meaning);
   /// The text of a value; notes what a graph takes from those around it.
   Meaning meaning(Names& names, const Node& node, const std::string& value);
   Meaning constant(const std::string& key, const Array& array);
   /// A key of the arrays' file: the name of the value, with a number where it is taken.
   std::string key_of(const std::string& wanted);
-  void finish(const std::string& text);
+  void finish(const ProgramText& text);
 
   // ---- the text of values, attributes and nodes (import_nodes.cpp)
 
-  std::string host_text(const Meaning& m, std::string_view kind);
-  std::string tensor_text(const TensorData& t, const std::string& key);
-  std::optional<std::string> attribute_text(const Node& node, std::string_view wanted, std::string_view kind);
-  std::optional<std::string> source_text(Names& names, const Node& node, const Placeholder& p);
-  std::string inputs_text(Names& names, const Node& node, bool trim);
-  std::string filled(Names& names, const Node& node, std::string_view text);
+  ProgramText host_text(const Meaning& m, std::string_view kind);
+  std::optional<ProgramText> attribute_text(const Node& node, std::string_view wanted, std::string_view kind);
+  std::optional<ProgramText> source_text(Names& names, const Node& node, const Placeholder& p);
+  /// The inputs of a node up to the last that is there.
+  std::vector<ProgramText> input_texts(Names& names, const Node& node);
+  ProgramText filled(Names& names, const Node& node, FixedText text);
 
-  void line(std::string text);
+  void line(const ProgramText& text);
   /// A graph inside a node as a function: of its own inputs, then of what it takes from outside.
   struct Body {
-    std::string name;
-    std::vector<std::string> captured;
+    ProgramText name;
+    std::vector<ProgramText> captured;
   };
   Body body_function(Names& outer, const Node& node, const std::string& role, const Graph& graph);
-  std::string call_text(Names& names, const Node& node, std::string_view function);
-  std::string expression(Names& names, const Node& node, const ImportRow* row);
+  ProgramText call_text(Names& names, const Node& node, const ProgramText& function);
+  ProgramText expression(Names& names, const Node& node, const ImportRow* row);
   /// A Constant as what it is.
   std::optional<Meaning> constant_node(const Node& node);
   void node_lines(Names& names, const Node& node);
   void graph_lines(Names& names, const Graph& graph);
+  std::vector<ProgramText> output_texts(Names& names, const Node& node, const std::vector<ValueInfo>& outputs);
   /// The value of an array in the text; a long one gets a name, so that it is read once.
   Meaning named_constant(const std::string& name, const Meaning& constant);
 
-  // ---- functions and the module (import_module.cpp)
+  // ---- the module (import_module.cpp)
 
-  std::string function_name(const Function& f);
-  std::string function_text(const Function& f);
   /// Where an extent of an input has a name, the extents that the module's configuration may give.
-  std::string checked_extents(const ValueInfo& input);
-  std::string annotation(const ValueInfo& input);
-  std::string build_text();
+  std::optional<ProgramText> checked_extents(const ValueInfo& input);
+  ProgramText annotation(const ValueInfo& input);
+  ProgramText build_text();
   void initialiser_lines(Names& names, const TensorData& t);
 
   const Model& model_;
   const ImportOptions& options_;
   const int64_t opset_;
-  int64_t function_opset_ = 0;
+  int64_t opset_here_ = 0;  ///< of the nodes that are written
   Imported out_;
   std::vector<std::string> refused_;
   std::set<std::string> host_, keys_;
   std::set<std::string> bfloat16_;         ///< values of the model
   std::map<const Node*, size_t> rounded_;  ///< nodes, and how many of their results are rounded to bfloat16
-  std::set<const Function*> used_;
-  std::map<const Function*, std::string> function_names_;
-  std::map<std::string, std::string> axes_;
-  std::vector<std::string> axis_names_;
+  std::map<std::array<std::string_view, 3>, const Function*> functions_;
+  std::map<std::pair<const Function*, std::string>, FunctionInstance*> instances_;  ///< by function and attributes
+  std::vector<std::unique_ptr<FunctionInstance>> written_;                          ///< in the order of the text
+  std::map<const Node*, const FunctionInstance*> calls_;
+  std::set<const Function*> active_;
+  size_t instance_nodes_ = 0;
+  std::map<std::string, ProgramText> axes_;
+  std::vector<ProgramText> axis_names_;
   UniqueNames taken_;
-  std::string lines_;
+  ProgramText lines_;
   int depth_ = 0;
 };
 

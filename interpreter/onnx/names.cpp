@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cctype>
 
 #include "interpreter/onnx/import.hpp"
@@ -13,14 +12,11 @@ namespace pxl::onnx {
 
 namespace {
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+// Of ASCII, whatever the locale.
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_'; }
 
 }  // namespace
-
-bool is_name(std::string_view text) {
-  return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
-         std::all_of(text.begin(), text.end(), is_word);
-}
 
 std::string snake(std::string_view op) {
   std::string out;
@@ -44,7 +40,7 @@ UniqueNames::UniqueNames() {
   // The functions that rows call.
   for (const ImportRow& row : import_rows()) {
     std::string word;
-    for (char c : row.text) {
+    for (char c : row.text.view()) {
       if (is_word(c)) {
         word += c;
         continue;
@@ -55,7 +51,7 @@ UniqueNames::UniqueNames() {
   }
 }
 
-std::string UniqueNames::fresh(std::string_view wanted) {
+ProgramText UniqueNames::fresh(std::string_view wanted) {
   std::string name;
   for (char c : wanted) {
     if (is_word(c))
@@ -65,10 +61,10 @@ std::string UniqueNames::fresh(std::string_view wanted) {
   }
   while (name.size() > 1 && name.back() == '_') name.pop_back();
   if (name.empty() || name == "_") name = "t";
-  if (std::isdigit(static_cast<unsigned char>(name[0]))) name = "t" + name;
+  if (is_digit(name[0])) name = "t" + name;
   std::string unique = name;
   for (int n = 2; !taken_.insert(unique).second; ++n) unique = fmt::format("{}_{}", name, n);
-  return unique;
+  return identifier(unique);
 }
 
 }  // namespace pxl::onnx

@@ -1,14 +1,14 @@
-// Names of models as names of programs, and back.
+// Names of models as names of programs.
 #pragma once
 
 #include <set>
 #include <string>
 #include <string_view>
 
+#include "interpreter/syntax/program_text.hpp"
+
 namespace pxl::onnx {
 
-/// Whether a text is a name, not a literal.
-bool is_name(std::string_view text);
 /// "ReduceSumSquare" as "reduce_sum_square".
 std::string snake(std::string_view op);
 
@@ -17,7 +17,7 @@ class UniqueNames {
  public:
   UniqueNames();
   /// The wanted name with other characters as `_`, and a number where it is taken.
-  std::string fresh(std::string_view wanted);
+  ProgramText fresh(std::string_view wanted);
 
  private:
   std::set<std::string, std::less<>> taken_;

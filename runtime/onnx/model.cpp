@@ -89,6 +89,21 @@ Array convert(const TensorData& t, const std::vector<From>& values, DType dtype,
   return to;
 }
 
+/// The file that a model names, if it is in the model's folder, also after each symbolic link. A model must not read
+/// what is not beside it.
+std::optional<std::string> path_beside(const std::string& folder, const std::string& location) {
+  const fs::path relative(location);
+  if (location.empty() || relative.is_absolute() ||
+      std::any_of(relative.begin(), relative.end(), [](const fs::path& part) { return part == ".."; }))
+    return {};
+  std::error_code failed;
+  const fs::path home = fs::weakly_canonical(folder.empty() ? fs::path(".") : fs::path(folder), failed);
+  if (failed) return {};
+  const fs::path target = fs::weakly_canonical(home / relative, failed);
+  if (failed || std::mismatch(home.begin(), home.end(), target.begin(), target.end()).first != home.end()) return {};
+  return target.string();
+}
+
 // The part of a file that `external` names.
 std::string external_bytes(const TensorData& t, const std::string& folder, int64_t needed) {
   std::string location;
@@ -101,24 +116,22 @@ std::string external_bytes(const TensorData& t, const std::string& folder, int64
     if (std::from_chars(p.value.data(), end, *number).ptr != end || *number < 0)
       throw Error(fmt::format("the tensor `{}`: the {} of its external data is `{}`", t.name, p.key, p.value));
   }
-  const fs::path relative(location);
-  // A model must not read what is not beside it.
-  if (location.empty() || relative.is_absolute() ||
-      std::any_of(relative.begin(), relative.end(), [](const fs::path& part) { return part == ".."; }))
-    throw Error(fmt::format("the tensor `{}`: its external data are in `{}`, which is not a file beside the model",
-                            t.name, location));
   require_effect(Effect::reads_files);
-  const std::string path = (fs::path(folder) / relative).string();
+  const std::optional<std::string> path = path_beside(folder, location);
+  if (!path)
+    throw Error(fmt::format("the tensor `{}`: its external data are in `{}`, which is not a file beside the model",
+                            t.name, location),
+                {"symbolic links may not leave the folder of the model"});
   std::string why;
-  std::optional<InputFile> file = InputFile::open(path, why);
+  std::optional<InputFile> file = InputFile::open(*path, why);
   if (!file)
-    throw Error(fmt::format("the tensor `{}`: cannot read its external data {}: {}", t.name, path, why), {},
+    throw Error(fmt::format("the tensor `{}`: cannot read its external data {}: {}", t.name, *path, why), {},
                 Fault::unreadable);
   if (length >= 0 && length != needed)
     throw Error(fmt::format("the tensor `{}`: its external data have {} bytes where its shape says {}", t.name, length,
                             needed));
   if (offset > file->size() || needed > file->size() - offset)
-    throw Error(fmt::format("the tensor `{}`: its external data end beyond {}", t.name, path), {}, Fault::unreadable);
+    throw Error(fmt::format("the tensor `{}`: its external data end beyond {}", t.name, *path), {}, Fault::unreadable);
   std::string skipped(static_cast<size_t>(std::min<int64_t>(offset, 1 << 20)), '\0');
   for (int64_t left = offset; left > 0;) {
     const int64_t got = file->read(skipped.data(), std::min<int64_t>(left, static_cast<int64_t>(skipped.size())));
@@ -170,7 +183,7 @@ std::string Node::label() const {
 
 int64_t Model::opset() const {
   for (const OperatorSet& o : opsets)
-    if (o.domain.empty() || o.domain == "ai.onnx") return o.version;
+    if (o.domain.empty()) return o.version;
   return 1;
 }
 
@@ -189,10 +202,32 @@ template TensorData parse_part(std::string_view, const std::string&);
 template SequenceData parse_part(std::string_view, const std::string&);
 template OptionalData parse_part(std::string_view, const std::string&);
 
+namespace {
+
+void name_in_one_way(std::string& domain) {
+  if (domain == "ai.onnx") domain.clear();
+}
+void name_domains_in_one_way(std::vector<Node>& nodes) {
+  for (Node& node : nodes) {
+    name_in_one_way(node.domain);
+    for (Attribute& a : node.attributes)
+      if (a.graph) name_domains_in_one_way(a.graph->nodes);
+  }
+}
+
+}  // namespace
+
 Model parse_model(std::string text, const std::string& path) {
   auto bytes = std::make_shared<const std::string>(std::move(text));
   Model model = parse_part<Model>(*bytes, path);
   if (model.graph.nodes.empty() && model.graph.outputs.empty()) throw unreadable(path, "it has no graph");
+  name_domains_in_one_way(model.graph.nodes);
+  for (OperatorSet& o : model.opsets) name_in_one_way(o.domain);
+  for (Function& f : model.functions) {
+    name_in_one_way(f.domain);
+    name_domains_in_one_way(f.nodes);
+    for (OperatorSet& o : f.opsets) name_in_one_way(o.domain);
+  }
   model.folder = fs::path(path).parent_path().string();
   model.bytes = std::move(bytes);
   return model;

@@ -218,7 +218,8 @@ struct Node {
   std::vector<std::string> inputs, outputs;  ///< "" where an optional one is absent
   std::string name, op, doc;
   std::vector<Attribute> attributes;
-  std::string domain;
+  std::string domain;    ///< "" for the standard's, which files also call "ai.onnx"
+  std::string overload;  ///< of the function that the node calls
 
   const Attribute* attribute(std::string_view wanted) const;
   /// "node `conv1` (Conv)"; without a name by its first output.
@@ -234,6 +235,7 @@ void fields(Self& m, V& v) {
   v(5, m.attributes);
   v(6, m.doc);
   v(7, m.domain);
+  v(8, m.overload);
 }
 
 struct Graph {
@@ -272,8 +274,10 @@ void fields(Self& m, V& v) {
 struct Function {
   std::string name, domain;
   std::vector<std::string> inputs, outputs, attributes;
+  std::vector<Attribute> defaults;  ///< attributes that a call may leave out
   std::vector<Node> nodes;
   std::vector<OperatorSet> opsets;
+  std::string overload;  ///< tells functions of one name apart
 };
 template <class Self, class V>
 requires std::is_same_v<std::remove_const_t<Self>, Function>
@@ -285,6 +289,8 @@ void fields(Self& m, V& v) {
   v(7, m.nodes);
   v(9, m.opsets);
   v(10, m.domain);
+  v(11, m.defaults);
+  v(13, m.overload);
 }
 
 struct Model {

@@ -201,6 +201,60 @@ def files_are_saved_in_one_way():
     return lines_with(OPENS, "use runtime/base/atomic_file.hpp", *MAY_OPEN)
 
 
+# What parses a text that a user wrote: a file, an input, an argument. What pxl itself writes as a program is assembled by
+# interpreter/syntax/program_text.hpp, whose texts have a type of their own.
+READS_PROGRAMS = ["runtime/tiles/machine_file.cpp", "interpreter/api/program.cpp",
+                  "interpreter/cli/run.cpp", "interpreter/cli/command.cpp", "interpreter/cli/onnx.cpp", "interpreter/tools/engine.cpp",
+                  "interpreter/tools/member_help.cpp", "interpreter/language/imports.cpp", "interpreter/language/check.cpp",
+                  "interpreter/library/onnx.cpp"]  # the last one: a ProgramText
+MAKES_PROGRAMS = ["runtime/base/source.cpp", "runtime/base/source.hpp", "interpreter/syntax/program_text.cpp",
+                  "interpreter/syntax/program_text.hpp"]
+# Program text of the documentation, with examples from tables, and of remedies in messages.
+SHOWS_PROGRAMS = ["interpreter/tools/doc_page.cpp", "interpreter/tools/help.cpp", "interpreter/language/imports.cpp", "interpreter/graphs/streams.cpp"]
+ADDS_SOURCE = re.compile(r"\badd_source\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)")
+GIVEN_TEXT = re.compile(r"(?:std::string\()?\*?(?:std::move\()?\*?[\w.>-]+(?:\.\w+\(\))?\)?\)?")
+STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+STATEMENT = re.compile(r'"(?:\\n|\s)*(?:def [\w{}]+\(|(?:module|program) [\w{}]+ ?(?:\{\{|\()|import [\w{}]+\\n|from (?:[\w.{}]|\\")+ import\b|'
+                       r'(?:param|option) [\w{}]+ ?[:=]|stream (?:in|out) |return [\w{\[(])')
+
+
+def composed_programs(name, text):
+    """Places of a C++ source where program text comes from `+` or a format, or where computed text is parsed."""
+    text = re.sub(r'"\s*\n\s*"', "", re.sub(r"//[^\n]*", "", text))
+    problems = []
+
+    def found(at, what):
+        problems.append(f"{name}:{text[:at].count(chr(10)) + 1}: {what}; use interpreter/syntax/program_text.hpp")
+
+    for call in ADDS_SOURCE.finditer(text):
+        argument = call.group(1).rpartition(", ")[2]
+        if name not in READS_PROGRAMS:
+            found(call.start(), f"a text is parsed: {call.group()}")
+        elif not GIVEN_TEXT.fullmatch(argument):
+            found(call.start(), f"a text that is made here is parsed: {call.group()}")
+    for literal in STRING.finditer(text):
+        before, after = text[:literal.start()].rstrip(), text[literal.end():].lstrip()
+        is_composed = re.search(r"format\($", before) or before.endswith(("+", "+=")) or after.startswith("+")
+        if is_composed and STATEMENT.match(literal.group()) and name not in SHOWS_PROGRAMS:
+            found(literal.start(), f"program text is composed: {literal.group()}")
+    return problems
+
+
+# Each is found by composed_programs: what a change may bring back.
+PLANTED_PROGRAMS = ['auto& s = add_source("<x>", "a = " + name);', 'parse_or_throw(add_source(shown, text));', 'line(fmt::format("def {}({}) {{", f, p));',
+                    'line("return onnx.result(" + results + ")");', 'out += "param w: " + type;', 'head = "import onnx\\n" + text;',
+                    'fmt::format("module Model{} {{\\n"\n  "build({}) {{", a, b)', 'add_source(path, fmt::format("{}()", call))']
+
+
+def programs_are_assembled():
+    problems = [problem for path in tracked("runtime/*.[ch]pp", "interpreter/*.[ch]pp")
+                if str(path.relative_to(ROOT)) not in MAKES_PROGRAMS for problem in composed_programs(str(path.relative_to(ROOT)), path.read_text())]
+    problems += [f"a planted line is not found: {line}" for line in PLANTED_PROGRAMS if not composed_programs("interpreter/cli/planted.cpp", line)]
+    problems += [f"{path.relative_to(ROOT)}: the name of a project is in a program" for path in tracked("interpreter/cli/project/*.pxl")
+                 if "@@" in path.read_text()]
+    return "\n".join(problems) or None
+
+
 # Its formatters are 250 functions in each file, for a second of the compiler's time.
 RANGES = re.compile(r"fmt/ranges\.h|\bfmt::join\(")
 
@@ -342,6 +396,7 @@ def house_tests(tally, build, lists):
     tally.add("house: layers are documented in order", documented_layers)
     tally.add("house: one place writes to the standard streams", standard_streams)
     tally.add("house: files are saved in one way", files_are_saved_in_one_way)
+    tally.add("house: program text is assembled in one way", programs_are_assembled)
     tally.add("house: lists are joined in one way", lists_are_joined_in_one_way)
     tally.add("house: passes are files and documented", passes)
     tally.add("house: rows of tables have their functions", tables)

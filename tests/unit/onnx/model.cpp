@@ -227,6 +227,16 @@ TEST_CASE("external data lie beside the model and nowhere else") {
     t.external = {{"location", path}};
     CHECK(has(mistake(t, folder), "not a file beside the model"));
   }
+  std::filesystem::create_directories(folder / "inside" / "deep");
+  std::filesystem::create_symlink("../w.bin", folder / "inside" / "near.bin");
+  std::filesystem::create_symlink("..", folder / "inside" / "up");
+  std::filesystem::create_symlink(folder / "w.bin", folder / "inside" / "deep" / "whole.bin");
+  t.external = {{"location", "inside/near.bin"}, {"offset", "4"}};
+  CHECK(onnx::to_array(t, folder).number(0) == 1);
+  for (const char* path : {"near.bin", "up/w.bin", "deep/whole.bin"}) {
+    t.external[0].value = path;
+    CHECK(has(mistake(t, folder / "inside"), "not a file beside the model"));
+  }
   t.external = {{"location", "none.bin"}};
   CHECK(has(mistake(t, folder), "cannot read its external data"));
   std::filesystem::remove_all(folder);
