@@ -7,10 +7,9 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 
 from tests.cli import completions, graph, planning, profile_systems, saves, source, streams, terminal, test_blocks, threads  # noqa: F401, their cases register themselves
-from tests.cli.case import CASES, LIMIT, Cli, case, differ, holds
+from tests.cli.case import CASES, LIMIT, Cli, case, differ, holds, wait_until_it_works
 from tests.support.harness import ROOT
 
 
@@ -166,7 +165,7 @@ def every_exit_status(cli):
     differ("a wrong option", cli.run("-", "--wrong", "1", stdin="option right: int = 1")[0], 2)
     process = subprocess.Popen([str(cli.pxl), "-e", "print(1)\nwhile true { pass }"], cwd=cli.folder, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, bufsize=0)
-    time.sleep(0.5)
+    wait_until_it_works(process)
     process.send_signal(signal.SIGINT)
     differ("interrupted", process.wait(timeout=LIMIT), 130)
     process.stdout.close(), process.stderr.close()

@@ -14,10 +14,10 @@ def masks(cli, prefix, wanted=None, **env):
     (cli.folder / "ready.npy").unlink(missing_ok=True)
     process = subprocess.Popen([*prefix, str(cli.pxl), "a.pxl"], cwd=cli.folder, env=dict(os.environ, **env))
     try:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 300
         while not (cli.folder / "ready.npy").exists() and time.monotonic() < end and process.poll() is None:
             time.sleep(0.01)
-        end = time.monotonic() + 20
+        end = time.monotonic() + 100
         while True:
             tasks = sorted(map(int, os.listdir(f"/proc/{process.pid}/task")))
             found = [sorted(os.sched_getaffinity(task)) for task in tasks]

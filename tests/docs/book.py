@@ -80,7 +80,7 @@ def book_tests(add, skip):
         code, out, err = call(ROOT / "scripts/docs", folder)
         add("scripts/docs builds the book", None if code == 0 else f"status {code}\n{out[-1500:]}{err[-1500:]}")
         if code == 0:
-            add("book: links", site_problems(pathlib.Path(folder).resolve()))
+            add("book: links", lambda: site_problems(pathlib.Path(folder).resolve()))
             checks(__file__, folder, "the book in a browser", add, skip)
 
 

@@ -176,11 +176,11 @@ def extension():
 
 
 def editor_tests(add, skip):
-    add("editors: word lists agree with the grammar", word_lists())
-    add("editors: Pygments' colours", pygments_problem())
+    add("editors: word lists agree with the grammar", word_lists)
+    add("editors: Pygments' colours", pygments_problem)
     if shutil.which("vim"):
-        add("editors: Vim's colours", vim_colours())
-        add("editors: Vim's indentation", vim_indents())
+        add("editors: Vim's colours", vim_colours)
+        add("editors: Vim's indentation", vim_indents)
     else:
         skip("editors: Vim", "vim is not installed")
     if not shutil.which("npm"):
@@ -191,4 +191,4 @@ def editor_tests(add, skip):
         if code != 0:
             skip("editors: VS Code", "npm could not fetch the extension's tools: " + (text.strip().splitlines() or ["?"])[-1])
             return
-    add("editors: VS Code's grammar and package", extension())
+    add("editors: VS Code's grammar and package", extension)

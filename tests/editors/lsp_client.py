@@ -49,7 +49,7 @@ class Client:
         self.send({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params})
         return self.number
 
-    def until(self, wanted, seconds=20):
+    def until(self, wanted, seconds=120):
         end = time.monotonic() + seconds
         while True:
             message = self.messages.get(timeout=max(0.01, end - time.monotonic()))
@@ -58,7 +58,7 @@ class Client:
             if wanted(message):
                 return message
 
-    def answer(self, number, seconds=20):
+    def answer(self, number, seconds=120):
         return self.until(lambda m: m.get("id") == number, seconds)
 
     def ask(self, method, params):
@@ -101,7 +101,7 @@ class Client:
     def close(self):
         self.ask("shutdown", None)
         self.tell("exit", None)
-        return self.process.wait(10)
+        return self.process.wait(60)
 
 
 def check(condition, *what):

@@ -22,7 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.support.harness import ROOT
 from tests.support.programs import TRAINING
 
-LIMIT = 60  # seconds until a process that goes on is a failure
+LIMIT = 300  # seconds until a process that goes on is a failure
 
 # Endless but for the interrupt. Those with a file save it again and again, always with the same bytes.
 RUNS = {

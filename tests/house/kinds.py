@@ -38,6 +38,17 @@ def problems(lists):
     return "\n".join(apart(lists, described, measured) + forgotten(texts)) or None
 
 
+# A test that runs before it is added: its exception would end the kind.
+EAGER = re.compile(r"^.*\badd\(f?\"[^\"]*\", (?!lambda\b|str\()(?:\w+\.)*\w+\(.*\)\)$", re.M)
+
+
+def tests_are_functions():
+    if not EAGER.search('    add("planted", found(pxl))'):
+        return "a planted test is not found"
+    return "\n".join(f"{path.relative_to(ROOT)}: give the function, as lambda: {match[0].strip()}" for path in sorted(TESTS.rglob("*.py"))
+                     if "def add(" not in path.read_text() for match in EAGER.finditer(path.read_text())) or None
+
+
 def attempts():
     """A test that raises is one failure, one that needs what is missing is skipped, and the others go on."""
     tally, planted = Tally(), [lambda: 1 / 0, lambda: open("no-such-file"), lambda: run(["no-such-program"]), lambda: __import__("no_such_package"),

@@ -409,3 +409,4 @@ def house_tests(tally, build, lists):
     tally.add("house: links of the documents", lambda: links.broken_links(ROOT, tracked("*.md")))
     tally.add("house: each kind of test is in a list, and documented", lambda: kinds.problems(lists))
     tally.add("house: a test that raises ends no other", kinds.attempts)
+    tally.add("house: tests are given as functions", kinds.tests_are_functions)

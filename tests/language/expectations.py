@@ -96,7 +96,7 @@ def golden_tests(pxl, tally, update):
         if engine() != "planned" and "# engine: planned" in path.read_text():
             tally.skip(f"golden/{path.name}", "of the engine planned")
             continue
-        tally.add(f"golden/{path.name}", golden(pxl, path, path.with_suffix(".expected"), update))
+        tally.add(f"golden/{path.name}", lambda: golden(pxl, path, path.with_suffix(".expected"), update))
 
 
 @contextlib.contextmanager

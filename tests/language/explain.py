@@ -114,9 +114,9 @@ def every_diagnostic_has_a_kind(pxl):
 
 
 def explain_tests(pxl, add, parallel):
-    add("explain: a section for each kind", table())
+    add("explain: a section for each kind", table)
     jobs = [(f"explain: {kind}", lambda kind=kind, s=s: example_gives(pxl, kind, *s)) for kind, s in sections().items() if s[1]]
     for name, problem in parallel(jobs, 2):
         add(name, problem)
-    add("explain: every diagnostic has a kind", every_diagnostic_has_a_kind(pxl))
-    add("explain: kinds that are easily mistaken", texts(pxl))
+    add("explain: every diagnostic has a kind", lambda: every_diagnostic_has_a_kind(pxl))
+    add("explain: kinds that are easily mistaken", lambda: texts(pxl))

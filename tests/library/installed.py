@@ -106,7 +106,7 @@ def sanitized_tests(build, add):
         install(build, folder / "prefix", ("libpxl1", "libpxl-dev"), add, "sanitized library")
         env = sanitizer_environment(build)
         cmake_examples(folder / "prefix", folder, lambda test, problem: add(f"sanitized {test}", problem), env)
-        add("sanitized library: behaviour", behaviour(folder / "prefix", folder, env))
+        add("sanitized library: behaviour", lambda: behaviour(folder / "prefix", folder, env))
 
 
 def quoted_files(page):
@@ -117,7 +117,7 @@ def quoted_files(page):
 
 
 def library_tests(build, add, skip):
-    add("library: files in the page", quoted_files(ROOT / "docs/library.md"))
+    add("library: files in the page", lambda: quoted_files(ROOT / "docs/library.md"))
     if not (build / "libpxl.so").exists():
         add("library: built", f"no libpxl.so in {build}")
         return
@@ -129,14 +129,14 @@ def library_tests(build, add, skip):
         if not library:
             add("library: installed", "no libpxl.so")
             return
-        add("library: exports", exported(library))
-        add("library: heap", heap(library))
-        add("library: soname", soname(library))
-        add("library: headers", headers(prefix))
+        add("library: exports", lambda: exported(library))
+        add("library: heap", lambda: heap(library))
+        add("library: soname", lambda: soname(library))
+        add("library: headers", lambda: headers(prefix))
         cmake_examples(prefix, folder, add)
         # The tree may be moved: nothing installed says where it was.
         moved = folder / "moved"
         shutil.move(prefix, moved)
         program, problem = by_pkg_config(moved, folder, ROOT / "examples/library/plain.c", "plain")
         add("library: pkg-config, moved", problem or (lambda r: None if r[1] == "10 20 30\n" else str(r))(run([str(program)])))
-        add("library: behaviour", behaviour(moved, folder))
+        add("library: behaviour", lambda: behaviour(moved, folder))

@@ -187,7 +187,7 @@ def graph_page_tests(pxl, add, skip):
             add(f"pxl graph -o {name}.html", None if code == 0 and alone and text.count("</script>") == 2 else f"status {code}\n{out}{err}")
             if code != 0:
                 return
-        add("pxl graph: the data of the page", data_problem(data_of((pathlib.Path(folder) / "net.html").read_text())))
+        add("pxl graph: the data of the page", lambda: data_problem(data_of((pathlib.Path(folder) / "net.html").read_text())))
         checks(__file__, folder, "the page of graphs in a browser", add, skip)
 
 

@@ -67,7 +67,7 @@ def model_tests(pxl, add, update):
         PAGE.write_text(SHOWN.sub(lambda m: m[1] + output(pxl, m[2]) + m[4], text))
         return
     shown = list(SHOWN.finditer(text))
-    add("pxl profile", profile_problem(pxl))
+    add("pxl profile", lambda: profile_problem(pxl))
     add("docs/ipu-model.md shows the model's table", None if shown else "no table")
     for m in shown:
         got = output(pxl, m[2])

@@ -128,18 +128,15 @@ def deb_tests(tally):
             root = None if why_not else roots.Root(os.path.join(place, "root"))
             for deb in debs:
                 package = field(deb, "Package")
-                tally.add(f"package: {package}: files", static_problems(deb, folder))
+                tally.add(f"package: {package}: files", lambda: static_problems(deb, folder))
                 if shutil.which("lintian"):
-                    tally.add(f"package: {package}: lintian", lint_problems(deb))
+                    tally.add(f"package: {package}: lintian", lambda: lint_problems(deb))
                 else:
                     tally.skip(f"package: {package}: lintian", "lintian is missing")
                 if root is None:
                     tally.skip(f"package: {package}: installed, used, removed", why_not)
                     continue
-                try:
-                    tally.add(f"package: {package}: installed, used, removed", life_problems(deb, debs, root))
-                except ValueError as missing_package:
-                    tally.skip(f"package: {package}: installed, used, removed", str(missing_package))
+                tally.add(f"package: {package}: installed, used, removed", lambda: life_problems(deb, debs, root))
 
 
 def package_tests(pxl, tally):

@@ -129,6 +129,6 @@ def release_test():
 
 
 def install_tests(pxl, tally):
-    tally.add("package: cmake --install", install_test(pxl.parent))
-    tally.add("package: cmake --install with DESTDIR", staged_test(pxl.parent))
-    tally.add("package: scripts/release", release_test())
+    tally.add("package: cmake --install", lambda: install_test(pxl.parent))
+    tally.add("package: cmake --install with DESTDIR", lambda: staged_test(pxl.parent))
+    tally.add("package: scripts/release", release_test)

@@ -41,8 +41,8 @@ def start_up_is_quick(pxl, home):
         t = Terminal(pxl, home)
         times.append(time.time() - t.started)
         t.leave()
-    # The process and the terminal around it; less where nothing else runs.
-    assert min(times) < 0.2, times
+    # The process and the terminal around it, beside what else runs.
+    assert min(times) < 0.2 * (1 + os.getloadavg()[0]), times
     # The process alone, by the processor's time, up to where the prompt would stand.
     taken = []
     for _ in range(5):
@@ -356,7 +356,7 @@ session = Session(p())""")
 
 def not_a_terminal(pxl, home):
     done = subprocess.run([str(pxl), "repl", "--no-init"], input="x = 2\ndef f(a) {\n  return a * x\n}\nf(21)\n:vars\n", text=True,
-                          capture_output=True, timeout=20, cwd=home)
+                          capture_output=True, timeout=120, cwd=home)
     same(done.stdout.split("\n")[0], "42")
     lacks(done.stdout, "\x1b")
     lacks(done.stdout, "pxl>")

@@ -92,7 +92,7 @@ class Screen:
 
 def editor_of(pxl):
     """What edits lines: "readline" or "libedit"."""
-    return subprocess.run([str(pxl), "--version"], capture_output=True, text=True, timeout=20).stdout.split("line editor: ")[1].split()[0]
+    return subprocess.run([str(pxl), "--version"], capture_output=True, text=True, timeout=120).stdout.split("line editor: ")[1].split()[0]
 
 
 class Terminal:
@@ -104,7 +104,7 @@ class Terminal:
                        **(env or {})}
         self.started = time.time()
         self.child = pexpect.spawn(str(pxl), list(arguments), env={k: v for k, v in environment.items() if v is not None},
-                                   encoding="utf-8", timeout=10, dimensions=(24, columns), cwd=str(home))
+                                   encoding="utf-8", timeout=60, dimensions=(24, columns), cwd=str(home))
         self.child.delaybeforesend = None
         self.prompt = prompt
         self.banner = self.wait(prompt)

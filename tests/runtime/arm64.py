@@ -44,4 +44,4 @@ def arm64_tests(add, skip):
     add("arm64: build", None if code == 0 else (out + err)[-6000:])
     if code == 0:
         for program, options in programs.items():
-            add(f"arm64: {program}", under_qemu(program, *options))
+            add(f"arm64: {program}", lambda: under_qemu(program, *options))

@@ -344,7 +344,7 @@ def reader_tests(pxl, add, skip):
 
 
 def onnx_tests(pxl, add, skip):
-    add("onnx: the ops of docs/onnx.md", onnx_ops.page_problem())
+    add("onnx: the ops of docs/onnx.md", onnx_ops.page_problem)
     reader_tests(pxl, add, skip)
     round_trips(pxl, add)
 

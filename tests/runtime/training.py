@@ -36,7 +36,7 @@ def training(pxl, tally, script, seeds, mean_floor, floor, args=()):
 # covers: F119
 def example_tests(pxl, tally, update):
     for name in ("linear", "outlining_cost"):
-        tally.add(f"examples/{name}.pxl", golden(pxl, ROOT / f"examples/{name}.pxl", TESTS / f"golden/examples/{name}.expected", update))
+        tally.add(f"examples/{name}.pxl", lambda: golden(pxl, ROOT / f"examples/{name}.pxl", TESTS / f"golden/examples/{name}.expected", update))
     if mnist_folder():
         training(pxl, tally, "mnist.pxl", range(1, 6), 96.0, 95.0)
         training(pxl, tally, "mnist_adam.pxl", range(1, 6), 95.0, 93.5)
@@ -101,7 +101,7 @@ def curve_tests(pxl, tally):
     data, why = bench_data()
     for workload in WORKLOADS:
         if data:
-            tally.add(f"curves/{workload}", curve_test(pxl, workload, data))
+            tally.add(f"curves/{workload}", lambda: curve_test(pxl, workload, data))
         else:
             tally.skip(f"curves/{workload}", why)
 
@@ -161,7 +161,7 @@ def repeat_tests(pxl, tally):
     _, _, err = run([str(pxl), "-e", "program p { stream out y = ones([2]) + 1 }\nSession(p())"], env={"PXL_TRANSFORMS": "-?"})
     found = re.search(r"known: (.*)", err)
     tally.add("repeat: names of the passes", None if found else f"not named in\n{err}")
-    tally.add("repeat/optimisers.pxl: one fused op", fused_optimisers(pxl))
+    tally.add("repeat/optimisers.pxl: one fused op", lambda: fused_optimisers(pxl))
     # A product by a stored transposed matrix adds its terms in another order (docs/performance.md).
     passes = [t for t in found.group(1).split(", ") if t != "absorb_transposes"] if found else []
     ways = WAYS + [("nothing fused", {"PXL_FUSE": "off"})] + [(f"without {t}", {"PXL_TRANSFORMS": f"-{t}"}) for t in passes]
@@ -182,4 +182,4 @@ def repeat_tests(pxl, tally):
                 problem = "\n".join(difflib.unified_diff(first.splitlines(), out.splitlines(), first_way, way, lineterm=""))
             tally.add(f"repeat/{path.name}, {way}", problem)
         if len(sets) > 1:
-            tally.add(f"repeat/{path.name}, instruction sets", across_instruction_sets(pxl, path, sets))
+            tally.add(f"repeat/{path.name}, instruction sets", lambda: across_instruction_sets(pxl, path, sets))

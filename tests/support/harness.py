@@ -10,6 +10,7 @@ import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
+LIMIT = 600  # seconds after which what a test waits for counts as hanging: on a busy machine it takes many times as long as on an idle one
 
 
 class Unavailable(Exception):
@@ -77,7 +78,7 @@ def indent(text):
     return "\n".join("    " + line for line in text.splitlines())
 
 
-def run(command, timeout=120, env=None, cwd=ROOT, stdin=""):
+def run(command, timeout=LIMIT, env=None, cwd=ROOT, stdin=""):
     environment = dict(os.environ, **(env or {}))
     try:
         done = subprocess.run(command, cwd=cwd, env=environment, input=stdin, capture_output=True, text=True,

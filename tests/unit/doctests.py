@@ -2,7 +2,7 @@
 import os
 import re
 
-from tests.support.harness import indent, parallel, run
+from tests.support.harness import LIMIT, indent, parallel, run
 
 SUMMARY = re.compile(r"test cases:\s*(\d+)\s*\|\s*(\d+) passed\s*\|\s*(\d+) failed")
 
@@ -12,7 +12,7 @@ def unit_tests(build, tally):
     if not programs:
         tally.add(f"unit ({build.name})", "no unit test programs were built")
     for name, (code, out, err) in parallel(
-            [(p.name, lambda p=p: run([str(p), "--no-colors=true"], timeout=900)) for p in programs], 2):
+            [(p.name, lambda p=p: run([str(p), "--no-colors=true"], timeout=5 * LIMIT)) for p in programs], 2):
         for line in (out + err).splitlines():
             if line.startswith("skipped"):
                 print(line)
