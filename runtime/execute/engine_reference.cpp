@@ -112,6 +112,12 @@ class HostStore {
   void read(const Elements& value, std::byte* to) const { value.read(to); }
   void write(const Elements& value, const std::byte* from) const { value.write(from); }
   bool of_variable(const Elements& value) const { return value.of_variable(); }
+  bool share_memory(const Elements& a, const Elements& b) const {
+    return std::any_of(a.owners.begin(), a.owners.end(), [&](const StoragePtr& s) {
+      return std::find(b.owners.begin(), b.owners.end(), s) != b.owners.end();
+    });
+  }
+  bool same_elements(const Elements& a, const Elements& b) const { return a.dense && a.dense == b.dense; }
 
   std::vector<Elements> run(const Op& op, const std::vector<Elements>& in, const Watch& watch) const {
     const OpRow& row = *op.row;

@@ -16,6 +16,7 @@
 #include "runtime/graph/call_operands.hpp"
 #include "runtime/graph/remote.hpp"
 #include "runtime/op/definitions.hpp"
+#include "runtime/op/reads_in_place.hpp"
 
 namespace pxl {
 
@@ -34,6 +35,8 @@ struct Watch {
 ///   void read(const Value&, std::byte*)                 dense
 ///   void write(const Value&, const std::byte*)
 ///   bool of_variable(const Value&)                      whether it shares memory with a variable
+///   bool share_memory(const Value&, const Value&)       whether they may have elements in common
+///   bool same_elements(const Value&, const Value&)      whether they are the same elements of one memory, in one order
 ///   std::vector<Value> run(const Op&, const std::vector<Value>& operands, const Watch&)
 ///   void end()                                          variables are where the task has them, after a complete run
 ///   void abandon()                                      frees what a run holds
@@ -290,9 +293,22 @@ class OpByOpEngine : public ExecutionEngine {
       if (op.inputs[i]) in[i] = frame.at(op.inputs[i]);
     for (size_t i = 0; i < in.size(); ++i)
       if (op.inputs[i] && op.modifies(i)) about_to_change(in[i]);
+    separate(op, in);
     // A store may write a result over an operand that nothing else refers to.
     forget_operands(a);
     give(op, frame, store_.run(op, in, {observer_, replica_}));
+  }
+
+  /// Copies operands that share memory with what the op modifies, unless it reads them in place.
+  void separate(const Op& op, std::vector<Value>& in) {
+    for (size_t changed = 0; changed < in.size(); ++changed) {
+      if (!op.inputs[changed] || !op.modifies(changed)) continue;
+      for (size_t i = 0; i < in.size(); ++i) {
+        if (i == changed || !op.inputs[i] || !store_.share_memory(in[changed], in[i])) continue;
+        if (reads_in_place(*op.row, changed) && store_.same_elements(in[changed], in[i])) continue;
+        in[i] = store_.copied(in[i], *op.inputs[i]);
+      }
+    }
   }
 
   /// A collective that waits for the other replicas: its operand and its result, dense.

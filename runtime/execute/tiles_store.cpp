@@ -137,6 +137,12 @@ bool TilesStore::of_variable(const TiledTensor& value) const {
   });
 }
 
+bool TilesStore::share_memory(const TiledTensor& a, const TiledTensor& b) {
+  return std::any_of(a.memories.begin(), a.memories.end(), [&](const Chip::MemoryPtr& m) {
+    return std::find(b.memories.begin(), b.memories.end(), m) != b.memories.end();
+  });
+}
+
 std::vector<std::pair<std::string_view, int64_t>> TilesStore::counts() const {
   const Chip::Totals& t = chip_->totals();
   const std::vector<int64_t> peaks = chip_->peaks();

@@ -49,6 +49,10 @@ class TilesStore {
   void read(const TiledTensor& value, std::byte* to) const;
   void write(const TiledTensor& value, const std::byte* from) const;
   bool of_variable(const TiledTensor& value) const;
+  static bool share_memory(const TiledTensor& a, const TiledTensor& b);
+  static bool same_elements(const TiledTensor& a, const TiledTensor& b) {
+    return !a.addresses && !b.addresses && a.memories == b.memories;
+  }
   std::vector<TiledTensor> run(const Op& op, const std::vector<TiledTensor>& in, const Watch& watch);
 
   std::vector<std::pair<std::string_view, int64_t>> counts() const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "runtime/op/reads_in_place.hpp"
 #include "runtime/plan/plan.hpp"
 
 namespace pxl {
@@ -14,7 +15,7 @@ namespace {
 class NodesVerifier {
  public:
   NodesVerifier(const std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, bool views)
-      : nodes_(nodes), outputs_(outputs), views_(views) {}
+      : nodes_(nodes), outputs_(outputs), views_(views), aliases_(nodes) {}
 
   void run() {
     // A tensor that no node defines is an input, a variable or a constant: only results need a definition.
@@ -23,6 +24,7 @@ class NodesVerifier {
       require(n.op && n.op->row, "no op");
       operands(n);
       slots(n);
+      overlaps(n);
       specs(n);
       aliases(n);
       products(n);
@@ -66,6 +68,18 @@ class NodesVerifier {
                                      n.overwritten_by != n.alias),
             "an overwrite of other memory than its alias");
     require(views_ || !n.strided_view, "a strided view");
+  }
+
+  /// The kernel of an op's row reads operands from memory that it modifies only where the row allows it.
+  void overlaps(const Node& n) const {
+    if (n.kernel || n.op->row->role != Role::compute) return;
+    for (const int slot : n.modified) {
+      if (reads_in_place(*n.op->row, static_cast<size_t>(slot))) continue;
+      const Tensor* changed = aliases_.root(n.in[static_cast<size_t>(slot)]);
+      for (size_t other = 0; other < n.in.size(); ++other)
+        require(static_cast<int>(other) == slot || !n.in[other] || aliases_.root(n.in[other]) != changed,
+                "an operand is in the memory that the node modifies");
+    }
   }
 
   /// The kernel of an op's row is made for the specs of the op.
@@ -132,6 +146,7 @@ class NodesVerifier {
   const std::vector<Node>& nodes_;
   const std::vector<const Tensor*>& outputs_;
   bool views_;
+  const Aliases aliases_;
   size_t position_ = 0;
   std::unordered_set<const Tensor*> defined_;
 };

@@ -105,7 +105,7 @@ class Maker:
         kinds = ["unary"] * 4 + ["binary"] * 6 + ["reduce"] * 2 + ["view"] * 7
         kinds += ["matmul", "softmax", "less", "logic", "where", "where", "cast", "float8", "copy", "join", "join_view", "output"]
         if change:
-            kinds += ["update"] * 9 + ["window"]
+            kinds += ["update"] * 9 + ["window", "rows", "rows"]
         if depth < 2:
             kinds += ["call"] * 2 + ["repeat", "conditional"] if depth else ["call"] * 3 + ["repeat", "conditional"] * 2
         kind, out = r.choice(kinds), self.name()
@@ -192,10 +192,29 @@ class Maker:
             axis = next((i for i, (x, y) in enumerate(zip(names[b].shape, names[a].shape)) if x != y), 0)
             size = names[b].shape[axis]
             return ("window", None, None, [a, b], (axis, r.randrange(names[a].shape[axis] - size + 1), size))
+        if kind == "rows":
+            return self.rows(names, out)
         if kind == "output":
             a = self.pick(names, lambda t: True) if depth == 0 else None
             return a and ("output", self.name("o"), None, [a])
         return self.control(kind, names, depth)
+
+    def rows(self, names, out):
+        """Rows written or added at indices: often rows of the changed memory itself."""
+        r = self.rng
+        a = self.pick(names, lambda t: self.writable(t) and t.at.ndim > 0 and t.dtype != "bool")
+        if not a:
+            return None
+        target = names[a]
+        fits = lambda t: t.dtype == target.dtype and t.at.ndim == target.at.ndim and t.shape[1:] == target.shape[1:]
+        own = set(target.at.ravel())
+        b = r.random() < 0.7 and self.pick(names, lambda t: fits(t) and t.at.size > 0 and not own.isdisjoint(t.at.ravel()))
+        b = b or self.pick(names, lambda t: fits(t) and t.at.size > 0)
+        if not b or names[b].shape[0] > 100:
+            return None
+        indices = [r.randrange(target.shape[0]) for _ in range(names[b].shape[0])]
+        kind = r.choice(["write_rows", "add_rows"]) if target.dtype in FLOATS else "write_rows"
+        return (kind, out if r.random() < 0.3 else None, None, [a, b], indices)
 
     def control(self, kind, names, depth):
         r = self.rng
@@ -241,8 +260,9 @@ class Maker:
         # Two parameters joined may be one memory where the graph is called.
         params_at = [set(inner[p[0]].at.ravel()) for p in params]
         mixed = {n for n, t in inner.items() if sum(not s.isdisjoint(t.at.ravel()) for s in params_at) > 1}
-        if any(s[0] in ("update", "window", "call", "repeat") and mixed & set(s[3]) for s in body):
-            body = [s for s in body if s[0] not in ("update", "window", "call", "repeat", "join_view")]
+        changes = {"update", "window", "write_rows", "add_rows", "call", "repeat"}
+        if any(s[0] in changes and mixed & set(s[3]) for s in body):
+            body = [s for s in body if s[0] not in {*changes, "join_view"}]
             body = closed(body, {p[0] for p in params})
         made = {p[0] for p in params} | {n for s in body for n in results_of(s)}
         inner = {n: t for n, t in inner.items() if n in made}

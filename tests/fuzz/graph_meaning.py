@@ -161,6 +161,13 @@ def evaluate(memory, statements, names):
                 cut = [slice(None)] * x[0].at.ndim
                 cut[s[4][0]] = slice(s[4][1], s[4][1] + s[4][2])
                 memory.write(Tensor(x[0].dtype, x[0].at[tuple(cut)]), read[1])
+            elif kind in ("write_rows", "add_rows"):
+                value = read[0].astype(np.float64)
+                for row, index in zip(read[1], s[4]):
+                    value[index] = row if kind == "write_rows" else value[index] + row
+                memory.write(x[0], value)
+                if out:
+                    names[out] = x[0]
             elif kind in ("call", "repeat", "conditional"):
                 f = s[2]
                 arguments = x

@@ -47,6 +47,11 @@ def statement_text(s):
     if kind == "window":
         axis, start, size = s[4]
         return f"dynamic_update_({a[0]}, constant([{start}]), {a[1]}, [{axis}], [{size}])"
+    if kind in ("write_rows", "add_rows"):
+        indices = f"constant(array({s[4]}))"
+        text = f"index_copy_({a[0]}, {indices}, {a[1]})" if kind == "write_rows" else \
+            f"sparse_accumulate_({a[0]}, {a[1]}, {indices})"
+        return f"{out} = {text}" if out else text
     left = f"{', '.join(out)} = " if kind in ("call", "repeat", "conditional") and out else ""
     if kind == "call":
         return f"{left}call(g_{s[2].name}, {', '.join(a)})"
@@ -70,7 +75,7 @@ def functions_of(statements, found=None):
 
 
 def body_text(statements, indent):
-    changes = any(s[0] in ("update", "window", "call", "repeat", "output") for s in statements)
+    changes = any(s[0] in ("update", "window", "write_rows", "add_rows", "call", "repeat", "output") for s in statements)
     pad = " " * (indent + 2 * changes)
     lines = [f"{pad}{statement_text(s)}" for s in statements]
     return [f"{' ' * indent}with in_sequence() {{", *lines, f"{' ' * indent}}}"] if changes else lines

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random graphs against NumPy, and each way to run them against the others.
 
-A program has variables, elementwise ops, reductions, products, in-place ops, views of any kind, calls with arguments by
+A program has variables, elementwise ops, reductions, products, in-place ops, also of what they change, views of any kind, calls with arguments by
 value and by reference (also of overlapping views), `repeat` and `conditional`, in float32, float16, float8, int32 and
 bool. It runs as planned by default, with PXL_FUSE=off, without each transform of the plan, and on one, two and three
 threads: every output must be the same text, that is the same bits. It is also evaluated by graph_meaning.py, where views
@@ -42,7 +42,7 @@ WAYS = [{"PXL_THREADS": "1"}, {"PXL_FUSE": "off", "PXL_THREADS": "1"}, {"PXL_THR
         *({"PXL_TRANSFORMS": f"-{name}", "PXL_THREADS": "2"} for name in PASSES)]
 REFERENCE = {"PXL_ENGINE": "reference"}  # rounds otherwise: compared with NumPy
 TILES = [{"PXL_ENGINE": "tiles", "PXL_MACHINE": f"mk2,tiles={n}"} for n in (4, 7, 16, 32)]
-SUMS = {"reduce", "matmul"}  # of statements: the order of sums depends on the partition
+SUMS = {"reduce", "matmul", "add_rows"}  # of statements: the order of sums depends on the partition
 BATCH = 12  # programs a process
 
 

@@ -6,6 +6,7 @@
 
 #include "runtime/graph/memory_order.hpp"
 #include "runtime/graph/schedule.hpp"
+#include "runtime/op/reads_in_place.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {
@@ -40,6 +41,7 @@ class Flattener {
       for (const Tensor*& t : node.in) {
         if (t) t = look_up(known, t);
       }
+      if (op->row->role == Role::compute) separate(node);
       for (const Tensor*& t : node.out) {
         if (!top) known.emplace(t, stand_in(*t));
         t = look_up(known, t);
@@ -65,20 +67,33 @@ class Flattener {
 
   /// A copy of the current value of `from`. A plain copy is an output alias: it shares memory if no write can be
   /// observed.
-  const Tensor* copy(const Tensor* from, const Op& call) {
+  const Tensor* copy(const Tensor* from, const Op& user, int id) {
     static const OpRow& identity = get_op("identity");
     const Tensor* to = stand_in(*from);
     Op op;
-    op.id = call.id;
+    op.id = id;
     op.row = &identity;
-    op.graph = call.graph;
+    op.graph = user.graph;
     op.inputs = {const_cast<Tensor*>(from)};
     op.outputs = {const_cast<Tensor*>(to)};
     op.attrs.resize(identity.params.size());
-    op.origin = call.origin;
+    op.origin = user.origin;
     flat_.ops.push_back(std::move(op));
     flat_.nodes.push_back(lower(flat_.ops.back(), {}));
     return to;
+  }
+
+  /// Copies operands that share memory with what the node modifies, unless the op reads them in place.
+  void separate(Node& node) {
+    const OpRow& row = *node.op->row;
+    for (const int slot : node.modified) {
+      if (reads_in_place(row, static_cast<size_t>(slot))) continue;
+      const Tensor* changed = root(node.in[static_cast<size_t>(slot)]);
+      for (size_t other = 0; other < node.in.size(); ++other) {
+        const Tensor*& t = node.in[other];
+        if (t && static_cast<int>(other) != slot && root(t) == changed) t = copy(t, *node.op, 0);
+      }
+    }
   }
 
   const Callee& callee(const Graph& graph) {
@@ -127,9 +142,9 @@ class Flattener {
       const Tensor* given = look_up(outer, op.inputs[i]);
       const bool direct = is_by_reference(op, 0, i);
       const bool protect = !direct && (c.input_modified[i] || changed_outside.count(root(given)) > 0);
-      inner[inputs[i]] = protect ? copy(given, op) : given;
+      inner[inputs[i]] = protect ? copy(given, op, op.id) : given;
     }
-    for (const Tensor* constant : c.changed_constants) inner[constant] = copy(constant, op);
+    for (const Tensor* constant : c.changed_constants) inner[constant] = copy(constant, op, op.id);
     if (shares_operands(op, outer)) {
       std::vector<Op*> as_created;
       for (const auto& o : graph.ops()) as_created.push_back(o.get());
@@ -144,7 +159,7 @@ class Flattener {
     for (size_t j = 0; j < op.outputs.size(); ++j) {
       const Tensor* result = look_up(inner, graph.outputs()[j]);
       const bool own = result->kind == TensorKind::result && taken.insert(root(result)).second;
-      outer[op.outputs[j]] = own ? result : copy(result, op);
+      outer[op.outputs[j]] = own ? result : copy(result, op, op.id);
     }
   }
 
