@@ -111,7 +111,6 @@ Value tensor_index(Interpreter& in, const Value& tensor, const Value& key) {
   }
   auto* tuple = key.as<TupleObject>();
   const Basic b = read_basic(*t, tuple ? tuple->items : std::vector<Value>{key});
-  if (b.axes.empty() && !b.reshaped) return tensor;
   BuildTarget at = graphs_of(in).target();
   if (&t->graph->ir() != at.ir.get()) {
     throw Error(fmt::format("tensor `{}` belongs to program `{}`, but ops are being added to `{}`", t->name,
@@ -121,7 +120,7 @@ Value tensor_index(Interpreter& in, const Value& tensor, const Value& key) {
   stamp(in, *at.ir);
   GraphOpBuilder builder(*at.graph);
   Expr e = builder.of(t);
-  if (!b.axes.empty()) {
+  if (!b.axes.empty() || !b.reshaped) {
     e = builder.one("slice", {e}, {{"start", b.start}, {"stop", b.stop}, {"step", b.step}, {"axis", b.axes}});
   }
   if (b.reshaped) e = builder.one("reshape", {e}, {{"shape", b.shape}});

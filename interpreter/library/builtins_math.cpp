@@ -52,12 +52,15 @@ Value total_of(Interpreter& in, Arguments args) {
   }
   Value total = a.value_or("start", Value());
   Iterator it = iterator_of(in, a.value("items"));
+  int64_t terms = total.is_none() ? 0 : 1;
   while (std::optional<Value> item = it()) {
     check_interrupt();
+    ++terms;
     // Without a start the first element begins, so that sums of tensors add no constant to the graph.
     total = total.is_none() ? (item->is_bool() ? Value(item->as_int()) : *item)
                             : apply_binary(in, ast::BinaryOp::add, total, *item);
   }
+  if (terms == 1 && as_tensor(total)) return op_by_name(in, "identity", {total});  // a new tensor, as other sums are
   return total.is_none() ? Value(0) : total;
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -23,11 +24,29 @@ const TensorSpec& Expr::spec() const { return is_tensor() ? tensor()->spec : arr
 
 std::string Expr::label() const { return is_tensor() ? tensor()->name : "array"; }
 
+namespace {
+
+bool is_operand(const OpArgs& args, const Expr& e) {
+  const auto same = [&](const Expr& given) { return given && given.is_tensor() && given.tensor() == e.tensor(); };
+  for (const OpArg& arg : args.values) {
+    if (const auto* one = std::get_if<Expr>(&arg); one && same(*one)) return true;
+    if (const auto* list = std::get_if<std::vector<Expr>>(&arg); list && std::ranges::any_of(*list, same)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::vector<Expr> OpBuilder::emit(const OpRow& row, OpArgs args) {
   args = resolve(*this, row, std::move(args));
   if (row.role == Role::composite) {
     try {
-      return row.expand(*this, args);
+      std::vector<Expr> results = row.expand(*this, args);
+      // An op without an underscore returns new tensors, also where it has nothing to do.
+      if (!row.name.ends_with('_'))
+        for (Expr& e : results)
+          if (e.is_tensor() && is_operand(args, e)) e = one("identity", {e});
+      return results;
     } catch (Error& e) {
       // Name the composite that the user wrote, not the inner op that fails.
       std::string& message = e.first().message;
