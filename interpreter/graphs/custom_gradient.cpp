@@ -121,10 +121,12 @@ GradGraphInfoPtr run_build_grad(Interpreter& in, const std::shared_ptr<Ir>& ir, 
     const BuildScope scope(in, std::make_shared<BuildState>());  // no params here
     const Value method = member_of(in, Value(instance), "build_grad", position_of(in).here);
     const std::vector<Tensor*> found = gradients_of(in, forward, made, invoke(in, method, std::move(args)), what);
+    const TensorSet before = tensors_before(forward, provided);  // of them a gradient is surely missing
     for (Tensor* t : required) {
       const auto& inputs = forward.inputs();
       const auto at = std::find(inputs.begin(), inputs.end(), t);
       Tensor* g = at == inputs.end() ? nullptr : found[static_cast<size_t>(at - inputs.begin())];
+      if (!g && !before.count(t)) continue;
       if (!g)
         throw Error(what + " gives no gradient of `" + input_name(*t) + "`, which is needed",
                     {"return a tuple in the order of the graph's inputs, or a dict by their names"})
@@ -140,10 +142,11 @@ GradGraphInfoPtr run_build_grad(Interpreter& in, const std::shared_ptr<Ir>& ir, 
 
 void use_build_grad(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph) {
   // The Ir must not own itself, so the function looks it up.
-  set_custom_gradient(graph, [&in, weak = std::weak_ptr<Ir>(ir)](Graph& forward, const std::vector<Tensor*>& provided,
-                                                                 const std::vector<Tensor*>& required) {
+  auto gradient = [&in, weak = std::weak_ptr<Ir>(ir)](Graph& forward, const std::vector<Tensor*>& provided,
+                                                      const std::vector<Tensor*>& required) {
     return run_build_grad(in, weak.lock(), forward, provided, required);
-  });
+  };
+  set_custom_gradient(graph, std::move(gradient), true);
 }
 
 }  // namespace pxl

@@ -266,7 +266,7 @@ Value backward(Interpreter& in, const std::shared_ptr<CallInfoObject>& info, con
     out->names.push_back(std::move(name));
   };
   if (!a.has("wanted")) {
-    for (Tensor* input : differentiable_inputs(callee)) {
+    for (Tensor* input : inputs_with_gradient(callee)) {
       const auto& inputs = callee.inputs();
       Tensor* parent =
           call.inputs[static_cast<size_t>(std::find(inputs.begin(), inputs.end(), input) - inputs.begin())];

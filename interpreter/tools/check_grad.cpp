@@ -87,7 +87,7 @@ Problem prepare(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, Ra
     main.add_host_store(*p.outputs.back(), y);
   }
   if (p.outputs.empty()) throw Error("check_grad: the graph has no floating-point output").as(codes::gradient);
-  const std::vector<Tensor*> differentiable = differentiable_inputs(graph);
+  const std::vector<Tensor*> differentiable = inputs_with_gradient(graph);
   std::vector<Tensor*> wanted;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     if (std::find(differentiable.begin(), differentiable.end(), graph.inputs()[i]) == differentiable.end()) continue;

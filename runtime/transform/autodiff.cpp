@@ -263,22 +263,32 @@ GradGraphInfoPtr finish_gradient_graph(Graph& forward, Graph& made, const std::v
   return info;
 }
 
-using CustomGradients = std::map<const Graph*, CustomGradient>;
+namespace {
 
-void set_custom_gradient(Graph& graph, CustomGradient gradient) {
-  auto& slot = graph.ir().memo["custom_gradients"];
-  const auto before = std::static_pointer_cast<const CustomGradients>(slot);
-  auto after = before ? std::make_shared<CustomGradients>(*before) : std::make_shared<CustomGradients>();
-  (*after)[&graph] = std::move(gradient);
-  slot = after;
-}
+struct CustomEntry {
+  CustomGradient gradient;
+  bool is_path = false;
+};
+using CustomGradients = std::map<const Graph*, CustomEntry>;
 
 // A copy: setting another graph's gradient meanwhile replaces the map.
-static CustomGradient custom_gradient(Graph& graph) {
+CustomEntry custom_gradient(const Graph& graph) {
   const auto known = std::static_pointer_cast<const CustomGradients>(graph.ir().memo["custom_gradients"]);
   if (!known) return {};
   const auto found = known->find(&graph);
-  return found == known->end() ? CustomGradient{} : found->second;
+  return found == known->end() ? CustomEntry{} : found->second;
+}
+
+}  // namespace
+
+bool is_custom_path(const Graph& graph) { return custom_gradient(graph).is_path; }
+
+void set_custom_gradient(Graph& graph, CustomGradient gradient, bool is_path) {
+  auto& slot = graph.ir().memo["custom_gradients"];
+  const auto before = std::static_pointer_cast<const CustomGradients>(slot);
+  auto after = before ? std::make_shared<CustomGradients>(*before) : std::make_shared<CustomGradients>();
+  (*after)[&graph] = {std::move(gradient), is_path};
+  slot = after;
 }
 
 GradGraphInfoPtr differentiate(Graph& graph, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required,
@@ -291,7 +301,7 @@ GradGraphInfoPtr differentiate(Graph& graph, const std::vector<Tensor*>& provide
       if (strict) check_strict(*found->second, provided, required);
       return found->second;
     }
-  const CustomGradient custom = custom_gradient(graph);
+  const CustomGradient custom = custom_gradient(graph).gradient;
   const GradGraphInfoPtr info =
       custom ? custom(graph, provided, required) : Differentiator(graph, provided, required, called).run();
   if (strict) check_strict(*info, provided, required);
@@ -355,6 +365,13 @@ GradGraphInfoPtr autodiff(Graph& graph, std::optional<std::vector<Tensor*>> grad
     graph.ir().rollback(*mark);  // removes half-built gradient graphs and added outputs
     throw;
   }
+}
+
+std::vector<Tensor*> inputs_with_gradient(Graph& graph) {
+  if (!is_custom_path(graph)) return differentiable_inputs(graph);
+  std::vector<Tensor*> found;
+  for (const ExpectedConnection& c : autodiff(graph)->expected_outputs) found.push_back(c.fwd_tensor);
+  return found;
 }
 
 }  // namespace pxl

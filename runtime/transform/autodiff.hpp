@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "runtime/graph/ir.hpp"
@@ -50,7 +51,12 @@ GradGraphInfoPtr autodiff(Graph& graph, std::optional<std::vector<Tensor*>> grad
 /// `grads_required` when autodiff, of the graph or of a caller, needs a gradient graph.
 using CustomGradient =
     std::function<GradGraphInfoPtr(Graph&, const std::vector<Tensor*>&, const std::vector<Tensor*>&)>;
-void set_custom_gradient(Graph& graph, CustomGradient gradient);
+/// `is_path`: every floating input may have a gradient, whatever the graph's ops are.
+void set_custom_gradient(Graph& graph, CustomGradient gradient, bool is_path);
+
+using TensorSet = std::unordered_set<const Tensor*>;
+/// Floating tensors that reach `provided` through floating tensors of the graph's ops.
+TensorSet tensors_before(const Graph& graph, const std::vector<Tensor*>& provided);
 
 /// Completes a gradient graph: the first inputs of `made` are the gradients of `provided`; `gradients` are pairs of a
 /// forward tensor and its gradient, which become the outputs; `values` are forward tensors and the inputs of `made`
@@ -59,9 +65,12 @@ GradGraphInfoPtr finish_gradient_graph(Graph& forward, Graph& made, const std::v
                                        const std::vector<std::pair<Tensor*, Tensor*>>& gradients,
                                        const std::unordered_map<Tensor*, Tensor*>& values);
 
-/// The floating inputs of `graph` from which floating tensors lead to `grads_provided` (default: the declared outputs),
-/// in input order.
+/// The floating inputs of `graph` from which floating tensors, or a custom gradient that is a path, lead to
+/// `grads_provided` (default: the declared outputs), in input order.
 std::vector<Tensor*> differentiable_inputs(const Graph& graph, std::optional<std::vector<Tensor*>> grads_provided = {});
+
+/// The inputs of which `autodiff(graph)` gives gradients. Those of a custom gradient are known only from its graph.
+std::vector<Tensor*> inputs_with_gradient(Graph& graph);
 
 /// A call of a gradient graph, created by `backward`.
 struct Backward {

@@ -108,7 +108,7 @@ Backward backward(Op& fwd_call, const std::vector<Tensor*>& output_grads, const 
     throw Error("backward: no tensor is wanted", {"name the tensors given to the call whose gradients are needed"})
         .as(codes::gradient);
 
-  const TensorSet before = tensors_before(callee, provided);
+  const TensorSet before = inputs_before(callee, provided);
   TensorSet needed;
   std::unordered_map<const Tensor*, std::vector<size_t>> slots;  // a tensor may be passed several times
   for (size_t slot = 0; slot < fwd_call.inputs.size(); ++slot) slots[fwd_call.inputs[slot]].push_back(slot);

@@ -80,7 +80,7 @@ void Differentiator::gradient_of_call() {
     if (g) provided.push_back(callee.outputs()[i]);
   }
   provided = floating_once(provided);
-  const TensorSet before = tensors_before(callee, provided);
+  const TensorSet before = inputs_before(callee, provided);
   for (size_t slot = 0; slot < op_->inputs.size(); ++slot)
     if (wants(slot) && before.count(callee.inputs()[slot])) required.push_back(callee.inputs()[slot]);
   if (required.empty()) return;
@@ -119,7 +119,7 @@ void Differentiator::gradient_of_branch() {
     for (size_t i = 0; i < output_grads.size(); ++i)
       if (output_grads[i]) provided.push_back(branch.outputs()[i]);
     provided = floating_once(provided);
-    const TensorSet before = tensors_before(branch, provided);
+    const TensorSet before = inputs_before(branch, provided);
     for (size_t i = 0; i < count; ++i)
       if (wants(first + i) && before.count(branch.inputs()[i])) required.push_back(branch.inputs()[i]);
     const GradGraphInfoPtr info = required.empty() ? nullptr : info_of(branch, provided, required);

@@ -3,7 +3,6 @@
 
 #include <map>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "runtime/ops/op_builder.hpp"
@@ -11,11 +10,12 @@
 
 namespace pxl {
 
-using TensorSet = std::unordered_set<const Tensor*>;
 using GradInfos = std::map<Graph*, GradGraphInfoPtr>;
 
-/// Floating tensors that reach `provided` through floating tensors.
-TensorSet tensors_before(const Graph& graph, const std::vector<Tensor*>& provided);
+/// Whether the graph has a custom gradient that is a path (set_custom_gradient).
+bool is_custom_path(const Graph& graph);
+/// The inputs among tensors_before, or all floating ones of a graph whose custom gradient is a path.
+TensorSet inputs_before(const Graph& graph, const std::vector<Tensor*>& provided);
 /// Floating tensors reachable from `required` through floating tensors, `required` included.
 TensorSet tensors_after(const Graph& graph, const std::vector<Tensor*>& required);
 /// Notes of an error: where the gradient of the provided tensors is lost on its way to `tensor`; `remedy` last, if the
@@ -56,7 +56,9 @@ class Differentiator : public GradContext {
 
   void gradient_of_call();
   void gradient_of_loop();
-  void gradient_by_iteration(Graph& body, int64_t n, const GradGraphInfo* info);
+  void gradient_by_iteration(Graph& body, int64_t n);
+  /// Of an iteration whose outputs have these gradients (null: none); null if no input has one.
+  GradGraphInfoPtr info_of_iteration(Graph& body, const std::vector<Tensor*>& grads);
   void gradient_by_scan(Graph& body, int64_t n);
   void gradient_of_branch();
   GradGraphInfoPtr info_of(Graph& callee, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required);

@@ -35,35 +35,50 @@ void Differentiator::gradient_of_loop() {
     throw Error(std::move(d)).as(codes::gradient);
   }
   if (n > max_unrolled) return gradient_by_scan(body, n);
-  const std::vector<Tensor*> declared{body.outputs().begin(),
-                                      body.outputs().begin() + static_cast<std::ptrdiff_t>(body.declared_outputs())};
-  const std::vector<Tensor*> provided = floating_once(declared);
-  const std::vector<Tensor*> required = differentiable_inputs(body, provided);
-  const GradGraphInfoPtr info = n > 0 && !required.empty() ? info_of(body, provided, required) : nullptr;
-  if (n > 0 && (!info || info->expected_outputs.empty())) return;
-  gradient_by_iteration(body, n, info.get());
+  gradient_by_iteration(body, n);
 }
 
-void Differentiator::gradient_by_iteration(Graph& body, int64_t n, const GradGraphInfo* info) {
+GradGraphInfoPtr Differentiator::info_of_iteration(Graph& body, const std::vector<Tensor*>& grads) {
+  std::vector<Tensor*> provided;
+  for (size_t i = 0; i < grads.size(); ++i)
+    if (grads[i]) provided.push_back(body.outputs()[i]);
+  provided = floating_once(provided);
+  const std::vector<Tensor*> required = differentiable_inputs(body, provided);
+  const GradGraphInfoPtr info = required.empty() ? nullptr : info_of(body, provided, required);
+  return info && !info->expected_outputs.empty() ? info : nullptr;
+}
+
+void Differentiator::gradient_by_iteration(Graph& body, int64_t n) {
   const size_t carried = body.declared_outputs();
   std::vector<Tensor*> grads;  // of the carried tensors, after the current iteration
   for (size_t i = 0; i < carried; ++i) grads.push_back(gradient(op_->outputs[i]));
   std::vector<std::vector<Tensor*>> sums(op_->inputs.size());  // of the invariant inputs
+  // An output without gradient contributes nothing, whatever its derivative is: it is not given zeros.
+  GradGraphInfoPtr info = n > 0 ? info_of_iteration(body, grads) : nullptr;
+  if (n > 0 && !info) return;
 
-  std::vector<std::vector<Tensor*>> inputs, outputs;  // by iteration
+  std::vector<std::vector<Tensor*>> inputs;  // by iteration
+  std::vector<const Op*> calls;              // a later gradient graph may add outputs
   if (n > 0) inputs.push_back(all_inputs(0, op_->inputs.size()));
   for (int64_t k = 0; k < n; ++k) {
-    outputs.push_back(graph_.add_call(body, inputs.back())->outputs);
+    calls.push_back(graph_.add_call(body, inputs.back()));
     if (k + 1 == n) break;
     inputs.push_back(inputs.back());
-    std::copy_n(outputs.back().begin(), carried, inputs.back().begin());
+    std::copy_n(calls.back()->outputs.begin(), carried, inputs.back().begin());
   }
-  for (auto k = static_cast<size_t>(n); k-- > 0;) {
-    if (std::none_of(grads.begin(), grads.end(), [](const Tensor* t) { return t != nullptr; })) break;
-    const std::vector<Tensor*> found = call_gradient(*info, inputs[k], outputs[k], grads);
+  for (auto k = static_cast<size_t>(n); info && k-- > 0;) {
+    const std::vector<Tensor*> found = call_gradient(*info, inputs[k], calls[k]->outputs, grads);
     std::copy_n(found.begin(), carried, grads.begin());
     for (size_t i = carried; i < found.size(); ++i)
       if (found[i]) sums[i].push_back(found[i]);
+    if (k > 0) info = info_of_iteration(body, grads);
+    if (!info) grads.assign(carried, nullptr);
+  }
+  if (n == 0) {  // what iterations would use has a zero gradient
+    for (Tensor* t : differentiable_inputs(body)) {
+      const size_t i = index_in(body.inputs(), t);
+      if (wants(i) && (i >= carried || !grads[i])) set(i, builder_.of(zeros(t->spec)));
+    }
   }
   for (size_t i = 0; i < sums.size(); ++i) {
     if (!wants(i)) continue;

@@ -45,6 +45,14 @@ TensorSet tensors_before(const Graph& graph, const std::vector<Tensor*>& provide
   return found;
 }
 
+TensorSet inputs_before(const Graph& graph, const std::vector<Tensor*>& provided) {
+  if (provided.empty() || !is_custom_path(graph)) return tensors_before(graph, provided);
+  TensorSet found;
+  for (const Tensor* t : graph.inputs())
+    if (carries(t)) found.insert(t);
+  return found;
+}
+
 TensorSet tensors_after(const Graph& graph, const std::vector<Tensor*>& required) {
   TensorSet found(required.begin(), required.end());
   for (const auto& op : graph.ops()) {
@@ -64,7 +72,7 @@ std::vector<Tensor*> differentiable_inputs(const Graph& graph, std::optional<std
   else
     provided.assign(graph.outputs().begin(),
                     graph.outputs().begin() + static_cast<std::ptrdiff_t>(graph.declared_outputs()));
-  const TensorSet before = tensors_before(graph, floating_once(provided));
+  const TensorSet before = inputs_before(graph, floating_once(provided));
   std::vector<Tensor*> found;
   for (Tensor* t : graph.inputs())
     if (is_floating(t) && before.count(t)) found.push_back(t);

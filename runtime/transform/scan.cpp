@@ -229,6 +229,24 @@ class GradientOfScan {
   std::vector<Expr> found_;                                  ///< by input of the scan
 };
 
+/// Of a scan without iterations: a state hands its gradient on, and what iterations would use has a zero gradient.
+GradGraphInfoPtr gradient_of_no_iterations(const ScanForm& form, Graph& scan, const std::vector<Tensor*>& provided,
+                                           const std::vector<Tensor*>& required) {
+  Graph& made = scan.ir().create_gradient_graph(scan);
+  std::map<const Tensor*, Tensor*> given;
+  for (Tensor* t : provided) given[t] = made.add_input(t->spec, "gradient");
+  const std::vector<Tensor*> used = differentiable_inputs(*form.step);
+  std::vector<std::pair<Tensor*, Tensor*>> results;
+  for (Tensor* t : required) {
+    const Tensor* of_step = form.step->inputs().at(index_in(scan.inputs(), t));
+    if (const auto found = given.find(t); found != given.end())
+      results.emplace_back(t, found->second);
+    else if (std::find(used.begin(), used.end(), of_step) != used.end())
+      results.emplace_back(t, made.add_constant(Array::zeros(t->spec.dtype, t->spec.shape), "zeros"));
+  }
+  return finish_gradient_graph(scan, made, provided, results, {});
+}
+
 }  // namespace
 
 namespace {
@@ -255,12 +273,14 @@ Graph& make_scan(const ScanForm& form) {
     after->insert_or_assign(&scan, form);
     slot = after;
   }
-  if (form.count > 0)  // otherwise its ops have the gradient
-    set_custom_gradient(
-        scan, [form](Graph& graph, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required) {
-          const BuildStateGuard guard(graph.ir());
-          return GradientOfScan(form, graph, provided, required).run();
-        });
+  set_custom_gradient(
+      scan,
+      [form](Graph& graph, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required) {
+        const BuildStateGuard guard(graph.ir());
+        return form.count > 0 ? GradientOfScan(form, graph, provided, required).run()
+                              : gradient_of_no_iterations(form, graph, provided, required);
+      },
+      form.count == 0);
   return scan;
 }
 

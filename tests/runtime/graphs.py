@@ -1,4 +1,4 @@
-"""Random graphs (tests/fuzz/graphs_fuzz.py): every way to run them, and NumPy."""
+"""Random graphs (tests/fuzz/graphs_fuzz.py): every way to run them, and NumPy. Gradients of random loops."""
 import re
 import subprocess
 import sys
@@ -12,9 +12,10 @@ def graph_tests(pxl, seconds, add, skip):
     if not python:
         skip("graphs", "no Python with numpy (python3-numpy)")
         return
-    done = subprocess.run([python, "tests/fuzz/graphs_fuzz.py", "--seconds", str(seconds), "--seed", "1", "--pxl", str(pxl)],
-                          cwd=ROOT, capture_output=True, text=True, timeout=seconds + 1500)
-    last = done.stdout.strip().split("\n")[-1]
-    made = re.match(r"(\d+) programs", last)
-    add(f"graphs: {last or seconds}", None if done.returncode == 0 and made and int(made.group(1)) > 0
-        else (done.stdout + done.stderr)[-8000:])
+    for script, length in (("graphs_fuzz", seconds), ("loops_fuzz", 0.6 * seconds)):
+        done = subprocess.run([python, f"tests/fuzz/{script}.py", "--seconds", str(length), "--seed", "1", "--pxl", str(pxl)],
+                              cwd=ROOT, capture_output=True, text=True, timeout=length + 1500)
+        last = done.stdout.strip().split("\n")[-1]
+        made = re.match(r"(\d+) programs", last)
+        add(f"{script}: {last or length}", None if done.returncode == 0 and made and int(made.group(1)) > 0
+            else (done.stdout + done.stderr)[-8000:])

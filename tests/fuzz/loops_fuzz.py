@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Gradients of random loops: of `repeat` and of `scan` against those of the same calls written one after the other.
+
+A step has states that use each other, and inputs that stay. Some results of the loop have no reader; of these, some
+have derivatives that are NaN or infinite, which must not reach any gradient.
+
+    python3 tests/fuzz/loops_fuzz.py --seconds 30 --seed 1
+    python3 tests/fuzz/loops_fuzz.py --seed 1 --replay 17     # one program again
+"""
+import argparse
+import math
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BATCH = 8  # programs a process
+SMOOTH = ["{0} * {1}", "{0} + {1}", "sin({0}) * {1}", "{0} - tanh({1})", "{0} * 0.5 + {1} * 0.25", "sigmoid({0} + {1})"]
+ALONE = ["{0} * 1.0", "cos({0})", "gelu({0})", "{0}"]
+SINKS = ["nan * {0}", "inf * {0}", "sqrt({0} - {0})", "log({0} - {0})", "{0} / ({0} - {0})"]
+
+
+class Loop:
+    def __init__(self, rng):
+        self.states = [f"s{i}" for i in range(rng.randrange(1, 5))]
+        self.others = [f"w{i}" for i in range(rng.randrange(0, 3))]
+        self.count = rng.choice([1, 2, 3, 4, 5, 6, 9])
+        names = self.states + self.others
+        sinks = {s for s in self.states[1:] if rng.random() < 0.4}
+        readable = [n for n in names if n not in sinks]
+        self.results, self.reads = [], {}
+        for s in self.states:
+            form = rng.choice(SINKS if s in sinks else SMOOTH + ALONE)
+            used = [rng.choice(readable) for _ in range(2 if "{1}" in form else 1)]
+            self.results.append(form.format(*used))
+            self.reads[s] = set(used)
+        fine = [s for s in self.states if s not in sinks]
+        self.used = rng.sample(fine, rng.randrange(1, len(fine) + 1))
+        self.start = {n: [rng.randrange(-16, 17) / 8 for _ in range(2)] for n in names}
+
+    def wanted(self):
+        """The variables on which a used result depends after all iterations."""
+        after, found = set(self.used), set()
+        for _ in range(self.count):
+            read = set().union(*(self.reads[s] for s in after)) if after else set()
+            found |= read & set(self.others)
+            after = read & set(self.states)
+        return [n for n in self.start if n in found | after]
+
+    def text(self, number):
+        names, states = ", ".join(self.start), ", ".join(self.states)
+        loss = " + ".join(f"sum({s} * {s})" for s in self.used)
+        others = "".join(f", {w}" for w in self.others)
+        lines = [f"def step{number}({names}) {{",
+                 '  nan, inf = float("nan"), float("inf")',
+                 f"  return [{', '.join(self.results)}]", "}"]
+        ways = {"repeat": [f"out = repeat(ir.create_graph(step{number}, {names}), {self.count}, {names})"],
+                "scan": [f"out = scan(step{number}, [{states}], []{others}, count = {self.count})"],
+                "calls": [f"g = ir.create_graph(step{number}, {names})", f"out = [{states}]",
+                          f"for _ in range({self.count}) {{ out = g.call_with_info(*out{others}).outputs }}"]}
+        for way, body in ways.items():
+            lines += [f"program {way}{number} {{"]
+            lines += [f"  variable {n}: float32[2] = {v}" for n, v in self.start.items()]
+            lines += [f"  def loss({names}) {{", *(f"    {line}" for line in body),
+                      "    if not isinstance(out, (list, tuple)) { out = [out] }",
+                      *(f"    {s} = out[{i}]" for i, s in enumerate(self.states)), f"    return {loss}", "  }"]
+            wanted = self.wanted()
+            lines += [f"  grads = ir.create_graph(loss, {names}).call_with_info({names}).backward(1.0, [{', '.join(wanted)}])"]
+            lines += [f"  stream out d_{n} = grads[{i}]" for i, n in enumerate(wanted)] + ["}"]
+            shown = " + ".join(f"o.d_{n}.tolist()" for n in wanted)
+            lines += [f"o = Session({way}{number}()).run()", f'print("{number} {way}", {shown})']
+        return "\n".join(lines) + "\n"
+
+
+def run(pxl, loops):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "loops.pxl"
+        path.write_text("".join(loop.text(n) for n, loop in loops if loop.wanted()))
+        done = subprocess.run([pxl, "run", path.name], cwd=folder, env=dict(os.environ, NO_COLOR="1"), text=True,
+                              capture_output=True, timeout=300)
+    if done.returncode != 0:
+        return None, f"exit status {done.returncode}\n{done.stderr[-1500:]}"
+    found = {}
+    for line in done.stdout.splitlines():
+        number, way, value = line.split(" ", 2)
+        found[int(number), way] = eval(value, {"nan": math.nan, "inf": math.inf})
+    return found, None
+
+
+def same(a, b):
+    if math.isnan(a) or math.isnan(b) or math.isinf(a) or math.isinf(b):
+        return str(a) == str(b)
+    return abs(a - b) <= 1e-3 * (1 + abs(a) + abs(b))
+
+
+def differences(found):
+    for (number, way), value in sorted(found.items()):
+        expected = found[number, "calls"]
+        if not all(same(a, b) for a, b in zip(value, expected)):
+            yield number, f"{way} {value}\ncalls {expected}"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pxl", default=str(ROOT / "build/release/pxl"))
+    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--replay", type=int)
+    given = parser.parse_args()
+    pxl = os.path.abspath(given.pxl)
+    if given.replay is not None:
+        loop = Loop(random.Random(f"{given.seed} {given.replay}"))
+        found, why = run(pxl, [(0, loop)])
+        print(loop.text(0), why or "\n".join(text for _, text in differences(found)) or "no finding")
+        return 0
+    end, number, findings = time.monotonic() + given.seconds, 0, 0
+    while time.monotonic() < end:
+        loops = [(n, Loop(random.Random(f"{given.seed} {n}"))) for n in range(number, number + BATCH)]
+        number += BATCH
+        found, why = run(pxl, loops)
+        problems = [(loops[0][0], why)] if why else list(differences(found))
+        for n, text in problems:
+            findings += 1
+            print(f"program {n} of seed {given.seed}:\n{dict(loops)[n].text(n)}{text}\n")
+    print(f"{number} programs, {findings} findings")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
