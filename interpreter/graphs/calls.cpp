@@ -15,6 +15,7 @@
 #include "runtime/base/suggest.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/ops/table.hpp"
+#include "runtime/transform/autodiff.hpp"
 
 namespace pxl {
 
@@ -227,7 +228,9 @@ std::vector<Tensor*> bind_inputs(Interpreter& in, const std::shared_ptr<Ir>& ir,
 Op* emit_call(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, const BoundInputs& bound,
               const Arguments& args) {
   std::vector<Tensor*> inputs = bind_inputs(in, ir, graph, bound, args);
-  return graphs_of(in).target().graph->add_call(graph, std::move(inputs));
+  Op* call = graphs_of(in).target().graph->add_call(graph, std::move(inputs));
+  order_gradient_call(*call);
+  return call;
 }
 
 Op* emit_repeat(Interpreter& in, const Callable& body, int64_t count, const Arguments& args) {

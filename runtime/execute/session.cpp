@@ -167,12 +167,11 @@ bool has_effect(const Op& op, std::unordered_set<const Graph*>& seen) {
 
 std::vector<const Op*> Session::added_later() const {
   std::vector<const Op*> added;
-  const auto& ops = state_->ir->main().ops();
-  for (size_t k = ops.size(); k > 0 && ops[k - 1]->id > state_->last_op; --k) {
+  if (state_->ir->frozen) return added;
+  for (const auto& op : state_->ir->main().ops()) {
     std::unordered_set<const Graph*> seen;
-    if (has_effect(*ops[k - 1], seen)) added.push_back(ops[k - 1].get());
+    if (op->id > state_->last_op && has_effect(*op, seen)) added.push_back(op.get());
   }
-  std::reverse(added.begin(), added.end());
   return added;
 }
 

@@ -29,6 +29,11 @@ InSequence::~InSequence() {
   }
 }
 
+void Graph::Sequencing::move_to_end(Graph& graph, const std::unordered_set<const Op*>& ops) {
+  std::ranges::stable_partition(graph.ops_, [&](const auto& op) { return ops.count(op.get()) == 0; });
+  graph.sequencing_->reordered = true;
+}
+
 void Graph::sequence(Op* op) {
   if (sequencing_->open.empty()) return;
   Sequencing::SequenceScope& block = sequencing_->open.back();

@@ -83,6 +83,7 @@ struct Ir::Mark {
     std::vector<Tensor*> inputs, outputs;
     size_t declared_outputs;
     Graph::Sequencing sequencing;
+    std::vector<const Op*> order;  ///< of the ops, if it is not that of creation
   };
   std::vector<GraphState> graphs;
   std::unordered_map<const Op*, std::vector<bool>> input_modified;  // call sites only
@@ -101,7 +102,9 @@ std::shared_ptr<const Ir::Mark> Ir::mark() const {
   auto m = std::make_shared<Mark>();
   for (const auto& g : graphs_) {
     m->graphs.push_back(
-        {g->ops_.size(), g->tensors_.size(), g->inputs_, g->outputs_, g->declared_outputs_, *g->sequencing_});
+        {g->ops_.size(), g->tensors_.size(), g->inputs_, g->outputs_, g->declared_outputs_, *g->sequencing_, {}});
+    if (g->sequencing_->reordered)
+      for (const auto& op : g->ops_) m->graphs.back().order.push_back(op.get());
     for (const Op* site : g->call_sites_) m->input_modified.emplace(site, site->input_modified);
   }
   for (const auto& s : streams_) m->stream_used.push_back(s->used);
@@ -128,7 +131,20 @@ bool Ir::changed_since(const Mark& m) const {
   return false;
 }
 
+void Graph::Sequencing::restore_order(Graph& graph, const std::vector<const Op*>& order) {
+  if (!graph.sequencing_->reordered) return;
+  std::unordered_map<const Op*, size_t> place;
+  for (const Op* op : order) place.emplace(op, place.size());
+  // Numbers ascend in the order of creation.
+  const auto key = [&](const auto& op) {
+    const auto found = place.find(op.get());
+    return std::pair(found == place.end() ? order.size() : found->second, op->id);
+  };
+  std::ranges::sort(graph.ops_, {}, key);
+}
+
 void Ir::rollback(const Mark& m) {
+  for (size_t i = 0; i < m.graphs.size(); ++i) Graph::Sequencing::restore_order(*graphs_[i], m.graphs[i].order);
   std::unordered_set<const Op*> dead_ops;
   std::unordered_set<const Tensor*> dead_tensors;
   for (size_t i = 0; i < graphs_.size(); ++i) {
@@ -148,6 +164,7 @@ void Ir::rollback(const Mark& m) {
     *g.sequencing_ = state.sequencing;
     std::erase_if(g.call_sites_, is_dead);
     for (size_t k = 0; k < state.ops; ++k) {
+      std::erase_if(g.ops_[k]->after, is_dead);
       // Remove outputs that autodiff has added to a call site since the mark.
       auto& outputs = g.ops_[k]->outputs;
       while (!outputs.empty() && dead_tensors.count(outputs.back())) outputs.pop_back();

@@ -96,11 +96,8 @@ class Verifier {
     PointerMap<const Op*, size_t> made;
     made.reserve(graph_.ops().size());
     Uses used, listed;
-    int last_id = 0;
     for (const auto& op : graph_.ops()) {
       require(op->graph == &graph_, "op {} belongs to another graph", shown(*op));
-      require(op->id > last_id, "op {} is numbered out of order", shown(*op));
-      last_id = op->id;
       require(op->attrs.size() == op->row->params.size(), "op {} lacks attributes", shown(*op));
       require(op->row->role != Role::composite, "composite {} is in a graph", shown(*op));
       for (const Tensor* t : op->inputs) input(*op, t, made);

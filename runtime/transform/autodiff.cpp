@@ -259,6 +259,7 @@ GradGraphInfoPtr finish_gradient_graph(Graph& forward, Graph& made, const std::v
   }
   forward.add_stashed_outputs(stashed);
   made.set_inputs(std::move(inputs));
+  remember_gradient_graph(info);
   verify_transformed(made.ir());
   return info;
 }

@@ -79,6 +79,12 @@ struct Backward {
   std::vector<Tensor*> gradients;  ///< parallel to the wanted tensors
 };
 
+/// A call's operands that stand for forward values are read as the forward call read them: changes that were written in
+/// between are ordered after it (graph/read_order.hpp). `call` is the last op of its graph. Does nothing unless it
+/// calls a gradient graph. Throws where the gradient depends on such a change, or where it is unclear which forward
+/// call is meant: several with these operands, and changes between them.
+void order_gradient_call(Op& call);
+
 /// The gradients of tensors that were passed to a call. `output_grads` is parallel to the declared outputs of the
 /// called graph (a shorter list, or null: no gradient); each has the output's spec and is in the caller's graph. Builds
 /// or reuses the gradient graph, calls it in the graph of `fwd_call`, and sums the gradients of a tensor that was

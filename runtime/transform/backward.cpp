@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "runtime/base/codes.hpp"
+#include "runtime/graph/read_order.hpp"
 #include "runtime/ops/op_builder.hpp"
 #include "runtime/transform/differentiator.hpp"
 
@@ -44,10 +45,83 @@ class Parents {
   std::unordered_map<const Tensor*, Tensor*> parent_;
 };
 
+/// A gradient graph, and the forward calls for which `inputs_dict` was asked. As values of an Ir's memo they are never
+/// modified, but replaced: marks keep the old ones.
+struct KnownGradient {
+  GradGraphInfoPtr info;
+  std::vector<const Op*> asked;
+};
+using KnownGradients = std::map<const Graph*, KnownGradient>;
+
+const KnownGradient* known_gradient(const Graph& graph) {
+  const auto& memo = graph.ir().memo;
+  const auto known = memo.find("gradient_graphs");
+  if (known == memo.end()) return nullptr;
+  const auto& graphs = *std::static_pointer_cast<const KnownGradients>(known->second);
+  const auto found = graphs.find(&graph);
+  return found == graphs.end() ? nullptr : &found->second;
+}
+
+void remember(const Graph& graph, KnownGradient gradient) {
+  auto& slot = graph.ir().memo["gradient_graphs"];
+  const auto before = std::static_pointer_cast<const KnownGradients>(slot);
+  auto after = before ? std::make_shared<KnownGradients>(*before) : std::make_shared<KnownGradients>();
+  (*after)[&graph] = std::move(gradient);
+  slot = after;
+}
+
+/// The operands of a gradient graph's call that stand for forward values.
+std::vector<size_t> forward_slots(const GradGraphInfo& info) {
+  std::vector<size_t> slots;
+  for (size_t i = 0; i < info.expected_inputs.size(); ++i)
+    if (info.expected_inputs[i].type == ConnectionType::fwd) slots.push_back(i);
+  return slots;
+}
+
+/// The calls of the forward graph to which a gradient call's operands fit: those for which `inputs_dict` was asked, if
+/// there are any.
+std::vector<const Op*> forward_calls(const KnownGradient& known, const Op& gradient) {
+  const GradGraphInfo& info = *known.info;
+  const std::vector<size_t> slots = forward_slots(info);
+  std::vector<const Op*> fitting, asked;
+  for (const Op* call : info.forward_graph->call_sites()) {
+    if (call->graph != gradient.graph || call->row->role != Role::call) continue;
+    const Parents parents(*call);
+    const auto fits = [&](size_t i) { return parents.of(info.expected_inputs[i].fwd_tensor) == gradient.inputs[i]; };
+    if (!std::all_of(slots.begin(), slots.end(), fits)) continue;
+    fitting.push_back(call);
+    if (std::find(known.asked.begin(), known.asked.end(), call) != known.asked.end()) asked.push_back(call);
+  }
+  return asked.empty() ? fitting : asked;
+}
+
 }  // namespace
+
+void remember_gradient_graph(const GradGraphInfoPtr& info) { remember(*info->graph, {info, {}}); }
+
+void order_gradient_call(Op& call) {
+  if (call.row->role != Role::call) return;
+  const KnownGradient* known = known_gradient(*call.called[0]);
+  if (!known) return;
+  const GradGraphInfo& info = *known->info;
+  const std::vector<const Op*> calls = forward_calls(*known, call);
+  if (calls.empty() || !is_memory_changed_after(*calls.front())) return;
+  if (calls.size() > 1 && is_read_changed(*calls.front(), *calls.back(), call, forward_slots(info)))
+    throw Error(fmt::format("`{}` is called with the same operands several times, and what it reads is changed in "
+                            "between: it is unclear of which call this is the gradient",
+                            info.forward_graph->id()),
+                {"`info.backward(...)`, of what `call_with_info` returned, is of that call"})
+        .as(codes::in_place_order);
+  read_as_of(*calls.back(), call, forward_slots(info), "gradient");
+}
 
 std::map<Tensor*, Tensor*> GradGraphInfo::inputs_dict(const Op& fwd_call) const {
   check_calls(fwd_call, *forward_graph, "inputs_dict");
+  if (const KnownGradient* known = known_gradient(*graph)) {
+    KnownGradient now = *known;
+    now.asked.push_back(&fwd_call);
+    remember(*graph, std::move(now));
+  }
   const Parents parents(fwd_call);
   std::map<Tensor*, Tensor*> found;
   for (size_t i = 0; i < expected_inputs.size(); ++i)
@@ -157,7 +231,16 @@ Backward backward(Op& fwd_call, const std::vector<Tensor*>& output_grads, const 
       if (output_grads[i] && callee.outputs()[i] == c.fwd_tensor) terms.push_back(output_grads[i]);
     inputs.push_back(sum(terms));
   }
+  const auto mark = is_memory_changed_after(fwd_call) ? parent.ir().mark() : nullptr;
   result.call = parent.add_call(*result.info->graph, std::move(inputs));
+  if (mark) {
+    try {
+      read_as_of(fwd_call, *result.call, forward_slots(*result.info), "backward");
+    } catch (...) {
+      parent.ir().rollback(*mark);
+      throw;
+    }
+  }
   std::unordered_map<const Tensor*, std::vector<Tensor*>> gradients;
   for (size_t i = 0; i < result.info->expected_outputs.size(); ++i)
     gradients[parents.of(result.info->expected_outputs[i].fwd_tensor)].push_back(result.call->outputs.at(i));

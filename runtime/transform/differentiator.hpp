@@ -30,6 +30,9 @@ std::vector<Tensor*> floating_once(const std::vector<Tensor*>& tensors);
 GradGraphInfoPtr differentiate(Graph& graph, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required,
                                const GradInfos& called, bool strict, bool own = false);
 
+/// Makes a gradient graph known to `order_gradient_call`.
+void remember_gradient_graph(const GradGraphInfoPtr& info);
+
 /// Recomputation must not transfer data twice: throws if a graph that `op` calls uses a stream.
 void check_repeatable(const Op& op);
 

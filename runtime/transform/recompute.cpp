@@ -7,6 +7,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/verify.hpp"
 #include "runtime/transform/build_state.hpp"
+#include "runtime/transform/differentiator.hpp"
 
 namespace pxl {
 
@@ -96,6 +97,7 @@ GradGraphInfoPtr recompute_graph(const GradGraphInfo& info) {
     }
     const Op* back = made.add_call(gradient, given);
     for (Tensor* t : back->outputs) made.add_output(t);
+    remember_gradient_graph(result);
     verify_transformed(ir);
     return result;
   } catch (...) {
