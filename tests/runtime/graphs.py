@@ -1,4 +1,5 @@
-"""Random graphs (tests/fuzz/graphs_fuzz.py): every way to run them, and NumPy. Gradients of random loops."""
+"""Random graphs (tests/fuzz/graphs_fuzz.py): every way to run them, and NumPy. Gradients of random loops, and
+among random updates."""
 import re
 import subprocess
 import sys
@@ -12,7 +13,8 @@ def graph_tests(pxl, seconds, add, skip):
     if not python:
         skip("graphs", "no Python with numpy (python3-numpy)")
         return
-    for script, length in (("graphs_fuzz", seconds), ("loops_fuzz", 0.6 * seconds)):
+    for script, length in (("graphs_fuzz", seconds), ("loops_fuzz", 0.6 * seconds),
+                           ("updates_fuzz", 0.6 * seconds)):
         done = subprocess.run([python, f"tests/fuzz/{script}.py", "--seconds", str(length), "--seed", "1", "--pxl", str(pxl)],
                               cwd=ROOT, capture_output=True, text=True, timeout=length + 1500)
         last = done.stdout.strip().split("\n")[-1]
