@@ -8,6 +8,8 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "runtime/base/write_some.hpp"
+
 namespace pxl::lsp {
 
 Transport::Transport(int in, int out, Glance glance) : in_(in), out_(out), glance_(std::move(glance)) {
@@ -39,7 +41,7 @@ bool Transport::read_bytes(char* to, size_t count) {
     if (wait[1].revents && stop_[0] >= 0) return false;
     char chunk[65536];
     const ssize_t got = ::read(in_, chunk, sizeof chunk);
-    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got <= 0) return false;
     buffer_.assign(chunk, static_cast<size_t>(got));
     at_ = 0;
@@ -129,9 +131,8 @@ void Transport::send(const Json& message) {
   const std::string body = message.dump(-1, ' ', false, Json::error_handler_t::replace);
   const std::string text = "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
   for (size_t at = 0; at < text.size();) {
-    const ssize_t put = ::write(out_, text.data() + at, text.size() - at);
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return;  // the client has closed the pipe; the reader sees the end of the input
+    const ssize_t put = write_some(out_, std::string_view(text).substr(at));
+    if (put < 0) return;  // the client has closed the pipe; the reader sees the end of the input
     at += static_cast<size_t>(put);
   }
 }

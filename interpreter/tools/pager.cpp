@@ -12,6 +12,7 @@
 #include "runtime/base/effects.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/wrap.hpp"
+#include "runtime/base/write_some.hpp"
 
 namespace pxl {
 namespace {
@@ -79,9 +80,9 @@ bool paged(const std::string& command, std::string_view text) {
   ::close(ends[0]);
   // A pager that ends early closes the pipe.
   while (process > 0 && !text.empty()) {
-    const ssize_t written = ::write(ends[1], text.data(), text.size());
-    if (written < 0 && errno != EINTR) break;
-    if (written > 0) text.remove_prefix(static_cast<size_t>(written));
+    const ssize_t written = write_some(ends[1], text);
+    if (written < 0) break;
+    text.remove_prefix(static_cast<size_t>(written));
   }
   ::close(ends[1]);
   int status = 0;

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/magic.h>
-#include <poll.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -28,6 +27,7 @@
 #include "runtime/base/effects.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/standard_streams.hpp"
+#include "runtime/base/write_some.hpp"
 
 namespace pxl {
 namespace {
@@ -48,14 +48,8 @@ constexpr int max_links = 40;  // as Linux
 int write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     check_interrupt();
-    const ssize_t written = ::write(fd, bytes.data(), std::min(bytes.size(), write_chunk_bytes));
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EAGAIN) {
-      pollfd wait{fd, POLLOUT, 0};
-      ::poll(&wait, 1, 50);
-      continue;
-    }
-    if (written <= 0) return written == 0 ? ENOSPC : errno;
+    const ssize_t written = write_some(fd, bytes.substr(0, write_chunk_bytes));
+    if (written < 0) return static_cast<int>(-written);
     bytes.remove_prefix(static_cast<size_t>(written));
   }
   return 0;

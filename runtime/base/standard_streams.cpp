@@ -7,6 +7,12 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <mutex>
+#include <string>
+
+#include "runtime/base/interrupt.hpp"
+#include "runtime/base/wrap.hpp"
+#include "runtime/base/write_some.hpp"
 
 namespace pxl {
 namespace {
@@ -26,10 +32,42 @@ bool redirected(bool to_err, std::string_view text) noexcept {
   return true;
 }
 
-bool note_out_error() noexcept {
-  int none = 0;
-  first_error.compare_exchange_strong(none, errno != 0 ? errno : EIO);
-  return false;
+std::atomic<bool> is_unfinished{false};
+
+void note_line(std::string_view text) noexcept {
+  const size_t start = text.find_last_of("\r\n");
+  const bool shows = visible_width(start == text.npos ? text : text.substr(start + 1)) > 0;
+  if (shows || start != text.npos) is_unfinished.store(shows, std::memory_order_relaxed);
+}
+
+/// What standard output has not accepted yet: an unfinished line, or what was left when Ctrl-C ended a wait.
+struct OutBuffer {
+  std::mutex mutex;
+  std::string bytes;
+  bool keeps_lines = false;  ///< an unfinished line is kept until it ends
+
+  /// Writes the first `count` bytes. Stops at an interrupt, without an error. False if bytes were lost.
+  bool write(size_t count) noexcept {
+    // A program that uses the library may have written to stdout itself.
+    std::fflush(stdout);
+    size_t done = 0;
+    ssize_t step = 0;
+    do {
+      step = write_some(STDOUT_FILENO, std::string_view(bytes).substr(done, count - done));
+      if (step > 0) done += static_cast<size_t>(step);
+    } while (step >= 0 && done < count && (step > 0 || !interrupt_requested()));
+    bytes.erase(0, step < 0 ? count : done);
+    if (step >= 0) return true;
+    int none = 0;
+    first_error.compare_exchange_strong(none, static_cast<int>(-step));
+    return false;
+  }
+};
+
+OutBuffer& out_buffer() noexcept {
+  // Never destroyed: other threads may write while the process ends.
+  static OutBuffer& buffer = *new OutBuffer;
+  return buffer;
 }
 
 }  // namespace
@@ -42,8 +80,8 @@ void prepare_standard_streams() noexcept {
     (void)!::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
   signal(SIGXFSZ, SIG_IGN);
-  // Lines show as they are written, through a pipe and in a file too: a training run may last hours.
-  (void)!std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+  // A line is shown as soon as it ends, through a pipe and in a file too: a training run may last hours.
+  out_buffer().keeps_lines = true;
 }
 
 void mute_streams(bool muted) noexcept { is_muted.store(muted); }
@@ -56,25 +94,43 @@ void redirect_streams(void (*to)(void*, bool, std::string_view), void* context) 
 bool write_out(std::string_view text) noexcept {
   if (redirected(false, text)) return true;
   if (is_muted.load(std::memory_order_relaxed)) return true;
-  errno = 0;
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size()) return true;
-  return note_out_error();
+  note_line(text);
+  OutBuffer& buffer = out_buffer();
+  const std::lock_guard lock(buffer.mutex);
+  constexpr size_t max_unfinished_bytes = 1 << 16;
+  try {
+    buffer.bytes += text;
+  } catch (...) {
+    first_error.store(ENOMEM);
+    return false;
+  }
+  const size_t ended = buffer.keeps_lines && buffer.bytes.size() < max_unfinished_bytes ? buffer.bytes.rfind('\n') + 1
+                                                                                        : buffer.bytes.size();
+  return ended == 0 || buffer.write(ended);
 }
 
 bool flush_out() noexcept {
-  errno = 0;
-  if (std::fflush(stdout) != 0) return note_out_error();
-  return out_error() == 0;
+  OutBuffer& buffer = out_buffer();
+  const std::lock_guard lock(buffer.mutex);
+  if (!buffer.bytes.empty()) buffer.write(buffer.bytes.size());
+  return buffer.bytes.empty() && out_error() == 0;
 }
+
+bool line_is_unfinished() noexcept { return is_unfinished.load(std::memory_order_relaxed); }
 
 int out_error() noexcept { return first_error.load(); }
 
 void write_err(std::string_view text) noexcept {
   if (redirected(true, text)) return;
   if (is_muted.load(std::memory_order_relaxed)) return;
+  note_line(text);
   flush_out();
-  (void)!std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
+  while (!text.empty()) {
+    const ssize_t step = write_some(STDERR_FILENO, text);
+    if (step < 0 || (step == 0 && interrupt_requested())) return;
+    text.remove_prefix(static_cast<size_t>(step));
+  }
 }
 
 }  // namespace pxl

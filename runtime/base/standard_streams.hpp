@@ -14,16 +14,22 @@ namespace pxl {
 /// limit (SIGXFSZ) is from then on an error of the write (EFBIG). Standard output is written line by line.
 void prepare_standard_streams() noexcept;
 
-/// Writes to standard output, of which the last line is buffered until it ends. False where it is known that the text
-/// is lost.
+/// Writes to standard output. The last line is buffered until it ends. Waits for a reader that is slow, whether or not
+/// the descriptor blocks. Ctrl-C ends the wait, and the rest of the text stays in the buffer. Returns false if text is
+/// lost.
 bool write_out(std::string_view text) noexcept;
-/// Writes out what is buffered. False if a text was lost, now or before.
+/// Writes the buffer. Returns false if text was lost, now or before, or if Ctrl-C ended the wait.
 bool flush_out() noexcept;
 /// The system's reason (errno) of the first write to standard output that failed; 0 if none did.
 int out_error() noexcept;
 
-/// Writes to standard error, after what was written to standard output before. What cannot be written is dropped.
+/// Writes to standard error, after what was written to standard output before. Waits as write_out does. Text that
+/// cannot be written is dropped.
 void write_err(std::string_view text) noexcept;
+
+/// Whether the text that was written last, to either stream, left its line unfinished: the cursor of a terminal is then
+/// not in column 0.
+bool line_is_unfinished() noexcept;
 
 /// While muted, both streams drop what is written: another process of the job writes the same.
 void mute_streams(bool muted) noexcept;

@@ -4,6 +4,7 @@ import itertools
 import os
 import signal
 import subprocess
+import threading
 import time
 
 from tests.cli.case import LIMIT, case, differ, holds
@@ -149,3 +150,75 @@ def lines_arrive_while_the_program_runs(cli):
     finally:
         process.kill()
         process.communicate()
+
+
+def full_pipe():
+    """A pipe that does not block its writer, and whose writer has to wait: its reading end, its writing end, and the bytes in it."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    filled = 0
+    try:
+        while True:
+            filled += os.write(writing, b"." * 4096)
+    except BlockingIOError:
+        return reading, writing, filled
+
+
+def read_late(reading, filled, into):
+    time.sleep(0.3)
+    text = b""
+    while part := os.read(reading, 65536):
+        text += part
+    os.close(reading)
+    into.append(text[filled:].decode(errors="replace"))
+
+
+def run_late(cli, arguments, stdin):
+    """Status, output and errors, where both are pipes that do not block and are read late."""
+    pipes, texts = [full_pipe(), full_pipe()], [[], []]
+    process = subprocess.Popen([str(cli.pxl), *arguments], cwd=cli.folder, stdin=subprocess.PIPE, stdout=pipes[0][1], stderr=pipes[1][1],
+                               env=dict(os.environ, NO_COLOR="1", XDG_STATE_HOME=str(cli.folder)))
+    readers = [threading.Thread(target=read_late, args=(pipe[0], pipe[2], text)) for pipe, text in zip(pipes, texts)]
+    for pipe, reader in zip(pipes, readers):
+        os.close(pipe[1])
+        reader.start()
+    try:
+        process.stdin.write(stdin.encode())
+        process.stdin.close()
+    except BrokenPipeError:
+        pass
+    for reader in readers:
+        reader.join(LIMIT)
+    return process.wait(timeout=LIMIT), texts[0][0], texts[1][0]
+
+
+def late(name):
+    def body(cli):
+        prepare(cli)
+        for arguments, stdin in COMMANDS[name]:
+            status, text, messages = run(cli, arguments, stdin)
+            if "seconds" not in text and "--profile" not in arguments:  # these print times
+                differ(f"pxl {' '.join(arguments)}, read late", run_late(cli, arguments, stdin), (status, text, messages))
+    body.__name__ = f"streams_that_do_not_block_{name}"
+    case(body)
+
+
+for command in COMMANDS:
+    late(command)
+
+
+@case
+def an_interrupt_ends_the_wait_for_a_reader(cli):
+    reading, writing, _ = full_pipe()
+    cli.write("a.pxl", "while true { print(1) }\n")
+    process = subprocess.Popen([str(cli.pxl), "a.pxl"], cwd=cli.folder, stdout=writing, stderr=subprocess.PIPE, text=True)
+    try:
+        for _ in range(2):  # the second one ends the wait for what is still in the buffer
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=LIMIT)
+        differ("status", process.returncode, 130)
+    finally:
+        process.kill()
+        os.close(reading)
+        os.close(writing)
