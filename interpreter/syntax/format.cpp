@@ -10,6 +10,7 @@ namespace {
 using namespace syntax;
 
 constexpr int block_indent = 2;
+constexpr int continuation = 4;  ///< indentation of the further lines of a statement
 
 // Multi-line `module`, `program`, `def` and `test` at the top level are surrounded by empty lines.
 bool declares(int type) {
@@ -86,7 +87,7 @@ class Formatter {
     for (uint32_t i = first; i < last; ++i) {
       const Token& t = list_.tokens[i];
       if (t.type == ids::NEWLINE || (i > first && !tokens_.before(i).empty()) ||
-          (i + 1 < last && !tokens_.after(i).empty()))
+          (i + 1 < last && !tokens_.after(i).empty()) || tokens_.puts_items_on_lines(i))
         return false;
       if (t.type == ids::BLOCK_OPEN) {
         const uint32_t end = list_.tokens[t.partner].begin;
@@ -103,7 +104,7 @@ class Formatter {
     bool has_block = false;
     for (uint32_t i = first; i < last; i = tokens_.unit_end(i)) has_block |= list_.tokens[i].type == ids::BLOCK_OPEN;
     if (!has_block) {
-      out_.print(shaper_.statement(first, last), indent, 0);
+      out_.print(shaper_.statement(first, last), indent + continuation, 0);
     } else if (on_one_line(first, last)) {
       out_.write(tokens_.flat(first, last));
     } else {
@@ -118,9 +119,9 @@ class Formatter {
       while (list_.tokens[open].type != ids::BLOCK_OPEN) open = tokens_.unit_end(open);
       if (head != first) {
         comments(head, indent);
-        out_.after_comment() ? out_.line(indent) : out_.write(" ");
+        out_.after_comment() ? out_.line(indent) : out_.space();
       }
-      out_.print(shaper_.statement(head, open), indent, 2);
+      out_.print(shaper_.statement(head, open), indent + continuation, 2);
       out_.write(" {");
       trailing(open, indent);
       const uint32_t close = list_.tokens[open].partner;
@@ -145,8 +146,19 @@ class Formatter {
   LineWriter out_;
 };
 
+/// What formatting must keep: the tokens, and the texts of the comments with the number of tokens before each. Commas
+/// are not counted, since comments may move past them.
 std::vector<std::string> substance(const TokenList& list) {
   std::vector<std::string> out;
+  size_t comment = 0, counted = 0;
+  for (uint32_t i = 0; i < list.tokens.size(); ++i) {
+    const Token& t = list.tokens[i];
+    for (; comment < list.comments.size() && list.comments[comment].begin < t.begin; ++comment) {
+      const Comment& c = list.comments[comment];
+      out.push_back(std::to_string(counted) + tidy_comment(list.source->text().substr(c.begin, c.end - c.begin)));
+    }
+    counted += !is_comma(t.type);
+  }
   for (uint32_t i = 0; i < list.tokens.size(); ++i) {
     const Token& t = list.tokens[i];
     out.push_back(std::to_string(t.type) + (t.type == ids::NEWLINE ? "" : std::string(list.text(i))));
@@ -165,7 +177,7 @@ std::string format_once(const SourceFile& source) {
   const SourceFile result(source.name(), text);
   TokenList after = resolve_newlines(result);
   assign_roles(after);
-  if (substance(list) != substance(after) || list.docs != after.docs || list.comments.size() != after.comments.size())
+  if (substance(list) != substance(after) || list.docs != after.docs)
     throw Error("fmt: internal error: formatting would change the program", {}, Fault::internal);
   return text;
 }

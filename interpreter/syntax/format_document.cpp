@@ -57,12 +57,11 @@ DocId Documents::concat(std::vector<DocId> items) {
   return add(std::move(d));
 }
 
-DocId Documents::chain(std::vector<DocId> items, std::vector<bool> spaced, Doc::Breaks breaks, int nest) {
+DocId Documents::chain(std::vector<DocId> items, std::vector<bool> spaced, Doc::Breaks breaks) {
   if (items.size() == 1) return items.front();
   Doc d;
   d.kind = Doc::chain;
   d.breaks = breaks;
-  d.nest = nest;
   d.may_break = true;
   d.lead = docs_[items.front()].lead;
   for (size_t i = 0; i < items.size(); ++i) d.flat = add_widths(d.flat, docs_[items[i]].flat + (spaced[i] ? 1 : 0));
@@ -79,7 +78,7 @@ DocId Documents::bracket(DocId open, std::vector<DocId> items, std::vector<bool>
   d.lead = docs_[open].lead;
   d.may_break = d.exploded;
   if (!items.empty() && !d.exploded) {
-    const DocId content = chain(std::move(items), std::move(spaced), rows == aligned ? Doc::all : Doc::fill, 0);
+    const DocId content = chain(std::move(items), std::move(spaced), rows == aligned ? Doc::all : Doc::fill);
     if (rows == aligned) docs_[content].flat = never_flat;
     d.flat = add_widths(d.flat, docs_[content].flat);
     d.lead = add_widths(d.lead, docs_[content].lead);
@@ -115,6 +114,10 @@ void LineWriter::write(std::string_view text) {
   column_ = newline == text.npos ? column_ + display_width(text) : display_width(text.substr(newline + 1));
 }
 
+void LineWriter::space() {
+  if (!fresh_ && !after_comment_) write(" ");
+}
+
 void LineWriter::comment(std::string_view text, bool own_line, int indent) {
   if (own_line) {
     if (!fresh_) line(indent);
@@ -129,18 +132,16 @@ void LineWriter::comment(std::string_view text, bool own_line, int indent) {
 
 void LineWriter::print_flat(DocId id) {
   const Doc& d = docs_[id];
-  if (d.kind == Doc::text) {
-    write(d.content);
-    return;
-  }
+  if (d.kind == Doc::text) return d.content == " " ? space() : write(d.content);
   for (size_t i = 0; i < d.items.size(); ++i) {
-    if (d.kind == Doc::chain && i > 0 && d.spaced[i]) write(" ");
+    if (d.kind == Doc::chain && i > 0 && d.spaced[i]) space();
     print_flat(d.items[i]);
   }
 }
 
 void LineWriter::print(DocId id, int indent, int tail) {
   const Doc& d = docs_[id];
+  if (d.kind == Doc::text && d.content == " ") return space();
   if (after_comment_ && d.kind != Doc::own_comment && (d.kind == Doc::text || d.flat < never_flat)) line(indent);
   if (d.flat < never_flat && column_ + d.flat + tail <= format_width) return print_flat(id);
   switch (d.kind) {
@@ -165,7 +166,6 @@ void LineWriter::print_concat(const Doc& d, int indent, int tail) {
 }
 
 void LineWriter::print_chain(const Doc& d, int indent, int tail) {
-  const int nested = indent + d.nest;
   for (size_t i = 0; i < d.items.size(); ++i) {
     const Doc& item = docs_[d.items[i]];
     const int after = i + 1 == d.items.size() ? tail : 0;
@@ -173,15 +173,15 @@ void LineWriter::print_chain(const Doc& d, int indent, int tail) {
       const bool by_lead = d.breaks == Doc::late || item.flat >= never_flat;
       const int need = (d.spaced[i] ? 1 : 0) + (by_lead ? item.lead : add_widths(item.flat, after));
       // If even its beginning does not fit, breaking before the item gains nothing.
-      const bool hopeless = d.breaks == Doc::late && nested + item.lead > format_width;
+      const bool hopeless = d.breaks == Doc::late && indent + item.lead > format_width;
       if (d.breaks == Doc::all || (column_ + need > format_width && !hopeless))
-        line(nested);
+        line(indent);
       else if (d.spaced[i])
-        write(" ");
+        space();
     } else if (i > 0) {
-      line(nested);
+      line(indent);
     }
-    print(d.items[i], nested, after);
+    print(d.items[i], indent, after);
   }
 }
 
@@ -221,6 +221,8 @@ void LineWriter::print_bracket(const Doc& d, int indent, int tail) {
 }
 
 std::string LineWriter::finish() {
+  // A space that was to separate tokens may be followed by a comment or a line break.
+  for (Line& l : lines_) l.code.resize(l.code.find_last_not_of(' ') + 1);
   while (!lines_.empty() && lines_.back().code.empty() && lines_.back().comment.empty()) lines_.pop_back();
   auto code_width = [](const Line& l) {
     const size_t newline = l.code.rfind('\n');

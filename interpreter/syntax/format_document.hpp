@@ -19,7 +19,6 @@ struct Doc {
   std::string_view content;  ///< for a text or comment
   std::vector<DocId> items;  ///< for a concat or chain; for a bracket: opening, items, closing
   std::vector<bool> spaced;  ///< for a chain: whether item i is preceded by a space on the same line
-  int nest = 0;              ///< for a chain: indentation of broken lines, in columns
   bool exploded = false;     ///< for a bracket: one item per line, even if all fit
   int flat = 0;              ///< width on one line
   int lead = 0;              ///< width up to the first possible break
@@ -31,7 +30,7 @@ class Documents {
   DocId text(std::string_view content);
   DocId comment(std::string_view content, bool own_line);
   DocId concat(std::vector<DocId> items);
-  DocId chain(std::vector<DocId> items, std::vector<bool> spaced, Doc::Breaks breaks, int nest);
+  DocId chain(std::vector<DocId> items, std::vector<bool> spaced, Doc::Breaks breaks);
   /// Layout of a bracket's items: filled and aligned; one per line, aligned; or one per line, indented.
   enum Rows : uint8_t { filled, aligned, exploded };
   DocId bracket(DocId open, std::vector<DocId> items, std::vector<bool> spaced, DocId close, Rows rows);
@@ -52,8 +51,11 @@ class LineWriter {
   /// Adds an empty line, unless it would be the first line or follow an empty line.
   void blank();
   void write(std::string_view text);
+  /// Separates what follows from the token before it, if that token is on the same line.
+  void space();
   void comment(std::string_view text, bool own_line, int indent);
-  /// Prints a document at the current column; `tail` more columns follow on its last line.
+  /// Prints a document at the current column. Its further lines are indented by `indent`; `tail` more columns follow on
+  /// its last line.
   void print(DocId id, int indent, int tail);
   int column() const { return column_; }
   size_t line_count() const { return lines_.size(); }

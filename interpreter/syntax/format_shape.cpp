@@ -29,8 +29,6 @@ enum Level : int {
   words
 };
 
-constexpr int continuation = 4;  ///< indentation of the further lines of a statement
-
 // Keywords that open a statement: no break is possible after them, and `if`, `for` and `in` in them are not operators.
 bool opens_statement(int type) {
   switch (type) {
@@ -187,9 +185,6 @@ DocId FormatShaper::level(const Units& all, Range range, int number) {
     if (starts.size() > 1) break;
   }
   const bool top = at_statement_level(all);
-  // Of nested chains only the outermost is indented.
-  const int nest = top && !in_chain_ ? continuation : 0;
-  const bool was_in_chain = std::exchange(in_chain_, in_chain_ || top);
   std::vector<DocId> items;
   std::vector<bool> spaced;
   for (size_t k = 0; k < starts.size(); ++k) {
@@ -198,7 +193,6 @@ DocId FormatShaper::level(const Units& all, Range range, int number) {
     items.push_back(level(all, {starts[k], end}, number == clauses ? static_cast<int>(elements) : number + 1));
     spaced.push_back(k > 0 && space_before(all, starts[k]));
   }
-  in_chain_ = was_in_chain;
   const bool glued = number == annotation || (number == assignment && !top) || number == lambda;
   if (glued) {
     std::vector<DocId> parts{items.front()};
@@ -211,7 +205,7 @@ DocId FormatShaper::level(const Units& all, Range range, int number) {
   const Doc::Breaks breaks = number == assignment || number == members ? Doc::late
                              : number == clauses                       ? Doc::all
                                                                        : Doc::fill;
-  return documents_.chain(std::move(items), std::move(spaced), breaks, nest);
+  return documents_.chain(std::move(items), std::move(spaced), breaks);
 }
 
 DocId FormatShaper::joined(const Units& all, Range range) {
@@ -271,8 +265,7 @@ DocId FormatShaper::bracket(Unit u) {
     spaced.push_back(start > 0);
     start = stop;
   }
-  // A trailing comma puts one item on each line, unless it makes a tuple or a subscript of one element.
-  if (!inside.empty() && tokens_.type(inside.back().first) == ids::TRAILING_COMMA) exploded |= items.size() > 1;
+  exploded |= !inside.empty() && tokens_.puts_items_on_lines(inside.back().first);
   if (!tokens_.before(u.last).empty()) {
     std::vector<DocId> comments;
     for (const FormatComment& c : tokens_.before(u.last)) comments.push_back(documents_.comment(c.text, true));

@@ -41,7 +41,6 @@ class FormatShaper {
   const FormatTokens& tokens_;
   Documents& documents_;
   uint32_t first_ = 0, last_ = 0;                 ///< of the statement
-  bool in_chain_ = false;                         ///< a chain at statement level is being built
   std::unordered_map<uint32_t, DocId> brackets_;  ///< brackets of the statement, by opening token
 };
 

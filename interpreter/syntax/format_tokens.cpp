@@ -1,9 +1,19 @@
 #include "interpreter/syntax/format_tokens.hpp"
 
 #include <cctype>
+#include <iterator>
 
 namespace pxl::syntax {
 namespace {
+
+int count_lines(std::string_view gap) {
+  int lines = 0;
+  for (size_t i = 0; i < gap.size(); ++i)
+    lines += gap[i] == '\n' || (gap[i] == '\r' && (i + 1 == gap.size() || gap[i + 1] != '\n'));
+  return lines;
+}
+
+}  // namespace
 
 std::string tidy_comment(std::string_view text) {
   text = text.substr(0, text.find_last_not_of(" \t\f\v") + 1);
@@ -17,36 +27,38 @@ std::string tidy_comment(std::string_view text) {
   return out;
 }
 
-int count_lines(std::string_view gap) {
-  int lines = 0;
-  for (size_t i = 0; i < gap.size(); ++i)
-    lines += gap[i] == '\n' || (gap[i] == '\r' && (i + 1 == gap.size() || gap[i + 1] != '\n'));
-  return lines;
-}
-
-}  // namespace
+bool is_comma(int type) { return type == ids::COMMA || type == ids::TRAILING_COMMA; }
 
 FormatTokens::FormatTokens(const TokenList& l)
     : list(l), before_(l.tokens.size()), after_(l.tokens.size()), blank_(l.tokens.size()) {
   const std::string_view text = list.source->text();
   size_t comment = 0;
-  uint32_t last = no_token;  // the last token other than a newline
+  std::vector<FormatComment> gap;  // comments since the last token that has received its own
+  bool first_trails = false;       // the first of them is on the line of the last token
+  uint32_t last = no_token;        // the last token other than a newline
   uint32_t at = 0;
   for (uint32_t i = 0; i < list.tokens.size(); ++i) {
     const Token& t = list.tokens[i];
     if (t.type == ids::NEWLINE) continue;
-    auto gap = [&](uint32_t to) { return count_lines(text.substr(at, to - at)); };
+    const auto lines_to = [&](uint32_t to) { return count_lines(text.substr(at, to - at)); };
+    bool documents = false;
     for (; comment < list.comments.size() && list.comments[comment].begin < t.begin; ++comment) {
       const Comment& c = list.comments[comment];
-      std::string tidy = tidy_comment(text.substr(c.begin, c.end - c.begin));
-      if (c.own_line || last == no_token)
-        before_[i].push_back({std::move(tidy), gap(c.begin) > 1});
-      else
-        // Moves a comment after the comma that was written on the next line.
-        after_[t.type == ids::COMMA || t.type == ids::TRAILING_COMMA ? i : last] = std::move(tidy);
+      const std::string_view written = text.substr(c.begin, c.end - c.begin);
+      if (gap.empty()) first_trails = !c.own_line && last != no_token;
+      documents |= c.own_line && written.starts_with("##");
+      gap.push_back({tidy_comment(written), c.own_line && lines_to(c.begin) > 1});
       at = c.end;
     }
-    blank_[i] = gap(t.begin) > 1;
+    blank_[i] = lines_to(t.begin) > 1;
+    // A doc comment keeps its place, since it belongs to the token after it.
+    if (!is_comma(t.type) || documents) {
+      const size_t trailing = first_trails && !gap.empty() ? 1 : 0;
+      if (trailing > 0) after_[last] = std::move(gap.front().text);
+      before_[i].assign(std::make_move_iterator(gap.begin() + static_cast<ptrdiff_t>(trailing)),
+                        std::make_move_iterator(gap.end()));
+      gap.clear();
+    }
     last = i;
     at = t.end;
   }
@@ -72,6 +84,16 @@ std::string_view FormatTokens::unit_text(uint32_t i) const {
   const Token& t = list.tokens[i];
   const uint32_t end = t.type == ids::FSTRING_OPEN ? list.tokens[t.partner].end : t.end;
   return list.source->text().substr(t.begin, end - t.begin);
+}
+
+bool FormatTokens::puts_items_on_lines(uint32_t i) const {
+  const uint32_t open = list.tokens[i].enclosing;
+  if (type(i) != ids::TRAILING_COMMA || open == no_token || list.tokens[open].partner != i + 1) return false;
+  const bool follows_operand = open > 0 && (ends_operand(type(open - 1)) || type(open - 1) == ids::BUILD);
+  if (type(open) != (follows_operand ? ids::LBRACKET : ids::LPAREN)) return true;
+  for (uint32_t k = open + 1; k < i; k = unit_end(k))
+    if (type(k) == ids::COMMA) return true;
+  return false;
 }
 
 bool FormatTokens::space_between(uint32_t a, uint32_t b) const {

@@ -13,15 +13,22 @@ struct FormatComment {
   bool blank_before = false;  ///< preceded by an empty line
 };
 
+/// The text of a comment with a space after its marks, without spaces at its end.
+std::string tidy_comment(std::string_view text);
+
+/// A comma is printed on the line of the token before it. Comments before a comma are moved after it.
+bool is_comma(int type);
+
 class FormatTokens {
  public:
   explicit FormatTokens(const TokenList& list);
 
   const TokenList& list;
-  /// Comments on their own lines directly before a token, the comment after it on its line, and whether an empty line
-  /// directly precedes the token (after those comments).
+  /// Comments between two tokens are, in this order: at most one after the first token, on its line, and any number on
+  /// lines of their own before the second token.
   const std::vector<FormatComment>& before(uint32_t i) const { return before_[i]; }
   const std::string& after(uint32_t i) const { return after_[i]; }
+  /// Whether an empty line directly precedes the token, after those comments.
   bool blank_before(uint32_t i) const { return blank_[i]; }
 
   int type(uint32_t i) const { return list.tokens[i].type; }
@@ -30,6 +37,9 @@ class FormatTokens {
   /// One past the end of what token i begins: a bracket with its contents, an f-string, or the token.
   uint32_t unit_end(uint32_t i) const;
   std::string_view unit_text(uint32_t i) const;
+  /// Whether token i is a trailing comma that puts each item of its bracket on its own line. The comma of `(1,)` and of
+  /// `x[1,]` makes a tuple instead.
+  bool puts_items_on_lines(uint32_t i) const;
   /// Whether a space separates two adjacent tokens on one line.
   bool space_between(uint32_t a, uint32_t b) const;
   /// Tokens in [first, last) on one line.

@@ -1,5 +1,5 @@
 """Fuzzers of the language: mutated programs into the parser, the formatter, the check, the language server and the interpreter
-(tests/mutants), calls of everything with arguments that do not fit (tests/fuzz/calls.cpp), and edits of open documents
+(tests/mutants), comments at every token into the formatter (tests/fuzz/comments.cpp), calls of everything with arguments that do not fit (tests/fuzz/calls.cpp), and edits of open documents
 (tests/fuzz/edits.py)."""
 import pathlib
 import re
@@ -45,6 +45,13 @@ def call_tests(build, seconds, add):
         elif int(re.match(r"(\d+) calls", last).group(1)) < LEAST * seconds:
             problem = last
         add(f"calls: {last}", problem)
+
+
+def comment_tests(build, every, add):
+    """Comments inserted at every token of programs, at one in `every` for a shorter run."""
+    done = subprocess.run([str(build / "comments"), "--every", str(every), "examples", "tests/fmt", "stdlib"], cwd=ROOT, capture_output=True,
+                          text=True, timeout=1200)
+    add(f"comments: {done.stdout.strip().splitlines()[-1] if done.stdout else 'no output'}", None if done.returncode == 0 else done.stdout + done.stderr)
 
 
 def edit_tests(pxl, seconds, add):
