@@ -20,6 +20,7 @@
 #include "runtime/base/input_file.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/library_sources.hpp"
+#include "runtime/base/source_folder.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl {
@@ -97,12 +98,6 @@ std::optional<std::string> read_text(OpenTexts* open, const fs::path& path) {
   return text;
 }
 
-/// The folder of the file that imports; the current one where the text is no file's.
-fs::path folder_of_importer(const std::string& importer) {
-  const bool real = !importer.empty() && importer[0] != '<' && importer[0] != '[';
-  return real ? fs::path(importer).parent_path() : fs::path();
-}
-
 std::string name_of(const Span& at) { return at.file ? at.file->name() : ""; }
 
 ModuleText find_module(OpenTexts* open, const std::vector<std::string>& path, const Span& at) {
@@ -157,7 +152,7 @@ fs::path file_of_import(const std::string& importer, const std::vector<std::stri
   fs::path relative;
   for (const std::string& part : path) relative /= part;
   relative += ".pxl";
-  return folder_of_importer(importer) / relative;
+  return folder_of_source(importer) / relative;
 }
 
 std::optional<std::string> library_import(std::string_view name) {
@@ -212,7 +207,7 @@ ScopePtr Evaluator::import_module(const std::vector<std::string>& path, const Sp
 
 ScopePtr Evaluator::import_file(const std::string& file, const Span& at) {
   try {
-    const fs::path path = folder_of_importer(name_of(at)) / file;
+    const fs::path path = folder_of_source(name_of(at)) / file;
     const auto importer = importers.find(path.extension().string());
     if (importer == importers.end()) {
       std::string known;

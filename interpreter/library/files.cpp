@@ -21,6 +21,7 @@
 #include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/input_file.hpp"
+#include "runtime/base/source_folder.hpp"
 #include "runtime/base/utf8.hpp"
 
 namespace pxl {
@@ -126,8 +127,8 @@ Value list_files(Interpreter&, const Arguments& args) {
 
 Value beside(Interpreter& in, const Arguments& args) {
   const std::string name = ArgReader("beside", args, {"name"}).string("name");
-  const fs::path here = position_of(in).here.file ? fs::path(position_of(in).here.file->name()) : fs::path();
-  return (here.parent_path() / name).string();
+  const SourceFile* const here = position_of(in).here.file;
+  return (folder_of_source(here ? here->name() : "") / name).string();
 }
 
 }  // namespace
