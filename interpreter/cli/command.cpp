@@ -77,12 +77,6 @@ void on_interrupt(int) {
   request_interrupt();
 }
 
-bool colours() {
-  const char* no_color = std::getenv("NO_COLOR");
-  const char* term = std::getenv("TERM");
-  return isatty(STDERR_FILENO) && !(no_color && *no_color) && !(term && std::strcmp(term, "dumb") == 0);
-}
-
 int status_of(Fault fault) {
   switch (fault) {
     case Fault::refused: return exit_refused;
@@ -111,6 +105,7 @@ int dispatch(std::vector<std::string> arguments) {
     return repl_command.run(flags, {});
   }
   const std::string& first = arguments.front();
+  if (first == "--") return run_script(flags, arguments);
   if (first == "-i" || first == "--no-init") {
     if (first == "-i") arguments.erase(arguments.begin());
     return repl_command.run(flags, arguments);
@@ -161,7 +156,7 @@ bool use_json(const CommonFlags& flags, const Invocation& call) {
 int report(const Error& error) {
   if (json_output)
     for (const Diagnostic& d : error.all()) emit(diagnostic_event(d));
-  const bool colour = colours();
+  const bool colour = wants_colour(STDERR_FILENO);
   for (const Diagnostic& d : error.all()) write_err(render(d, colour, message_width()));
   if (error.first().fault != Fault::usage && error.first().fault != Fault::internal) last_kind = code_of(error.first());
   if (error.first().fault == Fault::internal) {
@@ -206,13 +201,15 @@ int run_and_report(const std::vector<std::string>& arguments) {
   signal(SIGPIPE, SIG_DFL);
   int status = guarded([&] { return dispatch(arguments); });
   if (!flush_out()) {
-    if (!told_unwritable) report(unwritable(out_error()));
+    const int reason = out_error();
+    if (!told_unwritable) report(unwritable(reason != 0 ? reason : EINTR));
     if (status == exit_ok) status = exit_failed;
   }
   // Print the hint once, for users who do not know what the brackets mean.
   if (!last_kind.empty() && isatty(STDERR_FILENO))
-    print_err("{}{}{}\n", colours() ? "\x1b[2m" : "",
-              wrapped_message(fmt::format("pxl explain {} tells more", last_kind)), colours() ? "\x1b[0m" : "");
+    print_err("{}{}{}\n", wants_colour(STDERR_FILENO) ? "\x1b[2m" : "",
+              wrapped_message(fmt::format("pxl explain {} tells more", last_kind)),
+              wants_colour(STDERR_FILENO) ? "\x1b[0m" : "");
   return status;
 }
 

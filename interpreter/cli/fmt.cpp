@@ -11,6 +11,7 @@
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/standard_streams.hpp"
+#include "runtime/base/wrap.hpp"
 
 namespace pxl::cli {
 

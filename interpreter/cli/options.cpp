@@ -1,6 +1,8 @@
 // A script's `option` declarations as command-line flags.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "interpreter/cli/command.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
@@ -37,6 +39,10 @@ std::map<std::string, std::string> parse_options(const std::string& script, cons
   };
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
+    // The first `--` ends pxl's own flags.
+    if (word == "--" &&
+        std::find(arguments.begin(), arguments.end(), word) == arguments.begin() + static_cast<ptrdiff_t>(i))
+      continue;
     if (word.size() < 3 || word.compare(0, 2, "--") != 0) {
       throw usage_error(script, fmt::format("unexpected argument `{}`: options are written --NAME VALUE", word));
     }

@@ -1,6 +1,7 @@
 // `pxl FILE`, `pxl run` and `pxl -e`.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "interpreter/cli/json.hpp"
@@ -24,14 +25,13 @@ namespace pxl::cli {
 
 namespace {
 
-// Extracts pxl's flags from the arguments of a script.
+// Extracts pxl's flags from the arguments of a script, up to `--`.
 CommonFlags take_common_flags(CommonFlags flags, std::vector<std::string>& arguments, bool quiet_is_option) {
   if (!quiet_is_option) {
-    std::erase_if(arguments, [&](const std::string& word) {
-      const bool quiet = word == "--quiet";
-      flags.quiet |= quiet;
-      return quiet;
-    });
+    const auto last = std::find(arguments.begin(), arguments.end(), "--");
+    const auto kept = std::remove(arguments.begin(), last, "--quiet");
+    flags.quiet |= kept != last;
+    arguments.erase(kept, last);
   }
   return flags;
 }
@@ -55,12 +55,19 @@ int run_source(const CommonFlags& common, const std::vector<std::string>& argume
   if (arguments.empty())
     throw Error("run: a file is required", {fmt::format("usage: pxl {}", run_command.usage)}, Fault::usage);
   std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-  if (const std::string& first = arguments.front(); first.size() > 1 && first[0] == '-' && first != "-e")
+  std::string script = arguments.front();
+  // After `--`, a word is a file even if it begins with `-`.
+  const bool is_file = script == "--";
+  if (is_file) {
+    if (rest.empty()) throw Error("run: a file is required after `--`", {"usage: pxl run -- FILE"}, Fault::usage);
+    script = rest.front();
+    rest.erase(rest.begin());
+  }
+  if (const std::string& first = script; !is_file && first.size() > 1 && first[0] == '-' && first != "-e")
     throw Error(fmt::format("run: unknown flag `{}`", first), {fmt::format("usage: pxl {}", run_command.usage)},
                 Fault::usage);
   const SourceFile* source = nullptr;
-  std::string script = arguments.front();
-  if (script == "-e") {
+  if (script == "-e" && !is_file) {
     if (rest.empty()) throw Error("-e: code is required", {"usage: pxl -e CODE"}, Fault::usage);
     source = &add_source("<command line>", rest.front());
     rest.erase(rest.begin());

@@ -16,6 +16,31 @@ from tests.support.harness import ROOT
 # ---- objects ----------------------------------------------------------------------------------------------------
 
 @case
+def two_dashes_end_the_flags(cli):
+    cli.write("-x.pxl", "print(1)\n"), cli.write("test", "print(2)\n"), cli.write("-e", "print(3)\n")
+    cli.write("a.pxl", "option n: int = 0\noption quiet: bool = false\nprint(n, quiet)\n"), cli.write("b.pxl", "print(4)\n")
+    for words, shown in ((("--", "-x.pxl"), "1\n"), (("run", "--", "-x.pxl"), "1\n"), (("--", "test"), "2\n"), (("run", "--", "-e"), "3\n"),
+                         (("--quiet", "--", "a.pxl", "--n", "5"), "5 false\n"), (("a.pxl", "--"), "0 false\n"),
+                         (("a.pxl", "--", "--n", "5", "--quiet"), "5 true\n"), (("a.pxl", "--n=5", "--"), "5 false\n"),
+                         (("b.pxl", "--quiet", "--"), "4\n"), (("run", "--", "a.pxl", "--n", "7"), "7 false\n")):
+        differ(" ".join(words), cli.run(*words), (0, shown, ""))
+    for words, status in ((("--",), 2), (("run", "--"), 2), (("b.pxl", "--", "--quiet"), 2), (("a.pxl", "--", "--"), 2), (("--", "nothing.pxl"), 66)):
+        differ(" ".join(words), cli.run(*words)[0], status)
+
+
+@case
+def a_link_to_a_script_finds_what_is_beside_the_script(cli):
+    cli.write("real/main.pxl", 'import helper\nprint(helper.x, read_text(beside("note.txt")))\n')
+    cli.write("real/helper.pxl", 'x = 5\n'), cli.write("real/note.txt", "here"), cli.write("links/helper.pxl", "x = 6\n")
+    (cli.folder / "links/main.pxl").symlink_to("../real/main.pxl")
+    (cli.folder / "again.pxl").symlink_to("links/main.pxl")
+    (cli.folder / "folder").symlink_to("real")
+    for path in ("links/main.pxl", "again.pxl", "folder/main.pxl", "real/main.pxl"):
+        differ(path, cli.run(path), (0, "5 here\n", ""))
+        differ(f"check {path}", cli.run("check", path)[0], 0)
+
+
+@case
 def a_run_as_objects(cli):
     cli.write("a.pxl", "print(1, 2)\nprint([1][3])\n")
     code, out, err = cli.run("--json", "a.pxl")

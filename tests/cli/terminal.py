@@ -84,3 +84,25 @@ def a_diff_has_colours(cli):
         holds("coloured", shown, part)
     for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
         differ("plain", on_terminal(cli, "fmt", "--diff", "a.pxl", env=env)[1], cli.run("fmt", "--diff", "a.pxl")[1])
+
+
+@terminal_case
+def each_stream_has_colours_by_itself(cli):
+    """Errors of the REPL that go to a file have no colours, though its output is a terminal; and the other way round."""
+    cli.write("inputs", "x = nothing_here\n:nonsense\nexit(0)\n")
+    for redirected in ("2> errors", "> output"):
+        child = pexpect.spawn("/bin/sh", ["-c", f"'{cli.pxl}' repl --no-init {redirected}"], cwd=str(cli.folder), encoding="utf-8", timeout=LIMIT,
+                              env={**os.environ, "TERM": "xterm", "NO_COLOR": ""}, dimensions=(24, 80))
+        child.delaybeforesend = None
+        for line in cli.read("inputs").split("\n"):
+            child.send(line + "\r")
+        child.expect(pexpect.EOF)
+        child.close()
+        differ("status", child.exitstatus, 0)
+        if redirected.startswith("2"):
+            errors = cli.read("errors")
+            holds("errors", errors, "nothing_here")
+            differ("colours of errors in a file", "\x1b" in errors, False)
+        else:
+            holds("errors on the terminal", child.before, "\x1b[1;31merror")
+            differ("colours of output in a file", "\x1b[" in cli.read("output"), False)
