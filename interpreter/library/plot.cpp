@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 
 #include "interpreter/library/builtins.hpp"
 #include "interpreter/values/builtin.hpp"
@@ -18,6 +16,7 @@
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/filter_program.hpp"
+#include "runtime/base/wrap.hpp"
 #include "runtime/io/chart.hpp"
 #include "runtime/tensor/print.hpp"
 
@@ -68,12 +67,6 @@ void write_png(const std::string& path, const std::string& svg) {
   write_file_atomically(path, png.output);
 }
 
-bool colours() {
-  const char* no_color = std::getenv("NO_COLOR");
-  const char* term = std::getenv("TERM");
-  return isatty(STDOUT_FILENO) && !(no_color && *no_color) && !(term && std::strcmp(term, "dumb") == 0);
-}
-
 int columns() {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::min<int>(size.ws_col - 1, 100);
@@ -116,7 +109,7 @@ Value plot(Interpreter& in, const Arguments& args) {
   TextOptions options;
   options.width = static_cast<int>(std::clamp<int64_t>(a.integer_or("width", columns()), 24, 1000));
   options.height = static_cast<int>(std::clamp<int64_t>(a.integer_or("height", 16), 5, 200));
-  options.colour = colours();
+  options.colour = wants_colour(STDOUT_FILENO);
   host_of(in).write(chart_text(chart, options));
   return {};
 }

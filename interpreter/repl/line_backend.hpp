@@ -23,9 +23,28 @@ bool set_painter(std::function<std::string(std::string_view)> paint);
 void remember(const std::string& input);
 void forget_all();
 
-/// Reads one byte of a file. Signals are unblocked only during the wait, so that no interrupt is lost.
+/// Reads one byte of a file. Signals are unblocked only during the wait, so that no interrupt is lost. After
+/// `other_signal` the caller asks take_terminal_event().
 enum : int { end_of_input = -1, interrupted = -2, other_signal = -3 };
 int next_byte(int fd);
+
+/// What happened to the terminal since the last call. After `stop_requested` (Ctrl-Z) the backend restores the
+/// terminal's modes and calls stop_process(). After `continued` the backend sets its modes again and draws the line.
+enum class TerminalEvent : uint8_t { nothing, resized, stop_requested, continued };
+TerminalEvent take_terminal_event();
+/// Stops this process as Ctrl-Z does; returns when the shell continues it.
+void stop_process();
+
+/// Where the cursor of a terminal is, relative to the first column of the prompt.
+struct Place {
+  int row = 0, column = 0;
+};
+/// The place after a text that follows a prompt of `prompt_width` columns, with lines wrapped at `columns`.
+Place place_after(int prompt_width, std::string_view text, int columns);
+/// Clears the prompt and the line after the terminal was resized from `old_columns`, and leaves the cursor where the
+/// prompt began. Terminals differ: some wrap old rows anew, some keep them. The terminal is asked for the cursor's
+/// column where this makes a difference.
+void clear_line(int prompt_width, std::string_view before_cursor, int old_columns);
 
 /// A prompt with its escape sequences marked as zero-width.
 std::string marked(const std::string& prompt, char before, char after);

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include "runtime/base/signals.hpp"
 #include "runtime/base/source.hpp"
 #include "runtime/base/standard_streams.hpp"
+#include "runtime/base/utf8.hpp"
 
 namespace pxl {
 namespace {
@@ -26,6 +28,16 @@ namespace {
 std::function<Completions(std::string_view, size_t)>& completer() {
   static std::function<Completions(std::string_view, size_t)> f;
   return f;
+}
+
+/// Moves the cursor to the first column of an empty row, where the prompt begins. Text without a newline stays on its
+/// row. Keys that were typed while the program ran are echoed in this row; the editor draws them again.
+void begin_row() {
+  if (line_is_unfinished()) write_out("\n");
+  const char* const terminal = std::getenv("TERM");
+  const bool clears = terminal && *terminal && std::strcmp(terminal, "dumb") != 0;
+  write_out(clears ? "\r\x1b[K" : "\r");
+  flush_out();
 }
 
 LineEditor::Result read_plain(const std::string& prompt, std::string& line) {
@@ -38,7 +50,11 @@ LineEditor::Result read_plain(const std::string& prompt, std::string& line) {
   const InterruptRequests guard(InterruptRequests::Waiting::ends);
   for (;;) {
     const int c = line_backend::next_byte(STDIN_FILENO);
-    if (c == line_backend::other_signal) continue;
+    if (c == line_backend::other_signal) {
+      if (line_backend::take_terminal_event() == line_backend::TerminalEvent::stop_requested)
+        line_backend::stop_process();
+      continue;
+    }
     if (c == line_backend::interrupted) {
       if (isatty(STDIN_FILENO) == 0) begun = line;
       return LineEditor::Result::interrupted;
@@ -53,14 +69,158 @@ LineEditor::Result read_plain(const std::string& prompt, std::string& line) {
 
 namespace line_backend {
 
+namespace {
+
+/// Bytes that arrived before the terminal's answer to a query.
+std::string typed_ahead;
+
+volatile sig_atomic_t resize_seen = 0, stop_seen = 0, continue_seen = 0;
+
+constexpr int terminal_signals[] = {SIGWINCH, SIGTSTP, SIGCONT};
+
+void note_signal(int number) {
+  if (number == SIGWINCH) resize_seen = 1;
+  if (number == SIGTSTP) stop_seen = 1;
+  if (number == SIGCONT) continue_seen = 1;
+}
+
+struct sigaction noting() {
+  struct sigaction action {};
+  action.sa_handler = note_signal;
+  sigemptyset(&action.sa_mask);
+  return action;
+}
+
+/// Notes the terminal's signals during its lifetime. A stop that the parent ignores stays ignored.
+class NotedSignals {
+ public:
+  NotedSignals() {
+    const struct sigaction action = noting();
+    for (size_t i = 0; i < std::size(terminal_signals); ++i) {
+      sigaction(terminal_signals[i], nullptr, &old_[i]);
+      if (old_[i].sa_handler != SIG_IGN) sigaction(terminal_signals[i], &action, nullptr);
+    }
+  }
+  ~NotedSignals() {
+    for (size_t i = 0; i < std::size(terminal_signals); ++i) sigaction(terminal_signals[i], &old_[i], nullptr);
+  }
+  NotedSignals(const NotedSignals&) = delete;
+  NotedSignals& operator=(const NotedSignals&) = delete;
+
+ private:
+  struct sigaction old_[std::size(terminal_signals)] = {};
+};
+
+/// The column in an answer `ESC [ row ; column R`, which is removed from `bytes`; 0 if there is none.
+int take_answer(std::string& bytes) {
+  for (size_t begin = bytes.find("\x1b["); begin != bytes.npos; begin = bytes.find("\x1b[", begin + 1)) {
+    const size_t end = bytes.find_first_not_of("0123456789;", begin + 2);
+    const size_t middle = bytes.find(';', begin);
+    if (end == bytes.npos || bytes[end] != 'R' || middle >= end) continue;
+    const int column = std::atoi(bytes.c_str() + middle + 1);
+    bytes.erase(begin, end + 1 - begin);
+    return column;
+  }
+  return 0;
+}
+
+/// The cursor's column, from 1, as the terminal reports it. 0 if it does not answer: it is not asked again.
+int reported_column() {
+  constexpr int patience_milliseconds = 2000;
+  static bool answers = true;
+  if (!std::exchange(answers, false)) return 0;
+  write_out("\x1b[6n");
+  flush_out();
+  for (int column = 0;;) {
+    pollfd wait{STDIN_FILENO, POLLIN, 0};
+    if (::poll(&wait, 1, patience_milliseconds) <= 0) return 0;
+    char bytes[256];
+    const ssize_t got = ::read(STDIN_FILENO, bytes, sizeof bytes);
+    if (got <= 0) return 0;
+    typed_ahead.append(bytes, static_cast<size_t>(got));
+    if ((column = take_answer(typed_ahead)) > 0) {
+      answers = true;
+      return column;
+    }
+  }
+}
+
+}  // namespace
+
+TerminalEvent take_terminal_event() {
+  if (std::exchange(stop_seen, 0)) return TerminalEvent::stop_requested;
+  if (std::exchange(continue_seen, 0)) return TerminalEvent::continued;
+  if (std::exchange(resize_seen, 0)) return TerminalEvent::resized;
+  return TerminalEvent::nothing;
+}
+
+void stop_process() {
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  sigaction(SIGTSTP, &action, nullptr);
+  raise(SIGTSTP);
+  action = noting();
+  sigaction(SIGTSTP, &action, nullptr);
+  continue_seen = 0;
+}
+
+Place place_after(int prompt_width, std::string_view text, int columns) {
+  constexpr int tab_columns = 8;
+  Place at{prompt_width / columns, prompt_width % columns};
+  for (size_t i = 0; i < text.size();) {
+    const size_t begin = i;
+    const char32_t c = next_code_point(text, i);
+    if (c == '\n') {
+      at = {at.row + 1, 0};
+      continue;
+    }
+    const int width = c == '\t'               ? tab_columns - at.column % tab_columns
+                      : c < 0x20 || c == 0x7F ? 2
+                                              : display_width(text.substr(begin, i - begin));
+    at.column += width;
+    // A wide character that does not fit begins the next row.
+    if (at.column > columns) at = {at.row + 1, width};
+    if (at.column == columns) at = {at.row + 1, 0};
+  }
+  return at;
+}
+
+void clear_line(int prompt_width, std::string_view before_cursor, int old_columns) {
+  const int columns = LineEditor::size().first;
+  const Place kept = place_after(prompt_width, before_cursor, old_columns);
+  const Place wrapped = place_after(prompt_width, before_cursor, columns);
+  int rows = kept.row;
+  if (kept.row != wrapped.row) {
+    const int column = reported_column() - 1;
+    if (column == std::min(kept.column, columns - 1))
+      rows = column == wrapped.column ? std::min(kept.row, wrapped.row) : kept.row;
+    else if (column >= 0)
+      rows = wrapped.row;
+  }
+  if (rows > 0) print_out("\x1b[{}A", rows);
+  // The first row is cleared by itself: some terminals keep a copy of a screen that is cleared from its first row on.
+  write_out(
+      "\r\x1b[K\x1b"
+      "7\x1b[B\x1b[J\x1b"
+      "8");
+  flush_out();
+}
+
 int next_byte(int fd) {
+  if (fd == STDIN_FILENO && !typed_ahead.empty()) {
+    const auto c = static_cast<unsigned char>(typed_ahead.front());
+    typed_ahead.erase(0, 1);
+    return c;
+  }
   sigset_t held, before;
   sigemptyset(&held);
   sigaddset(&held, SIGINT);
-  sigaddset(&held, SIGWINCH);
+  for (const int number : terminal_signals) sigaddset(&held, number);
   pthread_sigmask(SIG_BLOCK, &held, &before);
   int result = interrupted;
-  if (!interrupt_requested()) {
+  if (stop_seen || continue_seen || resize_seen) {
+    result = other_signal;
+  } else if (!interrupt_requested()) {
     pollfd wait{fd, POLLIN, 0};
     unsigned char c = 0;
     if (ppoll(&wait, 1, nullptr, &before) < 0)
@@ -68,7 +228,7 @@ int next_byte(int fd) {
     else if (const ssize_t n = ::read(fd, &c, 1); n == 1)
       result = c;
     else
-      result = n < 0 && errno == EINTR ? other_signal : end_of_input;
+      result = n < 0 && (errno == EINTR || errno == EAGAIN) ? other_signal : end_of_input;
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return result;
@@ -163,9 +323,11 @@ LineEditor::LineEditor(bool plain) : edits_(!plain && !line_backend::name().empt
 LineEditor::Result LineEditor::read(const std::string& prompt, std::string& line, const std::string& typed) {
   if (!edits_) return read_plain(prompt, line);
   clear_interrupt();
+  begin_row();
   bool got = false;
   {
     const InterruptRequests guard(InterruptRequests::Waiting::ends);
+    const line_backend::NotedSignals signals;
     got = line_backend::read(prompt, typed, line);
   }
   if (interrupt_requested()) {

@@ -4,7 +4,6 @@
 
 #include <histedit.h>
 #include <langinfo.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,8 +12,10 @@
 #include <string>
 
 #include "interpreter/repl/line_backend.hpp"
+#include "interpreter/repl/line_editor.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/utf8.hpp"
+#include "runtime/base/wrap.hpp"
 
 namespace pxl::line_backend {
 namespace {
@@ -35,21 +36,38 @@ std::wstring widened(std::string_view text) {
   return out;
 }
 
-volatile sig_atomic_t resized = 0;
-void on_resize(int) { resized = 1; }
+int drawn_columns = 0;  // of the terminal, when the prompt was drawn
+int prompt_width = 0;
+
+void handle(TerminalEvent event) {
+  switch (event) {
+    case TerminalEvent::nothing: return;
+    case TerminalEvent::resized: {
+      const LineInfoW* const line = el_wline(editor);
+      clear_line(prompt_width, narrow(line->buffer, line->cursor), drawn_columns);
+      drawn_columns = LineEditor::size().first;
+      el_resize(editor);
+      break;
+    }
+    case TerminalEvent::stop_requested:
+      el_set(editor, EL_PREP_TERM, 0);
+      stop_process();
+      [[fallthrough]];
+    case TerminalEvent::continued:
+      el_set(editor, EL_PREP_TERM, 1);
+      write_out("\r\x1b[J");
+      flush_out();
+      break;
+  }
+  el_set(editor, EL_REFRESH);
+}
 
 // One byte of the terminal, the end of the input, or an interrupt.
 int read_byte() {
   for (;;) {
     const int c = next_byte(STDIN_FILENO);
     if (c != other_signal) return c;
-    if (resized) {
-      resized = 0;
-      // The state of the terminal's rows is unknown: redraw the line from here.
-      write_out("\r\x1b[J");
-      el_resize(editor);
-      el_set(editor, EL_REFRESH);
-    }
+    handle(take_terminal_event());
   }
 }
 
@@ -155,12 +173,10 @@ bool set_painter(std::function<std::string(std::string_view)>) { return false; }
 
 bool read(const std::string& prompt, const std::string& typed, std::string& line) {
   shown_prompt = marked(prompt, escape_mark, escape_mark);
-  struct sigaction action {
-  }, old{};
-  action.sa_handler = on_resize;
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGWINCH, &action, &old);
+  prompt_width = visible_width(prompt);
+  drawn_columns = LineEditor::size().first;
   write_out("\x1b[?2004h");
+  flush_out();
   // Disable echo before the prompt is printed, so that keys typed early are not echoed by the terminal.
   el_set(editor, EL_PREP_TERM, 1);
   if (!typed.empty()) el_push(editor, typed.c_str());
@@ -168,7 +184,6 @@ bool read(const std::string& prompt, const std::string& typed, std::string& line
   const wchar_t* got = el_wgets(editor, &n);
   write_out("\x1b[?2004l\r");
   flush_out();
-  sigaction(SIGWINCH, &old, nullptr);
   if (!got || n <= 0) return false;
   line = narrow(got, got + n);
   if (line.ends_with('\n')) line.pop_back();

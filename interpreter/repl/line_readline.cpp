@@ -52,24 +52,39 @@ std::function<std::string(std::string_view)> painter;
 std::string typed_text;
 int prompt_width = 0;
 
-// Readline draws the line without attributes and leaves the cursor where it belongs; then the same characters are
-// written over it in colours, and the cursor is restored. Lines of which the place on the screen is uncertain stay as
-// they are: characters that are not one column wide on several rows, control characters, more rows than the terminal.
+int drawn_columns = 0;  // of the terminal, when the line was drawn
+
+bool is_on(const char* variable) {
+  const char* const value = rl_variable_value(variable);
+  return value && std::string_view(value) == "on";
+}
+
+// Whether the first column of the line is known: readline may scroll a line, or show its mode before the prompt.
+bool knows_place() {
+  const char* const up = rl_get_termcap("up");
+  return up && *up && rl_display_prompt == rl_prompt && !is_on("horizontal-scroll-mode") &&
+         !is_on("show-mode-in-prompt") && !RL_ISSTATE(RL_STATE_DONE | RL_STATE_ISEARCH | RL_STATE_NSEARCH);
+}
+
+// Readline draws the line without attributes and leaves the cursor where it belongs. Then the same characters are
+// written over the line in colours, and the cursor is restored. A line stays without colours if its place on the screen
+// is uncertain: characters that are not one column wide on several rows, control characters, bytes that readline
+// escapes, more rows than the terminal.
 void redisplay() {
   rl_redisplay();
   constexpr int max_painted = 2000;
-  if (!painter || rl_end == 0 || rl_end > max_painted || rl_display_prompt != rl_prompt || RL_ISSTATE(RL_STATE_DONE) ||
-      RL_ISSTATE(RL_STATE_ISEARCH) || RL_ISSTATE(RL_STATE_NSEARCH))
-    return;
+  int rows = 0, columns = 0;
+  rl_get_screen_size(&rows, &columns);
+  drawn_columns = columns;
+  if (!painter || rl_end == 0 || rl_end > max_painted || columns <= 0 || !knows_place()) return;
   const std::string_view line(rl_line_buffer, static_cast<size_t>(rl_end));
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
   if (std::any_of(line.begin(), line.end(), is_control)) return;
-  const auto [columns, rows] = LineEditor::size();
-  const int width = display_width(line), last_row = (prompt_width + width) / columns;
   const bool narrow =
       std::all_of(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-  if (prompt_width >= columns || last_row >= rows || (last_row > 0 && !narrow)) return;
-  const int row = (prompt_width + display_width(line.substr(0, static_cast<size_t>(rl_point)))) / columns;
+  const int last_row = place_after(prompt_width, line, columns).row;
+  if (prompt_width >= columns || last_row >= rows || (!narrow && (last_row > 0 || MB_CUR_MAX == 1))) return;
+  const int row = place_after(prompt_width, line.substr(0, static_cast<size_t>(rl_point)), columns).row;
   std::string out =
       "\x1b"
       "7";
@@ -79,6 +94,32 @@ void redisplay() {
          "8";
   write_out(out);
   flush_out();
+}
+
+void draw_again() {
+  rl_on_new_line();
+  rl_forced_update_display();
+}
+
+void handle(TerminalEvent event) {
+  switch (event) {
+    case TerminalEvent::nothing: break;
+    case TerminalEvent::resized:
+      if (const std::string_view line(rl_line_buffer, static_cast<size_t>(rl_point)); drawn_columns > 0)
+        clear_line(prompt_width, line, drawn_columns);
+      rl_reset_screen_size();
+      draw_again();
+      break;
+    case TerminalEvent::stop_requested:
+      rl_deprep_term_function();
+      stop_process();
+      [[fallthrough]];
+    case TerminalEvent::continued:
+      rl_prep_term_function(1);
+      rl_reset_screen_size();
+      draw_again();
+      break;
+  }
 }
 
 int insert_typed() { return rl_insert_text(typed_text.c_str()); }
@@ -92,7 +133,7 @@ int get_key(FILE* from) {
     if (c >= 0) return c;
     if (c == interrupted) return '\n';
     if (c == end_of_input) return EOF;
-    rl_check_signals();  // the window was resized
+    handle(take_terminal_event());
   }
 }
 
@@ -103,7 +144,7 @@ std::string name() { return std::string("readline ") + rl_library_version; }
 void set_up() {
   rl_readline_name = "pxl";
   rl_catch_signals = 0;
-  rl_catch_sigwinch = 1;
+  rl_catch_sigwinch = 0;
   rl_getc_function = get_key;
   rl_initialize();
   rl_variable_bind("enable-bracketed-paste", "on");

@@ -63,6 +63,7 @@ Repl::Repl(const ReplOptions& options)
     : options_(options),
       terminal_(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)),
       colour_(terminal_ && wants_colour(STDOUT_FILENO)),
+      error_colour_(wants_colour(STDERR_FILENO)),
       engine_(engine_options(options.quiet)),
       history_(terminal_ ? history_path() : std::string()),
       editor_(!terminal_) {}
@@ -79,7 +80,7 @@ void Repl::print_long(std::string_view text) {
 }
 void Repl::print_error(std::string_view text) {
   flush_out();
-  print_err("{}", wrapped_message(fmt::format("{}{}\n", colour_ ? styled("error: ", "1;31") : "error: ", text)));
+  print_err("{}", wrapped_message(fmt::format("{}{}\n", error_colour_ ? styled("error: ", "1;31") : "error: ", text)));
 }
 
 std::string Repl::prompt(std::string_view text) const {
@@ -88,7 +89,7 @@ std::string Repl::prompt(std::string_view text) const {
 
 void Repl::report(const Outcome& o) {
   flush_out();
-  for (const Diagnostic& d : o.diagnostics) write_err(render(d, colour_, message_width()));
+  for (const Diagnostic& d : o.diagnostics) write_err(render(d, error_colour_, message_width()));
   if (!o.diagnostics.empty()) last_error = code_of(o.diagnostics.front());
   // The exit status of a script on standard input is 1 if an input failed, though the others ran.
   if (!terminal_ && (o.kind == Outcome::Kind::failed || o.kind == Outcome::Kind::interrupted)) status_ = 1;
@@ -126,7 +127,7 @@ void Repl::handle(const std::string& given) {
     run_command(*this, asked ? "help " + *asked : std::string(line.substr(1)));
   } catch (const Error& e) {
     flush_out();
-    for (const Diagnostic& d : e.all()) write_err(render(d, colour_, message_width()));
+    for (const Diagnostic& d : e.all()) write_err(render(d, error_colour_, message_width()));
   } catch (const Interrupted&) {
     print_error("interrupted");
   } catch (const std::exception& e) {

@@ -49,7 +49,8 @@ class Repl final : public Console {
 
   ReplOptions options_;
   bool terminal_;
-  bool colour_;
+  bool colour_;        ///< on standard output
+  bool error_colour_;  ///< on standard error
   Engine engine_;
   History history_;
   LineEditor editor_;

@@ -1,10 +1,6 @@
 #include "interpreter/tools/theme.hpp"
 
-#include <unistd.h>
-
 #include <cctype>
-#include <cstdlib>
-#include <cstring>
 
 namespace pxl {
 namespace {
@@ -27,12 +23,6 @@ std::string_view style_of(TokenClass kind) {
 bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 }  // namespace
-
-bool wants_colour(int fd) {
-  const char* no_color = std::getenv("NO_COLOR");
-  const char* term = std::getenv("TERM");
-  return isatty(fd) && !(no_color && *no_color) && term && std::strcmp(term, "dumb") != 0;
-}
 
 std::string styled(std::string_view text, std::string_view style) {
   if (style.empty() || text.empty()) return std::string(text);

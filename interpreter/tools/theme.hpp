@@ -8,9 +8,6 @@
 
 namespace pxl {
 
-/// Whether to use colours on a stream: a terminal, without NO_COLOR, and TERM other than "dumb".
-bool wants_colour(int file_descriptor);
-
 /// Program text with ANSI colours by class of token. Only escape sequences are added.
 std::string colour_source(std::string_view text);
 /// A schedule: op names, tensors, specs.

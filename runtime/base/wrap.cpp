@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 
 #include "runtime/base/source.hpp"
 
@@ -81,6 +83,12 @@ std::pair<int, int> terminal_size(int file_descriptor) {
   winsize size{};
   if (!isatty(file_descriptor) || ioctl(file_descriptor, TIOCGWINSZ, &size) != 0) return {0, 0};
   return {size.ws_col, size.ws_row};
+}
+
+bool wants_colour(int file_descriptor) {
+  const char* const no_color = std::getenv("NO_COLOR");
+  const char* const term = std::getenv("TERM");
+  return isatty(file_descriptor) && !(no_color && *no_color) && term && *term && std::strcmp(term, "dumb") != 0;
 }
 
 int help_width() {

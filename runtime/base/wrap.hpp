@@ -31,6 +31,10 @@ int message_width();
 /// A notice as it is written to standard error: wrapped there, apart from texts that move the cursor.
 std::string wrapped_message(std::string_view text);
 
+/// Whether to write colours to a stream: it is a terminal, NO_COLOR is unset or empty, and TERM names a terminal other
+/// than "dumb".
+bool wants_colour(int file_descriptor);
+
 /// Columns and rows of the terminal of a file descriptor; zeros if it is none.
 std::pair<int, int> terminal_size(int file_descriptor);
 

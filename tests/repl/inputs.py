@@ -7,6 +7,7 @@ import time
 
 from tests.language import expectations
 from tests.repl.display import DISPLAY_CASES
+from tests.repl import windows
 from tests.repl.keys import KEY_CASES
 from tests.repl.terminal import MORE, PROGRAM, PROMPT, Terminal, contains, lacks, pexpect, same
 
@@ -387,7 +388,13 @@ def repl_tests(pxl, tally, parallel, engine=None):
         jobs = [(f"repl, {engine}: {case.__name__}", lambda case=case: one(pxl, case)) for case in RUNNING]
     else:
         jobs = [(f"repl: {case.__name__}", lambda case=case: one(pxl, case)) for case in CASES + DISPLAY_CASES + KEY_CASES]
+        if windows.available():
+            jobs += [(f"repl in tmux: {case.__name__}", lambda case=case: one(pxl, case)) for case in windows.WINDOW_CASES]
+        else:
+            tally.skip("repl in tmux", "no tmux (package tmux)")
     if not engine and (libedit := pxl.parent / "pxl-libedit").exists():
         jobs += [(f"repl with libedit: {case.__name__}", lambda case=case: one(libedit, case)) for case in KEY_CASES]
+        if windows.available():
+            jobs += [(f"repl with libedit in tmux: {case.__name__}", lambda case=case: one(libedit, case)) for case in windows.WINDOW_CASES]
     for name, problem in parallel(jobs, 2):
         tally.add(name, problem)
