@@ -65,5 +65,6 @@ def fuzzers(build, seconds, tally, edits=True):
     """Each for so many seconds; without `edits`, those that are programs of the build."""
     tally.run("mutants", lambda: mutant_tests(build, seconds, tally.add))
     tally.run("calls", lambda: call_tests(build, seconds, tally.add))
+    tally.run("comments", lambda: comment_tests(build, max(1, 120 // seconds), tally.add))
     if edits:
         tally.run("edits", lambda: edit_tests(build / "pxl", seconds, tally.add))
