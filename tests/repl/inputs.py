@@ -377,7 +377,8 @@ def repl_tests(pxl, tally, parallel, engine=None):
         return
 
     def one(program, case):
-        with tempfile.TemporaryDirectory() as folder:
+        # A program whose terminal has gone may still write its history.
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             try:
                 case(program, pathlib.Path(folder))
             except Exception as problem:  # an expectation, or a terminal that says nothing
