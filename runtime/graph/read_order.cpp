@@ -63,11 +63,11 @@ class Changes {
       : graph_(*reader.graph), reader_(reader), slots_(slots.begin(), slots.end()), groups_(graph_) {
     for (size_t slot : slots) read_.insert(groups_.group(reader.inputs[slot]));
     for (size_t k = position(since) + 1, last = position(end); k < last; ++k)
-      if (const Op& op = *graph_.ops()[k]; changed_by(op)) changes_.push_back(&op);
+      if (Op& op = *graph_.ops()[k]; changed_by(op)) changes_.push_back(&op);
     if (!changes_.empty()) add_memory_order();
   }
 
-  const std::vector<const Op*>& all() const { return changes_; }
+  const std::vector<Op*>& all() const { return changes_; }
   /// The tensor that an op modifies, of those that the reader reads; null for none.
   const Tensor* changed_by(const Op& op) const {
     if (op.row->role == Role::host_load) return nullptr;
@@ -114,7 +114,7 @@ class Changes {
   std::unordered_set<size_t> slots_;
   MemoryGroups groups_;
   std::unordered_set<size_t> read_;  ///< memory groups
-  std::vector<const Op*> changes_;
+  std::vector<Op*> changes_;
   std::unordered_map<const Op*, std::vector<const Op*>> before_;  ///< by memory and effects
 };
 
@@ -130,7 +130,7 @@ bool is_read_changed(const Op& after, const Op& before, const Op& reader, const 
   return !Changes(after, before, reader, slots).all().empty();
 }
 
-void read_as_of(const Op& since, Op& reader, const std::vector<size_t>& slots, std::string_view what) {
+void read_as_of(Op& since, Op& reader, const std::vector<size_t>& slots, std::string_view what) {
   const Changes changes(since, reader, reader, slots);
   if (changes.all().empty()) return;
   const Changes::Ops later = changes.with_followers({changes.all().begin(), changes.all().end()});
@@ -140,8 +140,9 @@ void read_as_of(const Op& since, Op& reader, const std::vector<size_t>& slots, s
         refuse(*change, *changes.changed_by(*change), since, what);
   Graph::Sequencing::move_to_end(*reader.graph, later);
   // Calls keep the order in which the graph lists them; ops in place need a constraint (inplace_order.cpp).
-  for (const Op* change : changes.all())
-    if (change->called.empty()) const_cast<Op*>(change)->after.push_back(&reader);
+  for (Op* change : changes.all())
+    for (Op* before : {&since, &reader})
+      if (change->called.empty()) Graph::Sequencing::add_constraint(*change, *before);
 }
 
 }  // namespace pxl

@@ -34,6 +34,11 @@ void Graph::Sequencing::move_to_end(Graph& graph, const std::unordered_set<const
   graph.sequencing_->reordered = true;
 }
 
+void Graph::Sequencing::add_constraint(Op& op, Op& before) {
+  op.after.push_back(&before);
+  op.graph->sequencing_->constraints.emplace_back(&op, &before);
+}
+
 void Graph::sequence(Op* op) {
   if (sequencing_->open.empty()) return;
   Sequencing::SequenceScope& block = sequencing_->open.back();

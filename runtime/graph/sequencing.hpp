@@ -2,6 +2,7 @@
 #pragma once
 
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "runtime/graph/ir.hpp"
@@ -16,11 +17,15 @@ struct Graph::Sequencing {
   };
   std::vector<SequenceScope> open;
   bool reordered = false;  ///< ops are not in the order of their creation
+  /// Constraints that were added to ops after their creation: the op, and another one that must run before it.
+  std::vector<std::pair<Op*, const Op*>> constraints;
 
   /// Moves ops to the end of the graph's list, in their present order. The caller knows that no other op needs them.
   static void move_to_end(Graph& graph, const std::unordered_set<const Op*>& ops);
-  /// For a rollback: puts ops that were there at a mark into their order then, and later ones after them.
-  static void restore_order(Graph& graph, const std::vector<const Op*>& order);
+  static void add_constraint(Op& op, Op& before);
+  /// For a rollback: puts ops that were there at a mark into their order then, and later ones after them; removes later
+  /// constraints.
+  static void restore(Graph& graph, const Sequencing& then, const std::vector<const Op*>& order);
 };
 
 }  // namespace pxl

@@ -131,7 +131,9 @@ bool Ir::changed_since(const Mark& m) const {
   return false;
 }
 
-void Graph::Sequencing::restore_order(Graph& graph, const std::vector<const Op*>& order) {
+void Graph::Sequencing::restore(Graph& graph, const Sequencing& then, const std::vector<const Op*>& order) {
+  const auto& now = graph.sequencing_->constraints;
+  for (size_t i = then.constraints.size(); i < now.size(); ++i) std::erase(now[i].first->after, now[i].second);
   if (!graph.sequencing_->reordered) return;
   std::unordered_map<const Op*, size_t> place;
   for (const Op* op : order) place.emplace(op, place.size());
@@ -144,7 +146,8 @@ void Graph::Sequencing::restore_order(Graph& graph, const std::vector<const Op*>
 }
 
 void Ir::rollback(const Mark& m) {
-  for (size_t i = 0; i < m.graphs.size(); ++i) Graph::Sequencing::restore_order(*graphs_[i], m.graphs[i].order);
+  for (size_t i = 0; i < m.graphs.size(); ++i)
+    Graph::Sequencing::restore(*graphs_[i], m.graphs[i].sequencing, m.graphs[i].order);
   std::unordered_set<const Op*> dead_ops;
   std::unordered_set<const Tensor*> dead_tensors;
   for (size_t i = 0; i < graphs_.size(); ++i) {
@@ -164,7 +167,6 @@ void Ir::rollback(const Mark& m) {
     *g.sequencing_ = state.sequencing;
     std::erase_if(g.call_sites_, is_dead);
     for (size_t k = 0; k < state.ops; ++k) {
-      std::erase_if(g.ops_[k]->after, is_dead);
       // Remove outputs that autodiff has added to a call site since the mark.
       auto& outputs = g.ops_[k]->outputs;
       while (!outputs.empty() && dead_tensors.count(outputs.back())) outputs.pop_back();

@@ -80,11 +80,11 @@ std::vector<size_t> forward_slots(const GradGraphInfo& info) {
 
 /// The calls of the forward graph to which a gradient call's operands fit: those for which `inputs_dict` was asked, if
 /// there are any.
-std::vector<const Op*> forward_calls(const KnownGradient& known, const Op& gradient) {
+std::vector<Op*> forward_calls(const KnownGradient& known, const Op& gradient) {
   const GradGraphInfo& info = *known.info;
   const std::vector<size_t> slots = forward_slots(info);
-  std::vector<const Op*> fitting, asked;
-  for (const Op* call : info.forward_graph->call_sites()) {
+  std::vector<Op*> fitting, asked;
+  for (Op* call : info.forward_graph->call_sites()) {
     if (call->graph != gradient.graph || call->row->role != Role::call) continue;
     const Parents parents(*call);
     const auto fits = [&](size_t i) { return parents.of(info.expected_inputs[i].fwd_tensor) == gradient.inputs[i]; };
@@ -104,7 +104,7 @@ void order_gradient_call(Op& call) {
   const KnownGradient* known = known_gradient(*call.called[0]);
   if (!known) return;
   const GradGraphInfo& info = *known->info;
-  const std::vector<const Op*> calls = forward_calls(*known, call);
+  const std::vector<Op*> calls = forward_calls(*known, call);
   if (calls.empty() || !is_memory_changed_after(*calls.front())) return;
   if (calls.size() > 1 && is_read_changed(*calls.front(), *calls.back(), call, forward_slots(info)))
     throw Error(fmt::format("`{}` is called with the same operands several times, and what it reads is changed in "

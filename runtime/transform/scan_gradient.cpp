@@ -53,20 +53,25 @@ ScanGradient::ScanGradient(const ScanForm& form, const std::vector<bool>& given,
                            const std::map<Graph*, GradGraphInfoPtr>& called)
     : form_(form), given_(given), wanted_(wanted) {
   Graph& step = *form.step;
-  std::vector<Tensor*> outputs;
-  for (size_t j = 0; j < given.size(); ++j)
-    if (given[j] || (j < form.carried && is_floating(step.outputs()[j]->spec.dtype)))
-      outputs.push_back(step.outputs()[j]);
-  const std::vector<Tensor*> inputs = differentiable_inputs(step, floating_once(outputs));
-  std::vector<Tensor*> provided, required;
-  for (size_t i = 0; i < form.carried; ++i) {
-    if (!is_floating(step.inputs()[i]->spec.dtype)) continue;
-    if (given[i] || index_in(inputs, step.inputs()[i]) < inputs.size()) states_.push_back(i);
+  // A state has a gradient if its result has one, or if a result with a gradient depends on it in some iteration. The
+  // others contribute nothing, whatever their derivatives are.
+  std::vector<bool> has = given;
+  std::vector<Tensor*> provided, required, inputs;
+  for (bool grows = true; grows;) {
+    provided.clear();
+    for (size_t j = 0; j < has.size(); ++j)
+      if (has[j]) provided.push_back(step.outputs()[j]);
+    provided = floating_once(provided);
+    inputs = differentiable_inputs(step, provided);
+    grows = false;
+    for (Tensor* t : inputs) {
+      const size_t i = index_in(step.inputs(), t);
+      if (i >= form.carried || has[i]) continue;
+      has[i] = grows = true;
+    }
   }
-  for (const size_t i : states_) provided.push_back(step.outputs()[i]);
-  for (size_t j = form.carried; j < given.size(); ++j)
-    if (given[j]) provided.push_back(step.outputs()[j]);
-  provided = floating_once(provided);
+  for (size_t i = 0; i < form.carried; ++i)
+    if (has[i] && is_floating(step.inputs()[i]->spec.dtype)) states_.push_back(i);
   for (Tensor* t : inputs) {
     const size_t i = index_in(step.inputs(), t);
     if (i < form.carried || wanted[i]) required.push_back(t);

@@ -31,11 +31,12 @@ class Loop:
         self.count = rng.choice([1, 2, 3, 4, 5, 6, 9])
         names = self.states + self.others
         sinks = {s for s in self.states[1:] if rng.random() < 0.4}
-        readable = [n for n in names if n not in sinks]
+        others = [n for n in names if n not in sinks]
         self.results, self.reads = [], {}
         for s in self.states:
-            form = rng.choice(SINKS if s in sinks else SMOOTH + ALONE)
-            used = [rng.choice(readable) for _ in range(2 if "{1}" in form else 1)]
+            form = rng.choice(SINKS + SMOOTH + ALONE if s in sinks else SMOOTH + ALONE)
+            # What is unused may depend on what is unused.
+            used = [rng.choice(names if s in sinks else others) for _ in range(2 if "{1}" in form else 1)]
             self.results.append(form.format(*used))
             self.reads[s] = set(used)
         fine = [s for s in self.states if s not in sinks]
