@@ -57,7 +57,7 @@ const Flag* flag_of(std::string_view word) {
 }
 
 /// The parsed command line: pxl's flags may be anywhere, options of the scripts follow their files. An option of the
-/// script takes precedence over a flag of the same name.
+/// script takes precedence over a flag of the same name. After `--` there is no flag of pxl.
 struct Words {
   std::vector<std::string> ours;           ///< and the file
   ast::TreePtr tree;                       ///< text of the file, which may be standard input
@@ -69,10 +69,16 @@ Words take_apart(const std::vector<std::string>& arguments) {
   Words words;
   std::vector<std::string>* options = nullptr;  // of the script whose file came last
   std::vector<std::string> declared;
+  bool flags_ended = false;
   for (auto word = arguments.begin(); word != arguments.end(); ++word) {
     const std::string name = word->substr(0, word->find('='));
     const bool script_knows = options && std::find(declared.begin(), declared.end(), name) != declared.end();
-    const Flag* flag = script_knows ? nullptr : flag_of(*word);
+    if (*word == "--" && !flags_ended) {
+      flags_ended = true;
+      if (!options) words.ours.push_back(*word);
+      continue;
+    }
+    const Flag* flag = script_knows || flags_ended ? nullptr : flag_of(*word);
     if (flag) {
       words.ours.push_back(*word);
       std::string value = word->substr(std::min(word->size(), name.size() + 1));
@@ -82,11 +88,11 @@ Words take_apart(const std::vector<std::string>& arguments) {
     } else if (options) {
       options->push_back(*word);
       // The value of a script's option is not a flag of pxl.
-      if (script_knows && name == *word && word + 1 != arguments.end() && !flag_of(word[1]))
+      if (script_knows && name == *word && word + 1 != arguments.end() && (flags_ended || !flag_of(word[1])))
         options->push_back(*++word);
     } else {
       words.ours.push_back(*word);
-      if (word->size() > 1 && (*word)[0] == '-') continue;
+      if (!flags_ended && word->size() > 1 && (*word)[0] == '-') continue;
       options = &words.script;
       words.tree = parse_or_throw(read_source(*word));
       for (const auto& option : scan_options(*words.tree)) declared.push_back("--" + option.name);
