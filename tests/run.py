@@ -48,7 +48,6 @@ DAILY = [
     ("onnx", lambda r: onnx_models.onnx_tests(r.pxl, r.tally.add, r.tally.skip)),
     ("formats", lambda r: formats.formats_tests(r.pxl, r.tally.add, r.tally.skip)),
     ("repl", lambda r: inputs.repl_tests(r.pxl, r.tally, parallel)),
-    ("bench", lambda r: bench.bench_tests(r.pxl, r.tally.add, training.bench_data()[0])),
     ("docs", lambda r: documents.docs_tests(r.pxl, r.tally)),
     ("docs", lambda r: first_hour.first_hour_tests(r.pxl, r.tally.add)),
     ("docs", lambda r: methods.methods_tests(r.pxl, r.tally, r.update)),
@@ -57,7 +56,6 @@ DAILY = [
     ("curves", lambda r: training.curve_tests(r.pxl, r.tally)),
     ("repeat", lambda r: training.repeat_tests(r.pxl, r.tally)),
     ("lsp", lambda r: lsp.lsp_tests(r.pxl, r.tally.add)),
-    ("python", lambda r: python_module.python_tests(r.build, r.tally.add, r.tally.skip)),
     ("house", lambda r: rules.house_tests(r.tally, r.build, LISTS)),
 ]
 FULL = [
@@ -76,6 +74,8 @@ FULL = [
     ("lsp", lambda r: lsp.neovim_tests(r.pxl, r.tally.add, r.tally.skip)),
     ("jupyter", lambda r: kernel.jupyter_tests(r.pxl, r.tally.add, r.tally.skip)),
     ("library", lambda r: installed.library_tests(r.build, r.tally.add, r.tally.skip)),
+    ("bench", lambda r: bench.bench_tests(r.pxl, r.tally.add, training.bench_data()[0])),
+    ("python", lambda r: python_module.python_tests(r.build, r.tally.add, r.tally.skip)),
     ("package", lambda r: debs.package_tests(r.pxl, r.tally)),
     ("separate", lambda r: separate.separate_tests(r.tally)),
     ("clang", lambda r: on_preset("clang", r.tally)),

@@ -384,6 +384,13 @@ def leftovers():
     return "\n".join(problems) or None
 
 
+def packages_of_both_releases():
+    """A line of scripts/packages.txt is a group, a package, or a package and the one release of Debian that has it."""
+    line = re.compile(r"\[\w+\]|[a-z0-9][a-z0-9.+-]+( 1[23])?")
+    lines = [text for text in (ROOT / "scripts/packages.txt").read_text().splitlines() if text and not text.startswith("#")]
+    return "\n".join(f"scripts/packages.txt: {text}" for text in lines if not line.fullmatch(text)) or None
+
+
 def house_tests(tally, build, lists):
     """`lists`: the rows of tests/run.py."""
     tally.add("house: data flows one way", layering)
@@ -410,3 +417,4 @@ def house_tests(tally, build, lists):
     tally.add("house: each kind of test is in a list, and documented", lambda: kinds.problems(lists))
     tally.add("house: a test that raises ends no other", kinds.attempts)
     tally.add("house: tests are given as functions", kinds.tests_are_functions)
+    tally.add("house: packages are named for both releases", packages_of_both_releases)
