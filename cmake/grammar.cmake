@@ -1,4 +1,4 @@
-# ANTLR: tool 4.7.2 and runtime 4.9 of Debian 12 work together. The generated code and the runtime's headers are seen
+# ANTLR: the tools 4.7.2 of Debian 12 and 4.9.2 of Debian 13 work with the runtime 4.9 of both. The generated code and the runtime's headers are seen
 # by interpreter/syntax alone; -fno-char8_t because the 4.9 headers assign u8 literals to char.
 find_program(ANTLR4 antlr4 REQUIRED)
 find_path(ANTLR4_INCLUDE antlr4-runtime.h PATH_SUFFIXES antlr4-runtime REQUIRED)

@@ -78,6 +78,7 @@ FULL = [
     ("python", lambda r: python_module.python_tests(r.build, r.tally.add, r.tally.skip)),
     ("package", lambda r: debs.package_tests(r.pxl, r.tally)),
     ("separate", lambda r: separate.separate_tests(r.tally)),
+    ("each", lambda r: separate.each_tests(r.tally)),
     ("clang", lambda r: on_preset("clang", r.tally)),
     ("tidy", lambda r: r.tally.add("house: clang-tidy", lambda: rules.tidy_test(ROOT / "build/clang"))),
     ("asan", lambda r: on_preset("asan", r.tally, sanitized_tests)),
@@ -150,10 +151,10 @@ def main():
         stage(f"{kind} ({name}, {number} of {len(rows)})")
         with measured.of(kind, name, r.tally):
             r.tally.run(kind, lambda: body(r))
+        if options.table:
+            measured.write_table()
     stage("done")
     print_slowest(measured.seconds())
-    if options.table:
-        measured.write_table()
     print(f"{r.tally.passed} passed, {r.tally.failed} failed" + (f", {r.tally.skipped} skipped" if r.tally.skipped else ""))
     return 1 if r.tally.failed or not r.tally.passed else 0
 

@@ -12,7 +12,8 @@ from tests.support.harness import ROOT, needs_compiler_of, parallel, run
 PRESET = "separate"
 
 
-def separate_tests(tally):
+def sources(tally):
+    """The files that are compiled, as (target and options, path, folder, command); none where the parser can't be made."""
     needs_compiler_of(PRESET)
     folder = ROOT / "build" / PRESET
     code, out, err = run(["cmake", "--preset", PRESET], timeout=300)
@@ -23,8 +24,8 @@ def separate_tests(tally):
         code, out, err = run(["ninja", "-C", str(folder), *names], timeout=300)
     if code != 0:
         tally.add(f"build {PRESET}", (out + err)[-3000:])
-        return
-    jobs, layers = [], collections.defaultdict(list)
+        return []
+    found = []
     for entry in json.loads((folder / "compile_commands.json").read_text()):
         path = os.path.relpath(entry["file"], ROOT)
         if not path.startswith(("runtime/", "interpreter/")):
@@ -32,9 +33,26 @@ def separate_tests(tally):
         words = shlex.split(entry["command"])
         command = [w for i, w in enumerate(words) if w not in ("-c", "-o") and words[i - 1] != "-o"]
         own = [w for w in command if not w.endswith(path)]
-        layers[(re.search(r"CMakeFiles/([\w-]+)\.dir", entry["command"]).group(1), *own)].append((path, entry["directory"]))
-        jobs.append((path, lambda c=command, d=entry["directory"]: run([*c, "-fsyntax-only"], cwd=d, timeout=600)))
-    tally.add("separate: there are files", None if len(jobs) > 100 else f"only {len(jobs)} files")
+        found.append(((re.search(r"CMakeFiles/([\w-]+)\.dir", entry["command"]).group(1), *own), path, entry["directory"], command))
+    tally.add("separate: there are files", None if len(found) > 100 else f"only {len(found)} files")
+    return found
+
+
+def compile_all(jobs, tally):
+    for path, (code, out, err) in parallel(jobs, os.cpu_count() or 2):
+        tally.add(f"separate {path}", None if code == 0 else (out + err)[-3000:])
+
+
+def each_tests(tally):
+    """Each file by itself."""
+    compile_all([(path, lambda c=command, d=folder: run([*c, "-fsyntax-only"], cwd=d)) for _, path, folder, command in sources(tally)], tally)
+
+
+def separate_tests(tally):
+    """The files of each layer as one."""
+    jobs, layers = [], collections.defaultdict(list)
+    for target, path, folder, _ in sources(tally):
+        layers[target].append((path, folder))
     # Most files of a layer have its options; those with options of their own are in no batch.
     batched = {}
     for (layer, *own), files in sorted(layers.items(), key=lambda item: len(item[1])):
@@ -43,7 +61,6 @@ def separate_tests(tally):
     for layer, (own, files) in batched.items():
         text = "".join(f'#include "{ROOT / path}"\n' for path, _ in files)
         jobs.append((f"{layer} as one file",
-                     lambda c=own, d=files[0][1], t=text: run([*c, "-fsyntax-only", "-x", "c++", "-"], cwd=d, stdin=t, timeout=600)))
+                     lambda c=own, d=files[0][1], t=text: run([*c, "-fsyntax-only", "-x", "c++", "-"], cwd=d, stdin=t)))
     tally.add("separate: there are layers", None if len(batched) > 10 else f"only {len(batched)} layers")
-    for path, (code, out, err) in parallel(jobs, os.cpu_count() or 2):
-        tally.add(f"separate {path}", None if code == 0 else (out + err)[-3000:])
+    compile_all(jobs, tally)
