@@ -5,17 +5,6 @@ namespace pxl::onnx {
 
 namespace {
 
-// Axes that are none are all axes, unless the node says that they are no axes.
-#define REDUCE(name, function)                                                                           \
-  {.op = name, .until = 17, .text = function "({0}{,axis=axes:axes}, keepdims = {keepdims:bool|true})"}, \
-      {.op = name, .since = 18, .text = "{0}", .when = "noop_with_empty_axes=1,!1"},                     \
-      {.op = name,                                                                                       \
-       .since = 18,                                                                                      \
-       .text = function "({0}, axis = {1:ints}, keepdims = {keepdims:bool|true})",                       \
-       .when = "noop_with_empty_axes=1"},                                                                \
-  {                                                                                                      \
-    .op = name, .since = 18, .text = function "({0}{,axis=1:axes}, keepdims = {keepdims:bool|true})"     \
-  }
 // Before opset 7 the second operand is broadcast where the node says so, from a given axis on.
 #define BROADCAST(name, expression, aligned)                                                                           \
   {.op = name, .since = 7, .text = expression}, {.op = name, .until = 6, .text = expression, .when = "broadcast~0"}, { \
@@ -76,8 +65,8 @@ constexpr ImportRow rows[] = {
     {.op = "Neg", .text = "-{0}"},
     {.op = "Not", .text = "~{0}"},
     BROADCAST("Or", "{0} | {1}", "{0} | onnx.aligned({1}, {0}{,axis=axis})"),
-    {.op = "PRelu", .until = 6},
-    {.op = "PRelu", .since = 7, .text = "prelu({0}, {1})"},
+    {.op = "PRelu", .until = 6, .text = "*p_relu_channels"},
+    {.op = "PRelu"},
     BROADCAST("Pow", "onnx.pow({0}, {1})", "onnx.pow({0}, onnx.aligned({1}, {0}{,axis=axis}))"),
     {.op = "Reciprocal", .text = "reciprocal({0})"},
     {.op = "Relu", .text = "relu({0})"},
@@ -148,17 +137,16 @@ constexpr ImportRow rows[] = {
 
     // ---- reductions
     {.op = "CumSum", .host = "1"},
-    REDUCE("ReduceL1", "l1"),
-    REDUCE("ReduceL2", "l2"),
-    REDUCE("ReduceLogSum", "logsum"),
-    REDUCE("ReduceLogSumExp", "logsumexp"),
-    REDUCE("ReduceMax", "max"),
-    REDUCE("ReduceMean", "mean"),
-    REDUCE("ReduceMin", "min"),
-    REDUCE("ReduceProd", "prod"),
-    REDUCE("ReduceSumSquare", "sumsquare"),
-    {.op = "ReduceSum", .until = 12, .text = "sum({0}{,axis=axes:axes}, keepdims = {keepdims:bool|true})"},
-    {.op = "ReduceSum", .since = 13, .host = "1"},
+    {.op = "ReduceL1", .host = "1"},
+    {.op = "ReduceL2", .host = "1"},
+    {.op = "ReduceLogSum", .host = "1"},
+    {.op = "ReduceLogSumExp", .host = "1"},
+    {.op = "ReduceMax", .host = "1"},
+    {.op = "ReduceMean", .host = "1"},
+    {.op = "ReduceMin", .host = "1"},
+    {.op = "ReduceProd", .host = "1"},
+    {.op = "ReduceSum", .host = "1"},
+    {.op = "ReduceSumSquare", .host = "1"},
 
     // ---- products
     {.op = "ConvInteger"},
@@ -269,7 +257,6 @@ constexpr ImportRow rows[] = {
 };
 // clang-format on
 
-#undef REDUCE
 #undef BROADCAST
 #undef TRAINING
 

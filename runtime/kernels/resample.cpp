@@ -9,14 +9,24 @@
 namespace pxl {
 namespace {
 
-/// Position of output element i in input coordinates.
-double old_place(int64_t i, int64_t in, int64_t out, double scale, Coordinates coordinates) {
+/// Whether a scale is the ratio of the extents, as far as it can be written.
+bool is_ratio(double scale, int64_t in, int64_t out) {
+  const double ratio = static_cast<double>(out) / static_cast<double>(in);
+  return scale == ratio || scale == static_cast<double>(static_cast<float>(ratio));
+}
+
+/// Position of output element i in input coordinates. `exact`: by the ratio of the extents, with one rounding, which
+/// moves no position across the middle or the border of an element.
+double old_place(int64_t i, int64_t in, int64_t out, double scale, bool exact, Coordinates coordinates) {
   const double x = static_cast<double>(i), last = static_cast<double>(in - 1);
+  const auto along = [&](double place) {
+    return exact ? place * static_cast<double>(in) / static_cast<double>(out) : place / scale;
+  };
   switch (coordinates) {
-    case Coordinates::half_pixel: return (x + 0.5) / scale - 0.5;
-    case Coordinates::pytorch_half_pixel: return out > 1 ? (x + 0.5) / scale - 0.5 : 0.0;
+    case Coordinates::half_pixel: return along(x + 0.5) - 0.5;
+    case Coordinates::pytorch_half_pixel: return out > 1 ? along(x + 0.5) - 0.5 : 0.0;
     case Coordinates::align_corners: return out > 1 ? x * last / static_cast<double>(out - 1) : 0.0;
-    case Coordinates::asymmetric: return x / scale;
+    case Coordinates::asymmetric: return along(x);
     case Coordinates::tf_crop_and_resize:  // of the whole image
       return out > 1 ? x * last / static_cast<double>(out - 1) : 0.5 * last;
   }
@@ -259,8 +269,9 @@ AxisTaps axis_taps(int64_t axis, int64_t in, int64_t out, double scale, Interpol
                    Coordinates coordinates) {
   AxisTaps a{axis, in, out, mode == Interpolation::nearest ? 1 : mode == Interpolation::linear ? 2 : 4, {}, {}};
   const auto clamped = [&](double i) { return static_cast<int64_t>(std::clamp(i, 0.0, static_cast<double>(in - 1))); };
+  const bool exact = mode == Interpolation::nearest && is_ratio(scale, in, out);
   for (int64_t i = 0; i < out; ++i) {
-    const double x = old_place(i, in, out, scale, coordinates);
+    const double x = old_place(i, in, out, scale, exact, coordinates);
     if (mode == Interpolation::nearest) {
       a.index.push_back(clamped(nearest_place(x, nearest)));
       a.weight.push_back(1);

@@ -22,7 +22,8 @@ enum class Interpolation : uint8_t { nearest, linear, cubic };
 enum class NearestMode : uint8_t { round_prefer_floor, round_prefer_ceil, floor, ceil };
 enum class Coordinates : uint8_t { half_pixel, pytorch_half_pixel, align_corners, asymmetric, tf_crop_and_resize };
 
-/// Source: ONNX, operator Resize, with edges repeated; cubic has the coefficient -0.75.
+/// Source: ONNX, operator Resize, with edges repeated; cubic has the coefficient -0.75. Nearest elements are those of
+/// the ratio of the extents where the scale is this ratio, rounded to float64 or float32.
 AxisTaps axis_taps(int64_t axis, int64_t in, int64_t out, double scale, Interpolation mode, NearestMode nearest,
                    Coordinates coordinates);
 

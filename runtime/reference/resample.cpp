@@ -11,12 +11,19 @@ namespace pxl::reference {
 
 namespace {
 
+// A place of the result divided by the scale. Where the scale is the ratio of the extents, rounded to float64 or
+// float32, the ratio itself divides, so that no place moves across the middle or the border of an element.
+double divided(double place, double in, double out, double scale, bool nearest) {
+  const bool is_ratio = scale == out / in || scale == static_cast<double>(static_cast<float>(out / in));
+  return nearest && is_ratio ? place * in / out : place / scale;
+}
+
 // The position of element i of a resampled axis among the old ones.
-double old_place(const std::string& mode, double i, double in, double out, double scale) {
-  if (mode == "half_pixel") return (i + 0.5) / scale - 0.5;
-  if (mode == "pytorch_half_pixel") return out > 1 ? (i + 0.5) / scale - 0.5 : 0;
+double old_place(const std::string& mode, double i, double in, double out, double scale, bool nearest) {
+  if (mode == "half_pixel") return divided(i + 0.5, in, out, scale, nearest) - 0.5;
+  if (mode == "pytorch_half_pixel") return out > 1 ? divided(i + 0.5, in, out, scale, nearest) - 0.5 : 0;
   if (mode == "align_corners") return out > 1 ? i * (in - 1) / (out - 1) : 0;
-  if (mode == "asymmetric") return i / scale;
+  if (mode == "asymmetric") return divided(i, in, out, scale, nearest);
   return out > 1 ? i * (in - 1) / (out - 1) : 0.5 * (in - 1);  // tf_crop_and_resize, of the whole image
 }
 
@@ -41,7 +48,7 @@ Reals matrix(const ReferenceContext& c, int64_t in, int64_t out, double scale) {
   const std::string& mode = c.string("mode");
   for (int64_t i = 0; i < out; ++i) {
     const double x = old_place(c.string("coordinate_transformation_mode"), static_cast<double>(i),
-                               static_cast<double>(in), static_cast<double>(out), scale);
+                               static_cast<double>(in), static_cast<double>(out), scale, mode == "nearest");
     const auto add = [&](double place, double w) {
       m(i, static_cast<size_t>(std::clamp(place, 0.0, static_cast<double>(in - 1)))) += w;
     };

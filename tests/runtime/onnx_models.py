@@ -72,6 +72,17 @@ def later_opsets(pxl, add, skip):
             made.stderr[-2000:] + done.stdout[-3000:] + done.stderr[-1000:])
 
 
+def node_variants(pxl, seconds, add, skip):
+    """Random variants of nodes against NumPy."""
+    python = python_with("numpy")
+    if not python:
+        skip("onnx: variants of nodes", "no python3-numpy")
+        return
+    done = subprocess.run([python, str(TESTS / "fuzz/onnx_nodes.py"), "--pxl", str(pxl), "--seconds", str(seconds)], capture_output=True,
+                          text=True, timeout=1200)
+    add("onnx: variants of nodes", None if done.returncode == 0 else (done.stdout + done.stderr)[-4000:])
+
+
 # An example, its options, and a program of it: written as a model with the weights of a session, and read again.
 AGAIN = """
 import onnx
@@ -341,6 +352,7 @@ def reader_tests(pxl, add, skip):
     loops(pxl, add)
     forms(pxl, add, skip)
     bfloat16(pxl, add, skip)
+    node_variants(pxl, 1, add, skip)
 
 
 def onnx_tests(pxl, add, skip):
@@ -352,5 +364,6 @@ def onnx_tests(pxl, add, skip):
 def other_writers(pxl, add, skip):
     """Models that PyTorch writes, and ours as OpenCV reads them."""
     later_opsets(pxl, add, skip)
+    node_variants(pxl, 60, add, skip)
     other_reader(pxl, add, skip)
     nets(pxl, add, skip)
