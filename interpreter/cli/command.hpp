@@ -106,6 +106,11 @@ constexpr Flag json_flag{"--json", "", "one JSON object a line on standard outpu
 /// Whether --json is given before or after the command's name; diagnostics are then written as JSON as well.
 bool use_json(const CommonFlags& flags, const Invocation& call = {});
 
+constexpr Flag force_flag{"--force", "", "overwrite files that the command line does not name"};
+/// Throws a usage Error if a file exists whose name the command chose, and --force is not given. What a command writes
+/// is named by the command line, or passes this check.
+void check_overwrite(const Command& command, const Invocation& call, const std::string& path);
+
 /// Prints diagnostics to standard error (in colour on a terminal, unless NO_COLOR is set) and returns the exit status.
 int report(const Error& error);
 /// How a command ended.

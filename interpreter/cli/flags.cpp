@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "interpreter/cli/command.hpp"
 #include "runtime/base/suggest.hpp"
@@ -125,6 +126,13 @@ std::string help_text(const Command& command) {
   if (!command.flags.empty()) text += "\nflags:\n" + flag_rows(command.flags);
   if (!command.details.empty()) text += fmt::format("\n{}\n", joined_lines(command.details));
   return wrap_lines(text, help_width());
+}
+
+void check_overwrite(const Command& command, const Invocation& call, const std::string& path) {
+  std::error_code failed;
+  if (call.has(force_flag.name) || !std::filesystem::exists(std::filesystem::symlink_status(path, failed))) return;
+  throw Error(fmt::format("{}: `{}` exists, and the command line does not name it", command.name, path),
+              {"--force overwrites it; -o names another file"}, Fault::usage);
 }
 
 }  // namespace pxl::cli

@@ -34,17 +34,22 @@ int run_import(const CommonFlags&, const std::vector<std::string>& arguments) {
   const std::string weights = fs::path(out).replace_extension(".safetensors").string();
   if (fs::path(out).extension() != ".pxl")
     throw Error(fmt::format("import: a program's file ends in .pxl, not `{}`", out), {}, Fault::usage);
+  if (!call.has("--output")) check_overwrite(import_command, call, out);
   const onnx::Model model = onnx::read_model(path);
   const onnx::Imported imported = onnx::import_model(
       model, {.title = fs::path(path).filename().string(), .weights_path = fs::path(weights).filename().string()});
   std::vector<NamedArray> arrays;
   for (const auto& [name, array] : imported.weights) arrays.push_back({name, array});
-  if (!arrays.empty()) write_checkpoint(weights, arrays);
+  if (!arrays.empty()) {
+    check_overwrite(import_command, call, weights);
+    write_checkpoint(weights, arrays);
+  }
   write_file_atomically(out, imported.text.text());
   return exit_ok;
 }
 
-constexpr Flag import_flags[] = {{"--output", "FILE", "the program to write; its arrays go beside it", "-o"}};
+constexpr Flag import_flags[] = {{"--output", "FILE", "the program to write; its arrays go beside it", "-o"},
+                                 force_flag};
 
 int run_tests(const CommonFlags& common, const Invocation& call) {
   const bool json = use_json(common, call);
@@ -104,6 +109,8 @@ Value program_of_file(Interpreter& in, const std::string& path, const std::strin
 int run_export(const CommonFlags& common, const std::vector<std::string>& arguments) {
   const Invocation call = parse_flags(export_command, arguments, 1);
   const std::string& path = call.operands.front();
+  const std::string out = call.value("--output", fs::path(path).replace_extension(".onnx").string());
+  if (!call.has("--output")) check_overwrite(export_command, call, out);
   const std::vector<std::string> rest(call.operands.begin() + 1, call.operands.end());
   const ast::TreePtr tree = parse_or_throw(read_source(path));
   InterpreterOptions options = interpreter_options(common);
@@ -113,8 +120,7 @@ int run_export(const CommonFlags& common, const std::vector<std::string>& argume
   Interpreter& in = *owned;
   evaluator_of(in).run_file(tree);
   Arguments args;
-  args.positional = {program_of_file(in, path, call.value("--program")),
-                     call.value("--output", fs::path(path).replace_extension(".onnx").string())};
+  args.positional = {program_of_file(in, path, call.value("--program")), out};
   if (call.has("--weights"))
     args.named.push_back({"weights",
                           invoke(in, *evaluator_of(in).prelude()->find_here("load_arrays"),
@@ -128,13 +134,14 @@ constexpr Flag export_flags[] = {
     {"--program", "CALL", "the program; with arguments to build it: \"infer(n = 80)\"", "-p"},
     {"--weights", "FILE", "a checkpoint with the values of its variables"},
     {"--output", "FILE", "the model to write", "-o"},
+    force_flag,
 };
 
 }  // namespace
 
 const Command import_command{
     "import",
-    "import MODEL.onnx [-o FILE.pxl]",
+    "import [--force] [-o FILE.pxl] MODEL.onnx",
     "write an ONNX model as a program",
     run_import,
     import_flags,
@@ -145,7 +152,7 @@ const Command import_command{
 
 const Command export_command{
     "export",
-    "export [--program CALL] [--weights FILE.safetensors] [-o FILE.onnx] FILE",
+    "export [--program CALL] [--weights FILE.safetensors] [--force] [-o FILE.onnx] FILE",
     "write a program as an ONNX model",
     run_export,
     export_flags,

@@ -113,8 +113,8 @@ CsvOptions csv_options(char separator, const ArgReader& a) {
   o.max_texts = static_cast<int64_t>(max_elements);
   if (a.has("header")) o.header = a.boolean_or("header", true);
   if (a.has("dtype")) o.floats = to_dtype(a.value("dtype"), "load: dtype");
-  if (!is_floating(o.floats))
-    throw Error(fmt::format("load: dtype is that of columns with fractions, not {}", name(o.floats))).as(codes::dtype);
+  if (o.floats && !is_floating(*o.floats))
+    throw Error(fmt::format("load: dtype is that of columns with fractions, not {}", name(*o.floats))).as(codes::dtype);
   return o;
 }
 

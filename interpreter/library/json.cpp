@@ -105,6 +105,8 @@ class JsonReader final : public nlohmann::json_sax<Json> {
   bool binary(Json::binary_t&) override { return false; }  // text has none
   bool start_object(size_t) override { return open(std::make_shared<DictObject>()); }
   bool key(std::string& name) override {
+    if (open_.back().dict->find(name))
+      throw Error(fmt::format("from_json: an object has the key `{}` twice", name)).as(codes::value);
     open_.back().key = std::move(name);
     return true;
   }

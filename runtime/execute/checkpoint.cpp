@@ -184,7 +184,9 @@ class CheckpointFile::Reader {
   std::vector<Entry> parse(const std::string& header) {
     constexpr size_t deepest = 8;  // entries have 3 levels
     if (!is_nested_at_most(header, deepest)) refuse("its header has lists or objects nested too deeply");
-    const json root = json::parse(header, nullptr, false);
+    std::string twice;
+    const json root = parse_unrepeated(header, twice);
+    if (!twice.empty()) refuse(fmt::format("`{}` is twice in its header", twice));
     if (!root.is_object()) refuse("its header is not a JSON object");
     std::vector<Entry> entries;
     for (const auto& [name, value] : root.items()) {

@@ -8,7 +8,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <span>
 
 #include "runtime/base/atomic_file.hpp"
@@ -222,7 +221,9 @@ CheckpointIndex read_index(const std::string& folder) {
   if (!text) refuse_index(folder, fmt::format("it is not a regular file, and as a folder it has no index: {}", why));
   constexpr size_t deepest = 8;  // parts have 5 levels
   if (!is_nested_at_most(*text, deepest)) refuse_index(path, "it has lists or objects nested too deeply");
-  const json root = json::parse(*text, nullptr, false);
+  std::string twice;
+  const json root = parse_unrepeated(*text, twice);
+  if (!twice.empty()) refuse_index(path, fmt::format("it has `{}` twice", twice));
   CheckpointIndex index;
   for (const json& file : member(path, root, "files")) {
     if (!file.is_string() || file.get<std::string>().find('/') != std::string::npos)
@@ -233,9 +234,8 @@ CheckpointIndex read_index(const std::string& folder) {
   if (!values.is_object()) refuse_index(path, "its values are not an object");
   NamesInOrder order;
   json::sax_parse(*text, &order);
-  std::set<std::string_view> seen;
   for (const std::string& name : order.names)
-    if (const auto value = values.find(name); value != values.end() && seen.insert(name).second)
+    if (const auto value = values.find(name); value != values.end())
       index.values.push_back(parse_value(path, name, *value, index.files.size()));
   return index;
 }

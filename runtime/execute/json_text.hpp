@@ -2,7 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/base/budget.hpp"
 
@@ -25,6 +29,25 @@ inline bool is_nested_at_most(std::string_view json, size_t most) {
     }
   }
   return true;
+}
+
+/// The value of a text whose objects have each key once. `twice` gets the first key that an object has twice, and the
+/// value is discarded then, as for a text that is no JSON.
+inline nlohmann::json parse_unrepeated(std::string_view text, std::string& twice) {
+  using nlohmann::json;
+  std::vector<std::set<std::string>> open;
+  bool repeated = false;
+  const auto watch = [&](int, json::parse_event_t event, json& parsed) {
+    if (event == json::parse_event_t::object_start) open.emplace_back();
+    if (event == json::parse_event_t::object_end) open.pop_back();
+    if (event == json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second && !repeated) {
+      repeated = true;
+      twice = parsed.get<std::string>();
+    }
+    return true;
+  };
+  json value = json::parse(text, watch, false);
+  return repeated ? json(json::value_t::discarded) : value;
 }
 
 }  // namespace pxl

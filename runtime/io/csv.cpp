@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/codes.hpp"
@@ -21,7 +22,10 @@
 namespace pxl {
 namespace {
 
-using Field = std::string_view;  ///< without quotes
+struct Field {
+  std::string_view text;  ///< without quotes
+  bool quoted = false;
+};
 
 // Columns and texts take many times the memory of their bytes. Not measured.
 constexpr size_t max_columns = size_t{1} << 20;
@@ -61,7 +65,7 @@ class Rows {
     const char* end = begin;
     while (end < last && *end != separator_ && *end != '\n' && *end != '\r') ++end;
     at_ += static_cast<size_t>(end - begin);
-    return {begin, static_cast<size_t>(end - begin)};
+    return {{begin, static_cast<size_t>(end - begin)}, false};
   }
 
   Field quoted() {
@@ -78,10 +82,10 @@ class Rows {
       throw error("text after a closing quote");
     const std::string_view raw = text_.substr(begin, end - begin);
     line_ += std::count(raw.begin(), raw.end(), '\n');
-    if (!escapes) return raw;
+    if (!escapes) return {raw, true};
     auto& text = unescaped_.emplace_back(std::make_unique<std::string>());
     for (size_t i = 0; i < raw.size(); i += raw[i] == '"' ? 2 : 1) *text += raw[i];
-    return *text;
+    return {*text, true};
   }
 
   std::string_view text_;
@@ -143,46 +147,103 @@ std::optional<T> number(std::string_view s) {
   const auto [end, problem] = std::from_chars(s.data(), s.data() + s.size(), value);
   if (end != s.data() + s.size() || s.empty()) return {};
   if constexpr (std::is_floating_point_v<T>) {
-    // Too large a number is infinite and too small a one 0.
+    // Too large a number is infinite (see is_beyond) and too small a one 0.
     if (problem == std::errc::result_out_of_range) return std::strtod(std::string(s).c_str(), nullptr);
   }
   return problem == std::errc() ? std::optional(value) : std::nullopt;
 }
 
+/// Whether a number that was read as infinite was written as a finite one.
+bool is_beyond(std::string_view s, double value) {
+  return std::isinf(value) && s.find_first_of("0123456789") != s.npos;
+}
+
+bool is_integer_text(std::string_view s) {
+  if (!s.empty() && (s[0] == '-' || s[0] == '+')) s.remove_prefix(1);
+  return !s.empty() && s.find_first_not_of("0123456789") == s.npos;
+}
+
+/// Magnitudes up to which a dtype has all integers, and beyond which it has no finite numbers.
+struct FloatRange {
+  DType dtype;
+  double exact_integers, finite;
+};
+constexpr FloatRange float_ranges[] = {{DType::float16, 0x1p11, 0x1.ffcp15},
+                                       {DType::float32, 0x1p24, 0x1.fffffep127},
+                                       {DType::float64, 0x1p53 - 1, std::numeric_limits<double>::max()}};
+const FloatRange& range_of(DType dtype) {
+  return *std::find_if(std::begin(float_ranges), std::end(float_ranges),
+                       [&](const FloatRange& r) { return r.dtype == dtype; });
+}
+/// Whether a number is not finite after it has been rounded to the dtype: half a unit beyond its last one and more.
+bool overflows(double magnitude, const FloatRange& range) {
+  switch (range.dtype) {
+    case DType::float16: return magnitude >= 0x1.ffep15;
+    case DType::float32: return magnitude >= 0x1.ffffffp127;
+    default: return std::isinf(magnitude);
+  }
+}
+
 /// What the fields of a column have been so far.
 struct Kind {
-  bool bools = true, narrow = true, wide = true, numbers = true, some = false;
+  bool bools = true, numbers = true;
+  bool integers = true;                           ///< all numbers
+  bool narrow = true, wide = true, whole = true;  ///< all integers are int32, int64, uint64
+  bool some = false, missing = false, quoted = false;
+  double largest = 0;  ///< magnitude
+  int64_t largest_line = 0;
 
-  void add(const Field& field) {
-    const std::string_view s = without_blanks(field);
+  void add(const Field& field, int64_t line) {
+    const std::string_view s = without_blanks(field.text);
+    quoted = quoted || field.quoted;
     if (bools) bools = same_letters(s, "true") || same_letters(s, "false");
-    if (numbers) {
-      const std::optional<int64_t> integer = wide ? number<int64_t>(s) : std::nullopt;
-      if (!integer) {
-        wide = narrow = false;
-        const bool missing = is_missing(s);
-        numbers = missing || number<double>(s).has_value();
-        some = some || !missing;
-      } else {
-        narrow = narrow && *integer >= INT32_MIN && *integer <= INT32_MAX;
-        some = true;
-      }
+    if (!numbers) return;
+    if (is_missing(s)) {
+      missing = true;
+      return;
     }
+    const std::optional<double> value = number<double>(s);
+    numbers = value.has_value();
+    if (!numbers) return;
+    some = true;
+    if (std::isfinite(*value) || is_beyond(s, *value))
+      if (largest_line == 0 || std::abs(*value) > largest) {
+        largest = std::abs(*value);
+        largest_line = line;
+      }
+    integers = integers && is_integer_text(s);
+    if (!integers) return;
+    const std::optional<int64_t> integer = number<int64_t>(s);
+    narrow = narrow && integer && *integer >= INT32_MIN && *integer <= INT32_MAX;
+    wide = wide && integer;
+    whole = whole && (integer ? *integer >= 0 : number<uint64_t>(s).has_value());
   }
-  bool is_text() const { return !bools && !(numbers && some); }
-  DType dtype(DType floats) const {
-    return bools ? DType::boolean : narrow ? DType::int32 : wide ? DType::int64 : floats;
+  /// Nothing but missing fields is a column of NaN, unless some are quoted: these are empty texts.
+  bool is_text() const { return !bools && (!numbers || (!some && quoted)); }
+  bool is_integer() const { return integers && some && !missing && (wide || whole); }
+  /// The dtype of an array: where the caller names none, the first of float32 and float64 that loses no integer beside
+  /// a missing field, and has all numbers.
+  DType dtype(std::optional<DType> floats) const {
+    if (bools) return DType::boolean;
+    if (is_integer()) return narrow ? DType::int32 : wide ? DType::int64 : DType::uint64;
+    if (floats) return *floats;
+    return fits(range_of(DType::float32)) ? DType::float32 : DType::float64;
+  }
+  bool fits(const FloatRange& range) const {
+    return integers ? largest <= range.exact_integers : !overflows(largest, range);
   }
 };
 
 bool is_number(const Field& f) {
-  return number<double>(without_blanks(f)).has_value() && !is_missing(without_blanks(f));
+  const std::string_view s = without_blanks(f.text);
+  return number<double>(s).has_value() && !is_missing(s);
 }
 
 /// Fills a column from row to row.
 struct Filler {
   DType dtype;
   std::byte* data;  ///< null for a column of texts
+  double limit;     ///< magnitude of numbers in a column of floats: beyond it the column may be another one
 
   /// False if the field is no value of the column's dtype.
   bool store(int64_t row, std::string_view s) const {
@@ -190,6 +251,11 @@ struct Filler {
       const bool is_true = same_letters(s, "true");
       reinterpret_cast<bool*>(data)[row] = is_true;
       return is_true || same_letters(s, "false");
+    }
+    if (dtype == DType::uint64) {
+      const std::optional<uint64_t> value = number<uint64_t>(s);
+      if (value) reinterpret_cast<uint64_t*>(data)[row] = *value;
+      return value.has_value();
     }
     if (dtype == DType::int32 || dtype == DType::int64) {
       const std::optional<int64_t> value = number<int64_t>(s);
@@ -201,7 +267,7 @@ struct Filler {
       return true;
     }
     const std::optional<double> value = is_missing(s) ? std::nan("") : number<double>(s);
-    if (!value) return false;
+    if (!value || (std::abs(*value) > limit && (std::isfinite(*value) || is_beyond(s, *value)))) return false;
     if (dtype == DType::float64)
       reinterpret_cast<double*>(data)[row] = *value;
     else if (dtype == DType::float32)
@@ -225,14 +291,19 @@ std::string element_text(const Array& a, int64_t i) {
   }
 }
 
+/// A quoted name keeps its blanks. Equal names get a number that makes them differ from all others.
 std::vector<std::string> column_names(const std::vector<Field>& header) {
   std::vector<std::string> names;
+  std::set<std::string> taken;
   std::map<std::string, int> seen;
+  for (const Field& f : header) taken.emplace(f.quoted ? f.text : without_blanks(f.text));
   for (const Field& f : header) {
-    std::string name(without_blanks(f));
-    const int again = seen[name]++;
-    if (again > 0) name += "." + std::to_string(again);
-    names.push_back(std::move(name));
+    std::string name(f.quoted ? f.text : without_blanks(f.text));
+    int& again = seen[name];
+    std::string unique = name;
+    while (again > 0 && !taken.insert(unique = name + "." + std::to_string(again)).second) ++again;
+    ++again;
+    names.push_back(std::move(unique));
   }
   return names;
 }
@@ -271,7 +342,7 @@ Survey survey(const Source& source, int64_t max_rows) {
     if (out.kinds.empty()) {
       out.header = source.options.header.value_or(std::none_of(fields.begin(), fields.end(), is_number));
       out.kinds.resize(fields.size());
-      for (const Field& f : fields) check_utf8(rows, f);
+      for (const Field& f : fields) check_utf8(rows, f.text);
       out.names = column_names(fields);
       if (out.header) continue;
       for (size_t c = 0; c < out.names.size(); ++c) out.names[c] = std::to_string(c);
@@ -282,7 +353,7 @@ Survey survey(const Source& source, int64_t max_rows) {
     }
     if (fields.size() != out.kinds.size())
       throw rows.error(fmt::format("{} fields, where the first row has {}", fields.size(), out.kinds.size()));
-    for (size_t c = 0; c < fields.size(); ++c) out.kinds[c].add(fields[c]);
+    for (size_t c = 0; c < fields.size(); ++c) out.kinds[c].add(fields[c], rows.line());
     ++out.rows;
   }
   return out;
@@ -296,6 +367,25 @@ int64_t row_bound(std::string_view text) {
   return n;
 }
 
+/// Throws where no dtype has all numbers of a column: the caller must say that they may be rounded.
+void check_range(const Source& source, const std::string& column, const Kind& kind) {
+  const DType dtype = kind.dtype(source.options.floats);
+  if (kind.is_text() || !is_floating(dtype)) return;
+  const FloatRange& range = range_of(dtype);
+  const auto refuse = [&](std::string_view why, const std::string& note) {
+    Error e = cannot_read(fmt::format("{}:{}", source.path, kind.largest_line),
+                          fmt::format("column `{}` has a number {}", column, why));
+    e.first().notes.push_back(note);
+    throw e;
+  };
+  if (overflows(kind.largest, range))
+    refuse(fmt::format("beyond {}", name(dtype)),
+           dtype == DType::float64 ? "write `inf` for infinity" : "`load(path, dtype = float64)` has larger numbers");
+  if (!source.options.floats && kind.integers && !kind.fits(range))
+    refuse(kind.missing ? "of too many digits beside missing fields" : "of too many digits",
+           "`load(path, dtype = float64)` rounds it");
+}
+
 /// The columns, of kinds as surveyed; nullopt if a row that was not surveyed has others, or an error.
 std::optional<std::vector<TableColumn>> fill(const Source& source, const Survey& seen) {
   const int64_t max_rows = seen.whole ? seen.rows : row_bound(source.text);
@@ -306,9 +396,18 @@ std::optional<std::vector<TableColumn>> fill(const Source& source, const Survey&
     TableColumn& column = columns.emplace_back(TableColumn{seen.names[c], std::vector<std::string>()});
     // Of no rows nothing is known.
     const bool is_text = max_rows == 0 || seen.kinds[c].is_text();
-    const DType dtype = seen.kinds[c].dtype(source.options.floats);
+    const Kind& kind = seen.kinds[c];
+    const DType dtype = kind.dtype(source.options.floats);
+    check_range(source, column.name, kind);
+    double limit = 0;
+    if (!is_text && is_floating(dtype)) {
+      const FloatRange& range = range_of(dtype);
+      limit = !source.options.floats && kind.integers ? range.exact_integers : range.finite;
+      // All rows have been checked, and numbers just beyond the last one round to it.
+      if (seen.whole) limit = std::numeric_limits<double>::infinity();
+    }
     if (!is_text) column.values = Array(dtype, Shape{max_rows});
-    fillers.push_back({dtype, is_text ? nullptr : std::get<Array>(column.values).mutable_raw()});
+    fillers.push_back({dtype, is_text ? nullptr : std::get<Array>(column.values).mutable_raw(), limit});
     texts += is_text;
     if (is_text && seen.whole && (seen.rows > source.options.max_texts || texts * seen.rows > max_texts_in_all))
       throw cannot_read(source.path, fmt::format("the {} texts of column `{}` are too many: a column has at most {}, "
@@ -323,10 +422,10 @@ std::optional<std::vector<TableColumn>> fill(const Source& source, const Survey&
     if (texts > 0 && (row >= source.options.max_texts || row >= max_texts_in_all / texts)) return {};
     for (size_t c = 0; c < fields.size(); ++c) {
       if (fillers[c].data) {
-        if (!fillers[c].store(row, without_blanks(fields[c]))) return {};
+        if (!fillers[c].store(row, without_blanks(fields[c].text))) return {};
       } else {
-        check_utf8(rows, fields[c]);
-        std::get<std::vector<std::string>>(columns[c].values).emplace_back(fields[c]);
+        check_utf8(rows, fields[c].text);
+        std::get<std::vector<std::string>>(columns[c].values).emplace_back(fields[c].text);
       }
     }
   }

@@ -3,6 +3,7 @@
 #include <zip.h>
 
 #include <memory>
+#include <set>
 
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/interrupt.hpp"
@@ -96,6 +97,7 @@ std::vector<NamedArray> load_npz(const std::string& path) {
       (int64_t{1} << 30) + (regular->size() > (int64_t{1} << 50) ? regular->size() : 100 * regular->size());
   int64_t total = 0;
   std::vector<NamedArray> arrays;
+  std::set<std::string> names;
   for (zip_int64_t i = 0, n = zip().zip_get_num_entries_(archive.get(), 0); i < n; ++i) {
     zip_stat_t stat{};
     const auto index = static_cast<zip_uint64_t>(i);
@@ -104,6 +106,7 @@ std::vector<NamedArray> load_npz(const std::string& path) {
       throw cannot_read(path, fmt::format("its member {}: {}", i, zip().zip_strerror_(archive.get())));
     std::string name = stat.name;
     if (!name.ends_with(".npy")) throw cannot_read(path, fmt::format("its member `{}` is not a .npy file", name));
+    if (!names.insert(name).second) throw cannot_read(path, fmt::format("it has two members `{}`", name));
     if (stat.size > static_cast<zip_uint64_t>(max_bytes - total))
       throw cannot_read(path, fmt::format("it expands to more than {} bytes, 100 times its size", max_bytes));
     total += static_cast<int64_t>(stat.size);

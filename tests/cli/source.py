@@ -206,6 +206,32 @@ def a_model_is_imported_by_its_file(cli):
 
 
 @case
+def a_file_that_the_command_line_does_not_name_is_not_overwritten(cli):
+    cli.write("net.pxl", "program p {\n  variable w: float32[20] = 1\n  stream out y = w\n}\n")
+    differ("export", cli.run("export", "net.pxl"), (0, "", ""))
+    model = (cli.folder / "net.onnx").read_bytes()
+    own = {"net.pxl": (cli.folder / "net.pxl").read_text(), "net.onnx": "mine", "net.safetensors": "mine", "other.safetensors": "mine"}
+    # Each command, what it is told to write, and the file that it would overwrite besides.
+    commands = [(["export", "net.pxl"], "net.onnx"), (["import", "in.onnx", "-o", "other.pxl"], "other.safetensors"),
+                (["import", "in.onnx"], "in.pxl"), (["new", "folder"], "folder")]
+    (cli.folder / "folder").mkdir()
+    for arguments, file in commands:
+        (cli.folder / "in.onnx").write_bytes(model)
+        own.setdefault(file, "mine")
+        for name, text in own.items():
+            if name != "folder":
+                (cli.folder / name).write_text(text)
+        code, out, err = cli.run(*arguments)
+        differ(f"{arguments}", code, 64)
+        holds(f"{arguments}", err, f"`{file}`")
+        differ(f"{arguments}: files", {name: (cli.folder / name).read_text() for name in own if name != "folder"},
+               {name: text for name, text in own.items() if name != "folder"})
+        if arguments[0] != "new":
+            differ(f"{arguments} --force", cli.run(arguments[0], "--force", *arguments[1:]), (0, "", ""))
+            differ(f"{arguments}: still mine", (cli.folder / file).read_bytes() == b"mine", False)
+
+
+@case
 def a_model_that_cannot_be_imported_is_an_error_of_the_users_line(cli):
     cli.write("here.txt", "")
     for line, place, status, words in (

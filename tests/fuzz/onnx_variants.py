@@ -217,8 +217,8 @@ def safe(x):
 
 BINARY = {
     "Add": (INTS + FLOATS, lambda a, b: a + b), "Sub": (INTS + FLOATS, lambda a, b: a - b), "Mul": (INTS + FLOATS, lambda a, b: a * b),
-    "Div": (INTS + FLOATS, lambda a, b: a / b if a.dtype.kind == "f" else (abs(a.astype(object)) // abs(b.astype(object)) *
-                                                                           np.sign(a.astype(object)) * np.sign(b.astype(object))).astype(a.dtype)),
+    "Div": (INTS + FLOATS, lambda a, b: a / b if a.dtype.kind == "f" else
+            (np.asarray(abs(a), a.dtype) // np.asarray(abs(b), b.dtype) * (np.sign(a) * np.sign(b)).astype(a.dtype)).astype(a.dtype)),
     "Equal": (INTS + FLOATS + ["?"], lambda a, b: a == b), "Less": (INTS + FLOATS, lambda a, b: a < b),
     "Greater": (INTS + FLOATS, lambda a, b: a > b), "LessOrEqual": (INTS + FLOATS, lambda a, b: a <= b),
     "GreaterOrEqual": (INTS + FLOATS, lambda a, b: a >= b), "And": (["?"], lambda a, b: a & b), "Or": (["?"], lambda a, b: a | b),

@@ -13,7 +13,9 @@ import pathlib
 import subprocess
 import sys
 import time
+import warnings
 import wave
+import zipfile
 
 import numpy
 from PIL import Image
@@ -57,6 +59,15 @@ def npz():
     time.sleep(2.1)  # times of members have a grain of 2 s
     pxl('save("out.npz", load("in.npz"))')
     assert (FOLDER / "out.npz").read_bytes() == first, "other bytes at another time"
+
+
+def npz_with_a_name_twice():
+    with warnings.catch_warnings(), zipfile.ZipFile(FOLDER / "twice.npz", "w") as archive:
+        warnings.simplefilter("ignore")
+        for value in (1, 2):
+            with archive.open("a.npy", "w") as member:
+                numpy.save(member, numpy.array([value], "f4"))
+    pxl('with expect_error("it has two members `a.npy`") { load("twice.npz") }')
 
 
 def safetensors():
@@ -230,7 +241,7 @@ def large_table():
     assert is_sanitized(PXL) or took < 2 * split, f"{took:.2f} s, and Python's csv module {split:.2f} s"
 
 
-for check in (npz, safetensors, huge, images, sounds, packed_sounds, tables, late_kinds, large_table):
+for check in (npz, npz_with_a_name_twice, safetensors, huge, images, sounds, packed_sounds, tables, late_kinds, large_table):
     try:
         check()
         problem = None

@@ -75,6 +75,10 @@ TEST_CASE("damaged checkpoints are refused") {
   CHECK_CONTAINS(refused(good + "x"), "17 bytes of data where its header says 16");
   CHECK_CONTAINS(refused(with_header("[1]", "")), "not a JSON object");
   CHECK_CONTAINS(refused(with_header("{\"w\": 3}", "")), "`w` has no dtype");
+  const std::string one = R"({"dtype":"U8","shape":[1],"data_offsets":[0,1]})";
+  CHECK_CONTAINS(refused(with_header("{\"w\":" + one + ",\"v\":3,\"w\":" + one + "}", "x")),
+                 "`w` is twice in its header");
+  CHECK_CONTAINS(refused(with_header(R"({"__metadata__":{"a":"1","a":"2"}})", "")), "`a` is twice in its header");
   CHECK_CONTAINS(refused(with_header(std::string(1'000'000, '['), "")), "nested too deeply");
   const auto entry = [](const std::string& dtype, const std::string& shape, const std::string& offsets) {
     return with_header("{\"w\":{\"dtype\":" + dtype + ",\"shape\":" + shape + ",\"data_offsets\":" + offsets + "}}",
