@@ -222,7 +222,7 @@ def a_file_that_the_command_line_does_not_name_is_not_overwritten(cli):
             if name != "folder":
                 (cli.folder / name).write_text(text)
         code, out, err = cli.run(*arguments)
-        differ(f"{arguments}", code, 64)
+        differ(f"{arguments}", code, 2)
         holds(f"{arguments}", err, f"`{file}`")
         differ(f"{arguments}: files", {name: (cli.folder / name).read_text() for name in own if name != "folder"},
                {name: text for name, text in own.items() if name != "folder"})
