@@ -78,8 +78,7 @@ const ExportRow arithmetic_rows[] = {
     {"clip",
      [](const ExportSite& s) {
        const auto bound = [&](const char* param) {
-         const double v = s.c.number(param);
-         return std::isinf(v) ? std::string() : s.constant(v);
+         return std::isinf(s.c.number(param)) ? std::string() : s.element(param);
        };
        return one(s.e.add("Clip", {s.in[0], bound("min"), bound("max")}));
      }},
@@ -186,10 +185,9 @@ const ExportRow arithmetic_rows[] = {
      }},
     {"increment_mod",
      [](const ExportSite& s) {
-       const std::string sum = s.e.add("Add", {s.in[0], s.constant(s.c.number("increment"))});
-       const double modulus = s.c.number("modulus");
-       if (!whole(s.dtype()) || modulus == 0) throw NoForm{"ONNX's Mod of floats and by 0 is another"};
-       return one(s.e.add("Mod", {sum, s.constant(modulus)}));
+       const std::string sum = s.e.add("Add", {s.in[0], s.element("increment")});
+       if (!whole(s.dtype()) || s.c.number("modulus") == 0) throw NoForm{"ONNX's Mod of floats and by 0 is another"};
+       return one(s.e.add("Mod", {sum, s.element("modulus")}));
      }},
     {"layer_normalization",
      [](const ExportSite& s) {
@@ -227,7 +225,7 @@ const ExportRow arithmetic_rows[] = {
        const std::string mean = s.e.add("ReduceMean", {x}, over), centred = s.e.add("Sub", {x, mean}),
                          var = s.e.add("ReduceMean", {s.e.add("Mul", {centred, centred})}, over);
        const auto flat = [&](const std::string& e) { return s.e.add("Reshape", {e, s.e.ints(s.out_shape())}); };
-       return Texts{flat(mean), flat(var)};
+       return Texts{flat(mean), flat(var), flat(s.e.add("ReduceMean", {centred}, over))};
      }},
     {"leaky_relu", [](const ExportSite& s) { return one(s.e.add("LeakyRelu", s.in, numbers(s, "alpha"))); }},
     {"elu", [](const ExportSite& s) { return one(s.e.add("Elu", s.in, numbers(s, "alpha"))); }},

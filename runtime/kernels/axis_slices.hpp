@@ -77,6 +77,28 @@ inline double line_dot(const float* x, const float* y, int64_t n) { return bulk(
 inline double line_dot(const double* x, const double* y, int64_t n) { return bulk().dot64(x, y, n); }
 inline float line_max(const float* x, int64_t n) { return bulk().max32(x, n); }
 inline double line_max(const double* x, int64_t n) { return bulk().max64(x, n); }
+/// What the mean of a line has beyond `mean`, which is near.
+template <class T>
+double line_rest(const T* x, T mean, int64_t n) {
+  double sums[4] = {};
+  for (int64_t i = 0; i < n; ++i) sums[i % 4] += static_cast<double>(x[i] - mean);
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) / static_cast<double>(n);
+}
+/// The mean of a line in two numbers: as it is rounded, and what that leaves.
+template <class C>
+struct LineMean {
+  C mean = 0;
+  double rest = 0;
+
+  LineMean(const C* x, int64_t n) {
+    if (n == 0) return;
+    const double whole = line_sum(x, n) / static_cast<double>(n);
+    mean = static_cast<C>(whole);
+    rest = std::is_same_v<C, double> ? line_rest(x, mean, n) : whole - static_cast<double>(mean);
+  }
+  double whole() const { return static_cast<double>(mean) + rest; }
+};
+
 inline double line_deviation(const float* x, double mean, int64_t n) { return bulk().deviation32(x, mean, n); }
 inline double line_deviation(const double* x, double mean, int64_t n) { return bulk().deviation64(x, mean, n); }
 

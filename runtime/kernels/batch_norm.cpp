@@ -101,7 +101,7 @@ Kernel batch_statistics_kernel(const TensorSpec& x) {
     using C = compute_type<T>;
     WorkspaceLayout workspace;
     const auto loaded = planes_buffer<T>(workspace, planes);
-    const auto sums = workspace.per_call<double>(planes.are_long() ? 0 : 2 * planes.channels);
+    const auto sums = workspace.per_call<double>(planes.are_long() ? 0 : 3 * planes.channels);
     const int64_t together = planes.together();
     const auto long_planes = [=](const Buffers& b, int64_t begin, int64_t end) {
       for (int64_t c = begin; c < end; ++c) {
@@ -112,8 +112,19 @@ Kernel batch_statistics_kernel(const TensorSpec& x) {
           const double sum = line_sum(line, n), mean = sum / static_cast<double>(n);
           spread.add(sum, line_deviation(line, mean, n), n);
         }
-        b.output<C>(0)[c] = static_cast<C>(spread.mean());
+        const C mean = static_cast<C>(spread.mean());
+        b.output<C>(0)[c] = mean;
         b.output<C>(1)[c] = static_cast<C>(spread.variance());
+        if (!b.out[2]) continue;
+        double rest = spread.mean() - static_cast<double>(mean);
+        if constexpr (std::is_same_v<C, double>) {
+          rest = 0;
+          for (int64_t s = 0; s < planes.samples; ++s) {
+            const C* line = planes_of(b.input<T>(0), planes, s, 1, c, b.workspace(loaded));
+            rest += line_rest(line, mean, planes.plane) / static_cast<double>(planes.samples);
+          }
+        }
+        b.output<C>(2)[c] = static_cast<C>(rest);
       }
     };
     const auto short_planes = [=](const Buffers& b, int64_t begin, int64_t end) {
@@ -125,13 +136,19 @@ Kernel batch_statistics_kernel(const TensorSpec& x) {
       const double count = static_cast<double>(std::max<int64_t>(1, planes.of_channel()));
       planes.each_element(begin, end, [&](int64_t c, int64_t i) { mean[c] += static_cast<double>(C(from[i])); });
       for (int64_t c = 0; c < end - begin; ++c) mean[c] /= count;
+      double* const rests = b.workspace(sums) + 2 * planes.channels + begin;
+      std::fill(rests, rests + (end - begin), 0.0);
       planes.each_element(begin, end, [&](int64_t c, int64_t i) {
         const double away = static_cast<double>(C(from[i])) - mean[c];
         squares[c] += away * away;
+        rests[c] += away;
       });
       for (int64_t c = 0; c < end - begin; ++c) {
-        b.output<C>(0)[begin + c] = static_cast<C>(mean[c]);
+        const C rounded = static_cast<C>(mean[c]);
+        b.output<C>(0)[begin + c] = rounded;
         b.output<C>(1)[begin + c] = static_cast<C>(squares[c] / count);
+        if (b.out[2])
+          b.output<C>(2)[begin + c] = static_cast<C>(mean[c] - static_cast<double>(rounded) + rests[c] / count);
       }
     };
     const double cost_ns = 2 * ns_per_read_element * static_cast<double>(planes.size());
@@ -157,7 +174,7 @@ Kernel batch_norm_grad_sums_kernel(const TensorSpec& x) {
           const int64_t count = std::min(together, planes.samples - s);
           const C* g = planes_of(b.input<T>(0), planes, s, count, c, b.workspace(first));
           const C* line = planes_of(b.input<T>(1), planes, s, count, c, b.workspace(second));
-          double own[2];
+          double own[3];
           row_functions<C>().channel_sums(g, line, static_cast<double>(b.input<C>(2)[c]), 1.0, count * planes.plane,
                                           own);
           plain += own[0];

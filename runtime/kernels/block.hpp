@@ -50,16 +50,16 @@ struct RowFunctions {
   /// y * (g - sum(g * y)), where y is the result of the forward function, and g - exp(y) * sum(g).
   void (*softmax_grad)(const T* g, const T* y, T* out, int64_t rows, int64_t n);
   void (*log_softmax_grad)(const T* g, const T* y, T* out, int64_t rows, int64_t n);
-  /// out[i] = (x[i] - mean) * inverse * weight[i] + bias[i].
-  void (*normalise)(const T* x, T mean, T inverse, const T* weight, const T* bias, T* out, int64_t n);
-  /// sums: of g weight, and of g weight (x - mean) inverse.
+  /// out[i] = (x[i] - mean - rest) * inverse * weight[i] + bias[i]: the mean is in two numbers, since one is rounded.
+  void (*normalise)(const T* x, T mean, T rest, T inverse, const T* weight, const T* bias, T* out, int64_t n);
+  /// sums: of g weight, of g weight (x - mean) inverse, and of (x - mean) inverse.
   void (*normalise_sums)(const T* g, const T* x, const T* weight, double mean, double inverse, int64_t n, double* sums);
   /// out[i] = inverse * (g[i] * weight[i] - average - (x[i] - mean) * inverse * projection).
   void (*normalise_grad)(const T* g, const T* x, const T* weight, T mean, T inverse, T average, T projection, T* out,
                          int64_t n);
-  /// dweight[i] += g[i] * (x[i] - mean) * inverse, dbias[i] += g[i].
-  void (*normalise_columns)(const T* g, const T* x, double mean, double inverse, double* dweight, double* dbias,
-                            int64_t n);
+  /// dweight[i] += g[i] * ((x[i] - mean) * inverse - shift), dbias[i] += g[i].
+  void (*normalise_columns)(const T* g, const T* x, double mean, double inverse, double shift, double* dweight,
+                            double* dbias, int64_t n);
   /// out[i] = x[i] between low and high; NaN where one of the three is.
   void (*clip)(const T* x, T low, T high, T* out, int64_t n);
   /// out[i] = g[i] times `inside` where low <= x[i] <= high, else times `outside`.
@@ -86,7 +86,7 @@ struct RowFunctions {
 
   // One channel of a normalisation: weight and bias are scalars.
   void (*normalise_channel)(const T* x, T mean, T inverse, T weight, T bias, T* out, int64_t n);
-  /// sums: of g, and of g (x - mean) inverse.
+  /// sums: of g, of g (x - mean) inverse, and of (x - mean) inverse.
   void (*channel_sums)(const T* g, const T* x, double mean, double inverse, int64_t n, double* sums);
   void (*normalise_channel_grad)(const T* g, const T* x, T weight, T mean, T inverse, T average, T projection, T* out,
                                  int64_t n);

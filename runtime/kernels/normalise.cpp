@@ -94,23 +94,27 @@ Kernel forward(std::string_view what, const TensorSpec& x, DType weight, Groups 
                               C* from = b.workspace(loaded);
                               for (int64_t r = begin; r < end; ++r) {
                                 const C* line = load_line(b.input<T>(0) + r * n, 1, n, from);
-                                const double mean = n == 0 ? 0.0 : line_sum(line, n) / static_cast<double>(n);
+                                const LineMean<C> mean(line, n);
                                 const double variance =
-                                    n == 0 ? 0.0 : line_deviation(line, mean, n) / static_cast<double>(n);
+                                    n == 0 ? 0.0 : line_deviation(line, mean.whole(), n) / static_cast<double>(n);
                                 const double inverse = 1.0 / std::sqrt(variance + eps);
-                                if (b.out[1]) b.output<float>(1)[r] = static_cast<float>(mean);
-                                if (b.out[2]) b.output<float>(2)[r] = static_cast<float>(inverse);
+                                if (b.out[1]) b.output<C>(1)[r] = mean.mean;
+                                if (b.out[2]) b.output<C>(2)[r] = static_cast<C>(inverse);
                                 const int64_t group = r % groups.groups;
                                 C* to = result_line<T>(b.output<T>(0) + r * n, b.workspace(stored));
                                 if (groups.by_channel()) {
-                                  for (int64_t c = 0; c < groups.channels; ++c)
+                                  for (int64_t c = 0; c < groups.channels; ++c) {
+                                    const int64_t channel = group * groups.channels + c;
+                                    const double moved = mean.rest * inverse * static_cast<double>(w[channel]);
                                     row_functions<C>().normalise_channel(
-                                        line + c * groups.spatial, static_cast<C>(mean), static_cast<C>(inverse),
-                                        w[group * groups.channels + c], bias[group * groups.channels + c],
+                                        line + c * groups.spatial, mean.mean, static_cast<C>(inverse), w[channel],
+                                        static_cast<C>(static_cast<double>(bias[channel]) - moved),
                                         to + c * groups.spatial, groups.spatial);
+                                  }
                                 } else {
-                                  row_functions<C>().normalise(line, static_cast<C>(mean), static_cast<C>(inverse),
-                                                               w + group * n, bias + group * n, to, n);
+                                  row_functions<C>().normalise(line, mean.mean, static_cast<C>(mean.rest),
+                                                               static_cast<C>(inverse), w + group * n, bias + group * n,
+                                                               to, n);
                                 }
                                 store_line<T>(to, b.output<T>(0) + r * n, 1, n);
                               }
@@ -119,16 +123,19 @@ Kernel forward(std::string_view what, const TensorSpec& x, DType weight, Groups 
   });
 }
 
-/// Gradient of the data, rows [begin, end).
+/// Gradient of the data, rows [begin, end). The mean that is given is rounded: what each row leaves of it is kept in
+/// `shifts`, in standard deviations, also where only the parameters' gradients are wanted.
 template <class T>
 struct DataGradient {
   using C = compute_type<T>;
   Groups groups;
+  PerCall<double> shifts;
   Parameter<C> weights;
   PerThread<C> first, second, stored;
 
   DataGradient(WorkspaceLayout& w, const Groups& g, DType weight)
       : groups(g),
+        shifts(w.per_call<double>(g.rows())),
         weights(w, g, weight, true),
         first(slice_buffer<T>(w, g.row())),
         second(slice_buffer<T>(w, g.row())),
@@ -142,16 +149,19 @@ void DataGradient<T>::operator()(const Buffers& b, int64_t begin, int64_t end) c
   const C* w = weights.read(b, 2);
   C *first_buffer = b.workspace(first), *second_buffer = b.workspace(second);
   for (int64_t r = begin; r < end; ++r) {
-    C* to = result_line<T>(b.output<T>(0) + r * n, b.workspace(stored));
     const C* g = load_line(b.input<T>(0) + r * n, 1, n, first_buffer);
     const C* line = load_line(b.input<T>(1) + r * n, 1, n, second_buffer);
-    const float mean = b.input<float>(3)[r], inverse = b.input<float>(4)[r];
+    const C mean = b.input<C>(3)[r], inverse = b.input<C>(4)[r];
     const C* scale = w + r % groups.groups * n;
-    double sums[2];  // of dy w, and of dy w xhat
+    double sums[3];  // of dy w, of dy w xhat, and of xhat
     row_functions<C>().normalise_sums(g, line, scale, static_cast<double>(mean), static_cast<double>(inverse), n, sums);
-    row_functions<C>().normalise_grad(g, line, scale, static_cast<C>(mean), static_cast<C>(inverse),
-                                      static_cast<C>(sums[0] / static_cast<double>(n)),
-                                      static_cast<C>(sums[1] / static_cast<double>(n)), to, n);
+    const double count = static_cast<double>(n), shift = sums[2] / count;
+    b.workspace(shifts)[r] = shift;
+    if (!b.out[0]) continue;
+    C* to = result_line<T>(b.output<T>(0) + r * n, b.workspace(stored));
+    const double projection = (sums[1] - shift * sums[0]) / count, average = sums[0] / count - shift * projection;
+    row_functions<C>().normalise_grad(g, line, scale, mean, inverse, static_cast<C>(average),
+                                      static_cast<C>(projection), to, n);
     store_line<T>(to, b.output<T>(0) + r * n, 1, n);
   }
 }
@@ -172,14 +182,15 @@ struct ChannelGradients {
   DType weight;
   // The channels of a group are adjacent: they are processed together where each has one element a row.
   int64_t longest, size;
-  PerCall<double> weight_sums, bias_sums;
+  PerCall<double> shifts, weight_sums, bias_sums;
   PerThread<C> first, second, all_ones;
 
-  ChannelGradients(WorkspaceLayout& w, const Groups& g, DType d)
+  ChannelGradients(WorkspaceLayout& w, const Groups& g, DType d, PerCall<double> of_rows)
       : groups(g),
         weight(d),
         longest(g.spatial == 1 ? g.channels : 1),
         size(longest * g.spatial),
+        shifts(of_rows),
         weight_sums(w.per_call<double>(g.all_channels())),
         bias_sums(w.per_call<double>(g.all_channels())),
         first(slice_buffer<T>(w, size)),
@@ -204,15 +215,15 @@ void ChannelGradients<T>::operator()(const Buffers& b, int64_t begin, int64_t en
       const int64_t at = (sample * groups.all_channels() + c) * groups.spatial;
       const C* g = load_line(b.input<T>(0) + at, 1, n, first_buffer);
       const C* line = load_line(b.input<T>(1) + at, 1, n, second_buffer);
-      const double mean = static_cast<double>(b.input<float>(3)[r]),
-                   inverse = static_cast<double>(b.input<float>(4)[r]);
+      const double mean = static_cast<double>(b.input<C>(3)[r]), inverse = static_cast<double>(b.input<C>(4)[r]);
+      const double shift = b.workspace(shifts)[r];
       if (groups.spatial == 1) {
-        row_functions<C>().normalise_columns(g, line, mean, inverse, dw + (c - begin), db + (c - begin), n);
+        row_functions<C>().normalise_columns(g, line, mean, inverse, shift, dw + (c - begin), db + (c - begin), n);
       } else {
-        double sums[2];
+        double sums[3];
         row_functions<C>().normalise_sums(g, line, ones, mean, inverse, n, sums);
         db[c - begin] += sums[0];
-        dw[c - begin] += sums[1];
+        dw[c - begin] += sums[1] - shift * sums[0];
       }
     }
     c += together;
@@ -240,24 +251,28 @@ Kernel backward_by_channel(DType weight, Groups groups, double cost_ns) {
     for (int64_t r = begin; r < end; ++r) {
       const C* g = load_line(b.input<T>(0) + r * n, 1, n, b.workspace(first));
       const C* x = load_line(b.input<T>(1) + r * n, 1, n, b.workspace(second));
-      const float mean = b.input<float>(3)[r], inverse = b.input<float>(4)[r];
+      const C mean = b.input<C>(3)[r], inverse = b.input<C>(4)[r];
       const C* scale = w + r % groups.groups * groups.channels;
       double* sums = b.workspace(kept) + 2 * r * groups.channels;
-      double average = 0, projection = 0;
+      double plain = 0, projected = 0, hats = 0;
       for (int64_t c = 0; c < groups.channels; ++c) {
-        double* own = sums + 2 * c;
+        double own[3];
         row_functions<C>().channel_sums(g + c * length, x + c * length, static_cast<double>(mean),
                                         static_cast<double>(inverse), length, own);
-        average += own[0] * static_cast<double>(scale[c]);
-        projection += own[1] * static_cast<double>(scale[c]);
+        plain += own[0] * static_cast<double>(scale[c]);
+        projected += own[1] * static_cast<double>(scale[c]);
+        hats += own[2];
+        std::copy_n(own, 2, sums + 2 * c);
       }
+      const double count = static_cast<double>(n), shift = hats / count;  // what the mean's rounding leaves
+      for (int64_t c = 0; c < groups.channels; ++c) sums[2 * c + 1] -= shift * sums[2 * c];
       if (!b.out[0]) continue;
       C* to = result_line<T>(b.output<T>(0) + r * n, b.workspace(stored));
+      const double projection = (projected - shift * plain) / count, average = plain / count - shift * projection;
       for (int64_t c = 0; c < groups.channels; ++c)
-        row_functions<C>().normalise_channel_grad(
-            g + c * length, x + c * length, scale[c], static_cast<C>(mean), static_cast<C>(inverse),
-            static_cast<C>(average / static_cast<double>(n)), static_cast<C>(projection / static_cast<double>(n)),
-            to + c * length, length);
+        row_functions<C>().normalise_channel_grad(g + c * length, x + c * length, scale[c], mean, inverse,
+                                                  static_cast<C>(average), static_cast<C>(projection), to + c * length,
+                                                  length);
       store_line<T>(to, b.output<T>(0) + r * n, 1, n);
     }
   };
@@ -283,11 +298,9 @@ Kernel backward(std::string_view what, const TensorSpec& x, DType weight, Groups
     if (groups.by_channel()) return backward_by_channel<T>(weight, groups, cost_ns);
     WorkspaceLayout workspace;
     const DataGradient<T> data(workspace, groups, weight);
-    const ChannelGradients<T> channels(workspace, groups, weight);
+    const ChannelGradients<T> channels(workspace, groups, weight, data.shifts);
     std::vector<Phase> phases;
-    phases.push_back({groups.rows(), row_grain(groups), [data](const Buffers& b, int64_t begin, int64_t end) {
-                        if (b.out[0]) data(b, begin, end);
-                      }});
+    phases.push_back({groups.rows(), row_grain(groups), data});
     phases.push_back({groups.all_channels(), 16, [channels](const Buffers& b, int64_t begin, int64_t end) {
                         if (b.out[1] || b.out[2]) channels(b, begin, end);
                       }});

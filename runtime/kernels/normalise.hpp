@@ -25,20 +25,22 @@ Kernel lrn_kernel(const TensorSpec& x, int64_t size, double alpha, double beta, 
 /// in: g, y. g - exp(y) * sum(g).
 Kernel log_softmax_grad_kernel(const TensorSpec& y, int64_t axis);
 
-/// in: x [N, C, ...], weight [C], bias [C] (dtype `weight`); out: y (x's spec), mean and 1/sqrt(var + eps), float32
-/// [N * groups] (either may be null). Biased variance over C/groups and the rest. Throws Error where groups does not
+/// in: x [N, C, ...], weight [C], bias [C] (dtype `weight`); out: y (x's spec), mean and 1/sqrt(var + eps), float64 for
+/// float64, else float32 [N * groups] (either may be null). y is of the mean before it is rounded, and gradients find
+/// again what the rounding takes. Biased variance over C/groups and the rest. Throws Error where groups does not
 /// divide C or the rank is below 2.
 Kernel group_norm_kernel(const TensorSpec& x, DType weight, int64_t groups, double eps);
 /// in: g, x, weight, mean, inv_std; out: dx, dweight [C], dbias [C] (any may be null).
 Kernel group_norm_grad_kernel(const TensorSpec& x, DType weight, int64_t groups);
-/// The same over the last axis of any rank >= 1: rows = all other axes; statistics float32 [rows].
+/// The same over the last axis of any rank >= 1: rows = all other axes; statistics [rows].
 Kernel layer_norm_kernel(const TensorSpec& x, DType weight, double eps);
 Kernel layer_norm_grad_kernel(const TensorSpec& x, DType weight);
 /// in: x [N, C, ...], scale, bias, mean, variance [C]: (x - mean) / sqrt(variance + eps) * scale + bias. Elementwise.
 Kernel batch_norm_kernel(const TensorSpec& x, DType parameters, double eps);
-/// in: x [N, C, ...]; out: mean and biased variance of each channel [C], float64 for float64, else float32. One pass
-/// over memory: each plane's deviations are taken from its own mean while it is in cache (T. Chan, G. Golub, R.
-/// LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979).
+/// in: x [N, C, ...]; out: mean and biased variance of each channel [C], float64 for float64, else float32, and what
+/// the mean has beyond its rounded value. One pass over memory: each plane's deviations are taken from its own mean
+/// while it is in cache (T. Chan, G. Golub, R. LeVeque, "Updating formulae and a pairwise algorithm for computing
+/// sample variances", 1979).
 Kernel batch_statistics_kernel(const TensorSpec& x);
 /// in: g, x (of one spec), mean [C]; out: the sums of g and of g (x - mean) over each channel [C], all but g and x of
 /// the dtype of the statistics.
@@ -57,15 +59,15 @@ struct NllOptions {
   bool log_prob = false;  ///< the first operand holds log-probabilities
 };
 /// in: probs [..., C], labels [...] (any integer dtype); out: the loss, probs' dtype, [] or labels' shape for `none`.
-/// l = -log(max(p[label], eps)), eps 1e-7 (6.104e-5 in float16). A label outside 0..C-1 that is not ignore_index is a
-/// run-time Error that gives its value.
+/// l = -log(max(p[label], 1e-7)). A label outside 0..C-1 that is not ignore_index is a run-time Error that gives its
+/// value.
 Kernel nll_loss_kernel(const TensorSpec& probs, const TensorSpec& labels, const NllOptions& options);
 /// in: g (loss gradient: scalar, or labels' shape for `none`; probs' dtype), probs, labels; out: dprobs, zero but for
-/// -g/N/max(p, 1e-10 (6.104e-5 in float16)) at the labels.
+/// -g/N/max(p, 1e-10) at the labels; beyond float16 its largest number.
 Kernel nll_loss_grad_kernel(const TensorSpec& probs, const TensorSpec& labels, const NllOptions& options);
 /// in: probs, labels, loss_grad (scalar of dtype `loss_grad`, or null for 1); out: loss (as above but with
-/// log(p + 1e-7), the same epsilon in float16; not scaled by loss_grad), dx = (p - onehot) * loss_grad [/ N for mean],
-/// 0 in ignored rows. N of dx is max(#not ignored, 1) with ignore_index, else probs.shape[0] alone. Either may be null.
+/// log(p + 1e-7); not scaled by loss_grad), dx = (p - onehot) * loss_grad [/ N for mean], 0 in ignored rows. N of dx is
+/// max(#not ignored, 1) with ignore_index, else probs.shape[0] alone. Either may be null.
 Kernel nll_loss_with_softmax_grad_kernel(const TensorSpec& probs, const TensorSpec& labels, DType loss_grad,
                                          const NllOptions& options);
 

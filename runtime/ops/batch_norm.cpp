@@ -45,7 +45,7 @@ void check_channels(const OpContext& s, size_t slot) {
 std::vector<TensorSpec> infer_statistics(const OpContext& s) {
   check_channels(s, 0);
   const TensorSpec of_channels{{s.input(0).shape[1]}, wide(s.input(0).dtype), {}};
-  return {of_channels, of_channels};
+  return {of_channels, of_channels, of_channels};
 }
 
 std::vector<TensorSpec> infer_grad_sums(const OpContext& s) {
@@ -96,18 +96,20 @@ void batch_norm_gradient(GradContext& c) {
   if (c.wants(4)) c.set(4, cast(sums[1] * factor * (at.one("square", {s}) * -0.5), parameter));
 }
 
-// For m the mean of n elements and v the mean of (t - m)^2: dm / n + 2 dv (t - m) / n.
+// For m the mean of n elements and v the mean of (t - m)^2: dm / n + 2 dv (t - m) / n. What the rounded m leaves has no
+// gradient: that of m is the whole mean's.
 void statistics_gradient(GradContext& c) {
   if (!c.wants(0)) return;
   const Channels channels(c.in_spec(0));
   const double n = channels.count();
-  Expr dx;
-  if (const Expr dv = c.dy(1))
-    dx = (channels.values(c.in(0)) - channels.spread(c.out(0))) * channels.spread(dv * (2 / n));
-  if (const Expr dm = c.dy(0)) {
-    const Expr moved = channels.spread(dm * (1 / n));
-    dx = dx ? dx + moved : broadcast_to(moved, c.in_spec(0).shape);
+  Expr dx, moved;
+  if (const Expr dm = c.dy(0)) moved = dm * (1 / n);
+  if (const Expr dv = c.dy(1)) {
+    const Expr factor = dv * (2 / n), back = c.out(2) * factor;
+    dx = (channels.values(c.in(0)) - channels.spread(c.out(0))) * channels.spread(factor);
+    moved = moved ? moved - back : -back;
   }
+  if (moved) dx = dx ? dx + channels.spread(moved) : broadcast_to(channels.spread(moved), c.in_spec(0).shape);
   if (dx) c.set(0, channels.narrowed(dx));
 }
 
@@ -145,8 +147,11 @@ std::vector<Expr> expand_batch_norm(OpBuilder& at, const OpArgs& args) {
   }
   const std::vector<Expr> now = at.emit("batch_statistics", {t});
   const auto widened = [&](size_t i) { return cast(args.expr(i), wide(t.dtype())); };
-  const Expr y = at.one("batch_norm_inference", {t, widened(1), widened(2), now[0], now[1]},
-                        {{"epsilon", std::get<double>(*args.attr(5))}});
+  // What the rounded mean leaves goes into the bias, since batch_norm_inference takes one number for the mean.
+  const double epsilon = std::get<double>(*args.attr(5));
+  const Expr rest = at.one("detach", {now[2]}) * widened(1) * at.one("rsqrt", {now[1] + epsilon});
+  const Expr y =
+      at.one("batch_norm_inference", {t, widened(1), widened(2) - rest, now[0], now[1]}, {{"epsilon", epsilon}});
 
   // The running statistics are updated outside the gradient; the variance uses the unbiased estimate, as in PyTorch.
   const double momentum = std::get<double>(*args.attr(6));
@@ -182,8 +187,9 @@ constexpr OpRow batch_norm_table[] = {
      .tiles = tile_add},
     {.name = "batch_statistics",
      .schedule = "BatchNormStatistics",
-     .output = "batch_mean,batch_var",
-     .doc = "The mean and the biased variance of each channel (axis 1), in float32 for float16.",
+     .output = "batch_mean,batch_var,batch_mean_rest",
+     .doc = "The mean and the biased variance of each channel (axis 1), in float32 for float16, and what the mean has "
+            "beyond its rounded value.",
      .params = statistics_params,
      .infer = infer_statistics,
      .definition = reference::batch_statistics,

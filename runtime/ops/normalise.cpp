@@ -1,4 +1,4 @@
-// Softmax and normalisations, with their gradients. Statistics are float32 for all dtypes.
+// Softmax and normalisations, with their gradients. Statistics are float64 for float64, else float32.
 #include "runtime/kernels/normalise.hpp"
 
 #include <fmt/format.h>
@@ -39,6 +39,8 @@ int64_t softmax_flops(const OpContext& s) { return 5 * s.out[0].size(); }
 // Mean, deviation, square, sum, scale and shift.
 int64_t norm_flops(const OpContext& s) { return 8 * s.out[0].size(); }
 
+DType dtype_of_statistics(DType data) { return data == DType::float64 ? data : DType::float32; }
+
 std::vector<TensorSpec> infer_group(const OpContext& s) {
   check_floating(s, 0);
   const TensorSpec& x = s.input(0);
@@ -52,7 +54,8 @@ std::vector<TensorSpec> infer_group(const OpContext& s) {
     Shape shape{x.shape[0], groups};
     return Shape{element_count(shape)};
   });
-  return {x, {stats, DType::float32, {}}, {stats, DType::float32, {}}};
+  const TensorSpec statistics{stats, dtype_of_statistics(x.dtype), {}};
+  return {x, statistics, statistics};
 }
 
 std::vector<TensorSpec> infer_layer(const OpContext& s) {
@@ -61,12 +64,18 @@ std::vector<TensorSpec> infer_layer(const OpContext& s) {
   if (x.shape.empty())
     refuse(s, fmt::format("{} is a scalar: there is no axis to normalise", s.label(0)), codes::shape);
   check_channel_parameters(s, 1, 2, x.shape.back());
-  const Shape stats{element_count(Shape(x.shape.begin(), x.shape.end() - 1))};
-  return {x, {stats, DType::float32, {}}, {stats, DType::float32, {}}};
+  const TensorSpec statistics{
+      {element_count(Shape(x.shape.begin(), x.shape.end() - 1))}, dtype_of_statistics(x.dtype), {}};
+  return {x, statistics, statistics};
 }
 
 std::vector<TensorSpec> infer_norm_grad(const OpContext& s) {
   for (size_t i = 0; i < s.in.size(); ++i) check_floating(s, i);
+  const DType statistics = dtype_of_statistics(s.input(1).dtype);
+  for (size_t i : {3, 4})
+    if (s.input(i).dtype != statistics)
+      refuse(s, fmt::format("{} must be {}, not {}", s.label(i), name(statistics), name(s.input(i).dtype)),
+             codes::dtype);
   return {s.input(1), s.input(2), s.input(2)};
 }
 
@@ -98,7 +107,7 @@ void norm_grad_gradient(GradContext& c, int64_t groups_given) {
   const auto mean = [&](const Expr& e) { return sum(e, {2, 3}, true) * (1.0 / n); };
 
   const Expr g = element(c.in(0)), w = channel(c.in(2)), s = row(c.in(4));
-  const Expr hat = (element(c.in(1)) - row(c.in(3))) * s;
+  const Expr near = (element(c.in(1)) - row(c.in(3))) * s, hat = near - mean(near);  // the mean given is rounded
   const auto normal = [&](const Expr& e) { return s * (e - mean(e) - hat * mean(e * hat)); };
   const Expr dy = c.dy(0), dy_weight = c.dy(1), dy_bias = c.dy(2);
   const auto plus = [](const Expr& a, const Expr& b) { return a ? a + b : b; };
@@ -237,7 +246,7 @@ constexpr OpRow normalise_table[] = {
     {.name = "group_normalization",
      .schedule = "GroupNormalization",
      .output = "group_norm_out,group_norm_mean,group_norm_inv_std_dev",
-     .doc = "Group normalisation with its statistics, float32 [N * groups].",
+     .doc = "Group normalisation with its statistics, float64 for float64, else float32 [N * groups].",
      .params = group_params,
      .infer = infer_group,
      .definition = reference::group_normalization,
@@ -268,7 +277,7 @@ constexpr OpRow normalise_table[] = {
     {.name = "layer_normalization",
      .schedule = "GroupNormalization",
      .output = "group_norm_out,group_norm_mean,group_norm_inv_std_dev",
-     .doc = "Layer normalisation with its statistics, float32 [rows].",
+     .doc = "Layer normalisation with its statistics, float64 for float64, else float32 [rows].",
      .params = layer_params,
      .infer = infer_layer,
      .definition = reference::layer_normalization,

@@ -37,8 +37,14 @@ Reals mean_of_rows(const Reals& x) {
   return sum_of(x, {2, 3}, true) / static_cast<double>(std::max<size_t>(1, x.shape(2) * x.shape(3)));
 }
 
+// Less the mean, of which a first difference leaves what was rounded.
+Reals centred_rows(const Reals& x) {
+  const Reals near = x - mean_of_rows(x);
+  return near - mean_of_rows(near);
+}
+
 void normalise(ReferenceContext& c, const Extents& four) {
-  const Reals x = shaped(c.real(0), four), centred = x - mean_of_rows(x);
+  const Reals x = shaped(c.real(0), four), centred = centred_rows(x);
   const Reals inverse = 1.0 / xt::sqrt(mean_of_rows(centred * centred) + c.number("eps"));
   const Reals weight = shaped(c.real(1), of_channels(four)), bias = shaped(c.real(2), of_channels(four));
   c.out(0, shaped(centred * inverse * weight + bias, extents(c.out_shape(0))));
@@ -48,7 +54,7 @@ void normalise(ReferenceContext& c, const Extents& four) {
 
 void normalise_grad(ReferenceContext& c, const Extents& four) {
   const Reals g = shaped(c.real(0), four), inverse = shaped(c.real(4), of_rows(four));
-  const Reals hat = (shaped(c.real(1), four) - shaped(c.real(3), of_rows(four))) * inverse;
+  const Reals hat = centred_rows(shaped(c.real(1), four) - shaped(c.real(3), of_rows(four))) * inverse;
   const Reals gw = g * shaped(c.real(2), of_channels(four));
   c.out(0, shaped(inverse * (gw - mean_of_rows(gw) - hat * mean_of_rows(gw * hat)), extents(c.out_shape(0))));
   c.out(1, shaped(sum_of(Reals(g * hat), {0, 3}), extents(c.out_shape(1))));
@@ -93,9 +99,11 @@ void batch_norm_inference(ReferenceContext& c) {
 void batch_statistics(ReferenceContext& c) {
   const Extents planes = planes_of(c.shape(0));
   const Reals x = shaped(c.real(0), planes), mean = sum_of(x, {0, 2}, true) / elements_of_channel(planes);
-  const Reals centred = x - mean;
+  const Reals rounded = each([&](double m) { return c.rounded<double>(m); }, mean), near = x - rounded;
+  const Reals rest = sum_of(near, {0, 2}, true) / elements_of_channel(planes), centred = near - rest;
   c.out(0, shaped(mean, extents(c.out_shape(0))));
   c.out(1, sum_of(Reals(centred * centred), {0, 2}) / elements_of_channel(planes));
+  c.out(2, shaped(rest, extents(c.out_shape(2))));
 }
 void batch_norm_grad_sums(ReferenceContext& c) {
   const Extents planes = planes_of(c.shape(1));

@@ -83,7 +83,7 @@ TEST_CASE("group and layer normalisation with gradients") {
   for (const int64_t n : {3, 19}) {
     const Array x = ramp(d, {2, 4, n}), w = make(d, {4}, {1, 2, -1, 0.5}), b = make(d, {4}, {0, 1, 2, 3}),
                 g = ramp(d, {2, 4, n}, 5);
-    const TensorSpec stats = spec(DType::float32, {4}), channels = spec(d, {4});
+    const TensorSpec stats = spec(d, {4}), channels = spec(d, {4});
     const auto f = [&](const Array& v) {
       return run(group_norm_kernel(v.spec(), d, 2, 1e-5), {v, w, b}, {v.spec(), stats, stats})[0];
     };
@@ -92,8 +92,8 @@ TEST_CASE("group and layer normalisation with gradients") {
     const int64_t row = 2 * n;
     for (int64_t i = 0; i < row; ++i) mean += x.number(i), square += x.number(i) * x.number(i);
     mean /= static_cast<double>(row), square /= static_cast<double>(row);
-    CHECK(close(y[1].number(0), mean, 1e-6));
-    CHECK(close(y[2].number(0), 1 / std::sqrt(square - mean * mean + 1e-5), 1e-6));
+    CHECK(close(y[1].number(0), mean, 1e-13));
+    CHECK(close(y[2].number(0), 1 / std::sqrt(square - mean * mean + 1e-5), 1e-13));
     CHECK(close(y[0].number(n), (x.number(n) - mean) / std::sqrt(square - mean * mean + 1e-5) * 2 + 1, 1e-9));
     const auto back =
         run(group_norm_grad_kernel(x.spec(), d, 2), {g, x, w, y[1], y[2]}, {x.spec(), channels, channels});
@@ -150,7 +150,7 @@ TEST_CASE("batch normalisation by long planes, short ones and single numbers, in
         plain[c] += dy;
         centred[c] += dy * (v - mean[c]);
       });
-      const auto stats = check_divided(batch_statistics_kernel(x.spec()), {x}, {of_channels, of_channels});
+      const auto stats = check_divided(batch_statistics_kernel(x.spec()), {x}, {of_channels, of_channels, of_channels});
       const auto sums =
           check_divided(batch_norm_grad_sums_kernel(x.spec()), {g, x, stats[0]}, {of_channels, of_channels});
       const Array scale = ramp(wide, {channels}, 3), bias = ramp(wide, {channels}, 4);
@@ -174,10 +174,54 @@ TEST_CASE("batch normalisation by long planes, short ones and single numbers, in
   // Channels far from 0 keep the precision of their variance.
   Array far = Array(DType::float32, {4, 1, 1000});
   for (int64_t i = 0; i < far.size(); ++i) far.mutable_data<float>()[i] = 4096.0F + static_cast<float>(i % 2);
-  const auto stats =
-      run(batch_statistics_kernel(far.spec()), {far}, {spec(DType::float32, {1}), spec(DType::float32, {1})});
+  const TensorSpec one = spec(DType::float32, {1});
+  const auto stats = run(batch_statistics_kernel(far.spec()), {far}, {one, one, one});
   CHECK(stats[0].number(0) == 4096.5);
   CHECK(stats[1].number(0) == 0.25);
+  CHECK(stats[2].number(0) == 0);
+}
+
+TEST_CASE("normalisations far from 0 subtract the mean before it is rounded, forward and backward") {
+  for (DType d : {DType::float32, DType::float64})
+    for (int64_t spatial : {1, 4, 16}) {
+      const double far = d == DType::float32 ? 1e4 : 1e8, step = d == DType::float32 ? 1e-3 : 1e-7;
+      const int64_t channels = 4, n = channels * spatial;
+      CAPTURE(name(d));
+      CAPTURE(spatial);
+      Array x(d, {2, channels, spatial}), w = ramp(d, {channels}, 3), b = ramp(d, {channels}, 4);
+      for (int64_t i = 0; i < x.size(); ++i)
+        write_number(d, x.mutable_raw(), i, far + step * static_cast<double>(i * 7 % 11));
+      const Array g = ramp(d, x.shape(), 5);
+      const TensorSpec stats = spec(d, {2}), of_channels = spec(d, {channels});
+      const auto y = run(group_norm_kernel(x.spec(), d, 1, 1e-12), {x, w, b}, {x.spec(), stats, stats});
+      const auto back =
+          run(group_norm_grad_kernel(x.spec(), d, 1), {g, x, w, y[1], y[2]}, {x.spec(), of_channels, of_channels});
+      std::vector<double> dweight(static_cast<size_t>(channels));
+      for (int64_t r = 0; r < 2; ++r) {
+        // In differences from the first element, which are exact.
+        std::vector<double> hat, gw;
+        double mean = 0, square = 0, sum = 0, projection = 0;
+        for (int64_t i = 0; i < n; ++i) hat.push_back(x.number(r * n + i) - x.number(r * n));
+        for (double v : hat) mean += v / static_cast<double>(n);
+        for (double& v : hat) v -= mean, square += v * v / static_cast<double>(n);
+        const double inverse = 1 / std::sqrt(square + 1e-12);
+        for (int64_t i = 0; i < n; ++i) {
+          const auto at = static_cast<size_t>(i);
+          hat[at] *= inverse;
+          gw.push_back(g.number(r * n + i) * w.number(i / spatial));
+          dweight[static_cast<size_t>(i / spatial)] += g.number(r * n + i) * hat[at];
+          sum += gw[at] / static_cast<double>(n), projection += gw[at] * hat[at] / static_cast<double>(n);
+        }
+        const double near = d == DType::float32 ? 1e-5 : 1e-12;
+        for (int64_t i = 0; i < n; ++i) {
+          const auto at = static_cast<size_t>(i);
+          CHECK(close(y[0].number(r * n + i), hat[at] * w.number(i / spatial) + b.number(i / spatial), near));
+          CHECK(close(back[0].number(r * n + i), inverse * (gw[at] - sum - hat[at] * projection), near * inverse));
+        }
+      }
+      for (int64_t c = 0; c < channels; ++c)
+        CHECK(close(back[1].number(c), dweight[static_cast<size_t>(c)], d == DType::float32 ? 1e-4 : 1e-11));
+    }
 }
 
 TEST_CASE("negative log-likelihood") {

@@ -97,8 +97,9 @@ Sample normalised(Draw& d, bool grouped, bool gradient) {
          {{"eps", d.one_of<double>({1e-5, 1e-2})}}};
   } else {
     const int64_t rows = grouped ? x[0] * groups : element_count(Shape(x.begin(), x.end() - 1));
-    s = {{d.values(x), d.values(x), d.values(of_weight, {channels}), d.values(DType::float32, {rows}),
-          d.positive(DType::float32, {rows})}};
+    const DType statistics = d.dtype == DType::float64 ? d.dtype : DType::float32;
+    s = {{d.values(x), d.values(x), d.values(of_weight, {channels}), d.values(statistics, {rows}),
+          d.positive(statistics, {rows})}};
   }
   if (grouped) s.attrs["num_groups"] = groups;
   return s;
@@ -204,8 +205,8 @@ const Families& Draw::families() {
     };
     m["clip"] = [](Draw& d) {
       Sample s{{d.values(d.shape())}};
-      if (d.coin()) s.attrs["min"] = d.one_of<double>({-2.5, 0, -1});
-      if (d.coin()) s.attrs["max"] = d.one_of<double>({0.5, 3, 1});
+      if (d.coin()) s.attrs["min"] = d.element({-2.5, 0, -1});
+      if (d.coin()) s.attrs["max"] = d.element({0.5, 3, 1});
       return s;
     };
     m["clip_grad"] = [](Draw& d) {
@@ -221,8 +222,7 @@ const Families& Draw::families() {
                      {"outside", d.one_of<double>({1, -0.3})}}};
     };
     m["increment_mod"] = m["increment_mod_"] = [](Draw& d) {
-      return Sample{{d.values(d.shape())},
-                    {{"increment", d.one_of<double>({1, 2, 5})}, {"modulus", d.one_of<double>({3, 7, 0})}}};
+      return Sample{{d.values(d.shape())}, {{"increment", d.element({1, 2, 5})}, {"modulus", d.element({3, 7, 0})}}};
     };
     m["reshape"] = m["reshape_"] = [](Draw& d) {
       const Shape s = d.shape();
@@ -267,7 +267,7 @@ const Families& Draw::families() {
       const Shape s = d.shape();
       Ints padding;
       for (size_t i = 0; i < 2 * s.size(); ++i) padding.push_back(d.below(3));
-      return Sample{{d.values(s)}, {{"padding", padding}, {"value", d.one_of<double>({0.0, 1.0, -2.5})}}};
+      return Sample{{d.values(s)}, {{"padding", padding}, {"value", d.element({0.0, 1.0, -2.5})}}};
     };
     m["roll"] = [](Draw& d) {
       Sample s = along_axis(d);
@@ -365,7 +365,9 @@ const Families& Draw::families() {
       return s;
     };
     m["nll_loss_with_softmax_grad_direct"] = [](Draw& d) {
-      return labelled(d, [&](const Array& p, const Array& l) { return Sample{{p, l, d.number(d.uniform(0.5, 3))}}; });
+      return labelled(d, [&](const Array& p, const Array& l) {
+        return Sample{{p, l, d.number(d.uniform(0.5, 3))}, {{"log_prob", d.coin()}}};
+      });
     };
     m["random_uniform"] = m["random_normal"] = random;
     m["dropout"] = m["dropout_grad"] = [](Draw& d) {
