@@ -5,6 +5,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/axis_slices.hpp"
+#include "runtime/kernels/index.hpp"
 #include "runtime/kernels/normalise.hpp"
 
 namespace pxl {
@@ -37,7 +38,7 @@ struct Loss {
   /// Reads and checks the labels in input `slot`; labels_of and used_of are valid afterwards.
   void read(const Buffers& b, size_t slot) const {
     int64_t* at = b.workspace(labels_read);
-    convert(labels, b.in[slot], DType::int64, reinterpret_cast<std::byte*>(at), rows);
+    read_indices(labels, b.in[slot], rows, at);
     int64_t used = 0;
     for (int64_t r = 0; r < rows; ++r) {
       if (options.ignore_index && at[r] == *options.ignore_index) {
@@ -92,6 +93,15 @@ C at_least(C p, C eps) {
   return p < eps ? eps : p;
 }  // keeps NaN
 
+/// A finite number beyond float16 is its largest, so that a softmax before has no NaN for a gradient.
+template <class T, class C>
+T within(C x) {
+  constexpr C most = 65504;
+  if constexpr (std::is_same_v<T, half>)
+    if (std::isfinite(x)) return half(std::clamp(x, -most, most));
+  return static_cast<T>(x);
+}
+
 }  // namespace
 
 void check_label(int64_t label, int64_t row, int64_t classes, bool may_be_ignored) {
@@ -114,7 +124,7 @@ Kernel nll_loss_kernel(const TensorSpec& probs, const TensorSpec& labels, const 
     using C = compute_type<T>;
     const Loss loss("nll_loss", probs, labels, options);
     return Kernel([loss](const Buffers& b) {
-             const C eps = static_cast<C>(std::is_same_v<T, half> ? 6.104e-5 : 1e-7);
+             const C eps = static_cast<C>(1e-7);
              loss.read(b, 1);
              write_loss<T>(loss, b, [&](int64_t row, int64_t label) {
                const C p = get(b.input<T>(0)[row * loss.classes + label]);
@@ -132,7 +142,7 @@ Kernel nll_loss_grad_kernel(const TensorSpec& probs, const TensorSpec& labels, c
     const Loss loss("nll_loss", probs, labels, options);
     const auto check = [loss](const Buffers& b) { loss.read(b, 2); };
     return loss.gradient(check, [loss](const Buffers& b, int64_t begin, int64_t end) {
-      const C eps = static_cast<C>(std::is_same_v<T, half> ? 6.104e-5 : 1e-10);
+      const C eps = static_cast<C>(1e-10);
       const bool each = loss.options.reduction == LossReduction::none;
       const C share =
           loss.options.reduction == LossReduction::mean ? static_cast<C>(loss.count(loss.used_of(b))) : C(1);
@@ -143,7 +153,7 @@ Kernel nll_loss_grad_kernel(const TensorSpec& probs, const TensorSpec& labels, c
         const int64_t label = checked[r];
         if (label < 0) continue;
         const C p = get(b.input<T>(1)[r * loss.classes + label]), g = get(b.input<T>(0)[each ? r : 0]);
-        out[r * loss.classes + label] = static_cast<T>(-g / share / (loss.options.log_prob ? C(1) : at_least(p, eps)));
+        out[r * loss.classes + label] = within<T>(-g / share / (loss.options.log_prob ? C(1) : at_least(p, eps)));
       }
     });
   });
@@ -155,35 +165,48 @@ Kernel nll_loss_with_softmax_grad_kernel(const TensorSpec& probs, const TensorSp
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
     const Loss loss("nll_loss_with_softmax_grad", probs, labels, options);
+    const UnaryBlock exponential = unary_block(Unary::exp, dtype_of<C>());
+    const BinaryFn scaled = binary_block(Binary::mul, dtype_of<C>()).vs;
     const auto check = [loss](const Buffers& b) {
       const C eps = static_cast<C>(1e-7);
       loss.read(b, 1);
       if (!b.out[0]) return;
       const T* p = b.input<T>(0);
-      write_loss<T>(loss, b,
-                    [&](int64_t row, int64_t label) { return -std::log(get(p[row * loss.classes + label]) + eps); });
+      write_loss<T>(loss, b, [&](int64_t row, int64_t label) {
+        const C given = get(p[row * loss.classes + label]);
+        return loss.options.log_prob ? -given : -std::log(given + eps);
+      });
     };
-    return loss.gradient(check, [loss, loss_grad](const Buffers& b, int64_t begin, int64_t end) {
+    return loss.gradient(check, [=](const Buffers& b, int64_t begin, int64_t end) {
       if (!b.out[1]) return;
       double scale = b.in[2] ? read_number(loss_grad, b.in[2]) : 1.0;
       if (loss.options.reduction == LossReduction::mean) {
         scale /= loss.options.ignore_index ? loss.count(loss.used_of(b)) : static_cast<double>(loss.first);
       }
       const C factor = static_cast<C>(scale);
-      constexpr int64_t most = 64;
-      C hits[most];
+      const bool logarithms = loss.options.log_prob;
+      constexpr int64_t most = 64, block = 512;
+      C hits[most], buffer[block];
       for (int64_t r0 = begin; r0 < end; r0 += most) {
         const int64_t rows = std::min(most, end - r0), n = rows * loss.classes;
         const T* p = b.input<T>(0) + r0 * loss.classes;
         T* dx = b.output<T>(1) + r0 * loss.classes;
         const int64_t* label = loss.labels_of(b) + r0;
         // Read before writing: dx may alias the probabilities.
-        for (int64_t r = 0; r < rows; ++r)
-          hits[r] = label[r] < 0 ? C(0) : (get(p[r * loss.classes + label[r]]) - C(1)) * factor;
-        if constexpr (std::is_same_v<T, C>) {
-          binary_block(Binary::mul, dtype_of<C>()).vs(p, &factor, dx, n);
-        } else {
-          for (int64_t i = 0; i < n; ++i) dx[i] = static_cast<T>(get(p[i]) * factor);
+        for (int64_t r = 0; r < rows; ++r) {
+          const C given = label[r] < 0 ? C(0) : get(p[r * loss.classes + label[r]]);
+          hits[r] = (logarithms ? std::expm1(given) : given - C(1)) * factor;
+        }
+        for (int64_t i = 0; i < n; i += block) {
+          const int64_t m = std::min(block, n - i);
+          const C* from = load_line(p + i, 1, m, buffer);
+          C* to = result_line<T>(dx + i, buffer);
+          if (logarithms) {
+            exponential(from, to, m);
+            from = to;
+          }
+          scaled(from, &factor, to, m);
+          store_line<T>(to, dx + i, 1, m);
         }
         for (int64_t r = 0; r < rows; ++r, dx += loss.classes) {
           if (label[r] < 0)

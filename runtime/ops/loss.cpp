@@ -28,7 +28,8 @@ constexpr Param direct_params[] = {{"probs", ParamKind::tensor},
                                    {"labels", ParamKind::index},
                                    {"loss_grad", ParamKind::optional_tensor},
                                    ignore_param,
-                                   loss_reduction_param};
+                                   loss_reduction_param,
+                                   {"log_prob", ParamKind::boolean, of(false)}};
 constexpr Param cross_entropy_params[] = {{"x", ParamKind::tensor, no_default, "scores (logits), [..., C]"},
                                           {"labels", ParamKind::index, no_default, "[...], integers in 0..C-1"},
                                           ignore_param,
@@ -67,12 +68,14 @@ TensorSpec loss_spec(const OpContext& s, size_t p) {
   return {{}, probs.dtype, {}};
 }
 
-Expr softmax(OpBuilder& at, const Expr& x) { return at.one("softmax", {x}, {{"axis", int64_t{-1}}}); }
+/// Losses of logits take logarithms: the probability of a label may be below the numbers of its dtype.
+Expr log_softmax(OpBuilder& at, const Expr& x) { return at.one("log_softmax", {x}, {{"axis", int64_t{-1}}}); }
 
-std::vector<Expr> expand_with_grad(OpBuilder& at, const OpArgs& args) {
-  const Expr scale = args.has_expr(2) ? args.expr(2) : at.scalar(std::get<double>(*args.attr(2)), DType::float32);
+std::vector<Expr> expand_with_grad(OpBuilder& at, const OpArgs& args, bool log_prob) {
+  const DType wide = args.expr(0).dtype() == DType::float64 ? DType::float64 : DType::float32;
+  const Expr scale = args.has_expr(2) ? args.expr(2) : at.scalar(std::get<double>(*args.attr(2)), wide);
   return at.emit("nll_loss_with_softmax_grad_direct", {args.expr(0), args.expr(1), scale},
-                 {{"ignore_index", *args.attr(3)}, {"reduction", *args.attr(4)}});
+                 {{"ignore_index", *args.attr(3)}, {"reduction", *args.attr(4)}, {"log_prob", log_prob}});
 }
 
 // r = -g w / p at the labels: for g, the sum of h r / g; for p, -h r / p (0 with logarithms).
@@ -129,7 +132,9 @@ constexpr OpRow loss_table[] = {
     {.name = "nll_grad",
      .schedule = "NllGrad",
      .output = "gradient",
-     .doc = "The gradient of nll_loss with respect to the probabilities.",
+     .doc =
+         "The gradient of nll_loss with respect to the probabilities, of which the least is 1e-10; a quotient beyond "
+         "float16 is its largest number.",
      .params = nll_grad_params,
      .infer =
          [](const OpContext& s) {
@@ -155,7 +160,7 @@ constexpr OpRow loss_table[] = {
      .formula = "-ln(probs[label] + 1e-7), (probs - onehot(label)) * loss_grad / N",
      .example = "nll_loss_with_softmax_grad(array([[0.1, 0.9], [0.8, 0.2]]), array([1, 0]))",
      .params = with_grad_params,
-     .expand = expand_with_grad,
+     .expand = [](OpBuilder& at, const OpArgs& args) { return expand_with_grad(at, args, false); },
      .role = Role::composite},
     {.name = "nll_loss_with_softmax_grad_direct",
      .schedule = "NlllWithSoftmaxGradDirect",
@@ -171,7 +176,8 @@ constexpr OpRow loss_table[] = {
      .definition = reference::nll_loss_with_softmax_grad_direct,
      .kernel =
          [](const OpContext& s) {
-           return nll_loss_with_softmax_grad_kernel(s.input(0), s.input(1), s.input(2).dtype, options(s, false));
+           return nll_loss_with_softmax_grad_kernel(s.input(0), s.input(1), s.input(2).dtype,
+                                                    options(s, s.boolean("log_prob")));
          },
      .flops = [](const OpContext& s) { return 3 * s.input(0).size(); },
      .pattern = Pattern::other,
@@ -179,26 +185,28 @@ constexpr OpRow loss_table[] = {
      .tiles = tile_loss},
     {.name = "cross_entropy",
      .path = "addons.ops.cross_entropy",
-     .doc = "The cross entropy of logits and labels: softmax along the last axis, then nll_loss.",
+     .doc = "The cross entropy of logits and labels: log_softmax along the last axis, then nll_loss.",
+     .formula = "-log_softmax(x)[label]",
      .example = "cross_entropy(array([[1.0, 2.0], [3.0, 1.0]]), array([1, 0]))",
      .params = cross_entropy_params,
      .expand =
          [](OpBuilder& at, const OpArgs& args) {
-           return at.emit("nll_loss", {softmax(at, args.expr(0)), args.expr(1)},
-                          {{"ignore_index", *args.attr(2)}, {"reduction", *args.attr(3)}});
+           return at.emit("nll_loss", {log_softmax(at, args.expr(0)), args.expr(1)},
+                          {{"ignore_index", *args.attr(2)}, {"reduction", *args.attr(3)}, {"log_prob", true}});
          },
      .role = Role::composite},
     {.name = "cross_entropy_with_grad",
      .path = "addons.ops.cross_entropy_with_grad",
      .doc = "The cross entropy of logits and labels, and its gradient with respect to the logits. The gradient, not "
             "the loss, is multiplied by loss_scaling.",
+     .formula = "-log_softmax(x)[label], (softmax(x) - onehot(label)) * loss_scaling / N",
      .example = "cross_entropy_with_grad(array([[1.0, 2.0], [3.0, 1.0]]), array([1, 0]))",
      .params = cross_entropy_grad_params,
      .expand =
          [](OpBuilder& at, const OpArgs& args) {
            OpArgs inner = args;
-           inner.values[0] = softmax(at, args.expr(0));
-           return expand_with_grad(at, inner);
+           inner.values[0] = log_softmax(at, args.expr(0));
+           return expand_with_grad(at, inner, true);
          },
      .role = Role::composite},
 };

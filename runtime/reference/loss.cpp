@@ -19,7 +19,7 @@ struct Labels {
 
   Labels(const ReferenceContext& c, size_t slot, const Shape& probs)
       : some_ignored(!c.is_none("ignore_index")), classes(probs.back()), reduction(c.string("reduction")) {
-    const Wholes given = c.whole(slot);
+    const Wholes given = c.indices(slot);
     for (int64_t label : given) {
       const bool ignored = some_ignored && label == c.integers("ignore_index")[0];
       if (!ignored) check_label(label, static_cast<int64_t>(at.size()), classes, some_ignored);
@@ -48,9 +48,6 @@ struct Labels {
 
 Reals by_row(const Labels& labels) { return xt::zeros<double>({labels.at.size()}); }
 
-// The least probability that is told from 0.
-double least(DType dtype, double other) { return dtype == DType::float16 ? 6.104e-5 : other; }
-
 double at_least(double p, double floor) { return p < floor ? floor : p; }  // keeps NaN
 
 }  // namespace
@@ -61,7 +58,7 @@ void nll_loss(ReferenceContext& c) {
   Reals losses = by_row(labels);
   labels.each([&](int64_t row, int64_t label) {
     const double p = probs.data()[row * labels.classes + label];
-    losses(row) = c.boolean("log_prob") ? -p : -std::log(at_least(p, least(c.dtype(0), 1e-7)));
+    losses(row) = c.boolean("log_prob") ? -p : -std::log(at_least(p, 1e-7));
   });
   labels.give(c, losses);
 }
@@ -73,8 +70,10 @@ void nll_grad(ReferenceContext& c) {
   Reals dx = xt::zeros<double>(extents(c.out_shape()));
   labels.each([&](int64_t row, int64_t label) {
     const double p = probs.data()[row * labels.classes + label];
-    dx.data()[row * labels.classes + label] = -g.data()[labels.reduction == "none" ? row : 0] / share /
-                                              (c.boolean("log_prob") ? 1.0 : at_least(p, least(c.dtype(1), 1e-10)));
+    const double each =
+        -g.data()[labels.reduction == "none" ? row : 0] / share / (c.boolean("log_prob") ? 1.0 : at_least(p, 1e-10));
+    const bool narrow = c.out_dtype() == DType::float16 && std::isfinite(each);
+    dx.data()[row * labels.classes + label] = narrow ? std::clamp(each, -65504.0, 65504.0) : each;
   });
   c.out(0, dx);
 }
@@ -87,11 +86,14 @@ void nll_loss_with_softmax_grad_direct(ReferenceContext& c) {
   double scale = c.real(2).data()[0];
   if (labels.reduction == "mean")
     scale /= labels.some_ignored ? labels.count() : c.shape(0).size() > 1 ? static_cast<double>(c.shape(0)[0]) : 1.0;
+  const bool logarithms = c.boolean("log_prob");
   Reals losses = by_row(labels), dx = xt::zeros<double>(extents(c.shape(0)));
   labels.each([&](int64_t row, int64_t label) {
-    losses(row) = -std::log(probs.data()[row * labels.classes + label] + 1e-7);
-    for (int64_t i = row * labels.classes; i < (row + 1) * labels.classes; ++i) dx.data()[i] = probs.data()[i] * scale;
-    dx.data()[row * labels.classes + label] = (probs.data()[row * labels.classes + label] - 1.0) * scale;
+    const double p = probs.data()[row * labels.classes + label];
+    losses(row) = logarithms ? -p : -std::log(p + 1e-7);
+    for (int64_t i = row * labels.classes; i < (row + 1) * labels.classes; ++i)
+      dx.data()[i] = (logarithms ? std::exp(probs.data()[i]) : probs.data()[i]) * scale;
+    dx.data()[row * labels.classes + label] = (logarithms ? std::expm1(p) : p - 1.0) * scale;
   });
   labels.give(c, losses);
   c.out(1, dx);
