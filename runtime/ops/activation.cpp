@@ -25,10 +25,10 @@ constexpr Param selu_params[] = {{"t", ParamKind::tensor},
 constexpr Param hard_sigmoid_params[] = {
     {"t", ParamKind::tensor}, {"alpha", ParamKind::number, of(0.2)}, {"beta", ParamKind::number, of(0.5)}};
 constexpr Param shrink_params[] = {{"t", ParamKind::tensor},
-                                   {"lambd", ParamKind::number, of(0.5), "numbers nearer to 0 become 0"},
-                                   {"bias", ParamKind::number, of(0.0), "how far the others move to 0"}};
+                                   {"lambd", ParamKind::element, of(0.5), "numbers nearer to 0 become 0"},
+                                   {"bias", ParamKind::element, of(0.0), "how far the others move to 0"}};
 constexpr Param threshold_params[] = {{"t", ParamKind::tensor},
-                                      {"alpha", ParamKind::number, of(1.0), "what is not above becomes 0"}};
+                                      {"alpha", ParamKind::element, of(1.0), "what is not above becomes 0"}};
 constexpr Param prelu_params[] = {{"t", ParamKind::tensor},
                                   {"slope", ParamKind::tensor, no_default, "broadcasts to t"}};
 constexpr Param grid_params[] = {
@@ -38,37 +38,28 @@ constexpr Param grid_params[] = {
     {"padding_mode", ParamKind::string, of("zeros"), "outside the image: zeros, border or reflection"},
     {"align_corners", ParamKind::boolean, of(false), "-1 and 1 are centres of the outermost pixels, not their edges"}};
 
-/// A float where t is below a bound, else 0.
-Expr below(const Expr& t, double bound) {
-  return cast(t.builder().one("less", {t, t.builder().scalar(bound, t.dtype())}), t.dtype());
-}
 Expr of_op(std::string_view op, const Expr& t) { return t.builder().one(op, {t}); }
 Expr squared(const Expr& t) { return of_op("square", t); }
 
-/// The largest number of the dtype in which x is compared that is not above `bound`: x > bound has the same answer.
-double bound_for(DType dtype, double bound) {
-  if (dtype == DType::float64) return bound;
-  const auto nearest = static_cast<float>(bound);
-  return static_cast<double>(nearest) > bound ? std::nextafter(nearest, -std::numeric_limits<float>::infinity())
-                                              : nearest;
-}
-/// The same of those below it.
+/// The largest number below `bound` of the dtype in which x is compared: x < bound and x <= this have one answer.
 double bound_below(DType dtype, double bound) {
-  const double at_most = bound_for(dtype, bound);
-  if (at_most < bound) return at_most;
-  return dtype == DType::float64 ? std::nextafter(bound, -std::numeric_limits<double>::infinity())
-                                 : std::nextafter(static_cast<float>(bound), -std::numeric_limits<float>::infinity());
+  if (dtype == DType::float64) return std::nextafter(bound, -std::numeric_limits<double>::infinity());
+  const auto nearest = static_cast<float>(bound);
+  return static_cast<double>(nearest) < bound ? nearest
+                                              : std::nextafter(nearest, -std::numeric_limits<float>::infinity());
 }
+/// A parameter of kind `element` as gradients compare with it.
+double element_of(const OpContext& s, std::string_view param, DType dtype) { return s.element(param, dtype).number(0); }
 constexpr double unbounded = std::numeric_limits<double>::infinity();
 /// dy times `inside` where min <= t <= max, else times `outside`.
 Expr gated(const Expr& dy, const Expr& t, double min, double max, double inside, double outside) {
   return t.builder().one("gate_grad", {dy, t}, {{"min", min}, {"max", max}, {"inside", inside}, {"outside", outside}});
 }
 
-/// Where t is below 0, `low`, else `high`.
+/// Where t is above 0, `high`, else `low`: at 0 the slope of the left side counts, as in PyTorch.
 Expr by_sign(const Expr& t, const Expr& low, const Expr& high) {
   OpBuilder& at = t.builder();
-  return at.one("where", {at.one("less", {t, at.scalar(0, t.dtype())}), low, high});
+  return at.one("where", {at.one("greater", {t, at.scalar(0, t.dtype())}), high, low});
 }
 /// e^t where t is below 0, else 1.
 Expr exp_below(const Expr& t) {
@@ -123,13 +114,12 @@ Kernel hard_sigmoid_kernel(const OpContext& s) {
 Kernel shrink_kernel(const OpContext& s) {
   const DType dtype = s.input(0).dtype;
   if (!is_floating(dtype)) return definition_kernel(s);
-  return parametric_kernel(Parametric::shrink, dtype, bound_for(dtype, s.number("lambd")), s.number("bias"),
+  return parametric_kernel(Parametric::shrink, dtype, element_of(s, "lambd", dtype), element_of(s, "bias", dtype),
                            s.input(0).size());
 }
 Kernel threshold_kernel(const OpContext& s) {
   const DType dtype = s.input(0).dtype;
-  return parametric_kernel(Parametric::thresholded_relu, dtype, bound_for(dtype, s.number("alpha")), 0,
-                           s.input(0).size());
+  return parametric_kernel(Parametric::thresholded_relu, dtype, element_of(s, "alpha", dtype), 0, s.input(0).size());
 }
 
 std::vector<TensorSpec> infer_prelu(const OpContext& site) {
@@ -226,7 +216,7 @@ constexpr OpRow activation_table[] = {
                          "leaky_relu(array([-2.0, 0.0, 1.0]))", "LeakyRelu"},
                         slope_params, reference::leaky_relu,
                         by_gradient<[](const Expr& dy, const Expr& t, const OpContext& s) {
-                          return gated(dy, t, 0, unbounded, 1, s.number("alpha"));
+                          return gated(dy, t, -unbounded, 0, s.number("alpha"), 1);
                         }>)),
     computed(
         of_alpha<Parametric::elu>, tolerance::function,
@@ -275,7 +265,7 @@ constexpr OpRow activation_table[] = {
                     "t - bias where t > lambd, t + bias where t < -lambd, else 0",
                     "shrink(array([-2.0, 0.2, 1.0]), bias = 0.5)", "Shrink"},
                    shrink_params, reference::shrink, by_gradient<[](const Expr& dy, const Expr& t, const OpContext& s) {
-                     const double bound = bound_for(t.dtype(), s.number("lambd"));
+                     const double bound = element_of(s, "lambd", t.dtype());
                      return gated(dy, t, -bound, bound, 0, 1);
                    }>,
                    infer_same_number)),
@@ -292,7 +282,7 @@ constexpr OpRow activation_table[] = {
                          "thresholded_relu(array([-1.0, 0.5, 2.0]))", "ThresholdedRelu"},
                         threshold_params, reference::thresholded_relu,
                         by_gradient<[](const Expr& dy, const Expr& t, const OpContext& s) {
-                          return gated(dy, t, -unbounded, bound_for(t.dtype(), s.number("alpha")), 0, 1);
+                          return gated(dy, t, -unbounded, element_of(s, "alpha", t.dtype()), 0, 1);
                         }>)),
     {.name = "prelu",
      .path = "ops.prelu",
@@ -307,9 +297,9 @@ constexpr OpRow activation_table[] = {
      .kernel = pairwise<Binary::prelu>,
      .gradient =
          [](GradContext& c) {
-           const Expr negative = below(c.in(0), 0);
-           if (c.wants(0)) c.set(0, c.dy() * (negative * (c.in(1) - 1.0) + 1.0));
-           if (c.wants(1)) c.set(1, sum_to(c.dy() * negative * c.in(0), c.in_spec(1).shape));
+           const Expr x = c.in(0), dy = c.dy();
+           if (c.wants(0)) c.set(0, by_sign(x, dy * c.in(1), dy));
+           if (c.wants(1)) c.set(1, sum_to(by_sign(x, dy * x, x.builder().scalar(0, x.dtype())), c.in_spec(1).shape));
          },
      .onnx = "PRelu",
      .tiles = tile_binary},

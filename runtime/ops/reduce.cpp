@@ -81,6 +81,23 @@ void prod_gradient(GradContext& c) {
   c.set(0, at.one("select", {is_zero, at_zero, elsewhere}) * spread(c, c.dy()));
 }
 
+// dy times the softmax of x. The result is rounded, so that x less the result is no logarithm of a share.
+void logsumexp_gradient(GradContext& c) {
+  if (!c.wants(0)) return;
+  OpBuilder& at = c.builder();
+  const std::vector<int64_t> axes = reduced_axes(c);
+  const Expr x = c.in(0);
+  Expr share;
+  if (axes.size() == 1) {
+    share = at.one("softmax", {x}, {{"axis", axes[0]}});
+  } else {
+    const Expr top = at.one("detach", {at.one("max", {x}, {{"axis", axes}, {"keepdims", true}})});
+    const Expr e = at.one("exp", {x - top});
+    share = e / sum(e, axes, true);
+  }
+  c.set(0, share * spread(c, c.dy()));
+}
+
 // The gradient goes to the selected element: the reduced axes are moved to the end and flattened, as the indices count.
 void median_gradient(GradContext& c) {
   if (!c.wants(0)) return;
@@ -229,15 +246,12 @@ constexpr OpRow reduce_table[] = {
             "logsum(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceLogSum"},
            infer_reduce_float, reference::logsum, reduction<Reduction::logsum>,
            [](GradContext& c) {
-             if (c.wants(0)) c.set(0, full(c, c.dy() / c.builder().one("exp", {c.out()})));
+             if (c.wants(0)) c.set(0, full(c, c.dy() / sum(c.in(0), reduced_axes(c), c.site().boolean("keepdims"))));
            }),
     reduce({"logsumexp", "ops.logsumexp", "ReduceLogSumExp", "logsumexp_out",
             "The logarithm of the sum of exponentials over axes, without overflow.", "ln sum e^t",
             "logsumexp(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceLogSumExp"},
-           infer_reduce_float, reference::logsumexp, reduction<Reduction::logsumexp>,
-           [](GradContext& c) {
-             if (c.wants(0)) c.set(0, c.builder().one("exp", {c.in(0) - spread(c, c.out())}) * spread(c, c.dy()));
-           }),
+           infer_reduce_float, reference::logsumexp, reduction<Reduction::logsumexp>, logsumexp_gradient),
     {.name = "median",
      .path = "ops.median",
      .doc = "The lower median over axes: element (n-1)/2 of the sorted elements.",

@@ -41,25 +41,17 @@ void hard_swish(ReferenceContext& c) {
   c.out(0, each([](double x) { return x * smaller(larger(x / 6 + 0.5, 0.0), 1.0); }, c.real(0)));
 }
 void shrink(ReferenceContext& c) {
-  const double lambd = c.number("lambd"), bias = c.number("bias");
-  c.numbers([=](const auto& x) {
-    return each(
-        [=](auto v) {
-          using V = decltype(v);
-          const auto number = static_cast<double>(v);
-          return number > lambd     ? static_cast<V>(number - bias)
-                 : number < -lambd  ? static_cast<V>(number + bias)
-                 : number != number ? v
-                                    : V(0);
-        },
-        x);
+  c.numbers([&](const auto& x) {
+    using V = typename std::decay_t<decltype(x)>::value_type;
+    const V lambd = c.element<V>("lambd"), bias = c.element<V>("bias"), low = std::is_signed_v<V> ? -lambd : V(0);
+    return each([=](V v) { return v > lambd ? V(v - bias) : v < low ? V(v + bias) : v != v ? v : V(0); }, x);
   });
 }
 void softsign(ReferenceContext& c) {
   c.out(0, each([](double x) { return std::isinf(x) ? std::copysign(1.0, x) : x / (1 + std::abs(x)); }, c.real(0)));
 }
 void thresholded_relu(ReferenceContext& c) {
-  const double alpha = c.number("alpha");
+  const auto alpha = c.element<double>("alpha");
   c.out(0, each([=](double x) { return x > alpha || x != x ? x : 0.0; }, c.real(0)));
 }
 void prelu(ReferenceContext& c) {
