@@ -88,6 +88,22 @@ Value int_binary(BinaryOp op, int64_t a, int64_t b) {
   type_error("`@` multiplies tensors and arrays, not numbers");
 }
 
+/// Rounded down; what is left has the sign of the divisor. As Python's: the quotient follows from what is left, since
+/// the quotient of the floats may be rounded up to the next int.
+struct FloatDivision {
+  double quotient, rest;
+};
+FloatDivision divided_down(double a, double b) {
+  double rest = std::fmod(a, b), quotient = (a - rest) / b;
+  if (rest == 0) {
+    rest = std::copysign(0.0, b);
+  } else if ((rest < 0) != (b < 0)) {
+    rest += b;
+    quotient -= 1;
+  }
+  return {quotient == 0 ? std::copysign(0.0, a / b) : std::nearbyint(quotient), rest};
+}
+
 Value float_binary(BinaryOp op, double a, double b) {
   switch (op) {
     case BinaryOp::add: return a + b;
@@ -98,12 +114,10 @@ Value float_binary(BinaryOp op, double a, double b) {
       return a / b;
     case BinaryOp::floor_div:
       if (b == 0) by_zero(op);
-      return std::floor(a / b);
-    case BinaryOp::mod: {
+      return divided_down(a, b).quotient;
+    case BinaryOp::mod:
       if (b == 0) by_zero(op);
-      const double r = std::fmod(a, b);
-      return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
-    }
+      return divided_down(a, b).rest;
     case BinaryOp::power:
       if (a == 0 && b < 0) by_zero(op);
       if (a < 0 && b != std::floor(b)) {
@@ -129,15 +143,24 @@ Value number_binary(BinaryOp op, const Value& a, const Value& b) {
   return int_binary(op, a.as_int(), b.as_int());
 }
 
+namespace {
+
+/// A long double of x86 holds every 64-bit int, so that 2**53 + 1 and 2.0**53 differ as in Python.
+long double exactly(const Value& v) {
+  if (v.is_float()) return static_cast<long double>(v.as_double());
+  return v.is_natural() ? static_cast<long double>(v.as_natural()) : static_cast<long double>(v.as_int());
+}
+
+}  // namespace
+
 int number_order(const Value& a, const Value& b) {
-  if (!a.is_float() && !b.is_float()) return a.as_int() < b.as_int() ? -1 : a.as_int() > b.as_int() ? 1 : 0;
+  const bool small = !a.is_natural() && !b.is_natural();
+  if (small && !a.is_float() && !b.is_float()) return a.as_int() < b.as_int() ? -1 : a.as_int() > b.as_int() ? 1 : 0;
   if (a.is_float() && b.is_float()) {
     const double x = a.as_double(), y = b.as_double();
     return x < y ? -1 : x > y ? 1 : x == y ? 0 : 2;
   }
-  // A long double of x86 holds every 64-bit int, so that 2**53 + 1 and 2.0**53 differ as in Python.
-  const long double x = a.is_float() ? static_cast<long double>(a.as_double()) : static_cast<long double>(a.as_int());
-  const long double y = b.is_float() ? static_cast<long double>(b.as_double()) : static_cast<long double>(b.as_int());
+  const long double x = exactly(a), y = exactly(b);
   if (std::isnan(x) || std::isnan(y)) return 2;
   return x < y ? -1 : x > y ? 1 : 0;
 }

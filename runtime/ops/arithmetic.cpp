@@ -21,15 +21,21 @@ Kernel folded(const OpContext& s) {
   return nary_kernel(f, s.input(0).dtype, shapes, s.out[0].shape);
 }
 
-// Integer division by 0 is a run-time error, as for host numbers.
-constexpr char floor_division_sign[] = "//", modulo_sign[] = "%";
-template <Binary f, const char* sign>
-Kernel exact_division(const OpContext& s) {
+// What ints have no result for is a run-time error, as for host numbers: division by 0, and negative powers.
+using CheckSecond = void (*)(DType dtype, const std::byte* second, int64_t n);
+constexpr CheckSecond divisors_of_floor_div = [](DType dtype, const std::byte* second, int64_t n) {
+  check_divisors(dtype, second, n, "//");
+};
+constexpr CheckSecond divisors_of_mod = [](DType dtype, const std::byte* second, int64_t n) {
+  check_divisors(dtype, second, n, "%");
+};
+template <Binary f, CheckSecond check>
+Kernel checked(const OpContext& s) {
   const DType dtype = s.input(1).dtype;
   if (!is_integer(dtype)) return pairwise<f>(s);
-  const int64_t divisors = s.out[0].size() == 0 ? 0 : s.input(1).size();
-  return Kernel([plain = pairwise<f>(s), dtype, divisors](const Buffers& b) {
-    check_divisors(dtype, b.in[1], divisors, sign);
+  const int64_t n = s.out[0].size() == 0 ? 0 : s.input(1).size();
+  return Kernel([plain = pairwise<f>(s), dtype, n](const Buffers& b) {
+    check(dtype, b.in[1], n);
     plain(b);
   });
 }
@@ -200,7 +206,7 @@ constexpr OpRow arithmetic_table[] = {
      .params = binary_params,
      .infer = infer_broadcast,
      .definition = reference::floor_div,
-     .kernel = exact_division<Binary::floor_div, floor_division_sign>,
+     .kernel = checked<Binary::floor_div, divisors_of_floor_div>,
      .gradient =
          [](GradContext& c) {
            for (size_t i : {0, 1}) set_zero(c, i);
@@ -240,7 +246,7 @@ constexpr OpRow arithmetic_table[] = {
      .params = binary_params,
      .infer = infer_broadcast,
      .definition = reference::mod,
-     .kernel = exact_division<Binary::mod, modulo_sign>,
+     .kernel = checked<Binary::mod, divisors_of_mod>,
      .gradient =
          [](GradContext& c) {
            if (c.wants(0)) give(c, 0, c.dy());
@@ -253,13 +259,13 @@ constexpr OpRow arithmetic_table[] = {
      .path = "ops.pow",
      .schedule = "Pow",
      .output = "pow_out",
-     .doc = "Each element raised to a power, with broadcasting.",
+     .doc = "Each element raised to a power, with broadcasting. A negative power of an int is a run-time error.",
      .formula = "t^e",
      .example = "pow(array([1.0, 2.0, 3.0]), 2)",
      .params = pow_params,
      .infer = infer_broadcast,
      .definition = reference::pow,
-     .kernel = pairwise<Binary::pow>,
+     .kernel = checked<Binary::pow, check_exponents>,
      .gradient = pow_gradient,
      .pattern = Pattern::elementwise,
      .inplace_ok = true,
@@ -331,6 +337,21 @@ void check_divisors(DType dtype, const std::byte* divisors, int64_t n, std::stri
       const T* divisor = reinterpret_cast<const T*>(divisors);
       if (std::find(divisor, divisor + n, T{}) != divisor + n)
         throw run_error(fmt::format("division by zero in `{}` of ints", op)).as(codes::arithmetic);
+    }
+  });
+}
+
+void check_exponents(DType dtype, const std::byte* exponents, int64_t n) {
+  if (!is_integer(dtype)) return;
+  with_type(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
+      const T* exponent = reinterpret_cast<const T*>(exponents);
+      const T* negative = std::find_if(exponent, exponent + n, [](T e) { return e < 0; });
+      if (negative != exponent + n)
+        throw run_error(fmt::format("`**` of ints has no result for the exponent {}", int64_t{*negative}),
+                        {"convert the base first: cast(x, float32)"})
+            .as(codes::arithmetic);
     }
   });
 }

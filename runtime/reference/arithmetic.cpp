@@ -60,13 +60,11 @@ void check_quotient(const ReferenceContext& c, std::string_view op) {
   check_divisors(c.dtype(1), c.buffers().in[1], n, op);
 }
 
-// An integer to a negative power is what is left of the fraction.
 template <class T>
 T power(T x, T y) {
   if constexpr (std::is_floating_point_v<T>) {
     return std::pow(x, y);
   } else {
-    if (y < 0) return x == 1 ? 1 : x == T(-1) ? (y % 2 == 0 ? 1 : -1) : 0;
     T result = 1;
     for (; y > 0; y /= 2, x *= x)
       if (y % 2 == 1) result *= x;
@@ -104,6 +102,7 @@ void mod(ReferenceContext& c) {
   });
 }
 void pow(ReferenceContext& c) {
+  check_exponents(c.dtype(1), c.buffers().in[1], element_count(c.out_shape()) == 0 ? 0 : element_count(c.shape(1)));
   c.numbers([](const auto& x, const auto& y) { return each([](auto a, auto b) { return power(a, b); }, x, y); });
 }
 void maximum(ReferenceContext& c) {
