@@ -60,6 +60,7 @@ v1::Value public_value(Interpreter& in, const Value& value, int depth) {
   check_depth(depth);
   if (value.is_none()) return {};
   if (value.is_bool()) return value.as_bool();
+  if (value.is_natural()) return public_array(Array::scalar(value.as_natural()));  // an int here has 64 bits and a sign
   if (value.is_int()) return value.as_int();
   if (value.is_float()) return value.as_double();
   if (const std::string* text = value.as_string()) return *text;

@@ -40,6 +40,7 @@ void CallKey::read(const NamedArg& arg) {
 bool CallKey::add_value(const Value& v, int depth) {
   if (v.is_none()) return add(tagged(Tag::none));
   if (v.is_bool()) return add(tagged(Tag::boolean)) && add(v.as_bool());
+  if (v.is_natural()) return false;
   if (v.is_int()) return add(tagged(Tag::integer)) && add(static_cast<uint64_t>(v.as_int()));
   if (v.is_float()) return add(tagged(Tag::floating)) && add(std::bit_cast<uint64_t>(v.as_double()));
   if (const Array* a = v.as_array()) return add_array(*a);

@@ -12,6 +12,7 @@
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
@@ -39,7 +40,7 @@ class KeyWriter {
       return;
     }
     if (v.is_int()) {
-      tag('i', std::to_string(v.as_int()));
+      tag('i', repr_of(in_, v));
       return;
     }
     if (v.is_float()) {

@@ -203,7 +203,8 @@ Value to_int(Interpreter&, const Arguments& args) {
       throw run_error("int: " + number_text(v.as_double()) + " is no int");
     return int_from_double(std::trunc(v.as_double()));
   }
-  if (v.is_number()) return v.as_int();
+  if (v.is_bool()) return v.as_int();
+  if (v.is_int()) return v;
   if (const std::string* s = v.as_string()) {
     const int64_t base = a.integer_or("base", 10);
     if (base != 0 && (base < 2 || base > 36)) throw run_error("int: the base is 0 or from 2 to 36");

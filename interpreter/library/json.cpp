@@ -74,6 +74,7 @@ Json json_of(Interpreter& in, const Value& v, int depth) {
     return array_json(*a, 0, at);
   }
   if (v.is_bool()) return v.as_bool();
+  if (v.is_natural()) return v.as_natural();
   if (v.is_int()) return v.as_int();
   if (v.is_float()) return number(v.as_double());
   if (const auto* dict = v.as<DictObject>()) {
@@ -97,9 +98,7 @@ class JsonReader final : public nlohmann::json_sax<Json> {
   bool null() override { return add({}); }
   bool boolean(bool v) override { return add(v); }
   bool number_integer(int64_t v) override { return add(v); }
-  bool number_unsigned(uint64_t v) override {
-    return add(v <= static_cast<uint64_t>(INT64_MAX) ? Value(static_cast<int64_t>(v)) : Value(static_cast<double>(v)));
-  }
+  bool number_unsigned(uint64_t v) override { return add(Value::natural(v)); }
   bool number_float(double v, const std::string&) override { return add(v); }
   bool string(std::string& v) override { return add(std::move(v)); }
   bool binary(Json::binary_t&) override { return false; }  // text has none

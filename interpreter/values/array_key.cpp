@@ -12,6 +12,7 @@
 #include "interpreter/values/subscripts.hpp"
 #include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/tensor/exact.hpp"
 #include "runtime/tensor/print.hpp"
 
 namespace pxl {
@@ -123,7 +124,7 @@ std::vector<Axis> read_key(Interpreter& in, const Array& a, const Value& key) {
         }
         positions = nonzero(*index);
       } else if (is_integer(index->dtype())) {
-        positions.push_back(index->cast(DType::int64));
+        positions.push_back(convert_exactly(*index, DType::int64, "an index", codes::index));
       } else {
         throw Error(fmt::format("an index array needs ints or bools, not {}", name(index->dtype()))).as(codes::index);
       }

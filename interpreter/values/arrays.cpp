@@ -18,6 +18,7 @@ namespace pxl {
 Value element_value(const Array& a, int64_t i) {
   if (a.dtype() == DType::boolean) return a.integer(i) != 0;
   if (is_floating(a.dtype()) || is_float8(a.dtype())) return a.number(i);
+  if (a.dtype() == DType::uint64) return Value::natural(a.data<uint64_t>()[i]);
   return a.integer(i);
 }
 

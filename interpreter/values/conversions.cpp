@@ -23,11 +23,12 @@ struct Leaves {
   static constexpr size_t kMaxRank = 32;
   static constexpr size_t max_leaves = size_t{1} << 28;  ///< shared sublists may have exponentially many
   Interpreter& in;
+  std::function<Array(const Value&)> array_of_number;  ///< beside arrays
   Shape shape;
   std::vector<Value> numbers;  ///< if all leaves are numbers
   std::vector<Array> arrays;   ///< if they are arrays of one shape
 
-  explicit Leaves(Interpreter& i) : in(i) {}
+  Leaves(Interpreter& i, std::function<Array(const Value&)> of_number) : in(i), array_of_number(std::move(of_number)) {}
 
   void read(const Value& v, size_t depth) {
     charge(20);
@@ -62,11 +63,11 @@ struct Leaves {
     closed = true;
     if (v.is_number()) {
       if (!arrays.empty())
-        arrays.push_back(to_array(in, v));
+        arrays.push_back(array_of_number(v));
       else
         numbers.push_back(v);
     } else if (const Array* a = v.as_array()) {
-      for (const Value& n : numbers) arrays.push_back(to_array(in, n));
+      for (const Value& n : numbers) arrays.push_back(array_of_number(n));
       numbers.clear();
       arrays.push_back(*a);
     } else {
@@ -85,40 +86,36 @@ DType wider(DType a, DType b) {
 }
 
 DType natural(const std::vector<Value>& numbers) {
-  bool floats = numbers.empty(), ints = false, wide = false;
+  bool floats = numbers.empty(), ints = false, wide = false, naturals = false;
   for (const Value& n : numbers) {
     floats |= n.is_float();
     ints |= n.is_int();
-    if (n.is_int() && (n.as_int() > INT32_MAX || n.as_int() < INT32_MIN)) wide = true;
+    naturals |= n.is_natural();
+    if (n.is_int() && !n.is_natural() && (n.as_int() > INT32_MAX || n.as_int() < INT32_MIN)) wide = true;
   }
-  return floats ? DType::float32 : wide ? DType::int64 : ints ? DType::int32 : DType::boolean;
+  if (floats) return DType::float32;
+  return naturals ? DType::uint64 : wide ? DType::int64 : ints ? DType::int32 : DType::boolean;
 }
 
 }  // namespace
 
 namespace {
 
-/// One number as T: an implicit conversion refuses values that T cannot represent (exact.hpp), a cast drops fractions.
+/// One number as T: rounded to nearest, refused beyond T's range (exact.hpp). A cast drops the fraction of an int, and
+/// takes what is not 0 for true.
 template <class T>
 T converted(const Value& n, DType type, bool cast, std::string_view what) {
-  if (n.is_float()) {
-    double x = n.as_double();
+  const auto fitting = [&](auto x) {
     if constexpr (std::is_same_v<T, bool>) {
       if (cast) return x != 0;
-    } else if constexpr (std::is_integral_v<T>) {
+    } else if constexpr (std::is_integral_v<T> && std::is_floating_point_v<decltype(x)>) {
       if (cast) x = std::trunc(x);
     }
-    if (!(cast && std::is_floating_point_v<T>)&&!holds<T>(x)) refuse_value(x, type, what);
-    if constexpr (std::is_same_v<T, half>) return half(static_cast<float>(x));
-    return static_cast<T>(x);
-  }
-  const int64_t x = n.as_int();
-  if constexpr (std::is_same_v<T, bool>) {
-    if (cast) return x != 0;
-  }
-  if (!holds<T>(x)) refuse_value(x, type, what);
-  if constexpr (std::is_same_v<T, half>) return half(static_cast<float>(x));
-  return static_cast<T>(x);
+    if (!holds<T>(x)) refuse_value(x, type, what);
+    return cast_element<T>(x);
+  };
+  if (n.is_float()) return fitting(n.as_double());
+  return n.is_natural() ? fitting(n.as_natural()) : fitting(n.as_int());
 }
 
 /// `dtype` is the result's. Without it host data becomes 32-bit as in PopXL: bools remain bools, ints become int32
@@ -126,7 +123,7 @@ T converted(const Value& n, DType type, bool cast, std::string_view what) {
 Array array_of(Interpreter& in, const Value& v, std::optional<DType> dtype, bool cast, std::string_view what) {
   const auto convert = [&](const Array& a, DType type) { return cast ? a.cast(type) : convert_exactly(a, type, what); };
   if (const Array* a = v.as_array()) return dtype ? convert(*a, *dtype) : *a;
-  Leaves leaves(in);
+  Leaves leaves(in, [&](const Value& n) { return array_of(in, n, dtype, cast, what); });
   leaves.read(v, 0);
   if (leaves.arrays.empty()) {
     const DType type = dtype ? *dtype : natural(leaves.numbers);

@@ -21,11 +21,12 @@ std::optional<std::string> key_of(const Value& v) {
   if (v.is_none()) return "n";
   if (v.is_float()) {
     const double d = v.as_double();
-    if (d == std::floor(d) && d >= -9223372036854775808.0 && d < 9223372036854775808.0) {
-      return fmt::format("i{}", static_cast<int64_t>(d));
+    if (d == std::floor(d) && d >= -9223372036854775808.0 && d < 18446744073709551616.0) {
+      return d < 0 ? fmt::format("i{}", static_cast<int64_t>(d)) : fmt::format("i{}", static_cast<uint64_t>(d));
     }
     return fmt::format("f{}", std::bit_cast<uint64_t>(d));
   }
+  if (v.is_natural()) return fmt::format("i{}", v.as_natural());
   if (v.is_number()) return fmt::format("i{}", v.as_int());
   return v.object()->hash_key();
 }

@@ -153,13 +153,14 @@ std::string format_float(const Spec& s, double d, std::string_view spec, const s
   return finish_number(s, sign_text(s, negative), body);
 }
 
-std::string format_int(const Spec& s, int64_t v, std::string_view spec) {
+std::string format_int(const Spec& s, const Value& v, std::string_view spec) {
   if (s.type && std::string_view("eEfFgG%").find(s.type) != std::string_view::npos) {
-    return format_float(s, static_cast<double>(v), spec, "");
+    return format_float(s, v.as_double(), spec, "");
   }
   if (s.precision >= 0) bad_format(spec, "a precision does not suit an int");
-  const bool negative = v < 0;
-  const uint64_t m = negative ? ~static_cast<uint64_t>(v) + 1 : static_cast<uint64_t>(v);
+  const bool negative = !v.is_natural() && v.as_int() < 0;
+  const uint64_t bits = v.is_natural() ? v.as_natural() : static_cast<uint64_t>(v.as_int());
+  const uint64_t m = negative ? ~bits + 1 : bits;
   std::string prefix = sign_text(s, negative), body;
   switch (s.type) {
     case 0:
@@ -190,7 +191,7 @@ std::string format_value(Interpreter& in, const Value& v, std::string_view text)
   const Spec spec = read_spec(text);
   if (v.is_bool() && (!spec.type || spec.type == 's')) return format_text(spec, repr_of(in, v), text, "a bool");
   if (v.is_float()) return format_float(spec, v.as_double(), text, number_text(v.as_double()));
-  if (v.is_int() || v.is_bool()) return format_int(spec, v.as_int(), text);
+  if (v.is_int() || v.is_bool()) return format_int(spec, v, text);
   if (const Array* a = v.as_array(); a && a->size() == 1) {
     const Value e = element_value(*a, 0);
     if (e.is_float()) return format_float(spec, e.as_double(), text, to_text(a->reshaped({})));

@@ -32,6 +32,7 @@ std::string str_of(Interpreter& in, const Value& v) {
 std::string repr_of(Interpreter& in, const Value& v) {
   if (v.is_none()) return "none";
   if (v.is_bool()) return v.as_bool() ? "true" : "false";
+  if (v.is_natural()) return fmt::format("{}", v.as_natural());
   if (v.is_int()) return fmt::format("{}", v.as_int());
   if (v.is_float()) return number_text(v.as_double());
   charge(150);
@@ -58,6 +59,7 @@ std::string repr_of(Interpreter& in, const Value& v) {
 bool truth_of(Interpreter& in, const Value& v) {
   if (v.is_bool()) return v.as_bool();
   if (v.is_none()) return false;
+  if (v.is_natural()) return true;
   if (v.is_int()) return v.as_int() != 0;
   if (v.is_float()) return v.as_double() != 0;
   return v.object()->truth(in);
@@ -82,12 +84,12 @@ bool equal(Interpreter& in, const Value& a, const Value& b) {
   if (a.is_number() && b.is_number()) return number_order(a, b) == 0;
   // Arrays inside containers, and arrays in `in`, compare as a whole, as by numpy.array_equal.
   if (a.as_array() || b.as_array()) {
-    if (!(a.as_array() || a.is_number()) || !(b.as_array() || b.is_number())) return false;
-    const Array x = to_array(in, a), y = to_array(in, b);
-    if (x.shape() != y.shape()) return false;
-    for (int64_t i = 0; i < x.size(); ++i) {
+    const Array *x = a.as_array(), *y = b.as_array();
+    if (!(x || a.is_number()) || !(y || b.is_number())) return false;
+    if ((x ? x->shape() : Shape()) != (y ? y->shape() : Shape())) return false;
+    for (int64_t i = 0; i < (x ? x : y)->size(); ++i) {
       charge(20);
-      if (number_order(element_value(x, i), element_value(y, i)) != 0) return false;
+      if (number_order(x ? element_value(*x, i) : a, y ? element_value(*y, i) : b) != 0) return false;
     }
     return true;
   }

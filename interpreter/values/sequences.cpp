@@ -262,6 +262,8 @@ bool RangeObject::contains(Interpreter&, const Value& item) {
     const double d = item.as_double();
     if (!(d > -9.2e18 && d < 9.2e18) || d != static_cast<double>(static_cast<int64_t>(d))) return false;
     v = static_cast<int64_t>(d);
+  } else if (item.is_natural()) {
+    return false;
   } else {
     v = item.as_int();
   }

@@ -19,6 +19,19 @@ Value::Value(DType v) : Value(ObjectPtr(std::make_shared<DTypeObject>(v))) {}
 Value::Value(TensorSpec v) : Value(ObjectPtr(std::make_shared<SpecObject>(std::move(v)))) {}
 Value::Value(Array v) : Value(ObjectPtr(std::make_shared<ArrayObject>(std::move(v)))) {}
 
+Value Value::natural(uint64_t v) {
+  Value made(static_cast<int64_t>(v));
+  if (v > static_cast<uint64_t>(INT64_MAX)) made.kind_ = Kind::natural;
+  return made;
+}
+
+void Value::no_int64() const {
+  if (!is_natural()) wrong_kind();
+  throw run_error(fmt::format("{} does not fit a 64-bit int", bits_),
+                  {"`float(x)` is the float that is nearest; an array of uint64 computes with it"})
+      .as(codes::arithmetic);
+}
+
 void Value::wrong_kind() { throw std::logic_error("a value was taken for one of another kind"); }
 
 const std::string* Value::as_string() const {

@@ -38,6 +38,9 @@ class Value {
   Value(int v) : Value(int64_t{v}) {}
   Value(int64_t v) : kind_(Kind::integer), bits_(static_cast<uint64_t>(v)) {}
   Value(double v) : kind_(Kind::floating), bits_(std::bit_cast<uint64_t>(v)) {}
+  /// An int from 0 on, of which the elements of uint64 have more than other ints. Those from 2^63 on can be read,
+  /// compared and stored; arithmetic does not take them.
+  static Value natural(uint64_t v);
   Value(std::string v);
   Value(std::string_view v);
   Value(const char* v);
@@ -68,7 +71,8 @@ class Value {
 
   bool is_none() const { return kind_ == Kind::none; }
   bool is_bool() const { return kind_ == Kind::boolean; }
-  bool is_int() const { return kind_ == Kind::integer; }
+  bool is_int() const { return kind_ == Kind::integer || kind_ == Kind::natural; }
+  bool is_natural() const { return kind_ == Kind::natural; }  ///< an int from 2^63 on
   bool is_float() const { return kind_ == Kind::floating; }
   bool is_number() const { return is_bool() || is_int() || is_float(); }
   bool is_object() const { return kind_ == Kind::object; }
@@ -77,13 +81,21 @@ class Value {
     if (!is_bool()) wrong_kind();
     return bits_ != 0;
   }
-  /// Of a bool or an int.
+  /// Of a bool or an int; an error for an int from 2^63 on.
   int64_t as_int() const {
-    if (!is_int() && !is_bool()) wrong_kind();
+    if (kind_ != Kind::integer && kind_ != Kind::boolean) no_int64();
     return static_cast<int64_t>(bits_);
   }
+  /// Of an int from 2^63 on.
+  uint64_t as_natural() const {
+    if (!is_natural()) wrong_kind();
+    return bits_;
+  }
   /// Of a number.
-  double as_double() const { return is_float() ? std::bit_cast<double>(bits_) : static_cast<double>(as_int()); }
+  double as_double() const {
+    if (is_float()) return std::bit_cast<double>(bits_);
+    return is_natural() ? static_cast<double>(bits_) : static_cast<double>(as_int());
+  }
   const ObjectPtr& object() const {
     if (!is_object()) wrong_kind();
     return object_;
@@ -108,9 +120,10 @@ class Value {
   std::string type_name() const;
 
  private:
-  enum class Kind : uint8_t { none, boolean, integer, floating, object };
+  enum class Kind : uint8_t { none, boolean, integer, natural, floating, object };
 
   [[noreturn]] static void wrong_kind();
+  [[noreturn]] void no_int64() const;
   /// Moves from another value, which becomes none if it was an object. Requires that this one holds no object.
   void take(Value& other) noexcept {
     kind_ = other.kind_;
@@ -126,7 +139,7 @@ class Value {
 
   Kind kind_ = Kind::none;
   union {
-    uint64_t bits_ = 0;  ///< a bool, an int, or a float's bits
+    uint64_t bits_ = 0;  ///< a bool, an int, or the bits of a float
     ObjectPtr object_;
   };
 };

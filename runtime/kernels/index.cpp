@@ -8,6 +8,12 @@
 
 namespace pxl {
 
+void read_indices(DType dtype, const std::byte* in, int64_t n, int64_t* to) {
+  convert(dtype, in, DType::int64, reinterpret_cast<std::byte*>(to), n);
+  if (dtype != DType::uint64) return;
+  for (int64_t i = 0; i < n; ++i) to[i] = to[i] < 0 ? INT64_MAX : to[i];
+}
+
 void check_index(int64_t index, int64_t position, int64_t axis, int64_t extent) {
   if (index < 0 || index >= extent)
     throw run_error("index " + std::to_string(index) + " is out of range for axis " + std::to_string(axis) +
@@ -158,7 +164,7 @@ Kernel scatter_add_kernel(const TensorSpec& data, const TensorSpec& indices, int
       }
     }
   };
-  const Kernel zeros = fill_kernel(data.dtype, 0.0, data.size());
+  const Kernel zeros = fill_kernel(Element(data.dtype), data.size());
   const int64_t lines = g.batches * g.outer;
   std::vector<Phase> phases = zeros.phases();
   phases.insert(phases.begin(), index.before());

@@ -16,7 +16,8 @@ namespace {
 
 std::string element(const Array& array, int64_t i, const PrintFormat& f) {
   if (array.dtype() == DType::boolean) return array.integer(i) != 0 ? "true" : "false";
-  if (!is_floating(array.dtype()) && !is_float8(array.dtype())) return std::to_string(array.integer(i));
+  if (array.dtype() == DType::uint64) return std::to_string(array.data<uint64_t>()[i]);
+  if (is_integer(array.dtype())) return std::to_string(array.integer(i));
   const double value = array.number(i);
   const auto digits = static_cast<int>(f.digits);
   if (std::isfinite(value) && f.floats == FloatFormat::fixed) return fmt::format("{:.{}f}", value, digits);

@@ -7,6 +7,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/block.hpp"
+#include "runtime/kernels/index.hpp"
 #include "runtime/kernels/resample.hpp"
 #include "runtime/kernels/through_float.hpp"
 
@@ -80,8 +81,7 @@ struct Region {
 /// The image of a region.
 int64_t image_of(const RoiAlign& r, const Buffers& b, int64_t roi) {
   int64_t index = 0;
-  convert(r.index, b.in[2] + roi * static_cast<int64_t>(size_of(r.index)), DType::int64,
-          reinterpret_cast<std::byte*>(&index), 1);
+  read_indices(r.index, b.in[2] + roi * static_cast<int64_t>(size_of(r.index)), 1, &index);
   return index;
 }
 

@@ -197,7 +197,7 @@ Kernel sparse_accumulate_kernel(const TensorSpec& t, const TensorSpec& x, const 
            const double factor = f.read(b);
            const RoundedNumber scale(a.dtype, factor);
            int64_t* rows = b.workspace(converted);
-           convert(index, b.in[2], DType::int64, reinterpret_cast<std::byte*>(rows), count);
+           read_indices(index, b.in[2], count, rows);
            for (int64_t j = 0; j < count; ++j) check_index(rows[j], j, at, extent);
            if (bytes != 0 && b.out[0] != b.in[0]) std::memmove(b.out[0], b.in[0], bytes);
            StackBlock buffer;

@@ -17,6 +17,7 @@
 #include "runtime/ops/infer.hpp"
 #include "runtime/ops/run.hpp"
 #include "runtime/ops/table.hpp"
+#include "runtime/tensor/exact.hpp"
 
 namespace pxl {
 
@@ -121,10 +122,43 @@ void EagerOpBuilder::note_elements_read() {
 
 Expr EagerOpBuilder::constant(Array value, std::string_view) { return Expr(*this, std::move(value)); }
 
+namespace {
+
+/// Whether a dtype has all numbers of another, up to the rounding of floats.
+bool has_all(DType to, DType from) {
+  if (!is_integer(to) || !is_integer(from)) return true;
+  const bool to_signed = row(to).kind == DTypeKind::integer, from_signed = row(from).kind == DTypeKind::integer;
+  return to_signed == from_signed ? size_of(to) >= size_of(from) : to_signed && size_of(to) > size_of(from);
+}
+
+/// The slot of the operand with a sign, if two hold integers of which no promotion has all: -1 where there is none.
+int slot_with_sign(const std::vector<Expr>& operands) {
+  if (operands.size() != 2) return -1;
+  const DType a = operands[0].dtype(), b = operands[1].dtype(), common = promoted(a, b);
+  if (has_all(common, a) && has_all(common, b)) return -1;
+  return row(a).kind == DTypeKind::integer ? 0 : 1;
+}
+
+}  // namespace
+
+// A negative number is below what has no sign; other numbers are compared without one.
+std::vector<Expr> EagerOpBuilder::compare_signs(const OpRow& row, const std::vector<Expr>& operands, int with_sign) {
+  const auto slot = static_cast<size_t>(with_sign);
+  const auto pair = [&](const Expr& own, const Expr& other) {
+    return slot == 0 ? std::vector<OpArg>{own, other} : std::vector<OpArg>{other, own};
+  };
+  const auto number = [&](int64_t value) { return constant(Array::scalar(value)); };
+  const Expr &own = operands[slot], &other = operands[1 - slot];
+  return emit("select", {one("less", {own, cast(number(0), own.dtype())}), one(row.name, pair(number(-1), number(0))),
+                         one(row.name, pair(cast(own, other.dtype()), other))});
+}
+
 std::vector<Expr> EagerOpBuilder::make(const OpRow& row, std::vector<Expr> operands, Attributes attrs) {
   if (!row.definition)
     throw Error(fmt::format("{} works on tensors of a graph, not on arrays", row.name)).as(codes::type);
 
+  if (row.infer == infer_compare)
+    if (const int slot = slot_with_sign(operands); slot >= 0) return compare_signs(row, operands, slot);
   std::vector<Array> in(operands.size());
   for (size_t i = 0; i < operands.size(); ++i)
     if (operands[i]) {
@@ -144,8 +178,12 @@ std::vector<Expr> EagerOpBuilder::make(const OpRow& row, std::vector<Expr> opera
     const size_t from = row.infer == infer_select ? 1 : 0;  // a condition keeps its dtype
     for (size_t i = from; i < in.size(); ++i)
       if (operands[i]) common = first ? in[i].dtype() : promoted(common, in[i].dtype()), first = false;
-    for (size_t i = from; i < in.size(); ++i)
-      if (operands[i] && in[i].dtype() != common) in[i] = in[i].cast(common);
+    for (size_t i = from; i < in.size(); ++i) {
+      if (!operands[i] || in[i].dtype() == common) continue;
+      const bool fits = has_all(common, in[i].dtype());
+      if (!fits) note_elements_read();
+      in[i] = fits ? in[i].cast(common) : convert_exactly(in[i], common, row.name);
+    }
   }
 
   std::vector<TensorSpec> in_specs(in.size());

@@ -116,6 +116,9 @@ class EagerOpBuilder : public OpBuilder {
   std::vector<Expr> make(const OpRow& row, std::vector<Expr> operands, Attributes attrs) override;
 
  private:
+  /// A comparison of ints of which one operand has a sign, and no dtype has the numbers of both.
+  std::vector<Expr> compare_signs(const OpRow& row, const std::vector<Expr>& operands, int with_sign);
+
   EagerRecorder* recorder_;
 };
 

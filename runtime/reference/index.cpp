@@ -42,7 +42,7 @@ void gather_along(ReferenceContext& c, size_t axis, size_t batch) {
   const Patterns t = c.pattern(0);
   Patterns y = Patterns::from_shape(extents(c.out_shape()));
   y.fill(0);
-  each_gathered(c.whole(1), c.shape(0), axis, batch, c.boolean("zero_OOR"),
+  each_gathered(c.indices(1), c.shape(0), axis, batch, c.boolean("zero_OOR"),
                 [&](int64_t from, int64_t to) { y.data()[to] = t.data()[from]; });
   c.move(0, y);
 }
@@ -50,7 +50,7 @@ void gather_along(ReferenceContext& c, size_t axis, size_t batch) {
 // f(element of t, element of the indices) where there is an index for each element.
 template <class F>
 void each_along(const ReferenceContext& c, F f) {
-  const Wholes indices = c.whole(1);
+  const Wholes indices = c.indices(1);
   const size_t axis = c.axis("axis");
   for (Place p(c.shape(1)); p; p.next()) {
     Shape at = p.at();
@@ -62,7 +62,7 @@ void each_along(const ReferenceContext& c, F f) {
 // f(element of the reduced tensor, element of the data): the index of an element, or of its slice along the axis.
 template <class F>
 void each_reduced(const ReferenceContext& c, const Shape& data, const Shape& reduced, size_t axis, F f) {
-  const Wholes indices = c.whole(1);
+  const Wholes indices = c.indices(1);
   const bool by_slice = c.shape(1) != data;
   for (Place p(data); p; p.next()) {
     Shape at = p.at();
@@ -74,7 +74,7 @@ void each_reduced(const ReferenceContext& c, const Shape& data, const Shape& red
 // f(row that is named, position of the index) in their order.
 template <class F>
 void each_named_row(const ReferenceContext& c, size_t slot, int64_t extent, F f) {
-  const Wholes indices = c.whole(slot);
+  const Wholes indices = c.indices(slot);
   for (int64_t i = 0; i < std::ssize(indices); ++i) {
     const int64_t given = indices.data()[i];
     if (!c.boolean("ignore_OOR"))
@@ -103,7 +103,7 @@ void gather_grad(ReferenceContext& c) {
   if (c.site().out[0].size() == 0) return;
   const auto add_up = [&](const auto& g) {
     std::decay_t<decltype(g)> y = xt::zeros<typename std::decay_t<decltype(g)>::value_type>(extents(c.out_shape()));
-    each_gathered(c.whole(1), c.out_shape(), static_cast<size_t>(c.integer("axis")),
+    each_gathered(c.indices(1), c.out_shape(), static_cast<size_t>(c.integer("axis")),
                   static_cast<size_t>(c.integer("batch")), c.boolean("zero_OOR"),
                   [&](int64_t to, int64_t from) { y.data()[to] += g.data()[from]; });
     c.out(0, y);
@@ -113,7 +113,7 @@ void gather_grad(ReferenceContext& c) {
 
 void onehot(ReferenceContext& c) {
   const auto axis = static_cast<size_t>(normalise_axis(c.integer("axis"), rank_of(c.site().out[0])));
-  const Wholes labels = c.whole(0);
+  const Wholes labels = c.indices(0);
   const Patterns off_on = c.pattern(1);
   Patterns y = Patterns::from_shape(extents(c.out_shape()));
   for (Place p(c.out_shape()); p; p.next())
@@ -123,7 +123,7 @@ void onehot(ReferenceContext& c) {
 }
 void onehot_grad(ReferenceContext& c) {
   const auto axis = static_cast<size_t>(c.integer("axis"));
-  const Wholes labels = c.whole(1);
+  const Wholes labels = c.indices(1);
   const Reals g = c.real(0);
   Reals sums = xt::zeros<double>({size_t{2}});
   for (Place p(c.shape(0)); p; p.next())

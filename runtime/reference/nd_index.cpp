@@ -12,7 +12,7 @@ namespace {
 // f(element of t, element of those at the positions), in the order of the positions.
 template <class F>
 void each_position(const ReferenceContext& c, F f) {
-  const Wholes indices = c.whole(1);
+  const Wholes indices = c.indices(1);
   const int64_t batch = c.integer("batch_dims"), depth = c.shape(1).back();
   const NdShapes shapes(c.shape(0), c.shape(1), batch);
   if (element_count(shapes.elements) == 0) return;

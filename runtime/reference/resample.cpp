@@ -86,7 +86,7 @@ Reals resampled(const ReferenceContext& c, Reals x, const Shape& from, const Sha
 template <class F>
 void each_sample(const ReferenceContext& c, const Shape& data, F f) {
   const Reals rois = c.real(1);
-  const Wholes images = c.whole(2);
+  const Wholes images = c.indices(2);
   const std::vector<int64_t> out = c.integers("output_size");
   const double scale = c.number("spatial_scale");
   const int64_t sampling = std::max<int64_t>(0, c.integer("sampling_ratio"));

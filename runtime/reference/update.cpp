@@ -52,7 +52,7 @@ void copy_var_update_(ReferenceContext& c) { c.move(0, c.pattern(1)); }
 
 void sparse_accumulate_(ReferenceContext& c) {
   const size_t axis = c.axis("axis");
-  const Wholes indices = c.whole(2);
+  const Wholes indices = c.indices(2);
   const Reals x = c.real(1);
   const double f = c.number("f", 1.0);
   const Shape& shape = c.shape(0);
