@@ -172,6 +172,8 @@ Value convert_and_call(Interpreter& in, const OpRow& row, Arguments args, const 
   OperandWorld world;
   bool has_operands = false;
   for (size_t i = 0; i < row.params.size(); ++i) {
+    // A number that takes part as an element makes floats of plain numbers, too.
+    if (row.params[i].kind == ParamKind::element && values[i]) world.floats = world.floats || values[i]->is_float();
     if (!is_operand(row.params[i].kind)) continue;
     has_operands = true;
     if (values[i]) world.look(*values[i]);

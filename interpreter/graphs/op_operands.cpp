@@ -117,6 +117,7 @@ class Converter {
   }
 
   OpArg operand(const Param& p, const Value& v) const {
+    if (v.is_natural()) return as_expr(p, v);
     if (v.is_bool() && !needs_floats(row_.infer)) return Attr(v.as_bool());
     if (v.is_number() && p.kind == ParamKind::number_or_tensor) return number(v);
     if (v.is_number() && plain_numbers() && p.kind != ParamKind::index) {
@@ -130,7 +131,7 @@ class Converter {
     if (Tensor* t = as_tensor(v)) return Expr(at_, t);
     if (const Array* a = v.as_array()) return Expr(at_, *a);
     if (v.is_number()) {
-      return Expr(at_, host_array(v, wide()));
+      return Expr(at_, host_array(v, v.is_natural() ? DType::uint64 : wide()));
     }
     if (v.as<SequenceObject>() || v.as<RangeObject>()) {
       if (mentions_tensor(v)) refuse(p, v, "one tensor");
@@ -163,6 +164,7 @@ class Converter {
       if (!grouping) refuse(p, v, "a replica grouping, as `ir.replica_grouping(...)` gives");
       return Attr(grouping->groups);
     }
+    if (v.is_natural()) return as_expr(p, v);
     if (v.is_number()) return number(v);
     if (const std::string* s = v.as_string()) return Attr(*s);
     if (const DType* d = v.as_dtype()) return Attr(*d);

@@ -124,6 +124,7 @@ Value absolute(Interpreter& in, Arguments args) {
   if (!v || !v->is_number()) return to_op(in, "abs", std::move(args));
   const Value x = ArgReader("abs", args, {"x"}).value("x");
   if (x.is_float()) return std::fabs(x.as_double());
+  if (x.is_natural()) return x;
   return x.as_int() < 0 ? apply_unary(in, ast::UnaryOp::minus, x) : Value(x.as_int());
 }
 
@@ -147,7 +148,8 @@ Value round_number(Interpreter& in, Arguments args) {
   const Value x = given.is_number() ? given : *scalar_of(given);
   if (!x.is_float()) {
     const int64_t digits = a.integer_or("digits", 0);
-    return digits < 0 ? Value(int_from_double(rounded(x.as_double(), digits))) : Value(x.as_int());
+    if (digits < 0) return int_from_double(rounded(x.as_double(), digits));
+    return x.is_bool() ? Value(x.as_int()) : x;
   }
   if (!a.has("digits")) {
     if (!std::isfinite(x.as_double())) throw run_error("round: " + number_text(x.as_double()) + " is no int");
@@ -170,7 +172,8 @@ Value allclose(Interpreter& in, const Arguments& args) {
                 {"`eval(t)` gives a tensor's value"})
         .as(codes::no_value_yet);
   }
-  const Array a = to_array(in, r.value("a")).cast(DType::float64), b = to_array(in, r.value("b")).cast(DType::float64);
+  const Array a = to_array(in, r.value("a"), DType::float64, "allclose"),
+              b = to_array(in, r.value("b"), DType::float64, "allclose");
   const double rtol = r.number_or("rtol", 1e-5), atol = r.number_or("atol", 1e-8);
   const bool equal_nan = r.boolean_or("equal_nan", false);
   const Shape shape = broadcast(a.shape(), b.shape());

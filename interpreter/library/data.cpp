@@ -102,10 +102,11 @@ Value filled_like(Interpreter& in, const Arguments& args, const char* name, doub
 
 Value full(Interpreter& in, const Arguments& args) {
   ArgReader a("full", args, {"shape", "value", "dtype"});
-  const Array value = to_array(in, a.value("value"));
+  const bool has_dtype = a.has("dtype") || a.value("shape").as_spec();
+  const TensorSpec spec = given_spec(a, "full", has_dtype ? DType::float32 : to_array(in, a.value("value")).dtype());
+  const Array value = to_array(in, a.value("value"), spec.dtype, "full");
   if (value.rank() != 0) throw Error("full: the value must be one number");
-  const TensorSpec spec = given_spec(a, "full", value.dtype());
-  return Array::repeated(to_array(in, a.value("value"), spec.dtype, "full"), spec.shape);
+  return Array::repeated(value, spec.shape);
 }
 
 Value arange(Interpreter&, const Arguments& args) {

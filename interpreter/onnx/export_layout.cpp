@@ -48,7 +48,7 @@ const ExportRow layout_rows[] = {
      }},
     {"pad",
      [](const ExportSite& s) {
-       return one(s.e.add("Pad", {s.in[0], s.e.ints(s.c.integers("padding")), s.constant(s.c.number("value"))}));
+       return one(s.e.add("Pad", {s.in[0], s.e.ints(s.c.integers("padding")), s.element("value")}));
      }},
     {"slice_window",
      [](const ExportSite& s) {

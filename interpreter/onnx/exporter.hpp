@@ -123,6 +123,7 @@ struct ExportSite {
   const Shape& shape(size_t slot = 0) const { return c.input(slot).shape; }
   const Shape& out_shape(size_t i = 0) const { return op.outputs[i]->spec.shape; }
   std::string constant(double v) const { return e.scalar(v, dtype()); }
+  std::string element(std::string_view param) const { return e.initialiser("constant", c.element(param, dtype())); }
   /// The axes of a parameter, counted from the first; all of them where it is none.
   Ints axes(std::string_view param = "axis") const;
   int64_t axis(std::string_view param = "axis", int64_t extra = 0) const;

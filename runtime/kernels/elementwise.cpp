@@ -57,12 +57,6 @@ BinaryBlock need_binary(Binary op, DType dtype) {
   return f;
 }
 
-/// A value of some dtype, held by kernels that need a constant operand.
-struct Element {
-  alignas(8) std::byte bytes[8] = {};
-  Element(DType dtype, double value) { write_number(dtype, bytes, 0, value); }
-};
-
 /// Runs fns over the loop nest; operand element size `width`, result element size `out_width`.
 void run_binary(const LoopNest& nest, const BinaryBlock& fns, const std::byte* a, const std::byte* b, std::byte* out,
                 size_t width, size_t out_width) {
@@ -123,6 +117,9 @@ Kernel where_of(LoopNest nest) {
 }
 
 }  // namespace
+
+Element::Element(DType d, double value) : Element(Array::scalar(value).cast(d)) {}
+Element::Element(const Array& scalar) : dtype(scalar.dtype()) { std::memcpy(bytes, scalar.raw(), size_of(dtype)); }
 
 std::string_view name(Unary op) { return info(op).name; }
 std::string_view name(Binary op) { return info(op).name; }
@@ -287,9 +284,9 @@ Kernel where_kernel(DType dtype, const Shape& condition, const Shape& a, const S
   }
 }
 
-Kernel clip_kernel(DType dtype, double low, double high, int64_t n) {
+Kernel clip_kernel(const Element& lowest, const Element& highest, int64_t n) {
+  const DType dtype = lowest.dtype;
   const BinaryFn at_least = need_binary(Binary::maximum, dtype).vs, at_most = need_binary(Binary::minimum, dtype).vs;
-  const Element lowest(dtype, low), highest(dtype, high);
   if (n == 0) return [](const Buffers&) {};
   const double cost_ns = 0.2 * static_cast<double>(n);
   if (dtype == DType::float32) return clip_of<float>(lowest, highest, n, cost_ns);
@@ -304,9 +301,9 @@ Kernel clip_kernel(DType dtype, double low, double high, int64_t n) {
       });
 }
 
-Kernel clip_grad_kernel(DType dtype, double low, double high, int64_t n) {
+Kernel clip_grad_kernel(const Element& lowest, const Element& highest, int64_t n) {
+  const DType dtype = lowest.dtype;
   if (!is_floating(dtype)) refuse("clip_grad", dtype);
-  const Element lowest(dtype, low), highest(dtype, high);
   const BinaryFn at_least = need_binary(Binary::greater_equal, dtype).vs;
   const BinaryFn at_most = need_binary(Binary::less_equal, dtype).vs;
   const auto select = [&]<class T>(T) {
@@ -358,9 +355,9 @@ Kernel gate_grad_kernel(DType dtype, double low, double high, double inside, dou
   });
 }
 
-Kernel increment_mod_kernel(DType dtype, double increment, double modulus, int64_t n) {
+Kernel increment_mod_kernel(const Element& step, const Element& limit, int64_t n) {
+  const DType dtype = step.dtype;
   const BinaryFn add = need_binary(Binary::add, dtype).vs, mod = need_binary(Binary::fmod, dtype).vs;
-  const Element step(dtype, increment), limit(dtype, modulus);
   const bool zero = read_number(dtype, limit.bytes) == 0;
   return [=, width = static_cast<int64_t>(size_of(dtype))](const Buffers& b) {
     for (int64_t i = 0; i < n; i += block_size) {
@@ -374,14 +371,13 @@ Kernel increment_mod_kernel(DType dtype, double increment, double modulus, int64
   };
 }
 
-Kernel fill_kernel(DType dtype, double value, int64_t n) {
-  const Element element(dtype, value);
-  const auto width = static_cast<int64_t>(size_of(dtype));
-  return Kernel::parallel(
-      n, 64, 0.1 * static_cast<double>(n * width),
-      [element, width, fill = integer_blocks().fill(size_of(dtype))](const Buffers& b, int64_t begin, int64_t end) {
-        if (begin < end) fill(element.bytes, b.out[0] + begin * width, end - begin);
-      });
+Kernel fill_kernel(const Element& element, int64_t n) {
+  const auto width = static_cast<int64_t>(size_of(element.dtype));
+  return Kernel::parallel(n, 64, 0.1 * static_cast<double>(n * width),
+                          [element, width, fill = integer_blocks().fill(size_of(element.dtype))](
+                              const Buffers& b, int64_t begin, int64_t end) {
+                            if (begin < end) fill(element.bytes, b.out[0] + begin * width, end - begin);
+                          });
 }
 
 }  // namespace pxl

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/kernels/kernel.hpp"
-#include "runtime/tensor/shape.hpp"
+#include "runtime/tensor/array.hpp"
 
 namespace pxl {
 
@@ -38,6 +38,18 @@ enum class Parametric : uint8_t {
   count
 };
 
+/// An element of some dtype, as kernels hold a constant operand.
+struct Element {
+  DType dtype;
+  alignas(8) std::byte bytes[8] = {};
+
+  explicit Element(DType zero) : dtype(zero) {}
+  /// Rounded to nearest, saturating.
+  Element(DType d, double value);
+  /// The element of a scalar.
+  Element(const Array& scalar);
+};
+
 std::string_view name(Unary op);
 std::string_view name(Binary op);
 std::string_view name(Parametric op);
@@ -63,20 +75,20 @@ Kernel binary_scalar_kernel(Binary op, DType in, double scalar, bool scalar_firs
 Kernel nary_kernel(Binary op, DType dtype, const std::vector<Shape>& inputs, const Shape& out);
 /// in: condition (bool), a, b (dtype); three-way broadcasting to `out`.
 Kernel where_kernel(DType dtype, const Shape& condition, const Shape& a, const Shape& b, const Shape& out);
-/// min(max(x, low), high); bounds are cast to the dtype (saturating for integers). NaN stays NaN.
-Kernel clip_kernel(DType dtype, double low, double high, int64_t n);
+/// min(max(x, low), high). NaN stays NaN.
+Kernel clip_kernel(const Element& low, const Element& high, int64_t n);
 /// in: g, x. g where low <= x <= high, else 0, as PyTorch's clamp. Floating dtypes.
-Kernel clip_grad_kernel(DType dtype, double low, double high, int64_t n);
+Kernel clip_grad_kernel(const Element& low, const Element& high, int64_t n);
 /// in: g, x. g times `inside` where low <= x <= high, else (NaN, too) times `outside`: the gradient of functions in
 /// straight pieces. Floating dtypes; the constants are rounded to the dtype, to float32 for float16.
 Kernel gate_grad_kernel(DType dtype, double low, double high, double inside, double outside, int64_t n);
-/// (x + increment) mod modulus, both cast to the dtype first; fmod for floats, 0 for modulus 0.
-Kernel increment_mod_kernel(DType dtype, double increment, double modulus, int64_t n);
+/// (x + increment) mod modulus; fmod for floats, 0 for modulus 0.
+Kernel increment_mod_kernel(const Element& increment, const Element& modulus, int64_t n);
 /// Conversions as Array::cast: to integers truncating toward zero (NaN gives 0, out of range saturates), to bool by !=
 /// 0, to float16 by rounding to nearest even (from float64 through float32).
 Kernel cast_kernel(DType from, DType to, int64_t n);
-/// No inputs; every element is `value` cast to the dtype.
-Kernel fill_kernel(DType dtype, double value, int64_t n);
+/// No inputs; every element is `value`.
+Kernel fill_kernel(const Element& value, int64_t n);
 
 /// Converts n elements; cast_kernel calls it. The ranges must not overlap unless they are the same dtype.
 void convert(DType from, const std::byte* in, DType to, std::byte* out, int64_t n);

@@ -12,11 +12,13 @@ namespace {
 
 class Framed {
  public:
-  Framed(const TensorSpec& in, const std::vector<int64_t>& starts, double value, const Shape& out)
-      : in_(in.shape), starts_(starts), out_(out), strides_(strides_of(in.shape)), width_(size_of(in.dtype)) {
-    const DType filled = is_float8(in.dtype) && value == 0 ? DType::uint8 : in.dtype;
-    fill_ = fill_kernel(filled, value, element_count(out));
-  }
+  Framed(const TensorSpec& in, const std::vector<int64_t>& starts, const Element& value, const Shape& out)
+      : in_(in.shape),
+        starts_(starts),
+        out_(out),
+        strides_(strides_of(in.shape)),
+        width_(size_of(in.dtype)),
+        fill_(fill_kernel(value, element_count(out))) {}
 
   double cost_ns() const { return fill_.cost_ns(); }
 
@@ -66,7 +68,7 @@ class Framed {
 
 }  // namespace
 
-Kernel frame_kernel(const TensorSpec& in, const std::vector<int64_t>& starts, double value, const Shape& out) {
+Kernel frame_kernel(const TensorSpec& in, const std::vector<int64_t>& starts, const Element& value, const Shape& out) {
   const Framed framed(in, starts, value, out);
   return Kernel::element_producer(element_count(out), 64, framed.cost_ns(), framed);
 }

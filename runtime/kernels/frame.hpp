@@ -1,13 +1,12 @@
 // A tensor within a larger one: padding, and the gradient of a slice.
 #pragma once
 
-#include "runtime/kernels/kernel.hpp"
-#include "runtime/tensor/shape.hpp"
+#include "runtime/kernels/elementwise.hpp"
 
 namespace pxl {
 
 /// in[0] from `starts` on in a result of shape `out`, whose other elements are `value`: in one pass, in order. The
 /// window fits; `in` has elements and axes.
-Kernel frame_kernel(const TensorSpec& in, const std::vector<int64_t>& starts, double value, const Shape& out);
+Kernel frame_kernel(const TensorSpec& in, const std::vector<int64_t>& starts, const Element& value, const Shape& out);
 
 }  // namespace pxl

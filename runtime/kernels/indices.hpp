@@ -31,14 +31,13 @@ struct Indices {
   const int64_t* read(const Buffers& b, size_t slot) const {
     if (dtype == DType::int64) return b.input<int64_t>(slot);
     int64_t* to = b.workspace(converted);
-    convert(dtype, b.in[slot], DType::int64, reinterpret_cast<std::byte*>(to), count);
+    read_indices(dtype, b.in[slot], count, to);
     return to;
   }
   /// One of them.
   int64_t one(const Buffers& b, size_t slot, int64_t position) const {
     int64_t value = 0;
-    convert(dtype, b.in[slot] + position * static_cast<int64_t>(size_of(dtype)), DType::int64,
-            reinterpret_cast<std::byte*>(&value), 1);
+    read_indices(dtype, b.in[slot] + position * static_cast<int64_t>(size_of(dtype)), 1, &value);
     return value;
   }
 };
@@ -115,8 +114,7 @@ class CheckedIndices {
   }
   bool is_outside(int64_t i) const { return static_cast<uint64_t>(i) >= static_cast<uint64_t>(extent_); }
   void load(const Buffers& b, int64_t position, int64_t n, int64_t* to) const {
-    convert(dtype_, b.in[slot_] + position * static_cast<int64_t>(size_of(dtype_)), DType::int64,
-            reinterpret_cast<std::byte*>(to), n);
+    read_indices(dtype_, b.in[slot_] + position * static_cast<int64_t>(size_of(dtype_)), n, to);
   }
 
   DType dtype_;

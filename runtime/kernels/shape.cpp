@@ -8,6 +8,7 @@
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/elementwise.hpp"
 #include "runtime/kernels/frame.hpp"
+#include "runtime/kernels/index.hpp"
 #include "runtime/kernels/strided.hpp"
 
 namespace pxl {
@@ -71,13 +72,12 @@ Kernel in_order(const StridedCopy& copy, size_t from, int64_t n) {
 
 /// A result of shape `out` whose elements in the window from `starts` on are in[0], and the others `value`.
 Kernel filled(std::string_view what, const TensorSpec& in, const std::vector<int64_t>& starts,
-              const std::vector<int64_t>& steps, double value, const Shape& out) {
+              const std::vector<int64_t>& steps, const Element& value, const Shape& out) {
   const Window w = window(what, out, starts, steps, in.shape);
   const size_t width = size_of(in.dtype);
   if (std::ranges::count(steps, 1) == std::ssize(steps) && !out.empty() && in.size() > 0)
     return frame_kernel(in, starts, value, out);
-  const Kernel fill =
-      fill_kernel(is_float8(in.dtype) && value == 0 ? DType::uint8 : in.dtype, value, element_count(out));
+  const Kernel fill = fill_kernel(value, element_count(out));
   const StridedCopy copy(width, in.shape, strides_of(in.shape), w.strides);
   std::vector<Phase> phases = fill.phases();
   phases.push_back({copy.iterations(), copy.grain(),
@@ -102,7 +102,7 @@ struct Dynamic {
     int64_t at = 0;
     for (size_t j = 0; j < axes.size(); ++j) {
       int64_t start = 0;
-      convert(index, data + j * size_of(index), DType::int64, reinterpret_cast<std::byte*>(&start), 1);
+      read_indices(index, data + j * size_of(index), 1, &start);
       check_dynamic_start(start, axes[j], last[j]);
       at += start * strides[j];
     }
@@ -172,7 +172,7 @@ Kernel slice_kernel(const TensorSpec& in, const std::vector<int64_t>& starts, co
 
 Kernel slice_grad_kernel(const TensorSpec& dy, const std::vector<int64_t>& starts, const std::vector<int64_t>& steps,
                          const Shape& out) {
-  return filled("slice", dy, starts, steps, 0.0, out);
+  return filled("slice", dy, starts, steps, Element(dy.dtype), out);
 }
 
 Kernel write_back_kernel(DType dtype, const StridedLayout& from, const StridedLayout& to) {
@@ -185,7 +185,7 @@ Kernel write_back_kernel(DType dtype, const StridedLayout& from, const StridedLa
 }
 
 Kernel pad_kernel(const TensorSpec& in, const std::vector<int64_t>& before, const std::vector<int64_t>& after,
-                  double value) {
+                  const Element& value) {
   need_rank("pad", before.size(), in.shape.size());
   need_rank("pad", after.size(), in.shape.size());
   Shape out = in.shape;
@@ -194,8 +194,7 @@ Kernel pad_kernel(const TensorSpec& in, const std::vector<int64_t>& before, cons
       throw Error("pad by a negative amount on axis " + std::to_string(d)).as(codes::shape);
     out[d] += before[d] + after[d];
   }
-  if (in.size() == 0)
-    return fill_kernel(is_float8(in.dtype) && value == 0 ? DType::uint8 : in.dtype, value, element_count(out));
+  if (in.size() == 0) return fill_kernel(value, element_count(out));
   return filled("pad", in, before, ones(out.size()), value, out);
 }
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "runtime/kernels/kernel.hpp"
+#include "runtime/kernels/elementwise.hpp"
 #include "runtime/tensor/layout.hpp"
 
 namespace pxl {
@@ -24,7 +24,7 @@ Kernel slice_grad_kernel(const TensorSpec& dy, const std::vector<int64_t>& start
 Kernel write_back_kernel(DType dtype, const StridedLayout& from, const StridedLayout& to);
 /// Constant padding: `before` and `after` elements per axis, 0 or more.
 Kernel pad_kernel(const TensorSpec& in, const std::vector<int64_t>& before, const std::vector<int64_t>& after,
-                  double value);
+                  const Element& value);
 /// The inputs one after another along `axis`; specs agree elsewhere.
 Kernel concat_kernel(const std::vector<TensorSpec>& in, int64_t axis);
 /// One output per size, which add up to the extent.

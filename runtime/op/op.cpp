@@ -4,6 +4,7 @@
 
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/op/op.hpp"
+#include "runtime/tensor/array.hpp"
 
 namespace pxl {
 
@@ -87,6 +88,11 @@ int64_t OpContext::integer(std::string_view param) const { return typed<int64_t>
 double OpContext::number(std::string_view param) const {
   if (const int64_t* i = std::get_if<int64_t>(&attr(param))) return static_cast<double>(*i);
   return typed<double>(*this, param, "a number");
+}
+
+Array OpContext::element(std::string_view param, DType dtype) const {
+  if (const int64_t* i = std::get_if<int64_t>(&attr(param))) return Array::scalar(*i).cast(dtype);
+  return Array::scalar(number(param)).cast(dtype);
 }
 
 bool OpContext::boolean(std::string_view param) const { return typed<bool>(*this, param, "a bool"); }

@@ -17,6 +17,7 @@
 
 namespace pxl {
 
+class Array;
 class OpBuilder;
 class GradContext;
 class Expr;
@@ -31,7 +32,8 @@ enum class ParamKind : uint8_t {
   tensors,           ///< one or more tensors, as a list or as positional arguments; only as the first parameter
   number_or_tensor,  ///< a number is an attribute (its slot stays empty); a tensor is an operand
   integer,
-  number,
+  number,   ///< within the range in which the op computes: of float64 for float64, else of float32
+  element,  ///< a number as one element more of operand 0: rounded to nearest in its dtype, within its range
   boolean,
   string,
   dtype,
@@ -103,6 +105,8 @@ struct OpContext {
   bool is_none(std::string_view param) const { return std::holds_alternative<std::monostate>(attr(param)); }
   int64_t integer(std::string_view param) const;
   double number(std::string_view param) const;  ///< also converts an integer
+  /// A parameter of kind `element` as a scalar of this dtype.
+  Array element(std::string_view param, DType dtype) const;
   bool boolean(std::string_view param) const;
   const std::string& string(std::string_view param) const;
   DType dtype(std::string_view param) const;

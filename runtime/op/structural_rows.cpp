@@ -123,7 +123,7 @@ constexpr OpRow structural_table[] = {
      .kernel =
          [](const OpContext& s) {
            const DType dtype = s.out[0].dtype;  // zero has the same bits in both float8 formats
-           return fill_kernel(is_float8(dtype) ? DType::uint8 : dtype, 0.0, s.out[0].size());
+           return fill_kernel(Element(dtype), s.out[0].size());
          },
      .flops = [](const OpContext&) { return int64_t{0}; },
      .pattern = Pattern::movement,

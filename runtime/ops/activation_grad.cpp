@@ -17,7 +17,7 @@ constexpr Param gate_grad_params[] = {{"g", ParamKind::tensor},      {"x", Param
                                       {"min", ParamKind::number},    {"max", ParamKind::number},
                                       {"inside", ParamKind::number}, {"outside", ParamKind::number}};
 constexpr Param clip_grad_params[] = {
-    {"g", ParamKind::tensor}, {"x", ParamKind::tensor}, {"min", ParamKind::number}, {"max", ParamKind::number}};
+    {"g", ParamKind::tensor}, {"x", ParamKind::tensor}, {"min", ParamKind::element}, {"max", ParamKind::element}};
 
 Expr square(const Expr& x) { return x.builder().one("square", {x}); }
 Expr apply(std::string_view op, const Expr& x) { return x.builder().one(op, {x}); }
@@ -111,7 +111,8 @@ constexpr OpRow activation_grad_table[] = {
            gradient_helper(
                "clip_grad", "ClipGrad", "g where min <= x <= max, else 0.", clip_grad_params, reference::clip_grad,
                [](const OpContext& s) {
-                 return clip_grad_kernel(s.input(1).dtype, s.number("min"), s.number("max"), s.input(1).size());
+                 const TensorSpec& x = s.input(1);
+                 return clip_grad_kernel(s.element("min", x.dtype), s.element("max", x.dtype), x.size());
                },
                [](GradContext& c) {
                  const OpContext s = c.site();

@@ -9,7 +9,9 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/op/replica_groups.hpp"
+#include "runtime/ops/infer.hpp"
 #include "runtime/tensor/exact.hpp"
+#include "runtime/tensor/print.hpp"
 
 namespace pxl {
 
@@ -56,6 +58,13 @@ struct Resolver {
         for (const Expr& e : *list) consider(e);
     }
     if (have_reference) return;
+    for (size_t i = 0; i < row.params.size(); ++i) {
+      if (row.params[i].kind != ParamKind::dtype || slot_count(row) != 0) continue;
+      const Attr* given = std::get_if<Attr>(&args.values[i]);
+      const Attr value = given ? *given : attribute(row.params[i].default_value);
+      if (const DType* dtype = std::get_if<DType>(&value)) reference = *dtype;
+      return;
+    }
     // Numbers only: int32, or float32 if one of them is a float.
     reference = DType::int32;
     bool all_bool = true;
@@ -89,14 +98,13 @@ struct Resolver {
 
   Expr constant_from(double value) const {
     if (is_float8(reference)) refuse_float8(reference);
-    if (is_floating(reference)) return at.constant(Array::full(reference, {}, value));
-    if (!at.eager()) refuse_fraction(fmt::format("{}", value));
-    return at.constant(Array::full(DType::float32, {}, value));
+    if (!is_floating(reference) && !at.eager()) refuse_fraction(number_text(value));
+    return at.constant(
+        convert_exactly(Array::scalar(value), is_floating(reference) ? reference : DType::float32, row.name));
   }
 
   Expr constant_from(int64_t value) const {
     if (is_float8(reference)) refuse_float8(reference);
-    if (is_floating(reference)) return at.constant(Array::full(reference, {}, static_cast<double>(value)));
     DType dtype = reference;
     if (dtype == DType::boolean && value != 0 && value != 1) {
       if (!at.eager()) refuse_fraction(std::to_string(value));
@@ -125,8 +133,7 @@ struct Resolver {
     Array a(dtype_of<T>(), {static_cast<int64_t>(values.size())});
     T* to = a.mutable_data<T>();
     for (size_t i = 0; i < values.size(); ++i) {
-      if constexpr (std::is_integral_v<T>)
-        if (!holds<T>(values[i])) refuse_value(values[i], dtype_of<T>(), row.name);
+      if (!holds<T>(values[i])) refuse_value(values[i], dtype_of<T>(), row.name);
       to[i] = static_cast<T>(values[i]);
     }
     return a;
@@ -164,15 +171,61 @@ struct Resolver {
   }
 
   // Scalar arrays and constants are accepted as numbers, since their values are known.
+  const Array* scalar_array(const Expr& e) const {
+    if (e.rank() != 0 || (e.is_tensor() && e.tensor()->kind != TensorKind::constant)) return nullptr;
+    at.note_elements_read();
+    return e.is_tensor() ? &e.tensor()->data : &e.array();
+  }
   Attr scalar_of(const OpArg& arg) const {
     if (const Attr* a = std::get_if<Attr>(&arg)) return *a;
     const Expr* e = std::get_if<Expr>(&arg);
-    if (!e || e->rank() != 0 || (e->is_tensor() && e->tensor()->kind != TensorKind::constant)) return std::monostate{};
-    at.note_elements_read();
-    const Array& a = e->is_tensor() ? e->tensor()->data : e->array();
+    const Array* scalar = e ? scalar_array(*e) : nullptr;
+    if (!scalar) return std::monostate{};
+    const Array& a = *scalar;
     if (is_floating(a.dtype())) return a.number(0);
     if (a.dtype() == DType::boolean) return a.integer(0) != 0;
     return a.integer(0);
+  }
+
+  /// The dtype of the elements beside which numbers of kind `element` take part.
+  DType element_dtype() const {
+    if (is_floating(reference) || is_float8(reference)) return reference;
+    return needs_floats(row.infer) ? DType::float32 : reference == DType::boolean ? DType::int32 : reference;
+  }
+
+  /// A fraction among the elements makes floats of an array of ints, as beside `+`.
+  void promote_to_fractions(OpArgs& args) {
+    if (!at.eager() || row.modifies != 0 || is_floating(element_dtype())) return;
+    const auto is_fraction = [&](size_t i) {
+      return row.params[i].kind == ParamKind::element && std::holds_alternative<double>(scalar_of(args.values[i]));
+    };
+    bool fractions = false;
+    for (size_t i = 0; i < row.params.size(); ++i) fractions |= is_fraction(i);
+    if (!fractions) return;
+    reference = DType::float32;
+    if (const Expr* e = std::get_if<Expr>(&args.values[0])) args.values[0] = cast(*e, reference);
+  }
+
+  /// A number that takes part as an element does.
+  Attr element(const OpArg& arg) const {
+    const DType dtype = element_dtype();
+    // Of uint64 the attribute has the bits, since no attribute has its range.
+    if (const Expr* e = std::get_if<Expr>(&arg); e && e->dtype() == DType::uint64 && dtype == DType::uint64)
+      return static_cast<int64_t>(scalar_array(*e)->data<uint64_t>()[0]);
+    const auto fitting = [&](auto value) {
+      if (!is_float8(dtype))
+        with_type(dtype, [&]<class T>(type_tag<T>) {
+          if (!holds<T>(value)) refuse_value(value, dtype, fmt::format("{}: `{}`", row.name, param->name));
+        });
+      return Attr(value);
+    };
+    const Attr a = scalar_of(arg);
+    if (const bool* b = std::get_if<bool>(&a)) return fitting(int64_t{*b});
+    if (const int64_t* i = std::get_if<int64_t>(&a)) return fitting(*i);
+    const double* d = std::get_if<double>(&a);
+    if (!d) refuse("a number", arg);
+    if (!is_floating(dtype)) refuse_fraction(number_text(*d));
+    return fitting(*d);
   }
 
   Attr integer(const OpArg& arg) const {
@@ -184,12 +237,21 @@ struct Resolver {
     refuse("an integer", arg);
   }
 
+  /// A number of the arithmetic of the op, which is float64 beside float64, and float32 beside other floats.
   Attr number(const OpArg& arg) const {
     const Attr a = scalar_of(arg);
-    if (const double* d = std::get_if<double>(&a)) return *d;
-    if (const int64_t* i = std::get_if<int64_t>(&a)) return static_cast<double>(*i);
-    if (const bool* b = std::get_if<bool>(&a)) return *b ? 1.0 : 0.0;
-    refuse("a number", arg);
+    double value = 0;
+    if (const double* d = std::get_if<double>(&a))
+      value = *d;
+    else if (const int64_t* i = std::get_if<int64_t>(&a))
+      value = static_cast<double>(*i);
+    else if (const bool* b = std::get_if<bool>(&a))
+      value = *b ? 1.0 : 0.0;
+    else
+      refuse("a number", arg);
+    if (is_floating(reference) && reference != DType::float64 && !holds<float>(value))
+      refuse_value(value, DType::float32, fmt::format("{}: `{}`", row.name, param->name));
+    return value;
   }
 
   Attr integers(const OpArg& arg, std::string_view wanted) const {
@@ -252,6 +314,7 @@ struct Resolver {
       }
       case ParamKind::integer: return integer(arg);
       case ParamKind::number: return number(arg);
+      case ParamKind::element: return element(arg);
       case ParamKind::boolean: {
         const Attr a = scalar_of(arg);
         if (const bool* b = std::get_if<bool>(&a)) return Attr(*b);
@@ -312,6 +375,7 @@ OpArgs resolve(OpBuilder& at, const OpRow& row, OpArgs args) {
   args.values.resize(row.params.size());
   Resolver r{.at = at, .row = row};
   r.find_reference(args);
+  r.promote_to_fractions(args);
   for (size_t i = 0; i < row.params.size(); ++i) {
     r.param = &row.params[i];
     OpArg& arg = args.values[i];
@@ -332,7 +396,7 @@ OpArgs resolve(OpBuilder& at, const OpRow& row, OpArgs args) {
       const Attr value =
           r.param->kind == ParamKind::group ? Attr(default_groups(at, args)) : attribute(r.param->default_value);
       arg = value;
-      if (std::holds_alternative<std::monostate>(value)) continue;
+      if (std::holds_alternative<std::monostate>(value) || r.param->kind == ParamKind::element) continue;
     }
     arg = r.resolved(arg);
   }

@@ -24,10 +24,10 @@ Expr call(GradContext& c, std::string_view op, const Expr& x) { return c.builder
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr Param clip_params[] = {{"t", ParamKind::tensor},
-                                 {"min", ParamKind::number, of(-infinity), "lower bound"},
-                                 {"max", ParamKind::number, of(infinity), "upper bound"}};
+                                 {"min", ParamKind::element, of(-infinity), "lower bound"},
+                                 {"max", ParamKind::element, of(infinity), "upper bound"}};
 constexpr Param increment_params[] = {
-    {"t", ParamKind::tensor}, {"increment", ParamKind::number}, {"modulus", ParamKind::number}};
+    {"t", ParamKind::tensor}, {"increment", ParamKind::element}, {"modulus", ParamKind::element}};
 
 constexpr OpRow exp_row = {.name = "exp",
                            .path = "ops.exp",
@@ -135,8 +135,9 @@ constexpr OpRow increment_row = {.name = "increment_mod",
                                  .definition = reference::increment_mod,
                                  .kernel =
                                      [](const OpContext& s) {
-                                       return increment_mod_kernel(s.input(0).dtype, s.number("increment"),
-                                                                   s.number("modulus"), s.input(0).size());
+                                       const TensorSpec& t = s.input(0);
+                                       return increment_mod_kernel(s.element("increment", t.dtype),
+                                                                   s.element("modulus", t.dtype), t.size());
                                      },
                                  .pattern = Pattern::elementwise,
                                  .inplace_ok = true,
@@ -294,14 +295,14 @@ constexpr OpRow elementwise_table[] = {
      .tolerance = &tolerance::bits,
      .kernel =
          [](const OpContext& s) {
-           return clip_kernel(s.input(0).dtype, s.number("min"), s.number("max"), s.input(0).size());
+           const TensorSpec& t = s.input(0);
+           return clip_kernel(s.element("min", t.dtype), s.element("max", t.dtype), t.size());
          },
      .gradient =
          [](GradContext& c) {
            if (!c.wants(0)) return;
            const OpContext s = c.site();
-           c.set(0,
-                 c.builder().one("clip_grad", {c.dy(), c.in(0)}, {{"min", s.number("min")}, {"max", s.number("max")}}));
+           c.set(0, c.builder().one("clip_grad", {c.dy(), c.in(0)}, {{"min", s.attr("min")}, {"max", s.attr("max")}}));
          },
      .pattern = Pattern::elementwise,
      .inplace_ok = true,

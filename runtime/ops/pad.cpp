@@ -17,7 +17,7 @@ using Ints = std::vector<int64_t>;
 
 constexpr Param pad_params[] = {{"t", ParamKind::tensor},
                                 {"padding", ParamKind::shape, no_default, "before each axis, then after each"},
-                                {"value", ParamKind::number, of(0.0)}};
+                                {"value", ParamKind::element, of(0.0)}};
 constexpr Param flip_params[] = {{"t", ParamKind::tensor}, {"axes", ParamKind::axes, none_default, "none: all axes"}};
 constexpr Param roll_params[] = {
     {"t", ParamKind::tensor}, {"shift", ParamKind::integer}, {"axis", ParamKind::integer, of(0)}};
@@ -81,7 +81,7 @@ constexpr OpRow pad_table[] = {
            const Ints padding = s.integers("padding"), before = before_of(s);
            return pad_kernel(s.input(0), before,
                              Ints(padding.begin() + static_cast<ptrdiff_t>(before.size()), padding.end()),
-                             s.number("value"));
+                             s.element("value", s.input(0).dtype));
          },
      .gradient =
          [](GradContext& c) {

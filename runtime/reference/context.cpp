@@ -21,7 +21,7 @@ xt::xarray<T> read_as(const Shape& shape, Value value) {
 }
 
 template <class C>
-const C& element(const std::byte* data, size_t i) {
+const C& element_at(const std::byte* data, size_t i) {
   return reinterpret_cast<const C*>(data)[i];
 }
 
@@ -122,14 +122,14 @@ Reals ReferenceContext::real(size_t slot) const {
   const DType from = dtype(slot);
   if (is_float8(from))
     return read_as<double>(
-        shape(slot), [&](size_t i) { return static_cast<double>(float8_value(from, element<uint8_t>(data, i))); });
+        shape(slot), [&](size_t i) { return static_cast<double>(float8_value(from, element_at<uint8_t>(data, i))); });
   return with_type(from, [&](auto tag) {
     using T = typename decltype(tag)::type;
     return read_as<double>(shape(slot), [&](size_t i) {
       if constexpr (std::is_same_v<T, half>)
-        return static_cast<double>(static_cast<float>(element<T>(data, i)));
+        return static_cast<double>(static_cast<float>(element_at<T>(data, i)));
       else
-        return static_cast<double>(element<T>(data, i));
+        return static_cast<double>(element_at<T>(data, i));
     });
   });
 }
@@ -140,11 +140,18 @@ Wholes ReferenceContext::whole(size_t slot) const {
     using T = typename decltype(tag)::type;
     return read_as<int64_t>(shape(slot), [&](size_t i) {
       if constexpr (std::is_integral_v<T>)
-        return static_cast<int64_t>(element<T>(data, i));
+        return static_cast<int64_t>(element_at<T>(data, i));
       else
-        return truncated<int64_t>(static_cast<double>(static_cast<float>(element<T>(data, i))));
+        return truncated<int64_t>(static_cast<double>(static_cast<float>(element_at<T>(data, i))));
     });
   });
+}
+
+Wholes ReferenceContext::indices(size_t slot) const {
+  Wholes x = whole(slot);
+  if (dtype(slot) == DType::uint64)
+    for (int64_t& i : x) i = i < 0 ? std::numeric_limits<int64_t>::max() : i;
+  return x;
 }
 
 Naturals ReferenceContext::natural(size_t slot) const {
@@ -176,9 +183,10 @@ void ReferenceContext::move(size_t index, const Patterns& patterns) {
     copy(xt::broadcast(patterns, extents(spec.shape)));
 }
 
-uint64_t ReferenceContext::pattern_of(double value, size_t index) const {
+uint64_t ReferenceContext::element_pattern(std::string_view param) const {
+  const Array a = site_.element(param, dtype(0));
   uint64_t bits = 0;
-  write(out_dtype(index), reinterpret_cast<std::byte*>(&bits), 0, value);
+  std::memcpy(&bits, a.raw(), size_of(a.dtype()));
   return bits;
 }
 

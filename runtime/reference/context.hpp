@@ -12,6 +12,7 @@
 #include "runtime/op/op.hpp"
 #include "runtime/ops/infer.hpp"
 #include "runtime/reference/xtensor.hpp"
+#include "runtime/tensor/array.hpp"
 
 namespace pxl {
 
@@ -101,6 +102,8 @@ class ReferenceContext {
   Reals real(size_t slot) const;
   /// An operand of integers or bools.
   Wholes whole(size_t slot) const;
+  /// An operand of indices: what uint64 has from 2^63 on is the largest int64, which no axis has.
+  Wholes indices(size_t slot) const;
   Naturals natural(size_t slot) const;
   Patterns pattern(size_t slot) const;
 
@@ -118,8 +121,16 @@ class ReferenceContext {
   }
   /// Gives a result as patterns, in row-major order or broadcast.
   void move(size_t index, const Patterns& patterns);
-  /// The pattern of a number in the dtype of a result.
-  uint64_t pattern_of(double value, size_t index = 0) const;
+  /// A parameter of kind `element` in the dtype of operand 0: its value, and its pattern.
+  template <class T>
+  T element(std::string_view param) const {
+    const Array a = site_.element(param, dtype(0));
+    if constexpr (std::is_floating_point_v<T>)
+      return a.number(0);
+    else
+      return a.dtype() == DType::uint64 ? static_cast<T>(a.data<uint64_t>()[0]) : static_cast<T>(a.integer(0));
+  }
+  uint64_t element_pattern(std::string_view param) const;
   /// Overwrites an operand that the op modifies and that is not its output.
   void change(size_t slot, double value);
 

@@ -66,20 +66,17 @@ void swish(ReferenceContext& c) {
   c.out(0, x / (1.0 + xt::exp(-x)));
 }
 
-// The bounds are numbers of the dtype.
 void clip(ReferenceContext& c) {
-  const double low = c.number("min"), high = c.number("max");
   c.numbers([&](const auto& x) {
     using T = typename std::decay_t<decltype(x)>::value_type;
-    const T least = c.rounded<T>(low), most = c.rounded<T>(high);
+    const T least = c.element<T>("min"), most = c.element<T>("max");
     return each([=](T v) { return smaller(larger(v, least), most); }, x);
   });
 }
 void increment_mod(ReferenceContext& c) {
-  const double increment = c.number("increment"), modulus = c.number("modulus");
   c.numbers([&](const auto& x) {
     using T = typename std::decay_t<decltype(x)>::value_type;
-    const T step = c.rounded<T>(increment), limit = c.rounded<T>(modulus);
+    const T step = c.element<T>("increment"), limit = c.element<T>("modulus");
     return each([=, &c](T v) { return limit == 0 ? T(0) : remainder(c.rounded<T>(v + step), limit); }, x);
   });
 }
@@ -132,7 +129,7 @@ void erf_grad(ReferenceContext& c) {
 }
 void clip_grad(ReferenceContext& c) {
   const Reals x = c.real(1);
-  const double low = c.rounded<double>(c.number("min")), high = c.rounded<double>(c.number("max"));
+  const auto low = c.element<double>("min"), high = c.element<double>("max");
   c.out(0, xt::where(x >= low && x <= high, c.real(0), 0.0));
 }
 void gate_grad(ReferenceContext& c) {

@@ -50,7 +50,7 @@ auto window(const ReferenceContext& c) {
 // Where a window begins that an index tensor places: of extents `size`, in `whole`.
 Shape dynamic_start(const ReferenceContext& c, const Shape& size, const Shape& whole) {
   const Ints axes = c.integers("axes");
-  const Wholes index = c.whole(1);
+  const Wholes index = c.indices(1);
   Shape start(whole.size(), 0);
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<size_t>(normalise_axis(axes[i], static_cast<int64_t>(whole.size())));
@@ -95,7 +95,7 @@ void subsample(ReferenceContext& c) {
 
 void pad(ReferenceContext& c) {
   const Ints padding = c.integers("padding");  // before each axis, then after each
-  c.move(0, placed(c, filled(c.out_shape(), c.pattern_of(c.number("value"))), 0,
+  c.move(0, placed(c, filled(c.out_shape(), c.element_pattern("value")), 0,
                    from_start(Shape(padding.begin(), padding.begin() + static_cast<ptrdiff_t>(padding.size() / 2)))));
 }
 

@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -112,44 +110,6 @@ struct LazyDeleter {
   void operator()(std::byte*) const {}
 };
 
-// Saturating conversion: NaN becomes 0. In C++ a float outside the integer's range is undefined.
-template <class To, class From>
-To convert(From value) {
-  if constexpr (std::is_same_v<From, half>) {
-    return convert<To>(static_cast<float>(value));
-  } else if constexpr (std::is_same_v<To, half>) {
-    return half(static_cast<float>(value));
-  } else if constexpr (std::is_same_v<To, bool>) {
-    return value != From{};
-  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    if (std::isnan(value)) return To{0};
-    // Both bounds are powers of two (or 0): exact in float.
-    constexpr From low = static_cast<From>(std::numeric_limits<To>::min());
-    const From high = std::ldexp(From{1}, std::numeric_limits<To>::digits);
-    if (value <= low) return std::numeric_limits<To>::min();
-    if (value >= high) return std::numeric_limits<To>::max();
-    return static_cast<To>(value);
-  } else {
-    return static_cast<To>(value);
-  }
-}
-
-// Converting double to half through float would round twice. Rounding the first step to odd (last bit = inexact) makes
-// the second rounding correct.
-template <>
-half convert<half, double>(double value) {
-  float f = static_cast<float>(value);
-  if (double back = f; back != value && std::isfinite(f) && !std::isnan(value)) {
-    uint32_t bits = std::bit_cast<uint32_t>(f);
-    if (!(bits & 1u)) {
-      bool too_large = std::fabs(back) > std::fabs(value);
-      bits = too_large ? bits - 1 : bits + 1;
-    }
-    f = std::bit_cast<float>(bits);
-  }
-  return half(f);
-}
-
 void copy_bytes(std::byte* to, const std::byte* from, int64_t bytes) {
   constexpr int64_t word = 64;  // elements of a chunk: about a nanosecond
   charged_chunks((bytes + word - 1) / word, 1, [&](int64_t begin, int64_t end) {
@@ -162,15 +122,14 @@ template <class V>
 Array filled(DType dtype, Shape shape, V value) {
   if (is_float8(dtype) && value == V{}) return Array::zeros(dtype, std::move(shape));
   with_type(dtype, [&]<class T>(type_tag<T>) {
-    if constexpr (std::is_integral_v<T>)
-      if (!holds<T>(value)) refuse_value(value, dtype, {});
+    if (!holds<T>(value)) refuse_value(value, dtype, {});
   });
   Array a(dtype, std::move(shape));
   if (!a.has_elements()) return a;
   with_type(dtype, [&]<class T>(type_tag<T>) {
     T* data = a.mutable_data<T>();
     charged_chunks(a.size(), 1,
-                   [&](int64_t begin, int64_t end) { std::fill(data + begin, data + end, convert<T>(value)); });
+                   [&](int64_t begin, int64_t end) { std::fill(data + begin, data + end, cast_element<T>(value)); });
   });
   return a;
 }
@@ -317,7 +276,7 @@ Array Array::cast(DType to) const {
         const From* source = data<From>();
         To* target = out.mutable_data<To>();
         charged_chunks(size_, 1, [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) target[i] = convert<To>(source[i]);
+          for (int64_t i = begin; i < end; ++i) target[i] = cast_element<To>(source[i]);
         });
       });
     });
@@ -338,13 +297,18 @@ Array Array::clone() const {
 double Array::number(int64_t i) const {
   if (i < 0 || i >= size_) throw std::logic_error("array element out of range");
   if (is_float8(dtype())) return static_cast<double>(float8_value(dtype(), static_cast<uint8_t>(raw()[i])));
-  return with_type(dtype(), [&]<class T>(type_tag<T>) { return convert<double>(data<T>()[i]); });
+  return with_type(dtype(), [&]<class T>(type_tag<T>) { return cast_element<double>(data<T>()[i]); });
 }
 
 int64_t Array::integer(int64_t i) const {
   if (i < 0 || i >= size_) throw std::logic_error("array element out of range");
-  if (is_float8(dtype())) return convert<int64_t>(number(i));
-  return with_type(dtype(), [&]<class T>(type_tag<T>) { return convert<int64_t>(data<T>()[i]); });
+  if (is_float8(dtype())) return cast_element<int64_t>(number(i));
+  return with_type(dtype(), [&]<class T>(type_tag<T>) {
+    const T value = data<T>()[i];
+    if constexpr (std::is_same_v<T, uint64_t>)
+      if (!holds<int64_t>(value)) refuse_value(value, DType::int64, {}, codes::arithmetic);
+    return cast_element<int64_t>(value);
+  });
 }
 
 bool identical(const Array& a, const Array& b) {

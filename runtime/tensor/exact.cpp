@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+
 #include "runtime/base/budget.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/tensor/print.hpp"
@@ -36,7 +38,7 @@ std::string range_text(DType dtype) {
 
 [[noreturn]] void refuse_text(const std::string& value, bool fraction, DType dtype, std::string_view what,
                               std::string_view code) {
-  const bool drops = fraction && dtype != DType::boolean;
+  const bool drops = fraction && is_integer(dtype);
   throw Error(fmt::format("{}{}{} cannot become {}: {}", what, what.empty() ? "" : ": ", value, name(dtype),
                           drops ? "it is not a whole number" : range_text(dtype)),
               {is_floating(dtype)        ? "a wider dtype holds it"
@@ -56,6 +58,24 @@ void refuse_value(int64_t value, DType dtype, std::string_view what, std::string
   refuse_text(std::to_string(value), false, dtype, what, code);
 }
 
+void refuse_value(uint64_t value, DType dtype, std::string_view what, std::string_view code) {
+  refuse_text(std::to_string(value), false, dtype, what, code);
+}
+
+// Rounding the first step to odd (last bit = inexact) makes the second rounding correct.
+half half_of(double value) {
+  float f = static_cast<float>(value);
+  if (double back = f; back != value && std::isfinite(f) && !std::isnan(value)) {
+    uint32_t bits = std::bit_cast<uint32_t>(f);
+    if (!(bits & 1u)) {
+      bool too_large = std::fabs(back) > std::fabs(value);
+      bits = too_large ? bits - 1 : bits + 1;
+    }
+    f = std::bit_cast<float>(bits);
+  }
+  return half(f);
+}
+
 Array convert_exactly(const Array& data, DType dtype, std::string_view what, std::string_view code) {
   if (data.dtype() == dtype) return data;
   if (is_float8(data.dtype()) || is_float8(dtype))
@@ -66,7 +86,7 @@ Array convert_exactly(const Array& data, DType dtype, std::string_view what, std
   if (!data.has_elements()) return data.cast(dtype);
   if (const int64_t i = first_unfit(data, dtype); i >= 0) {
     if (is_floating(data.dtype())) refuse_value(data.number(i), dtype, what, code);
-    if (data.dtype() == DType::uint64) refuse_text(std::to_string(data.data<uint64_t>()[i]), false, dtype, what, code);
+    if (data.dtype() == DType::uint64) refuse_value(data.data<uint64_t>()[i], dtype, what, code);
     refuse_value(data.integer(i), dtype, what, code);
   }
   return data.cast(dtype);

@@ -1,5 +1,5 @@
-// Implicit conversion of host data, which rejects values that the new dtype cannot represent. Explicit casts:
-// Array::cast.
+// Conversions of elements. The implicit one, of numbers and host data, rounds to nearest and rejects values that the
+// new dtype cannot represent; the explicit one is Array::cast.
 #pragma once
 
 #include <cmath>
@@ -39,6 +39,33 @@ bool holds(From value) {
   }
 }
 
+/// float64 in float16, rounded once.
+half half_of(double value);
+
+/// The conversion of one element, as Array::cast makes it: rounded to nearest in floats, truncated and saturating in
+/// integers; NaN becomes 0. In C++ a float outside the integer's range is undefined.
+template <class To, class From>
+To cast_element(From value) {
+  if constexpr (std::is_same_v<From, half>) {
+    return cast_element<To>(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, half>) {
+    if constexpr (std::is_same_v<From, double>) return half_of(value);
+    return half(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return value != From{};
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    if (std::isnan(value)) return To{0};
+    // Both bounds are powers of two (or 0): exact in float.
+    constexpr From low = static_cast<From>(std::numeric_limits<To>::min());
+    const From high = std::ldexp(From{1}, std::numeric_limits<To>::digits);
+    if (value <= low) return std::numeric_limits<To>::min();
+    if (value >= high) return std::numeric_limits<To>::max();
+    return static_cast<To>(value);
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
 /// Converts `data`. Throws Error (`code`) "WHAT: VALUE cannot become DTYPE: REASON" for the first element that the
 /// dtype cannot represent; without the prefix if `what` is empty.
 Array convert_exactly(const Array& data, DType dtype, std::string_view what, std::string_view code = codes::value);
@@ -46,5 +73,7 @@ Array convert_exactly(const Array& data, DType dtype, std::string_view what, std
 /// Throws the error of convert_exactly for a single value.
 [[noreturn]] void refuse_value(double value, DType dtype, std::string_view what, std::string_view code = codes::value);
 [[noreturn]] void refuse_value(int64_t value, DType dtype, std::string_view what, std::string_view code = codes::value);
+[[noreturn]] void refuse_value(uint64_t value, DType dtype, std::string_view what,
+                               std::string_view code = codes::value);
 
 }  // namespace pxl

@@ -1,10 +1,13 @@
-"""Random graphs (tests/fuzz/graphs_fuzz.py): every way to run them, and NumPy. Gradients of random loops, and
-among random updates."""
+"""Fuzzers against NumPy (tests/fuzz): random graphs, every way to run them; gradients of random loops, and among random
+updates; numbers beside elements; normalisations and losses."""
 import re
 import subprocess
 import sys
 
 from tests.support.harness import ROOT
+
+# Each with its share of the time.
+FUZZERS = {"graphs_fuzz": 1, "loops_fuzz": 0.6, "updates_fuzz": 0.6, "numbers_fuzz": 0.4, "norms_fuzz": 0.4}
 
 
 def graph_tests(pxl, seconds, add, skip):
@@ -13,11 +16,11 @@ def graph_tests(pxl, seconds, add, skip):
     if not python:
         skip("graphs", "no Python with numpy (python3-numpy)")
         return
-    for script, length in (("graphs_fuzz", seconds), ("loops_fuzz", 0.6 * seconds),
-                           ("updates_fuzz", 0.6 * seconds)):
-        done = subprocess.run([python, f"tests/fuzz/{script}.py", "--seconds", str(length), "--seed", "1", "--pxl", str(pxl)],
+    for fuzzer, share in FUZZERS.items():
+        length = share * seconds
+        done = subprocess.run([python, f"tests/fuzz/{fuzzer}.py", "--seconds", str(length), "--seed", "1", "--pxl", str(pxl)],
                               cwd=ROOT, capture_output=True, text=True, timeout=length + 1500)
         last = done.stdout.strip().split("\n")[-1]
-        made = re.match(r"(\d+) programs", last)
-        add(f"{script}: {last or length}", None if done.returncode == 0 and made and int(made.group(1)) > 0
+        tried = re.match(r"(\d+) ", last)
+        add(f"{fuzzer}: {last or length}", None if done.returncode == 0 and tried and int(tried.group(1)) > 0
             else (done.stdout + done.stderr)[-8000:])

@@ -15,23 +15,23 @@ TEST_CASE("where, clip, fold, increment, fill, casts") {
           spec(DType::int16, {2, 3}));
   CHECK(numbers(y) == std::vector<double>{1, 2, 3, 9, 9, 9});
   const Array x = make(DType::float16, {4}, {-5, 0.5, 5, not_a_number});
-  const Array clipped = run(clip_kernel(DType::float16, -1, 1, 4), {x}, spec(DType::float16, {4}));
+  const Array clipped = run(clip_kernel({DType::float16, -1}, {DType::float16, 1}, 4), {x}, spec(DType::float16, {4}));
   CHECK(clipped.number(0) == -1);
   CHECK(clipped.number(1) == 0.5);
   CHECK(clipped.number(2) == 1);
   CHECK(std::isnan(clipped.number(3)));
-  CHECK(numbers(run(clip_kernel(DType::int32, -inf, 3, 2), {make(DType::int32, {2}, {-9, 9})},
+  CHECK(numbers(run(clip_kernel({DType::int32, -inf}, {DType::int32, 3}, 2), {make(DType::int32, {2}, {-9, 9})},
                     spec(DType::int32, {2}))) == std::vector<double>{-9, 3});
-  CHECK(numbers(run(clip_grad_kernel(DType::float32, -1, 1, 3),
+  CHECK(numbers(run(clip_grad_kernel({DType::float32, -1}, {DType::float32, 1}, 3),
                     {make(DType::float32, {3}, {7, 7, 7}), make(DType::float32, {3}, {-1, 0, 2})},
                     spec(DType::float32, {3}))) == std::vector<double>{7, 7, 0});
   CHECK(numbers(run(
             nary_kernel(Binary::maximum, DType::float32, {{2}, {}, {2, 1}}, {2, 2}),
             {make(DType::float32, {2}, {1, 5}), make(DType::float32, {}, {2}), make(DType::float32, {2, 1}, {3, 0})},
             spec(DType::float32, {2, 2}))) == std::vector<double>{3, 5, 2, 5});
-  CHECK(numbers(run(increment_mod_kernel(DType::uint32, 2, 5, 3), {make(DType::uint32, {3}, {0, 2, 3})},
-                    spec(DType::uint32, {3}))) == std::vector<double>{2, 4, 0});
-  CHECK(numbers(run(fill_kernel(DType::float16, 1.5, 5), {}, spec(DType::float16, {5}))) ==
+  CHECK(numbers(run(increment_mod_kernel({DType::uint32, 2}, {DType::uint32, 5}, 3),
+                    {make(DType::uint32, {3}, {0, 2, 3})}, spec(DType::uint32, {3}))) == std::vector<double>{2, 4, 0});
+  CHECK(numbers(run(fill_kernel({DType::float16, 1.5}, 5), {}, spec(DType::float16, {5}))) ==
         std::vector<double>(5, 1.5));
   const Array f = make(DType::float32, {6}, {-1.7, 300, not_a_number, inf, 0, 2.5});
   CHECK(numbers(run(cast_kernel(DType::float32, DType::int8, 6), {f}, spec(DType::int8, {6}))) ==
@@ -57,7 +57,7 @@ TEST_CASE("selections and constants of every width, in blocks and tails, with op
             CHECK(y.number(i) == (i % 3 == 0 ? a.number(row_a ? i : 0) : b.number(row_b ? i : 0)));
         }
       const double value = dtype == DType::boolean ? 1 : 3;
-      CHECK(numbers(run(fill_kernel(dtype, value, n), {}, spec(dtype, {n}))) ==
+      CHECK(numbers(run(fill_kernel({dtype, value}, n), {}, spec(dtype, {n}))) ==
             std::vector<double>(static_cast<size_t>(n), value));
       const Array wide = run(cast_kernel(DType::boolean, dtype, n), {c}, spec(dtype, {n}));
       for (int64_t i = 0; i < n; ++i) CHECK(wide.number(i) == (i % 3 == 0 ? 1 : 0));

@@ -52,7 +52,7 @@ TEST_CASE("slices, their gradients, padding, flips") {
   const Array dy = make(DType::float32, {2, 2}, {1, 2, 3, 4});
   CHECK(numbers(run(slice_grad_kernel(dy.spec(), {0, 3}, {2, -2}, {3, 4}), {dy}, x.spec())) ==
         Numbers{0, 2, 0, 1, 0, 0, 0, 0, 0, 4, 0, 3});
-  CHECK(numbers(run(pad_kernel(dy.spec(), {1, 0}, {0, 1}, 7), {dy}, spec(DType::float32, {3, 3}))) ==
+  CHECK(numbers(run(pad_kernel(dy.spec(), {1, 0}, {0, 1}, {DType::float32, 7}), {dy}, spec(DType::float32, {3, 3}))) ==
         Numbers{7, 7, 7, 1, 2, 7, 3, 4, 7});
   CHECK(numbers(run(flip_kernel(dy.spec(), {1}), {dy}, dy.spec())) == Numbers{2, 1, 4, 3});
   CHECK(numbers(run(flip_kernel(dy.spec(), {0, -1}), {dy}, dy.spec())) == Numbers{4, 3, 2, 1});
@@ -87,7 +87,7 @@ TEST_CASE("slices, flips, joins and broadcasts of rows of every length") {
             [&](int64_t r, int64_t c) { return element(r, c < n ? c : c - n + 1); });
       const auto parts = check_divided(split_kernel(whole, {1, n - 1}, 1), {x}, {spec(dtype, {rows, 1}), part});
       check(parts[1], [&](int64_t r, int64_t c) { return element(r, c + 1); });
-      check(run(pad_kernel(whole, {0, 1}, {0, n - 1}, 7), {x}, wide),
+      check(run(pad_kernel(whole, {0, 1}, {0, n - 1}, {dtype, 7}), {x}, wide),
             [&](int64_t r, int64_t c) { return c >= 1 && c <= n ? element(r, c - 1) : 7; });
       const TensorSpec three = spec(dtype, {rows, 3, n});
       const Array repeated = check_divided(broadcast_to_kernel(dtype, {rows, 1, n}, three.shape), {x}, {three})[0];
@@ -156,7 +156,8 @@ TEST_CASE("slices, parts, rolled and padded tensors have the same elements in an
     narrow.back() -= 3;
     std::vector<int64_t> before(rank, 1), after(rank, 2), starts(rank, 0);
     before[0] = 4, after[0] = 1, starts.back() = 2;
-    const Array padded = check_divided(pad_kernel(in, before, after, 7.5), {x}, {spec(DType::float32, wide)})[0];
+    const Array padded =
+        check_divided(pad_kernel(in, before, after, {DType::float32, 7.5}), {x}, {spec(DType::float32, wide)})[0];
     CHECK(identical(run(slice_kernel(padded.spec(), before, back, shape), {padded}, in), x));
     CHECK(padded.number(0) == 7.5);
     const Array part = check_divided(slice_kernel(in, starts, back, narrow), {x}, {spec(DType::float32, narrow)})[0];

@@ -42,6 +42,14 @@ class Draw {
   }
 
   /// Mostly small extents, seldom none, seldom many.
+  /// An attribute of kind `element`: of ints an int that the dtype has, at times one that no double is.
+  Attr element(std::vector<double> choices) {
+    const double value = one_of(std::move(choices));
+    if (!is_integer(dtype)) return value;
+    if (size_of(dtype) == sizeof(int64_t) && coin()) return int64_t{9007199254740993};
+    const Array held = Array::scalar(value).cast(dtype);
+    return dtype == DType::uint64 ? static_cast<int64_t>(held.data<uint64_t>()[0]) : held.integer(0);
+  }
   int64_t extent() { return one_of<int64_t>({0, 1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 17}); }
   int64_t some() { return one_of<int64_t>({1, 1, 2, 2, 3, 4, 5, 7, 9}); }
   Shape shape(int64_t least = 0, int64_t most = 4) {
