@@ -83,7 +83,9 @@ class Converter {
       std::vector<Expr> out;
       // A list of plain numbers is one operand; a list of lists, arrays and tensors several.
       const std::vector<Value> items = list ? list->items : std::vector<Value>{v};
-      for (const Value& item : items) out.push_back(as_expr(p, item));
+      const std::optional<DType> beside = dtype_beside(items);
+      for (const Value& item : items)
+        out.push_back(item.is_number() && beside ? Expr(at_, number_beside(item, *beside)) : as_expr(p, item));
       return out;
     }
     if (is_operand(p.kind)) return operand(p, v);
@@ -104,6 +106,20 @@ class Converter {
     if (!plain_numbers()) return std::nullopt;
     if (world_.floats || needs_floats(row_.infer)) return DType::float64;
     return DType::int64;
+  }
+
+  // The dtype that numbers take among these operands: that of the first tensor, else of the first array.
+  std::optional<DType> dtype_beside(const std::vector<Value>& items) const {
+    if (world_.first) return world_.first->spec.dtype;
+    for (const Value& item : items)
+      if (const Array* a = item.as_array()) return a->dtype();
+    return std::nullopt;
+  }
+  // Bools and fractions beside ints have a dtype of their own.
+  Array number_beside(const Value& v, DType beside) const {
+    const bool own = v.is_bool() || is_float8(beside) || (!is_floating(beside) && (v.is_float() || v.is_natural())) ||
+                     beside == DType::boolean;
+    return own ? to_array(in_, v) : to_array(in_, v, beside, row_.name);
   }
 
   // What becomes of a list depends on the elements of arrays in it.

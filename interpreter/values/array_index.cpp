@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "interpreter/values/array_copies.hpp"
 #include "interpreter/values/array_key.hpp"
@@ -51,7 +52,9 @@ class Rows {
     with_type(index.dtype(), [&]<class T>(type_tag<T>) {
       if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
         const T* data = index.data<T>();
-        for (int64_t i = begin; i < end; ++i) f(static_cast<int64_t>(data[i]));
+        // What int64 does not have is beyond every extent.
+        for (int64_t i = begin; i < end; ++i)
+          f(std::in_range<int64_t>(data[i]) ? static_cast<int64_t>(data[i]) : INT64_MAX);
       }
     });
   }

@@ -139,7 +139,7 @@ class Reading(Exact):
                      sorted(values) == values, {v: 1}[v]]
         x = f"{written}[0]"
         self.pxl = (f"[{written}.tolist(), float({x}), int({x}), f'{{{x}:x}}', f'{{{x}:,}}', str({x}), int({x}) in {written}[1:], "
-                    f"int(argmax({written})), bool(all(sort({written}) == {written})), {{int({x}): 1}}[int({x})]]")
+                    f"int(argmax({written})), bool(all(sort({written})[0] == {written})), {{int({x}): 1}}[int({x})]]")
 
 
 class Division(Exact):
