@@ -92,8 +92,8 @@ void add_rows(const RowFunctions<T>& f, std::string_view dtype, Lines& lines) {
     softmax.add(to.data(), 2 * n);
     f.softmax_columns(x.data(), to.data(), 2, n < column_block ? n : column_block, n);
     softmax.add(to.data(), n < column_block ? n : column_block);
-    double sums[2];
-    f.normalise(x.data(), T(0.25), T(1.5), w.data(), g.data(), to.data(), n);
+    double sums[3];
+    f.normalise(x.data(), T(0.25), T(0), T(1.5), w.data(), g.data(), to.data(), n);
     normalise.add(to.data(), n);
     f.normalise_sums(g.data(), x.data(), w.data(), 0.25, 1.5, n, sums);
     normalise.add(sums, 2);
