@@ -343,7 +343,7 @@ Value apply_unary(Interpreter& in, ast::UnaryOp op, const Value& a) {
     }
   }
   if (is_data(a)) {
-    if (op == UnaryOp::plus) return a;
+    if (op == UnaryOp::plus) return as_tensor(a) ? op_by_name(in, "identity", {a}) : a;
     if (op == UnaryOp::minus) {
       if (elements(a) == Elements::bools) {
         type_error(fmt::format("`-` does not work on {} of bools; `~` negates them", with_article(a.type_name())));
