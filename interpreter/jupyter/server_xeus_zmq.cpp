@@ -21,7 +21,8 @@ std::atomic<bool> closing = false;
 
 class Server final : public xeus::xserver_zmq {
  public:
-  using xserver_zmq::xserver_zmq;
+  Server(xeus::xcontext& context, const xeus::xconfiguration& configuration, nlohmann::json::error_handler_t errors)
+      : xserver_zmq(context, configuration, errors) {}
 
  private:
   void start_impl(xeus::xpub_message message) override {
