@@ -1,6 +1,5 @@
 #include "interpreter/repl/history.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -10,6 +9,7 @@
 
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/output_file.hpp"
 
 namespace pxl {
 namespace {
@@ -84,11 +84,10 @@ bool History::add(const std::string& input) {
   if (path_.empty()) return true;
   std::error_code ignored;
   fs::create_directories(fs::path(path_).parent_path(), ignored);
-  const int fd = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (fd < 0) return true;
+  const Descriptor file = open_to_write(path_, Opening::appended, 0600);
+  if (file.fd < 0) return true;
   const std::string line = escaped(input);
-  if (::write(fd, line.data(), line.size()) != static_cast<ssize_t>(line.size())) path_.clear();
-  ::close(fd);
+  if (::write(file.fd, line.data(), line.size()) != static_cast<ssize_t>(line.size())) path_.clear();
   return true;
 }
 

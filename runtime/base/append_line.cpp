@@ -1,6 +1,5 @@
 #include "runtime/base/append_line.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,20 +7,20 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/output_file.hpp"
 
 namespace pxl {
 
 void append_line(const std::string& path, std::string line) {
   if (path.find('\0') != path.npos) throw run_error("cannot write a file whose name has a zero byte").as(codes::write);
   line += '\n';
-  // A pipe without a reader must not wait.
-  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-  ssize_t written = -1;
-  if (file >= 0) written = ::write(file, line.data(), line.size());
-  const int problem = errno;
-  if (file >= 0) ::close(file);
-  if (written == static_cast<ssize_t>(line.size())) return;
-  throw run_error("cannot write " + path + ": " + (written < 0 ? std::strerror(problem) : "the disk is full"));
+  write_once(path, [&] {
+    const Descriptor file = open_to_write(path, Opening::appended);
+    const ssize_t written = file.fd < 0 ? -1 : ::write(file.fd, line.data(), line.size());
+    if (written == static_cast<ssize_t>(line.size())) return;
+    const char* reason = written < 0 ? std::strerror(errno) : "the disk is full";
+    throw run_error("cannot write " + path + ": " + reason).as(codes::write);
+  });
 }
 
 }  // namespace pxl

@@ -6,7 +6,8 @@
 namespace pxl {
 
 /// Appends `line` and a line feed in one call of the system, so that readers see whole lines. Makes the file if there
-/// is none. Throws run_error naming the file and the system's reason.
+/// is none. Of several processes that run one script, one appends. Throws run_error naming the file and the system's
+/// reason.
 void append_line(const std::string& path, std::string line);
 
 }  // namespace pxl

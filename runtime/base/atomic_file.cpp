@@ -24,8 +24,8 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/descriptor.hpp"
 #include "runtime/base/diagnostic.hpp"
-#include "runtime/base/effects.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/output_file.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/write_some.hpp"
 
@@ -140,8 +140,7 @@ void remove_leftovers(const Place& place) {
     if (name.size() != prefix.size() + random_letters + temporary_suffix.size() || !name.starts_with(prefix) ||
         !name.ends_with(temporary_suffix))
       continue;
-    const Descriptor file(
-        ::openat(place.folder.fd, entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    const Descriptor file = open_to_write(entry->d_name, Opening::leftover, 0, place.folder.fd);
     struct stat info {};
     if (file.fd < 0 || ::fstat(file.fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != ::geteuid()) continue;
     if (::flock(file.fd, LOCK_EX | LOCK_NB) == 0) ::unlinkat(place.folder.fd, entry->d_name, 0);
@@ -154,14 +153,14 @@ class NewFile {
   NewFile(const Place& place, bool secret, TemporaryFile temporary) : place_(place) {
     const mode_t mode = secret ? 0600 : 0666;
     if (temporary == TemporaryFile::unnamed) {
-      file_ = Descriptor(::openat(place.folder.fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
+      file_ = open_to_write(".", Opening::unnamed, mode, place.folder.fd);
       unnamed_ = file_.fd >= 0 && ::flock(file_.fd, LOCK_EX | LOCK_NB) == 0;
       if (unnamed_) return;
     }
     // Another save may take the new file for a leftover before it is locked; then the next name is tried.
     for (int tries = 0; tries < 100; ++tries) {
       name_ = temporary_name(place.name);
-      file_ = Descriptor(::openat(place.folder.fd, name_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode));
+      file_ = open_to_write(name_, Opening::fresh, mode, place.folder.fd);
       if (file_.fd < 0) {
         const int reason = errno;
         name_.clear();
@@ -237,19 +236,13 @@ int force_to_disk(int fd) {
   return ::fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS ? 0 : errno;
 }
 
-FileGate& gate() {
-  static FileGate own;
-  return own;
-}
-
 void write_parts(const std::string& path, const Parts& part, TemporaryFile temporary) {
   if (path.find('\0') != path.npos) throw run_error("cannot write a file whose name has a zero byte").as(codes::write);
   const Place place = resolve(path);
   // A file is opened for writing, though nothing is written to it: what may not be written may not be replaced. Without
   // waiting for the reader of a pipe.
-  const Descriptor old(
-      ::openat(place.folder.fd, place.name.c_str(),
-               O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (place.is_open_file ? O_APPEND : O_NOFOLLOW)));
+  const Descriptor old =
+      open_to_write(place.name, place.is_open_file ? Opening::open_file : Opening::present, 0, place.folder.fd);
   const bool exists = old.fd >= 0;
   struct stat info {};
   if (!exists && errno != ENOENT) fail(path, errno);
@@ -279,28 +272,22 @@ void write_parts(const std::string& path, const Parts& part, TemporaryFile tempo
 
 }  // namespace
 
-void set_file_gate(FileGate own) { gate() = std::move(own); }
-
 void write_file_atomically(const std::string& path, std::string_view bytes, TemporaryFile temporary) {
   const auto part = [bytes](size_t i) { return i == 0 ? std::optional(bytes) : std::nullopt; };
   write_parts_atomically(path, part, temporary);
 }
 
 void write_parts_atomically(const std::string& path, const Parts& part, TemporaryFile temporary) {
-  require_effect(Effect::writes_files);
-  if (!gate().written) return write_parts(path, part, temporary);
+  const auto write = [&] { write_parts(path, part, shares_files() ? TemporaryFile::named : temporary); };
   // All processes make the parts, once.
-  if (gate().writes) {
-    write_parts(path, part, TemporaryFile::named);
-  } else {
+  const auto otherwise = [&] {
     for (size_t i = 0; part(i); ++i) {
     }
-  }
-  gate().written(path);
+  };
+  write_once(path, write, otherwise);
 }
 
 void write_own_parts_atomically(const std::string& path, const Parts& part) {
-  require_effect(Effect::writes_files);
   write_parts(path, part, TemporaryFile::unnamed);
 }
 

@@ -34,11 +34,4 @@ void write_parts_atomically(const std::string& path, const std::function<std::op
 void write_own_parts_atomically(const std::string& path,
                                 const std::function<std::optional<std::string_view>(size_t)>& part);
 
-/// Where several processes run one script, one of them writes its files; all come to `written` after it.
-struct FileGate {
-  bool writes = true;
-  std::function<void(const std::string& path)> written = {};
-};
-void set_file_gate(FileGate gate);
-
 }  // namespace pxl

@@ -1,6 +1,5 @@
 #include "runtime/base/mapped_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/statvfs.h>
@@ -14,8 +13,8 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/descriptor.hpp"
 #include "runtime/base/diagnostic.hpp"
-#include "runtime/base/effects.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/output_file.hpp"
 
 namespace pxl {
 
@@ -27,21 +26,24 @@ namespace {
 }
 
 /// Not every file system has files without a name; elsewhere the name is removed at once.
-int open_unnamed(const std::string& folder) {
-  const int direct = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (direct >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return direct;
-  std::string path = folder + "/.pxl-remote-XXXXXX";
-  const int named = mkostemp(path.data(), O_CLOEXEC);
-  if (named >= 0) unlink(path.c_str());
-  return named;
+Descriptor open_unnamed(const std::string& folder) {
+  constexpr mode_t mode = 0600;
+  Descriptor direct = open_to_write(folder, Opening::unnamed, mode);
+  if (direct.fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return direct;
+  for (int n = 0; n < 1000; ++n) {
+    const std::string path = fmt::format("{}/.pxl-remote-{}-{}", folder, getpid(), n);
+    Descriptor named = open_to_write(path, Opening::fresh, mode);
+    if (named.fd >= 0) unlink(path.c_str());
+    if (named.fd >= 0 || errno != EEXIST) return named;
+  }
+  return Descriptor(-1);
 }
 
 }  // namespace
 
 std::shared_ptr<std::byte> map_unnamed_file(const std::string& folder, int64_t bytes) {
-  require_effect(Effect::writes_files);
   const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
-  const Descriptor file{open_unnamed(folder)};
+  const Descriptor file = open_unnamed(folder);
   if (file.fd < 0) refuse_file(folder, bytes, errno);
   struct statvfs space = {};
   if (fstatvfs(file.fd, &space) == 0 && size / std::max<size_t>(1, space.f_frsize) > space.f_bavail)

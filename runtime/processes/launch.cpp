@@ -10,11 +10,11 @@
 #include <cstdlib>
 #include <memory>
 
-#include "runtime/base/atomic_file.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/cores.hpp"
 #include "runtime/base/installation.hpp"
 #include "runtime/base/join_texts.hpp"
+#include "runtime/base/output_file.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/processes/liveness.hpp"
 #include "runtime/processes/processes.hpp"

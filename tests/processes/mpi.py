@@ -69,6 +69,7 @@ def bits(pxl):
     files = ["state.safetensors", "loss.npy"]
     yield "train", lambda: equal_bits(pxl, HERE / "train.pxl", launchers, files)
     yield "train, 8 replicas", lambda: equal_bits(pxl, HERE / "train.pxl", [mpirun(4), mpirun(2)], files, ["--replicas", "8"])
+    yield "files of a job", lambda: files_of_a_job(pxl)
     yield "a checkpoint in parts", lambda: parts_of_checkpoint(pxl)
     yield "train, by definitions", lambda: equal_bits_of(pxl, ["--engine", "reference"], HERE / "train.pxl", 4, files)
     for script in sorted([*(TESTS / "lang/replicas").glob("*.pxl"), *(TESTS / "lang/pipelines").glob("*.pxl")]):
@@ -83,6 +84,22 @@ PARTS = """program p(n) with replicated(n), in_sequence() {
   add_(a, replica_sharded_slice(constant(ones([1000])), group))
 }
 """
+
+
+def files_of_a_job(pxl):
+    """What several processes write has the bytes that one process writes."""
+    files = ["log.jsonl", "a.npy", "chart.svg", "w.safetensors"]
+    with Folder() as folder:
+        (folder / "s.pxl").write_text(REPLICATED + 'for step in range(3) { append_json("log.jsonl", {"step": step, "loss": 1 / (step + 1)}) }\n'
+                                      'save("a.npy", ones([3]))\nplot([1, 2, 3], path = "chart.svg")\nsession.run(i = [0, 1, 2, 3])\n'
+                                      'session.save("w.safetensors")\n')
+        alone = outcome([pxl, "run", "s.pxl"], folder, files)
+        (folder / "log.jsonl").unlink()
+        several = outcome([*mpirun(4), pxl, "run", "s.pxl"], folder, files)
+        if alone[0] != 0 or several[0] != 0 or None in alone[2]:
+            return f"exit {alone[0]} alone, {several[0]} in 4 processes\n{several[3]}"
+        different = [name for name, a, b in zip(files, alone[2], several[2]) if a != b]
+        return f"other bytes in {different}" if different else None
 
 
 def parts_of_checkpoint(pxl):
@@ -292,6 +309,8 @@ def ends(pxl):
     yield "exit status", lambda: fails(pxl, "exit(3)\n", 2, 3, [], ["error"])
     yield "a file that cannot be written", lambda: fails(
         pxl, 'save("nowhere/x.npy", zeros([2]))\nprint("written")\n', 2, 1, ["cannot write nowhere/x.npy"], ["written\n"])
+    yield "a log that cannot be written", lambda: fails(
+        pxl, 'append_json("nowhere/x.jsonl", 1)\nprint("written")\n', 2, 1, ["cannot write nowhere/x.jsonl"], ["written\n"])
     yield "launched twice", lambda: fails(pxl, "1\n", 2, 2, [], launcher=[*mpirun(2), pxl, "--ranks", "2"])
     yield "no mpirun", lambda: no_mpirun(pxl)
     yield "no plug-in", lambda: no_plug_in(pxl)
