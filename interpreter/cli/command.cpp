@@ -157,7 +157,7 @@ int report(const Error& error) {
   if (json_output)
     for (const Diagnostic& d : error.all()) emit(diagnostic_event(d));
   const bool colour = wants_colour(STDERR_FILENO);
-  for (const Diagnostic& d : error.all()) write_err(render(d, colour, message_width()));
+  for (const Diagnostic& d : error.all()) write_err_as_is(render(d, colour, message_width()));
   if (error.first().fault != Fault::usage && error.first().fault != Fault::internal) last_kind = code_of(error.first());
   if (error.first().fault == Fault::internal) {
     print_err("  this is a fault of pxl, not of the program: please report it with the text that caused it\n");
@@ -207,9 +207,9 @@ int run_and_report(const std::vector<std::string>& arguments) {
   }
   // Print the hint once, for users who do not know what the brackets mean.
   if (!last_kind.empty() && isatty(STDERR_FILENO))
-    print_err("{}{}{}\n", wants_colour(STDERR_FILENO) ? "\x1b[2m" : "",
-              wrapped_message(fmt::format("pxl explain {} tells more", last_kind)),
-              wants_colour(STDERR_FILENO) ? "\x1b[0m" : "");
+    write_err_as_is(fmt::format("{}{}{}\n", wants_colour(STDERR_FILENO) ? "\x1b[2m" : "",
+                                wrapped_message(fmt::format("pxl explain {} tells more", last_kind)),
+                                wants_colour(STDERR_FILENO) ? "\x1b[0m" : ""));
   return status;
 }
 
@@ -240,10 +240,10 @@ InterpreterOptions interpreter_options(const CommonFlags& flags) {
   options.out = [json = flags.json](std::string_view text) {
     if (json)
       emit({{"event", "output"}, {"text", text}});
-    else if (!write_out(text))
+    else if (!write_out_as_is(text))
       throw unwritable(out_error());
   };
-  options.err = [](std::string_view text) { write_err(wrapped_message(text)); };
+  options.err = [](std::string_view text) { write_err_as_is(wrapped_message(text)); };
   options.quiet = flags.quiet;
   options.terminal = isatty(STDERR_FILENO);
   return options;

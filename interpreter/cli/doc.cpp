@@ -68,7 +68,7 @@ int run_doc(const CommonFlags& common, const std::vector<std::string>& arguments
   }
   const std::string text = html ? doc_html(page) : doc_text(page);
   if (path == "-")
-    html ? void(write_out(text)) : write_paged(wrap_lines(text, help_width()));
+    html ? void(write_data(text)) : write_paged(wrap_lines(text, help_width()));
   else
     write_file_atomically(path, text);
   return exit_ok;

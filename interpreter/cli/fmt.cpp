@@ -25,11 +25,11 @@ int format_one(const std::string& path, const Invocation& call, bool& changed) {
   if (call.has("--diff")) {
     if (!differs) return exit_ok;
     const std::string diff = unified_diff(source.text(), text, path, path + " (formatted)");
-    write_out(wants_colour(STDOUT_FILENO) ? coloured_diff(diff) : diff);
+    wants_colour(STDOUT_FILENO) ? write_out_as_is(coloured_diff(diff)) : write_data(diff);
   } else if (call.has("--check")) {
     if (differs) print_out("{}\n", path);
   } else if (path == "-") {
-    write_out(text);
+    write_data(text);
   } else if (differs) {
     write_file_atomically(path, text);
   }

@@ -104,7 +104,7 @@ int run_graph(const CommonFlags& common, const std::vector<std::string>& argumen
     if (format != "dot") text = draw(text, format);
   }
   if (path == "-") {
-    write_out(text);
+    write_data(text);
   } else {
     write_file_atomically(path, text);
   }

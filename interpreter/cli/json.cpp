@@ -1,9 +1,12 @@
 #include "interpreter/cli/json.hpp"
 
+#include <fmt/format.h>
+
 #include <cerrno>
 
 #include "interpreter/cli/command.hpp"
 #include "runtime/base/standard_streams.hpp"
+#include "runtime/base/utf8.hpp"
 
 namespace pxl::cli {
 
@@ -30,12 +33,26 @@ void put_place(Json& out, Span span) {
   out["end_column"] = to.column;
 }
 
+/// JSON has escapes for C0; a terminal also obeys DEL and C1.
+std::string with_escaped_controls(std::string_view text) {
+  if (is_clean(text)) return std::string(text);
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    const char32_t c = next_code_point(text, i);
+    if (is_control(c))
+      out += fmt::format("\\u{:04x}", static_cast<uint32_t>(c));
+    else
+      append_utf8(out, c);
+  }
+  return out;
+}
+
 }  // namespace
 
 void emit(const Json& object) {
   // Invalid UTF-8 (in a file name) is replaced.
-  const std::string line = object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  write_out(line);
+  const std::string text = object.dump(-1, ' ', false, Json::error_handler_t::replace);
+  write_out(with_escaped_controls(text) + "\n");
   flush_out();
 }
 

@@ -179,9 +179,9 @@ void check_proportions(const tiles::EstimateOptions& estimating, const std::vect
 }
 
 /// Writes a file if there is one to write, else to standard output.
-void write_text(const std::string& output, const std::string& text) {
+void write_text(const std::string& output, const std::string& text, Format format) {
   if (output.empty()) {
-    write_out(text);
+    format == Format::text ? write_out(text) : write_data(text);
     return;
   }
   write_file_atomically(output, text);
@@ -216,7 +216,7 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
     if (systems.all) throw Error("profile: --replicas and --sweep exclude each other", {}, Fault::usage);
     sweep = sweep_script(common, script, request, words.sweeps, call.value("--machine"), estimating);
     if (format == Format::text || format == Format::json) {
-      write_text(output, format == Format::json ? tiles::sweep_json(sweep) : tiles::sweep_text(sweep));
+      write_text(output, format == Format::json ? tiles::sweep_json(sweep) : tiles::sweep_text(sweep), format);
       return exit_ok;
     }
   }
@@ -250,12 +250,12 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
     case Format::trace: text = tiles::trace_text(runs); break;
   }
   if (output.empty()) {
-    write_out(text);
+    write_text(output, text, format);
     return exit_ok;
   }
   write_file_atomically(output, text);
   if (json) {
-    write_out(format == Format::json || systems.all ? text : tiles::json_text(runs, against));
+    write_data(format == Format::json || systems.all ? text : tiles::json_text(runs, against));
     return exit_ok;
   }
   if (format != Format::text)

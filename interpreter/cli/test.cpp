@@ -44,7 +44,8 @@ class TestReport {
       const size_t end = text.find('\n');
       if (!in_line_) say(fmt::format("prints {}: {}", file_, title_.empty() ? "" : title_ + ": "));
       in_line_ = end == text.npos;
-      say(std::string(text.substr(0, in_line_ ? end : end + 1)));
+      const std::string_view line = text.substr(0, in_line_ ? end : end + 1);
+      json_ ? write_err_as_is(line) : void(write_out_as_is(line));
       if (in_line_) return;
       text.remove_prefix(end + 1);
     }

@@ -44,7 +44,7 @@ constexpr Stop stops[] = {
 
 void command_tour(Console& console, std::string_view) {
   EngineOptions options;
-  options.out = [&](std::string_view text) { write_out(text); };
+  options.out = [&](std::string_view text) { write_out_as_is(text); };
   Engine engine(std::move(options));
   console.print(
       fmt::format("{} steps, in a separate session. Enter runs the input shown; other input is run instead; q exits.",

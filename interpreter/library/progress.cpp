@@ -141,13 +141,13 @@ struct ProgressObject final : Object {
     }
     last = now;
     const int width = terminal_width();
-    std::string text = line(width);
+    std::string text = cleaned(line(width));
     while (display_width(text) >= width && !text.empty()) text.resize(code_point_offset(text, code_points(text) - 1));
     const int columns = display_width(text);
     std::string out = "\r" + text + std::string(static_cast<size_t>(std::max(0, drawn - columns)), ' ');
     drawn = columns;
     if (final) out += "\n", drawn = 0;
-    host_of(in).notice(out);
+    host_of(in).draw(out);
   }
 };
 

@@ -36,12 +36,12 @@ void begin_row() {
   if (line_is_unfinished()) write_out("\n");
   const char* const terminal = std::getenv("TERM");
   const bool clears = terminal && *terminal && std::strcmp(terminal, "dumb") != 0;
-  write_out(clears ? "\r\x1b[K" : "\r");
+  write_out_as_is(clears ? "\r\x1b[K" : "\r");
   flush_out();
 }
 
 LineEditor::Result read_plain(const std::string& prompt, std::string& line) {
-  write_out(prompt);
+  write_out_as_is(prompt);
   flush_out();
   // Bytes read before an interrupt, for inputs that are not a terminal: a terminal discards a typed line, a pipe does
   // not.
@@ -129,7 +129,7 @@ int reported_column() {
   constexpr int patience_milliseconds = 2000;
   static bool answers = true;
   if (!std::exchange(answers, false)) return 0;
-  write_out("\x1b[6n");
+  write_out_as_is("\x1b[6n");
   flush_out();
   for (int column = 0;;) {
     pollfd wait{STDIN_FILENO, POLLIN, 0};
@@ -197,9 +197,9 @@ void clear_line(int prompt_width, std::string_view before_cursor, int old_column
     else if (column >= 0)
       rows = wrapped.row;
   }
-  if (rows > 0) print_out("\x1b[{}A", rows);
+  if (rows > 0) write_out_as_is(fmt::format("\x1b[{}A", rows));
   // The first row is cleared by itself: some terminals keep a copy of a screen that is cleared from its first row on.
-  write_out(
+  write_out_as_is(
       "\r\x1b[K\x1b"
       "7\x1b[B\x1b[J\x1b"
       "8");

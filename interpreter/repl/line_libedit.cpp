@@ -55,7 +55,7 @@ void handle(TerminalEvent event) {
       [[fallthrough]];
     case TerminalEvent::continued:
       el_set(editor, EL_PREP_TERM, 1);
-      write_out("\r\x1b[J");
+      write_out_as_is("\r\x1b[J");
       flush_out();
       break;
   }
@@ -175,14 +175,14 @@ bool read(const std::string& prompt, const std::string& typed, std::string& line
   shown_prompt = marked(prompt, escape_mark, escape_mark);
   prompt_width = visible_width(prompt);
   drawn_columns = LineEditor::size().first;
-  write_out("\x1b[?2004h");
+  write_out_as_is("\x1b[?2004h");
   flush_out();
   // Disable echo before the prompt is printed, so that keys typed early are not echoed by the terminal.
   el_set(editor, EL_PREP_TERM, 1);
   if (!typed.empty()) el_push(editor, typed.c_str());
   int n = 0;
   const wchar_t* got = el_wgets(editor, &n);
-  write_out("\x1b[?2004l\r");
+  write_out_as_is("\x1b[?2004l\r");
   flush_out();
   if (!got || n <= 0) return false;
   line = narrow(got, got + n);

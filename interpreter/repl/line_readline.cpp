@@ -92,7 +92,7 @@ void redisplay() {
   out += "\r\x1b[" + std::to_string(prompt_width) + "C" + painter(line) +
          "\x1b"
          "8";
-  write_out(out);
+  write_out_as_is(out);
   flush_out();
 }
 

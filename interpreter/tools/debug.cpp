@@ -73,7 +73,8 @@ class Debugger::Observer final : public RunObserver {
     if (d_.nan_) check(v);
     for (size_t i = 0; i < v.op.outputs.size(); ++i)
       if (due.count(v.op.outputs[i]))
-        host_of(d_.in_).write(fmt::format("  {}{}\n", replica_prefix(v), described(*v.op.outputs[i], v.outputs[i])));
+        host_of(d_.in_).write(
+            cleaned(fmt::format("  {}{}\n", replica_prefix(v), described(*v.op.outputs[i], v.outputs[i]))));
     if (!d_.pause || !d_.stops_at(v.op)) return;
     switch (d_.pause(v)) {
       case Action::next: d_.stepping = true; break;
@@ -148,7 +149,7 @@ RunObserver* Debugger::begin(SessionObject& session) {
             observer_->due.insert(t.get());
             inside |= t->kind == TensorKind::result;
           }
-    if (!observer_->due.empty()) host_of(in_).write(fmt::format("run {} of {}\n", run, session.ir->name()));
+    if (!observer_->due.empty()) host_of(in_).write(cleaned(fmt::format("run {} of {}\n", run, session.ir->name())));
   }
   const bool pauses = pause && (stepping || !breakpoints.empty());
   return nan_ || pauses || inside ? observer_.get() : nullptr;
@@ -162,7 +163,7 @@ RunObserver* Debugger::evaluation() {
 void Debugger::end(SessionObject& session) {
   if (!observer_->due.empty())
     for (const Tensor* t : session.session->variables())
-      if (observer_->due.count(t)) host_of(in_).write(described_variable(*session.session, *t));
+      if (observer_->due.count(t)) host_of(in_).write(cleaned(described_variable(*session.session, *t)));
   observer_->due.clear();
 }
 

@@ -11,6 +11,7 @@
 
 #include "runtime/base/effects.hpp"
 #include "runtime/base/standard_streams.hpp"
+#include "runtime/base/utf8.hpp"
 #include "runtime/base/wrap.hpp"
 #include "runtime/base/write_some.hpp"
 
@@ -93,7 +94,9 @@ bool paged(const std::string& command, std::string_view text) {
 
 }  // namespace
 
-void write_paged(std::string_view text) {
+void write_paged(std::string_view given) {
+  const std::string clean = cleaned(given);
+  const std::string_view text = clean;
   const auto [columns, rows] = terminal_size(STDOUT_FILENO);
   const std::string command = pager_command();
   const bool pages = columns > 0 && isatty(STDIN_FILENO) && !command.empty() && rows_of(text, columns) >= rows &&

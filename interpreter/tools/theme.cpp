@@ -2,6 +2,8 @@
 
 #include <cctype>
 
+#include "runtime/base/utf8.hpp"
+
 namespace pxl {
 namespace {
 
@@ -25,8 +27,8 @@ bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c =
 }  // namespace
 
 std::string styled(std::string_view text, std::string_view style) {
-  if (style.empty() || text.empty()) return std::string(text);
-  return "\x1b[" + std::string(style) + "m" + std::string(text) + "\x1b[0m";
+  if (style.empty() || text.empty()) return cleaned(text);
+  return "\x1b[" + std::string(style) + "m" + cleaned(text) + "\x1b[0m";
 }
 
 std::string colour_source(std::string_view text) {
@@ -34,14 +36,16 @@ std::string colour_source(std::string_view text) {
   std::string out;
   size_t at = 0;
   for (const ClassifiedToken& t : classify_tokens(source)) {
-    out += text.substr(at, t.begin - at);
+    out += cleaned(text.substr(at, t.begin - at));
     out += styled(text.substr(t.begin, t.end - t.begin), style_of(t.kind));
     at = t.end;
   }
-  return out + std::string(text.substr(at));
+  return out + cleaned(text.substr(at));
 }
 
-std::string colour_schedule(std::string_view text) {
+std::string colour_schedule(std::string_view given) {
+  const std::string text_cleaned = cleaned(given);
+  const std::string_view text = text_cleaned;
   std::string out;
   for (size_t i = 0; i < text.size();) {
     const bool line_start = i == 0 || text[i - 1] == '\n';

@@ -1,4 +1,4 @@
-// Terminal colours of source text and schedules.
+// Terminal colours of source text and schedules. Texts are cleaned (runtime/base/utf8.hpp).
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace pxl {
 
-/// Program text with ANSI colours by class of token. Only escape sequences are added.
+/// Program text with ANSI colours by class of token. Only escape sequences are added to the cleaned text.
 std::string colour_source(std::string_view text);
 /// A schedule: op names, tensors, specs.
 std::string colour_schedule(std::string_view text);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/base/utf8.hpp"
 #include "runtime/kernels/draws.hpp"
 
 namespace pxl {
@@ -33,7 +34,9 @@ class Host {
   }
   const InterpreterOptions& options() const { return options_; }
   void write(std::string_view text) { options_.out(text); }
-  void notice(std::string_view text) {
+  void notice(std::string_view text) { draw(cleaned(text)); }
+  /// A notice that moves the cursor: of a bar.
+  void draw(std::string_view text) {
     if (!options_.quiet) options_.err(text);
   }
   Random& random() { return random_; }

@@ -1,5 +1,5 @@
-// Rendering of diagnostics. The excerpt shows one line, cut around the span where it is long, with control
-// characters made harmless, and a caret line that copies the tabs so that both lines up on any tab width.
+// Rendering of diagnostics, without control characters but those of colours. The excerpt shows one line, cut around the
+// span where it is long, and a caret line that copies the tabs so that both lines up on any tab width.
 #include "runtime/base/diagnostic.hpp"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ constexpr Colours ansi{"\x1b[1m", "\x1b[1;31m", "\x1b[1;35m", "\x1b[1;32m", "\x1
 
 std::string place(Span at) {
   Position p = at.file->position(at.begin);
-  return fmt::format("{}:{}:{}", at.file->name(), p.line, p.column);
+  return fmt::format("{}:{}:{}", cleaned(at.file->name()), p.line, p.column);
 }
 
 struct Cell {
@@ -36,13 +36,12 @@ struct Cell {
   size_t offset;  ///< bytes from the start of the line
 };
 
-// Control characters other than the tab would move the cursor or recolour the terminal.
 std::vector<Cell> cells_of(std::string_view line) {
   std::vector<Cell> cells;
   for (size_t i = 0; i < line.size();) {
     size_t offset = i;
     char32_t c = next_code_point(line, i);
-    if (c != '\t' && (c < 0x20 || (c >= 0x7F && c < 0xA0))) c = U'\uFFFD';
+    if (c != '\t' && is_control(c)) c = U'\uFFFD';
     cells.push_back({c, c == '\t' ? 1 : code_point_width(c), offset});
   }
   return cells;
@@ -112,7 +111,9 @@ void append_indented(std::string& out, std::string_view note, int width) {
   }
 }
 
-std::string clipped(const std::string& message) {
+/// A message or a note as it is shown.
+std::string clipped(const std::string& text) {
+  const std::string message = cleaned(text);
   if (message.size() <= message_shown) return message;
   size_t end = message_shown;
   while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xC0) == 0x80) --end;
@@ -128,8 +129,8 @@ void append_frames(std::string& out, const Frame* innermost, int width) {
       out += fmt::format("  ... {} more call{} ...\n", hidden, hidden == 1 ? "" : "s");
       i += hidden;
     }
-    const std::string line = chain[i]->at ? fmt::format("  in {} at {}", chain[i]->what, place(chain[i]->at))
-                                          : fmt::format("  in {}", chain[i]->what);
+    const std::string line = chain[i]->at ? fmt::format("  in {} at {}", cleaned(chain[i]->what), place(chain[i]->at))
+                                          : fmt::format("  in {}", cleaned(chain[i]->what));
     out += (width == 0 ? line : wrap_lines(line, width)) + "\n";
   }
 }

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/utf8.hpp"
 #include "runtime/base/wrap.hpp"
 #include "runtime/base/write_some.hpp"
 
@@ -91,7 +92,35 @@ void redirect_streams(void (*to)(void*, bool, std::string_view), void* context) 
   sink_context = context;
 }
 
-bool write_out(std::string_view text) noexcept {
+namespace {
+
+/// Gives a text, cleaned, to `write`. False if there is no memory for it.
+template <class F>
+bool write_cleaned(std::string_view text, F&& write) noexcept {
+  if (is_clean(text)) return write(text);
+  try {
+    return write(cleaned(text));
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
+bool write_out(std::string_view text) noexcept { return write_cleaned(text, write_out_as_is); }
+bool write_data(std::string_view text) noexcept {
+  static const bool terminal = ::isatty(STDOUT_FILENO) == 1;
+  return terminal ? write_out(text) : write_out_as_is(text);
+}
+
+void write_err(std::string_view text) noexcept {
+  write_cleaned(text, [](std::string_view clean) {
+    write_err_as_is(clean);
+    return true;
+  });
+}
+
+bool write_out_as_is(std::string_view text) noexcept {
   if (redirected(false, text)) return true;
   if (is_muted.load(std::memory_order_relaxed)) return true;
   note_line(text);
@@ -120,7 +149,7 @@ bool line_is_unfinished() noexcept { return is_unfinished.load(std::memory_order
 
 int out_error() noexcept { return first_error.load(); }
 
-void write_err(std::string_view text) noexcept {
+void write_err_as_is(std::string_view text) noexcept {
   if (redirected(true, text)) return;
   if (is_muted.load(std::memory_order_relaxed)) return;
   note_line(text);

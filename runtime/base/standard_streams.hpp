@@ -1,5 +1,7 @@
 // Standard output and standard error of the process. Every write goes through the functions below: none throws, and a
-// stream that is closed or full ends no process. tests/house/rules.py checks that no other file writes to them.
+// stream that is closed or full ends no process. Text is cleaned (utf8.hpp), because names of files and texts of models
+// and programs are in messages. tests/house/rules.py checks that no other file writes to the streams, and which files
+// write control characters on purpose.
 #pragma once
 
 #include <fmt/format.h>
@@ -18,6 +20,10 @@ void prepare_standard_streams() noexcept;
 /// the descriptor blocks. Ctrl-C ends the wait, and the rest of the text stays in the buffer. Returns false if text is
 /// lost.
 bool write_out(std::string_view text) noexcept;
+/// The same for a file's text that another program may read: it is cleaned where standard output is a terminal.
+bool write_data(std::string_view text) noexcept;
+/// The same for what a program prints, and for text of which each part was cleaned before it was coloured.
+bool write_out_as_is(std::string_view text) noexcept;
 /// Writes the buffer. Returns false if text was lost, now or before, or if Ctrl-C ended the wait.
 bool flush_out() noexcept;
 /// The system's reason (errno) of the first write to standard output that failed; 0 if none did.
@@ -26,6 +32,7 @@ int out_error() noexcept;
 /// Writes to standard error, after what was written to standard output before. Waits as write_out does. Text that
 /// cannot be written is dropped.
 void write_err(std::string_view text) noexcept;
+void write_err_as_is(std::string_view text) noexcept;
 
 /// Whether the text that was written last, to either stream, left its line unfinished: the cursor of a terminal is then
 /// not in column 0.

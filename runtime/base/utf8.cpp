@@ -73,6 +73,30 @@ int code_point_width(char32_t c) {
   return among(double_width, c) ? 2 : 1;
 }
 
+bool is_control(char32_t c) { return (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7F && c < 0xA0); }
+
+bool is_clean(std::string_view text) {
+  const auto printable = [](char c) { return (c >= 0x20 && c < 0x7F) || c == '\n' || c == '\t'; };
+  size_t i = 0;
+  while (i < text.size() && printable(text[i])) ++i;
+  while (i < text.size()) {
+    const size_t from = i;
+    const char32_t c = next_code_point(text, i);
+    if (is_control(c) || (c == 0xFFFD && text.substr(from, 3) != "\xEF\xBF\xBD")) return false;
+  }
+  return true;
+}
+
+std::string cleaned(std::string_view text) {
+  if (is_clean(text)) return std::string(text);
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    const char32_t c = next_code_point(text, i);
+    append_utf8(out, is_control(c) ? U'\uFFFD' : c);
+  }
+  return out;
+}
+
 bool is_utf8(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const size_t from = i;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "runtime/base/source.hpp"
+#include "runtime/base/utf8.hpp"
 #include "runtime/io/chart_scale.hpp"
 
 namespace pxl {
@@ -88,11 +89,11 @@ std::string chart_text(const Chart& chart, const TextOptions& options) {
     }
   }
   std::string out;
-  if (!chart.title.empty()) out += centred(chart.title, width);
+  if (!chart.title.empty()) out += centred(cleaned(chart.title), width);
   // Above its axis: a terminal cannot rotate text.
   if (!chart.y_label.empty())
     out += std::string(static_cast<size_t>(std::max(0, margin + 1 - display_width(chart.y_label) / 2)), ' ') +
-           chart.y_label + "\n";
+           cleaned(chart.y_label) + "\n";
   for (int r = 0; r < rows; ++r) {
     std::string label;
     for (const double t : geometry.y.ticks)
@@ -127,13 +128,13 @@ std::string chart_text(const Chart& chart, const TextOptions& options) {
   out +=
       std::string(static_cast<size_t>(margin) + 1, ' ') + (options.braille ? "└" : "+") + axis + "\n" + numbers + "\n";
   if (!chart.x_label.empty())
-    out += std::string(static_cast<size_t>(margin) + 2, ' ') + centred(chart.x_label, columns);
+    out += std::string(static_cast<size_t>(margin) + 2, ' ') + centred(cleaned(chart.x_label), columns);
   if (legend) {
     std::string line(static_cast<size_t>(margin) + 2, ' ');
     for (size_t s = 0; s < chart.series.size(); ++s) {
       const std::string mark = options.braille ? "━" : std::string(1, marks[s % kinds]);
       line += coloured(mark, static_cast<int>(s), options.colour) + " " +
-              (chart.series[s].label.empty() ? std::to_string(s) : chart.series[s].label) + "  ";
+              (chart.series[s].label.empty() ? std::to_string(s) : cleaned(chart.series[s].label)) + "  ";
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";

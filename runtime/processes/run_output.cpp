@@ -56,9 +56,9 @@ void RunOutput::print(const std::vector<std::string>& kept) {
   });
   for (const Text& t : all) {
     if (t.to_err)
-      write_err(t.text);
+      write_err_as_is(t.text);
     else
-      write_out(t.text);
+      write_out_as_is(t.text);
   }
 }
 

@@ -169,20 +169,21 @@ def switches_on_ops():
     return "\n".join(problems) or None
 
 
+def matches(pattern, text):
+    """Numbers and texts of the lines that a pattern matches, without comments."""
+    return [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if pattern.search(line.partition("//")[0])]
+
+
 def lines_with(pattern, remedy, *exempt):
-    """The lines of the runtime and the interpreter that a pattern matches, but for those of files that are exempt."""
-    problems = []
-    for path in tracked("runtime/*.[ch]pp", "interpreter/*.[ch]pp"):
-        if str(path.relative_to(ROOT)) in exempt:
-            continue
-        for number, line in enumerate(path.read_text().splitlines(), 1):
-            if pattern.search(line):
-                problems.append(f"{path.relative_to(ROOT)}:{number}: {remedy}: {line.strip()}")
-    return "\n".join(problems) or None
+    """The lines of the sources that a pattern matches, but for those of files that are exempt."""
+    return "\n".join(f"{path.relative_to(ROOT)}:{number}: {remedy}: {line}"
+                     for path in tracked("runtime/*.[ch]pp", "interpreter/*.[ch]pp", "python/*.[ch]pp")
+                     if str(path.relative_to(ROOT)) not in exempt for number, line in matches(pattern, path.read_text())) or None
 
 
 # What writes to the standard streams, and throws or ends the process where they are closed or full.
-WRITES = re.compile(r"\bfmt::print\(|\bstd::(cout|cerr|clog)\b|\b(printf|puts|putchar|perror)\(|\bf(printf|puts|putc|write|flush)\([^;]*std(out|err)")
+WRITES = re.compile(r"\bfmt::print\(|\bstd::(cout|cerr|clog)\b|\b(printf|puts|putchar|perror|psignal|vprintf|dprintf)\("
+                    r"|\bf(printf|puts|putc|write|flush)\([^;]*std(out|err)|\bwrite\((STD(OUT|ERR)_FILENO|[12]),|/dev/(tty|std(out|err))\"")
 
 
 def standard_streams():
@@ -190,15 +191,52 @@ def standard_streams():
                       "runtime/base/standard_streams.hpp")
 
 
-# What makes or changes a file, but for runtime/base/atomic_file.cpp, which everything is saved by: the history of inputs is
-# appended to, standard input and output are opened where they are closed, and memory may be in a file without a name.
-OPENS = re.compile(r"\bofstream\b|\bfopen\([^;]*\"[wa]|\bO_(CREAT|WRONLY|RDWR)\b|\bmk[os]*temps?\(|\btmpfile\(|\brename\(\w+\.c_str")
-MAY_OPEN = ["runtime/base/atomic_file.cpp", "runtime/base/append_line.cpp", "runtime/base/standard_streams.cpp", "runtime/base/mapped_file.cpp",
-            "interpreter/repl/history.cpp"]
+# Text goes to the streams cleaned, but for what a program prints, colours and keys of the cursor. These files write such text, of
+# which they, `styled` or `render` have cleaned each part that comes from elsewhere.
+AS_IS = re.compile(r"\bwrite_(out|err)_as_is\b")
+MAY_WRITE_AS_IS = ["runtime/base/standard_streams.cpp", "runtime/base/standard_streams.hpp", "runtime/processes/run_output.cpp",
+                   "interpreter/api/program.cpp", "interpreter/cli/command.cpp", "interpreter/cli/fmt.cpp", "interpreter/cli/test.cpp",
+                   "interpreter/commands/tour.cpp", "interpreter/repl/repl.cpp", "interpreter/repl/line_editor.cpp",
+                   "interpreter/repl/line_libedit.cpp", "interpreter/repl/line_readline.cpp"]
+ESCAPES = re.compile(r"\\x1[bB]|\\033|\\e\[|\\u001[bB]")
+MAY_ESCAPE = ["runtime/base/diagnostic.cpp", "runtime/base/wrap.cpp", "runtime/io/chart_text.cpp", "interpreter/cli/command.cpp",
+              "interpreter/tools/theme.cpp", "interpreter/repl/repl.cpp", "interpreter/repl/line_editor.cpp",
+              "interpreter/repl/line_libedit.cpp", "interpreter/repl/line_readline.cpp", "runtime/io/png.cpp"]
 
 
-def files_are_saved_in_one_way():
-    return lines_with(OPENS, "use runtime/base/atomic_file.hpp", *MAY_OPEN)
+def terminals_get_clean_text():
+    found = [lines_with(AS_IS, "use write_out or write_err, which clean the text", *MAY_WRITE_AS_IS),
+             lines_with(ESCAPES, "use interpreter/tools/theme.hpp", *MAY_ESCAPE)]
+    return "\n".join(filter(None, found)) or None
+
+
+# What makes or changes a file, but for runtime/base/output_file.cpp, which opens all files that are written. Standard input and output
+# are opened where they are closed.
+OPENS = re.compile(r"\b(basic_)?(ofstream|fstream)\b(?!>)|\bfopen\([^;]*\"[^\"]*[wa+]|\bf(d|re)open\(|\bO_(CREAT|WRONLY|RDWR|APPEND|TMPFILE|TRUNC)\b"
+                   r"|\bcreat\(|\bmk[os]*temps?\(|\btmpfile\(|\brename\(\w+\.c_str|\b(fs|filesystem)::(rename|copy|copy_file|resize_file)\("
+                   r"|\btruncate\(|\bgzopen|\bsf_open\(|\bstbi_write_")
+MAY_OPEN = ["runtime/base/output_file.cpp", "runtime/base/standard_streams.cpp"]
+
+
+def files_are_opened_in_one_place():
+    return lines_with(OPENS, "use runtime/base/output_file.hpp or atomic_file.hpp", *MAY_OPEN)
+
+
+# Lines that a rule must find, and lines that it must not.
+PLANTED = [(WRITES, ['std::cerr << path;', 'fmt::print("{}", name);', '::write(STDERR_FILENO, text.data(), text.size());',
+                     'std::fputs(name.c_str(), stderr);', 'dprintf(2, "%s", name);'], ['file_.write(text);', '::write(fd, text.data(), 3);']),
+           (AS_IS, ['write_err_as_is(message);', 'o.err = write_out_as_is;'], ['write_err(message);']),
+           (ESCAPES, ['out += "\\x1b[31m" + name;', "text += '\\033';"], ['out += styled(name, "31");']),
+           (OPENS, ['std::ofstream out(path);', 'int fd = ::open(path, O_WRONLY | flags);', 'FILE* f = fopen(path, "wb");',
+                    'fd = openat(folder, name, O_RDWR | O_CREAT, 0666);', 'std::fstream log(path, std::ios::app);', '::creat(path, 0666);',
+                    'std::filesystem::copy_file(from, to);', 'FILE* f = std::fopen(path, "r+");'],
+            ['std::ifstream in(path);', '#include <fstream>', '::open(path, O_RDONLY | O_CLOEXEC);', 'fopen(path, "rb");'])]
+
+
+def planted_lines_are_found():
+    problems = [f"not found: {line}" for pattern, found, _ in PLANTED for line in found if not matches(pattern, line)]
+    problems += [f"found in error: {line}" for pattern, _, others in PLANTED for line in others if matches(pattern, line)]
+    return "\n".join(problems) or None
 
 
 # What parses a text that a user wrote: a file, an input, an argument. What pxl itself writes as a program is assembled by
@@ -402,7 +440,9 @@ def house_tests(tally, build, lists):
     tally.add("house: machines are data", machines_are_data)
     tally.add("house: layers are documented in order", documented_layers)
     tally.add("house: one place writes to the standard streams", standard_streams)
-    tally.add("house: files are saved in one way", files_are_saved_in_one_way)
+    tally.add("house: terminals get clean text", terminals_get_clean_text)
+    tally.add("house: files are opened for writing in one place", files_are_opened_in_one_place)
+    tally.add("house: planted lines are found", planted_lines_are_found)
     tally.add("house: program text is assembled in one way", programs_are_assembled)
     tally.add("house: lists are joined in one way", lists_are_joined_in_one_way)
     tally.add("house: passes are files and documented", passes)

@@ -7,11 +7,17 @@
 #include <fstream>
 #include <sstream>
 
+#include "runtime/base/append_line.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/effects.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/mapped_file.hpp"
+#include "runtime/base/output_file.hpp"
 #include "runtime/base/source.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/base/utf8.hpp"
+#include "runtime/base/wrap.hpp"
 #include "tests/unit/support/files.hpp"
 
 using namespace pxl;
@@ -51,6 +57,71 @@ TEST_CASE("display width") {
   CHECK(display_width("é∂") == 2);
   CHECK(display_width("\xF0\x9F\x98\x80") == 2);
   CHECK(display_width("\xFF\xC3") == 2);
+}
+
+TEST_CASE("cleaned text has no control characters, and no bytes that are no UTF-8") {
+  for (const char* clean : {"", "plain\n\ttext", "größe 日本 \xF0\x9F\x98\x80", "\xEF\xBF\xBD"}) {
+    CHECK(is_clean(clean));
+    CHECK(cleaned(clean) == clean);
+  }
+  const std::string replaced = "\xEF\xBF\xBD";
+  CHECK(cleaned("a\x1b[31mb") == "a" + replaced + "[31mb");
+  CHECK(cleaned("a\rb\x07\x08\x7f") == "a" + replaced + "b" + replaced + replaced + replaced);
+  CHECK(cleaned(std::string_view("\0", 1)) == replaced);
+  CHECK(cleaned("\xC2\x9B"
+                "31m") == replaced + "31m");  // CSI as C1
+  CHECK(cleaned("\x9B"
+                "31m") == replaced + "31m");  // the same as a byte
+  CHECK(cleaned("caf\xE9") == "caf" + replaced);
+  for (int c = 0; c < 256; ++c) CHECK(is_clean(cleaned(std::string{'a', static_cast<char>(c), 'b'})));
+  CHECK_FALSE(is_clean("ok\x1b"));
+}
+
+TEST_CASE("diagnostics have no control characters but those of colours") {
+  const std::string bad = "\x1b]0;\x07\xC2\x9B\r";
+  const SourceFile& file = add_source("file" + bad, "x = 1" + bad);
+  auto frame = std::make_shared<const Frame>(Frame{"in" + bad, {&file, 0, 1}, nullptr});
+  const Diagnostic d{Severity::error, Fault::refused, "message" + bad, {&file, 0, 1}, {"note" + bad}, frame, {}};
+  CHECK(is_clean(render(d)));
+  CHECK(is_clean(render(d, false, 30)));
+  std::string coloured = render(d, true);
+  for (size_t at; (at = coloured.find("\x1b[")) != coloured.npos;) coloured.erase(at, coloured.find('m', at) + 1 - at);
+  CHECK(is_clean(coloured));
+}
+
+TEST_CASE("of several processes one writes, and all meet after it") {
+  const TemporaryFolder folder;
+  const std::string log = folder / "log.jsonl", text = folder / "text";
+  std::vector<std::string> met;
+  const auto gate = [&](bool writes) {
+    set_file_gate({writes, [&](const std::string& path) { met.push_back(path); }});
+  };
+  for (const bool writes : {false, true, false}) {
+    gate(writes);
+    append_line(log, "one");
+    write_file_atomically(text, "text");
+  }
+  set_file_gate({});
+  CHECK(met == std::vector<std::string>{log, text, log, text, log, text});
+  CHECK(content(log) == "one\n");
+  CHECK(content(text) == "text");
+}
+
+TEST_CASE("no file is opened for writing where that is no effect that is permitted") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "file";
+  {
+    const EffectScope look(Effect::reads_files);
+    CHECK_THROWS_AS(append_line(path, "a"), Unevaluated);
+    CHECK_THROWS_AS(write_file_atomically(path, "a"), Unevaluated);
+    CHECK_THROWS_AS(map_unnamed_file(folder.path.string(), 10), Unevaluated);
+    for (const Opening opening :
+         {Opening::present, Opening::open_file, Opening::leftover, Opening::appended, Opening::fresh, Opening::unnamed})
+      CHECK_THROWS_AS(open_to_write(path, opening), Unevaluated);
+  }
+  CHECK_FALSE(fs::exists(path));
+  append_line(path, "a");
+  CHECK(content(path) == "a\n");
 }
 
 TEST_CASE("near names are suggested") {
