@@ -23,7 +23,7 @@ void add_folder(const fs::path& folder, std::vector<std::string>& files) {
     check_interrupt();
     if (fs::is_directory(p)) {
       add_folder(p, files);
-    } else if (p.extension() == ".pxl") {
+    } else if (p.extension() == ".pxl" && fs::is_regular_file(p)) {  // a pipe would be waited for
       files.push_back(p.string());
     }
   }
