@@ -98,13 +98,31 @@ Imported import_dlpack(py::object object, const std::string& what) {
 
 bool is_native(const py::dtype& dtype) { return dtype.byteorder() == '=' || dtype.byteorder() == '|'; }
 
+/// An attribute of NumPy; it outlives Python.
+py::object& numpy_attribute(const char* name) { return *new py::object(py::module_::import("numpy").attr(name)); }
+
 /// A dense array of NumPy in the machine's byte order: this one, or a copy.
 py::array dense(const py::array& given) {
   constexpr int aligned = 0x0100;  // NPY_ARRAY_ALIGNED
   constexpr int wanted = py::array::c_style | aligned;
   if ((given.flags() & wanted) == wanted && is_native(given.dtype())) return given;
-  static const py::object& numpy = *new py::object(py::module_::import("numpy"));  // it outlives Python
-  return numpy.attr("require")(given, given.dtype().attr("newbyteorder")("="), "CA");
+  static const py::object& require = numpy_attribute("require");
+  return require(given, given.dtype().attr("newbyteorder")("="), "CA");
+}
+
+/// Whether elements of an array, or of arrays in lists, are masked: pxl has no masks, and what is below one is no
+/// value.
+bool is_masked(const py::handle& object, int depth = 0) {
+  constexpr int max_axes = 64;  // of NumPy, which refuses what is nested deeper
+  static const py::object &plain = numpy_attribute("ndarray"), &ma = numpy_attribute("ma");
+  static const py::object& masked_array = *new py::object(ma.attr("MaskedArray"));
+  if (py::type::handle_of(object).is(plain)) return false;
+  if (depth < max_axes && (py::isinstance<py::list>(object) || py::isinstance<py::tuple>(object))) {
+    for (const py::handle item : py::reinterpret_borrow<py::sequence>(object))
+      if (is_masked(item, depth + 1)) return true;
+    return false;
+  }
+  return py::isinstance(object, masked_array) && ma.attr("is_masked")(object).cast<bool>();
 }
 
 std::string dtype_name(const py::dtype& dtype) { return py::str(py::object(dtype.attr("name"))); }
@@ -170,6 +188,8 @@ Elements elements_of(const py::handle& object, const std::string& what) {
     copy_strided(to, static_cast<const char*>(in.view.data), in.view.shape, in.strides, 0, bytes);
     return {pxl::View(in.view.dtype, in.view.shape, copy.data()), copy};
   }
+  if (is_masked(object))
+    throw py::value_error(what + ": masked elements of the array have no value; `.filled(0)` gives them one");
   py::array array = py::array::ensure(object);
   if (!array) {
     PyErr_Clear();

@@ -1,29 +1,87 @@
 #include "calls.hpp"
 
+#include <fcntl.h>
 #include <pybind11/stl.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <stdexcept>
+#include <system_error>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace pxl_python {
+
+/// How signals are heard during a call: Python's handler of the system writes their numbers to a pipe, from which a
+/// thread takes them. The thread passes them on to whom Python wrote before, such as a loop of events.
+struct Hearing {
+  std::atomic<bool> asked = false;
+  std::atomic<int> written_before = -1;
+  bool is_in_call = false;  ///< of the main thread, which alone changes it
+  int ends[2] = {-1, -1};
+
+  Hearing() {
+    if (pipe2(ends, O_CLOEXEC) != 0) return;
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    // Signals are for the other threads.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+      std::thread([this] { listen(); }).detach();
+    } catch (const std::system_error&) {
+      close(std::exchange(ends[1], -1));  // signals are heard after the call
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  void begin(const pxl::Cancel& cancel) {
+    is_in_call = true;
+    const std::lock_guard lock(mutex_);
+    call_ = cancel;
+  }
+  void end() {
+    is_in_call = false;
+    const std::lock_guard lock(mutex_);
+    call_.reset();
+  }
+
+ private:
+  void listen() {
+    unsigned char number = 0;
+    for (ssize_t got = 0; (got = read(ends[0], &number, 1)) == 1 || (got < 0 && errno == EINTR);) {
+      if (got < 0) continue;
+      asked = true;
+      if (const int other = written_before; other >= 0) (void)!write(other, &number, 1);
+      const std::lock_guard lock(mutex_);
+      if (number == SIGINT && call_) call_->request();
+    }
+  }
+
+  std::mutex mutex_;
+  std::optional<pxl::Cancel> call_;
+};
+
 namespace {
 
-// What the handler below needs; written by the main thread only.
-const pxl::Cancel* interrupted = nullptr;
-struct sigaction python_action;
+/// Never destroyed, as its thread goes on while the process ends; another one in the child of a fork.
+Hearing* hearing = nullptr;
 
-void on_interrupt(int number, siginfo_t* info, void* context) {
-  if (interrupted) interrupted->request();
-  if (python_action.sa_flags & SA_SIGINFO)
-    python_action.sa_sigaction(number, info, context);
-  else if (python_action.sa_handler != SIG_DFL && python_action.sa_handler != SIG_IGN)
-    python_action.sa_handler(number);
+/// Where Python's handler of the system writes the numbers of signals; returns where it did before. -1: nowhere.
+int write_signals_to(int fd) {
+  static const py::object& set = *new py::object(py::module_::import("signal").attr("set_wakeup_fd"));
+  try {
+    return set(fd).cast<int>();
+  } catch (py::error_already_set&) {  // the other descriptor was closed meanwhile
+    return set(-1).cast<int>();
+  }
 }
 
 bool in_main_thread() {
@@ -48,37 +106,44 @@ py::str decoded(std::string_view text, const char* others) {
   return py::reinterpret_steal<py::str>(made);
 }
 
-InterruptScope::InterruptScope(const pxl::Cancel& cancel) {
+SignalScope::SignalScope(const pxl::Cancel& cancel) : cancel_(cancel) {
   if (!in_main_thread()) return;
-  active_ = true;
-  before_ = interrupted;
-  interrupted = &cancel;
-  if (before_) return;  // a call from a callback of another one
-  struct sigaction now {};
-  sigaction(SIGINT, nullptr, &python_action);
-  // Python without a handler of its own: the system's default, or signals that are ignored, stay.
-  if (!(python_action.sa_flags & SA_SIGINFO) &&
-      (python_action.sa_handler == SIG_DFL || python_action.sa_handler == SIG_IGN))
-    return;
-  now.sa_sigaction = on_interrupt;
-  // On the alternate stack that the library gives its threads: see docs/library.md.
-  now.sa_flags = SA_SIGINFO | SA_ONSTACK | (python_action.sa_flags & SA_RESTART);
-  sigemptyset(&now.sa_mask);
-  sigaction(SIGINT, &now, nullptr);
-  installed_ = true;
+  if (!hearing) hearing = new Hearing;
+  // A call from a callback of another one has the other's; or nobody listens.
+  if (hearing->is_in_call || hearing->ends[1] < 0) return;
+  hearing_ = hearing;
+  hearing_->begin(cancel);
+  hearing_->written_before = written_before_ = write_signals_to(hearing_->ends[1]);
+  attention_.emplace(hearing_->asked, [this] { return run_handlers(); });
   // A signal that Python has heard since it last looked, which the call would never hear.
-  if (PyErr_CheckSignals() == 0) return;
-  end();
-  throw py::error_already_set();
+  if (!run_handlers()) {
+    end();
+    check();
+  }
 }
 
-void InterruptScope::end() {
-  if (installed_) sigaction(SIGINT, &python_action, nullptr);
-  if (active_) interrupted = before_;
-  installed_ = active_ = false;
+void SignalScope::end() {
+  if (!hearing_) return;
+  write_signals_to(written_before_);
+  hearing_->end();
+  hearing_ = nullptr;
 }
 
-InterruptScope::~InterruptScope() { end(); }
+SignalScope::~SignalScope() { end(); }
+
+bool SignalScope::run_handlers() {
+  const py::gil_scoped_acquire held;
+  if (PyErr_CheckSignals() == 0) return true;
+  raised_ = std::make_unique<py::error_already_set>();
+  return false;
+}
+
+void SignalScope::check() {
+  if (!raised_) return;
+  cancel_.clear();
+  const std::unique_ptr<py::error_already_set> raised = std::move(raised_);
+  throw py::error_already_set(*raised);
+}
 
 namespace {
 
@@ -118,7 +183,10 @@ void end_calls() {
   running->changed.wait_for(lock, std::chrono::seconds(5), [] { return running->calls.empty(); });
 }
 
-void forget_calls() { running = new Running; }
+void forget_calls() {
+  running = new Running;
+  hearing = nullptr;
+}
 
 void Printer::write(const char* stream, std::string_view text) {
   const py::gil_scoped_acquire held;

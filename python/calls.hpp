@@ -18,22 +18,30 @@ namespace py = pybind11;
 /// "backslashreplace" for texts to read, "surrogateescape" where it takes them back.
 py::str decoded(std::string_view text, const char* others);
 
-/// While it lives, Ctrl-C requests `cancel`, besides what Python does with it. In the main thread only, as Python
-/// handles signals there.
-class InterruptScope {
+struct Hearing;
+
+/// While it lives, Python's handlers of signals run in the middle of the call, which ends by what they raise. Ctrl-C
+/// requests `cancel` besides. In the main thread only, as Python handles signals there.
+class SignalScope {
  public:
   /// Throws what Python makes of a signal that it has heard but not handled yet.
-  explicit InterruptScope(const pxl::Cancel& cancel);
-  ~InterruptScope();
-  InterruptScope(const InterruptScope&) = delete;
-  InterruptScope& operator=(const InterruptScope&) = delete;
+  explicit SignalScope(const pxl::Cancel& cancel);
+  ~SignalScope();
+  SignalScope(const SignalScope&) = delete;
+  SignalScope& operator=(const SignalScope&) = delete;
+
+  /// Throws what a handler has raised. With the GIL.
+  void check();
 
  private:
+  bool run_handlers();
   void end();
 
-  bool active_ = false;  ///< in the main thread
-  bool installed_ = false;
-  const pxl::Cancel* before_ = nullptr;
+  pxl::Cancel cancel_;
+  Hearing* hearing_ = nullptr;  ///< of the outermost call in the main thread
+  int written_before_ = -1;
+  std::unique_ptr<py::error_already_set> raised_;
+  std::optional<pxl::AttentionScope> attention_;
 };
 
 /// A call that runs without the GIL. When Python ends, such calls of daemon threads are cancelled, and their threads
@@ -77,10 +85,14 @@ void define_errors(py::module_& module);
 template <class F>
 auto call(const pxl::Cancel& cancel, Printer* printer, F&& body, bool of_name = false) {
   auto result = [&] {
-    const InterruptScope interrupts(cancel);
-    const py::gil_scoped_release released;
-    const CallScope running(cancel);
-    return body();
+    SignalScope signals(cancel);
+    auto given = [&] {
+      const py::gil_scoped_release released;
+      const CallScope running(cancel);
+      return body();
+    }();
+    signals.check();
+    return given;
   }();
   if (printer) printer->check();
   // Ctrl-C: Python's own handler has seen it too, and raises KeyboardInterrupt or whatever the program has set.

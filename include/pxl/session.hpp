@@ -34,6 +34,21 @@ class Cancel {
   std::shared_ptr<std::atomic<bool>> flag_;
 };
 
+/// Lets a thread do something in the middle of its calls, as a host does that runs handlers of signals in one thread:
+/// soon after `asked` was set, by a signal handler or another thread, the call runs `answer` and goes on. It fails with
+/// Failure::cancelled if the answer is false. `asked` outlives the scope.
+class PXL_API AttentionScope {
+ public:
+  AttentionScope(std::atomic<bool>& asked, std::function<bool()> answer);
+  ~AttentionScope();
+  AttentionScope(const AttentionScope&) = delete;
+  AttentionScope& operator=(const AttentionScope&) = delete;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 /// An input stream's array of a run, by name.
 struct Input {
   std::string_view name;

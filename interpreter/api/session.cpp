@@ -119,7 +119,7 @@ v1::Result<v1::Session> make_session(const std::shared_ptr<v1::Program::State>& 
                                      const v1::SessionOptions& options) {
   return guarded(options.cancel, [&] {
     const Turn turn(program->turns, "the program");
-    Interpreter& in = *program->interpreter;
+    Interpreter& in = entered(*program);
     Value built = evaluate_text(in, "<session>", text);
     if (built.as<ProgramObject>()) {
       Arguments args;
@@ -153,6 +153,16 @@ v1::Result<v1::Session> make_session(const std::shared_ptr<v1::Program::State>& 
 }  // namespace api
 
 namespace v1 {
+
+struct AttentionScope::State {
+  std::function<bool()> answer;
+  pxl::AttentionScope scope;
+  State(std::atomic<bool>& asked, std::function<bool()> a) : answer(std::move(a)), scope(asked, answer) {}
+};
+
+AttentionScope::AttentionScope(std::atomic<bool>& asked, std::function<bool()> answer)
+    : state_(std::make_unique<State>(asked, std::move(answer))) {}
+AttentionScope::~AttentionScope() = default;
 
 Session::Session(std::shared_ptr<State> state, Cancel cancel) : state_(std::move(state)), cancel_(std::move(cancel)) {}
 // A session that was moved from is the same one: no function needs a check for null.
@@ -253,7 +263,7 @@ Result<std::string> Session::report() {
   return api::guarded(cancel_, [&] {
     const api::Turn turn(state_->turns, the_session);  // first, as in in_turn
     const api::Turn of_program(state_->program->turns, "the program");
-    Interpreter& in = *state_->program->interpreter;
+    Interpreter& in = api::entered(*state_->program);
     const pxl::Value report =
         invoke(in, member_of(in, pxl::Value(state_->object), "report", {}), std::vector<pxl::Value>{});
     return *invoke(in, builtin_named(in, "to_json"), std::vector<pxl::Value>{report}).as_string();

@@ -10,16 +10,36 @@ namespace pxl {
 namespace {
 std::atomic<bool> requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler must not take a lock");
-constinit thread_local std::atomic<bool>* scope_flag = nullptr;
+/// What interrupts this thread, and what asks it. In one object, so that a poll finds both by one look-up.
+struct Hearing {
+  std::atomic<bool>* flag = nullptr;
+  std::atomic<bool>* asked = nullptr;
+  const std::function<bool()>* answer = nullptr;
+};
+constinit thread_local Hearing hearing;
+
+void answer() {
+  hearing.asked->store(false, std::memory_order_relaxed);
+  if (!(*hearing.answer)()) throw Interrupted();
+}
 }  // namespace
 
 void request_interrupt() noexcept { requested.store(true, std::memory_order_relaxed); }
 void clear_interrupt() noexcept { requested.store(false, std::memory_order_relaxed); }
 bool interrupt_requested() noexcept { return interrupt_flag().load(std::memory_order_relaxed); }
 
-std::atomic<bool>& interrupt_flag() noexcept { return scope_flag ? *scope_flag : requested; }
-CancelScope::CancelScope(std::atomic<bool>& flag) noexcept : before_(scope_flag) { scope_flag = &flag; }
-CancelScope::~CancelScope() { scope_flag = before_; }
+std::atomic<bool>& interrupt_flag() noexcept { return hearing.flag ? *hearing.flag : requested; }
+CancelScope::CancelScope(std::atomic<bool>& flag) noexcept : before_(hearing.flag) { hearing.flag = &flag; }
+CancelScope::~CancelScope() { hearing.flag = before_; }
+AttentionScope::AttentionScope(std::atomic<bool>& asked, const std::function<bool()>& answer) noexcept
+    : asked_before_(hearing.asked), answer_before_(hearing.answer) {
+  hearing.asked = &asked;
+  hearing.answer = &answer;
+}
+AttentionScope::~AttentionScope() {
+  hearing.asked = asked_before_;
+  hearing.answer = answer_before_;
+}
 
 void metering::poll() {
   // A cancellable look ignores Ctrl-C, which is meant for another thread.
@@ -27,6 +47,7 @@ void metering::poll() {
     if (b->cancelled()->load(std::memory_order_relaxed)) throw Interrupted();
     return;
   }
+  if (hearing.asked && hearing.asked->load(std::memory_order_relaxed)) answer();
   // The exchange selects one of several threads to throw: one request ends one task.
   std::atomic<bool>& flag = interrupt_flag();
   if (flag.load(std::memory_order_relaxed) && flag.exchange(false, std::memory_order_relaxed)) throw Interrupted();

@@ -444,6 +444,104 @@ def interrupts():
 
 
 @check
+def other_signals():
+    # Handlers of other signals run during the call, in the main thread, and end it by what they raise.
+    s, quick = program().Session("slow"), program().Session("count")
+    seen = []
+
+    def note(number, frame):
+        seen.append((number, threading.current_thread() is threading.main_thread()))
+        assert quick.run(x=[1, 2, 3]).now.shape == (3,)  # a call in the middle of another one
+        if len(seen) % 3 == 0:
+            raise TimeoutError("three signals")
+
+    calls = (s.run, lambda: pxl.eval("while true { }"), lambda: pxl.from_text("while true { }"))
+    for number, send in ((signal.SIGALRM, lambda: signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)),
+                         (signal.SIGUSR1, lambda: threading.Thread(target=lambda: [time.sleep(0.1) or os.kill(os.getpid(), signal.SIGUSR1)
+                                                                                   for _ in range(3)]).start())):
+        before = signal.signal(number, note)
+        try:
+            for body in calls:
+                seen.clear()
+                send()
+                started = time.monotonic()
+                raises(TimeoutError, "three signals", body)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                assert seen == [(number, True)] * 3, seen
+                assert time.monotonic() - started < 5
+        finally:
+            signal.signal(number, before)
+    # Who had a wakeup descriptor, as loops of events have, still gets the numbers, and has it after the call.
+    ours, theirs = os.pipe()
+    os.set_blocking(theirs, False)
+    signal.set_wakeup_fd(theirs)
+    before = signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(TimeoutError("alarm")))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        raises(TimeoutError, "alarm", s.run)
+        assert os.read(ours, 10) == bytes([signal.SIGALRM])
+        assert signal.set_wakeup_fd(-1) == theirs
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        os.close(ours)
+        os.close(theirs)
+    assert quick.run(x=[1, 2, 3]).now.shape == (3,)
+
+
+@check
+def texts_are_freed():
+    m = program()
+
+    def resident():
+        gc.collect()
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def texts(first, count):
+        for i in range(first, first + count):
+            assert m.eval(f"[value + {i}, 'a text of some length, number {i}'][0] + (a => a * 2)({i})") == 5 + 3 * i
+
+    few, many = 100, 6000
+    texts(0, few)
+    before = resident()
+    texts(few, many)
+    a_text = (resident() - before) / many
+    assert a_text < 400, f"{a_text:.0f} bytes a text"
+
+
+@check
+def masked_arrays():
+    m = program()
+    s = m.Session("dtyped", dtype=np.dtype("float32"))
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    masked = np.ma.masked_array(x, mask=x > 4)
+    for form in (masked, masked[:, ::-1], [masked[0], masked[1]], (list(masked[0]), list(masked[1])), masked.astype("f8")):
+        raises(ValueError, "masked elements", lambda form=form: s.run(x=form))
+        raises(ValueError, "masked elements", lambda form=form: pxl.eval("x", x=form))
+    raises(ValueError, "masked elements", lambda: s.run_into({"y": masked}, x=x))
+    raises(ValueError, "masked elements", lambda: m.both(masked))
+    raises(ValueError, "masked elements", lambda: m.Session("count").update(total=masked[1]))
+    assert np.array_equal(s.run(x=masked.filled(0)).y, masked.filled(0))
+    assert np.array_equal(s.run(x=np.ma.masked_array(x)).y, x)
+    endless = []
+    endless.append(endless)
+    raises((ValueError, TypeError), "", lambda: s.run(x=endless))
+
+
+@check
+def errors_of_calls_have_no_place():
+    m = pxl.from_text(COUNTER, title="counter.pxl")
+    for body, kind in ((lambda: m.Session("count", engine="plannd"), "engine"), (lambda: m.Session("count", device="gpu"), "device"),
+                       (lambda: m.both(), "both"), (lambda: m.both(1, 2, 3), "both")):
+        try:
+            body()
+            raise AssertionError("it did not fail")
+        except pxl.Error as e:
+            assert "counter.pxl" not in str(e), e
+            assert kind in str(e), e
+
+
+@check
 def printing():
     import contextlib
     import io

@@ -34,3 +34,36 @@ TEST_CASE("scopes nest") {
   }
   CHECK(&interrupt_flag() == &outer);
 }
+
+TEST_CASE("a thread that is asked answers in the middle of its work, and goes on unless the answer is no") {
+  std::atomic<bool> asked{false}, flag{false};
+  int answers = 0;
+  bool goes_on = true;
+  const std::function<bool()> answer = [&] {
+    ++answers;
+    return goes_on;
+  };
+  const CancelScope heard(flag);
+  {
+    const AttentionScope scope(asked, answer);
+    CHECK_NOTHROW(check_interrupt());
+    CHECK(answers == 0);
+    asked = true;
+    CHECK_NOTHROW(check_interrupt());
+    CHECK_NOTHROW(check_interrupt());
+    CHECK(answers == 1);
+    asked = true;
+    std::thread([] { CHECK_NOTHROW(check_interrupt()); }).join();  // another thread is not asked
+    CHECK(answers == 1);
+    goes_on = false;
+    CHECK_THROWS_AS(check_interrupt(), Interrupted);
+    CHECK(answers == 2);
+    CHECK_FALSE(flag);
+    flag = true;  // a request to cancel is not answered
+    CHECK_THROWS_AS(check_interrupt(), Interrupted);
+    CHECK(answers == 2);
+    asked = true;
+  }
+  CHECK_NOTHROW(check_interrupt());
+  CHECK(answers == 2);
+}
