@@ -7,6 +7,7 @@
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/options.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/host.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
@@ -22,8 +23,8 @@ namespace {
 
 constexpr const char* the_program = "the program";
 
-void write_to_stderr(std::string_view text) { write_err(text); }
-void write_to_stdout(std::string_view text) { write_out(text); }
+void write_to_stderr(std::string_view text) { write_err_as_is(text); }
+void write_to_stdout(std::string_view text) { write_out_as_is(text); }
 
 void check_options(const ast::Tree& tree, const std::map<std::string, std::string>& given) {
   std::vector<std::string> names;
@@ -57,7 +58,7 @@ InterpreterPtr interpreter_for(const ast::TreePtr& tree, const std::string& titl
   host.options = options.options;
   host.program_name = title;
   InterpreterPtr in = make_interpreter(std::move(host));
-  evaluator_of(*in).begin_file(tree);
+  evaluator_of(*in).begin_file();
   bind_names(*in, options.names, api::Borrowed::copied);
   return in;
 }
@@ -75,6 +76,13 @@ v1::Program run_source(const SourceFile& source, const v1::LoadOptions& options)
 }  // namespace
 
 namespace api {
+
+Interpreter& entered(v1::Program::State& program) {
+  Interpreter& in = *program.interpreter;
+  position_of(in) = {};
+  evaluator_of(in).free_captured();
+  return in;
+}
 
 Value evaluate_text(Interpreter& in, std::string_view title, std::string_view text) {
   // A name, as most texts are, needs no parser; only names of the file are in this scope.
@@ -115,7 +123,7 @@ Result<Session> Program::session(std::string_view program, const SessionOptions&
 Result<Value> Program::eval(std::string_view text, std::span<const Argument> names, const std::string& title) {
   return api::guarded(state_->cancel, [&] {
     const api::Turn turn(state_->turns, the_program);
-    Interpreter& in = *state_->interpreter;
+    Interpreter& in = api::entered(*state_);
     bind_names(in, names, api::Borrowed::copied);
     return api::public_value(in, api::evaluate_text(in, title, text));
   });
@@ -125,7 +133,7 @@ Result<Value> Program::call(std::string_view function, std::span<const Value> ar
                             std::span<const Argument> named) {
   return api::guarded(state_->cancel, [&] {
     const api::Turn turn(state_->turns, the_program);
-    Interpreter& in = *state_->interpreter;
+    Interpreter& in = api::entered(*state_);
     const pxl::Value callee = api::evaluate_text(in, "<call>", function);
     Arguments args;
     for (const Value& v : arguments) args.positional.push_back(api::value_of(v, api::Borrowed::copied));
