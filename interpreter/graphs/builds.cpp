@@ -255,7 +255,7 @@ GraphSource source_of_instance(const ModuleInstancePtr& m) {
   GraphSource s;
   s.title = m->code->name;
   s.what = s.frame = m->code->name + ".build";
-  s.code = m->code->build;
+  s.code = ast::held(*m->code->build);
   s.closure = m->scope;
   s.self = m;
   s.refs_only = true;
@@ -362,7 +362,7 @@ BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments arg
     BuildScope scope(in, state);
     Value result = run_function(in, *source.code, a);
     facts.form = add_outputs(in, graph, result, source.what);
-    if (source.self && source.code == source.self->code->build && source.self->method("build_grad")) {
+    if (source.self && source.code.get() == source.self->code->build && source.self->method("build_grad")) {
       facts.differentiable = source.self;
       for (const auto& [name, value] : a.scope->entries())
         if (Tensor* t = as_tensor(value); graph.contains(t)) facts.names[name.text()] = t;

@@ -185,7 +185,10 @@ class InputBinder {
 void stamp(Interpreter& in, Ir& ir) { ir.origin = Origin{position_of(in).here, position_of(in).frames}; }
 
 Tensor* to_operand(Interpreter& in, const Value& v, const TensorSpec& spec, const std::string& what) {
-  if (Tensor* t = as_tensor(v)) return t;
+  if (Tensor* t = as_tensor(v)) {
+    check_in_effect(what, *t);
+    return t;
+  }
   if (v.as_spec()) throw Error(what + " is given a spec: a call takes a tensor").as(codes::graph_inputs);
   if (!v.is_number() && !v.as_array() && !v.as<SequenceObject>())
     misuse_error(what + " takes a tensor, a number or an array, got " + with_article(v.type_name()), v);

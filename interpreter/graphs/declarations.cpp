@@ -36,7 +36,7 @@ void declare_once(Interpreter& in, const std::shared_ptr<Ir>& ir, const ast::Stm
   const auto known = declared.find(name);
   if (known == declared.end()) return;
   for (const auto& [statement, all] : known->second) {
-    if (statement == &s) continue;
+    if (statement.get() == &s) continue;
     const auto other = std::ranges::find_if(
         all, [&](const auto& d) { return (stream && d.stream) || (d.body == body && d.place.file == place.file); });
     if (other == all.end()) continue;
@@ -52,8 +52,8 @@ void declare_once(Interpreter& in, const std::shared_ptr<Ir>& ir, const ast::Stm
 
 void GraphWorld::PerIr::add_declared(const std::string& name, const ast::Stmt& by, Declared what) {
   std::vector<DeclaredBy>& statements = declared[name];
-  auto at = std::ranges::find(statements, &by, &DeclaredBy::statement);
-  if (at == statements.end()) at = statements.insert(at, DeclaredBy{&by, {}});
+  auto at = std::ranges::find(statements, &by, [](const DeclaredBy& known) { return known.statement.get(); });
+  if (at == statements.end()) at = statements.insert(at, DeclaredBy{ast::held(by), {}});
   at->all.push_back(std::move(what));
 }
 

@@ -70,6 +70,7 @@ Value rows_of_gradient(Interpreter& in, const Arguments& args) {
   Tensor* gradient = as_tensor(given);
   if (!gradient) misuse_error("sparse_gradient takes a tensor, got " + with_article(given.type_name()), given);
   const BuildTarget target = graphs_of(in).target();
+  check_in_effect("sparse_gradient", *gradient);
   if (gradient->graph != target.graph)
     throw Error("sparse_gradient: `" + gradient->name + "` is not in the graph that is being built")
         .as(codes::other_graph);

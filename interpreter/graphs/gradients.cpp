@@ -252,6 +252,7 @@ Value backward(Interpreter& in, const std::shared_ptr<CallInfoObject>& info, con
   ArgReader a("backward", args, {"dy", "wanted"});
   Op& call = *info->op;
   Graph& callee = *call.called[0];
+  check_in_effect("backward", *call.graph);
   if (call.graph != graphs_of(in).target().graph)
     throw Error("backward: the call of " + callee.id() + " is not in the graph that is being built")
         .as(codes::other_graph);

@@ -61,10 +61,22 @@ TreePtr args_tree(const std::shared_ptr<Ir>& ir, const Graph& graph) {
   return tree;
 }
 
-std::shared_ptr<GraphObject> to_graph(const Value& v, const char* where) {
+namespace {
+
+std::shared_ptr<GraphObject> graph_in(const Value& v) {
   if (auto g = v.ptr<GraphObject>()) return g;
   if (auto* b = v.as<BoundGraphObject>()) return b->graph;
   if (auto* d = v.as<GradGraphObject>()) return d->graph;
+  return nullptr;
+}
+
+}  // namespace
+
+std::shared_ptr<GraphObject> to_graph(const Value& v, const char* where) {
+  if (std::shared_ptr<GraphObject> g = graph_in(v)) {
+    check_in_effect(where, *g->graph);
+    return g;
+  }
   if (v.as<ModuleInstance>() || v.as<FunctionObject>())
     type_error(std::string(where) + " takes a graph, got " + with_article(v.type_name()) +
                ": `create_graph` makes one");
@@ -75,8 +87,10 @@ std::shared_ptr<GraphObject> to_graph(const Value& v, const char* where) {
 
 // ---- graphs
 
-std::string GraphObject::str(Interpreter&) { return print_schedule(*graph); }
-std::string GraphObject::repr(Interpreter&) { return "Graph[" + (graph->is_main() ? ir->name() : graph->id()) + "]"; }
+std::string GraphObject::str(Interpreter& in) { return graph->is_taken_back() ? repr(in) : print_schedule(*graph); }
+std::string GraphObject::repr(Interpreter&) {
+  return "Graph[" + (graph->is_main() ? ir->name() : graph->id()) + (graph->is_taken_back() ? ", taken back]" : "]");
+}
 
 namespace {
 
@@ -227,6 +241,7 @@ MemberTable op_members() {
 }
 
 std::optional<Value> GraphObject::member(Interpreter& in, std::string_view name) {
+  check_in_effect(name, *graph);
   return member_of_table(in, graph_table, *this, name);
 }
 
@@ -241,6 +256,7 @@ Value GraphObject::call(Interpreter& in, Arguments args) {
 }
 
 Value GraphObject::enter(Interpreter& in) {
+  check_in_effect("with", *graph);
   if (graphs_of(in).has_target() && graphs_of(in).targets().back().ir != ir && graphs_of(in).in_program())
     throw Error(repr(in) + " belongs to program " + ir->name() + ", but program " +
                 graphs_of(in).targets().back().ir->name() + " is being built")

@@ -105,7 +105,7 @@ Value run_build_inline(Interpreter& in, const ModuleInstancePtr& m, Arguments ar
 
 void declare_module(Interpreter& in, const ast::ModuleStmt& s, Activation& a) {
   auto m = std::make_shared<ModuleObject>();
-  m->code = &s;
+  m->code = ast::held(s);
   m->closure = a.closure();
   bind_name(in, a, s.name, m);
 }
@@ -172,7 +172,7 @@ Value ModuleObject::call(Interpreter& in, Arguments args) {
   if (has_cache) m->cached = truth_of(in, *m->scope->find_here("cache"));
   for (const ast::Function* f : code->methods) {
     auto method = std::make_shared<MethodObject>();
-    method->code = f;
+    method->code = ast::held(*f);
     method->weak = m;
     m->scope->bind(f->name, method);
   }
@@ -267,7 +267,7 @@ std::optional<Value> ModuleInstance::member(Interpreter& in, std::string_view na
   if (const Value* v = scope->find_here(name); v && !v->as<MethodObject>()) return *v;
   if (const ast::Function* f = method(name)) {
     auto m = std::make_shared<MethodObject>();
-    m->code = f;
+    m->code = ast::held(*f);
     m->weak = self;
     m->strong = self;
     return Value(m);

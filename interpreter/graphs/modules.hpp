@@ -6,6 +6,7 @@
 #include "interpreter/graphs/graphs.hpp"
 #include "interpreter/graphs/trees.hpp"
 #include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/cycles.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/graph/ir.hpp"
@@ -14,7 +15,7 @@ namespace pxl {
 
 /// `module NAME(...) { ... }`; calling it makes an instance.
 struct ModuleObject final : Object {
-  const ast::ModuleStmt* code = nullptr;
+  ast::Held<ast::ModuleStmt> code;
   ScopePtr closure;
   std::string type_name() const override { return "module"; }
   std::string repr(Interpreter&) override { return "<module " + code->name + ">"; }
@@ -23,11 +24,12 @@ struct ModuleObject final : Object {
   std::optional<Value> member(Interpreter& in, std::string_view name) override;
   std::vector<std::string> member_names() const override { return {"name", "doc"}; }
   std::string note_on_missing(std::string_view name) const override;
+  void references(References& to) const override { to.add(closure); }
 };
 
 /// A configured module. Its scope holds the configuration, the fields and the methods.
 struct ModuleInstance final : Object {
-  const ast::ModuleStmt* code = nullptr;
+  ast::Held<ast::ModuleStmt> code;
   ScopePtr scope;
   std::set<std::string> configuration;  ///< names of the scope that are parameters of the module
   bool outlined = false;
@@ -42,6 +44,7 @@ struct ModuleInstance final : Object {
   std::string note_on_missing(std::string_view name) const override;
   void set_member(Interpreter& in, std::string_view name, Value value) override;
   std::function<void()> state() override;
+  void references(References& to) const override { to.add(scope); }
   bool callable() const override { return true; }
   /// Inlines the build into the graph that is being built, or calls the outlined graph.
   Value call(Interpreter& in, Arguments args) override;
@@ -54,7 +57,7 @@ using ModuleInstancePtr = std::shared_ptr<ModuleInstance>;
 /// A method as the instance's scope holds it. The reference to the instance is weak there, since the instance owns
 /// that scope; a method that a program holds keeps its instance alive.
 struct MethodObject final : Object {
-  const ast::Function* code = nullptr;
+  ast::Held<ast::Function> code;
   std::weak_ptr<ModuleInstance> weak;
   ModuleInstancePtr strong;
   ModuleInstancePtr instance() const { return strong ? strong : weak.lock(); }
@@ -62,17 +65,22 @@ struct MethodObject final : Object {
   std::string repr(Interpreter&) override;
   bool callable() const override { return true; }
   Value call(Interpreter& in, Arguments args) override;
+  void references(References& to) const override { to.add(strong); }
 };
 
 /// `outlined def`: its calls call graphs that are shared between calls of one kind.
 struct OutlinedFunctionObject final : Object {
-  const ast::Function* code = nullptr;
+  ast::Held<ast::Function> code;
   ScopePtr closure;
   std::vector<Value> defaults;
   std::string type_name() const override { return "function"; }
   std::string repr(Interpreter&) override { return "<outlined function " + code->name + ">"; }
   bool callable() const override { return true; }
   Value call(Interpreter& in, Arguments args) override;
+  void references(References& to) const override {
+    to.add(closure);
+    for (const Value& v : defaults) to.add(v);
+  }
 };
 
 // ---- builds
@@ -106,17 +114,24 @@ struct BuildState {
 struct GraphWorld {
   std::vector<std::shared_ptr<BuildState>> builds;  ///< running ones, innermost last
 
+  /// What has its address in a key: nothing else can be at the address as long as this is here. Objects themselves may
+  /// end, because some of them own the Ir.
+  struct Addresses {
+    std::vector<std::weak_ptr<const Object>> objects;
+    std::vector<Array> arrays;
+    std::vector<std::shared_ptr<const void>> code;
+  };
   struct Shared {
     Graph* graph = nullptr;
     TreePtr factories;
-    std::vector<Value> keep;  ///< objects whose address is part of the key
+    Addresses of_key;
   };
   struct PerIr {
     std::weak_ptr<Ir> ir;
     std::weak_ptr<Scope> fields;                     ///< the names of the program's body
     std::unordered_map<std::string, Shared> shared;  ///< outlined and cached graphs by key
     std::unordered_map<const Graph*, GraphFacts> graphs;
-    std::map<const ast::Stmt*, Stream*> streams;  ///< of `stream` statements
+    std::map<ast::Held<ast::Stmt>, Stream*> streams;  ///< of `stream` statements
     /// A tensor or stream that a statement declared, and the body in which it did.
     struct Declared {
       const Tensor* tensor = nullptr;  ///< of a stream its handle
@@ -125,7 +140,7 @@ struct GraphWorld {
       FramePtr body;
     };
     struct DeclaredBy {
-      const ast::Stmt* statement = nullptr;
+      ast::Held<ast::Stmt> statement;
       std::vector<Declared> all;
     };
     std::unordered_map<std::string, std::vector<DeclaredBy>> declared;  ///< by name, in order of the first each
@@ -142,7 +157,7 @@ struct GraphSource {
   std::string title;  ///< "Linear"
   std::string what;   ///< "Linear.build"
   std::string frame;  ///< "Linear.build, outlined as fc2 in Net.build"
-  const ast::Function* code = nullptr;
+  ast::Held<ast::Function> code;
   ScopePtr closure;
   std::vector<Value> defaults;  ///< of a def, evaluated where it was made
   ModuleInstancePtr self;
@@ -184,7 +199,8 @@ std::vector<GivenArgument> match_arguments(const std::vector<ast::Parameter>& pa
 bool is_tensor_like(const Value& v);  ///< a tensor or a spec
 
 /// The key of a graph among those that calls share (outlining.cpp).
-std::string sharing_key(Interpreter& in, const GraphSource& source, const Arguments& args, std::vector<Value>& keep);
+std::string sharing_key(Interpreter& in, const GraphSource& source, const Arguments& args,
+                        GraphWorld::Addresses& of_key);
 
 /// Keeps the stacks of the world balanced while a body runs.
 class BuildScope {

@@ -181,6 +181,7 @@ Value convert_and_call(Interpreter& in, const OpRow& row, Arguments args, const 
   std::vector<Value> outputs;
   if (world.tensors || !has_operands) {
     BuildTarget at = graphs_of(in).target();
+    if (world.first) check_in_effect(row.name, *world.first);
     if (world.first && &world.first->graph->ir() != at.ir.get()) {
       throw Error(fmt::format("{}: tensor `{}` belongs to program `{}`, but ops are being added to `{}`", row.name,
                               world.first->name, world.first->graph->ir().name(), at.ir->name()),

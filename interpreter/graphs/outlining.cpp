@@ -22,11 +22,10 @@
 namespace pxl {
 namespace {
 
-/// Writes values as text such that equal texts mean equal graphs. Objects without structure count by identity and
-/// are kept alive, so that no other object can take their address.
+/// Writes values as text such that equal texts mean equal graphs. Objects without structure count by identity.
 class KeyWriter {
  public:
-  KeyWriter(Interpreter& in, std::vector<Value>& keep) : in_(in), keep_(keep) {}
+  KeyWriter(Interpreter& in, GraphWorld::Addresses& used) : in_(in), used_(used) {}
   std::string out;
 
   void value(const Value& v) {
@@ -71,7 +70,7 @@ class KeyWriter {
       } else {  // a shared buffer is never written to while this copy holds it
         const std::byte* p = a->raw();
         bytes('p', static_cast<const void*>(&p), sizeof p);
-        keep_.push_back(Value(*a));
+        used_.arrays.push_back(*a);
       }
       return;
     }
@@ -105,20 +104,20 @@ class KeyWriter {
       instance(*m);
       seen_.erase(o);
     } else if (auto* module = v.as<ModuleObject>()) {
-      pointer('m', module->code);
+      code('m', module->code);
       for (const ast::Function* f : module->code->methods) captures(*f, module->closure);
       if (module->code->build) captures(*module->code->build, module->closure);
     } else if (auto* f = v.as<FunctionObject>()) {
-      pointer('f', f->code);
+      code('f', f->code);
       if (!f->self.is_none()) value(f->self);
       for (const Value& given : f->defaults) value(given);
       captures(*f->code, f->closure);
     } else if (auto* of = v.as<OutlinedFunctionObject>()) {
-      pointer('f', of->code);
+      code('f', of->code);
       for (const Value& given : of->defaults) value(given);
       captures(*of->code, of->closure);
     } else if (auto* method = v.as<MethodObject>()) {
-      pointer('f', method->code);
+      code('f', method->code);
       if (ModuleInstancePtr self = method->instance()) value(Value(self));
     } else if (auto* g = v.as<GraphObject>()) {
       pointer('g', g->graph);
@@ -134,7 +133,7 @@ class KeyWriter {
   }
 
   void instance(const ModuleInstance& m) {
-    pointer('M', m.code);
+    code('M', m.code);
     out += m.outlined ? '1' : '0';
     for (const std::string& name : m.field_names()) {
       tag('k', name);
@@ -170,9 +169,14 @@ class KeyWriter {
     out += ':';
     out += s;
   }
-  void pointer(char kind, const void* p) { bytes(kind, static_cast<const void*>(&p), sizeof p); }
+  template <class T>
+  void code(char kind, const ast::Held<T>& held) {
+    pointer(kind, held.get());
+    used_.code.push_back(held);
+  }
 
  private:
+  void pointer(char kind, const void* p) { bytes(kind, static_cast<const void*>(&p), sizeof p); }
   void bytes(char kind, const void* data, size_t n) {
     out += kind;
     out += std::to_string(n);
@@ -181,11 +185,11 @@ class KeyWriter {
   }
   void identity(char kind, const Object* o, const Value& v) {
     pointer(kind, o);
-    keep_.push_back(v);
+    used_.objects.push_back(v.object());
   }
 
   Interpreter& in_;
-  std::vector<Value>& keep_;
+  GraphWorld::Addresses& used_;
   std::set<const Object*> seen_;
   std::set<std::pair<const ast::Function*, const Scope*>> visited_;
 };
@@ -215,15 +219,16 @@ Value outlined(Interpreter& in, const Value& v, const std::string& name) {
 
 Value outlined_function(Interpreter& in, const ast::Function& f, Activation& a) {
   auto o = std::make_shared<OutlinedFunctionObject>();
-  o->code = &f;
+  o->code = ast::held(f);
   o->closure = a.closure();
   o->defaults = make_defaults(in, f, a);
   return o;
 }
 
-std::string sharing_key(Interpreter& in, const GraphSource& source, const Arguments& args, std::vector<Value>& keep) {
-  KeyWriter w(in, keep);
-  w.pointer('C', source.code);
+std::string sharing_key(Interpreter& in, const GraphSource& source, const Arguments& args,
+                        GraphWorld::Addresses& of_key) {
+  KeyWriter w(in, of_key);
+  w.code('C', source.code);
   if (source.self) {
     w.instance(*source.self);
   } else {
@@ -249,17 +254,17 @@ std::string sharing_key(Interpreter& in, const GraphSource& source, const Argume
 
 BuiltGraph shared_graph(Interpreter& in, const GraphSource& source, const Arguments& args, const Value& cache) {
   std::shared_ptr<Ir> ir = graphs_of(in).target().ir;
-  std::vector<Value> keep;
-  std::string key = sharing_key(in, source, args, keep);
+  GraphWorld::Addresses of_key;
+  std::string key = sharing_key(in, source, args, of_key);
   if (cache.is_object()) {
     key += fmt::format("|{}", fmt::ptr(cache.object().get()));
-    keep.push_back(cache);
+    of_key.objects.push_back(cache.object());
   }
   GraphWorld::PerIr& known = graphs_of(in).world().of(ir);
   auto found = known.shared.find(key);
   if (found != known.shared.end()) return {found->second.graph, found->second.factories};
   BuiltGraph built = build_graph(in, source, args);
-  graphs_of(in).world().of(ir).shared[key] = {built.graph, built.factories, std::move(keep)};
+  graphs_of(in).world().of(ir).shared[key] = {built.graph, built.factories, std::move(of_key)};
   return built;
 }
 

@@ -87,7 +87,7 @@ void declare_program(Interpreter& in, const ast::ProgramStmt& s, Activation& a) 
                 {"declare it at the top level of the file"})
         .as(codes::program);
   auto p = std::make_shared<ProgramObject>();
-  p->code = &s;
+  p->code = ast::held(s);
   p->closure = a.scope;
   bind_name(in, a, s.function->name, p);
 }

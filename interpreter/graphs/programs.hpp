@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/cycles.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/graph/ir.hpp"
@@ -10,7 +11,7 @@ namespace pxl {
 
 /// `program NAME(params) { ... }`; calling it builds an Ir.
 struct ProgramObject final : Object {
-  const ast::ProgramStmt* code = nullptr;
+  ast::Held<ast::ProgramStmt> code;
   ScopePtr closure;
   std::string type_name() const override { return "program"; }
   std::string repr(Interpreter&) override;
@@ -18,6 +19,7 @@ struct ProgramObject final : Object {
   Value call(Interpreter& in, Arguments args) override;
   std::optional<Value> member(Interpreter& in, std::string_view name) override;
   std::vector<std::string> member_names() const override { return {"name", "doc"}; }
+  void references(References& to) const override { to.add(closure); }
 };
 
 /// An Ir, with the names that its program's body bound as fields.
@@ -32,6 +34,7 @@ struct IrObject final : Object {
   void set_member(Interpreter& in, std::string_view name, Value value) override;
   bool equals(Interpreter&, const Value& other) override;
   std::optional<std::string> hash_key() const override;
+  void references(References& to) const override { to.add(fields); }
 };
 
 /// An Ir's own members, which no program may bind as names.

@@ -48,6 +48,7 @@ Value make_stream(Interpreter& in, const Arguments& args, const char* where, boo
 Stream& to_stream(const Value& v, bool to_device, const std::shared_ptr<Ir>& ir, const char* where) {
   auto* s = v.as<StreamObject>();
   if (!s) type_error(std::string(where) + " takes a stream, got " + with_article(v.type_name()));
+  check_in_effect(where, *s->stream->handle);
   if (s->ir != ir)
     throw Error(std::string(where) + ": stream `" + s->stream->name() + "` belongs to program " + s->ir->name())
         .as(codes::other_graph);
@@ -100,7 +101,7 @@ void declare_stream(Interpreter& in, const ast::StreamStmt& s, Activation& a) {
   }
   const std::string what = s.is_input ? "stream in" : "stream out";
   Stream* stream = nullptr;
-  if (auto it = known.find(&s); it != known.end()) {
+  if (auto it = known.find(ast::held<ast::Stmt>(s)); it != known.end()) {
     stream = it->second;
     if (stream->spec().shape != spec->shape || stream->spec().dtype != spec->dtype)
       throw Error(what + " " + s.name + " is reached again with another spec: " + text(stream->spec()) + " before, " +
@@ -111,7 +112,7 @@ void declare_stream(Interpreter& in, const ast::StreamStmt& s, Activation& a) {
     declare_once(in, at.ir, s, s.name, s.name_span, true, what.c_str());
     stamp(in, *at.ir);
     stream = &at.ir->add_stream(*spec, s.name, s.is_input);
-    known[&s] = stream;
+    known[ast::held<ast::Stmt>(s)] = stream;
     graphs_of(in).world().of(at.ir).add_declared(s.name, s,
                                                  {stream->handle, true, s.name_span, position_of(in).frames});
   }

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/values/cycles.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 
@@ -34,6 +35,9 @@ struct TreeObject final : Object {
   bool contains(Interpreter& in, const Value& item) override;
   bool truth(Interpreter&) override { return !items.empty(); }
   std::function<void()> state() override;
+  void references(References& to) const override {
+    for (const auto& [key, value] : items) to.add(value);
+  }
 
   /// The leaf or subtree under a dotted name, or null.
   const Value* find(std::string_view dotted) const;

@@ -99,7 +99,7 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
   CheckResult result;
   in.checking = &c;
   const EffectScope effects(look_effects);
-  evaluator_of(in).begin_file(tree);
+  evaluator_of(in).begin_file();
   Activation a;
   a.scope = evaluator_of(in).file_scope();
   a.kind = Activation::Kind::file;
@@ -133,7 +133,6 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
   }
   for (const std::string& call : calls) {
     const ast::TreePtr text = parse_or_throw(add_source("<program>", call));
-    evaluator_of(in).keep(text);
     try {
       for (const ast::Stmt* s : text->body->statements) run(*s);
     } catch (const ExitRequest&) {

@@ -40,9 +40,8 @@ class Evaluator {
   /// Runs more text in the session's own file scope; returns the value of a final expression statement (none
   /// otherwise). For the REPL and -e. The caller rolls back on failure.
   Value run_more(const ast::TreePtr& tree);
-  /// Begins a file scope for a tree whose statements the caller runs; keeps a tree's code alive.
-  void begin_file(const ast::TreePtr& tree);
-  void keep(const ast::TreePtr& tree) { trees_.push_back(tree); }
+  /// Begins a file scope, for a tree whose statements the caller runs.
+  void begin_file();
   /// A module of the standard library, or a file next to the importing one; loaded once.
   ScopePtr import_module(const std::vector<std::string>& path, const Span& at);
   /// A file of another format, by a path from the folder of the importing file; read once. Throws Error for suffixes
@@ -54,6 +53,8 @@ class Evaluator {
   const ScopePtr& prelude() const { return prelude_; }
   /// Notes a scope captured by a function, so that cycles of scopes and functions end with the session.
   void remember(const ScopePtr& scope);
+  /// Frees what was captured since the last time and is referred to by itself alone. Between texts that run.
+  void free_captured();
   /// Empties all scopes: functions hold the scopes that hold them.
   void release_scopes();
 
@@ -65,14 +66,16 @@ class Evaluator {
 
  private:
   friend class UndoJournal;
+  void drop_captured();
+
   Interpreter& in_;
   ScopePtr prelude_;
   ScopePtr file_scope_;
-  std::vector<ast::TreePtr> trees_;  ///< keeps all code alive
   std::map<std::string, ScopePtr> imported_;
   std::vector<std::string> importing_;
   std::vector<std::weak_ptr<Scope>> captured_;
   size_t captured_limit_ = 1024;
+  size_t captured_alive_ = 0;  ///< at the last free_captured
 };
 
 Evaluator& evaluator_of(Interpreter& in);

@@ -179,7 +179,7 @@ Value conditional_value(Interpreter& in, const ast::ConditionalExpr& e, Activati
 
 Value lambda_value(Interpreter& in, const ast::LambdaExpr& e, Activation& a) {
   auto f = std::make_shared<FunctionObject>();
-  f->code = e.function;
+  f->code = ast::held(*e.function);
   f->closure = a.closure();
   f->defaults = make_defaults(in, *e.function, a);
   f->qualified_name = "<lambda>";

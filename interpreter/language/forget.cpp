@@ -35,7 +35,7 @@ void forget_changed(const std::vector<std::string>& names, const ScopePtr& scope
       if (!found) continue;
       if (can_change(*found)) found->object()->forget();
       // A mentioned function might have been called.
-      if (auto* f = found->as<FunctionObject>(); f && seen.insert(f->code).second) {
+      if (auto* f = found->as<FunctionObject>(); f && seen.insert(f->code.get()).second) {
         const ScopePtr closure = f->closure;
         const ast::Function& code = *f->code;
         forget_changed(names_in(code), closure, seen);
@@ -112,7 +112,7 @@ void forget_mentioned(const ast::Expr& e, Activation& a) {
 void forget_changed_by(const Value& function) {
   auto* f = function.as<FunctionObject>();
   if (!f) return;
-  std::set<const void*> seen{f->code};
+  std::set<const void*> seen{f->code.get()};
   const ScopePtr closure = f->closure;
   forget_changed(names_in(*f->code), closure, seen);
   forget_rebound(*f->code, closure);

@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "interpreter/language/activation.hpp"
+#include "interpreter/values/cycles.hpp"
 
 namespace pxl {
 
 /// A function of the program: `def`, lambda, method (then `self` is set).
 struct FunctionObject final : Object {
-  const ast::Function* code = nullptr;
+  ast::Held<ast::Function> code;
   ScopePtr closure;
   std::vector<Value> defaults;  ///< as make_defaults returns them
   Value self;
@@ -19,6 +20,11 @@ struct FunctionObject final : Object {
   std::string repr(Interpreter&) override;
   bool callable() const override { return true; }
   Value call(Interpreter& in, Arguments args) override;
+  void references(References& to) const override {
+    to.add(closure);
+    to.add(self);
+    for (const Value& v : defaults) to.add(v);
+  }
 };
 
 /// Defaults of a function that is made here, by parameter; empty if all are literals.

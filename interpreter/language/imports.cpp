@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <unordered_map>
 
+#include "interpreter/graphs/graph_builder.hpp"
+#include "interpreter/graphs/modules.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/evaluator.hpp"
@@ -14,6 +16,7 @@
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/values/call_chain.hpp"
+#include "interpreter/values/cycles.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
@@ -41,28 +44,52 @@ void Evaluator::release_scopes() {
   empty(prelude_);
 }
 
+// Those that have ended, and all but one of each.
+void Evaluator::drop_captured() {
+  std::erase_if(captured_, [](const std::weak_ptr<Scope>& w) { return w.expired(); });
+  std::sort(captured_.begin(), captured_.end(), std::owner_less<>());
+  const auto same = [](const std::weak_ptr<Scope>& a, const std::weak_ptr<Scope>& b) {
+    return !a.owner_before(b) && !b.owner_before(a);
+  };
+  captured_.erase(std::unique(captured_.begin(), captured_.end(), same), captured_.end());
+}
+
 void Evaluator::remember(const ScopePtr& scope) {
   if (scope == file_scope_ || scope == prelude_) return;
   if (captured_.size() >= captured_limit_) {
-    std::erase_if(captured_, [](const std::weak_ptr<Scope>& w) { return w.expired(); });
+    drop_captured();
     captured_limit_ = std::max<size_t>(1024, captured_.size() * 2);
   }
   if (captured_.empty() || captured_.back().lock() != scope) captured_.push_back(scope);
   if (scope->round && scope->outer) remember(scope->outer);
 }
 
-void Evaluator::begin_file(const ast::TreePtr& tree) {
-  file_scope_ = std::make_shared<Scope>(prelude_);
-  keep(tree);
+// All captured scopes are looked at if their number has grown: by one where they are few, else by an eighth.
+void Evaluator::free_captured() {
+  constexpr size_t few = 4096;
+  // What is known of graphs that have ended, code among it.
+  std::erase_if(graphs_of(in_).world().irs, [](const auto& known) { return known.second.ir.expired(); });
+  if (captured_.size() <= captured_alive_ + (captured_alive_ > few ? captured_alive_ / 8 : 0)) return;
+  drop_captured();
+  std::vector<ScopePtr> alive;
+  for (const std::weak_ptr<Scope>& weak : captured_)
+    if (ScopePtr scope = weak.lock()) alive.push_back(std::move(scope));
+  std::vector<const Scope*> roots{file_scope_.get(), prelude_.get()};
+  for (const auto& [key, scope] : imported_) roots.push_back(scope.get());
+  free_circles(alive, roots);
+  alive.clear();
+  drop_captured();
+  captured_alive_ = captured_.size();
 }
 
+void Evaluator::begin_file() { file_scope_ = std::make_shared<Scope>(prelude_); }
+
 void Evaluator::run_file(const ast::TreePtr& tree) {
-  file_scope_ = std::make_shared<Scope>(prelude_);
+  begin_file();
   run_more(tree);
 }
 
 Value Evaluator::run_more(const ast::TreePtr& tree) {
-  trees_.push_back(tree);
   Activation a;
   a.scope = file_scope_;
   a.kind = Activation::Kind::file;
@@ -182,7 +209,6 @@ ScopePtr Evaluator::import_module(const std::vector<std::string>& path, const Sp
     }
     if (importing_.size() >= 100) throw Error("imports are nested too deeply").as(codes::import);
     const ast::TreePtr tree = parse_or_throw(add_source(found.shown, std::move(found.text)));
-    trees_.push_back(tree);
     auto scope = std::make_shared<Scope>(prelude_);
     Activation a;
     a.scope = scope;

@@ -1,6 +1,5 @@
 // The names that a function's code mentions: the possible captures of an outlined graph.
 #include <algorithm>
-#include <unordered_map>
 
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/language/functions.hpp"
@@ -82,18 +81,8 @@ class NameCollector {
 }  // namespace
 
 const std::vector<std::string>& names_in(const ast::Function& f) {
-  // Trees are never freed before the interpreter that runs them, and each function is walked once. The cache is
-  // keyed by span too, so that a node of a later interpreter at the same address is not mistaken for an old one.
-  struct Entry {
-    Span span;
-    std::vector<std::string> names;
-  };
-  thread_local std::unordered_map<const ast::Function*, Entry> cache;
-  auto it = cache.find(&f);
-  if (it != cache.end() && it->second.span.file == f.span.file && it->second.span.begin == f.span.begin)
-    return it->second.names;
-  NameCollector collected(f);
-  return (cache[&f] = Entry{f.span, std::move(collected.names)}).names;
+  if (!f.mentioned) f.mentioned = std::make_unique<const std::vector<std::string>>(NameCollector(f).names);
+  return *f.mentioned;
 }
 
 }  // namespace pxl

@@ -175,7 +175,7 @@ void def_statement(Interpreter& in, const ast::DefStmt& s, Activation& a) {
     return;
   }
   auto f = std::make_shared<FunctionObject>();
-  f->code = s.function;
+  f->code = ast::held(*s.function);
   f->closure = a.closure();
   f->defaults = make_defaults(in, *s.function, a);
   f->qualified_name = s.function->name;

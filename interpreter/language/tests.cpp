@@ -72,7 +72,7 @@ TestOutcome run_test(Interpreter& in, const ast::TestStmt& s, const ScopePtr& fi
 void run_tests(Interpreter& in, const ast::TreePtr& tree, const std::function<void(const std::string& title)>& began,
                const std::function<void(const TestOutcome&)>& ended) {
   Evaluator& evaluator = evaluator_of(in);
-  evaluator.begin_file(tree);
+  evaluator.begin_file();
   Activation a;
   a.scope = evaluator.file_scope();
   a.kind = Activation::Kind::file;

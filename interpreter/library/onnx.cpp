@@ -33,7 +33,6 @@ namespace {
 /// The names that the text of an imported model defines: `Model`, and `weights`.
 ScopePtr scope_of_import(Interpreter& in, const onnx::Imported& imported, const std::string& shown) {
   const ast::TreePtr tree = parse_or_throw(add_source(shown, imported.text));
-  evaluator_of(in).keep(tree);
   auto scope = std::make_shared<Scope>(evaluator_of(in).prelude());
   auto weights = std::make_shared<DictObject>();
   for (const auto& [name, array] : imported.weights) weights->put(name, array);

@@ -14,6 +14,8 @@
 
 namespace pxl::ast {
 
+class Tree;
+
 // A small node takes one line, so that the definitions stay readable as a grammar.
 // clang-format off
 
@@ -146,6 +148,7 @@ struct OwnNames {
 
 /// The common part of `def`, `build` and lambdas.
 struct Function {
+  const Tree* tree = nullptr;
   std::string name;  ///< "build", or "<lambda>"
   Span span;         ///< span of the head
   std::vector<Parameter> parameters;
@@ -156,6 +159,7 @@ struct Function {
   bool makes_defaults = false;  ///< a default is not a literal
   std::string doc;
   OwnNames own;
+  mutable std::unique_ptr<const std::vector<std::string>> mentioned;  ///< made by names_in (functions.hpp)
 };
 struct LambdaExpr : Expr { Function* function = nullptr; explicit LambdaExpr(Span s) : Expr(ExprKind::lambda, s) {} };
 
@@ -167,6 +171,7 @@ enum class StmtKind : uint8_t {
 struct Stmt {
   StmtKind kind;
   Span span;
+  const Tree* tree = nullptr;
   Stmt(StmtKind k, Span s) : kind(k), span(s) {}
   virtual ~Stmt() = default;
 };
@@ -257,8 +262,8 @@ struct NonlocalStmt : Stmt {
   explicit NonlocalStmt(Span s) : Stmt(StmtKind::nonlocal, s) {}
 };
 
-/// A parsed text. Owns its nodes.
-class Tree {
+/// A parsed text. Owns its nodes. It lives as long as a value that was made of its code (`held`).
+class Tree : public std::enable_shared_from_this<Tree> {
  public:
   const SourceFile* source = nullptr;
   Block* body = nullptr;
@@ -267,6 +272,7 @@ class Tree {
   template <class T, class... A> T* make(A&&... a) {
     auto node = std::make_shared<T>(std::forward<A>(a)...);
     T* raw = node.get();
+    if constexpr (requires { raw->tree = this; }) raw->tree = this;
     arena_.push_back(std::move(node));
     return raw;
   }
@@ -275,6 +281,10 @@ class Tree {
   std::deque<std::shared_ptr<void>> arena_;
 };
 using TreePtr = std::shared_ptr<const Tree>;
+
+/// Code that a value runs: a function or a statement, which keeps its tree alive.
+template <class T> using Held = std::shared_ptr<const T>;
+template <class T> Held<T> held(const T& code) { return {code.tree->shared_from_this(), &code}; }
 
 // clang-format on
 

@@ -36,6 +36,7 @@ struct SequenceObject : Object {
   bool contains(Interpreter&, const Value&) override;
   bool truth(Interpreter&) override { return !items.empty(); }
   bool equals(Interpreter&, const Value&) override;
+  void references(References& to) const override;
 };
 struct ListObject final : SequenceObject {
   using SequenceObject::SequenceObject;
@@ -73,6 +74,7 @@ struct DictObject final : Object {
   bool erase(const Value& key);
   void clear();
   std::function<void()> state() override;
+  void references(References& to) const override;
   std::vector<std::pair<Value, Value>> items;
 
  private:

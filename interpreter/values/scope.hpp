@@ -67,6 +67,7 @@ struct NamespaceObject final : Object {
   NamespaceObject(std::string n, ScopePtr s) : name(std::move(n)), scope(std::move(s)) {}
   std::string type_name() const override { return "namespace"; }
   std::string repr(Interpreter&) override { return "<namespace " + name + ">"; }
+  void references(References& to) const override;
   std::optional<Value> member(Interpreter&, std::string_view member_name) override;
   std::vector<std::string> member_names() const override;
 };

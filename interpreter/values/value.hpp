@@ -24,6 +24,7 @@ namespace pxl {
 
 class Interpreter;
 class Object;
+class References;  // cycles.hpp
 using ObjectPtr = std::shared_ptr<Object>;
 
 /// An object as a T, or null. Final types are compared by the address of their type_info, since all code is in one
@@ -217,6 +218,8 @@ class Object : public std::enable_shared_from_this<Object> {
   virtual bool is_context() const { return false; }
   virtual Value enter(Interpreter& in);
   virtual void leave(Interpreter&, bool /*failed*/) {}
+  /// The values and scopes that the object refers to, of objects that can be part of a circle.
+  virtual void references(References&) const {}
 
   /// Must be called before the object's own state changes: undoing an input (undo.hpp) restores the state. Costs a
   /// comparison if nothing is recorded.

@@ -121,3 +121,63 @@ TEST_CASE("names of other languages are unknown here, and what is written in the
     check(foreign);
   }
 }
+
+TEST_CASE("the tree of a text ends with the last value that was made of it") {
+  HostSession s;
+  const auto tree_of = [&](const std::string& text) {
+    ast::TreePtr tree = parse_or_throw(add_source("[tree]", text));
+    evaluator_of(s.in).run_more(tree);
+    return std::weak_ptr<const ast::Tree>(tree);
+  };
+  for (const char* text :
+       {"1 + 2", "x = [1, 'two']", "for i in range(3) { x.append(i) }", "[i * i for i in range(3)]", "(a => a + 1)(2)",
+        "import nn", "test \"t\" { assert true }", "sorted([2, 1], key = a => -a)"})
+    CHECK_MESSAGE(tree_of(text).expired(), std::string(text));
+  // What keeps a tree, how it is used, and what it is then.
+  struct Kept {
+    const char *text, *use, *shown;
+  };
+  for (const Kept& kept : {Kept{"f = a => a + 1", "f(2)", "3"},
+                           {"def f(a, b = [1]) { return [a, b] }", "f(2)", "[2, [1]]"},
+                           {"outlined def f(a) { return a }", "f", "<outlined function f>"},
+                           {"def g() { return () => 5 }\nf = g()\ng = none", "f()", "5"},
+                           {"module M(n = 2) { def twice() { return 2 * n } }\nf = M().twice\nM = none", "f()", "4"},
+                           {"module M(n = 2) { build(x) { return x * n } }\nf = M()\nM = none", "f", "M(n = 2)"},
+                           {"program p { variable w: float32[2] = 3 }\nf = p", "f().w.shape", "(2,)"},
+                           {"f = [[a => a]]", "f[0][0](6)", "6"}}) {
+    const auto tree = tree_of(kept.text);
+    CHECK_MESSAGE(!tree.expired(), std::string(kept.text));
+    CHECK_MESSAGE(s.shown(kept.use) == kept.shown, std::string(kept.text));
+    s.run("f = g = p = M = none");
+    evaluator_of(s.in).free_captured();
+    CHECK_MESSAGE(tree.expired(), std::string(kept.text));
+  }
+  // The statement of a stream stays with its program: a loop reaches it again.
+  const auto stream = tree_of("for i in range(2) { stream out total: float32[] = variable(1.0) }");
+  CHECK_FALSE(stream.expired());
+}
+
+TEST_CASE("values that hold each other in a circle end when nothing else holds them") {
+  HostSession s;
+  const auto ended = [&](const std::string& text) {
+    s.run(text);
+    const Value* made = evaluator_of(s.in).file_scope()->find_here("made");
+    REQUIRE(made);
+    const std::weak_ptr<Object> object = made->object();
+    s.run("made = none");
+    evaluator_of(s.in).free_captured();
+    return object.expired();
+  };
+  for (const char* text :
+       {"def maker() { def again(n) { return again(n - 1) }\n held = [again]\n return held }\nmade = maker()",
+        "def maker() { xs = []\n xs.append(() => xs)\n return xs }\nmade = maker()",
+        "def maker() { d = {}\n d['f'] = () => d\n return d }\nmade = maker()",
+        "module Node { other = none }\ndef maker() { a = Node()\n b = Node()\n a.other = b\n b.other = a\n return a "
+        "}\nmade = maker()",
+        "def maker() { for i in range(2) { t = [i]\n t.append(() => t) }\n return t }\nmade = maker()"})
+    CHECK_MESSAGE(ended(text), std::string(text));
+  // A part of a circle that something else holds keeps all of it.
+  s.run("def maker() { xs = [7]\n xs.append(() => xs)\n return xs }\nkept = maker()[1]");
+  evaluator_of(s.in).free_captured();
+  CHECK(s.shown("kept()[0]") == "7");
+}
