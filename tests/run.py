@@ -18,7 +18,7 @@ from tests.library import installed, python_module
 from tests.model import graph_page, page, validation
 from tests.package import debs
 from tests.processes import machines, mpi
-from tests.repl import inputs
+from tests.repl import inputs, memory
 from tests.robustness import hostile, interrupts, mutants
 from tests.runtime import arm64, bench, formats, graphs, onnx_models, oracle, reference, tiles, training
 from tests.support import figures
@@ -68,6 +68,7 @@ FULL = [
     ("onnx", lambda r: onnx_models.other_writers(r.pxl, r.tally.add, r.tally.skip)),
     ("formats", lambda r: formats.more_formats_tests(r.pxl, r.tally.add, r.tally.skip)),
     ("docs", lambda r: book.book_tests(r.tally.add, r.tally.skip)),
+    ("repl", lambda r: memory.long_tests(r.pxl, r.tally, parallel)),
     ("page", lambda r: page.page_tests(r.pxl, r.tally.add, r.tally.skip)),
     ("page", lambda r: graph_page.graph_page_tests(r.pxl, r.tally.add, r.tally.skip)),
     ("editors", lambda r: files.editor_tests(r.tally.add, r.tally.skip)),

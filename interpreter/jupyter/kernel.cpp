@@ -181,12 +181,12 @@ json Kernel::failure_reply(const std::string& name, const std::string& what, con
 
 json Kernel::failure_reply(const Outcome& o) {
   if (o.kind == Outcome::Kind::interrupted) {
-    const std::string what =
-        o.kept ? "interrupted; values computed so far are kept" : "interrupted; the session is unchanged";
+    const std::string what = "interrupted" + (o.left.empty() ? "" : ": " + o.left);
     return failure_reply("Interrupted", what, {what});
   }
   std::vector<std::string> lines;
   for (const Diagnostic& d : o.diagnostics) lines.push_back(render(d, true));
+  if (!o.left.empty()) lines.push_back(o.left);
   const std::string what = o.diagnostics.empty() ? "failed" : o.diagnostics.front().message;
   // In the notebook's format: "shape: matmul: inner dimensions differ ...".
   const std::string kind(o.diagnostics.empty() ? codes::internal : code_of(o.diagnostics.front()));

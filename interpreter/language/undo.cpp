@@ -1,5 +1,8 @@
 #include "interpreter/language/undo.hpp"
 
+#include <algorithm>
+#include <bit>
+
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/language/activation.hpp"
@@ -14,6 +17,16 @@ namespace pxl {
 namespace {
 
 thread_local UndoJournal* recorder = nullptr;
+
+/// One number, or one object.
+bool is_same(const Value& a, const Value& b) {
+  if (a.is_object() || b.is_object()) return a.is_object() && b.is_object() && a.object() == b.object();
+  if (a.is_float() || b.is_float())
+    return a.is_float() && b.is_float() &&
+           std::bit_cast<uint64_t>(a.as_double()) == std::bit_cast<uint64_t>(b.as_double());
+  if (a.is_none() || b.is_none()) return a.is_none() && b.is_none();
+  return a.is_bool() == b.is_bool() && a.as_int() == b.as_int();
+}
 
 }  // namespace
 
@@ -65,8 +78,37 @@ void UndoJournal::stop() {
 bool UndoJournal::graphs_changed() const {
   if (graphs_of(in_).implicit_ir_ != implicit_ir_) return true;
   for (const SavedIr& saved : irs_)
-    if (saved.ir->changed_since(*saved.mark)) return true;
+    if (const std::shared_ptr<Ir> ir = saved.ir.lock(); ir && ir->changed_since(*saved.mark)) return true;
   return false;
+}
+
+bool UndoJournal::values_changed() const {
+  const auto same_entry = [](const Scope::Entry& a, const Scope::Entry& b) {
+    return a.name == b.name && is_same(a.value, b.value);
+  };
+  return !objects_.empty() || !scopes_.empty() || imported_.size() != evaluator_of(in_).imported_.size() ||
+         options_ != evaluator_of(in_).declared_options.size() || !(random_ == host_of(in_).random()) ||
+         !std::ranges::equal(names_, evaluator_of(in_).file_scope_->entries(), same_entry);
+}
+
+// The contexts of graphs that were being built, and the first graph of the top level.
+void UndoJournal::leave_graphs() {
+  in_.here = {};
+  graphs_of(in_).targets_.resize(std::min(targets_, graphs_of(in_).targets_.size()));
+  graphs_of(in_).implicit_ir_ = implicit_ir_;
+}
+
+void UndoJournal::take_back_graphs() {
+  stop();
+  const std::shared_ptr<Ir> made = graphs_of(in_).implicit_ir_ == implicit_ir_ ? nullptr : graphs_of(in_).implicit_ir_;
+  leave_graphs();
+  if (made) made->take_back_since(*Ir().mark());
+  for (const SavedIr& saved : irs_) {
+    const std::shared_ptr<Ir> ir = saved.ir.lock();
+    if (!ir) continue;
+    ir->take_back_since(*saved.mark);
+    graphs_of(in_).forget_dropped(*ir);
+  }
 }
 
 void UndoJournal::take_back() {
@@ -79,12 +121,12 @@ void UndoJournal::take_back() {
   evaluator_of(in_).imported_ = imported_;
   evaluator_of(in_).declared_options.resize(std::min(options_, evaluator_of(in_).declared_options.size()));
   host_of(in_).random() = random_;
-  graphs_of(in_).targets_.resize(std::min(targets_, graphs_of(in_).targets_.size()));
-  graphs_of(in_).implicit_ir_ = implicit_ir_;
-  in_.here = {};
+  leave_graphs();
   for (const SavedIr& saved : irs_) {
-    saved.ir->rollback(*saved.mark);
-    graphs_of(in_).forget_dropped(*saved.ir);
+    const std::shared_ptr<Ir> ir = saved.ir.lock();
+    if (!ir) continue;
+    ir->rollback(*saved.mark);
+    graphs_of(in_).forget_dropped(*ir);
   }
 }
 

@@ -43,6 +43,7 @@ void write_variables(Interpreter& in, SessionObject& s, const std::string& where
     if (array && array->has_elements()) (void)array->raw();  // of a lazy array: what cannot be read fails here
     values.push_back({t, array ? *array : to_array(in, data, t->spec.dtype, where + ": `" + t->name + "`")});
   }
+  s.changing();
   s.session->write_variables_data(values);
   for (const Session::VariableValue& v : values) s.weights_to_host(v.tensor);
 }
@@ -109,6 +110,7 @@ Value s_load_from_session(Interpreter&, SessionObject& s, const Arguments& args)
   ArgReader a("load_from_session", args, {"other"});
   auto* other = a.value("other").as<SessionObject>();
   if (!other) type_error("load_from_session takes a session, got " + with_article(a.value("other").type_name()));
+  s.changing();
   return report_value(s.session->load_from(*other->session));
 }
 Value s_save(Interpreter&, SessionObject& s, const Arguments& args) {
@@ -144,6 +146,7 @@ Value s_restore(Interpreter& in, SessionObject& s, const Arguments& args) {
   options.transpose_linear = a.boolean_or("transpose_linear", false);
   const Value map = a.value_or("map", {});
   if (!map.is_none()) options.variable_of = [&](const std::string& entry) { return mapped_name(in, map, entry); };
+  s.changing();
   return report_value(s.session->restore(a.string("path"), options));
 }
 Value s_report(Interpreter&, SessionObject& s, const Arguments& args) {
@@ -269,7 +272,10 @@ std::optional<Value> SessionObject::member(Interpreter& in, std::string_view nam
   const Member<SessionObject>* row = find_member(session_table, name);
   if (!row) return std::nullopt;
   if (row->get) return row->get(in, *this);
-  if (session) return bind_member(*row, *this);
+  if (session) {
+    check_in_effect();
+    return bind_member(*row, *this);
+  }
   auto self = std::static_pointer_cast<SessionObject>(shared_from_this());
   return make_method(
       {Effect::runs_session}, row->info,

@@ -1,6 +1,7 @@
 // Sessions attached and running, and the host's copy of their variables.
 #include "interpreter/library/sessions.hpp"
 #include "interpreter/values/value.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {
@@ -27,8 +28,30 @@ void SessionObject::attach() {
 void SessionObject::detach() {
   session->detach();
   if (weights_to_host_on_exit || session->is_attached()) return;
+  changing();
   for (const auto& [tensor, value] : host_weights_) session->write_replicas(tensor, value);
   host_weights_.clear();
+}
+
+// An input that is undone has changed them. Eight inputs can be undone, so that large variables are not kept.
+std::function<void()> SessionObject::state() {
+  constexpr int64_t max_bytes = int64_t{256} << 20;
+  if (!session || session->memory().variables > max_bytes) return {};
+  std::vector<std::pair<const Tensor*, Array>> before;
+  for (const Tensor* t : session->variables())
+    before.emplace_back(t, session->get_tensor_data(t, Session::Retrieval::all));
+  return [this, before = std::move(before)] {
+    for (const auto& [tensor, value] : before) session->write_replicas(tensor, value);
+  };
+}
+
+void SessionObject::check_in_effect() const {
+  const bool taken_back =
+      (newest_tensor && newest_tensor->graph->is_taken_back()) || (newest_op && newest_op->graph->is_taken_back());
+  if (taken_back)
+    throw run_error("the session is of ops that were taken back with the input that added them, which did not end",
+                    {"make a new one: `Session(" + ir->name() + ")`"})
+        .as(codes::session);
 }
 
 Value SessionObject::enter(Interpreter&) {
@@ -41,6 +64,8 @@ void SessionObject::leave(Interpreter&, bool) {
 }
 
 Value SessionObject::run(Interpreter& in, const Arguments& args) {
+  check_in_effect();
+  changing();
   // Outside a `with` the run is one of its own.
   struct AttachGuard {
     SessionObject& object;

@@ -125,6 +125,9 @@ Value make_session(Interpreter& in, const Arguments& args) {
                                            std::make_shared<const tiles::EstimateOptions>(s->estimating));
   s->weights_to_host_on_exit = a.boolean_or("weights_to_host_on_exit", true);
   if (ir->ir->open_ended) s->made_at = ir->ir->mark();
+  const Graph& main = ir->ir->main();
+  if (!main.tensors().empty()) s->newest_tensor = main.tensors().back().get();
+  if (!main.ops().empty()) s->newest_op = main.ops().back().get();
   return s;
 }
 
@@ -144,6 +147,7 @@ Value eval_tensor(Interpreter& in, const Value& given, const std::vector<NamedAr
     return unknown_array(t->tensor->spec);
   }
   const Tensor& tensor = *t->tensor;
+  check_in_effect("eval", tensor);
   if (tensor.kind == TensorKind::variable || tensor.kind == TensorKind::constant) return Value(tensor.data);
   if (!tensor.graph->is_main())
     throw Error("`" + tensor.name + "` belongs to " + tensor.graph->id() + ", and has a value only in its calls",

@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "interpreter/values/cycles.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/execute/session.hpp"
 #include "runtime/graph/ir.hpp"
@@ -25,6 +26,8 @@ struct SessionObject final : Object {
   std::shared_ptr<const Names> names;
   std::shared_ptr<const Ir::Mark> made_at;  ///< of an open-ended program: what it was when the session was made
   bool has_grown() const;                   ///< something was added to the program since
+  const Tensor* newest_tensor = nullptr;    ///< of its main graph when the session was made
+  const Op* newest_op = nullptr;
 
   std::string type_name() const override { return "session"; }
   std::string repr(Interpreter& in) override;  ///< Session[train on ipu_model]
@@ -34,7 +37,11 @@ struct SessionObject final : Object {
   Value enter(Interpreter& in) override;
   void leave(Interpreter& in, bool failed) override;
   bool equals(Interpreter&, const Value& other) override { return other.is_object() && other.object().get() == this; }
+  std::function<void()> state() override;  ///< the variables
+  void references(References& to) const override { to.add(program); }
 
+  /// Throws if ops of the session's program were taken back.
+  void check_in_effect() const;
   /// Without it the variables are, after a `with`, what they were before it, or when they were last read in it.
   bool weights_to_host_on_exit = true;
   /// Makes the host's copy what the device has: of all variables, or of one.

@@ -197,7 +197,7 @@ void clear_line(int prompt_width, std::string_view before_cursor, int old_column
     else if (column >= 0)
       rows = wrapped.row;
   }
-  if (rows > 0) write_out_as_is(fmt::format("\x1b[{}A", rows));
+  if (rows > 0) write_out_as_is("\x1b[" + std::to_string(rows) + "A");
   // The first row is cleared by itself: some terminals keep a copy of a screen that is cleared from its first row on.
   write_out_as_is(
       "\r\x1b[K\x1b"

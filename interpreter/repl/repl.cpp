@@ -15,6 +15,7 @@
 #include "runtime/base/signals.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/text.hpp"
+#include "runtime/base/utf8.hpp"
 #include "runtime/base/wrap.hpp"
 
 namespace pxl {
@@ -22,8 +23,8 @@ namespace {
 
 EngineOptions engine_options(bool quiet) {
   EngineOptions o;
-  o.out = [](std::string_view text) { write_out(text); };
-  o.err = [](std::string_view text) { write_err(wrapped_message(text)); };
+  o.out = [](std::string_view text) { write_out_as_is(text); };
+  o.err = [](std::string_view text) { write_err_as_is(wrapped_message(text)); };
   o.quiet = quiet;
   o.terminal = isatty(STDERR_FILENO);
   return o;
@@ -73,14 +74,18 @@ void Repl::print(std::string_view text) {
   if (!text.empty() && text.back() != '\n') write_out("\n");
   flush_out();
 }
-void Repl::print_schedule(std::string_view text) { print(colour_ ? colour_schedule(text) : std::string(text)); }
+void Repl::print_schedule(std::string_view text) {
+  if (!colour_) return print(text);
+  write_out_as_is(colour_schedule(text) + (text.ends_with('\n') ? "" : "\n"));
+  flush_out();
+}
 void Repl::print_long(std::string_view text) {
   write_paged(text.ends_with('\n') ? std::string(text) : std::string(text) + "\n");
   flush_out();
 }
 void Repl::print_error(std::string_view text) {
   flush_out();
-  print_err("{}", wrapped_message(fmt::format("{}{}\n", error_colour_ ? styled("error: ", "1;31") : "error: ", text)));
+  write_err_as_is(wrapped_message((error_colour_ ? styled("error: ", "1;31") : "error: ") + cleaned(text) + "\n"));
 }
 
 std::string Repl::prompt(std::string_view text) const {
@@ -89,14 +94,14 @@ std::string Repl::prompt(std::string_view text) const {
 
 void Repl::report(const Outcome& o) {
   flush_out();
-  for (const Diagnostic& d : o.diagnostics) write_err(render(d, error_colour_, message_width()));
+  for (const Diagnostic& d : o.diagnostics) write_err_as_is(render(d, error_colour_, message_width()));
   if (!o.diagnostics.empty()) last_error = code_of(o.diagnostics.front());
   // The exit status of a script on standard input is 1 if an input failed, though the others ran.
   if (!terminal_ && (o.kind == Outcome::Kind::failed || o.kind == Outcome::Kind::interrupted)) status_ = 1;
-  if (o.kind == Outcome::Kind::interrupted) {
-    print_err("\ninterrupted: {}\n",
-              o.kept ? "values computed so far are kept" : "the input is undone, including its graphs");
-  }
+  if (o.kind == Outcome::Kind::interrupted)
+    print_err("\n{}", wrapped_message(fmt::format("interrupted{}{}\n", o.left.empty() ? "" : ": ", o.left)));
+  else if (!o.left.empty())
+    print_err("{}", wrapped_message(o.left + "\n"));
   if (o.kind == Outcome::Kind::exited) {
     done = true;
     status_ = o.exit_status;
@@ -127,7 +132,7 @@ void Repl::handle(const std::string& given) {
     run_command(*this, asked ? "help " + *asked : std::string(line.substr(1)));
   } catch (const Error& e) {
     flush_out();
-    for (const Diagnostic& d : e.all()) write_err(render(d, error_colour_, message_width()));
+    for (const Diagnostic& d : e.all()) write_err_as_is(render(d, error_colour_, message_width()));
   } catch (const Interrupted&) {
     print_error("interrupted");
   } catch (const std::exception& e) {
@@ -159,7 +164,7 @@ void Repl::echo(std::string_view shown_prompt, std::string_view line) const {
   if (!colour_ || line.empty() || line.find('\n') != line.npos || line[0] == ':') return;
   const int used = (display_width(shown_prompt) + display_width(line)) / columns + 1;
   if (used >= rows) return;
-  print_out("\x1b[{}A\r{}{}\x1b[K\n", used, prompt(shown_prompt), colour_source(line));
+  write_out_as_is(fmt::format("\x1b[{}A\r{}{}\x1b[K\n", used, prompt(shown_prompt), colour_source(line)));
   flush_out();
 }
 

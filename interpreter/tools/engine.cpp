@@ -124,8 +124,8 @@ void Engine::set_last(Value v) {
     evaluator_of(*in_).prelude()->bind("_", last_);
 }
 
-// Runs `body` and converts exceptions to an outcome; `keeps` says what an interrupt leaves in effect.
-Outcome Engine::guarded(const std::function<bool()>& keeps, const std::function<void(Outcome&)>& body) {
+// Runs `body` and converts exceptions to an outcome.
+Outcome Engine::guarded(const std::function<void(Outcome&)>& body) {
   Outcome o;
   clear_interrupt();
   const auto start = std::chrono::steady_clock::now();
@@ -141,7 +141,6 @@ Outcome Engine::guarded(const std::function<bool()>& keeps, const std::function<
   } catch (const Interrupted&) {
     o = Outcome();
     o.kind = Outcome::Kind::interrupted;
-    o.kept = keeps();
   } catch (const ExitRequest& e) {
     o = Outcome();
     o.kind = Outcome::Kind::exited;
@@ -156,43 +155,56 @@ Outcome Engine::guarded(const std::function<bool()>& keeps, const std::function<
 }
 
 // Parses and evaluates the text within guarded(): an interrupt may come at any time. Failures to parse are outcomes.
-Outcome Engine::guarded_input(UndoJournal& record, const SourceFile& source, ParseResult& parsed,
+Outcome Engine::guarded_input(const SourceFile& source, ParseResult& parsed,
                               const std::function<void(Outcome&)>& evaluate) {
-  Outcome o = guarded([&] { return !record.graphs_changed(); },
-                      [&](Outcome& out) {
-                        parsed = parse(source);
-                        if (parsed.tree) return located(*parsed.tree, [&] { evaluate(out); });
-                        out.kind = Outcome::Kind::failed;
-                        out.diagnostics = std::move(parsed.diagnostics);
-                      });
-  if (!parsed.tree) o.kept = false;
-  return o;
+  return guarded([&](Outcome& out) {
+    parsed = parse(source);
+    if (parsed.tree) return located(*parsed.tree, [&] { evaluate(out); });
+    out.kind = Outcome::Kind::failed;
+    out.diagnostics = std::move(parsed.diagnostics);
+  });
 }
 
 Outcome Engine::guard(const std::function<void()>& body) {
-  return guarded([] { return false; }, [&](Outcome&) { body(); });
+  return guarded([&](Outcome&) { body(); });
 }
+
+namespace {
+
+// What an input that did not end leaves.
+std::string left_by(bool graphs, bool values) {
+  if (graphs && values)
+    return "what the input added to graphs is taken back; values and sessions stay as they were when it stopped; "
+           "`:undo` takes back the whole input";
+  if (values) return "values and sessions stay as they were when the input stopped; `:undo` takes back the whole input";
+  return graphs ? "what the input added to graphs is taken back" : "";
+}
+
+}  // namespace
 
 Outcome Engine::run(const SourceFile& source, std::string_view kept_text, bool hidden) {
   ParseResult parsed;
   auto record = std::make_unique<UndoJournal>(*in_);
   const Value before = last_;
-  Outcome o = guarded_input(*record, source, parsed, [&](Outcome& out) {
+  Outcome o = guarded_input(source, parsed, [&](Outcome& out) {
     out.value = evaluator_of(*in_).run_more(parsed.tree);
     if (!hidden) out.shown = show(out.value);
   });
   o.number = number_;
   record->stop();
-  const bool keeps = o.ok() || (o.kind == Outcome::Kind::interrupted && o.kept);
-  if (!keeps) {
-    record->take_back();
-    return o;
+  if (!o.ok()) {
+    const bool graphs = record->graphs_changed(), values = record->values_changed();
+    record->take_back_graphs();
+    o.left = left_by(graphs, values);
+    if (!values) return o;
   }
   if (o.ok() && !o.value.is_none()) set_last(o.value);
   const bool counted = o.ok() && !parsed.tree->body->statements.empty();
   if (counted) inputs_.emplace_back(kept_text);
-  done_.push_back({std::move(record), before, counted});
+  done_.push_back({std::move(record), before, std::string(kept_text), counted});
   if (done_.size() > undo_depth) done_.pop_front();
+  parsed.tree.reset();
+  evaluator_of(*in_).free_captured();
   return o;
 }
 
@@ -231,9 +243,8 @@ Outcome Engine::aside(std::string_view given, const std::function<void(const Val
   const SourceFile& source = add_source("[aside]", std::move(text));
   ParseResult parsed;
   UndoJournal record(*in_);
-  Outcome o = guarded_input(record, source, parsed, [&](Outcome&) { use(evaluator_of(*in_).run_more(parsed.tree)); });
+  Outcome o = guarded_input(source, parsed, [&](Outcome&) { use(evaluator_of(*in_).run_more(parsed.tree)); });
   o.number = number_;
-  o.kept = false;
   record.take_back();
   return o;
 }
@@ -242,14 +253,10 @@ std::optional<std::string> Engine::undo() {
   if (done_.empty()) return std::nullopt;
   Done done = std::move(done_.back());
   done_.pop_back();
-  std::string text;
   set_last(done.last_before);
-  if (done.counted) {
-    text = inputs_.back();
-    inputs_.pop_back();
-  }
+  if (done.counted) inputs_.pop_back();
   done.record->take_back();
-  return text;
+  return std::move(done.text);
 }
 
 void Engine::reset() {

@@ -37,14 +37,14 @@ struct EngineOptions {
 struct Outcome {
   enum class Kind : uint8_t {
     done,
-    failed,       ///< `diagnostics` give the reason; the session is unchanged
-    interrupted,  ///< `kept` says whether the values computed so far were kept
+    failed,       ///< `diagnostics` give the reason, `left` what the input has left
+    interrupted,  ///< the same without diagnostics
     exited        ///< the program called exit with `exit_status`
   } kind = Kind::done;
   Value value;                          ///< of a final expression; none otherwise
   std::string shown;                    ///< `value` as displayed; empty for none and after a trailing `;`
   std::vector<Diagnostic> diagnostics;  ///< render() (runtime/base/diagnostic.hpp) converts them to text
-  bool kept = false;
+  std::string left;                     ///< a sentence on what an input that did not end has changed; empty: nothing
   int exit_status = 0;
   int number = 0;      ///< of the input, from 1: diagnostics call it "[number]"
   double seconds = 0;  ///< wall time of the run
@@ -59,16 +59,17 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   // ---- inputs
-  /// Parses and runs a text in the session. A failed input leaves names, objects and graphs unchanged; the variables
-  /// of sessions keep the results of complete runs. An interrupted input keeps names and objects if it changed no
-  /// graph, and is rolled back otherwise. A trailing `;` suppresses the display of the value.
+  /// Parses and runs a text in the session. What an input that fails or is interrupted has added to graphs is taken
+  /// back; names, objects and the variables of sessions stay as they were when it stopped. A trailing `;` suppresses
+  /// the display of the value.
   Outcome submit(std::string_view text);
   /// The same for a file, as one input under its own name. Does not throw; a file that cannot be read is a failure.
   Outcome load(const std::string& path);
   /// Runs a text in a temporary scope: its changes of names, objects and graphs are always rolled back. `use` receives
   /// the value while it is alive, before the rollback.
   Outcome aside(std::string_view text, const std::function<void(const Value&)>& use);
-  /// Undoes the last input that is still in effect (at most `undo_depth` of them); returns its text, or nullopt.
+  /// Undoes the last input that is still in effect (at most `undo_depth` of them), also one that failed; returns its
+  /// text, or nullopt.
   std::optional<std::string> undo();
   static constexpr size_t undo_depth = 8;
   /// Starts a new session. Input numbers continue.
@@ -112,12 +113,12 @@ class Engine {
   struct Done {
     std::unique_ptr<UndoJournal> record;
     Value last_before;
+    std::string text;
     bool counted = false;  ///< it has an entry in inputs_
   };
   Outcome run(const SourceFile& source, std::string_view kept_text, bool hidden);
-  Outcome guarded(const std::function<bool()>& keeps, const std::function<void(Outcome&)>& body);
-  Outcome guarded_input(UndoJournal& record, const SourceFile& source, ParseResult& parsed,
-                        const std::function<void(Outcome&)>& evaluate);
+  Outcome guarded(const std::function<void(Outcome&)>& body);
+  Outcome guarded_input(const SourceFile& source, ParseResult& parsed, const std::function<void(Outcome&)>& evaluate);
   void set_last(Value v);
 
   EngineOptions options_;

@@ -39,6 +39,7 @@ void check_callee(const OpRow& row, const Graph& caller, Graph& callee) {
   if (&callee.ir() != &caller.ir())
     throw Error(fmt::format("{}: the graph {} belongs to another program", row.name, shown(callee)))
         .as(codes::other_graph);
+  check_in_effect(row.name, callee);
   if (callee.is_main()) throw Error(fmt::format("{}: the main graph cannot be called", row.name)).as(codes::program);
   std::unordered_set<const Graph*> seen;
   const bool recursive = &callee == &caller || (!caller.call_sites().empty() && reaches(&callee, &caller, seen));

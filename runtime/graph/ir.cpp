@@ -141,6 +141,7 @@ Graph::Graph(Ir& ir, std::string id, std::string title)
 Graph::~Graph() = default;
 
 void Graph::check_open() const {
+  check_in_effect("the graph", *this);
   if (ir_.frozen)
     throw Error(fmt::format("the program `{}` is owned by a session: nothing more can be added to it", ir_.name()),
                 {"build everything before Session(...), or call the program again for a new IR"})
@@ -154,6 +155,7 @@ void Graph::check_member(std::string_view what, const Tensor* tensor) const {
                 {"`remote_load(buffer, entry)` makes a tensor of it"})
         .as(codes::program);
   }
+  check_in_effect(what, *tensor);
   const std::string here = is_main() ? "main graph" : fmt::format("current graph `{}`", id_);
   const std::string there =
       tensor->graph->is_main() ? std::string("the main graph") : fmt::format("`{}`", tensor->graph->id());
@@ -346,6 +348,7 @@ Op* Graph::add_op(const OpRow& row, std::vector<Tensor*> inputs, Attributes attr
 
 Op* Graph::add_host_load(Stream& stream, const std::string& name) {
   check_open();
+  check_in_effect("host_load", *stream.handle);
   if (!stream.to_device)
     throw Error(fmt::format("host_load: `{}` is an output stream", stream.name()), {"declare it with `stream in`"})
         .as(codes::stream);
@@ -369,6 +372,7 @@ Op* Graph::add_host_load(Stream& stream, const std::string& name) {
 Op* Graph::add_host_store(Stream& stream, Tensor* tensor) {
   check_open();
   check_member("host_store", tensor);
+  check_in_effect("host_store", *stream.handle);
   if (stream.to_device)
     throw Error(fmt::format("host_store: `{}` is an input stream", stream.name()), {"declare it with `stream out`"})
         .as(codes::stream);

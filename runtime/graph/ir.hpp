@@ -62,6 +62,10 @@ struct Tensor {
   std::optional<int> ipu() const;
 };
 
+/// Throws if the graph, or that of the tensor, was taken back; `what` is the use that is refused.
+void check_in_effect(std::string_view what, const Graph& graph);
+void check_in_effect(std::string_view what, const Tensor& tensor);
+
 /// "Tensor[fc1/weight float32 (784, 512)]"; a subgraph's tensor shows its full id.
 std::string text(const Tensor& tensor);
 
@@ -130,6 +134,8 @@ class Graph {
   const std::string& name() const { return id_; }
   const std::string& title() const { return title_; }  ///< name of the function or module: "Linear"
   bool is_main() const { return id_.empty(); }
+  /// Whether it was taken back (Ir::take_back_since): nothing can be built of it any more.
+  bool is_taken_back() const { return taken_back_; }
 
   const std::vector<Tensor*>& inputs() const { return inputs_; }
   const std::vector<Tensor*>& outputs() const { return outputs_; }
@@ -208,6 +214,7 @@ class Graph {
   void claim_name(Tensor* tensor, std::string name);
   void check_open() const;
   void check_member(std::string_view what, const Tensor* tensor) const;
+  void end();
   void sequence(Op* op);
 
   Ir& ir_;
@@ -220,6 +227,7 @@ class Graph {
   std::unordered_map<std::string, Tensor*> by_id_;
   std::vector<Op*> call_sites_;
   int depth_ = 0;
+  bool taken_back_ = false;
   std::unique_ptr<Sequencing> sequencing_;
 
  public:
@@ -293,7 +301,11 @@ class Ir {
   struct Mark;
   std::shared_ptr<const Mark> mark() const;
   void rollback(const Mark& mark);
-  /// Whether graphs, ops, tensors or streams were created since the mark.
+  /// The same where values may refer to what is removed: it stays in memory, without the data of its tensors, and every
+  /// use of it is an error. If nothing was added, `frozen` stays as it is, because sessions may have been made.
+  void take_back_since(const Mark& mark);
+  /// Whether graphs, ops, streams or tensors were created since the mark. Constants by themselves do not count: an op
+  /// that is refused leaves those of its operands.
   bool changed_since(const Mark& mark) const;
 
   /// Per-Ir caches of transforms (autodiff's memo), by name of the transform.
@@ -304,6 +316,10 @@ class Ir {
   std::vector<std::unique_ptr<Graph>> graphs_;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<RemoteBuffer> remote_buffers_;
+  void remove_since(const Mark& mark, bool keep);
+
+  std::vector<std::unique_ptr<Graph>> graphs_taken_back_;
+  std::vector<std::unique_ptr<Stream>> streams_taken_back_;
   int next_op_ = 100;
   int next_subgraph_ = 0;
   int next_suffix_ = 0;

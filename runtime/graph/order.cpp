@@ -127,6 +127,9 @@ class Scheduler {
 
 }  // namespace
 
-std::vector<Op*> schedule_order(const Graph& graph) { return Scheduler(graph).run(); }
+std::vector<Op*> schedule_order(const Graph& graph) {
+  check_in_effect("the schedule", graph);
+  return Scheduler(graph).run();
+}
 
 }  // namespace pxl

@@ -1,10 +1,13 @@
-// The Ir: marks and rollback for inputs that fail, and dead code elimination in graphs that a transform has just built.
+// The Ir: marks and rollback for inputs that fail or are undone, and dead code elimination in graphs that a transform
+// has just built.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/sequencing.hpp"
 
@@ -88,7 +91,7 @@ struct Ir::Mark {
   std::vector<GraphState> graphs;
   std::unordered_map<const Op*, std::vector<bool>> input_modified;  // call sites only
   std::vector<bool> stream_used;
-  size_t remote_buffers;
+  size_t remote_buffers, graphs_taken_back, streams_taken_back;
   int next_op, next_subgraph, next_suffix, replication_factor;
   std::optional<int64_t> num_host_transfers;
   bool frozen, io_tiles;
@@ -109,6 +112,8 @@ std::shared_ptr<const Ir::Mark> Ir::mark() const {
   }
   for (const auto& s : streams_) m->stream_used.push_back(s->used);
   m->remote_buffers = remote_buffers_.size();
+  m->graphs_taken_back = graphs_taken_back_.size();
+  m->streams_taken_back = streams_taken_back_.size();
   m->next_op = next_op_;
   m->next_subgraph = next_subgraph_;
   m->next_suffix = next_suffix_;
@@ -126,8 +131,13 @@ std::shared_ptr<const Ir::Mark> Ir::mark() const {
 bool Ir::changed_since(const Mark& m) const {
   if (graphs_.size() != m.graphs.size() || streams_.size() != m.stream_used.size() || next_op_ != m.next_op)
     return true;
-  for (size_t i = 0; i < graphs_.size(); ++i)
-    if (graphs_[i]->ops_.size() != m.graphs[i].ops || graphs_[i]->tensors_.size() != m.graphs[i].tensors) return true;
+  const auto is_constant = [](const auto& t) { return t->kind == TensorKind::constant; };
+  for (size_t i = 0; i < graphs_.size(); ++i) {
+    const auto& tensors = graphs_[i]->tensors_;
+    if (graphs_[i]->ops_.size() != m.graphs[i].ops || tensors.size() < m.graphs[i].tensors ||
+        !std::all_of(tensors.begin() + static_cast<std::ptrdiff_t>(m.graphs[i].tensors), tensors.end(), is_constant))
+      return true;
+  }
   return false;
 }
 
@@ -145,7 +155,57 @@ void Graph::Sequencing::restore(Graph& graph, const Sequencing& then, const std:
   std::ranges::sort(graph.ops_, {}, key);
 }
 
+namespace {
+
+Error taken_back(std::string_view what, std::string_view name) {
+  return Error(fmt::format("{}: `{}` was taken back with the input that made it, which did not end", what, name),
+               {"make it again"})
+      .as(codes::program);
+}
+
+}  // namespace
+
+void check_in_effect(std::string_view what, const Graph& graph) {
+  if (graph.is_taken_back()) throw taken_back(what, graph.title());
+}
+void check_in_effect(std::string_view what, const Tensor& tensor) {
+  if (tensor.graph->is_taken_back()) throw taken_back(what, tensor.name);
+}
+
+namespace {
+
+template <class T>
+void move_tail(std::vector<T>& from, size_t first, std::vector<T>& to) {
+  std::move(from.begin() + static_cast<std::ptrdiff_t>(first), from.end(), std::back_inserter(to));
+  from.resize(first);
+}
+
+}  // namespace
+
+// Data of tensors is freed: it may be large.
+void Graph::end() {
+  taken_back_ = true;
+  for (const auto& op : ops_) op->graph = this;
+  for (const auto& t : tensors_) {
+    t->graph = this;
+    t->data = Array();
+  }
+}
+
 void Ir::rollback(const Mark& m) {
+  remove_since(m, false);
+  frozen = m.frozen;
+  // What later inputs left in memory was referred to only by values that are gone as well.
+  graphs_taken_back_.resize(std::min(graphs_taken_back_.size(), m.graphs_taken_back));
+  streams_taken_back_.resize(std::min(streams_taken_back_.size(), m.streams_taken_back));
+}
+
+void Ir::take_back_since(const Mark& m) {
+  if (changed_since(m)) frozen = m.frozen;
+  remove_since(m, true);
+}
+
+void Ir::remove_since(const Mark& m, bool keep) {
   for (size_t i = 0; i < m.graphs.size(); ++i)
     Graph::Sequencing::restore(*graphs_[i], m.graphs[i].sequencing, m.graphs[i].order);
   std::unordered_set<const Op*> dead_ops;
@@ -157,6 +217,7 @@ void Ir::rollback(const Mark& m) {
     for (size_t k = kept ? m.graphs[i].tensors : 0; k < g.tensors_.size(); ++k)
       dead_tensors.insert(g.tensors_[k].get());
   }
+  auto removed = std::make_unique<Graph>(*this, "parts", "parts");
   const auto is_dead = [&](const Op* op) { return dead_ops.count(op) > 0; };
   for (size_t i = 0; i < m.graphs.size(); ++i) {
     Graph& g = *graphs_[i];
@@ -173,20 +234,27 @@ void Ir::rollback(const Mark& m) {
     }
     for (size_t k = 0; k < state.tensors; ++k) std::erase_if(g.tensors_[k]->consumers, is_dead);
     for (size_t k = state.tensors; k < g.tensors_.size(); ++k) g.by_id_.erase(g.tensors_[k]->id);
-    g.ops_.resize(state.ops);
-    g.tensors_.resize(state.tensors);
+    move_tail(g.ops_, state.ops, removed->ops_);
+    move_tail(g.tensors_, state.tensors, removed->tensors_);
   }
   for (const auto& [site, modified] : m.input_modified) const_cast<Op*>(site)->input_modified = modified;
-  graphs_.resize(m.graphs.size());
-  streams_.resize(m.stream_used.size());
+  std::vector<std::unique_ptr<Graph>> graphs;
+  std::vector<std::unique_ptr<Stream>> streams;
+  move_tail(graphs_, m.graphs.size(), graphs);
+  move_tail(streams_, m.stream_used.size(), streams);
   for (size_t i = 0; i < streams_.size(); ++i) streams_[i]->used = m.stream_used[i];
+  if (keep && (!dead_ops.empty() || !dead_tensors.empty() || !graphs.empty())) {
+    graphs.push_back(std::move(removed));
+    for (const auto& g : graphs) g->end();
+    move_tail(graphs, 0, graphs_taken_back_);
+    move_tail(streams, 0, streams_taken_back_);
+  }
   remote_buffers_.resize(m.remote_buffers);
   next_op_ = m.next_op;
   next_subgraph_ = m.next_subgraph;
   next_suffix_ = m.next_suffix;
   replication_factor = m.replication_factor;
   num_host_transfers = m.num_host_transfers;
-  frozen = m.frozen;
   io_tiles = m.io_tiles;
   origin = m.origin;
   name_scopes = m.name_scopes;

@@ -13,6 +13,7 @@ class Random {
  public:
   explicit Random(uint64_t seed) { reseed(seed); }
   void reseed(uint64_t seed);
+  bool operator==(const Random&) const = default;  ///< the same draws follow
 
   uint32_t bits();           ///< 32 uniform bits
   double uniform();          ///< [0, 1), 53 bits

@@ -176,10 +176,15 @@ class Protocol(jkt.KernelTests):
         text = "".join(m["content"]["text"] for m in messages if m["msg_type"] == "stream")
         self.assertEqual(text, "0\\n1\\n2\\n")
 
-    def test_a_failure_changes_nothing(self):
+    def test_a_failure_leaves_values(self):
         self.results("kept = 1")
-        reply, _ = self.results("kept = 2\\nkept = kept + nothing_here")
+        reply, messages = self.results("kept = 2\\nkept = kept + nothing_here")
         self.assertEqual(reply["status"], "error")
+        self.assertIn("`:undo` takes back the whole input", reply["traceback"][-1])
+        reply, messages = self.results("kept")
+        data = [m["content"]["data"] for m in messages if m["msg_type"] == "execute_result"][0]
+        self.assertEqual(data["text/plain"], "2")
+        self.results(":undo 2")
         reply, messages = self.results("kept")
         data = [m["content"]["data"] for m in messages if m["msg_type"] == "execute_result"][0]
         self.assertEqual(data["text/plain"], "1")

@@ -9,6 +9,7 @@ from tests.language import expectations
 from tests.repl.display import DISPLAY_CASES
 from tests.repl import windows
 from tests.repl.keys import KEY_CASES
+from tests.repl.memory import memory_tests, undo_tests
 from tests.repl.terminal import MORE, PROGRAM, PROMPT, Terminal, contains, lacks, pexpect, same
 
 
@@ -134,11 +135,18 @@ def failed_input(pxl, home):
     shown = t.paste("z = relu(y)\nxs.append(2)\nnothing + 1")
     contains(shown, "[4]:3:1: error: unknown name `nothing`")
     same(t.enter(":schedule"), before)
+    contains(" ".join(shown.split()), "what the input added to graphs is taken back; values and sessions stay as they were when it stopped; "
+             "`:undo` takes back the whole input")
+    same(t.enter("xs"), "[1, 2]")
+    contains(t.enter("z + 1"), "`relu_out` was taken back with the input that made it")
+    t.enter(":undo")
+    same(t.enter(":undo"), "undone: z = relu(y) ...")
     same(t.enter("xs"), "[1]")
-    contains(t.enter("x ="[:1] + " = = 2"), "error")
+    lacks(t.enter("x ="[:1] + " = = 2"), "`:undo` takes back")
     # Trees of many names and their subtrees, too.
     t.paste('tree = DotTree()\nfor i in range(40) { tree.insert(f"n{i}.leaf", i) }')
-    contains(t.paste('tree.insert("more", 1)\ntree.pop("n3")\ntree.clear()\nnothing + 1'), "unknown name")
+    contains(t.paste('tree.insert("more", 1)\ntree.pop("n3")\ntree.clear()\nnothing + 1'), "unknown name", "values and sessions stay")
+    same(t.enter(":undo"), 'undone: tree.insert("more", 1) ...')
     same(t.enter('[tree.n3.leaf, tree.n39.leaf, "more" in tree, len(tree)]'), "[3, 39, false, 40]")
     t.enter(":undo")
     t.enter(":undo")
@@ -256,6 +264,8 @@ def files(pxl, home):
     same(t.enter(":load a.pxl"), "")
     same(t.enter("twice(count)"), "2")
     contains(t.enter(":load bad.pxl"), "bad.pxl:2:1: error: unknown name `nothing`")
+    same(t.enter("other"), "2")
+    same(t.enter(":undo 2"), "undone: other\nundone: other = 2 ...")
     contains(t.enter("other"), "unknown name `other`")
     contains(t.enter(":load none.pxl"), "cannot read `none.pxl`")
     t.enter("more = twice(4)")
@@ -399,3 +409,6 @@ def repl_tests(pxl, tally, parallel, engine=None):
             jobs += [(f"repl with libedit in tmux: {case.__name__}", lambda case=case: one(libedit, case)) for case in windows.WINDOW_CASES]
     for name, problem in parallel(jobs, 2):
         tally.add(name, problem)
+    if not engine:
+        memory_tests(pxl, tally, parallel, 60)
+        undo_tests(pxl, tally, 3)

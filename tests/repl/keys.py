@@ -73,7 +73,7 @@ def interrupts(pxl, home):
     same(t.enter("1"), "1")
     # During work, what had been computed stays.
     t.enter("n = 0")
-    contains(stopped(t, 'while true { n = n + (1 if n else len([print("be" + "gun")])) }'), "interrupted", "kept")
+    contains(stopped(t, 'while true { n = n + (1 if n else len([print("be" + "gun")])) }'), "interrupted: values and sessions stay")
     same(t.enter("n > 1"), "true")
     # During training, the variables are those of a whole run.
     t.paste(PROGRAM)

@@ -204,6 +204,57 @@ TEST_CASE("rollback leaves no trace") {
   verify(ir);
 }
 
+TEST_CASE("what is taken back stays in memory, and every use of it is refused") {
+  Ir ir;
+  Tensor* v = ones(ir, {2}, "v");
+  Graph& g = ir.create_graph("f");
+  g.add_output(unary_op(neg_row, g.add_input(f32({2}), "x")));
+  Op* call = ir.main().add_call(g, {v});
+  const std::string before = print_schedule(ir.main()) + print_schedule(g);
+  const auto mark = ir.mark();
+
+  Tensor* w = ones(ir, {1000}, "w");
+  Tensor* y = unary_op(neg_row, call->outputs[0]);
+  Graph& extra = ir.create_graph("extra");
+  Tensor* inner = unary_op(neg_row, extra.add_input(f32({2}), "x"));
+  extra.add_output(inner);
+  ir.main().add_call(extra, {y});
+  Stream &in = ir.add_stream(f32({2}), "s", true), &out = ir.add_stream(f32({2}), "t", false);
+  ir.main().add_host_load(in, "s");
+  ir.frozen = true;
+  ir.take_back_since(*mark);
+
+  CHECK(print_schedule(ir.main()) + print_schedule(g) == before);
+  CHECK(ir.streams().empty());
+  CHECK_FALSE(ir.frozen);
+  CHECK(y->name == "x_neg_neg");
+  CHECK(&y->graph->ir() == &ir);
+  CHECK_FALSE(y->graph->is_main());
+  CHECK(w->data.size() <= 1);
+  CHECK(extra.inputs().size() == 1);
+  const auto refused = [&](const auto& use) {
+    const std::string why = error_of(use);
+    CHECK_MESSAGE(contains(why, "was taken back with the input that made it"), why);
+  };
+  refused([&] { unary_op(neg_row, y); });
+  refused([&] { binary_op(add_row, v, y); });
+  refused([&] { ir.main().add_call(extra, {v}); });
+  refused([&] { ir.main().add_call(g, {y}); });
+  refused([&] { extra.add_constant(Array::zeros(DType::float32, {2}), "c"); });
+  refused([&] { unary_op(neg_row, inner); });
+  refused([&] { ir.main().add_host_load(in, ""); });
+  refused([&] { ir.main().add_host_store(out, v); });
+  CHECK(ones(ir, {2}, "w")->name == "w");
+  CHECK(ir.add_stream(f32({2}), "s", true).name() == "s");
+  verify(ir);
+  ir.rollback(*mark);
+  CHECK(print_schedule(ir.main()) + print_schedule(g) == before);
+  // Sessions that an input made of a program which it did not change go on.
+  ir.frozen = true;
+  ir.take_back_since(*mark);
+  CHECK(ir.frozen);
+}
+
 TEST_CASE("prune drops unused ops and inputs, and keeps updates") {
   Ir ir;
   Graph& g = ir.create_graph("f");

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Random inputs of the REPL, half of which fail at a random statement. A failed input must leave graphs as they were before it,
+values and sessions as they were when it stopped; `:undo` must restore what was before each of the last eight inputs.
+
+usage: undo.py [--pxl FILE] [--seconds N] [--seed S]
+
+Session number I of a seed always has the same inputs. A failure prints them.
+"""
+import argparse
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+START = """program count {
+  variable n: float32[2] = 0
+  stream in x: float32[2]
+  stream out now = add_(n, host_load(x))
+}
+s = Session(count())
+xs = [1]
+d = {"a": 1}
+a = array([1.0, 2.0])
+module M { field = 1
+  def set(v) { self.field = v } }
+m = M()
+t = DotTree()
+k = 0
+def bump() { nonlocal k
+  k = k + 1 }
+def square(v) { return v * v }
+variable w: float32[2] = 3
+g = ir.create_graph(square, w)
+random_seed(7)
+"""
+# What a statement may be; `@` is a new number.
+STATEMENTS = [
+    "xs.append(@)", "xs[0] = @", "xs = [@]", "xs = xs + [@]", "d['k@'] = @", "d['a'] = @", "a[0] = @", "a = a + 1", "m.set(@)", "m = M()\nm.set(@)",
+    "t.insert('n@', @)", "k = @", "bump()", "random_seed(@)", "q@ = normal(0, 1, [2])", "import nn", "s.run(x = [@, 1])", "s.run(x = [1, @])",
+    "s.write_variable_data(s.ir.n, [@, 0])", "s = Session(count())", "s = Session(count())\ns.run(x = [@, 2])", "other = s", "y@ = w + @", "y@ = relu(w) * g(w)",
+    "variable v@: float32[2] = @", "h@ = ir.create_graph(v => v * @, w)", "ad = autodiff(g)", "stream out o@ = w * @", "for i in range(3) { xs.append(i)\n  w + i }",
+    "with g { }", "z@ = [w * i for i in range(2)]", "p@ = count()", "f@ = () => xs", "stream out e@ = w * @\ne = Session(main)\ne.run()", "def square(v) { return v + @ }",
+]
+FAILURES = ["assert false", "1 // 0", "xs[1000]", "unknown_name", "w @ ones([3])", "s.run()", "for i in range(3) { xs.append(-i)\n  assert i < 1 }",
+            "program bad { variable b: float32[2] = 1\n  assert false }\nbad()", "square(w, w)", "d['missing']", "raised(()"]
+# What is compared: values, variables of sessions, graphs.
+LOOKS = ["[xs, d, a, m.field, t, k, s.get_tensor_data(s.ir.n)]", ":vars", ":schedule"]
+
+
+class Failure(Exception):
+    pass
+
+
+class Repl:
+    def __init__(self, pxl, folder):
+        self.file = folder / "input.pxl"
+        self.process = subprocess.Popen([str(pxl), "repl", "--no-init"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                        text=True, env=dict(os.environ, PXL_THREADS="1"))
+
+    def enter(self, text):
+        # `:explain` shows a text and is no input.
+        self.process.stdin.write(text + "\n:explain end-of-input\n")
+        self.process.stdin.flush()
+        shown = ""
+        while "unknown kind of error `end-of-input`" not in shown:
+            line = self.process.stdout.readline()
+            if not line:
+                raise Failure(f"the session ended with {self.process.wait()}: {shown}")
+            shown += line
+        return "\n".join(shown.split("\n")[:-2])
+
+    def run(self, text):
+        """Several statements as one input."""
+        self.file.write_text(text + "\n")
+        return self.enter(f":load {self.file}")
+
+    def state(self, looks):
+        """Looking is an input too, which is undone."""
+        shown = []
+        for look in looks:
+            shown.append(self.enter(look))
+            if not look.startswith(":"):
+                self.enter(":undo")
+        return shown
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+def session(pxl, chance, folder):
+    """Returns the number of inputs."""
+    repl, inputs, states = Repl(pxl, folder), [], []
+    try:
+        repl.run(START)
+        number = 0
+        for _ in range(8 - len([look for look in LOOKS if not look.startswith(":")])):
+            statements = []
+            for _ in range(chance.randrange(1, 6)):
+                number += 1
+                statements.append(chance.choice(STATEMENTS).replace("@", str(number)))
+            if fails := chance.random() < 0.5:
+                statements.insert(chance.randrange(len(statements) + 1), chance.choice(FAILURES))
+            before = repl.state(LOOKS)
+            inputs.append("\n".join(statements))
+            shown = repl.run(inputs[-1])
+            if fails != ("error" in shown):
+                raise Failure(f"{'no' if fails else 'an'} error: {shown}")
+            after = repl.state(LOOKS)
+            if fails and after[-1] != before[-1]:
+                raise Failure(f"graphs before:\n{before[-1]}\nafter:\n{after[-1]}")
+            if not fails or "`:undo` takes back" in shown:
+                states.append(before)
+            elif after != before:
+                raise Failure(f"nothing was said of what has changed:\n{before}\n{after}")
+        for before in reversed(states):
+            repl.enter(":undo")
+            if (now := repl.state(LOOKS)) != before:
+                raise Failure(f"before:\n{before}\nundone:\n{now}")
+    except Failure as problem:
+        raise Failure("\n---\n".join([*inputs, str(problem)])) from None
+    finally:
+        repl.close()
+    return len(inputs)
+
+
+def fuzz(pxl, seconds, seed):
+    """Sessions, inputs, and the first failure or none."""
+    began, sessions, inputs = time.monotonic(), 0, 0
+    while sessions == 0 or time.monotonic() - began < seconds:
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                inputs += session(pxl, random.Random(f"{seed} {sessions}"), pathlib.Path(folder))
+        except Failure as problem:
+            return sessions, inputs, f"session {sessions} of seed {seed}:\n{problem}"
+        sessions += 1
+    return sessions, inputs, None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pxl", type=pathlib.Path, default=ROOT / "build/release/pxl")
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=7)
+    options = parser.parse_args()
+    sessions, inputs, problem = fuzz(options.pxl, options.seconds, options.seed)
+    print(problem or f"{sessions} sessions, {inputs} inputs, no failure")
+    return 1 if problem else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
