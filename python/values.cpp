@@ -1,5 +1,7 @@
 #include "values.hpp"
 
+#include <cstdint>
+
 #include "calls.hpp"
 
 namespace pxl_python {

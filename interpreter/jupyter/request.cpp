@@ -1,6 +1,7 @@
 #include "interpreter/jupyter/request.hpp"
 
 #include <fmt/format.h>
+#include <cstdint>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -2,6 +2,7 @@
 // line_none.cpp (cmake/line_editor.cmake), which share completion and the display of candidates.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>

@@ -2,6 +2,7 @@
 // (line_backend.hpp).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>

@@ -1,6 +1,7 @@
 // Document IR of the formatter: texts, possible line breaks, and brackets. The printer chooses the breaks.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -1,6 +1,7 @@
 // Completion at a position of a text, given a session.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -1,5 +1,6 @@
 // Charts as SVG.
 #include <fmt/format.h>
+#include <cstdint>
 
 #include <algorithm>
 #include <cmath>

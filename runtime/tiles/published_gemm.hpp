@@ -2,6 +2,7 @@
 // manually tuned configurations with trace, mean inference time.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>

@@ -422,6 +422,26 @@ def leftovers():
     return "\n".join(problems) or None
 
 
+FIXED_WIDTH = re.compile(r"\bu?int(8|16|32|64)_t\b")
+
+
+def fixed_widths():
+    """A file that names an integer of fixed width includes <cstdint>, or a file of ours or of xtensor that does: other headers of the
+    standard library bring it along in some releases of GCC alone."""
+    included = {}
+
+    def brings(path):
+        if path not in included:
+            text = path.read_text() if path.is_file() else ""
+            included[path] = False  # of a ring
+            included[path] = bool(re.search(r"#include <(cstdint|xtensor/)", text)) or any(
+                brings(folder / name) for name in re.findall(r'^#include "([^"]+)"', text, re.M) for folder in (ROOT, path.parent))
+        return included[path]
+
+    return "\n".join(f"{path.relative_to(ROOT)}: include <cstdint>" for path in tracked("*.cpp", "*.hpp")
+                     if FIXED_WIDTH.search(re.sub(r'//.*|"[^"\n]*"', "", path.read_text())) and not brings(path)) or None
+
+
 def packages_of_both_releases():
     """A line of scripts/packages.txt is a group, a package, or a package and the one release of Debian that has it."""
     line = re.compile(r"\[\w+\]|[a-z0-9][a-z0-9.+-]+( 1[23])?")
@@ -458,3 +478,4 @@ def house_tests(tally, build, lists):
     tally.add("house: a test that raises ends no other", kinds.attempts)
     tally.add("house: tests are given as functions", kinds.tests_are_functions)
     tally.add("house: packages are named for both releases", packages_of_both_releases)
+    tally.add("house: integers of fixed width are included", fixed_widths)
