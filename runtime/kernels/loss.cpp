@@ -165,16 +165,20 @@ Kernel nll_loss_with_softmax_grad_kernel(const TensorSpec& probs, const TensorSp
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
     const Loss loss("nll_loss_with_softmax_grad", probs, labels, options);
-    const UnaryBlock exponential = unary_block(Unary::exp, dtype_of<C>());
     const BinaryFn scaled = binary_block(Binary::mul, dtype_of<C>()).vs;
     const auto check = [loss](const Buffers& b) {
       const C eps = static_cast<C>(1e-7);
       loss.read(b, 1);
       if (!b.out[0]) return;
-      const T* p = b.input<T>(0);
+      const T *p = b.input<T>(0), *x = loss.options.logits ? b.input<T>(3) : nullptr;
       write_loss<T>(loss, b, [&](int64_t row, int64_t label) {
-        const C given = get(p[row * loss.classes + label]);
-        return loss.options.log_prob ? -given : -std::log(given + eps);
+        const T* of_row = p + row * loss.classes;
+        if (!x) return -std::log(get(of_row[label]) + eps);
+        int64_t top = 0;
+        for (int64_t i = 1; i < loss.classes; ++i)
+          if (get(of_row[i]) > get(of_row[top])) top = i;
+        const T* logits = x + row * loss.classes;
+        return (get(logits[top]) - get(logits[label])) - std::log(get(of_row[top]));
       });
     };
     return loss.gradient(check, [=](const Buffers& b, int64_t begin, int64_t end) {
@@ -184,7 +188,6 @@ Kernel nll_loss_with_softmax_grad_kernel(const TensorSpec& probs, const TensorSp
         scale /= loss.options.ignore_index ? loss.count(loss.used_of(b)) : static_cast<double>(loss.first);
       }
       const C factor = static_cast<C>(scale);
-      const bool logarithms = loss.options.log_prob;
       constexpr int64_t most = 64, block = 512;
       C hits[most], buffer[block];
       for (int64_t r0 = begin; r0 < end; r0 += most) {
@@ -193,19 +196,12 @@ Kernel nll_loss_with_softmax_grad_kernel(const TensorSpec& probs, const TensorSp
         T* dx = b.output<T>(1) + r0 * loss.classes;
         const int64_t* label = loss.labels_of(b) + r0;
         // Read before writing: dx may alias the probabilities.
-        for (int64_t r = 0; r < rows; ++r) {
-          const C given = label[r] < 0 ? C(0) : get(p[r * loss.classes + label[r]]);
-          hits[r] = (logarithms ? std::expm1(given) : given - C(1)) * factor;
-        }
+        for (int64_t r = 0; r < rows; ++r)
+          hits[r] = label[r] < 0 ? C(0) : (get(p[r * loss.classes + label[r]]) - C(1)) * factor;
         for (int64_t i = 0; i < n; i += block) {
           const int64_t m = std::min(block, n - i);
-          const C* from = load_line(p + i, 1, m, buffer);
           C* to = result_line<T>(dx + i, buffer);
-          if (logarithms) {
-            exponential(from, to, m);
-            from = to;
-          }
-          scaled(from, &factor, to, m);
+          scaled(load_line(p + i, 1, m, buffer), &factor, to, m);
           store_line<T>(to, dx + i, 1, m);
         }
         for (int64_t r = 0; r < rows; ++r, dx += loss.classes) {

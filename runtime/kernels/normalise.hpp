@@ -57,6 +57,7 @@ struct NllOptions {
   LossReduction reduction = LossReduction::mean;
   std::optional<int64_t> ignore_index = {};
   bool log_prob = false;  ///< the first operand holds log-probabilities
+  bool logits = false;    ///< a last operand holds the logits of the probabilities
 };
 /// in: probs [..., C], labels [...] (any integer dtype); out: the loss, probs' dtype, [] or labels' shape for `none`.
 /// l = -log(max(p[label], 1e-7)). A label outside 0..C-1 that is not ignore_index is a run-time Error that gives its
@@ -65,9 +66,10 @@ Kernel nll_loss_kernel(const TensorSpec& probs, const TensorSpec& labels, const 
 /// in: g (loss gradient: scalar, or labels' shape for `none`; probs' dtype), probs, labels; out: dprobs, zero but for
 /// -g/N/max(p, 1e-10) at the labels; beyond float16 its largest number.
 Kernel nll_loss_grad_kernel(const TensorSpec& probs, const TensorSpec& labels, const NllOptions& options);
-/// in: probs, labels, loss_grad (scalar of dtype `loss_grad`, or null for 1); out: loss (as above but with
-/// log(p + 1e-7); not scaled by loss_grad), dx = (p - onehot) * loss_grad [/ N for mean], 0 in ignored rows. N of dx is
-/// max(#not ignored, 1) with ignore_index, else probs.shape[0] alone. Either may be null.
+/// in: probs, labels, loss_grad (scalar of dtype `loss_grad`, or null for 1), logits (or null); out: loss (as above but
+/// with log(p + 1e-7), or of the logits without a bound; not scaled by loss_grad), dx = (p - onehot) * loss_grad [/ N
+/// for mean], 0 in ignored rows. N of dx is max(#not ignored, 1) with ignore_index, else probs.shape[0] alone. Either
+/// may be null.
 Kernel nll_loss_with_softmax_grad_kernel(const TensorSpec& probs, const TensorSpec& labels, DType loss_grad,
                                          const NllOptions& options);
 

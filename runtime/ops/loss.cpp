@@ -24,12 +24,13 @@ constexpr Param with_grad_params[] = {{"probs", ParamKind::tensor},
                                       {"loss_grad", ParamKind::number_or_tensor, of(1.0), "scales the gradient only"},
                                       ignore_param,
                                       loss_reduction_param};
-constexpr Param direct_params[] = {{"probs", ParamKind::tensor},
-                                   {"labels", ParamKind::index},
-                                   {"loss_grad", ParamKind::optional_tensor},
-                                   ignore_param,
-                                   loss_reduction_param,
-                                   {"log_prob", ParamKind::boolean, of(false)}};
+constexpr Param direct_params[] = {
+    {"probs", ParamKind::tensor},
+    {"labels", ParamKind::index},
+    {"loss_grad", ParamKind::optional_tensor},
+    ignore_param,
+    loss_reduction_param,
+    {"logits", ParamKind::optional_tensor, none_default, "of which probs are the softmax"}};
 constexpr Param cross_entropy_params[] = {{"x", ParamKind::tensor, no_default, "scores (logits), [..., C]"},
                                           {"labels", ParamKind::index, no_default, "[...], integers in 0..C-1"},
                                           ignore_param,
@@ -46,7 +47,7 @@ LossReduction loss_reduction_of(const OpContext& s) {
 }
 
 NllOptions options(const OpContext& s, bool log_prob) {
-  NllOptions o{.reduction = loss_reduction_of(s), .ignore_index = {}, .log_prob = log_prob};
+  NllOptions o{.reduction = loss_reduction_of(s), .ignore_index = {}, .log_prob = log_prob, .logits = false};
   if (!s.is_none("ignore_index")) {
     const std::vector<int64_t> given = s.integers("ignore_index");
     if (given.size() != 1) refuse(s, "ignore_index must be one integer");
@@ -68,14 +69,16 @@ TensorSpec loss_spec(const OpContext& s, size_t p) {
   return {{}, probs.dtype, {}};
 }
 
-/// Losses of logits take logarithms: the probability of a label may be below the numbers of its dtype.
-Expr log_softmax(OpBuilder& at, const Expr& x) { return at.one("log_softmax", {x}, {{"axis", int64_t{-1}}}); }
+Expr along_classes(OpBuilder& at, std::string_view op, const Expr& x) {
+  return at.one(op, {x}, {{"axis", int64_t{-1}}});
+}
 
-std::vector<Expr> expand_with_grad(OpBuilder& at, const OpArgs& args, bool log_prob) {
+/// Losses of logits read the logits: the probability of a label may be below the numbers of its dtype.
+std::vector<Expr> expand_with_grad(OpBuilder& at, const OpArgs& args, const Expr& probs, const Expr& logits) {
   const DType wide = args.expr(0).dtype() == DType::float64 ? DType::float64 : DType::float32;
   const Expr scale = args.has_expr(2) ? args.expr(2) : at.scalar(std::get<double>(*args.attr(2)), wide);
-  return at.emit("nll_loss_with_softmax_grad_direct", {args.expr(0), args.expr(1), scale},
-                 {{"ignore_index", *args.attr(3)}, {"reduction", *args.attr(4)}, {"log_prob", log_prob}});
+  return at.emit("nll_loss_with_softmax_grad_direct", {probs, args.expr(1), scale, {}, {}, logits},
+                 {{"ignore_index", *args.attr(3)}, {"reduction", *args.attr(4)}});
 }
 
 // r = -g w / p at the labels: for g, the sum of h r / g; for p, -h r / p (0 with logarithms).
@@ -160,24 +163,31 @@ constexpr OpRow loss_table[] = {
      .formula = "-ln(probs[label] + 1e-7), (probs - onehot(label)) * loss_grad / N",
      .example = "nll_loss_with_softmax_grad(array([[0.1, 0.9], [0.8, 0.2]]), array([1, 0]))",
      .params = with_grad_params,
-     .expand = [](OpBuilder& at, const OpArgs& args) { return expand_with_grad(at, args, false); },
+     .expand = [](OpBuilder& at, const OpArgs& args) { return expand_with_grad(at, args, args.expr(0), {}); },
      .role = Role::composite},
     {.name = "nll_loss_with_softmax_grad_direct",
      .schedule = "NlllWithSoftmaxGradDirect",
      .output = "loss,dx",
-     .doc = "The loss and the gradient with respect to the softmax's input.",
+     .doc =
+         "The loss and the gradient with respect to the softmax's input. With logits the loss has no bound: it is that "
+         "of the largest probability, and how far the label's logit is below.",
      .params = direct_params,
      .infer =
          [](const OpContext& s) {
            if (!s.has(2)) refuse(s, "loss_grad must be a tensor");
            check_scalar_if_tensor(s, "loss_grad");
+           if (s.has(3)) {
+             check_shape(s, 3, s.input(0).shape);
+             check_same_dtype(s, 0, 3);
+           }
            return std::vector<TensorSpec>{loss_spec(s, 0), s.input(0)};
          },
      .definition = reference::nll_loss_with_softmax_grad_direct,
      .kernel =
          [](const OpContext& s) {
-           return nll_loss_with_softmax_grad_kernel(s.input(0), s.input(1), s.input(2).dtype,
-                                                    options(s, s.boolean("log_prob")));
+           NllOptions o = options(s, false);
+           o.logits = s.has(3);
+           return nll_loss_with_softmax_grad_kernel(s.input(0), s.input(1), s.input(2).dtype, o);
          },
      .flops = [](const OpContext& s) { return 3 * s.input(0).size(); },
      .pattern = Pattern::other,
@@ -191,7 +201,7 @@ constexpr OpRow loss_table[] = {
      .params = cross_entropy_params,
      .expand =
          [](OpBuilder& at, const OpArgs& args) {
-           return at.emit("nll_loss", {log_softmax(at, args.expr(0)), args.expr(1)},
+           return at.emit("nll_loss", {along_classes(at, "log_softmax", args.expr(0)), args.expr(1)},
                           {{"ignore_index", *args.attr(2)}, {"reduction", *args.attr(3)}, {"log_prob", true}});
          },
      .role = Role::composite},
@@ -204,9 +214,7 @@ constexpr OpRow loss_table[] = {
      .params = cross_entropy_grad_params,
      .expand =
          [](OpBuilder& at, const OpArgs& args) {
-           OpArgs inner = args;
-           inner.values[0] = log_softmax(at, args.expr(0));
-           return expand_with_grad(at, inner, true);
+           return expand_with_grad(at, args, along_classes(at, "softmax", args.expr(0)), args.expr(0));
          },
      .role = Role::composite},
 };

@@ -86,14 +86,20 @@ void nll_loss_with_softmax_grad_direct(ReferenceContext& c) {
   double scale = c.real(2).data()[0];
   if (labels.reduction == "mean")
     scale /= labels.some_ignored ? labels.count() : c.shape(0).size() > 1 ? static_cast<double>(c.shape(0)[0]) : 1.0;
-  const bool logarithms = c.boolean("log_prob");
+  const Reals logits = c.has(3) ? c.real(3) : Reals();
+  const auto loss_of = [&](int64_t row, int64_t label) {
+    const double* p = probs.data() + row * labels.classes;
+    if (!c.has(3)) return -std::log(p[label] + 1e-7);
+    const double* x = logits.data() + row * labels.classes;
+    int64_t top = 0;
+    for (int64_t i = 1; i < labels.classes; ++i) top = p[i] > p[top] ? i : top;
+    return (x[top] - x[label]) - std::log(p[top]);
+  };
   Reals losses = by_row(labels), dx = xt::zeros<double>(extents(c.shape(0)));
   labels.each([&](int64_t row, int64_t label) {
-    const double p = probs.data()[row * labels.classes + label];
-    losses(row) = logarithms ? -p : -std::log(p + 1e-7);
-    for (int64_t i = row * labels.classes; i < (row + 1) * labels.classes; ++i)
-      dx.data()[i] = (logarithms ? std::exp(probs.data()[i]) : probs.data()[i]) * scale;
-    dx.data()[row * labels.classes + label] = (logarithms ? std::expm1(p) : p - 1.0) * scale;
+    losses(row) = loss_of(row, label);
+    for (int64_t i = row * labels.classes; i < (row + 1) * labels.classes; ++i) dx.data()[i] = probs.data()[i] * scale;
+    dx.data()[row * labels.classes + label] = (probs.data()[row * labels.classes + label] - 1.0) * scale;
   });
   labels.give(c, losses);
   c.out(1, dx);

@@ -366,7 +366,9 @@ const Families& Draw::families() {
     };
     m["nll_loss_with_softmax_grad_direct"] = [](Draw& d) {
       return labelled(d, [&](const Array& p, const Array& l) {
-        return Sample{{p, l, d.number(d.uniform(0.5, 3))}, {{"log_prob", d.coin()}}};
+        Sample s{{p, l, d.number(d.uniform(0.5, 3)), {}}};
+        if (d.coin()) s.operands[3] = d.values(p.dtype(), p.shape());
+        return s;
       });
     };
     m["random_uniform"] = m["random_normal"] = random;
