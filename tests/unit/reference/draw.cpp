@@ -366,8 +366,8 @@ const Families& Draw::families() {
     };
     m["nll_loss_with_softmax_grad_direct"] = [](Draw& d) {
       return labelled(d, [&](const Array& p, const Array& l) {
-        Sample s{{p, l, d.number(d.uniform(0.5, 3)), {}}};
-        if (d.coin()) s.operands[3] = d.values(p.dtype(), p.shape());
+        Sample s{{p, l, d.number(d.uniform(0.5, 3))}};
+        if (d.coin()) d.operand(s, "logits") = d.values(p.dtype(), p.shape());
         return s;
       });
     };
