@@ -30,7 +30,7 @@ TEST_CASE("softmax and its relatives") {
 TEST_CASE("normalisation") {
   for (DType dtype : floating) {
     const TensorSpec rows = spec(dtype, {70, 50}), image = spec(dtype, {5, 12, 6, 7});
-    const auto statistics = [](int64_t n) { return spec(DType::float32, {n}); };
+    const auto statistics = [&](int64_t n) { return spec(dtype == DType::float64 ? dtype : DType::float32, {n}); };
     const auto both = [&](const Kernel& forward, const Kernel& backward, const TensorSpec& x, int64_t n,
                           int64_t channels) {
       const TensorSpec c = spec(dtype, {channels});
