@@ -2,6 +2,7 @@
 // and back; others are used in place.
 #pragma once
 
+#include <algorithm>
 #include <type_traits>
 
 #include "runtime/kernels/block.hpp"
@@ -77,6 +78,9 @@ inline double line_dot(const float* x, const float* y, int64_t n) { return bulk(
 inline double line_dot(const double* x, const double* y, int64_t n) { return bulk().dot64(x, y, n); }
 inline float line_max(const float* x, int64_t n) { return bulk().max32(x, n); }
 inline double line_max(const double* x, int64_t n) { return bulk().max64(x, n); }
+inline double line_deviation(const float* x, double mean, int64_t n) { return bulk().deviation32(x, mean, n); }
+inline double line_deviation(const double* x, double mean, int64_t n) { return bulk().deviation64(x, mean, n); }
+
 /// What the mean of a line has beyond `mean`, which is near.
 template <class T>
 double line_rest(const T* x, T mean, int64_t n) {
@@ -84,22 +88,24 @@ double line_rest(const T* x, T mean, int64_t n) {
   for (int64_t i = 0; i < n; ++i) sums[i % 4] += static_cast<double>(x[i] - mean);
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) / static_cast<double>(n);
 }
-/// The mean of a line in two numbers: as it is rounded, and what that leaves.
+/// The mean of a line in two numbers, as it is rounded and what that leaves, and the variance.
 template <class C>
-struct LineMean {
+struct LineMoments {
   C mean = 0;
-  double rest = 0;
+  double rest = 0, variance = 0;
 
-  LineMean(const C* x, int64_t n) {
+  LineMoments(const C* x, int64_t n) {
     if (n == 0) return;
-    const double whole = line_sum(x, n) / static_cast<double>(n);
+    const double count = static_cast<double>(n), whole = line_sum(x, n) / count;
     mean = static_cast<C>(whole);
-    rest = std::is_same_v<C, double> ? line_rest(x, mean, n) : whole - static_cast<double>(mean);
+    if constexpr (std::is_same_v<C, double>) {
+      rest = line_rest(x, mean, n);
+      variance = std::max(line_deviation(x, mean, n) / count - rest * rest, 0.0);  // keeps NaN
+    } else {
+      rest = whole - static_cast<double>(mean);
+      variance = line_deviation(x, whole, n) / count;
+    }
   }
-  double whole() const { return static_cast<double>(mean) + rest; }
 };
-
-inline double line_deviation(const float* x, double mean, int64_t n) { return bulk().deviation32(x, mean, n); }
-inline double line_deviation(const double* x, double mean, int64_t n) { return bulk().deviation64(x, mean, n); }
 
 }  // namespace pxl

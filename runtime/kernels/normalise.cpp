@@ -94,25 +94,23 @@ Kernel forward(std::string_view what, const TensorSpec& x, DType weight, Groups 
                               C* from = b.workspace(loaded);
                               for (int64_t r = begin; r < end; ++r) {
                                 const C* line = load_line(b.input<T>(0) + r * n, 1, n, from);
-                                const LineMean<C> mean(line, n);
-                                const double variance =
-                                    n == 0 ? 0.0 : line_deviation(line, mean.whole(), n) / static_cast<double>(n);
-                                const double inverse = 1.0 / std::sqrt(variance + eps);
-                                if (b.out[1]) b.output<C>(1)[r] = mean.mean;
+                                const LineMoments<C> moments(line, n);
+                                const double inverse = 1.0 / std::sqrt(moments.variance + eps);
+                                if (b.out[1]) b.output<C>(1)[r] = moments.mean;
                                 if (b.out[2]) b.output<C>(2)[r] = static_cast<C>(inverse);
                                 const int64_t group = r % groups.groups;
                                 C* to = result_line<T>(b.output<T>(0) + r * n, b.workspace(stored));
                                 if (groups.by_channel()) {
                                   for (int64_t c = 0; c < groups.channels; ++c) {
                                     const int64_t channel = group * groups.channels + c;
-                                    const double moved = mean.rest * inverse * static_cast<double>(w[channel]);
+                                    const double moved = moments.rest * inverse * static_cast<double>(w[channel]);
                                     row_functions<C>().normalise_channel(
-                                        line + c * groups.spatial, mean.mean, static_cast<C>(inverse), w[channel],
+                                        line + c * groups.spatial, moments.mean, static_cast<C>(inverse), w[channel],
                                         static_cast<C>(static_cast<double>(bias[channel]) - moved),
                                         to + c * groups.spatial, groups.spatial);
                                   }
                                 } else {
-                                  row_functions<C>().normalise(line, mean.mean, static_cast<C>(mean.rest),
+                                  row_functions<C>().normalise(line, moments.mean, static_cast<C>(moments.rest),
                                                                static_cast<C>(inverse), w + group * n, bias + group * n,
                                                                to, n);
                                 }
