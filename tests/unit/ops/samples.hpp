@@ -56,6 +56,7 @@ class Samples {
   Rows windows() const;
 
   Array x(Shape s, int seed_ = 0) const { return numbers(dtype, s, seed_); }
+  DType statistics() const { return dtype == DType::float64 ? dtype : DType::float32; }
   static Array whole(Shape s, int64_t n) { return cycle(DType::int32, s, n); }
   static Array seed() { return array<uint32_t>({2}, {7, 9}); }
   static Array bools(Shape s) { return cycle(DType::boolean, s, 2 + 1).cast(DType::boolean); }

@@ -47,14 +47,12 @@ Samples::Rows Samples::learning() const {
        }},
       {"group_normalization_grad",
        [&] {
-         return Sample{
-             {x({2, 4}), x({2, 4}, 1), x({4}), numbers(DType::float32, {4}, 1), numbers(DType::float32, {4}, 2)},
-             {{"num_groups", int64_t{2}}}};
+         return Sample{{x({2, 4}), x({2, 4}, 1), x({4}), numbers(statistics(), {4}, 1), numbers(statistics(), {4}, 2)},
+                       {{"num_groups", int64_t{2}}}};
        }},
       {"layer_normalization_grad",
        [&] {
-         return Sample{
-             {x({2, 4}), x({2, 4}, 1), x({4}), numbers(DType::float32, {2}, 1), numbers(DType::float32, {2}, 2)}};
+         return Sample{{x({2, 4}), x({2, 4}, 1), x({4}), numbers(statistics(), {2}, 1), numbers(statistics(), {2}, 2)}};
        }},
       {"batch_norm_inference",
        [&] {
