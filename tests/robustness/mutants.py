@@ -1,6 +1,7 @@
 """Fuzzers of the language: mutated programs into the parser, the formatter, the check, the language server and the interpreter
-(tests/mutants), comments at every token into the formatter (tests/fuzz/comments.cpp), calls of everything with arguments that do not fit (tests/fuzz/calls.cpp), and edits of open documents
-(tests/fuzz/edits.py)."""
+(tests/mutants), comments at every token into the formatter (tests/fuzz/comments.cpp), calls of everything with arguments that do
+not fit (tests/fuzz/calls.cpp), and edits of open documents (tests/fuzz/edits.py)."""
+import os
 import pathlib
 import re
 import subprocess
@@ -10,7 +11,11 @@ import tempfile
 from tests.support.harness import ROOT
 
 CORPUS = ["examples", "stdlib", "bench", "tests/lang", "tests/golden", "tests/repeat", "tests/fmt", "tests/found"]
-LEAST = 10  # mutants a second, on a slow and busy machine
+
+
+def least(seconds):
+    """The fewest mutants or calls in so many seconds on a slow machine, beside what else runs."""
+    return 10 * seconds / (1 + os.getloadavg()[0])
 
 
 def mutant_tests(build, seconds, add):
@@ -28,7 +33,7 @@ def mutant_tests(build, seconds, add):
         if done.returncode != 0:
             texts = "".join(f"{p.name}:\n{p.read_bytes().decode(errors='replace')[:3000]}\n" for p in pathlib.Path(folder).iterdir())
             problem = f"status {done.returncode}\n{done.stdout}{done.stderr}\n{texts}"
-        elif int(re.match(r"(\d+) mutants", done.stdout).group(1)) < LEAST * seconds:
+        elif int(re.match(r"(\d+) mutants", done.stdout).group(1)) < least(seconds):
             problem = done.stdout
         add(f"mutants: {done.stdout.strip() or seconds}", problem)
 
@@ -42,7 +47,7 @@ def call_tests(build, seconds, add):
         if done.returncode != 0:
             texts = "".join(f"{p.name}: {p.read_bytes().decode(errors='replace')[:2000]}\n" for p in pathlib.Path(folder).iterdir())
             problem = f"status {done.returncode}\n{last}\n{done.stderr}\n{texts}"
-        elif int(re.match(r"(\d+) calls", last).group(1)) < LEAST * seconds:
+        elif int(re.match(r"(\d+) calls", last).group(1)) < least(seconds):
             problem = last
         add(f"calls: {last}", problem)
 
