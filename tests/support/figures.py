@@ -1,5 +1,6 @@
 """What the kinds of tests cost: tests, seconds, and CPU seconds of this process and of all that it started; as a table of docs/testing.md."""
 import contextlib
+import math
 import os
 import re
 import time
@@ -38,7 +39,7 @@ class Figures:
     def write_table(self):
         """Rewrites the rows of what ran, and the sums of both lists."""
         rows = table_rows()
-        rows.update({key: f"{tests} | {cpu:.0f}" for key, (tests, cpu, _) in self.rows.items()})
+        rows.update({key: f"{tests} | {math.ceil(cpu)}" for key, (tests, cpu, _) in self.rows.items()})
         text = PAGE.read_text()
         before, _, rest = text.partition(HEAD)
         names = ("daily", "full")
@@ -46,4 +47,4 @@ class Figures:
         for name in names:
             own = [line for line in lines if line[1] == name]
             lines.append(("all", name, *(str(sum(int(line[i]) for line in own)) for i in (2, 3))))
-        PAGE.write_text(before + HEAD + "".join(f"| {' | '.join(line)} |\n" for line in lines) + "\n" + rest.partition("\n\n")[2])
+        PAGE.write_text(before + HEAD + "".join(f"| {' | '.join(line)} |\n" for line in lines) + re.sub(r"\A(\|.*\n)*", "", rest))
