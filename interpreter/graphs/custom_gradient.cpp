@@ -121,7 +121,7 @@ GradGraphInfoPtr run_build_grad(Interpreter& in, const std::shared_ptr<Ir>& ir, 
     const BuildScope scope(in, std::make_shared<BuildState>());  // no params here
     const Value method = member_of(in, Value(instance), "build_grad", position_of(in).here);
     const std::vector<Tensor*> found = gradients_of(in, forward, made, invoke(in, method, std::move(args)), what);
-    const TensorSet before = tensors_before(forward, provided);  // of them a gradient is surely missing
+    const TensorSet before = tensors_before(forward, provided);  // these must have a gradient
     for (Tensor* t : required) {
       const auto& inputs = forward.inputs();
       const auto at = std::find(inputs.begin(), inputs.end(), t);

@@ -27,7 +27,7 @@ size_t position(const Op& op) {
   return static_cast<size_t>(ops.rend() - at) - 1;
 }
 
-/// The line of the user's program that created an op: of an op in a library function, the line that called it.
+/// The user's line that created an op; for an op of a library function the line that called the function.
 Span user_line(const Origin& origin) {
   const auto is_users = [](const Span& span) { return span.file && !is_library(span.file->name()); };
   if (is_users(origin.span)) return origin.span;

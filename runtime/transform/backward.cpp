@@ -70,7 +70,7 @@ void remember(const Graph& graph, KnownGradient gradient) {
   slot = after;
 }
 
-/// The operands of a gradient graph's call that stand for forward values.
+/// The operands of a gradient graph's call that represent forward values.
 std::vector<size_t> forward_slots(const GradGraphInfo& info) {
   std::vector<size_t> slots;
   for (size_t i = 0; i < info.expected_inputs.size(); ++i)

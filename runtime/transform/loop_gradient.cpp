@@ -74,7 +74,7 @@ void Differentiator::gradient_by_iteration(Graph& body, int64_t n) {
     if (k > 0) info = info_of_iteration(body, grads);
     if (!info) grads.assign(carried, nullptr);
   }
-  if (n == 0) {  // what iterations would use has a zero gradient
+  if (n == 0) {  // the inputs that iterations would use have zero gradients
     for (Tensor* t : differentiable_inputs(body)) {
       const size_t i = index_in(body.inputs(), t);
       if (wants(i) && (i >= carried || !grads[i])) set(i, builder_.of(zeros(t->spec)));
