@@ -88,9 +88,16 @@ bool is_deep(const json& value, int depth = 0) {
                                           [&](const json& v) { return v.is_structured() && is_deep(v, depth + 1); });
 }
 
+const Request* find_request(const xeus::xmessage& message) {
+  const std::string type = message.header()["msg_type"];
+  const auto found =
+      std::find_if(std::begin(requests), std::end(requests), [&](const Request& r) { return r.type == type; });
+  return found == std::end(requests) ? nullptr : found;
+}
+
 }  // namespace
 
-std::string request_problem(const xeus::xmessage& message) {
+std::string message_problem(const xeus::xmessage& message) {
   const std::pair<std::string_view, const json*> parts[] = {{"header", &message.header()},
                                                             {"parent header", &message.parent_header()},
                                                             {"metadata", &message.metadata()},
@@ -101,10 +108,13 @@ std::string request_problem(const xeus::xmessage& message) {
   }
   const json& header = message.header();
   if (std::string problem = problem_of(header, header_members, "header"); !problem.empty()) return problem;
-  const std::string type = header["msg_type"];
-  for (const Request& r : requests)
-    if (r.type == type) return problem_of(message.content(), r.members, type);
-  return fmt::format("`{}` is not a request", type.substr(0, 40));
+  if (find_request(message)) return {};
+  return fmt::format("`{}` is not a request", header["msg_type"].get<std::string>().substr(0, 40));
+}
+
+std::string content_problem(const xeus::xmessage& message) {
+  const Request& request = *find_request(message);
+  return problem_of(message.content(), request.members, request.type);
 }
 
 }  // namespace pxl::jupyter

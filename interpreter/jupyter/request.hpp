@@ -6,7 +6,9 @@
 
 namespace pxl::jupyter {
 
-/// Why the message is no request of the protocol; empty if it is one.
-std::string request_problem(const xeus::xmessage& message);
+/// Why the message is no message of the protocol, so that nobody can be answered; empty if it is one.
+std::string message_problem(const xeus::xmessage& message);
+/// Why the content of such a message is not what its type demands; empty if it is.
+std::string content_problem(const xeus::xmessage& message);
 
 }  // namespace pxl::jupyter

@@ -3,14 +3,13 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <stdexcept>
 #include <string_view>
-#include <thread>
 #include <xeus/xserver_zmq.hpp>
 #include <xeus/xzmq_serializer.hpp>
 
+#include "interpreter/jupyter/refusals.hpp"
 #include "interpreter/jupyter/request.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/standard_streams.hpp"
@@ -49,45 +48,49 @@ class Server final : public xeus::xserver_zmq {
     start_publisher_thread();
     start_heartbeat_thread();
     m_request_stop = false;
+    refusals_.begin(message);
     publish(std::move(message), xeus::channel::SHELL);
     while (!m_request_stop) {
       std::array<zmq::pollitem_t, 2> items = {{{m_controller, 0, ZMQ_POLLIN, 0}, {m_shell, 0, ZMQ_POLLIN, 0}}};
       // The C function, since an interrupt must not throw.
-      if (zmq_poll(items.data(), static_cast<int>(items.size()), -1) < 0) {
+      const int ready = zmq_poll(items.data(), static_cast<int>(items.size()), refusals_.patience());
+      if (ready == 0) refusals_.waited();
+      if (ready < 0) {
         if (errno == ETERM) break;
         if (errno == EINTR) clear_interrupt();
         continue;
       }
       if (items[0].revents & ZMQ_POLLIN)
-        handle(m_controller, [this](xeus::xmessage m) { notify_control_listener(std::move(m)); });
+        handle(m_controller, xeus::channel::CONTROL,
+               [this](xeus::xmessage m) { notify_control_listener(std::move(m)); });
       if (!m_request_stop && (items[1].revents & ZMQ_POLLIN))
-        handle(m_shell, [this](xeus::xmessage m) { notify_shell_listener(std::move(m)); });
+        handle(m_shell, xeus::channel::SHELL, [this](xeus::xmessage m) { notify_shell_listener(std::move(m)); });
     }
     closing = true;
     stop_channels();
     std::exit(0);  // as xeus does
   }
 
-  // After an error in a cell: `abort` answers the queued requests.
-  void abort_queue_impl(const listener& abort, long polling_interval) override {
-    while (handle(m_shell, abort)) std::this_thread::sleep_for(std::chrono::milliseconds(polling_interval));
-  }
+  // After an error in a cell. Xeus would answer the queued requests itself, without `aborted` and `idle`.
+  void abort_queue_impl(const listener&, long) override { refusals_.abort_cells(); }
 
-  /// Receives one message, if there is one; returns false otherwise.
-  bool handle(zmq::socket_t& socket, const listener& use) {
+  void handle(zmq::socket_t& socket, xeus::channel channel, const listener& use) {
     zmq::multipart_t message;
     try {
-      if (!message.recv(socket, ZMQ_DONTWAIT)) return false;
+      if (!message.recv(socket, ZMQ_DONTWAIT)) return;
       if (!has_parts(message)) throw std::runtime_error("it has too few or too many parts");
       xeus::xmessage request = xeus::xzmq_serializer::deserialize(message, *authentication_);
-      if (const std::string problem = request_problem(request); !problem.empty()) throw std::runtime_error(problem);
+      if (const std::string problem = message_problem(request); !problem.empty()) throw std::runtime_error(problem);
+      const std::string problem = content_problem(request);
+      if (refusals_.refuse(*this, channel, request, problem)) return;
+      if (!problem.empty()) throw std::runtime_error(problem);
       use(std::move(request));
     } catch (const std::exception& error) {
       print_err("pxl-kernel: dropped a message: {}\n", error.what());
     }
-    return true;
   }
 
+  Refusals refusals_;
   std::unique_ptr<xeus::xauthentication> authentication_;
 };
 

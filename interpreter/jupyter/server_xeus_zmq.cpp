@@ -8,6 +8,7 @@
 #include <xeus-zmq/xserver_zmq.hpp>
 #include <xeus-zmq/xzmq_context.hpp>
 
+#include "interpreter/jupyter/refusals.hpp"
 #include "interpreter/jupyter/request.hpp"
 #include "interpreter/jupyter/server.hpp"
 #include "runtime/base/interrupt.hpp"
@@ -29,9 +30,10 @@ class Server final : public xeus::xserver_zmq {
     start_publisher_thread();
     start_heartbeat_thread();
     set_request_stop(false);
+    refusals_.begin(message);
     publish(std::move(message), xeus::channel::SHELL);
     while (!is_stopped())
-      if (auto received = next(-1)) {
+      if (auto received = next(refusals_.patience())) {
         auto& [request, from] = *received;
         from == xeus::channel::CONTROL ? notify_control_listener(std::move(request))
                                        : notify_shell_listener(std::move(request));
@@ -43,19 +45,21 @@ class Server final : public xeus::xserver_zmq {
 
   void stop_impl() override { set_request_stop(true); }
 
-  // After an error in a cell: `abort` answers the queued requests.
-  void abort_queue_impl(const listener& abort, long polling_interval) override {
-    while (auto received = next(polling_interval)) abort(std::move(received->first));
-  }
+  // After an error in a cell. Xeus would answer the queued requests itself, without `aborted` and `idle`.
+  void abort_queue_impl(const listener&, long) override { refusals_.abort_cells(); }
 
-  /// A valid request, if one comes within so many milliseconds; -1 waits for ever.
+  /// A request to be handled, if one comes within so many milliseconds; -1 waits for ever.
   std::optional<message_channel> next(long milliseconds) {
     try {
       errno = 0;
       auto received = poll_channels(milliseconds);
-      if (!received) return {};
-      const std::string problem = request_problem(received->first);
-      if (problem.empty()) return received;
+      if (!received) return refusals_.waited(), std::nullopt;
+      std::string problem = message_problem(received->first);
+      if (problem.empty()) {
+        problem = content_problem(received->first);
+        if (refusals_.refuse(*this, received->second, received->first, problem)) return {};
+        if (problem.empty()) return received;
+      }
       print_err("pxl-kernel: dropped a message: {}\n", problem);
     } catch (const std::exception& error) {
       if (errno == EINTR)
@@ -65,6 +69,8 @@ class Server final : public xeus::xserver_zmq {
     }
     return {};
   }
+
+  Refusals refusals_;
 };
 
 }  // namespace

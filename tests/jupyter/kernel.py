@@ -214,6 +214,56 @@ class Protocol(jkt.KernelTests):
         data = [m["content"]["data"] for m in messages if m["msg_type"] == "execute_result"][0]
         self.assertEqual(data["text/plain"], "7")
 
+    def run_all(self, cells, between=lambda: None):
+        """Sends all cells at once, as Run All does, and a completion among them: the replies' contents, and who became idle."""
+        self.flush_channels()
+        numbers = [self.kc.execute(code) for code in cells]
+        numbers.insert(2, self.kc.complete("isinst", 6))
+        numbers.append(self.kc.session.send(self.kc.shell_channel.socket, "execute_request", {"code": 1})["header"]["msg_id"])
+        between()
+        replies = {}
+        while set(replies) != set(numbers):
+            message = self.kc.get_shell_msg(timeout=20)
+            replies[message["parent_header"]["msg_id"]] = message
+        states = {number: [] for number in numbers}
+        while any(not seen or seen[-1] != "idle" for seen in states.values()):
+            message = self.kc.get_iopub_msg(timeout=20)
+            number = message["parent_header"].get("msg_id")
+            if message["msg_type"] == "status" and number in states:
+                states[number].append(message["content"]["execution_state"])
+        for number, seen in states.items():
+            self.assertEqual(seen, ["busy", "idle"])
+        return [replies[number]["content"] for number in numbers]
+
+    def check_queue(self, contents, ename):
+        first, failed, completed, *aborted, wrong = contents
+        self.assertEqual((failed["status"], failed["ename"]), ("error", ename))
+        self.assertEqual(completed["matches"], ["isinstance"])
+        for content in aborted:
+            self.assertEqual((content["status"], content["ename"], content["traceback"]), ("aborted", "Aborted", []))
+        self.assertEqual((wrong["status"], wrong["ename"]), ("error", "InvalidRequest"))
+        self.assertIn("`code`", wrong["evalue"])
+
+    def test_cells_after_an_error_are_aborted(self):
+        self.results("ran = 0")
+        self.check_queue(self.run_all(["1", "nothing_here", *["ran = ran + 1"] * 3]), "unknown-name")
+        self.assertEqual(self.data_of("ran")[0]["text/plain"], "0")
+
+    def test_cells_after_an_interrupt_are_aborted(self):
+        import time
+        def interrupt():
+            time.sleep(1)
+            self.km.interrupt_kernel()
+        self.results("ran = 0")
+        self.check_queue(self.run_all(["1", "while true { pass }", *["ran = ran + 1"] * 3], interrupt), "Interrupted")
+        self.assertEqual(self.data_of("ran")[0]["text/plain"], "0")
+
+    def test_an_error_that_stops_nothing(self):
+        self.flush_channels()
+        numbers = [self.kc.execute("nothing_here", stop_on_error=False), self.kc.execute("1 + 1")]
+        contents = [self.kc.get_shell_msg(timeout=20)["content"]["status"] for _ in numbers]
+        self.assertEqual(contents, ["error", "ok"])
+
 result = unittest.main(argv=["x"], exit=False, verbosity=0).result
 sys.exit(0 if result.wasSuccessful() and result.testsRun > 5 else 1)
 '''
