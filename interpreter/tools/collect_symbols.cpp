@@ -1,6 +1,7 @@
 // Collects the symbols of a tree.
 #include "interpreter/tools/collect_symbols.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <functional>
 
@@ -13,6 +14,7 @@ namespace pxl {
 namespace {
 
 using SymbolKind = Symbol::Kind;
+using Use = Occurrence::Use;
 
 bool is_word_byte(char c) {
   return static_cast<unsigned char>(c) >= 0x80 || c == '_' || std::isalnum(static_cast<unsigned char>(c));
@@ -30,6 +32,17 @@ Span find_word(Span in, std::string_view word) {
   return in;
 }
 
+// The last such location: of a name after `as`.
+Span find_last_word(Span in, std::string_view word) {
+  Span found = in;
+  for (Span rest = in; find_word(rest, word).text() == word;) {
+    found = find_word(rest, word);
+    rest.begin = found.end;
+    if (rest.begin >= rest.end) break;
+  }
+  return found;
+}
+
 std::string parameter_list(const std::vector<ast::Parameter>& parameters) {
   std::string out = "(";
   for (const ast::Parameter& p : parameters) {
@@ -45,13 +58,16 @@ std::string parameter_list(const std::vector<ast::Parameter>& parameters) {
 // Visits the tree body by body. Bodies of functions are visited after the enclosing body, since they run later.
 class Collector {
  public:
-  Collector(std::vector<Symbol>& symbols, std::vector<Occurrence>& occurrences) : scopes_(symbols, occurrences) {}
+  Collector(std::vector<Symbol>& symbols, std::vector<Occurrence>& occurrences, std::vector<Mention>& mentions)
+      : scopes_(symbols, occurrences), mentions_(mentions) {}
 
   void run(const ast::Tree& tree) {
     scopes_.open(-1, -1);
     block(tree.body, 0);
     for (size_t i = 0; i < later_.size(); ++i) later_[i]();
     scopes_.finish();
+    std::stable_sort(mentions_.begin(), mentions_.end(),
+                     [](const Mention& a, const Mention& b) { return a.span.begin < b.span.begin; });
   }
 
  private:
@@ -62,11 +78,13 @@ class Collector {
     scopes_.settle(before);
   }
 
-  void bind(const ast::Expr* target, int scope, SymbolKind kind, Span span, const std::string& doc = {}) {
+  /// `value` is what a target gets, if the whole of it; else null.
+  void bind(const ast::Expr* target, int scope, SymbolKind kind, Span span, const std::string& doc = {},
+            const ast::Expr* value = nullptr) {
     switch (target->kind) {
       case ast::ExprKind::name: {
         const auto& n = static_cast<const ast::NameExpr&>(*target);
-        scopes_.declare(scope, kind, n.name, n.span, span, {}, doc);
+        scopes_.declare(scope, kind, n.name, n.span, span, {}, doc, value);
         break;
       }
       case ast::ExprKind::tuple:
@@ -76,6 +94,7 @@ class Collector {
         for (const ast::Expr* e : static_cast<const ast::ListExpr&>(*target).items) bind(e, scope, kind, span);
         break;
       case ast::ExprKind::starred: bind(static_cast<const ast::StarredExpr&>(*target).value, scope, kind, span); break;
+      case ast::ExprKind::member: member(static_cast<const ast::MemberExpr&>(*target), scope, Use::binding); break;
       default: expression(target, scope);
     }
   }
@@ -147,20 +166,23 @@ class Collector {
 
   void with_item(const ast::WithItem& item, int scope) {
     expression(item.context, scope);
-    if (!item.as.empty()) scopes_.declare(scope, SymbolKind::variable, item.as, item.as_span, item.as_span);
+    if (!item.as.empty())
+      scopes_.declare(scope, SymbolKind::variable, item.as, item.as_span, item.as_span, {}, {}, item.context);
   }
 
   void import(const ast::ImportStmt& s, int scope) {
     const std::string& name = s.as.empty() ? s.path.front() : s.as;
-    const int i = scopes_.declare(scope, SymbolKind::import, name, find_word(s.span, name), s.span);
-    scopes_.symbol(i).import_path = s.path;
+    const Span place = s.as.empty() ? find_word(s.span, name) : find_last_word(s.span, name);
+    const int i = scopes_.declare(scope, SymbolKind::import, name, place, s.span);
+    scopes_.symbol(i).imports.push_back({s.path, {}, !s.as.empty(), place});
   }
   void from_import(const ast::FromImportStmt& s, int scope) {
     for (const auto& item : s.items) {
       const std::string& name = item.as.empty() ? item.name : item.as;
-      const int i = scopes_.declare(scope, SymbolKind::import, name, find_word(item.span, name), s.span);
-      scopes_.symbol(i).import_path = s.file.empty() ? s.path : std::vector{"\"" + s.file + "\""};
-      scopes_.symbol(i).imported = item.name;
+      const Span place = item.as.empty() ? find_word(item.span, name) : find_last_word(item.span, name);
+      const int i = scopes_.declare(scope, SymbolKind::import, name, place, s.span);
+      scopes_.symbol(i).imports.push_back({s.file.empty() ? s.path : std::vector{"\"" + s.file + "\""}, item.name,
+                                           !item.as.empty(), find_word(item.span, item.name)});
     }
   }
 
@@ -171,11 +193,14 @@ class Collector {
         const auto& s = static_cast<const ast::AssignStmt&>(statement);
         expression(s.value, scope);
         for (const ast::Expr* t : s.targets) {
-          if (s.augmented && t->kind == ast::ExprKind::name)
-            scopes_.read(scope, static_cast<const ast::NameExpr&>(*t).name, t->span);
-          if (!s.augmented || t->kind != ast::ExprKind::name ||
-              scopes_.find(scope, static_cast<const ast::NameExpr&>(*t).name) < 0)
-            bind(t, scope, scope == in_module_ ? SymbolKind::field : SymbolKind::variable, s.span, s.doc);
+          const bool changes = s.augmented && t->kind == ast::ExprKind::name;
+          if (changes) scopes_.read(scope, static_cast<const ast::NameExpr&>(*t).name, t->span);
+          const int known = changes ? scopes_.find(scope, static_cast<const ast::NameExpr&>(*t).name) : -1;
+          if (known >= 0)
+            scopes_.symbol(known).rebound = true;
+          else
+            bind(t, scope, scope == in_module_ ? SymbolKind::field : SymbolKind::variable, s.span, s.doc,
+                 s.augmented ? nullptr : s.value);
         }
         break;
       }
@@ -298,8 +323,10 @@ class Collector {
       case ast::ExprKind::boolean:
       case ast::ExprKind::integer:
       case ast::ExprKind::floating:
-      case ast::ExprKind::string:
       case ast::ExprKind::ellipsis: break;
+      case ast::ExprKind::string:
+        mentions_.push_back({Mention::Kind::text, e->span, static_cast<const ast::StringExpr&>(*e).value});
+        break;
       case ast::ExprKind::fstring: pieces(static_cast<const ast::FStringExpr&>(*e).pieces, scope); break;
       case ast::ExprKind::name: scopes_.read(scope, static_cast<const ast::NameExpr&>(*e).name, e->span); break;
       case ast::ExprKind::list:
@@ -342,10 +369,7 @@ class Collector {
       case ast::ExprKind::lambda:
         function_body(*static_cast<const ast::LambdaExpr&>(*e).function, scope, scopes_.owner_of(scope));
         break;
-      case ast::ExprKind::call:
-        expression(static_cast<const ast::CallExpr&>(*e).callee, scope);
-        for (const ast::Argument& a : static_cast<const ast::CallExpr&>(*e).arguments) expression(a.value, scope);
-        break;
+      case ast::ExprKind::call: call(static_cast<const ast::CallExpr&>(*e), scope); break;
       case ast::ExprKind::index:
         expression(static_cast<const ast::IndexExpr&>(*e).base, scope);
         for (const ast::Expr* x : static_cast<const ast::IndexExpr&>(*e).subscripts) expression(x, scope);
@@ -355,27 +379,49 @@ class Collector {
         expression(static_cast<const ast::SliceExpr&>(*e).stop, scope);
         expression(static_cast<const ast::SliceExpr&>(*e).step, scope);
         break;
-      case ast::ExprKind::member: member(static_cast<const ast::MemberExpr&>(*e), scope); break;
+      case ast::ExprKind::member: member(static_cast<const ast::MemberExpr&>(*e), scope, Use::value); break;
       case ast::ExprKind::starred: expression(static_cast<const ast::StarredExpr&>(*e).value, scope); break;
     }
   }
+  /// An expression before a dot or an argument list.
+  void used(const ast::Expr* e, int scope, Use use) {
+    if (e->kind == ast::ExprKind::name)
+      scopes_.read(scope, static_cast<const ast::NameExpr&>(*e).name, e->span, use);
+    else if (e->kind == ast::ExprKind::member)
+      member(static_cast<const ast::MemberExpr&>(*e), scope, use);
+    else
+      expression(e, scope);
+  }
+  void call(const ast::CallExpr& e, int scope) {
+    used(e.callee, scope, Use::callee);
+    for (const ast::Argument& a : e.arguments) {
+      if (a.kind == ast::Argument::named)
+        mentions_.push_back({Mention::Kind::keyword, find_word(a.span, a.name), a.name, e.callee});
+      else if (a.kind == ast::Argument::spread_named)
+        mentions_.push_back({Mention::Kind::spread, a.span, {}, e.callee});
+      expression(a.value, scope);
+    }
+  }
   // `self.f` is a field of the enclosing module; other members are known at run time only.
-  void member(const ast::MemberExpr& e, int scope) {
+  void member(const ast::MemberExpr& e, int scope, Use use) {
     if (e.base->kind == ast::ExprKind::name && static_cast<const ast::NameExpr&>(*e.base).name == "self" &&
-        scopes_.read_field(scope, e.name, e.name_span))
+        scopes_.read_field(scope, e.name, e.name_span, use))
       return;
-    expression(e.base, scope);
+    mentions_.push_back({Mention::Kind::member, e.name_span, e.name, e.base, use == Use::callee});
+    used(e.base, scope, Use::base);
   }
 
   SymbolScopes scopes_;
+  std::vector<Mention>& mentions_;
   std::vector<std::function<void()>> later_;
   int in_module_ = -1;
 };
 
 }  // namespace
 
-void collect_symbols(const ast::Tree& tree, std::vector<Symbol>& symbols, std::vector<Occurrence>& occurrences) {
-  Collector(symbols, occurrences).run(tree);
+void collect_symbols(const ast::Tree& tree, std::vector<Symbol>& symbols, std::vector<Occurrence>& occurrences,
+                     std::vector<Mention>& mentions) {
+  Collector(symbols, occurrences, mentions).run(tree);
 }
 
 }  // namespace pxl

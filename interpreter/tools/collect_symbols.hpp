@@ -8,7 +8,8 @@
 
 namespace pxl {
 
-/// Occurrences are added in order of position, one per location.
-void collect_symbols(const ast::Tree& tree, std::vector<Symbol>& symbols, std::vector<Occurrence>& occurrences);
+/// Occurrences are added in order of position, one per location; mentions too.
+void collect_symbols(const ast::Tree& tree, std::vector<Symbol>& symbols, std::vector<Occurrence>& occurrences,
+                     std::vector<Mention>& mentions);
 
 }  // namespace pxl

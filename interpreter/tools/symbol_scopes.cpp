@@ -27,10 +27,11 @@ int SymbolScopes::find(int scope, std::string_view name) const {
 }
 
 int SymbolScopes::declare(int scope, Symbol::Kind kind, const std::string& name, Span name_span, Span span,
-                          std::string detail, std::string doc) {
+                          std::string detail, std::string doc, const ast::Expr* value) {
   if (scopes_[scope].own && has(scopes_[scope].own->nonlocals, name)) {
     if (const int s = find(scopes_[scope].outer, name); s >= 0) {
-      occurrences_.push_back({name_span, s, true});
+      symbols_[s].rebound = true;
+      occurrences_.push_back({name_span, s, Occurrence::Use::binding});
       return s;
     }
   }
@@ -44,9 +45,13 @@ int SymbolScopes::declare(int scope, Symbol::Kind kind, const std::string& name,
     s.detail = std::move(detail);
     s.doc = std::move(doc);
     s.container = scopes_[scope].owner;
+    s.inner = scopes_[scope].outer >= 0 && scopes_[scopes_[scope].outer].owner == s.container;
+    s.value = value;
     symbols_.push_back(std::move(s));
+  } else {
+    symbols_[it->second].rebound = true;
   }
-  occurrences_.push_back({name_span, it->second, true});
+  occurrences_.push_back({name_span, it->second, Occurrence::Use::binding});
   return it->second;
 }
 
@@ -60,20 +65,21 @@ int SymbolScopes::add(int scope, Symbol::Kind kind, const std::string& name, Spa
   return static_cast<int>(symbols_.size()) - 1;
 }
 
-void SymbolScopes::read(int scope, std::string_view name, Span span) {
+void SymbolScopes::read(int scope, std::string_view name, Span span, Occurrence::Use use) {
   if (int s = find(scope, name); s >= 0)
-    occurrences_.push_back({span, s, false});
+    occurrences_.push_back({span, s, use});
   else
-    unresolved_.push_back({scope, std::string(name), span});
+    unresolved_.push_back({scope, std::string(name), span, use});
 }
 
-bool SymbolScopes::read_field(int scope, std::string_view name, Span span) {
+bool SymbolScopes::read_field(int scope, std::string_view name, Span span, Occurrence::Use use) {
   for (int s = scope; s >= 0; s = scopes_[s].outer) {
     const int owner = scopes_[s].owner;
     const bool instance = owner >= 0 && symbols_[owner].kind == Symbol::Kind::module;
     if (!instance) continue;
     if (auto it = scopes_[s].names.find(name); it != scopes_[s].names.end()) {
-      occurrences_.push_back({span, it->second, false});
+      occurrences_.push_back({span, it->second, use});
+      if (use == Occurrence::Use::binding) symbols_[it->second].rebound = true;
       return true;
     }
   }
@@ -85,7 +91,7 @@ void SymbolScopes::settle(size_t from) {
   for (size_t i = from; i < unresolved_.size(); ++i) {
     Unresolved& u = unresolved_[i];
     if (int s = find(u.scope, u.name); s >= 0)
-      occurrences_.push_back({u.span, s, false});
+      occurrences_.push_back({u.span, s, u.use});
     else
       open.push_back(u);
   }

@@ -27,14 +27,14 @@ class SymbolScopes {
   int find(int scope, std::string_view name) const;
   /// Binds a name, and returns its symbol: that of an earlier declaration, or a new one.
   int declare(int scope, Symbol::Kind kind, const std::string& name, Span name_span, Span span, std::string detail = {},
-              std::string doc = {});
+              std::string doc = {}, const ast::Expr* value = nullptr);
   /// A symbol that no name means, as a test.
   int add(int scope, Symbol::Kind kind, const std::string& name, Span span);
   Symbol& symbol(int number) { return symbols_[number]; }
 
-  void read(int scope, std::string_view name, Span span);
-  /// `self.f`, a field of the module around; false if it has none of this name.
-  bool read_field(int scope, std::string_view name, Span span);
+  void read(int scope, std::string_view name, Span span, Occurrence::Use use = Occurrence::Use::value);
+  /// `self.f`, a field of the module around, read or bound; false if it has none of this name.
+  bool read_field(int scope, std::string_view name, Span span, Occurrence::Use use);
 
   /// Begins a body: names that it reads before it binds them, as in loops, are resolved by `settle`.
   size_t begin_body() const { return unresolved_.size(); }
@@ -54,6 +54,7 @@ class SymbolScopes {
     int scope;
     std::string name;
     Span span;
+    Occurrence::Use use;
   };
   std::vector<Symbol>& symbols_;
   std::vector<Occurrence>& occurrences_;

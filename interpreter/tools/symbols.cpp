@@ -31,7 +31,7 @@ std::string_view text(Symbol::Kind kind) {
   return "";
 }
 
-SymbolTable::SymbolTable(const ast::Tree& tree) { collect_symbols(tree, symbols_, occurrences_); }
+SymbolTable::SymbolTable(const ast::Tree& tree) { collect_symbols(tree, symbols_, occurrences_, mentions_); }
 
 const Occurrence* SymbolTable::at(uint32_t offset) const {
   auto it = std::upper_bound(occurrences_.begin(), occurrences_.end(), offset,
@@ -48,10 +48,22 @@ std::vector<Occurrence> SymbolTable::places(int symbol) const {
   return found;
 }
 
+const Mention* SymbolTable::mention_at(uint32_t offset) const {
+  const auto found = std::find_if(mentions_.begin(), mentions_.end(),
+                                  [&](const Mention& m) { return m.span.begin <= offset && offset <= m.span.end; });
+  return found == mentions_.end() ? nullptr : &*found;
+}
+
+int SymbolTable::find(int container, std::string_view name) const {
+  for (size_t i = 0; i < symbols_.size(); ++i)
+    if (symbols_[i].container == container && !symbols_[i].inner && symbols_[i].name == name)
+      return static_cast<int>(i);
+  return -1;
+}
+
 const Symbol* SymbolTable::top(std::string_view name) const {
-  for (const Symbol& s : symbols_)
-    if (s.container < 0 && s.name == name) return &s;
-  return nullptr;
+  const int found = find(-1, name);
+  return found < 0 ? nullptr : &symbols_[static_cast<size_t>(found)];
 }
 
 std::vector<const Symbol*> SymbolTable::visible(uint32_t offset) const {

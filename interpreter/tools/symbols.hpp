@@ -1,5 +1,5 @@
-// The symbol table of a text: declarations, and all occurrences of each name. Computed from the tree alone, so that it
-// exists for a text that was never run.
+// The symbol table of a text: declarations, all occurrences of each name, and mentions of names whose meaning depends
+// on a value. Computed from the tree alone, so that it exists for a text that was never run.
 #pragma once
 
 #include <cstdint>
@@ -36,17 +36,46 @@ struct Symbol {
   Span span;           ///< the whole declaration
   std::string detail;  ///< "float32[batch, 10]" of a declared spec, "(x, n = 3)" of a callable; may be empty
   std::string doc;
-  int container = -1;                    ///< index of the symbol whose body contains this one; -1 at the top level
-  std::vector<std::string> import_path;  ///< of an import: the module
-  std::string imported;                  ///< of `from m import x`: x; empty for `import m`
+  int container = -1;  ///< index of the symbol whose body contains this one; -1 at the top level
+  /// What an import binds.
+  struct Import {
+    std::vector<std::string> path;  ///< the module
+    std::string name;               ///< of `from m import x`: x; empty for `import m`
+    bool aliased = false;           ///< `as` follows
+    Span place;                     ///< the bound word, or x before `as`
+  };
+  std::vector<Import> imports;
+  bool inner = false;                ///< of a comprehension or a lambda in the body of its container
+  bool rebound = false;              ///< bound in several places
+  const ast::Expr* value = nullptr;  ///< what an assignment or `as` binds; null for other bindings
 };
 std::string_view text(Symbol::Kind kind);
 
 /// An occurrence of a symbol.
 struct Occurrence {
+  enum class Use : uint8_t {
+    binding,  ///< binds the name
+    callee,   ///< f of `f(x)`
+    base,     ///< m of `m.x`
+    value     ///< any other
+  };
   Span span;
   int symbol = -1;
-  bool write = false;  ///< it binds the name
+  Use use = Use::value;
+};
+
+/// A word that may name a symbol, depending on the value of an expression.
+struct Mention {
+  enum class Kind : uint8_t {
+    member,   ///< k of `m.k`
+    keyword,  ///< a of `f(a = 3)`
+    spread,   ///< `**d` of `f(**d)`: any keyword; the name is empty
+    text      ///< "k", which may be a key: `t["k"]`, `{"k": 1}`
+  } kind;
+  Span span;
+  std::string name;
+  const ast::Expr* of = nullptr;  ///< the base of a member, the callee of a keyword; null for a text
+  bool called = false;            ///< of a member: `m.k(...)`
 };
 
 /// Scopes are those of docs/language.md: the body, then the module's instance, then the file. A name that a function
@@ -62,6 +91,13 @@ class SymbolTable {
   const Occurrence* at(uint32_t offset) const;
   /// All occurrences of a symbol, in order.
   std::vector<Occurrence> places(int symbol) const;
+  /// In order of position.
+  const std::vector<Mention>& mentions() const { return mentions_; }
+  /// The mention that contains a byte offset or ends there; null if there is none.
+  const Mention* mention_at(uint32_t offset) const;
+  /// The symbol of a name in the body of a symbol, or at the top of the file (-1), without inner ones; -1 if there is
+  /// none.
+  int find(int container, std::string_view name) const;
   /// A declaration at the top of the file, by name.
   const Symbol* top(std::string_view name) const;
   /// Names that are visible at `offset`, innermost scope first, without duplicates.
@@ -70,6 +106,7 @@ class SymbolTable {
  private:
   std::vector<Symbol> symbols_;
   std::vector<Occurrence> occurrences_;
+  std::vector<Mention> mentions_;
 };
 
 }  // namespace pxl
