@@ -11,7 +11,7 @@ std::string real_path(const fs::path& path) {
 }
 
 void OpenTexts::add(const std::string& path, const std::string& real, std::shared_ptr<const SourceFile> text) {
-  by_real_path_.try_emplace(real, text);
+  by_real_path_[real] = text;
   by_path_[path] = std::move(text);
 }
 

@@ -5,6 +5,7 @@
 #include "interpreter/tools/help.hpp"
 #include "interpreter/tools/inspection.hpp"
 #include "interpreter/tools/member_help.hpp"
+#include "runtime/base/join_texts.hpp"
 
 namespace pxl::lsp {
 
@@ -15,9 +16,9 @@ std::string code_block(const std::string& text) { return "```pxl\n" + text + "\n
 std::string describe(const Document& d, const Symbol& s, Span place) {
   std::string head = std::string(text(s.kind)) + " " + s.name;
   if (s.kind == Symbol::Kind::import) {
-    std::string path;
-    for (const std::string& part : s.import_path) path += (path.empty() ? "" : ".") + part;
-    head = s.imported.empty() ? "import " + path : "from " + path + " import " + s.imported;
+    const Symbol::Import& i = s.imports.back();
+    const std::string path = join_texts(i.path, ".");
+    head = i.name.empty() ? "import " + path : "from " + path + " import " + i.name;
   } else if (!s.detail.empty()) {
     head += s.detail[0] == '(' ? s.detail : ": " + s.detail;
   }
@@ -87,13 +88,13 @@ Json hover(Server& server, const PositionParams& params) {
     return {{"contents", {{"kind", "markdown"}, {"value", text}}}, {"range", d.lines().range(begin, end)}};
   };
   Interpreter& in = server.interpreter_of(d);
-  if (d.is_sound() && d.sound()) {
+  if (d.is_sound()) {
     const SymbolTable& table = *d.sound()->symbols;
     if (const Occurrence* o = table.at(static_cast<uint32_t>(cursor))) {
       const Symbol& s = table.symbols()[static_cast<size_t>(o->symbol)];
       std::string out = describe(d, s, o->span);
-      if (s.kind == Symbol::Kind::import && !s.imported.empty() && s.import_path.size() == 1) {
-        const Inspection known = help(in, s.import_path[0] + "." + s.imported);
+      if (s.kind == Symbol::Kind::import && !s.imports.back().name.empty() && s.imports.back().path.size() == 1) {
+        const Inspection known = help(in, s.imports.back().path[0] + "." + s.imports.back().name);
         if (known.found) out += "\n" + (known.signature.empty() ? "" : code_block(known.signature)) + known.doc + "\n";
       }
       return answer(out, o->span.begin, o->span.end);

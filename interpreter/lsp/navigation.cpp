@@ -1,142 +1,202 @@
 // Definition, references, highlights and rename.
-#include "interpreter/lsp/workspace.hpp"
+#include <fmt/format.h>
+
+#include "interpreter/lsp/uses.hpp"
+#include "runtime/base/budget.hpp"
+#include "runtime/base/library_sources.hpp"
 
 namespace pxl::lsp {
 
 namespace {
 
-struct Found {
-  const SymbolTable* table;
-  const Symbol* symbol;
-  int index;
-  Span place;
-};
-
-// The name under the cursor, in the current text: locations in an older text would be wrong.
-std::optional<Found> find(const Document& d, size_t cursor) {
-  if (!d.is_sound() || !d.sound()) return std::nullopt;
-  const SymbolTable& table = *d.sound()->symbols;
-  const Occurrence* o = table.at(static_cast<uint32_t>(cursor));
-  if (!o) return std::nullopt;
-  return Found{&table, &table.symbols()[static_cast<size_t>(o->symbol)], o->symbol, o->span};
-}
-
 Json location(const Document& d, Span span) { return {{"uri", d.uri()}, {"range", d.lines().range(span)}}; }
 
-// The target of an import: a file in the folder of the importing one, open or not, or a declaration in it.
-Json imported(Server& server, const Document& from, const Symbol& symbol) {
-  const std::optional<Opened> file = imported_file(server, from, symbol);
-  if (!file) return nullptr;
-  const Document& d = *file->document;
-  const Symbol* s = symbol.imported.empty() || !d.sound() ? nullptr : d.sound()->symbols->top(symbol.imported);
-  return location(d, s ? s->name_span : Span{nullptr, 0, 0});
+bool is_named_by_language(Declared t) {
+  return is_implicit(t->name) || t->kind == Symbol::Kind::build || t->kind == Symbol::Kind::test ||
+         t->name == "build_grad" || (t->kind == Symbol::Kind::parameter && t->name == "cache");
 }
 
-/// All occurrences of a name: in the file that declares it, and in those that import it.
-struct Everywhere {
-  Opened declaring;
-  std::string name;
-  Span declared;
-  std::vector<Occurrence> places;  ///< in the declaring file
-  std::vector<Elsewhere> others;
-};
+/// "`m.k` in line 7 of main.pxl".
+std::string place_text(const Document& d, Span span) {
+  const SourceFile& source = *d.parsed().source;
+  const int line = source.position(span.begin).line;
+  std::string text(source.line(line));
+  text.erase(0, text.find_first_not_of(" \t"));
+  return fmt::format("`{}` in line {} of {}", text, line, std::filesystem::path(d.path()).filename().string());
+}
 
-// A name that is declared at the top of this file, or imported from another file under its own name: other files may
-// import it.
-std::optional<Everywhere> everywhere(Server& server, const Document& d, const Found& found) {
-  Everywhere out;
-  out.name = found.symbol->name;
-  if (found.symbol->kind == Symbol::Kind::import) {
-    if (found.symbol->imported != found.symbol->name) return std::nullopt;
-    std::optional<Opened> file = imported_file(server, d, *found.symbol);
-    if (!file || !file->document->is_sound() || !file->document->sound()) return std::nullopt;
-    out.declaring = std::move(*file);
-  } else {
-    if (found.symbol->container >= 0) return std::nullopt;
-    out.declaring.document = &d;
+/// Why the uses do not suffice for a new name.
+std::optional<std::string> obstacle(const Uses& uses, const std::string& name) {
+  if (!uses.all) return fmt::format("`{}` may be used in more than {} files", name, Files::max_files);
+  if (!uses.broken.empty())
+    return fmt::format("{} may use `{}` and has syntax errors", uses.broken.front()->path(), name);
+  if (!uses.doubts.empty())
+    return fmt::format("{} may use `{}`: the text does not determine what has this name there",
+                       place_text(*uses.doubts.front().file, uses.doubts.front().span), name);
+  for (const auto& [file, places] : uses.places)
+    if (is_library(file->path())) return fmt::format("`{}` is a name of the standard library", name);
+  return std::nullopt;
+}
+
+/// The text of a place with the new name.
+std::string renamed(const Uses::Place& place, const std::string& name) {
+  return place.import ? fmt::format("{} as {}", place.span.text(), name) : name;
+}
+
+/// Whether a text with the new name means what the old one means: names, occurrences and mentions are the same ones.
+bool is_same(const SymbolTable& before, const SymbolTable& after) {
+  const auto same_symbol = [](const Symbol& a, const Symbol& b) {
+    return a.kind == b.kind && a.container == b.container && a.inner == b.inner && a.imports.size() == b.imports.size();
+  };
+  const auto same_place = [](const Occurrence& a, const Occurrence& b) {
+    return a.symbol == b.symbol && a.use == b.use;
+  };
+  const auto same_mention = [](const Mention& a, const Mention& b) { return a.kind == b.kind && a.called == b.called; };
+  const auto equal = [](const auto& a, const auto& b, auto same) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
+  };
+  return equal(before.symbols(), after.symbols(), same_symbol) &&
+         equal(before.occurrences(), after.occurrences(), same_place) &&
+         equal(before.mentions(), after.mentions(), same_mention);
+}
+
+/// The texts of the files with the new name. Throws Refusal if a word means something else in one of them.
+std::map<const Document*, std::shared_ptr<const SourceFile>> renamed_texts(const Uses& uses, const std::string& name) {
+  std::map<const Document*, std::shared_ptr<const SourceFile>> out;
+  for (const auto& [d, places] : uses.places) {
+    std::string text(d->text());
+    for (auto p = places.rbegin(); p != places.rend(); ++p)
+      text.replace(p->span.begin, p->span.end - p->span.begin, renamed(*p, name));
+    const Parsed after(d->path(), std::move(text), Encoding::utf8);
+    if (!after.symbols || !is_same(*d->sound()->symbols, *after.symbols))
+      throw Refusal{request_failed, fmt::format("`{}` has another meaning in {}", name, d->path())};
+    out[d] = after.source;
   }
-  const SymbolTable& table = *out.declaring.document->sound()->symbols;
-  const Symbol* top = table.top(out.name);
-  if (!top || (out.declaring.document == &d && top != found.symbol)) return std::nullopt;
-  out.declared = top->name_span;
-  out.places = table.places(static_cast<int>(top - table.symbols().data()));
-  out.others = places_elsewhere(server, d, *out.declaring.document, out.name);
   return out;
+}
+
+/// Throws Refusal if a check of a file finds an error that it did not find before: a name that a program's IR has
+/// itself, for example. Checks a few files only.
+void check_renamed(Server& server, const Uses& uses, const std::string& name) {
+  constexpr size_t max_checked = 4;
+  const auto texts = renamed_texts(uses, name);
+  const auto check = [](const Document& d, std::string_view text, std::shared_ptr<OpenTexts> open) {
+    return analyse(d.path(), std::string(text), nullptr, std::move(open))->diagnostics;
+  };
+  size_t checked = 0;
+  for (const auto& [d, text] : texts) {
+    if (++checked > max_checked) return;
+    const std::shared_ptr<OpenTexts> open = server.open_texts();
+    for (const auto& [file, source] : texts) open->add(file->path(), file->real_path(), source);
+    const std::vector<Diagnostic> after = check(*d, text->text(), open);
+    if (after.empty() || after.size() <= check(*d, d->text(), server.open_texts()).size()) continue;
+    throw Refusal{request_failed,
+                  fmt::format("with the name `{}` {} would have an error: {}", name, d->path(), after.front().message)};
+  }
 }
 
 }  // namespace
 
 Json definition(Server& server, const PositionParams& params) {
   const Document& d = server.document(params);
-  const auto found = find(d, d.lines().offset(params.position));
-  if (!found) return nullptr;
-  if (found->symbol->kind == Symbol::Kind::import) {
-    Json there = imported(server, d, *found->symbol);
-    if (!there.is_null()) return there;
-  }
-  return location(d, found->symbol->name_span);
+  Files files(server);
+  Meanings meanings(files);
+  const auto target = target_at(meanings, d, d.lines().offset(params.position));
+  if (!target) return nullptr;
+  const Declared found = meanings.declaration(target->declared, true);
+  if (is_library(found.file->path())) return location(*target->declared.file, target->declared->name_span);
+  // `import m` leads to the file, and so does a name that the file lacks.
+  if (found->kind == Symbol::Kind::import)
+    if (const Document* file = files.imported(*found.file, found->imports.back().path);
+        file && !is_library(file->path()))
+      return location(*file, Span{nullptr, 0, 0});
+  return location(*found.file, found->name_span);
 }
 
 Json references(Server& server, const ReferenceParams& params) {
   const Document& d = server.document(params);
   Json list = Json::array();
-  const auto found = find(d, d.lines().offset(params.position));
-  if (!found) return list;
-  const bool with_declaration = params.with_declaration.value_or(true);
-  const auto all = everywhere(server, d, *found);
-  const Document& home = all ? *all->declaring.document : d;
-  const std::vector<Occurrence> places = all ? all->places : found->table->places(found->index);
-  const Span declared = all ? all->declared : found->symbol->name_span;
-  for (const Occurrence& o : places)
-    if (with_declaration || o.span.begin != declared.begin) list.push_back(location(home, o.span));
-  if (all)
-    for (const Elsewhere& other : all->others)
-      for (const Span& place : other.places) list.push_back(location(*other.file.document, place));
+  Files files(server);
+  Meanings meanings(files);
+  const auto target = target_at(meanings, d, d.lines().offset(params.position));
+  if (!target) return list;
+  const Declared declared = target->declared;
+  const auto add = [&](const Document& file, const std::vector<Uses::Place>& places) {
+    for (const Uses::Place& p : places)
+      if (params.with_declaration.value_or(true) || &file != declared.file || p.span.begin != declared->name_span.begin)
+        list.push_back(location(file, p.span));
+  };
+  Uses uses = uses_of(meanings, declared);
+  add(*declared.file, uses.places[declared.file]);
+  for (const auto& [file, places] : uses.places)
+    if (file != declared.file && !is_library(file->path())) add(*file, places);
   return list;
 }
 
 Json highlights(Server& server, const PositionParams& params) {
   const Document& d = server.document(params);
   Json list = Json::array();
-  if (const auto found = find(d, d.lines().offset(params.position))) {
-    for (const Occurrence& o : found->table->places(found->index))
-      list.push_back({{"range", d.lines().range(o.span)}, {"kind", o.write ? 3 : 2}});
-  }
+  Files files(server);
+  Meanings meanings(files);
+  const auto target = target_at(meanings, d, d.lines().offset(params.position));
+  if (!target) return list;
+  Uses uses = uses_of(meanings, target->declared, &d);
+  for (const Uses::Place& p : uses.places[&d])
+    list.push_back({{"range", d.lines().range(p.span)}, {"kind", p.binding ? 3 : 2}});
   return list;
 }
 
 Json prepare_rename(Server& server, const PositionParams& params) {
   const Document& d = server.document(params);
-  const auto found = find(d, d.lines().offset(params.position));
-  if (!found || found->symbol->kind == Symbol::Kind::build || found->symbol->kind == Symbol::Kind::test) return nullptr;
-  return {{"range", d.lines().range(found->place)}, {"placeholder", found->symbol->name}};
+  Files files(server);
+  Meanings meanings(files);
+  const auto target = target_at(meanings, d, d.lines().offset(params.position));
+  if (!target || is_named_by_language(target->declared)) return nullptr;
+  return {{"range", d.lines().range(target->word)}, {"placeholder", target->word.text()}};
 }
 
-Json rename(Server& server, const RenameParams& params) {
+namespace {
+
+Json rename_everywhere(Server& server, const RenameParams& params) {
   const Document& d = server.document(params);
-  const auto found = find(d, d.lines().offset(params.position));
-  if (!found) throw Refusal{request_failed, "no name here, or the text has errors"};
+  Files files(server);
+  Meanings meanings(files);
+  const auto target = target_at(meanings, d, d.lines().offset(params.position));
+  if (!target) throw Refusal{request_failed, "no name here, or the text has errors"};
   const std::string& name = params.name;
   const SourceFile probe("", name);
   const std::vector<ClassifiedToken> tokens = classify_tokens(probe);
-  if (tokens.size() != 1 || tokens[0].kind != TokenClass::name || tokens[0].end - tokens[0].begin != name.size())
-    throw Refusal{request_failed, "`" + name + "` is not a name"};
-  const auto all = everywhere(server, d, *found);
-  if (!all && found->symbol->kind == Symbol::Kind::import && found->symbol->imported == found->symbol->name)
-    throw Refusal{request_failed,
-                  "`" + found->symbol->name + "` is named in another file; import it `as` another name"};
-  const auto edits = [&](const Document& where, const auto& places, auto&& span_of) {
-    Json list = Json::array();
-    for (const auto& place : places)
-      list.push_back({{"range", where.lines().range(span_of(place))}, {"newText", name}});
-    return list;
-  };
-  const auto of_occurrence = [](const Occurrence& o) { return o.span; };
-  if (!all) return {{"changes", {{d.uri(), edits(d, found->table->places(found->index), of_occurrence)}}}};
-  Json changes = {{all->declaring.document->uri(), edits(*all->declaring.document, all->places, of_occurrence)}};
-  for (const Elsewhere& other : all->others)
-    changes[other.file.document->uri()] = edits(*other.file.document, other.places, [](const Span& s) { return s; });
-  return {{"changes", changes}};
+  if (is_implicit(name) || tokens.size() != 1 || tokens[0].kind != TokenClass::name ||
+      tokens[0].end - tokens[0].begin != name.size())
+    throw Refusal{request_failed, "`" + name + "` cannot be a name"};
+  const Declared declared = target->declared;
+  if (is_named_by_language(declared))
+    throw Refusal{request_failed, fmt::format("the language has given the name `{}`", declared->name)};
+  if (name == declared->name) return nullptr;
+  if (declared->kind == Symbol::Kind::import && !declared->imports.front().aliased &&
+      declared->imports.front().path.size() > 1 && declared->imports.front().name.empty())
+    throw Refusal{request_failed, fmt::format("`{}` is a folder: import the file `as` another name", declared->name)};
+  const Uses uses = uses_of(meanings, declared);
+  if (const auto why = obstacle(uses, declared->name)) throw Refusal{request_failed, *why};
+  Json changes = Json::object();
+  check_renamed(server, uses, name);
+  for (const auto& [file, places] : uses.places) {
+    Json edits = Json::array();
+    for (const Uses::Place& p : places)
+      edits.push_back({{"range", file->lines().range(p.span)}, {"newText", renamed(p, name)}});
+    changes[file->uri()] = std::move(edits);
+  }
+  return {{"changes", std::move(changes)}};
+}
+
+}  // namespace
+
+Json rename(Server& server, const RenameParams& params) {
+  try {
+    return rename_everywhere(server, params);
+  } catch (const OverBudget&) {
+    throw Refusal{request_failed, "the files that may use the name take too long to read"};
+  }
 }
 
 }  // namespace pxl::lsp

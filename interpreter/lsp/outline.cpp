@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "interpreter/lsp/workspace.hpp"
+#include "interpreter/lsp/files.hpp"
 
 namespace pxl::lsp {
 
@@ -32,6 +32,7 @@ int symbol_kind(Symbol::Kind kind) {
 }
 
 bool shown(const Symbol& s, bool at_top) {
+  if (s.inner) return false;
   switch (s.kind) {
     case Symbol::Kind::parameter:
     case Symbol::Kind::import: return false;
@@ -69,7 +70,7 @@ Json children(const Document& d, const std::multimap<int, size_t>& by_container,
 
 Json document_symbols(Server& server, const DocumentParams& params) {
   const Document& d = server.document(params);
-  if (!d.is_sound() || !d.sound()) return Json::array();
+  if (!d.is_sound()) return Json::array();
   std::multimap<int, size_t> by_container;
   const std::vector<Symbol>& symbols = d.sound()->symbols->symbols();
   for (size_t i = 0; i < symbols.size(); ++i) by_container.emplace(symbols[i].container, i);
@@ -90,9 +91,10 @@ Json workspace_symbols(Server& server, const QueryParams& params) {
     return next == wanted.size();
   };
   Json list = Json::array();
-  for (const Opened& file : workspace_files(server)) {
-    const Document& d = *file.document;
-    if (!d.is_sound() || !d.sound()) continue;
+  Files files(server);
+  for (const Document* file : files.workspace()) {
+    const Document& d = *file;
+    if (!d.is_sound()) continue;
     const std::vector<Symbol>& symbols = d.sound()->symbols->symbols();
     for (const Symbol& s : symbols) {
       if (!shown(s, s.container < 0) || s.name.empty() || !matches(lower(s.name)) || list.size() == most) continue;

@@ -29,10 +29,17 @@ Ahead& ahead() {
   return a;
 }
 
-void glance(const Json& message) {
+void glance(Transport& transport, const Json& message) {
   const auto method = message.find("method");
   if (method == message.end() || !method->is_string()) return;
-  if (*method == "$/cancelRequest") {
+  if (*method == "initialize") {
+    try {
+      if (const auto process = read_params<InitializeParams>(message.value("params", Json())).process)
+        transport.end_with(*process);
+    } catch (const Refusal&) {
+      // The handler refuses the request.
+    }
+  } else if (*method == "$/cancelRequest") {
     const auto params = message.find("params");
     const auto request = params == message.end() ? std::nullopt : request_id(*params);
     if (!request) return;
@@ -127,7 +134,9 @@ constexpr Method methods[] = {
 
 }  // namespace
 
-Server::Server(int in, int out) : transport_(in, out, glance), analyst_([this] { transport_.wake(); }) {
+Server::Server(int in, int out)
+    : transport_(in, out, [this](const Json& message) { glance(transport_, message); }),
+      analyst_([this] { transport_.wake(); }) {
   const std::lock_guard lock(ahead().mutex);
   ahead().analyst = &analyst_;
 }

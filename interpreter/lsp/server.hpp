@@ -40,6 +40,8 @@ class Server {
   const std::vector<std::string>& roots() const { return roots_; }
   /// The session of the last analysis, or an empty session.
   Interpreter& interpreter_of(const Document& d);
+  /// The open texts, for an analysis.
+  std::shared_ptr<OpenTexts> open_texts() const;
 
   Json initialize(const InitializeParams& params);
   Json initialized(const NoParams& params);
@@ -61,8 +63,6 @@ class Server {
   void demand(const std::string& method, const Json& params);
   /// Submits one changed document to the analysis thread: that of the path `first` if it changed, else any.
   void start_analysis(const std::string& first = {});
-  /// The open texts, for an analysis.
-  std::shared_ptr<OpenTexts> open_texts() const;
   /// Notes that a file has another text from now on: analyses that have looked for it are repeated.
   void text_changed(const Document& d);
   /// Whether a file that the analysis has looked for has changed after the change of this number.

@@ -2,11 +2,13 @@
 
 #include <poll.h>
 #include <strings.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <iterator>
 
 #include "runtime/base/write_some.hpp"
 
@@ -21,6 +23,13 @@ Transport::~Transport() {
   if (stop_[1] >= 0) close(stop_[1]);
   reader_.join();
   if (stop_[0] >= 0) close(stop_[0]);
+  if (client_ >= 0) close(client_);
+}
+
+void Transport::end_with(int64_t process) {
+  if (client_ >= 0 || process <= 0 || process > INT32_MAX) return;
+  client_ = static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(process), 0));
+  is_client_gone_ = client_ < 0 && errno == ESRCH;
 }
 
 bool Transport::read_bytes(char* to, size_t count) {
@@ -33,12 +42,14 @@ bool Transport::read_bytes(char* to, size_t count) {
       count -= part;
       continue;
     }
-    pollfd wait[2] = {{in_, POLLIN, 0}, {stop_[0], POLLIN, 0}};
-    if (poll(wait, stop_[0] >= 0 ? 2 : 1, -1) < 0) {
+    if (is_client_gone_) return false;
+    // Negative descriptors are ignored.
+    pollfd wait[] = {{in_, POLLIN, 0}, {stop_[0], POLLIN, 0}, {client_, POLLIN, 0}};
+    if (poll(wait, std::size(wait), -1) < 0) {
       if (errno == EINTR) continue;
       return false;
     }
-    if (wait[1].revents && stop_[0] >= 0) return false;
+    if (wait[1].revents || wait[2].revents) return false;
     char chunk[65536];
     const ssize_t got = ::read(in_, chunk, sizeof chunk);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;

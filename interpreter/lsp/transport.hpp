@@ -38,6 +38,8 @@ class Transport {
   /// Ends the current or next wait. Thread-safe.
   void wake();
   bool ended() const { return ended_; }
+  /// Ends the input when a process ends: descriptors that it left to others may keep the input open. Called by Glance.
+  void end_with(int64_t process);
   /// Writes a complete message. Invalid UTF-8 is replaced.
   void send(const Json& message);
 
@@ -61,6 +63,8 @@ class Transport {
   std::string buffer_;
   size_t at_ = 0;
   int stop_[2] = {-1, -1};  ///< a pipe that wakes the reader for shutdown
+  int client_ = -1;         ///< readable when the client's process has ended
+  bool is_client_gone_ = false;
   std::thread reader_;
 };
 

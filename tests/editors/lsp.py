@@ -11,7 +11,7 @@ import tempfile
 import time
 
 from tests.editors.lsp_client import Client, check
-from tests.fuzz import messages
+from tests.fuzz import buffers, messages, renames
 from tests.robustness import bounds
 from tests.support.harness import ROOT
 
@@ -304,6 +304,155 @@ def imports(client):
         check(d["uri"].endswith("/layers.pxl") and d["range"]["start"] == {"line": 0, "character": 7}, "definition in another file", d)
 
 
+def open_buffers(client):
+    """Every analysis reads open documents as the editor shows them: diagnostics, hover, completion, definition, symbols, new names."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        (folder / "sub").mkdir()
+        (folder / "link").symlink_to(folder / "sub")
+        (folder / "part.pxl").write_text("def f(x) { return x }\n")
+        (folder / "sub/deep.pxl").write_text("import low\nv = low.w\n")
+        (folder / "sub/low.pxl").write_text("w = 1\n")
+        uri = lambda name: "file://" + str(folder / name)
+        versions = {"main.pxl": 1}
+
+        def edit(name, text):
+            versions[name] = versions.get(name, 0) + 1
+            document = {"uri": uri(name), "version": versions[name]}
+            if versions[name] == 1:
+                client.tell("textDocument/didOpen", {"textDocument": {**document, "text": text}})
+            else:
+                client.tell("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
+
+        main = "import part\nfrom part import f\nfrom sub.deep import v\nimport fresh\na = f(ones([2]))\nb = v\nc = fresh.z\nd = part.f\n"
+        client.open(main, uri("main.pxl"))
+        said = lambda: [d["message"].split("\n")[0] for d in client.diagnostics()]
+        check(said() == ["there is no module `fresh`"], "of files only")
+        edit("fresh.pxl", "z = ones([3])\n")  # on no disk
+        check(said() == [], "a new file")
+        check("float32[3]" in client.here("hover", "c = ")["contents"]["value"], "hover of a name of a new file")
+        edit("part.pxl", "# moved\ndef g(x) { return x }\n")
+        check("f" in said()[0], "a name that the open text lacks")
+        edit("part.pxl", "# moved\ndef f(x, n = 1) { return [x] }\n")
+        check(said() == [], "the name again")
+        check("list" in client.here("hover", "a = ")["contents"]["value"], "hover of a call", client.here("hover", "a = "))
+        check(client.here("definition", "f(ones")["range"]["start"] == {"line": 1, "character": 4}, "definition in an open text")
+        check(client.here("definition", "f\n", nth=2)["range"]["start"] == {"line": 1, "character": 4}, "definition of a member of a file")
+        check(client.here("signatureHelp", "(ones", 1)["signatures"][0]["label"] == "f(x, n = 1)", "signature")
+        client.text = main + "e = part.\nh = f(1, \n"
+        edit("main.pxl", client.text) if versions.setdefault("main.pxl", 1) else None
+        check(said()[0] and "f" in [i["label"] for i in client.here("completion", "part.\n", 5)["items"]], "members of a file")
+        check("n = " in [i["label"] for i in client.here("completion", "f(1, ", 5)["items"]], "keywords of an open text")
+        client.text = main
+        edit("main.pxl", main)
+        check(said() == [], "as before")
+        # A file that a file imports, and by a link.
+        edit("link/low.pxl", "w = 'text'\n")
+        check(said() == [] and "str" in client.here("hover", "b = v")["contents"]["value"], "a file that is imported by another")
+        names = [s["name"] for s in client.ask("workspace/symbol", {"query": "f"})]
+        check("f" in names, "symbols of open texts", names)
+        changes = client.here("rename", "f(ones", newName="first")["changes"]
+        check({u: [e["range"]["start"]["line"] for e in edits] for u, edits in changes.items()} == {uri("main.pxl"): [1, 4, 7], uri("part.pxl"): [1]}, "a new name", changes)
+        client.tell("textDocument/didClose", {"textDocument": {"uri": uri("part.pxl")}})
+        check(said() == [] and "float32[2]" in client.here("hover", "a = ")["contents"]["value"], "the file of the disk")
+        client.tell("textDocument/didClose", {"textDocument": {"uri": uri("fresh.pxl")}})
+        check(said() == ["there is no module `fresh`"], "a new file is closed")
+
+
+# What a new name does: files, the file and the word at the cursor, the new name; the files that change, or a part of the refusal.
+RENAMINGS = [
+    ({"a": "import nn\nx = nn.Linear(3)\n"}, "a", "nn", "q", {"a": "import nn as q\nx = q.Linear(3)\n"}),
+    ({"a": "from nn import Linear, Sequential\nx = Linear(3)\n"}, "a", "Linear(", "q", {"a": "from nn import Linear as q, Sequential\nx = q(3)\n"}),
+    ({"a": "def f(a) { return a + 1 }\ny = f(a = 3)\n"}, "a", "a)", "q", {"a": "def f(q) { return q + 1 }\ny = f(q = 3)\n"}),
+    ({"a": "def f(a) { return a + 1 }\ny = f(a = 3)\n"}, "a", "a = 3", "q", {"a": "def f(q) { return q + 1 }\ny = f(q = 3)\n"}),
+    ({"a": "def f(a) { return a }\nh = f\nprint(h(a = 1), sum([1], axis = 0))\n"}, "a", "a)", "q",
+     {"a": "def f(q) { return q }\nh = f\nprint(h(q = 1), sum([1], axis = 0))\n"}),
+    ({"a": "def f(a) { return a }\ndef call(g) { return g(a = 1) }\ncall(f)\n"}, "a", "a)", "q", "may use `a`"),
+    ({"a": "def f(a) { return a }\ndef call(g) { return g(a = 1) }\nf(2)\n"}, "a", "a)", "q", {"a": "def f(q) { return q }\ndef call(g) { return g(a = 1) }\nf(2)\n"}),
+    ({"a": "def f(a) { return a }\nprint(f(**{\"a\": 1}))\n"}, "a", "a)", "q", "may use `a`"),
+    ({"a": "module M(n) {\n  k = 2\n  build(x) { return x * k * n }\n}\nm = M(n = 3)\nprint(m.k, m.n, M(1).k)\n"}, "a", "k = 2", "q",
+     {"a": "module M(n) {\n  q = 2\n  build(x) { return x * q * n }\n}\nm = M(n = 3)\nprint(m.q, m.n, M(1).q)\n"}),
+    ({"a": "module M(n) {\n  k = 2\n  build(x) { return x * k * n }\n}\nm = M(n = 3)\nprint(m.k, m.n, M(1).k)\n"}, "a", "n)", "q",
+     {"a": "module M(q) {\n  k = 2\n  build(x) { return x * k * q }\n}\nm = M(q = 3)\nprint(m.k, m.q, M(1).k)\n"}),
+    ({"a": "module M { k = 2\n build(x) { return x } }\ndef show(m) { print(m.k) }\nshow(M())\n"}, "a", "k = 2", "q", "line 3 of a.pxl may use `k`"),
+    ({"a": "module M { k = 2\n build(x) { return x } }\nfor name in [\"k\"] { print(name) }\n"}, "a", "k = 2", "q", "line 3 of a.pxl may use `k`"),
+    ({"a": "module M { def step(v) { return v } }\nprint(M().step(v = 2))\n"}, "a", "v)", "q", {"a": "module M { def step(q) { return q } }\nprint(M().step(q = 2))\n"}),
+    ({"a": "module M { build(x) { return x } }\nfacts, g = M().create_graph(x = float32[2])\n"}, "a", "x)", "q",
+     {"a": "module M { build(q) { return q } }\nfacts, g = M().create_graph(q = float32[2])\n"}),
+    ({"a": "program p(n) {\n  stream in x: float32[n]\n  z = host_load(x)\n  stream out y = z\n}\nir = p(n = 2)\nprint(ir.z)\n"
+           "with Session(p(2)) as s {\n  r = s.run(x = [1, 2])\n  print(r.y, Session(p(2)).run(x = [3, 4]).y)\n}\n"}, "a", "x: ", "q",
+     {"a": "program p(n) {\n  stream in q: float32[n]\n  z = host_load(q)\n  stream out y = z\n}\nir = p(n = 2)\nprint(ir.z)\n"
+           "with Session(p(2)) as s {\n  r = s.run(q = [1, 2])\n  print(r.y, Session(p(2)).run(q = [3, 4]).y)\n}\n"}),
+    ({"a": "program p {\n  stream out y = constant(1.0)\n}\nprint(Session(p()).run().y)\n"}, "a", "y)", "q",
+     {"a": "program p {\n  stream out q = constant(1.0)\n}\nprint(Session(p()).run().q)\n"}),
+    ({"a": "program p {\n  stream in x: float32[]\n}\nSession(p()).run({\"x\": 1})\n"}, "a", "x: ", "q", "may use `x`"),
+    ({"a": "x = 1\ny = 2\nprint(x, y)\n"}, "a", "x", "y", "`y` has another meaning"),
+    ({"a": "def f() { return 1 }\nprint(f())\n"}, "a", "f()", "print", "`print` has another meaning"),
+    ({"a": "def f(a, b) { return a }\n"}, "a", "a, ", "b", "`b` has another meaning"),
+    ({"a": "program p {\n  z = constant(1.0)\n  stream out y = z\n}\n"}, "a", "z = ", "id", "would have an error"),
+    ({"a": "x = 1\n"}, "a", "x", "ir", "cannot be a name"),
+    ({"a": "module M { build(x) { return x } }\n"}, "a", "build", "q", "the language has given the name"),
+    ({"a": "import p.b\nprint(p.b.v)\n", "p/b": "v = 1\n"}, "a", "p.b\nprint", "q", "`p` is a folder"),
+    ({"a": "import p.b\nprint(p.b.v)\n", "p/b": "v = 1\n"}, "p/b", "v", "q", {"a": "import p.b\nprint(p.b.q)\n", "p/b": "q = 1\n"}),
+    ({"a": "def f(n = 1) { return n }\n", "b": "from a import f\nimport a\nprint(a.f(n = 2), f(n = 3))\n", "c": "from b import f\nprint(f(n = 4))\n"}, "c", "f(n", "q",
+     {"a": "def q(n = 1) { return n }\n", "b": "from a import q\nimport a\nprint(a.q(n = 2), q(n = 3))\n", "c": "from b import q\nprint(q(n = 4))\n"}),
+    ({"a": "def f(n = 1) { return n }\n", "b": "from a import f\nimport a\nprint(a.f(n = 2), f(n = 3))\n", "c": "from b import f\nprint(f(n = 4))\n"}, "a", "n = 1", "q",
+     {"a": "def f(q = 1) { return q }\n", "b": "from a import f\nimport a\nprint(a.f(q = 2), f(q = 3))\n", "c": "from b import f\nprint(f(q = 4))\n"}),
+    ({"a": "from nn import Linear\n", "b": "from a import Linear\nprint(Linear(1))\n"}, "a", "Linear", "q",
+     {"a": "from nn import Linear as q\n", "b": "from a import q\nprint(q(1))\n"}),
+    ({"a": "def show(m) { print(m.k) }\n", "b": "from a import show\nmodule M { k = 1\n build(x) { return x } }\nshow(M())\n"}, "b", "k = 1", "q", "line 1 of a.pxl may use `k`"),
+    ({"p/a": "def f() { return 1 }\n", "b": "from p.a import f as g\nprint(g())\n"}, "p/a", "f()", "q", {"p/a": "def q() { return 1 }\n", "b": "from p.a import q as g\nprint(g())\n"}),
+    ({"p/a": "def f() { return 1 }\n", "b": "from p.a import f\nx = (\n"}, "p/a", "f()", "q", "b.pxl may use `f` and has syntax errors"),
+    ({"a": "module A { l = f\n build(x) { return x } }\nmodule B { l = f\n build(x) { return x } }\ndef f(x) { return x }\n"}, "a", "l = f", "q", "line 3 of a.pxl may use `l`"),
+]
+
+
+def new_names(pxl):
+    """A new name follows every use, or is refused with a reason; the program runs as before."""
+    for texts, where, needle, name, wanted in RENAMINGS:
+        with tempfile.TemporaryDirectory() as folder:
+            path = lambda one: pathlib.Path(folder) / (one + ".pxl")
+            for one, text in texts.items():
+                path(one).parent.mkdir(exist_ok=True)
+                path(one).write_text(text)
+            client = Client(pxl)
+            client.open(texts[where], path(where).as_uri())
+            answer = client.answer(client.post("textDocument/rename", {"textDocument": {"uri": client.uri}, "position": client.at(needle), "newName": name}))
+            client.process.kill()
+            if isinstance(wanted, str):
+                check(wanted in answer.get("error", {}).get("message", ""), texts, needle, answer)
+                continue
+            check("result" in answer, texts, needle, answer)
+            got = {one: renames.applied(text, answer["result"]["changes"].get(path(one).as_uri(), [])) for one, text in texts.items()}
+            check(got == {**texts, **wanted}, texts, needle, got)
+            for one, text in got.items():
+                path(one).write_text(text)
+            done = subprocess.run([str(pxl), str(path(where))], capture_output=True, text=True)
+            check(done.returncode == 0, got, done.stderr)
+
+
+def random_names(pxl):
+    done, refused = renames.campaign(pxl, 3, 7)
+    check(done > 0, "nothing was renamed", refused)
+
+
+def two_buffers(pxl):
+    check(buffers.campaign(pxl, 3, 7) > 0, "no series")
+
+
+def large_folder(client):
+    """Without a workspace a new name needs the folder of the file and the folders above it, not those below."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        for i in range(300):
+            (folder / f"d{i}" / "e").mkdir(parents=True)
+            for j in range(4):
+                (folder / f"d{i}" / "e" / f"main{j}.pxl").write_text("from d0.other import f\n" + "x = [1, 2, 3]\n" * 400)
+        (folder / "main.pxl").write_text("def f() { return 1 }\nprint(f())\n")
+        client.open("def f() { return 1 }\nprint(f())\n", (folder / "main.pxl").as_uri())
+        check(len(client.here("rename", "f()", newName="q")["changes"][client.uri]) == 2, "renamed")
+
+
 def protocol(client):
     code = lambda number: client.answer(number).get("error", {}).get("code")
     check(code(client.post("textDocument/nonsense", {})) == -32601, "unknown method")
@@ -362,10 +511,15 @@ def fuzz(pxl, seconds=4):
 
 def neovim(pxl):
     """Neovim's own client does what a user's keys do (tests/editors/neovim.lua)."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = pathlib.Path(folder) / "a.pxl"
+    with tempfile.TemporaryDirectory() as place:
+        # Neovim leaves most of these characters as they are in a URI.
+        folder = pathlib.Path(place) / "né (1) 'a+b'@!,;=:&$*"
+        folder.mkdir()
+        file = folder / "a.pxl"
+        (folder / "part.pxl").write_text("def half(x) { return x / 2 }\n")
+        (folder / "main.pxl").write_text("from part import half\nprint(half(4))\n")
         file.write_text("# A text with é.\ndef twice(x) { return 2 * x }\né = 3\ny = [twice(é),twice(4)]\nz = twcie(é)\n")
-        environment = {**os.environ, "HOME": folder, "XDG_CONFIG_HOME": folder, "XDG_STATE_HOME": folder, "XDG_DATA_HOME": folder,
+        environment = {**os.environ, **dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"), place),
                        "NEOVIM_FILE": str(file), "NEOVIM_SERVER": str(pxl), "NEOVIM_PLUGIN": str(ROOT / "editors/vim")}
         done = subprocess.run(["nvim", "--headless", "-u", "NONE", "-i", "NONE", "-n", "-c", f"luafile {ROOT / 'tests/editors/neovim.lua'}"],
                               env=environment, cwd=folder, capture_output=True, text=True, timeout=90)
@@ -379,6 +533,7 @@ def neovim(pxl):
     check(said["completed"] == ["double"], "completed", said["completed"])
     check(said["formatted"] == renamed.replace(",double", ", double"), "formatted", said)
     check(said["symbols"] == ["[Function] double", "[Variable] é", "[Variable] y", "[Variable] z"] and said["running"] == 1, "symbols", said)
+    check((said["part"], said["main"]) == ("# moved\n# down\ndef halved(x) { return x / 2 }\n", "from part import halved\nprint(halved(4))\n"), "two buffers", said)
 
 
 def ill_typed(pxl):
@@ -436,6 +591,19 @@ def statuses(pxl):
     client = Client(pxl)
     client.process.stdin.close()
     check(client.process.wait(60) == 1, "at the end of the input")
+    # The client ends, and another process has kept the input open.
+    editor = subprocess.Popen(["sleep", "60"])
+    client = Client(pxl, process=editor.pid)
+    client.open("n = 0\nwhile true { n = n + 1 }\n")
+    check(client.process.poll() is None, "the client runs")
+    editor.kill()
+    check(client.process.wait(60) == 1, "after the client's end")
+    editor.wait()
+    server = subprocess.Popen([str(pxl), "lsp"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"processId": editor.pid, "capabilities": {}}}).encode()
+    server.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+    server.stdin.flush()
+    check(server.wait(60) == 1, "the client has ended before")
     client = Client(pxl, encodings=("utf-8", "utf-16"))
     check(client.capabilities["positionEncoding"] == "utf-8", "bytes, where the client can")
     client.close()
@@ -456,7 +624,7 @@ def neovim_tests(pxl, add, skip):
 
 
 def lsp_tests(pxl, add):
-    for case in (navigation, outer_names, renaming, hovering, completing, diagnostics, corrections, formatting, hints, across_files, imports, spellings, protocol, endless):
+    for case in (navigation, outer_names, renaming, hovering, completing, diagnostics, corrections, formatting, hints, across_files, imports, spellings, open_buffers, large_folder, protocol, endless):
         client = Client(pxl)
         problem = None
         try:
@@ -467,5 +635,5 @@ def lsp_tests(pxl, add):
         finally:
             client.process.kill()
         add(f"lsp: {case.__name__}", problem)
-    for case in (pulling, folders, statuses, bounded, ill_typed, fuzz):
+    for case in (pulling, folders, statuses, bounded, ill_typed, new_names, random_names, two_buffers, fuzz):
         add(f"lsp: {case.__name__}", lambda: outcome(case, pxl))

@@ -7,13 +7,13 @@ import time
 
 
 class Client:
-    def __init__(self, pxl, encodings=("utf-16",), folders=None, **capabilities):
+    def __init__(self, pxl, encodings=("utf-16",), folders=None, process=None, **capabilities):
         self.process = subprocess.Popen([str(pxl), "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.messages = queue.Queue()
         self.number, self.log = 0, []
         threading.Thread(target=self.read, daemon=True).start()
         self.capabilities = self.ask("initialize", {
-            "processId": None, "rootUri": None, **({} if folders is None else {"workspaceFolders": folders}),
+            "processId": process, "rootUri": None, **({} if folders is None else {"workspaceFolders": folders}),
             "capabilities": {"general": {"positionEncodings": list(encodings)}, **capabilities}})["capabilities"]
         self.tell("initialized", {})
 

@@ -20,7 +20,9 @@ local ok, problem = pcall(function()
       vim.bo[args.buf].omnifunc = "v:lua.vim.lsp.omnifunc"
     end,
   })
-  vim.cmd("edit " .. vim.env.NEOVIM_FILE)
+  vim.opt.hidden = true
+  local function edit(file) vim.cmd("edit " .. vim.fn.fnameescape(file)) end
+  edit(vim.env.NEOVIM_FILE)
   local function wait(what, condition)
     if not vim.wait(15000, condition, 20) then error("waited in vain for " .. what) end
   end
@@ -75,5 +77,22 @@ local ok, problem = pcall(function()
   wait("the symbols", function() return #vim.fn.getloclist(0) + #vim.fn.getqflist() > 0 end)
   said.symbols = vim.tbl_map(function(i) return i.text end, #vim.fn.getloclist(0) > 0 and vim.fn.getloclist(0) or vim.fn.getqflist())
   said.running = #vim.lsp.get_active_clients()
+
+  -- A buffer that was changed and not saved, and one that imports from it.
+  local folder = vim.fn.fnamemodify(vim.env.NEOVIM_FILE, ":h")
+  edit(folder .. "/part.pxl")
+  local part = vim.api.nvim_get_current_buf()
+  wait("the server for the other file", function() return vim.lsp.buf.server_ready() end)
+  vim.api.nvim_buf_set_lines(part, 0, 0, false, { "# moved", "# down" })
+  edit(folder .. "/main.pxl")
+  wait("the server for the third file", function() return vim.lsp.buf.server_ready() end)
+  vim.fn.cursor(2, 1)
+  vim.fn.search("half(4)")
+  vim.lsp.buf.rename("halved")
+  wait("the new name in two buffers", function()
+    return text():find("halved%(4") and table.concat(vim.api.nvim_buf_get_lines(part, 0, -1, false), "\n"):find("halved")
+  end)
+  said.main = text()
+  said.part = table.concat(vim.api.nvim_buf_get_lines(part, 0, -1, false), "\n") .. "\n"
 end)
 done(not ok and tostring(problem) or nil)

@@ -1,0 +1,110 @@
+#include "interpreter/lsp/files.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "interpreter/language/open_texts.hpp"
+#include "interpreter/language/stdlib.hpp"
+#include "runtime/base/input_file.hpp"
+#include "runtime/base/interrupt.hpp"
+#include "runtime/base/join_texts.hpp"
+#include "runtime/base/library_sources.hpp"
+
+namespace pxl::lsp {
+
+namespace fs = std::filesystem;
+
+const Document* Files::at(const fs::path& path, std::string_view word) {
+  const auto with_word = [&](const Document* d) {
+    return d->text().find(word) == std::string_view::npos ? nullptr : d;
+  };
+  const std::string name = path.lexically_normal().string();
+  if (const Document* open = server_.open_document(name)) return with_word(open);
+  if (const auto found = read_.find(name); found != read_.end()) return with_word(found->second.get());
+  const auto [text, fresh] = texts_.try_emplace(name);
+  if (fresh) {
+    const std::string real = real_path(path);
+    for (const auto& [open_path, d] : server_.documents())
+      if (d->real_path() == real) return texts_.erase(text), with_word(d.get());
+    std::string why;
+    text->second = read_file(name, max_program_bytes, why);
+  }
+  if (!text->second || text->second->find(word) == std::string::npos) return nullptr;
+  if (read_.size() >= max_files) {
+    full_ = true;
+    return nullptr;
+  }
+  return (read_[name] = std::make_unique<Document>(DocumentUri::of_path(name), *text->second, 0, server_.encoding()))
+      .get();
+}
+
+const Document* Files::library(const std::vector<std::string>& path) {
+  const std::string module = join_texts(path, ".");
+  const std::string name = library_source(module);
+  if (const auto found = read_.find(name); found != read_.end()) return found->second.get();
+  for (const StdlibFile& f : stdlib_files())
+    if (f.module == module)
+      return (read_[name] =
+                  std::make_unique<Document>(DocumentUri{name, name}, std::string(f.text), 0, server_.encoding()))
+          .get();
+  return nullptr;
+}
+
+const Document* Files::imported(const Document& from, const std::vector<std::string>& path) {
+  if (!is_library(from.path()))
+    if (const Document* d = at(file_of_import(from.path(), path)); d && d != &from) return d;
+  return library(path);
+}
+
+const std::vector<std::string>& Files::programs_in(const std::string& folder) {
+  const auto [found, fresh] = listed_.try_emplace(folder);
+  if (fresh) {
+    std::error_code failed;
+    fs::directory_iterator at(folder, fs::directory_options::skip_permission_denied, failed), end;
+    for (; !failed && at != end; at.increment(failed)) {
+      check_interrupt();
+      if (at->path().extension() == ".pxl") found->second.push_back(at->path().string());
+    }
+    std::sort(found->second.begin(), found->second.end());
+  }
+  return found->second;
+}
+
+std::vector<const Document*> Files::importers(const Document& d) {
+  std::set<std::string> paths;
+  for (const auto& [path, open] : server_.documents()) paths.insert(path);
+  for (const std::string& target : {d.path(), d.real_path()})
+    for (fs::path folder = fs::path(target).parent_path(); !folder.empty(); folder = folder.parent_path()) {
+      const std::vector<std::string>& here = programs_in(folder.string());
+      paths.insert(here.begin(), here.end());
+      if (folder == folder.root_path()) break;
+    }
+  std::vector<const Document*> out;
+  const std::string stem = fs::path(d.path()).stem().string();
+  for (const std::string& path : paths)
+    if (const Document* file = at(path, stem); file && file != &d) out.push_back(file);
+  return out;
+}
+
+std::vector<const Document*> Files::workspace() {
+  std::set<std::string> paths;
+  for (const auto& [path, open] : server_.documents()) paths.insert(path);
+  for (const std::string& root : server_.roots()) {
+    std::error_code failed;
+    fs::recursive_directory_iterator at(root, fs::directory_options::skip_permission_denied, failed), end;
+    for (; !failed && at != end && paths.size() < max_files; at.increment(failed)) {
+      check_interrupt();
+      std::error_code ignored;
+      if (at->path().filename().string().starts_with('.') && at->is_directory(ignored))
+        at.disable_recursion_pending();
+      else if (at->path().extension() == ".pxl")
+        paths.insert(at->path().lexically_normal().string());
+    }
+  }
+  std::vector<const Document*> out;
+  for (const std::string& path : paths)
+    if (const Document* d = at(path)) out.push_back(d);
+  return out;
+}
+
+}  // namespace pxl::lsp

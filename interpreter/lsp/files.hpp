@@ -1,0 +1,48 @@
+// The documents that one request reads: open ones, files of the disk, and modules of the library.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interpreter/lsp/server.hpp"
+
+namespace pxl::lsp {
+
+/// Documents live as long as the object, and as long as no message changes them.
+class Files {
+ public:
+  explicit Files(Server& server) : server_(server) {}
+  Files(const Files&) = delete;
+  Files& operator=(const Files&) = delete;
+
+  /// The document of a path, open or read; null if there is none, or if it does not contain `word`.
+  const Document* at(const std::filesystem::path& path, std::string_view word = {});
+  /// The file or the module of the library that an import means; null if there is none.
+  const Document* imported(const Document& from, const std::vector<std::string>& path);
+  /// The files that may import this one: those beside it and in the folders above, since an import names a file below
+  /// the importing file's folder. Includes the open documents. Files that do not contain its name are left out.
+  std::vector<const Document*> importers(const Document& d);
+  /// The open documents and the .pxl files below the folders of the workspace.
+  std::vector<const Document*> workspace();
+
+  /// Maximum number of files that a request parses.
+  static constexpr size_t max_files = 2000;
+  /// Whether files were left out because they are too many.
+  bool full() const { return full_; }
+
+ private:
+  const Document* library(const std::vector<std::string>& path);
+  const std::vector<std::string>& programs_in(const std::string& folder);
+  Server& server_;
+  std::map<std::string, std::optional<std::string>> texts_;  ///< of files; nullopt where there is none
+  std::map<std::string, std::unique_ptr<Document>> read_;
+  std::map<std::string, std::vector<std::string>> listed_;
+  bool full_ = false;
+};
+
+}  // namespace pxl::lsp
