@@ -51,9 +51,10 @@ const Document* Files::library(const std::vector<std::string>& path) {
 }
 
 const Document* Files::imported(const Document& from, const std::vector<std::string>& path) {
-  if (!is_library(from.path()))
-    if (const Document* d = at(file_of_import(from.path(), path)); d && d != &from) return d;
-  return library(path);
+  const auto [known, fresh] = imported_.try_emplace({&from, join_texts(path, ".")}, nullptr);
+  if (!fresh) return known->second;
+  const Document* file = is_library(from.path()) ? nullptr : at(file_of_import(from.path(), path));
+  return known->second = file && file != &from ? file : library(path);
 }
 
 const std::vector<std::string>& Files::programs_in(const std::string& folder) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "interpreter/lsp/server.hpp"
@@ -42,6 +43,7 @@ class Files {
   std::map<std::string, std::optional<std::string>> texts_;  ///< of files; nullopt where there is none
   std::map<std::string, std::unique_ptr<Document>> read_;
   std::map<std::string, std::vector<std::string>> listed_;
+  std::map<std::pair<const Document*, std::string>, const Document*> imported_;
   bool full_ = false;
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/base/budget.hpp"
+
 namespace pxl::lsp {
 
 namespace {
@@ -9,7 +11,8 @@ namespace {
 using Role = Meaning::Role;
 using Kind = Symbol::Kind;
 
-constexpr int max_links = 64;  // of bindings that lead to a binding
+constexpr int max_links = 64;    // of bindings, members and calls that lead to a meaning
+constexpr int64_t step_ns = 50;  // of an expression or a symbol that is looked at; not measured
 
 Declared symbol_at(const Document& d, Span span) {
   const SymbolTable& table = *d.sound()->symbols;
@@ -18,7 +21,9 @@ Declared symbol_at(const Document& d, Span span) {
 }
 
 Named found(const Document* file, int container, std::string_view name, Named::Is otherwise) {
-  const int symbol = file->sound()->symbols->find(container, name);
+  const SymbolTable& table = *file->sound()->symbols;
+  charge_steps(static_cast<int64_t>(table.symbols().size()), 1);
+  const int symbol = table.find(container, name);
   return symbol < 0 ? Named{otherwise, {}} : Named{Named::Is::symbol, {file, symbol}};
 }
 
@@ -66,7 +71,8 @@ Meaning Meanings::of_symbol(Declared s, int depth) {
 std::optional<Meaning> Meanings::of_dotted_import(const Document& d, const ast::MemberExpr& e) {
   std::vector<std::string> names = {e.name};
   const ast::Expr* root = e.base;
-  for (; root->kind == ast::ExprKind::member; root = static_cast<const ast::MemberExpr&>(*root).base)
+  for (; root->kind == ast::ExprKind::member && names.size() < max_links;
+       root = static_cast<const ast::MemberExpr&>(*root).base)
     names.push_back(static_cast<const ast::MemberExpr&>(*root).name);
   if (root->kind != ast::ExprKind::name) return std::nullopt;
   const Declared s = symbol_at(d, root->span);
@@ -109,7 +115,7 @@ Named Meanings::member(const Meaning& base, std::string_view name) {
 Meaning Meanings::of_member(const Document& d, const ast::MemberExpr& e, int depth) {
   if (const auto file = of_dotted_import(d, e)) return *file;
   if (const Declared field = symbol_at(d, e.name_span); field.file) return of_symbol(field, depth);  // self.f
-  const Meaning base = of(d, *e.base, depth);
+  const Meaning base = of(d, *e.base, depth + 1);
   if (base.role == Role::other) return base;
   const Named named = member(base, e.name);
   return named.is == Named::Is::symbol ? of_symbol(named.symbol, depth) : Meaning{};
@@ -119,16 +125,16 @@ Meaning Meanings::of_call(const Document& d, const ast::CallExpr& e, int depth) 
   if (e.callee->kind == ast::ExprKind::name && !symbol_at(d, e.callee->span).file) {
     const bool makes_session = static_cast<const ast::NameExpr&>(*e.callee).name == "Session";
     if (!makes_session || e.arguments.empty() || e.arguments[0].kind != ast::Argument::positional) return {};
-    const Meaning program = of(d, *e.arguments[0].value, depth);
+    const Meaning program = of(d, *e.arguments[0].value, depth + 1);
     if (program.role == Role::built || program.role == Role::file) return {Role::session, program.of};
     return {};
   }
   if (e.callee->kind == ast::ExprKind::member) {
     const auto& member = static_cast<const ast::MemberExpr&>(*e.callee);
-    const Meaning base = of(d, *member.base, depth);
+    const Meaning base = of(d, *member.base, depth + 1);
     if (base.role == Role::session) return member.name == "run" ? Meaning{Role::result, base.of} : Meaning{};
   }
-  const Meaning callee = of(d, *e.callee, depth);
+  const Meaning callee = of(d, *e.callee, depth + 1);
   if (callee.role != Role::itself) return {};
   if (callee.of->kind == Kind::module) return {Role::instance, callee.of};
   return {callee.of->kind == Kind::program ? Role::built : Role::unknown, callee.of};
@@ -136,6 +142,7 @@ Meaning Meanings::of_call(const Document& d, const ast::CallExpr& e, int depth) 
 
 Meaning Meanings::of(const Document& d, const ast::Expr& e, int depth) {
   if (depth > max_links) return {};
+  charge(step_ns);
   switch (e.kind) {
     case ast::ExprKind::none:
     case ast::ExprKind::boolean:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/budget.hpp"
 #include "runtime/base/library_sources.hpp"
 
 namespace pxl::lsp {
@@ -185,6 +186,7 @@ class Finder {
   }
   bool is_value_in(const Document& d, Declared s) {
     const SymbolTable& table = *d.sound()->symbols;
+    charge_steps(static_cast<int64_t>(table.occurrences().size()), 20);
     for (const Occurrence& o : table.occurrences()) {
       if (o.use != Occurrence::Use::value) continue;
       const Declared one{&d, o.symbol};
