@@ -44,25 +44,39 @@ Declared Meanings::declaration(Declared s, bool through_aliases, Declared end) {
   return s;
 }
 
+/// What all bindings of a name have in common.
+Meaning Meanings::of_values(Declared s, int depth) {
+  // A value that depends on itself.
+  if (std::find(open_.begin(), open_.end(), s) != open_.end()) return {};
+  open_.push_back(s);
+  std::optional<Meaning> all;
+  for (const ast::Expr* value : s->values) {
+    const Meaning one = value ? of(*s.file, *value, depth + 1) : Meaning{};
+    if (!all) all = one;
+    if (!(*all == one)) all = Meaning{};
+  }
+  open_.pop_back();
+  return all.value_or(Meaning{});
+}
+
 Meaning Meanings::of_symbol(Declared s, int depth) {
   s = declaration(s, true);
   if (s->kind == Kind::import) {
     const Symbol::Import& i = s->imports.front();
-    if (s->imports.size() > 1) return {};
+    if (s->values.size() > 1) return {};
     if (!i.name.empty()) return {Role::other, {}};  // a name that the file or the library lacks, or a model
     const Document* file = files_.imported(*s.file, i.path);
     if (!file) return {Role::other, {}};
     return file->is_sound() ? Meaning{Role::file, {file, -1}} : Meaning{};
   }
-  if (s->rebound) return {};
   switch (s->kind) {
     case Kind::function:
     case Kind::method:
     case Kind::module:
     case Kind::build:
-    case Kind::program: return {Role::itself, s};
+    case Kind::program: return s->values.size() == 1 ? Meaning{Role::itself, s} : Meaning{};
     case Kind::variable:
-    case Kind::field: return s->value ? of(*s.file, *s->value, depth + 1) : Meaning{};
+    case Kind::field: return of_values(s, depth);
     default: return {};
   }
 }
@@ -163,6 +177,13 @@ Meaning Meanings::of(const Document& d, const ast::Expr& e, int depth) {
     }
     case ast::ExprKind::member: return of_member(d, static_cast<const ast::MemberExpr&>(e), depth);
     case ast::ExprKind::call: return of_call(d, static_cast<const ast::CallExpr&>(e), depth);
+    case ast::ExprKind::conditional: {
+      const auto& c = static_cast<const ast::ConditionalExpr&>(e);
+      const Meaning a = of(d, *c.then_value, depth + 1), b = of(d, *c.else_value, depth + 1);
+      // `none` has no members.
+      if (a == b || b.role == Role::other) return a;
+      return a.role == Role::other ? b : Meaning{};
+    }
     default: return {};
   }
 }

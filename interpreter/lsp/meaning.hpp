@@ -28,6 +28,7 @@ struct Meaning {
     file       ///< the namespace of a file
   } role = Role::unknown;
   Declared of;
+  bool operator==(const Meaning&) const = default;
 };
 
 /// What a word means.
@@ -54,12 +55,14 @@ class Meanings {
  private:
   Meaning of(const Document& d, const ast::Expr& e, int depth);
   Meaning of_symbol(Declared s, int depth);
+  Meaning of_values(Declared s, int depth);
   Meaning of_member(const Document& d, const ast::MemberExpr& e, int depth);
   Meaning of_call(const Document& d, const ast::CallExpr& e, int depth);
   Named member(const Meaning& base, std::string_view name);
   std::optional<Meaning> of_dotted_import(const Document& d, const ast::MemberExpr& e);
   Named called(const Document& d, const ast::Expr& callee);
   Files& files_;
+  std::vector<Declared> open_;  ///< names whose values are being looked at
 };
 
 }  // namespace pxl::lsp

@@ -161,7 +161,11 @@ Json rename_everywhere(Server& server, const RenameParams& params) {
   const Document& d = server.document(params);
   Files files(server);
   Meanings meanings(files);
-  const auto target = target_at(meanings, d, d.lines().offset(params.position));
+  const size_t cursor = d.lines().offset(params.position);
+  const auto target = target_at(meanings, d, cursor);
+  if (!target && d.is_sound())
+    if (const Mention* m = d.sound()->symbols->mention_at(static_cast<uint32_t>(cursor)))
+      throw Refusal{request_failed, fmt::format("the text does not determine what `{}` names here", m->span.text())};
   if (!target) throw Refusal{request_failed, "no name here, or the text has errors"};
   const std::string& name = params.name;
   const SourceFile probe("", name);

@@ -125,7 +125,7 @@ class Finder {
         if (!file || !file->is_sound()) continue;
         const int there = file->sound()->symbols->find(-1, i.name);
         if (there < 0 || !leads_to_target({file, there})) continue;
-        if (symbols[n].rebound)
+        if (symbols[n].values.size() > 1)
           uses_.doubts.push_back({&d, i.place});
         else if (i.aliased)
           add(d, i.place, false);
@@ -149,7 +149,8 @@ class Finder {
   void mentions(const Document& d) {
     for (const Mention& m : d.sound()->symbols->mentions()) {
       if (m.kind == Mention::Kind::text) {
-        if (visible_ && is_component(m.name, name_)) uses_.doubts.push_back({&d, m.span});
+        // Keys in the library are names that it has given itself.
+        if (visible_ && !is_library(d.path()) && is_component(m.name, name_)) uses_.doubts.push_back({&d, m.span});
       } else if (m.kind == Mention::Kind::spread || m.name == name_) {
         const Named named = meanings_.of(d, m);
         const bool is_known = named.is == Named::Is::symbol;

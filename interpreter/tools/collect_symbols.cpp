@@ -87,9 +87,19 @@ class Collector {
         scopes_.declare(scope, kind, n.name, n.span, span, {}, doc, value);
         break;
       }
-      case ast::ExprKind::tuple:
-        for (const ast::Expr* e : static_cast<const ast::TupleExpr&>(*target).items) bind(e, scope, kind, span);
+      case ast::ExprKind::tuple: {
+        // `a, b = x, y` binds each name to the value in its place.
+        const auto& targets = static_cast<const ast::TupleExpr&>(*target).items;
+        const auto* values =
+            value && value->kind == ast::ExprKind::tuple ? static_cast<const ast::TupleExpr*>(value) : nullptr;
+        const auto starred = [](const ast::Expr* e) { return e->kind == ast::ExprKind::starred; };
+        const bool paired = values && values->items.size() == targets.size() &&
+                            std::none_of(targets.begin(), targets.end(), starred) &&
+                            std::none_of(values->items.begin(), values->items.end(), starred);
+        for (size_t i = 0; i < targets.size(); ++i)
+          bind(targets[i], scope, kind, span, {}, paired ? values->items[i] : nullptr);
         break;
+      }
       case ast::ExprKind::list:
         for (const ast::Expr* e : static_cast<const ast::ListExpr&>(*target).items) bind(e, scope, kind, span);
         break;
@@ -197,7 +207,7 @@ class Collector {
           if (changes) scopes_.read(scope, static_cast<const ast::NameExpr&>(*t).name, t->span);
           const int known = changes ? scopes_.find(scope, static_cast<const ast::NameExpr&>(*t).name) : -1;
           if (known >= 0)
-            scopes_.symbol(known).rebound = true;
+            scopes_.symbol(known).values.push_back(nullptr);
           else
             bind(t, scope, scope == in_module_ ? SymbolKind::field : SymbolKind::variable, s.span, s.doc,
                  s.augmented ? nullptr : s.value);

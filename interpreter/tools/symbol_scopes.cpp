@@ -30,7 +30,7 @@ int SymbolScopes::declare(int scope, Symbol::Kind kind, const std::string& name,
                           std::string detail, std::string doc, const ast::Expr* value) {
   if (scopes_[scope].own && has(scopes_[scope].own->nonlocals, name)) {
     if (const int s = find(scopes_[scope].outer, name); s >= 0) {
-      symbols_[s].rebound = true;
+      symbols_[s].values.push_back(value);
       occurrences_.push_back({name_span, s, Occurrence::Use::binding});
       return s;
     }
@@ -46,11 +46,9 @@ int SymbolScopes::declare(int scope, Symbol::Kind kind, const std::string& name,
     s.doc = std::move(doc);
     s.container = scopes_[scope].owner;
     s.inner = scopes_[scope].outer >= 0 && scopes_[scopes_[scope].outer].owner == s.container;
-    s.value = value;
     symbols_.push_back(std::move(s));
-  } else {
-    symbols_[it->second].rebound = true;
   }
+  symbols_[it->second].values.push_back(value);
   occurrences_.push_back({name_span, it->second, Occurrence::Use::binding});
   return it->second;
 }
@@ -79,7 +77,7 @@ bool SymbolScopes::read_field(int scope, std::string_view name, Span span, Occur
     if (!instance) continue;
     if (auto it = scopes_[s].names.find(name); it != scopes_[s].names.end()) {
       occurrences_.push_back({span, it->second, use});
-      if (use == Occurrence::Use::binding) symbols_[it->second].rebound = true;
+      if (use == Occurrence::Use::binding) symbols_[it->second].values.push_back(nullptr);
       return true;
     }
   }

@@ -45,9 +45,9 @@ struct Symbol {
     Span place;                     ///< the bound word, or x before `as`
   };
   std::vector<Import> imports;
-  bool inner = false;                ///< of a comprehension or a lambda in the body of its container
-  bool rebound = false;              ///< bound in several places
-  const ast::Expr* value = nullptr;  ///< what an assignment or `as` binds; null for other bindings
+  bool inner = false;  ///< of a comprehension or a lambda in the body of its container
+  /// What each binding of the name assigns, or has before `as`; null for bindings of other kinds.
+  std::vector<const ast::Expr*> values;
 };
 std::string_view text(Symbol::Kind kind);
 

@@ -383,8 +383,10 @@ RENAMINGS = [
            "with Session(p(2)) as s {\n  r = s.run(x = [1, 2])\n  print(r.y, Session(p(2)).run(x = [3, 4]).y)\n}\n"}, "a", "x: ", "q",
      {"a": "program p(n) {\n  stream in q: float32[n]\n  z = host_load(q)\n  stream out y = z\n}\nir = p(n = 2)\nprint(ir.z)\n"
            "with Session(p(2)) as s {\n  r = s.run(q = [1, 2])\n  print(r.y, Session(p(2)).run(q = [3, 4]).y)\n}\n"}),
-    ({"a": "program p {\n  stream out y = constant(1.0)\n}\nprint(Session(p()).run().y)\n"}, "a", "y)", "q",
-     {"a": "program p {\n  stream out q = constant(1.0)\n}\nprint(Session(p()).run().q)\n"}),
+    ({"a": "program p {\n  stream out y = constant(1.0)\n}\na, b = Session(p()), 2\nr = a.run()\nr = Session(p()).run() if b else none\nprint(r.y)\n"}, "a", "y)", "q",
+     {"a": "program p {\n  stream out q = constant(1.0)\n}\na, b = Session(p()), 2\nr = a.run()\nr = Session(p()).run() if b else none\nprint(r.q)\n"}),
+    ({"a": "program p {\n  stream out y = constant(1.0)\n}\nr = Session(p()).run()\nprint(r.y)\nfor r in [1] { print(r) }\n"}, "a", "y = ", "q", "may use `y`"),
+    ({"a": "x = 1\nprint(sorted([x]).y)\n"}, "a", "y)", "q", "the text does not determine what `y` names here"),
     ({"a": "program p {\n  stream in x: float32[]\n}\nSession(p()).run({\"x\": 1})\n"}, "a", "x: ", "q", "may use `x`"),
     ({"a": "x = 1\ny = 2\nprint(x, y)\n"}, "a", "x", "y", "`y` has another meaning"),
     ({"a": "def f() { return 1 }\nprint(f())\n"}, "a", "f()", "print", "`print` has another meaning"),
