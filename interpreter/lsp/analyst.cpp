@@ -5,7 +5,7 @@
 namespace pxl::lsp {
 
 Analyst::Analyst(std::function<void()> done) : done_(std::move(done)) {
-  thread_ = std::thread([this] { work(); });
+  thread_ = start_thread("analyses texts", [this] { work(); });
 }
 
 Analyst::~Analyst() {

@@ -9,10 +9,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "interpreter/tools/analysis.hpp"
+#include "runtime/base/start_thread.hpp"
 
 namespace pxl::lsp {
 
@@ -56,7 +56,7 @@ class Analyst {
   std::optional<Answer> answer_;  ///< not collected yet
   std::vector<std::unique_ptr<Analysis>> discarded_;
   bool busy_ = false, stopping_ = false, stopped_ = false;
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace pxl::lsp

@@ -25,8 +25,8 @@ struct Ahead {
   Analyst* analyst = nullptr;
 };
 Ahead& ahead() {
-  static Ahead a;
-  return a;
+  static Ahead& own = *new Ahead;  // never destroyed: the reading thread outlives main
+  return own;
 }
 
 void glance(Transport& transport, const Json& message) {

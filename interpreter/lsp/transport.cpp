@@ -16,7 +16,7 @@ namespace pxl::lsp {
 
 Transport::Transport(int in, int out, Glance glance) : in_(in), out_(out), glance_(std::move(glance)) {
   if (pipe(stop_) != 0) stop_[0] = stop_[1] = -1;
-  reader_ = std::thread([this] { read_all(); });
+  reader_ = start_thread("reads messages", [this] { read_all(); });
 }
 
 Transport::~Transport() {

@@ -10,7 +10,8 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
+
+#include "runtime/base/start_thread.hpp"
 
 #include "interpreter/lsp/messages.hpp"
 
@@ -65,7 +66,7 @@ class Transport {
   int stop_[2] = {-1, -1};  ///< a pipe that wakes the reader for shutdown
   int client_ = -1;         ///< readable when the client's process has ended
   bool is_client_gone_ = false;
-  std::thread reader_;
+  Thread reader_;
 };
 
 }  // namespace pxl::lsp

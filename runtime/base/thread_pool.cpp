@@ -5,8 +5,6 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -110,6 +108,9 @@ PoolReadings& machine_readings() {
   return readings;
 }
 
+/// The groups of a pool of so many threads.
+int groups_of(int threads) { return std::max(0, threads - 1 + group_size - 1) / group_size; }
+
 /// Whether `value` is at or after `number`. Job numbers wrap around.
 bool reached(int value, int number) {
   return static_cast<int>(static_cast<unsigned>(value) - static_cast<unsigned>(number)) >= 0;
@@ -171,20 +172,29 @@ struct ThreadPool::Group {
 };
 
 ThreadPool::ThreadPool(int threads, std::vector<int> cores)
-    : size_(std::max(1, threads)),
-      cores_(std::move(cores)),
-      num_groups_((size_ - 1 + group_size - 1) / group_size),
+    : cores_(std::move(cores)),
+      started_(std::make_unique<Flag[]>(1)),
+      groups_(std::make_unique<Group[]>(static_cast<size_t>(groups_of(threads)))),
+      size_(start(threads)),
+      num_groups_(groups_of(size_)),
       policy_(size_, machine_readings()) {
-  started_ = std::make_unique<Flag[]>(1);
-  groups_ = std::make_unique<Group[]>(static_cast<size_t>(num_groups_));
   for (int s = 1; s < size_; ++s) ++groups_[static_cast<size_t>((s - 1) / group_size)].members;
-  for (int t = 1; t < size_; ++t) threads_.emplace_back([this, t] { work(t); });
+}
+
+int ThreadPool::start(int threads) {
+  threads_.reserve(static_cast<size_t>(std::max(0, threads - 1)));
+  for (int t = 1; t < threads; ++t) {
+    std::optional<Thread> made = try_to_start_thread([this, t] { work(t); });
+    if (!made) break;
+    threads_.push_back(std::move(*made));
+  }
+  return static_cast<int>(threads_.size()) + 1;
 }
 
 ThreadPool::~ThreadPool() {
   quit_ = true;
   started_[0].publish(job_ + 1);
-  for (std::thread& t : threads_) t.join();
+  for (Thread& t : threads_) t.join();
 }
 
 bool ThreadPool::claim(int share, int job) {
@@ -204,10 +214,6 @@ void ThreadPool::finish(int share, int job) {
 }
 
 void ThreadPool::work(int thread) {
-  // Signals are delivered to the main thread, which alone has an alternate stack for handlers.
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
   if (const auto t = static_cast<size_t>(thread); t < cores_.size()) pin_thread(cores_[t]);
   for (int next = 1;;) {
     // Skips jobs that others have finished. A claimed job stays open until its chunk is done.

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "runtime/base/division_policy.hpp"
+#include "runtime/base/start_thread.hpp"
 #include "runtime/base/subnormals.hpp"
 
 namespace pxl {
@@ -39,8 +39,8 @@ class JobSampling {
 
 class ThreadPool {
  public:
-  /// `threads` includes the caller; 1 creates no thread. `cores`: numbers of cores; thread t is bound to entry t, where
-  /// there is one. The caller keeps its mask.
+  /// `threads` includes the caller; 1 creates no thread. Where the system makes fewer, the pool has those. `cores`:
+  /// numbers of cores; thread t is bound to entry t, where there is one. The caller keeps its mask.
   explicit ThreadPool(int threads, std::vector<int> cores = {});
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -57,20 +57,22 @@ class ThreadPool {
  private:
   struct Flag;
   struct Group;
+  /// Starts up to `threads` - 1 threads; the number of those that are there, with the caller.
+  int start(int threads);
   void work(int thread);
   bool claim(int share, int job);
   void finish(int share, int job);
 
-  int size_;
   std::vector<int> cores_;
   std::unique_ptr<Flag[]> started_;  ///< one flag: the number of the last job
   std::unique_ptr<Group[]> groups_;  ///< of up to 8 chunks each, without the caller's
-  int num_groups_ = 0;
-  std::vector<std::thread> threads_;
+  std::atomic<bool> quit_ = false;
+  std::vector<Thread> threads_;  ///< they read what follows when a job has started
+  int size_;
+  int num_groups_;
   const std::function<void(int, int)>* chunk_ = nullptr;
   FloatMode mode_ = FloatMode::now();  ///< the caller's
   int job_ = 0;
-  std::atomic<bool> quit_ = false;
   JobSampling sampling_;
   int long_samples_ = 0;  ///< remaining samples of short jobs whose run delay is read
   DivisionPolicy policy_;

@@ -1,0 +1,47 @@
+#include "runtime/base/start_thread.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <memory>
+
+#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostic.hpp"
+
+namespace pxl {
+
+std::optional<Thread> try_to_start_thread(std::function<void()> body) {
+  using Body = std::function<void()>;
+  auto given = std::make_unique<Body>(std::move(body));
+  const auto run = [](void* argument) -> void* {
+    const std::unique_ptr<Body> own(static_cast<Body*>(argument));
+    (*own)();
+    return nullptr;
+  };
+  pthread_attr_t attributes;
+  if (::pthread_attr_init(&attributes) != 0) return std::nullopt;
+  ::pthread_attr_setstacksize(&attributes, thread_stack);
+  // The new thread inherits the mask: it is set before, so that no signal comes in between.
+  sigset_t all, before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t handle{};
+  const bool made = ::pthread_create(&handle, &attributes, run, given.get()) == 0;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ::pthread_attr_destroy(&attributes);
+  if (!made) return std::nullopt;
+  static_cast<void>(given.release());
+  Thread thread;
+  thread.handle_ = handle;
+  return thread;
+}
+
+Thread start_thread(std::string_view what, std::function<void()> body) {
+  std::optional<Thread> made = try_to_start_thread(std::move(body));
+  if (made) return *std::move(made);
+  throw run_error(fmt::format("no thread can be made that {}", what),
+                  {"raise the limit on processes (`ulimit -u`) or that on address space (`ulimit -v`)"})
+      .as(codes::memory);
+}
+
+}  // namespace pxl
