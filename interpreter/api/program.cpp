@@ -14,6 +14,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/input_file.hpp"
 #include "runtime/base/join_texts.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/execute/engine.hpp"
@@ -172,11 +173,11 @@ Result<Value> eval(std::string_view text, std::span<const Argument> names, const
 }
 
 std::span<const EngineInfo> engines() {
-  static const std::vector<EngineInfo> all = [] {
+  static const auto& all = never_destroyed([] {
     std::vector<EngineInfo> rows;
     for (const EngineRow& row : engine_table()) rows.push_back({row.name, row.doc});
     return rows;
-  }();
+  }());
   return all;
 }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "runtime/base/never_destroyed.hpp"
+
 namespace pxl::cli {
 
 namespace {
@@ -43,12 +45,12 @@ bool set_timeout(CommonFlags& flags, const std::string& value) {
 }
 
 std::span<const Flag> main_flags() {
-  static const std::vector<Flag> all = [] {
+  static const auto& all = never_destroyed([] {
     std::vector<Flag> flags(std::begin(first_flags), std::end(first_flags));
     flags.insert(flags.end(), run_flags.begin(), run_flags.end());
     flags.insert(flags.end(), std::begin(last_flags), std::end(last_flags));
     return flags;
-  }();
+  }());
   return all;
 }
 

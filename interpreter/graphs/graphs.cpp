@@ -16,6 +16,7 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/join_texts.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
@@ -46,7 +47,7 @@ Value op_list(const std::shared_ptr<Ir>& ir, const std::vector<Op*>& ops) {
 }  // namespace
 
 const GraphFacts& facts_of(Interpreter& in, const std::shared_ptr<Ir>& ir, const Graph* graph) {
-  static const GraphFacts unknown;
+  static const auto& unknown = never_destroyed(GraphFacts());
   auto& graphs = graphs_of(in).world().of(ir).graphs;
   auto it = graphs.find(graph);
   return it == graphs.end() ? unknown : it->second;

@@ -22,6 +22,7 @@
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/graph/ir.hpp"
 
@@ -251,11 +252,11 @@ MemberTable program_ir_members() {
 }
 
 const std::vector<std::string>& ir_member_names() {
-  static const std::vector<std::string> names = [] {
+  static const auto& names = never_destroyed([] {
     std::vector<std::string> all;
     append_names(all, ir_table);
     return all;
-  }();
+  }());
   return names;
 }
 

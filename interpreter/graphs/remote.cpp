@@ -15,6 +15,7 @@
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/op/shards.hpp"
 #include "runtime/ops/op_builder.hpp"
 
@@ -105,7 +106,7 @@ std::vector<std::pair<std::string, const RemoteBufferObject*>> buffers_of(Interp
 }
 
 const TensorSpec& entry_spec() {
-  static const TensorSpec spec{{}, DType::int32, {}};
+  static const auto& spec = never_destroyed(TensorSpec{{}, DType::int32, {}});
   return spec;
 }
 

@@ -9,6 +9,7 @@
 #include "interpreter/syntax/names_bound.hpp"
 #include "interpreter/values/scope.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/never_destroyed.hpp"
 
 namespace pxl {
 namespace {
@@ -90,7 +91,7 @@ class NameChecker {
     for (const ast::Expr* p : patterns) visit_names(p, binds);
     for (const ast::WithItem& w : f.contexts) expression(w.context, inner);
     expression(f.result, inner);
-    static const std::vector<ast::Stmt*> none;
+    static const auto& none = never_destroyed(std::vector<ast::Stmt*>());
     body(names, patterns, f.body ? f.body->statements : none, &level, &f.own);
   }
 

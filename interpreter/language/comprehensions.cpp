@@ -9,6 +9,7 @@
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/never_destroyed.hpp"
 
 namespace pxl {
 
@@ -41,7 +42,7 @@ Value comprehension(Interpreter& in, const ast::ComprehensionExpr& e, Activation
   inner.self = a.self;
   inner.build = a.build;
   inner.kind = a.kind;
-  static const std::vector<Name> own;
+  static const auto& own = never_destroyed(std::vector<Name>());
   auto round_in = [](const ScopePtr& outer) {
     ScopePtr scope = std::make_shared<Scope>(outer);
     scope->round = &own;

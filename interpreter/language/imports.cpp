@@ -23,6 +23,7 @@
 #include "runtime/base/input_file.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/library_sources.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/base/source_folder.hpp"
 #include "runtime/base/suggest.hpp"
 
@@ -183,7 +184,7 @@ fs::path file_of_import(const std::string& importer, const std::vector<std::stri
 }
 
 std::optional<std::string> library_import(std::string_view name) {
-  static const auto imports = library_imports();
+  static const auto& imports = never_destroyed(library_imports());
   const auto found = imports.find(name);
   return found == imports.end() ? std::nullopt : std::optional(found->second);
 }

@@ -1,6 +1,8 @@
 // The tables of members, in the order of the reference page. Each is defined beside the class whose members it lists.
 #include "interpreter/values/members.hpp"
 
+#include "runtime/base/never_destroyed.hpp"
+
 namespace pxl {
 
 MemberTable str_members();
@@ -29,7 +31,7 @@ MemberTable session_members();
 MemberTable run_result_members();
 
 const std::vector<MemberTable>& member_tables() {
-  static const std::vector<MemberTable> tables{
+  static const auto& tables = never_destroyed(std::vector<MemberTable>{
       str_members(),
       list_members(),
       dict_members(),
@@ -54,7 +56,7 @@ const std::vector<MemberTable>& member_tables() {
       pipeline_members(),
       session_members(),
       run_result_members(),
-  };
+  });
   return tables;
 }
 

@@ -6,6 +6,8 @@
 
 #include "interpreter/onnx/exporter.hpp"
 
+#include "runtime/base/never_destroyed.hpp"
+
 namespace pxl::onnx {
 
 Graph Exporter::body(const std::function<void()>& fill, const std::string& name) {
@@ -48,7 +50,8 @@ void Exporter::add_call(const Op& op, Frame& frame) {
 
 namespace {
 
-const TensorSpec iteration_spec{{}, DType::int64, {}}, condition_spec{{}, DType::boolean, {}};
+const auto &iteration_spec = never_destroyed(TensorSpec{{}, DType::int64, {}}),
+           &condition_spec = never_destroyed(TensorSpec{{}, DType::boolean, {}});
 
 }  // namespace
 

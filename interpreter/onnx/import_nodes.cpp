@@ -6,6 +6,7 @@
 
 #include "interpreter/onnx/import_literals.hpp"
 #include "interpreter/onnx/importer.hpp"
+#include "runtime/base/never_destroyed.hpp"
 
 namespace pxl::onnx {
 
@@ -167,7 +168,7 @@ ProgramText Importer::call_text(Names& names, const Node& node, const ProgramTex
       arguments.push_back(assemble("{}_takes = {}", {identifier(a.name), list_text(body.captured)}));
       continue;
     }
-    static const std::set<std::string> dtypes{"to", "dtype", "output_datatype"};
+    static const auto& dtypes = never_destroyed(std::set<std::string>{"to", "dtype", "output_datatype"});
     const auto value = attribute_text(node, a.name, dtypes.contains(a.name) ? "dtype" : "");
     arguments.push_back(assemble("{} = {}", {identifier(a.name), value.value_or(FixedText("none"))}));
   }

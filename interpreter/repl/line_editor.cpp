@@ -17,6 +17,7 @@
 #include "interpreter/repl/line_backend.hpp"
 #include "interpreter/tools/theme.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/base/signals.hpp"
 #include "runtime/base/source.hpp"
 #include "runtime/base/standard_streams.hpp"
@@ -26,7 +27,7 @@ namespace pxl {
 namespace {
 
 std::function<Completions(std::string_view, size_t)>& completer() {
-  static std::function<Completions(std::string_view, size_t)> f;
+  static auto& f = never_destroyed(std::function<Completions(std::string_view, size_t)>());
   return f;
 }
 
@@ -45,7 +46,7 @@ LineEditor::Result read_plain(const std::string& prompt, std::string& line) {
   flush_out();
   // Bytes read before an interrupt, for inputs that are not a terminal: a terminal discards a typed line, a pipe does
   // not.
-  static std::string begun;
+  static auto& begun = never_destroyed(std::string());
   line = std::exchange(begun, {});
   const InterruptRequests guard(InterruptRequests::Waiting::ends);
   for (;;) {

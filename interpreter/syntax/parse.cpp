@@ -11,6 +11,7 @@
 #include "interpreter/syntax/messages.hpp"
 #include "interpreter/syntax/resolve.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/never_destroyed.hpp"
 
 namespace pxl {
 namespace {
@@ -148,17 +149,17 @@ ast::TreePtr parse_or_throw(const SourceFile& source) {
 }
 
 const std::vector<std::string>& reserved_words() {
-  static const std::vector<std::string> words = {
+  static const auto& words = never_destroyed(std::vector<std::string>{
       "and",      "or",     "not",      "if",   "else",   "for",   "in",     "is",     "while", "break",
       "continue", "return", "def",      "with", "as",     "from",  "import", "assert", "pass",  "true",
       "false",    "none",   "module",   "try",  "except", "raise", "lambda", "class",  "let",   "yield",
-      "del",      "global", "nonlocal", "elif", "async",  "await", "match"};
+      "del",      "global", "nonlocal", "elif", "async",  "await", "match"});
   return words;
 }
 
 const std::vector<std::string>& declaring_words() {
-  static const std::vector<std::string> words = {"param",    "program", "ref",      "stream", "out",  "variable",
-                                                 "constant", "option",  "outlined", "test",   "build"};
+  static const auto& words = never_destroyed(std::vector<std::string>{
+      "param", "program", "ref", "stream", "out", "variable", "constant", "option", "outlined", "test", "build"});
   return words;
 }
 

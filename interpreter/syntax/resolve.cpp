@@ -7,6 +7,7 @@
 
 #include "interpreter/syntax/names_bound.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/never_destroyed.hpp"
 
 namespace pxl::syntax {
 
@@ -101,7 +102,7 @@ class Resolver {
     Names as;
     for (const WithItem& w : f.contexts)
       if (!w.as.empty()) as.insert(w.as);
-    static const std::vector<Stmt*> none;
+    static const auto& none = never_destroyed(std::vector<Stmt*>());
     begin(b, f.own, outer, f.body ? f.body->statements : none, as);
     for (const WithItem& w : f.contexts) with_item(w, b);
     // A lambda or def reads its names when it is called.

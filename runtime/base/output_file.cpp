@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "runtime/base/effects.hpp"
+#include "runtime/base/never_destroyed.hpp"
 
 namespace pxl {
 namespace {
@@ -22,7 +23,7 @@ int flags_of(Opening opening) {
 }
 
 FileGate& gate() {
-  static FileGate own;
+  static auto& own = never_destroyed(FileGate());
   return own;
 }
 

@@ -7,6 +7,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/join_texts.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/execute/engines.hpp"
 
@@ -21,10 +22,10 @@ constexpr EngineRow engines[] = {
 };
 
 std::string& chosen() {
-  static std::string name = [] {
+  static auto& name = never_destroyed([] {
     const char* value = std::getenv("PXL_ENGINE");
     return std::string(value && *value ? value : engines[0].name.data());
-  }();
+  }());
   return name;
 }
 

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "runtime/base/codes.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/execute/replicas.hpp"
@@ -22,7 +23,7 @@ namespace pxl {
 namespace {
 
 const Ir& checked(const std::shared_ptr<Ir>& ir, const std::string& device) {
-  static const std::vector<std::string> devices = {"cpu", "ipu_model"};
+  static const auto& devices = never_destroyed(std::vector<std::string>{"cpu", "ipu_model"});
   if (std::find(devices.begin(), devices.end(), device) == devices.end()) {
     std::vector<std::string> notes = {"devices are \"cpu\" and \"ipu_model\""};
     if (std::string hint = did_you_mean(device, devices); !hint.empty()) notes.insert(notes.begin(), hint);

@@ -9,6 +9,7 @@
 
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/io/format_limits.hpp"
 #include "runtime/io/shared_library.hpp"
 
@@ -23,7 +24,7 @@ struct Png {
   PXL_LIBRARY_FUNCTION(library, png_image_free);
 };
 const Png& png() {
-  static const Png functions;
+  static const auto& functions = never_destroyed(Png());
   return functions;
 }
 
@@ -36,7 +37,7 @@ struct Jpeg {
   PXL_LIBRARY_FUNCTION(library, tjDestroy);
 };
 const Jpeg& jpeg() {
-  static const Jpeg functions;
+  static const auto& functions = never_destroyed(Jpeg());
   return functions;
 }
 

@@ -7,6 +7,7 @@
 
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/io/format_limits.hpp"
 #include "runtime/io/npy.hpp"
 #include "runtime/io/shared_library.hpp"
@@ -42,7 +43,7 @@ struct ZipLibrary {
   PXL_LIBRARY_FUNCTION(library, zip_error_fini);
 };
 const ZipLibrary& zip() {
-  static const ZipLibrary functions;
+  static const auto& functions = never_destroyed(ZipLibrary());
   return functions;
 }
 

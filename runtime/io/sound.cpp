@@ -12,6 +12,7 @@
 
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/io/format_limits.hpp"
 #include "runtime/io/shared_library.hpp"
 
@@ -28,7 +29,7 @@ struct SoundLibrary {
   PXL_LIBRARY_FUNCTION(library, sf_close);
 };
 const SoundLibrary& sound_library() {
-  static const SoundLibrary functions;
+  static const auto& functions = never_destroyed(SoundLibrary());
   return functions;
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/join_texts.hpp"
+#include "runtime/base/never_destroyed.hpp"
 
 namespace pxl {
 
@@ -79,7 +80,7 @@ const ReplicaGroups& replica_groups_of(const OpContext& site) {
 }
 
 const TensorSpec& replica_operand() {
-  static const TensorSpec spec{{2}, DType::int32, {}};
+  static const auto& spec = never_destroyed(TensorSpec{{2}, DType::int32, {}});
   return spec;
 }
 

@@ -6,6 +6,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/kernels/shape.hpp"
 #include "runtime/op/replica_groups.hpp"
 #include "runtime/op/shards.hpp"
@@ -270,11 +271,11 @@ static_assert(all_complete(collective_table));
 }  // namespace
 
 std::span<const OpRow> collective_rows() {
-  static const std::vector<OpRow> all = [] {
+  static const auto& all = never_destroyed([] {
     std::vector<OpRow> rows(std::begin(collective_table), std::end(collective_table));
     rows.insert(rows.end(), collective_part_rows().begin(), collective_part_rows().end());
     return rows;
-  }();
+  }());
   return all;
 }
 

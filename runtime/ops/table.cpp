@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/op/structural_rows.hpp"
 #include "runtime/ops/row.hpp"
 #include "runtime/tensor/print.hpp"
@@ -37,7 +38,7 @@ struct Table {
 };
 
 const Table& table() {
-  static const Table the_table;
+  static const auto& the_table = never_destroyed(Table());
   return the_table;
 }
 

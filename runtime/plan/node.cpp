@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/graph/remote.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/plan/plan.hpp"
@@ -149,7 +150,7 @@ const Tensor* Aliases::root(const Tensor* tensor) const {
 }
 
 const std::vector<int>& Aliases::writes(const Tensor* tensor) const {
-  static const std::vector<int> never;
+  static const auto& never = never_destroyed(std::vector<int>());
   const auto found = writes_.find(root(tensor));
   return found == writes_.end() ? never : found->second;
 }

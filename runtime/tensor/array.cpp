@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,6 +15,8 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/memory_limit.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/tensor/block_cache.hpp"
 #include "runtime/tensor/exact.hpp"
 #include "runtime/tensor/float8.hpp"
@@ -30,23 +31,18 @@ constexpr size_t huge_page = size_t{2} << 20, small_page = 4096;
 constexpr size_t min_cached_bytes = size_t{64} << 10;
 constexpr size_t max_joined_bytes = size_t{1} << 14;  ///< not measured
 
-// Linux overcommits: memory is granted at allocation and taken when written, so an array larger than the machine would
-// end in swapping or in the OOM killer.
-int64_t physical_memory() {
-  static const int64_t bytes = [] {
-    long pages = ::sysconf(_SC_PHYS_PAGES), size = ::sysconf(_SC_PAGE_SIZE);
-    return pages > 0 && size > 0 ? int64_t{pages} * size : std::numeric_limits<int64_t>::max();
-  }();
-  return bytes;
-}
-
 // Large zeroed memory comes from the system and is not committed before its first use: variables of a program that
 // never runs cost nothing. Null if a look omits the elements.
 std::shared_ptr<std::byte> allocate(const TensorSpec& spec, int64_t bytes, bool zeroed = false) {
   auto refuse = [&] {
     throw run_error(fmt::format("{} needs {} bytes, more than memory", text(spec), bytes)).as(codes::memory);
   };
-  if (bytes > physical_memory()) refuse();
+  // Linux overcommits: memory is granted at allocation and taken when written, so that an array larger than memory
+  // would end in swapping or in the OOM killer.
+  if (!has_memory_for(bytes)) {
+    release_cached_blocks();
+    if (!has_memory_for(bytes)) refuse();
+  }
   if (const Budget* budget = current_budget()) {
     // Arrays that a look keeps may take at most half of its memory.
     if (bytes > budget->limits().array_bytes || !budget->affords(bytes + budget->limits().memory_bytes / 2)) return {};
@@ -137,11 +133,11 @@ Array filled(DType dtype, Shape shape, V value) {
 }  // namespace
 
 Array::Array() {
-  static const std::shared_ptr<std::byte> zero = [] {
+  static const auto& zero = never_destroyed([] {
     auto data = allocate({}, sizeof(float));
     std::memset(data.get(), 0, sizeof(float));
     return data;
-  }();
+  }());
   data_ = zero;
 }
 

@@ -11,6 +11,7 @@
 
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/join_texts.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/tiles/machine_file.hpp"
 
@@ -71,11 +72,11 @@ constexpr MachineField fields[] = {
 // clang-format on
 
 const std::vector<Machine>& table() {
-  static const std::vector<Machine> machines = [] {
+  static const auto& machines = never_destroyed([] {
     std::vector<Machine> all;
     for (const MachineFile& f : machine_files()) all.push_back(read_machine(std::string(f.name) + ".machine", f.text));
     return all;
-  }();
+  }());
   return machines;
 }
 
@@ -212,10 +213,10 @@ Machine parse_machine(std::string_view text) {
 }
 
 const Machine& standard_machine() {
-  static const Machine machine = [] {
+  static const auto& machine = never_destroyed([] {
     const char* text = std::getenv("PXL_MACHINE");
     return parse_machine(text && *text ? std::string_view(text) : default_machine);
-  }();
+  }());
   return machine;
 }
 

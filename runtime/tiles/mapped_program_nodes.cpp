@@ -1,6 +1,7 @@
 // Builds and solves the PBQP of a program: nodes for ops and tensors that share a choice, edges for rearrangements.
 #include <algorithm>
 
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/graph/call_operands.hpp"
 #include "runtime/tiles/mapped_program.hpp"
 #include "runtime/tiles/product_search.hpp"
@@ -217,7 +218,7 @@ int MappedProgram::node_of(const Tensor* tensor) const {
 }
 
 const std::vector<OpCandidate>& MappedProgram::candidates_of(int node) const {
-  static const std::vector<OpCandidate> none;
+  static const auto& none = never_destroyed(std::vector<OpCandidate>());
   const int key = nodes_[static_cast<size_t>(node)].key;
   return key < 0 ? none : candidates_[static_cast<size_t>(key)];
 }
@@ -243,14 +244,14 @@ int32_t MappedProgram::mapping_of(const Tensor* tensor) const {
 }
 
 const Rearrangement& MappedProgram::rearrangement_to(const Tensor* tensor, int32_t to) const {
-  static const Rearrangement none;
+  static const auto& none = never_destroyed(Rearrangement());
   if (to < 0) return none;
   const int32_t from = mapping_of(tensor);
   return from == to ? none : rearrangement_between(from, to, tensor->spec);
 }
 
 const Rearrangement& MappedProgram::write_back(const Op& op, size_t slot) const {
-  static const Rearrangement none;
+  static const auto& none = never_destroyed(Rearrangement());
   const Tensor* tensor = op.inputs[slot];
   if (!tensor || !op.called.empty() || !op.modifies(slot) || source_of(tensor).op) return none;
   const int32_t from = candidate(op).in[slot], to = mapping_of(tensor);

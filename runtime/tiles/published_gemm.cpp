@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/ops/op_builder.hpp"
 #include "runtime/tiles/estimate.hpp"
 
@@ -88,7 +89,7 @@ std::vector<GemmPoint> plan_points() {
 std::span<const GemmRow> gemm_rows() { return gemm_table; }
 
 const std::vector<GemmPoint>& gemm_points() {
-  static const std::vector<GemmPoint> points = plan_points();
+  static const auto& points = never_destroyed(plan_points());
   return points;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/tiles/published_builders.hpp"
 #include "runtime/transform/autodiff.hpp"
 #include "runtime/transform/inline.hpp"
@@ -171,23 +172,23 @@ bool is_of_host(const ReportOp& o) { return o.strategy == "host" || o.name == "I
 }  // namespace
 
 const Report& published_vit() {
-  static const Report r = vit();
+  static const auto& r = never_destroyed(vit());
   return r;
 }
 
 const Report& published_bert_layer(bool copies) {
-  static const Report both = bert_layer(true), gather = bert_layer(false);
+  static const auto &both = never_destroyed(bert_layer(true)), &gather = never_destroyed(bert_layer(false));
   return copies ? both : gather;
 }
 
 const Report& published_nanogpt(int64_t tokens) {
-  static std::map<int64_t, Report> reports;
+  static auto& reports = never_destroyed(std::map<int64_t, Report>());
   const auto found = reports.find(tokens);
   return found != reports.end() ? found->second : reports.emplace(tokens, nanogpt(tokens)).first->second;
 }
 
 const Report& published_product(std::string_view which) {
-  static std::map<std::string_view, Report> reports;
+  static auto& reports = never_destroyed(std::map<std::string_view, Report>());
   const auto found = reports.find(which);
   return found != reports.end() ? found->second : reports.emplace(which, product(which)).first->second;
 }

@@ -2,6 +2,7 @@
 // float16 partial sums, images of one byte an element, and normalisations folded into the convolutions.
 #include <map>
 
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/tiles/published_builders.hpp"
 #include "runtime/tiles/published_programs.hpp"
 
@@ -44,7 +45,7 @@ Report resnet(int64_t batch) {
 }  // namespace
 
 const Report& published_resnet(int64_t batch) {
-  static std::map<int64_t, Report> reports;
+  static auto& reports = never_destroyed(std::map<int64_t, Report>());
   const auto found = reports.find(batch);
   return found != reports.end() ? found->second : reports.emplace(batch, resnet(batch)).first->second;
 }

@@ -1,6 +1,7 @@
 // Programs of Graphcore's own tests, which state the figures that their profiler must report.
 #include <map>
 
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/tiles/published_builders.hpp"
 #include "runtime/tiles/published_programs.hpp"
 #include "runtime/transform/autodiff.hpp"
@@ -193,39 +194,39 @@ Report small_net(int64_t batch, bool training) {
 }  // namespace
 
 const Report& published_dense_layer() {
-  static const Report r = dense_layer();
+  static const auto& r = never_destroyed(dense_layer());
   return r;
 }
 const Report& published_calls() {
-  static const Report r = calls(false);
+  static const auto& r = never_destroyed(calls(false));
   return r;
 }
 const Report& published_calls_training() {
-  static const Report r = calls(true);
+  static const auto& r = never_destroyed(calls(true));
   return r;
 }
 const Report& published_nested_calls() {
-  static const Report r = nested_calls();
+  static const auto& r = never_destroyed(nested_calls());
   return r;
 }
 const Report& published_lookups() {
-  static const Report r = lookups();
+  static const auto& r = never_destroyed(lookups());
   return r;
 }
 const Report& published_broadcast_product() {
-  static const Report r = broadcast_product();
+  static const auto& r = never_destroyed(broadcast_product());
   return r;
 }
 const Report& published_initialisers() {
-  static const Report r = initialisers();
+  static const auto& r = never_destroyed(initialisers());
   return r;
 }
 const Report& published_serial_product() {
-  static const Report r = serial_product();
+  static const auto& r = never_destroyed(serial_product());
   return r;
 }
 const Report& published_small_net(int64_t batch, bool training) {
-  static std::map<std::pair<int64_t, bool>, Report> reports;
+  static auto& reports = never_destroyed(std::map<std::pair<int64_t, bool>, Report>());
   const auto found = reports.find({batch, training});
   return found != reports.end() ? found->second
                                 : reports.emplace(std::pair(batch, training), small_net(batch, training)).first->second;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "runtime/base/codes.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/graph/memory_order.hpp"
 #include "runtime/graph/remote.hpp"
 #include "runtime/op/op_ipus.hpp"
@@ -60,7 +61,7 @@ StageFlow::StageFlow(const Graph& graph, const std::vector<PipelineStage>& stage
 }
 
 const std::vector<size_t>& StageFlow::distances(const Tensor* t) const {
-  static const std::vector<size_t> none;
+  static const auto& none = never_destroyed(std::vector<size_t>());
   const auto found = distances_.find(t);
   return found == distances_.end() ? none : found->second;
 }
