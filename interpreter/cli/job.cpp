@@ -48,12 +48,21 @@ int end_job(Processes& job, Outcome outcome) {
   ::_exit(status);
 }
 
+/// Ends a process that waits in MPI's start or end, from another thread.
+[[noreturn]] void end_waiting(const Error* error) {
+  if (!error) ::_exit(exit_interrupted);
+  mute_streams(false);
+  const int status = report(*error);
+  flush_out();
+  ::_exit(status);
+}
+
 }  // namespace
 
 int guarded_in_job(const CommonFlags& flags, const std::function<int()>& body) {
   if (!started_by_launcher()) return guarded(body);
   const Outcome joined = outcome_of([&] {
-    join_job(flags.timeout);
+    join_job(flags.timeout, end_waiting);
     return exit_ok;
   });
   Processes& job = processes();
@@ -70,8 +79,6 @@ void launch(const CommonFlags& flags, const std::vector<std::string>& arguments)
   for (size_t at = 0; !flags.hosts.empty() && at <= flags.hosts.size();) {
     const size_t end = std::min(flags.hosts.find(',', at), flags.hosts.size());
     options.hosts.push_back(flags.hosts.substr(at, end - at));
-    if (options.hosts.back().empty())
-      throw Error(fmt::format("--hosts: `{}` has an empty name", flags.hosts), {"`--hosts a,b`"}, Fault::usage);
     at = end + 1;
   }
   std::vector<std::string> program = {own_program(), "run"};

@@ -6,12 +6,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <cctype>
 #include <cstdlib>
 #include <memory>
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/cores.hpp"
+#include "runtime/base/filter_program.hpp"
 #include "runtime/base/installation.hpp"
 #include "runtime/base/join_texts.hpp"
 #include "runtime/base/output_file.hpp"
@@ -23,8 +24,36 @@ namespace pxl {
 
 namespace {
 
+/// A variable by which a launcher is known, and the one with the number of the process.
+struct LauncherVariables {
+  const char *known_by, *rank;
+};
 /// What Open MPI, MPICH (and whatever has its PMI) and PMIx tell the processes that they start.
-constexpr std::array launcher_variables = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"};
+constexpr std::array launchers = {LauncherVariables{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                                  LauncherVariables{"PMI_SIZE", "PMI_RANK"},
+                                  LauncherVariables{"PMIX_RANK", "PMIX_RANK"}};
+
+/// The launcher that has started this process; null if none has.
+const LauncherVariables* launcher() {
+  const auto found = std::find_if(launchers.begin(), launchers.end(), [](const LauncherVariables& l) {
+    const char* value = std::getenv(l.known_by);
+    return value && *value;
+  });
+  return found == launchers.end() ? nullptr : &*found;
+}
+
+int launcher_rank() {
+  const char* value = launcher() ? std::getenv(launcher()->rank) : nullptr;
+  return value ? static_cast<int>(std::strtol(value, nullptr, 10)) : 0;
+}
+
+Error late_start(double timeout) {
+  std::vector<std::string> stopped;
+  for (const int64_t pid : stopped_siblings()) stopped.push_back(fmt::format("process {}, which is stopped", pid));
+  const std::string whom = stopped.empty() ? std::string("the other processes") : join_texts(stopped, ", ");
+  return run_error(fmt::format("waited {} s for {}, at the start of the job", timeout, whom), {timeout_note})
+      .as(codes::replicas);
+}
 
 Error no_plug_in(std::string message) {
   return Error(std::move(message),
@@ -63,20 +92,23 @@ std::string find_program(std::string_view name) {
 }
 
 bool is_open_mpi(const std::string& mpirun) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> output(::popen((mpirun + " --version 2>&1").c_str(), "r"), ::pclose);
-  std::array<char, 256> line{};
-  if (!output || !std::fgets(line.data(), line.size(), output.get())) return false;
-  return std::string_view(line.data()).find("Open MPI") != std::string_view::npos;
+  const std::string version = run_filter({mpirun, "--version"}, "").output;
+  return version.substr(0, version.find('\n')).find("Open MPI") != version.npos;
+}
+
+/// A launcher gives the names to ssh, and both take what begins with `-` for an option.
+void check_host(const std::string& host) {
+  const auto may_be = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) ||
+           std::string_view(".-_:[]%@").find(c) != std::string_view::npos;
+  };
+  if (!host.empty() && host[0] != '-' && std::all_of(host.begin(), host.end(), may_be)) return;
+  throw Error(fmt::format("--hosts: `{}` is no name of a machine", host), {"`--hosts a,b`"}, Fault::usage);
 }
 
 }  // namespace
 
-bool started_by_launcher() {
-  return std::any_of(launcher_variables.begin(), launcher_variables.end(), [](const char* name) {
-    const char* value = std::getenv(name);
-    return value && *value;
-  });
-}
+bool started_by_launcher() { return launcher() != nullptr; }
 
 void divide_cores(const Processes& job) {
   const char* threads = std::getenv("PXL_THREADS");
@@ -84,8 +116,12 @@ void divide_cores(const Processes& job) {
   ::setenv("PXL_THREADS", std::to_string(std::max(1, usable_cores() / job.sharing_cores())).c_str(), 1);
 }
 
-void join_job(double timeout) {
-  set_processes(std::make_unique<Processes>(open_plug_in(), timeout));
+void join_job(double timeout, Watchdog::End end) {
+  auto watchdog = std::make_unique<Watchdog>(std::move(end));
+  std::unique_ptr<Transport> transport;
+  const auto late = [timeout] { return late_start(timeout); };
+  watchdog->during(timeout + reporting_delay(launcher_rank()), late, [&] { transport = open_plug_in(); });
+  set_processes(std::make_unique<Processes>(std::move(transport), timeout, std::move(watchdog)));
   Processes& job = processes();
   if (!job.several()) return;
   handle_termination();
@@ -101,6 +137,10 @@ void join_job(double timeout) {
 }
 
 std::vector<std::string> launch_command(const LaunchOptions& options, const std::vector<std::string>& program) {
+  std::for_each(options.hosts.begin(), options.hosts.end(), check_host);
+  if (std::find(program.begin(), program.end(), ":") != program.end())
+    throw Error("--ranks: mpirun takes the argument `:` for the end of the program's arguments",
+                {"give it as a part of a longer argument, `--NAME=:`"}, Fault::usage);
   const std::string mpirun = find_program("mpirun");
   if (mpirun.empty())
     throw Error("--ranks: there is no mpirun", {"install openmpi-bin, or start pxl with the launcher of your cluster"},

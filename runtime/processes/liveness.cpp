@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "runtime/base/interrupt.hpp"
@@ -24,15 +28,42 @@ void on_termination(int, siginfo_t* info, void*) {
 }
 }  // namespace
 
-ProcessState process_state(int64_t pid) {
+namespace {
+
+struct Status {
+  ProcessState state = ProcessState::gone;
+  int64_t parent = 0;
+};
+
+Status status_of(int64_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string line;
-  if (!std::getline(file, line)) return ProcessState::gone;
-  // `123 (name) S ...`: the name may have spaces and parentheses.
+  if (!std::getline(file, line)) return {};
+  // `123 (name) S 122 ...`: the name may have spaces and parentheses.
   const size_t name_end = line.rfind(')');
-  const char state = name_end == line.npos || name_end + 2 >= line.size() ? 'R' : line[name_end + 2];
-  if (state == 'Z' || state == 'X') return ProcessState::gone;
-  return state == 'T' ? ProcessState::stopped : ProcessState::running;
+  if (name_end == line.npos || name_end + 4 > line.size()) return {ProcessState::running};
+  const char state = line[name_end + 2];
+  const int64_t parent = std::strtoll(line.c_str() + name_end + 3, nullptr, 10);
+  if (state == 'Z' || state == 'X') return {ProcessState::gone, parent};
+  return {state == 'T' ? ProcessState::stopped : ProcessState::running, parent};
+}
+
+}  // namespace
+
+ProcessState process_state(int64_t pid) { return status_of(pid).state; }
+
+std::vector<int64_t> stopped_siblings() {
+  std::vector<int64_t> found;
+  std::error_code failed;
+  const std::filesystem::directory_iterator end;
+  for (auto entry = std::filesystem::directory_iterator("/proc", failed); entry != end; entry.increment(failed)) {
+    const int64_t pid = std::strtoll(entry->path().filename().c_str(), nullptr, 10);
+    if (pid <= 0) continue;
+    const Status status = status_of(pid);
+    if (status.state == ProcessState::stopped && status.parent == ::getppid()) found.push_back(pid);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 std::string allowed_cores() {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace pxl {
 
@@ -11,6 +12,12 @@ enum class ProcessState : uint8_t { running, stopped, gone };
 /// The state of a process of this machine, of /proc/PID/stat. A process that has ended and was not waited for is
 /// `gone`.
 ProcessState process_state(int64_t pid);
+
+/// The processes of this one's parent that are stopped: of a launcher, those of its job on this machine.
+std::vector<int64_t> stopped_siblings();
+
+/// Seconds that the process of this number waits before it says what other processes of its job may say too.
+constexpr double reporting_delay(int number) { return 0.3 * number; }
 
 /// The cores that this process may use, as Linux lists them: "0-3,8".
 std::string allowed_cores();

@@ -66,7 +66,7 @@ void Processes::meet(std::string_view what, const Fingerprint& fingerprint, int 
   exchange(sends, receives, {fmt::format("where all are to {}", what), at, replicas});
   all[static_cast<size_t>(rank_)] = whole;
   if (std::all_of(all.begin(), all.end(), [&](const Fingerprint& f) { return f == whole; })) return;
-  part(json_text({{"what", what}, {"place", place_text(at)}}));
+  part(json_text({{"what", what}, {"place", place_text(at)}}), all);
 }
 
 void Processes::meet_at_end(int status, const Error* error) {
@@ -77,8 +77,8 @@ void Processes::meet_at_end(int status, const Error* error) {
   meet(error ? "end with an error" : fmt::format("end with status {}", status), Fingerprint().add(text));
 }
 
-/// The processes are at different points: each says at which.
-void Processes::part(const std::string& mine) {
+/// The processes are at different points, in the states that they have told: each says at which.
+void Processes::part(const std::string& mine, std::span<const Fingerprint> states) {
   json own = json::parse(mine);
   if (ended_) own["error"] = *ended_;
   parted_ = true;
@@ -91,14 +91,18 @@ void Processes::part(const std::string& mine) {
     error.first().notes.push_back(fmt::format("in process {} of {}, on host {}", p, size_, peers_[p].host));
     throw error;
   }
-  size_t other = 1;
-  while (other + 1 < notes.size() && notes[other] == notes[0]) ++other;
+  const auto in_state = [&](const Fingerprint& f) { return std::count(states.begin(), states.end(), f); };
+  // What the largest number of processes are to do, and the first process that is to do something else.
+  const auto fewer = [&](const Fingerprint& a, const Fingerprint& b) { return in_state(a) < in_state(b); };
+  const auto usual = std::max_element(states.begin(), states.end(), fewer);
+  const auto unlike = std::find_if(states.begin(), states.end(), [&](const Fingerprint& f) { return f != *usual; });
+  const auto first = static_cast<size_t>(usual - states.begin()), other = static_cast<size_t>(unlike - states.begin());
   const auto doing = [&](size_t p) {
     return fmt::format("process {} (host {}) is to {}{}", p, peers_[p].host, notes[p].at("what").get<std::string>(),
                        notes[p].at("place").get<std::string>());
   };
-  std::vector<std::string> lines = {doing(0), doing(other)};
-  if (notes[0] == notes[other]) lines.emplace_back("but not of the same program, inputs and initial values");
+  std::vector<std::string> lines = {doing(first), doing(other)};
+  if (notes[first] == notes[other]) lines.emplace_back("but not of the same program, inputs and initial values");
   lines.emplace_back("all processes run one script, and have to come to the same runs in the same order");
   throw run_error("the processes of the job have gone apart", std::move(lines)).as(codes::replicas);
 }

@@ -28,13 +28,13 @@ constexpr int spins = 200;                   // tests before the core is given t
 constexpr auto eager_wait = 20ms;            // before a waiting process sleeps between tests
 constexpr auto nap = 100us;
 constexpr auto between_checks = 100ms;  // of the processes that are waited for
-constexpr double stagger = 0.3;         // seconds between processes that could say the same
-
 std::span<const std::byte> bytes_of(std::string_view text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
 }  // namespace
+
+const char* const timeout_note = "`--timeout SECONDS` says how long processes wait for each other";
 
 struct Processes::Note {
   enum class Kind : uint8_t { follows, failed, interrupted };
@@ -52,21 +52,23 @@ struct Processes::Note {
   }
 };
 
-Processes::Processes(std::unique_ptr<Transport> transport, double timeout)
+Processes::Processes(std::unique_ptr<Transport> transport, double timeout, std::unique_ptr<Watchdog> watchdog)
     : transport_(std::move(transport)),
       rank_(transport_->rank()),
       size_(transport_->size()),
       timeout_(timeout),
-      peers_(static_cast<size_t>(size_)) {
+      watchdog_(std::move(watchdog)),
+      peers_() {
   const std::string mine = json_text({{"host", transport_->host()},
                                       {"pid", static_cast<int64_t>(::getpid())},
                                       {"cores", allowed_cores()},
                                       {"instruction sets", usable_instruction_sets()}});
-  const std::vector<std::string> all = all_gather(mine, {"at the start of the job"});
-  for (size_t p = 0; p < all.size(); ++p) {
-    const json j = json::parse(all[p]);
-    peers_[p] = {j.at("host"), j.at("pid"), j.at("cores"), j.at("instruction sets")};
+  std::vector<Peer> peers;
+  for (const std::string& text : all_gather(mine, {"at the start of the job"})) {
+    const json j = json::parse(text);
+    peers.push_back({j.at("host"), j.at("pid"), j.at("cores"), j.at("instruction sets")});
   }
+  peers_ = std::move(peers);
 }
 
 int Processes::sharing_cores() const {
@@ -111,6 +113,7 @@ std::string Processes::named(int process, int replicas) const {
     const int each = replicas / size_, first = process * each;
     who = each == 1 ? fmt::format("replica {}", first) : fmt::format("replicas {} to {}", first, first + each - 1);
   }
+  if (peers_.empty()) return who;
   return fmt::format("{} (host {}, process {})", who, host(process), peers_[static_cast<size_t>(process)].pid);
 }
 
@@ -203,7 +206,7 @@ bool Processes::wait_until_done(const Wait& wait) {
       check_peers(wait);
     }
     const double waited = std::chrono::duration<double>(now - start).count();
-    if (waited < timeout_ + stagger * rank_) continue;
+    if (waited < timeout_ + reporting_delay(rank_)) continue;
     // Those that run may wait for a stopped one themselves.
     std::vector<std::string> late, stopped, notes;
     for (int p = 0; p < size_; ++p) {
@@ -212,13 +215,14 @@ bool Processes::wait_until_done(const Wait& wait) {
       if (is_stopped(p)) stopped.push_back(late.back() + ", which is stopped");
     }
     if (!stopped.empty()) late = std::move(stopped);
-    notes.emplace_back("`--timeout SECONDS` says how long processes wait for each other");
+    notes.emplace_back(timeout_note);
     lose(wait, fmt::format("waited {} s for {}", timeout_, join_texts(late, ", ")), std::move(notes));
   }
   return state == Transport::State::done;
 }
 
 bool Processes::is_stopped(int process) const {
+  if (peers_.empty()) return false;
   const Peer& peer = peers_[static_cast<size_t>(process)];
   return peer.host == host(rank_) && process_state(peer.pid) == ProcessState::stopped;
 }
@@ -226,17 +230,17 @@ bool Processes::is_stopped(int process) const {
 void Processes::check_peers(const Wait& wait) {
   int alive_before = 0;
   std::vector<std::string> gone;
-  for (int p = 0; p < size_; ++p) {
-    const Peer& peer = peers_[static_cast<size_t>(p)];
-    if (p == rank_ || peer.host != host(rank_)) continue;
-    if (process_state(peer.pid) == ProcessState::gone)
-      gone.push_back(named(p, wait.replicas));
-    else if (p < rank_)
+  for (size_t p = 0; p < peers_.size(); ++p) {
+    const auto number = static_cast<int>(p);
+    if (number == rank_ || peers_[p].host != host(rank_)) continue;
+    if (process_state(peers_[p].pid) == ProcessState::gone)
+      gone.push_back(named(number, wait.replicas));
+    else if (number < rank_)
       ++alive_before;
   }
   if (gone.empty() && !termination_requested()) return;
   // One of those that saw it tells it; it ends the others.
-  if (!gone.empty()) std::this_thread::sleep_for(std::chrono::duration<double>(stagger * alive_before));
+  if (!gone.empty()) std::this_thread::sleep_for(std::chrono::duration<double>(reporting_delay(alive_before)));
   if (gone.empty() || silenced()) {
     lost_ = true;
     throw Interrupted();
@@ -290,7 +294,7 @@ Processes::Note Processes::end_broken(Note mine) {
   const auto start = Clock::now();
   while (transport_->test() != Transport::State::done) {
     std::this_thread::sleep_for(nap);
-    if (std::chrono::duration<double>(Clock::now() - start).count() < timeout_ + stagger * rank_) continue;
+    if (std::chrono::duration<double>(Clock::now() - start).count() < timeout_ + reporting_delay(rank_)) continue;
     lost_ = true;
     if (mine.kind == Note::Kind::failed) return mine;
     lose({"at the end of a run"}, "the other processes do not end it", {});
@@ -345,7 +349,14 @@ Error Processes::break_off(const Error& error, int64_t order) {
 void Processes::break_off_interrupted() { end_broken({Note::Kind::interrupted}); }
 
 void Processes::finish() {
-  if (transport_) transport_->finish();
+  if (!transport_) return;
+  if (!watchdog_) return transport_->finish();
+  const auto late = [this] {
+    return run_error(fmt::format("waited {} s for the other processes, at the end of the job", timeout_),
+                     {timeout_note})
+        .as(codes::replicas);
+  };
+  watchdog_->during(timeout_ + reporting_delay(rank_), late, [this] { transport_->finish(); });
 }
 void Processes::abort(int status) {
   if (transport_) transport_->abort(status);

@@ -13,6 +13,7 @@
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/processes/run_output.hpp"
 #include "runtime/processes/transport.hpp"
+#include "runtime/processes/watchdog.hpp"
 
 namespace pxl {
 
@@ -30,6 +31,9 @@ struct Wait {
   Span at = {};
   int replicas = 0;  ///< of the program that runs; 0 where none does
 };
+
+/// What there is to do about a wait that is over.
+extern const char* const timeout_note;
 
 /// Two values of these are equal where processes are at one point in one state.
 struct Fingerprint {
@@ -49,8 +53,9 @@ class Processes {
 
   /// This process alone.
   Processes() = default;
-  /// All processes of the transport's job call this. `timeout`: seconds that one may wait for another.
-  Processes(std::unique_ptr<Transport> transport, double timeout);
+  /// All processes of the transport's job call this. `timeout`: seconds that one may wait for another. `watchdog`
+  /// watches what the transport does without an end of its own.
+  Processes(std::unique_ptr<Transport> transport, double timeout, std::unique_ptr<Watchdog> watchdog = nullptr);
   Processes(const Processes&) = delete;
   Processes& operator=(const Processes&) = delete;
 
@@ -128,14 +133,15 @@ class Processes {
   bool wait_until_done(const Wait& wait);
   [[noreturn]] void lose(const Wait& wait, std::string message, std::vector<std::string> notes);
   Note end_broken(Note mine);
-  [[noreturn]] void part(const std::string& mine);
+  [[noreturn]] void part(const std::string& mine, std::span<const Fingerprint> states);
   std::string named(int process, int replicas) const;
   bool is_stopped(int process) const;
 
   std::unique_ptr<Transport> transport_;
   int rank_ = 0, size_ = 1;
   double timeout_ = 60;
-  std::vector<Peer> peers_ = {{}};
+  std::unique_ptr<Watchdog> watchdog_;
+  std::vector<Peer> peers_ = {{}};  ///< by number; empty until each process has told what it is
   uint64_t meetings_ = 0;
   int64_t breaks_ = 0;
   std::optional<std::string> ended_;  ///< the error with which the script of this process has ended

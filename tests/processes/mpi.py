@@ -192,6 +192,17 @@ def alive(pid):
         return False
 
 
+def ended(processes):
+    """Those that are left: the ones that the launcher ends take a moment."""
+    left = list(processes)
+    for _ in range(100):
+        left = [p for p in left if alive(p)]
+        if not left:
+            break
+        time.sleep(0.1)
+    return left
+
+
 def ended_by(pxl, number, flags=(), whom=2):
     """Exit status, standard error, and which processes are left, of an endless job after a signal to one of its processes."""
     with Folder() as folder:
@@ -206,12 +217,7 @@ def ended_by(pxl, number, flags=(), whom=2):
             start = time.monotonic()
             _, err = job.communicate(timeout=LIMIT)
             seconds = time.monotonic() - start
-            for _ in range(100):  # those that the launcher ends take a moment
-                left = [p for p in processes if alive(p)]
-                if not left:
-                    break
-                time.sleep(0.1)
-            return job.returncode, err.decode(errors="replace"), left, seconds
+            return job.returncode, err.decode(errors="replace"), ended(processes), seconds
         except subprocess.TimeoutExpired:
             return None, "it hangs", [], LIMIT
         finally:
@@ -268,11 +274,53 @@ rank = env("OMPI_COMM_WORLD_RANK", "0")
 """
 
 
+def at_call(pxl, event, code, wanted, flags=()):
+    """A job of two processes of which one is late, or stopped, in a call of MPI: exit status, messages, nothing left."""
+    with Folder() as folder:
+        library = folder / "at_call.so"
+        compiled = run(["mpicc", "-shared", "-fPIC", "-Wl,-z,lazy", str(HERE / "at_call.c"), "-o", str(library)])
+        if compiled[0] != 0:
+            return compiled[2]
+        (folder / "s.pxl").write_text("print(1)\n")
+        command = [*mpirun(2, "-x", f"LD_PRELOAD={library}", "-x", f"PXL_AT={event}"), str(pxl), "run", *flags, "s.pxl"]
+        job = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        seen = set()
+        start = time.monotonic()
+        while job.poll() is None and time.monotonic() - start < LIMIT:
+            seen.update(children(job.pid))
+            time.sleep(0.1)
+        left = ended(seen)
+        hangs = job.poll() is None
+        for pid in [job.pid, *left] if hangs else left:
+            os.kill(pid, signal.SIGKILL)
+        out, err = job.communicate()
+    problems = ["it hangs"] if hangs else [] if job.returncode == code else [f"exit {job.returncode}, not {code}"]
+    problems += [f"`{w}` is missing" for w in wanted if w not in err]
+    if err.count("error: ") != (1 if wanted else 0):
+        problems.append("the message is not there once")
+    if left:
+        problems.append(f"processes are left: {left}")
+    if code == 0 and out != "1\n":
+        problems.append("another output")
+    return "; ".join(problems) + "\n" + out + err if problems else None
+
+
 def ends(pxl):
     # The first limits are those of the documentation of replicas, with time for a busy machine.
     yield "killed", lambda: lost(pxl, signal.SIGKILL, (), ["replica 2", "is gone", "endless.pxl:"], LIMIT)
     yield "crashed", lambda: lost(pxl, signal.SIGSEGV, (), ["replica 2", "is gone"], LIMIT)
     yield "stopped", lambda: lost(pxl, signal.SIGSTOP, ("--timeout", "3"), ["waited 3 s for replica 2", "is stopped"], LIMIT)
+    # The limit is longer than what MPI needs to start on a busy machine.
+    limit = ("--timeout", "8")
+    for call in ("MPI_Init_thread", "MPI_Comm_dup", "MPI_Comm_size", "MPI_Finalize"):
+        yield f"late in {call}", lambda call=call: at_call(pxl, f"1 {call} late", 0, [])
+    stopped = "waited 8 s for process "
+    yield "stopped before MPI has started", lambda: at_call(
+        pxl, "1 MPI_Init_thread stop", 1, [stopped, ", which is stopped, at the start of the job", "--timeout SECONDS"], limit)
+    yield "stopped while MPI starts", lambda: at_call(pxl, "0 MPI_Comm_dup stop", 1, [stopped, "stopped, at the start of the job"], limit)
+    yield "stopped after MPI has started", lambda: at_call(
+        pxl, "1 MPI_Comm_size stop", 1, ["waited 8 s for process 1", ", at the start of the job"], limit)
+    yield "stopped at the end", lambda: at_call(pxl, "1 MPI_Finalize stop", 1, ["waited 8 s for the other processes, at the end of the job"], limit)
     yield "interrupted", lambda: interrupted(pxl)
     yield "ended early", lambda: fails(
         pxl, REPLICATED + 'if rank == "2" { exit(0) }\nsession.run(i = [0, 1, 2, 3])\n', 4, 1,
@@ -314,6 +362,10 @@ def ends(pxl):
     yield "launched twice", lambda: fails(pxl, "1\n", 2, 2, [], launcher=[*mpirun(2), pxl, "--ranks", "2"])
     yield "no mpirun", lambda: no_mpirun(pxl)
     yield "no plug-in", lambda: no_plug_in(pxl)
+    yield "mpirun's path", lambda: strange_path(pxl)
+    for host in ("-oProxyCommand=touch x", "a b", "", "a;touch x", "$(touch x)"):
+        yield f"a host `{host}`", lambda host=host: refused_launch(pxl, ["--hosts", f"localhost,{host}"], f"`{host}` is no name of a machine")
+    yield "an argument `:`", lambda: refused_launch(pxl, [], "the end of the program's arguments", [":", "-n", "1", "touch", "x"])
     yield "a plain start", lambda: plain_start(pxl)
 
 
@@ -350,6 +402,24 @@ def no_mpirun(pxl):
         (folder / "s.pxl").write_text("1\n")
         code, _, err = run([str(pxl), "run", "--ranks", "2", "s.pxl"], cwd=folder, env={"PATH": str(folder)})
         return None if code == 1 and "install openmpi-bin" in err else f"exit {code}\n{err}"
+
+
+def strange_path(pxl):
+    """The folder of mpirun may have any name: no shell reads it."""
+    with Folder() as folder:
+        strange = folder / "a $(touch x) b; touch x; 'c"
+        strange.mkdir()
+        (strange / "mpirun").symlink_to(shutil.which("mpirun"))
+        (folder / "s.pxl").write_text("print(1)\n")
+        code, out, err = run([str(pxl), "run", "--ranks", "2", "s.pxl"], cwd=folder, env={"PATH": f"{strange}:{os.environ['PATH']}"})
+        return None if code == 0 and out == "1\n" and not (folder / "x").exists() else f"exit {code}\n{out}{err}"
+
+
+def refused_launch(pxl, flags, message, arguments=()):
+    with Folder() as folder:
+        (folder / "s.pxl").write_text("print(1)\n")
+        code, out, err = run([str(pxl), "run", "--ranks", "2", *flags, "s.pxl", *arguments], cwd=folder)
+        return None if code == 2 and message in err and not out and not (folder / "x").exists() else f"exit {code}\n{out}{err}"
 
 
 def no_plug_in(pxl):

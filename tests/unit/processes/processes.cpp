@@ -3,7 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <barrier>
+#include <chrono>
 #include <random>
+#include <string>
+#include <thread>
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/interrupt.hpp"
@@ -107,6 +112,27 @@ TEST_CASE("processes that come to different points are told both") {
   }
 }
 
+TEST_CASE("the process that has gone apart is named, wherever the others are") {
+  const SourceFile& file = add_source("lines.pxl", "first\nsecond\n");
+  for (const int odd : {0, 1, 2, 3}) {
+    const auto errors = ThreadJob(4).run([&](Processes& job) {
+      // The line of a process, which may be another one for many reasons, says nothing of its state.
+      job.place = [&] { return Span{&file, job.rank() == (odd + 1) % 4 ? 6u : 0u, 7u}; };
+      job.meet("make a session of program p", Fingerprint().add(job.rank() == odd ? "lr 0.1" : "lr 0.2"));
+    });
+    for (const auto& e : errors) {
+      REQUIRE(e);
+      try {
+        std::rethrow_exception(e);
+      } catch (const Error& error) {
+        REQUIRE(error.first().notes.size() >= 3);
+        CHECK(error.first().notes[0].starts_with(odd == 0 ? "process 1 " : "process 0 "));
+        CHECK(error.first().notes[1].starts_with("process " + std::to_string(odd) + " "));
+      }
+    }
+  }
+}
+
 TEST_CASE("processes at one point in different states have gone apart") {
   const auto errors = ThreadJob(2).run([&](Processes& job) {
     job.meet("make a session of program p", Fingerprint().add("same"));
@@ -168,15 +194,36 @@ TEST_CASE("an interrupt of one process interrupts all") {
   for (int p : {0, 1}) CHECK(message_of(errors[static_cast<size_t>(p)]) == Interrupted().what());
 }
 
+TEST_CASE("a job waits for a process that starts late") {
+  const auto errors = ThreadJob(3).run([](Processes& job) { job.meet("begin"); }, 60,
+                                       [](int rank) {
+                                         if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(400));
+                                       });
+  CHECK(messages(errors) == std::vector<std::string>(3));
+}
+
 TEST_CASE("no process waits longer than it may") {
+  std::barrier<> met(2);  // the limit is short: nobody comes to a meeting late because its thread does not run
   const auto errors = ThreadJob(2).run(
       [&](Processes& job) {
         if (job.rank() == 1) return;
         job.meet("wait");
       },
-      0.2);
-  CHECK(message_of(errors[0]).starts_with("waited 0.2 s for process 1 (host test, process "));
+      2, [&](int) { met.arrive_and_wait(); });
+  CHECK(message_of(errors[0]).starts_with("waited 2 s for process 1 (host test, process "));
   CHECK(!errors[1]);
+}
+
+TEST_CASE("a process that never joins the job is waited for as long as any other") {
+  std::atomic<bool> over{false};
+  const auto errors = ThreadJob(2).run([](Processes&) {}, 0.5,
+                                       [&](int rank) {
+                                         if (rank == 0) return;
+                                         while (!over) std::this_thread::yield();
+                                         throw run_error("it ends");
+                                       },
+                                       [&](int rank) { over = over || rank == 0; });
+  CHECK(message_of(errors[0]) == "waited 0.5 s for process 1, at the start of the job");
 }
 
 TEST_CASE("errors survive the way to another process") {

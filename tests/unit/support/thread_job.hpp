@@ -18,18 +18,23 @@ class ThreadJob {
  public:
   explicit ThreadJob(int size) : size_(size), queues_(static_cast<size_t>(size * size)) {}
 
-  /// Runs `body` as each process; the errors that they end with, by process.
-  std::vector<std::exception_ptr> run(const std::function<void(Processes&)>& body, double timeout = 20) {
+  /// Runs `body` as each process, with `before` before it joins the job and `after` at its end; the
+  /// errors that they end with, by process.
+  std::vector<std::exception_ptr> run(const std::function<void(Processes&)>& body, double timeout = 60,
+                                      const std::function<void(int rank)>& before = {},
+                                      const std::function<void(int rank)>& after = {}) {
     std::vector<std::exception_ptr> errors(static_cast<size_t>(size_));
     std::vector<std::thread> threads;
     for (int rank = 0; rank < size_; ++rank)
       threads.emplace_back([&, rank] {
         try {
+          if (before) before(rank);
           Processes job(std::make_unique<Queues>(*this, rank), timeout);
           body(job);
         } catch (...) {
           errors[static_cast<size_t>(rank)] = std::current_exception();
         }
+        if (after) after(rank);
       });
     for (std::thread& t : threads) t.join();
     return errors;
