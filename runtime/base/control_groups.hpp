@@ -1,0 +1,19 @@
+// What the control groups of this process (cgroups(7), versions 1 and 2) limit.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace pxl {
+
+/// What a group limits, of the files in its folder; nothing if it has no limit.
+using ReadLimit = std::function<std::optional<double>(const std::string& folder, bool version2)>;
+
+/// The least limit of the process's group and of those around it; nothing if there is none. `root` prefixes the paths
+/// of the files that are read: /proc/self/cgroup, /proc/self/mountinfo, and those of the groups.
+std::optional<double> least_in_control_groups(std::string_view controller, const ReadLimit& read,
+                                              const std::string& root = "");
+
+}  // namespace pxl
