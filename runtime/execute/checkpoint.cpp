@@ -18,6 +18,7 @@
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/effects.hpp"
 #include "runtime/base/input_file.hpp"
+#include "runtime/base/interrupt.hpp"
 #include "runtime/execute/checkpoint_parts.hpp"
 #include "runtime/execute/json_text.hpp"
 #include "runtime/tensor/bfloat16.hpp"
@@ -260,13 +261,32 @@ CheckpointFile::CheckpointFile(std::string path) {
 }
 CheckpointFile::~CheckpointFile() = default;
 
+/// The index of a folder, with its files open. Another job may save to the folder meanwhile, which removes or replaces
+/// files of the index: then the new index is read.
+CheckpointIndex CheckpointFile::open_files(const std::string& path) {
+  for (CheckpointIndex index = read_index(path);;) {
+    files_.clear();
+    std::exception_ptr fault;
+    try {
+      for (const std::string& name : index.files)
+        files_.push_back(std::make_unique<Reader>(fmt::format("{}/{}", path, name)));
+    } catch (const Error&) {
+      fault = std::current_exception();
+    }
+    check_interrupt();
+    CheckpointIndex now = read_index(path);
+    if (now.save == index.save && fault) std::rethrow_exception(fault);
+    if (now.save == index.save) return index;
+    index = std::move(now);
+  }
+}
+
 void CheckpointFile::open_folder(const std::string& path) {
-  CheckpointIndex index = read_index(path);
+  CheckpointIndex index = open_files(path);
   std::vector<std::map<std::string_view, size_t>> by_name;
-  for (const std::string& name : index.files) {
-    files_.push_back(std::make_unique<Reader>(fmt::format("{}/{}", path, name)));
+  for (const auto& file : files_) {
     std::map<std::string_view, size_t>& names = by_name.emplace_back();
-    for (size_t i = 0; i < files_.back()->entries().size(); ++i) names.emplace(files_.back()->entries()[i].name, i);
+    for (size_t i = 0; i < file->entries().size(); ++i) names.emplace(file->entries()[i].name, i);
   }
   for (CheckpointIndex::Value& v : index.values) {
     std::vector<Source>& sources = sources_.emplace_back();

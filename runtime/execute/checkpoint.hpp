@@ -13,6 +13,8 @@
 
 namespace pxl {
 
+struct CheckpointIndex;
+
 struct NamedSpec {
   std::string name;
   TensorSpec spec;
@@ -74,6 +76,7 @@ class CheckpointFile {
     size_t file = 0, entry = 0;
     int64_t begin = 0;
   };
+  CheckpointIndex open_files(const std::string& path);
   void open_folder(const std::string& path);
   Array array(size_t i, bool undisturbed);
   std::vector<std::unique_ptr<Reader>> files_;

@@ -121,19 +121,20 @@ std::string index_text(const CheckpointIndex& index) {
                                                    {"meta_shape", v.value.spec.shape},
                                                    {"parts", std::move(parts)}});
   }
-  const ordered_json all{{"format", "pxl"}, {"files", index.files}, {"values", std::move(values)}};
+  const ordered_json all{
+      {"format", "pxl"}, {"save", index.save}, {"files", index.files}, {"values", std::move(values)}};
   // As in files of tensors, a name that is not UTF-8 must not lose the state of a training run.
   return all.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 namespace {
 
-/// The files of the checkpoint in `folder`; none if there is no checkpoint that can be read.
-std::vector<std::string> files_of_checkpoint(const std::string& folder) {
+/// The index in `folder`; that of a checkpoint without files if there is none that can be read.
+CheckpointIndex index_or_none(const std::string& folder) {
   try {
-    return read_index(folder).files;
+    return read_index(folder);
   } catch (const Error&) {
-    return {};
+    return {{}, {}, 0};
   }
 }
 
@@ -154,6 +155,38 @@ PartSet free_set(std::span<const std::string> used) {
   return has(PartSet::first) && !has(PartSet::second) ? PartSet::second : PartSet::first;
 }
 
+std::string path_in(const std::string& folder, std::string_view name) { return fmt::format("{}/{}", folder, name); }
+
+void remove_quietly(const std::string& path) {
+  std::error_code ignored;  // a file that cannot be removed does no harm
+  std::filesystem::remove(path, ignored);
+}
+
+/// Removes the files of earlier saves: those with a name of ours that the index does not name.
+void remove_other_parts(const std::string& folder, const CheckpointIndex& index) {
+  std::error_code failed;
+  std::vector<std::string> others;
+  const std::filesystem::directory_iterator end;
+  for (auto file = std::filesystem::directory_iterator(folder, failed); file != end; file.increment(failed))
+    if (const std::string name = file->path().filename().string();
+        set_of(name) && std::find(index.files.begin(), index.files.end(), name) == index.files.end())
+      others.push_back(name);
+  for (const std::string& name : others) remove_quietly(path_in(folder, name));
+}
+
+/// Does what comes before and with the writing of the index. Where that fails for all processes alike, this one's file
+/// is removed. Where processes are gone, nobody knows whether the index was written: the next save removes the file.
+void with_own_part(const std::string& folder, const CheckpointIndex& index, size_t own, const Processes& processes,
+                   const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error&) {
+    if (!processes.lost() && index_or_none(folder).save != index.save)
+      remove_quietly(path_in(folder, index.files[own]));
+    throw;
+  }
+}
+
 }  // namespace
 
 void save_parts(const Variables& variables, const std::string& folder,
@@ -164,9 +197,10 @@ void save_parts(const Variables& variables, const std::string& folder,
   const size_t count = alone ? 1 : static_cast<size_t>(processes.size());
   const size_t own = alone ? 0 : static_cast<size_t>(processes.rank());
   // All processes read it before the first meeting, and the index changes after the second one.
-  const std::vector<std::string> before = files_of_checkpoint(folder);
-  const PartSet set = free_set(before);
+  const CheckpointIndex before = index_or_none(folder);
+  const PartSet set = free_set(before.files);
   CheckpointIndex index;
+  index.save = before.save + 1;
   for (size_t file = 0; file < count; ++file) index.files.push_back(checkpoint_part_name(file, count, set));
   struct Run {
     const Tensor* variable;
@@ -191,7 +225,6 @@ void save_parts(const Variables& variables, const std::string& folder,
       runs.push_back({v, std::move(run), replica});
     }
   }
-  const std::string index_path = fmt::format("{}/{}", folder, checkpoint_index_name);
   if (processes.rank() == 0) {
     std::error_code failed;
     std::filesystem::create_directories(folder, failed);
@@ -199,23 +232,20 @@ void save_parts(const Variables& variables, const std::string& folder,
   }
   meet("write the files of a checkpoint");
   const auto array = [&](size_t i) { return variables.read_run(runs[i].variable, runs[i].run, runs[i].replica); };
-  const std::string path = fmt::format("{}/{}", folder, index.files[own]);
-  if (alone)
-    write_checkpoint(path, entries, array);
-  else
-    write_own_checkpoint(path, entries, array);
-  meet("write the index of a checkpoint");
-  write_file_atomically(index_path, index_text(index));
-  if (processes.rank() != 0) return;
-  for (const std::string& name : before) {
-    if (!set_of(name) || set_of(name) == set) continue;  // an index may name any file of its folder
-    std::error_code ignored;                             // a file that cannot be removed does no harm
-    std::filesystem::remove(fmt::format("{}/{}", folder, name), ignored);
-  }
+  with_own_part(folder, index, own, processes, [&] {
+    const std::string path = path_in(folder, index.files[own]);
+    if (alone)
+      write_checkpoint(path, entries, array);
+    else
+      write_own_checkpoint(path, entries, array);
+    meet("write the index of a checkpoint");
+    write_file_atomically(path_in(folder, checkpoint_index_name), index_text(index));
+  });
+  if (processes.rank() == 0) remove_other_parts(folder, index);
 }
 
 CheckpointIndex read_index(const std::string& folder) {
-  const std::string path = fmt::format("{}/{}", folder, checkpoint_index_name);
+  const std::string path = path_in(folder, checkpoint_index_name);
   std::string why;
   const std::optional<std::string> text = read_file(path, max_index_bytes, why);
   if (!text) refuse_index(folder, fmt::format("it is not a regular file, and as a folder it has no index: {}", why));
@@ -230,6 +260,7 @@ CheckpointIndex read_index(const std::string& folder) {
       refuse_index(path, "a file has no name");
     index.files.push_back(file.get<std::string>());
   }
+  if (root.contains("save")) index.save = count_in(path, root["save"], "the number of the save");
   const json& values = member(path, root, "values");
   if (!values.is_object()) refuse_index(path, "its values are not an object");
   NamesInOrder order;

@@ -26,6 +26,7 @@ struct CheckpointIndex {
   };
   std::vector<std::string> files;  ///< names in the folder
   std::vector<Value> values;
+  int64_t save = 1;  ///< the number of this save to the folder: two indexes may name files of the same names
 };
 
 inline constexpr std::string_view checkpoint_index_name = "index.json";
@@ -38,7 +39,8 @@ std::string checkpoint_part_name(size_t file, size_t files, PartSet set = PartSe
 std::string index_text(const CheckpointIndex& index);
 /// Writes the variables of the replicas of all processes to a folder. Of the processes that hold a run of elements, one
 /// writes it: they take turns over the runs. `meet` is a point that all processes pass together. A checkpoint that is
-/// there stays valid until the new index takes the place of its index; its files are removed afterwards.
+/// there stays valid until the new index takes the place of its index; its files are removed afterwards, with what
+/// saves left whose processes were killed. A save that fails removes the files that it has written.
 void save_parts(const Variables& variables, const std::string& folder,
                 const std::function<void(const std::string& what)>& meet);
 /// Reads the index of a folder. Throws Error (Fault::unreadable) with the file and the defect: also where parts do not
