@@ -4,12 +4,18 @@
 
 #include <new>
 
+#include "interpreter/api/running_call.hpp"
 #include "interpreter/values/exit_request.hpp"
 #include "runtime/base/budget.hpp"
+#include "runtime/base/cancel.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/float_environment.hpp"
 #include "runtime/base/fork.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/pool_turn.hpp"
+#include "runtime/base/signals.hpp"
+#include "runtime/base/stack.hpp"
 #include "runtime/base/unevaluated.hpp"
 
 namespace pxl::api {
@@ -56,6 +62,17 @@ v1::Error plain(v1::Failure failure, const std::string& kind, const std::string&
 }
 
 }  // namespace
+
+void run_call(const v1::Cancel& cancel, const std::function<void()>& body) {
+  const RunningCall running(cancel.flag());
+  run_with_stack([&] {
+    ensure_signal_stack();
+    const OwnFloatEnvironment floats;
+    const CancelScope heard(cancel.flag());
+    const PoolTurn pool;
+    body();
+  });
+}
 
 void Turns::enter(const char* what) {
   const uint64_t own = own_number();

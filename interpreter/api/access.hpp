@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <type_traits>
 
 #include "interpreter/values/value.hpp"
@@ -11,9 +13,6 @@
 #include "pxl/error.hpp"
 #include "pxl/session.hpp"
 #include "pxl/value.hpp"
-#include "runtime/base/cancel.hpp"
-#include "runtime/base/pool_turn.hpp"
-#include "runtime/base/signals.hpp"
 
 namespace pxl::api {
 
@@ -44,19 +43,24 @@ class Turn {
 v1::Error current_error() noexcept;
 v1::Error usage_error(std::string message, std::vector<std::string> notes = {});
 
+/// Runs `body` as a call of the library: on enough stack, with the library's floating-point environment, heard by
+/// `cancel` alone. Throws what it throws.
+void run_call(const v1::Cancel& cancel, const std::function<void()>& body);
+
 /// What `body` returns, or the error for what it throws.
 template <class F, class T = std::invoke_result_t<F>>
 v1::Result<T> guarded(const v1::Cancel& cancel, F&& body) noexcept {
   try {
-    ensure_signal_stack();
-    const CancelScope heard(cancel.flag());
-    const PoolTurn pool;
-    if constexpr (std::is_void_v<T>) {
-      body();
-      return {};
-    } else {
-      return body();
-    }
+    std::optional<v1::Result<T>> result;
+    run_call(cancel, [&] {
+      if constexpr (std::is_void_v<T>) {
+        body();
+        result.emplace();
+      } else {
+        result.emplace(body());
+      }
+    });
+    return *std::move(result);
   } catch (...) {
     return current_error();
   }

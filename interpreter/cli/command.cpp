@@ -23,6 +23,7 @@
 #include "runtime/base/input_file.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/signals.hpp"
+#include "runtime/base/stack.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/base/wrap.hpp"
@@ -218,7 +219,11 @@ int run_and_report(const std::vector<std::string>& arguments) {
 int run_command_line(const std::vector<std::string>& arguments) {
   prepare_libraries();
   try {
-    return run_and_report(arguments);
+    int status = exit_ok;
+    run_with_stack([&] { status = run_and_report(arguments); });
+    return status;
+  } catch (const Error& e) {
+    return report(e);
   } catch (...) {
     // The message itself could not be allocated.
     write_err("error: out of memory [memory]\n");

@@ -1,8 +1,6 @@
 // Calls, the chain of running calls, and the guard of the machine stack.
 #include "interpreter/values/call_chain.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
 
 #include "interpreter/values/interpreter.hpp"
@@ -10,44 +8,14 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/never_destroyed.hpp"
+#include "runtime/base/stack.hpp"
 
 namespace pxl {
 
 namespace {
 
 constexpr int kMaxCalls = 10000;
-// Minimum stack, in bytes, that a call must leave: for one call's expressions (the parser allows 200 levels), kernels,
-// and the error report. Not measured.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr size_t kReserve = size_t{1536} << 10;
-#else
-constexpr size_t kReserve = size_t{768} << 10;
-#endif
-
-const char* frame_address() { return static_cast<const char*>(__builtin_frame_address(0)); }
-
-// The lowest address that calls of this thread may reach.
-const char* stack_limit() {
-  static thread_local const char* limit = [] {
-    const char* here = frame_address();
-    const char* bottom = nullptr;
-    pthread_attr_t attr;
-    if (pthread_getattr_np(pthread_self(), &attr) == 0) {
-      void* base = nullptr;
-      size_t size = 0;
-      if (pthread_attr_getstack(&attr, &base, &size) == 0 && base) {
-        // A stack reported as unlimited is not: assume 64 MB from here.
-        constexpr size_t most = size_t{64} << 20;
-        bottom = static_cast<const char*>(base);
-        if (static_cast<size_t>(here - bottom) > most) bottom = here - most;
-      }
-      pthread_attr_destroy(&attr);
-    }
-    if (!bottom) bottom = here - (size_t{4} << 20);
-    return bottom + kReserve;
-  }();
-  return limit;
-}
 
 }  // namespace
 
@@ -69,7 +37,7 @@ std::string target_name(Interpreter& in, const Span& call, std::string_view othe
 }
 
 DepthGuard::DepthGuard(Interpreter& in) : in_(in) {
-  if (in.depth_ >= kMaxCalls || frame_address() < stack_limit()) {
+  if (in.depth_ >= kMaxCalls || stack_room() < stack_reserve) {
     throw run_error("recursion too deep", {"a function calls itself, directly or through others, without an end"})
         .as(codes::recursion);
   }
@@ -78,7 +46,7 @@ DepthGuard::DepthGuard(Interpreter& in) : in_(in) {
 DepthGuard::~DepthGuard() { --in_.depth_; }
 
 CallChain::operator const FramePtr&() const {
-  static const FramePtr none;
+  static const auto& none = never_destroyed(FramePtr());
   if (!top_) return none;
   std::vector<Link*> unmade;
   for (Link* link = top_; link && !link->made; link = link->outer) unmade.push_back(link);

@@ -15,8 +15,8 @@ namespace pxl {
 class FloatMode {
  public:
   static FloatMode now() { return FloatMode(read()); }
-  /// The same with subnormal numbers as 0.
-  FloatMode flushing() const { return FloatMode(bits_ | flush); }
+  /// In which ops run, whatever their caller's is: rounding to nearest, no traps, subnormal numbers as 0.
+  static FloatMode of_runs() { return FloatMode(usual | flush); }
   void set() const {
     if (read() != bits_) write(bits_);
   }
@@ -24,10 +24,12 @@ class FloatMode {
  private:
   explicit FloatMode(uint64_t bits) : bits_(bits) {}
 #if defined(__SSE__)
+  static constexpr uint64_t usual = 0x1f80;
   static constexpr uint64_t flush = 0x8040;                 // results and operands
   static uint64_t read() { return _mm_getcsr() & ~0x3fu; }  // without the flags of exceptions that have been
   static void write(uint64_t bits) { _mm_setcsr(static_cast<unsigned>(bits)); }
 #elif defined(__aarch64__)
+  static constexpr uint64_t usual = 0;
   static constexpr uint64_t flush = uint64_t{1} << 24;
   static uint64_t read() {
     uint64_t bits = 0;
@@ -36,17 +38,17 @@ class FloatMode {
   }
   static void write(uint64_t bits) { asm volatile("msr fpcr, %0" : : "r"(bits)); }
 #else
-  static constexpr uint64_t flush = 0;
+  static constexpr uint64_t usual = 0, flush = 0;
   static uint64_t read() { return 0; }
   static void write(uint64_t) {}
 #endif
   uint64_t bits_;
 };
 
-/// RAII: subnormal numbers are treated as 0 in this thread, and in what the thread pool runs for it.
+/// RAII: this thread, and what the thread pool runs for it, is in the mode of runs: subnormal numbers are treated as 0.
 class FlushSubnormals {
  public:
-  FlushSubnormals() : before_(FloatMode::now()) { before_.flushing().set(); }
+  FlushSubnormals() : before_(FloatMode::now()) { FloatMode::of_runs().set(); }
   ~FlushSubnormals() { before_.set(); }
   FlushSubnormals(const FlushSubnormals&) = delete;
   FlushSubnormals& operator=(const FlushSubnormals&) = delete;

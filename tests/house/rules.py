@@ -3,7 +3,7 @@ import re
 import unicodedata
 
 from tests.docs import coverage, links
-from tests.house import kinds
+from tests.house import kinds, statics
 from tests.support.harness import ROOT, TESTS, Unavailable, needs, parallel, run
 
 def declared_layers():
@@ -293,6 +293,14 @@ def programs_are_assembled():
     return "\n".join(problems) or None
 
 
+# Where the system makes no thread, each of these throws, and ends a process that has joinable threads.
+THREADS = re.compile(r"\bstd::j?thread\s*[({]|\bstd::j?thread \w+[({]|\bpthread_create\(|\bstd::async\(")
+
+
+def threads_are_made_in_one_place():
+    return lines_with(THREADS, "use runtime/base/start_thread.hpp", "runtime/base/start_thread.cpp")
+
+
 # Its formatters are 250 functions in each file, for a second of the compiler's time.
 RANGES = re.compile(r"fmt/ranges\.h|\bfmt::join\(")
 
@@ -464,6 +472,8 @@ def house_tests(tally, build, lists):
     tally.add("house: files are opened for writing in one place", files_are_opened_in_one_place)
     tally.add("house: planted lines are found", planted_lines_are_found)
     tally.add("house: program text is assembled in one way", programs_are_assembled)
+    tally.add("house: threads are made in one place", threads_are_made_in_one_place)
+    statics.static_tests(tally, build)
     tally.add("house: lists are joined in one way", lists_are_joined_in_one_way)
     tally.add("house: passes are files and documented", passes)
     tally.add("house: rows of tables have their functions", tables)

@@ -6,12 +6,17 @@
 #include <unistd.h>
 #include <cstdint>
 
+#include <cfenv>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <iostream>
 #include <pxl/pxl.hpp>
 #include <thread>
+#include <tuple>
+#if defined(__SSE__)
+#include <immintrin.h>
+#endif
 #if __has_include(<xtensor/xtensor.hpp>)
 #include <xtensor/xarray.hpp>
 #include <xtensor/xtensor.hpp>
@@ -228,6 +233,63 @@ void cancels() {
   CHECK(pxl::Program::from_text("while true { }", options).error().failure == pxl::Failure::cancelled);
 }
 
+/// The host's rounding, traps and flags change no result, and are as they were afterwards.
+void float_environments() {
+  const char* text = R"(
+program p {
+  stream in x: float32[1000]
+  v = host_load(x)
+  stream out y = exp(v) / 3 + sqrt(v)
+  stream out small = v * 1e-38
+}
+def host() { return 0.1 + 0.2 + exp(1.5) / 3 + float("0.1") }
+)";
+  std::vector<float> x(1000);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i) / 700;
+  const auto results = [&] {
+    std::vector<float> all;
+    std::string shown;
+    pxl::LoadOptions options;
+    options.out = [&](std::string_view part) { shown += part; };
+    pxl::Program p = pxl::Program::from_text(std::string(text) + "print(1 / 3, 1e-310, 2.5e-5)", options).value();
+    for (const char* engine : {"planned", "reference", "tiles"}) {
+      const pxl::Outputs out = p.session("p", {.engine = engine}).value().run({{"x", x}}).value();
+      for (const char* name : {"y", "small"}) {
+        const auto values = out[name].values<float>();
+        all.insert(all.end(), values.begin(), values.end());
+      }
+    }
+    return std::tuple(all, *p.call("host").value().as<double>(), shown);
+  };
+  const auto expected = results();
+  std::fenv_t usual;
+  std::fegetenv(&usual);
+  for (const int rounding : {FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO, FE_TONEAREST})
+    for (const int traps : {0, FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW | FE_UNDERFLOW | FE_INEXACT}) {
+      std::feclearexcept(FE_ALL_EXCEPT);
+      std::fesetround(rounding);
+      if (traps == 0) std::feraiseexcept(FE_OVERFLOW);
+      feenableexcept(traps);
+      const auto found = results();
+      const int kept_rounding = std::fegetround(), kept_traps = fegetexcept(), flags = std::fetestexcept(FE_ALL_EXCEPT);
+      std::fesetenv(&usual);
+      CHECK(found == expected);
+      CHECK(kept_rounding == rounding && kept_traps == traps);
+      CHECK((flags & FE_OVERFLOW) == (traps == 0 ? FE_OVERFLOW : 0) && !(flags & FE_DIVBYZERO));
+    }
+#if defined(__SSE__)
+  for (const unsigned flush : {0x8000u, 0x0040u, 0x8040u}) {  // results, operands, both
+    const unsigned before = _mm_getcsr();
+    _mm_setcsr(before | flush);
+    const auto found = results();
+    const unsigned after = _mm_getcsr();
+    _mm_setcsr(before);
+    CHECK(found == expected);
+    CHECK(after == (before | flush));
+  }
+#endif
+}
+
 const pxl::Session* signalled = nullptr;
 
 /// A handler may interrupt a run anywhere, in compiled code of matrix products too.
@@ -427,6 +489,7 @@ int main() {
     errors();
     values();
     cancels();
+    float_environments();
     signals();
     threads();
     forks();

@@ -1,0 +1,115 @@
+// Each thread has a slot with the flag that cancels its call. The order of the slots and of `ended` is sequential: a
+// thread whose slot the end has found full sees `ended` when it leaves, and stays.
+#include "interpreter/api/running_call.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "runtime/base/fork.hpp"
+
+namespace pxl::api {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto patience = 5s, between_looks = 1ms;
+
+class Slot;
+
+struct Threads {
+  std::mutex mutex;
+  std::vector<Slot*> slots;
+  std::atomic<bool> ended{false};
+};
+
+void end_calls();
+void forget_other_threads();
+
+Threads& threads() {
+  static Threads& all = []() -> Threads& {
+    auto* made = new Threads;  // never destroyed: other threads may run while the process ends
+    hold_during_fork(made->mutex);
+    on_forked_child(forget_other_threads);
+    return *made;
+  }();
+  return all;
+}
+
+constinit thread_local const Slot* here = nullptr;  ///< this thread's slot, while there is one
+
+/// A thread's place in the list, while it lives.
+class Slot {
+ public:
+  Slot() {
+    const std::lock_guard lock(threads().mutex);
+    threads().slots.push_back(this);
+    here = this;
+  }
+  ~Slot() {
+    const std::lock_guard lock(threads().mutex);
+    std::erase(threads().slots, this);
+    here = nullptr;
+  }
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+
+  std::atomic<std::atomic<bool>*> cancel{nullptr};  ///< of the innermost call; null outside of calls
+};
+
+Slot& own_slot() {
+  static thread_local Slot own;
+  return own;
+}
+
+/// Statics are destroyed in the opposite order of their making, and this is called among them: once after the first
+/// call, and again after more and more calls, for what they have made.
+void register_end() {
+  static std::atomic<uint32_t> calls{0};
+  const uint32_t before = calls.fetch_add(1, std::memory_order_relaxed);
+  if ((before & (before + 1)) == 0 && before < (1u << 20)) std::atexit(end_calls);
+}
+
+void end_calls() {
+  if (threads().ended.exchange(true)) return;
+  const Slot* own = here;  // a script may have called its host, which called `exit`
+  const auto until = std::chrono::steady_clock::now() + patience;
+  for (bool running = true; running && std::chrono::steady_clock::now() < until;) {
+    running = false;
+    {
+      const std::lock_guard lock(threads().mutex);
+      for (const Slot* slot : threads().slots) {
+        std::atomic<bool>* const flag = slot == own ? nullptr : slot->cancel.load();
+        if (!flag) continue;
+        flag->store(true);  // again: a request ends one task of several
+        running = true;
+      }
+    }
+    if (running) std::this_thread::sleep_for(between_looks);
+  }
+}
+
+void forget_other_threads() {
+  std::erase_if(threads().slots, [](const Slot* slot) { return slot != here; });
+}
+
+}  // namespace
+
+RunningCall::RunningCall(std::atomic<bool>& cancel) noexcept : outer_(own_slot().cancel.exchange(&cancel)) {
+  if (outer_ || !threads().ended) return;
+  own_slot().cancel = nullptr;
+  for (;;) ::pause();
+}
+
+RunningCall::~RunningCall() {
+  register_end();
+  own_slot().cancel = outer_;
+  if (outer_ || !threads().ended) return;
+  for (;;) ::pause();
+}
+
+}  // namespace pxl::api

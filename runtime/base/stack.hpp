@@ -1,0 +1,29 @@
+// The machine stack of a thread, and work on one that is large enough.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace pxl {
+
+/// Bytes that a call leaves: for one call's expressions (the parser allows 200 levels), kernels, and the report of an
+/// error. Not measured.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr size_t stack_reserve = size_t{1536} << 10;
+#else
+inline constexpr size_t stack_reserve = size_t{768} << 10;
+#endif
+/// Below this, calls of the language have too few levels.
+inline constexpr size_t min_stack = stack_reserve + (size_t{256} << 10);
+
+/// The lowest address of this thread's stack; of one without a limit, 64 MB below the first call.
+const char* stack_bottom() noexcept;
+/// Bytes between this function's frame and the bottom.
+size_t stack_room() noexcept;
+
+/// Runs `body` on this thread where its stack has room for `min_stack` more, otherwise on a thread that has 8 MiB,
+/// while this one waits. Signals go to the thread that runs it. Throws what `body` throws, and run_error where there is
+/// no such thread.
+void run_with_stack(const std::function<void()>& body);
+
+}  // namespace pxl
