@@ -19,7 +19,7 @@ from tests.model import graph_page, page, validation
 from tests.package import debs
 from tests.processes import machines, mpi
 from tests.repl import inputs, memory
-from tests.robustness import hostile, interrupts, mutants
+from tests.robustness import hostile, interrupts, limits, mutants
 from tests.runtime import arm64, bench, formats, graphs, onnx_models, oracle, reference, tiles, training
 from tests.support import figures
 from tests.support.harness import ROOT, TESTS, Tally, needs_compiler_of, parallel, print_slowest, run, stage
@@ -41,6 +41,7 @@ DAILY = [
     ("look", lambda r: looks.look_tests(r.pxl, r.tally.add, r.tally.skip, parallel)),
     ("explain", lambda r: explain.explain_tests(r.pxl, r.tally.add, parallel)),
     ("hostile", lambda r: hostile.hostile_tests(r.pxl, r.tally.add, parallel)),
+    ("hostile", lambda r: limits.limit_tests(r.pxl, r.tally.add)),
     ("mutants", lambda r: mutants.fuzzers(r.build, 5, r.tally)),
     ("graphs", lambda r: graphs.graph_tests(r.pxl, 5, r.tally.add, r.tally.skip)),
     ("interrupts", lambda r: interrupts.interrupt_tests(r.pxl, 5, r.tally.add)),

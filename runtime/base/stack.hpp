@@ -21,9 +21,9 @@ const char* stack_bottom() noexcept;
 /// Bytes between this function's frame and the bottom.
 size_t stack_room() noexcept;
 
-/// Runs `body` on this thread where its stack has room for `min_stack` more, otherwise on a thread that has 8 MiB,
-/// while this one waits. Signals go to the thread that runs it. Throws what `body` throws, and run_error where there is
-/// no such thread.
+/// Runs `body` on this thread where its stack has room for `min_stack` more; otherwise on a thread of its own
+/// (start_thread.hpp), while this one waits. Signals go to the thread that runs it. Throws what `body` throws, and
+/// run_error where there is no such thread.
 void run_with_stack(const std::function<void()>& body);
 
 }  // namespace pxl

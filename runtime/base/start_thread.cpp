@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "runtime/base/codes.hpp"
@@ -20,7 +21,9 @@ std::optional<Thread> try_to_start_thread(std::function<void()> body) {
   };
   pthread_attr_t attributes;
   if (::pthread_attr_init(&attributes) != 0) return std::nullopt;
-  ::pthread_attr_setstacksize(&attributes, thread_stack);
+  size_t usual_stack = 0;
+  ::pthread_attr_getstacksize(&attributes, &usual_stack);
+  ::pthread_attr_setstacksize(&attributes, std::max(usual_stack, min_thread_stack));
   // The new thread inherits the mask: it is set before, so that no signal comes in between.
   sigset_t all, before;
   sigfillset(&all);

@@ -1,5 +1,5 @@
 // The place where threads are made. A process may not be able to make any: a limit on processes, a container, too
-// little address space. Their stacks do not depend on limits of the process.
+// little address space. Their stacks are large enough, whatever the limit on stacks.
 #pragma once
 
 #include <pthread.h>
@@ -12,7 +12,7 @@
 
 namespace pxl {
 
-inline constexpr size_t thread_stack = size_t{8} << 20;  ///< bytes; taken when they are used
+inline constexpr size_t min_thread_stack = size_t{8} << 20;  ///< bytes; taken when they are used
 
 /// A thread, which has to be joined.
 class Thread {

@@ -42,8 +42,8 @@ void gemm_own(ProductWay way, bool ta, bool tb, int64_t m, int64_t n, int64_t k,
 }
 
 /// In the order of k, one term after the other.
-[[maybe_unused]] void gemm_plain(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda,
-                                 const double* b, int64_t ldb, double* c, int64_t ldc) {
+void gemm_plain(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
+                int64_t ldb, double* c, int64_t ldc) {
   for (int64_t i = 0; i < m; ++i, c += ldc) {
     std::fill_n(c, n, 0.0);
     for (int64_t l = 0; l < k; ++l) {
@@ -61,14 +61,21 @@ int blas_int(int64_t x) { return static_cast<int>(x); }
 CBLAS_TRANSPOSE transposition(bool transposed) { return transposed ? CblasTrans : CblasNoTrans; }
 #endif
 
+/// Whether float64 products, and float32 ones where libraries compute them, are those of BLAS.
+bool has_blas() {
+#if defined(PXL_WITHOUT_BLAS)
+  return false;
+#else
+  return is_blas_usable();
+#endif
+}
+
 /// What computes float32 products: libraries, the packed kernels, or what is fastest for the shape.
 enum class Way : uint8_t { library, packed, faster };
 
 Way way() {
   static const Way chosen = [] {
-#if defined(PXL_WITHOUT_BLAS)
-    return Way::packed;
-#else
+    if (!has_blas()) return Way::packed;
 #if defined(PXL_ONEDNN)
     constexpr Way usual = Way::faster;
 #elif defined(__x86_64__)
@@ -79,7 +86,6 @@ Way way() {
     const char* asked = std::getenv("PXL_GEMM");
     if (!asked) return usual;
     return std::string_view(asked) == "packed" ? Way::packed : Way::library;
-#endif
   }();
   return chosen;
 }
@@ -151,12 +157,8 @@ int64_t gemm_product_memory<float>(int64_t m, int64_t n) {
   return library_computes_products() ? 0 : m * n;
 }
 template <>
-int64_t gemm_product_memory<double>([[maybe_unused]] int64_t m, [[maybe_unused]] int64_t n) {
-#if defined(PXL_WITHOUT_BLAS)
-  return m * n;
-#else
-  return 0;
-#endif
+int64_t gemm_product_memory<double>(int64_t m, int64_t n) {
+  return has_blas() ? 0 : m * n;
 }
 
 void gemm_one_thread(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b,
@@ -178,9 +180,8 @@ void gemm_one_thread(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const fl
 
 void gemm_one_thread(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
                      int64_t ldb, double* c, int64_t ldc, float*) {
-#if defined(PXL_WITHOUT_BLAS)
-  gemm_plain(ta, tb, m, n, k, a, lda, b, ldb, c, ldc);
-#else
+  if (!has_blas()) return gemm_plain(ta, tb, m, n, k, a, lda, b, ldb, c, ldc);
+#if !defined(PXL_WITHOUT_BLAS)
   use_one_blas_thread();
   cblas_dgemm(CblasRowMajor, transposition(ta), transposition(tb), blas_int(m), blas_int(n), blas_int(k), 1.0, a,
               blas_int(lda), b, blas_int(ldb), 0.0, c, blas_int(ldc));
@@ -207,11 +208,10 @@ void gemm_scaled(const GemmOperands<float>& p, float alpha, float beta, float* c
   scaled_in_steps(p, alpha, beta, c, ldc, product, memory);
 }
 
-void gemm_scaled(const GemmOperands<double>& p, double alpha, double beta, double* c, int64_t ldc,
-                 [[maybe_unused]] double* product, [[maybe_unused]] float* memory) {
-#if defined(PXL_WITHOUT_BLAS)
-  scaled_in_steps(p, alpha, beta, c, ldc, product, memory);
-#else
+void gemm_scaled(const GemmOperands<double>& p, double alpha, double beta, double* c, int64_t ldc, double* product,
+                 float* memory) {
+  if (!has_blas()) return scaled_in_steps(p, alpha, beta, c, ldc, product, memory);
+#if !defined(PXL_WITHOUT_BLAS)
   use_one_blas_thread();
   const int m = blas_int(p.m), n = blas_int(p.n), k = blas_int(p.k), lda = blas_int(p.lda), ldb = blas_int(p.ldb);
   // By a vector: the matrix is read once, and not packed.

@@ -1,13 +1,17 @@
 #include "runtime/kernels/libraries.hpp"
 
 #include <malloc.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
-// OpenBLAS has these, other BLAS libraries do not. The last, which fork() calls too (memory.c, openblas_fork_handler),
-// is in that for POSIX threads only.
+#include <cstddef>
+
+#include "runtime/base/thread_pool.hpp"
+
+// OpenBLAS has these, other BLAS libraries do not.
 extern "C" {
 int openblas_get_num_threads() __attribute__((weak));
 void openblas_set_num_threads(int) __attribute__((weak));
-int blas_thread_shutdown_() __attribute__((weak));
 }
 
 namespace pxl {
@@ -22,9 +26,23 @@ void use_one_blas_thread() {
   static_cast<void>(one);
 }
 
+bool is_blas_usable() {
+  static const bool usable = [] {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
+    // OpenBLAS has a buffer for each thread, which it asks for without end.
+    constexpr size_t buffer = size_t{144} << 20;
+    const size_t all = buffer * static_cast<size_t>(thread_pool().size());
+    void* const room = ::mmap(nullptr, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED) return false;
+    ::munmap(room, all);
+    return true;
+  }();
+  return usable;
+}
+
 void prepare_libraries() {
   use_one_blas_thread();
-  if (blas_thread_shutdown_) blas_thread_shutdown_();
   // Stating one of the limits fixes the other, which would otherwise rise to the largest that was freed: 32 MiB at
   // most.
   mallopt(M_TRIM_THRESHOLD, 64 << 20);

@@ -1,0 +1,35 @@
+// Libraries that count cores while they are loaded find one. OpenBLAS would start a thread for each further core, with
+// 128 MiB of address space: where it gets no thread it interrupts the process, and where it gets no address space it
+// tries for ever. The pool divides products among threads of its own (kernels/libraries.hpp).
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+
+namespace {
+
+using Mask = std::array<unsigned long, 1024>;  // of more cores than Linux allows
+constinit Mask all_cores{}, one_core{};
+/// Bytes of the mask that the system reports; 0: nothing to do. Compilers run constructors with what they know.
+constinit volatile long known = 0;
+
+void narrow(int, char**, char**) {
+  constexpr unsigned word_bits = sizeof(unsigned long) * CHAR_BIT;
+  const long bytes = ::syscall(SYS_sched_getaffinity, 0, sizeof all_cores, all_cores.data());
+  unsigned core = 0;
+  if (bytes <= 0 || ::syscall(SYS_getcpu, &core, nullptr, nullptr) != 0 || core / word_bits >= one_core.size()) return;
+  one_core[core / word_bits] = 1ul << core % word_bits;
+  if (::syscall(SYS_sched_setaffinity, 0, bytes, one_core.data()) == 0) known = bytes;
+}
+
+/// Constructors of a program run after those of its libraries.
+[[gnu::constructor]] void widen() {
+  if (known > 0) ::syscall(SYS_sched_setaffinity, 0, known, all_cores.data());
+}
+
+/// What is here runs before the constructors of all libraries.
+[[gnu::section(".preinit_array"), gnu::used]] void (*const first)(int, char**, char**) = narrow;
+
+}  // namespace
