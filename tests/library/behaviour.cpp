@@ -270,11 +270,12 @@ def host() { return 0.1 + 0.2 + exp(1.5) / 3 + float("0.1") }
       std::fesetround(rounding);
       if (traps == 0) std::feraiseexcept(FE_OVERFLOW);
       feenableexcept(traps);
+      const int enabled = fegetexcept();  // some processors have no traps
       const auto found = results();
       const int kept_rounding = std::fegetround(), kept_traps = fegetexcept(), flags = std::fetestexcept(FE_ALL_EXCEPT);
       std::fesetenv(&usual);
       CHECK(found == expected);
-      CHECK(kept_rounding == rounding && kept_traps == traps);
+      CHECK(kept_rounding == rounding && kept_traps == enabled);
       CHECK((flags & FE_OVERFLOW) == (traps == 0 ? FE_OVERFLOW : 0) && !(flags & FE_DIVBYZERO));
     }
 #if defined(__SSE__)

@@ -5,7 +5,8 @@ import re
 import shutil
 import tempfile
 
-from tests.support.harness import ROOT, parallel, run
+from tests.library import exits
+from tests.support.harness import ROOT, run
 
 # Headers may be used by programs that have nothing but the standard library and this one.
 INCLUDES = re.compile(r'^#\s*include\s+(.+)$', re.M)
@@ -83,14 +84,9 @@ def behaviour(prefix, folder, env=None):
     return None if code == 0 else f"exit status {code}\n{out}{err}"[-3000:]
 
 
-def exits(prefix, folder, processes=12):
-    """`exit` at different moments while threads load and run: the process ends well."""
-    program, problem = by_pkg_config(prefix, folder, ROOT / "tests/library/exits.cpp", "exits")
-    if problem:
-        return problem
-    ended = parallel([(ms, lambda ms=ms: run([str(program), str(ms)], cwd=folder, timeout=120)[0]) for ms in range(1, 40 * processes, 40)], 2)
-    bad = [f"after {ms} ms: exit status {code}" for ms, code in ended if code != 0]
-    return "\n".join(bad) or None
+def end_of_a_process(prefix, folder):
+    program, problem = by_pkg_config(prefix, folder, exits.SOURCE, "exits")
+    return problem or "\n".join(exits.failures(program, 24)) or None
 
 
 def install(build, prefix, components, add, kind):
@@ -150,4 +146,4 @@ def library_tests(build, add, skip):
         program, problem = by_pkg_config(moved, folder, ROOT / "examples/library/plain.c", "plain")
         add("library: pkg-config, moved", problem or (lambda r: None if r[1] == "10 20 30\n" else str(r))(run([str(program)])))
         add("library: behaviour", lambda: behaviour(moved, folder))
-        add("library: the end of a process", lambda: exits(moved, folder))
+        add("library: the end of a process", lambda: end_of_a_process(moved, folder))

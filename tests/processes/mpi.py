@@ -71,6 +71,7 @@ def bits(pxl):
     yield "train, 8 replicas", lambda: equal_bits(pxl, HERE / "train.pxl", [mpirun(4), mpirun(2)], files, ["--replicas", "8"])
     yield "files of a job", lambda: files_of_a_job(pxl)
     yield "a checkpoint in parts", lambda: parts_of_checkpoint(pxl)
+    yield "reads during saves", lambda: reads_during_saves(pxl)
     yield "train, by definitions", lambda: equal_bits_of(pxl, ["--engine", "reference"], HERE / "train.pxl", 4, files)
     for script in sorted([*(TESTS / "lang/replicas").glob("*.pxl"), *(TESTS / "lang/pipelines").glob("*.pxl")]):
         yield script.name, lambda script=script: equal_bits_of(pxl, [], script, 2)
@@ -125,8 +126,56 @@ def parts_of_checkpoint(pxl):
             return f"a second save: exit {code}, files {names}\n{err}"
         (folder / "parts" / "00001-of-00002.safetensors").mkdir()
         code = outcome([*mpirun(2), pxl, "run", "write.pxl"], folder)[0]
+        names = sorted(path.name for path in (folder / "parts").glob("*"))
+        if names != ["00000-of-00002-b.safetensors", "00001-of-00002-b.safetensors", "00001-of-00002.safetensors", "index.json"]:
+            return f"a save that fails leaves {names}"
+        (folder / "parts" / "00001-of-00002.safetensors").rmdir()
+        # What killed processes have left goes with the next save.
+        (folder / "parts" / "00003-of-00005.safetensors").touch()
         again, _, files, err = outcome([pxl, "run", "read.pxl"], folder, ["whole.safetensors", "again.safetensors"])
-        return None if code != 0 and again == 0 and files[0] == files[1] else f"a save that fails: exit {code}, then {again}\n{err}"
+        if code == 0 or again != 0 or files[0] != files[1]:
+            return f"a save that fails: exit {code}, then {again}\n{err}"
+        code, _, _, err = outcome([*mpirun(2), pxl, "run", "write.pxl"], folder)
+        names = sorted(path.name for path in (folder / "parts").glob("*"))
+        return None if code == 0 and names == ["00000-of-00002.safetensors", "00001-of-00002.safetensors", "index.json"] else f"exit {code}, files {names}\n{err}"
+
+
+COUNTS = """program p with replicated(2), in_sequence() {
+  group = ir.replica_grouping()
+  variable a: float32[200] = zeros([200]) with shard_over = group
+  variable b: float32[70] = 0
+  add_(a, replica_sharded_slice(constant(ones([200])), group))
+  add_(b, 1)
+}
+ir = p()
+session = Session(ir)
+"""
+
+
+def reads_during_saves(pxl, saves=120):
+    """A job saves again and again; a process that restores meanwhile has one of the saves, all of it."""
+    with Folder() as folder:
+        (folder / "write.pxl").write_text(COUNTS + f"for i in range({saves}) {{\n  session.run()\n  session.save(\"parts\", shards = true)\n}}\n"
+                                          'save("over.npy", zeros([1]))\n')
+        (folder / "read.pxl").write_text(COUNTS + """reads, different = 0, {}
+while not exists("over.npy") {
+  session.restore("parts")
+  values = session.get_tensor_data(ir.a).tolist() + session.get_tensor_data(ir.b).tolist()
+  assert min(values) == max(values), f"parts of several saves: {min(values)} and {max(values)}"
+  different[values[0]] = true
+  reads = reads + 1
+}
+print(reads > 5, len(different) > 2)
+""")
+        first = outcome([*mpirun(2), pxl, "run", "write.pxl"], folder)
+        if first[0] != 0:
+            return first[3]
+        (folder / "over.npy").unlink()
+        writer = subprocess.Popen([str(c) for c in [*mpirun(2), pxl, "run", "write.pxl"]], cwd=folder, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        code, out, err = run([str(pxl), "run", "read.pxl"], cwd=folder, timeout=LIMIT)
+        writer.wait(LIMIT)
+        return None if code == 0 and out == "true true\n" else f"exit {code}\n{out}{err}"
 
 
 def equal_bits_of(pxl, flags, script, ranks, files=()):

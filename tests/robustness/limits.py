@@ -67,7 +67,7 @@ def small_stack(pxl, kilobytes):
 
 def small_address_space(pxl, megabytes):
     # Below what the libraries themselves take, the dynamic linker says so and ends with 127.
-    wanted = [(0, "300.0 300.0 (2000, 1000)"), (1, "rror"), (127, "error while loading shared libraries"), (127, "cannot allocate")]
+    wanted = [(0, "300.0 300.0 (2000, 1000)"), (1, "rror"), (1, "emory"), (127, "error while loading shared libraries"), (127, "cannot allocate")]
     return judged(outcome(pxl, PRODUCTS, [(resource.RLIMIT_AS, megabytes << 20)]), wanted)
 
 
