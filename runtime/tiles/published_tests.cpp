@@ -14,7 +14,7 @@ using namespace published;
 namespace {
 
 constexpr std::string_view eight_tiles = "mk2,tiles=8";
-const Shape square = {64, 64};
+const Shape& square = never_destroyed(Shape{64, 64});
 
 /// The gradient of the cross entropy of logits with labels.
 Tensor* logits_gradient(Ir& ir, Tensor* logits) {
