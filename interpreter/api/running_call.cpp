@@ -17,7 +17,8 @@ namespace pxl::api {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto patience = 5s, between_looks = 1ms;
+constexpr auto patience = 5s;
+constexpr auto between_looks = 1ms;
 
 class Slot;
 
@@ -66,11 +67,11 @@ Slot& own_slot() {
   return own;
 }
 
-/// Statics are destroyed in the opposite order of their making, and this is called among them: once after the first
-/// call, and again after more and more calls, for what they have made.
+/// Statics are destroyed in the opposite order of their making, and `end_calls` is called among them: registered when
+/// the first call begins and ends, and after more and more calls, for the statics that they have made.
 void register_end() {
-  static std::atomic<uint32_t> calls{0};
-  const uint32_t before = calls.fetch_add(1, std::memory_order_relaxed);
+  static std::atomic<uint32_t> times{0};
+  const uint32_t before = times.fetch_add(1, std::memory_order_relaxed);
   if ((before & (before + 1)) == 0 && before < (1u << 20)) std::atexit(end_calls);
 }
 
@@ -100,6 +101,7 @@ void forget_other_threads() {
 }  // namespace
 
 RunningCall::RunningCall(std::atomic<bool>& cancel) noexcept : outer_(own_slot().cancel.exchange(&cancel)) {
+  register_end();
   if (outer_ || !threads().ended) return;
   own_slot().cancel = nullptr;
   for (;;) ::pause();

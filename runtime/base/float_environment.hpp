@@ -23,7 +23,10 @@ class OwnFloatEnvironment {
   }
   ~OwnFloatEnvironment() {
 #if defined(__SSE__)
-    if (usual_) return _mm_setcsr(flags_and_mode_);
+    if (usual_) {
+      _mm_setcsr(flags_and_mode_);
+      return;
+    }
 #endif
     std::fesetenv(&before_);
   }

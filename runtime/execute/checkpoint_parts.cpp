@@ -1,6 +1,7 @@
 #include "runtime/execute/checkpoint_parts.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -157,10 +158,8 @@ PartSet free_set(std::span<const std::string> used) {
 
 std::string path_in(const std::string& folder, std::string_view name) { return fmt::format("{}/{}", folder, name); }
 
-void remove_quietly(const std::string& path) {
-  std::error_code ignored;  // a file that cannot be removed does no harm
-  std::filesystem::remove(path, ignored);
-}
+/// A file, not a folder of its name. One that cannot be removed does no harm.
+void remove_quietly(const std::string& path) { (void)!::unlink(path.c_str()); }
 
 /// Removes the files of earlier saves: those with a name of ours that the index does not name.
 void remove_other_parts(const std::string& folder, const CheckpointIndex& index) {

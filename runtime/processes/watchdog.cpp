@@ -1,5 +1,7 @@
 #include "runtime/processes/watchdog.hpp"
 
+#include <algorithm>
+
 #include "runtime/base/interrupt.hpp"
 
 namespace pxl {
@@ -7,6 +9,8 @@ namespace pxl {
 namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto between_looks = std::chrono::milliseconds(100);  // at the interrupt flag
+constexpr double max_look =
+    1;  ///< seconds between two looks, on a busy machine; more than that is a process that was stopped
 }  // namespace
 
 Watchdog::Watchdog(End end) : end_(std::move(end)) {
@@ -25,7 +29,7 @@ Watchdog::~Watchdog() {
 void Watchdog::during(double seconds, const std::function<Error()>& late, const std::function<void()>& call) {
   const auto set = [&](const std::function<Error()>* to) {
     const std::lock_guard lock(mutex_);
-    until_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    left_ = seconds;
     late_ = to;
     changed_.notify_one();
   };
@@ -39,13 +43,17 @@ void Watchdog::during(double seconds, const std::function<Error()>& late, const 
 
 void Watchdog::watch() {
   std::unique_lock lock(mutex_);
-  while (!quits_) {
+  for (auto last = Clock::now(); !quits_;) {
     if (!late_) {
       changed_.wait(lock);
+      last = Clock::now();
       continue;
     }
     if (interrupt_requested()) end_(nullptr);
-    if (Clock::now() >= until_) {
+    const auto now = Clock::now();
+    left_ -= std::min(std::chrono::duration<double>(now - last).count(), max_look);
+    last = now;
+    if (left_ <= 0) {
       const Error error = (*late_)();
       end_(&error);
     }

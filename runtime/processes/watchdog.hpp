@@ -23,8 +23,8 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// Runs `call`. If it takes longer, the process ends with the error that `late` gives, which another thread calls. An
-  /// interrupt ends the process at once.
+  /// Runs `call`. If it takes longer, the process ends with the error that `late` gives, which another thread calls.
+  /// The time in which this process was stopped does not count. An interrupt ends the process at once.
   void during(double seconds, const std::function<Error()>& late, const std::function<void()>& call);
 
  private:
@@ -33,7 +33,7 @@ class Watchdog {
   End end_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::chrono::steady_clock::time_point until_;
+  double left_ = 0;                               ///< seconds
   const std::function<Error()>* late_ = nullptr;  ///< null while no call is watched
   bool quits_ = false;
   Thread thread_;
