@@ -56,7 +56,7 @@ std::optional<std::string> group_of(std::string_view controller, bool version2, 
 
 }  // namespace
 
-std::optional<double> least_in_control_groups(std::string_view controller, const ReadLimit& read,
+std::optional<double> limit_in_control_groups(std::string_view controller, const ReadLimit& read,
                                               const std::string& root) {
   std::optional<double> least;
   for (const Hierarchy& h : hierarchies(controller, root)) {

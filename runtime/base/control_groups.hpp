@@ -13,7 +13,7 @@ using ReadLimit = std::function<std::optional<double>(const std::string& folder,
 
 /// The least limit of the process's group and of those around it; nothing if there is none. `root` prefixes the paths
 /// of the files that are read: /proc/self/cgroup, /proc/self/mountinfo, and those of the groups.
-std::optional<double> least_in_control_groups(std::string_view controller, const ReadLimit& read,
+std::optional<double> limit_in_control_groups(std::string_view controller, const ReadLimit& read,
                                               const std::string& root = "");
 
 }  // namespace pxl

@@ -66,7 +66,7 @@ class AffinityMask {
 
 }  // namespace
 
-std::optional<double> cpu_quota(const std::string& root) { return least_in_control_groups("cpu", quota_of, root); }
+std::optional<double> cpu_quota(const std::string& root) { return limit_in_control_groups("cpu", quota_of, root); }
 
 int usable_cores() {
   int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));

@@ -38,7 +38,7 @@ int64_t own_memory() {
 }  // namespace
 
 std::optional<int64_t> control_group_memory(const std::string& root) {
-  const std::optional<double> bytes = least_in_control_groups("memory", limit_of, root);
+  const std::optional<double> bytes = limit_in_control_groups("memory", limit_of, root);
   return bytes ? std::optional(static_cast<int64_t>(*bytes)) : std::nullopt;
 }
 
