@@ -11,9 +11,8 @@
 #include <optional>
 #include <string>
 
-#include "runtime/base/start_thread.hpp"
-
 #include "interpreter/lsp/messages.hpp"
+#include "runtime/base/start_thread.hpp"
 
 namespace pxl::lsp {
 
