@@ -40,12 +40,14 @@ std::vector<int64_t> broadcast_elements(const Region& result, const Shape& from,
   return elements;
 }
 
-constexpr uint64_t from_operand = uint64_t{1} << 63;
 constexpr int slot_shift = 44;
+constexpr size_t slot_of(uint64_t source) { return static_cast<size_t>(source >> slot_shift); }
+constexpr int64_t element_of(uint64_t source) {
+  return static_cast<int64_t>(source & ((uint64_t{1} << slot_shift) - 1));
+}
 
-/// Where the elements of the results come from: slot and element of each, found by the definition on the numbers of the
-/// elements. Empty if an element of a result is none of an operand.
-std::vector<std::vector<uint64_t>> sources_of(const OpContext& s) {
+/// The elements of the results where element e of slot i is its number `i << slot_shift | e`, or the complement of it.
+std::vector<std::vector<uint64_t>> moved_numbers(const OpContext& s, bool complement) {
   std::vector<TensorSpec> in(s.in.size()), out(s.out.begin(), s.out.end());
   std::vector<const TensorSpec*> slots;
   std::vector<std::vector<uint64_t>> numbers(in.size()), found(out.size());
@@ -54,22 +56,34 @@ std::vector<std::vector<uint64_t>> sources_of(const OpContext& s) {
   for (size_t i = 0; i < in.size(); ++i) {
     slots.push_back(s.in[i] ? &in[i] : nullptr);
     if (s.in[i]) {
-      in[i] = {s.in[i]->shape, DType::uint64, {}};
-      for (int64_t e = 0; e < in[i].size(); ++e)
-        numbers[i].push_back(from_operand | static_cast<uint64_t>(i) << slot_shift | static_cast<uint64_t>(e));
+      in[i] = {s.in[i]->shape, DType::float64, {}};
+      for (int64_t e = 0; e < in[i].size(); ++e) {
+        const uint64_t number = static_cast<uint64_t>(i) << slot_shift | static_cast<uint64_t>(e);
+        numbers[i].push_back(complement ? ~number : number);
+      }
     }
     from.push_back(reinterpret_cast<const std::byte*>(numbers[i].data()));
   }
   for (size_t o = 0; o < out.size(); ++o) {
-    out[o].dtype = DType::uint64;
+    out[o].dtype = DType::float64;
     found[o].resize(static_cast<size_t>(out[o].size()));
     to.push_back(reinterpret_cast<std::byte*>(found[o].data()));
   }
   definition_kernel(OpContext{.row = s.row, .in = slots, .attrs = s.attrs, .out = out})(
       Buffers{from.data(), to.data()});
-  for (const std::vector<uint64_t>& elements : found)
-    for (const uint64_t e : elements)
-      if (!(e & from_operand)) return {};
+  return found;
+}
+
+/// Where the elements of the results come from: slot and element of each. Empty if an element of a result is none of an
+/// operand. The definition moves the numbers of the elements, and then their complements: what the op itself puts into
+/// a result, whatever its value, is the same both times. The dtype is float64, which holds every number that an op
+/// fills with.
+std::vector<std::vector<uint64_t>> sources_of(const OpContext& s) {
+  std::vector<std::vector<uint64_t>> found = moved_numbers(s, false);
+  const std::vector<std::vector<uint64_t>> complements = moved_numbers(s, true);
+  for (size_t o = 0; o < found.size(); ++o)
+    for (size_t e = 0; e < found[o].size(); ++e)
+      if (complements[o][e] != ~found[o][e]) return {};
   return found;
 }
 
@@ -110,6 +124,28 @@ std::optional<OpParts> elementwise_parts(const PartsRequest& r) {
   return parts;
 }
 
+/// Whether the parts write every element of the results that are no memory of an operand. Parts are slices of what they
+/// sum over, too: of sums of no terms there are none.
+bool writes_results(const OpParts& parts, const OpContext& s) {
+  for (size_t o = s.row.alias >= 0 ? 1 : 0; o < s.out.size(); ++o) {
+    std::vector<ElementRange> written;
+    for (const std::vector<Part>& step : parts.steps)
+      for (const Part& part : step)
+        for (const ResultSlice& w : part.writes)
+          if (w.index == o && !w.is_operand)
+            written.insert(written.end(), w.region.ranges().begin(), w.region.ranges().end());
+    std::sort(written.begin(), written.end(),
+              [](const ElementRange& a, const ElementRange& b) { return a.begin < b.begin; });
+    int64_t next = 0;
+    for (const ElementRange& range : written) {
+      if (range.begin > next) return false;
+      next = std::max(next, range.end);
+    }
+    if (next < s.out[o].size()) return false;
+  }
+  return true;
+}
+
 std::optional<OpParts> movement_parts(const PartsRequest& r) {
   const OpContext& s = r.site;
   if (s.row.pattern != Pattern::movement || s.row.exchange != pxl::Exchange::none || s.row.modifies != 0)
@@ -130,8 +166,6 @@ std::optional<OpParts> movement_parts(const PartsRequest& r) {
       if (mine.empty()) continue;
       Part part{.tile = tile};
       std::vector<std::vector<int64_t>> elements(s.in.size());
-      const auto slot_of = [](uint64_t e) { return static_cast<size_t>((e & ~from_operand) >> slot_shift); };
-      const auto element_of = [](uint64_t e) { return static_cast<int64_t>(e & ((uint64_t{1} << slot_shift) - 1)); };
       mine.for_each([&](int64_t e) {
         const uint64_t from = sources[o][static_cast<size_t>(e)];
         elements[slot_of(from)].push_back(element_of(from));
@@ -163,8 +197,8 @@ std::optional<OpParts> movement_parts(const PartsRequest& r) {
 }  // namespace
 
 OpParts op_parts(const PartsRequest& r) {
-  if (std::optional<OpParts> found = strategy_info(r.site.row.tiles.strategy).parts(r)) return std::move(*found);
-  return *whole_parts(r);
+  std::optional<OpParts> found = strategy_info(r.site.row.tiles.strategy).parts(r);
+  return found && writes_results(*found, r.site) ? std::move(*found) : *whole_parts(r);
 }
 
 std::optional<OpParts> whole_parts(const PartsRequest& r) {

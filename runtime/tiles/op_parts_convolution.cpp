@@ -95,8 +95,9 @@ Attributes attributes_of(const OpContext& s, const ResolvedConvolution& r, int64
 }
 
 /// Sets the extents of a part of a transposed convolution by padding and output_padding: `more` elements after the
-/// windows along the leading spatial axis, along the others as the whole convolution has.
-void set_extents(const OpContext& s, const ResolvedConvolution& r, int64_t more, Attributes& attrs) {
+/// windows along the leading spatial axis, along the others as the whole convolution has. False where the op does not
+/// take so many.
+bool set_extents(const OpContext& s, const ResolvedConvolution& r, int64_t more, Attributes& attrs) {
   auto& padding = std::get<std::vector<int64_t>>(attrs[param_index(s.row, "padding")]);
   std::vector<int64_t> padding_after{more};
   for (size_t i = 1; i < r.axes.size(); ++i) {
@@ -105,8 +106,11 @@ void set_extents(const OpContext& s, const ResolvedConvolution& r, int64_t more,
     padding[r.axes.size() + i] = std::max<int64_t>(0, reach - a.in);
     padding_after.push_back(std::max<int64_t>(0, a.in - reach));
   }
+  for (size_t i = 0; i < r.axes.size(); ++i)
+    if (padding_after[i] >= std::max(r.axes[i].stride, r.axes[i].dilation)) return false;
   attrs[param_index(s.row, "output_padding")] = padding_after;
   attrs[param_index(s.row, "output_shape")] = std::vector<int64_t>();
+  return true;
 }
 
 /// The windows whose elements are in a range of the data, and how far the first begins before it: at least 0.
@@ -208,9 +212,7 @@ std::optional<OpParts> data_gradient_parts(const PartsRequest& r) {
     part.writes.push_back(result_slice(s.out[0].shape, c.c.groups, slice, slice.columns));
     part.attrs = attributes_of(s, c, slice.groups.size(), before, after, slice.first.size());
     if (has_shape) return;
-    const int64_t more = std::max<int64_t>(0, slice.first.size() - reach);
-    expressible = expressible && more < std::max(a.stride, a.dilation);
-    set_extents(s, c, more, *part.attrs);
+    expressible = set_extents(s, c, std::max<int64_t>(0, slice.first.size() - reach), *part.attrs) && expressible;
   });
   if (!expressible) return std::nullopt;
   return parts;

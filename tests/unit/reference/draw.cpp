@@ -205,8 +205,8 @@ const Families& Draw::families() {
     };
     m["clip"] = [](Draw& d) {
       Sample s{{d.values(d.shape())}};
-      if (d.coin()) s.attrs["min"] = d.element({-2.5, 0, -1});
-      if (d.coin()) s.attrs["max"] = d.element({0.5, 3, 1});
+      if (d.coin()) s.attrs["min"] = d.element({-2.5, 0.0, -0.0, -1});
+      if (d.coin()) s.attrs["max"] = d.element({0.5, 3, 1, 0.0, -0.0});
       return s;
     };
     m["clip_grad"] = [](Draw& d) {
@@ -267,7 +267,10 @@ const Families& Draw::families() {
       const Shape s = d.shape();
       Ints padding;
       for (size_t i = 0; i < 2 * s.size(); ++i) padding.push_back(d.below(3));
-      return Sample{{d.values(s)}, {{"padding", padding}, {"value", d.element({0.0, 1.0, -2.5})}}};
+      // Also numbers that are none of int64, which could pass for the number of an element.
+      const bool wide = is_floating(d.dtype) && size_of(d.dtype) >= sizeof(float) && d.coin();
+      const Attr value = wide ? Attr(d.one_of<double>({1e19, -3e38, -0.0})) : d.element({0.0, 1.0, -2.5});
+      return Sample{{d.values(s)}, {{"padding", padding}, {"value", value}}};
     };
     m["roll"] = [](Draw& d) {
       Sample s = along_axis(d);

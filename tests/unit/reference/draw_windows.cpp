@@ -36,7 +36,10 @@ std::string pad_type(Draw& d, Windows& w) {
 
 Sample convolution(Draw& d, bool transposed, bool scaled) {
   Windows w = windows(d, false);
-  const int64_t groups = d.between(1, 2), cin = d.between(1, 3), cout = d.between(1, 3), batch = d.between(1, 2);
+  const int64_t groups = d.between(1, 2), batch = d.between(1, 2);
+  // Seldom no channels to sum over.
+  int64_t cin = d.between(1, 3), cout = d.between(1, 3);
+  if (d.below(8) == 0) (transposed ? cout : cin) = 0;
   w.attrs["groups"] = groups;
   w.attrs["pad_type"] = pad_type(d, w);
   if (transposed && d.coin()) w.attrs["output_padding"] = Ints(w.data.size(), 1);
