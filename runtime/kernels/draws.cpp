@@ -12,6 +12,7 @@
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/thread_pool.hpp"
 #include "runtime/kernels/philox_words.hpp"
+#include "runtime/tensor/uniform_range.hpp"
 
 namespace pxl {
 
@@ -114,12 +115,13 @@ class Target {
   }
   int64_t size() const { return array_.size(); }
   bool has_elements() const { return array_.has_elements(); }
-  /// Elements from i on: offset + scale * numbers.
-  void put(int64_t i, const double* numbers, int64_t n, double offset, double scale) const {
+  /// Elements from i on: of(numbers).
+  template <class Of>
+  void put(int64_t i, const double* numbers, int64_t n, const Of& of) const {
     if (narrow_)
-      for (int64_t k = 0; k < n; ++k) narrow_[i + k] = static_cast<float>(offset + scale * numbers[k]);
+      for (int64_t k = 0; k < n; ++k) narrow_[i + k] = static_cast<float>(of(numbers[k]));
     else
-      for (int64_t k = 0; k < n; ++k) wide_[i + k] = offset + scale * numbers[k];
+      for (int64_t k = 0; k < n; ++k) wide_[i + k] = of(numbers[k]);
   }
   Array result() const { return has_elements() ? array_.cast(dtype_) : Array::unevaluated(dtype_, array_.shape()); }
 
@@ -128,6 +130,12 @@ class Target {
   Array array_;
   float* narrow_ = nullptr;
   double* wide_ = nullptr;
+};
+
+/// Normal numbers of standard ones.
+struct NormalRange {
+  double mean, std;
+  double operator()(double z) const { return mean + std * z; }
 };
 
 void check_deviation(double std) {
@@ -154,16 +162,15 @@ void in_parts(int64_t n, const std::function<void(int64_t, int64_t)>& part) {
   }
 }
 
-/// Elements from `done` on: offset + scale times the numbers of so many pairs. make(k, n, numbers) draws n pairs from
-/// the k-th on.
-template <class Make>
-void put_pairs(const Target& to, int64_t done, int64_t pairs, double offset, double scale, Make make) {
+/// Elements from `done` on: of(the numbers of so many pairs). make(k, n, numbers) draws n pairs from the k-th on.
+template <class Of, class Make>
+void put_pairs(const Target& to, int64_t done, int64_t pairs, const Of& of, Make make) {
   in_parts(pairs, [&](int64_t begin, int64_t end) {
     double numbers[2 * philox_batch];
     for (int64_t k = begin; k < end; k += philox_batch) {
       const int64_t n = std::min(philox_batch, end - k);
       make(k, n, numbers);
-      to.put(done + 2 * k, numbers, 2 * n, offset, scale);
+      to.put(done + 2 * k, numbers, 2 * n, of);
     }
   });
 }
@@ -199,6 +206,7 @@ void Random::skip_normal(int64_t count) {
 }
 
 Array Random::uniform(DType dtype, const Shape& shape, double low, double high) {
+  (void)UniformRange(dtype, low, high);  // refuses bounds now, not when elements are drawn
   if (!may_wait(dtype, shape)) return uniform_now(dtype, shape, low, high);
   Array later =
       Array::lazy(dtype, shape, [=, now = *this]() mutable { return now.uniform_now(dtype, shape, low, high); });
@@ -207,18 +215,19 @@ Array Random::uniform(DType dtype, const Shape& shape, double low, double high) 
 }
 
 Array Random::uniform_now(DType dtype, const Shape& shape, double low, double high) {
+  const UniformRange of(dtype, low, high);
   const Target to(dtype, shape);
   if (!to.has_elements()) return to.result();
   int64_t done = 0;
   const auto put_one = [&] {
     const double u = uniform();
-    to.put(done++, &u, 1, low, high - low);
+    to.put(done++, &u, 1, of);
   };
   // Up to the end of a block, where there is one between two numbers.
   while (done < to.size() && used_ != 4 && used_ % 2 == 0) put_one();
   if (used_ == 4) {
     const int64_t pairs = (to.size() - done) / 2;
-    put_pairs(to, done, pairs, low, high - low, [&](int64_t k, int64_t n, double* numbers) {
+    put_pairs(to, done, pairs, of, [&](int64_t k, int64_t n, double* numbers) {
       uniform_pairs(counter_ + static_cast<uint64_t>(k), n, numbers);
     });
     counter_ += static_cast<uint64_t>(pairs);
@@ -241,17 +250,18 @@ Array Random::normal(DType dtype, const Shape& shape, double mean, double std) {
 
 Array Random::normal_now(DType dtype, const Shape& shape, double mean, double std) {
   const Target to(dtype, shape);
+  const NormalRange of{mean, std};
   if (!to.has_elements()) return to.result();
   int64_t done = 0;
   const auto put_one = [&] {
     const double z = normal();
-    to.put(done++, &z, 1, mean, std);
+    to.put(done++, &z, 1, of);
   };
   if (spare_ && to.size() > 0) put_one();
   if (used_ == 4) {
     // From here one block of the generator yields two numbers, independent of the thread that computes it.
     const int64_t pairs = (to.size() - done) / 2;
-    put_pairs(to, done, pairs, mean, std, [&](int64_t k, int64_t n, double* numbers) {
+    put_pairs(to, done, pairs, of, [&](int64_t k, int64_t n, double* numbers) {
       normal_pairs(counter_ + static_cast<uint64_t>(k), n, numbers);
     });
     counter_ += static_cast<uint64_t>(pairs);
@@ -267,6 +277,7 @@ Array Random::truncated_normal(DType dtype, const Shape& shape, double mean, dou
   check_deviation(std);
   if (!(bound > 0)) throw Error(fmt::format("a truncated normal needs a bound above 0, not {}", bound));
   const Target to(dtype, shape);
+  const NormalRange of{mean, std};
   if (!to.has_elements()) return to.result();
   // A narrow bound would reject nearly all normal draws. Rejection sampling from a uniform proposal has the same
   // distribution and accepts nearly always.
@@ -281,13 +292,13 @@ Array Random::truncated_normal(DType dtype, const Shape& shape, double mean, dou
       if (spare_) {
         const double z = *spare_;
         spare_.reset();
-        if (std::fabs(z) <= bound) to.put(done++, &z, 1, mean, std);
+        if (std::fabs(z) <= bound) to.put(done++, &z, 1, of);
         continue;
       }
       normal_pairs(counter_, pairs, numbers);
       int64_t k = 0;
       for (; k < 2 * pairs && done < to.size(); ++k)
-        if (std::fabs(numbers[k]) <= bound) to.put(done++, numbers + k, 1, mean, std);
+        if (std::fabs(numbers[k]) <= bound) to.put(done++, numbers + k, 1, of);
       counter_ += static_cast<uint64_t>((k + 1) / 2);
       if (k % 2 != 0) spare_ = numbers[k];
     }
@@ -297,7 +308,7 @@ Array Random::truncated_normal(DType dtype, const Shape& shape, double mean, dou
     for (int64_t i = begin; i < end;) {
       const double z = narrow ? bound * (2 * uniform() - 1) : normal();
       const bool accepted = narrow ? uniform() < std::exp(-0.5 * z * z) : std::fabs(z) <= bound;
-      if (accepted) to.put(i++, &z, 1, mean, std);
+      if (accepted) to.put(i++, &z, 1, of);
     }
   });
   return to.result();

@@ -10,6 +10,7 @@
 #include "runtime/kernels/philox_words.hpp"
 #include "runtime/kernels/strided.hpp"
 #include "runtime/tensor/random.hpp"
+#include "runtime/tensor/uniform_range.hpp"
 
 namespace pxl {
 namespace {
@@ -64,19 +65,6 @@ void standard_normal(const PhiloxWords& words, int64_t n, double* out) {
     for (int64_t w = 0; w < 4; ++w) out[4 * i + w] = pairs[w / 2][2 * i + w % 2];
 }
 
-/// The largest T below x.
-float below(float x) { return std::nextafter(x, -INFINITY); }
-double below(double x) { return std::nextafter(x, -static_cast<double>(INFINITY)); }
-half below(half x) {
-  half r;
-  const bool negative = (x.bits & 0x8000u) != 0;
-  if ((x.bits & 0x7fffu) == 0)
-    r.bits = 0x8001u;
-  else
-    r.bits = static_cast<uint16_t>(negative ? x.bits + 1 : x.bits - 1);
-  return r;
-}
-
 /// keep[i] for elements [begin, begin + n): whether their words, as uniform numbers, are at least p.
 void mask_bits(Key key, double p, bool* keep, int64_t begin, int64_t n) {
   if (p >= 1) {
@@ -104,23 +92,18 @@ void check_probability(double p) {
 }  // namespace
 
 Kernel random_uniform_kernel(const TensorSpec& out, double low, double high) {
+  const UniformRange of(out.dtype, low, high);
   return with_floating("random_uniform", out.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
     return Kernel::elementwise(
-        out.size(), uniform_ns * static_cast<double>(out.size()),
-        [low, high](const Buffers& b, int64_t begin, int64_t end) {
+        out.size(), uniform_ns * static_cast<double>(out.size()), [=](const Buffers& b, int64_t begin, int64_t end) {
           T* to = b.output<T>(0);
-          const T limit = static_cast<T>(static_cast<C>(high));
-          const C first = static_cast<C>(low), range = static_cast<C>(high - low);
           draw_elements<C>(
               key_of(b, 0), RandomStream::uniform, begin, end,
               [](const PhiloxWords& words, int64_t blocks, C* values) { unit(words, blocks, values); },
               [&](int64_t i, const C* values, int64_t n) {
-                for (int64_t j = 0; j < n; ++j) {  // rounding must not reach the open end
-                  const T v = static_cast<T>(first + range * values[j]);
-                  to[i + j] = low < high && static_cast<C>(v) >= static_cast<C>(limit) ? below(limit) : v;
-                }
+                for (int64_t j = 0; j < n; ++j) to[i + j] = static_cast<T>(of(values[j]));
               });
         });
   });

@@ -6,6 +6,7 @@
 #include "runtime/op/definitions.hpp"
 #include "runtime/reference/context.hpp"
 #include "runtime/tensor/random.hpp"
+#include "runtime/tensor/uniform_range.hpp"
 
 namespace pxl::reference {
 
@@ -40,15 +41,9 @@ Wholes kept(const ReferenceContext& c, const Shape& shape, double p) {
 }  // namespace
 
 void random_uniform(ReferenceContext& c) {
-  const double low = c.number("low"), high = c.number("high"), limit = c.rounded<double>(high);
+  const UniformRange of(c.out_dtype(), c.number("low"), c.number("high"));
   Reals y = Reals::from_shape(extents(c.out_shape()));
-  for (size_t i = 0; i < y.size(); ++i) {
-    y.data()[i] = low + (high - low) * unit(seed(c, 0), i, c.out_dtype());
-    // Rounding must not reach the open end.
-    for (double less = std::max(std::abs(limit) * 0x1p-54, 0x1p-1022);
-         low < high && c.rounded<double>(y.data()[i]) >= limit; less *= 2)
-      y.data()[i] = limit - less;
-  }
+  for (size_t i = 0; i < y.size(); ++i) y.data()[i] = of(unit(seed(c, 0), i, c.out_dtype()));
   c.out(0, y);
 }
 

@@ -1,0 +1,51 @@
+#include "runtime/tensor/uniform_range.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/tensor/array.hpp"
+
+namespace pxl {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// The largest number of a dtype below one that it holds. No subnormal of float32 and float64, which runs take for 0.
+double below(DType dtype, double x) {
+  if (dtype == DType::float16) {
+    half h(static_cast<float>(x));
+    if (x == 0)
+      h.bits = 0x8001;
+    else
+      h.bits = static_cast<uint16_t>(x < 0 ? h.bits + 1 : h.bits - 1);
+    return static_cast<double>(static_cast<float>(h));
+  }
+  const bool narrow = dtype == DType::float32;
+  const double least =
+      narrow ? static_cast<double>(std::numeric_limits<float>::min()) : std::numeric_limits<double>::min();
+  if (x > -least && x <= least) return x > 0 ? 0.0 : -least;
+  return narrow ? static_cast<double>(std::nextafterf(static_cast<float>(x), -std::numeric_limits<float>::infinity()))
+                : std::nextafter(x, -infinity);
+}
+
+}  // namespace
+
+UniformRange::UniformRange(DType dtype, double from, double to)
+    : low(from), range(to - from), least(-infinity), most(infinity) {
+  if (!std::isfinite(from) || !std::isfinite(to))
+    throw Error(fmt::format("uniform numbers are between finite bounds, not between {} and {}", from, to));
+  const double greatest = dtype == DType::float64 ? std::numeric_limits<double>::max()
+                                                  : static_cast<double>(std::numeric_limits<float>::max());
+  if (std::fabs(range) > greatest) low = from / 2, range = to / 2 - from / 2, factor = 2;
+  if (!(from < to)) return;
+  const auto held = [dtype](double x) { return Array::full(dtype, {}, x).number(0); };
+  least = held(from);
+  most = std::max(least, below(dtype, held(to)));
+}
+
+}  // namespace pxl
