@@ -12,6 +12,7 @@
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/join_texts.hpp"
 #include "runtime/kernels/block.hpp"
+#include "runtime/kernels/extremes.hpp"
 #include "runtime/kernels/replica_tree.hpp"
 
 namespace pxl {
@@ -56,9 +57,8 @@ void join(ReplicaReduction reduction, const C* a, const C* b, C* to, int64_t n) 
     case ReplicaReduction::mean:
     case ReplicaReduction::square_add: return combine(a, b, to, n, added<C>);
     case ReplicaReduction::mul: return combine(a, b, to, n, multiplied<C>);
-    // NaN where one is NaN.
-    case ReplicaReduction::min: return combine(a, b, to, n, [](C x, C y) { return x <= y || x != x ? x : y; });
-    case ReplicaReduction::max: return combine(a, b, to, n, [](C x, C y) { return x >= y || x != x ? x : y; });
+    case ReplicaReduction::min: return combine(a, b, to, n, [](C x, C y) { return smaller(x, y); });
+    case ReplicaReduction::max: return combine(a, b, to, n, [](C x, C y) { return larger(x, y); });
     case ReplicaReduction::and_:
       if constexpr (std::is_integral_v<C>) combine(a, b, to, n, [](C x, C y) { return static_cast<C>(x & y); });
       return;

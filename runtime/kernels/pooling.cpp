@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "runtime/kernels/axis_slices.hpp"
+#include "runtime/kernels/block.hpp"
+#include "runtime/kernels/extremes.hpp"
 
 namespace pxl {
 namespace {
@@ -190,19 +192,37 @@ void find_maxima(const WindowAxis& w, const Steps& steps, const C* x, std::span<
   });
 }
 
-/// Elementwise maxima over `rows` of input. Contiguous, so that the compiler vectorises it.
+/// Elementwise maxima over `rows` of input.
 template <class C>
-const C* merged_rows(const C* x, std::span<const int64_t> rows, int64_t n, C* merged) {
+const C* merged_rows(const C* x, std::span<const int64_t> rows, int64_t n, BinaryFn maximum, C* merged) {
   const C* first = x + rows[0];
   for (size_t r = 1; r < rows.size(); ++r) {
-    const C* next = x + rows[r];
-    for (int64_t i = 0; i < n; ++i) {
-      const C now = first[i], v = next[i];
-      merged[i] = v > now || v != v ? v : now;
-    }
+    maximum(first, x + rows[r], merged, n);
     first = merged;
   }
   return first;
+}
+
+/// The maxima of windows along a row of input. `apart` is working memory, for a row of elements that are not adjacent.
+template <class C>
+void row_maxima(const WindowAxis& w, const Steps& steps, const C* row, BinaryFn maximum, C* apart, C* best) {
+  if (w.in_dilation != 1)
+    return each_element(w, steps, [&](int64_t o, int64_t i) { best[o] = larger(row[i], best[o]); });
+  for (int64_t k = 0; k < w.kernel; ++k) {
+    const Steps::Step s = steps.known.empty() ? Steps::at(w, k) : steps.known[static_cast<size_t>(k)];
+    const int64_t n = s.last - s.first;
+    if (n <= 0) continue;
+    const C* from = row + s.base + s.first * w.stride;
+    const auto gather = [&](auto stride) {
+      for (int64_t i = 0; i < n; ++i) apart[i] = from[i * stride];
+      from = apart;
+    };
+    if (w.stride == 2)
+      gather(std::integral_constant<int64_t, 2>());
+    else if (w.stride != 1)
+      gather(w.stride);
+    maximum(from, best + s.first, best + s.first, n);
+  }
 }
 
 bool has_pads(const Pool& p) { return p.out_size() != output_size(p.axes); }
@@ -216,7 +236,8 @@ Kernel max_pool_kernel(DType dtype, const Pool& p) {
     WorkspaceLayout workspace;
     const PlaneBuffer<T> in(workspace, input_size(p.axes)), out(workspace, p.out_size());
     const InputRows input_rows(workspace, p);
-    const auto merged = workspace.per_thread<C>(p.axes[2].in);
+    const auto merged = workspace.per_thread<C>(p.axes[2].in), apart = workspace.per_thread<C>(p.axes[2].out);
+    const BinaryFn maximum = binary_block(Binary::maximum, dtype_of<C>()).vv;
     return by_plane(p, workspace, [=, steps = Steps(p.axes[2])](const Buffers& b, int64_t plane) {
       const WindowAxis& w = p.axes[2];
       const C* x = in.load(b, 0, plane);
@@ -227,11 +248,8 @@ Kernel max_pool_kernel(DType dtype, const Pool& p) {
         std::fill(best, best + w.out, -std::numeric_limits<C>::infinity());
         std::span<const int64_t> rows = input_rows.find(b, p, od, oh);
         if (rows.empty()) return;
-        const C* row = merged_rows(x, rows, w.in, b.workspace(merged));
-        each_element(w, steps, [&](int64_t o, int64_t i) {
-          const C v = row[i], now = best[o];
-          best[o] = v > now || v != v ? v : now;
-        });
+        const C* row = merged_rows(x, rows, w.in, maximum, b.workspace(merged));
+        row_maxima(w, steps, row, maximum, b.workspace(apart), best);
       });
       y.store();
     });

@@ -18,6 +18,7 @@
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/block_integer.hpp"
 #include "runtime/kernels/broadcast.hpp"
+#include "runtime/kernels/extremes.hpp"
 
 namespace pxl {
 namespace {

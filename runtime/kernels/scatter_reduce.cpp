@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "runtime/kernels/block_integer.hpp"
+#include "runtime/kernels/extremes.hpp"
 #include "runtime/kernels/indexed_runs.hpp"
 
 namespace pxl {
@@ -110,6 +111,19 @@ struct ScatterReductionRow {
 
 template <class Into, class C>
 void combine_runs(const IndexedRun& run, const std::byte* from, std::byte* to) {
+  // Slices of floats have vector code, of which extremes need more than what the compiler makes of them here.
+  if constexpr (std::is_floating_point_v<C> && (std::is_same_v<Into, min_into> || std::is_same_v<Into, max_into>))
+    if (run.by_slice) {
+      static const BinaryFn join =
+          binary_block(std::is_same_v<Into, max_into> ? Binary::maximum : Binary::minimum, dtype_of<C>()).vv;
+      const auto slices = [&](const auto* at) {
+        for (int64_t r = 0; r < run.rows; ++r) {
+          C* now = reinterpret_cast<C*>(to) + run.offset + at[r] * run.inner;
+          join(now, reinterpret_cast<const C*>(from) + run.position + r * run.row, now, run.n);
+        }
+      };
+      return run.at32 ? slices(run.at32) : slices(run.at);
+    }
   each_element(run, [x = reinterpret_cast<const C*>(from), out = reinterpret_cast<C*>(to)](
                         int64_t place, int64_t position) { out[place] = Into::combined(out[place], x[position]); });
 }

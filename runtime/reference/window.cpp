@@ -142,10 +142,16 @@ void conv_weights_grad(ReferenceContext& c) {
 // -inf for a window of padding, 0 around the windows.
 void max_pool(ReferenceContext& c) {
   const Reals x = c.real(0);
+  const Pool p = resolve_pool(c.site(), c.shape(0));
   Reals y = empty_result(c);
-  each_maximum(resolve_pool(c.site(), c.shape(0)), x, [&](int64_t window, int64_t best) {
-    y.data()[window] = best < 0 ? -std::numeric_limits<double>::infinity() : x.data()[best];
-  });
+  for (int64_t plane = 0; plane < p.planes; ++plane) {
+    for (int64_t o = 0; o < output_size(p.axes); ++o)
+      y.data()[result(p, plane, o)] = -std::numeric_limits<double>::infinity();
+    each_element(p.axes, [&](int64_t o, int64_t, int64_t i) {
+      double& top = y.data()[result(p, plane, o)];
+      top = larger(top, x.data()[plane * input_size(p.axes) + i]);
+    });
+  }
   c.out(0, y);
 }
 void max_pool_pick(ReferenceContext& c) {
