@@ -1,9 +1,11 @@
 // Conversions between dtypes.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
+#include "runtime/base/keep_subnormals.hpp"
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/block_integer.hpp"
 #include "runtime/kernels/narrow.hpp"
@@ -23,6 +25,19 @@ void narrow_integers(const int32_t* in, std::byte* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     const int32_t above = in[i] < lowest ? lowest : in[i];
     y[i] = static_cast<To>(above > highest ? highest : above);
+  }
+}
+
+/// To float32, rounded to odd: what is not exact gets an odd last bit, so that rounding it to float16 is right.
+void round_to_odd(const double* x, float* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const auto nearest = static_cast<float>(x[i]);
+    const double back = static_cast<double>(nearest);
+    const auto bits = std::bit_cast<uint32_t>(nearest);
+    // Without branches. NaN is exact: it is neither less nor more.
+    const uint32_t less = back < x[i] ? 1 : 0, more = back > x[i] ? 1 : 0, negative = bits >> 31;
+    const uint32_t too_large = (negative & less) | ((negative ^ 1U) & more), change = (less | more) & ~bits;
+    out[i] = std::bit_cast<float>(bits + change - 2 * (change & too_large));
   }
 }
 
@@ -96,7 +111,10 @@ void convert(DType from, const std::byte* in, DType to, std::byte* out, int64_t 
       bulk().half_to_float(reinterpret_cast<const uint16_t*>(in) + i, buffer, m);
       convert(DType::float32, bytes, to, out + i * out_width, m);
     } else {
-      convert_plain(from, in + i * in_width, DType::float32, bytes, m);
+      if (from == DType::float64)
+        round_to_odd(reinterpret_cast<const double*>(in) + i, buffer, m);
+      else
+        convert_plain(from, in + i * in_width, DType::float32, bytes, m);
       bulk().float_to_half(buffer, reinterpret_cast<uint16_t*>(out) + i, m);
     }
   }
@@ -117,6 +135,7 @@ void write_number(DType dtype, std::byte* data, int64_t i, double value) {
 Kernel cast_kernel(DType from, DType to, int64_t n) {
   Kernel kernel =
       Kernel::elementwise(n, 0.3 * static_cast<double>(n), [=](const Buffers& b, int64_t begin, int64_t end) {
+        const KeepSubnormals as_array_does;
         convert(from, b.in[0] + begin * static_cast<int64_t>(size_of(from)), to,
                 b.out[0] + begin * static_cast<int64_t>(size_of(to)), end - begin);
       });

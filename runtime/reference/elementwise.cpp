@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "runtime/base/keep_subnormals.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/reference/context.hpp"
 
@@ -17,7 +18,11 @@ void negate(ReferenceContext& c) {
 }
 void sign(ReferenceContext& c) {
   c.numbers([](const auto& x) {
-    return each([](auto v) { return v > 0 ? decltype(v)(1) : v < 0 ? decltype(v)(-1) : v; }, x);
+    return each([](auto v) { return v > 0    ? decltype(v)(1)
+                                    : v < 0  ? decltype(v)(-1)
+                                    : v != v ? v
+                                             : decltype(v)(0); },
+                x);
   });
 }
 void square(ReferenceContext& c) {
@@ -54,7 +59,7 @@ void softplus(ReferenceContext& c) {
 void gelu(ReferenceContext& c) {
   const Reals x = c.real(0);
   const Reals y = x / (1.0 + xt::exp(-2.0 * 0.7978845608028654 * (x + 0.044715 * x * x * x)));
-  c.out(0, xt::where(x < -1e3, 0.0, y));  // the limit
+  c.out(0, xt::where(x < -1e3, -0.0, y));  // the limit
 }
 // 1 + erf(v) is erfc(-v), for the same reason.
 void geluerf(ReferenceContext& c) {
@@ -84,6 +89,7 @@ void increment_mod(ReferenceContext& c) {
 void identity(ReferenceContext& c) { c.move(0, c.pattern(0)); }
 
 void cast(ReferenceContext& c) {
+  const KeepSubnormals as_array_does;
   const DType from = c.dtype(0);
   if (from == c.out_dtype())
     c.move(0, c.pattern(0));

@@ -1,7 +1,9 @@
 // Selections, constants, clipping and conversions.
 #include <bit>
 #include <cstring>
+#include <random>
 
+#include "runtime/base/keep_subnormals.hpp"
 #include "runtime/kernels/block.hpp"
 #include "tests/unit/kernels/support.hpp"
 
@@ -96,4 +98,33 @@ TEST_CASE("float16 conversion is exact for every value and rounds to even") {
   const Array r = run(cast_kernel(DType::float32, DType::float16, 5),
                       {make(DType::float32, {5}, {2049, 2051, 65519, 65520, 2e-8})}, spec(DType::float16, {5}));
   CHECK(numbers(r) == std::vector<double>{2048, 2052, 65504, inf, 0});
+}
+
+TEST_CASE("casts of floats round once and keep subnormal numbers, as arrays do, also in runs") {
+  const FlushSubnormals as_in_runs;
+  const int64_t n = 1003;
+  int tries = 0;
+  for (const DType from : {DType::float64, DType::float32, DType::float16})
+    for (const DType to : {DType::float64, DType::float32, DType::float16, DType::boolean})
+      for (uint64_t seed = 0; seed < 40; ++seed) {
+        // Any pattern, or numbers around those that the narrower dtypes hold, half of them between two.
+        Array x(DType::float64, {n});
+        std::mt19937_64 rng(seed);
+        for (int64_t i = 0; i < n; ++i) {
+          const auto step = static_cast<double>(rng() % 4096) + (rng() % 3 == 0 ? 0.5 : 0);
+          const double near = std::ldexp(step, static_cast<int>(rng() % 3 == 0 ? rng() % 20 - 34 : rng() % 300 - 160));
+          const double any = std::bit_cast<double>(rng());
+          const double chosen = seed % 2 == 0 || any != any ? near * (1 + (i % 3 - 1) * 0x1p-52) : any;
+          x.mutable_data<double>()[i] = i % 2 == 0 ? chosen : -chosen;
+        }
+        Array given, expected;
+        {
+          const KeepSubnormals as_data;
+          given = x.cast(from), expected = given.cast(to);
+        }
+        tries += static_cast<int>(n);
+        const Array found = run(cast_kernel(from, to, n), {given}, spec(to, {n}));
+        CHECK_MESSAGE(identical(found, expected), name(from), " to ", name(to), ", seed ", seed);
+      }
+  MESSAGE(tries, " numbers");
 }
