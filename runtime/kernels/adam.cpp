@@ -11,6 +11,16 @@
 
 namespace pxl {
 
+namespace {
+
+/// 1 - beta^step, in the dtype in which an accumulator has its numbers made.
+double correction(DType dtype, double beta, float step) {
+  if (dtype == DType::float64) return 1.0 - std::pow(beta, static_cast<double>(step));
+  return static_cast<double>(1.0f - std::pow(static_cast<float>(beta), step));
+}
+
+}  // namespace
+
 Kernel adam_updater_kernel(const TensorSpec& m, const TensorSpec& v, const TensorSpec& out,
                            const AdamOptions& options) {
   const BlockArithmetic am("adam_updater", m.dtype), av("adam_updater", v.dtype), ao("adam_updater", out.dtype);
@@ -34,11 +44,9 @@ Kernel adam_updater_kernel(const TensorSpec& m, const TensorSpec& v, const Tenso
                               const_cast<std::byte*>(b.in[options.step]);  // the op updates its time step in place
                           const float step = static_cast<float>(read_number(options.step_dtype, data)) + 1.0f;
                           write_number(options.step_dtype, data, 0, static_cast<double>(step));
-                          const auto correction = [&](const Scalar& beta) {
-                            return static_cast<double>(1.0f - std::pow(static_cast<float>(beta.read(b)), step));
-                          };
-                          to.m = correction(options.beta1);
-                          if (options.mode == AdamOptions::adam) to.v = correction(options.beta2);
+                          to.m = correction(m.dtype, options.beta1.read(b), step);
+                          if (options.mode == AdamOptions::adam)
+                            to.v = correction(v.dtype, options.beta2.read(b), step);
                         }
                       }};
   const int64_t n = m.size();

@@ -14,41 +14,36 @@
 namespace pxl {
 namespace {
 
-float complement(double f) { return 1.0f - static_cast<float>(f); }
-
 /// What t is multiplied by, and x or its square.
 struct Factors {
   double beta, alpha;
 };
+/// f and 1 - f, and the shares of s values and one more in their mean, as C computes them.
+template <class C>
+Factors complements(double f) {
+  return {f, static_cast<double>(C(1) - static_cast<C>(f))};
+}
+template <class C>
+Factors shares(double s) {
+  const C count = static_cast<C>(s) + C(1);
+  return {static_cast<double>(static_cast<C>(s) / count), static_cast<double>(C(1) / count)};
+}
+Factors plus(double f) { return {1, f}; }
 struct AccumulateInfo {
   Accumulate op;
   UpdateOpKind step;
-  bool square;    ///< x is squared
-  bool replaces;  ///< where t is multiplied by 0, whatever it holds is replaced
-  Factors (*factors)(double f);
+  bool square;                   ///< x is squared
+  bool replaces;                 ///< where t is multiplied by 0, whatever it holds is replaced
+  Factors (*factors)(double f);  ///< in float32
+  Factors (*wide)(double f);     ///< of a float64 t
 };
 constexpr AccumulateInfo accumulate_rows[] = {
-    {Accumulate::add_scaled, UpdateOpKind::blend, false, false,
-     [](double f) -> Factors {
-       return {1, f};
-     }},
-    {Accumulate::add_square, UpdateOpKind::blend_square, true, false,
-     [](double f) -> Factors {
-       return {1, f};
-     }},
-    {Accumulate::mean, UpdateOpKind::blend, false, true,
-     [](double f) -> Factors {
-       const float step = static_cast<float>(f);
-       return {static_cast<double>(step / (step + 1.0f)), static_cast<double>(1.0f / (step + 1.0f))};
-     }},
-    {Accumulate::moving_average, UpdateOpKind::blend, false, false,
-     [](double f) -> Factors {
-       return {f, static_cast<double>(complement(f))};
-     }},
-    {Accumulate::moving_average_square, UpdateOpKind::blend_square, true, false,
-     [](double f) -> Factors {
-       return {f, static_cast<double>(complement(f))};
-     }},
+    {Accumulate::add_scaled, UpdateOpKind::blend, false, false, plus, plus},
+    {Accumulate::add_square, UpdateOpKind::blend_square, true, false, plus, plus},
+    {Accumulate::mean, UpdateOpKind::blend, false, true, shares<float>, shares<double>},
+    {Accumulate::moving_average, UpdateOpKind::blend, false, false, complements<float>, complements<double>},
+    {Accumulate::moving_average_square, UpdateOpKind::blend_square, true, false, complements<float>,
+     complements<double>},
 };
 const AccumulateInfo& info(Accumulate op) {
   return *std::find_if(std::begin(accumulate_rows), std::end(accumulate_rows),
@@ -66,7 +61,7 @@ Kernel accumulate_kernel(Accumulate op, const TensorSpec& t, const TensorSpec& x
   const bool square = row.square;
   const auto general = [=, &row, x_dtype = x.dtype, x_width = static_cast<int64_t>(size_of(x.dtype))](
                            const Buffers& b, int64_t begin, int64_t end) {
-    const auto [beta, alpha] = row.factors(f.read(b));
+    const auto [beta, alpha] = (a.dtype == DType::float64 ? row.wide : row.factors)(f.read(b));
     const RoundedNumber scale_t(a.dtype, beta), scale_x(a.dtype, alpha);
     const bool multiplies_t = beta != 1.0, multiplies_x = alpha != 1.0, replaces = row.replaces && beta == 0;
     StackBlock buffer;

@@ -1,6 +1,6 @@
 // Kernels that update variables: accumulators and the steps of Adam, AdaMax and LAMB. Output 0 is the updated tensor
-// and is usually the memory of input t. The other operands are cast to t's dtype, then the arithmetic is t's (float16:
-// each operation rounded); complements 1-f are taken in float32.
+// and is usually the memory of input t. The other operands are cast to t's dtype, then the arithmetic is t's, each
+// operation rounded to it; complements 1-f are taken in float32, of a float64 t in float64.
 #pragma once
 
 #include "runtime/kernels/kernel.hpp"
@@ -47,9 +47,10 @@ struct AdamOptions {
   Scalar weight_decay = Scalar::of(0.0), beta1 = Scalar::of(0.9), beta2 = Scalar::of(0.999), epsilon = Scalar::of(1e-7);
 };
 /// Adam: mhat / (sqrt(vhat) + epsilon) [+ decay * weight], with mhat = m / (1 - beta1^step), vhat = v / (1 -
-/// beta2^step) where a step is connected (else m, v); AdaMax: mhat / (v + epsilon). 1 - beta^step in float32, cast to
-/// the accumulator's dtype; mhat in m's dtype, then cast to v's; the quotient in v's; then cast to `out`, where the
-/// decay is added. All in float32, the corrections are multiplied by their reciprocals.
+/// beta2^step) where a step is connected (else m, v); AdaMax: mhat / (v + epsilon). 1 - beta^step in float32, of a
+/// float64 accumulator in float64, cast to the accumulator's dtype; mhat in m's dtype, then cast to v's; the quotient
+/// in v's; then cast to `out`, where the decay is added. All in float32, the corrections are multiplied by their
+/// reciprocals.
 Kernel adam_updater_kernel(const TensorSpec& m, const TensorSpec& v, const TensorSpec& out, const AdamOptions& options);
 /// in: t, x, r1, r2 (float32 scalars), [learning_rate], [max_weight_norm]. t - lr * min(sqrt(r1), max) / sqrt(r2) * x;
 /// the ratio is 1 where r1 or r2 is 0. max_weight_norm: +inf for none.

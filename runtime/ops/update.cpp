@@ -103,7 +103,7 @@ constexpr OpRow accumulator(std::string_view name, std::string_view path, std::s
   row.params = params;
   row.infer = infer_accumulate;
   row.definition = definition;
-  row.tolerance = &tolerance::update;
+  row.tolerance = &tolerance::bits;
   row.kernel = kernel;
   row.flops = [](const OpContext& s) { return 3 * s.out[0].size(); };
   row.pattern = Pattern::elementwise;
@@ -159,13 +159,15 @@ constexpr OpRow scaled_add_row = {
     .path = "ops.scaled_add",
     .schedule = "ScaledAdd",
     .output = "scaled_add_out",
-    .doc = "The weighted sum of two tensors of equal shape, in X's dtype. The weights are numbers or scalar tensors.",
+    .doc =
+        "The weighted sum of two tensors of equal shape, each step rounded to X's dtype. The weights are numbers or "
+        "scalar tensors.",
     .formula = "a X + b Y",
     .example = "scaled_add(array([1.0, 2.0]), array([10.0, 20.0]), b = 0.5)",
     .params = scaled_params,
     .infer = infer_scaled_add,
     .definition = reference::scaled_add,
-    .tolerance = &tolerance::update,
+    .tolerance = &tolerance::bits,
     .kernel =
         [](const OpContext& s) {
           return scaled_add_kernel(s.input(0), s.input(1), factor(s, "a", 1.0), factor(s, "b", 1.0));
@@ -234,19 +236,20 @@ constexpr OpRow update_table[] = {
     in_place_form(scaled_add_row, {"scaled_add_", "ops.scaled_add_", "ScaledAddLhsInplace", "scaled_add__{0}"}),
     accumulator("accumulate_", "ops.var_updates.accumulate_", "Adds to an accumulator, in its dtype.", "t + f X",
                 accumulate_params, reference::accumulate_, accumulate<Accumulate::add_scaled>),
-    within(tolerance::square_update,
-           accumulator("accumulate_square_", "ops.var_updates.accumulate_square_", "Adds squares to an accumulator.",
-                       "t + f X^2", square_params, reference::accumulate_square_, accumulate<Accumulate::add_square>)),
+    accumulator("accumulate_square_", "ops.var_updates.accumulate_square_",
+                "Adds squares to an accumulator, in its dtype.", "t + f X^2", square_params,
+                reference::accumulate_square_, accumulate<Accumulate::add_square>),
     accumulator("accumulate_mean_", "ops.var_updates.accumulate_mean_",
-                "A running mean: `step` values were averaged before.", "t step / (step + 1) + X / (step + 1)",
-                mean_params, reference::accumulate_mean_, accumulate<Accumulate::mean>),
+                "A running mean: `step` values were averaged before. Each step is rounded to its dtype.",
+                "t step / (step + 1) + X / (step + 1)", mean_params, reference::accumulate_mean_,
+                accumulate<Accumulate::mean>),
     accumulator("accumulate_moving_average_", "ops.var_updates.accumulate_moving_average_",
-                "An exponential moving average.", "f t + (1 - f) X", moving_average_params,
-                reference::accumulate_moving_average_, accumulate<Accumulate::moving_average>),
-    within(tolerance::square_update,
-           accumulator("accumulate_moving_average_square_", "ops.var_updates.accumulate_moving_average_square_",
-                       "An exponential moving average of squares.", "f t + (1 - f) X^2", moving_average_params,
-                       reference::accumulate_moving_average_square_, accumulate<Accumulate::moving_average_square>)),
+                "An exponential moving average. Each step is rounded to its dtype.", "f t + (1 - f) X",
+                moving_average_params, reference::accumulate_moving_average_, accumulate<Accumulate::moving_average>),
+    accumulator("accumulate_moving_average_square_", "ops.var_updates.accumulate_moving_average_square_",
+                "An exponential moving average of squares. Each step is rounded to its dtype.", "f t + (1 - f) X^2",
+                moving_average_params, reference::accumulate_moving_average_square_,
+                accumulate<Accumulate::moving_average_square>),
     scaler(
         "accumulator_scale_", "ops.var_updates.accumulator_scale_", "Scales an accumulator.", "f t", scale_params,
         [](const OpContext& s) {
@@ -263,7 +266,7 @@ constexpr OpRow update_table[] = {
      .path = "ops.var_updates.sparse_accumulate_",
      .schedule = "PopartSparseAccumulate",
      .output = "sparse_accumulate_out",
-     .doc = "Adds slices to an accumulator at indices along an axis; duplicates accumulate.",
+     .doc = "Adds slices to an accumulator at indices along an axis, each in its dtype; duplicates accumulate.",
      .formula = "t[indices] + f X",
      .params = sparse_params,
      .infer =
@@ -281,7 +284,7 @@ constexpr OpRow update_table[] = {
            return std::vector<TensorSpec>{t};
          },
      .definition = reference::sparse_accumulate_,
-     .tolerance = &tolerance::update,
+     .tolerance = &tolerance::bits,
      .kernel =
          [](const OpContext& s) {
            return sparse_accumulate_kernel(s.input(0), s.input(1), s.input(2),
@@ -315,7 +318,9 @@ constexpr OpRow update_table[] = {
      .tiles = tile_copy},
     {.name = "adam_updater",
      .path = "ops.var_updates.adam_updater",
-     .doc = "The direction of an Adam step. Increases time_step by 1, in place, before it is used.",
+     .doc =
+         "The direction of an Adam step. Increases time_step by 1, in place, before it is used. The accumulators are "
+         "corrected in their dtypes, the quotient has the second one's.",
      .formula = "m / (1 - beta1^step) / (sqrt(v / (1 - beta2^step)) + epsilon) + weight_decay weight",
      .example = "adam_updater(array([0.1, 0.2]), array([0.01, 0.04]))",
      .params = adam_params,
@@ -324,7 +329,9 @@ constexpr OpRow update_table[] = {
      .modifies = 1U << 3},
     {.name = "lamb_updater",
      .path = "ops.var_updates.lamb_updater",
-     .doc = "The direction of a LAMB step: that of Adam with decay. Increases time_step by 1, in place.",
+     .doc =
+         "The direction of a LAMB step: that of Adam with decay. Increases time_step by 1, in place. The accumulators "
+         "are corrected in their dtypes, the quotient has the second one's.",
      .formula = "m / (1 - beta1^step) / (sqrt(v / (1 - beta2^step)) + epsilon) + weight_decay weight",
      .example = "lamb_updater(array([0.1, 0.2]), array([0.01, 0.04]))",
      .params = adam_params,
@@ -333,7 +340,8 @@ constexpr OpRow update_table[] = {
      .modifies = 1U << 3},
     {.name = "adamax_updater",
      .path = "ops.var_updates.adamax_updater",
-     .doc = "The direction of an AdaMax step. Increases time_step by 1, in place, before it is used.",
+     .doc = "The direction of an AdaMax step. Increases time_step by 1, in place, before it is used. The first "
+            "accumulator is corrected in its dtype, the quotient has the second one's.",
      .formula = "m / (1 - beta1^step) / (v + epsilon) + weight_decay weight",
      .example = "adamax_updater(array([0.1, 0.2]), array([0.1, 0.2]), time_step = array(0.0))",
      .params = adamax_params,
@@ -347,7 +355,7 @@ constexpr OpRow update_table[] = {
      .params = updater_params,
      .infer = infer_updater,
      .definition = reference::adam_update,
-     .tolerance = &tolerance::adaptive_update,
+     .tolerance = &tolerance::bits,
      .kernel = updater,
      .flops = [](const OpContext& s) { return 8 * s.out[0].size(); },
      .pattern = Pattern::elementwise,
@@ -357,7 +365,8 @@ constexpr OpRow update_table[] = {
      .path = "ops.var_updates.adam_var_update",
      .schedule = "AdamVarUpdate",
      .output = "adam_var_update_out",
-     .doc = "Subtracts a LAMB step: the direction scaled by the ratio of the norms of weight and direction.",
+     .doc = "Subtracts a LAMB step: the direction scaled by the ratio of the norms of weight and direction, which is "
+            "float32.",
      .formula = "t - learning_rate min(sqrt(r1), max_weight_norm) / sqrt(r2) x",
      .params = var_update_params,
      .infer =
@@ -370,7 +379,7 @@ constexpr OpRow update_table[] = {
            return infer_same(s);
          },
      .definition = reference::adam_var_update,
-     .tolerance = &tolerance::square_update,
+     .tolerance = &tolerance::bits,
      .kernel =
          [](const OpContext& s) {
            return adam_var_update_kernel(s.input(0), s.input(1), s.input(2).dtype, s.input(3).dtype,

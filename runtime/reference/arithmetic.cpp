@@ -48,8 +48,9 @@ template <class T>
 T quotient_rounded_down(T x, T y) {
   if constexpr (std::is_floating_point_v<T>) {
     if (y == 0) return x / y;
-    const T m = remainder(x, y), q = std::rint((x - m) / y);
-    return m != 0 && (m < 0) != (y < 0) ? q - 1 : q;
+    const T m = remainder(x, y), whole = std::rint((x - m) / y);
+    const T q = m != 0 && (m < 0) != (y < 0) ? whole - 1 : whole;
+    return q == 0 ? std::copysign(q, x / y) : q;
   } else {
     return quotient(x, y) - (remainder_rounded_down(x, y) == remainder(x, y) ? 0 : 1);
   }
@@ -111,8 +112,16 @@ void maximum(ReferenceContext& c) {
 void minimum(ReferenceContext& c) {
   fold(c, [](const auto& x, const auto& y) { return each([](auto a, auto b) { return smaller(a, b); }, x, y); });
 }
+// One sum after the other, each in the dtype.
 void sum_n(ReferenceContext& c) {
-  fold(c, [](const auto& x, const auto& y) { return x + y; });
+  const Steps in(c, c.dtype(0));
+  fold(c, [&](const auto& x, const auto& y) {
+    const std::decay_t<decltype(x)> sum = x + y;
+    if constexpr (std::is_same_v<std::decay_t<decltype(x)>, Reals>)
+      return in(sum);
+    else
+      return sum;
+  });
 }
 
 void equal(ReferenceContext& c) {

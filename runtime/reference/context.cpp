@@ -215,6 +215,12 @@ double ReferenceContext::greatest() const {
   return std::numeric_limits<double>::max();
 }
 
+double ReferenceContext::in_dtype(DType dtype, double value) const { return held<double>(dtype, value); }
+Reals ReferenceContext::in_dtype(DType dtype, Reals values) const {
+  for (double& value : values) value = held<double>(dtype, value);
+  return values;
+}
+
 double ReferenceContext::held_real(double value) const { return held<double>(out_dtype(), value); }
 int64_t ReferenceContext::held_whole(double value) const { return held<int64_t>(out_dtype(), value); }
 int64_t ReferenceContext::held_whole(int64_t value) const { return held<int64_t>(out_dtype(), value); }

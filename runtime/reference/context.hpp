@@ -1,7 +1,8 @@
 // What a definition sees of an op: its operands as xtensor arrays, its attributes, and where the results go.
 //
-// Floats are computed in float64 and rounded once to the dtype of the output; integers in int64 (uint64 in uint64), of
-// which the output keeps the low bits; bools are 0 and 1. Ops that only move elements move their bit patterns.
+// Floats are computed in float64 and rounded once to the dtype of the output, unless the op's page names the dtype of
+// each step (Steps); integers in int64 (uint64 in uint64), of which the output keeps the low bits; bools are 0 and 1.
+// Ops that only move elements move their bit patterns.
 #pragma once
 
 #include <cmath>
@@ -145,6 +146,10 @@ class ReferenceContext {
       return static_cast<T>(held_whole(static_cast<int64_t>(value)));
   }
 
+  /// Numbers as a floating dtype holds them.
+  double in_dtype(DType dtype, double value) const;
+  Reals in_dtype(DType dtype, Reals values) const;
+
   /// The highest or lowest finite number of the dtype of result 0.
   template <class T>
   T extreme(bool highest) const {
@@ -191,6 +196,21 @@ class ReferenceContext {
 
   const OpContext& site_;
   const Buffers& buffers_;
+};
+
+/// Arithmetic in a dtype: what is in brackets is rounded to it. `s(s(a * b) + c)` has two roundings.
+class Steps {
+ public:
+  Steps(const ReferenceContext& c, DType dtype) : c_(c), dtype_(dtype) {}
+  double operator()(double value) const { return c_.in_dtype(dtype_, value); }
+  template <class E>
+  Reals operator()(const E& expression) const {
+    return c_.in_dtype(dtype_, expression);
+  }
+
+ private:
+  const ReferenceContext& c_;
+  DType dtype_;
 };
 
 // What definitions share.
@@ -246,14 +266,18 @@ template <class T>
 xt::xarray<T> product_of(const xt::xarray<T>& x, const std::vector<int64_t>& axes, bool keep = false) {
   return folded(x, axes, keep, T(1), [](T a, T b) { return static_cast<T>(a * b); });
 }
-/// NaN where one is NaN.
+/// NaN where one is NaN; -0 is less than 0.
 template <class T>
 T larger(T a, T b) {
-  return a >= b || a != a ? a : b;
+  if constexpr (std::is_floating_point_v<T>)
+    if (a == b) return std::signbit(a) ? b : a;
+  return a > b || a != a ? a : b;
 }
 template <class T>
 T smaller(T a, T b) {
-  return a <= b || a != a ? a : b;
+  if constexpr (std::is_floating_point_v<T>)
+    if (a == b) return std::signbit(a) ? a : b;
+  return a < b || a != a ? a : b;
 }
 template <class T>
 xt::xarray<T> largest_of(const xt::xarray<T>& x, const std::vector<int64_t>& axes, bool keep = false) {

@@ -40,7 +40,6 @@ double largest(const Array& a) {
 /// What bounds the error of a result beside itself.
 struct Operands {
   double scale = 1;       ///< the product of their largest elements
-  double coarsest = 0;    ///< precision of the least precise one
   bool infinite = false;  ///< some element is NaN, infinite, or such that its exponential or square is
 };
 
@@ -49,8 +48,7 @@ std::string difference(const OpRow& row, std::string_view what, const Array& ker
   const DType dtype = kernel.dtype();
   const Tolerance t = tolerance_of(row);
   const double scale = std::max(operands.scale, largest(definition));
-  const double unit =
-      t.of_operands ? std::max({operands.coarsest, precision(dtype), precision(DType::float32)}) : precision(dtype);
+  const double unit = precision(dtype);
   const bool bits = row.pattern == Pattern::movement || (!is_floating(dtype) && !is_float8(dtype));
   for (int64_t i = 0; i < kernel.size(); ++i) {
     bool same = false;
@@ -65,13 +63,22 @@ std::string difference(const OpRow& row, std::string_view what, const Array& ker
                (t.infinite_times_zero && operands.infinite && !std::isfinite(k));
       else
         same =
-            std::fabs(k - d) <= (std::max(std::fabs(d), smallest(dtype) / unit) * t.ulps + scale * t.of_scale) * unit;
+            std::fabs(k - d) <= (std::max(std::fabs(d), smallest(dtype) / unit) * t.ulps + scale * t.of_scale) * unit &&
+            (k != 0 || d != 0 || t.infinite_times_zero || std::signbit(k) == std::signbit(d));
     }
     if (!same)
       return fmt::format("{} of {}, element {}: kernel {}, definition {}", what, text(kernel.spec()), i,
                          number_text(at(kernel, i)), number_text(at(definition, i)));
   }
   return {};
+}
+
+/// Counts the elements of a float16 result, and those that differ.
+void count_halves(Verdict& v, const Array& kernel, const Array& definition) {
+  if (kernel.dtype() != DType::float16) return;
+  v.halves += kernel.size();
+  for (int64_t i = 0; i < kernel.size(); ++i)
+    v.other_halves += at(kernel, i) != at(definition, i) && !std::isnan(at(kernel, i));
 }
 
 struct Outcome {
@@ -164,7 +171,6 @@ Verdict compare(const OpRow& row, const Sample& sample) {
   for (size_t i = 0; i < given.size(); ++i) {
     if (!is_given(i) || is_integer(given[i].dtype())) continue;
     operands.scale *= std::max(1.0, largest(given[i]));
-    operands.coarsest = std::max(operands.coarsest, precision(given[i].dtype()));
     for (int64_t e = 0; e < given[i].size(); ++e)
       operands.infinite = operands.infinite || !(std::fabs(at(given[i], e)) < 80);
   }
@@ -187,11 +193,13 @@ Verdict compare(const OpRow& row, const Sample& sample) {
       return;
     }
     if (!kernel.error.empty()) return;
-    for (size_t i = 0; i < kernel.out.size() && v.difference.empty(); ++i)
+    for (size_t i = 0; i < kernel.out.size() && v.difference.empty(); ++i) {
       v.difference = difference(row, fmt::format("result {}", i), kernel.out[i], definition.out[i], operands);
+      if (!in_place) count_halves(v, kernel.out[i], definition.out[i]);
+    }
     for (size_t i = 0; i < given.size() && v.difference.empty(); ++i)
       if (is_given(i) && !(in_place && i == 0))
-        v.difference = difference(row, fmt::format("operand {}", i), kernel.in[i], definition.in[i], {0, 0});
+        v.difference = difference(row, fmt::format("operand {}", i), kernel.in[i], definition.in[i], {});
     if (!v.difference.empty() && in_place) v.difference += ", in place";
   };
   check(false);

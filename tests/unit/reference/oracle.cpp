@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "coverage.hpp"
@@ -40,6 +42,19 @@ TEST_CASE("a kernel with a wrong sign is caught") {
   }
 }
 
+namespace {
+
+/// A kernel rounds where its definition rounds: once, from a wider dtype, or at each step. Then few float16 elements
+/// differ, by errors of the wider dtype. A row with a larger share of such elements has two meanings.
+constexpr double seldom = 0.01;
+/// Rows with two meanings, each with the reason why that is right. There are none.
+struct Decision {
+  std::string_view row, why;
+};
+constexpr std::array<Decision, 0> decisions;
+
+}  // namespace
+
 TEST_CASE("kernels agree with the definitions of their rows") {
   const char* only = std::getenv("PXL_ORACLE_ONLY");
   size_t parameters = 0, varied = 0;
@@ -49,11 +64,13 @@ TEST_CASE("kernels agree with the definitions of their rows") {
     if (only && row->name != only) continue;
     std::string first;
     std::vector<std::vector<Attr>> values(row->params.size());
+    int64_t halves = 0, other_halves = 0;
     for (const DTypeRow& dtype : dtype_table()) {
       for (uint64_t seed = 0; seed < draws; ++seed) {
         Draw draw(*row, dtype.dtype, seed * 977 + static_cast<uint64_t>(dtype.dtype), seed % 3 == 2);
         const Verdict v = compare(*row, draw.sample());
         if (!v.taken) continue;
+        halves += v.halves, other_halves += v.other_halves;
         coverage.add(*row, dtype.dtype, v.attrs);
         for (size_t i = 0; i < v.attrs.size(); ++i)
           if (std::find(values[i].begin(), values[i].end(), v.attrs[i]) == values[i].end())
@@ -63,6 +80,11 @@ TEST_CASE("kernels agree with the definitions of their rows") {
       }
     }
     CHECK_MESSAGE(first.empty(), first);
+    const double share = static_cast<double>(other_halves) / static_cast<double>(std::max<int64_t>(halves, 1));
+    const bool decided =
+        std::any_of(decisions.begin(), decisions.end(), [&](const Decision& d) { return d.row == row->name; });
+    CHECK_MESSAGE((share > seldom) == decided, row->name, ": of ", halves, " float16 elements ", other_halves,
+                  " are not the definition's");
     CHECK_MESSAGE(coverage.samples_of(*row) >= 20, row->name, " has too few samples: ", coverage.samples_of(*row));
     for (size_t i = 0; i < row->params.size(); ++i)
       if (counts(row->params[i]) && !row->side_effect && row->params[i].name != "output_name") {
