@@ -73,6 +73,8 @@ py::capsule exported(const py::object& object, bool& bools) {
 
 /// The tensor of an object with __dlpack__, which the owner keeps.
 Imported import_dlpack(py::object object, const std::string& what) {
+  // A view whose elements PyTorch negates when it reads them exports them as they are stored.
+  if (py::hasattr(object, "resolve_neg")) object = object.attr("resolve_neg")();
   // PyTorch exports no tensor that records gradients; its elements are those of the detached one.
   if (py::hasattr(object, "requires_grad") && py::hasattr(object, "detach") &&
       object.attr("requires_grad").cast<bool>())
@@ -205,6 +207,8 @@ Elements elements_of(const py::handle& object, const std::string& what) {
 
 pxl::MutableView writable_elements_of(const py::handle& object, const std::string& what) {
   if (!is_array(object)) throw py::type_error(what + ": results are written to an array or tensor");
+  if (py::hasattr(object, "is_neg") && object.attr("is_neg")().cast<bool>())
+    throw py::value_error(what + ": the tensor is a negated view; `resolve_neg()` gives one that can be written");
   const Elements elements = elements_of(object, what);
   if (py::isinstance<py::array>(object)) {
     const auto array = py::reinterpret_borrow<py::array>(object);

@@ -211,6 +211,10 @@ def odd_tensors():
         assert torch.equal(torch.from_numpy(s.run(x=form).y), x), form
     assert s.run(x=torch.ones(1).expand(2, 3)).y.tolist() == [[1, 1, 1], [1, 1, 1]]
     assert pxl.eval("x.shape", x=torch.ones(0, 3)) == (0, 3) and pxl.eval("x", x=torch.tensor(2.5)) == 2.5
+    # Views whose elements PyTorch negates when it reads them.
+    for view in (torch._neg_view(x), torch.complex(x, x).conj().imag, torch._neg_view(x.t().contiguous().t()), torch._neg_view(torch.nn.Parameter(x))):
+        assert view.is_neg() and torch.equal(torch.from_numpy(s.run(x=view).y), -x), view
+    raises(ValueError, "negated view", lambda: s.run_into({"y": torch._neg_view(torch.zeros(2, 3))}, x=x))
     odd = x > 2
     assert torch.equal(torch.from_numpy(flags.run(x=odd).y), odd)
     assert torch.equal(torch.from_numpy(flags.run(x=odd.t().contiguous().t()).y), odd)
