@@ -275,7 +275,8 @@ constexpr OpRow arithmetic_table[] = {
      .path = "ops.maximum",
      .schedule = "Max",
      .output = "maximum_out",
-     .doc = "The elementwise maximum of one or more tensors. Tied operands share the gradient equally.",
+     .doc = "The elementwise maximum of one or more tensors. NaN where one is NaN; -0 is less than 0. Tied operands "
+            "share the gradient equally.",
      .formula = "max(t1, t2, ...)",
      .example = "maximum(array([1.0, 5.0]), array([3.0, 2.0]))",
      .params = list_params,
@@ -292,7 +293,8 @@ constexpr OpRow arithmetic_table[] = {
      .path = "ops.minimum",
      .schedule = "Min",
      .output = "minimum_out",
-     .doc = "The elementwise minimum of one or more tensors. Tied operands share the gradient equally.",
+     .doc = "The elementwise minimum of one or more tensors. NaN where one is NaN; -0 is less than 0. Tied operands "
+            "share the gradient equally.",
      .formula = "min(t1, t2, ...)",
      .example = "minimum(array([1.0, 5.0]), array([3.0, 2.0]))",
      .params = list_params,
@@ -308,12 +310,14 @@ constexpr OpRow arithmetic_table[] = {
     {.name = "sum_n",
      .schedule = "Sum",
      .output = "sum_out",
-     .doc = "The elementwise sum of one or more tensors, such as contributions to a gradient.",
+     .doc =
+         "The elementwise sum of one or more tensors, one after the other in their dtype, such as contributions to a "
+         "gradient.",
      .formula = "t1 + t2 + ...",
      .params = list_params,
      .infer = infer_broadcast,
      .definition = reference::sum_n,
-     .tolerance = &tolerance::short_sum,
+     .tolerance = &tolerance::bits,
      .kernel = folded<Binary::add>,
      .gradient =
          [](GradContext& c) {

@@ -78,7 +78,9 @@ constexpr OpRow identity_table[] = {
      .path = "ops.cast",
      .schedule = "Cast",
      .output = "{0}_{dtype}",
-     .doc = "Converts the elements: to integers truncating toward zero, to bool by comparison with 0.",
+     .doc =
+         "Converts the elements. Floats become integers truncating toward zero, beyond the range the nearest one, NaN "
+         "0; integers keep the low bits; bool is the comparison with 0. Subnormal numbers are kept.",
      .example = "cast(array([-1.5, 0.0, 2.5]), int32)",
      .params = cast_params,
      .infer =

@@ -155,7 +155,8 @@ constexpr OpRow normalise_table[] = {
      .path = "ops.softmax",
      .schedule = "Softmax",
      .output = "softmax_out",
-     .doc = "Exponentials along an axis, divided by their sum; the maximum is subtracted first.",
+     .doc = "Exponentials along an axis, divided by their sum; the maximum is subtracted first. A line of -inf alone "
+            "is NaN.",
      .formula = "e^t / sum e^t",
      .example = "softmax(array([1.0, 2.0, 3.0]), axis = -1)",
      .params = softmax_params,
@@ -188,7 +189,7 @@ constexpr OpRow normalise_table[] = {
      .path = "ops.log_softmax",
      .schedule = "LogSoftmax",
      .output = "log_softmax_out",
-     .doc = "The logarithm of softmax along an axis, without overflow.",
+     .doc = "The logarithm of softmax along an axis, without overflow. A line of -inf alone is NaN.",
      .formula = "t - ln sum e^t",
      .example = "log_softmax(array([1.0, 2.0, 3.0]), axis = -1)",
      .params = softmax_params,

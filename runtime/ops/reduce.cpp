@@ -194,8 +194,8 @@ constexpr OpRow reduce(const RowText& text, InferFn infer, DefinitionFn definiti
 }
 
 constexpr OpRow reduce_table[] = {
-    reduce({"sum", "ops.sum", "ReduceSum", "sum_out", "The sum over axes.", "sum t",
-            "sum(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceSum"},
+    reduce({"sum", "ops.sum", "ReduceSum", "sum_out", "The sum over axes. Integers wrap around in their dtype.",
+            "sum t", "sum(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceSum"},
            infer_reduce, reference::sum, reduction<Reduction::sum>,
            [](GradContext& c) {
              if (c.wants(0)) c.set(0, full(c, c.dy()));
@@ -208,15 +208,19 @@ constexpr OpRow reduce_table[] = {
              const int64_t n = c.in_spec(0).size() / std::max<int64_t>(1, c.out_spec().size());
              c.set(0, full(c, n == 1 ? c.dy() : c.dy() * (1.0 / static_cast<double>(n))));
            }),
-    within(tolerance::bits,
-           reduce({"max", "ops.max", "ReduceMax", "max_out",
-                   "The largest element over axes. Tied elements share the gradient equally.", "max t",
-                   "max(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceMax"},
-                  infer_nonempty_reduce, reference::max, reduction<Reduction::max>, reduced_extremum_gradient)),
+    within(
+        tolerance::bits,
+        reduce(
+            {"max", "ops.max", "ReduceMax", "max_out",
+             "The largest element over axes. NaN where one is NaN; -0 is less than 0. Tied elements share the gradient "
+             "equally.",
+             "max t", "max(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceMax"},
+            infer_nonempty_reduce, reference::max, reduction<Reduction::max>, reduced_extremum_gradient)),
     within(tolerance::bits,
            reduce({"min", "ops.min", "ReduceMin", "min_out",
-                   "The smallest element over axes. Tied elements share the gradient equally.", "min t",
-                   "min(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceMin"},
+                   "The smallest element over axes. NaN where one is NaN; -0 is less than 0. Tied elements share the "
+                   "gradient equally.",
+                   "min t", "min(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceMin"},
                   infer_nonempty_reduce, reference::min, reduction<Reduction::min>, reduced_extremum_gradient)),
     reduce({"prod", "ops.prod", "ReduceProd", "prod_out", "The product of the elements over axes.", "product t",
             "prod(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceProd"},
@@ -311,7 +315,8 @@ constexpr OpRow reduce_table[] = {
      .path = "ops.cumsum",
      .schedule = "CumSum",
      .output = "cumsum_out",
-     .doc = "The cumulative sum along an axis, inclusive unless `exclusive` is set.",
+     .doc =
+         "The cumulative sum along an axis, inclusive unless `exclusive` is set. Integers wrap around in their dtype.",
      .example = "cumsum(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)",
      .params = cumsum_params,
      .infer = infer_cumsum,
