@@ -2,6 +2,7 @@
 """Runs the tests and prints "N passed, N failed" as its last line. docs/testing.md says what each kind is."""
 import argparse
 import collections
+import contextlib
 import os
 import resource
 import sys
@@ -11,7 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from tests.cli import commands
 from tests.docs import book, documents, first_hour, methods
 from tests.editors import files, lsp
-from tests.house import rules, separate
+from tests.house import reached, rules, separate
 from tests.jupyter import kernel
 from tests.language import expectations, explain, looks, stdlib
 from tests.library import installed, python_module
@@ -102,10 +103,12 @@ def on_preset(preset, tally, more=None):
     # Values of a script may hold each other in a ring, which lives as long as the process.
     os.environ["ASAN_OPTIONS"] = "detect_leaks=0"
     try:
-        expectations.lang_tests(build / "pxl", tally)
+        with reached.recorded(build / "throws.log") if more else contextlib.nullcontext():
+            expectations.lang_tests(build / "pxl", tally)
         expectations.golden_tests(build / "pxl", tally, False)
         del os.environ["ASAN_OPTIONS"]
-        doctests.unit_tests(build, tally)
+        with reached.recorded(build / "throws.log", more=True) if more else contextlib.nullcontext():
+            doctests.unit_tests(build, tally)
         if more:
             os.environ["ASAN_OPTIONS"] = "detect_leaks=0"
             more(build, tally)
@@ -116,7 +119,8 @@ def on_preset(preset, tally, more=None):
 
 
 def sanitized_tests(build, tally):
-    """What reads bytes of others, under sanitizers."""
+    """What reads bytes of others, under sanitizers; and whether lang and unit raised the errors that they used to."""
+    tally.add("asan: places that raise an error", lambda: reached.check(build / "throws.log"))
     mutants.fuzzers(build, 30, tally, edits=False)
     onnx_models.reader_tests(build / "pxl", tally.add, tally.skip)
     formats.formats_tests(build / "pxl", tally.add, tally.skip)
