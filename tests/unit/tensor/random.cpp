@@ -1,3 +1,23 @@
+// Philox against its published vectors, and uniform numbers of a range.
+#include "runtime/tensor/random.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <random>
+
+#include "runtime/tensor/array.hpp"
+#include "runtime/tensor/uniform_range.hpp"
+
+using namespace pxl;
+using Words = std::array<uint32_t, 4>;
+
+TEST_CASE("philox4x32-10 gives the test vectors of Random123 (kat_vectors)") {
+  CHECK(philox4x32({0, 0, 0, 0}, {0, 0}) == Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
+  CHECK(philox4x32({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}) == Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
+  CHECK(philox4x32({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}) ==
+        Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
+}
 
 TEST_CASE("uniform numbers are in [low, high) as the dtype holds the bounds, whatever the bounds") {
   std::mt19937_64 rng(7);
