@@ -9,11 +9,13 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
+#include "interpreter/values/host.hpp"
 #include "interpreter/values/members.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/io/suffix.hpp"
 
@@ -106,12 +108,19 @@ Value s_write_variables_data(Interpreter& in, SessionObject& s, const Arguments&
   write_variables(in, s, "write_variables_data", {d->items.begin(), d->items.end()});
   return {};
 }
-Value s_load_from_session(Interpreter&, SessionObject& s, const Arguments& args) {
+/// The report as a value; what was told apart by the order of calls alone is said besides.
+Value noted_report(Interpreter& in, const char* function, const Session::LoadReport& r) {
+  if (!r.by_order.empty())
+    host_of(in).notice(fmt::format("{}: the order of calls alone tells these variables apart: {}\n", function,
+                                   join_texts(r.by_order, ", ")));
+  return report_value(r);
+}
+Value s_load_from_session(Interpreter& in, SessionObject& s, const Arguments& args) {
   ArgReader a("load_from_session", args, {"other"});
   auto* other = a.value("other").as<SessionObject>();
   if (!other) type_error("load_from_session takes a session, got " + with_article(a.value("other").type_name()));
   s.changing();
-  return report_value(s.session->load_from(*other->session));
+  return noted_report(in, "load_from_session", s.session->load_from(*other->session));
 }
 Value s_save(Interpreter&, SessionObject& s, const Arguments& args) {
   ArgReader a("save", args, {"path", "shards"});
@@ -129,7 +138,14 @@ std::optional<std::string> mapped_name(Interpreter& in, const Value& map, const 
   Value name;
   if (const auto* dict = map.as<DictObject>()) {
     const Value* found = dict->find(Value(entry));
+    std::string rest;
+    // A prefix of names: the longest one that the dict has.
+    for (size_t dot = entry.rfind('.'); !found && dot != entry.npos && dot > 0; dot = entry.rfind('.', dot - 1)) {
+      found = dict->find(Value(entry.substr(0, dot)));
+      rest = entry.substr(dot);
+    }
     if (!found) return entry;
+    if (!rest.empty() && found->as_string()) return *found->as_string() + rest;
     name = *found;
   } else {
     name = invoke(in, map, std::vector<Value>{Value(entry)});
@@ -147,7 +163,7 @@ Value s_restore(Interpreter& in, SessionObject& s, const Arguments& args) {
   const Value map = a.value_or("map", {});
   if (!map.is_none()) options.variable_of = [&](const std::string& entry) { return mapped_name(in, map, entry); };
   s.changing();
-  return report_value(s.session->restore(a.string("path"), options));
+  return noted_report(in, "restore", s.session->restore(a.string("path"), options));
 }
 Value s_report(Interpreter&, SessionObject& s, const Arguments& args) {
   ArgReader a("report", args, {});
@@ -223,7 +239,8 @@ constexpr Member<SessionObject> session_rows[] = {
     {"restore", "(path, strict = true, map = none, transpose_linear = false)",
      "Reads variables from a file, or from a folder that `save` made, by name, and returns which were loaded, missing, "
      "mismatched and unused. strict: an "
-     "error if any of these is missing or mismatched. map: a dict from names in the file to names of variables, or a "
+     "error if any of these is missing or mismatched. map: a dict from names in the file, or prefixes of them, to "
+     "names of variables, or a "
      "function; none ignores an entry. transpose_linear: weights of dense layers are [out, in] in the file, as "
      "PyTorch has them.",
      "session.save('scale.safetensors')\nsession.restore('scale.safetensors')", s_restore, Effect::reads_files},

@@ -8,6 +8,7 @@
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/graphs/programs.hpp"
+#include "interpreter/graphs/variable_paths.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/look.hpp"
 #include "interpreter/library/estimates.hpp"
@@ -120,9 +121,11 @@ Value make_session(Interpreter& in, const Arguments& args) {
   s->device = a.string_or("device", "ipu_model");
   s->engine = find_engine(a.string_or("engine", default_engine())).name;
   s->estimating = estimate_options(a);
-  if (permits(Effect::runs_session))
+  if (permits(Effect::runs_session)) {
     s->session = std::make_unique<Session>(ir->ir, s->device, s->engine,
                                            std::make_shared<const tiles::EstimateOptions>(s->estimating));
+    if (ir->fields) s->session->set_paths(variable_paths(*ir->ir, *ir->fields));
+  }
   s->weights_to_host_on_exit = a.boolean_or("weights_to_host_on_exit", true);
   if (ir->ir->open_ended) s->made_at = ir->ir->mark();
   const Graph& main = ir->ir->main();

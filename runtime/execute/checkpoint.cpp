@@ -283,6 +283,7 @@ CheckpointIndex CheckpointFile::open_files(const std::string& path) {
 
 void CheckpointFile::open_folder(const std::string& path) {
   CheckpointIndex index = open_files(path);
+  if (!index.paths.empty()) metadata_.emplace_back("paths", index.paths);
   std::vector<std::map<std::string_view, size_t>> by_name;
   for (const auto& file : files_) {
     std::map<std::string_view, size_t>& names = by_name.emplace_back();
@@ -385,8 +386,8 @@ void write_with(const Write& write_parts, const std::string& path, const std::ve
 }  // namespace
 
 void write_checkpoint(const std::string& path, const std::vector<NamedSpec>& entries,
-                      const std::function<Array(size_t)>& array) {
-  write_with([](const auto& to, const auto& part) { write_parts_atomically(to, part); }, path, entries, array);
+                      const std::function<Array(size_t)>& array, const CheckpointFormat& format) {
+  write_with([](const auto& to, const auto& part) { write_parts_atomically(to, part); }, path, entries, array, format);
 }
 
 void write_own_checkpoint(const std::string& path, const std::vector<NamedSpec>& entries,

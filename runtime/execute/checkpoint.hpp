@@ -20,16 +20,16 @@ struct NamedSpec {
   TensorSpec spec;
 };
 
-/// Atomic: an existing file is replaced as a whole or left as it is. `array(i)`, of the spec of entry i, is requested
-/// when it is written, so that memory holds one at a time.
-void write_checkpoint(const std::string& path, const std::vector<NamedSpec>& entries,
-                      const std::function<Array(size_t)>& array);
 /// What a file has besides its arrays, and how it stores them.
 struct CheckpointFormat {
   std::vector<std::pair<std::string, std::string>> metadata;  ///< added to {"format": "pxl"}, or in its place
   /// Arrays of float16, float32 and float64 are stored as bfloat16, rounded to nearest even (float64 through float32).
   bool bfloat16 = false;
 };
+/// Atomic: an existing file is replaced as a whole or left as it is. `array(i)`, of the spec of entry i, is requested
+/// when it is written, so that memory holds one at a time.
+void write_checkpoint(const std::string& path, const std::vector<NamedSpec>& entries,
+                      const std::function<Array(size_t)>& array, const CheckpointFormat& format = {});
 /// Throws Error if two arrays have one name, or if one is named __metadata__, which the format keeps for itself.
 void write_checkpoint(const std::string& path, const std::vector<NamedArray>& arrays,
                       const CheckpointFormat& format = {});
@@ -62,7 +62,7 @@ class CheckpointFile {
   void read(const std::function<void(size_t, Array)>& visit);
   /// The array of an entry; an Error also if the file was written to since it was opened.
   Array read(size_t i);
-  /// Strings by name; none of a folder.
+  /// Strings by name; of a folder those of its index.
   const std::vector<std::pair<std::string, std::string>>& metadata() const { return metadata_; }
   /// The same for those that are wanted, all or none: the file is read to its end once before the first visit, and an
   /// interrupt after that waits. What the file system fails to read again after it has read it once is an Error that

@@ -122,8 +122,8 @@ std::string index_text(const CheckpointIndex& index) {
                                                    {"meta_shape", v.value.spec.shape},
                                                    {"parts", std::move(parts)}});
   }
-  const ordered_json all{
-      {"format", "pxl"}, {"save", index.save}, {"files", index.files}, {"values", std::move(values)}};
+  ordered_json all{{"format", "pxl"}, {"save", index.save}, {"files", index.files}, {"values", std::move(values)}};
+  if (!index.paths.empty()) all["paths"] = index.paths;
   // As in files of tensors, a name that is not UTF-8 must not lose the state of a training run.
   return all.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
@@ -188,7 +188,7 @@ void with_own_part(const std::string& folder, const CheckpointIndex& index, size
 
 }  // namespace
 
-void save_parts(const Variables& variables, const std::string& folder,
+void save_parts(const Variables& variables, const std::string& folder, const std::string& paths,
                 const std::function<void(const std::string& what)>& meet) {
   require_effect(Effect::writes_files);
   const Processes& processes = variables.processes();
@@ -200,6 +200,7 @@ void save_parts(const Variables& variables, const std::string& folder,
   const PartSet set = free_set(before.files);
   CheckpointIndex index;
   index.save = before.save + 1;
+  index.paths = paths;
   for (size_t file = 0; file < count; ++file) index.files.push_back(checkpoint_part_name(file, count, set));
   struct Run {
     const Tensor* variable;
@@ -260,6 +261,8 @@ CheckpointIndex read_index(const std::string& folder) {
     index.files.push_back(file.get<std::string>());
   }
   if (root.contains("save")) index.save = count_in(path, root["save"], "the number of the save");
+  if (const auto paths = root.find("paths"); paths != root.end() && paths->is_string())
+    index.paths = paths->get<std::string>();
   const json& values = member(path, root, "values");
   if (!values.is_object()) refuse_index(path, "its values are not an object");
   NamesInOrder order;

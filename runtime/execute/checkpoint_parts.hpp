@@ -26,7 +26,8 @@ struct CheckpointIndex {
   };
   std::vector<std::string> files;  ///< names in the folder
   std::vector<Value> values;
-  int64_t save = 1;  ///< the number of this save to the folder: two indexes may name files of the same names
+  int64_t save = 1;        ///< the number of this save to the folder: two indexes may name files of the same names
+  std::string paths = {};  ///< what the program calls the variables (match_variables.hpp)
 };
 
 inline constexpr std::string_view checkpoint_index_name = "index.json";
@@ -41,7 +42,7 @@ std::string index_text(const CheckpointIndex& index);
 /// writes it: they take turns over the runs. `meet` is a point that all processes pass together. A checkpoint that is
 /// there stays valid until the new index takes the place of its index; its files are removed afterwards, with what
 /// saves left whose processes were killed. A save that fails removes the files that it has written.
-void save_parts(const Variables& variables, const std::string& folder,
+void save_parts(const Variables& variables, const std::string& folder, const std::string& paths,
                 const std::function<void(const std::string& what)>& meet);
 /// Reads the index of a folder. Throws Error (Fault::unreadable) with the file and the defect: also where parts do not
 /// make up their values.

@@ -6,8 +6,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "runtime/execute/match_variables.hpp"
 #include "runtime/execute/observe.hpp"
 #include "runtime/execute/streams.hpp"
 #include "runtime/graph/ir.hpp"
@@ -97,7 +99,11 @@ class Session {
   /// float32[3] there"); in the source only.
   struct LoadReport {
     std::vector<std::string> loaded, missing, mismatched, unused;
+    std::vector<std::string> by_order;  ///< loaded, and told from another one by the order of calls alone
   };
+  /// What the program's body calls the variables, so that they are found in other programs that bind them in another
+  /// order (match_variables.hpp).
+  void set_paths(std::unordered_map<const Tensor*, VariablePath> paths);
   /// Copies the variables that both sessions have. Throws without copying if there are none, or if shape or dtype
   /// differ.
   LoadReport load_from(const Session& other);

@@ -49,15 +49,17 @@ struct Session::State {
   void check_equal(std::string_view what) const {
     for (const Tensor* v : variables.all()) variables.check_equal(v, what);
   }
-  LoadReport compare(const std::vector<NamedSpec>& source) const;
+  /// The variables as others find them.
+  std::vector<NamedVariable> named() const;
+  LoadReport compare(const std::vector<NamedVariable>& source, const VariableMatches& matches) const;
   /// Throws unless the session has the variable and the value its shape and dtype.
   void check_value(const Tensor* tensor, const Array& value) const;
-  std::unordered_map<std::string, const Tensor*> by_name() const;
 
   std::shared_ptr<Ir> ir;
   std::string device;
   const EngineRow& engine_row;
   Variables variables;
+  std::unordered_map<const Tensor*, VariablePath> paths;
   RemoteStorage remote;
   std::vector<std::unique_ptr<ExecutionEngine>> engines;  ///< by replica of this process
   ExecutionEngine* engine;                                ///< of the first

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <unordered_map>
-#include <unordered_set>
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/join_texts.hpp"
@@ -75,53 +74,75 @@ void Session::State::check_value(const Tensor* tensor, const Array& value) const
       .as(codes::session);
 }
 
-Session::LoadReport Session::State::compare(const std::vector<NamedSpec>& source) const {
-  LoadReport report;
-  const std::unordered_map<std::string, const Tensor*> here = by_name();
-  std::unordered_set<std::string> there;
-  for (const NamedSpec& from : source) {
-    there.insert(from.name);
-    const auto found = here.find(from.name);
-    if (found == here.end()) {
-      report.unused.push_back(from.name);
-      continue;
-    }
-    const TensorSpec spec = found->second->data.spec();
-    if (spec.shape != from.spec.shape || spec.dtype != from.spec.dtype)
-      report.mismatched.push_back(fmt::format("{}: {} here, {} there", from.name, text(spec), text(from.spec)));
-    else
-      report.loaded.push_back(from.name);
+void Session::set_paths(std::unordered_map<const Tensor*, VariablePath> paths) { state_->paths = std::move(paths); }
+
+std::vector<NamedVariable> Session::State::named() const {
+  std::vector<NamedVariable> named;
+  for (const Tensor* v : variables.all()) {
+    const auto path = paths.find(v);
+    named.push_back({v->name, v->data.spec(), path == paths.end() ? VariablePath() : path->second});
   }
-  for (const Tensor* v : variables.all())
-    if (!there.count(v->name)) report.missing.push_back(v->name);
-  return report;
+  return named;
 }
 
-std::unordered_map<std::string, const Tensor*> Session::State::by_name() const {
-  std::unordered_map<std::string, const Tensor*> named;
-  for (const Tensor* v : variables.all()) named.emplace(v->name, v);
-  return named;
+Session::LoadReport Session::State::compare(const std::vector<NamedVariable>& source,
+                                            const VariableMatches& matches) const {
+  LoadReport report;
+  report.by_order = matches.by_order;
+  std::vector<const Tensor*> taker(source.size(), nullptr);
+  for (size_t i = 0; i < variables.all().size(); ++i) {
+    if (matches.source[i] == VariableMatches::none)
+      report.missing.push_back(variables.all()[i]->name);
+    else
+      taker[matches.source[i]] = variables.all()[i];
+  }
+  for (size_t i = 0; i < source.size(); ++i) {
+    if (!taker[i]) {
+      report.unused.push_back(source[i].name);
+      continue;
+    }
+    const TensorSpec &spec = taker[i]->data.spec(), &from = source[i].spec;
+    if (spec.shape != from.shape || spec.dtype != from.dtype)
+      report.mismatched.push_back(fmt::format("{}: {} here, {} there", taker[i]->name, text(spec), text(from)));
+    else
+      report.loaded.push_back(taker[i]->name);
+  }
+  return report;
 }
 
 Session::LoadReport Session::load_from(const Session& other) {
   other.state_->meet("copy the variables of a session");
   other.state_->check_equal("load_from_session");
-  std::vector<NamedSpec> source;
-  for (const Tensor* v : other.state_->variables.all()) source.push_back({v->name, v->data.spec()});
-  LoadReport report = state_->compare(source);
+  const std::vector<NamedVariable> source = other.state_->named();
+  const VariableMatches matches = match_variables(state_->named(), source);
+  LoadReport report = state_->compare(source, matches);
   if (!report.mismatched.empty())
     throw run_error("load_from_session: variables differ in shape or dtype", report.mismatched).as(codes::session);
+  if (!matches.undecided.empty()) {
+    std::vector<std::string> notes = matches.undecided;
+    notes.push_back("bind them by equal names in both programs, or name them: `facts.init(\"prefix\")`");
+    throw run_error("load_from_session: several variables of the other session fit one name", std::move(notes))
+        .as(codes::session);
+  }
   if (report.loaded.empty())
     throw run_error("load_from_session: the sessions have no variable in common",
                     {fmt::format("here: {}", report.missing.empty() ? "none" : join_texts(report.missing, ", ")),
                      fmt::format("there: {}", report.unused.empty() ? "none" : join_texts(report.unused, ", ")),
                      "variables are found by name: `facts.init(\"prefix\")` and name_scope name them"})
         .as(codes::session);
-  const auto here = state_->by_name(), there = other.state_->by_name();
-  for (const std::string& name : report.loaded)
-    state_->variables.write(here.at(name), other.state_->variables.read(there.at(name)));
+  for (size_t i = 0; i < matches.source.size(); ++i)
+    if (matches.source[i] != VariableMatches::none)
+      state_->variables.write(state_->variables.all()[i],
+                              other.state_->variables.read(other.state_->variables.all()[matches.source[i]]));
   return report;
 }
+
+namespace {
+
+/// The entry of a checkpoint's metadata, or of its index, with the paths of its variables.
+constexpr std::string_view paths_entry = "paths";
+
+}  // namespace
 
 void Session::save(const std::string& path) const {
   state_->meet("save the variables");
@@ -129,46 +150,84 @@ void Session::save(const std::string& path) const {
   const Variables& variables = state_->variables;
   std::vector<NamedSpec> entries;
   for (const Tensor* v : variables.all()) entries.push_back({v->name, v->data.spec()});
-  write_checkpoint(path, entries, [&](size_t i) {
-    state_->meet(fmt::format("save the variable `{}`", entries[i].name));
-    return variables.read(variables.all()[i]);
-  });
+  CheckpointFormat format;
+  if (std::string paths = paths_text(state_->named()); !paths.empty())
+    format.metadata.emplace_back(paths_entry, std::move(paths));
+  write_checkpoint(
+      path, entries,
+      [&](size_t i) {
+        state_->meet(fmt::format("save the variable `{}`", entries[i].name));
+        return variables.read(variables.all()[i]);
+      },
+      format);
 }
 
 void Session::save_parts(const std::string& folder) const {
   state_->meet("save the variables in parts");
   state_->check_equal("save");
-  pxl::save_parts(state_->variables, folder, [&](const std::string& what) { state_->meet(what); });
+  pxl::save_parts(state_->variables, folder, paths_text(state_->named()),
+                  [&](const std::string& what) { state_->meet(what); });
 }
 
 Session::LoadReport Session::restore(const std::string& path, const RestoreOptions& options) {
   CheckpointFile file(path);
-  const auto here = state_->by_name();
-  // The entries as the session's variables have them; empty names: ignored.
-  std::vector<NamedSpec> entries = file.entries(), taken;
-  std::vector<bool> transposed(entries.size());
+  const std::vector<NamedVariable> here = state_->named();
+  std::unordered_map<std::string, size_t> by_name, by_path;
+  for (size_t i = 0; i < here.size(); ++i) {
+    by_name.emplace(here[i].name, i);
+    if (here[i].path.known()) by_path.emplace(here[i].path.text(), i);
+  }
+  std::vector<NamedVariable> entries;
+  for (const NamedSpec& e : file.entries()) entries.push_back({e.name, e.spec});
+  for (const auto& [name, text] : file.metadata())
+    if (name == paths_entry) read_paths(text, entries);
+  // The entries of the file that are not ignored, where they are in it, and those that `variable_of` has chosen.
+  std::vector<NamedVariable> taken;
+  std::vector<size_t> place;
   std::unordered_map<std::string, std::string> origin;
   for (size_t i = 0; i < entries.size(); ++i) {
-    NamedSpec& e = entries[i];
-    if (options.variable_of) e.name = options.variable_of(e.name).value_or("");
-    if (e.name.empty()) continue;
-    if (const auto [first, added] = origin.emplace(e.name, file.entries()[i].name); !added)
+    NamedVariable e = entries[i];
+    if (options.variable_of) {
+      std::optional<std::string> wanted = options.variable_of(e.name);
+      if (wanted == e.name && e.path.known()) {
+        const std::optional<std::string> of_path = options.variable_of(e.path.text());
+        if (of_path != e.path.text()) wanted = of_path;
+      }
+      if (!wanted || wanted->empty()) continue;
+      e.by_name_only = *wanted != e.name;
+      e.name = *wanted;
+      const auto bound = by_path.find(e.name);
+      if (e.by_name_only && !by_name.contains(e.name) && bound != by_path.end()) e.name = here[bound->second].name;
+    }
+    if (const auto [first, added] = origin.emplace(e.name, entries[i].name); !added)
       throw run_error(fmt::format("restore: `{}` and `{}` of {} are both for the variable `{}`", first->second,
-                                  file.entries()[i].name, path, e.name))
+                                  entries[i].name, path, e.name))
           .as(codes::session);
-    const auto variable = here.find(e.name);
-    transposed[i] = options.transpose_linear && variable != here.end() && e.spec.shape.size() == 2 &&
-                    is_linear_weight(*variable->second);
-    if (transposed[i]) std::swap(e.spec.shape[0], e.spec.shape[1]);
-    taken.push_back(e);
+    taken.push_back(std::move(e));
+    place.push_back(i);
   }
-  LoadReport report = state_->compare(taken);
+  const VariableMatches matches = match_variables(here, taken);
+  std::vector<const Tensor*> target(entries.size(), nullptr);  // of the entries that are read
+  std::vector<bool> transposed(entries.size());
+  for (size_t i = 0; i < here.size(); ++i) {
+    if (matches.source[i] == VariableMatches::none) continue;
+    NamedVariable& e = taken[matches.source[i]];
+    const size_t at = place[matches.source[i]];
+    const Tensor* variable = state_->variables.all()[i];
+    transposed[at] = options.transpose_linear && e.spec.shape.size() == 2 && is_linear_weight(*variable);
+    if (transposed[at]) std::swap(e.spec.shape[0], e.spec.shape[1]);
+    if (e.spec.shape == here[i].spec.shape && e.spec.dtype == here[i].spec.dtype) target[at] = variable;
+  }
+  LoadReport report = state_->compare(taken, matches);
   if (options.strict && !(report.missing.empty() && report.mismatched.empty())) {
     std::vector<std::string> notes;
     if (!report.missing.empty())
       notes.push_back(fmt::format("missing in the file: {}", join_texts(report.missing, ", ")));
     for (const std::string& m : report.mismatched) notes.push_back("another shape or dtype: " + m);
     if (!report.unused.empty()) notes.push_back(fmt::format("unused in the file: {}", join_texts(report.unused, ", ")));
+    notes.insert(notes.end(), matches.undecided.begin(), matches.undecided.end());
+    if (!matches.undecided.empty())
+      notes.push_back("`restore(path, map = {\"name there\": \"name here\"})` says which is which");
     notes.push_back("`restore(path, strict = false)` restores what fits, and returns what does not");
     const size_t all = report.missing.size() + report.mismatched.size();
     throw run_error(fmt::format("restore: {} does not have {} of the {} variables of program {}", path, all,
@@ -176,12 +235,10 @@ Session::LoadReport Session::restore(const std::string& path, const RestoreOptio
                     std::move(notes))
         .as(codes::session);
   }
-  const std::unordered_set<std::string> found(report.loaded.begin(), report.loaded.end());
-  file.read_all_or_none([&](size_t i) { return found.count(entries[i].name) > 0; },
+  file.read_all_or_none([&](size_t i) { return target[i] != nullptr; },
                         [&](size_t i, Array value) {
                           state_->variables.write(
-                              here.at(entries[i].name),
-                              transposed[i] ? from_column_major(value, entries[i].spec.shape) : value);
+                              target[i], transposed[i] ? from_column_major(value, target[i]->data.shape()) : value);
                         });
   return report;
 }

@@ -367,23 +367,25 @@ int64_t row_bound(std::string_view text) {
   return n;
 }
 
-/// Throws where no dtype has all numbers of a column: the caller must say that they may be rounded.
-void check_range(const Source& source, const std::string& column, const Kind& kind) {
+/// Why no dtype has all numbers of a column, which only the caller may round; nullopt where one has.
+std::optional<Error> range_problem(const Source& source, const std::string& column, const Kind& kind) {
   const DType dtype = kind.dtype(source.options.floats);
-  if (kind.is_text() || !is_floating(dtype)) return;
+  if (kind.is_text() || !is_floating(dtype)) return {};
   const FloatRange& range = range_of(dtype);
-  const auto refuse = [&](std::string_view why, const std::string& note) {
+  const auto problem = [&](std::string_view why, const std::string& note) {
     Error e = cannot_read(fmt::format("{}:{}", source.path, kind.largest_line),
                           fmt::format("column `{}` has a number {}", column, why));
     e.first().notes.push_back(note);
-    throw e;
+    return e;
   };
   if (overflows(kind.largest, range))
-    refuse(fmt::format("beyond {}", name(dtype)),
-           dtype == DType::float64 ? "write `inf` for infinity" : "`load(path, dtype = float64)` has larger numbers");
+    return problem(fmt::format("beyond {}", name(dtype)), dtype == DType::float64
+                                                              ? "write `inf` for infinity"
+                                                              : "`load(path, dtype = float64)` has larger numbers");
   if (!source.options.floats && kind.integers && !kind.fits(range))
-    refuse(kind.missing ? "of too many digits beside missing fields" : "of too many digits",
-           "`load(path, dtype = float64)` rounds it");
+    return problem(kind.missing ? "of too many digits beside missing fields" : "of too many digits",
+                   "`load(path, dtype = float64)` rounds it");
+  return {};
 }
 
 /// The columns, of kinds as surveyed; nullopt if a row that was not surveyed has others, or an error.
@@ -398,7 +400,10 @@ std::optional<std::vector<TableColumn>> fill(const Source& source, const Survey&
     const bool is_text = max_rows == 0 || seen.kinds[c].is_text();
     const Kind& kind = seen.kinds[c];
     const DType dtype = kind.dtype(source.options.floats);
-    check_range(source, column.name, kind);
+    if (const std::optional<Error> problem = range_problem(source, column.name, kind)) {
+      if (!seen.whole) return {};  // later rows may make another kind of the column
+      throw *problem;
+    }
     double limit = 0;
     if (!is_text && is_floating(dtype)) {
       const FloatRange& range = range_of(dtype);

@@ -1,0 +1,49 @@
+// Which variable of a program is which of another program or of a checkpoint: by name where only one can be meant, and
+// by the path of its binding where several have one name before numbers made them differ (`weight`, `weight__t3`).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/tensor/shape.hpp"
+
+namespace pxl {
+
+/// What a program's body calls a variable: the name that its tree has there, and the variable's path in this tree.
+/// Empty where nothing is known.
+struct VariablePath {
+  std::string prefix, path;
+
+  bool known() const { return !prefix.empty(); }
+  std::string text() const { return path.empty() ? prefix : prefix + "." + path; }
+  friend bool operator==(const VariablePath&, const VariablePath&) = default;
+};
+
+struct NamedVariable {
+  std::string name;
+  TensorSpec spec;
+  VariablePath path = {};
+  bool by_name_only = false;  ///< the caller has said which variable this is
+};
+
+/// A name without the numbers that make it differ from others.
+std::string base_name(std::string_view name);
+
+struct VariableMatches {
+  static constexpr size_t none = SIZE_MAX;
+  std::vector<size_t> source;  ///< for each variable here the one there, or none
+  std::vector<std::string>
+      by_order;  ///< here: the order of calls alone tells them apart, as the names of both sides have it
+  std::vector<std::string> undecided;  ///< "g.weight may be a.weight or b.weight": here, there
+};
+/// 1. The caller's choices. 2. Names that one variable of each side has, numbers aside. 3. Equal paths. 4. A prefix
+/// that only one side has, where exactly one prefix of the other side has its paths and specs. 5. Where a side has no
+/// paths, equal names. The rest has no match; what could have several is undecided.
+VariableMatches match_variables(const std::vector<NamedVariable>& here, const std::vector<NamedVariable>& there);
+
+/// Paths as JSON text for the metadata of a checkpoint, by name, and back; a text that is no such JSON has none.
+std::string paths_text(const std::vector<NamedVariable>& variables);
+void read_paths(std::string_view text, std::vector<NamedVariable>& variables);
+
+}  // namespace pxl
