@@ -53,7 +53,8 @@ class PathFinder {
 
  private:
   void add(const Tensor* t, const std::string& prefix, const std::string& path) {
-    if (t->kind == TensorKind::variable && t->graph && &t->graph->ir() == &ir_) paths_.try_emplace(t, prefix, path);
+    if (t->kind == TensorKind::variable && t->graph && &t->graph->ir() == &ir_)
+      paths_.try_emplace(t, VariablePath{prefix, path});
   }
   void visit_tree(const TreeObject& tree, const std::string& prefix) {
     for (const auto& [name, leaf] : tree.leaves())

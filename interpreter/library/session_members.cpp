@@ -1,4 +1,6 @@
 // The members of sessions: runs, variables, checkpoints, reports.
+#include <fmt/format.h>
+
 #include "interpreter/graphs/graph_values.hpp"
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/graphs/programs.hpp"

@@ -2,10 +2,11 @@
 import json
 import pathlib
 import random
+import sys
 import tempfile
 
 from tests.runtime import format_bounds
-from tests.support.harness import ROOT, run
+from tests.support.harness import ROOT, TESTS, run
 from tests.support.memory import within
 
 PYTHON = "/usr/bin/python3"  # has Debian's packages
@@ -65,7 +66,13 @@ def samples(pxl, folder, add, skip):
     return True
 
 
+def random_tables(pxl, seconds, add):
+    code, out, err = run([sys.executable, str(TESTS / "fuzz/tables.py"), "--pxl", str(pxl), "--seconds", str(seconds)], timeout=300)
+    add("formats: random tables", None if code == 0 else (out + err)[-3000:])
+
+
 def formats_tests(pxl, add, skip):
+    random_tables(pxl, 1, add)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         if samples(pxl, folder, add, skip):
@@ -74,6 +81,7 @@ def formats_tests(pxl, add, skip):
 
 
 def more_formats_tests(pxl, add, skip):
+    random_tables(pxl, 30, add)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         if samples(pxl, folder, add, skip):
