@@ -27,6 +27,7 @@ struct OpArgs;
 /// Kind of a parameter. The first group are operands, which have input slots, numbered in parameter order.
 enum class ParamKind : uint8_t {
   tensor,            ///< a tensor; a number or array becomes a constant with the dtype of the first tensor operand
+  own_tensor,        ///< a tensor beside others of other dtypes (weights, their scales); an array keeps its dtype
   index,             ///< an integer tensor (labels, indices); a number or array becomes an int32 constant
   optional_tensor,   ///< a tensor or none
   tensors,           ///< one or more tensors, as a list or as positional arguments; only as the first parameter

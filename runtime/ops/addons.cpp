@@ -29,16 +29,16 @@ constexpr Param quantised_params[] = {
     {"bias", ParamKind::tensor, no_default, "the same shape"},
     {"axis", ParamKind::integer, of(-1), "along which values are packed and grouped"}};
 constexpr Param dequantise_params[] = {
-    {"t", ParamKind::tensor, no_default,
+    {"t", ParamKind::own_tensor, no_default,
      "int8 [k, n]; or with 4 bits uint8 [k / 2, n], whose row i has rows 2 i (low bits) and 2 i + 1, each plus 8"},
-    {"scale", ParamKind::tensor, no_default, "float16 or float32 [ceil(k / group_size), n]"},
+    {"scale", ParamKind::own_tensor, no_default, "float16 or float32 [ceil(k / group_size), n]"},
     {"bits", ParamKind::integer, of(8), "8 or 4"},
     {"group_size", ParamKind::integer, of(64), "rows of a column that share a scale; even with 4 bits"}};
 constexpr Param quantised_matmul_params[] = {
-    {"x", ParamKind::tensor, no_default, "int8 [.., k]"},
-    {"t", ParamKind::tensor, no_default, "weights [k, n] of 8 or 4 bits, as dequantise has them"},
-    {"x_scale", ParamKind::tensor, no_default, "float32 [.., ceil(k / group_size)]"},
-    {"scale", ParamKind::tensor, no_default, "float32 [ceil(k / group_size), n]"},
+    {"x", ParamKind::own_tensor, no_default, "int8 [.., k]"},
+    {"t", ParamKind::own_tensor, no_default, "weights [k, n] of 8 or 4 bits, as dequantise has them"},
+    {"x_scale", ParamKind::own_tensor, no_default, "float32 [.., ceil(k / group_size)]"},
+    {"scale", ParamKind::own_tensor, no_default, "float32 [ceil(k / group_size), n]"},
     {"bits", ParamKind::integer, of(8), "of a weight: 8 or 4"},
     {"group_size", ParamKind::integer, of(64),
      "elements of a row of x, and of a column, that share a scale; even with 4 bits"}};

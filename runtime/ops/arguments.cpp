@@ -128,6 +128,13 @@ struct Resolver {
     refuse("a tensor", arg);
   }
 
+  // An operand whose dtype no other one decides.
+  Expr own_operand(const OpArg& arg) const {
+    if (const Expr* e = std::get_if<Expr>(&arg); e && !e->is_tensor()) return at.constant(e->array());
+    Resolver alone{.at = at, .row = row, .param = param};
+    return alone.operand(arg);
+  }
+
   template <class T, class From>
   Array list_array(const std::vector<From>& values) const {
     Array a(dtype_of<T>(), {static_cast<int64_t>(values.size())});
@@ -297,6 +304,7 @@ struct Resolver {
     switch (param->kind) {
       case ParamKind::tensor:
       case ParamKind::optional_tensor: return operand(arg);
+      case ParamKind::own_tensor: return own_operand(arg);
       case ParamKind::index: return index(arg);
       case ParamKind::tensors: {
         std::vector<Expr> list;
