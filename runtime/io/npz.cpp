@@ -16,7 +16,9 @@ namespace pxl {
 namespace {
 
 struct ZipLibrary {
-  SharedLibrary library{"libzip.so.4", "libzip4"};
+  // Debian 12 has release 1.7, Debian 13 has 1.11.
+  static constexpr bool old = LIBZIP_VERSION_MAJOR == 1 && LIBZIP_VERSION_MINOR < 8;
+  SharedLibrary library{old ? "libzip.so.4" : "libzip.so.5", old ? "libzip4" : "libzip5"};
   PXL_LIBRARY_FUNCTION(library, zip_source_buffer_create);
   PXL_LIBRARY_FUNCTION(library, zip_source_keep);
   PXL_LIBRARY_FUNCTION(library, zip_source_free);
