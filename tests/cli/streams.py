@@ -28,7 +28,7 @@ COMMANDS = {
     "explain": [(["explain"], ""), (["explain", "shape"], ""), (["explain", "nonsense"], "")],
     "doc": [(["doc", "gelu"], ""), (["doc", "nothing_here"], "")],
     "import": [(["import", "nothing.onnx"], ""), (["import", "good.pxl"], ""), (["import", "--nonsense"], "")],
-    "export": [(["export", "session.pxl"], ""), (["export", "good.pxl"], "")],
+    "export": [(["export", "--force", "session.pxl"], ""), (["export", "good.pxl"], "")],
     "onnx": [(["onnx", "test", "."], ""), (["onnx", "nonsense", "."], "")],
     "lsp": [(["lsp"], ""), (["lsp", "--nonsense"], "")],
     "kernel": [(["kernel", "--install", "--prefix", "."], ""), (["kernel"], "")],
