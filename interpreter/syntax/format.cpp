@@ -122,7 +122,10 @@ class Formatter {
         out_.after_comment() ? out_.line(indent) : out_.space();
       }
       out_.print(shaper_.statement(head, open), indent + continuation, 2);
-      out_.write(" {");
+      comments(open, indent + continuation);
+      if (out_.after_comment()) out_.line(indent);
+      out_.space();
+      out_.write("{");
       trailing(open, indent);
       const uint32_t close = list_.tokens[open].partner;
       const bool empty = close == open + 1 && tokens_.before(close).empty() && tokens_.after(open).empty();
@@ -146,8 +149,8 @@ class Formatter {
   LineWriter out_;
 };
 
-/// What formatting must keep: the tokens, and the texts of the comments with the number of tokens before each. Commas
-/// are not counted, since comments may move past them.
+/// What formatting must keep: the tokens, and the texts of the comments with the number of tokens before each. Tokens
+/// that follow the line before them are not counted, since comments may move past them.
 std::vector<std::string> substance(const TokenList& list) {
   std::vector<std::string> out;
   size_t comment = 0, counted = 0;
@@ -157,7 +160,7 @@ std::vector<std::string> substance(const TokenList& list) {
       const Comment& c = list.comments[comment];
       out.push_back(std::to_string(counted) + tidy_comment(list.source->text().substr(c.begin, c.end - c.begin)));
     }
-    counted += !is_comma(t.type);
+    counted += !follows_line(t.type);
   }
   for (uint32_t i = 0; i < list.tokens.size(); ++i) {
     const Token& t = list.tokens[i];

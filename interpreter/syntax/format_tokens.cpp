@@ -27,7 +27,7 @@ std::string tidy_comment(std::string_view text) {
   return out;
 }
 
-bool is_comma(int type) { return type == ids::COMMA || type == ids::TRAILING_COMMA; }
+bool follows_line(int type) { return type == ids::COMMA || type == ids::TRAILING_COMMA || type == ids::BLOCK_OPEN; }
 
 FormatTokens::FormatTokens(const TokenList& l)
     : list(l), before_(l.tokens.size()), after_(l.tokens.size()), blank_(l.tokens.size()) {
@@ -52,7 +52,7 @@ FormatTokens::FormatTokens(const TokenList& l)
     }
     blank_[i] = lines_to(t.begin) > 1;
     // A doc comment keeps its place, since it belongs to the token after it.
-    if (!is_comma(t.type) || documents) {
+    if (!follows_line(t.type) || documents) {
       const size_t trailing = first_trails && !gap.empty() ? 1 : 0;
       if (trailing > 0) after_[last] = std::move(gap.front().text);
       before_[i].assign(std::make_move_iterator(gap.begin() + static_cast<ptrdiff_t>(trailing)),

@@ -16,8 +16,9 @@ struct FormatComment {
 /// The text of a comment with a space after its marks, without spaces at its end.
 std::string tidy_comment(std::string_view text);
 
-/// A comma is printed on the line of the token before it. Comments before a comma are moved after it.
-bool is_comma(int type);
+/// Commas, and the `{` of a block, are printed on the line of the token before them. Comments before them are moved
+/// after them.
+bool follows_line(int type);
 
 class FormatTokens {
  public:

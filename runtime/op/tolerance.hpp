@@ -35,6 +35,8 @@ inline constexpr Tolerance weighted_sum{2, 64, true};
 inline constexpr Tolerance whole_sum{2, 1 << 16};
 /// Normalisation with statistics in float32, of rows that may vary little.
 inline constexpr Tolerance statistics{4, 64};
+/// Gradients of normalisations: differences that may cancel out, and that overflow for large deviations.
+inline constexpr Tolerance normalised_gradient{4, 64, true};
 /// Updates of state: each step is rounded to a dtype of its operands.
 inline constexpr Tolerance update{4, 4, false, true};
 inline constexpr Tolerance square_update{4, 4, true, true};

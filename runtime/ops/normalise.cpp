@@ -267,6 +267,7 @@ constexpr OpRow normalise_table[] = {
      .params = group_grad_params,
      .infer = infer_norm_grad,
      .definition = reference::group_normalization_grad,
+     .tolerance = &tolerance::normalised_gradient,
      .kernel =
          [](const OpContext& s) {
            return group_norm_grad_kernel(s.input(1), s.input(2).dtype, s.integer("num_groups"));
@@ -295,6 +296,7 @@ constexpr OpRow normalise_table[] = {
      .params = layer_grad_params,
      .infer = infer_norm_grad,
      .definition = reference::layer_normalization_grad,
+     .tolerance = &tolerance::normalised_gradient,
      .kernel = [](const OpContext& s) { return layer_norm_grad_kernel(s.input(1), s.input(2).dtype); },
      .gradient = [](GradContext& c) { norm_grad_gradient(c, 0); },
      .flops = norm_flops,

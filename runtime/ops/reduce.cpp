@@ -87,8 +87,10 @@ void logsumexp_gradient(GradContext& c) {
   OpBuilder& at = c.builder();
   const std::vector<int64_t> axes = reduced_axes(c);
   const Expr x = c.in(0);
-  Expr share;
-  if (axes.size() == 1) {
+  Expr share = x;  // of no elements
+  if (x.tensor()->spec.size() == 0) {
+    // There is nothing to share.
+  } else if (axes.size() == 1) {
     share = at.one("softmax", {x}, {{"axis", axes[0]}});
   } else {
     const Expr top = at.one("detach", {at.one("max", {x}, {{"axis", axes}, {"keepdims", true}})});

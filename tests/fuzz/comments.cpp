@@ -37,7 +37,7 @@ bool closes(int type) {
          type == ids::ELSE || type == ids::ELSE_IF;
 }
 
-/// Each inserted comment with the number of tokens before it, apart from newlines and commas.
+/// Each inserted comment with the number of tokens before it, apart from newlines and those that follow a line.
 std::vector<std::string> places(const TokenList& list) {
   std::vector<std::string> out;
   size_t next = 0, before = 0;
@@ -47,7 +47,7 @@ std::vector<std::string> places(const TokenList& list) {
       const std::string_view text = list.source->text().substr(c.begin, c.end - c.begin);
       if (text.starts_with("# inserted")) out.push_back(std::string(text) + " after " + std::to_string(before));
     }
-    before += t.type != ids::NEWLINE && !is_comma(t.type);
+    before += t.type != ids::NEWLINE && !follows_line(t.type);
   }
   return out;
 }

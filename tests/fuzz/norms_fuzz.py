@@ -107,10 +107,9 @@ class Case:
         if self.kind == "logsumexp":
             y = y + self.origin()[:, 0]
 
-        def gradient(at, f):
+        def gradient(at, f, h=np.longdouble(1e-4)):
             out = np.zeros(at.shape, dtype=np.longdouble)
             for i in np.ndindex(at.shape):
-                h = np.longdouble(1e-4)
                 low, high = at.copy(), at.copy()
                 lower, higher = at.copy(), at.copy()
                 low[i] -= h
@@ -120,7 +119,8 @@ class Case:
                 step = [((f(v) - f(at)) * dy).sum() for v in (lower, low, high, higher)]
                 out[i] = (step[0] - 8 * step[1] + 8 * step[2] - step[3]) / (12 * h)
             return out
-        dx = gradient(near, lambda v: self.forward(v, w, b))
+        # A normalisation changes over a distance of the order of the deviation.
+        dx = gradient(near, lambda v: self.forward(v, w, b), np.longdouble(1e-4 * min(1.0, self.deviation())))
         dw = gradient(w, lambda v: self.forward(near, v, b))
         return [y, dx, dw]
 
@@ -135,9 +135,11 @@ class Case:
         arrays = ", ".join(array(v) for v in (self.x, self.w, self.b, self.dy))
         return f"show({number}, (x, w, b) => {f}, {arrays})"
 
+    def deviation(self):
+        return 1 if self.kind in OF_ROWS else max(float(np.sqrt(self.x.astype(np.float64).var(axis=-1).min())), 1e-3)
+
     def verdict(self, found):
-        precision = PRECISION[self.dtype]
-        deviation = 1 if self.kind in OF_ROWS else max(float(np.sqrt(self.x.astype(np.float64).var(axis=-1).min())), 1e-3)
+        precision, deviation = PRECISION[self.dtype], self.deviation()
         for name, got, want in zip(("y", "dx", "dw"), found, self.expected()):
             # Differences are good to 1e-11.
             scale = max(1.0, float(np.abs(want).max())) * (1 if name != "dx" else max(1.0, 1 / deviation))

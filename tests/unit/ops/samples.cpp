@@ -31,8 +31,8 @@ Sample Samples::sample() const {
     if (p.kind == ParamKind::index) operand = whole({2}, 2);
     sample.operands.push_back(operand);
     if (p.default_value.kind != Default::required) continue;
-    if (p.kind == ParamKind::number || p.kind == ParamKind::element || p.kind == ParamKind::number_or_tensor)
-      sample.attrs[std::string(p.name)] = 0.75;
+    if (p.kind == ParamKind::number || p.kind == ParamKind::number_or_tensor) sample.attrs[std::string(p.name)] = 0.75;
+    if (p.kind == ParamKind::element) sample.attrs[std::string(p.name)] = element(0.75, 1);
     if (p.kind == ParamKind::integer) sample.attrs[std::string(p.name)] = int64_t{1};
   }
   return sample;

@@ -55,6 +55,8 @@ class Samples {
   Rows shapes() const;
   Rows windows() const;
 
+  /// An element of the operands' dtype: ints take no fractions.
+  Attr element(double fraction, int64_t whole) const { return is_integer(dtype) ? Attr(whole) : Attr(fraction); }
   Array x(Shape s, int seed_ = 0) const { return numbers(dtype, s, seed_); }
   DType statistics() const { return dtype == DType::float64 ? dtype : DType::float32; }
   static Array whole(Shape s, int64_t n) { return cycle(DType::int32, s, n); }

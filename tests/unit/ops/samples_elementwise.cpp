@@ -81,7 +81,7 @@ Samples::Rows Samples::elementwise() const {
        }},
       {"clip",
        [&] {
-         return Sample{{x(m)}, {{"min", 0.6}, {"max", 1.5}}};
+         return Sample{{x(m)}, {{"min", element(0.6, 1)}, {"max", element(1.5, 2)}}};
        }},
       {"clip_grad",
        [&] {

@@ -63,7 +63,7 @@ Samples::Rows Samples::shapes() const {
        }},
       {"pad",
        [&] {
-         return Sample{{x(m)}, {{"padding", Ints{1, 0, 2, 1}}, {"value", 0.5}}};
+         return Sample{{x(m)}, {{"padding", Ints{1, 0, 2, 1}}, {"value", element(0.5, 1)}}};
        }},
       {"roll",
        [&] {
