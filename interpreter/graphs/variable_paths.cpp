@@ -10,7 +10,7 @@ namespace pxl {
 
 namespace {
 
-constexpr int max_depth = 8;  ///< of lists and dicts within each other
+constexpr int max_path_depth = 8;  ///< of lists and dicts within each other
 
 class PathFinder {
  public:
@@ -23,7 +23,7 @@ class PathFinder {
       visit_tree(*tree, prefix);
     } else if (const auto* bound = v.as<BoundGraphObject>()) {
       if (bound->vars) visit_tree(*bound->vars, prefix);
-    } else if (depth == max_depth) {
+    } else if (depth == max_path_depth) {
       return;
     } else if (const auto* list = v.as<SequenceObject>()) {
       for (size_t i = 0; i < list->items.size(); ++i) visit(list->items[i], fmt::format("{}.{}", prefix, i), depth + 1);

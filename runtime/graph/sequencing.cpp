@@ -30,7 +30,7 @@ InSequence::~InSequence() {
 }
 
 void Graph::Sequencing::move_to_end(Graph& graph, const std::unordered_set<const Op*>& ops) {
-  std::ranges::stable_partition(graph.ops_, [&](const auto& op) { return ops.count(op.get()) == 0; });
+  std::stable_partition(graph.ops_.begin(), graph.ops_.end(), [&](const auto& op) { return ops.count(op.get()) == 0; });
   graph.sequencing_->reordered = true;
 }
 
