@@ -240,7 +240,15 @@ def resident(pxl):
     return None
 
 
+def host_programs(pxl):
+    """Programs of bench/host print what their twins in Python print."""
+    done = subprocess.run([str(ROOT / "bench/host"), "--small", "--turns", "1", "--pxl", str(pxl)], capture_output=True, text=True,
+                          timeout=120)
+    return None if done.returncode == 0 else done.stdout + done.stderr
+
+
 def bench_tests(pxl, add, data=None):
+    add("bench: programs of bench/host beside Python's", lambda: host_programs(pxl))
     for batch in (8, 512):
         add(f"bench: memory of a step, batch {batch}", lambda: arena(pxl, "bench/memory.pxl", "--batch", batch))
     for workload in ("sgd8", "adam8", "sgd512", "inf80", "small16", "xf") if data else ():
