@@ -80,14 +80,15 @@ int run_kernel(const CommonFlags&, const std::vector<std::string>& arguments) {
     if (!call.has("--program") && !fs::exists(program))
       throw Error("this pxl has no Jupyter kernel",
                   {PXL_HAS_XEUS ? "install the package pxl-jupyter, or build the target pxl-kernel"
-                                : "install xeus (Debian: xeus-dev), configure anew and build again"},
+                                : "run scripts/setup, configure anew and build again"},
                   Fault::usage);
     return install(call);
   }
   if (!call.has("--connection")) throw Error("kernel needs --install, or -f FILE from Jupyter", {}, Fault::usage);
   const std::string file = call.value("--connection");
   execl(program.c_str(), program.c_str(), "-f", file.c_str(), static_cast<char*>(nullptr));
-  throw Error(fmt::format("cannot start {}", program), {"it is built if xeus is installed"}, Fault::unreadable);
+  throw Error(fmt::format("cannot start {}", program), {"it is built where scripts/setup has installed what it needs"},
+              Fault::unreadable);
 }
 
 }  // namespace

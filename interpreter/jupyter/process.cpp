@@ -20,18 +20,6 @@ namespace {
 
 void on_interrupt(int) { request_interrupt(); }
 
-// When a kernel is shut down, xeus closes sockets under the feet of its own threads. There is nothing left to save
-// then, and their exceptions say nothing that concerns a user.
-[[noreturn]] void on_terminate() {
-  if (is_closing()) std::_Exit(0);
-  try {
-    if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
-  } catch (const std::exception& error) {
-    print_err("pxl-kernel: {}\n", error.what());
-  }
-  std::_Exit(1);
-}
-
 }  // namespace
 
 int run_process(int argc, char** argv) {
@@ -44,7 +32,6 @@ int run_process(int argc, char** argv) {
   try {
     const xeus::xconfiguration configuration = xeus::load_configuration(argv[2]);
     handle_interrupts(on_interrupt);
-    std::set_terminate(on_terminate);
     const char* user = getenv("USER");
     xeus::xkernel kernel(configuration, user ? user : "user", make_context(), std::make_unique<Kernel>(), make_server,
                          make_history(), nullptr, xeus::make_null_debugger, nlohmann::json::object(),

@@ -1,6 +1,5 @@
-// The kernel's sockets: xeus's server with validation of incoming messages. Releases of xeus before the third have
-// sockets themselves (server_xeus2.cpp), later ones have them in xeus-zmq (server_xeus_zmq.cpp); a build has one of the
-// files.
+// The kernel's sockets: messages are checked before xeus sees them. Every release of xeus has the class of a server;
+// the sockets of xeus read the parts of a message uncounted, so these are ours.
 #pragma once
 
 #include <memory>
@@ -16,8 +15,5 @@ std::unique_ptr<xeus::xcontext> make_context();
 /// message is handled is ignored.
 std::unique_ptr<xeus::xserver> make_server(xeus::xcontext& context, const xeus::xconfiguration& configuration,
                                            nlohmann::json::error_handler_t errors);
-
-/// Whether a server has begun to close its sockets: exceptions of xeus's threads say nothing then.
-bool is_closing();
 
 }  // namespace pxl::jupyter
