@@ -7,19 +7,17 @@ usage: buffers.py [--pxl FILE] [--seconds N] [--seed S]
 
 Series number I of a seed is always the same. A failure prints the texts and both answers.
 """
-import argparse
 import pathlib
 import random
 import re
 import sys
 import tempfile
-import time
 import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.editors.lsp_client import Client, check
 from tests.fuzz.edits import position
-from tests.support.harness import ROOT
+from tests.fuzz.frame import batches, options
 
 FOLDER = "né (1) 'a+b'@!,;=:&$*"
 FILES = ["part.pxl", "main.pxl"]
@@ -146,8 +144,7 @@ class Series:
 
 def campaign(pxl, seconds, seed):
     """The number of series; raises AssertionError at the first failure."""
-    number, end = 0, time.monotonic() + seconds
-    while time.monotonic() < end:
+    for number, in batches(seconds):
         with tempfile.TemporaryDirectory() as place:
             folder = pathlib.Path(place).resolve() / FOLDER
             folder.mkdir()
@@ -164,14 +161,9 @@ def campaign(pxl, seconds, seed):
             finally:
                 series.client.process.kill()
                 anew.process.kill()
-        number += 1
-    return number
+    return number + 1
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pxl", default=str(ROOT / "build/release/pxl"))
-    parser.add_argument("--seconds", type=float, default=30)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    print(f"{campaign(options.pxl, options.seconds, options.seed)} series of {STEPS} steps, seed {options.seed}, 0 failures")
+    given = options(__doc__)
+    print(f"{campaign(given.pxl, given.seconds, given.seed)} series of {STEPS} steps, seed {given.seed}, 0 failures")

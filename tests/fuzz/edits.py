@@ -6,15 +6,13 @@ usage: edits.py [--pxl FILE] [--seconds N] [--seed S]
 
 Series number I of a seed always makes the same edits. A failure prints the text and both answers.
 """
-import argparse
 import pathlib
 import random
 import sys
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.editors import lsp_client
-from tests.support.harness import ROOT
+from tests.fuzz.frame import ROOT, batches, options
 
 FOLDERS = ["examples", "stdlib", "tests/lang", "tests/golden", "tests/fmt"]
 POSITIONAL = ["hover", "completion", "definition", "signatureHelp", "references", "documentHighlight", "prepareRename"]
@@ -116,23 +114,16 @@ def campaign(pxl, seconds, seed):
     """The number of series; raises AssertionError at the first failure."""
     corpus = [t for f in FOLDERS for p in sorted((ROOT / f).rglob("*.pxl")) if 0 < len(t := p.read_bytes().decode(errors="replace")) < 6000]
     client = lsp_client.Client(pxl)
-    end = time.monotonic() + seconds
-    number = 0
     try:
-        while time.monotonic() < end:
+        for number, in batches(seconds):
             series(client, number, seed, corpus)
             client.log.clear()
-            number += 1
         lsp_client.check(client.close() == 0, "the server did not end with 0")
     finally:
         client.process.kill()
-    return number
+    return number + 1
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pxl", default=str(ROOT / "build/release/pxl"))
-    parser.add_argument("--seconds", type=float, default=30)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    print(f"{campaign(options.pxl, options.seconds, options.seed)} series of {EDITS} edits, seed {options.seed}, 0 failures")
+    given = options(__doc__)
+    print(f"{campaign(given.pxl, given.seconds, given.seed)} series of {EDITS} edits, seed {given.seed}, 0 failures")

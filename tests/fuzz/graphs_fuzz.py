@@ -13,7 +13,6 @@ machines of 4 to 32 tiles: what only moves elements and computes them one by one
 
 A failure prints the smallest program found by dropping statements, and both results.
 """
-import argparse
 import os
 import pathlib
 import random
@@ -23,18 +22,13 @@ import sys
 import tempfile
 import time
 
-try:
-    import numpy as np
-except ImportError:  # a Python of its own may lack Debian's packages
-    if os.path.realpath(sys.executable) != os.path.realpath("/usr/bin/python3") and __name__ == "__main__":
-        os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
-    raise
+from frame import ROOT, batches, numpy, options
 
+np = numpy()
 from graph_maker import Maker, closed
 from graph_meaning import expected
 from graph_text import functions_of, program_text, script
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 PASSES = re.findall(r"^PXL_(?:LOWERING_)?PASS\((\w+)", (ROOT / "runtime/plan/passes.inc").read_text(), re.M)
 # The first is what the others are compared with.
 WAYS = [{"PXL_THREADS": "1"}, {"PXL_FUSE": "off", "PXL_THREADS": "1"}, {"PXL_THREADS": "2"}, {"PXL_THREADS": "3"},
@@ -221,35 +215,27 @@ def report(judge, seed, number):
 
 def fuzz(pxl, seconds, seed, first=0):
     """(programs, processes, reports) of a campaign; ends after the first five findings."""
-    judge, reports, end = Judge(pxl), [], time.monotonic() + seconds
-    number = first
-    while time.monotonic() < end and len(reports) < 5:
-        batch = [(n, made(seed, n)) for n in range(number, number + BATCH)]
-        number += BATCH
-        for n in judge.batch(batch):
+    judge, reports = Judge(pxl), []
+    for numbers in batches(seconds, BATCH):
+        for n in judge.batch([(first + n, made(seed, first + n)) for n in numbers]):
             text = report(judge, seed, n)
             print(text, flush=True)
             reports.append(text)
             if len(reports) >= 5:
-                break
+                return judge.programs, judge.runs, reports
     return judge.programs, judge.runs, reports
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=30)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--from", type=int, default=0, dest="first", help="number of the first program")
-    parser.add_argument("--replay", type=int, metavar="N", help="look at program N of the seed alone")
-    parser.add_argument("--print", action="store_true", help="with --replay: print the program, too")
-    parser.add_argument("--pxl", default=str(ROOT / "build/release/pxl"))
-    options = parser.parse_args()
-    if options.replay is not None:
-        if options.print:
-            print(script([(0, made(options.seed, options.replay))]))
-        print(report(Judge(os.path.abspath(options.pxl)), options.seed, options.replay))
+    given = options(__doc__, replay=True, more={
+        "--from": {"type": int, "default": 0, "dest": "first", "help": "number of the first program"},
+        "--print": {"action": "store_true", "help": "with --replay: print the program, too"}})
+    if given.replay is not None:
+        if given.print:
+            print(script([(0, made(given.seed, given.replay))]))
+        print(report(Judge(given.pxl), given.seed, given.replay))
         return 0
-    programs, runs, reports = fuzz(os.path.abspath(options.pxl), options.seconds, options.seed, options.first)
+    programs, runs, reports = fuzz(given.pxl, given.seconds, given.seed, given.first)
     print(f"{programs} programs, {runs} processes, {len(reports)} findings")
     return 1 if reports else 0
 

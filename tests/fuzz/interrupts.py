@@ -7,7 +7,6 @@ Afterwards the exit status is the documented one (130, or that of the whole run 
 signal has ended the process, what it saved is whole, no other file is left, and a REPL goes on. Prints the number of tries
 and of failures, and exits with 1 where there are any. Try N of a seed does the same each time, but for the scheduling.
 """
-import argparse
 import os
 import pathlib
 import random
@@ -19,7 +18,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
-from tests.support.harness import ROOT
+from tests.fuzz.frame import batches, options
 from tests.support.programs import TRAINING
 
 LIMIT = 300  # seconds until a process that goes on is a failure
@@ -216,29 +215,23 @@ def one_try(pxl, folder, draw, whole):
 
 def campaign(pxl, seconds, seed, add=None):
     """(tries, failures)"""
-    tries, failures = 0, []
+    failures = []
     with tempfile.TemporaryDirectory() as place:
         folder = pathlib.Path(place)
         whole = prepare(pxl, folder)
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            name, body = one_try(pxl, folder, random.Random(f"{seed}:{tries}"), whole)
+        for number, in batches(seconds):
+            name, body = one_try(pxl, folder, random.Random(f"{seed}:{number}"), whole)
             try:
                 body()
             except Failure as failure:
-                failures.append(f"try {tries} of seed {seed}, {name}: {failure}")
+                failures.append(f"try {number} of seed {seed}, {name}: {failure}")
                 print(failures[-1], flush=True)
-            tries += 1
-    return tries, failures
+    return number + 1, failures
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--pxl", type=pathlib.Path, default=ROOT / "build/release/pxl")
-    options = parser.parse_args()
-    tries, failures = campaign(options.pxl.resolve(), options.seconds, options.seed)
+    given = options(__doc__, seconds=60)
+    tries, failures = campaign(pathlib.Path(given.pxl), given.seconds, given.seed)
     print(f"{tries} tries, {len(failures)} failures")
     return 1 if failures else 0
 

@@ -7,17 +7,12 @@ have derivatives that are NaN or infinite, which must not reach any gradient.
     python3 tests/fuzz/loops_fuzz.py --seconds 30 --seed 1
     python3 tests/fuzz/loops_fuzz.py --seed 1 --replay 17     # one program again
 """
-import argparse
 import math
-import os
-import pathlib
 import random
-import subprocess
 import sys
-import tempfile
-import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from frame import batches, options, printed
+
 BATCH = 8  # programs a process
 SMOOTH = ["{0} * {1}", "{0} + {1}", "sin({0}) * {1}", "{0} - tanh({1})", "{0} * 0.5 + {1} * 0.25", "sigmoid({0} + {1})"]
 ALONE = ["{0} * 1.0", "cos({0})", "gelu({0})", "{0}"]
@@ -78,18 +73,12 @@ class Loop:
 
 
 def run(pxl, loops):
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "loops.pxl"
-        path.write_text("".join(loop.text(n) for n, loop in loops if loop.wanted()))
-        done = subprocess.run([pxl, "run", path.name], cwd=folder, env=dict(os.environ, NO_COLOR="1"), text=True,
-                              capture_output=True, timeout=300)
-    if done.returncode != 0:
-        return None, f"exit status {done.returncode}\n{done.stderr[-1500:]}"
+    lines, why = printed(pxl, "".join(loop.text(n) for n, loop in loops if loop.wanted()))
     found = {}
-    for line in done.stdout.splitlines():
+    for line in lines or []:
         number, way, value = line.split(" ", 2)
         found[int(number), way] = eval(value, {"nan": math.nan, "inf": math.inf})
-    return found, None
+    return found, why
 
 
 def same(a, b):
@@ -106,28 +95,21 @@ def differences(found):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--pxl", default=str(ROOT / "build/release/pxl"))
-    parser.add_argument("--seconds", type=float, default=30)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--replay", type=int)
-    given = parser.parse_args()
-    pxl = os.path.abspath(given.pxl)
+    given = options(__doc__, replay=True)
     if given.replay is not None:
         loop = Loop(random.Random(f"{given.seed} {given.replay}"))
-        found, why = run(pxl, [(0, loop)])
+        found, why = run(given.pxl, [(0, loop)])
         print(loop.text(0), why or "\n".join(text for _, text in differences(found)) or "no finding")
         return 0
-    end, number, findings = time.monotonic() + given.seconds, 0, 0
-    while time.monotonic() < end:
-        loops = [(n, Loop(random.Random(f"{given.seed} {n}"))) for n in range(number, number + BATCH)]
-        number += BATCH
-        found, why = run(pxl, loops)
+    findings = 0
+    for numbers in batches(given.seconds, BATCH):
+        loops = [(n, Loop(random.Random(f"{given.seed} {n}"))) for n in numbers]
+        found, why = run(given.pxl, loops)
         problems = [(loops[0][0], why)] if why else list(differences(found))
         for n, text in problems:
             findings += 1
             print(f"program {n} of seed {given.seed}:\n{dict(loops)[n].text(n)}{text}\n")
-    print(f"{number} programs, {findings} findings")
+    print(f"{numbers.stop} programs, {findings} findings")
     return 1 if findings else 0
 
 

@@ -4,16 +4,14 @@ the member's name or answers it, and its open document remains as it was.
 
 usage: messages.py [--pxl FILE] [--seconds N] [--seed S]
 """
-import argparse
 import copy
 import pathlib
 import random
 import sys
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.editors.lsp_client import Client, check
-from tests.support.harness import ROOT
+from tests.fuzz.frame import batches, options
 
 URI = "file:///nowhere/message.pxl"
 TEXT = "def twice(value) { return 2 * value }\nx = twice(value = 3)\n"
@@ -103,8 +101,7 @@ def campaign(pxl, seconds, seed):
     chance = random.Random(seed)
     try:
         count = every(client)
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        for _ in batches(seconds):
             client.tell(*chance.choice([OPEN, CLOSE]))
             for _ in range(4):
                 one(client, chance, request=False)
@@ -122,9 +119,5 @@ def campaign(pxl, seconds, seed):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pxl", default=str(ROOT / "build/release/pxl"))
-    parser.add_argument("--seconds", type=float, default=30)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    print(f"{campaign(options.pxl, options.seconds, options.seed)} messages, seed {options.seed}, 0 failures")
+    given = options(__doc__)
+    print(f"{campaign(given.pxl, given.seconds, given.seed)} messages, seed {given.seed}, 0 failures")

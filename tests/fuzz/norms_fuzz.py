@@ -8,24 +8,13 @@ engine, by definitions and on tiles.
     python3 tests/fuzz/norms_fuzz.py --seconds 30 --seed 1
     python3 tests/fuzz/norms_fuzz.py --seed 1 --replay 17     # one case again
 """
-import argparse
-import os
-import pathlib
 import random
 import re
-import subprocess
 import sys
-import time
 
-try:
-    import numpy as np
-except ImportError:  # a Python of its own may lack Debian's packages
-    if os.path.realpath(sys.executable) != os.path.realpath("/usr/bin/python3") and __name__ == "__main__":
-        os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
-    raise
+from frame import ENGINES, batches, numpy, options, run_in
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-ENGINES = ["planned", "reference", "tiles"]
+np = numpy()
 BATCH = 8  # cases a process
 EPS = 1e-5
 PRECISION = {"float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}
@@ -151,19 +140,13 @@ class Case:
 
 
 def main():
-    a = argparse.ArgumentParser()
-    a.add_argument("--seconds", type=float, default=10)
-    a.add_argument("--seed", type=int, default=1)
-    a.add_argument("--replay", type=int)
-    a.add_argument("--pxl", default=str(ROOT / "build/release/pxl"))
-    o = a.parse_args()
-    start, number, tried, failures = time.time(), o.replay or 0, 0, 0
-    while number == (o.replay or 0) or (o.replay is None and time.time() - start < o.seconds):
-        cases = {i: Case(random.Random(o.seed * 1000003 + i)) for i in range(number, number + (BATCH if o.replay is None else 1))}
+    o = options(__doc__, seconds=10, replay=True)
+    tried = failures = 0
+    for numbers in batches(o.seconds, BATCH) if o.replay is None else [[o.replay]]:
+        cases = {i: Case(random.Random(o.seed * 1000003 + i)) for i in numbers}
         script = PROGRAM + "\n".join(c.text(i) for i, c in cases.items()) + "\n"
         for engine in ENGINES:
-            done = subprocess.run([o.pxl, "-"], input=script, capture_output=True, text=True, timeout=300,
-                                  env=dict(os.environ, NO_COLOR="1", PXL_ENGINE=engine, PXL_MACHINE="mk2,tiles=4"))
+            done = run_in(engine, [o.pxl, "-"], script)
             found = {int(m[1]): eval(m[2], {"nan": np.nan, "inf": np.inf})
                      for m in re.finditer(r"^(\d+) (\[\[.*\])$", done.stdout, re.M)}
             for i, case in cases.items():
@@ -172,7 +155,6 @@ def main():
                 if why:
                     failures += 1
                     print(f"case {i}, {engine}, {case.kind} of {case.dtype}: {why}")
-        number += len(cases)
     print(f"{tried} normalisations and losses, {failures} failures")
     sys.exit(failures > 0)
 

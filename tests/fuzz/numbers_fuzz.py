@@ -9,25 +9,14 @@ Other cases compare ints of any two dtypes, read elements as numbers and text, a
     python3 tests/fuzz/numbers_fuzz.py --seconds 30 --seed 1
     python3 tests/fuzz/numbers_fuzz.py --seed 1 --replay 17     # one batch again
 """
-import argparse
 import math
-import os
-import pathlib
 import random
 import re
-import subprocess
 import sys
-import time
 
-try:
-    import numpy as np
-except ImportError:  # a Python of its own may lack Debian's packages
-    if os.path.realpath(sys.executable) != os.path.realpath("/usr/bin/python3") and __name__ == "__main__":
-        os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
-    raise
+from frame import ENGINES, batches, numpy, options, run_in
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-ENGINES = ["planned", "reference", "tiles"]
+np = numpy()
 BATCH = 120  # cases a process
 DTYPES = {np.dtype(name): name for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
                                              "float16", "float32", "float64")}
@@ -181,8 +170,7 @@ def is_ordered(case):
 
 def run(pxl, cases, engine):
     lines = "\n".join(c.line(i) for i, c in enumerate(cases)) + "\n"
-    done = subprocess.run([pxl, "repl"], input=lines, capture_output=True, text=True, timeout=300,
-                          env=dict(os.environ, NO_COLOR="1", PXL_ENGINE=engine, PXL_MACHINE="mk2,tiles=4"))
+    done = run_in(engine, [pxl, "repl"], lines)
     values = {int(m[1]): m[2] for m in re.finditer(r"^(\d+) (\[.*\])$", done.stdout, re.M)}
     errors = {int(m[1]) - 1: m[2] for m in re.finditer(r"^\[(\d+)\]:\d+:\d+: error: (.*)$", done.stderr, re.M)}
     if done.returncode < 0 or done.returncode > 123:
@@ -201,14 +189,9 @@ def batch_of(seed, number):
 
 
 def main():
-    a = argparse.ArgumentParser()
-    a.add_argument("--seconds", type=float, default=10)
-    a.add_argument("--seed", type=int, default=1)
-    a.add_argument("--replay", type=int)
-    a.add_argument("--pxl", default=str(ROOT / "build/release/pxl"))
-    o = a.parse_args()
-    start, number, tried, failures = time.time(), o.replay or 0, 0, 0
-    while number == (o.replay or 0) or (o.replay is None and time.time() - start < o.seconds):
+    o = options(__doc__, seconds=10, replay=True)
+    tried = failures = 0
+    for number, in batches(o.seconds) if o.replay is None else [[o.replay]]:
         cases = batch_of(o.seed, number)
         for engine in ENGINES:
             values, errors, ended = run(o.pxl, cases, engine)
@@ -221,7 +204,6 @@ def main():
                 if why:
                     failures += 1
                     print(f"batch {number}, {engine}: {case.line(i)}: {why}")
-        number += 1
     print(f"{tried} numbers and elements, {failures} failures")
     sys.exit(failures > 0)
 

@@ -7,21 +7,19 @@ Each try is a model of one node in the form of the standard's backend tests, and
 expected outputs are NumPy's; places of Resize are computed in fractions. With --evaluator they are those of the package onnx's
 ReferenceEvaluator (onnx 1.13 and later), but for variants that it rounds otherwise. Try N of a seed is always the same.
 """
-import argparse
 import pathlib
 import random
 import re
 import subprocess
 import sys
 import tempfile
-import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 sys.dont_write_bytecode = True
 
 import numpy as np
 
+from tests.fuzz.frame import batches, options
 from tests.fuzz.onnx_variants import VARIANTS
 from tests.support import onnx_file as of
 
@@ -73,8 +71,8 @@ def batch(pxl, folder, seed, numbers):
 
 def campaign(pxl, seconds, seed, wanted=None, size=200):
     """Tries in `seconds`, or at least `size`, and their failures; `wanted` is the only variant."""
-    ends, at, tries, failures = time.monotonic() + seconds, 0, 0, []
-    while tries == 0 or time.monotonic() < ends:
+    at, failures = 0, []
+    for tries in batches(seconds, size):
         numbers = []
         while len(numbers) < size:
             if wanted in (None, sorted(VARIANTS)[at % len(VARIANTS)]):
@@ -82,33 +80,27 @@ def campaign(pxl, seconds, seed, wanted=None, size=200):
             at += 1
         with tempfile.TemporaryDirectory() as folder:
             failures += batch(pxl, pathlib.Path(folder), seed, numbers)
-        tries += size
-    return tries, failures
+    return tries.stop, failures
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pxl", default=ROOT / "build/release/pxl")
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--only", choices=sorted(VARIANTS), help="the only variant")
-    parser.add_argument("--replay", type=int)
-    parser.add_argument("--keep", help="writes the model of --replay to this folder")
-    parser.add_argument("--evaluator", action="store_true", help="expect what onnx.reference computes")
-    options = parser.parse_args()
-    if options.evaluator:
+    given = options(__doc__, seconds=60, seed=7, replay=True, more={
+        "--only": {"choices": sorted(VARIANTS), "help": "the only variant"},
+        "--keep": {"help": "writes the model of --replay to this folder"},
+        "--evaluator": {"action": "store_true", "help": "expect what onnx.reference computes"}})
+    if given.evaluator:
         global evaluator
         from onnx.reference import ReferenceEvaluator as evaluator
-    if options.replay is not None:
-        name, case = made(options.seed, options.replay)
+    if given.replay is not None:
+        name, case = made(given.seed, given.replay)
         print(name, case)
         with tempfile.TemporaryDirectory() as folder:
-            place = pathlib.Path(options.keep or folder)
-            print(batch(options.pxl, place, options.seed, [options.replay]) or "passed")
+            place = pathlib.Path(given.keep or folder)
+            print(batch(given.pxl, place, given.seed, [given.replay]) or "passed")
         return
-    tries, failures = campaign(options.pxl, options.seconds, options.seed, options.only)
+    tries, failures = campaign(given.pxl, given.seconds, given.seed, given.only)
     for number, kind, why in failures:
-        print(f"--seed {options.seed} --replay {number}: {kind}: {why}")
+        print(f"--seed {given.seed} --replay {number}: {kind}: {why}")
     print(f"{tries} tries, {len(failures)} failures")
     sys.exit(bool(failures))
 

@@ -6,7 +6,6 @@ usage: renames.py [--pxl FILE] [--seconds N] [--seed S] [--all FILE]
 
 Number I of a seed is always the same renaming. --all FILE renames every name of a program in turn.
 """
-import argparse
 import pathlib
 import random
 import re
@@ -19,7 +18,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.editors.lsp_client import Client, check
 from tests.fuzz.edits import position
-from tests.support.harness import ROOT
+from tests.fuzz.frame import ROOT, batches, options
 
 FOLDERS = ["tests/lang", "tests/golden", "tests/repeat"]
 WORD = re.compile(r"\b[A-Za-z_]\w*\b")
@@ -87,12 +86,10 @@ def one(client, programs, path, offset):
 def campaign(pxl, seconds, seed):
     """The numbers of renamings and of refusals; raises AssertionError at the first program that ends otherwise."""
     programs, client = Programs(pxl), Client(pxl)
-    done = refused = number = 0
-    end = time.monotonic() + seconds
+    done = refused = 0
     try:
-        while time.monotonic() < end:
+        for number, in batches(seconds):
             chance = random.Random(f"{seed}/{number}")
-            number += 1
             path = chance.choice(programs.paths)
             words = [m.start() for m in WORD.finditer(path.read_text())]
             if not words or not programs.runs(path):
@@ -109,16 +106,11 @@ def campaign(pxl, seconds, seed):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pxl", default=str(ROOT / "build/release/pxl"))
-    parser.add_argument("--seconds", type=float, default=30)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--all", type=pathlib.Path)
-    options = parser.parse_args()
-    if options.all:
-        client, programs = Client(options.pxl), Programs(options.pxl)
-        for m in WORD.finditer(options.all.read_text()):
-            print(m.group(), one(client, programs, options.all.resolve(), m.start()))
+    given = options(__doc__, more={"--all": {"type": pathlib.Path}})
+    if given.all:
+        client, programs = Client(given.pxl), Programs(given.pxl)
+        for m in WORD.finditer(given.all.read_text()):
+            print(m.group(), one(client, programs, given.all.resolve(), m.start()))
     else:
-        done, refused = campaign(options.pxl, options.seconds, options.seed)
-        print(f"{done} renamings, {refused} refused, seed {options.seed}, 0 failures")
+        done, refused = campaign(given.pxl, given.seconds, given.seed)
+        print(f"{done} renamings, {refused} refused, seed {given.seed}, 0 failures")

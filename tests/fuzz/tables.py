@@ -4,7 +4,6 @@
 
 Table N of a seed is always the same; a finding is printed with its text.
 """
-import argparse
 import json
 import math
 import pathlib
@@ -13,9 +12,9 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from frame import batches, options
+
 MISSING = ["", "NA", "n/a", "null", "nan"]
 # What fields of a column are taken from; several of these make one column.
 FIELDS = {
@@ -132,18 +131,13 @@ def same(got, wanted):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pxl", type=lambda p: pathlib.Path(p).resolve(), default=ROOT / "build/release/pxl")
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=7)
-    options = parser.parse_args()
-    ends, tries, failures = time.monotonic() + options.seconds, 0, []
-    while (tries == 0 or time.monotonic() < ends) and not failures:
-        failures = batch(options.pxl, options.seed, range(tries, tries + 200))
-        tries += 200
+    given = options(__doc__, seconds=60, seed=7)
+    for numbers in batches(given.seconds, 200):
+        if failures := batch(given.pxl, given.seed, numbers):
+            break
     for number, text, got, wanted in failures:
-        print(f"--seed {options.seed}, table {number}:\n{text}\ngot {got}\nexpected {wanted}")
-    print(f"{tries} tries, {len(failures)} failures")
+        print(f"--seed {given.seed}, table {number}:\n{text}\ngot {got}\nexpected {wanted}")
+    print(f"{numbers.stop} tries, {len(failures)} failures")
     sys.exit(bool(failures))
 
 

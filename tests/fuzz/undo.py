@@ -6,16 +6,16 @@ usage: undo.py [--pxl FILE] [--seconds N] [--seed S]
 
 Session number I of a seed always has the same inputs. A failure prints them.
 """
-import argparse
 import os
 import pathlib
 import random
 import subprocess
 import sys
 import tempfile
-import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from tests.fuzz.frame import batches, options
+
 START = """program count {
   variable n: float32[2] = 0
   stream in x: float32[2]
@@ -132,24 +132,19 @@ def session(pxl, chance, folder):
 
 def fuzz(pxl, seconds, seed):
     """Sessions, inputs, and the first failure or none."""
-    began, sessions, inputs = time.monotonic(), 0, 0
-    while sessions == 0 or time.monotonic() - began < seconds:
+    inputs = 0
+    for sessions, in batches(seconds):
         try:
             with tempfile.TemporaryDirectory() as folder:
                 inputs += session(pxl, random.Random(f"{seed} {sessions}"), pathlib.Path(folder))
         except Failure as problem:
             return sessions, inputs, f"session {sessions} of seed {seed}:\n{problem}"
-        sessions += 1
-    return sessions, inputs, None
+    return sessions + 1, inputs, None
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--pxl", type=pathlib.Path, default=ROOT / "build/release/pxl")
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=7)
-    options = parser.parse_args()
-    sessions, inputs, problem = fuzz(options.pxl, options.seconds, options.seed)
+    given = options(__doc__, seconds=60, seed=7)
+    sessions, inputs, problem = fuzz(given.pxl, given.seconds, given.seed)
     print(problem or f"{sessions} sessions, {inputs} inputs, no failure")
     return 1 if problem else 0
 

@@ -7,16 +7,11 @@ the variables; where the gradient depends on such an update, the program must be
     python3 tests/fuzz/updates_fuzz.py --seconds 30 --seed 1
     python3 tests/fuzz/updates_fuzz.py --seed 1 --replay 17     # one program again
 """
-import argparse
-import os
-import pathlib
 import random
-import subprocess
 import sys
-import tempfile
-import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from frame import batches, options, printed
+
 BATCH = 25  # programs a process
 REFUSED = "cannot run before that change"
 
@@ -141,18 +136,12 @@ HEAD = "def moved(ref v, t) {\n  with in_sequence() {\n    accumulator_scale_(v,
 
 
 def run(pxl, programs):
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "updates.pxl"
-        path.write_text(HEAD + "".join(p.text(n) for n, p in programs))
-        done = subprocess.run([pxl, "run", path.name], cwd=folder, env=dict(os.environ, NO_COLOR="1"), text=True,
-                              capture_output=True, timeout=300)
-    if done.returncode != 0:
-        return None, f"exit status {done.returncode}\n{done.stderr[-1500:]}"
+    lines, why = printed(pxl, HEAD + "".join(p.text(n) for n, p in programs))
     found = {}
-    for line in done.stdout.splitlines():
+    for line in lines or []:
         number, values = line.split(" ", 1)
         found[int(number)] = eval(values, {"nan": float("nan"), "inf": float("inf")})
-    return found, None
+    return found, why
 
 
 def problem(pxl, programs):
@@ -171,27 +160,20 @@ def problem(pxl, programs):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--pxl", default=str(ROOT / "build/release/pxl"))
-    parser.add_argument("--seconds", type=float, default=30)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--replay", type=int)
-    given = parser.parse_args()
-    pxl = os.path.abspath(given.pxl)
+    given = options(__doc__, replay=True)
     made = lambda n: (n, Program(random.Random(f"{given.seed} {n}")))
     if given.replay is not None:
-        found = problem(pxl, [made(given.replay)])
+        found = problem(given.pxl, [made(given.replay)])
         print(HEAD + made(given.replay)[1].text(0), found[1] if found else "no finding")
         return 0
-    end, number, findings, refused = time.monotonic() + given.seconds, 0, 0, 0
-    while time.monotonic() < end:
-        programs = [made(n) for n in range(number, number + BATCH)]
-        number += BATCH
+    findings = refused = 0
+    for numbers in batches(given.seconds, BATCH):
+        programs = [made(n) for n in numbers]
         refused += sum(p.refused for _, p in programs)
-        if found := problem(pxl, programs):
+        if found := problem(given.pxl, programs):
             findings += 1
             print(f"program {found[0]} of seed {given.seed}:\n{HEAD}{dict(programs)[found[0]].text(0)}{found[1]}\n")
-    print(f"{number} programs, {refused} of them refused, {findings} findings")
+    print(f"{numbers.stop} programs, {refused} of them refused, {findings} findings")
     return 1 if findings else 0
 
 

@@ -8,7 +8,6 @@ those of FORMS below. What is compared of an element is which of -0, 0, NaN, -in
     python3 tests/fuzz/zeros_fuzz.py --seconds 30 --seed 1
     python3 tests/fuzz/zeros_fuzz.py --seed 1 --replay 17     # one program again
 """
-import argparse
 import os
 import pathlib
 import random
@@ -16,9 +15,9 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from frame import ROOT, batches, options
+
 # The first is what the others are compared with.
 WAYS = [{}, {"PXL_ISA": "baseline"}, {"PXL_ISA": "avx2"}, {"PXL_FUSE": "off"}, {"PXL_THREADS": "3"}, {"PXL_ENGINE": "reference"},
         {"PXL_ENGINE": "tiles", "PXL_MACHINE": "mk2,tiles=4"}, {"PXL_ENGINE": "tiles", "PXL_MACHINE": "mk2,tiles=13"}]
@@ -126,31 +125,23 @@ def number_text(v):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=30)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--replay", type=int)
-    parser.add_argument("--pxl", default=str(ROOT / "build/release/pxl"))
-    options = parser.parse_args()
-    forms, failures, number, tries = sorted(set(op_forms() + FORMS)), {}, 0, 0
-    end = time.monotonic() + options.seconds
-    while options.replay is not None or time.monotonic() < end:
-        at = number if options.replay is None else options.replay
-        calls, text = make(options.seed, at, list(forms))
-        first = accepted(options.pxl, calls, text, forms)
+    given = options(__doc__, replay=True)
+    forms, failures, programs, tries = sorted(set(op_forms() + FORMS)), {}, 0, 0
+    for at, in batches(given.seconds) if given.replay is None else [[given.replay]]:
+        calls, text = make(given.seed, at, list(forms))
+        first = accepted(given.pxl, calls, text, forms)
         if first.startswith("exit"):
             failures[first] = at
         elif calls:
             tries += len(calls)
-            for call, way, one, other in differences(options.pxl, calls, text, first):
+            for call, way, one, other in differences(given.pxl, calls, text, first):
                 failures.setdefault(f"{call}: {way}", f"program {at}: {one} is {other}")
-        number += 1
-        if options.replay is not None:
+        programs += 1
+        if given.replay is not None:
             print(program(calls, text))
-            break
     for what, which in failures.items():
         print(f"{what}: {which}")
-    print(f"{number} programs, {tries} calls in {len(WAYS)} ways and on arrays, {len(forms)} forms, {len(failures)} differences")
+    print(f"{programs} programs, {tries} calls in {len(WAYS)} ways and on arrays, {len(forms)} forms, {len(failures)} differences")
     return 1 if failures or not tries else 0
 
 
