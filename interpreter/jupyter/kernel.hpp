@@ -17,7 +17,7 @@ class Kernel final : public xeus::xinterpreter, private Console {
 
  private:
   void configure_impl() override {}
-#if PXL_XEUS_ZMQ
+#if XEUS_VERSION_MAJOR >= 3
   void execute_request_impl(send_reply_callback reply, int number, const std::string& code,
                             xeus::execute_request_config config, nlohmann::json user_expressions) override {
     reply(execute(number, code, config.silent, user_expressions));
