@@ -115,6 +115,7 @@ struct UpdateFunctions {
 struct BulkFunctions {
   void (*half_to_float)(const uint16_t* in, float* out, int64_t n);
   void (*float_to_half)(const float* in, uint16_t* out, int64_t n);
+  void (*double_to_half)(const double* in, uint16_t* out, int64_t n);
   void (*int8_to_float)(const int8_t* in, float* out, int64_t n);
   void (*uint8_to_float)(const uint8_t* in, float* out, int64_t n);
   void (*float_to_int32)(const float* in, int32_t* out, int64_t n);  ///< towards 0, saturating; NaN gives 0

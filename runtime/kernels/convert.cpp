@@ -1,6 +1,5 @@
 // Conversions between dtypes.
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -25,19 +24,6 @@ void narrow_integers(const int32_t* in, std::byte* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     const int32_t above = in[i] < lowest ? lowest : in[i];
     y[i] = static_cast<To>(above > highest ? highest : above);
-  }
-}
-
-/// To float32, rounded to odd: what is not exact gets an odd last bit, so that rounding it to float16 is right.
-void round_to_odd(const double* x, float* out, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {
-    const auto nearest = static_cast<float>(x[i]);
-    const double back = static_cast<double>(nearest);
-    const auto bits = std::bit_cast<uint32_t>(nearest);
-    // Without branches. NaN is exact: it is neither less nor more.
-    const uint32_t less = back < x[i] ? 1 : 0, more = back > x[i] ? 1 : 0, negative = bits >> 31;
-    const uint32_t too_large = (negative & less) | ((negative ^ 1U) & more), change = (less | more) & ~bits;
-    out[i] = std::bit_cast<float>(bits + change - 2 * (change & too_large));
   }
 }
 
@@ -101,7 +87,9 @@ void convert(DType from, const std::byte* in, DType to, std::byte* out, int64_t 
     return bulk().half_to_float(reinterpret_cast<const uint16_t*>(in), reinterpret_cast<float*>(out), n);
   if (to_half && from == DType::float32)
     return bulk().float_to_half(reinterpret_cast<const float*>(in), reinterpret_cast<uint16_t*>(out), n);
-  // Through blocks of float32.
+  if (to_half && from == DType::float64)
+    return bulk().double_to_half(reinterpret_cast<const double*>(in), reinterpret_cast<uint16_t*>(out), n);
+  // Through blocks of float32, which has every integer that is near a float16.
   float buffer[512];
   std::byte* bytes = reinterpret_cast<std::byte*>(buffer);
   const int64_t in_width = static_cast<int64_t>(size_of(from)), out_width = static_cast<int64_t>(size_of(to));
@@ -111,10 +99,7 @@ void convert(DType from, const std::byte* in, DType to, std::byte* out, int64_t 
       bulk().half_to_float(reinterpret_cast<const uint16_t*>(in) + i, buffer, m);
       convert(DType::float32, bytes, to, out + i * out_width, m);
     } else {
-      if (from == DType::float64)
-        round_to_odd(reinterpret_cast<const double*>(in) + i, buffer, m);
-      else
-        convert_plain(from, in + i * in_width, DType::float32, bytes, m);
+      convert_plain(from, in + i * in_width, DType::float32, bytes, m);
       bulk().float_to_half(buffer, reinterpret_cast<uint16_t*>(out) + i, m);
     }
   }

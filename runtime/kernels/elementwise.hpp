@@ -85,7 +85,7 @@ Kernel gate_grad_kernel(DType dtype, double low, double high, double inside, dou
 /// (x + increment) mod modulus; fmod for floats, 0 for modulus 0.
 Kernel increment_mod_kernel(const Element& increment, const Element& modulus, int64_t n);
 /// Conversions as Array::cast: to integers truncating toward zero (NaN gives 0, out of range saturates), to bool by !=
-/// 0, to float16 by rounding to nearest even (from float64 through float32).
+/// 0, to float16 by rounding once, to nearest even.
 Kernel cast_kernel(DType from, DType to, int64_t n);
 /// No inputs; every element is `value`.
 Kernel fill_kernel(const Element& value, int64_t n);

@@ -1,10 +1,12 @@
 // Selections, constants, clipping and conversions.
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <random>
 
 #include "runtime/base/keep_subnormals.hpp"
 #include "runtime/kernels/block.hpp"
+#include "runtime/kernels/block_table.hpp"
 #include "tests/unit/kernels/support.hpp"
 
 using namespace pxl;
@@ -127,4 +129,41 @@ TEST_CASE("casts of floats round once and keep subnormal numbers, as arrays do, 
         CHECK_MESSAGE(identical(found, expected), name(from), " to ", name(to), ", seed ", seed);
       }
   MESSAGE(tries, " numbers");
+}
+
+TEST_CASE("float64 to float16 is right for every float16, what is next to it, and every tie") {
+  // Expected by the order of numbers alone, without a conversion from float64.
+  std::vector<double> given;
+  std::vector<uint16_t> expected;
+  const auto add = [&](double x, uint16_t nearest) {
+    given.push_back(x), expected.push_back(nearest);
+    given.push_back(-x), expected.push_back(nearest | 0x8000U);
+  };
+  constexpr uint16_t infinite = 0x7c00;
+  for (uint16_t h = 0; h < infinite; ++h) {
+    const double low = static_cast<double>(static_cast<float>(std::bit_cast<half>(h)));
+    const uint16_t next = h + 1;
+    const double high = next == infinite ? 65536 : static_cast<double>(static_cast<float>(std::bit_cast<half>(next)));
+    const double tie = (low + high) / 2;
+    add(low, h), add(std::nextafter(low, high), h), add(std::nextafter(high, low), next);
+    add(std::nextafter(tie, low), h), add(tie, h % 2 == 0 ? h : next), add(std::nextafter(tie, high), next);
+    // What float32 would take for the tie.
+    add(tie - (high - low) * 0x1p-30, h), add(tie + (high - low) * 0x1p-30, next);
+  }
+  add(65536, infinite), add(1e39, infinite), add(inf, infinite), add(0x1p-1074, 0), add(0x1p-130, 0);
+  for (const BlockTable* table : usable_variants(blocks_variants())) {
+    std::vector<uint16_t> found(given.size());
+    table->bulk.double_to_half(given.data(), found.data(), static_cast<int64_t>(given.size()));
+    int64_t wrong = 0;
+    for (size_t i = 0; i < given.size(); ++i) wrong += found[i] != expected[i];
+    CHECK(wrong == 0);
+    // Numbers that are not: none becomes an infinity.
+    for (uint64_t bits : {0x7ff8000000000000U, 0xfff8000000000000U, 0x7ff0000000000001U, 0x7fffffffffffffffU}) {
+      const double x = std::bit_cast<double>(bits);
+      uint16_t half_bits = 0;
+      table->bulk.double_to_half(&x, &half_bits, 1);
+      CHECK((half_bits & 0x7fffU) == 0x7e00U);
+    }
+  }
+  MESSAGE(given.size(), " numbers");
 }
