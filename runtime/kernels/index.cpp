@@ -14,10 +14,12 @@ void read_indices(DType dtype, const std::byte* in, int64_t n, int64_t* to) {
   for (int64_t i = 0; i < n; ++i) to[i] = to[i] < 0 ? INT64_MAX : to[i];
 }
 
+std::string index_text(int64_t index) { return std::to_string(index) + (index == INT64_MAX ? " or more" : ""); }
+
 void check_index(int64_t index, int64_t position, int64_t axis, int64_t extent) {
   if (index < 0 || index >= extent)
-    throw run_error("index " + std::to_string(index) + " is out of range for axis " + std::to_string(axis) +
-                        " of extent " + std::to_string(extent),
+    throw run_error("index " + index_text(index) + " is out of range for axis " + std::to_string(axis) + " of extent " +
+                        std::to_string(extent),
                     {"it is element " + std::to_string(position) + " of the indices (counted row by row)"})
         .as(codes::index);
 }

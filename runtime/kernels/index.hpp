@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 
 #include "runtime/kernels/kernel.hpp"
 #include "runtime/tensor/shape.hpp"
@@ -13,6 +14,8 @@ namespace pxl {
 
 /// Reads n indices of an integer dtype. Those of uint64 from 2^63 on become the largest int64, which no axis has.
 void read_indices(DType dtype, const std::byte* in, int64_t n, int64_t* to);
+/// Such an index for messages: the largest int64 stands for itself and for what is beyond it.
+std::string index_text(int64_t index);
 /// Throws that run-time Error unless 0 <= index < extent; `position` counts the indices row by row.
 void check_index(int64_t index, int64_t position, int64_t axis, int64_t extent);
 /// An index where -1 is the last element, as a position; the same Error unless -extent <= index < extent.

@@ -106,7 +106,7 @@ T within(C x) {
 
 void check_label(int64_t label, int64_t row, int64_t classes, bool may_be_ignored) {
   if (label < 0 || label >= classes)
-    throw run_error("label " + std::to_string(label) + " is out of range for " + std::to_string(classes) + " classes",
+    throw run_error("label " + index_text(label) + " is out of range for " + std::to_string(classes) + " classes",
                     {"it is label " + std::to_string(row) + "; labels are 0 to " + std::to_string(classes - 1) +
                      (may_be_ignored ? ", or ignore_index" : "")});
 }

@@ -153,8 +153,8 @@ int64_t result_size(const RoiAlign& r) { return r.rois * r.channels * r.out[0] *
 
 void check_region(int64_t image, int64_t region, int64_t batch) {
   if (image < 0 || image >= batch)
-    throw run_error(
-        fmt::format("roi_align: batch index {} of region {} is out of range for a batch of {}", image, region, batch))
+    throw run_error(fmt::format("roi_align: batch index {} of region {} is out of range for a batch of {}",
+                                index_text(image), region, batch))
         .as(codes::index);
 }
 

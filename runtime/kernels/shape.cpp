@@ -337,7 +337,7 @@ Kernel roll_kernel(const TensorSpec& in, int64_t shift, int64_t axis) {
 
 void check_dynamic_start(int64_t start, int64_t axis, int64_t last) {
   if (start < 0 || start > last)
-    throw run_error("dynamic index " + std::to_string(start) + " is out of range on axis " + std::to_string(axis),
+    throw run_error("dynamic index " + index_text(start) + " is out of range on axis " + std::to_string(axis),
                     {"the window fits from 0 to " + std::to_string(last)})
         .as(codes::index);
 }
