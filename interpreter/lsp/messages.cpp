@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "runtime/base/never_destroyed.hpp"
+
 namespace pxl::lsp {
 
 namespace {
@@ -126,7 +128,7 @@ const char* kind_of(const Json& value) {
 }  // namespace
 
 Reader Reader::operator[](const char* member) const {
-  static const Json missing;
+  static const auto& missing = never_destroyed(Json());
   if (!value_->is_object()) expected("an object");
   const auto found = value_->find(member);
   return {found == value_->end() ? missing : *found, name_ + "." + member};

@@ -11,8 +11,6 @@ struct Tolerance {
   double of_scale = 0;
   /// An infinity times 0 may be left out by one of both: where operands are so large, either may be not finite.
   bool infinite_times_zero = false;
-  /// Each step is rounded: u is that of the least precise operand, and at least that of float32.
-  bool of_operands = false;
 };
 
 /// Bounds of families. Rows without one have the bound of their pattern (`tolerance_of`).
@@ -37,10 +35,6 @@ inline constexpr Tolerance whole_sum{2, 1 << 16};
 inline constexpr Tolerance statistics{4, 64};
 /// Gradients of normalisations: differences that may cancel out, and that overflow for large deviations.
 inline constexpr Tolerance normalised_gradient{4, 64, true};
-/// Updates of state: each step is rounded to a dtype of its operands.
-inline constexpr Tolerance update{4, 4, false, true};
-inline constexpr Tolerance square_update{4, 4, true, true};
-inline constexpr Tolerance adaptive_update{16, 16, true, true};
 }  // namespace tolerance
 
 }  // namespace pxl
