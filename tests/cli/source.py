@@ -76,6 +76,15 @@ def the_programs_of_the_project_are_in_canonical_form(cli):
     differ("status (`pxl fmt` mends what is named)", (code, out, err), (0, "", ""))
 
 
+@case
+def a_folder_has_pipes(cli):
+    cli.write("a.pxl", 'test "one" { assert 1 == 1 }\n')
+    os.mkfifo(cli.folder / "x.pxl")
+    for command in ("check", "fmt", "test"):
+        code, out, err = cli.run(command, ".")
+        differ(f"status of {command}", (code, "x.pxl" in out + err), (0, False))
+
+
 # ---- check ------------------------------------------------------------------------------------------------------
 
 WANTED = re.compile(r"#\s*expect error(?: line (\d+)| at (\d+):(\d+))?: ?(.*)$", re.M)

@@ -74,34 +74,38 @@ def every_command_is_tried_with_streams_that_fail(cli):
     differ("commands of the table", sorted(COMMANDS), sorted(listed))
 
 
-def loop(name):
-    def body(cli):
-        prepare(cli)
-        for arguments, stdin in COMMANDS[name]:
-            status, text, messages = run(cli, arguments, stdin)
-            what = f"pxl {' '.join(arguments)}"
-            if status not in STATUSES:
-                raise AssertionError(f"{what}: status {status}\n{messages}")
-            for out, err in itertools.product((None, CLOSED, FULL), repeat=2):
-                if not out and not err:
-                    continue
-                code, shown, said = run(cli, arguments, stdin, out, err)
-                tried = f"{what} (output {out}, errors {err})"
-                # A line that cannot be written ends the program there, before what it would have ended with.
-                lost = bool(out and text)
-                differ(f"{tried}: status", code, 1 if lost and (status == 0 or code == 1) else status)
-                if not out and "seconds" not in text:
-                    differ(f"{tried}: output", shown, text)
-                if not err and out and text:
-                    holds(f"{tried}: errors", said, "cannot write standard output")
-                if not err and not out:
-                    differ(f"{tried}: errors", said, messages)
-    body.__name__ = f"streams_that_fail_{name}"
-    case(body)
+def of_each_command(body):
+    """A case for each command; `body` tries one invocation, of which it gets status, output and errors with pipes."""
+    def add(name):
+        def every(cli):
+            prepare(cli)
+            for arguments, stdin in COMMANDS[name]:
+                body(cli, arguments, stdin, *run(cli, arguments, stdin))
+        every.__name__ = f"{body.__name__}_{name}"
+        case(every)
+    for command in COMMANDS:
+        add(command)
 
 
-for command in COMMANDS:
-    loop(command)
+@of_each_command
+def streams_that_fail(cli, arguments, stdin, status, text, messages):
+    what = f"pxl {' '.join(arguments)}"
+    if status not in STATUSES:
+        raise AssertionError(f"{what}: status {status}\n{messages}")
+    for out, err in itertools.product((None, CLOSED, FULL), repeat=2):
+        if not out and not err:
+            continue
+        code, shown, said = run(cli, arguments, stdin, out, err)
+        tried = f"{what} (output {out}, errors {err})"
+        # A line that cannot be written ends the program there, before what it would have ended with.
+        lost = bool(out and text)
+        differ(f"{tried}: status", code, 1 if lost and (status == 0 or code == 1) else status)
+        if not out and "seconds" not in text:
+            differ(f"{tried}: output", shown, text)
+        if not err and out and text:
+            holds(f"{tried}: errors", said, "cannot write standard output")
+        if not err and not out:
+            differ(f"{tried}: errors", said, messages)
 
 
 @case
@@ -192,19 +196,10 @@ def run_late(cli, arguments, stdin):
     return process.wait(timeout=LIMIT), texts[0][0], texts[1][0]
 
 
-def late(name):
-    def body(cli):
-        prepare(cli)
-        for arguments, stdin in COMMANDS[name]:
-            status, text, messages = run(cli, arguments, stdin)
-            if "seconds" not in text and "--profile" not in arguments:  # these print times
-                differ(f"pxl {' '.join(arguments)}, read late", run_late(cli, arguments, stdin), (status, text, messages))
-    body.__name__ = f"streams_that_do_not_block_{name}"
-    case(body)
-
-
-for command in COMMANDS:
-    late(command)
+@of_each_command
+def streams_that_do_not_block(cli, arguments, stdin, status, text, messages):
+    if "seconds" not in text and "--profile" not in arguments:  # these print times
+        differ(f"pxl {' '.join(arguments)}, read late", run_late(cli, arguments, stdin), (status, text, messages))
 
 
 @case

@@ -201,6 +201,33 @@ def odd_arrays():
     assert np.array_equal(frozen, x)
 
 
+class ByDLPack:
+    """An array that has DLPack's protocol alone."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **more):
+        return self.array.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+@check
+def orders_by_dlpack():
+    s = program().Session("dtyped", dtype=np.dtype("float32"))
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    for form in (x, np.asfortranarray(x), np.asfortranarray(np.tile(x, (2, 2)))[::2, 3:], np.broadcast_to(x[:1], (2, 3)).copy("F")):
+        assert np.array_equal(s.run(x=ByDLPack(form)).y, form), form.strides
+    for shape in ((), (4,), (1, 4), (4, 1), (0, 3), (2, 3, 4), (2, 1, 3, 2)):
+        for order in ("C", "F"):
+            form = np.arange(np.prod(shape), dtype=np.float64).reshape(shape).copy(order)
+            assert np.array_equal(pxl.eval("x", x=ByDLPack(form)), form), (shape, order)
+            turned = form.transpose()
+            assert np.array_equal(pxl.eval("x", x=ByDLPack(turned)), turned), (shape, order)
+
+
 @check
 def odd_tensors():
     needs_torch()

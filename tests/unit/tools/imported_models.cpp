@@ -82,6 +82,7 @@ ValueInfo value(const std::string& name, const std::string& axis) {
 TensorData stored(const std::string& name, const Array& array) {
   TensorData t = from_array(name, array);
   t.external = {{"key", "value"}};
+  t.strings = {"text"};
   return t;
 }
 
@@ -121,9 +122,9 @@ Model sample() {
   else_branch.graph = std::make_shared<Graph>(branch("b2", "Neg"));
   Attribute equation = attribute("equation", AttributeKind::string);
   equation.s = "i,i->i";
-  Attribute names = attribute("strings", AttributeKind::strings);
-  names.strings = {"a"};
-  m.graph.nodes = {node("Act", {"x"}, {"a"}, {alpha}, "own"), node("Add", {"a", "w"}, {"s"}),
+  Attribute names = attribute("other", AttributeKind::strings);
+  names.strings = {"a", "b"};
+  m.graph.nodes = {node("Act", {"x"}, {"a"}, {alpha, names}, "own"), node("Add", {"a", "w"}, {"s"}),
                    node("If", {"yes"}, {"c"}, {then_branch, else_branch}),
                    node("Einsum", {"s", "c"}, {"e"}, {equation}), node("Identity", {"e"}, {"y"})};
   Function f;
@@ -138,7 +139,9 @@ Model sample() {
   f.nodes = {node("Elu", {"p"}, {"q"}, {inner})};
   Attribute absent = attribute("unused", AttributeKind::string);
   absent.s = "text";
-  f.defaults = {absent};
+  Attribute several = attribute("several", AttributeKind::strings);
+  several.strings = {"text", "another"};
+  f.defaults = {absent, several};
   m.functions = {f};
   return m;
 }
