@@ -150,6 +150,8 @@ struct BulkFunctions {
   double (*deviation64)(const double* x, double mean, int64_t n);
   /// words[w][i] = word w of philox4x32 (tensor/random.hpp) for the counter {first + i in two words, tag, 0}, i < n.
   void (*philox)(const uint32_t* key, uint32_t tag, uint64_t first, uint32_t* const* words, int64_t n);
+  /// out[i] = offset + scale * u, where u in [0, 1) has the upper 27 bits of high[i] and the upper 26 bits of low[i].
+  void (*unit_numbers)(const uint32_t* high, const uint32_t* low, double offset, double scale, double* out, int64_t n);
   /// pairs[2 i] and pairs[2 i + 1] = sqrt(-2 ln x[i]) cos and sin of angle[i] (Box and Muller): normal numbers, if x is
   /// uniform on (0, 1] and angle on [0, 2 pi).
   void (*box_muller)(const double* x, const double* angle, double* pairs, int64_t n);

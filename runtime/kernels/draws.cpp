@@ -22,12 +22,6 @@ namespace {
 // and divided among threads by.
 constexpr int64_t array_draw_ns = 5, draw_ns = 20;
 
-/// [0, 1) with 53 bits. Both parts fit int32, whose conversion is vector code everywhere.
-double uniform_of(uint32_t first, uint32_t second) {
-  const double high = static_cast<int32_t>(first >> 5), low = static_cast<int32_t>(second >> 6);
-  return (high * 0x1p26 + low) * 0x1p-53;
-}
-
 }  // namespace
 
 void Random::reseed(uint64_t seed) {
@@ -47,8 +41,10 @@ uint32_t Random::bits() {
 }
 
 double Random::uniform() {
-  const uint32_t first = bits();
-  return uniform_of(first, bits());
+  const uint32_t high = bits(), low = bits();
+  double u;
+  bulk().unit_numbers(&high, &low, 0, 1, &u, 1);
+  return u;
 }
 
 int64_t Random::below(int64_t n) {
@@ -79,14 +75,13 @@ double Random::normal() {
 
 void Random::uniform_pairs(uint64_t first, int64_t n, double* numbers) const {
   PhiloxWords words;
+  double pair[2][philox_batch];
   for (int64_t at = 0; at < n; at += philox_batch) {
     const int64_t m = std::min(philox_batch, n - at);
     words.draw(key_, 0, first + static_cast<uint64_t>(at), m);
-    double* const to = numbers + 2 * at;
-    for (int64_t i = 0; i < m; ++i) {
-      to[2 * i] = uniform_of(words.at[0][i], words.at[1][i]);
-      to[2 * i + 1] = uniform_of(words.at[2][i], words.at[3][i]);
-    }
+    for (int k = 0; k < 2; ++k) bulk().unit_numbers(words.at[2 * k], words.at[2 * k + 1], 0, 1, pair[k], m);
+    for (int64_t i = 0; i < m; ++i)
+      for (int k = 0; k < 2; ++k) numbers[2 * (at + i) + k] = pair[k][i];
   }
 }
 
@@ -96,8 +91,8 @@ void Random::normal_pairs(uint64_t first, int64_t n, double* numbers) const {
   for (int64_t at = 0; at < n; at += philox_batch) {
     const int64_t m = std::min(philox_batch, n - at);
     words.draw(key_, 0, first + static_cast<uint64_t>(at), m);
-    for (int64_t i = 0; i < m; ++i) x[i] = 1.0 - uniform_of(words.at[0][i], words.at[1][i]);
-    for (int64_t i = 0; i < m; ++i) angle[i] = 2.0 * std::numbers::pi * uniform_of(words.at[2][i], words.at[3][i]);
+    bulk().unit_numbers(words.at[0], words.at[1], 1, -1, x, m);
+    bulk().unit_numbers(words.at[2], words.at[3], 0, 2 * std::numbers::pi, angle, m);
     bulk().box_muller(x, angle, numbers + 2 * at, m);
   }
 }

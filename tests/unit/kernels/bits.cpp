@@ -115,6 +115,10 @@ void add_random(const BulkFunctions& f, Lines& lines) {
     const auto expected = random_words({7, 42}, RandomStream::normal, first + static_cast<uint64_t>(i));
     for (size_t w = 0; w < 4; ++w) CHECK(words[w][static_cast<size_t>(i)] == expected[w]);
   }
+  std::vector<double> unit(count);
+  f.unit_numbers(words[0].data(), words[1].data(), 1, -0.5, unit.data(), count);
+  for (size_t i = 0; i < count; ++i)
+    CHECK(unit[i] == 1 - static_cast<double>((uint64_t{words[0][i] >> 5} << 26) + (words[1][i] >> 6)) * 0x1p-54);
   std::vector<double> x(count), angle(count), pairs(2 * count);
   for (size_t i = 0; i < count; ++i) {
     x[i] = (words[0][i] + 1.0) * 0x1p-32;
