@@ -152,10 +152,12 @@ std::string padded(const std::string& s, const Arguments& args, const std::strin
   ArgReader a(name, args, {"width", "fill"});
   const std::string fill = a.string_or("fill", name == "zfill" ? "0" : " ");
   if (code_points(fill) != 1) throw run_error(name + ": the fill must be one character");
-  const int64_t missing = a.integer("width") - code_points(s);
+  const int64_t width = a.integer("width"), missing = width - code_points(s);
   if (missing <= 0) return s;
   if (missing > (1 << 24)) throw run_error(name + ": the width is too large");
-  const int64_t left = name == "ljust" ? 0 : name == "center" ? missing / 2 : missing;
+  // As Python: the odd one of an odd width goes before the text.
+  const int64_t half = missing / 2 + (missing & width & 1);
+  const int64_t left = name == "ljust" ? 0 : name == "center" ? half : missing;
   std::string out;
   const size_t sign = name == "zfill" && !s.empty() && (s[0] == '-' || s[0] == '+') ? 1 : 0;
   out.append(s, 0, sign);

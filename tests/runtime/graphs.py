@@ -1,5 +1,6 @@
 """Fuzzers against NumPy (tests/fuzz): random graphs, every way to run them; gradients of random loops, and among random
-updates; numbers beside elements; normalisations and losses; signs of zeros, NaN and infinities."""
+updates; numbers beside elements; normalisations and losses; signs of zeros, NaN and infinities. Programs of the host language beside
+the same programs in Python."""
 import re
 import subprocess
 import sys
@@ -7,7 +8,7 @@ import sys
 from tests.support.harness import ROOT
 
 # Each with its share of the time.
-FUZZERS = {"graphs_fuzz": 1, "loops_fuzz": 0.6, "updates_fuzz": 0.6, "numbers_fuzz": 0.4, "norms_fuzz": 0.4, "zeros_fuzz": 0.4}
+FUZZERS = {"graphs_fuzz": 1, "loops_fuzz": 0.6, "updates_fuzz": 0.6, "numbers_fuzz": 0.4, "norms_fuzz": 0.4, "zeros_fuzz": 0.4, "programs_fuzz": 0.6}
 
 
 def graph_tests(pxl, seconds, add, skip):
