@@ -1,10 +1,11 @@
 """Random programs of the host language and, statement by statement, the same programs in Python.
 
 A program is a list of statements: (pxl, python) for a line; ("block", parts) for parts (pxl head, python head, statements); ("twin",
-parts in pxl, parts in Python) where the languages differ in more than words. Expressions are pairs of texts as
-well. Names have types, so that most programs run to
-their end: an expression is asked for by the type of its value.
+parts in pxl, parts in Python) where the languages differ in more than words. Expressions are
+those of program_expressions.py.
 """
+
+from tests.fuzz.program_expressions import TYPES, Expressions
 
 PY_START = """import sys
 sys.setrecursionlimit(100000)
@@ -22,296 +23,46 @@ def shown(v):
     return repr(v)
 def write(*values):
     print(*map(show, values))
+class expected:
+    def __enter__(self):
+        pass
+    def __exit__(self, kind, error, places):
+        if kind is None:
+            raise ValueError("nothing failed")
+        return issubclass(kind, Exception)
 """
-TYPES = ["int", "int", "int", "float", "bool", "str", "str", "ints", "strs", "dict", "pair"]
-TEXTS = ["", "a", "layer", "x y z", "é", "naïve €", "q'", "12", " pad ", "A,b,,c", "tensor", "\\n-"]
-NAMES = "abcdefghkmnpqrstuvw"
 
 # Statements that fail, most of them only when they run; V is a name of any type.
 FAILURES = ["[1, 2][len(\"abcde\")]", "{\"a\": 1}[\"b\" + \"c\"]", "1 // (len(\"\"))", "1 / (2 - 2)", "int(\"x\" + \"1\")", "[3].index(4)", "\"abc\".index(\"z\")",
             "[].pop()", "{}.pop(\"k\")", "assert len(\"a\") > 2, \"short\"", "assert 1 == 2", "V + none", "none.field", "V.no_such", "unknown_name + 1", "V(1)", "V[\"k\"][1]",
-            "(x => x)()", "(x => x)(1, 2)", "((x, y = 1) => x)(y = 2)", "((x) => x)(1, x = 2)", "((x) => x)(z = 2)", "9223372036854775807 + len(\"a\")", "-9223372036854775807 - 2", "2 ** 64", "a1, b1 = [1, 2, 3]",
+            "(x => x)()", "(x => x)(1, 2)", "((x, y = 1) => x)(y = 2)", "((x) => x)(1, x = 2)", "((x) => x)(z = 2)", "9223372036854775807 + len(\"a\")", "0 - 9223372036854775807 - 2", "2 ** 64", "a1, b1 = [1, 2, 3]",
             "a1, b1, *c1 = [1]", "for z in 5 { pass }", "sorted([1, \"a\"])", "{[1]: 2}", "[1] < 2", "\"a\" * \"b\"", "max([])", "\"%\".join([1])", "range(1, 2, 0)", "f\"{1:q}\"", "f\"{'a':d}\"",
             "print(late)\nlate = 1", "with 3 { pass }", "exit(3)", "float(\"1.2.3\")", "divmod(1, 0)", "round(\"a\")", "zip(1, 2)", "[1, 2, 3][::0]", "len(5)", "1 < \"a\"",
-            "-\"a\"", "~1.5", "1 << -1", "\"abc\"[1.5]", "list(3)", "dict([1])", "[*3]", "{**[1]}", "print(*5)", "((**k) => k)(1)", "none < none", "str(1, 2, 3)", "\"a\".split(1)"]
+            "print(-\"a\")", "print(~1.5)", "1 << -1", "\"abc\"[1.5]", "list(3)", "dict([1])", "[*3]", "{**[1]}", "print(*5)", "none < none", "str(1, 2, 3)", "\"a\".split(1)"]
 
 
-class Maker:
-    def __init__(self, chance):
-        self.chance = chance
-        self.scopes = [{}]  # names of each body and their types
-        self.functions = [{}]  # name: types of parameters, type of the result
-        self.objects = [{}]  # name: class
-        self.loops = 0
-        self.made = 0
+# What Python lacks, or means otherwise: § is an int, ¤ a new name.
+OWN = ["¤ = []\nfor ¤i in range(4) {\n  ¤j = ¤i * §\n  ¤.append((x) => x + ¤i + ¤j)\n}\nprint([f(§) for f in ¤], ¤i, ¤j)",
+       "¤j = 7\n¤ = []\nfor ¤i in range(3) {\n  ¤j = ¤i\n  if § > 1 { ¤.append(() => ¤j) } else { ¤.append(() => ¤i) }\n}\nprint([f() for f in ¤])",
+       "¤ = [() => i + § for i in range(3)]\nprint([f() for f in ¤])", "¤ = [[() => (i, j) for j in range(2)] for i in range(2)]\nprint(¤[1][0](), ¤[0][1]())",
+       "¤i = 0\n¤ = []\nwhile ¤i < 3 {\n  ¤k = ¤i\n  ¤.append((x, y = ¤i) => x + y + ¤k)\n  ¤i += 1\n}\nprint([f(§) for f in ¤])",
+       "def ¤(a: int, b: float = 2, *c) { return a, b, c }\nprint(¤(§, §), ¤(b = §, a = 1), ¤(1, 2, §))\n¤(\"a\")", "def ¤(a = []) {\n  a.append(§)\n  return len(a)\n}\nprint(¤(), ¤(), ¤([1]))",
+       "def ¤() {\n  ¤n = §\n  def ¤f() {\n    def ¤g() {\n      nonlocal ¤n\n      ¤n = ¤n + 1\n      return ¤n\n    }\n    return ¤g() + ¤g()\n  }\n  return ¤f(), ¤n\n}\nprint(¤())",
+       "¤ = array([§, §]) + 1\n¤[0] = 3\nprint(¤, ¤.shape, sum(¤), [x + 1 for x in ¤])", "¤x = variable([1.0, 2.0])\n¤y = relu(¤x * §) + ¤x\nprint(¤y, eval(¤y))",
+       "module ¤M(k) {\n  f = k + 1\n  g = [k, f]\n  def h(x = f) { return [i + k for i in range(x % 3)], self.g }\n}\n¤ = ¤M(§)\n¤.f = 5\n¤.g[0] += 2\nprint(¤.h(), ¤.f, ¤M(2).h(1), ¤)",
+       "def ¤(n) { return n if n <= 0 else ¤(n - 1) }\nprint(¤(900))", "def ¤(*a) { return len(a) }\nprint(¤(*[1, 2], §), ¤(*range(3)), ¤())", "¤ = (a, b = §, *c) => [a, b, c]\nprint(¤(1), ¤(1, 2, 3), ¤(b = 1, a = 2))",
+       "for ¤, *¤r in [[1, 2, 3], (4,), \"ab\"] { print(¤, ¤r) }", "def ¤(x) {\n  for i in range(5) {\n    while true {\n      if i == x { return i, \"found\" }\n      break\n    }\n  }\n}\nprint(¤(§ % 7))",
+       "with name_scope(\"s\"), in_sequence() { ¤ = variable(1.0) + § }\nprint(¤)", "def ¤(x) {\n  with expect_error(\"\") {\n    y = x\n    [1][9]\n  }\n  return y\n}\nprint(¤(§), ¤(2))",
+       "module ¤N {\n  build(x) {\n    param w: x.spec = §\n    y = x\n    for i in range(2) { y = y * w + i }\n    return y\n  }\n}\n¤f, ¤g = ¤N().create_graph(float32[2])\nprint(¤g, list(¤f.keys_flat()))\n¤N().create_graph(3)",
+       "program ¤(n = §) {\n  stream in x: float32[2]\n  y = host_load(x)\n  for i in range(n % 3) { y = y + i }\n  stream out z = y\n}\nprint(Session(¤()).run(x = [1, 2]).z)",
+       "outlined def ¤(x) { return gelu(x) + § }\n¤v = variable([1.0])\nprint(¤(¤v), ¤(¤(¤v)))"]
 
-    # ---- names ----
 
-    def fresh(self):
-        """A new name: bodies don't bind names of outer ones by accident."""
-        self.made += 1
-        return f"{self.chance.choice(NAMES)}{self.made}"
-
-    def known(self, kind):
-        return [name for scope in self.scopes for name, its in scope.items() if its == kind]
-
-    def bind(self, kind):
-        """A name of this body to bind: a new one, or one of the same type."""
-        own = [name for name, its in self.scopes[-1].items() if its == kind]
-        if own and self.chance.random() < 0.5:
-            return self.chance.choice(own)
-        name = self.fresh()
-        self.scopes[-1][name] = kind
-        return name
-
-    def pick(self, *choices):
-        return self.chance.choice(choices)()
-
-    # ---- expressions ----
-
-    def pair(self, text, *parts):
-        """The text with each § replaced by the next part, in both languages."""
-        both = []
-        for side in (0, 1):
-            pieces = text.split("§")
-            assert len(pieces) == len(parts) + 1, text
-            both.append("".join(piece + (parts[i][side] if i < len(parts) else "") for i, piece in enumerate(pieces)))
-        return tuple(both)
-
-    def constant(self, kind):
-        c = self.chance
-        if kind == "int":
-            return (str(c.choice([0, 1, 2, 3, 7, 10, 255, 1000, -1, -5])),) * 2
-        if kind == "float":
-            return (str(c.choice([0.0, 0.5, 1.5, -2.25, 3.0, 1e-3, 100.0])),) * 2
-        if kind == "bool":
-            return c.choice([("true", "True"), ("false", "False")])
-        if kind == "str":
-            return ('"' + c.choice(TEXTS) + '"',) * 2
-        if kind == "ints":
-            return (str([c.randrange(-3, 9) for _ in range(c.randrange(5))]),) * 2
-        if kind == "strs":
-            return ("[" + ", ".join('"' + c.choice(TEXTS) + '"' for _ in range(c.randrange(4))) + "]",) * 2
-        if kind == "dict":
-            return ("{" + ", ".join(f'"{c.choice("abcxyz")}": {c.randrange(9)}' for _ in range(c.randrange(4))) + "}",) * 2
-        return ("(1, \"one\")",) * 2
-
-    def expr(self, kind, depth=3):
-        names = self.known(kind)
-        roll = self.chance.random()
-        if names and roll < (0.35 if depth > 0 else 0.8):
-            return (self.chance.choice(names),) * 2
-        if depth <= 0 or roll < 0.45:
-            return self.constant(kind)
-        return getattr(self, "expr_" + kind)(depth - 1)
-
-    def any_of(self, depth):
-        return self.expr(self.chance.choice(TYPES), depth)
-
-    def called(self, kind, depth):
-        """A call of a function or a method that returns the kind, or none."""
-        found = [(name, its) for scope in self.functions for name, its in scope.items() if its[1] == kind]
-        if not found:
-            return None
-        name, (kinds, _, extra) = self.chance.choice(found)
-        parts = [self.expr(k, depth) for k in kinds]
-        text = ", ".join(["§"] * len(parts))
-        if extra == "default" and self.chance.random() < 0.5:
-            text += (", " if parts else "") + self.chance.choice(["§", "last = §", "*[§]", "**{\"last\": §}"])
-            parts.append(self.expr("int", depth))
-        elif extra == "star":
-            more = self.chance.randrange(3)
-            text += "".join((", " if parts or i else "") + "§" for i in range(more))
-            parts += [self.expr("int", depth) for _ in range(more)]
-        return self.pair(f"{name}({text})", *parts)
-
-    def wild(self, kind, depth):
-        """Forms that every type has."""
-        e = self.expr
-        return self.pick(
-            lambda: self.pair("(§ if § else §)", e(kind, depth), e("bool", depth), e(kind, depth)),
-            lambda: self.called(kind, depth) or self.constant(kind),
-            lambda: self.pair("[§, §][§ % 2]", e(kind, depth), e(kind, depth), e("int", depth)),
-            lambda: self.pair("{\"k\": §, \"l\": §}[\"l\"]", e(kind, depth), e(kind, depth)),
-            lambda: self.lambda_call(kind, depth))
-
-    def lambda_call(self, kind, depth):
-        name = self.fresh()
-        other = self.chance.choice(TYPES)
-        argument = self.expr(other, depth)
-        self.scopes.append({name: other})
-        body = self.expr(kind, depth)
-        self.scopes.pop()
-        return (f"(({name}) => {body[0]})({argument[0]})", f"(lambda {name}: {body[1]})({argument[1]})")
-
-    def comprehension(self, value_kind, depth, form):
-        """form has % for the value; a target may have the name of an outer variable."""
-        c = self.chance
-        outer = [n for scope in self.scopes for n in scope]
-        name = c.choice(outer) if outer and c.random() < 0.3 else self.fresh()
-        source, inner = c.choice([("ints", "int"), ("str", "str"), ("strs", "str"), ("range", "int"), ("dict", "str")])
-        items = self.pair("range(§ % 6)", self.expr("int", depth)) if source == "range" else self.expr(source, depth)
-        self.scopes.append({name: inner})
-        second = ("", "")
-        if c.random() < 0.25:
-            another = self.fresh()
-            # The second source sees the first target.
-            second = self.pair(f" for {another} in range(§ % 3)", self.expr("int", 1))
-            self.scopes[-1][another] = "int"
-        value = self.expr(value_kind, depth)
-        filters = self.pair(" if §", self.expr("bool", depth)) if c.random() < 0.4 else ("", "")
-        self.scopes.pop()
-        return self.pair(form + f" for {name} in §§§", value, items, second, filters)
-
-    def expr_int(self, d):
-        e = self.expr
-        return self.pick(
-            lambda: self.pair("(§ " + self.chance.choice("+-") + " §) % 1000003", e("int", d), e("int", d)),
-            lambda: self.pair("(§ * §) % 10007", e("int", d), e("int", d)),
-            lambda: self.pair("§ // (abs(§) + 1)", self.pair("(§)", e("int", d)), e("int", d)),
-            lambda: self.pair("(§ " + self.chance.choice("&|^") + " §)", e("int", d), e("int", d)),
-            lambda: self.pair("(-§ if § < 0 else ~§)", e("int", 0), e("int", d), e("int", 0)),
-            lambda: self.pair("(§ % 50) ** (§ % 4)", e("int", d), e("int", d)),
-            lambda: self.pair("len(§)", e(self.chance.choice(["str", "ints", "dict", "strs"]), d)),
-            lambda: self.pair("sum(§)", e("ints", d)),
-            lambda: self.pair("max(§, §)", e("int", d), e("int", d)),
-            lambda: self.pair("min([§, §], key = §)", e("int", d), e("int", d), ("(x) => -x", "lambda x: -x")),
-            lambda: self.pair("int(§)", e("float", d)),
-            lambda: self.pair("(§ or §)", e("int", d), e("int", d)),
-            lambda: self.pair("(§ and §)", e("int", d), e("int", d)),
-            lambda: self.pair("§.get(\"x\", §)", e("dict", d), e("int", d)),
-            lambda: self.pair("§.count(\"a\")", e("str", d)),
-            lambda: self.pair("§.find(§)", e("str", d), e("str", d)),
-            lambda: self.pair("([§] + §)[§ % 1]", e("int", d), e("ints", d), e("int", d)),
-            lambda: self.pair("§[0]", e("pair", d)),
-            lambda: self.pair("divmod(§, 7)[§ % 2]", e("int", d), e("int", d)),
-            lambda: self.pair("round(§)", e("float", d)),
-            lambda: self.object_int(d),
-            lambda: self.wild("int", d))
-
-    def object_int(self, d):
-        found = [(name, its) for scope in self.objects for name, its in scope.items()]
-        if not found:
-            return self.constant("int")
-        name, _ = self.chance.choice(found)
-        return self.pick(lambda: (f"{name}.size",) * 2, lambda: self.pair(f"{name}.grown(§)", self.expr("int", d)),
-                         lambda: self.pair(f"{name}.grown(by = §)", self.expr("int", d)))
-
-    def expr_float(self, d):
-        e = self.expr
-        return self.pick(
-            lambda: self.pair("(§ " + self.chance.choice("+-") + " §)", e("float", d), e(self.chance.choice(["int", "float"]), d)),
-            lambda: self.pair("(§ * § % 7.5)", e("float", d), e("float", d)),
-            lambda: self.pair("(§ / (abs(§) + 1))", e(self.chance.choice(["int", "float"]), d), e("int", d)),
-            lambda: self.pair("float(§)", e("int", d)),
-            lambda: self.pair("abs(§)", e("float", d)),
-            lambda: self.wild("float", d))
-
-    def expr_bool(self, d):
-        e, compare = self.expr, lambda: self.chance.choice(["<", "<=", ">", ">=", "==", "!="])
-        return self.pick(
-            lambda: self.pair(f"(§ {compare()} §)", e("int", d), e("int", d)),
-            lambda: self.pair(f"(§ {compare()} § {compare()} §)", e("int", d), e("float", d), e("int", d)),
-            lambda: self.pair(f"(§ {compare()} §)", e("str", d), e("str", d)),
-            lambda: self.pair(f"(§ {compare()} §)", e("ints", d), e("ints", d)),
-            lambda: self.pair("(§ == §)", self.any_of(d), self.any_of(d)),
-            lambda: self.pair("(§ " + self.chance.choice(["in", "not in"]) + " §)", e("str", d), e(self.chance.choice(["str", "strs", "dict"]), d)),
-            lambda: self.pair("(§ in §)", e("int", d), e("ints", d)),
-            lambda: self.pair("(not §)", self.any_of(d)),
-            lambda: self.pair("(§ " + self.chance.choice(["and", "or"]) + " §)", e("bool", d), e("bool", d)),
-            lambda: self.pair("bool(§)", self.any_of(d)),
-            lambda: self.pair("§.startswith(§)", e("str", d), e("str", d)),
-            lambda: (lambda t: (f"({t[0]} is none)", f"([{t[1]}][0] is None)"))(self.any_of(d)),
-            lambda: self.pair("any([§, §])", e("bool", d), e("bool", d)),
-            lambda: self.pair("all([§])", self.comprehension("bool", d, "§")),
-            lambda: self.wild("bool", d))
-
-    def shown_in_f(self, d):
-        kind = self.chance.choice(TYPES)
-        p, y = self.expr(kind, d)
-        if '"' in p or "\\" in p or "{" in p or "=>" in p or " for " in p:
-            names = self.known(kind)
-            if not names:
-                return ("1", "1")
-            p = y = self.chance.choice(names)
-        if kind == "int" and self.chance.random() < 0.4:
-            form = self.chance.choice([":5", ":<4", ":+", ":08", ":,", ":x", ":^7", ":{3 + 4}"])
-            return "{" + p + form + "}", "{" + y + form + "}"
-        if kind == "float" and self.chance.random() < 0.5:
-            form = self.chance.choice([":.3f", ":8.2f", ":e", ":g", ":.0%"])
-            return "{" + p + form + "}", "{" + y + form + "}"
-        if kind == "str" and self.chance.random() < 0.4:
-            form = self.chance.choice([":>8", ":*^9", ":.2", "!r"])
-            return "{" + p + form + "}", "{" + y + form + "}"
-        return "{" + p + "}", "{show(" + y + ")}"
-
-    def expr_str(self, d):
-        e = self.expr
-        return self.pick(
-            lambda: self.pair("(§ + §)[:24]", e("str", d), e("str", d)),
-            lambda: self.pair("(§ * (§ % 3))[:24]", e("str", d), e("int", d)),
-            lambda: self.pair("f\"" + self.chance.choice(["", "n ", "{{}}", "é"]) + "§ §\"[:40]", self.shown_in_f(1), self.shown_in_f(1)),
-            lambda: self.pair("§." + self.chance.choice(["upper()", "lower()", "strip()", "title()", "replace(\"a\", \"bc\")", "ljust(6, \".\")", "zfill(5)", "center(7)"]) + "[:24]", e("str", d)),
-            lambda: (lambda t: (f"str({t[0]})[:30]", f"show({t[1]})[:30]"))(self.any_of(d)),
-            lambda: (lambda t: (f"repr({t[0]})[:30]", f"shown({t[1]})[:30]"))(self.expr(self.chance.choice(["int", "ints", "pair", "dict"]), d)),
-            lambda: self.pair("§.join(§)[:30]", self.constant("str"), e("strs", d)),
-            lambda: self.pair("(§ + \"z\")[§ % 1]", e("str", d), e("int", d)),
-            lambda: self.slice("str", d),
-            lambda: self.pair("§[1]", e("pair", d)),
-            lambda: self.pair("(§ or §)", e("str", d), e("str", d)),
-            lambda: self.wild("str", d))
-
-    def slice(self, kind, d):
-        c = self.chance
-        places = [self.pair("§ % 9 - 4", self.expr("int", 1)) if c.random() < 0.7 else ("", "") for _ in range(2)]
-        return self.pair("§[§:§" + c.choice(["", "", ":2", ":-1", ":-2"]) + "]", self.expr(kind, d), *places)
-
-    def expr_ints(self, d):
-        e = self.expr
-        return self.pick(
-            lambda: self.pair("[§, §]", e("int", d), e("int", d)),
-            lambda: self.pair("(§ + §)[:12]", e("ints", d), e("ints", d)),
-            lambda: self.pair("[§]", self.comprehension("int", d, "§")),
-            lambda: self.pair("[*§, §][:12]", e("ints", d), e("int", d)),
-            lambda: self.pair("sorted(§)", e("ints", d)),
-            lambda: self.pair("sorted(§, key = §, reverse = §)", e("ints", d), ("(x) => x % 3", "lambda x: x % 3"), e("bool", d)),
-            lambda: self.pair("list(range(§ % 5, §, §))", e("int", d), self.pair("§ % 9", e("int", d)), ("2", "2")),
-            lambda: self.pair("list(reversed(§))", e("ints", d)),
-            lambda: self.pair("list(map(§, §))", ("(x) => x + 1", "lambda x: x + 1"), e("ints", d)),
-            lambda: self.pair("list(filter(§, §))", ("(x) => x > 1", "lambda x: x > 1"), e("ints", d)),
-            lambda: self.pair("list(§.values())", e("dict", d)),
-            lambda: self.pair("([§] * (§ % 4))", e("int", d), e("int", d)),
-            lambda: self.slice("ints", d),
-            lambda: self.wild("ints", d))
-
-    def expr_strs(self, d):
-        e = self.expr
-        return self.pick(
-            lambda: self.pair("[§, §]", e("str", d), e("str", d)),
-            lambda: self.pair("§.split(\",\")[:5]", e("str", d)),
-            lambda: self.pair("§.split()[:5]", e("str", d)),
-            lambda: self.pair("list(§)[:6]", e("str", d)),
-            lambda: self.pair("sorted(§)", e("dict", d)),
-            lambda: self.pair("[§][:8]", self.comprehension("str", d, "§")),
-            lambda: self.pair("[k for k, v in §.items() if v % 2 == 0]", e("dict", d)),
-            lambda: self.pair("[f\"{i}{s}\" for i, s in enumerate(§)]", e("strs", d)),
-            lambda: self.slice("strs", d),
-            lambda: self.wild("strs", d))
-
-    def expr_dict(self, d):
-        e = self.expr
-        return self.pick(
-            lambda: self.pair("{§: §}", e("str", d), e("int", d)),
-            lambda: self.pair("{**§, \"a\": §}", e("dict", d), e("int", d)),
-            lambda: self.pair("(§ | §)", e("dict", d), e("dict", d)),
-            lambda: self.pair("{s[:2]: len(s) for s in §}", e("strs", d)),
-            lambda: self.pair("{§}", self.comprehension("int", d, "\"k\": §")),
-            lambda: self.pair("dict(zip(§, §))", e("strs", d), e("ints", d)),
-            lambda: self.pair("§.copy()", e("dict", d)),
-            lambda: self.wild("dict", d))
-
-    def expr_pair(self, d):
-        return self.pick(lambda: self.pair("(§, §)", self.expr("int", d), self.expr("str", d)), lambda: self.wild("pair", d))
+class Maker(Expressions):
+    def __init__(self, chance, own=False):
+        """`own` allows what Python lacks."""
+        super().__init__(chance)
+        self.own = own
 
     # ---- statements ----
 
@@ -323,11 +74,28 @@ class Maker:
 
     def statement(self, depth):
         simple = [self.assign, self.assign, self.assign, self.update, self.element, self.method, self.write, self.unpack, self.field]
-        blocks = [self.branch, self.loop, self.loop, self.counted, self.function, self.function, self.klass, self.lambda_]
+        if self.own:
+            simple += [self.foreign]
+        blocks = [self.expecting, self.branch, self.loop, self.loop, self.counted, self.function, self.function, self.klass, self.lambda_]
         return self.chance.choice(simple + (blocks if depth > 0 else []))(depth)
 
     def line(self, text, *parts):
         return [self.pair(text, *parts)]
+
+    def foreign(self, depth):
+        name, text = self.fresh(), self.chance.choice(OWN)
+        text = text.replace("¤", name)
+        while "§" in text:
+            text = text.replace("§", self.expr("int", 1)[0] if "program" not in text and "module" not in text else str(self.chance.randrange(9)), 1)
+        if len(self.scopes) > 1 and text.startswith("program"):
+            return self.write(depth)
+        return [(line, "pass") for line in text.split("\n")]
+
+    def expecting(self, depth):
+        """What comes after an error."""
+        body = self.body(depth - 1)
+        text = self.chance.choice([f for f in FAILURES if "exit" not in f and "late" not in f]).replace("V", self.chance.choice(list(self.scopes[-1]) or ["len"]))
+        return [("block", [("with expect_error(\"\") {", "with expected():", body + [(line, "raise ValueError") for line in text.split("\n")])])]
 
     def write(self, depth):
         values = [self.any_of(2) for _ in range(self.chance.randrange(1, 3))]
@@ -357,7 +125,8 @@ class Maker:
 
     def unpack(self, depth):
         c = self.chance
-        first, rest = self.expr("int"), self.expr("ints")
+        # Values come first: they can't read what this line binds.
+        first, rest, texts, both = self.expr("int"), self.expr("ints"), self.expr("strs"), self.expr("pair")
         form = c.randrange(5)
         if form == 0:
             a, b = self.expr("int"), self.expr("str")
@@ -370,12 +139,10 @@ class Maker:
             one = self.bind("int")
             another = self.bind("int")
             if one == another:
-                return self.line(f"{one}, {self.bind('str')} = §", self.expr("pair"))
+                return self.line(f"{one}, {self.bind('str')} = §", both)
             self.scopes[-1].update({one: "int", another: "int"})
-            a, b = self.expr("int"), self.expr("int")
-            # A name that this line binds for the first time can't be read in it.
             return [(f"{one}, {another} = 1, 2",) * 2] + self.line(f"{one}, {another} = {another}, {one}")
-        return self.line(f"({self.bind('int')}, ({self.bind('str')}, *{self.bind('strs')})) = (§, [\"h\", *§])", first, self.expr("strs"))
+        return self.line(f"({self.bind('int')}, ({self.bind('str')}, *{self.bind('strs')})) = (§, [\"h\", *§])", first, texts)
 
     def element(self, depth):
         """Assignment to an element or a slice, which may be of an outer body's object."""
@@ -412,7 +179,7 @@ class Maker:
         if dicts:
             name = c.choice(dicts)
             return self.pick(lambda: self.line(f"{name}.update(§)", self.expr("dict")), lambda: self.line(f"{name}.setdefault(§, §)", self.expr("str", 1), self.expr("int")),
-                             lambda: self.line(f"{self.bind('int')} = {name}.pop(§, §)", self.expr("str", 1), self.expr("int")))
+                             lambda: (lambda key, other: self.line(f"{self.bind('int')} = {name}.pop(§, §)", key, other))(self.expr("str", 1), self.expr("int")))
         return self.assign(depth)
 
     def cut(self, name):
@@ -555,8 +322,8 @@ class Maker:
             ("block", [(None, "def grown(self, by=2):", [(None, "self.size = (self.size + by) % 1000"), (None, "self.count += 1"), (None, f"return ({inner}) + self.doubled()")])]),
             ("block", [(None, "def doubled(self):", [(None, "return self.size * 2 + self.count")])])])]
         instance = self.fresh()
-        self.objects[-1][instance] = name
         argument = self.chance.choice([("", ""), self.expr("int"), self.pair("size = §", self.expr("int"))])
+        self.objects[-1][instance] = name
         return [("twin", pxl, py), (f"{instance} = {name}({argument[0]})", f"{instance} = {name}({argument[1]})")]
 
     def field(self, depth):

@@ -46,12 +46,12 @@ OWN = ["import part\nprint(part.helper(3), part.level)", "from part import helpe
        "option speed: int = 3\nprint(speed)", "def k1(a, b = 1, *c) { return a, b, c }\nprint(k1(*[1, 2, 3], 4), k1(b = 2, a = 1))\nk1()", "def o1() {\n  print(zz1)\n  zz1 = 1\n}\no1()",
        "def n1() {\n  nonlocal nowhere1\n  nowhere1 = 2\n}\nn1()", "x1 = [3, 1]\nx1.sort(key = (v) => v.no)", "print(sorted([1, 2], key = (v) => 1 // (v - 2)))", "{k9: v9 for k9, v9 in [(1, 2), (3,)]}",
        "[q9 for q9 in [1] if q9.a]", "print([1, 2] == array([1, 2]))", "if array([1, 2]) { pass }", "d1 = {\"a\": 1}\nfor k1 in d1 { d1[k1 + \"b\"] = 2 }\nprint(d1)", "x1 = [1]\nfor v1 in x1 {\n  if len(x1) < 5 { x1.append(v1) }\n}\nprint(x1)",
-       "print(t)", "s1 = \"abc\"\ns1[0] = \"x\"", "(1, 2)[0] = 3", "c1 = (x) => (y) => x + y + z9\nc1(1)(2)", "test \"t\" { assert 1 == 2 }", "while true {\n  if 1 < 2 { break }\n}\nelse { }", "return 3", "break"]
+       "print(t)", "s1 = \"abc\"\ns1[0] = \"x\"", "(1, 2)[0] = 3", "c1 = (x) => (y) => x + y + z9\nc1(1)(2)", "test \"t\" { assert 1 == 2 }"]
 COMMANDS = [":undo", ":reset", ":vars", ":undo", ":schedule", "1 +", "}", "_", "print(", "1 // 0", "for i in range(2) { i }", "\"text\"", "x = 1; y", ":help len", "[1, 2]", "none", "() => 1", ":type 1"]
 
 
-def program(seed, number):
-    return Maker(random.Random(f"{seed}:{number}")).program()
+def program(seed, number, own):
+    return Maker(random.Random(f"{seed}:{number}"), own).program()
 
 
 def run(binary, *args, text=None, folder=None):
@@ -80,7 +80,7 @@ class Against:
 
     def answers(self, binary, text, commands):
         lines = text + commands
-        plain = [run(binary, "main.pxl", folder=self.folder), run(binary, text=lines.encode(), folder=self.folder)]
+        plain = [run(binary, "main.pxl", folder=self.folder), run(binary, "-i", text=lines.encode(), folder=self.folder)]
         # How deep a recursion may go is the stack's.
         return [(out, re.sub(rb"\.\.\. \d+ more calls", b"... more calls", err), code) for out, err, code in plain]
 
@@ -169,7 +169,7 @@ def main():
         number = options.replay or 0
         while time.monotonic() < end and found < options.failures:
             chance = random.Random(f"{options.seed}:{number}:own")
-            statements = oracle.added(program(options.seed, number), chance)
+            statements = oracle.added(program(options.seed, number, bool(options.old)), chance)
             commands = "".join(chance.choice(COMMANDS) + "\n" for _ in range(chance.randrange(6)))
             try:
                 difference = oracle.difference(statements, commands)
