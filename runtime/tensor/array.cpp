@@ -114,6 +114,24 @@ void copy_bytes(std::byte* to, const std::byte* from, int64_t bytes) {
   });
 }
 
+/// Initial values of at least this size are made when they are needed: checks and pages of graphs need none. Not
+/// measured.
+constexpr int64_t min_lazy_bytes = 1 << 16;
+
+/// All elements of `to` are the element of `scalar`.
+void fill_with(const Array& scalar, Array& to) {
+  std::byte* bytes = to.mutable_raw();
+  const int64_t first = std::min(scalar.bytes(), to.bytes());
+  std::memcpy(bytes, scalar.raw(), static_cast<size_t>(first));
+  constexpr int64_t most = 1 << 24;  // bytes between two checks for Ctrl-C
+  for (int64_t done = first; done < to.bytes();) {
+    check_interrupt();
+    const int64_t n = std::min({done, to.bytes() - done, most});
+    std::memcpy(bytes + done, bytes, static_cast<size_t>(n));
+    done += n;
+  }
+}
+
 template <class V>
 Array filled(DType dtype, Shape shape, V value) {
   if (is_float8(dtype) && value == V{}) return Array::zeros(dtype, std::move(shape));
@@ -169,18 +187,12 @@ Array Array::repeated(const Array& scalar, Shape shape) {
   if (!scalar.has_elements()) return unevaluated(scalar.dtype(), std::move(shape));
   Array a(scalar.dtype(), std::move(shape));
   if (!a.has_elements()) return a;
-  const auto width = static_cast<int64_t>(size_of(a.dtype()));
-  std::byte* to = a.mutable_raw();
-  const int64_t first = std::min(width, a.bytes());
-  std::memcpy(to, scalar.raw(), static_cast<size_t>(first));
-  constexpr int64_t most = 1 << 24;  // bytes between two checks for Ctrl-C
-  for (int64_t done = first; done < a.bytes();) {
-    check_interrupt();
-    const int64_t n = std::min({done, a.bytes() - done, most});
-    std::memcpy(to + done, to, static_cast<size_t>(n));
-    done += n;
-  }
-  return a;
+  const auto fill = [scalar](Array to) {
+    fill_with(scalar, to);
+    return to;
+  };
+  if (a.bytes() < min_lazy_bytes) return fill(std::move(a));
+  return lazy(a.dtype(), a.shape(), [fill, spec = a.spec()] { return fill(Array(spec.dtype, spec.shape)); });
 }
 
 Array Array::wrap(DType dtype, Shape shape, std::shared_ptr<std::byte> data) {

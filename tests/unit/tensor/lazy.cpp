@@ -1,6 +1,7 @@
 // Lazy arrays: elements that are read when they are first needed.
 #include <atomic>
 #include <thread>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -79,4 +80,14 @@ TEST_CASE("threads that need a lazy array at the same time read it once") {
   for (std::thread& t : threads) t.join();
   CHECK(sum == 4 * 499500);
   CHECK(*source.reads == 1);
+}
+
+TEST_CASE("a large array of one value takes memory when its elements are needed") {
+  std::vector<Array> arrays;  // 256 GiB
+  for (int i = 0; i < 4096; ++i) arrays.push_back(Array::repeated(Array::scalar(2.5F), {1 << 24}));
+  Array changed = arrays[7];
+  changed.mutable_data<float>()[1] = 1;
+  CHECK(changed.number(0) == 2.5);
+  CHECK(changed.number((1 << 24) - 1) == 2.5);
+  CHECK(arrays[7].number(1) == 2.5);
 }
