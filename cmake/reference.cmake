@@ -14,7 +14,7 @@ target_link_libraries(pxl_reference PUBLIC pxl_ops PRIVATE ${BLAS_LIBRARIES})
 target_link_libraries(pxl_ops PUBLIC pxl_reference)
 target_link_libraries(pxl_op PUBLIC pxl_reference)
 # -fwrapv: integers wrap, as tensors of them do. Definitions are for reading; more optimisation costs minutes.
-target_compile_options(pxl_reference PRIVATE -fwrapv -O1 ${false_alarms})
+target_compile_options(pxl_reference PRIVATE -fwrapv -O1)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(pxl_reference PRIVATE -fno-new-ttp-matching)
 endif()
