@@ -8,6 +8,7 @@
 
 using namespace pxl;
 
+#if !defined(__SANITIZE_ADDRESS__)
 namespace {
 
 constexpr size_t megabyte = size_t{1} << 20;
@@ -15,7 +16,6 @@ std::byte* block(size_t bytes) { return static_cast<std::byte*>(std::aligned_all
 
 }  // namespace
 
-#if !defined(__SANITIZE_ADDRESS__)
 TEST_CASE("freed blocks are taken again, by their size, the last one first") {
   release_cached_blocks();
   std::byte *a = block(2 * megabyte), *b = block(2 * megabyte), *c = block(4 * megabyte);
