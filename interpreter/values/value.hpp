@@ -34,7 +34,7 @@ T* object_as(Object* o);
 
 class Value {
  public:
-  Value() {}  ///< none
+  Value() {}  // NOLINT(modernize-use-equals-default): none, without zeroes in the other members
   Value(bool v) : kind_(Kind::boolean), bits_(v) {}
   Value(int v) : Value(int64_t{v}) {}
   Value(int64_t v) : kind_(Kind::integer), bits_(static_cast<uint64_t>(v)) {}

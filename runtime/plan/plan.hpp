@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
 #include "runtime/plan/node.hpp"
 #include "runtime/plan/passes/flatten_calls.hpp"
@@ -117,7 +118,7 @@ struct PlanOptions {
 
 class Planner {
  public:
-  explicit Planner(PlanOptions options = PlanOptions::from_environment()) : options_(options) {}
+  explicit Planner(PlanOptions options = PlanOptions::from_environment()) : options_(std::move(options)) {}
 
   /// The plan of a graph, created on first use and owned by the planner. Ops with ids above `last_op` are ignored: they
   /// were added to the graph later.

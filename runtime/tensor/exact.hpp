@@ -21,7 +21,7 @@ bool holds(From value) {
     return holds<To>(static_cast<float>(value));
   } else if constexpr (std::is_same_v<To, bool>) {
     return value == From{0} || value == From{1};
-  } else if constexpr (std::is_same_v<From, bool>) {
+  } else if constexpr (std::is_same_v<From, bool>) {  // NOLINT(bugprone-branch-clone): the types differ
     return true;
   } else if constexpr (std::is_integral_v<To> && std::is_integral_v<From>) {
     return std::in_range<To>(value);
