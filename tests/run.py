@@ -83,7 +83,7 @@ FULL = [
     ("separate", lambda r: separate.separate_tests(r.tally)),
     ("each", lambda r: separate.each_tests(r.tally)),
     ("clang", lambda r: on_preset("clang", r.tally)),
-    ("tidy", lambda r: r.tally.add("house: clang-tidy", lambda: rules.tidy_test(ROOT / "build/clang"))),
+    ("tidy", lambda r: separate.tidy_tests(r.tally)),
     ("asan", lambda r: on_preset("asan", r.tally, sanitized_tests)),
 ]
 LISTS = {"daily": DAILY, "full": FULL}

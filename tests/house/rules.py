@@ -1,10 +1,10 @@
-"""Rules that hold for every file: layering, formatting, words that do not belong, links, clang-tidy."""
+"""Rules that hold for every file: layering, formatting, words that do not belong, links."""
 import re
 import unicodedata
 
 from tests.docs import coverage, links
 from tests.house import kinds, statics
-from tests.support.harness import ROOT, TESTS, Unavailable, needs, parallel, run
+from tests.support.harness import ROOT, TESTS, Unavailable, run
 
 def declared_layers():
     """What CMake says of the layers: the folders of each target in order, and the targets that each links. Neither counts a
@@ -314,23 +314,6 @@ def formatting():
     files = [str(f) for f in tracked("*.cpp", "*.hpp", "*.inc")]
     code, out, err = run(["clang-format-14", "--dry-run", "-Werror", *files])
     return None if code == 0 else "\n".join(sorted(set(re.findall(r"^([^:\n]+):\d+:\d+: error", err, re.M))))
-
-
-# One file of each layer, those that read foreign bytes first: all files take the better part of an hour.
-TIDY = ["runtime/io/npy.cpp", "runtime/io/idx.cpp", "runtime/execute/checkpoint.cpp", "interpreter/syntax/literals.cpp",
-        "runtime/tensor/array.cpp", "runtime/graph/verify.cpp", "runtime/ops/infer.cpp", "runtime/plan/storage.cpp",
-        "interpreter/values/strings.cpp", "interpreter/cli/options.cpp"]
-
-
-def tidy_test(database):
-    needs("clang-tidy-14")
-    if not (database / "compile_commands.json").exists():
-        raise Unavailable(f"no {database}, which the kind `clang` makes")
-    problems = []
-    for name, (_, out, err) in parallel(
-            [(f, lambda f=f: run(["clang-tidy-14", "-p", str(database), "--quiet", f], timeout=600)) for f in TIDY], 2):
-        problems += sorted({l for l in out.splitlines() if re.search(r": (warning|error): ", l)})
-    return "\n".join(problems) or None
 
 
 # A pass of the planner is a row of the table, a file with a function of its name, and a row of the docs, in one order.

@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 
-from tests.support.harness import ROOT, needs_compiler_of, parallel, run
+from tests.support.harness import ROOT, needs, needs_compiler_of, parallel, run
 
 PRESET = "separate"
 
@@ -64,3 +64,18 @@ def separate_tests(tally):
                      lambda c=own, d=files[0][1], t=text: run([*c, "-fsyntax-only", "-x", "c++", "-"], cwd=d, stdin=t)))
     tally.add("separate: there are layers", None if len(batched) > 10 else f"only {len(batched)} layers")
     compile_all(jobs, tally)
+
+
+# One file of each layer, those that read foreign bytes first: all files take the better part of an hour.
+TIDY = ["runtime/io/npy.cpp", "runtime/io/idx.cpp", "runtime/execute/checkpoint.cpp", "interpreter/syntax/literals.cpp",
+        "runtime/tensor/array.cpp", "runtime/graph/verify.cpp", "runtime/ops/infer.cpp", "runtime/plan/storage.cpp",
+        "interpreter/values/strings.cpp", "interpreter/cli/options.cpp"]
+
+
+def tidy_tests(tally):
+    """What clang-tidy finds in some files."""
+    needs("clang-tidy-14")
+    command = ["clang-tidy-14", "-p", str(ROOT / "build" / PRESET), "--quiet"]
+    jobs = [(path, lambda p=path: run([*command, p])) for path in TIDY] if sources(tally) else []
+    for name, (code, out, err) in parallel(jobs, os.cpu_count() or 2):
+        tally.add(f"tidy {name}", None if code == 0 else "\n".join(l for l in out.splitlines() if re.search(r": (warning|error): ", l)) or out + err)
