@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <chrono>
+#include <ctime>
 #include <map>
 
 #include "tests/unit/graph/rows.hpp"
@@ -189,10 +189,9 @@ TEST_CASE("a schedule respects every constraint and is quick for thousands of op
     }
     pool.push_back(binary_op(add_row, pool[draw(pool.size())], pool[pool.size() - 1 - draw(2)]));
   }
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   const std::vector<Op*> order = schedule_order(g);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  CHECK(seconds < 1.0);
+  CHECK(std::clock() - start < CLOCKS_PER_SEC);
   std::map<const Op*, size_t> at;
   for (size_t i = 0; i < order.size(); ++i) at[order[i]] = i;
   REQUIRE(at.size() == g.ops().size());

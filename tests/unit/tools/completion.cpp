@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 
 #include "interpreter/tools/engine.hpp"
 #include "interpreter/tools/help.hpp"
@@ -101,11 +101,9 @@ TEST_CASE_FIXTURE(Fixture, "completing any prefix of a program changes nothing a
   const std::string before = print_schedule(engine.ir()->main());
   const std::string text =
       "y = weight.T @ ir.main_graph.inputs[0] + session.run(image = scale(value = 3)).y\nf\"{numbers[0].x}\"";
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   for (size_t i = 0; i <= text.size(); ++i) engine.complete(text, i);
-  const double each = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
-                      static_cast<double>(text.size());
-  CHECK(each < 0.01);
+  CHECK(std::clock() - start < static_cast<std::clock_t>(text.size()) * CLOCKS_PER_SEC / 100);
   CHECK(print_schedule(engine.ir()->main()) == before);
   engine.complete("a\xff.b", 4);
   engine.complete("((((", 4);

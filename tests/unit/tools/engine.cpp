@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -268,11 +269,11 @@ TEST_CASE_FIXTURE(Fixture, "an interrupt leaves values, and takes graphs back") 
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       request_interrupt();
     });
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     const Outcome o = engine.submit(text);
     later.join();
     CHECK(o.kind == Outcome::Kind::interrupted);
-    CHECK(std::chrono::steady_clock::now() - start < std::chrono::milliseconds(1000));
+    CHECK(std::clock() - start < CLOCKS_PER_SEC);
     return o.left;
   };
   show("n = 0\nvariable w: float32[2] = 3");
