@@ -197,6 +197,7 @@ json Kernel::failure_reply(const Outcome& o) {
 json Kernel::execute(int number, const std::string& cell, bool silent, const json& user_expressions) {
   silent_ = silent;
   cell_ = number;
+  sent_ = 0;  // what a cell prints first is shown at once
   charts_.clear();
   // Errors name an input by the number that the page shows beside the cell.
   if (!silent) engine_.number_next(number);
