@@ -1,5 +1,5 @@
-// The only header that includes xtensor, with what version 0.24 lacks under C++20. Only files of this layer include it:
-// it costs seconds.
+// The only header that includes xtensor, with what versions 0.24 and 0.25 lack under C++20. Only files of this layer
+// include it: it costs seconds.
 //
 // A trap for those who write expressions: a lazy reduction with keep_dims broadcasts wrongly inside a larger
 // expression. The reductions of context.hpp are evaluated.
@@ -18,9 +18,10 @@
 #include <span>
 #include <vector>
 
-#if __cplusplus > 201703L && defined(__GNUC__) && !defined(__clang__)
+#if defined(__GNUC__) && !defined(__clang__) && (XTENSOR_VERSION_MINOR < 25 || !defined(__cpp_template_template_args))
 namespace xt::detail {
-// xexpression_traits.hpp declares this for C++17 exactly. Without it g++ takes a dynamic shape, svector<size_t, 4>,
+// xexpression_traits.hpp declares this for C++17 alone, and from 0.25 on where template template arguments match as
+// C++17 says. Without it g++ takes a dynamic shape, svector<size_t, 4>,
 // for a fixed one of four axes, and xt::eval of a 2x3 expression has rank 4 (xtensor issue 1970). It has to have a
 // template parameter S as there: a specialisation for svector by name would be ambiguous.
 template <template <class, std::size_t, class, bool> class S, class X, std::size_t N, class A, bool Init>
