@@ -83,7 +83,7 @@ set(window_options -O3 -fno-trapping-math)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   list(APPEND window_options -fno-tree-loop-distribute-patterns)
 endif()
-foreach(file broadcast_rows convert convolution elementwise index median order pooling quantise reduce resample scatter scatter_reduce strided)
+foreach(file broadcast_rows convert convolution draws elementwise index median order pooling quantise reduce resample scatter scatter_reduce strided)
   set_source_files_properties(${kernels_dir}/${file}.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${window_options}")
 endforeach()
 
