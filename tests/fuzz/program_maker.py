@@ -342,7 +342,7 @@ class Maker(Expressions):
 
     def failing(self):
         """A statement that fails, in functions that call each other."""
-        names = [n for n in self.scopes[0]] or ["print"]
+        names = [n for n in self.scopes[0]] or ["len"]
         text = self.chance.choice(FAILURES).replace("V", self.chance.choice(names))
         lines = [(line, "raise ValueError") for line in text.split("\n")]
         calls = self.chance.randrange(4)
