@@ -15,6 +15,7 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/kernels/index.hpp"
 #include "runtime/tensor/print.hpp"
 
 namespace pxl {
@@ -32,7 +33,7 @@ class Rows {
     offsets.resize(static_cast<size_t>(index.size()));
     int64_t* to = offsets.data();
     each(index, 0, index.size(), [&](int64_t at) {
-      if (at < 0 || at >= extent_) at = wrap_index(at, extent_, "axis 0");
+      if (at < 0 || at >= extent_) at = wrap_index(at, extent_, "axis 0", index_text(at));
       *to++ = at * row_;
     });
   }

@@ -12,6 +12,7 @@
 #include "interpreter/values/subscripts.hpp"
 #include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/kernels/index.hpp"
 #include "runtime/tensor/exact.hpp"
 #include "runtime/tensor/print.hpp"
 
@@ -135,7 +136,8 @@ std::vector<Axis> read_key(Interpreter& in, const Array& a, const Value& key) {
         auto* to = each.mutable_data<int64_t>();
         charge_steps(each.size(), 2);
         for (int64_t i = 0; i < each.size(); ++i)
-          if (to[i] < 0 || to[i] >= extent()) to[i] = wrap_index(to[i], extent(), fmt::format("axis {}", at));
+          if (to[i] < 0 || to[i] >= extent())
+            to[i] = wrap_index(to[i], extent(), fmt::format("axis {}", at), index_text(to[i]));
         advanced.positions = std::move(each);
         axes.push_back(std::move(advanced));
         ++at;

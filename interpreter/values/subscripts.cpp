@@ -6,7 +6,6 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/text.hpp"
-#include "runtime/kernels/index.hpp"
 
 namespace pxl {
 
@@ -27,11 +26,11 @@ int64_t element_index(const Value& v, const std::string& what) {
   }
 }
 
-int64_t wrap_index(int64_t index, int64_t length, const std::string& what) {
+int64_t wrap_index(int64_t index, int64_t length, const std::string& what, std::string shown) {
   const int64_t i = index < 0 ? index + length : index;
   if (i < 0 || i >= length) {
-    throw run_error(
-        fmt::format("index {} is out of range for {} of {}", index_text(index), what, counted(length, "element")))
+    if (shown.empty()) shown = std::to_string(index);
+    throw run_error(fmt::format("index {} is out of range for {} of {}", shown, what, counted(length, "element")))
         .as(codes::index);
   }
   return i;

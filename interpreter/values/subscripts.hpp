@@ -9,8 +9,9 @@
 
 namespace pxl {
 
-/// A subscript of an axis of `length`: negative counts from the end; throws "index 5 is out of range for ...".
-int64_t wrap_index(int64_t index, int64_t length, const std::string& what);
+/// A subscript of an axis of `length`: negative counts from the end; throws "index 5 is out of range for ...",
+/// with the text `shown` in place of the index if there is one.
+int64_t wrap_index(int64_t index, int64_t length, const std::string& what, std::string shown = {});
 /// An int, also from a bool or an integer 0-d array; throws naming `what` otherwise.
 int64_t to_index(const Value& v, const std::string& what);
 /// to_index, whose error is of kind `index`.
