@@ -252,10 +252,18 @@ Kernel log_sum_exp_of_columns(const ColumnLoop& loop) {
   });
 }
 
+/// Whether reduction_of_columns computes columns of a dtype.
+bool has_columns(Reduction op, DType dtype) {
+  const bool other = info(op).shifted || info(op).direction != 0;
+  if (dtype == DType::float32) return info(op).columns32() || other;
+  if (dtype == DType::float64) return info(op).columns64() || other;
+  return is_integer(dtype) && info(op).direction != 0;
+}
+
 /// Totals of columns whose columns have a function, ln(sum e^x) and extremes of columns; nothing for others.
 std::optional<Kernel> reduction_of_columns(Reduction op, const ReductionLoop& plan, DType dtype) {
   const std::optional<ColumnLoop> columns = ColumnLoop::of(plan);
-  if (!columns) return std::nullopt;
+  if (!columns || !has_columns(op, dtype)) return std::nullopt;
   const double divisor = info(op).divisor(static_cast<double>(plan.count));
   const int direction = info(op).direction;
   if (dtype == DType::float32) {
@@ -272,14 +280,35 @@ std::optional<Kernel> reduction_of_columns(Reduction op, const ReductionLoop& pl
   return std::nullopt;
 }
 
+/// The loops of a reduction.
+ReductionLoop loops_of(const TensorSpec& in, const std::vector<bool>& reduced) {
+  Shape kept = in.shape;
+  for (size_t i = 0; i < reduced.size(); ++i)
+    if (reduced[i]) kept[i] = 1;
+  Shape out_strides = strides_of(kept);
+  for (size_t i = 0; i < reduced.size(); ++i)
+    if (reduced[i] || in.shape[i] == 1) out_strides[i] = 0;
+  ReductionLoop plan{make_loop_nest(in.shape, {strides_of(in.shape), out_strides}), {}, element_count(kept), 0, -1};
+  plan.rows = without_innermost(plan.nest);
+  for (size_t d = 0; d < plan.nest.extents.size() && plan.kept < 0; ++d)
+    if (plan.nest.strides[1][d] != 0) plan.kept = static_cast<int>(d);
+  plan.count = 1;
+  for (size_t i = 0; i < reduced.size(); ++i) plan.count *= reduced[i] ? in.shape[i] : 1;
+  return plan;
+}
+
+/// Whether reduce_all computes it.
+bool is_one_total(Reduction op, const ReductionLoop& plan) {
+  return plan.out_size == 1 && plan.nest.extents.size() == 1 && plan.count >= 16384 && !info(op).shifted;
+}
+
 /// Integers and bool accumulate in 64 bits; sums and products wrap, as unsigned.
 Kernel reduction_of(Reduction op, ReductionLoop plan, DType in, DType out) {
   if (in == out)
     if (std::optional<Kernel> columns = reduction_of_columns(op, plan, in)) return *std::move(columns);
   const TypedReduction r(op, in, out);
   const bool shifted = info(op).shifted;
-  if (plan.out_size == 1 && plan.nest.extents.size() == 1 && plan.count >= 16384 && !shifted)
-    return reduce_all(r, plan.count);
+  if (is_one_total(op, plan)) return reduce_all(r, plan.count);
   WorkspaceLayout workspace;
   const auto sums = workspace.per_call<std::byte>(plan.out_size * total_bytes);
   const auto shifts = workspace.per_call<double>(shifted ? plan.out_size : 0);
@@ -333,17 +362,7 @@ Shape reduced_shape(const Shape& in, const std::vector<int64_t>& axes, bool keep
 
 Kernel reduce_kernel(Reduction op, const TensorSpec& in, const std::vector<int64_t>& axes, DType out) {
   const std::vector<bool> reduced = reduced_flags(in.shape, axes);
-  const Shape kept = reduced_shape(in.shape, axes, true);
-  Shape out_strides = strides_of(kept);
-  for (size_t i = 0; i < reduced.size(); ++i) {
-    if (reduced[i] || in.shape[i] == 1) out_strides[i] = 0;
-  }
-  ReductionLoop plan{make_loop_nest(in.shape, {strides_of(in.shape), out_strides}), {}, element_count(kept), 0, -1};
-  plan.rows = without_innermost(plan.nest);
-  for (size_t d = 0; d < plan.nest.extents.size() && plan.kept < 0; ++d)
-    if (plan.nest.strides[1][d] != 0) plan.kept = static_cast<int>(d);
-  plan.count = 1;
-  for (size_t i = 0; i < reduced.size(); ++i) plan.count *= reduced[i] ? in.shape[i] : 1;
+  ReductionLoop plan = loops_of(in, reduced);
   if (plan.count == 0 && plan.out_size > 0 && info(op).needs_elements) {
     throw Error(std::string(name(op)) + " of no elements (shape " + bracket_text(in.shape) + ")").as(codes::shape);
   }
@@ -352,6 +371,13 @@ Kernel reduce_kernel(Reduction op, const TensorSpec& in, const std::vector<int64
         .as(codes::dtype);
   }
   return reduction_of(op, std::move(plan), in.dtype, out);
+}
+
+bool reduces_in_order(Reduction op, const TensorSpec& in, const std::vector<int64_t>& axes, DType out) {
+  const ReductionLoop plan = loops_of(in, reduced_flags(in.shape, axes));
+  if (in.dtype == out && has_columns(op, in.dtype) && ColumnLoop::of(plan)) return true;
+  return !is_one_total(op, plan) && plan.kept >= 0 && plan.out_size > 0 &&
+         plan.nest.strides[1][static_cast<size_t>(plan.kept)] == 1;
 }
 
 }  // namespace pxl

@@ -25,6 +25,8 @@ Shape reduced_shape(const Shape& in, const std::vector<int64_t>& axes, bool keep
 /// in: x; out 0: [reduced] of dtype `out` (usually in's). Empty `axes` reduces nothing (a per-element function
 /// remains). Throws Error for max and min over 0 elements, and for logsum, logsumexp, l2 on integers.
 Kernel reduce_kernel(Reduction op, const TensorSpec& in, const std::vector<int64_t>& axes, DType out);
+/// Whether that kernel, if it has results, gives one after the other.
+bool reduces_in_order(Reduction op, const TensorSpec& in, const std::vector<int64_t>& axes, DType out);
 
 /// out 0: the lower median, element (n-1)/2 of the sorted values; out 1: its int32 index among the reduced elements
 /// (row-major over the reduced axes; the first such). NaN sorts last. out 1 may be null.

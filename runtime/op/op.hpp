@@ -140,6 +140,14 @@ enum class Exchange : uint8_t {
 /// How an output element depends on input elements; for fusion and cost models.
 enum class Pattern : uint8_t { elementwise, reduction, product, movement, other };
 
+/// How the elements of an op's results come, as the planner fuses ops.
+enum class ElementOrder : uint8_t {
+  whole,        ///< in any order
+  in_order,     ///< one after the other; each may come from any element of the operands
+  elementwise,  ///< in order; element i comes from elements i of operands of that size
+  prepared,     ///< elementwise, after work on whole operands
+};
+
 using InferFn = std::vector<TensorSpec> (*)(const OpContext&);
 using KernelFn = Kernel (*)(const OpContext&);
 using DefinitionFn = void (*)(ReferenceContext&);
@@ -161,6 +169,7 @@ struct ScatterAdd {
   int64_t axis = 0, batch = 0;  ///< axis -1: the op adds no rows
   bool ignore_out_of_range = false;
 };
+using ElementOrderFn = ElementOrder (*)(const OpContext&);
 using ScatterAddFn = ScatterAdd (*)(const OpContext&);
 
 /// What an op checks in a run.
@@ -192,6 +201,7 @@ struct OpRow {
   ScatterAddFn scatter_add = nullptr;    ///< for ops that may be a ScatterAdd
   Role role = Role::compute;
   Pattern pattern = Pattern::other;
+  ElementOrderFn order = nullptr;         ///< of `kernel` (element_order.hpp); null: that of the pattern
   uint32_t modifies = 0;                  ///< bit i: input slot i is modified in place
   int8_t alias = -1;                      ///< output 0 has the memory of this input slot; -1: none
   bool inplace_ok = false;                ///< a kernel may write output 0 over input 0 (equal specs)

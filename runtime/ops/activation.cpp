@@ -117,6 +117,9 @@ Kernel shrink_kernel(const OpContext& s) {
   return parametric_kernel(Parametric::shrink, dtype, element_of(s, "lambd", dtype), element_of(s, "bias", dtype),
                            s.input(0).size());
 }
+ElementOrder shrink_order(const OpContext& s) {
+  return is_floating(s.input(0).dtype) ? ElementOrder::elementwise : ElementOrder::whole;
+}
 Kernel threshold_kernel(const OpContext& s) {
   const DType dtype = s.input(0).dtype;
   return parametric_kernel(Parametric::thresholded_relu, dtype, element_of(s, "alpha", dtype), 0, s.input(0).size());
@@ -258,17 +261,17 @@ constexpr OpRow activation_table[] = {
                         by_gradient<[](const Expr& dy, const Expr& t, const OpContext&) {
                           return t.builder().one("hard_swish_grad", {dy, t});
                         }>)),
-    computed(
-        shrink_kernel, tolerance::short_sum,
-        activation({"shrink", "ops.shrink", "Shrink", "shrink_out",
-                    "Numbers within lambd of 0 become 0; the others move towards 0 by bias.",
-                    "t - bias where t > lambd, t + bias where t < -lambd, else 0",
-                    "shrink(array([-2.0, 0.2, 1.0]), bias = 0.5)", "Shrink"},
-                   shrink_params, reference::shrink, by_gradient<[](const Expr& dy, const Expr& t, const OpContext& s) {
-                     const double bound = element_of(s, "lambd", t.dtype());
-                     return gated(dy, t, -bound, bound, 0, 1);
-                   }>,
-                   infer_same_number)),
+    computed(shrink_kernel, tolerance::short_sum,
+             ordered(shrink_order, activation({"shrink", "ops.shrink", "Shrink", "shrink_out",
+                                               "Numbers within lambd of 0 become 0; the others move towards 0 by bias.",
+                                               "t - bias where t > lambd, t + bias where t < -lambd, else 0",
+                                               "shrink(array([-2.0, 0.2, 1.0]), bias = 0.5)", "Shrink"},
+                                              shrink_params, reference::shrink,
+                                              by_gradient<[](const Expr& dy, const Expr& t, const OpContext& s) {
+                                                const double bound = element_of(s, "lambd", t.dtype());
+                                                return gated(dy, t, -bound, bound, 0, 1);
+                                              }>,
+                                              infer_same_number))),
     computed(
         unary<Unary::softsign>, tolerance::function,
         activation({"softsign", "ops.softsign", "Softsign", "softsign_out", "Each element divided by 1 and its size.",
@@ -301,6 +304,7 @@ constexpr OpRow activation_table[] = {
            if (c.wants(0)) c.set(0, by_sign(x, dy * c.in(1), dy));
            if (c.wants(1)) c.set(1, sum_to(by_sign(x, dy * x, x.builder().scalar(0, x.dtype())), c.in_spec(1).shape));
          },
+     .order = orders::pairs,
      .onnx = "PRelu",
      .tiles = tile_binary},
     {.name = "det",

@@ -107,51 +107,56 @@ constexpr OpRow activation_grad_table[] = {
            gradient_helper(
                "erf_grad", "ErfGrad", "g times the derivative of erf at x.", gradient_x_params, reference::erf_grad,
                pairwise<Binary::erf_grad>, [](GradContext& c) { linear_in_g(c, second_of_erf); }, tile_geluerf_grad)),
-    within(tolerance::bits,
-           gradient_helper(
-               "clip_grad", "ClipGrad", "g where min <= x <= max, else 0.", clip_grad_params, reference::clip_grad,
-               [](const OpContext& s) {
-                 const TensorSpec& x = s.input(1);
-                 return clip_grad_kernel(s.element("min", x.dtype), s.element("max", x.dtype), x.size());
-               },
-               [](GradContext& c) {
-                 const OpContext s = c.site();
-                 if (c.wants(0))
-                   c.set(0, c.builder().one("clip_grad", {c.dy(), c.in(1)},
-                                            {{"min", s.attr("min")}, {"max", s.attr("max")}}));
-                 set_zero(c, 1);
-               },
-               tile_gate_grad)),
+    within(
+        tolerance::bits,
+        ordered(orders::elementwise,
+                gradient_helper(
+                    "clip_grad", "ClipGrad", "g where min <= x <= max, else 0.", clip_grad_params, reference::clip_grad,
+                    [](const OpContext& s) {
+                      const TensorSpec& x = s.input(1);
+                      return clip_grad_kernel(s.element("min", x.dtype), s.element("max", x.dtype), x.size());
+                    },
+                    [](GradContext& c) {
+                      const OpContext s = c.site();
+                      if (c.wants(0))
+                        c.set(0, c.builder().one("clip_grad", {c.dy(), c.in(1)},
+                                                 {{"min", s.attr("min")}, {"max", s.attr("max")}}));
+                      set_zero(c, 1);
+                    },
+                    tile_gate_grad))),
     within(tolerance::derivative,
-           gradient_helper(
-               "gate_grad", "GateGrad", "g times `inside` where min <= x <= max, else times `outside`.",
-               gate_grad_params, reference::gate_grad,
-               [](const OpContext& s) {
-                 return gate_grad_kernel(s.input(1).dtype, s.number("min"), s.number("max"), s.number("inside"),
-                                         s.number("outside"), s.input(1).size());
-               },
-               [](GradContext& c) {
-                 const OpContext s = c.site();
-                 if (c.wants(0))
-                   c.set(0, c.builder().one("gate_grad", {c.dy(), c.in(1)},
-                                            {{"min", s.attr("min")},
-                                             {"max", s.attr("max")},
-                                             {"inside", s.attr("inside")},
-                                             {"outside", s.attr("outside")}}));
-                 set_zero(c, 1);
-               },
-               tile_gate_grad)),
-    within(tolerance::derivative,
-           gradient_helper(
-               "hard_swish_grad", "HardSwishGrad", "g times the derivative of hard_swish at x.", gradient_x_params,
-               reference::hard_swish_grad, pairwise<Binary::hard_swish_grad>,
-               [](GradContext& c) {
-                 if (c.wants(0)) c.set(0, c.builder().one("hard_swish_grad", {c.dy(), c.in(1)}));
-                 if (c.wants(1))
-                   c.set(1, c.builder().one("gate_grad", {c.dy() * c.in(0), c.in(1)},
-                                            {{"min", -3.0}, {"max", 3.0}, {"inside", 1.0 / 3}, {"outside", 0.0}}));
-               },
-               tile_gate_grad)),
+           ordered(orders::elementwise,
+                   gradient_helper(
+                       "gate_grad", "GateGrad", "g times `inside` where min <= x <= max, else times `outside`.",
+                       gate_grad_params, reference::gate_grad,
+                       [](const OpContext& s) {
+                         return gate_grad_kernel(s.input(1).dtype, s.number("min"), s.number("max"), s.number("inside"),
+                                                 s.number("outside"), s.input(1).size());
+                       },
+                       [](GradContext& c) {
+                         const OpContext s = c.site();
+                         if (c.wants(0))
+                           c.set(0, c.builder().one("gate_grad", {c.dy(), c.in(1)},
+                                                    {{"min", s.attr("min")},
+                                                     {"max", s.attr("max")},
+                                                     {"inside", s.attr("inside")},
+                                                     {"outside", s.attr("outside")}}));
+                         set_zero(c, 1);
+                       },
+                       tile_gate_grad))),
+    within(
+        tolerance::derivative, gradient_helper(
+                                   "hard_swish_grad", "HardSwishGrad", "g times the derivative of hard_swish at x.",
+                                   gradient_x_params, reference::hard_swish_grad, pairwise<Binary::hard_swish_grad>,
+                                   [](GradContext& c) {
+                                     if (c.wants(0)) c.set(0, c.builder().one("hard_swish_grad", {c.dy(), c.in(1)}));
+                                     if (c.wants(1))
+                                       c.set(1,
+                                             c.builder().one(
+                                                 "gate_grad", {c.dy() * c.in(0), c.in(1)},
+                                                 {{"min", -3.0}, {"max", 3.0}, {"inside", 1.0 / 3}, {"outside", 0.0}}));
+                                   },
+                                   tile_gate_grad)),
 };
 static_assert(all_complete(activation_grad_table));
 

@@ -192,6 +192,7 @@ constexpr OpRow addon_table[] = {
            return dequantise_kernel(s.input(0), s.input(1), s.integer("bits") == 4, s.integer("group_size"));
          },
      .pattern = Pattern::other,
+     .order = orders::elementwise,
      .tiles = tile_cast},
     {.name = "quantised_matmul",
      .path = "ops.quantised_matmul",

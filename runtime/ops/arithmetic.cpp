@@ -40,6 +40,19 @@ Kernel checked(const OpContext& s) {
   });
 }
 
+// What is checked is checked before any element is computed.
+ElementOrder checked_order(const OpContext& s) {
+  return is_integer(s.input(1).dtype) ? ElementOrder::whole : orders::pairs(s);
+}
+
+// Of more than two operands, those of the result's shape only.
+ElementOrder folded_order(const OpContext& s) {
+  if (s.in.size() == 2) return orders::pairs(s);
+  const bool alike =
+      std::all_of(s.in.begin(), s.in.end(), [&](const TensorSpec* t) { return t->shape == s.out[0].shape; });
+  return alike && s.in.size() > 2 ? ElementOrder::elementwise : ElementOrder::whole;
+}
+
 // Sets the gradient of slot `i` from one of the output's shape: sums over broadcast axes.
 void give(GradContext& c, size_t i, const Expr& g) { c.set(i, sum_to(g, c.in_spec(i).shape)); }
 
@@ -212,6 +225,7 @@ constexpr OpRow arithmetic_table[] = {
            for (size_t i : {0, 1}) set_zero(c, i);
          },
      .pattern = Pattern::elementwise,
+     .order = checked_order,
      .inplace_ok = true,
      .tiles = tile_div},
     {.name = "fmod",
@@ -253,6 +267,7 @@ constexpr OpRow arithmetic_table[] = {
            if (c.wants(1)) give(c, 1, -(c.dy() * c.builder().one("floor_div", {c.in(0), c.in(1)})));
          },
      .pattern = Pattern::elementwise,
+     .order = checked_order,
      .inplace_ok = true,
      .tiles = tile_div},
     {.name = "pow",
@@ -268,6 +283,7 @@ constexpr OpRow arithmetic_table[] = {
      .kernel = checked<Binary::pow, check_exponents>,
      .gradient = pow_gradient,
      .pattern = Pattern::elementwise,
+     .order = checked_order,
      .inplace_ok = true,
      .onnx = "Pow",
      .tiles = tile_pow},
@@ -287,6 +303,7 @@ constexpr OpRow arithmetic_table[] = {
      .gradient = extremum_gradient,
      .flops = folded_flops,
      .pattern = Pattern::elementwise,
+     .order = folded_order,
      .onnx = "Max",
      .tiles = tile_extremum},
     {.name = "minimum",
@@ -305,6 +322,7 @@ constexpr OpRow arithmetic_table[] = {
      .gradient = extremum_gradient,
      .flops = folded_flops,
      .pattern = Pattern::elementwise,
+     .order = folded_order,
      .onnx = "Min",
      .tiles = tile_extremum},
     {.name = "sum_n",
@@ -326,6 +344,7 @@ constexpr OpRow arithmetic_table[] = {
          },
      .flops = folded_flops,
      .pattern = Pattern::elementwise,
+     .order = folded_order,
      .onnx = "Sum",
      .tiles = tile_add},
 };

@@ -183,6 +183,7 @@ constexpr OpRow batch_norm_table[] = {
      .gradient = batch_norm_gradient,
      .flops = [](const OpContext& s) { return 4 * s.out[0].size(); },
      .pattern = Pattern::other,
+     .order = orders::prepared,
      .onnx = "BatchNormalization",
      .tiles = tile_add},
     {.name = "batch_statistics",

@@ -140,6 +140,7 @@ constexpr OpRow increment_row = {.name = "increment_mod",
                                                                    s.element("modulus", t.dtype), t.size());
                                      },
                                  .pattern = Pattern::elementwise,
+                                 .order = orders::whole,
                                  .inplace_ok = true,
                                  .inplace = "increment_mod_",
                                  .tiles = tile_unary};

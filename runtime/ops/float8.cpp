@@ -89,6 +89,7 @@ constexpr OpRow float8_ops_table[] = {
            return cast_to_float8_kernel(s.out[0].dtype, s.out[0].size(), overflow_of(s.boolean("nan_on_overflow")));
          },
      .pattern = Pattern::elementwise,
+     .order = orders::whole,
      .checks_indices = checks_values,
      .tiles = tile_cast},
     {.name = "pow2scale_cast_from_fp8",
@@ -104,6 +105,7 @@ constexpr OpRow float8_ops_table[] = {
      .definition = reference::pow2scale_cast_from_fp8,
      .kernel = [](const OpContext& s) { return cast_from_float8_kernel(s.input(0).dtype, s.out[0].size()); },
      .pattern = Pattern::elementwise,
+     .order = orders::whole,
      .checks_indices = checks_values,
      .tiles = tile_cast},
     {.name = "fp8_amax_scale",

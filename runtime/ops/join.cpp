@@ -38,6 +38,12 @@ void concat_gradient(GradContext& c) {
   }
 }
 
+// Equal parts are copied side by side.
+ElementOrder split_order(const OpContext& s) {
+  const bool equal = std::all_of(s.out.begin(), s.out.end(), [&](const TensorSpec& t) { return t == s.out[0]; });
+  return equal ? ElementOrder::in_order : ElementOrder::whole;
+}
+
 std::vector<TensorSpec> infer_split(const OpContext& s) {
   const TensorSpec& x = s.input(0);
   const auto axis = static_cast<size_t>(axis_of(s, "axis", rank_of(x)));
@@ -147,6 +153,7 @@ constexpr OpRow join_table[] = {
      .gradient = split_gradient,
      .layout = split_layout,
      .pattern = Pattern::movement,
+     .order = split_order,
      .onnx = "Split",
      .tiles = tile_movement},
     {.name = "stack",

@@ -121,6 +121,7 @@ constexpr OpRow linear_quantise_table[] = {
            return quantize_linear_kernel(s.input(0).dtype, s.has(2) ? s.input(2).dtype : DType::int64, s.out[0].dtype,
                                          quantisation_of(s));
          },
+     .order = orders::elementwise,
      .onnx = "QuantizeLinear",
      .tiles = tile_cast},
     {.name = "dequantize_linear",
@@ -141,6 +142,7 @@ constexpr OpRow linear_quantise_table[] = {
          },
      .gradient = dequantize_gradient,
      .flops = [](const OpContext& s) { return 2 * s.out[0].size(); },
+     .order = orders::elementwise,
      .onnx = "DequantizeLinear",
      .tiles = tile_cast},
     {.name = "round_to_bfloat16",

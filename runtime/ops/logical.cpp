@@ -5,6 +5,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/kernels/broadcast.hpp"
 #include "runtime/kernels/elementwise.hpp"
 #include "runtime/ops/pairwise.hpp"
 #include "runtime/ops/row.hpp"
@@ -57,6 +58,13 @@ constexpr OpRow shift(const RowText& text, DefinitionFn definition, KernelFn ker
   OpRow row = bits(text, definition, kernel);
   row.infer = infer_shift;
   return row;
+}
+
+// One loop goes over all elements.
+ElementOrder select_order(const OpContext& s) {
+  const Shape &condition = s.input(0).shape, &a = s.input(1).shape, &b = s.input(2).shape;
+  const LoopNest nest = broadcast_loop_nest({condition, a, b}, s.out[0].shape);
+  return nest.extents.size() == 1 ? ElementOrder::elementwise : ElementOrder::whole;
 }
 
 constexpr OpRow logical_table[] = {
@@ -223,6 +231,7 @@ constexpr OpRow logical_table[] = {
            if (c.wants(2)) part(2, false);
          },
      .pattern = Pattern::elementwise,
+     .order = select_order,
      .onnx = "Where",
      .tiles = tile_select},
 };

@@ -66,6 +66,11 @@ std::vector<Expr> expand_triangle(OpBuilder& at, const OpArgs& args) {
   return at.emit("select", {at.constant(std::move(keep), "mask"), t, at.scalar(0.0, t.dtype())});
 }
 
+// Rows of the operand, with what is around them. Scalars and operands without elements are only filled.
+ElementOrder framed_order(const OpContext& s) {
+  return !s.out[0].shape.empty() && s.input(0).size() > 0 ? ElementOrder::in_order : ElementOrder::whole;
+}
+
 constexpr OpRow pad_table[] = {
     {.name = "pad",
      .path = "ops.pad",
@@ -92,6 +97,7 @@ constexpr OpRow pad_table[] = {
                                      {"sizes", c.in_spec(0).shape}}));
          },
      .pattern = Pattern::movement,
+     .order = framed_order,
      .onnx = "Pad",
      .tiles = tile_movement},
     {.name = "flip",
@@ -113,6 +119,7 @@ constexpr OpRow pad_table[] = {
            if (c.wants(0)) c.set(0, c.builder().one("flip", {c.dy()}, {{"axes", c.site().attr("axes")}}));
          },
      .pattern = Pattern::movement,
+     .order = orders::in_order,
      .tiles = tile_movement},
     {.name = "roll",
      .path = "ops.roll",
@@ -141,6 +148,7 @@ constexpr OpRow pad_table[] = {
            c.set(0, c.builder().one("roll", {c.dy()}, {{"shift", back}, {"axis", s.integer("axis")}}));
          },
      .pattern = Pattern::movement,
+     .order = orders::in_order,
      .tiles = tile_movement},
     {.name = "tril",
      .path = "ops.tril",

@@ -240,6 +240,7 @@ constexpr OpRow placement_table[] = {
            c.set(0, expand_ipu_copy(c.builder(), c.dy(), source, true)[0]);
          },
      .pattern = Pattern::elementwise,
+     .order = orders::whole,
      .inplace_ok = true,
      .tiles = tile_copy},
     all_reduce_between,
@@ -289,6 +290,7 @@ constexpr OpRow placement_table[] = {
            if (c.wants(0)) c.set(0, c.builder().one("io_tile_copy", {c.dy()}));
          },
      .pattern = Pattern::elementwise,
+     .order = orders::whole,
      .inplace_ok = true,
      .tiles = tile_copy},
     {.name = "print_tensor",

@@ -73,6 +73,7 @@ constexpr OpRow dropout_row = {
           if (c.wants(0)) c.set(0, c.builder().one("dropout_grad", {c.dy(), c.in(1)}, {{"p", c.site().number("p")}}));
         },
     .pattern = Pattern::other,
+    .order = orders::elementwise,
     .inplace_ok = true,
     .onnx = "Dropout",
     .tiles = tile_random};
@@ -132,6 +133,7 @@ constexpr OpRow random_table[] = {
      .definition = reference::random_uniform,
      .kernel = [](const OpContext& s) { return random_uniform_kernel(s.out[0], s.number("low"), s.number("high")); },
      .pattern = Pattern::other,
+     .order = orders::elementwise,
      .tiles = tile_random},
     {.name = "random_normal",
      .path = "ops.random_normal",
@@ -144,6 +146,7 @@ constexpr OpRow random_table[] = {
      .definition = reference::random_normal,
      .kernel = [](const OpContext& s) { return random_normal_kernel(s.out[0], s.number("mean"), s.number("std")); },
      .pattern = Pattern::other,
+     .order = orders::elementwise,
      .tiles = tile_random},
     dropout_row,
     gradient_of(dropout_row, "dropout_grad", "DropoutGrad"),

@@ -34,6 +34,12 @@ Kernel reduction(const OpContext& s) {
   return reduce_kernel(f, s.input(0), axes_of(s, "axis", rank_of(s.input(0))), s.out[0].dtype);
 }
 
+template <Reduction f>
+ElementOrder reduction_order(const OpContext& s) {
+  const bool in_order = reduces_in_order(f, s.input(0), axes_of(s, "axis", rank_of(s.input(0))), s.out[0].dtype);
+  return in_order ? ElementOrder::in_order : ElementOrder::whole;
+}
+
 // Each element of the operand is read once.
 int64_t input_flops(const OpContext& s) { return s.input(0).size(); }
 
@@ -188,76 +194,84 @@ std::vector<TensorSpec> infer_topk(const OpContext& s) {
   return {spec, {spec.shape, DType::int32, {}}};
 }
 
-constexpr OpRow reduce(const RowText& text, InferFn infer, DefinitionFn definition, KernelFn kernel, GradFn gradient) {
-  OpRow row = described(text, reduce_params, infer, definition, kernel, gradient, Pattern::reduction, tile_reduction);
+template <Reduction f>
+constexpr OpRow reduce(const RowText& text, InferFn infer, DefinitionFn definition, GradFn gradient) {
+  OpRow row =
+      described(text, reduce_params, infer, definition, reduction<f>, gradient, Pattern::reduction, tile_reduction);
+  row.order = reduction_order<f>;
   row.flops = input_flops;
   row.method = true;
   return row;
 }
 
 constexpr OpRow reduce_table[] = {
-    reduce({"sum", "ops.sum", "ReduceSum", "sum_out", "The sum over axes. Integers wrap around in their dtype.",
-            "sum t", "sum(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceSum"},
-           infer_reduce, reference::sum, reduction<Reduction::sum>,
-           [](GradContext& c) {
-             if (c.wants(0)) c.set(0, full(c, c.dy()));
-           }),
-    reduce({"mean", "ops.mean", "ReduceMean", "mean_out", "The mean over axes.", "sum t / n",
-            "mean(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceMean"},
-           infer_reduce_float, reference::mean, reduction<Reduction::mean>,
-           [](GradContext& c) {
-             if (!c.wants(0)) return;
-             const int64_t n = c.in_spec(0).size() / std::max<int64_t>(1, c.out_spec().size());
-             c.set(0, full(c, n == 1 ? c.dy() : c.dy() * (1.0 / static_cast<double>(n))));
-           }),
+    reduce<Reduction::sum>(
+        {"sum", "ops.sum", "ReduceSum", "sum_out", "The sum over axes. Integers wrap around in their dtype.", "sum t",
+         "sum(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceSum"},
+        infer_reduce, reference::sum,
+        [](GradContext& c) {
+          if (c.wants(0)) c.set(0, full(c, c.dy()));
+        }),
+    reduce<Reduction::mean>({"mean", "ops.mean", "ReduceMean", "mean_out", "The mean over axes.", "sum t / n",
+                             "mean(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceMean"},
+                            infer_reduce_float, reference::mean,
+                            [](GradContext& c) {
+                              if (!c.wants(0)) return;
+                              const int64_t n = c.in_spec(0).size() / std::max<int64_t>(1, c.out_spec().size());
+                              c.set(0, full(c, n == 1 ? c.dy() : c.dy() * (1.0 / static_cast<double>(n))));
+                            }),
     within(
         tolerance::bits,
-        reduce(
+        reduce<Reduction::max>(
             {"max", "ops.max", "ReduceMax", "max_out",
              "The largest element over axes. NaN where one is NaN; -0 is less than 0. Tied elements share the gradient "
              "equally.",
              "max t", "max(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceMax"},
-            infer_nonempty_reduce, reference::max, reduction<Reduction::max>, reduced_extremum_gradient)),
+            infer_nonempty_reduce, reference::max, reduced_extremum_gradient)),
     within(tolerance::bits,
-           reduce({"min", "ops.min", "ReduceMin", "min_out",
-                   "The smallest element over axes. NaN where one is NaN; -0 is less than 0. Tied elements share the "
-                   "gradient equally.",
-                   "min t", "min(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceMin"},
-                  infer_nonempty_reduce, reference::min, reduction<Reduction::min>, reduced_extremum_gradient)),
-    reduce({"prod", "ops.prod", "ReduceProd", "prod_out", "The product of the elements over axes.", "product t",
-            "prod(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceProd"},
-           infer_reduce, reference::prod, reduction<Reduction::prod>, prod_gradient),
-    reduce({"l1", "ops.l1", "ReduceL1", "l1_out", "The sum of absolute values over axes.", "sum |t|",
-            "l1(array([[1.0, -2.0], [3.0, 4.0]]), axis = 0)", "ReduceL1"},
-           infer_reduce, reference::l1, reduction<Reduction::l1>,
-           [](GradContext& c) {
-             if (c.wants(0)) c.set(0, c.builder().one("sign", {c.in(0)}) * spread(c, c.dy()));
-           }),
-    reduce({"l2", "ops.l2", "ReduceL2", "l2_out", "The Euclidean norm over axes.", "sqrt(sum t^2)",
-            "l2(array([[3.0, 1.0], [4.0, 1.0]]), axis = 0)", "ReduceL2"},
-           infer_reduce_float, reference::l2, reduction<Reduction::l2>,
-           [](GradContext& c) {
-             if (!c.wants(0)) return;
-             // At the origin, where the norm is not differentiable, the gradient is 0.
-             const Expr corner = c.builder().one("equal", {c.out(), zero(c)});
-             c.set(0, c.in(0) * spread(c, c.builder().one("select", {corner, zero(c), c.dy() / c.out()})));
-           }),
-    reduce({"sumsquare", "ops.sumsquare", "ReduceSumSquare", "sumsquare_out", "The sum of squares over axes.",
-            "sum t^2", "sumsquare(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceSumSquare"},
-           infer_reduce, reference::sumsquare, reduction<Reduction::sumsquare>,
-           [](GradContext& c) {
-             if (c.wants(0)) c.set(0, c.in(0) * spread(c, c.dy() * 2.0));
-           }),
-    reduce({"logsum", "ops.logsum", "ReduceLogSum", "logsum_out", "The logarithm of the sum over axes.", "ln sum t",
-            "logsum(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceLogSum"},
-           infer_reduce_float, reference::logsum, reduction<Reduction::logsum>,
-           [](GradContext& c) {
-             if (c.wants(0)) c.set(0, full(c, c.dy() / sum(c.in(0), reduced_axes(c), c.site().boolean("keepdims"))));
-           }),
-    reduce({"logsumexp", "ops.logsumexp", "ReduceLogSumExp", "logsumexp_out",
-            "The logarithm of the sum of exponentials over axes, without overflow.", "ln sum e^t",
-            "logsumexp(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceLogSumExp"},
-           infer_reduce_float, reference::logsumexp, reduction<Reduction::logsumexp>, logsumexp_gradient),
+           reduce<Reduction::min>(
+               {"min", "ops.min", "ReduceMin", "min_out",
+                "The smallest element over axes. NaN where one is NaN; -0 is less than 0. Tied elements share the "
+                "gradient equally.",
+                "min t", "min(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceMin"},
+               infer_nonempty_reduce, reference::min, reduced_extremum_gradient)),
+    reduce<Reduction::prod>({"prod", "ops.prod", "ReduceProd", "prod_out", "The product of the elements over axes.",
+                             "product t", "prod(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceProd"},
+                            infer_reduce, reference::prod, prod_gradient),
+    reduce<Reduction::l1>({"l1", "ops.l1", "ReduceL1", "l1_out", "The sum of absolute values over axes.", "sum |t|",
+                           "l1(array([[1.0, -2.0], [3.0, 4.0]]), axis = 0)", "ReduceL1"},
+                          infer_reduce, reference::l1,
+                          [](GradContext& c) {
+                            if (c.wants(0)) c.set(0, c.builder().one("sign", {c.in(0)}) * spread(c, c.dy()));
+                          }),
+    reduce<Reduction::l2>(
+        {"l2", "ops.l2", "ReduceL2", "l2_out", "The Euclidean norm over axes.", "sqrt(sum t^2)",
+         "l2(array([[3.0, 1.0], [4.0, 1.0]]), axis = 0)", "ReduceL2"},
+        infer_reduce_float, reference::l2,
+        [](GradContext& c) {
+          if (!c.wants(0)) return;
+          // At the origin, where the norm is not differentiable, the gradient is 0.
+          const Expr corner = c.builder().one("equal", {c.out(), zero(c)});
+          c.set(0, c.in(0) * spread(c, c.builder().one("select", {corner, zero(c), c.dy() / c.out()})));
+        }),
+    reduce<Reduction::sumsquare>(
+        {"sumsquare", "ops.sumsquare", "ReduceSumSquare", "sumsquare_out", "The sum of squares over axes.", "sum t^2",
+         "sumsquare(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceSumSquare"},
+        infer_reduce, reference::sumsquare,
+        [](GradContext& c) {
+          if (c.wants(0)) c.set(0, c.in(0) * spread(c, c.dy() * 2.0));
+        }),
+    reduce<Reduction::logsum>(
+        {"logsum", "ops.logsum", "ReduceLogSum", "logsum_out", "The logarithm of the sum over axes.", "ln sum t",
+         "logsum(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceLogSum"},
+        infer_reduce_float, reference::logsum,
+        [](GradContext& c) {
+          if (c.wants(0)) c.set(0, full(c, c.dy() / sum(c.in(0), reduced_axes(c), c.site().boolean("keepdims"))));
+        }),
+    reduce<Reduction::logsumexp>({"logsumexp", "ops.logsumexp", "ReduceLogSumExp", "logsumexp_out",
+                                  "The logarithm of the sum of exponentials over axes, without overflow.", "ln sum e^t",
+                                  "logsumexp(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceLogSumExp"},
+                                 infer_reduce_float, reference::logsumexp, logsumexp_gradient),
     {.name = "median",
      .path = "ops.median",
      .doc = "The lower median over axes: element (n-1)/2 of the sorted elements.",

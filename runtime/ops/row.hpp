@@ -5,6 +5,7 @@
 
 #include "runtime/op/complete.hpp"
 #include "runtime/op/definitions.hpp"
+#include "runtime/op/element_order.hpp"
 #include "runtime/op/op.hpp"
 #include "runtime/op/shards.hpp"
 #include "runtime/ops/infer.hpp"
@@ -45,6 +46,12 @@ constexpr OpRow described(const RowText& text, std::span<const Param> params, In
 /// The row with this tolerance.
 constexpr OpRow within(const Tolerance& tolerance, OpRow row) {
   row.tolerance = &tolerance;
+  return row;
+}
+
+/// The row with this order.
+constexpr OpRow ordered(ElementOrderFn order, OpRow row) {
+  row.order = order;
   return row;
 }
 

@@ -274,6 +274,7 @@ constexpr OpRow shape_table[] = {
            if (c.wants(0)) c.set(0, sum_to(c.dy(), c.in_spec(0).shape));
          },
      .pattern = Pattern::movement,
+     .order = orders::in_order,
      .onnx = "Expand",
      .tiles = tile_movement},
 };

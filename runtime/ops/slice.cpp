@@ -130,6 +130,13 @@ Ints full_strides(const OpContext& s, size_t rank) {
   return strides;
 }
 
+// A window without steps is framed by zeros.
+ElementOrder grad_order(const OpContext& s) {
+  const Ints steps = s.integers("steps");
+  const bool framed = !steps.empty() && s.input(0).size() > 0;
+  return framed && std::ranges::count(steps, 1) == std::ssize(steps) ? ElementOrder::in_order : ElementOrder::whole;
+}
+
 constexpr OpRow slice_window_row = {.name = "slice_window",
                                     .schedule = "Slice",
                                     .output = "slice_out",
@@ -144,6 +151,7 @@ constexpr OpRow slice_window_row = {.name = "slice_window",
                                         },
                                     .gradient = window_gradient,
                                     .pattern = Pattern::movement,
+                                    .order = orders::in_order,
                                     .tiles = tile_movement};
 constexpr OpRow slice_window_view() {
   OpRow row = view_form(slice_window_row, {"slice_window_", {}, "SliceInplace", "slice_out"}, [](const OpContext& s) {
@@ -184,6 +192,7 @@ constexpr OpRow subsample_row = {.name = "subsample",
                                                                  {"sizes", c.in_spec(0).shape}}));
                                      },
                                  .pattern = Pattern::movement,
+                                 .order = orders::in_order,
                                  .tiles = tile_movement};
 constexpr OpRow subsample_view() {
   OpRow row = view_form(subsample_row, {"subsample_", {}, "SubsampleInplace", "subsample_out"}, [](const OpContext& s) {
@@ -236,6 +245,7 @@ constexpr OpRow slice_table[] = {
                         {{"starts", s.attr("starts")}, {"steps", s.attr("steps")}, {"sizes", c.in_spec(0).shape}}));
          },
      .pattern = Pattern::movement,
+     .order = grad_order,
      .tiles = tile_movement},
     subsample_row,
     subsample_view(),

@@ -107,6 +107,7 @@ constexpr OpRow accumulator(std::string_view name, std::string_view path, std::s
   row.kernel = kernel;
   row.flops = [](const OpContext& s) { return 3 * s.out[0].size(); };
   row.pattern = Pattern::elementwise;
+  row.order = orders::alike;
   row.modifies = 1;
   row.alias = 0;
   row.additive = true;
@@ -123,6 +124,7 @@ constexpr OpRow scaler(std::string_view name, std::string_view path, std::string
   row.tolerance = nullptr;
   row.flops = nullptr;
   row.additive = false;
+  row.order = orders::elementwise;
   return row;
 }
 
@@ -175,6 +177,7 @@ constexpr OpRow scaled_add_row = {
     .gradient = scaled_add_gradient,
     .flops = [](const OpContext& s) { return 3 * s.out[0].size(); },
     .pattern = Pattern::elementwise,
+    .order = orders::elementwise,
     .inplace_ok = true,
     .additive = true,
     .inplace = "scaled_add_",
@@ -312,6 +315,7 @@ constexpr OpRow update_table[] = {
      .definition = reference::copy_var_update_,
      .kernel = [](const OpContext& s) { return copy_var_update_kernel(s.input(0)); },
      .pattern = Pattern::movement,
+     .order = orders::elementwise,
      .modifies = 1,
      .alias = 0,
      .shards = true,
@@ -359,6 +363,7 @@ constexpr OpRow update_table[] = {
      .kernel = updater,
      .flops = [](const OpContext& s) { return 8 * s.out[0].size(); },
      .pattern = Pattern::elementwise,
+     .order = orders::prepared,
      .modifies = 1U << step_slot,
      .tiles = tile_adam},
     {.name = "adam_var_update",
@@ -388,6 +393,7 @@ constexpr OpRow update_table[] = {
          },
      .flops = [](const OpContext& s) { return 2 * s.out[0].size(); },
      .pattern = Pattern::elementwise,
+     .order = orders::elementwise,
      .modifies = 1,
      .alias = 0,
      .tiles = tile_update},

@@ -8,6 +8,7 @@
 
 #include "oracle.hpp"
 #include "runtime/base/subnormals.hpp"
+#include "runtime/op/element_order.hpp"
 #include "runtime/tensor/print.hpp"
 
 namespace pxl::test {
@@ -130,6 +131,14 @@ std::string described(const Sample& sample, const Attributes& attrs) {
   return all;
 }
 
+/// What a kernel says of its phases.
+ElementOrder element_order_of(const Kernel& kernel) {
+  if (!kernel.is_fusion_producer()) return ElementOrder::whole;
+  if (!kernel.is_fusion_consumer()) return ElementOrder::in_order;
+  return kernel.phases().size() == 1 && kernel.workspace().per_call == 0 ? ElementOrder::elementwise
+                                                                         : ElementOrder::prepared;
+}
+
 }  // namespace
 
 Verdict compare(const OpRow& row, const Sample& sample) {
@@ -185,6 +194,11 @@ Verdict compare(const OpRow& row, const Sample& sample) {
       fast = kernel_of(site);
     } catch (const Error& e) {
       v.difference = fmt::format("inference takes the operands, the kernel does not: {}", e.what());
+      return;
+    }
+    if (const ElementOrder says = element_order_of(site), has = element_order_of(fast);
+        says != has && site.out[0].size() > 0) {
+      v.difference = fmt::format("order of elements: row {}, kernel {}", static_cast<int>(says), static_cast<int>(has));
       return;
     }
     const Outcome kernel = run(fast, site, given, in_place);
