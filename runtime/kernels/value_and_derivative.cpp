@@ -26,6 +26,12 @@ std::optional<Unary> derivative_of(Binary gradient) {
   return std::nullopt;
 }
 
+std::optional<Unary> function_of_gradient(std::string_view gradient) {
+  for (const DerivativeRow& row : derivative_rows)
+    if (name(row.gradient) == gradient) return row.function;
+  return std::nullopt;
+}
+
 bool has_derivative(Unary function) {
   return std::any_of(std::begin(derivative_rows), std::end(derivative_rows),
                      [&](const DerivativeRow& row) { return row.function == function; });

@@ -10,6 +10,8 @@ namespace pxl {
 
 /// The activation f of a gradient function g f'(x); nullopt for other binary functions.
 std::optional<Unary> derivative_of(Binary gradient);
+/// The same by the name of the gradient function.
+std::optional<Unary> function_of_gradient(std::string_view name);
 /// Whether value_and_derivative_kernel supports the function.
 bool has_derivative(Unary function);
 

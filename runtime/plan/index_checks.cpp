@@ -28,24 +28,19 @@ class IndexChecks {
   }
 
  private:
-  /// Whether a node computes its op and nothing else: a fused one has the operands of its parts. (A kernel alone says
-  /// nothing: passes make those of ops that they then do not fuse.) What only moves elements is not the last of a
-  /// group.
-  static bool is_one_op(const Node& n) { return n.op && n.in.size() == n.op->inputs.size(); }
-
   bool visit(const Node& n, int p) {
     if (!may_fail(n)) return false;
-    std::vector<IndexOperand> checks = n.checks;
+    std::vector<IndexRead> checks = checked_by_members(n);
     if (checks.empty()) {
       const OpContextStorage storage(*n.op);
-      const bool as_lowered = n.op->row->checks_indices && is_one_op(n);
+      const bool as_lowered = n.op->row->checks_indices && n.form == Form::op;
       const int slot = as_lowered ? n.op->row->checks_indices(storage.site).slot : -1;
       if (slot < 0) return true;
-      checks.push_back({n.op, slot});
+      checks.push_back({n.op, n.in[static_cast<size_t>(slot)]});
     }
     bool fails = false;
-    for (const IndexOperand& check : checks) {
-      const Tensor* t = n.in[static_cast<size_t>(check.slot)];
+    for (const IndexRead& check : checks) {
+      const Tensor* t = check.indices;
       const int64_t extent = check.op->row->checks_indices(OpContextStorage(*check.op).site).extent;
       fails = fails || !is_known(t, extent, p);
       known_[aliases_.root(t)].push_back({p, extent});
@@ -63,7 +58,7 @@ class IndexChecks {
     const auto made = producer_.find(t);
     if (made == producer_.end() || !aliases_.writes(t).empty()) return false;
     const Node& n = nodes_[static_cast<size_t>(made->second)];
-    if (!is_one_op(n) || !(is_plain_copy(*n.op) || n.op->row == &concat)) return false;
+    if (n.form != Form::op || !(is_plain_copy(*n.op) || n.op->row == &concat)) return false;
     return std::all_of(n.in.begin(), n.in.end(), [&](const Tensor* part) {
       return part && aliases_.writes(part).empty() && is_known(part, extent, p);
     });

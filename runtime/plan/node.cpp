@@ -5,7 +5,6 @@
 
 #include "runtime/base/never_destroyed.hpp"
 #include "runtime/graph/remote.hpp"
-#include "runtime/op/definitions.hpp"
 #include "runtime/plan/plan.hpp"
 
 namespace pxl {
@@ -55,7 +54,11 @@ bool may_fail(const Op& op) {
   return op.row->checks_indices && op.row->checks_indices(OpContextStorage(op).site).fails;
 }
 
-bool may_fail(const Node& node) { return !node.checks.empty() || may_fail(*node.op); }
+bool may_fail(const Node& node) {
+  bool fails = false;
+  for_each_leaf(node, [&](const Node& leaf) { fails = fails || may_fail(*leaf.op); });
+  return fails;
+}
 
 bool decides_failure(const Op& op, size_t slot) {
   return is_remote(op) || (slot < op.inputs.size() && op.inputs[slot] && is_integer(op.inputs[slot]->spec.dtype));
@@ -96,11 +99,6 @@ void lower_call(Node& node, const Op& op) {
 }
 
 }  // namespace
-
-Kernel make_kernel(const Op& op) {
-  const OpContextStorage storage(op);
-  return kernel_of(storage.site);
-}
 
 Node lower(const Op& op, std::vector<const Plan*> callees) {
   Node node;
@@ -163,8 +161,7 @@ bool Aliases::written_between(const Tensor* tensor, int after, int before) const
 
 bool is_pure(const Node& node) {
   return node.op->row->role == Role::compute && node.op->row->exchange == Exchange::none && !node.effect &&
-         node.callees.empty() && node.modified.empty() && node.alias < 0 && !node.kernel && !node.product &&
-         !node.out.empty();
+         node.callees.empty() && node.modified.empty() && node.alias < 0 && node.form == Form::op && !node.out.empty();
 }
 
 bool has_dependency(const Aliases& aliases, const Node& later, const Node& earlier) {

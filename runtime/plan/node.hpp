@@ -1,8 +1,9 @@
-// The planner's intermediate representation: the ops of a graph in execution order, each with what storage assignment
-// and kernels need to know. Passes (passes.hpp) rewrite nodes and leave the graph untouched. verify_nodes.hpp lists the
-// invariants.
+// The planner's intermediate representation: the ops of a graph in execution order. A node says what it computes, as
+// data; the lowering of a target (cpu_lowering.hpp) makes it run. Passes (passes.hpp) rewrite nodes and leave the graph
+// untouched. verify_nodes.hpp lists the invariants.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,7 +13,6 @@
 #include "runtime/base/pointer_map.hpp"
 #include "runtime/graph/call_operands.hpp"
 #include "runtime/graph/ir.hpp"
-#include "runtime/kernels/product.hpp"
 
 namespace pxl {
 
@@ -31,14 +31,37 @@ struct InPlaceCandidate {
   int out = 0, slot = 0;
 };
 
-/// An op that checks indices, and the slot that they have in its node.
-struct IndexOperand {
-  const Op* op = nullptr;
-  int slot = -1;
+/// What a node computes: its op or something near it, or what its members compute one after the other. The forms with
+/// members have the values of their members; the form says how a target is to run them.
+enum class Form : uint8_t {
+  op,               ///< its op, as in the graph
+  product,          ///< the matrix product `product`
+  packed_operand,   ///< in[0], the right operand of `product`, as the target reads it where it is packed
+  with_derivative,  ///< out[0]: its op; out[1]: the op `gradient` for a gradient of ones
+  by_derivative,    ///< in[0] times in[1], which a node with_derivative has made
+  view_write,       ///< the elements of in[1] take the places in in[0] that `part` names
+  // Of members:
+  fused,         ///< block by block: the first gives its elements in order, the others are elementwise
+  prologue,      ///< the first makes the right operand of the second, a product, while that reads it
+  one_pass,      ///< two products in one pass over a matrix: the first reads it, the second one's members update it
+  side_by_side,  ///< the first, an update, runs in the parts of the second
+  sparse,        ///< scatters of rows into zeros, their sum if there are several, and the update of rows that occur
+};
+std::string_view name(Form form);
+constexpr bool has_members(Form form) { return form >= Form::fused; }
+
+/// A matrix product of in[0] and in[1].
+struct Product {
+  GemmShape shape;
+  bool transposed[2] = {};  ///< operands whose last two axes change places
+  bool strided = false;     ///< operands lie as `shape` says, which with_operands made
+  bool exchanged = false;   ///< in[1] is the left operand: the result is transposed
+  bool in_blocks = false;   ///< the target gives the result block by block to what follows
+  bool packed = false;      ///< the right operand is a packed_operand
 };
 
 struct Node {
-  const Op* op = nullptr;         ///< the op; of a fused node its last op
+  const Op* op = nullptr;         ///< the op; of members the last one's
   std::vector<const Tensor*> in;  ///< by slot; null for operands that are absent or not read
   std::vector<const Tensor*> out;
   std::vector<int> modified;  ///< slots whose memory the node writes
@@ -50,14 +73,33 @@ struct Node {
   std::vector<const Plan*> callees;  ///< of control ops, parallel to op->called
   bool once = false;    ///< of a loop's body: runs before the first iteration only; reads what no iteration changes
   bool effect = false;  ///< has side effects: is live even if its outputs are unused
-  std::optional<GemmShape> product;           ///< the float32 GEMM of in[0] and in[1], transpositions folded
-  std::shared_ptr<const GemmCall> gemm_call;  ///< the GEMM call inside `kernel`, with its epilogue
-  int64_t flops = 0;                          ///< of fused nodes; otherwise 0, and the op says it
-  std::vector<IndexOperand> checks;           ///< of fused nodes: the parts whose indices the kernel checks
-  Kernel kernel;                              ///< set by passes; empty for the kernel of the op's row
-  std::string note;                           ///< what passes did, for print_plan
-  std::vector<int> parts;  ///< while passes are verified: positions before the pass of the nodes fused into this one
+  Form form = Form::op;
+  std::optional<Product> product;  ///< of the forms product and packed_operand
+  const Op* gradient = nullptr;    ///< of the form with_derivative
+  std::optional<ViewPart> part;    ///< of the form view_write
+  std::vector<Node> members;
+  std::vector<int> parts;  ///< while passes are verified: positions before the pass of the nodes of this one
 };
+
+/// The node of members. Its operands and results are those that the form names, in the order of compose; `wanted` says
+/// which results of fused members other nodes use, the others never reach memory.
+Node compose(Form form, std::vector<Node> members, const std::function<bool(const Tensor*)>& wanted = {});
+/// The product that a node is, or begins with, if the target gives its result block by block; else null.
+const Node* product_in_blocks(const Node& node);
+/// The arithmetic operations of a node.
+int64_t flops_of(const Node& node);
+/// What passes did, for print_plan: " matmul+add". Empty for an op as in the graph.
+std::string note_of(const Node& node);
+/// f(node) for the node, or for each of its members at any depth, which have none.
+void for_each_leaf(const Node& node, const std::function<void(const Node&)>& f);
+
+/// An op that checks indices, and the tensor that has them.
+struct IndexRead {
+  const Op* op = nullptr;
+  const Tensor* indices = nullptr;
+};
+/// The reads of members that check indices.
+std::vector<IndexRead> checked_by_members(const Node& node);
 
 /// The elements of the operands that a view (is_view) consists of. Empty if it has no elements.
 std::vector<ViewPart> view_parts(const Op& op);
@@ -76,9 +118,6 @@ bool decides_failure(const Op& op, size_t slot);
 /// Whether a node is a function of its operands' values and attributes, and writes nothing else. Random ops are pure:
 /// their seed is an operand.
 bool is_pure(const Node& node);
-
-/// The kernel of an op's row.
-Kernel make_kernel(const Op& op);
 
 /// The node of an op. `callees` are the plans of the graphs that it calls.
 Node lower(const Op& op, std::vector<const Plan*> callees);

@@ -7,6 +7,7 @@
 #include "runtime/base/pointer_map.hpp"
 #include "runtime/plan/loop_body.hpp"
 #include "runtime/plan/plan.hpp"
+#include "runtime/plan/target.hpp"
 
 namespace pxl {
 
@@ -15,7 +16,7 @@ namespace pxl {
 class PassContext {
  public:
   PassContext(std::vector<Node>& nodes, const Aliases& aliases, const std::vector<const Tensor*>& outputs, Keep keep,
-              std::deque<Tensor>& constants, const LoopBody* loop);
+              std::deque<Tensor>& constants, const LoopBody* loop, const Target& target);
   PassContext(const PassContext&) = delete;
   PassContext& operator=(const PassContext&) = delete;
 
@@ -25,6 +26,7 @@ class PassContext {
   Keep keep;                                  ///< what is treated as live, see eliminate_dead_code
   std::deque<Tensor>& constants;              ///< owns the tensors that passes create
   const LoopBody* loop;                       ///< if the nodes are those of a loop's body
+  const Target& target;
 
   /// Position of the node that defines a tensor; -1 if there is none.
   int producer(const Tensor* tensor) const;

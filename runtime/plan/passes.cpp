@@ -11,6 +11,7 @@
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/base/verification.hpp"
+#include "runtime/plan/node_values.hpp"
 #include "runtime/plan/verify_nodes.hpp"
 
 namespace pxl {
@@ -51,8 +52,8 @@ Error usage(std::string message, const std::string& name, std::vector<std::strin
 }  // namespace
 
 PassContext::PassContext(std::vector<Node>& ns, const Aliases& as, const std::vector<const Tensor*>& results, Keep live,
-                         std::deque<Tensor>& made, const LoopBody* body)
-    : nodes(ns), aliases(as), outputs(results), keep(live), constants(made), loop(body) {
+                         std::deque<Tensor>& made, const LoopBody* body, const Target& machine)
+    : nodes(ns), aliases(as), outputs(results), keep(live), constants(made), loop(body), target(machine) {
   for (const Tensor* t : outputs) is_output_.insert(t);
 }
 
@@ -143,18 +144,23 @@ bool PlanOptions::prints(std::string_view stage) const {
 }
 
 void run_passes(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, Keep keep,
-                std::deque<Tensor>& constants, const LoopBody* loop, const PlanOptions& options) {
+                std::deque<Tensor>& constants, const LoopBody* loop, const PlanOptions& options, const Target& target) {
+  if (options.watch) options.watch("", print_nodes(nodes));
+  std::optional<ValuesVerifier> values;
+  if (verification_runs()) values.emplace(nodes, outputs, keep);
   for (const PlanPass& pass : table) {
     if (!options.allows(pass.name)) continue;
     if (pass.apply) {
       std::optional<PassVerifier> verifier;
       if (verification_enabled()) verifier.emplace(nodes);
       const Aliases aliases(nodes);
-      PassContext context(nodes, aliases, outputs, keep, constants, loop);
+      PassContext context(nodes, aliases, outputs, keep, constants, loop, target);
       pass.apply(context);
       std::erase_if(nodes, [](const Node& node) { return !node.op; });
       if (verifier) verifier->check(nodes, outputs, keep, pass.name);
+      if (values) values->check(nodes, pass.name);
     }
+    if (options.watch && pass.apply) options.watch(pass.name, print_nodes(nodes));
     if (options.prints(pass.name)) print_err("after {}:\n{}", pass.name, print_nodes(nodes));
   }
 }

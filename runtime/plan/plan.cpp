@@ -10,15 +10,15 @@
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/verification.hpp"
 #include "runtime/graph/schedule.hpp"
-#include "runtime/kernels/remote.hpp"
 #include "runtime/plan/arena.hpp"
+#include "runtime/plan/cpu_lowering.hpp"
 #include "runtime/plan/loop_body.hpp"
 #include "runtime/plan/passes.hpp"
 #include "runtime/plan/storage.hpp"
+#include "runtime/plan/target.hpp"
 #include "runtime/plan/verify_nodes.hpp"
 #include "runtime/plan/verify_storage.hpp"
 #include "runtime/plan/views.hpp"
-#include "runtime/transform/flops.hpp"
 
 namespace pxl {
 
@@ -37,13 +37,13 @@ int64_t product(int64_t a, int64_t b) { return a != 0 && b > saturated / a ? sat
 /// Converts nodes with assigned storage to instructions.
 class Assembler {
  public:
-  explicit Assembler(Plan& plan) : plan_(plan) {}
+  Assembler(Plan& plan, const Target& target) : plan_(plan), block_(target.block) {}
 
-  void add(Node& node, int p, bool fails) {
+  void add(const Node& node, int p, bool fails) {
     Instruction instruction;
     instruction.op = node.op;
     instruction.position = p;
-    instruction.note = node.note;
+    instruction.note = note_of(node);
     instruction.stream = node.op->stream;
     for (const Tensor* t : node.in) instruction.in.push_back(t ? plan_.buffer_of.at(t) : -1);
     for (const Tensor* t : node.out) instruction.out.push_back(plan_.buffer_of.at(t));
@@ -67,25 +67,21 @@ class Assembler {
       case Role::loop: add_loop(node, instruction); break;
       case Role::branch: add_branch(node, instruction); break;
       case Role::remote_load:
-        instruction.kernel = remote_load_kernel(node.op->inputs[1]->spec.dtype, node.op->inputs[0]->spec.bytes());
-        break;
-      case Role::remote_store:
-        instruction.kernel = remote_store_kernel(node.op->inputs[1]->spec.dtype, node.op->inputs[0]->spec.bytes());
-        break;
+      case Role::remote_store: instruction.kernel = cpu_kernel(node, block_); break;
       case Role::compute:
       case Role::composite:
         // A copy within one buffer does nothing.
-        if (!node.kernel && is_plain_copy(*node.op) && instruction.in[0] == instruction.out[0]) return;
+        if (node.form == Form::op && is_plain_copy(*node.op) && instruction.in[0] == instruction.out[0]) return;
         instruction.once = node.once;
-        if (!node.once) instruction.flops = node.flops > 0 ? node.flops : flops_of(*node.op);
+        if (!node.once) instruction.flops = flops_of(node);
         if (node.overwritten_by >= 0 && in_one_buffer(node, instruction))
           instruction.kernel = [](const Buffers&) {};  // the value was computed in its place
         else
-          instruction.kernel = node.kernel ? std::move(node.kernel) : make_kernel(*node.op);
+          instruction.kernel = cpu_kernel(node, block_);
         break;
     }
     instruction.fallible = fails;
-    if (!node.checks.empty()) instruction.checking = node.checks.front().op;
+    if (const auto reads = checked_by_members(node); !reads.empty()) instruction.checking = reads.front().op;
     if (fails) instruction.deciding = deciding_operands(node);
     plan_.step_count = std::min(saturated, plan_.step_count + steps(instruction));
     plan_.instructions.push_back(std::move(instruction));
@@ -97,10 +93,11 @@ class Assembler {
     const auto add = [&](size_t slot) {
       if (node.in[slot]) operands.push_back({slot, node.in[slot]->spec.bytes()});
     };
-    for (const IndexOperand& check : node.checks) add(static_cast<size_t>(check.slot));
-    const bool one_op = node.in.size() == node.op->inputs.size();
-    for (size_t slot = 0; node.checks.empty() && slot < node.in.size(); ++slot)
-      if (!one_op || decides_failure(*node.op, slot)) add(slot);
+    const std::vector<IndexRead> reads = checked_by_members(node);
+    for (const IndexRead& read : reads)
+      add(static_cast<size_t>(std::ranges::find(node.in, read.indices) - node.in.begin()));
+    for (size_t slot = 0; reads.empty() && slot < node.in.size(); ++slot)
+      if (node.form != Form::op || decides_failure(*node.op, slot)) add(slot);
     return operands;
   }
 
@@ -235,6 +232,7 @@ class Assembler {
   }
 
   Plan& plan_;
+  int64_t block_;
 };
 
 void place_in_arena(Plan& plan) {
@@ -275,7 +273,9 @@ Plan Planner::make(const Request& request) {
   plan.constants = std::make_shared<std::deque<Tensor>>();
   if (request.keep != Keep::all) eliminate_dead_code(nodes, outputs, request.keep);
   const std::optional<LoopBody> loop = loop_body(request.graph, nodes, request.inputs, outputs);
-  run_passes(nodes, outputs, request.keep, *plan.constants, loop ? &*loop : nullptr, options_);
+  PlanOptions options = options_;
+  if (options.watched != &request.graph) options.watch = nullptr;
+  run_passes(nodes, outputs, request.keep, *plan.constants, loop ? &*loop : nullptr, options, target_);
 
   Storage storage = assign_storage(nodes, request.inputs, outputs);
   plan.buffers = std::move(storage.buffers);
@@ -298,7 +298,7 @@ Plan Planner::make(const Request& request) {
     plan.entry_copies.push_back({external(Buffer::Kind::constant, -1, constant, bytes), buffer, bytes});
     plan.constant_bytes += bytes;
   }
-  Assembler assembler(plan);
+  Assembler assembler(plan, target_);
   const std::vector<bool> failing = failing_nodes(nodes);
   for (size_t p = 0; p < nodes.size(); ++p) assembler.add(nodes[p], static_cast<int>(p), failing[p]);
 

@@ -103,6 +103,10 @@ struct Plan {
 struct PlanOptions {
   uint32_t off = 0;                ///< bit i: pass i of plan_passes() is left out
   std::vector<std::string> print;  ///< stages after which to print: passes, "plan", "all"
+  /// Gets the nodes of the graph `watched` as text, before the first pass, whose name is then empty, and after each
+  /// one.
+  std::function<void(std::string_view pass, const std::string& nodes)> watch = {};
+  const Graph* watched = nullptr;
 
   /// Both throw Error (usage) if the pass is unknown.
   bool allows(std::string_view pass) const;
@@ -116,9 +120,13 @@ struct PlanOptions {
   static PlanOptions from_environment();
 };
 
+class Target;
+const Target& cpu_target();
+
 class Planner {
  public:
-  explicit Planner(PlanOptions options = PlanOptions::from_environment()) : options_(std::move(options)) {}
+  explicit Planner(PlanOptions options = PlanOptions::from_environment(), const Target& target = cpu_target())
+      : options_(std::move(options)), target_(target) {}
 
   /// The plan of a graph, created on first use and owned by the planner. Ops with ids above `last_op` are ignored: they
   /// were added to the graph later.
@@ -135,6 +143,7 @@ class Planner {
   Plan make(const Request& request);
   std::map<const Graph*, std::unique_ptr<Plan>> plans_;
   PlanOptions options_;
+  const Target& target_;
   Keep callees_ = Keep::all;
   int depth_ = 0;
 };

@@ -51,7 +51,7 @@ std::string print_nodes(const std::vector<Node>& nodes) {
   for (size_t p = 0; p < nodes.size(); ++p) {
     const Node& node = nodes[p];
     text += fmt::format("  {}: {}.{} ({}) -> ({}){}\n", p, node.op->row->schedule, node.op->id, names(node.in),
-                        names(node.out), node.note);
+                        names(node.out), note_of(node));
   }
   return text;
 }

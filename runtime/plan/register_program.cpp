@@ -144,7 +144,7 @@ void RegisterProgram::run_block(const Buffers& b, const State& state, int64_t be
     state.slots[i] = back(r.index == product_block_ ? values : memory + r.index * stride, begin * r.width);
   }
   // What follows a part of a row belongs to another thread, and nothing follows the last block.
-  const int64_t ahead = end - begin < epilogue_block ? 0 : std::min(end - begin, elements - end);
+  const int64_t ahead = end - begin < block ? 0 : std::min(end - begin, elements - end);
   const size_t first = first_step(), count = steps.size() - first;
   // Steps read each operand one block at a time, a pattern that the hardware prefetcher misses.
   const auto prefetch = [&](size_t step, size_t done) {
@@ -183,8 +183,7 @@ void RegisterProgram::run_block(const Buffers& b, const State& state, int64_t be
 
 void RegisterProgram::run(const Buffers& b, int64_t begin, int64_t end, std::byte* values) const {
   const State state = prepare(b);
-  for (int64_t i = begin; i < end; i += epilogue_block)
-    run_block(b, state, i, std::min(i + epilogue_block, end), values);
+  for (int64_t i = begin; i < end; i += block) run_block(b, state, i, std::min(i + block, end), values);
 }
 
 std::vector<Phase> RegisterProgram::earlier_phases(const std::shared_ptr<const RegisterProgram>& program) {

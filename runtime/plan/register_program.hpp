@@ -34,6 +34,7 @@ class RegisterProgram {
   RegisterProgram& operator=(const RegisterProgram&) = delete;
 
   int64_t elements = 0;
+  int64_t block = epilogue_block;  ///< elements that steps compute at a time; at most epilogue_block
   /// The first step is a GEMM: it is not run by the program, which begins with its values in the step's result.
   bool after_product = false;
   std::vector<Register> registers;

@@ -25,9 +25,8 @@ class NodesVerifier {
       operands(n);
       slots(n);
       overlaps(n);
-      specs(n);
       aliases(n);
-      products(n);
+      specs(n);
       callees(n);
       for (const Tensor* t : n.out) require(t && defined_.insert(t).second, "a result is null or defined twice");
     }
@@ -48,6 +47,20 @@ class NodesVerifier {
   }
   static bool same_bytes(const Tensor* a, const Tensor* b) {
     return a->spec.dtype == b->spec.dtype && a->spec.size() == b->spec.size();
+  }
+  static bool same_dtype(const Tensor* a, const Tensor* b) { return a->spec.dtype == b->spec.dtype; }
+  static bool is_list(const std::vector<const Tensor*>& list, size_t count) {
+    return list.size() == count && std::ranges::count(list, nullptr) == 0;
+  }
+  /// Whether a layout has elements of the tensor only.
+  static bool is_inside(const StridedLayout& at, const Tensor* tensor) {
+    int64_t least = at.offset, most = at.offset;
+    for (size_t d = 0; d < at.shape.size(); ++d) {
+      if (at.shape[d] == 0) return true;
+      const int64_t reach = (at.shape[d] - 1) * at.strides[d];
+      (reach < 0 ? least : most) += reach;
+    }
+    return least >= 0 && most < tensor->spec.size();
   }
   static bool is_slot(int slot, const std::vector<const Tensor*>& of) {
     return slot >= 0 && slot < static_cast<int>(of.size()) && of[static_cast<size_t>(slot)];
@@ -70,9 +83,9 @@ class NodesVerifier {
     require(views_ || !n.strided_view, "a strided view");
   }
 
-  /// The kernel of an op's row reads operands from memory that it modifies only where the row allows it.
+  /// An op reads operands from memory that it modifies only where its row allows it.
   void overlaps(const Node& n) const {
-    if (n.kernel || n.op->row->role != Role::compute) return;
+    if (n.form != Form::op || n.op->row->role != Role::compute) return;
     for (const int slot : n.modified) {
       if (reads_in_place(*n.op->row, static_cast<size_t>(slot))) continue;
       const Tensor* changed = aliases_.root(n.in[static_cast<size_t>(slot)]);
@@ -82,9 +95,37 @@ class NodesVerifier {
     }
   }
 
-  /// The kernel of an op's row is made for the specs of the op.
+  /// What a node computes fits its operands and results.
   void specs(const Node& n) const {
-    if (n.kernel) return;
+    require(n.op && n.op->row, "no op");
+    const bool product = n.form == Form::product || n.form == Form::packed_operand;
+    require(n.product.has_value() == product && (n.gradient != nullptr) == (n.form == Form::with_derivative) &&
+                n.part.has_value() == (n.form == Form::view_write) && n.members.empty() != has_members(n.form),
+            "its form has other parts");
+    switch (n.form) {
+      case Form::op: return op_specs(n);
+      case Form::product: return product_specs(n);
+      case Form::packed_operand:
+        return require(is_list(n.in, 1) && is_list(n.out, 1) && same_dtype(n.in[0], n.out[0]),
+                       "a packed operand is not one of one tensor");
+      case Form::with_derivative:
+        return require(is_list(n.in, 1) && is_list(n.out, 2) && same_spec(n.in[0], n.out[0]) &&
+                           same_spec(n.in[0], n.out[1]) && n.gradient->inputs.size() == 2,
+                       "a function with its derivative is not of one tensor");
+      case Form::by_derivative:
+        return require(
+            is_list(n.in, 2) && is_list(n.out, 1) && same_spec(n.in[0], n.out[0]) && same_spec(n.in[1], n.out[0]),
+            "a gradient and a derivative differ");
+      case Form::view_write:
+        return require(is_list(n.in, 2) && n.modified == std::vector<int>{0} && same_dtype(n.in[0], n.in[1]) &&
+                           n.part->operand.shape == n.part->result.shape && is_inside(n.part->operand, n.in[0]) &&
+                           is_inside(n.part->result, n.in[1]),
+                       "a view is written beyond its memory");
+      default: return member_specs(n);
+    }
+  }
+
+  void op_specs(const Node& n) const {
     require(n.in.size() == n.op->inputs.size() && n.out.size() == n.op->outputs.size(),
             "it has another number of operands or results than its op");
     for (size_t i = 0; i < n.in.size(); ++i)
@@ -93,6 +134,42 @@ class NodesVerifier {
               "an operand has another shape or dtype than its op's");
     for (size_t j = 0; j < n.out.size(); ++j)
       require(same_spec(n.out[j], n.op->outputs[j]), "a result has another shape or dtype than its op's");
+  }
+
+  void product_specs(const Node& n) const {
+    require(is_list(n.in, 2) && is_list(n.out, 1), "a product is not of two operands");
+    const Product& p = *n.product;
+    const GemmShape& s = p.shape;
+    const auto layout = [&](int64_t rows, int64_t columns, int64_t ld, const Shape& strides, int64_t offset) {
+      StridedLayout at;
+      at.shape = s.batch;
+      at.strides = strides;
+      at.offset = offset;
+      for (const auto& [extent, stride] : {std::pair(rows, ld), std::pair(columns, int64_t{1})}) {
+        at.shape.push_back(extent);
+        at.strides.push_back(stride);
+      }
+      return at;
+    };
+    const Tensor *a = n.in[p.exchanged ? 1 : 0], *b = n.in[p.exchanged ? 0 : 1];
+    require(s.a_strides.size() == s.batch.size() && s.b_strides.size() == s.batch.size() &&
+                is_inside(layout(s.ta ? s.k : s.m, s.ta ? s.m : s.k, s.lda, s.a_strides, s.a_offset), a) &&
+                (p.packed || is_inside(layout(s.tb ? s.n : s.k, s.tb ? s.k : s.n, s.ldb, s.b_strides, s.b_offset), b)),
+            "a product reads beyond its operands");
+    require(n.out[0]->spec.size() == element_count(s.batch) * s.m * s.n, "a product has another size than its result");
+  }
+
+  void member_specs(const Node& n) const {
+    require(n.members.size() >= 2 && (n.form == Form::fused || n.form == Form::sparse || n.members.size() == 2),
+            "it has another number of members than its form");
+    for (const Node& m : n.members) specs(m);
+    if (n.form == Form::fused)
+      for (const Node& m : n.members)
+        for (const Tensor* t : m.out)
+          require(t->spec.size() == n.members[0].out[0]->spec.size(), "a member has another size than the first");
+    const Node again = compose(n.form, n.members, [&](const Tensor* t) { return std::ranges::count(n.out, t) > 0; });
+    require(n.op == again.op && n.in == again.in && n.out == again.out && n.modified == again.modified,
+            "its operands, results or changes are not those of its members");
   }
 
   void aliases(const Node& n) const {
@@ -116,21 +193,10 @@ class NodesVerifier {
     }
   }
 
-  void products(const Node& n) const {
-    if (n.product) require(n.in.size() >= 2 && n.in[0] && n.in[1] && !n.out.empty(), "a GEMM without operands");
-    if (!n.gemm_call) return;
-    const ProductOptions& options = n.gemm_call->options;
-    require(static_cast<bool>(n.kernel), "a GEMM call without a kernel");
-    require(is_slot(static_cast<int>(options.a), n.in) && is_slot(static_cast<int>(options.b), n.in),
-            "an operand of the GEMM is out of range or empty");
-    require(options.out < static_cast<int>(n.out.size()), "the result of the GEMM is out of range");
-    require(options.add_to < 0 || std::count(n.modified.begin(), n.modified.end(), options.add_to) == 1,
-            "the GEMM adds to memory that is not marked as modified");
-  }
-
   void callees(const Node& n) const {
     if (n.callees.empty()) return;
-    require(n.callees.size() == n.op->called.size() && !n.kernel, "it has another number of callees than its op");
+    require(n.callees.size() == n.op->called.size() && n.form == Form::op,
+            "it has another number of callees than its op");
     for (size_t which = 0; which < n.callees.size(); ++which) {
       require(n.callees[which] != nullptr, "a callee has no plan");
       const std::vector<bool>& changed = n.callees[which]->input_modified;

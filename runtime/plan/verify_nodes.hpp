@@ -1,8 +1,9 @@
 // The specification of the planner's nodes: what every pass may assume and must leave.
 //
 //   definitions   a result is defined once, before its uses; outputs of the plan are defined
-//   slots         modified, alias, output_aliases, in_place_candidates and GEMM operands are in range, present, unique
-//   specs         a node without a kernel of its own has the operands and results of its op, by shape and dtype
+//   slots         modified, alias, output_aliases and in_place_candidates are in range, present, unique
+//   specs         a node has the operands and results of what it computes, by shape and dtype: of its op, of a product
+//                 that stays within them, or of its members, each of which is held to the same
 //   aliases       an alias has the dtype and the size of the memory that it names
 //   in place      a candidate has the shape and dtype of its operand, and is not an alias
 //   callees       one plan for each called graph; inputs that it changes by reference are marked as modified

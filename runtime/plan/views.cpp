@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "runtime/base/codes.hpp"
-#include "runtime/kernels/shape.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/plan/plan.hpp"
 
@@ -13,8 +12,8 @@ namespace pxl {
 
 namespace {
 
-/// Writes the elements of input 1 to those elements of input 0 that it is a view of. Internal to the planner; the
-/// node's kernel knows the elements.
+/// Writes the elements of input 1 to those elements of input 0 that it is a view of. Internal to the planner; the node
+/// knows the elements.
 constexpr OpRow write_back_row = {.name = "write_back",
                                   .schedule = "ViewWrite",
                                   .doc = "Writes a changed view back to the memory that it is a view of.",
@@ -206,7 +205,8 @@ class Views {
       op.origin = by.origin;
       op.inputs = {const_cast<Tensor*>(to[0]), const_cast<Tensor*>(memory_[static_cast<size_t>(id)].names[0])};
       to.push_back(emit(std::move(op), *to[0]));
-      made_.back().kernel = write_back_kernel(to[0]->spec.dtype, part.result, part.operand);
+      made_.back().form = Form::view_write;
+      made_.back().part = part;
       write_back(operand, by, current, twice);
     }
   }

@@ -317,6 +317,7 @@ def formatting():
 
 
 # A pass of the planner is a row of the table, a file with a function of its name, and a row of the docs, in one order.
+# It asks a target (runtime/plan/target.hpp), and knows no kernels.
 PASS = re.compile(r"^PXL_(?:LOWERING_)?PASS\((\w+),", re.M)
 
 
@@ -328,6 +329,9 @@ def passes():
     for name in rows:
         if not re.search(rf"^(void|FlattenedGraph) {name}\(", files.get(name, ""), re.M):
             problems.append(f"passes.inc: `{name}` is not defined in runtime/plan/passes/{name}.cpp")
+    for name, text in files.items():
+        if re.search(r'#include "runtime/(kernels/|plan/(cpu_lowering|register_program))', text):
+            problems.append(f"runtime/plan/passes/{name}.cpp: includes kernels; what a pass asks is a question of Target")
     if documented != rows:
         problems.append(f"docs/performance.md: expected the rows {', '.join(rows)}, got {', '.join(documented)}")
     return "\n".join(problems) or None

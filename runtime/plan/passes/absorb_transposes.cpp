@@ -3,8 +3,6 @@
 
 #include <numeric>
 
-#include "runtime/kernels/product.hpp"
-
 namespace pxl {
 
 namespace {
@@ -22,7 +20,9 @@ bool swaps_last_axes(const Op& op) {
   return made && made->shape == swapped.shape && made->strides == swapped.strides && made->offset == 0;
 }
 
-bool is_product(const Node& node) { return node.op && node.op->row->product && node.in.size() == 2 && !node.kernel; }
+bool is_product(const Node& node) {
+  return node.op && node.op->row->product && node.in.size() == 2 && node.form == Form::op;
+}
 
 /// Whether all uses of the node's result are GEMMs that can read the untransposed operand.
 bool only_products_read(const PassContext& context, int position) {
@@ -72,12 +72,11 @@ void absorb_transposes(PassContext& context) {
       if (!change.transposed[slot]) continue;
       absorbed.push_back(&context.nodes[static_cast<size_t>(context.producer(node.in[slot]))]);
       node.in[slot] = change.operands[slot];
-      node.note += slot == 0 ? " lhs transposed" : " rhs transposed";
     }
-    const TensorSpec &a = node.in[0]->spec, &b = node.in[1]->spec, &out = node.out[0]->spec;
-    const GemmShape product = gemm_shape(a.shape, change.transposed[0], b.shape, change.transposed[1]);
-    if (product_supports(a, b, out, product)) node.product = product;
-    node.kernel = matmul_kernel(a, change.transposed[0], b, change.transposed[1], out);
+    node.form = Form::product;
+    node.product = {
+        .shape = gemm_shape(node.in[0]->spec.shape, change.transposed[0], node.in[1]->spec.shape, change.transposed[1]),
+        .transposed = {change.transposed[0], change.transposed[1]}};
   }
   for (Node* node : absorbed) node->op = nullptr;
 }

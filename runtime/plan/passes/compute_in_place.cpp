@@ -8,7 +8,7 @@ namespace pxl {
 void compute_in_place(PassContext& context) {
   static const OpRow& overwrite = get_op("copy_var_update_");
   for (Node& n : context.nodes)
-    if (n.op->row == &overwrite && n.alias == 0 && !n.kernel) n.overwritten_by = 1;
+    if (n.op->row == &overwrite && n.alias == 0 && n.form == Form::op) n.overwritten_by = 1;
 }
 
 }  // namespace pxl

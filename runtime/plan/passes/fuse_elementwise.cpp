@@ -7,20 +7,17 @@
 
 #include <algorithm>
 
-#include "runtime/kernels/product.hpp"
-#include "runtime/plan/fused_kernel.hpp"
-
 namespace pxl {
 
 namespace {
 
-// Bounds on planning time and on the operands of a fused kernel. Not measured.
-constexpr size_t max_fused_ops = 32;
+// A bound on planning time. Not measured.
 constexpr int max_fusion_distance = 256;  // nodes between a member and its group
 
 struct Candidate {
   bool gives = false;  ///< produces its results in element order
   bool takes = false;  ///< elementwise: reads and writes element i only, of operands of its own size
+  bool picks = false;  ///< moves elements of its operand, in the order of its result
   int64_t elements = 0;
 };
 
@@ -45,29 +42,33 @@ class Fuser {
   Node& node(int p) { return nodes_[static_cast<size_t>(p)]; }
   const Tensor* root(const Tensor* t) const { return c_.aliases.root(t); }
 
-  /// Creates the kernel of a node that has none, and classifies the node.
-  static Candidate inspect(Node& n) {
+  /// Recognises products, and classifies the node.
+  Candidate inspect(Node& n) const {
     Candidate c;
     if (n.op->row->role != Role::compute || n.effect || !n.callees.empty() || n.out.empty() || is_plain_copy(*n.op))
       return c;
-    if (!n.product && !n.kernel && n.op->row->product && n.in.size() == 2 && n.out.size() == 1) {
-      const GemmShape plan = n.op->row->product(OpContextStorage(*n.op).site);
-      if (product_supports(n.in[0]->spec, n.in[1]->spec, n.out[0]->spec, plan)) n.product = plan;
-    }
-    if (!n.kernel) n.kernel = make_kernel(*n.op);
-    if (n.product) {
-      ProductOptions options;
-      options.half = n.out[0]->spec.dtype == DType::float16;
-      n.gemm_call = std::make_shared<const GemmCall>(GemmCall{*n.product, options});
-    }
+    recognise_product(n);
     c.elements = n.out[0]->spec.size();
-    c.gives = n.product.has_value() || n.kernel.is_fusion_producer();
-    c.takes = n.kernel.is_fusion_consumer();
-    if (c.elements == 0 || n.in.size() > max_member_operands) c.gives = c.takes = false;
+    if (c.elements == 0 || n.in.size() > c_.target.max_operands) return c;
     for (const Tensor* t : n.out)
-      if (t->spec.size() != c.elements) c.gives = c.takes = false;
+      if (t->spec.size() != c.elements) return c;
+    const ElementOrder order = c_.target.element_order(n);
+    c.takes = order == ElementOrder::elementwise || order == ElementOrder::prepared;
+    c.gives = c.takes || order == ElementOrder::in_order || is_product(n);
+    c.picks = c.gives && n.op->row->pattern == Pattern::movement && n.modified.empty();
     return c;
   }
+
+  void recognise_product(Node& n) const {
+    const bool plain = n.form == Form::op && n.op->row->product && n.in.size() == 2 && n.out.size() == 1;
+    if (!plain && n.form != Form::product) return;
+    Product product = plain ? Product{.shape = n.op->row->product(OpContextStorage(*n.op).site)} : *n.product;
+    product.in_blocks = c_.target.multiplies_in_blocks(n.in[0]->spec, n.in[1]->spec, n.out[0]->spec, product.shape);
+    if (plain && !product.in_blocks) return;
+    n.form = Form::product;
+    n.product = std::move(product);
+  }
+  static bool is_product(const Node& n) { return product_in_blocks(n) != nullptr; }
 
   /// A fused kernel has no result for the memory that a member changes, so the name of an update's result must be
   /// unused. resolve_aliases renames its uses; without that pass, updates are not fused.
@@ -103,9 +104,8 @@ class Fuser {
     if (c.takes) {
       std::vector<int> partners = related_groups(p);
       // Before other producers: the epilogue of a GEMM finds its operand in cache without a copy to a block.
-      std::stable_partition(partners.begin(), partners.end(), [&](int g) {
-        return node(groups_[static_cast<size_t>(g)].nodes.front()).product.has_value();
-      });
+      std::stable_partition(partners.begin(), partners.end(),
+                            [&](int g) { return is_product(node(groups_[static_cast<size_t>(g)].nodes.front())); });
       const auto joined = std::find_if(partners.begin(), partners.end(), [&](int g) { return try_join(g, p); });
       if (joined != partners.end()) {
         const int home = *joined;
@@ -142,8 +142,9 @@ class Fuser {
 
   bool try_join(int index, int p) {
     Members& g = groups_[static_cast<size_t>(index)];
-    if (g.elements != candidates_[static_cast<size_t>(p)].elements || g.nodes.size() >= max_fused_ops) return false;
-    if (p - g.place > max_fusion_distance || !compatible(g, node(p))) return false;
+    if (g.elements != candidates_[static_cast<size_t>(p)].elements || g.nodes.size() >= c_.target.max_members)
+      return false;
+    if (p - g.place > max_fusion_distance || !compatible(g, p)) return false;
     if (can_move_up(g, p)) {
       // The group keeps its place.
     } else if (can_move_down(g, p)) {
@@ -160,20 +161,20 @@ class Fuser {
   /// Merges group `other` into `home`, at the place of one of the two.
   bool try_merge(int home, int other) {
     Members &a = groups_[static_cast<size_t>(home)], &b = groups_[static_cast<size_t>(other)];
-    if (a.elements != b.elements || a.nodes.size() + b.nodes.size() > max_fused_ops) return false;
+    if (a.elements != b.elements || a.nodes.size() + b.nodes.size() > c_.target.max_members) return false;
     if (std::abs(a.place - b.place) > max_fusion_distance) return false;
     std::vector<int> all;
     std::merge(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(), std::back_inserter(all));
     // Another member that is not elementwise, a GEMM for instance, must be the first.
-    const bool after_product = node(all[0]).product.has_value();
+    const bool after_product = is_product(node(all[0]));
     for (size_t i = 1; i < all.size(); ++i) {
       const int m = all[i];
-      if (!is_elementwise(m) && (after_product || !only_moves(node(m)))) return false;
+      if (!takes(m) && (after_product || !candidates_[static_cast<size_t>(m)].picks)) return false;
     }
     for (int m : b.nodes)
-      if (!compatible(a, node(m))) return false;
+      if (!compatible(a, m)) return false;
     for (int m : a.nodes)
-      if (!compatible(b, node(m))) return false;
+      if (!compatible(b, m)) return false;
     const Members &first = a.place < b.place ? a : b, &second = a.place < b.place ? b : a;
     const auto depends = [&](const Members& later, const Node& earlier) {
       return std::any_of(later.nodes.begin(), later.nodes.end(),
@@ -216,16 +217,12 @@ class Fuser {
     return index >= 0 && &groups_[static_cast<size_t>(index)] == &g;
   }
 
-  bool is_elementwise(int m) { return candidates_[static_cast<size_t>(m)].takes && !node(m).product; }
-  /// Whether the node picks elements of its operand for any part of its result.
-  static bool only_moves(const Node& n) {
-    return n.op->row->pattern == Pattern::movement && !n.product && n.modified.empty() &&
-           n.kernel.is_fusion_producer() && n.kernel.phases().size() == 1;
-  }
+  bool takes(int m) const { return candidates_[static_cast<size_t>(m)].takes; }
 
   /// Members exchange whole elements only, and read memory that another member writes element by element.
-  bool compatible(const Members& g, const Node& n) {
-    const bool by_element = n.kernel.is_fusion_consumer();
+  bool compatible(const Members& g, int p) {
+    const Node& n = node(p);
+    const bool by_element = takes(p);
     const auto full = [&](const Tensor* t) { return t->spec.size() == g.elements; };
     for (const Tensor* t : n.in) {
       if (!t || (full(t) && by_element)) continue;
@@ -235,7 +232,7 @@ class Fuser {
     for (int slot : n.modified) changed.push_back(root(n.in[static_cast<size_t>(slot)]));
     for (int m : g.nodes) {
       const Node& other = node(m);
-      const bool elementwise = is_elementwise(m);
+      const bool elementwise = takes(m);
       if (!changed.empty())
         for (const Tensor* t : other.in)
           if (t && (!elementwise || !full(t)) && std::ranges::count(changed, root(t)) > 0) return false;
@@ -293,14 +290,10 @@ class Fuser {
       for (; next < std::ssize(at) && at[static_cast<size_t>(next)].first == p; ++next) {
         const int index = at[static_cast<size_t>(next)].second;
         const Members& g = groups_[static_cast<size_t>(index)];
-        std::vector<const Node*> members;
-        std::unordered_map<const Tensor*, bool> needed;
-        for (int m : g.nodes) {
-          members.push_back(&node(m));
-          for (const Tensor* t : node(m).out)
-            if (read_outside(t, index)) needed[t] = true;
-        }
-        result.push_back(join(members, g.elements, needed));
+        std::vector<Node> members;
+        for (int m : g.nodes) members.push_back(std::move(node(m)));
+        result.push_back(
+            compose(Form::fused, std::move(members), [&](const Tensor* t) { return read_outside(t, index); }));
       }
       if (!grouped(p)) result.push_back(std::move(node(p)));
     }

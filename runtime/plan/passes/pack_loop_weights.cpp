@@ -3,7 +3,6 @@
 #include <iterator>
 #include <vector>
 
-#include "runtime/kernels/packed_product.hpp"
 #include "runtime/plan/passes.hpp"
 
 namespace pxl {
@@ -16,35 +15,29 @@ class Packer {
 
   void run() {
     std::vector<Node> made;
-    for (Node& n : c_.nodes)
-      if (is_open(n) && c_.loop->is_unchanged(n.in[n.gemm_call->options.b], c_.aliases)) pack(n, made);
+    for (Node& n : c_.nodes) {
+      Node* product = open_product(n);
+      if (!product || !c_.loop->is_unchanged(product->in[1], c_.aliases)) continue;
+      const Tensor* weight = packed(*product, made);
+      std::ranges::replace(n.in, product->in[1], weight);
+      product->in[1] = weight;
+      product->product->packed = true;
+    }
     c_.nodes.insert(c_.nodes.begin(), std::move_iterator(made.begin()), std::move_iterator(made.end()));
   }
 
  private:
-  /// Whether the node reads its right operand as that of the GEMM only.
-  static bool is_open(const Node& n) {
-    if (!n.gemm_call || !n.kernel || !n.callees.empty() || n.effect || !gains_by_packing(*n.gemm_call)) return false;
-    return std::count(n.in.begin(), n.in.end(), n.in[n.gemm_call->options.b]) == 1;
-  }
-
-  void pack(Node& n, std::vector<Node>& made) {
-    const GemmCall call = *n.gemm_call;
-    const Tensor* weight = n.in[call.options.b];
-    const size_t own = product_kernel(call.plan, call.options).phases().size();
-    const Kernel product = packed_product_kernel(call);
-    std::vector<Phase> phases(n.kernel.phases().begin(), n.kernel.phases().end() - static_cast<std::ptrdiff_t>(own));
-    phases.insert(phases.end(), product.phases().begin(), product.phases().end());
-    n.kernel =
-        Kernel::parallel(std::move(phases), n.kernel.cost_ns()).with_workspace(WorkspaceLayout(product.workspace()));
-    n.in[call.options.b] = packed(n, *weight, call.plan, made);
-    n.note += " rhs packed";
-    n.gemm_call = nullptr;
-    n.product.reset();
+  /// The product that a node is or begins with, if it gains and reads its right operand as that only.
+  Node* open_product(Node& n) const {
+    const Node* product = n.op && n.callees.empty() && !n.effect ? product_in_blocks(n) : nullptr;
+    const bool open = product && c_.target.gains_by_packing(*product) && std::ranges::count(n.in, product->in[1]) == 1;
+    return open ? const_cast<Node*>(product) : nullptr;
   }
 
   /// The packed weight; products that read the same part of it share it.
-  const Tensor* packed(const Node& n, const Tensor& weight, const GemmShape& p, std::vector<Node>& made) {
+  const Tensor* packed(const Node& n, std::vector<Node>& made) {
+    const Tensor& weight = *n.in[1];
+    const GemmShape& p = n.product->shape;
     const auto same = [&](const Packed& other) {
       return other.of == &weight && other.part.b_offset == p.b_offset && other.part.ldb == p.ldb &&
              other.part.n == p.n && other.part.k == p.k;
@@ -53,7 +46,7 @@ class Packer {
       return found->tensor;
     Tensor t = weight;
     t.kind = TensorKind::result;
-    t.spec.shape = {packed_right_size(p)};
+    t.spec.shape = {c_.target.packed_size(p)};
     t.name += "_packed";
     t.id += "_packed";
     t.producer = nullptr;
@@ -65,8 +58,8 @@ class Packer {
     node.in = {&weight};
     node.out = {&c_.constants.back()};
     node.once = true;
-    node.kernel = pack_right_kernel(p);
-    node.note = " rhs packed before the loop";
+    node.form = Form::packed_operand;
+    node.product = {.shape = p};
     made.push_back(std::move(node));
     return &c_.constants.back();
   }

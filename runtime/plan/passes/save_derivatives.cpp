@@ -2,8 +2,6 @@
 // derivative takes the memory of the operand. Results keep their bits.
 #include <algorithm>
 
-#include "runtime/kernels/fused_update.hpp"
-#include "runtime/kernels/value_and_derivative.hpp"
 #include "runtime/plan/passes.hpp"
 
 namespace pxl {
@@ -16,20 +14,18 @@ class DerivativeSaver {
 
   void run() {
     for (size_t p = 0; p < nodes_.size(); ++p)
-      if (const UpdateOp* step = update_op_of(nodes_[p]); step && step->kind == UpdateOpKind::function)
-        visit(static_cast<int>(p));
+      if (is_plain(nodes_[p]) && nodes_[p].in.size() == 1) visit(static_cast<int>(p));
   }
 
  private:
-  /// The arithmetic of an elementwise node on operands of its own size; creates its kernel.
-  static const UpdateOp* update_op_of(Node& n) {
+  /// Whether a node is elementwise, on operands of its own size.
+  static bool is_plain(const Node& n) {
     if (n.op->row->pattern != Pattern::elementwise || n.op->row->role != Role::compute || n.alias >= 0 || n.effect ||
-        !n.callees.empty() || n.product || n.out.size() != 1 || n.in.empty() || n.in.size() > 2)
-      return nullptr;
-    const auto like_result = [&](const Tensor* t) { return t && t->spec == n.out[0]->spec; };
-    if (n.out[0]->spec.dtype != DType::float32 || !std::all_of(n.in.begin(), n.in.end(), like_result)) return nullptr;
-    if (!n.kernel) n.kernel = make_kernel(*n.op);
-    return n.kernel.update_op();
+        !n.callees.empty() || n.form != Form::op || n.out.size() != 1)
+      return false;
+    const TensorSpec& spec = n.out[0]->spec;
+    return spec.dtype == DType::float32 && spec.size() > 1 &&
+           std::all_of(n.in.begin(), n.in.end(), [&](const Tensor* t) { return t && t->spec == spec; });
   }
 
   /// Rewrites the activation at p and its gradients if these are the only later uses of the operand: the derivative
@@ -38,14 +34,12 @@ class DerivativeSaver {
     Node& node = nodes_[static_cast<size_t>(p)];
     const Tensor* x = node.in[0];
     if (c_.producer(x) < 0 || c_.wanted_outside(x) || c_.aliases.root(x) != x) return;
-    const int function = node.kernel.update_op()->function;
     std::vector<Node*> gradients;
     for (int q : c_.consumers(x)) {
       if (q == p) continue;
       Node& reader = nodes_[static_cast<size_t>(q)];
-      const UpdateOp* step = q > p ? update_op_of(reader) : nullptr;
-      if (!step || step->kind != UpdateOpKind::derivative || step->function != function || reader.in[0] == x ||
-          c_.aliases.written_between(x, p, q))
+      if (q < p || !is_plain(reader) || reader.in.size() != 2 || reader.in[0] == x ||
+          !c_.target.saves_derivative(*node.op->row, *reader.op->row) || c_.aliases.written_between(x, p, q))
         return;
       gradients.push_back(&reader);
     }
@@ -57,13 +51,12 @@ class DerivativeSaver {
     c_.constants.push_back(std::move(derivative));
     const Tensor* made = &c_.constants.back();
     node.out.push_back(made);
-    node.kernel = value_and_derivative_kernel(static_cast<Unary>(function), x->spec.size());
+    node.form = Form::with_derivative;
+    node.gradient = gradients[0]->op;
     node.in_place_candidates.push_back({1, 0});
-    node.note += " with derivative";
     for (Node* gradient : gradients) {
       gradient->in[1] = made;
-      gradient->kernel = binary_kernel(Binary::mul, DType::float32, x->spec.shape, x->spec.shape, x->spec.shape);
-      gradient->note += " by derivative";
+      gradient->form = Form::by_derivative;
     }
   }
 

@@ -1,9 +1,10 @@
 // Merges a scatter of rows into zeros (the gradient of a gather, or of a slice at an index), or a sum of such, with the
 // additive update that alone reads it: rows that no index names are neither read nor written.
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
-#include "runtime/kernels/index.hpp"
-#include "runtime/op/definitions.hpp"
+#include "runtime/ops/run.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/plan/passes.hpp"
 
@@ -23,15 +24,14 @@ class SparseUpdates {
       const Node& update = c_.nodes[q];
       if (!is_additive_update(update)) continue;
       const std::vector<size_t> made = scatters_of(update.in[1], q);
-      if (made.empty() || update.in.size() + 2 * made.size() > SparseUpdateSlots::max_operands) continue;
-      Kernel probe = kernel_for(*update.op, {sparse_update_probe});
-      if (may_keep_rest(update, probe)) merge(made, q, std::move(probe));
+      if (made.empty() || update.in.size() + 2 * made.size() > c_.target.max_scattered) continue;
+      if (may_keep_rest(update)) merge(made, q);
     }
   }
 
  private:
   static bool is_plain(const Node& n) {
-    return n.op && !n.kernel && n.callees.empty() && !n.effect && n.output_aliases.empty();
+    return n.op && n.form == Form::op && n.callees.empty() && !n.effect && n.output_aliases.empty();
   }
 
   bool is_additive_update(const Node& n) const {
@@ -52,13 +52,12 @@ class SparseUpdates {
     return &c_.nodes[static_cast<size_t>(p)];
   }
 
-  /// A sum of tensors of its own spec. Those of float16 are rounded once, which rows one by one would not be. An
-  /// earlier pass may have made its kernel.
+  /// A sum of tensors of its own spec. Those of float16 are rounded once, which rows one by one would not be.
   static bool is_sum(const Node& n) {
     static const OpRow &add = get_op("add"), &sum = get_op("sum_n");
     if (!n.op) return false;
     const TensorSpec& spec = n.out[0]->spec;
-    return (n.op->row == &add || n.op->row == &sum) && n.note.empty() && spec.dtype != DType::float16 &&
+    return (n.op->row == &add || n.op->row == &sum) && n.form == Form::op && spec.dtype != DType::float16 &&
            std::all_of(n.in.begin(), n.in.end(), [&](const Tensor* t) { return t && t->spec == spec; });
   }
 
@@ -83,12 +82,26 @@ class SparseUpdates {
     return found;
   }
 
-  /// Whether rows that the indices do not name may be left alone, as far as is known before the run.
-  static bool may_keep_rest(const Node& n, const Kernel& probe) {
+  /// Whether rows that the indices do not name may be left alone, as far as is known before the run: an update by zeros
+  /// changes no number, or has operands that only a run knows.
+  static bool may_keep_rest(const Node& n) {
     for (size_t slot = 2; slot < n.in.size(); ++slot)
       if (n.in[slot]) return true;
-    const std::vector<const std::byte*> operands(n.in.size(), nullptr);
-    return keeps_where_zero(probe, operands, 0, 1, n.in[0]->spec.dtype, Buffers{nullptr, nullptr});
+    // A factor of t shows in 1 and -1.5, a factor of x that is not finite in all. Both fit every floating dtype.
+    constexpr double numbers[] = {1.0, -1.5, 0.0, 0.25};
+    const Array before = Array::from<double>({std::size(numbers)}, numbers).cast(n.in[0]->spec.dtype);
+    OpContextStorage storage(*n.op);
+    std::vector<TensorSpec> specs = {n.in[0]->spec, n.in[1]->spec};
+    for (size_t slot : {0, 1}) {
+      specs[slot].shape = before.shape();
+      storage.in[slot] = &specs[slot];
+    }
+    storage.out[0].shape = before.shape();
+    std::vector<Array> in(n.in.size());
+    in[0] = before;
+    in[1] = Array::zeros(specs[1].dtype, before.shape());
+    const Array after = run_op({*n.op->row, storage.in, n.op->attrs, storage.out, {}}, std::move(in))[0];
+    return std::memcmp(after.raw(), before.raw(), static_cast<size_t>(before.bytes())) == 0;
   }
 
   /// The axis along which a node adds long rows to zeros; -1 if it does not.
@@ -112,50 +125,15 @@ class SparseUpdates {
     return true;
   }
 
-  /// The update's kernel for other extents of its first two operands.
-  static Kernel kernel_for(const Op& op, const Shape& shape) {
-    OpContextStorage storage(op);
-    std::vector<TensorSpec> specs = {op.inputs[0]->spec, op.inputs[1]->spec};
-    for (size_t slot : {0, 1}) {
-      specs[slot].shape = shape;
-      storage.in[slot] = &specs[slot];
-    }
-    storage.out[0].shape = shape;
-    return kernel_of({*op.row, storage.in, op.attrs, storage.out, {}});
-  }
-
-  void merge(const std::vector<size_t>& scatters, size_t q, Kernel probe) {
-    Node& n = c_.nodes[q];
-    const TensorSpec t = n.in[0]->spec, x = n.in[1]->spec;
-    std::vector<ScatteredRows> terms;
-    n.flops = 0;
-    if (const auto made = static_cast<size_t>(c_.producer(n.in[1])); made != scatters[0]) remove(made, n);  // the sum
-    for (const size_t p : scatters) {
-      const Node scatter = remove(p, n);
-      if (may_fail(*scatter.op)) n.checks.push_back({scatter.op, static_cast<int>(n.in.size()) + 1});
-      const OpContextStorage storage(*scatter.op);
-      const ScatterAdd s = scatter.op->row->scatter_add(storage.site);
-      terms.push_back({n.in.size(), n.in.size() + 1, scatter.in[1]->spec, s.axis, s.batch, s.ignore_out_of_range});
-      n.in.insert(n.in.end(), scatter.in.begin(), scatter.in.end());
-      n.flops += scatter.in[0]->spec.size() * 2;
-      n.note += " " + std::string(scatter.op->row->name);
-    }
-    n.note += "+" + std::string(n.op->row->name);
-    std::sort(n.parts.begin(), n.parts.end());
-    n.kernel = sparse_update_kernel(
-        t, x, {.count = n.in.size()}, terms,
-        kernel_for(*n.op, Shape(x.shape.begin() + static_cast<std::ptrdiff_t>(terms[0].axis) + 1, x.shape.end())),
-        std::move(probe));
-    n.in[1] = nullptr;
-    n.in_place_candidates.clear();
-  }
-
-  /// Takes a node away, whose part node `to` does.
-  Node remove(size_t p, Node& to) {
-    Node node = std::move(c_.nodes[p]);
-    c_.nodes[p] = Node();
-    to.parts.insert(to.parts.begin(), node.parts.begin(), node.parts.end());
-    return node;
+  /// The update takes over the work of the scatters, and of their sum.
+  void merge(const std::vector<size_t>& scatters, size_t q) {
+    std::vector<Node> members;
+    const auto take = [&](size_t p) { members.push_back(std::exchange(c_.nodes[p], Node())); };
+    const auto sum = static_cast<size_t>(c_.producer(c_.nodes[q].in[1]));
+    for (const size_t p : scatters) take(p);
+    if (sum != scatters[0]) take(sum);
+    take(q);
+    c_.nodes[q] = compose(Form::sparse, std::move(members));
   }
 
   PassContext& c_;

@@ -1,10 +1,9 @@
 // Folds transpositions, reshapes and splits around batched GEMMs, as in attention, into the strides of operands and
 // results.
-#include "runtime/kernels/product_layout.hpp"
+#include "runtime/plan/product_layout.hpp"
 
 #include <algorithm>
 
-#include "runtime/kernels/product.hpp"
 #include "runtime/plan/passes.hpp"
 
 namespace pxl {
@@ -12,8 +11,9 @@ namespace {
 
 bool is_movement(const Node& node) {
   return node.op && node.op->row->pattern == Pattern::movement && node.op->row->role == Role::compute &&
-         node.alias < 0 && !node.effect && node.callees.empty() && !node.kernel && !node.in.empty() && node.in[0] &&
-         node.out[0]->spec.dtype == DType::float32 && layout_of(*node.op, 0, contiguous(node.in[0]->spec.shape));
+         node.alias < 0 && !node.effect && node.callees.empty() && node.form == Form::op && !node.in.empty() &&
+         node.in[0] && node.out[0]->spec.dtype == DType::float32 &&
+         layout_of(*node.op, 0, contiguous(node.in[0]->spec.shape));
 }
 
 class Layouts {
@@ -60,9 +60,9 @@ class Layouts {
     if (!n.op || !n.op->row->product || n.in.size() != 2 || n.out.size() != 1 || n.alias >= 0) return;
     const TensorSpec &a = n.in[0]->spec, &b = n.in[1]->spec;
     if (a.dtype != DType::float32 || a.shape.size() < 3 || b.shape.size() < 3) return;
-    if (n.kernel && !n.product) return;
-    const GemmShape plan = n.product ? *n.product : n.op->row->product(OpContextStorage(*n.op).site);
-    if (plan.batch.empty() || !product_supports(a, b, n.out[0]->spec, plan)) return;
+    if (n.form != Form::op && n.form != Form::product) return;
+    const GemmShape plan = n.product ? n.product->shape : n.op->row->product(OpContextStorage(*n.op).site);
+    if (plan.batch.empty() || !c_.target.multiplies_in_blocks(a, b, n.out[0]->spec, plan)) return;
     Product product{p, plan, {}};
     for (size_t slot = 0; slot < 2; ++slot) product.operands[slot] = operand(n.in[slot], p);
     const StridedLayout whole[] = {contiguous(a.shape), contiguous(b.shape)};
@@ -146,9 +146,8 @@ class Layouts {
     const Tensor* sources[] = {source(product, product.operands[0]), source(product, product.operands[1])};
     std::copy(std::begin(sources), std::end(sources), n.in.begin());
     product.plan = *plan;
-    n.product = *plan;
-    n.kernel = product_kernel(*plan, {});
-    n.note = " strided operands";
+    n.form = Form::product;
+    n.product = {.shape = *plan, .strided = true};
   }
 
   /// Folds transpositions that are the only use of the GEMM's result into its output strides.
@@ -175,12 +174,11 @@ class Layouts {
     for (size_t i = 0; i < strides.size(); ++i) layout.strides[static_cast<size_t>(axes.strides[i])] = strides[i];
     const std::optional<StridedOutputGemm> plan = with_result(product.plan, layout);
     if (!plan) return;
-    ProductOptions options;
-    if (plan->swapped) std::swap(options.a, options.b);
     n.out[0] = node(absorbed.back()).out[0];
-    n.product.reset();
-    n.kernel = product_kernel(plan->plan, options);
-    n.note += n.note.empty() ? " strided result" : " and result";
+    n.form = Form::product;
+    if (!n.product) n.product.emplace();
+    n.product->shape = plan->plan;
+    n.product->exchanged = plan->swapped;
     for (int p : absorbed) node(p).op = nullptr;
   }
 

@@ -91,10 +91,10 @@ TEST_CASE("slots are in range, present and unique") {
   CHECK_NOTHROW(verify_nodes(view.nodes, view.outputs, true));
 }
 
-TEST_CASE("operands and results have the specs of the op, unless the kernel is another one") {
+TEST_CASE("operands and results have the specs of the op") {
   Chain other;
   Tensor* wide = other.variable({3, 2}, "wide");
-  other.nodes[0].in[0] = wide;
+  other.nodes[0].in[1] = wide;
   CHECK(contains(other.broken(), "an operand has another shape or dtype than its op's"));
   Chain fewer;
   fewer.nodes[0].in.pop_back();
@@ -107,12 +107,10 @@ TEST_CASE("operands and results have the specs of the op, unless the kernel is a
 TEST_CASE("aliases and in-place candidates fit their memory") {
   Update alias;
   Tensor* wide = alias.variable({8}, "wide");
-  alias.nodes[0].kernel = make_kernel(*alias.nodes[0].op);
   alias.nodes[0].in[0] = wide;
   CHECK(contains(alias.broken(), "the alias has another dtype or size"));
   Chain in_place;
   Tensor* tall = in_place.variable({3, 2}, "tall");
-  in_place.nodes[1].kernel = make_kernel(*in_place.nodes[1].op);
   in_place.nodes[1].in.push_back(tall);
   in_place.nodes[1].in_place_candidates = {{0, 1}};
   CHECK(contains(in_place.broken(), "an in-place candidate has another shape or dtype"));
@@ -128,21 +126,97 @@ TEST_CASE("aliases and in-place candidates fit their memory") {
   CHECK(contains(later.broken(), "an output alias is out of range"));
 }
 
-TEST_CASE("the operands of a GEMM are there") {
-  Lowered product;
-  Tensor *a = product.variable({4, 5}, "a"), *b = product.variable({5, 6}, "b");
-  product.outputs = {product.op("matmul", {a, b})};
-  product.lower_all();
-  Node& n = product.nodes[0];
-  n.kernel = make_kernel(*n.op);
-  auto call = GemmCall{};
-  call.options.b = 3;
-  n.gemm_call = std::make_shared<const GemmCall>(call);
-  CHECK(contains(product.broken(), "an operand of the GEMM is out of range"));
-  call.options.b = 1;
-  call.options.add_to = 0;
-  n.gemm_call = std::make_shared<const GemmCall>(call);
-  CHECK(contains(product.broken(), "the GEMM adds to memory that is not marked as modified"));
+namespace {
+
+/// c += tanh(a @ b), in one node of members.
+struct Fused : Lowered {
+  InSequence order{ir.main(), InSequence::Mode::yes};
+  Tensor *a = variable({4, 5}, "a"), *b = variable({5, 6}, "b"), *c = variable({4, 6}, "c");
+  Tensor *product = op("matmul", {a, b}), *y = op("tanh", {product});
+  explicit Fused(bool wanted = true) {
+    op("scaled_add_", {c, y}, {{"b", 0.5}});
+    lower_all();
+    REQUIRE(nodes.size() == 3);
+    nodes[0].form = Form::product;
+    nodes[0].product = {.shape = gemm_shape({4, 5}, false, {5, 6}, false), .in_blocks = true};
+    Node one = compose(Form::fused, std::move(nodes), [&](const Tensor* t) { return wanted && t == y; });
+    nodes.clear();
+    nodes.push_back(std::move(one));
+    if (wanted) outputs = {y};
+    verify_nodes(nodes, outputs);
+  }
+  Node& one() { return nodes[0]; }
+};
+
+}  // namespace
+
+TEST_CASE("products stay within their operands") {
+  const auto broken = [](auto change) {
+    Fused f;
+    change(f.one().members[0]);
+    return f.broken();
+  };
+  CHECK(broken([](Node&) {}) == "");
+  CHECK(contains(broken([](Node& n) { n.product->shape.lda = 6; }), "a product reads beyond its operands"));
+  CHECK(contains(broken([](Node& n) { n.product->shape.tb = true; }), "a product reads beyond its operands"));
+  CHECK(contains(broken([](Node& n) { n.product->shape.b_offset = 1; }), "a product reads beyond its operands"));
+  CHECK(contains(broken([](Node& n) { n.product->exchanged = true; }), "a product reads beyond its operands"));
+  CHECK(contains(broken([](Node& n) { n.product->shape.m = 3; }), "a product has another size than its result"));
+  CHECK(contains(broken([](Node& n) { n.product.reset(); }), "its form has other parts"));
+  CHECK(contains(broken([](Node& n) { n.form = Form::op; }), "its form has other parts"));
+}
+
+TEST_CASE("a node of members has the operands, results and changes of its members") {
+  const std::string message = "its operands, results or changes are not those of its members";
+  Fused unread;
+  unread.one().in.push_back(unread.variable({4, 6}, "d"));
+  CHECK(contains(unread.broken(), message));
+  Fused swapped;
+  std::swap(swapped.one().in[0], swapped.one().in[1]);
+  CHECK(contains(swapped.broken(), message));
+  Fused silent;
+  silent.one().modified.clear();
+  CHECK(contains(silent.broken(), message));
+  Fused missing;
+  missing.one().members.pop_back();
+  CHECK(contains(missing.broken(), message));
+  Fused alone;
+  alone.one().members.resize(1);
+  CHECK(contains(alone.broken(), "another number of members"));
+  Fused empty;
+  empty.one().members.clear();
+  CHECK(contains(empty.broken(), "its form has other parts"));
+  Fused other;
+  other.one().members[1].in[0] = other.a;
+  CHECK(contains(other.broken(), "an operand has another shape or dtype than its op's"));
+  CHECK(Fused(false).one().out.empty());
+}
+
+TEST_CASE("functions with derivatives, gradients by derivatives and writes of views fit their tensors") {
+  Lowered l;
+  Tensor *x = l.variable({3}, "x"), *dy = l.variable({3}, "dy"), *wide = l.variable({4}, "wide");
+  Tensor *y = l.op("gelu", {x}), *dx = l.op("gelu_grad", {dy, x});
+  l.outputs = {y, dx};
+  l.lower_all();
+  l.nodes[0].in_place_candidates.clear();
+  l.nodes[0].form = Form::with_derivative;
+  CHECK(contains(l.broken(), "its form has other parts"));
+  l.nodes[0].gradient = dx->producer;
+  CHECK(contains(l.broken(), "a function with its derivative is not of one tensor"));
+  Tensor derivative = *y;
+  l.nodes[0].out.push_back(&derivative);
+  l.nodes[1].form = Form::by_derivative;
+  l.nodes[1].in[1] = &derivative;
+  CHECK(l.broken() == "");
+  l.nodes[1].in[1] = wide;
+  CHECK(contains(l.broken(), "a gradient and a derivative differ"));
+
+  Update u;
+  u.nodes[0].form = Form::view_write;
+  u.nodes[0].part = ViewPart{0, contiguous({4}), contiguous({4})};
+  CHECK(u.broken() == "");
+  u.nodes[0].part->operand.offset = 1;
+  CHECK(contains(u.broken(), "a view is written beyond its memory"));
 }
 
 TEST_CASE("passes keep what nodes read, and effects in their order") {

@@ -1,5 +1,6 @@
-// Fused nodes: the workspaces of their members are apart where they live at the same time.
-#include "runtime/plan/fused_kernel.hpp"
+// Fused kernels: the workspaces of their steps are apart where they live at the same time.
+#include "runtime/plan/register_program.hpp"
+
 #include "small_program.hpp"
 
 using namespace pxl;
@@ -26,34 +27,31 @@ Kernel tenant(int64_t n, int64_t id) {
 
 }  // namespace
 
-TEST_CASE("members of a fused kernel share memory per thread with each other only, and none per call") {
-  constexpr int64_t n = 5000;
-  Ir ir;
-  Graph& g = ir.main();
-  Ops op(g);
-  std::vector<Node> nodes;
-  const Tensor* last = g.add_variable(Array::zeros(DType::float32, {n}), "x");
+TEST_CASE("steps of a fused kernel share memory per thread with each other only, and none per call") {
+  constexpr int64_t n = 5000, steps = 4;
+  using Register = RegisterProgram::Register;
+  const auto program = std::make_shared<RegisterProgram>();
+  program->elements = n;
+  program->registers.push_back({Register::Kind::operand, 0, sizeof(float), true});
   size_t per_call = 0, per_thread = 0;
-  for (int64_t id = 1; id <= 4; ++id) {
-    Tensor* y = op("relu", {const_cast<Tensor*>(last)});
-    Node node;
-    node.op = y->producer;
-    node.in = {last};
-    node.out = {y};
-    node.kernel = tenant(n, id);
-    per_call += node.kernel.workspace().per_call;
-    per_thread = std::max(per_thread, node.kernel.workspace().per_thread);
-    nodes.push_back(std::move(node));
-    last = y;
+  for (int id = 1; id <= steps; ++id) {
+    RegisterProgram::Step step{tenant(n, id), {id - 1}, {id}};
+    per_call += step.kernel.workspace().per_call;
+    per_thread = std::max(per_thread, step.kernel.workspace().per_thread);
+    program->registers.push_back({id == steps ? Register::Kind::result : Register::Kind::block, 0, sizeof(float)});
+    program->steps.push_back(std::move(step));
   }
-  std::vector<const Node*> members;
-  for (const Node& node : nodes) members.push_back(&node);
-  const Node fused = join(members, n, {{last, true}});
-  CHECK(fused.kernel.workspace().per_call == per_call);
-  CHECK(fused.kernel.workspace().per_thread > per_thread);  // and the blocks between members
+  program->finish();
+  std::vector<Phase> phases = RegisterProgram::earlier_phases(program);
+  phases.push_back({n, 64,
+                    [program = std::shared_ptr<const RegisterProgram>(program)](
+                        const Buffers& b, int64_t begin, int64_t end) { program->run(b, begin, end, nullptr); }});
+  const Kernel fused = Kernel::parallel(std::move(phases), 1).with_workspace(WorkspaceLayout(program->workspace()));
+  CHECK(fused.workspace().per_call == per_call);
+  CHECK(fused.workspace().per_thread > per_thread);  // and the blocks between steps
   Array x = Array::zeros(DType::float32, {n}), y = Array::zeros(DType::float32, {n});
   const std::byte* in[] = {x.raw()};
   std::byte* out[] = {y.mutable_raw()};
-  fused.kernel({in, out});
+  fused({in, out});
   CHECK(identical(y, Array::full(DType::float32, {n}, 4.0)));
 }

@@ -1,8 +1,8 @@
 // Layouts of tensors in memory, and products of strided matrices.
-#include "runtime/kernels/product_layout.hpp"
+#include "runtime/plan/product_layout.hpp"
 
+#include "../kernels/support.hpp"
 #include "runtime/kernels/product.hpp"
-#include "support.hpp"
 
 using namespace pxl;
 using namespace pxl::test;

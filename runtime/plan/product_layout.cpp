@@ -1,4 +1,4 @@
-#include "runtime/kernels/product_layout.hpp"
+#include "runtime/plan/product_layout.hpp"
 
 #include <utility>
 

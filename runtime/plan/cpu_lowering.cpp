@@ -1,0 +1,325 @@
+#include "runtime/plan/cpu_lowering.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/kernels/elementwise.hpp"
+#include "runtime/kernels/index.hpp"
+#include "runtime/kernels/packed_product.hpp"
+#include "runtime/kernels/remote.hpp"
+#include "runtime/kernels/shape.hpp"
+#include "runtime/kernels/value_and_derivative.hpp"
+#include "runtime/op/definitions.hpp"
+#include "runtime/plan/register_program.hpp"
+
+namespace pxl {
+
+namespace {
+
+/// A product with what follows it: the phases before the product's own, and its estimated time without them.
+struct Call {
+  GemmCall gemm;
+  std::vector<Phase> before;
+  double before_ns = 0;
+};
+
+Kernel with_phases(std::vector<Phase> phases, const Kernel& last, double ns) {
+  phases.insert(phases.end(), last.phases().begin(), last.phases().end());
+  return Kernel::parallel(std::move(phases), ns).with_workspace(WorkspaceLayout(last.workspace()));
+}
+
+/// A phase of a node whose operands, results and workspace follow those of another node.
+Phase after(const Phase& phase, size_t in, size_t out, const WorkspaceSize& kept) {
+  return {phase.iterations, phase.grain,
+          [part = phase.part, in, out, kept](const Buffers& b, int64_t begin, int64_t end) {
+            part(b.with(b.in + in, b.out + out).after(kept), begin, end);
+          }};
+}
+
+Kernel kernel_of_op(const Op& op) {
+  if (op.row->role == Role::remote_load)
+    return remote_load_kernel(op.inputs[1]->spec.dtype, op.inputs[0]->spec.bytes());
+  if (op.row->role == Role::remote_store)
+    return remote_store_kernel(op.inputs[1]->spec.dtype, op.inputs[0]->spec.bytes());
+  return kernel_of(OpContextStorage(op).site);
+}
+
+GemmCall gemm_of(const Node& n) {
+  GemmCall call{n.product->shape, {}};
+  call.options.half = n.out[0]->spec.dtype == DType::float16;
+  if (n.product->exchanged) std::swap(call.options.a, call.options.b);
+  return call;
+}
+
+Kernel product_of(const Node& n) {
+  const Product& p = *n.product;
+  const GemmCall call = gemm_of(n);
+  if (p.packed) return packed_product_kernel(call);
+  if (p.strided || !p.shape.c_strides.empty()) return product_kernel(call.plan, call.options);
+  return matmul_kernel(n.in[0]->spec, p.transposed[0], n.in[1]->spec, p.transposed[1], n.out[0]->spec);
+}
+
+/// The register program of fused members, and the kernel that runs it.
+class Fused {
+ public:
+  using Register = RegisterProgram::Register;
+
+  Fused(const Node& node, int64_t block) : node_(node) {
+    const Node& head = node.members.front();
+    program_->block = block;
+    program_->elements = head.out[0]->spec.size();
+    program_->after_product = head.form == Form::product;
+    for (const Node& m : node.members) {
+      if (m.in.size() > max_step_slots || m.out.size() > max_step_slots)
+        throw Error("a fused op with too many operands", {}, Fault::internal);
+      const bool product = program_->after_product && &m == &head;
+      RegisterProgram::Step step;
+      for (const Tensor* t : m.in) step.in.push_back(operand(t, !product));
+      for (size_t j = 0; j < m.out.size(); ++j) step.out.push_back(result(m, j));
+      if (!product) step.kernel = cpu_kernel(m, block);
+      const bool in_order = step.kernel.is_fusion_producer() && (&m == &head || takes(m, step.kernel));
+      if (!product && !in_order) throw Error("a member whose elements are not in order", {}, Fault::internal);
+      work_ += step.kernel.cost_ns();
+      program_->steps.push_back(std::move(step));
+    }
+    program_->finish();
+  }
+
+  Kernel over_elements() const {
+    const std::shared_ptr<const RegisterProgram> program = program_;
+    std::vector<Phase> phases = RegisterProgram::earlier_phases(program);
+    const int64_t grain = program->steps[0].kernel.phases().back().grain;
+    phases.push_back({program->elements, grain, [program](const Buffers& b, int64_t begin, int64_t end) {
+                        program->run(b, begin, end, nullptr);
+                      }});
+    Kernel kernel = Kernel::parallel(std::move(phases), work_).with_workspace(WorkspaceLayout(program->workspace()));
+    if (const std::optional<NarrowSource> source = scaled_weights()) kernel.set_narrow_source(*source);
+    return kernel;
+  }
+
+  Call after_product() const {
+    const std::shared_ptr<const RegisterProgram> program = program_;
+    const auto kind = [&](int reg) { return program->at(reg).kind; };
+    const RegisterProgram::Step &head = program->steps[0], &last = program->steps.back();
+    Call call{gemm_of(node_.members.front()), {}, 0};
+    ProductOptions& options = call.gemm.options;
+    options.a = static_cast<size_t>(program->at(head.in[options.a]).index);
+    options.b = static_cast<size_t>(program->at(head.in[options.b]).index);
+    const bool stored = kind(head.out[0]) == Register::Kind::result;
+    options.out = stored ? program->at(head.out[0]).index : -1;
+    // out += alpha * (a @ b), the product not used otherwise: the GEMM accumulates in registers.
+    if (program->steps.size() == 2 && !options.half && !stored && !node_.members.front().product->packed &&
+        last.kernel.axpy_alpha() && kind(last.out[0]) == Register::Kind::operand && last.in[0] == last.out[0] &&
+        kind(last.in[1]) == Register::Kind::block) {
+      options.add_to = program->at(last.in[0]).index;
+      options.alpha = *last.kernel.axpy_alpha();
+      return call;
+    }
+    call.before = RegisterProgram::earlier_phases(program);
+    call.before_ns = work_;
+    if (!stored && !options.half) options.update = RegisterProgram::compiled_epilogue(program);
+    options.epilogue_workspace = program->workspace();
+    options.epilogue = [program](const Buffers& b, std::byte* values, int64_t begin, int64_t end) {
+      program->run(b, begin, end, values);
+    };
+    return call;
+  }
+
+ private:
+  /// Whether members behind the first may be it: elementwise, or moving elements that no member makes.
+  static bool takes(const Node& m, const Kernel& kernel) {
+    return kernel.is_fusion_consumer() || m.op->row->pattern == Pattern::movement;
+  }
+
+  int add(Register reg) {
+    program_->registers.push_back(reg);
+    return static_cast<int>(program_->registers.size() - 1);
+  }
+
+  static int place(const std::vector<const Tensor*>& list, const Tensor* t) {
+    return static_cast<int>(std::ranges::find(list, t) - list.begin());
+  }
+
+  /// Operands of the size of the results are traversed block by block, but for those of a product.
+  int operand(const Tensor* tensor, bool by_block) {
+    if (!tensor) return -1;
+    const auto found = registers_.find(tensor);
+    if (found != registers_.end()) return found->second;
+    const auto width = static_cast<int64_t>(size_of(tensor->spec.dtype));
+    const bool streamed = by_block && tensor->spec.size() == program_->elements;
+    return registers_[tensor] = add({Register::Kind::operand, place(node_.in, tensor), width, streamed});
+  }
+
+  int result(const Node& m, size_t j) {
+    const Tensor* tensor = m.out[j];
+    if (j == 0 && m.alias >= 0) return registers_[tensor] = operand(m.in[static_cast<size_t>(m.alias)], true);
+    Register reg{.width = static_cast<int64_t>(size_of(tensor->spec.dtype))};
+    if (const int index = place(node_.out, tensor); index < std::ssize(node_.out)) {
+      reg.kind = Register::Kind::result;
+      reg.index = index;
+    }
+    return registers_[tensor] = add(reg);
+  }
+
+  /// The weights, if the program only widens some and multiplies them by scales.
+  std::optional<NarrowSource> scaled_weights() const {
+    if (program_->steps.size() != 2) return std::nullopt;
+    const RegisterProgram::Step &first = program_->steps[0], &second = program_->steps[1];
+    const NarrowSource *widened = first.kernel.narrow_source(), *scaled = second.kernel.narrow_source();
+    if (!widened || !scaled || widened->scales >= 0 || scaled->scales < 0 || first.out[0] != second.in[scaled->slot])
+      return std::nullopt;
+    const Register &weights = program_->at(first.in[widened->slot]),
+                   &scales = program_->at(second.in[static_cast<size_t>(scaled->scales)]);
+    if (weights.kind != Register::Kind::operand || scales.kind != Register::Kind::operand) return std::nullopt;
+    NarrowSource source = *scaled;
+    source.format = widened->format;
+    source.slot = static_cast<size_t>(weights.index);
+    source.scales = scales.index;
+    return source;
+  }
+
+  const Node& node_;
+  std::shared_ptr<RegisterProgram> program_ = std::make_shared<RegisterProgram>();
+  std::unordered_map<const Tensor*, int> registers_;
+  double work_ = 0;
+};
+
+/// A product alone, or with what follows it.
+Call call_of(const Node& n, int64_t block) {
+  return n.form == Form::fused ? Fused(n, block).after_product() : Call{gemm_of(n), {}, 0};
+}
+
+Kernel fused(const Node& n, int64_t block) {
+  const Node& head = n.members.front();
+  if (head.form != Form::product) return Fused(n, block).over_elements();
+  Call call = call_of(n, block);
+  const Kernel product =
+      head.product->packed ? packed_product_kernel(call.gemm) : product_kernel(call.gemm.plan, call.gemm.options);
+  return with_phases(std::move(call.before), product, product.cost_ns() + call.before_ns);
+}
+
+Kernel with_prologue(const Node& n, int64_t block) {
+  const Node &first = n.members[0], &second = n.members[1];
+  const Kernel made = cpu_kernel(first, block);
+  Call call = call_of(second, block);
+  RightOperand& right = call.gemm.options.right;
+  const size_t slot = second.in.size();  // of the first one's operands
+  right.per_thread = made.workspace().per_thread;
+  right.compute = [part = made.phases()[0].part, slot](const Buffers& b, float* to, int64_t begin, int64_t end,
+                                                       std::byte* memory) {
+    // The part writes elements [begin, end) of an output that begins that much before the block.
+    std::byte* out = reinterpret_cast<std::byte*>(to - begin);
+    Buffers operands = b.with(b.in + slot, &out);
+    operands.thread_workspace = memory;
+    part(operands, begin, end);
+  };
+  if (const NarrowSource* source = made.narrow_source(); source && source->fits(call.gemm.plan.n)) {
+    right.narrow = *source;
+    right.narrow->slot += slot;
+    if (source->scales >= 0) right.narrow->scales += static_cast<int>(slot);
+  }
+  const Kernel product = product_kernel(call.gemm.plan, call.gemm.options);
+  return with_phases(std::move(call.before), product, product.cost_ns() + call.before_ns + made.cost_ns());
+}
+
+/// The products are the last phases of both; the phases before them run first.
+Kernel in_one_pass(const Node& n, int64_t block) {
+  const size_t in = n.members[0].in.size(), out = n.members[0].out.size();
+  Call dx = call_of(n.members[0], block);
+  const Call dw = call_of(n.members[1], block);
+  const WorkspaceSize kept{dx.gemm.options.epilogue_workspace.per_call, 0};
+  for (const Phase& phase : dw.before) dx.before.push_back(after(phase, in, out, kept));
+  const Kernel pair = dgrad_wgrad_kernel(dx.gemm, dw.gemm, in, out);
+  return with_phases(std::move(dx.before), pair, pair.cost_ns());
+}
+
+/// Runs both, partitioned like `large`: each of its chunks includes the proportional chunk of `small`.
+Phase both(Phase small, Phase large) {
+  const int64_t iterations = large.iterations, grain = large.grain;
+  return {iterations, grain,
+          [small = std::move(small), large = std::move(large)](const Buffers& b, int64_t begin, int64_t end) {
+            const auto edge = [&](int64_t at) {
+              return at >= large.iterations ? small.iterations
+                                            : small.iterations * at / large.iterations / small.grain * small.grain;
+            };
+            const int64_t from = edge(begin), to = edge(end);
+            if (from < to) small.part(b, from, to);
+            large.part(b, begin, end);
+          }};
+}
+
+Kernel side_by_side(const Node& n, int64_t block) {
+  const size_t in = n.members[1].in.size(), out = n.members[1].out.size();
+  const Kernel small = cpu_kernel(n.members[0], block);
+  Kernel large = cpu_kernel(n.members[1], block);
+  if (large.phases().empty()) {
+    const WorkspaceLayout workspace(large.workspace());
+    const double ns = large.cost_ns();
+    large = Kernel::parallel(1, 1, ns, [whole = std::move(large)](const Buffers& b, int64_t, int64_t) {
+              whole(b);
+            }).with_workspace(workspace);
+  }
+  std::vector<Phase> phases;
+  const WorkspaceSize kept{large.workspace().per_call, 0};
+  const WorkspaceLayout workspace(interleaved(large.workspace(), small.workspace()));
+  for (const Phase& phase : small.phases()) phases.push_back(after(phase, in, out, kept));
+  const Phase last = std::move(phases.back());
+  phases.pop_back();
+  phases.insert(phases.end(), large.phases().begin(), large.phases().end());
+  phases.back() = both(last, phases.back());
+  return Kernel::parallel(std::move(phases), large.cost_ns() + small.cost_ns()).with_workspace(workspace);
+}
+
+/// The update's kernel for other extents of its first two operands.
+Kernel kernel_for(const Op& op, const Shape& shape) {
+  OpContextStorage storage(op);
+  std::vector<TensorSpec> specs = {op.inputs[0]->spec, op.inputs[1]->spec};
+  for (size_t slot : {0, 1}) {
+    specs[slot].shape = shape;
+    storage.in[slot] = &specs[slot];
+  }
+  storage.out[0].shape = shape;
+  return kernel_of({*op.row, storage.in, op.attrs, storage.out, {}});
+}
+
+Kernel sparse(const Node& n) {
+  const Node& update = n.members.back();
+  std::vector<ScatteredRows> terms;
+  size_t slot = update.in.size();
+  for (const Node& m : n.members) {
+    if (!m.op->row->scatter_add) continue;
+    const OpContextStorage storage(*m.op);
+    const ScatterAdd s = m.op->row->scatter_add(storage.site);
+    terms.push_back({slot, slot + 1, m.in[1]->spec, s.axis, s.batch, s.ignore_out_of_range});
+    slot += m.in.size();
+  }
+  const TensorSpec &t = update.in[0]->spec, &x = update.in[1]->spec;
+  const Shape row(x.shape.begin() + static_cast<std::ptrdiff_t>(terms[0].axis) + 1, x.shape.end());
+  return sparse_update_kernel(t, x, {.count = n.in.size()}, terms, kernel_for(*update.op, row),
+                              kernel_for(*update.op, {sparse_update_probe}));
+}
+
+}  // namespace
+
+Kernel cpu_kernel(const Node& n, int64_t block) {
+  switch (n.form) {
+    case Form::op: return kernel_of_op(*n.op);
+    case Form::product: return product_of(n);
+    case Form::packed_operand: return pack_right_kernel(n.product->shape);
+    case Form::with_derivative:
+      return value_and_derivative_kernel(*function_of_gradient(n.gradient->row->name), n.out[0]->spec.size());
+    case Form::by_derivative: {
+      const Shape& shape = n.out[0]->spec.shape;
+      return binary_kernel(Binary::mul, DType::float32, shape, shape, shape);
+    }
+    case Form::view_write: return write_back_kernel(n.in[0]->spec.dtype, n.part->result, n.part->operand);
+    case Form::fused: return fused(n, block);
+    case Form::prologue: return with_prologue(n, block);
+    case Form::one_pass: return in_one_pass(n, block);
+    case Form::side_by_side: return side_by_side(n, block);
+    case Form::sparse: return sparse(n);
+  }
+  throw Error("a node of no form", {}, Fault::internal);
+}
+
+}  // namespace pxl

@@ -1,0 +1,45 @@
+// What passes ask of the machine that a plan is for. Answers come from rows, shapes and tables; nothing is built.
+#pragma once
+
+#include "runtime/op/element_order.hpp"
+#include "runtime/plan/node.hpp"
+
+namespace pxl {
+
+class Target {
+ public:
+  Target() = default;
+  Target(const Target&) = delete;
+  Target& operator=(const Target&) = delete;
+  virtual ~Target() = default;
+
+  size_t max_members = 32;    ///< of a fused node: a bound on planning time. Not measured
+  size_t max_operands = 12;   ///< of a member, and as many results
+  size_t max_scattered = 16;  ///< operands of a sparse update
+  int64_t block = 1024;       ///< elements that members compute at a time
+  double parallel_ns = 1500;  ///< what takes less runs on one thread
+
+  /// How the elements of a node's results come.
+  virtual ElementOrder element_order(const Node& node) const;
+  /// Estimated time on one core.
+  virtual double ns(const Node& node) const;
+  /// Whether threads share a node's work.
+  virtual bool is_divided(const Node& node) const;
+  /// Whether products of such operands give their results block by block.
+  virtual bool multiplies_in_blocks(const TensorSpec& a, const TensorSpec& b, const TensorSpec& out,
+                                    const GemmShape& shape) const = 0;
+  /// Whether a product, with what follows it, may compute its right operand while it reads it.
+  virtual bool computes_operands(const GemmShape& shape) const = 0;
+  /// Whether a product gains by a right operand that is packed once, and the elements of that.
+  virtual bool gains_by_packing(const Node& product) const = 0;
+  virtual int64_t packed_size(const GemmShape& shape) const = 0;
+  /// Whether dx = dy @ w^T and dw = x^T @ dy, whose result no one reads but an update of w, may share a pass over w.
+  virtual bool share_a_pass(const Node& dx, const Node& dw) const = 0;
+  /// Whether a function and its derivative, by which a gradient then multiplies, are one node.
+  virtual bool saves_derivative(const OpRow& function, const OpRow& gradient) const = 0;
+};
+
+/// The processor that pxl runs on.
+const Target& cpu_target();
+
+}  // namespace pxl
