@@ -49,9 +49,28 @@ void emit_schedule(const Ir& ir, const Graph& graph) {
   }
 }
 
+/// What the passes of the planner make of a graph: its nodes, and those after each pass that changes them.
+void print_passes(const Ir& ir, const Graph& graph, bool json) {
+  PlanOptions options = PlanOptions::from_environment();
+  std::string last;
+  options.watched = &graph;  // called graphs have their own turn
+  options.watch = [&](std::string_view pass, const std::string& nodes) {
+    if (!pass.empty() && nodes == last) return;
+    last = nodes;
+    if (json)
+      emit({{"event", "pass"}, {"program", ir.name()}, {"graph", graph.id()}, {"pass", pass}, {"nodes", nodes}});
+    else
+      print_out("{}:\n{}", pass.empty() ? fmt::format("Graph : {}", graph.id()) : fmt::format("after {}", pass), nodes);
+  };
+  Planner planner(std::move(options));
+  planner.plan(graph);
+}
+
 void print_one(const Ir& ir, const Graph& graph, const Invocation& call, bool json, Planner& planner) {
   check_interrupt();
-  if (call.has("--plan")) {
+  if (call.has("--passes")) {
+    print_passes(ir, graph, json);
+  } else if (call.has("--plan")) {
     const std::string text = print_plan(planner.plan(graph));
     json ? emit({{"event", "plan"}, {"program", ir.name()}, {"graph", graph.id()}, {"text", text}})
          : void(write_out(text));
@@ -90,6 +109,7 @@ constexpr Flag schedule_flags[] = {
     program_flag,
     {"--graph", "NAME", "only this graph; the main graph is `main`", "-g"},
     {"--plan", "", "print the plan instead: order, memory and kernels after all passes"},
+    {"--passes", "", "print instead what each pass of the planner makes of the graph"},
     set_flag,
     json_flag,
 };

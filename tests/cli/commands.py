@@ -226,6 +226,34 @@ def engines_run_sessions(cli):
 
 
 @case
+def compare_names_the_first_difference(cli):
+    cli.write("a.pxl", "program p {\n  variable w: float32[2] = 2\n  y = exp(w) + dropout(w, 0.5)\n"
+                       "  stream out z = y * 3 # last\n}\nprint(Session(p()).run().z)\n")
+    code, out, err = cli.run("compare", "a.pxl")
+    differ("engines", (code, err), (0, ""))
+    holds("what agrees", out, "tensors agree: planned and reference")
+    code, out, _ = cli.run("compare", "--engine", "tiles", "--engine", "planned", "a.pxl")
+    differ("other engines", (code, "tensors agree: tiles and planned" in out), (0, True))
+    # Values of the program, of which one is then changed.
+    cli.write("b.pxl", "program p {\n  variable w: float32[2] = [1.0, 2.0]\n  y = exp(w)\n  z = y * 3\n  stream out s = z + 1\n}\n"
+                       "Session(p()).run()\n")
+    for last, expected in ((3.0, 0), (4.0, 1)):
+        cli.write("save.pxl", f'save("v.npz", {{"exp_out": exp(array([1.0, 2.0])), "mul_out": exp(array([1.0, 2.0])) * {last},'
+                              ' "other": array([1.0])})\n')
+        differ("saved", cli.run("save.pxl")[0], 0)
+        code, out, err = cli.run("compare", "b.pxl", "--against", "v.npz")
+        differ(f"values times {last}", code, expected)
+        holds("the place", err, "b.pxl:4:" if expected else "no tensor is called other")
+        if expected:
+            holds("the tensor", err, "`mul_out` of float32[2] differs: element 1")
+    for words, why in ((("--engine", "planned", "--engine", "planned"), "two engines are compared"), (("--engine", "plan"), "unknown engine"),
+                       (("--tolerance", "x"), "is a number from 0"), (("--against", "v.npz", "--engine", "tiles", "--engine", "planned"), "takes one engine")):
+        code, _, err = cli.run("compare", "b.pxl", *words)
+        differ(f"status of {words}", code != 0, True)
+        holds("message", err, why)
+
+
+@case
 def the_environment_seeds_draws(cli):
     draws = lambda seed: cli.run("-e", "print(normal(0, 1, [4]))", env={"PXL_SEED": seed})
     differ("a seed", draws("5")[0], 0)
