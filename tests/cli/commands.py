@@ -226,6 +226,19 @@ def engines_run_sessions(cli):
 
 
 @case
+def schedules_show_passes(cli):
+    cli.write("a.pxl", "program p {\n  variable w: float32[8] = 2\n  stream out z = tanh(w * exp(0.5)) + 1\n}\n")
+    code, out, err = cli.run("schedule", "--passes", "a.pxl")
+    differ("status", (code, err), (0, ""))
+    for line in ("Graph : ", "after fuse_elementwise:", "(w float32[8], ", "tanh+add"):
+        holds("passes", out, line)
+    differ("a pass that changes nothing is left out", "after sparse_updates" in out, False)
+    events = [json.loads(line) for line in cli.run("schedule", "--passes", "--json", "a.pxl")[1].splitlines()]
+    differ("events", {e["event"] for e in events}, {"pass"})
+    differ("before the first", events[0]["pass"], "")
+
+
+@case
 def compare_names_the_first_difference(cli):
     cli.write("a.pxl", "program p {\n  variable w: float32[2] = 2\n  y = exp(w) + dropout(w, 0.5)\n"
                        "  stream out z = y * 3 # last\n}\nprint(Session(p()).run().z)\n")
