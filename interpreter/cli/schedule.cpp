@@ -60,7 +60,7 @@ void print_passes(const Ir& ir, const Graph& graph, bool json) {
     if (json)
       emit({{"event", "pass"}, {"program", ir.name()}, {"graph", graph.id()}, {"pass", pass}, {"nodes", nodes}});
     else
-      print_out("{}:\n{}", pass.empty() ? fmt::format("Graph : {}", graph.id()) : fmt::format("after {}", pass), nodes);
+      print_out("{}\n{}", pass.empty() ? fmt::format("Graph : {}", graph.id()) : fmt::format("after {}:", pass), nodes);
   };
   Planner planner(std::move(options));
   planner.plan(graph);

@@ -240,7 +240,7 @@ def schedules_show_passes(cli):
 
 @case
 def compare_names_the_first_difference(cli):
-    cli.write("a.pxl", "program p {\n  variable w: float32[2] = 2\n  y = exp(w) + dropout(w, 0.5)\n"
+    cli.write("a.pxl", "program p {\n  variable w: float32[2] = 2\n  y = exp(w) + gelu(w)\n"
                        "  stream out z = y * 3 # last\n}\nprint(Session(p()).run().z)\n")
     code, out, err = cli.run("compare", "a.pxl")
     differ("engines", (code, err), (0, ""))

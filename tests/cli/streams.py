@@ -21,6 +21,7 @@ COMMANDS = {
     "new": [(["new", "good.pxl"], ""), (["new", ".."], "")],
     "check": [(["check", "good.pxl", "refused.pxl"], ""), (["check", "--json", "refused.pxl"], "")],
     "fmt": [(["fmt", "--check", "ugly.pxl", "refused.pxl"], ""), (["fmt", "--diff", "ugly.pxl"], ""), (["fmt", "-"], "x=1\n")],
+    "compare": [(["compare", "session.pxl"], ""), (["compare", "refused.pxl"], "")],
     "profile": [(["profile", "session.pxl"], ""), (["profile", "good.pxl"], "")],
     "schedule": [(["schedule", "session.pxl"], ""), (["schedule", "refused.pxl"], "")],
     "graph": [(["graph", "session.pxl"], ""), (["graph", "-o", "/nowhere/at/all.dot", "session.pxl"], "")],
