@@ -152,7 +152,7 @@ std::vector<std::string> launch_command(const LaunchOptions& options, const std:
   };
   if (is_open_mpi(mpirun)) {
     // pxl divides cores among processes itself, and may run more processes than cores.
-    add({"--quiet", "--bind-to", "none", "--oversubscribe"});
+    add({"--mca", "orte_execute_quiet", "1", "--bind-to", "none", "--oversubscribe"});  // Open MPI 5 has no --quiet
     if (::geteuid() == 0) add({"--allow-run-as-root"});
     const int hosts = static_cast<int>(options.hosts.size());
     std::vector<std::string> slots;
