@@ -335,8 +335,7 @@ BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments arg
     std::vector<GivenArgument> given = match_arguments(source.code->parameters, args);
     for (GivenArgument& g : given) maker.convert(g);
     Activation a;
-    a.scope = std::make_shared<Scope>(source.closure);
-    a.scope->own = &source.code->own;
+    a.scope = scope_of_body(source.closure, *source.code);
     if (source.self) {
       a.scope->bind("self", source.self);
       a.self = source.self;

@@ -77,8 +77,7 @@ Value run_build_inline(Interpreter& in, const ModuleInstancePtr& m, Arguments ar
     NameScopes scopes(target.ir->name_scopes,
                       path ? relative_scopes(*path, caller ? caller->prefix : "") : std::vector<std::string>{});
     Activation a;
-    a.scope = std::make_shared<Scope>(m->scope);
-    a.scope->own = &f.own;
+    a.scope = scope_of_body(m->scope, f);
     a.scope->bind("self", m);
     a.self = m;
     a.build = state;
@@ -376,8 +375,7 @@ Value MethodObject::call(Interpreter& in, Arguments args) {
     return call_outlined(in, source, std::move(args), state.get());
   }
   Activation a;
-  a.scope = std::make_shared<Scope>(m->scope);
-  a.scope->own = &code->own;
+  a.scope = scope_of_body(m->scope, *code);
   a.scope->bind("self", m);
   a.self = m;
   CallFrame frame(in, what, args.span);

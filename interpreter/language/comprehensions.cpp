@@ -1,118 +1,120 @@
-// Expressions that evaluate others several times, or as text: comprehensions and f-strings.
-#include "interpreter/language/activation.hpp"
-#include "interpreter/language/evaluate.hpp"
+// Comprehensions. The targets have a scope of their own, as in Python. If functions are made, each round of a clause has
+// one, inside that of the preceding clause.
+#include <algorithm>
+
+#include "interpreter/language/code.hpp"
 #include "interpreter/language/located.hpp"
-#include "interpreter/syntax/ast.hpp"
-#include "interpreter/values/call_chain.hpp"
+#include "interpreter/syntax/names_bound.hpp"
 #include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
-#include "interpreter/values/value.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/never_destroyed.hpp"
 
 namespace pxl {
+namespace {
 
-std::string fstring_text(Interpreter& in, const std::vector<ast::FPiece>& pieces, Activation& a) {
-  std::string out;
-  for (const ast::FPiece& p : pieces) {
-    out += p.text;  // also what `{x=}` shows before the value
-    if (!p.value) continue;
-    if (p.show_source && p.text.empty()) out += std::string(p.value->span.text()) + "=";
-    const Value v = evaluate(in, *p.value, a);
-    const std::string format = fstring_text(in, p.format, a);
-    located(position_of(in), p.value->span, [&]() -> Value {
-      const bool as_repr = p.conversion == 'r' || (p.show_source && !p.conversion && format.empty());
-      if (as_repr)
-        out += format_value(in, Value(repr_of(in, v)), format);
-      else if (p.conversion == 's')
-        out += format_value(in, Value(str_of(in, v)), format);
-      else
-        out += format_value(in, v, format);
-      return {};
-    });
+class ComprehensionCode final : public Code {
+ public:
+  ComprehensionCode(const ast::ComprehensionExpr& e, const Place& place) : Code(e.span), captures_(e.captures) {
+    std::vector<std::string> names;
+    for (const ast::Clause& c : e.clauses)
+      for (const ast::Expr* t : c.targets) bound_by(*t, names);
+    for (const std::string& name : names)
+      if (std::find(layout_.begin(), layout_.end(), Name(name)) == layout_.end()) layout_.emplace_back(name);
+    const Place inner{&layout_, place.look};
+    for (const ast::Clause& c : e.clauses)
+      clauses_.push_back({compile(*c.iterable, clauses_.empty() ? place : inner), compile_targets(c.targets, inner),
+                          compile(c.conditions, inner)});
+    key_ = compile_or_null(e.key, inner);
+    value_ = compile(*e.value, inner);
   }
-  return out;
-}
 
-// Targets have a separate scope, as in Python. If functions are made, each round of a clause has one, nested in that of
-// the preceding clause.
-Value comprehension(Interpreter& in, const ast::ComprehensionExpr& e, Activation& a) {
-  Activation inner;
-  inner.self = a.self;
-  inner.build = a.build;
-  inner.kind = a.kind;
-  static const auto& own = never_destroyed(std::vector<Name>());
-  auto round_in = [](const ScopePtr& outer) {
-    ScopePtr scope = std::make_shared<Scope>(outer);
-    scope->round = &own;
-    return scope;
-  };
-  inner.scope = round_in(a.closure());
-  std::vector<ScopePtr> rounds(e.captures ? e.clauses.size() : 0);
-  std::vector<Value> items;
-  auto dict = e.key ? std::make_shared<DictObject>() : nullptr;
-  // One iterator per clause, innermost last: a loop instead of a recursion over clauses.
-  std::vector<Iterator> open;
-  auto start = [&](size_t clause) {
-    const ast::Clause& c = e.clauses[clause];
-    const Value v = evaluate(in, *c.iterable, clause == 0 ? a : inner);
-    located(position_of(in), c.iterable->span, [&]() -> Value {
-      open.push_back(iterator_of(in, v));
-      return {};
-    });
-  };
-  start(0);
-  while (!open.empty()) {
-    check_interrupt();
-    const ast::Clause& c = e.clauses[open.size() - 1];
-    std::optional<Value> v;
-    located(position_of(in), c.iterable->span, [&]() -> Value {
-      v = open.back()();
-      return {};
-    });
-    if (!v) {
-      open.pop_back();
-      continue;
-    }
-    if (e.captures) {
+  Value value(Interpreter& in, Activation& a) const override {
+    Activation inner;
+    inner.self = a.self;
+    inner.build = a.build;
+    inner.kind = a.kind;
+    inner.scope = new_scope(a.closure());
+    std::vector<ScopePtr> rounds(captures_ ? clauses_.size() : 0);
+    std::vector<Value> items;
+    auto dict = key_ ? std::make_shared<DictObject>() : nullptr;
+    // One iterator per clause, innermost last: a loop instead of a recursion over clauses.
+    std::vector<Iterator> open;
+    open.push_back(start(in, a, 0));
+    while (!open.empty()) {
+      check_interrupt();
       const size_t clause = open.size() - 1;
-      inner.scope = rounds[clause] = round_in(clause == 0 ? a.closure() : rounds[clause - 1]);
-    }
-    if (c.targets.size() == 1) {
-      assign(in, *c.targets[0], std::move(*v), inner);
-    } else {
-      ast::TupleExpr tuple(join(c.targets.front()->span, c.targets.back()->span));
-      tuple.items = c.targets;
-      assign(in, tuple, std::move(*v), inner);
-    }
-    bool keep = true;
-    for (const ast::Expr* condition : c.conditions) {
-      const Value t = evaluate(in, *condition, inner);
-      located(position_of(in), condition->span, [&]() -> Value {
-        keep = truth_of(in, t);
+      const Clause& c = clauses_[clause];
+      std::optional<Value> v;
+      located(in, c.iterable->span, [&]() -> Value {
+        v = open.back()();
         return {};
       });
-      if (!keep) break;
-    }
-    if (!keep) continue;
-    if (open.size() < e.clauses.size()) {
-      start(open.size());
-      continue;
-    }
-    if (dict) {
-      const Value key = evaluate(in, *e.key, inner);
-      Value value = evaluate(in, *e.value, inner);
-      located(position_of(in), e.key->span, [&]() -> Value {
+      if (!v) {
+        open.pop_back();
+        continue;
+      }
+      if (captures_) inner.scope = rounds[clause] = new_scope(clause == 0 ? a.closure() : rounds[clause - 1]);
+      c.target->assign(in, inner, std::move(*v));
+      if (!std::all_of(c.conditions.begin(), c.conditions.end(),
+                       [&](const CodePtr& condition) { return condition->truth(in, inner); }))
+        continue;
+      if (open.size() < clauses_.size()) {
+        open.push_back(start(in, inner, open.size()));
+        continue;
+      }
+      if (!dict) {
+        items.push_back(value_->value(in, inner));
+        continue;
+      }
+      const Value key = key_->value(in, inner);
+      Value value = value_->value(in, inner);
+      located(in, key_->span, [&]() -> Value {
         dict->put(key, std::move(value));
         return {};
       });
-    } else {
-      items.push_back(evaluate(in, *e.value, inner));
     }
+    if (dict) return dict;
+    return make_list(std::move(items));
   }
-  if (dict) return dict;
-  return make_list(std::move(items));
+
+ private:
+  struct Clause {
+    CodePtr iterable;
+    TargetPtr target;
+    std::vector<CodePtr> conditions;
+  };
+
+  Iterator start(Interpreter& in, Activation& a, size_t clause) const {
+    const Code& iterable = *clauses_[clause].iterable;
+    const Value v = iterable.value(in, a);
+    Iterator it;
+    located(in, iterable.span, [&]() -> Value {
+      it = iterator_of(in, v);
+      return {};
+    });
+    return it;
+  }
+
+  ScopePtr new_scope(const ScopePtr& outer) const {
+    static const auto& none = never_destroyed(std::vector<Name>());
+    auto scope = std::make_shared<Scope>(outer, layout_);
+    scope->round = &none;
+    return scope;
+  }
+
+  Layout layout_;  ///< all targets
+  bool captures_;
+  std::vector<Clause> clauses_;
+  CodePtr key_, value_;  ///< no key: a list
+};
+
+}  // namespace
+
+CodePtr compile_comprehension(const ast::ComprehensionExpr& e, const Place& place) {
+  return std::make_unique<ComprehensionCode>(e, place);
 }
 
 }  // namespace pxl

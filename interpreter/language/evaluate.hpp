@@ -15,12 +15,6 @@ Value evaluate(Interpreter& in, const ast::Expr& e, Activation& a);
 /// Adds to the error of an unknown member what the code may have meant: a function of its name, `[1, 2].sum()`, or what
 /// is written in place of another library's method, `x.view(3, 2)`.
 void note_member(Interpreter& in, const Value& base, const std::string& name, Error& error);
-Value call_value(Interpreter& in, const ast::CallExpr& e, Activation& a);
-Arguments evaluate_arguments(Interpreter& in, const ast::CallExpr& call, Activation& a);
-Value comprehension(Interpreter& in, const ast::ComprehensionExpr& e, Activation& a);
-/// The value of an fstring.
-std::string fstring_text(Interpreter& in, const std::vector<ast::FPiece>& pieces, Activation& a);
-
 Flow execute(Interpreter& in, const ast::Block& block, Activation& a);
 Flow execute(Interpreter& in, const ast::Stmt& s, Activation& a);
 void assign(Interpreter& in, const ast::Expr& target, Value value, Activation& a);

@@ -5,7 +5,9 @@
 
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
+#include "interpreter/language/code.hpp"
 #include "interpreter/language/evaluate.hpp"
+#include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/functions.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/names_bound.hpp"
@@ -30,9 +32,7 @@ std::string FunctionObject::repr(Interpreter&) { return "<function " + qualified
 
 Value FunctionObject::call(Interpreter& in, Arguments args) {
   Activation a;
-  a.scope = std::make_shared<Scope>(closure);
-  a.scope->own = &code->own;
-  a.scope->reserve(code->parameters.size() + 2);  // plus some names that the body binds
+  a.scope = scope_of_body(closure, *code);
   a.kind = Activation::Kind::function;
   a.self = self;
   if (!self.is_none()) a.scope->bind(self_name, self);
@@ -67,6 +67,16 @@ class LeavingScope {
 
 }  // namespace
 
+Value make_function(Interpreter& in, const ast::Function& f, Activation& a, std::string qualified_name) {
+  auto made = std::make_shared<FunctionObject>();
+  made->code = ast::held(f);
+  made->closure = a.closure();
+  made->defaults = make_defaults(in, f, a);
+  made->qualified_name = std::move(qualified_name);
+  evaluator_of(in).remember(made->closure);
+  return made;
+}
+
 std::vector<Value> make_defaults(Interpreter& in, const ast::Function& f, Activation& a) {
   std::vector<Value> out;
   if (!f.makes_defaults) return out;
@@ -78,10 +88,18 @@ std::vector<Value> make_defaults(Interpreter& in, const ast::Function& f, Activa
 Value run_function(Interpreter& in, const ast::Function& f, Activation& a) {
   DepthGuard guard(in);
   auto body = [&] {
-    if (f.result)
-      a.result = evaluate(in, *f.result, a);
-    else if (f.body)
-      execute(in, *f.body, a);
+    if (in.checking) {
+      if (f.result)
+        a.result = evaluate(in, *f.result, a);
+      else if (f.body)
+        execute(in, *f.body, a);
+      return;
+    }
+    const FunctionCode& code = code_of(f, a.scope->layout());
+    if (code.result)
+      a.result = code.result->value(in, a);
+    else if (code.body)
+      code.body->run(in, a);
   };
   const LeavingScope leaving(in, a);
   if (f.contexts.empty())

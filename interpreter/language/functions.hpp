@@ -27,6 +27,14 @@ struct FunctionObject final : Object {
   }
 };
 
+/// The function that a def or a lambda makes.
+Value make_function(Interpreter& in, const ast::Function& f, Activation& a, std::string qualified_name);
+/// The scope of a body that is about to run, with a slot for each of its names.
+inline ScopePtr scope_of_body(const ScopePtr& closure, const ast::Function& f) {
+  ScopePtr scope = std::make_shared<Scope>(closure, f.own.slots);
+  scope->own = &f.own;
+  return scope;
+}
 /// Defaults of a function that is made here, by parameter; empty if all are literals.
 std::vector<Value> make_defaults(Interpreter& in, const ast::Function& f, Activation& a);
 /// Binds arguments to parameters by position, name and default; checks annotations (types and shape patterns, binding

@@ -8,7 +8,7 @@ namespace pxl {
 
 /// Runs one operation at `span`; an error without a location gets that of `span`.
 template <class F>
-Value located(CodePosition& code, const Span& span, F&& operation) {
+auto located(CodePosition& code, const Span& span, F&& operation) -> decltype(operation()) {
   code.here = span;
   try {
     return operation();

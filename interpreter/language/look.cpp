@@ -287,4 +287,14 @@ Flow look_at_while(Interpreter& in, const ast::WhileStmt& s, Activation& a) {
   });
 }
 
+// An unknown subscript or element makes the whole object unknown.
+void look_at_element(Interpreter& in, const Value& base, const Value& key, Value value) {
+  const bool known = !holds_unknown(key) && !(base.as_array() && holds_unknown(value));
+  try {
+    if (known) return base.object()->set_index(in, key, std::move(value));
+  } catch (const Unevaluated&) {
+  }
+  base.object()->forget();
+}
+
 }  // namespace pxl

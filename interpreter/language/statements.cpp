@@ -1,161 +1,29 @@
-// Statements: assignment, control flow, contexts. Declarations are forwarded.
-#include <fmt/format.h>
-
-#include "interpreter/language/activation.hpp"
+// Statements.
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/language/check.hpp"
-#include "interpreter/language/evaluate.hpp"
+#include "interpreter/language/code.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/functions.hpp"
 #include "interpreter/language/graph_statements.hpp"
+#include "interpreter/language/located.hpp"
 #include "interpreter/language/look.hpp"
 #include "interpreter/language/operators.hpp"
 #include "interpreter/language/options.hpp"
 #include "interpreter/language/tests.hpp"
-#include "interpreter/syntax/ast.hpp"
+#include "interpreter/syntax/node_as.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/limits.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
-#include "interpreter/values/value.hpp"
-#include "runtime/base/budget.hpp"
-#include "runtime/base/codes.hpp"
 #include "runtime/base/interrupt.hpp"
-#include "runtime/base/text.hpp"
 
 namespace pxl {
 
 namespace {
 
 using ast::StmtKind;
-
-void unpack(Interpreter& in, const std::vector<ast::Expr*>& targets, const Span& span, const Value& value,
-            Activation& a) {
-  std::vector<Value> items;
-  if (in.checking && is_unknown(value)) {
-    for (const ast::Expr* t : targets)
-      assign(in, t->kind == ast::ExprKind::starred ? *static_cast<const ast::StarredExpr*>(t)->value : *t,
-             unknown_value(), a);
-    return;
-  }
-  try {
-    items = elements_of(in, value);
-  } catch (Error& e) {
-    e.locate(span, in.frames);
-    throw;
-  }
-  size_t star = targets.size();
-  for (size_t i = 0; i < targets.size(); ++i) {
-    if (targets[i]->kind == ast::ExprKind::starred) star = i;
-  }
-  const bool starred = star < targets.size();
-  if (starred ? items.size() + 1 < targets.size() : items.size() != targets.size()) {
-    Error e(fmt::format("cannot unpack {} into {}{}", counted(items.size(), "value"), starred ? "at least " : "",
-                        counted(starred ? targets.size() - 1 : targets.size(), "name")));
-    e.as(codes::value);
-    e.locate(span, in.frames);
-    throw e;
-  }
-  const size_t extra = starred ? items.size() + 1 - targets.size() : 0;
-  size_t next = 0;
-  for (size_t i = 0; i < targets.size(); ++i) {
-    if (i == star) {
-      std::vector<Value> rest(items.begin() + static_cast<std::ptrdiff_t>(next),
-                              items.begin() + static_cast<std::ptrdiff_t>(next + extra));
-      assign(in, *static_cast<const ast::StarredExpr*>(targets[i])->value, make_list(std::move(rest)), a);
-      next += extra;
-    } else {
-      assign(in, *targets[i], items[next++], a);
-    }
-  }
-}
-
-bool condition(Interpreter& in, const ast::Expr& e, Activation& a) {
-  const Value v = evaluate(in, e, a);
-  try {
-    in.here = e.span;
-    return truth_of(in, v);
-  } catch (Error& error) {
-    error.locate(e.span, in.frames);
-    throw;
-  }
-}
-
-void augmented(Interpreter& in, const ast::AssignStmt& s, Activation& a) {
-  // The parts of the target (names, members, subscripts) are evaluated twice, for reading and for writing.
-  const ast::Expr& target = *s.targets[0];
-  const Value left = evaluate(in, target, a);
-  const Value right = evaluate(in, *s.value, a);
-  in.here = s.span;
-  assign(in, target, apply_binary(in, s.op, left, right), a);
-}
-
-void assignment(Interpreter& in, const ast::AssignStmt& s, Activation& a) {
-  if (s.augmented) return augmented(in, s, a);
-  if (!s.outlined && s.targets.size() == 1 && s.targets[0]->kind == ast::ExprKind::name &&
-      s.value->kind == ast::ExprKind::call) {
-    const TargetGuard guard(in, static_cast<const ast::NameExpr*>(s.targets[0])->name, s.value->span);
-    return assign(in, *s.targets[0], evaluate(in, *s.value, a), a);
-  }
-  Value v = evaluate(in, *s.value, a);
-  if (s.outlined) {
-    std::string name;
-    if (s.targets[0]->kind == ast::ExprKind::name) name = static_cast<const ast::NameExpr*>(s.targets[0])->name;
-    in.here = s.span;
-    v = outlined(in, v, name);
-  }
-  for (size_t i = 0; i + 1 < s.targets.size(); ++i) assign(in, *s.targets[i], v, a);
-  assign(in, *s.targets.back(), std::move(v), a);
-}
-
-Flow if_statement(Interpreter& in, const ast::IfStmt& s, Activation& a) {
-  if (in.checking) return look_at_if(in, s, a);
-  for (const auto& arm : s.arms) {
-    if (condition(in, *arm.condition, a)) return execute(in, *arm.body, a);
-  }
-  return s.else_body ? execute(in, *s.else_body, a) : Flow::normal;
-}
-
-Flow for_statement(Interpreter& in, const ast::ForStmt& s, Activation& a) {
-  if (in.checking) return look_at_for(in, s, a);
-  const Value iterable = evaluate(in, *s.iterable, a);
-  Iterator it;
-  auto guarded = [&](auto&& step) {
-    try {
-      in.here = s.iterable->span;
-      step();
-    } catch (Error& e) {
-      e.locate(s.iterable->span, in.frames);
-      throw;
-    }
-  };
-  guarded([&] { it = iterator_of(in, iterable); });
-  for (;;) {
-    check_interrupt();
-    std::optional<Value> v;
-    guarded([&] { v = it(); });
-    if (!v) return Flow::normal;
-    const Round round(s, a);
-    if (s.targets.size() == 1)
-      assign(in, *s.targets[0], std::move(*v), a);
-    else
-      unpack(in, s.targets, join(s.targets.front()->span, s.targets.back()->span), *v, a);
-    const Flow flow = execute(in, *s.body, a);
-    if (flow == Flow::break_loop) return Flow::normal;
-    if (flow == Flow::returned) return flow;
-  }
-}
-
-Flow while_statement(Interpreter& in, const ast::WhileStmt& s, Activation& a) {
-  if (in.checking) return look_at_while(in, s, a);
-  while (condition(in, *s.condition, a)) {
-    check_interrupt();
-    const Flow flow = execute(in, *s.body, a);
-    if (flow == Flow::break_loop) break;
-    if (flow == Flow::returned) return flow;
-  }
-  return Flow::normal;
-}
 
 [[noreturn]] void throw_no_outer(Interpreter& in, const Activation& a, Name name, const Span& at) {
   Error e = no_outer_name(name.text(), outer_kind(in, a.scope->outer.get(), name) == OuterName::field);
@@ -169,18 +37,10 @@ void check_nonlocal(Interpreter& in, const ast::NonlocalStmt& s, const Activatio
 }
 
 void def_statement(Interpreter& in, const ast::DefStmt& s, Activation& a) {
-  if (s.function->outlined) {
-    bind_name(in, a, s.function->name, outlined_function(in, *s.function, a));
-    evaluator_of(in).remember(a.closure());
-    return;
-  }
-  auto f = std::make_shared<FunctionObject>();
-  f->code = ast::held(*s.function);
-  f->closure = a.closure();
-  f->defaults = make_defaults(in, *s.function, a);
-  f->qualified_name = s.function->name;
-  evaluator_of(in).remember(f->closure);
-  bind_name(in, a, s.function->name, f);
+  const ast::Function& f = *s.function;
+  if (!f.outlined) return bind_name(in, a, f.name, make_function(in, f, a, f.name));
+  bind_name(in, a, f.name, outlined_function(in, f, a));
+  evaluator_of(in).remember(a.closure());
 }
 
 void import_statement(Interpreter& in, const ast::ImportStmt& s, Activation& a) {
@@ -219,23 +79,303 @@ void from_statement(Interpreter& in, const ast::FromImportStmt& s, Activation& a
   }
 }
 
-Flow with_statement(Interpreter& in, const ast::WithStmt& s, Activation& a) {
-  Flow flow = Flow::normal;
-  with_contexts(in, s.items, a, [&] { flow = execute(in, *s.body, a); });
-  return flow;
-}
-
-// An unknown subscript or element makes the whole object unknown.
-void look_at_element(Interpreter& in, const Value& base, const Value& key, Value value) {
-  const bool known = !holds_unknown(key) && !(base.as_array() && holds_unknown(value));
-  try {
-    if (known) return base.object()->set_index(in, key, std::move(value));
-  } catch (const Unevaluated&) {
+class ExpressionCode final : public StmtCode {
+ public:
+  ExpressionCode(const ast::ExprStmt& s, const Place& place) : StmtCode(s.span), value_(compile(*s.value, place)) {}
+  Flow run(Interpreter& in, Activation& a) const override {
+    value_->value(in, a);
+    return Flow::normal;
   }
-  base.object()->forget();
+
+ private:
+  CodePtr value_;
+};
+
+/// `target = value`.
+class AssignCode final : public StmtCode {
+ public:
+  AssignCode(const ast::AssignStmt& s, const Place& place)
+      : StmtCode(s.span), target_(compile_target(*s.targets[0], place)), value_(compile(*s.value, place)) {
+    if (s.targets[0]->kind == ast::ExprKind::name && s.value->kind == ast::ExprKind::call)
+      named_ = &as<ast::NameExpr>(*s.targets[0]).name;
+  }
+  Flow run(Interpreter& in, Activation& a) const override {
+    if (!named_) {
+      target_->assign(in, a, value_->value(in, a));
+      return Flow::normal;
+    }
+    const TargetGuard guard(in, *named_, value_->span);
+    target_->assign(in, a, value_->value(in, a));
+    return Flow::normal;
+  }
+
+ private:
+  TargetPtr target_;
+  CodePtr value_;
+  const std::string* named_ = nullptr;  ///< the target of a call
+};
+
+/// Several targets, or `outlined target = value`.
+class AssignAllCode final : public StmtCode {
+ public:
+  AssignAllCode(const ast::AssignStmt& s, const Place& place) : StmtCode(s.span), value_(compile(*s.value, place)) {
+    for (const ast::Expr* t : s.targets) targets_.push_back(compile_target(*t, place));
+    outlined_ = s.outlined;
+    if (s.targets[0]->kind == ast::ExprKind::name) name_ = as<ast::NameExpr>(*s.targets[0]).name;
+  }
+  Flow run(Interpreter& in, Activation& a) const override {
+    Value v = value_->value(in, a);
+    if (outlined_) {
+      in.here = span;
+      v = outlined(in, v, name_);
+    }
+    for (size_t i = 0; i + 1 < targets_.size(); ++i) targets_[i]->assign(in, a, v);
+    targets_.back()->assign(in, a, std::move(v));
+    return Flow::normal;
+  }
+
+ private:
+  std::vector<TargetPtr> targets_;
+  CodePtr value_;
+  bool outlined_;
+  std::string name_;
+};
+
+/// `target += value`. The parts of the target (names, members, subscripts) are evaluated twice: to read and to write.
+class AugmentedCode final : public StmtCode {
+ public:
+  AugmentedCode(const ast::AssignStmt& s, const Place& place)
+      : StmtCode(s.span),
+        op_(s.op),
+        target_(compile_target(*s.targets[0], place)),
+        left_(compile(*s.targets[0], place)),
+        right_(compile(*s.value, place)) {
+    if (s.targets[0]->kind == ast::ExprKind::name && s.op == ast::BinaryOp::add)
+      slot_ = slot_of(as<ast::NameExpr>(*s.targets[0]).interned, place);
+  }
+  Flow run(Interpreter& in, Activation& a) const override {
+    Value made_left, made_right;
+    const bool leaf = right_->is_leaf();
+    const Value& left = leaf ? left_->borrow(in, a, made_left) : (made_left = left_->value(in, a));
+    const Value& right = right_->borrow(in, a, made_right);
+    in.here = span;
+    if (left.is_int64() && right.is_int64() && op_ == ast::BinaryOp::add) {
+      int64_t sum = 0;
+      if (!__builtin_add_overflow(left.int64(), right.int64(), &sum)) {
+        target_->assign(in, a, sum);
+        return Flow::normal;
+      }
+    }
+    if (slot_ >= 0 && !a.round && append(a.scope->slot(static_cast<size_t>(slot_)), made_left, right))
+      return Flow::normal;
+    const Value x = left, y = right;
+    target_->assign(in, a, apply_binary(in, op_, x, y));
+    return Flow::normal;
+  }
+
+ private:
+  /// Appends to a text in the slot that nothing else holds. `left` may be a second reference, of this statement.
+  static bool append(Value& slot, Value& left, const Value& right) {
+    auto* s = slot.as<StringObject>();
+    const std::string* more = s ? right.as_string() : nullptr;
+    if (!more || s->value.size() + more->size() > max_text) return false;
+    const bool held = left.is_object() && left.object() == slot.object();
+    if (slot.object().use_count() != (held ? 2 : 1)) return false;
+    s->value.append(*more);
+    return true;
+  }
+
+  ast::BinaryOp op_;
+  TargetPtr target_;
+  CodePtr left_, right_;
+  int slot_ = -1;  ///< of a target to which text may be appended
+};
+
+class IfCode final : public StmtCode {
+ public:
+  IfCode(const ast::IfStmt& s, const Place& place) : StmtCode(s.span) {
+    for (const auto& arm : s.arms) arms_.push_back({compile(*arm.condition, place), compile(*arm.body, place)});
+    if (s.else_body) else_ = compile(*s.else_body, place);
+  }
+  Flow run(Interpreter& in, Activation& a) const override {
+    for (const Arm& arm : arms_)
+      if (arm.condition->truth(in, a)) return arm.body->run(in, a);
+    return else_ ? else_->run(in, a) : Flow::normal;
+  }
+
+ private:
+  struct Arm {
+    CodePtr condition;
+    BlockPtr body;
+  };
+  std::vector<Arm> arms_;
+  BlockPtr else_;
+};
+
+class ForCode final : public StmtCode {
+ public:
+  ForCode(const ast::ForStmt& s, const Place& place)
+      : StmtCode(s.span),
+        s_(s),
+        iterable_(compile(*s.iterable, place)),
+        target_(compile_targets(s.targets, place)),
+        body_(compile(*s.body, place)) {}
+  Flow run(Interpreter& in, Activation& a) const override {
+    const Value iterable = iterable_->value(in, a);
+    if (auto* s = iterable.as<SequenceObject>()) {
+      for (size_t i = 0; i < s->items.size(); ++i)
+        if (const Flow flow = round(in, a, s->items[i]); flow != Flow::normal) return after(flow);
+      return Flow::normal;
+    }
+    if (auto* r = iterable.as<RangeObject>()) {
+      const int64_t n = located(in, iterable_->span, [&] { return r->length(in).value_or(0); });
+      for (int64_t i = 0; i < n; ++i)
+        if (const Flow flow = round(in, a, r->at(i)); flow != Flow::normal) return after(flow);
+      return Flow::normal;
+    }
+    Iterator it;
+    located(in, iterable_->span, [&]() -> Value {
+      it = iterator_of(in, iterable);
+      return {};
+    });
+    for (;;) {
+      std::optional<Value> v;
+      located(in, iterable_->span, [&]() -> Value {
+        v = it();
+        return {};
+      });
+      if (!v) return Flow::normal;
+      if (const Flow flow = round(in, a, std::move(*v)); flow != Flow::normal) return after(flow);
+    }
+  }
+
+ private:
+  /// Normal: the loop goes on.
+  Flow round(Interpreter& in, Activation& a, Value v) const {
+    check_interrupt();
+    Flow flow = Flow::normal;
+    if (s_.captures) {
+      const Round round(s_, a);
+      target_->assign(in, a, std::move(v));
+      flow = body_->run(in, a);
+    } else {
+      target_->assign(in, a, std::move(v));
+      flow = body_->run(in, a);
+    }
+    return flow == Flow::continue_loop ? Flow::normal : flow;
+  }
+  static Flow after(Flow flow) { return flow == Flow::break_loop ? Flow::normal : flow; }
+
+  const ast::ForStmt& s_;
+  CodePtr iterable_;
+  TargetPtr target_;
+  BlockPtr body_;
+};
+
+class WhileCode final : public StmtCode {
+ public:
+  WhileCode(const ast::WhileStmt& s, const Place& place)
+      : StmtCode(s.span), condition_(compile(*s.condition, place)), body_(compile(*s.body, place)) {}
+  Flow run(Interpreter& in, Activation& a) const override {
+    while (condition_->truth(in, a)) {
+      check_interrupt();
+      const Flow flow = body_->run(in, a);
+      if (flow == Flow::break_loop) break;
+      if (flow == Flow::returned) return flow;
+    }
+    return Flow::normal;
+  }
+
+ private:
+  CodePtr condition_;
+  BlockPtr body_;
+};
+
+class ReturnCode final : public StmtCode {
+ public:
+  ReturnCode(const ast::ReturnStmt& s, const Place& place) : StmtCode(s.span), value_(compile_or_null(s.value, place)) {}
+  Flow run(Interpreter& in, Activation& a) const override {
+    a.result = value_ ? value_->value(in, a) : Value();
+    return Flow::returned;
+  }
+
+ private:
+  CodePtr value_;
+};
+
+class FlowCode final : public StmtCode {
+ public:
+  FlowCode(const Span& at, Flow flow) : StmtCode(at), flow_(flow) {}
+  Flow run(Interpreter&, Activation&) const override { return flow_; }
+
+ private:
+  Flow flow_;
+};
+
+/// A statement that is run as it is written: a declaration, or control flow in a look.
+class WrittenCode final : public StmtCode {
+ public:
+  explicit WrittenCode(const ast::Stmt& s) : StmtCode(s.span), s_(s) {}
+  Flow run(Interpreter& in, Activation& a) const override {
+    switch (s_.kind) {
+      case StmtKind::if_: return look_at_if(in, as<ast::IfStmt>(s_), a);
+      case StmtKind::for_: return look_at_for(in, as<ast::ForStmt>(s_), a);
+      case StmtKind::while_: return look_at_while(in, as<ast::WhileStmt>(s_), a);
+      case StmtKind::with: {
+        const auto& with = as<ast::WithStmt>(s_);
+        Flow flow = Flow::normal;
+        with_contexts(in, with.items, a, [&] { flow = execute(in, *with.body, a); });
+        return flow;
+      }
+      case StmtKind::nonlocal: check_nonlocal(in, as<ast::NonlocalStmt>(s_), a); break;
+      case StmtKind::def: def_statement(in, as<ast::DefStmt>(s_), a); break;
+      case StmtKind::import: import_statement(in, as<ast::ImportStmt>(s_), a); break;
+      case StmtKind::from_import: from_statement(in, as<ast::FromImportStmt>(s_), a); break;
+      case StmtKind::assert_: run_assert(in, as<ast::AssertStmt>(s_), a); break;
+      case StmtKind::module:
+        declare_module(in, as<ast::ModuleStmt>(s_), a);
+        evaluator_of(in).remember(a.closure());
+        break;
+      case StmtKind::program: declare_program(in, as<ast::ProgramStmt>(s_), a); break;
+      case StmtKind::param: declare_param(in, as<ast::ParamStmt>(s_), a); break;
+      case StmtKind::stream: declare_stream(in, as<ast::StreamStmt>(s_), a); break;
+      case StmtKind::variable:
+      case StmtKind::constant: declare_variable(in, as<ast::VariableStmt>(s_), a); break;
+      case StmtKind::option: declare_option(in, as<ast::OptionStmt>(s_), a); break;
+      default: break;  // run_tests runs tests
+    }
+    return Flow::normal;
+  }
+
+ private:
+  const ast::Stmt& s_;
+};
+
+StmtPtr compile_assignment(const ast::AssignStmt& s, const Place& place) {
+  if (s.augmented) return std::make_unique<AugmentedCode>(s, place);
+  if (s.outlined || s.targets.size() != 1) return std::make_unique<AssignAllCode>(s, place);
+  return std::make_unique<AssignCode>(s, place);
 }
 
 }  // namespace
+
+StmtPtr compile(const ast::Stmt& s, const Place& place) {
+  switch (s.kind) {
+    case StmtKind::expression: return std::make_unique<ExpressionCode>(as<ast::ExprStmt>(s), place);
+    case StmtKind::assign: return compile_assignment(as<ast::AssignStmt>(s), place);
+    case StmtKind::break_: return std::make_unique<FlowCode>(s.span, Flow::break_loop);
+    case StmtKind::continue_: return std::make_unique<FlowCode>(s.span, Flow::continue_loop);
+    case StmtKind::pass: return std::make_unique<FlowCode>(s.span, Flow::normal);
+    case StmtKind::return_: return std::make_unique<ReturnCode>(as<ast::ReturnStmt>(s), place);
+    default: break;
+  }
+  if (!place.look) {
+    if (s.kind == StmtKind::if_) return std::make_unique<IfCode>(as<ast::IfStmt>(s), place);
+    if (s.kind == StmtKind::for_) return std::make_unique<ForCode>(as<ast::ForStmt>(s), place);
+    if (s.kind == StmtKind::while_) return std::make_unique<WhileCode>(as<ast::WhileStmt>(s), place);
+  }
+  return std::make_unique<WrittenCode>(s);
+}
 
 ScopePtr nonlocal_scope(const ScopePtr& from, Name name) {
   for (const ScopePtr* s = &from; *s && (*s)->outer; s = &(*s)->outer) {  // the prelude has no outer scope
@@ -275,109 +415,6 @@ bool bind_in_body(Activation& a, Name name, Value value) {
 
 void bind_name(Interpreter& in, Activation& a, Name name, Value value) {
   if (!bind_in_body(a, name, std::move(value))) throw_no_outer(in, a, name, in.here);
-}
-
-void assign(Interpreter& in, const ast::Expr& target, Value value, Activation& a) {
-  switch (target.kind) {
-    case ast::ExprKind::name: {
-      const auto& n = static_cast<const ast::NameExpr&>(target);
-      observed(in.checking, target.span, value);
-      if (n.nonlocal || a.round)
-        bind_name(in, a, n.interned, std::move(value));
-      else
-        a.scope->bind(n.interned, std::move(value));
-      return;
-    }
-    case ast::ExprKind::tuple:
-      return unpack(in, static_cast<const ast::TupleExpr&>(target).items, target.span, value, a);
-    case ast::ExprKind::list: return unpack(in, static_cast<const ast::ListExpr&>(target).items, target.span, value, a);
-    default: break;
-  }
-  try {
-    if (target.kind == ast::ExprKind::member) {
-      const auto& m = static_cast<const ast::MemberExpr&>(target);
-      const Value base = evaluate(in, *m.base, a);
-      in.here = target.span;
-      if (!base.is_object()) type_error(with_article(base.type_name()) + " has no fields");
-      base.object()->set_member(in, m.name, std::move(value));
-      return;
-    }
-    if (target.kind == ast::ExprKind::index) {
-      const auto& i = static_cast<const ast::IndexExpr&>(target);
-      const Value base = evaluate(in, *i.base, a);
-      std::vector<Value> keys;
-      for (const ast::Expr* e : i.subscripts) keys.push_back(evaluate(in, *e, a));
-      in.here = target.span;
-      if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
-      const Value key = keys.size() == 1 && !i.trailing_comma ? keys[0] : make_tuple(keys);
-      if (in.checking) return look_at_element(in, base, key, std::move(value));
-      base.object()->set_index(in, key, std::move(value));
-      return;
-    }
-    throw Error("cannot assign to this expression", {"a target is a name, a field, an element or a tuple of these"})
-        .as(codes::assignment);
-  } catch (Error& e) {
-    e.locate(target.span, in.frames);
-    throw;
-  }
-}
-
-Flow execute(Interpreter& in, const ast::Block& block, Activation& a) {
-  if (in.checking) return look_at_block(in, block, a);
-  for (const ast::Stmt* s : block.statements) {
-    const Flow flow = execute(in, *s, a);
-    if (flow != Flow::normal) return flow;
-  }
-  return Flow::normal;
-}
-
-Flow execute(Interpreter& in, const ast::Stmt& s, Activation& a) {
-  constexpr int64_t statement_ns = 150;
-  in.here = s.span;
-  charge(statement_ns);
-  try {
-    switch (s.kind) {
-      case StmtKind::expression: evaluate(in, *as<ast::ExprStmt>(s).value, a); return Flow::normal;
-      case StmtKind::assign: assignment(in, as<ast::AssignStmt>(s), a); return Flow::normal;
-      case StmtKind::if_: return if_statement(in, as<ast::IfStmt>(s), a);
-      case StmtKind::for_: return for_statement(in, as<ast::ForStmt>(s), a);
-      case StmtKind::while_: return while_statement(in, as<ast::WhileStmt>(s), a);
-      case StmtKind::break_: return Flow::break_loop;
-      case StmtKind::continue_: return Flow::continue_loop;
-      case StmtKind::pass: return Flow::normal;
-      case StmtKind::nonlocal: check_nonlocal(in, as<ast::NonlocalStmt>(s), a); return Flow::normal;
-      case StmtKind::return_: {
-        const auto& r = as<ast::ReturnStmt>(s);
-        a.result = r.value ? evaluate(in, *r.value, a) : Value();
-        return Flow::returned;
-      }
-      case StmtKind::with: return with_statement(in, as<ast::WithStmt>(s), a);
-      case StmtKind::def: def_statement(in, as<ast::DefStmt>(s), a); return Flow::normal;
-      case StmtKind::import: import_statement(in, as<ast::ImportStmt>(s), a); return Flow::normal;
-      case StmtKind::from_import: from_statement(in, as<ast::FromImportStmt>(s), a); return Flow::normal;
-      case StmtKind::assert_: run_assert(in, as<ast::AssertStmt>(s), a); return Flow::normal;
-      case StmtKind::module:
-        declare_module(in, as<ast::ModuleStmt>(s), a);
-        evaluator_of(in).remember(a.closure());
-        return Flow::normal;
-      case StmtKind::program: declare_program(in, as<ast::ProgramStmt>(s), a); return Flow::normal;
-      case StmtKind::param: declare_param(in, as<ast::ParamStmt>(s), a); return Flow::normal;
-      case StmtKind::stream: declare_stream(in, as<ast::StreamStmt>(s), a); return Flow::normal;
-      case StmtKind::variable:
-      case StmtKind::constant: declare_variable(in, as<ast::VariableStmt>(s), a); return Flow::normal;
-      case StmtKind::option: declare_option(in, as<ast::OptionStmt>(s), a); return Flow::normal;
-      case StmtKind::test: return Flow::normal;  // run_tests runs them
-    }
-  } catch (const std::bad_alloc&) {
-    Error e = run_error("out of memory").as(codes::memory);
-    e.locate(s.span, in.frames);
-    throw e;
-  } catch (Error& e) {
-    // Errors that declarations did not locate point to the statement's first line.
-    e.locate(s.span, in.frames);
-    throw;
-  }
-  return Flow::normal;
 }
 
 }  // namespace pxl

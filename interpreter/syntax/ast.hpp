@@ -16,6 +16,15 @@ namespace pxl::ast {
 
 class Tree;
 
+/// What the evaluator makes of a node. The node keeps it.
+struct Compiled {
+  Compiled() = default;
+  Compiled(const Compiled&) = delete;
+  Compiled& operator=(const Compiled&) = delete;
+  virtual ~Compiled() = default;
+};
+using CompiledPtr = std::unique_ptr<const Compiled>;
+
 // A small node takes one line, so that the definitions stay readable as a grammar.
 // clang-format off
 
@@ -29,6 +38,7 @@ enum class ExprKind : uint8_t {
 struct Expr {
   ExprKind kind;
   Span span;
+  mutable std::unique_ptr<Compiled> compiled;
   Expr(ExprKind k, Span s) : kind(k), span(s) {}
   virtual ~Expr() = default;
 };
@@ -141,6 +151,7 @@ struct WithItem { Expr* context = nullptr; std::string as; Span as_span; };
 
 /// Name resolution of a body: of a function, a program or a test (resolve.cpp).
 struct OwnNames {
+  std::vector<Name> slots;      ///< all names that the body binds as it runs: a layout of its scope
   std::vector<Name> locals;     ///< bound by assignments, loops, `as`, imports and defs: never looked up outside
   std::vector<Name> nonlocals;  ///< of `nonlocal`
   std::vector<Name> rebinds;    ///< nonlocal names of this body and of nested functions that are bound outside of it
@@ -149,7 +160,8 @@ struct OwnNames {
 /// The common part of `def`, `build` and lambdas.
 struct Function {
   const Tree* tree = nullptr;
-  std::string name;  ///< "build", or "<lambda>"
+  std::string name;       ///< "build", or "<lambda>"
+  std::string qualified;  ///< "Linear.build"; `name` outside a module
   Span span;         ///< span of the head
   std::vector<Parameter> parameters;
   std::vector<WithItem> contexts;
@@ -159,6 +171,8 @@ struct Function {
   bool makes_defaults = false;  ///< a default is not a literal
   std::string doc;
   OwnNames own;
+  bool plain = false;  ///< takes values by position without a check: no annotation, rest, ref or context
+  mutable std::unique_ptr<Compiled> compiled;
   mutable std::unique_ptr<const std::vector<std::string>> mentioned;  ///< made by names_in (functions.hpp)
 };
 struct LambdaExpr : Expr { Function* function = nullptr; explicit LambdaExpr(Span s) : Expr(ExprKind::lambda, s) {} };
@@ -172,11 +186,12 @@ struct Stmt {
   StmtKind kind;
   Span span;
   const Tree* tree = nullptr;
+  mutable std::unique_ptr<Compiled> compiled;
   Stmt(StmtKind k, Span s) : kind(k), span(s) {}
   virtual ~Stmt() = default;
 };
 
-struct Block { std::vector<Stmt*> statements; Span span; };
+struct Block { std::vector<Stmt*> statements; Span span; mutable std::unique_ptr<Compiled> compiled; };
 
 struct ExprStmt : Stmt { Expr* value = nullptr; bool hidden = false; explicit ExprStmt(Span s) : Stmt(StmtKind::expression, s) {} };
 /// `a = b = value`, `a, b = value`, `a[i] = value`, `self.f = value`, `x += value`, `outlined fc2 = value`.

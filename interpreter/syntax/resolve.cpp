@@ -84,8 +84,13 @@ class Resolver {
 
   // ---- bodies
 
-  void function(Function& f, FunctionBody& outer) {
+  /// `module`: of which the function is a method or the build; null for others.
+  void function(Function& f, FunctionBody& outer, const ModuleStmt* module = nullptr) {
     ++made_;
+    f.qualified = module ? module->name + "." + f.name : f.name;
+    f.plain = f.contexts.empty() && std::none_of(f.parameters.begin(), f.parameters.end(), [](const Parameter& p) {
+      return p.rest || p.by_ref || p.annotation;
+    });
     for (const Parameter& p : f.parameters) {
       if (!p.default_value) continue;
       read(p.default_value, outer);
@@ -104,11 +109,25 @@ class Resolver {
       if (!w.as.empty()) as.insert(w.as);
     static const auto& none = never_destroyed(std::vector<Stmt*>());
     begin(b, f.own, outer, f.body ? f.body->statements : none, as);
+    f.own.slots = slots(f, b, module != nullptr);
     for (const WithItem& w : f.contexts) with_item(w, b);
     // A lambda or def reads its names when it is called.
     read(f.result, b);
     if (f.body) block(*f.body, b);
     end(b);
+  }
+
+  // Parameters come first, in their order. Sizes of patterns are among the names bound at the beginning.
+  static std::vector<Name> slots(const Function& f, const FunctionBody& b, bool method) {
+    std::vector<Name> out;
+    const auto add = [&](const std::string& name) {
+      if (std::find(out.begin(), out.end(), Name(name)) == out.end()) out.emplace_back(name);
+    };
+    for (const Parameter& p : f.parameters) add(p.name);
+    if (method) add("self");
+    for (const Names* names : {&b.bound, &b.locals, &b.declared})
+      for (const std::string& name : *names) add(name);
+    return out;
   }
 
   void begin(FunctionBody& b, OwnNames& own, FunctionBody& outer, const std::vector<Stmt*>& statements,
@@ -154,8 +173,8 @@ class Resolver {
     }
     b.before = b.bound = b.parameters;
     for (Stmt* s : m.fields) statement(*s, b);
-    for (Function* f : m.methods) function(*f, b);
-    if (m.build) function(*m.build, b);
+    for (Function* f : m.methods) function(*f, b, &m);
+    if (m.build) function(*m.build, b, &m);
     rebind(b.rebinds, outer);
   }
 

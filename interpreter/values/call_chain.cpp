@@ -52,15 +52,19 @@ CallChain::operator const FramePtr&() const {
   for (Link* link = top_; link && !link->made; link = link->outer) unmade.push_back(link);
   for (; !unmade.empty(); unmade.pop_back()) {
     Link& link = *unmade.back();
-    link.made = std::make_shared<Frame>(Frame{link.what, link.at, link.outer ? link.outer->made : nullptr});
+    link.made = std::make_shared<Frame>(Frame{std::string(link.what), link.at, link.outer ? link.outer->made : nullptr});
   }
   return top_->made;
 }
 
 CodePosition& position_of(Interpreter& in) { return in; }
 
-CallFrame::CallFrame(Interpreter& in, std::string what, Span at)
-    : in_(in), link_{std::move(what), at, nullptr, nullptr}, here_(in.here) {
+CallFrame::CallFrame(Interpreter& in, const std::string& what, Span at)
+    : in_(in), link_{what, at, nullptr, nullptr}, here_(in.here) {
+  in.frames.push(link_);
+}
+CallFrame::CallFrame(Interpreter& in, std::string&& what, Span at)
+    : in_(in), owned_(std::move(what)), link_{owned_, at, nullptr, nullptr}, here_(in.here) {
   in.frames.push(link_);
 }
 CallFrame::~CallFrame() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "runtime/base/diagnostic.hpp"
 
@@ -14,7 +15,7 @@ class CallChain {
  public:
   /// A running call; pushed when it begins and popped when it ends.
   struct Link {
-    std::string what;
+    std::string_view what;
     Span at;
     Link* outer = nullptr;
     FramePtr made;  ///< null until first requested
@@ -72,13 +73,16 @@ struct DepthGuard {
 
 /// Restores the call chain and the current location when a call ends, also by an exception.
 struct CallFrame {
-  CallFrame(Interpreter& in, std::string what, Span at);
+  /// `what` must outlive the frame.
+  CallFrame(Interpreter& in, const std::string& what, Span at);
+  CallFrame(Interpreter& in, std::string&& what, Span at);
   ~CallFrame();
   CallFrame(const CallFrame&) = delete;
   CallFrame& operator=(const CallFrame&) = delete;
 
  private:
   Interpreter& in_;
+  std::string owned_;
   CallChain::Link link_;
   Span here_;
 };

@@ -84,6 +84,10 @@ struct DictObject final : Object {
 struct RangeObject final : Object {
   int64_t start, stop, step;
   RangeObject(int64_t a, int64_t b, int64_t s) : start(a), stop(b), step(s) {}
+  /// Element i, from 0 to below the length: the product fits, since the element is between start and stop.
+  int64_t at(int64_t i) const {
+    return static_cast<int64_t>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(step));
+  }
   std::string type_name() const override { return "range"; }
   std::string repr(Interpreter&) override;
   Value index(Interpreter&, const Value&) override;
@@ -144,6 +148,14 @@ struct ArrayObject final : Object {
   bool truth(Interpreter&) override;
   std::function<void()> state() override;
 };
+
+/// Lists and tuples: the only kinds of sequences.
+template <>
+inline SequenceObject* object_as<SequenceObject>(Object* o) {
+  if (!o) return nullptr;
+  const std::type_info& type = typeid(*o);
+  return &type == &typeid(ListObject) || &type == &typeid(TupleObject) ? static_cast<SequenceObject*>(o) : nullptr;
+}
 
 Value make_list(std::vector<Value> items);
 Value make_tuple(std::vector<Value> items);

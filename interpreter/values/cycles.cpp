@@ -27,7 +27,7 @@ void References::follow() {
     if (node.object) {
       node.object->references(*this);
     } else {
-      for (const Scope::Entry& e : node.scope->entries()) add(e.value);
+      node.scope->each([this](Name, const Value& value) { add(value); });
       add(node.scope->outer);
     }
   }

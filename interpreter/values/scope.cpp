@@ -3,6 +3,9 @@
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 
+#include <atomic>
+#include <utility>
+
 namespace pxl {
 
 namespace {
@@ -38,30 +41,53 @@ void bury(Value& v) {
   g.digging = false;
 }
 
+uint64_t Scope::next_version() {
+  static std::atomic<uint64_t> latest = 0;
+  return latest.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+Scope::Scope(std::shared_ptr<Scope> o, const Layout& layout)
+    : outer(std::move(o)), layout_(&layout), slots_(few_), count_(static_cast<uint32_t>(layout.size())) {
+  if (count_ > inline_slots) slots_ = static_cast<Value*>(::operator new(count_ * sizeof(Value)));
+  for (size_t i = 0; i < count_; ++i) new (&slots_[i]) Value(Value::unset());
+}
+
+// The code that owns the layout may have ended.
 Scope::~Scope() {
-  for (Entry& e : entries_) bury(e.value);
+  for (size_t i = 0; i < count_; ++i) {
+    bury(slots_[i]);
+    slots_[i].~Value();
+  }
+  if (count_ > inline_slots) ::operator delete(slots_);
+  for (Entry& e : added_) bury(e.value);
 }
 
 namespace {
 constexpr size_t few = 8;  // maximum number of names without a hash table; not measured
 }
 
+Value* Scope::slot_of(Name name) const {
+  for (size_t i = 0; i < count_; ++i)
+    if ((*layout_)[i] == name) return &slots_[i];
+  return nullptr;
+}
+
 inline size_t Scope::where(Name name) const {
   if (table_.empty()) {
-    const size_t count = entries_.size();
+    const size_t count = added_.size();
     size_t i = 0;
-    while (i < count && !(entries_[i].name == name)) ++i;
+    while (i < count && !(added_[i].name == name)) ++i;
     return i;
   }
   for (size_t at = name.hash(bits_);; at = (at + 1) & (table_.size() - 1)) {
     const uint32_t entry = table_[at];
-    if (entry == 0) return entries_.size();
-    if (entries_[entry - 1].name == name) return entry - 1;
+    if (entry == 0) return added_.size();
+    if (added_[entry - 1].name == name) return entry - 1;
   }
 }
 
 void Scope::enter(size_t entry) {
-  size_t at = entries_[entry].name.hash(bits_);
+  size_t at = added_[entry].name.hash(bits_);
   while (table_[at] != 0) at = (at + 1) & (table_.size() - 1);
   table_[at] = static_cast<uint32_t>(entry + 1);
 }
@@ -69,22 +95,21 @@ void Scope::enter(size_t entry) {
 // Maximum load factor 1/2, so that probe sequences are short.
 void Scope::make_table() {
   table_.clear();
-  if (entries_.size() <= few) return;
-  for (bits_ = 5; (size_t{1} << bits_) < 4 * entries_.size();) ++bits_;
+  if (added_.size() <= few) return;
+  for (bits_ = 5; (size_t{1} << bits_) < 4 * added_.size();) ++bits_;
   table_.assign(size_t{1} << bits_, 0);
-  for (size_t i = 0; i < entries_.size(); ++i) enter(i);
+  for (size_t i = 0; i < added_.size(); ++i) enter(i);
 }
 
 const Value* Scope::find_here(Name name) const {
+  if (const Value* slot = slot_of(name)) return slot->is_unset() ? nullptr : slot;
   const size_t at = where(name);
-  return at == entries_.size() ? nullptr : &entries_[at].value;
+  return at == added_.size() ? nullptr : &added_[at].value;
 }
 
 const Value* Scope::find(Name name) const {
-  for (const Scope* s = this; s; s = s->outer.get()) {
-    const size_t at = s->where(name);
-    if (at < s->entries_.size()) return &s->entries_[at].value;
-  }
+  for (const Scope* s = this; s; s = s->outer.get())
+    if (const Value* v = s->find_here(name)) return v;
   return nullptr;
 }
 
@@ -100,47 +125,60 @@ const Value* Scope::find_bound(Name name, const Scope*& missing) const {
 }
 
 void Scope::bind(Name name, Value value) {
+  // The old value is destroyed after the new one is in place: its destructor may read this scope.
+  if (Value* slot = slot_of(name)) return std::swap(*slot, value);
   const size_t at = where(name);
-  if (at < entries_.size()) {
-    // The old value is destroyed after the new one is in place: its destructor may read this scope.
-    std::swap(entries_[at].value, value);
-    return;
-  }
-  entries_.push_back({name, std::move(value)});
-  if (table_.empty() ? entries_.size() > few : 2 * entries_.size() > table_.size())
+  if (at < added_.size()) return std::swap(added_[at].value, value);
+  added_.push_back({name, std::move(value)});
+  version_ = next_version();
+  if (table_.empty() ? added_.size() > few : 2 * added_.size() > table_.size())
     make_table();
   else if (!table_.empty())
-    enter(entries_.size() - 1);
+    enter(added_.size() - 1);
 }
 
 void Scope::erase(Name name) {
+  Value old = Value::unset();  // destroyed at the end
+  if (Value* slot = slot_of(name)) return std::swap(*slot, old);
   const size_t at = where(name);
-  if (at == entries_.size()) return;
-  const Value old = std::move(entries_[at].value);  // destroyed at the end
-  entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(at));
+  if (at == added_.size()) return;
+  old = std::move(added_[at].value);
+  added_.erase(added_.begin() + static_cast<std::ptrdiff_t>(at));
+  version_ = next_version();
   make_table();
 }
 
-void Scope::restore(std::vector<Entry> entries) {
-  entries_.swap(entries);
+void Scope::restore(const std::vector<Entry>& entries) {
+  std::vector<Value> old;
+  for (size_t i = 0; i < count_; ++i) old.push_back(std::exchange(slots_[i], Value::unset()));
+  for (Entry& e : added_) old.push_back(std::move(e.value));
+  added_.clear();
+  version_ = next_version();
   make_table();
-  for (Entry& e : entries) bury(e.value);
+  for (const Entry& e : entries) bind(e.name, e.value);
+  for (Value& v : old) bury(v);
+}
+
+std::vector<Scope::Entry> Scope::entries() const {
+  std::vector<Entry> all;
+  all.reserve(added_.size());
+  each([&](Name name, const Value& value) { all.push_back({name, value}); });
+  return all;
 }
 
 std::vector<std::string> Scope::names() const {
   std::vector<std::string> all;
-  all.reserve(entries_.size());
-  for (const Entry& e : entries_) all.push_back(e.name.text());
+  each([&](Name name, const Value&) { all.push_back(name.text()); });
   return all;
 }
 
 std::vector<std::string> Scope::visible_names() const {
   std::vector<std::string> all;
   for (const Scope* s = this; s; s = s->outer.get()) {
-    for (const Entry& e : s->entries_) {
-      const std::string& text = e.name.text();
+    s->each([&](Name name, const Value&) {
+      const std::string& text = name.text();
       if (!text.empty() && text != "_") all.push_back(text);
-    }
+    });
   }
   return all;
 }

@@ -13,21 +13,27 @@
 
 namespace pxl {
 
-/// Names of one body, file, instance or the prelude; looked up outward through `outer`. Small scopes are searched
-/// linearly, which is cheaper than a hash table; larger ones have a hash table.
+/// The names of a body that are known before it runs; each has a slot in the body's scope.
+using Layout = std::vector<Name>;
+
+/// The names of one body, file, instance or the prelude; looked up outward through `outer`. The names of a layout have
+/// slots, which compiled code reads by their number. Other names are added when they are bound: few are searched
+/// linearly, which is cheaper than a hash table.
 class Scope {
  public:
   struct Entry {
     Name name;
     Value value;
   };
-  std::shared_ptr<Scope> outer;
+  const std::shared_ptr<Scope> outer;
   const ast::OwnNames* own = nullptr;        ///< of a running body
   const std::vector<Name>* round = nullptr;  ///< of one round of a loop or comprehension: the names that it owns
   bool running = false;                      ///< a round that has not ended: its names are the body's as well
   bool instance = false;                     ///< configuration, fields and methods of a module
 
   explicit Scope(std::shared_ptr<Scope> o = nullptr) : outer(std::move(o)) {}
+  /// `layout` must outlive the scope.
+  Scope(std::shared_ptr<Scope> o, const Layout& layout);
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
   ~Scope();
@@ -39,24 +45,50 @@ class Scope {
   const Value* find_bound(Name name, const Scope*& missing) const;
   void bind(Name name, Value value);
   void erase(Name name);
-  /// In order of first binding.
-  const std::vector<Entry>& entries() const { return entries_; }
-  /// A copy of the names: names may be bound while iterating over it.
+  /// Calls back with each name that is bound and its value: those of slots, then others in order of first binding.
+  template <class F>
+  void each(F&& visit) const {
+    for (size_t i = 0; i < count_; ++i)
+      if (!slots_[i].is_unset()) visit((*layout_)[i], slots_[i]);
+    for (const Entry& e : added_) visit(e.name, e.value);
+  }
+  /// A copy of the names with their values, in the order of `each`.
+  std::vector<Entry> entries() const;
   std::vector<std::string> names() const;
   /// Replaces all entries.
-  void restore(std::vector<Entry> entries);
-  /// Reserves memory for `more` names.
-  void reserve(size_t more) { entries_.reserve(entries_.size() + more); }
+  void restore(const std::vector<Entry>& entries);
   std::vector<std::string> visible_names() const;
 
+  // ---- for compiled code
+  const Layout* layout() const { return layout_; }
+  /// Of a name of the layout; unset before the name is bound.
+  Value& slot(size_t i) { return slots_[i]; }
+  const Value& slot(size_t i) const { return slots_[i]; }
+  /// Names that the layout lacks.
+  std::vector<Entry>& added() { return added_; }
+  const std::vector<Entry>& added() const { return added_; }
+  /// Of two scopes that are equal in this, also of one scope at two times, the added names are the same at the same
+  /// places.
+  uint64_t version() const { return version_; }
+
  private:
-  size_t where(Name name) const;  ///< index into entries_; entries_.size() if not found
+  static constexpr size_t inline_slots = 6;  ///< more than most bodies have; not measured
+  size_t where(Name name) const;             ///< index into added_; added_.size() if not found
+  Value* slot_of(Name name) const;           ///< null if the layout lacks the name
   void make_table();
   void enter(size_t entry);
+  static uint64_t next_version();
 
-  std::vector<Entry> entries_;
-  std::vector<uint32_t> table_;  ///< open addressing: index into entries_ plus one, 0 if free; empty for few entries
+  const Layout* layout_ = nullptr;
+  Value* slots_ = nullptr;  ///< in few_, or of the heap
+  uint32_t count_ = 0;      ///< of slots
+  uint64_t version_ = 0;  ///< 0: nothing was ever added
+  std::vector<Entry> added_;
+  std::vector<uint32_t> table_;  ///< open addressing: index into added_ plus one, 0 if free; empty for few entries
   unsigned bits_ = 0;            ///< the table has 2^bits_ slots
+  union {
+    Value few_[inline_slots];
+  };
 };
 using ScopePtr = std::shared_ptr<Scope>;
 

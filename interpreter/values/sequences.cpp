@@ -225,11 +225,6 @@ int64_t range_length(const RangeObject& r) {
   if (n > static_cast<uint64_t>(INT64_MAX)) throw run_error("the range has more elements than a 64-bit int can count");
   return static_cast<int64_t>(n);
 }
-// Element i < length: the product fits, since the element is between start and stop.
-int64_t range_at(const RangeObject& r, int64_t i) {
-  return static_cast<int64_t>(static_cast<uint64_t>(r.start) +
-                              static_cast<uint64_t>(i) * static_cast<uint64_t>(r.step));
-}
 }  // namespace
 
 std::string RangeObject::repr(Interpreter&) {
@@ -245,14 +240,14 @@ Value RangeObject::index(Interpreter&, const Value& key) {
     if (r.count > static_cast<int64_t>(max_elements))
       throw run_error("the slice of the range has too many elements for a list");
     charge_steps(r.count, 10);
-    for (int64_t i = 0; i < r.count; ++i) out.push_back(range_at(*this, r.start + i * r.step));
+    for (int64_t i = 0; i < r.count; ++i) out.push_back(at(r.start + i * r.step));
     return make_list(std::move(out));
   }
-  return range_at(*this, wrap_index(element_index(key, "index of a range"), n, "a range"));
+  return at(wrap_index(element_index(key, "index of a range"), n, "a range"));
 }
 std::optional<Iterator> RangeObject::iterate(Interpreter&) {
   return Iterator([r = *this, i = int64_t{0}, n = range_length(*this)]() mutable -> std::optional<Value> {
-    return i < n ? std::optional<Value>(range_at(r, i++)) : std::nullopt;
+    return i < n ? std::optional<Value>(r.at(i++)) : std::nullopt;
   });
 }
 bool RangeObject::contains(Interpreter&, const Value& item) {

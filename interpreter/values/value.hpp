@@ -70,11 +70,19 @@ class Value {
     if (is_object()) object_.~ObjectPtr();
   }
 
+  /// What a slot of a scope holds before its name is bound. No other value is unset.
+  static Value unset() {
+    Value v;
+    v.kind_ = Kind::unset;
+    return v;
+  }
+  bool is_unset() const { return kind_ == Kind::unset; }
   bool is_none() const { return kind_ == Kind::none; }
   bool is_bool() const { return kind_ == Kind::boolean; }
   bool is_int() const { return kind_ == Kind::integer || kind_ == Kind::natural; }
   bool is_natural() const { return kind_ == Kind::natural; }  ///< an int from 2^63 on
   bool is_float() const { return kind_ == Kind::floating; }
+  bool is_int64() const { return kind_ == Kind::integer; }  ///< an int below 2^63
   bool is_number() const { return is_bool() || is_int() || is_float(); }
   bool is_object() const { return kind_ == Kind::object; }
 
@@ -87,6 +95,10 @@ class Value {
     if (kind_ != Kind::integer && kind_ != Kind::boolean) no_int64();
     return static_cast<int64_t>(bits_);
   }
+  /// Of a value that is_int64.
+  int64_t int64() const { return static_cast<int64_t>(bits_); }
+  /// Of a value that is_float.
+  double float64() const { return std::bit_cast<double>(bits_); }
   /// Of an int from 2^63 on.
   uint64_t as_natural() const {
     if (!is_natural()) wrong_kind();
@@ -121,7 +133,7 @@ class Value {
   std::string type_name() const;
 
  private:
-  enum class Kind : uint8_t { none, boolean, integer, natural, floating, object };
+  enum class Kind : uint8_t { unset, none, boolean, integer, natural, floating, object };
 
   [[noreturn]] static void wrong_kind();
   [[noreturn]] void no_int64() const;

@@ -1,0 +1,176 @@
+// Compiling on demand: a node that runs for the first time in a scope of some layout is compiled for it.
+#include "interpreter/language/code.hpp"
+
+#include <algorithm>
+
+#include "interpreter/graphs/graph_builder.hpp"
+#include "interpreter/language/check.hpp"
+#include "interpreter/language/located.hpp"
+#include "interpreter/language/look.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "runtime/base/budget.hpp"
+#include "runtime/base/codes.hpp"
+
+namespace pxl {
+namespace {
+
+// The innermost expression that fails locates an error; what declarations did not locate is at the statement.
+inline Flow run_statement(Interpreter& in, const StmtCode& s, Activation& a) {
+  constexpr int64_t statement_ns = 150;
+  in.here = s.span;
+  charge(statement_ns);
+  try {
+    return s.run(in, a);
+  } catch (const std::bad_alloc&) {
+    Error e = run_error("out of memory").as(codes::memory);
+    e.locate(s.span, in.frames);
+    throw e;
+  } catch (Error& e) {
+    e.locate(s.span, in.frames);
+    throw;
+  }
+}
+
+/// The code of a node in each form in which it was needed. Almost always there is one.
+struct Forms final : ast::Compiled {
+  struct Form {
+    const Layout* layout;
+    bool look, target;
+    ast::CompiledPtr code;
+  };
+  std::vector<Form> all;
+};
+
+template <class T, class Make>
+const T& form_of(std::unique_ptr<ast::Compiled>& at, const Layout* layout, bool look, bool target, Make&& make) {
+  if (!at) at = std::make_unique<Forms>();
+  auto& all = static_cast<Forms&>(*at).all;
+  for (const Forms::Form& f : all)
+    if (f.layout == layout && f.look == look && f.target == target) return static_cast<const T&>(*f.code);
+  std::unique_ptr<const T> made = make();
+  const T& code = *made;
+  all.push_back({layout, look, target, std::move(made)});
+  return code;
+}
+
+/// In a look, an expression that needs a value that only a run produces is unknown.
+class LookCode final : public Code {
+ public:
+  LookCode(const ast::Expr& e, CodePtr code) : Code(e.span), e_(e), code_(std::move(code)) {}
+  Value value(Interpreter& in, Activation& a) const override {
+    try {
+      return as_known(code_->value(in, a));
+    } catch (const Unevaluated&) {
+      if (graphs_of(in).in_program()) lacks_part(in);
+    }
+    if (may_change()) forget_mentioned(e_, a);
+    return unknown_value();
+  }
+
+ private:
+  // Whether the operation itself may change objects, or skip code that would.
+  bool may_change() const {
+    switch (e_.kind) {
+      case ast::ExprKind::call:
+      case ast::ExprKind::comprehension:
+      case ast::ExprKind::dict_comprehension:
+      case ast::ExprKind::logical:
+      case ast::ExprKind::conditional: return true;
+      default: return false;
+    }
+  }
+
+  const ast::Expr& e_;
+  CodePtr code_;
+};
+
+Place place_of(const Interpreter& in, const Activation& a) { return {a.scope->layout(), in.checking != nullptr}; }
+
+}  // namespace
+
+bool truth_at(Interpreter& in, const Value& v, const Span& at) {
+  if (v.is_bool()) return v.as_bool();
+  return located(in, at, [&] { return truth_of(in, v); });
+}
+
+bool Code::truth(Interpreter& in, Activation& a) const {
+  Value made;
+  return truth_at(in, borrow(in, a, made), span);
+}
+
+Flow BlockCode::run(Interpreter& in, Activation& a) const {
+  for (const StmtPtr& s : statements_) {
+    const Flow flow = run_statement(in, *s, a);
+    if (flow != Flow::normal) return flow;
+  }
+  return Flow::normal;
+}
+
+int slot_of(Name name, const Place& place) {
+  if (!place.layout) return -1;
+  const auto at = std::find(place.layout->begin(), place.layout->end(), name);
+  return at == place.layout->end() ? -1 : static_cast<int>(at - place.layout->begin());
+}
+
+CodePtr compile(const ast::Expr& e, const Place& place) {
+  CodePtr code = compile_kind(e, place);
+  if (!place.look) return code;
+  return std::make_unique<LookCode>(e, std::move(code));
+}
+
+CodePtr compile_or_null(const ast::Expr* e, const Place& place) { return e ? compile(*e, place) : nullptr; }
+
+std::vector<CodePtr> compile(const std::vector<ast::Expr*>& list, const Place& place) {
+  std::vector<CodePtr> out;
+  out.reserve(list.size());
+  for (const ast::Expr* e : list) out.push_back(compile(*e, place));
+  return out;
+}
+
+BlockPtr compile(const ast::Block& block, const Place& place) {
+  std::vector<StmtPtr> out;
+  out.reserve(block.statements.size());
+  for (const ast::Stmt* s : block.statements) out.push_back(compile(*s, place));
+  return std::make_unique<BlockCode>(std::move(out));
+}
+
+Value evaluate(Interpreter& in, const ast::Expr& e, Activation& a) {
+  const Place place = place_of(in, a);
+  return form_of<Code>(e.compiled, place.layout, place.look, false, [&] { return compile(e, place); }).value(in, a);
+}
+
+void assign(Interpreter& in, const ast::Expr& target, Value value, Activation& a) {
+  const Place place = place_of(in, a);
+  form_of<TargetCode>(target.compiled, place.layout, place.look, true, [&] {
+    return compile_target(target, place);
+  }).assign(in, a, std::move(value));
+}
+
+Flow execute(Interpreter& in, const ast::Block& block, Activation& a) {
+  if (in.checking) return look_at_block(in, block, a);
+  const Place place = place_of(in, a);
+  return form_of<BlockCode>(block.compiled, place.layout, place.look, false, [&] { return compile(block, place); })
+      .run(in, a);
+}
+
+const FunctionCode& code_of(const ast::Function& f, const Layout* layout) {
+  return form_of<FunctionCode>(f.compiled, layout, false, false, [&] {
+    auto code = std::make_unique<FunctionCode>();
+    const Place place{layout, false};
+    if (f.result)
+      code->result = compile(*f.result, place);
+    else if (f.body)
+      code->body = compile(*f.body, place);
+    return std::unique_ptr<const FunctionCode>(std::move(code));
+  });
+}
+
+Flow execute(Interpreter& in, const ast::Stmt& s, Activation& a) {
+  const Place place = place_of(in, a);
+  return run_statement(
+      in, form_of<StmtCode>(s.compiled, place.layout, place.look, false, [&] { return compile(s, place); }), a);
+}
+
+}  // namespace pxl

@@ -1,0 +1,90 @@
+// Compiled code: what runs a body. Each node of the syntax tree becomes an object that knows the slots of its names and
+// keeps what it found the last time. A node's methods are the ways in which its value is needed.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "interpreter/language/activation.hpp"
+#include "interpreter/language/evaluate.hpp"
+#include "interpreter/syntax/ast.hpp"
+
+namespace pxl {
+
+/// An expression.
+class Code : public ast::Compiled {
+ public:
+  explicit Code(const Span& at) : span(at) {}
+  virtual Value value(Interpreter& in, Activation& a) const = 0;
+  /// The value without a copy where it is stored, else in `made`. Valid until other code runs.
+  virtual const Value& borrow(Interpreter& in, Activation& a, Value& made) const { return made = value(in, a); }
+  virtual bool truth(Interpreter& in, Activation& a) const;
+  /// A name or a literal: its evaluation runs no other code.
+  virtual bool is_leaf() const { return false; }
+
+  const Span span;
+};
+using CodePtr = std::unique_ptr<const Code>;
+
+/// What an assignment assigns to.
+class TargetCode : public ast::Compiled {
+ public:
+  virtual void assign(Interpreter& in, Activation& a, Value value) const = 0;
+};
+using TargetPtr = std::unique_ptr<const TargetCode>;
+
+class StmtCode : public ast::Compiled {
+ public:
+  explicit StmtCode(const Span& at) : span(at) {}
+  virtual Flow run(Interpreter& in, Activation& a) const = 0;
+
+  const Span span;
+};
+using StmtPtr = std::unique_ptr<const StmtCode>;
+
+class BlockCode final : public ast::Compiled {
+ public:
+  explicit BlockCode(std::vector<StmtPtr> statements) : statements_(std::move(statements)) {}
+  Flow run(Interpreter& in, Activation& a) const;
+
+ private:
+  std::vector<StmtPtr> statements_;
+};
+using BlockPtr = std::unique_ptr<const BlockCode>;
+
+/// Where code is compiled for.
+struct Place {
+  const Layout* layout;  ///< of the scope in which it runs; null if all of its names are added
+  bool look;             ///< it runs in a look: an expression that needs what only a run has is unknown
+};
+
+CodePtr compile(const ast::Expr& e, const Place& place);
+CodePtr compile_or_null(const ast::Expr* e, const Place& place);
+std::vector<CodePtr> compile(const std::vector<ast::Expr*>& list, const Place& place);
+TargetPtr compile_target(const ast::Expr& target, const Place& place);
+/// Several targets without brackets are a tuple.
+TargetPtr compile_targets(const std::vector<ast::Expr*>& targets, const Place& place);
+StmtPtr compile(const ast::Stmt& s, const Place& place);
+BlockPtr compile(const ast::Block& block, const Place& place);
+/// Its index in the layout of `place`, or -1.
+int slot_of(Name name, const Place& place);
+
+// ---- by kind, in the files named
+CodePtr compile_kind(const ast::Expr& e, const Place& place);                       ///< code_values.cpp
+CodePtr compile_name(const ast::NameExpr& e, const Place& place);                   ///< code_names.cpp
+CodePtr compile_operator(const ast::Expr& e, const Place& place);                   ///< code_operators.cpp
+CodePtr compile_call(const ast::CallExpr& e, const Place& place);                   ///< code_calls.cpp
+CodePtr compile_comprehension(const ast::ComprehensionExpr& e, const Place& place);  ///< comprehensions.cpp
+TargetPtr compile_name_target(const ast::NameExpr& e, const Place& place);          ///< code_names.cpp
+
+/// The truth of a value; an error of it is located.
+bool truth_at(Interpreter& in, const Value& v, const Span& at);
+
+/// Code of a function's body for the layout of the scope in which it runs.
+struct FunctionCode final : ast::Compiled {
+  CodePtr result;  ///< of a lambda, or
+  BlockPtr body;
+};
+const FunctionCode& code_of(const ast::Function& f, const Layout* layout);
+
+}  // namespace pxl

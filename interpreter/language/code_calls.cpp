@@ -1,0 +1,221 @@
+// Calls. One of a function of the program with a value for each parameter puts the values into the slots of the new scope.
+#include <algorithm>
+
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/language/code.hpp"
+#include "interpreter/language/evaluator.hpp"
+#include "interpreter/language/foreign_names.hpp"
+#include "interpreter/language/functions.hpp"
+#include "interpreter/language/located.hpp"
+#include "interpreter/language/member_cache.hpp"
+#include "interpreter/language/named_tensors.hpp"
+#include "interpreter/syntax/node_as.hpp"
+#include "interpreter/values/arrays.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
+#include "interpreter/values/ops.hpp"
+#include "interpreter/values/scope.hpp"
+#include "runtime/base/budget.hpp"
+#include "runtime/base/codes.hpp"
+
+namespace pxl {
+
+void note_member(Interpreter& in, const Value& base, const std::string& name, Error& error) {
+  if (error.first().code != codes::unknown_member || base.as<NamespaceObject>()) return;
+  if (base.is_object() && !base.object()->note_on_missing(name).empty()) return;
+  const Value* function = evaluator_of(in).prelude()->find(name);
+  if (function && function->as<BuiltinObject>())
+    error.first().notes.push_back("`" + name + "` is a function, not a member: `" + name + "(...)`");
+  else if (const std::string_view way_out = way_out_of_method(name); !way_out.empty())
+    error.first().notes = {std::string(way_out)};
+}
+
+namespace {
+
+using ast::ExprKind;
+
+/// A call of a value that is no function: what the code may have meant.
+void note_uncallable(const ast::Expr& callee, const Activation& a, Error& error) {
+  if (callee.kind == ExprKind::member) {
+    const std::string& name = as<ast::MemberExpr>(callee).name;
+    error.first().notes.push_back("`" + name + "` is a value, not a method: leave out the parentheses");
+  }
+  if (callee.kind != ExprKind::name) return;
+  const auto& name = as<ast::NameExpr>(callee);
+  for (const Scope* s = a.scope.get(); s; s = s->outer.get()) {
+    const Value* hidden = s->find_here(name.interned);
+    if (!hidden || !can_be_called(*hidden)) continue;
+    error.first().notes.push_back("a function outside is called `" + name.name + "` too: give this value another name");
+    return;
+  }
+}
+
+/// What a call calls: a value, or an op with the value as its first argument.
+struct Callee {
+  Value value;
+  const OpRow* method = nullptr;
+};
+
+class CallCode final : public Code {
+ public:
+  CallCode(const ast::CallExpr& e, const Place& place) : Code(e.span), e_(e), look_(place.look) {
+    if (e.callee->kind == ExprKind::member && !look_) {
+      member_ = &as<ast::MemberExpr>(*e.callee);
+      member_name_ = member_->name;
+    }
+    callee_ = compile(member_ ? *member_->base : *e.callee, place);
+    for (const ast::Argument& arg : e.arguments) {
+      arguments_.push_back(compile(*arg.value, place));
+      positional_ = positional_ && arg.kind == ast::Argument::positional;
+      named_ += arg.kind == ast::Argument::named;
+    }
+  }
+
+  Value value(Interpreter& in, Activation& a) const override {
+    const Value base = callee_->value(in, a);
+    if (member_) return call_member(in, a, base);
+    if (positional_ && !look_) {
+      auto* f = base.as<FunctionObject>();
+      if (f && takes(*f->code)) return call_plain(in, a, *f->code, f->closure, f->self, f->qualified_name);
+    }
+    return call(in, a, {base, nullptr});
+  }
+
+ private:
+  /// Whether a function takes the arguments as they are.
+  bool takes(const ast::Function& f) const { return f.plain && f.parameters.size() == arguments_.size(); }
+
+  Value call_member(Interpreter& in, Activation& a, const Value& base) const {
+    if (auto* m = base.as<ModuleInstance>()) {
+      const MethodObject* method = positional_ ? methods_.method(*m, member_name_) : nullptr;
+      if (method && !method->code->outlined && takes(*method->code)) {
+        try {
+          return call_plain(in, a, *method->code, m->scope, base, method->code->qualified);
+        } catch (Error& e) {
+          e.locate(in.here, in.frames);
+          throw;
+        }
+      }
+    }
+    const OpRow* op = base.as_array() ? array_op_method(member_->name) : nullptr;
+    if (op) return call(in, a, {base, op});
+    Value found;
+    try {
+      found = located(in, member_->span, [&] { return member_of(in, base, member_->name, member_->name_span); });
+    } catch (Error& error) {
+      note_member(in, base, member_->name, error);
+      throw;
+    }
+    return call(in, a, {std::move(found), nullptr});
+  }
+
+  Value call_plain(Interpreter& in, Activation& a, const ast::Function& f, const ScopePtr& closure, const Value& self,
+                   const std::string& what) const {
+    Activation inner;
+    inner.scope = scope_of_body(closure, f);
+    for (size_t i = 0; i < arguments_.size(); ++i) inner.scope->slot(i) = arguments_[i]->value(in, a);
+    in.here = span;
+    charge(call_ns);
+    inner.self = self;
+    if (!self.is_none()) inner.scope->slot(arguments_.size()) = self;
+    try {
+      const CallFrame frame(in, what, span);
+      return run_function(in, f, inner);
+    } catch (Error& e) {
+      e.locate(span, in.frames);
+      throw;
+    }
+  }
+
+  Value call(Interpreter& in, Activation& a, const Callee& callee) const {
+    Arguments args = evaluate_arguments(in, a);
+    in.here = span;
+    if (!callee.method && !callee.value.as<BuiltinObject>()) {
+      try {
+        return invoke(in, callee.value, std::move(args));
+      } catch (Error& error) {
+        if (!can_be_called(callee.value)) note_uncallable(*e_.callee, a, error);
+        throw;
+      }
+    }
+    NamedTensors operands;
+    for (size_t i = 0; i < e_.arguments.size() && i < args.positional.size(); ++i) {
+      if (e_.arguments[i].kind != ast::Argument::positional) break;
+      operands.note(*e_.arguments[i].value, args.positional[i]);
+    }
+    try {
+      return callee.method ? call_op(in, callee, std::move(args)) : invoke(in, callee.value, std::move(args));
+    } catch (Error& error) {
+      operands.tell(error);
+      throw;
+    }
+  }
+
+  Value call_op(Interpreter& in, const Callee& callee, Arguments args) const {
+    charge(call_ns);
+    return located(in, span, [&] {
+      const DepthGuard guard(in);
+      return call_op_method(in, *callee.method, callee.value, std::move(args));
+    });
+  }
+
+  Arguments evaluate_arguments(Interpreter& in, Activation& a) const {
+    Arguments args;
+    args.span = span;
+    args.positional.reserve(arguments_.size() - named_);
+    args.spans.reserve(arguments_.size() - named_);
+    args.named.reserve(named_);
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      const ast::Argument& arg = e_.arguments[i];
+      Value v = arguments_[i]->value(in, a);
+      switch (arg.kind) {
+        case ast::Argument::positional:
+          args.positional.push_back(std::move(v));
+          args.spans.push_back(arg.value->span);
+          break;
+        case ast::Argument::named: args.named.push_back({arg.name, std::move(v), arg.span}); break;
+        case ast::Argument::spread:
+          located(in, arg.span, [&]() -> Value {
+            for (Value& item : elements_of(in, v)) {
+              args.positional.push_back(std::move(item));
+              args.spans.push_back(arg.span);
+            }
+            return {};
+          });
+          break;
+        case ast::Argument::spread_named:
+          located(in, arg.span, [&]() -> Value {
+            auto* dict = v.as<DictObject>();
+            if (!dict) type_error("`**` in a call needs a dict, not " + with_article(v.type_name()));
+            for (auto& [key, value] : dict->items) {
+              const std::string* name = key.as_string();
+              if (!name) type_error("`**` in a call needs a dict with str keys, got the key " + repr_of(in, key));
+              args.named.push_back({*name, value, arg.span});
+            }
+            return {};
+          });
+          break;
+      }
+    }
+    return args;
+  }
+
+  static constexpr int64_t call_ns = 100;  // as `invoke`
+  const ast::CallExpr& e_;
+  bool look_;
+  bool positional_ = true;
+  size_t named_ = 0;
+  const ast::MemberExpr* member_ = nullptr;  ///< the callee, if it is a member; then callee_ is its base
+  Name member_name_;
+  FieldCache methods_;
+  CodePtr callee_;
+  std::vector<CodePtr> arguments_;
+};
+
+}  // namespace
+
+CodePtr compile_call(const ast::CallExpr& e, const Place& place) { return std::make_unique<CallCode>(e, place); }
+
+}  // namespace pxl

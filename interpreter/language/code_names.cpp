@@ -1,0 +1,180 @@
+// Names. A name of the body has a slot. Others are looked up outward once: the code keeps where the name was found, and
+// what shows that it is still there.
+#include <algorithm>
+
+#include "interpreter/graphs/graph_builder.hpp"
+#include "interpreter/language/check.hpp"
+#include "interpreter/language/code.hpp"
+#include "interpreter/language/evaluator.hpp"
+#include "interpreter/language/stdlib.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "runtime/base/codes.hpp"
+
+namespace pxl {
+namespace {
+
+const Name ir_name("ir");
+
+[[noreturn]] void refuse_name(Interpreter& in, const ast::NameExpr& e, const Activation& a) {
+  Error error("unknown name `" + e.name + "`", unknown_name_notes(e.name, a.scope->visible_names()));
+  error.as(codes::unknown_name);
+  error.locate(e.span, in.frames);
+  throw error;
+}
+
+/// The value of a name by a search of all scopes.
+const Value& searched(Interpreter& in, const ast::NameExpr& e, const Activation& a) {
+  if (!e.unsure) {
+    if (const Value* v = a.scope->find(e.interned)) return *v;
+    refuse_name(in, e, a);
+  }
+  const Scope* missing = nullptr;
+  if (const Value* v = a.scope->find_bound(e.interned, missing)) return *v;
+  if (!missing) refuse_name(in, e, a);
+  Error error = read_too_early(e.name, outer_kind(in, missing->outer.get(), e.interned));
+  error.locate(e.span, in.frames);
+  throw error;
+}
+
+class NameCode : public Code {
+ public:
+  explicit NameCode(const ast::NameExpr& e) : Code(e.span), e_(e) {}
+  Value value(Interpreter& in, Activation& a) const override {
+    Value unused;
+    return borrow(in, a, unused);
+  }
+  bool is_leaf() const override { return true; }
+
+ protected:
+  const ast::NameExpr& e_;
+};
+
+class SlotCode final : public NameCode {
+ public:
+  SlotCode(const ast::NameExpr& e, int slot) : NameCode(e), slot_(static_cast<size_t>(slot)) {}
+  const Value& borrow(Interpreter& in, Activation& a, Value&) const override {
+    const Value& v = a.scope->slot(slot_);
+    if (v.is_unset()) [[unlikely]]
+      return searched(in, e_, a);
+    return v;
+  }
+
+ private:
+  size_t slot_;
+};
+
+/// A name of an enclosing body, of the file or of the prelude. Code at one place of a text always sees scopes of the
+/// same layouts; scopes with added names are compared by their version.
+class OuterCode final : public NameCode {
+ public:
+  using NameCode::NameCode;
+  const Value& borrow(Interpreter& in, Activation& a, Value&) const override {
+    const Scope* s = a.scope.get();
+    for (size_t i = 0; i < hops_ && s; ++i) s = s->outer.get();
+    if (!s) return find(in, a);
+    if (layout_) {
+      if (s->layout() == layout_ && !s->slot(index_).is_unset()) return s->slot(index_);
+    } else if (versions_[0] == s->version() && known_) {
+      for (size_t i = 1; i < known_; ++i) {
+        s = s->outer.get();
+        if (!s || s->version() != versions_[i]) return find(in, a);
+      }
+      return s->added()[index_].value;
+    }
+    return find(in, a);
+  }
+
+ private:
+  const Value& find(Interpreter& in, const Activation& a) const {
+    const Value& v = searched(in, e_, a);
+    note(a, v);
+    return v;
+  }
+  /// Notes where a value was found, unless a scope in between could bind the name without notice.
+  void note(const Activation& a, const Value& v) const {
+    known_ = 0;
+    layout_ = nullptr;
+    hops_ = 0;
+    for (const Scope* s = a.scope.get(); s; s = s->outer.get()) {
+      if (s->layout()) {
+        if (known_) break;
+        const auto at = std::find(s->layout()->begin(), s->layout()->end(), e_.interned);
+        if (at != s->layout()->end()) {
+          const auto index = static_cast<uint32_t>(at - s->layout()->begin());
+          if (&s->slot(index) != &v) break;
+          layout_ = s->layout();
+          index_ = index;
+          return;
+        }
+        if (!s->added().empty()) break;
+        ++hops_;
+        continue;
+      }
+      if (known_ == max_versions) break;
+      versions_[known_++] = s->version();
+      for (size_t i = 0; i < s->added().size(); ++i)
+        if (&s->added()[i].value == &v) {
+          index_ = static_cast<uint32_t>(i);
+          return;
+        }
+    }
+    known_ = 0;
+    hops_ = 0;
+  }
+
+  static constexpr size_t max_versions = 3;  // instance, file, prelude
+  mutable const Layout* layout_ = nullptr;
+  mutable uint32_t hops_ = 0, index_ = 0, known_ = 0;
+  mutable uint64_t versions_[max_versions] = {};
+};
+
+// Inside a program, and in the defs that it calls, a script's own `ir` does not hide the one that is being built.
+class IrNameCode final : public NameCode {
+ public:
+  using NameCode::NameCode;
+  const Value& borrow(Interpreter& in, Activation& a, Value&) const override {
+    if (!graphs_of(in).in_program()) return searched(in, e_, a);
+    const Evaluator& evaluator = evaluator_of(in);
+    for (const Scope* s = a.scope.get(); s && s != evaluator.file_scope().get() && s != evaluator.prelude().get();
+         s = s->outer.get())
+      if (const Value* v = s->find_here(e_.interned)) return *v;
+    return *evaluator.prelude()->find_here(e_.interned);
+  }
+};
+
+class NameTarget final : public TargetCode {
+ public:
+  NameTarget(const ast::NameExpr& e, int slot) : e_(e), slot_(slot) {}
+  void assign(Interpreter& in, Activation& a, Value value) const override {
+    observed(in.checking, e_.span, value);
+    if (e_.nonlocal || a.round) return bind_name(in, a, e_.interned, std::move(value));
+    Scope& s = *a.scope;
+    if (slot_ >= 0) return std::swap(s.slot(static_cast<size_t>(slot_)), value);
+    if (s.version() == version_ && version_) return std::swap(s.added()[index_].value, value);
+    s.bind(e_.interned, std::move(value));
+    version_ = s.version();
+    index_ = 0;
+    while (!(s.added()[index_].name == e_.interned)) ++index_;
+  }
+
+ private:
+  const ast::NameExpr& e_;
+  int slot_;
+  mutable uint64_t version_ = 0;
+  mutable size_t index_ = 0;
+};
+
+}  // namespace
+
+CodePtr compile_name(const ast::NameExpr& e, const Place& place) {
+  if (e.interned == ir_name) return std::make_unique<IrNameCode>(e);
+  if (const int slot = slot_of(e.interned, place); slot >= 0) return std::make_unique<SlotCode>(e, slot);
+  return std::make_unique<OuterCode>(e);
+}
+
+TargetPtr compile_name_target(const ast::NameExpr& e, const Place& place) {
+  return std::make_unique<NameTarget>(e, slot_of(e.interned, place));
+}
+
+}  // namespace pxl

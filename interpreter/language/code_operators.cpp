@@ -1,0 +1,370 @@
+// Operators. Those of two ints or two floats compute at once; all others are in operators.hpp.
+#include "interpreter/language/code.hpp"
+#include "interpreter/language/located.hpp"
+#include "interpreter/language/named_tensors.hpp"
+#include "interpreter/language/operators.hpp"
+#include "interpreter/syntax/node_as.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/limits.hpp"
+#include "interpreter/values/operations.hpp"
+
+namespace pxl {
+namespace {
+
+using ast::BinaryOp;
+using ast::CompareOp;
+using ast::ExprKind;
+
+class UnaryCode final : public Code {
+ public:
+  UnaryCode(const ast::UnaryExpr& e, const Place& place) : Code(e.span), op_(e.op), operand_(compile(*e.operand, place)) {}
+  Value value(Interpreter& in, Activation& a) const override {
+    Value made;
+    const Value& v = operand_->borrow(in, a, made);
+    if (op_ == ast::UnaryOp::logical_not) return !truth_at(in, v, span);
+    if (op_ == ast::UnaryOp::minus && v.is_float()) return -v.float64();
+    if (op_ == ast::UnaryOp::minus && v.is_int64() && v.int64() != INT64_MIN) return -v.int64();
+    const Value keep = v;
+    return located(in, span, [&] { return apply_unary(in, op_, keep); });
+  }
+  bool truth(Interpreter& in, Activation& a) const override {
+    if (op_ != ast::UnaryOp::logical_not) return Code::truth(in, a);
+    Value made;
+    return !truth_at(in, operand_->borrow(in, a, made), span);
+  }
+
+ private:
+  ast::UnaryOp op_;
+  CodePtr operand_;
+};
+
+/// The two operands of an operator. The left one is borrowed if no code runs before it is used.
+struct Operands {
+  Value made_left, made_right;
+  const Value *left, *right;
+  Operands(Interpreter& in, Activation& a, const Code& l, const Code& r, bool leaf_right) {
+    left = leaf_right ? &l.borrow(in, a, made_left) : &(made_left = l.value(in, a));
+    right = &r.borrow(in, a, made_right);
+  }
+};
+
+/// The result of ints or floats, if it is one of the quick cases.
+template <BinaryOp op>
+inline bool quick(const Value& x, const Value& y, Value& out) {
+  if (x.is_int64() && y.is_int64()) {
+    const int64_t a = x.int64(), b = y.int64();
+    int64_t r = 0;
+    if constexpr (op == BinaryOp::add) {
+      if (__builtin_add_overflow(a, b, &r)) return false;
+    } else if constexpr (op == BinaryOp::sub) {
+      if (__builtin_sub_overflow(a, b, &r)) return false;
+    } else if constexpr (op == BinaryOp::mul) {
+      if (__builtin_mul_overflow(a, b, &r)) return false;
+    } else if constexpr (op == BinaryOp::floor_div) {
+      if (b <= 0) return false;
+      r = a / b - (a % b < 0);
+    } else if constexpr (op == BinaryOp::mod) {
+      if (b <= 0) return false;
+      r = a % b;
+      if (r < 0) r += b;
+    } else if constexpr (op == BinaryOp::bit_and) {
+      r = a & b;
+    } else if constexpr (op == BinaryOp::bit_or) {
+      r = a | b;
+    } else if constexpr (op == BinaryOp::bit_xor) {
+      r = a ^ b;
+    } else if constexpr (op == BinaryOp::div) {
+      if (b == 0) return false;
+      out = static_cast<double>(a) / static_cast<double>(b);
+      return true;
+    } else {
+      return false;
+    }
+    out = r;
+    return true;
+  }
+  if (!(x.is_float() || x.is_int64()) || !(y.is_float() || y.is_int64())) return false;
+  const double a = x.is_float() ? x.float64() : static_cast<double>(x.int64());
+  const double b = y.is_float() ? y.float64() : static_cast<double>(y.int64());
+  if constexpr (op == BinaryOp::add) {
+    out = a + b;
+  } else if constexpr (op == BinaryOp::sub) {
+    out = a - b;
+  } else if constexpr (op == BinaryOp::mul) {
+    out = a * b;
+  } else if constexpr (op == BinaryOp::div) {
+    if (b == 0) return false;
+    out = a / b;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// An operator of two operands. `first`: the left operand as written, where it is the first of a chain; else null.
+template <BinaryOp op>
+class BinaryCode final : public Code {
+ public:
+  BinaryCode(const Span& at, CodePtr left, CodePtr right, const ast::Expr* first, const ast::Expr* second)
+      : Code(at),
+        left_(std::move(left)),
+        right_(std::move(right)),
+        leaf_right_(right_->is_leaf()),
+        first_(first),
+        second_(second) {}
+  Value value(Interpreter& in, Activation& a) const override {
+    Operands o(in, a, *left_, *right_, leaf_right_);
+    Value out;
+    if (quick<op>(*o.left, *o.right, out)) return out;
+    if constexpr (op == BinaryOp::add)
+      if (join_text(o)) return std::move(o.made_left);
+    return slow(in, o);
+  }
+
+ private:
+  /// Appends to a text that only this expression holds.
+  static bool join_text(Operands& o) {
+    if (o.left != &o.made_left) return false;
+    auto* s = o.made_left.as<StringObject>();
+    const std::string* more = s ? o.right->as_string() : nullptr;
+    if (!more || o.made_left.object().use_count() != 1 || s->value.size() + more->size() > max_text) return false;
+    s->value.append(*more);
+    return true;
+  }
+
+  __attribute__((noinline)) Value slow(Interpreter& in, const Operands& o) const {
+    const Value left = *o.left, right = *o.right;
+    try {
+      return located(in, span, [&] { return apply_binary(in, op, left, right); });
+    } catch (Error& error) {
+      NamedTensors operands;
+      if (first_) operands.note(*first_, left);
+      if (second_) operands.note(*second_, right);
+      operands.tell(error);
+      throw;
+    }
+  }
+
+  CodePtr left_, right_;
+  bool leaf_right_;
+  const ast::Expr *first_, *second_;
+};
+
+CodePtr make_binary(BinaryOp op, const Span& at, CodePtr left, CodePtr right, const ast::Expr* first,
+                    const ast::Expr* second) {
+  switch (op) {
+#define PXL_CASE(name)   \
+  case BinaryOp::name:   \
+    return std::make_unique<BinaryCode<BinaryOp::name>>(at, std::move(left), std::move(right), first, second);
+    PXL_CASE(add)
+    PXL_CASE(sub)
+    PXL_CASE(mul)
+    PXL_CASE(div)
+    PXL_CASE(floor_div)
+    PXL_CASE(mod)
+    PXL_CASE(matmul)
+    PXL_CASE(power)
+    PXL_CASE(bit_and)
+    PXL_CASE(bit_or)
+    PXL_CASE(bit_xor)
+    PXL_CASE(shift_left)
+    PXL_CASE(shift_right)
+#undef PXL_CASE
+  }
+  return nullptr;
+}
+
+/// A long chain `a + b + ...` evaluates in a loop, so that its length does not matter.
+class LongChainCode final : public Code {
+ public:
+  LongChainCode(const ast::ChainExpr& e, const Place& place) : Code(e.span), e_(e), first_(compile(*e.first, place)) {
+    for (const auto& step : e.rest) rest_.push_back(compile(*step.operand, place));
+  }
+  Value value(Interpreter& in, Activation& a) const override {
+    Value v = first_->value(in, a);
+    for (size_t i = 0; i < rest_.size(); ++i) {
+      const auto& step = e_.rest[i];
+      const Value right = rest_[i]->value(in, a);
+      try {
+        v = located(in, join(e_.first->span, step.operand->span), [&] { return apply_binary(in, step.op, v, right); });
+      } catch (Error& error) {
+        NamedTensors operands;
+        if (i == 0) operands.note(*e_.first, v);
+        operands.note(*step.operand, right);
+        operands.tell(error);
+        throw;
+      }
+    }
+    return v;
+  }
+
+ private:
+  const ast::ChainExpr& e_;
+  CodePtr first_;
+  std::vector<CodePtr> rest_;
+};
+
+CodePtr compile_chain(const ast::ChainExpr& e, const Place& place) {
+  constexpr size_t longest_nested = 8;
+  if (e.rest.size() > longest_nested) return std::make_unique<LongChainCode>(e, place);
+  CodePtr left = compile(*e.first, place);
+  const ast::Expr* first = e.first;
+  for (const auto& step : e.rest) {
+    left = make_binary(step.op, join(e.first->span, step.operand->span), std::move(left), compile(*step.operand, place),
+                       first, step.operand);
+    first = nullptr;
+  }
+  return left;
+}
+
+template <CompareOp op, class T>
+inline bool ordered(T a, T b) {
+  if constexpr (op == CompareOp::eq) return a == b;
+  if constexpr (op == CompareOp::ne) return a != b;
+  if constexpr (op == CompareOp::lt) return a < b;
+  if constexpr (op == CompareOp::le) return a <= b;
+  if constexpr (op == CompareOp::gt) return a > b;
+  if constexpr (op == CompareOp::ge) return a >= b;
+  return false;
+}
+constexpr bool is_order(CompareOp op) { return op <= CompareOp::ge; }
+
+template <CompareOp op>
+class CompareCode final : public Code {
+ public:
+  CompareCode(const Span& at, CodePtr left, CodePtr right)
+      : Code(at), left_(std::move(left)), right_(std::move(right)), leaf_right_(right_->is_leaf()) {}
+  Value value(Interpreter& in, Activation& a) const override {
+    Operands o(in, a, *left_, *right_, leaf_right_);
+    if (const int quickly = quick(o); quickly >= 0) return quickly != 0;
+    return slow(in, o);
+  }
+  bool truth(Interpreter& in, Activation& a) const override {
+    Operands o(in, a, *left_, *right_, leaf_right_);
+    if (const int quickly = quick(o); quickly >= 0) return quickly != 0;
+    return truth_at(in, slow(in, o), span);
+  }
+
+ private:
+  /// 0 or 1; -1 if the case is not quick.
+  static int quick(const Operands& o) {
+    const Value &x = *o.left, &y = *o.right;
+    if constexpr (op == CompareOp::is || op == CompareOp::is_not) {
+      if (!x.is_none() && !y.is_none()) return -1;
+      if (x.is_object() || y.is_object()) return -1;  // one may be unknown
+      return (x.is_none() && y.is_none()) == (op == CompareOp::is);
+    } else if constexpr (is_order(op)) {
+      if (x.is_int64() && y.is_int64()) return ordered<op>(x.int64(), y.int64());
+      if (x.is_float() && y.is_float()) return ordered<op>(x.float64(), y.float64());
+      if (!x.is_object() || !y.is_object()) return -1;
+      const std::string *s = x.as_string(), *t = s ? y.as_string() : nullptr;
+      if (!t) return -1;
+      if constexpr (op == CompareOp::eq) return *s == *t;
+      if constexpr (op == CompareOp::ne) return *s != *t;
+      return ordered<op>(s->compare(*t), 0);
+    } else {
+      return -1;
+    }
+  }
+  __attribute__((noinline)) Value slow(Interpreter& in, const Operands& o) const {
+    const Value left = *o.left, right = *o.right;
+    return located(in, span, [&] { return apply_comparison(in, op, left, right); });
+  }
+
+  CodePtr left_, right_;
+  bool leaf_right_;
+};
+
+CodePtr make_compare(CompareOp op, const Span& at, CodePtr left, CodePtr right) {
+  switch (op) {
+#define PXL_CASE(name) \
+  case CompareOp::name: return std::make_unique<CompareCode<CompareOp::name>>(at, std::move(left), std::move(right));
+    PXL_CASE(eq)
+    PXL_CASE(ne)
+    PXL_CASE(lt)
+    PXL_CASE(le)
+    PXL_CASE(gt)
+    PXL_CASE(ge)
+    PXL_CASE(in)
+    PXL_CASE(not_in)
+    PXL_CASE(is)
+    PXL_CASE(is_not)
+#undef PXL_CASE
+  }
+  return nullptr;
+}
+
+/// `a < b <= c`: each operand is evaluated once.
+class CompareChainCode final : public Code {
+ public:
+  CompareChainCode(const ast::CompareExpr& e, const Place& place)
+      : Code(e.span), e_(e), first_(compile(*e.first, place)) {
+    for (const auto& step : e.rest) rest_.push_back(compile(*step.operand, place));
+  }
+  Value value(Interpreter& in, Activation& a) const override {
+    Value left = first_->value(in, a);
+    Value result = true;
+    for (size_t i = 0; i < rest_.size(); ++i) {
+      Value right = rest_[i]->value(in, a);
+      const Span at = join(i ? e_.rest[i - 1].operand->span : e_.first->span, e_.rest[i].operand->span);
+      result = located(in, at, [&] { return apply_comparison(in, e_.rest[i].op, left, right); });
+      if (i + 1 < rest_.size() && !truth_at(in, result, at)) return result;
+      left = std::move(right);
+    }
+    return result;
+  }
+
+ private:
+  const ast::CompareExpr& e_;
+  CodePtr first_;
+  std::vector<CodePtr> rest_;
+};
+
+CodePtr compile_compare(const ast::CompareExpr& e, const Place& place) {
+  if (e.rest.size() != 1) return std::make_unique<CompareChainCode>(e, place);
+  const auto& step = e.rest[0];
+  return make_compare(step.op, join(e.first->span, step.operand->span), compile(*e.first, place),
+                      compile(*step.operand, place));
+}
+
+class LogicalCode final : public Code {
+ public:
+  LogicalCode(const ast::LogicalExpr& e, const Place& place)
+      : Code(e.span), is_and_(e.is_and), operands_(compile(e.operands, place)) {}
+  Value value(Interpreter& in, Activation& a) const override {
+    for (size_t i = 0; i + 1 < operands_.size(); ++i) {
+      Value v = operands_[i]->value(in, a);
+      if (truth_at(in, v, operands_[i]->span) != is_and_) return v;
+    }
+    return operands_.back()->value(in, a);
+  }
+  bool truth(Interpreter& in, Activation& a) const override {
+    for (size_t i = 0; i + 1 < operands_.size(); ++i)
+      if (operands_[i]->truth(in, a) != is_and_) return !is_and_;
+    Value made;
+    return truth_at(in, operands_.back()->borrow(in, a, made), span);
+  }
+
+ private:
+  bool is_and_;
+  std::vector<CodePtr> operands_;
+};
+
+}  // namespace
+
+CodePtr compile_operator(const ast::Expr& e, const Place& place) {
+  switch (e.kind) {
+    case ExprKind::unary: return std::make_unique<UnaryCode>(as<ast::UnaryExpr>(e), place);
+    case ExprKind::chain: return compile_chain(as<ast::ChainExpr>(e), place);
+    case ExprKind::power: {
+      const auto& p = as<ast::PowerExpr>(e);
+      return make_binary(BinaryOp::power, e.span, compile(*p.base, place), compile(*p.exponent, place), nullptr,
+                         nullptr);
+    }
+    case ExprKind::compare: return compile_compare(as<ast::CompareExpr>(e), place);
+    default: return std::make_unique<LogicalCode>(as<ast::LogicalExpr>(e), place);
+  }
+}
+
+}  // namespace pxl

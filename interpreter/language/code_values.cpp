@@ -1,0 +1,494 @@
+// Literals, containers, subscripts, members, conditionals.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "interpreter/language/code.hpp"
+#include "interpreter/language/evaluator.hpp"
+#include "interpreter/language/functions.hpp"
+#include "interpreter/language/located.hpp"
+#include "interpreter/language/look.hpp"
+#include "interpreter/language/member_cache.hpp"
+#include "interpreter/syntax/node_as.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/base/text.hpp"
+
+namespace pxl {
+namespace {
+
+using ast::ExprKind;
+
+class ConstantCode final : public Code {
+ public:
+  ConstantCode(const Span& at, Value v) : Code(at), value_(std::move(v)) {}
+  Value value(Interpreter&, Activation&) const override { return value_; }
+  const Value& borrow(Interpreter&, Activation&, Value&) const override { return value_; }
+  bool is_leaf() const override { return true; }
+
+ private:
+  Value value_;
+};
+
+/// Elements of a list, a tuple or subscripts; some may be `*iterable`.
+class ItemsCode {
+ public:
+  ItemsCode(const std::vector<ast::Expr*>& list, const Place& place) {
+    for (const ast::Expr* e : list) {
+      const bool starred = e->kind == ExprKind::starred;
+      items_.push_back({compile(starred ? *as<ast::StarredExpr>(*e).value : *e, place), e->span, starred});
+    }
+  }
+  std::vector<Value> values(Interpreter& in, Activation& a) const {
+    std::vector<Value> out;
+    out.reserve(items_.size());
+    for (const Item& item : items_) {
+      if (!item.starred) {
+        out.push_back(item.code->value(in, a));
+        continue;
+      }
+      const Value v = item.code->value(in, a);
+      located(in, item.span, [&]() -> Value {
+        for (Value& e : elements_of(in, v)) out.push_back(std::move(e));
+        return {};
+      });
+    }
+    return out;
+  }
+
+ private:
+  struct Item {
+    CodePtr code;
+    Span span;
+    bool starred;
+  };
+  std::vector<Item> items_;
+};
+
+class SequenceCode final : public Code {
+ public:
+  SequenceCode(const Span& at, const std::vector<ast::Expr*>& items, bool tuple, const Place& place)
+      : Code(at), items_(items, place), tuple_(tuple) {}
+  Value value(Interpreter& in, Activation& a) const override {
+    std::vector<Value> items = items_.values(in, a);
+    return tuple_ ? make_tuple(std::move(items)) : make_list(std::move(items));
+  }
+
+ private:
+  ItemsCode items_;
+  bool tuple_;
+};
+
+class DictCode final : public Code {
+ public:
+  DictCode(const ast::DictExpr& e, const Place& place) : Code(e.span) {
+    for (auto& [key, value] : e.items) items_.push_back({compile_or_null(key, place), compile(*value, place)});
+  }
+  Value value(Interpreter& in, Activation& a) const override {
+    auto dict = std::make_shared<DictObject>();
+    for (auto& [key, value] : items_) {
+      if (!key) {
+        const Value v = value->value(in, a);
+        located(in, value->span, [&]() -> Value {
+          auto* other = v.as<DictObject>();
+          if (!other) type_error("`**` in a dict needs a dict, not " + with_article(v.type_name()));
+          for (auto& [k, w] : other->items) dict->put(k, w);
+          return {};
+        });
+        continue;
+      }
+      Value k = key->value(in, a);
+      Value v = value->value(in, a);
+      located(in, key->span, [&]() -> Value {
+        dict->put(k, std::move(v));
+        return {};
+      });
+    }
+    return dict;
+  }
+
+ private:
+  std::vector<std::pair<CodePtr, CodePtr>> items_;
+};
+
+class FStringCode final : public Code {
+ public:
+  FStringCode(const ast::FStringExpr& e, const Place& place) : Code(e.span), pieces_(pieces(e.pieces, place)) {}
+  Value value(Interpreter& in, Activation& a) const override {
+    std::string out;
+    add(in, a, pieces_, out);
+    return out;
+  }
+
+ private:
+  struct Piece {
+    std::string text;  ///< also what `{x=}` shows before the value
+    CodePtr code;
+    char conversion;
+    std::vector<Piece> format;
+    bool plain;  ///< without a conversion and a format
+  };
+
+  static std::vector<Piece> pieces(const std::vector<ast::FPiece>& list, const Place& place) {
+    std::vector<Piece> out;
+    for (const ast::FPiece& p : list) {
+      Piece made{p.text, compile_or_null(p.value, place), p.conversion, pieces(p.format, place), false};
+      if (p.show_source && p.text.empty()) made.text = std::string(p.value->span.text()) + "=";
+      if (p.show_source && !p.conversion && p.format.empty()) made.conversion = 'r';
+      made.plain = !made.conversion && made.format.empty();
+      out.push_back(std::move(made));
+    }
+    return out;
+  }
+
+  static void add(Interpreter& in, Activation& a, const std::vector<Piece>& pieces, std::string& out) {
+    for (const Piece& p : pieces) {
+      out += p.text;
+      if (!p.code) continue;
+      Value made;
+      const Value& v = p.format.empty() ? p.code->borrow(in, a, made) : (made = p.code->value(in, a));
+      if (p.plain) {
+        if (const std::string* s = v.as_string()) {
+          out += *s;
+          continue;
+        }
+      }
+      std::string format;
+      add(in, a, p.format, format);
+      located(in, p.code->span, [&]() -> Value {
+        if (p.conversion == 'r')
+          out += format_value(in, Value(repr_of(in, v)), format);
+        else if (p.conversion == 's')
+          out += format_value(in, Value(str_of(in, v)), format);
+        else
+          out += format_value(in, v, format);
+        return {};
+      });
+    }
+  }
+
+  std::vector<Piece> pieces_;
+};
+
+class LambdaCode final : public Code {
+ public:
+  explicit LambdaCode(const ast::LambdaExpr& e) : Code(e.span), e_(e) {}
+  Value value(Interpreter& in, Activation& a) const override {
+    return make_function(in, *e_.function, a, "<lambda>");
+  }
+
+ private:
+  const ast::LambdaExpr& e_;
+};
+
+class ConditionalCode final : public Code {
+ public:
+  ConditionalCode(const ast::ConditionalExpr& e, const Place& place)
+      : Code(e.span),
+        condition_(compile(*e.condition, place)),
+        then_(compile(*e.then_value, place)),
+        else_(compile(*e.else_value, place)) {}
+  Value value(Interpreter& in, Activation& a) const override {
+    return condition_->truth(in, a) ? then_->value(in, a) : else_->value(in, a);
+  }
+
+ private:
+  CodePtr condition_, then_, else_;
+};
+
+class SliceCode final : public Code {
+ public:
+  SliceCode(const ast::SliceExpr& e, const Place& place)
+      : Code(e.span),
+        start_(compile_or_null(e.start, place)),
+        stop_(compile_or_null(e.stop, place)),
+        step_(compile_or_null(e.step, place)) {}
+  Value value(Interpreter& in, Activation& a) const override {
+    Value start = bound(start_, in, a), stop = bound(stop_, in, a);
+    Value step = bound(step_, in, a);
+    return std::make_shared<SliceObject>(std::move(start), std::move(stop), std::move(step));
+  }
+
+ private:
+  static Value bound(const CodePtr& code, Interpreter& in, Activation& a) { return code ? code->value(in, a) : Value(); }
+  CodePtr start_, stop_, step_;
+};
+
+/// Several subscripts, or one that is starred or has a comma behind it.
+class SubscriptsCode final : public Code {
+ public:
+  SubscriptsCode(const ast::IndexExpr& e, const Place& place)
+      : Code(e.span),
+        items_(e.subscripts, place),
+        one_(!e.trailing_comma && !(e.subscripts.size() == 1 && e.subscripts[0]->kind == ExprKind::starred)) {}
+  Value value(Interpreter& in, Activation& a) const override {
+    std::vector<Value> items = items_.values(in, a);
+    if (items.size() == 1 && one_) return items[0];
+    return make_tuple(std::move(items));
+  }
+
+ private:
+  ItemsCode items_;
+  bool one_;
+};
+
+CodePtr compile_subscript(const ast::IndexExpr& e, const Place& place) {
+  if (e.subscripts.size() == 1 && !e.trailing_comma && e.subscripts[0]->kind != ExprKind::starred)
+    return compile(*e.subscripts[0], place);
+  return std::make_unique<SubscriptsCode>(e, place);
+}
+
+class IndexCode final : public Code {
+ public:
+  IndexCode(const ast::IndexExpr& e, const Place& place)
+      : Code(e.span), base_(compile(*e.base, place)), key_(compile_subscript(e, place)), leaf_key_(key_->is_leaf()) {}
+  Value value(Interpreter& in, Activation& a) const override {
+    Value made;
+    return borrow(in, a, made);
+  }
+  const Value& borrow(Interpreter& in, Activation& a, Value& made) const override {
+    Value made_base, made_key;
+    const Value& base = leaf_key_ ? base_->borrow(in, a, made_base) : (made_base = base_->value(in, a));
+    const Value& key = key_->borrow(in, a, made_key);
+    if (key.is_int64()) {
+      // An element of a list that the base expression made ends with it.
+      if (auto* s = base.as<SequenceObject>()) {
+        const auto size = static_cast<uint64_t>(s->items.size());
+        const int64_t at = key.int64() < 0 ? key.int64() + static_cast<int64_t>(size) : key.int64();
+        if (static_cast<uint64_t>(at) < size) return made = s->items[static_cast<size_t>(at)];
+      }
+    }
+    return made = located(in, span, [&]() -> Value {
+             if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
+             const ObjectPtr keep = base.object();
+             return keep->index(in, key);
+           });
+  }
+
+ private:
+  CodePtr base_, key_;
+  bool leaf_key_;
+};
+
+class MemberCode final : public Code {
+ public:
+  MemberCode(const ast::MemberExpr& e, const Place& place) : Code(e.span), e_(e), name_(e.name), base_(compile(*e.base, place)) {}
+  Value value(Interpreter& in, Activation& a) const override {
+    Value made;
+    const Value& base = base_->borrow(in, a, made);
+    if (const Value* field = field_.find(base, name_)) return *field;
+    const Value keep = base;
+    try {
+      return located(in, span, [&] { return member_of(in, keep, e_.name, e_.name_span); });
+    } catch (Error& error) {
+      note_member(in, keep, e_.name, error);
+      throw;
+    }
+  }
+
+ private:
+  const ast::MemberExpr& e_;
+  Name name_;
+  CodePtr base_;
+  FieldCache field_;
+};
+
+class EllipsisCode final : public Code {
+ public:
+  using Code::Code;
+  Value value(Interpreter&, Activation&) const override { return std::make_shared<EllipsisObject>(); }
+};
+
+class StarCode final : public Code {
+ public:
+  using Code::Code;
+  Value value(Interpreter& in, Activation&) const override {
+    Error error("`*` unpacks only inside a list, a tuple, subscripts or a call");
+    error.as(codes::syntax);
+    error.locate(span, in.frames);
+    throw error;
+  }
+};
+
+class MemberTarget final : public TargetCode {
+ public:
+  MemberTarget(const ast::MemberExpr& e, const Place& place) : e_(e), name_(e.name), base_(compile(*e.base, place)) {}
+  void assign(Interpreter& in, Activation& a, Value value) const override {
+    try {
+      Value made;
+      const Value base = base_->borrow(in, a, made);
+      in.here = e_.span;
+      if (!in.checking && field_.set(in, base, name_, value)) return;
+      if (!base.is_object()) type_error(with_article(base.type_name()) + " has no fields");
+      base.object()->set_member(in, e_.name, std::move(value));
+    } catch (Error& e) {
+      e.locate(e_.span, in.frames);
+      throw;
+    }
+  }
+
+ private:
+  const ast::MemberExpr& e_;
+  Name name_;
+  CodePtr base_;
+  FieldCache field_;
+};
+
+class ElementTarget final : public TargetCode {
+ public:
+  ElementTarget(const ast::IndexExpr& e, const Place& place)
+      : e_(e), base_(compile(*e.base, place)), keys_(compile(e.subscripts, place)) {}
+  void assign(Interpreter& in, Activation& a, Value value) const override {
+    try {
+      const Value base = base_->value(in, a);
+      const Value key = this->key(in, a);
+      in.here = e_.span;
+      if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
+      if (in.checking) return look_at_element(in, base, key, std::move(value));
+      base.object()->set_index(in, key, std::move(value));
+    } catch (Error& e) {
+      e.locate(e_.span, in.frames);
+      throw;
+    }
+  }
+
+ private:
+  Value key(Interpreter& in, Activation& a) const {
+    if (keys_.size() == 1 && !e_.trailing_comma) return keys_[0]->value(in, a);
+    std::vector<Value> keys;
+    for (const CodePtr& k : keys_) keys.push_back(k->value(in, a));
+    return make_tuple(std::move(keys));
+  }
+
+  const ast::IndexExpr& e_;
+  CodePtr base_;
+  std::vector<CodePtr> keys_;
+};
+
+class NoTarget final : public TargetCode {
+ public:
+  explicit NoTarget(const Span& at) : span_(at) {}
+  void assign(Interpreter& in, Activation&, Value) const override {
+    Error e("cannot assign to this expression", {"a target is a name, a field, an element or a tuple of these"});
+    e.as(codes::assignment);
+    e.locate(span_, in.frames);
+    throw e;
+  }
+
+ private:
+  Span span_;
+};
+
+class TupleTarget final : public TargetCode {
+ public:
+  TupleTarget(const std::vector<ast::Expr*>& targets, const Span& at, const Place& place) : span_(at) {
+    star_ = targets.size();
+    for (size_t i = 0; i < targets.size(); ++i) {
+      const bool starred = targets[i]->kind == ExprKind::starred;
+      if (starred) star_ = i;
+      parts_.push_back(compile_target(starred ? *as<ast::StarredExpr>(*targets[i]).value : *targets[i], place));
+    }
+  }
+  void assign(Interpreter& in, Activation& a, Value value) const override {
+    if (in.checking && is_unknown(value)) {
+      for (const TargetPtr& t : parts_) t->assign(in, a, unknown_value());
+      return;
+    }
+    auto* sequence = value.as<SequenceObject>();
+    if (sequence && sequence->items.size() == parts_.size() && star_ == parts_.size() && parts_.size() <= few) {
+      Value items[few];  // the sequence may change while the parts are assigned
+      std::copy(sequence->items.begin(), sequence->items.end(), items);
+      for (size_t i = 0; i < parts_.size(); ++i) parts_[i]->assign(in, a, std::move(items[i]));
+      return;
+    }
+    std::vector<Value> items;
+    try {
+      items = elements_of(in, value);
+      check_count(items.size());
+    } catch (Error& e) {
+      e.locate(span_, in.frames);
+      throw;
+    }
+    const size_t extra = items.size() - (parts_.size() - (star_ < parts_.size() ? 1 : 0));
+    for (size_t i = 0, next = 0; i < parts_.size(); ++i) {
+      if (i != star_) {
+        parts_[i]->assign(in, a, std::move(items[next++]));
+        continue;
+      }
+      const auto from = std::make_move_iterator(items.begin() + static_cast<std::ptrdiff_t>(next));
+      parts_[i]->assign(in, a, make_list(std::vector<Value>(from, from + static_cast<std::ptrdiff_t>(extra))));
+      next += extra;
+    }
+  }
+
+ private:
+  static constexpr size_t few = 4;
+
+  void check_count(size_t given) const {
+    const bool starred = star_ < parts_.size();
+    if (starred ? given + 1 >= parts_.size() : given == parts_.size()) return;
+    throw Error(fmt::format("cannot unpack {} into {}{}", counted(given, "value"), starred ? "at least " : "",
+                            counted(starred ? parts_.size() - 1 : parts_.size(), "name")))
+        .as(codes::value);
+  }
+
+  Span span_;
+  std::vector<TargetPtr> parts_;
+  size_t star_;  ///< the number of parts if none is starred
+};
+
+}  // namespace
+
+CodePtr compile_kind(const ast::Expr& e, const Place& place) {
+  switch (e.kind) {
+    case ExprKind::none: return std::make_unique<ConstantCode>(e.span, Value());
+    case ExprKind::boolean: return std::make_unique<ConstantCode>(e.span, as<ast::BoolExpr>(e).value);
+    case ExprKind::integer: return std::make_unique<ConstantCode>(e.span, as<ast::IntExpr>(e).value);
+    case ExprKind::floating: return std::make_unique<ConstantCode>(e.span, as<ast::FloatExpr>(e).value);
+    case ExprKind::string: return std::make_unique<ConstantCode>(e.span, as<ast::StringExpr>(e).value);
+    case ExprKind::fstring: return std::make_unique<FStringCode>(as<ast::FStringExpr>(e), place);
+    case ExprKind::name: return compile_name(as<ast::NameExpr>(e), place);
+    case ExprKind::list: return std::make_unique<SequenceCode>(e.span, as<ast::ListExpr>(e).items, false, place);
+    case ExprKind::tuple: return std::make_unique<SequenceCode>(e.span, as<ast::TupleExpr>(e).items, true, place);
+    case ExprKind::dict: return std::make_unique<DictCode>(as<ast::DictExpr>(e), place);
+    case ExprKind::comprehension:
+    case ExprKind::dict_comprehension: return compile_comprehension(as<ast::ComprehensionExpr>(e), place);
+    case ExprKind::unary:
+    case ExprKind::chain:
+    case ExprKind::power:
+    case ExprKind::compare:
+    case ExprKind::logical: return compile_operator(e, place);
+    case ExprKind::conditional: return std::make_unique<ConditionalCode>(as<ast::ConditionalExpr>(e), place);
+    case ExprKind::lambda: return std::make_unique<LambdaCode>(as<ast::LambdaExpr>(e));
+    case ExprKind::call: return compile_call(as<ast::CallExpr>(e), place);
+    case ExprKind::index: return std::make_unique<IndexCode>(as<ast::IndexExpr>(e), place);
+    case ExprKind::slice: return std::make_unique<SliceCode>(as<ast::SliceExpr>(e), place);
+    case ExprKind::member: return std::make_unique<MemberCode>(as<ast::MemberExpr>(e), place);
+    case ExprKind::ellipsis: return std::make_unique<EllipsisCode>(e.span);
+    case ExprKind::starred: break;
+  }
+  return std::make_unique<StarCode>(e.span);
+}
+
+TargetPtr compile_target(const ast::Expr& target, const Place& place) {
+  switch (target.kind) {
+    case ExprKind::name: return compile_name_target(as<ast::NameExpr>(target), place);
+    case ExprKind::tuple:
+      return std::make_unique<TupleTarget>(as<ast::TupleExpr>(target).items, target.span, place);
+    case ExprKind::list: return std::make_unique<TupleTarget>(as<ast::ListExpr>(target).items, target.span, place);
+    case ExprKind::member: return std::make_unique<MemberTarget>(as<ast::MemberExpr>(target), place);
+    case ExprKind::index: return std::make_unique<ElementTarget>(as<ast::IndexExpr>(target), place);
+    default: return std::make_unique<NoTarget>(target.span);
+  }
+}
+
+TargetPtr compile_targets(const std::vector<ast::Expr*>& targets, const Place& place) {
+  if (targets.size() == 1) return compile_target(*targets[0], place);
+  return std::make_unique<TupleTarget>(targets, join(targets.front()->span, targets.back()->span), place);
+}
+
+}  // namespace pxl

@@ -1,0 +1,45 @@
+// Where fields of instances were found: instances of one module have their fields at the same places.
+#pragma once
+
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/language/evaluator.hpp"
+
+namespace pxl {
+
+class FieldCache {
+ public:
+  /// A field of an instance; null for other values and other members.
+  const Value* find(const Value& base, Name name) const {
+    auto* m = base.as<ModuleInstance>();
+    const Value* v = m ? place(*m, name) : nullptr;
+    return v && !v->as<MethodObject>() ? v : nullptr;
+  }
+  /// A method of an instance; null for other members.
+  const MethodObject* method(const ModuleInstance& m, Name name) const {
+    const Value* v = place(m, name);
+    return v ? v->as<MethodObject>() : nullptr;
+  }
+  /// Sets a field that the instance has; takes the value only if it returns true.
+  bool set(Interpreter& in, const Value& base, Name name, Value& value) const {
+    auto* m = base.as<ModuleInstance>();
+    Value* v = m ? place(*m, name) : nullptr;
+    if (!v || v->as<MethodObject>()) return false;
+    // The field may hold, through others, the instance itself.
+    if (value.is_object() && !value.as_string()) evaluator_of(in).remember(m->scope);
+    m->changing();
+    std::swap(*v, value);
+    return true;
+  }
+
+ private:
+  Value* place(const ModuleInstance& m, Name name) const {
+    auto& fields = m.scope->added();
+    if (index_ < fields.size() && fields[index_].name == name) return &fields[index_].value;
+    for (size_t i = 0; i < fields.size(); ++i)
+      if (fields[i].name == name) return &fields[index_ = i].value;
+    return nullptr;
+  }
+  mutable size_t index_ = 0;
+};
+
+}  // namespace pxl
