@@ -1,5 +1,6 @@
 // Calls. One of a function of the program with a value for each parameter puts the values into the slots of the new scope.
 #include <algorithm>
+#include <typeinfo>
 
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/language/code.hpp"
@@ -52,12 +53,6 @@ void note_uncallable(const ast::Expr& callee, const Activation& a, Error& error)
   }
 }
 
-/// What a call calls: a value, or an op with the value as its first argument.
-struct Callee {
-  Value value;
-  const OpRow* method = nullptr;
-};
-
 class CallCode final : public Code {
  public:
   CallCode(const ast::CallExpr& e, const Place& place) : Code(e.span), e_(e), look_(place.look) {
@@ -80,7 +75,7 @@ class CallCode final : public Code {
       auto* f = base.as<FunctionObject>();
       if (f && takes(*f->code)) return call_plain(in, a, *f->code, f->closure, f->self, f->qualified_name);
     }
-    return call(in, a, {base, nullptr});
+    return call(in, a, base);
   }
 
  private:
@@ -98,9 +93,18 @@ class CallCode final : public Code {
           throw;
         }
       }
+    } else if (base.is_object()) {
+      Object& self = *base.object();
+      if (const std::type_info* type = &typeid(self); type != type_) {
+        type_ = type;
+        method_ = self.method_of_class(member_->name);
+      }
+      if (method_)
+        return call_builtin(in, a, [&](const Arguments& args) { return method_.call(method_.row, in, self, args); });
     }
     const OpRow* op = base.as_array() ? array_op_method(member_->name) : nullptr;
-    if (op) return call(in, a, {base, op});
+    if (op)
+      return call_builtin(in, a, [&](Arguments& args) { return call_op_method(in, *op, base, std::move(args)); });
     Value found;
     try {
       found = located(in, member_->span, [&] { return member_of(in, base, member_->name, member_->name_span); });
@@ -108,7 +112,7 @@ class CallCode final : public Code {
       note_member(in, base, member_->name, error);
       throw;
     }
-    return call(in, a, {std::move(found), nullptr});
+    return call(in, a, found);
   }
 
   Value call_plain(Interpreter& in, Activation& a, const ast::Function& f, const ScopePtr& closure, const Value& self,
@@ -129,40 +133,63 @@ class CallCode final : public Code {
     }
   }
 
-  Value call(Interpreter& in, Activation& a, const Callee& callee) const {
-    Arguments args = evaluate_arguments(in, a);
+  Value call(Interpreter& in, Activation& a, const Value& callee) const {
+    if (auto* builtin = callee.as<BuiltinObject>())
+      return call_builtin(in, a, [&](Arguments& args) { return builtin->call_body(in, std::move(args)); });
+    Arguments args;
+    evaluate_arguments(in, a, args);
     in.here = span;
-    if (!callee.method && !callee.value.as<BuiltinObject>()) {
-      try {
-        return invoke(in, callee.value, std::move(args));
-      } catch (Error& error) {
-        if (!can_be_called(callee.value)) note_uncallable(*e_.callee, a, error);
-        throw;
-      }
+    try {
+      return invoke(in, callee, std::move(args));
+    } catch (Error& error) {
+      if (!can_be_called(callee)) note_uncallable(*e_.callee, a, error);
+      throw;
     }
+  }
+
+  /// Calls code in C++ with the arguments, which are in memory that calls of this expression share.
+  template <class F>
+  Value call_builtin(Interpreter& in, Activation& a, F&& body) const {
+    Arguments own;
+    const Use use(*this, own);
+    Arguments& args = use.args;
+    evaluate_arguments(in, a, args);
+    in.here = span;
+    charge(call_ns);
     NamedTensors operands;
     for (size_t i = 0; i < e_.arguments.size() && i < args.positional.size(); ++i) {
       if (e_.arguments[i].kind != ast::Argument::positional) break;
-      operands.note(*e_.arguments[i].value, args.positional[i]);
+      if (args.positional[i].is_object()) operands.note(*e_.arguments[i].value, args.positional[i]);
     }
     try {
-      return callee.method ? call_op(in, callee, std::move(args)) : invoke(in, callee.value, std::move(args));
+      const DepthGuard guard(in);
+      return body(args);
     } catch (Error& error) {
+      error.locate(span, in.frames);
       operands.tell(error);
       throw;
     }
   }
 
-  Value call_op(Interpreter& in, const Callee& callee, Arguments args) const {
-    charge(call_ns);
-    return located(in, span, [&] {
-      const DepthGuard guard(in);
-      return call_op_method(in, *callee.method, callee.value, std::move(args));
-    });
-  }
+  /// The shared memory, or other memory while an outer call uses it.
+  struct Use {
+    const CallCode& code;
+    Arguments& args;
+    Use(const CallCode& c, Arguments& own) : code(c), args(c.busy_ ? own : c.shared_) {
+      if (&args == &c.shared_) c.busy_ = true;
+    }
+    ~Use() {
+      if (&args != &code.shared_) return;
+      args.positional.clear();
+      args.spans.clear();
+      args.named.clear();
+      code.busy_ = false;
+    }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+  };
 
-  Arguments evaluate_arguments(Interpreter& in, Activation& a) const {
-    Arguments args;
+  void evaluate_arguments(Interpreter& in, Activation& a, Arguments& args) const {
     args.span = span;
     args.positional.reserve(arguments_.size() - named_);
     args.spans.reserve(arguments_.size() - named_);
@@ -199,7 +226,6 @@ class CallCode final : public Code {
           break;
       }
     }
-    return args;
   }
 
   static constexpr int64_t call_ns = 100;  // as `invoke`
@@ -212,6 +238,10 @@ class CallCode final : public Code {
   FieldCache methods_;
   CodePtr callee_;
   std::vector<CodePtr> arguments_;
+  mutable const std::type_info* type_ = nullptr;  ///< of the object whose method was called last
+  mutable Method method_;
+  mutable Arguments shared_;
+  mutable bool busy_ = false;
 };
 
 }  // namespace

@@ -129,7 +129,7 @@ class BinaryCode final : public Code {
     auto* s = o.made_left.as<StringObject>();
     const std::string* more = s ? o.right->as_string() : nullptr;
     if (!more || o.made_left.object().use_count() != 1 || s->value.size() + more->size() > max_text) return false;
-    s->value.append(*more);
+    s->append(*more);
     return true;
   }
 

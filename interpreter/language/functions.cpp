@@ -36,7 +36,10 @@ Value FunctionObject::call(Interpreter& in, Arguments args) {
   a.kind = Activation::Kind::function;
   a.self = self;
   if (!self.is_none()) a.scope->bind(self_name, self);
-  bind_parameters(in, qualified_name, code->parameters, std::move(args), a.scope, closure, defaults);
+  if (code->plain && !in.checking && args.named.empty() && args.positional.size() == code->parameters.size())
+    for (size_t i = 0; i < args.positional.size(); ++i) a.scope->slot(i) = std::move(args.positional[i]);
+  else
+    bind_parameters(in, qualified_name, code->parameters, std::move(args), a.scope, closure, defaults);
   const CallFrame frame(in, qualified_name, in.here);
   return run_function(in, *code, a);
 }

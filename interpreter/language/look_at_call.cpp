@@ -67,7 +67,7 @@ Value BuiltinObject::look_at_call(Interpreter& in, Arguments args) {
       if (bare(n.value)) return not_known();
   }
   try {
-    return body(in, args);
+    return body(in, Arguments(args));
   } catch (const Unevaluated&) {
     if (kind == Kind::method) throw;
   } catch (const Error&) {

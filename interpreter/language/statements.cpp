@@ -181,7 +181,7 @@ class AugmentedCode final : public StmtCode {
     if (!more || s->value.size() + more->size() > max_text) return false;
     const bool held = left.is_object() && left.object() == slot.object();
     if (slot.object().use_count() != (held ? 2 : 1)) return false;
-    s->value.append(*more);
+    s->append(*more);
     return true;
   }
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "interpreter/values/arrays.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
@@ -29,7 +31,8 @@ Value make_method(Effects effects, const MemberInfo& row, BuiltinObject::Body bo
 }
 std::string BuiltinObject::repr(Interpreter&) { return "<function " + name + ">"; }
 
-Value BuiltinObject::call(Interpreter& in, Arguments args) {
+Value BuiltinObject::call(Interpreter& in, Arguments args) { return call_body(in, std::move(args)); }
+Value BuiltinObject::call_body(Interpreter& in, Arguments&& args) {
   if (in.checking) [[unlikely]]
     return look_at_call(in, std::move(args));
   return body(in, std::move(args));
@@ -42,53 +45,69 @@ void define(Scope& scope, Effects effects, std::string name, std::string signatu
   scope.bind(name, std::move(f));
 }
 
-ArgReader::ArgReader(std::string function, const Arguments& args, std::vector<std::string> parameters)
-    : function_(std::move(function)), parameters_(std::move(parameters)), values_(parameters_.size()) {
-  if (args.positional.size() > parameters_.size()) {
+ArgReader::ArgReader(std::string function, const Arguments& args, std::initializer_list<std::string_view> parameters)
+    : function_(std::move(function)), count_(parameters.size()) {
+  if (count_ > few) {
+    more_names_.resize(count_);
+    more_values_.resize(count_);
+    names_ = more_names_.data();
+    values_ = more_values_.data();
+  }
+  std::copy(parameters.begin(), parameters.end(), names_);
+  bind(args);
+}
+ArgReader::ArgReader(std::string function, const Arguments& args, const std::vector<std::string>& parameters)
+    : function_(std::move(function)),
+      count_(parameters.size()),
+      more_names_(parameters.begin(), parameters.end()),
+      more_values_(count_),
+      names_(more_names_.data()),
+      values_(more_values_.data()) {
+  bind(args);
+}
+
+void ArgReader::bind(const Arguments& args) {
+  if (args.positional.size() > count_) {
     Error e(fmt::format("{}: takes {} argument{}, got {}", function_,
-                        parameters_.empty() ? "no" : fmt::format("at most {}", parameters_.size()),
-                        parameters_.size() == 1 ? "" : "s", args.positional.size()));
+                        count_ == 0 ? "no" : fmt::format("at most {}", count_), count_ == 1 ? "" : "s",
+                        args.positional.size()));
     e.as(codes::arguments);
     throw e;
   }
-  for (size_t i = 0; i < args.positional.size(); ++i) values_[i] = args.positional[i];
+  for (size_t i = 0; i < args.positional.size(); ++i) values_[i] = &args.positional[i];
   for (const NamedArg& n : args.named) {
-    size_t i = 0;
-    while (i < parameters_.size() && parameters_[i] != n.name) ++i;
-    if (i == parameters_.size()) {
+    const auto i = static_cast<size_t>(std::find(names_, names_ + count_, n.name) - names_);
+    if (i == count_) {
       std::vector<std::string> notes;
-      if (std::string hint = did_you_mean(n.name, parameters_); !hint.empty()) notes.push_back(hint);
+      if (std::string hint = did_you_mean(n.name, std::vector<std::string>(names_, names_ + count_)); !hint.empty()) notes.push_back(hint);
       Error e(fmt::format("{}: no argument is named `{}`", function_, n.name), notes);
       e.as(codes::arguments);
       if (n.span) e.locate(n.span, nullptr);
       throw e;
     }
     if (values_[i]) throw Error(fmt::format("{}: `{}` was given twice", function_, n.name)).as(codes::arguments);
-    values_[i] = n.value;
+    values_[i] = &n.value;
   }
 }
 
-namespace {
-size_t position_of(const std::vector<std::string>& names, std::string_view name) {
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == name) return i;
-  }
+const Value* ArgReader::given(std::string_view name) const {
+  for (size_t i = 0; i < count_; ++i)
+    if (names_[i] == name) return values_[i];
   throw Error("internal: a builtin asks for an argument it has not declared: " + std::string(name), {},
               Fault::internal);
 }
-}  // namespace
 
 bool ArgReader::has(std::string_view name) const {
-  const auto& v = values_[position_of(parameters_, name)];
+  const Value* v = given(name);
   return v && !v->is_none();
 }
 Value ArgReader::value(std::string_view name) const {
-  const auto& v = values_[position_of(parameters_, name)];
+  const Value* v = given(name);
   if (!v) throw Error(fmt::format("{}: missing argument `{}`", function_, name)).as(codes::arguments);
   return *v;
 }
 Value ArgReader::value_or(std::string_view name, Value fallback) const {
-  const auto& v = values_[position_of(parameters_, name)];
+  const Value* v = given(name);
   return v ? *v : fallback;
 }
 int64_t ArgReader::integer(std::string_view name) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,7 +23,7 @@ struct MemberInfo;
 
 /// A function written in C++. A look at a program calls it only if all of its effects are permitted.
 struct BuiltinObject final : Object {
-  using Body = std::function<Value(Interpreter&, Arguments)>;
+  using Body = std::function<Value(Interpreter&, Arguments&&)>;
   Effects effects;
   std::string name;
   std::string signature;  ///< "range(start, stop = none, step = 1)"
@@ -36,6 +37,8 @@ struct BuiltinObject final : Object {
   std::string repr(Interpreter&) override;
   bool callable() const override { return true; }
   Value call(Interpreter& in, Arguments args) override;
+  /// As call, of a caller that keeps the memory of the arguments.
+  Value call_body(Interpreter& in, Arguments&& args);
 
   /// How a look treats unknown arguments: an op is added to the graph, a method may have changed its object.
   enum class Kind : uint8_t { function, method, op } kind = Kind::function;
@@ -54,7 +57,11 @@ Value make_method(Effects effects, const MemberInfo& row, BuiltinObject::Body bo
 /// for unknown (with a suggestion), missing and surplus arguments, naming the function.
 class ArgReader {
  public:
-  ArgReader(std::string function, const Arguments& args, std::vector<std::string> parameters);
+  /// The names and the arguments must outlive the reader.
+  ArgReader(std::string function, const Arguments& args, std::initializer_list<std::string_view> parameters);
+  ArgReader(std::string function, const Arguments& args, const std::vector<std::string>& parameters);
+  ArgReader(const ArgReader&) = delete;
+  ArgReader& operator=(const ArgReader&) = delete;
   bool has(std::string_view name) const;     ///< given and not none
   Value value(std::string_view name) const;  ///< required
   Value value_or(std::string_view name, Value fallback) const;
@@ -67,9 +74,18 @@ class ArgReader {
   Shape shape(std::string_view name) const;  ///< an int or a list or tuple of ints
 
  private:
+  static constexpr size_t few = 8;
+  void bind(const Arguments& args);
+  const Value* given(std::string_view name) const;  ///< null if it was not
+
   std::string function_;
-  std::vector<std::string> parameters_;
-  std::vector<std::optional<Value>> values_;
+  size_t count_;
+  std::string_view few_names_[few];
+  const Value* few_values_[few] = {};
+  std::vector<std::string_view> more_names_;  ///< of functions with more parameters
+  std::vector<const Value*> more_values_;
+  std::string_view* names_ = few_names_;
+  const Value** values_ = few_values_;
 };
 
 /// A built-in function by its name in the prelude; throws if there is none.

@@ -1,18 +1,24 @@
 // The ordinary objects of the language: strings, sequences, dicts, ranges, slices, dtypes, specs, arrays.
 #pragma once
 
-#include <unordered_map>
+#include <cstdint>
 
 #include "interpreter/values/value.hpp"
 
 namespace pxl {
 
 struct StringObject final : Object {
-  std::string value;
+  std::string value;  ///< changes only by `append`
+  void append(std::string_view more);
+  int64_t characters() const;                            ///< the number of code points
+  size_t offset_of(int64_t character) const;             ///< in bytes, of a character up to the length
+  std::string_view characters(int64_t from, int64_t count) const;
+  uint64_t hash() const;
   explicit StringObject(std::string v) : value(std::move(v)) {}
   std::string type_name() const override { return "str"; }
   std::string str(Interpreter&) override { return value; }
   std::string repr(Interpreter&) override;
+  Method method_of_class(std::string_view) const override;
   std::optional<Value> member(Interpreter&, std::string_view) override;
   std::vector<std::string> member_names() const override;
   Value index(Interpreter&, const Value&) override;
@@ -21,7 +27,11 @@ struct StringObject final : Object {
   bool contains(Interpreter&, const Value&) override;
   bool truth(Interpreter&) override { return !value.empty(); }
   bool equals(Interpreter&, const Value&) override;
-  std::optional<std::string> hash_key() const override;
+
+ private:
+  mutable int64_t characters_ = -1;          ///< -1: not counted yet
+  mutable uint64_t hash_ = 0;                ///< 0: not computed yet
+  mutable std::vector<uint32_t> marks_;      ///< offsets of every 64th character, of texts beyond ASCII
 };
 
 /// Lists (mutable) and tuples.
@@ -42,6 +52,7 @@ struct ListObject final : SequenceObject {
   using SequenceObject::SequenceObject;
   std::string type_name() const override { return "list"; }
   std::string repr(Interpreter&) override;
+  Method method_of_class(std::string_view) const override;
   std::optional<Value> member(Interpreter&, std::string_view) override;
   std::vector<std::string> member_names() const override;
   void set_index(Interpreter&, const Value&, Value) override;
@@ -51,7 +62,6 @@ struct TupleObject final : SequenceObject {
   using SequenceObject::SequenceObject;
   std::string type_name() const override { return "tuple"; }
   std::string repr(Interpreter&) override;
-  std::optional<std::string> hash_key() const override;
 };
 
 /// Insertion-ordered. Keys: none, bools, numbers, strings, tuples, and objects by identity (tensors, streams).
@@ -59,6 +69,7 @@ struct DictObject final : Object {
   ~DictObject() override;
   std::string type_name() const override { return "dict"; }
   std::string repr(Interpreter&) override;
+  Method method_of_class(std::string_view) const override;
   std::optional<Value> member(Interpreter&, std::string_view) override;
   std::vector<std::string> member_names() const override;
   Value index(Interpreter&, const Value&) override;
@@ -78,7 +89,13 @@ struct DictObject final : Object {
   std::vector<std::pair<Value, Value>> items;
 
  private:
-  std::unordered_map<std::string, size_t> where_;
+  static constexpr size_t none = static_cast<size_t>(-1);
+  size_t where(const Value& key, uint64_t hash) const;  ///< index into items, or none
+  void enter(size_t item);
+  void make_table();
+
+  std::vector<uint64_t> hashes_;  ///< of the keys, parallel to items
+  std::vector<uint32_t> table_;   ///< open addressing: index into items plus one, 0 if free; empty for few items
 };
 
 struct RangeObject final : Object {
@@ -157,9 +174,13 @@ inline SequenceObject* object_as<SequenceObject>(Object* o) {
   return &type == &typeid(ListObject) || &type == &typeid(TupleObject) ? static_cast<SequenceObject*>(o) : nullptr;
 }
 
+/// A str of one character of ASCII; no memory is taken.
+const Value& character_value(char ascii);
 Value make_list(std::vector<Value> items);
 Value make_tuple(std::vector<Value> items);
-/// The key of a dict: equal values have equal keys (1, 1.0 and true are one key); nullopt if `v` cannot be a key.
-std::optional<std::string> key_of(const Value& v);
+/// Hash of a key of a dict: equal keys have equal hashes (1, 1.0 and true are one key); nullopt if `v` cannot be a key.
+std::optional<uint64_t> hash_of(const Value& v);
+/// Whether two values that can be keys are one key.
+bool is_same_key(const Value& a, const Value& b);
 
 }  // namespace pxl

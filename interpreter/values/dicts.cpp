@@ -1,6 +1,5 @@
 // Dicts.
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -17,63 +16,155 @@
 
 namespace pxl {
 
-std::optional<std::string> key_of(const Value& v) {
-  if (v.is_none()) return "n";
-  if (v.is_float()) {
-    const double d = v.as_double();
-    if (d == std::floor(d) && d >= -9223372036854775808.0 && d < 18446744073709551616.0) {
-      return d < 0 ? fmt::format("i{}", static_cast<int64_t>(d)) : fmt::format("i{}", static_cast<uint64_t>(d));
+namespace {
+
+/// Numbers that are equal are one key, whatever their kinds. A float that is no 64-bit int is a key by its bits.
+struct NumberKey {
+  enum Kind : uint8_t { natural, negative, other } kind;
+  uint64_t bits;
+  explicit NumberKey(const Value& v) {
+    if (v.is_natural()) {
+      kind = natural, bits = v.as_natural();
+      return;
     }
-    return fmt::format("f{}", std::bit_cast<uint64_t>(d));
+    if (v.is_float()) {
+      const double d = v.as_double();
+      kind = other, bits = std::bit_cast<uint64_t>(d);
+      if (d != std::floor(d) || d < -9223372036854775808.0 || d >= 18446744073709551616.0) return;
+      kind = d < 0 ? negative : natural;
+      bits = d < 0 ? static_cast<uint64_t>(static_cast<int64_t>(d)) : static_cast<uint64_t>(d);
+      return;
+    }
+    kind = v.as_int() < 0 ? negative : natural;
+    bits = static_cast<uint64_t>(v.as_int());
   }
-  if (v.is_natural()) return fmt::format("i{}", v.as_natural());
-  if (v.is_number()) return fmt::format("i{}", v.as_int());
-  return v.object()->hash_key();
+  bool operator==(const NumberKey&) const = default;
+};
+
+/// The finaliser of SplitMix64 (Steele, Lea, Flood 2014).
+uint64_t mixed(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
 }
 
-namespace {
-std::string need_key(const Value& key) {
-  std::optional<std::string> k = key_of(key);
-  if (!k) {
-    throw Error(with_article(key.type_name()) + " cannot be a key of a dict",
-                {"keys are none, bools, numbers, strings, dtypes, specs, tensors, streams and tuples of these"})
-        .as(codes::key);
+/// Deep nesting is refused as a key: the traversal is recursive.
+std::optional<uint64_t> hash_below(const Value& v, int depth) {
+  if (v.is_none()) return mixed(1);
+  if (v.is_number()) return mixed(NumberKey(v).bits + 2);
+  if (auto* s = v.as<StringObject>()) return s->hash();
+  if (auto* t = v.as<TupleObject>()) {
+    if (depth > 100) return std::nullopt;
+    uint64_t all = mixed(t->items.size() + 3);
+    for (const Value& item : t->items) {
+      charge(10);
+      const std::optional<uint64_t> one = hash_below(item, depth + 1);
+      if (!one) return std::nullopt;
+      all = mixed(all * 31 + *one);
+    }
+    return all;
   }
-  return *k;
+  const std::optional<std::string> key = v.object()->hash_key();
+  if (!key) return std::nullopt;
+  return std::hash<std::string>()(*key);
 }
+
+uint64_t need_hash(const Value& key) {
+  if (const std::optional<uint64_t> h = hash_of(key)) return *h;
+  throw Error(with_article(key.type_name()) + " cannot be a key of a dict",
+              {"keys are none, bools, numbers, strings, dtypes, specs, tensors, streams and tuples of these"})
+      .as(codes::key);
+}
+
 }  // namespace
 
+std::optional<uint64_t> hash_of(const Value& v) { return hash_below(v, 0); }
+
+bool is_same_key(const Value& a, const Value& b) {
+  if (!a.is_object() || !b.is_object()) {
+    if (a.is_object() || b.is_object()) return false;
+    if (a.is_none() || b.is_none()) return a.is_none() && b.is_none();
+    if (a.is_int64() && b.is_int64()) return a.int64() == b.int64();
+    return NumberKey(a) == NumberKey(b);
+  }
+  if (a.object() == b.object()) return true;
+  if (const std::string* s = a.as_string()) {
+    const std::string* t = b.as_string();
+    return t && *s == *t;
+  }
+  if (auto* s = a.as<TupleObject>()) {
+    auto* t = b.as<TupleObject>();
+    return t && std::equal(s->items.begin(), s->items.end(), t->items.begin(), t->items.end(), is_same_key);
+  }
+  if (b.as_string() || b.as<TupleObject>()) return false;
+  return a.object()->hash_key() == b.object()->hash_key();
+}
+
+size_t DictObject::where(const Value& key, uint64_t hash) const {
+  if (table_.empty()) {
+    for (size_t i = 0; i < hashes_.size(); ++i)
+      if (hashes_[i] == hash && is_same_key(items[i].first, key)) return i;
+    return none;
+  }
+  const size_t mask = table_.size() - 1;
+  for (size_t at = hash & mask;; at = (at + 1) & mask) {
+    const uint32_t item = table_[at];
+    if (item == 0) return none;
+    if (hashes_[item - 1] == hash && is_same_key(items[item - 1].first, key)) return item - 1;
+  }
+}
+void DictObject::enter(size_t item) {
+  const size_t mask = table_.size() - 1;
+  size_t at = hashes_[item] & mask;
+  while (table_[at] != 0) at = (at + 1) & mask;
+  table_[at] = static_cast<uint32_t>(item + 1);
+}
+// Maximum load factor 1/2, so that probe sequences are short.
+void DictObject::make_table() {
+  constexpr size_t few = 8;  // maximum number of items without a table; not measured
+  table_.clear();
+  if (items.size() <= few) return;
+  size_t size = 32;
+  while (size < 4 * items.size()) size *= 2;
+  table_.assign(size, 0);
+  for (size_t i = 0; i < items.size(); ++i) enter(i);
+}
+
 const Value* DictObject::find(const Value& key) const {
-  std::optional<std::string> k = key_of(key);
-  if (!k) return nullptr;
-  auto it = where_.find(*k);
-  return it == where_.end() ? nullptr : &items[it->second].second;
+  const std::optional<uint64_t> hash = hash_of(key);
+  if (!hash) return nullptr;
+  const size_t at = where(key, *hash);
+  return at == none ? nullptr : &items[at].second;
 }
 void DictObject::put(const Value& key, Value value) {
   changing();
-  auto [it, fresh] = where_.try_emplace(need_key(key), items.size());
-  if (fresh)
-    items.emplace_back(key, std::move(value));
+  const uint64_t hash = need_hash(key);
+  const size_t at = where(key, hash);
+  if (at != none) return std::swap(items[at].second, value);
+  if (items.size() >= max_elements) throw run_error("the dict has too many elements");
+  items.emplace_back(key, std::move(value));
+  hashes_.push_back(hash);
+  if (2 * items.size() > table_.size())
+    make_table();
   else
-    items[it->second].second = std::move(value);
+    enter(items.size() - 1);
 }
 bool DictObject::erase(const Value& key) {
-  auto it = where_.find(need_key(key));
-  if (it == where_.end()) return false;
+  const size_t at = where(key, need_hash(key));
+  if (at == none) return false;
   changing();
-  const size_t at = it->second;
-  where_.erase(it);
+  const auto old = std::move(items[at]);  // destroyed at the end
   charge_steps(static_cast<int64_t>(items.size()), 5);
   items.erase(items.begin() + static_cast<std::ptrdiff_t>(at));
-  for (auto& [k, i] : where_) {
-    if (i > at) --i;
-  }
+  hashes_.erase(hashes_.begin() + static_cast<std::ptrdiff_t>(at));
+  make_table();
   return true;
 }
 std::function<void()> DictObject::state() {
-  return [this, old = items, where = where_] {
+  return [this, old = items, hashes = hashes_] {
     items = old;
-    where_ = where;
+    hashes_ = hashes;
+    make_table();
   };
 }
 DictObject::~DictObject() {
@@ -93,8 +184,8 @@ std::string DictObject::repr(Interpreter& in) {
   return s + "}";
 }
 Value DictObject::index(Interpreter& in, const Value& key) {
-  need_key(key);
-  if (const Value* v = find(key)) return *v;
+  const size_t at = where(key, need_hash(key));
+  if (at != none) return items[at].second;
   std::vector<std::string> names;
   for (auto& [k, v] : items) {
     if (const std::string* s = k.as_string()) names.push_back(*s);
@@ -126,8 +217,10 @@ bool DictObject::equals(Interpreter& in, const Value& other) {
 }
 void DictObject::clear() {
   changing();
+  const auto old = std::move(items);  // destroyed at the end
   items.clear();
-  where_.clear();
+  hashes_.clear();
+  table_.clear();
 }
 
 namespace {
@@ -221,6 +314,7 @@ MemberTable dict_members() {
                       "d = {'a': 1, 'b': 2}", dict_table);
 }
 
+Method DictObject::method_of_class(std::string_view name) const { return method_of_table(dict_table, name); }
 std::optional<Value> DictObject::member(Interpreter& in, std::string_view name) {
   return member_of_table(in, dict_table, *this, name);
 }

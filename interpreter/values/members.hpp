@@ -70,6 +70,16 @@ std::optional<Value> member_of_table(Interpreter& in, std::span<const Member<T>>
   return bind_member(*row, self);
 }
 
+/// As Object::method_of_class.
+template <class T>
+Method method_of_table(std::span<const Member<T>> rows, std::string_view name) {
+  const Member<T>* row = find_member(rows, name);
+  if (!row || !row->call) return {};
+  return {row, [](const void* r, Interpreter& in, Object& self, const Arguments& args) {
+            return static_cast<const Member<T>*>(r)->call(in, static_cast<T&>(self), args);
+          }};
+}
+
 /// Appends the names of a table, in order.
 template <class T>
 void append_names(std::vector<std::string>& names, std::span<const Member<T>> rows) {

@@ -63,26 +63,6 @@ std::string joined(Interpreter& in, const std::vector<Value>& items) {
 std::string ListObject::repr(Interpreter& in) { return "[" + joined(in, items) + "]"; }
 std::string TupleObject::repr(Interpreter& in) { return "(" + joined(in, items) + (items.size() == 1 ? ",)" : ")"); }
 
-std::optional<std::string> TupleObject::hash_key() const {
-  // Keys of elements are prefixed by their lengths, so that no two tuples share a key. Deep nesting is refused as a
-  // key: the traversal is recursive.
-  static thread_local int depth = 0;
-  struct Level {
-    Level() { ++depth; }
-    ~Level() { --depth; }
-  } level;
-  if (depth > 100) return std::nullopt;
-  std::string s = "t";
-  for (const Value& v : items) {
-    std::optional<std::string> k = key_of(v);
-    if (!k) return std::nullopt;
-    charge(static_cast<int64_t>(100 + k->size()));
-    s += fmt::format("{}:{}", k->size(), *k);
-    check_text_size(s);
-  }
-  return s;
-}
-
 std::function<void()> ListObject::state() {
   return [this, old = items] { items = old; };
 }
@@ -115,7 +95,9 @@ constexpr Member<ListObject> list_rows[] = {
     {"append", "(item)", "Adds an element at the end.", "l.append(4)\nl",
      [](In, List list, A args) -> Value {
        list.changing();
-       list.items.push_back(ArgReader("append", args, {"item"}).value("item"));
+       list.items.push_back(args.positional.size() == 1 && args.named.empty()
+                                ? args.positional[0]
+                                : ArgReader("append", args, {"item"}).value("item"));
        return {};
      }},
     {"extend", "(items)", "Adds the elements of an iterable at the end.", "l.extend(range(2))\nl",
@@ -204,6 +186,7 @@ MemberTable list_members() {
                       "l = [3, 1, 2]", list_table);
 }
 
+Method ListObject::method_of_class(std::string_view name) const { return method_of_table(list_table, name); }
 std::optional<Value> ListObject::member(Interpreter& in, std::string_view name) {
   return member_of_table(in, list_table, *this, name);
 }

@@ -300,6 +300,15 @@ MemberTable str_members() {
                       str_table);
 }
 
+Method StringObject::method_of_class(std::string_view name) const {
+  const Member<StringObject>* row = find_member(str_table, name);
+  if (!row) return {};
+  return {row, [](const void* r, Interpreter& in, Object& self, const Arguments& args) {
+            auto& text = static_cast<StringObject&>(self);
+            charge_text(text.value.size());
+            return static_cast<const Member<StringObject>*>(r)->call(in, text, args);
+          }};
+}
 std::optional<Value> StringObject::member(Interpreter&, std::string_view name) {
   const Member<StringObject>* row = find_member(str_table, name);
   if (!row) return std::nullopt;

@@ -12,6 +12,7 @@
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/budget.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/base/utf8.hpp"
 
 namespace pxl {
@@ -31,12 +32,69 @@ size_t code_point_offset(std::string_view utf8, int64_t n) {
 
 namespace {
 
-std::string one_at(std::string_view s, int64_t i) {
-  const size_t from = code_point_offset(s, i);
-  return std::string(s.substr(from, code_point_offset(s.substr(from), 1)));
-}
 // Charges one pass over a text whose bytes are not examined one by one: about 1/3 ns per byte. Not measured.
 void charge_scan(size_t bytes) { charge(static_cast<int64_t>(bytes / 3)); }
+
+}  // namespace
+
+void StringObject::append(std::string_view more) {
+  if (characters_ >= 0) characters_ += code_points(more);
+  hash_ = 0;
+  marks_.clear();
+  value.append(more);
+}
+
+int64_t StringObject::characters() const {
+  if (characters_ < 0) {
+    charge_scan(value.size());
+    characters_ = code_points(value);
+  }
+  return characters_;
+}
+
+size_t StringObject::offset_of(int64_t character) const {
+  const int64_t count = characters();
+  if (count == static_cast<int64_t>(value.size())) return static_cast<size_t>(character);
+  if (character == count) return value.size();
+  constexpr int64_t step = 64;
+  if (marks_.empty()) {
+    charge_text(value.size());
+    int64_t seen = 0;
+    for (size_t i = 0; i < value.size(); ++i)
+      if (!is_continuation(value[i]) && seen++ % step == 0) marks_.push_back(static_cast<uint32_t>(i));
+  }
+  const size_t from = marks_[static_cast<size_t>(character / step)];
+  return from + code_point_offset(std::string_view(value).substr(from), character % step);
+}
+
+std::string_view StringObject::characters(int64_t from, int64_t count) const {
+  const size_t begin = offset_of(from), end = offset_of(from + count);
+  return std::string_view(value).substr(begin, end - begin);
+}
+
+uint64_t StringObject::hash() const {
+  if (hash_ == 0) {
+    charge_scan(value.size());
+    hash_ = std::hash<std::string_view>()(value) | 1;
+  }
+  return hash_;
+}
+
+const Value& character_value(char ascii) {
+  static const auto& all = never_destroyed([] {
+    std::vector<Value> made;
+    for (int c = 0; c < 128; ++c) made.emplace_back(std::string(1, static_cast<char>(c)));
+    return made;
+  }());
+  return all[static_cast<size_t>(ascii)];
+}
+
+namespace {
+
+Value text_value(std::string_view text) {
+  if (text.size() == 1 && static_cast<unsigned char>(text[0]) < 128) return character_value(text[0]);
+  return text;
+}
 
 }  // namespace
 
@@ -74,36 +132,29 @@ std::string StringObject::repr(Interpreter&) {
 }
 
 Value StringObject::index(Interpreter&, const Value& key) {
-  charge_text(value.size());
-  const int64_t n = code_points(value);
+  const int64_t n = characters();
   if (auto* s = key.as<SliceObject>()) {
     const SliceRange r = resolve_slice(*s, n);
     if (r.step == 1) {
-      const size_t from = code_point_offset(value, r.start);
-      return value.substr(from, code_point_offset(std::string_view(value).substr(from), r.count));
-    }
-    std::vector<std::string> cells;
-    for (size_t i = 0; i < value.size();) {
-      const size_t width = code_point_offset(std::string_view(value).substr(i), 1);
-      cells.push_back(value.substr(i, width));
-      i += width;
+      const std::string_view part = characters(r.start, r.count);
+      charge_scan(part.size());
+      return text_value(part);
     }
     std::string out;
     charge_steps(r.count, 10);
-    for (int64_t i = 0; i < r.count; ++i) out += cells[static_cast<size_t>(r.start + i * r.step)];
+    for (int64_t i = 0; i < r.count; ++i) out += characters(r.start + i * r.step, 1);
     return out;
   }
-  return one_at(value, wrap_index(element_index(key, "index of a str"), n, "a str"));
+  return text_value(characters(wrap_index(element_index(key, "index of a str"), n, "a str"), 1));
 }
-std::optional<int64_t> StringObject::length(Interpreter&) {
-  charge_scan(value.size());
-  return code_points(value);
-}
+std::optional<int64_t> StringObject::length(Interpreter&) { return characters(); }
 std::optional<Iterator> StringObject::iterate(Interpreter&) {
-  return Iterator([text = value, i = size_t{0}]() mutable -> std::optional<Value> {
+  // A text that is held by two does not change.
+  return Iterator([self = shared_from_this(), text = std::string_view(value),
+                   i = size_t{0}]() mutable -> std::optional<Value> {
     if (i >= text.size()) return std::nullopt;
-    const size_t width = code_point_offset(std::string_view(text).substr(i), 1);
-    Value v(text.substr(i, width));
+    const size_t width = code_point_offset(text.substr(i), 1);
+    Value v = text_value(text.substr(i, width));
     i += width;
     return v;
   });
@@ -120,6 +171,5 @@ bool StringObject::equals(Interpreter&, const Value& other) {
   charge_scan(value.size());
   return *s == value;
 }
-std::optional<std::string> StringObject::hash_key() const { return "s" + value; }
 
 }  // namespace pxl

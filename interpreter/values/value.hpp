@@ -188,6 +188,13 @@ class Iterator {
   std::function<std::optional<Value>()> pull_;
 };
 
+/// A method written in C++, called without an object that binds it. `row` has static storage duration.
+struct Method {
+  const void* row = nullptr;
+  Value (*call)(const void* row, Interpreter& in, Object& self, const Arguments& args) = nullptr;
+  explicit operator bool() const { return call != nullptr; }
+};
+
 /// The base of all objects. The default operations throw an error that names the type.
 class Object : public std::enable_shared_from_this<Object> {
  public:
@@ -203,6 +210,8 @@ class Object : public std::enable_shared_from_this<Object> {
   /// Those of member_names that the program gave, which an error lists if it has no suggestion.
   virtual std::vector<std::string> own_names() const { return {}; }
   virtual void set_member(Interpreter& in, std::string_view name, Value value);
+  /// The method of a name that all objects of the class have; none if `member` has to be asked.
+  virtual Method method_of_class(std::string_view) const { return {}; }
   virtual bool callable() const { return false; }
   virtual Value call(Interpreter& in, Arguments args);
   /// `base[key]`; several subscripts arrive as a tuple, slices as SliceObject.

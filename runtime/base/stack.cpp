@@ -16,7 +16,9 @@ const char* frame_address() noexcept { return static_cast<const char*>(__builtin
 }  // namespace
 
 const char* stack_bottom() noexcept {
-  static thread_local const char* const bottom = [] {
+  constinit static thread_local const char* bottom = nullptr;
+  if (bottom) return bottom;
+  bottom = [] {
     const char* here = frame_address();
     const char* lowest = nullptr;
     pthread_attr_t attr;
