@@ -23,7 +23,7 @@
 namespace pxl {
 struct v1::Session::State {
   std::shared_ptr<Program::State> program;  ///< the interpreter outlives its sessions
-  std::shared_ptr<SessionObject> object;
+  Ref<SessionObject> object;
   api::Turns turns;
   std::vector<StreamInfo> inputs, outputs;
   std::vector<VariableInfo> variables;

@@ -46,7 +46,7 @@ Value value_of(const v1::Value& given, Borrowed borrowed, int depth) {
   if (const auto* v = given.as<v1::List>()) return make_list(items_of(*v, borrowed, depth));
   if (const auto* v = given.as<v1::Tuple>()) return make_tuple(items_of(v->items, borrowed, depth));
   if (const auto* v = given.as<v1::Dict>()) {
-    auto dict = std::make_shared<DictObject>();
+    auto dict = make_ref<DictObject>();
     for (const auto& [key, value] : *v)
       dict->put(value_of(key, borrowed, depth + 1), value_of(value, borrowed, depth + 1));
     return dict;

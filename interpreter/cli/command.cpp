@@ -19,6 +19,7 @@
 #include "interpreter/tools/pager.hpp"
 #include "interpreter/values/exit_request.hpp"
 #include "interpreter/values/host.hpp"
+#include "interpreter/values/ref.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/input_file.hpp"
 #include "runtime/base/interrupt.hpp"
@@ -218,6 +219,7 @@ int run_and_report(const std::vector<std::string>& arguments) {
 
 int run_command_line(const std::vector<std::string>& arguments) {
   prepare_libraries();
+  counts_are_shared = false;  // the language server, which has threads, says otherwise
   try {
     int status = exit_ok;
     run_with_stack([&] { status = run_and_report(arguments); });

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "interpreter/cli/command.hpp"
+#include "interpreter/values/ref.hpp"
 
 namespace pxl::cli {
 
@@ -29,6 +30,7 @@ namespace {
 int run_lsp(const CommonFlags&, const std::vector<std::string>& arguments) {
   const Invocation call = parse_flags(lsp_command, arguments);
   if (!call.operands.empty()) throw Error("lsp: unexpected file: the editor sends the texts", {}, Fault::usage);
+  counts_are_shared = true;
   return lsp::Server(STDIN_FILENO, STDOUT_FILENO).run();
 }
 

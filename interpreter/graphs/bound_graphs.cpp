@@ -17,9 +17,9 @@
 
 namespace pxl {
 
-Value bind_graph(Interpreter& in, const std::shared_ptr<GraphObject>& g, const BoundInputs& before, const TreePtr& vars,
+Value bind_graph(Interpreter& in, const Ref<GraphObject>& g, const BoundInputs& before, const TreePtr& vars,
                  const Arguments& args) {
-  auto bound = std::make_shared<BoundGraphObject>();
+  auto bound = make_ref<BoundGraphObject>();
   bound->graph = g;
   bound->inputs = before;
   bound->vars = vars ? vars->copy() : make_tree(TreeKind::tensors);
@@ -105,7 +105,7 @@ constexpr Member<BoundGraphObject> bound_rows[] = {
     {"graph", "The graph without its tensors.", "layer.graph", [](In, BoundRef b) -> Got { return Value(b.graph); }},
     {"subgraph_io_map", "A dict from inputs of the graph to the tensors that were bound.", "layer.subgraph_io_map",
      [](In, BoundRef b) -> Got {
-       auto d = std::make_shared<DictObject>();
+       auto d = make_ref<DictObject>();
        for (Tensor* t : b.graph->graph->inputs())
          if (auto it = b.inputs.find(t); it != b.inputs.end()) d->put(tensor_value(b.graph->ir, t), it->second);
        return Value(d);
@@ -119,7 +119,7 @@ constexpr Member<BoundGraphObject> bound_rows[] = {
      "Calls the graph and returns the call info: outputs, and `backward` for gradients.",
      "layer.call_with_info(ones([2, 4]))",
      [](In in, BoundRef b, A args) -> Value {
-       return std::make_shared<CallInfoObject>(b.graph->ir, emit_call(in, b.graph->ir, *b.graph->graph, b.inputs, args),
+       return make_ref<CallInfoObject>(b.graph->ir, emit_call(in, b.graph->ir, *b.graph->graph, b.inputs, args),
                                                b.vars);
      }},
 };

@@ -134,7 +134,7 @@ constexpr Member<CallInfoObject> call_rows[] = {
      "returned, by default all that have one.",
      "info.backward(1.0, layer.vars)",
      [](In in, CallRef c, A args) {
-       return backward(in, std::static_pointer_cast<CallInfoObject>(c.shared_from_this()), args);
+       return backward(in, static_ref_cast<CallInfoObject>(c.shared_from_this()), args);
      }},
     {"vars", "The tensors bound to the graph that was called, as a tree; for calls of bound graphs only.", "info.vars",
      [](In, CallRef c) -> Got { return c.vars ? Got(Value(c.vars)) : std::nullopt; }},
@@ -146,7 +146,7 @@ constexpr Member<CallInfoObject> call_rows[] = {
        return graph_value(c.ir, c.op->called[0]);
      }},
     {"op", "The op that calls.", "info.op",
-     [](In, CallRef c) -> Got { return Value(std::make_shared<OpObject>(c.ir, c.op)); }},
+     [](In, CallRef c) -> Got { return Value(make_ref<OpObject>(c.ir, c.op)); }},
     {"parent_input", "(index)", "An operand of the call, by its position.", "info.parent_input(0)",
      [](In, CallRef c, A args) { return tensor_at(c, "parent_input", args, c.op->inputs); }},
     {"parent_output", "(index)", "An output of the call, by its position.", "info.parent_output(0)",

@@ -81,9 +81,9 @@ void bind_context_builtins(Scope& p) {
         ArgReader a("in_sequence", args, {"enabled"});
         Value v = a.value_or("enabled", Value(true));
         if (v.is_bool())
-          return std::make_shared<InSequenceObject>(v.as_bool() ? InSequence::Mode::yes : InSequence::Mode::no);
+          return make_ref<InSequenceObject>(v.as_bool() ? InSequence::Mode::yes : InSequence::Mode::no);
         if (const std::string* s = v.as_string(); s && *s == "pass")
-          return std::make_shared<InSequenceObject>(InSequence::Mode::pass);
+          return make_ref<InSequenceObject>(InSequence::Mode::pass);
         type_error("in_sequence takes true, false or \"pass\", got " + (v.as_string() ? "\"" + *v.as_string() + "\""
                                                                         : v.is_none() ? std::string("none")
                                                                                       : with_article(v.type_name())));
@@ -93,22 +93,22 @@ void bind_context_builtins(Scope& p) {
            ArgReader a("name_scope", args, {"name"});
            std::string name = a.string("name");
            if (name.empty()) throw Error("name_scope takes a name, got an empty text");
-           return std::make_shared<NameScopeObject>(std::move(name));
+           return make_ref<NameScopeObject>(std::move(name));
          });
   define(p, no_effects, "ipu", "ipu(n)", "Context: ops made inside run on IPU n.",
          [](Interpreter&, Arguments args) -> Value {
            ArgReader a("ipu", args, {"n"});
            if (!a.has("n") && !args.positional.empty() && args.positional[0].is_none())
-             return std::make_shared<IpuObject>(std::nullopt);
+             return make_ref<IpuObject>(std::nullopt);
            int64_t n = a.integer("n");
            if (n < 0 || n >= 4096) throw Error("ipu takes a number from 0 to 4095, got " + std::to_string(n));
-           return std::make_shared<IpuObject>(static_cast<int>(n));
+           return make_ref<IpuObject>(static_cast<int>(n));
          });
   define(p, no_effects, "io_tiles", "io_tiles()",
          "Context: ops made inside run on the tiles kept for input and output.",
          [](Interpreter&, Arguments args) -> Value {
            ArgReader a("io_tiles", args, {});
-           return std::make_shared<IoTilesObject>();
+           return make_ref<IoTilesObject>();
          });
 }
 

@@ -94,7 +94,7 @@ std::vector<Tensor*> gradients_of(Interpreter& in, const Graph& forward, const G
 GradGraphInfoPtr run_build_grad(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& forward,
                                 const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required) {
   const GraphFacts facts = facts_of(in, ir, &forward);
-  const auto instance = std::static_pointer_cast<ModuleInstance>(facts.differentiable);
+  const auto instance = static_ref_cast<ModuleInstance>(facts.differentiable);
   const std::string what = instance->code->name + ".build_grad";
   const BuildStateGuard guard(*ir);
   Graph& made = ir->create_gradient_graph(forward);
@@ -104,7 +104,7 @@ GradGraphInfoPtr run_build_grad(Interpreter& in, const std::shared_ptr<Ir>& ir, 
     const auto& outputs = forward.outputs();
     dys.emplace(outputs[i], nullptr);
   }
-  auto fwd = std::make_shared<ForwardObject>();
+  auto fwd = make_ref<ForwardObject>();
   fwd->ir = ir;
   fwd->made = &made;
   fwd->names = &facts.names;

@@ -134,7 +134,7 @@ BuildState& build_of_factory(Interpreter& in, const char* where) {
 }
 
 Value declare_input(Interpreter& in, const char* where, const std::string& name,
-                    const std::shared_ptr<VariableFactoryObject>& f) {
+                    const Ref<VariableFactoryObject>& f) {
   BuildState& state = build_of_factory(in, where);
   const std::string key = state.prefix + name;
   if (state.root->params.count(key))
@@ -144,7 +144,7 @@ Value declare_input(Interpreter& in, const char* where, const std::string& name,
 
 Value make_factory(Interpreter& in, const Arguments& args) {
   ArgReader a("VariableFactory", args, {"init", "spec", "name", "by_ref", "replica_grouping", "shard_over"});
-  auto f = std::make_shared<VariableFactoryObject>();
+  auto f = make_ref<VariableFactoryObject>();
   f->init = a.value("init");
   if (a.has("spec"))
     f->spec = to_spec(in, a.value("spec"), "the spec of a factory");

@@ -17,7 +17,7 @@ namespace {
 
 /// A factory of zeros for an input that a transform added.
 Value zeros_factory(const Tensor& input) {
-  auto f = std::make_shared<VariableFactoryObject>();
+  auto f = make_ref<VariableFactoryObject>();
   f->name = input.key;
   f->spec = input.spec;
   f->init = Value(int64_t{0});

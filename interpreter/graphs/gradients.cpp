@@ -39,7 +39,7 @@ struct ConnectionObject final : Object {
 
 Value connections(const std::shared_ptr<Ir>& ir, const std::vector<ExpectedConnection>& list) {
   std::vector<Value> out;
-  for (const ExpectedConnection& c : list) out.push_back(std::make_shared<ConnectionObject>(ir, c));
+  for (const ExpectedConnection& c : list) out.push_back(make_ref<ConnectionObject>(ir, c));
   return make_list(std::move(out));
 }
 
@@ -58,7 +58,7 @@ std::optional<std::vector<Tensor*>> optional_tensors(Interpreter& in, const ArgR
 
 Value make_autodiff(Interpreter& in, const Value& graph, const Arguments& args) {
   ArgReader a("autodiff", args, {"graph", "grads_provided", "grads_required", "called_graphs_grad_info"});
-  std::shared_ptr<GraphObject> g = to_graph(graph, "autodiff");
+  Ref<GraphObject> g = to_graph(graph, "autodiff");
   if (g->ir->frozen)
     throw Error("the program `" + g->ir->name() + "` belongs to a session already: nothing can be added to it")
         .as(codes::complete);
@@ -70,9 +70,9 @@ Value make_autodiff(Interpreter& in, const Value& graph, const Arguments& args) 
 }
 
 Value grad_graph_value(const std::shared_ptr<Ir>& ir, GradGraphInfoPtr info) {
-  auto out = std::make_shared<GradGraphObject>();
+  auto out = make_ref<GradGraphObject>();
   out->ir = ir;
-  out->graph = std::make_shared<GraphObject>(ir, info->graph);
+  out->graph = make_ref<GraphObject>(ir, info->graph);
   out->info = std::move(info);
   return out;
 }
@@ -115,7 +115,7 @@ using Got = std::optional<Value>;
 Value inputs_dict(In, GradGraphRef g, A args) {
   ArgReader a("inputs_dict", args, {"info"});
   const CallInfoObject& call = to_info(a.value("info"), "inputs_dict");
-  auto d = std::make_shared<DictObject>();
+  auto d = make_ref<DictObject>();
   const std::map<Tensor*, Tensor*> map = g.info->inputs_dict(*call.op);
   for (Tensor* input : g.info->graph->inputs())
     if (auto it = map.find(input); it != map.end()) d->put(tensor_value(g.ir, input), tensor_value(g.ir, it->second));
@@ -126,7 +126,7 @@ Value fwd_parent_ins_to_grad_parent_outs(In, GradGraphRef g, A args) {
   ArgReader a("fwd_parent_ins_to_grad_parent_outs", args, {"info", "grad_info"});
   const CallInfoObject& fwd = to_info(a.value("info"), "fwd_parent_ins_to_grad_parent_outs");
   const CallInfoObject& grad = to_info(a.value("grad_info"), "fwd_parent_ins_to_grad_parent_outs");
-  auto d = std::make_shared<DictObject>();
+  auto d = make_ref<DictObject>();
   for (const auto& [t, dt] : g.info->fwd_parent_ins_to_grad_parent_outs(*fwd.op, *grad.op))
     d->put(tensor_value(g.ir, t), tensor_value(g.ir, dt));
   return d;
@@ -137,7 +137,7 @@ Value fwd_graph_ins_to_grad_parent_outs(In, GradGraphRef g, A args) {
   const CallInfoObject& grad = to_info(a.value("grad_info"), "fwd_graph_ins_to_grad_parent_outs");
   if (grad.op->called[0] != g.info->graph)
     throw Error("the call site calls " + grad.op->called[0]->id() + ", not " + g.info->graph->id()).as(codes::gradient);
-  auto d = std::make_shared<DictObject>();
+  auto d = make_ref<DictObject>();
   for (size_t i = 0; i < g.info->expected_outputs.size() && i < grad.op->outputs.size(); ++i)
     d->put(tensor_value(g.ir, g.info->expected_outputs[i].fwd_tensor), tensor_value(g.ir, grad.op->outputs[i]));
   return d;
@@ -248,7 +248,7 @@ std::vector<Tensor*> output_gradients(Interpreter& in, const Op& call, const Val
 
 }  // namespace
 
-Value backward(Interpreter& in, const std::shared_ptr<CallInfoObject>& info, const Arguments& args) {
+Value backward(Interpreter& in, const Ref<CallInfoObject>& info, const Arguments& args) {
   ArgReader a("backward", args, {"dy", "wanted"});
   Op& call = *info->op;
   Graph& callee = *call.called[0];
@@ -260,7 +260,7 @@ Value backward(Interpreter& in, const std::shared_ptr<CallInfoObject>& info, con
     throw Error("the program `" + info->ir->name() + "` belongs to a session already: nothing can be added to it")
         .as(codes::complete);
 
-  auto out = std::make_shared<GradientsObject>();
+  auto out = make_ref<GradientsObject>();
   out->ir = info->ir;
   auto want = [&](Tensor* t, std::string name) {
     out->wanted.push_back(t);

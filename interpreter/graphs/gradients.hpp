@@ -12,7 +12,7 @@ namespace pxl {
 struct GradGraphObject final : Object {
   std::shared_ptr<Ir> ir;
   GradGraphInfoPtr info;
-  std::shared_ptr<GraphObject> graph;
+  Ref<GraphObject> graph;
   std::string type_name() const override { return "gradient graph"; }
   std::string repr(Interpreter& in) override;
   std::optional<Value> member(Interpreter& in, std::string_view name) override;

@@ -16,7 +16,7 @@ struct GraphCacheObject final : Object {
   std::string type_name() const override { return "GraphCache"; }
   std::optional<Value> member(Interpreter&, std::string_view name) override {
     if (name != "create_graph") return std::nullopt;
-    auto self = std::static_pointer_cast<GraphCacheObject>(shared_from_this());
+    auto self = static_ref_cast<GraphCacheObject>(shared_from_this());
     return make_method(no_effects, "create_graph", [self](Interpreter& in, Arguments args) -> Value {
       const Value callee = take_callee(args);
       const GraphSource source = source_of(callee);
@@ -79,7 +79,7 @@ void bind_graph_making_builtins(Scope& p) {
          "A cache of graphs: its create_graph builds a graph once for equal arguments, configuration and place.",
          [](Interpreter&, Arguments args) -> Value {
            ArgReader a("GraphCache", args, {});
-           return std::make_shared<GraphCacheObject>();
+           return make_ref<GraphCacheObject>();
          });
 }
 

@@ -17,7 +17,7 @@
 namespace pxl {
 
 Value tensor_value(std::shared_ptr<Ir> ir, Tensor* tensor) {
-  return std::make_shared<TensorObject>(std::move(ir), tensor);
+  return make_ref<TensorObject>(std::move(ir), tensor);
 }
 
 Tensor* as_tensor(const Value& v) {

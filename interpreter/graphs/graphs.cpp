@@ -40,7 +40,7 @@ Value tensors_of_kind(const std::shared_ptr<Ir>& ir, const Graph& graph, std::op
 
 Value op_list(const std::shared_ptr<Ir>& ir, const std::vector<Op*>& ops) {
   std::vector<Value> out;
-  for (const Op* op : ops) out.push_back(std::make_shared<OpObject>(ir, op));
+  for (const Op* op : ops) out.push_back(make_ref<OpObject>(ir, op));
   return make_list(std::move(out));
 }
 
@@ -53,7 +53,7 @@ const GraphFacts& facts_of(Interpreter& in, const std::shared_ptr<Ir>& ir, const
   return it == graphs.end() ? unknown : it->second;
 }
 
-Value graph_value(std::shared_ptr<Ir> ir, Graph* graph) { return std::make_shared<GraphObject>(std::move(ir), graph); }
+Value graph_value(std::shared_ptr<Ir> ir, Graph* graph) { return make_ref<GraphObject>(std::move(ir), graph); }
 
 TreePtr args_tree(const std::shared_ptr<Ir>& ir, const Graph& graph) {
   TreePtr tree = make_tree(TreeKind::tensors);
@@ -64,7 +64,7 @@ TreePtr args_tree(const std::shared_ptr<Ir>& ir, const Graph& graph) {
 
 namespace {
 
-std::shared_ptr<GraphObject> graph_in(const Value& v) {
+Ref<GraphObject> graph_in(const Value& v) {
   if (auto g = v.ptr<GraphObject>()) return g;
   if (auto* b = v.as<BoundGraphObject>()) return b->graph;
   if (auto* d = v.as<GradGraphObject>()) return d->graph;
@@ -73,8 +73,8 @@ std::shared_ptr<GraphObject> graph_in(const Value& v) {
 
 }  // namespace
 
-std::shared_ptr<GraphObject> to_graph(const Value& v, const char* where) {
-  if (std::shared_ptr<GraphObject> g = graph_in(v)) {
+Ref<GraphObject> to_graph(const Value& v, const char* where) {
+  if (Ref<GraphObject> g = graph_in(v)) {
     check_in_effect(where, *g->graph);
     return g;
   }
@@ -100,7 +100,7 @@ using GraphRef = GraphObject&;
 using A = const Arguments&;
 using Got = std::optional<Value>;
 
-std::shared_ptr<GraphObject> shared(GraphRef g) { return std::static_pointer_cast<GraphObject>(g.shared_from_this()); }
+Ref<GraphObject> shared(GraphRef g) { return static_ref_cast<GraphObject>(g.shared_from_this()); }
 
 Value get_tensor(In, GraphRef g, A args) {
   ArgReader a("get_tensor", args, {"id"});
@@ -134,7 +134,7 @@ constexpr Member<GraphObject> graph_rows[] = {
      [](In, GraphRef g) -> Got { return Value(args_tree(g.ir, *g.graph)); }},
     {"inputs_by_name", "The inputs, as a dict from names to tensors.", "graph.inputs_by_name.keys()",
      [](In, GraphRef g) -> Got {
-       auto d = std::make_shared<DictObject>();
+       auto d = make_ref<DictObject>();
        for (Tensor* t : g.graph->inputs()) d->put(Value(t->key.empty() ? t->name : t->key), tensor_value(g.ir, t));
        return Value(d);
      }},
@@ -182,7 +182,7 @@ constexpr Member<GraphObject> graph_rows[] = {
      "Calls the graph and returns the call info: outputs, and `backward` for gradients.",
      "graph.call_with_info(ones([2, 4]), ones([4, 3]), ones([3])).output",
      [](In in, GraphRef g, A args) -> Value {
-       return std::make_shared<CallInfoObject>(g.ir, emit_call(in, g.ir, *g.graph, {}, args), nullptr);
+       return make_ref<CallInfoObject>(g.ir, emit_call(in, g.ir, *g.graph, {}, args), nullptr);
      }},
     {"autodiff", "(grads_provided = none, grads_required = none, called_graphs_grad_info = none)",
      "The gradient graph: from gradients of outputs to gradients of inputs, by default of all that have one.",

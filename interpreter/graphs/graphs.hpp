@@ -70,7 +70,7 @@ TreePtr args_tree(const std::shared_ptr<Ir>& ir, const Graph& graph);
 
 /// A graph with tensors for its named inputs.
 struct BoundGraphObject final : Object {
-  std::shared_ptr<GraphObject> graph;
+  Ref<GraphObject> graph;
   TreePtr vars;
   BoundInputs inputs;
   std::string type_name() const override { return "bound graph"; }
@@ -83,7 +83,7 @@ struct BoundGraphObject final : Object {
 };
 /// `bind(tree)`, `bind({input: tensor})`, `bind(weight = w)`: the graph with these tensors and those that were bound
 /// before.
-Value bind_graph(Interpreter& in, const std::shared_ptr<GraphObject>& g, const BoundInputs& before, const TreePtr& vars,
+Value bind_graph(Interpreter& in, const Ref<GraphObject>& g, const BoundInputs& before, const TreePtr& vars,
                  const Arguments& args);
 
 /// A call site.
@@ -126,7 +126,7 @@ Op* emit_conditional(Interpreter& in, const Value& condition, const Callable& ye
                      const Callable& no, const Arguments& no_args);
 
 /// The graph of a graph, bound graph or gradient graph; throws naming `where` for others.
-std::shared_ptr<GraphObject> to_graph(const Value& v, const char* where);
+Ref<GraphObject> to_graph(const Value& v, const char* where);
 /// Tensors of a list, tuple, tree or a single tensor.
 std::vector<Tensor*> to_tensors(Interpreter& in, const Value& v, const char* where);
 /// Gives the Ir the place that the next ops come from.
@@ -135,7 +135,7 @@ void stamp(Interpreter& in, Ir& ir);
 Tensor* to_operand(Interpreter& in, const Value& v, const TensorSpec& spec, const std::string& what);
 
 /// `info.backward(dy, wanted)` (gradients.cpp).
-Value backward(Interpreter& in, const std::shared_ptr<CallInfoObject>& info, const Arguments& args);
+Value backward(Interpreter& in, const Ref<CallInfoObject>& info, const Arguments& args);
 /// Has autodiff call the `build_grad` of the module that a graph was built from (custom_gradient.cpp).
 void use_build_grad(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph);
 /// `ir.create_empty_graph(name)`.

@@ -51,7 +51,7 @@ void need_floating(const TensorSpec& spec, const std::string& name) {
 }
 
 Value initialiser(std::string text, std::function<Array(Interpreter&, const TensorSpec&)> draw) {
-  auto i = std::make_shared<InitialiserObject>();
+  auto i = make_ref<InitialiserObject>();
   i->text = std::move(text);
   i->draw = std::move(draw);
   return i;

@@ -103,7 +103,7 @@ Value run_build_inline(Interpreter& in, const ModuleInstancePtr& m, Arguments ar
 }  // namespace
 
 void declare_module(Interpreter& in, const ast::ModuleStmt& s, Activation& a) {
-  auto m = std::make_shared<ModuleObject>();
+  auto m = make_ref<ModuleObject>();
   m->code = ast::held(s);
   m->closure = a.closure();
   bind_name(in, a, s.name, m);
@@ -136,9 +136,9 @@ std::string build_argument(const ast::ModuleStmt& code, const Arguments& args) {
 }  // namespace
 
 Value ModuleObject::call(Interpreter& in, Arguments args) {
-  auto m = std::make_shared<ModuleInstance>();
+  auto m = make_ref<ModuleInstance>();
   m->code = code;
-  m->scope = std::make_shared<Scope>(closure);
+  m->scope = make_ref<Scope>(closure);
   m->scope->instance = true;
   bool has_cache = false;
   for (const ast::Parameter& p : code->parameters) {
@@ -170,7 +170,7 @@ Value ModuleObject::call(Interpreter& in, Arguments args) {
   // A module may declare `cache` itself, for another default.
   if (has_cache) m->cached = truth_of(in, *m->scope->find_here("cache"));
   for (const ast::Function* f : code->methods) {
-    auto method = std::make_shared<MethodObject>();
+    auto method = make_ref<MethodObject>();
     method->code = ast::held(*f);
     method->weak = m;
     m->scope->bind(f->name, method);
@@ -237,14 +237,14 @@ constexpr Member<ModuleInstance> instance_rows[] = {
      "constants.",
      "layer.create_graph(float32[2, 4])",
      [](Interpreter& in, InstanceRef m, const Arguments& args) -> Value {
-       const auto self = std::static_pointer_cast<ModuleInstance>(m.shared_from_this());
+       const auto self = static_ref_cast<ModuleInstance>(m.shared_from_this());
        const GraphSource source = source_of_instance(self);
        const BuiltGraph built = m.cached ? shared_graph(in, source, args) : build_graph(in, source, args);
        return make_tuple({Value(built.factories->copy()), graph_value(graphs_of(in).target().ir, built.graph)});
      }},
     {"fields", "A dict of its fields, then of its configuration, by name.", "layer.fields",
      [](Interpreter&, InstanceRef m) -> std::optional<Value> {
-       auto fields = std::make_shared<DictObject>();
+       auto fields = make_ref<DictObject>();
        for (const std::string& name : m.field_names()) fields->put(Value(name), *m.scope->find_here(name));
        return Value(fields);
      }},
@@ -262,10 +262,10 @@ MemberTable module_instance_members() {
 }
 
 std::optional<Value> ModuleInstance::member(Interpreter& in, std::string_view name) {
-  auto self = std::static_pointer_cast<ModuleInstance>(shared_from_this());
+  auto self = static_ref_cast<ModuleInstance>(shared_from_this());
   if (const Value* v = scope->find_here(name); v && !v->as<MethodObject>()) return *v;
   if (const ast::Function* f = method(name)) {
-    auto m = std::make_shared<MethodObject>();
+    auto m = make_ref<MethodObject>();
     m->code = ast::held(*f);
     m->weak = self;
     m->strong = self;
@@ -328,7 +328,7 @@ std::function<void()> ModuleInstance::state() {
 }
 
 Value ModuleInstance::call(Interpreter& in, Arguments args) {
-  auto self = std::static_pointer_cast<ModuleInstance>(shared_from_this());
+  auto self = static_ref_cast<ModuleInstance>(shared_from_this());
   if (!code->build)
     throw Error("module " + code->name + " has no build: it can't be called",
                 {"call one of its methods, or give it a `build(x) { ... }`"})

@@ -52,13 +52,13 @@ struct ModuleInstance final : Object {
   /// Names that hold values of the user (no methods): fields first, then the configuration.
   std::vector<std::string> field_names() const;
 };
-using ModuleInstancePtr = std::shared_ptr<ModuleInstance>;
+using ModuleInstancePtr = Ref<ModuleInstance>;
 
 /// A method as the instance's scope holds it. The reference to the instance is weak there, since the instance owns
 /// that scope; a method that a program holds keeps its instance alive.
 struct MethodObject final : Object {
   ast::Held<ast::Function> code;
-  std::weak_ptr<ModuleInstance> weak;
+  WeakRef<ModuleInstance> weak;
   ModuleInstancePtr strong;
   ModuleInstancePtr instance() const { return strong ? strong : weak.lock(); }
   std::string type_name() const override { return "function"; }
@@ -117,7 +117,7 @@ struct GraphWorld {
   /// What has its address in a key: nothing else can be at the address as long as this is here. Objects themselves may
   /// end, because some of them own the Ir.
   struct Addresses {
-    std::vector<std::weak_ptr<const Object>> objects;
+    std::vector<WeakRef<const Object>> objects;
     std::vector<Array> arrays;
     std::vector<std::shared_ptr<const void>> code;
   };
@@ -128,7 +128,7 @@ struct GraphWorld {
   };
   struct PerIr {
     std::weak_ptr<Ir> ir;
-    std::weak_ptr<Scope> fields;                     ///< the names of the program's body
+    WeakRef<Scope> fields;                     ///< the names of the program's body
     std::unordered_map<std::string, Shared> shared;  ///< outlined and cached graphs by key
     std::unordered_map<const Graph*, GraphFacts> graphs;
     std::map<ast::Held<ast::Stmt>, Stream*> streams;  ///< of `stream` statements

@@ -267,7 +267,7 @@ Value call_op_method(Interpreter& in, const OpRow& row, const Value& receiver, A
 std::optional<Value> op_method(const Value& receiver, std::string_view name) {
   const OpRow* row = find_op_method(name);
   if (!row) return std::nullopt;
-  auto method = std::make_shared<BuiltinObject>(
+  auto method = make_ref<BuiltinObject>(
       no_effects, std::string(name), signature(*row), std::string(row->doc),
       [receiver, row](Interpreter& in, Arguments args) { return call_op_method(in, *row, receiver, std::move(args)); });
   method->kind = BuiltinObject::Kind::op;

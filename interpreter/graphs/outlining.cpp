@@ -218,7 +218,7 @@ Value outlined(Interpreter& in, const Value& v, const std::string& name) {
 }
 
 Value outlined_function(Interpreter& in, const ast::Function& f, Activation& a) {
-  auto o = std::make_shared<OutlinedFunctionObject>();
+  auto o = make_ref<OutlinedFunctionObject>();
   o->code = ast::held(f);
   o->closure = a.closure();
   o->defaults = make_defaults(in, f, a);

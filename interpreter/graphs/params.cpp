@@ -68,7 +68,7 @@ void declare_param(Interpreter& in, const ast::ParamStmt& s, Activation& a) {
   }
   Value factory;
   if (s.init) {
-    auto f = std::make_shared<VariableFactoryObject>();
+    auto f = make_ref<VariableFactoryObject>();
     f->name = s.name;
     f->spec = spec;
     f->init = evaluate(in, *s.init, a);

@@ -121,9 +121,9 @@ struct PipelineObject final : Object {
 
 /// `pipeline.stage(key)`.
 struct StageObject final : Object {
-  std::shared_ptr<PipelineObject> pipeline;
+  Ref<PipelineObject> pipeline;
   StageKey key;
-  StageObject(std::shared_ptr<PipelineObject> p, StageKey k) : pipeline(std::move(p)), key(std::move(k)) {}
+  StageObject(Ref<PipelineObject> p, StageKey k) : pipeline(std::move(p)), key(std::move(k)) {}
   std::string type_name() const override { return "pipeline stage"; }
   std::string repr(Interpreter&) override { return fmt::format("PipelineStage[{}]", shown(key)); }
   bool is_context() const override { return true; }
@@ -212,7 +212,7 @@ constexpr Member<PipelineObject> pipeline_rows[] = {
      "p.stage('front')",
      [](In, PipelineRef p, A args) -> Value {
        ArgReader a("stage", args, {"stage"});
-       return std::make_shared<StageObject>(std::static_pointer_cast<PipelineObject>(p.shared_from_this()),
+       return make_ref<StageObject>(static_ref_cast<PipelineObject>(p.shared_from_this()),
                                             to_key(a.value("stage")));
      }},
     {"stash_and_restore_tensor", "(t, from_stage = none)",
@@ -265,7 +265,7 @@ void bind_pipeline_builtins(Scope& p) {
         if (steps < 1)
           throw Error(fmt::format("pipelined_execution takes the number of micro-batches, at least 1, got {}", steps))
               .as(codes::value);
-        return std::make_shared<PipelineObject>(steps);
+        return make_ref<PipelineObject>(steps);
       });
 }
 

@@ -87,7 +87,7 @@ void declare_program(Interpreter& in, const ast::ProgramStmt& s, Activation& a) 
     throw Error("program " + s.function->name + " is declared inside a body",
                 {"declare it at the top level of the file"})
         .as(codes::program);
-  auto p = std::make_shared<ProgramObject>();
+  auto p = make_ref<ProgramObject>();
   p->code = ast::held(s);
   p->closure = a.scope;
   bind_name(in, a, s.function->name, p);
@@ -129,10 +129,10 @@ Value ProgramObject::call(Interpreter& in, Arguments args) {
       note_unbuilt(in, f.name, "its parameter `" + *unknown + "`");
       return unknown_value();
     }
-  auto result = std::make_shared<IrObject>();
+  auto result = make_ref<IrObject>();
   result->ir = std::make_shared<Ir>(f.name);
   result->ir->called_at = args.span;
-  result->fields = std::make_shared<Scope>(closure);
+  result->fields = make_ref<Scope>(closure);
   result->fields->own = &f.own;
   for (const ast::Parameter& p : f.parameters)
     if (std::find(ir_member_names().begin(), ir_member_names().end(), p.name) != ir_member_names().end())
@@ -169,7 +169,7 @@ Value stream_list(const std::shared_ptr<Ir>& ir, std::optional<bool> to_device) 
   std::vector<Value> out;
   for (const auto& s : ir->streams())
     if (!to_device || (s->to_device == *to_device && s->used))
-      out.push_back(std::make_shared<StreamObject>(ir, s.get()));
+      out.push_back(make_ref<StreamObject>(ir, s.get()));
   return make_list(std::move(out));
 }
 
@@ -284,7 +284,7 @@ struct CurrentIrObject final : Object {
 }  // namespace
 
 Value ir_value(Interpreter& in, const std::shared_ptr<Ir>& ir) {
-  auto v = std::make_shared<IrObject>();
+  auto v = make_ref<IrObject>();
   v->ir = ir;
   v->fields =
       ir == graphs_of(in).implicit_ir() ? evaluator_of(in).file_scope() : graphs_of(in).world().of(ir).fields.lock();
@@ -351,8 +351,8 @@ std::optional<std::string> IrObject::hash_key() const {
 }
 
 void bind_ir_builtin(Scope& prelude) {
-  prelude.bind("ir", std::make_shared<CurrentIrObject>(false));
-  prelude.bind("main", std::make_shared<CurrentIrObject>(true));
+  prelude.bind("ir", make_ref<CurrentIrObject>(false));
+  prelude.bind("main", make_ref<CurrentIrObject>(true));
 }
 
 }  // namespace pxl

@@ -89,7 +89,7 @@ Value make_buffer(Interpreter& in, const Arguments& args) {
   const BuildTarget target = graphs_of(in).target();
   stamp(in, *target.ir);
   const TensorSpec spec = to_spec(in, a.value("spec"), "the spec of a remote buffer");
-  return std::make_shared<RemoteBufferObject>(
+  return make_ref<RemoteBufferObject>(
       target.ir, target.ir->add_remote_buffer({spec, a.integer_or("entries", 1), folder_of(a)}));
 }
 
@@ -158,7 +158,7 @@ Value buffers_for(Interpreter& in, const Arguments& args) {
     if (!f) type_error("named_variable_buffers: `" + name + "` is " + with_article(leaf.type_name()));
     const bool whole = f->spec.is_shard() || f->spec.size() < shard_from;
     const TensorSpec spec = whole ? f->spec : shard_spec(f->spec, shards);
-    out->insert(name, Value(std::make_shared<RemoteBufferObject>(
+    out->insert(name, Value(make_ref<RemoteBufferObject>(
                           ir, ir->add_remote_buffer({spec, a.integer_or("entries", 1), folder_of(a)}))));
   }
   return out;

@@ -32,7 +32,7 @@ std::optional<int64_t> stride_of(const ReplicaGroups& groups) {
 }
 
 Value grouping_value(ReplicaGroups groups) {
-  auto g = std::make_shared<ReplicaGroupingObject>();
+  auto g = make_ref<ReplicaGroupingObject>();
   g->stride = stride_of(groups);
   g->groups = std::move(groups);
   return g;
@@ -264,7 +264,7 @@ void bind_replica_builtins(Scope& p) {
          "own.",
          [](Interpreter&, Arguments args) -> Value {
            ArgReader a("replicated", args, {"n"});
-           return std::make_shared<ReplicatedObject>(a.integer("n"));
+           return make_ref<ReplicatedObject>(a.integer("n"));
          });
   define(p, no_effects, "replica_sharded_spec", "replica_sharded_spec(spec, shard_over)",
          "The spec of a shard: the part that each member of a group of replicas has of a tensor.",

@@ -36,7 +36,7 @@ class Translator {
     }
     if (auto* s = v.as<StreamObject>()) {
       if (s->ir.get() != &from_) return v;
-      return Value(std::make_shared<StreamObject>(to_.ir, to_.streams.at(s->stream)));
+      return Value(make_ref<StreamObject>(to_.ir, to_.streams.at(s->stream)));
     }
     if (auto* g = v.as<GraphObject>()) return graph(*g);
     if (auto* b = v.as<BoundGraphObject>()) return bound(*b);
@@ -76,7 +76,7 @@ class Translator {
     const auto made_graph = graph(*b.graph);
     const auto vars = value(Value(b.vars));
     if (!made_graph || !vars) return std::nullopt;
-    auto made = std::make_shared<BoundGraphObject>();
+    auto made = make_ref<BoundGraphObject>();
     made->graph = made_graph->ptr<GraphObject>();
     made->vars = vars->ptr<TreeObject>();
     for (const auto& [input, v] : b.inputs) {
@@ -95,9 +95,9 @@ class Translator {
 
 /// The new ir as a value: names that have a counterpart, and what is known of its graphs.
 Value rewritten_value(Interpreter& in, const IrObject& old, const Rewritten& made) {
-  auto result = std::make_shared<IrObject>();
+  auto result = make_ref<IrObject>();
   result->ir = made.ir;
-  result->fields = std::make_shared<Scope>(old.fields ? old.fields->outer : evaluator_of(in).prelude());
+  result->fields = make_ref<Scope>(old.fields ? old.fields->outer : evaluator_of(in).prelude());
   const std::map<const Graph*, const GraphFacts> known = [&] {
     std::map<const Graph*, const GraphFacts> facts;
     for (const auto& [graph, f] : graphs_of(in).world().of(old.ir).graphs) facts.emplace(graph, f);

@@ -42,7 +42,7 @@ Value make_stream(Interpreter& in, const Arguments& args, const char* where, boo
   BuildTarget target = graphs_of(in).target();
   stamp(in, *target.ir);
   Stream& s = target.ir->add_stream(spec, a.string_or("name", where), to_device);
-  return std::make_shared<StreamObject>(target.ir, &s);
+  return make_ref<StreamObject>(target.ir, &s);
 }
 
 Stream& to_stream(const Value& v, bool to_device, const std::shared_ptr<Ir>& ir, const char* where) {
@@ -116,7 +116,7 @@ void declare_stream(Interpreter& in, const ast::StreamStmt& s, Activation& a) {
     graphs_of(in).world().of(at.ir).add_declared(s.name, s,
                                                  {stream->handle, true, s.name_span, position_of(in).frames});
   }
-  const Value object = std::make_shared<StreamObject>(at.ir, stream);
+  const Value object = make_ref<StreamObject>(at.ir, stream);
   observed(check_in_progress(in), s.name_span, object);
   a.scope->bind(s.name, object);
   if (s.value) store(in, *stream, value);

@@ -51,7 +51,7 @@ Basic read_basic(const Tensor& t, const std::vector<Value>& given) {
     throw Error(fmt::format("too many subscripts: {} for a tensor of shape {}", used, bracket_text(t.spec.shape)))
         .as(codes::index);
   }
-  if (!ellipses) parts.push_back(std::make_shared<EllipsisObject>());
+  if (!ellipses) parts.push_back(make_ref<EllipsisObject>());
   Basic b;
   size_t axis = 0;
   for (const Value& p : parts) {

@@ -33,7 +33,7 @@ TreePtr as_tree(const Value& v, const char* where) {
 }
 
 Value dict_of(const TreeObject& t) {
-  auto d = std::make_shared<DictObject>();
+  auto d = make_ref<DictObject>();
   for (auto& [name, leaf] : t.leaves()) d->put(Value(name), leaf);
   return d;
 }
@@ -200,7 +200,7 @@ Value m_map(Interpreter& in, TreeObject& t, const Arguments& args) {
 Value m_to_mapping(Interpreter&, TreeObject& t, const Arguments& args) {
   ArgReader a("to_mapping", args, {"other"});
   TreePtr other = as_tree(a.value("other"), "to_mapping");
-  auto d = std::make_shared<DictObject>();
+  auto d = make_ref<DictObject>();
   for (auto& [name, leaf] : t.leaves()) {
     const Value* match = other->find(name);
     if (match && !match->as<TreeObject>()) d->put(leaf, *match);
@@ -389,9 +389,9 @@ std::vector<std::string> TreeObject::member_names() const {
 }
 
 void bind_tree_builtins(Scope& prelude) {
-  prelude.bind("DotTree", std::make_shared<TreeClassObject>(TreeKind::plain));
-  prelude.bind("NamedTensors", std::make_shared<TreeClassObject>(TreeKind::tensors));
-  prelude.bind("NamedVariableFactories", std::make_shared<TreeClassObject>(TreeKind::factories));
+  prelude.bind("DotTree", make_ref<TreeClassObject>(TreeKind::plain));
+  prelude.bind("NamedTensors", make_ref<TreeClassObject>(TreeKind::tensors));
+  prelude.bind("NamedVariableFactories", make_ref<TreeClassObject>(TreeKind::factories));
 }
 
 }  // namespace pxl

@@ -66,7 +66,7 @@ std::string key_text(const TreeObject& t, const Value& key) {
 
 }  // namespace
 
-TreePtr make_tree(TreeKind kind) { return std::make_shared<TreeObject>(kind); }
+TreePtr make_tree(TreeKind kind) { return make_ref<TreeObject>(kind); }
 
 std::string TreeObject::type_name() const {
   switch (kind) {

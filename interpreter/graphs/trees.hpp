@@ -53,7 +53,7 @@ struct TreeObject final : Object {
   size_t erase_items(const std::function<bool(const std::pair<std::string, Value>&)>& drop);
   /// All leaves with their dotted names, in order.
   std::vector<std::pair<std::string, Value>> leaves() const;
-  std::shared_ptr<TreeObject> copy() const;  ///< copies nodes, shares leaves
+  Ref<TreeObject> copy() const;  ///< copies nodes, shares leaves
   /// Leaves sorted by the name of the tensor.
   std::vector<Value> sorted_tensors() const;
 
@@ -63,7 +63,7 @@ struct TreeObject final : Object {
   /// Of the first children, up to a limit: a list of modules may have thousands.
   mutable std::unordered_map<std::string, size_t> places_;
 };
-using TreePtr = std::shared_ptr<TreeObject>;
+using TreePtr = Ref<TreeObject>;
 
 TreePtr make_tree(TreeKind kind);
 

@@ -40,7 +40,7 @@ class Round {
  public:
   Round(const ast::ForStmt& s, Activation& a) : a_(a), outside_(a.round) {
     if (!s.captures) return;
-    ScopePtr own = std::make_shared<Scope>(a.closure(), s.round);
+    ScopePtr own = make_ref<Scope>(a.closure(), s.round);
     own->round = &s.round;
     own->running = true;
     a.round = std::move(own);

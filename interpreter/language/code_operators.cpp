@@ -43,7 +43,7 @@ class UnaryCode final : public Code {
 struct Operands {
   Value made_left, made_right;
   const Value *left, *right;
-  Operands(Interpreter& in, Activation& a, const Code& l, const Code& r, bool leaf_right) {
+  PXL_INLINE Operands(Interpreter& in, Activation& a, const Code& l, const Code& r, bool leaf_right) {
     left = leaf_right ? &l.borrow(in, a, made_left) : &(made_left = l.value(in, a));
     right = &r.borrow(in, a, made_right);
   }

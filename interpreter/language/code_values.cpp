@@ -89,7 +89,7 @@ class DictCode final : public Code {
     for (auto& [key, value] : e.items) items_.push_back({compile_or_null(key, place), compile(*value, place)});
   }
   Value value(Interpreter& in, Activation& a) const override {
-    auto dict = std::make_shared<DictObject>();
+    auto dict = make_ref<DictObject>();
     for (auto& [key, value] : items_) {
       if (!key) {
         const Value v = value->value(in, a);
@@ -210,7 +210,7 @@ class SliceCode final : public Code {
   Value value(Interpreter& in, Activation& a) const override {
     Value start = bound(start_, in, a), stop = bound(stop_, in, a);
     Value step = bound(step_, in, a);
-    return std::make_shared<SliceObject>(std::move(start), std::move(stop), std::move(step));
+    return make_ref<SliceObject>(std::move(start), std::move(stop), std::move(step));
   }
 
  private:
@@ -300,7 +300,7 @@ class MemberCode final : public Code {
 class EllipsisCode final : public Code {
  public:
   using Code::Code;
-  Value value(Interpreter&, Activation&) const override { return std::make_shared<EllipsisObject>(); }
+  Value value(Interpreter&, Activation&) const override { return make_ref<EllipsisObject>(); }
 };
 
 class StarCode final : public Code {

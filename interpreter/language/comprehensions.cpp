@@ -39,7 +39,7 @@ class ComprehensionCode final : public Code {
     inner.scope = new_scope(a.closure());
     std::vector<ScopePtr> rounds(captures_ ? clauses_.size() : 0);
     std::vector<Value> items;
-    auto dict = key_ ? std::make_shared<DictObject>() : nullptr;
+    auto dict = key_ ? make_ref<DictObject>() : nullptr;
     // One iterator per clause, innermost last: a loop instead of a recursion over clauses.
     std::vector<Iterator> open;
     open.push_back(start(in, a, 0));
@@ -100,7 +100,7 @@ class ComprehensionCode final : public Code {
 
   ScopePtr new_scope(const ScopePtr& outer) const {
     static const auto& none = never_destroyed(std::vector<Name>());
-    auto scope = std::make_shared<Scope>(outer, layout_);
+    auto scope = make_ref<Scope>(outer, layout_);
     scope->round = &none;
     return scope;
   }

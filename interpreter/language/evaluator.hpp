@@ -73,7 +73,7 @@ class Evaluator {
   ScopePtr file_scope_;
   std::map<std::string, ScopePtr> imported_;
   std::vector<std::string> importing_;
-  std::vector<std::weak_ptr<Scope>> captured_;
+  std::vector<WeakRef<Scope>> captured_;
   size_t captured_limit_ = 1024;
   size_t captured_alive_ = 0;  ///< at the last free_captured
 };

@@ -71,7 +71,7 @@ class LeavingScope {
 }  // namespace
 
 Value make_function(Interpreter& in, const ast::Function& f, Activation& a, std::string qualified_name) {
-  auto made = std::make_shared<FunctionObject>();
+  auto made = make_ref<FunctionObject>();
   made->code = ast::held(f);
   made->closure = a.closure();
   made->defaults = make_defaults(in, f, a);

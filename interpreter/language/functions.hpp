@@ -31,7 +31,7 @@ struct FunctionObject final : Object {
 Value make_function(Interpreter& in, const ast::Function& f, Activation& a, std::string qualified_name);
 /// The scope of a body that is about to run, with a slot for each of its names.
 inline ScopePtr scope_of_body(const ScopePtr& closure, const ast::Function& f) {
-  ScopePtr scope = std::make_shared<Scope>(closure, f.own.slots);
+  ScopePtr scope = make_ref<Scope>(closure, f.own.slots);
   scope->own = &f.own;
   return scope;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <unordered_map>
 
 #include "interpreter/graphs/graph_builder.hpp"
@@ -32,7 +33,7 @@ namespace pxl {
 namespace fs = std::filesystem;
 
 Evaluator::Evaluator(Interpreter& in)
-    : in_(in), prelude_(std::make_shared<Scope>()), file_scope_(std::make_shared<Scope>(prelude_)) {}
+    : in_(in), prelude_(make_ref<Scope>()), file_scope_(make_ref<Scope>(prelude_)) {}
 Evaluator::~Evaluator() = default;
 
 void Evaluator::release_scopes() {
@@ -47,10 +48,13 @@ void Evaluator::release_scopes() {
 
 // Those that have ended, and all but one of each.
 void Evaluator::drop_captured() {
-  std::erase_if(captured_, [](const std::weak_ptr<Scope>& w) { return w.expired(); });
-  std::sort(captured_.begin(), captured_.end(), std::owner_less<>());
-  const auto same = [](const std::weak_ptr<Scope>& a, const std::weak_ptr<Scope>& b) {
-    return !a.owner_before(b) && !b.owner_before(a);
+  std::erase_if(captured_, [](const WeakRef<Scope>& w) { return w.expired(); });
+  const auto before = [](const WeakRef<Scope>& a, const WeakRef<Scope>& b) {
+    return std::less<>()(a.identity(), b.identity());
+  };
+  std::sort(captured_.begin(), captured_.end(), before);
+  const auto same = [](const WeakRef<Scope>& a, const WeakRef<Scope>& b) {
+    return a.identity() == b.identity();
   };
   captured_.erase(std::unique(captured_.begin(), captured_.end(), same), captured_.end());
 }
@@ -73,7 +77,7 @@ void Evaluator::free_captured() {
   if (captured_.size() <= captured_alive_ + (captured_alive_ > few ? captured_alive_ / 8 : 0)) return;
   drop_captured();
   std::vector<ScopePtr> alive;
-  for (const std::weak_ptr<Scope>& weak : captured_)
+  for (const WeakRef<Scope>& weak : captured_)
     if (ScopePtr scope = weak.lock()) alive.push_back(std::move(scope));
   std::vector<const Scope*> roots{file_scope_.get(), prelude_.get()};
   for (const auto& [key, scope] : imported_) roots.push_back(scope.get());
@@ -83,7 +87,7 @@ void Evaluator::free_captured() {
   captured_alive_ = captured_.size();
 }
 
-void Evaluator::begin_file() { file_scope_ = std::make_shared<Scope>(prelude_); }
+void Evaluator::begin_file() { file_scope_ = make_ref<Scope>(prelude_); }
 
 void Evaluator::run_file(const ast::TreePtr& tree) {
   begin_file();
@@ -210,7 +214,7 @@ ScopePtr Evaluator::import_module(const std::vector<std::string>& path, const Sp
     }
     if (importing_.size() >= 100) throw Error("imports are nested too deeply").as(codes::import);
     const ast::TreePtr tree = parse_or_throw(add_source(found.shown, std::move(found.text)));
-    auto scope = std::make_shared<Scope>(prelude_);
+    auto scope = make_ref<Scope>(prelude_);
     Activation a;
     a.scope = scope;
     a.kind = Activation::Kind::file;

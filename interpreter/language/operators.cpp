@@ -179,7 +179,7 @@ Value sequence_binary(BinaryOp op, const Value& a, const Value& b) {
 }
 
 Value dict_union(const DictObject& a, const DictObject& b) {
-  auto out = std::make_shared<DictObject>();
+  auto out = make_ref<DictObject>();
   for (auto& [k, v] : a.items) out->put(k, v);
   for (auto& [k, v] : b.items) out->put(k, v);
   return out;

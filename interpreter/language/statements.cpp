@@ -47,7 +47,7 @@ void import_statement(Interpreter& in, const ast::ImportStmt& s, Activation& a) 
   ScopePtr scope = evaluator_of(in).import_module(s.path, s.span);
   std::string full;
   for (const std::string& part : s.path) full += (full.empty() ? "" : ".") + part;
-  Value module = std::make_shared<NamespaceObject>(full, scope);
+  Value module = make_ref<NamespaceObject>(full, scope);
   if (!s.as.empty()) {
     bind_name(in, a, s.as, module);
     return;
@@ -56,13 +56,13 @@ void import_statement(Interpreter& in, const ast::ImportStmt& s, Activation& a) 
   for (size_t i = s.path.size(); i-- > 1;) {
     std::string prefix = s.path[0];
     for (size_t j = 1; j < i; ++j) prefix += "." + s.path[j];
-    ScopePtr holder = std::make_shared<Scope>();
+    ScopePtr holder = make_ref<Scope>();
     if (i == 1) {
       const Value* old = a.scope->find_here(s.path[0]);
       if (old && old->as<NamespaceObject>()) holder = old->as<NamespaceObject>()->scope;
     }
     holder->bind(s.path[i], module);
-    module = std::make_shared<NamespaceObject>(prefix, holder);
+    module = make_ref<NamespaceObject>(prefix, holder);
   }
   bind_name(in, a, s.path[0], module);
 }
@@ -73,7 +73,7 @@ void from_statement(Interpreter& in, const ast::FromImportStmt& s, Activation& a
       s.file.empty() ? evaluator.import_module(s.path, s.span) : evaluator.import_file(s.file, s.span);
   std::string full = s.file;
   for (const std::string& part : s.path) full += (full.empty() ? "" : ".") + part;
-  const Value module = std::make_shared<NamespaceObject>(full, scope);
+  const Value module = make_ref<NamespaceObject>(full, scope);
   for (const auto& item : s.items) {
     bind_name(in, a, item.as.empty() ? item.name : item.as, member_of(in, module, item.name, item.span));
   }

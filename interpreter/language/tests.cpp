@@ -36,7 +36,7 @@ struct ExpectErrorObject final : Object {
 
 }  // namespace
 
-Value expect_error_context(std::string text) { return std::make_shared<ExpectErrorObject>(std::move(text)); }
+Value expect_error_context(std::string text) { return make_ref<ExpectErrorObject>(std::move(text)); }
 
 const std::string* expected_error(const Value& v) {
   auto* o = v.as<ExpectErrorObject>();
@@ -48,7 +48,7 @@ namespace {
 // Names that a test binds are local to it; after a failure the next test runs.
 TestOutcome run_test(Interpreter& in, const ast::TestStmt& s, const ScopePtr& file) {
   Activation inner;
-  inner.scope = std::make_shared<Scope>(file);
+  inner.scope = make_ref<Scope>(file);
   inner.scope->own = &s.own;
   inner.kind = Activation::Kind::test;
   TestOutcome outcome{s.title, true, {}};

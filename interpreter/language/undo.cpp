@@ -35,7 +35,7 @@ void Object::record_state() {
   if (forgets_changes) return forget();
   if (!recorder) return;
   std::function<void()> restore = state();
-  ObjectPtr self = weak_from_this().lock();
+  ObjectPtr self = shared_from_this();
   if (restore && self) recorder->objects_.push_back({std::move(self), std::move(restore)});
 }
 

@@ -98,8 +98,8 @@ std::optional<std::string> UnknownObject::hash_key() const {
 }
 Value UnknownObject::enter(Interpreter&) { return unknown_value(); }
 
-Value unknown_value() { return std::make_shared<UnknownObject>(); }
-Value unknown_array(TensorSpec spec) { return std::make_shared<UnknownObject>(std::move(spec)); }
+Value unknown_value() { return make_ref<UnknownObject>(); }
+Value unknown_array(TensorSpec spec) { return make_ref<UnknownObject>(std::move(spec)); }
 Value unknown_array(Shape shape, DType dtype) {
   TensorSpec spec;
   spec.shape = std::move(shape);

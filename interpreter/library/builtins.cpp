@@ -54,7 +54,7 @@ Value range(Interpreter&, const Arguments& args) {
   const int64_t start = one ? 0 : a.integer("start"), stop = one ? a.integer("start") : a.integer("stop");
   const int64_t step = a.integer_or("step", 1);
   if (step == 0) throw Error("range: the step cannot be zero");
-  return std::make_shared<RangeObject>(start, stop, step);
+  return make_ref<RangeObject>(start, stop, step);
 }
 
 /// A stream of values: what enumerate, zip, map, filter and reversed give. Iterated once, as in Python.
@@ -65,12 +65,12 @@ struct IteratorObject final : Object {
   std::string type_name() const override { return "iterator"; }
   std::string repr(Interpreter&) override { return "<" + name + ">"; }
   std::optional<Iterator> iterate(Interpreter&) override {
-    auto self = std::static_pointer_cast<IteratorObject>(shared_from_this());
+    auto self = static_ref_cast<IteratorObject>(shared_from_this());
     return Iterator([self] { return self->next(); });
   }
 };
 Value iterator(std::string name, Iterator it) {
-  return std::make_shared<IteratorObject>(std::move(name), std::move(it));
+  return make_ref<IteratorObject>(std::move(name), std::move(it));
 }
 
 Value enumerate(Interpreter& in, const Arguments& args) {
@@ -192,7 +192,7 @@ Value to_tuple(Interpreter& in, const Arguments& args) {
                                                                   : elements_of(in, a.value("items")));
 }
 Value to_dict(Interpreter& in, const Arguments& args) {
-  auto dict = std::make_shared<DictObject>();
+  auto dict = make_ref<DictObject>();
   const std::optional<Value> update = dict->member(in, "update");
   invoke(in, *update, args);
   return dict;
@@ -326,7 +326,7 @@ void bind_core_builtins(Interpreter&, Scope& p) {
          [](Interpreter& in, const Arguments& args) -> Value {
            return repr_of(in, ArgReader("repr", args, {"x"}).value("x"));
          });
-  p.bind("bool", std::make_shared<DTypeObject>(DType::boolean));
+  p.bind("bool", make_ref<DTypeObject>(DType::boolean));
   define(p, no_effects, "type", "type(x)", "The name of a value's type.",
          [](Interpreter&, const Arguments& args) -> Value {
            return ArgReader("type", args, {"x"}).value("x").type_name();

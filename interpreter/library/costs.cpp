@@ -36,7 +36,7 @@ void bind_cost_builtins(Scope& p) {
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a("evaluate_flops", args, {"graph"});
            Value holder;
-           auto d = std::make_shared<DictObject>();
+           auto d = make_ref<DictObject>();
            for (const auto& [op, flops] : flops_by_op(graph_of(in, a.value("graph"), "evaluate_flops", holder)))
              d->put(Value(op_key(*op)), Value(flops));
            return d;

@@ -28,7 +28,7 @@ namespace {
 using Draw = std::function<Array(Interpreter&, const TensorSpec&)>;
 
 Value initialiser(Interpreter& in, const std::string& name, const Arguments& args, Draw draw) {
-  auto o = std::make_shared<InitialiserObject>();
+  auto o = make_ref<InitialiserObject>();
   o->text = name + "(";
   bool first = true;
   auto comma = [&] {

@@ -14,13 +14,13 @@ namespace pxl {
 
 namespace {
 
-std::shared_ptr<DictObject> dict(std::initializer_list<std::pair<const char*, Value>> items) {
-  auto d = std::make_shared<DictObject>();
+Ref<DictObject> dict(std::initializer_list<std::pair<const char*, Value>> items) {
+  auto d = make_ref<DictObject>();
   for (const auto& [key, value] : items) d->put(Value(key), value);
   return d;
 }
 
-std::shared_ptr<DictObject> phases(const tiles::PhaseCycles& c) {
+Ref<DictObject> phases(const tiles::PhaseCycles& c) {
   return dict({{"total", Value(c.total())},
                {"device", Value(c.device())},
                {"compute", Value(c.compute)},
@@ -29,8 +29,8 @@ std::shared_ptr<DictObject> phases(const tiles::PhaseCycles& c) {
                {"host", Value(c.host)}});
 }
 
-std::shared_ptr<DictObject> categories(const tiles::CategoryBytes& bytes) {
-  auto d = std::make_shared<DictObject>();
+Ref<DictObject> categories(const tiles::CategoryBytes& bytes) {
+  auto d = make_ref<DictObject>();
   for (size_t c = 0; c < bytes.size(); ++c)
     d->put(Value(std::string(tiles::name(static_cast<tiles::MemoryCategory>(c)))), Value(bytes[c]));
   return d;

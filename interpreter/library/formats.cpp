@@ -30,7 +30,7 @@ namespace pxl {
 namespace {
 
 Value dict_of(std::vector<NamedArray> arrays) {
-  auto dict = std::make_shared<DictObject>();
+  auto dict = make_ref<DictObject>();
   for (NamedArray& a : arrays) dict->put(a.name, std::move(a.data));
   return dict;
 }
@@ -119,7 +119,7 @@ CsvOptions csv_options(char separator, const ArgReader& a) {
 }
 
 Value read_table(char separator, const std::string& path, const ArgReader& options) {
-  auto dict = std::make_shared<DictObject>();
+  auto dict = make_ref<DictObject>();
   std::vector<TableColumn> columns = read_csv(path, csv_options(separator, options));
   for (TableColumn& c : columns) {
     if (Array* array = std::get_if<Array>(&c.values)) {
@@ -160,7 +160,7 @@ void save_table(Interpreter& in, const std::string& path, const Value& value, co
 
 Value load_sound(Interpreter&, const std::string& path, const ArgReader&) {
   Sound sound = read_sound(path);
-  auto dict = std::make_shared<DictObject>();
+  auto dict = make_ref<DictObject>();
   dict->put(std::string("samples"), std::move(sound.samples));
   dict->put(std::string("rate"), sound.rate);
   return dict;
@@ -279,7 +279,7 @@ Value read_metadata(Interpreter&, const Arguments& args) {
   const std::string path = ArgReader("read_metadata", args, {"path"}).string("path");
   require_effect(Effect::reads_files);
   require_suffix("read_metadata", path, ".safetensors", "metadata");
-  auto dict = std::make_shared<DictObject>();
+  auto dict = make_ref<DictObject>();
   for (auto& [name, text] : read_checkpoint_metadata(path)) dict->put(std::move(name), std::move(text));
   return dict;
 }

@@ -99,7 +99,7 @@ void bind_graph_builtins(Interpreter&, Scope& prelude) {
   define(prelude, no_effects, "repeat_with_info", "repeat_with_info(graph, count, *inputs, inputs = none)",
          "The same, and gives the call site.", [](Interpreter& in, Arguments args) {
            const auto [op, body] = make_repeat(in, std::move(args), "repeat_with_info");
-           return Value(std::make_shared<CallInfoObject>(body.ir, op, body.vars));
+           return Value(make_ref<CallInfoObject>(body.ir, op, body.vars));
          });
   define(
       prelude, no_effects, "scan", "scan(f, init, xs, *inputs, count = none, reverse = false)",
@@ -116,7 +116,7 @@ void bind_graph_builtins(Interpreter&, Scope& prelude) {
          "conditional_with_info(condition, then_branch, else_branch, then_inputs = none, else_inputs = none)",
          "The same, and gives the call site.", [](Interpreter& in, Arguments args) {
            const auto [op, branch] = make_conditional(in, args, "conditional_with_info");
-           return Value(std::make_shared<CallInfoObject>(branch.ir, op, nullptr));
+           return Value(make_ref<CallInfoObject>(branch.ir, op, nullptr));
          });
   bind_gradient_builtins(prelude);
   bind_graph_making_builtins(prelude);

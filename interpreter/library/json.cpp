@@ -102,7 +102,7 @@ class JsonReader final : public nlohmann::json_sax<Json> {
   bool number_float(double v, const std::string&) override { return add(v); }
   bool string(std::string& v) override { return add(std::move(v)); }
   bool binary(Json::binary_t&) override { return false; }  // text has none
-  bool start_object(size_t) override { return open(std::make_shared<DictObject>()); }
+  bool start_object(size_t) override { return open(make_ref<DictObject>()); }
   bool key(std::string& name) override {
     if (open_.back().dict->find(name))
       throw Error(fmt::format("from_json: an object has the key `{}` twice", name)).as(codes::value);
@@ -127,12 +127,12 @@ class JsonReader final : public nlohmann::json_sax<Json> {
  private:
   /// A list or dict whose end has not come.
   struct Open {
-    std::shared_ptr<DictObject> dict;  ///< null: a list
+    Ref<DictObject> dict;  ///< null: a list
     std::vector<Value> items;
     std::string key;
   };
 
-  bool open(std::shared_ptr<DictObject> dict) {
+  bool open(Ref<DictObject> dict) {
     check_depth("from_json", static_cast<int>(open_.size()));
     open_.push_back({std::move(dict), {}, {}});
     return true;

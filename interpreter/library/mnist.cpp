@@ -35,7 +35,7 @@ struct BatchesObject final : Object {
   std::optional<Iterator> iterate(Interpreter& in) override {
     Array order;
     if (shuffle) order = host_of(in).random().permutation(set.labels.size());
-    auto self = std::static_pointer_cast<BatchesObject>(shared_from_this());
+    auto self = static_ref_cast<BatchesObject>(shared_from_this());
     return Iterator([self, order = std::move(order), i = int64_t{0}]() mutable -> std::optional<Value> {
       if (i >= self->count()) return std::nullopt;
       const int64_t from = i++ * self->size, to = std::min(from + self->size, self->set.labels.size());
@@ -75,7 +75,7 @@ struct DigitSetObject final : Object {
         throw run_error(fmt::format("batches: no batch of {} fits {} images", size, digits.labels.size()),
                         {"drop_last = false gives the images that there are as one batch"});
       }
-      return std::make_shared<BatchesObject>(digits, size, a.boolean_or("shuffle", false),
+      return make_ref<BatchesObject>(digits, size, a.boolean_or("shuffle", false),
                                              a.boolean_or("drop_last", true));
     });
   }
@@ -110,7 +110,7 @@ struct UnreadSetObject final : Object {
       ArgReader a("batches", args, {"size", "shuffle", "drop_last"});
       const int64_t size = a.integer("size");
       if (size < 1) throw run_error(fmt::format("batches: the size must be at least 1, not {}", size));
-      auto batches = std::make_shared<UnknownObject>();
+      auto batches = make_ref<UnknownObject>();
       if (a.boolean_or("drop_last", true))
         batches->element =
             make_tuple({unknown_array(Shape{size, 28, 28}, DType::float32), unknown_array(Shape{size}, DType::int32)});
@@ -124,7 +124,7 @@ struct UnreadMnistObject final : Object {
   std::string repr(Interpreter&) override { return "<mnist>"; }
   std::vector<std::string> member_names() const override { return {"train", "test", "source"}; }
   std::optional<Value> member(Interpreter&, std::string_view name) override {
-    if (name == "train" || name == "test") return std::make_shared<UnreadSetObject>();
+    if (name == "train" || name == "test") return make_ref<UnreadSetObject>();
     if (name == "source") return unknown_value();
     return std::nullopt;
   }
@@ -141,12 +141,12 @@ Value mnist(Interpreter& in, const Arguments& args) {
   if (train < 1 || test < 1 || train > 10000000 || test > 10000000) {
     throw run_error("mnist: the sizes must be from 1 to 10000000");
   }
-  if (!permits(Effect::reads_files)) return std::make_shared<UnreadMnistObject>();
+  if (!permits(Effect::reads_files)) return make_ref<UnreadMnistObject>();
   const Mnist data = load_mnist(train, test);
-  auto o = std::make_shared<MnistObject>();
+  auto o = make_ref<MnistObject>();
   o->source = data.source;
-  o->train = std::make_shared<DigitSetObject>(limited(data.train, train));
-  o->test = std::make_shared<DigitSetObject>(limited(data.test, test));
+  o->train = make_ref<DigitSetObject>(limited(data.train, train));
+  o->test = make_ref<DigitSetObject>(limited(data.test, test));
   host_of(in).notice(data.built_in ? "mnist: drawing the built-in digits (MNIST was not found, or PXL_DATA says so)\n"
                                    : "mnist: read from files; the data set's `source` names their folder\n");
   return o;

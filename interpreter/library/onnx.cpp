@@ -33,8 +33,8 @@ namespace {
 /// The names that the text of an imported model defines: `Model`, and `weights`.
 ScopePtr scope_of_import(Interpreter& in, const onnx::Imported& imported, const std::string& shown) {
   const ast::TreePtr tree = parse_or_throw(add_source(shown, imported.text));
-  auto scope = std::make_shared<Scope>(evaluator_of(in).prelude());
-  auto weights = std::make_shared<DictObject>();
+  auto scope = make_ref<Scope>(evaluator_of(in).prelude());
+  auto weights = make_ref<DictObject>();
   for (const auto& [name, array] : imported.weights) weights->put(name, array);
   scope->bind("weights", weights);
   Activation a;
@@ -146,7 +146,7 @@ Value export_onnx(Interpreter& in, const Arguments& args) {
 
 Value load_arrays(Interpreter&, const Arguments& args) {
   const std::string path = ArgReader("load_arrays", args, {"path"}).string("path");
-  auto arrays = std::make_shared<DictObject>();
+  auto arrays = make_ref<DictObject>();
   for (NamedArray& a : open_checkpoint(path)) arrays->put(a.name, std::move(a.data));
   return arrays;
 }

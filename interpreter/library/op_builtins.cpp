@@ -12,7 +12,7 @@ namespace pxl {
 void bind_op_builtins(Interpreter&, Scope& prelude) {
   for (const OpRow* row : op_table()) {
     if (row->path.empty()) continue;
-    auto op = std::make_shared<BuiltinObject>(
+    auto op = make_ref<BuiltinObject>(
         no_effects, std::string(row->name), signature(*row), std::string(row->doc),
         [row](Interpreter& in, Arguments args) { return call_op(in, *row, std::move(args)); });
     op->kind = BuiltinObject::Kind::op;
@@ -27,7 +27,7 @@ void bind_op_builtins(Interpreter&, Scope& prelude) {
       full += (full.empty() ? "" : ".") + part;
       const Value* there = at->find_here(part);
       if (!there || !there->as<NamespaceObject>()) {
-        at->bind(part, std::make_shared<NamespaceObject>(full, std::make_shared<Scope>()));
+        at->bind(part, make_ref<NamespaceObject>(full, make_ref<Scope>()));
         there = at->find_here(part);
       }
       at = there->as<NamespaceObject>()->scope.get();

@@ -61,7 +61,7 @@ struct ProgressObject final : Object {
 
   std::optional<Value> member(Interpreter&, std::string_view name) override {
     if (name != "status") return std::nullopt;
-    auto self = std::static_pointer_cast<ProgressObject>(shared_from_this());
+    auto self = static_ref_cast<ProgressObject>(shared_from_this());
     return make_method(Effect::prints, "status", [self](Interpreter&, const Arguments& args) -> Value {
       self->status = ArgReader("status", args, {"text"}).string("text");
       self->show(false);
@@ -70,7 +70,7 @@ struct ProgressObject final : Object {
   }
 
   std::optional<Iterator> iterate(Interpreter&) override {
-    auto self = std::static_pointer_cast<ProgressObject>(shared_from_this());
+    auto self = static_ref_cast<ProgressObject>(shared_from_this());
     if (items.is_object() && !total) total = items.object()->length(in);
     done = 0;
     start = Clock::now();
@@ -159,7 +159,7 @@ void bind_progress_builtin(Scope& p) {
       "Iterates and shows how far it got; `.status(text)` adds a note.",
       [](Interpreter& in, const Arguments& args) -> Value {
         ArgReader a("progress", args, {"items", "title"});
-        return std::make_shared<ProgressObject>(in, a.value("items"), a.string_or("title", ""));
+        return make_ref<ProgressObject>(in, a.value("items"), a.string_or("title", ""));
       },
       InLook::calls_body);
 }

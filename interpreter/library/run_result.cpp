@@ -61,7 +61,7 @@ Value listed(ResultRef r, const char* name, const Arguments& args, ResultPart pa
   for (const auto& owned : r.ir->streams()) {
     auto it = r.arrays.find(owned.get());
     if (it == r.arrays.end()) continue;
-    const Value k = std::make_shared<StreamObject>(r.ir, owned.get());
+    const Value k = make_ref<StreamObject>(r.ir, owned.get());
     out.push_back(part == ResultPart::streams  ? k
                   : part == ResultPart::arrays ? Value(it->second)
                                                : make_tuple({k, Value(it->second)}));
@@ -144,7 +144,7 @@ Value RunResultObject::index(Interpreter&, const Value& key) {
 std::optional<Iterator> RunResultObject::iterate(Interpreter&) {
   std::vector<Value> keys;
   for (const auto& owned : ir->streams())
-    if (arrays.count(owned.get())) keys.push_back(std::make_shared<StreamObject>(ir, owned.get()));
+    if (arrays.count(owned.get())) keys.push_back(make_ref<StreamObject>(ir, owned.get()));
   return Iterator([keys, i = size_t{0}]() mutable -> std::optional<Value> {
     if (i >= keys.size()) return std::nullopt;
     return keys[i++];

@@ -53,7 +53,7 @@ void write_variables(Interpreter& in, SessionObject& s, const std::string& where
 }
 
 Value report_value(const Session::LoadReport& r) {
-  auto d = std::make_shared<DictObject>();
+  auto d = make_ref<DictObject>();
   auto put = [&](const char* name, const std::vector<std::string>& list) {
     std::vector<Value> items(list.begin(), list.end());
     d->put(Value(name), make_list(std::move(items)));
@@ -84,7 +84,7 @@ Value s_check_replicas(Interpreter&, SessionObject& s, const Arguments& args) {
 Value s_get_tensors_data(Interpreter& in, SessionObject& s, const Arguments& args) {
   ArgReader a("get_tensors_data", args, {"tensors"});
   s.weights_to_host();
-  auto d = std::make_shared<DictObject>();
+  auto d = make_ref<DictObject>();
   std::vector<Value> list;
   Value given = a.value("tensors");
   if (auto* tree = given.as<TreeObject>())
@@ -170,12 +170,12 @@ Value s_restore(Interpreter& in, SessionObject& s, const Arguments& args) {
 Value s_report(Interpreter&, SessionObject& s, const Arguments& args) {
   ArgReader a("report", args, {});
   Session::MemoryUse use = s.session->memory();
-  auto memory = std::make_shared<DictObject>();
+  auto memory = make_ref<DictObject>();
   memory->put(Value("variables"), Value(use.variables));
   memory->put(Value("constants"), Value(use.constants));
   memory->put(Value("arena"), Value(use.arena));
   memory->put(Value("total"), Value(use.variables + use.constants + use.arena));
-  auto d = std::make_shared<DictObject>();
+  auto d = make_ref<DictObject>();
   d->put(Value("device"), Value(s.session->device()));
   d->put(Value("num_host_transfers"), Value(s.session->num_host_transfers()));
   d->put(Value("memory"), Value(memory));
@@ -184,7 +184,7 @@ Value s_report(Interpreter&, SessionObject& s, const Arguments& args) {
                     {"make a new session: `Session(" + s.ir->name() + ")`"})
         .as(codes::session);
   if (const auto counts = s.session->counts(); !counts.empty()) {
-    auto of_runs = std::make_shared<DictObject>();
+    auto of_runs = make_ref<DictObject>();
     for (const auto& [name, count] : counts) of_runs->put(Value(std::string(name)), Value(count));
     d->put(Value("runs"), Value(of_runs));
   }
@@ -196,7 +196,7 @@ Value stream_values(const SessionObject& s, const std::vector<const Stream*>& li
   std::vector<Value> out;
   for (const auto& owned : s.ir->streams())
     if (std::find(list.begin(), list.end(), owned.get()) != list.end())
-      out.push_back(std::make_shared<StreamObject>(s.ir, owned.get()));
+      out.push_back(make_ref<StreamObject>(s.ir, owned.get()));
   return make_list(std::move(out));
 }
 Value s_expected_inputs(Interpreter&, SessionObject& s, const Arguments& args) {
@@ -295,7 +295,7 @@ std::optional<Value> SessionObject::member(Interpreter& in, std::string_view nam
     check_in_effect();
     return bind_member(*row, *this);
   }
-  auto self = std::static_pointer_cast<SessionObject>(shared_from_this());
+  auto self = static_ref_cast<SessionObject>(shared_from_this());
   return make_method(
       {Effect::runs_session}, row->info,
       [self, row](Interpreter&, const Arguments& args) { return look_at_method(*self, *row, args); },

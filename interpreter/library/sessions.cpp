@@ -110,7 +110,7 @@ Value make_session(Interpreter& in, const Arguments& args) {
       throw Error("program " + ir->ir->name() +
                   " is still being built: make its session after the program has returned")
           .as(codes::session);
-  auto s = std::make_shared<SessionObject>();
+  auto s = make_ref<SessionObject>();
   if (!permits(Effect::runs_session)) {
     check_inplace_order(*ir->ir);
     check_in_progress(in)->sessions.push_back(ir->ir);
@@ -239,7 +239,7 @@ Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
                       added.size() == 1 ? "is" : "are", ir->name(), added.size() == 1 ? "it" : "them"));
     }
   }
-  auto result = std::make_shared<RunResultObject>();
+  auto result = make_ref<RunResultObject>();
   result->ir = ir;
   result->names = names;
   // The watch may be replaced by what runs.
@@ -284,7 +284,7 @@ Value look_at_run(SessionObject& s, const Arguments& args) {
       for (const auto& [key, value] : d->items)
         if (const std::string* name = key.as_string()) input_stream(s, *name);
   for (const NamedArg& n : args.named) input_stream(s, n.name);
-  return std::make_shared<UnknownRunObject>(s.names);
+  return make_ref<UnknownRunObject>(s.names);
 }
 
 bool SessionObject::has_grown() const { return made_at && ir->changed_since(*made_at); }

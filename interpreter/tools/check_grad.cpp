@@ -116,7 +116,7 @@ Value check_grad(Interpreter& in, Arguments args) {
   Random random(static_cast<uint64_t>(a.integer_or("seed", 0)));
 
   const bool build = what.as<ModuleInstance>() || what.as<FunctionObject>();
-  std::shared_ptr<GraphObject> given = build ? nullptr : to_graph(what, "check_grad");
+  Ref<GraphObject> given = build ? nullptr : to_graph(what, "check_grad");
   const std::shared_ptr<Ir> ir = build ? std::make_shared<Ir>("check_grad") : given->ir;
   const TemporaryIrScope aside(in, ir);
   if (build) {
@@ -124,13 +124,13 @@ Value check_grad(Interpreter& in, Arguments args) {
     Arguments rest;
     rest.span = args.span;
     rest.positional.assign(args.positional.begin() + 1, args.positional.end());
-    given = std::make_shared<GraphObject>(ir, build_graph(in, source_of(what), std::move(rest)).graph);
+    given = make_ref<GraphObject>(ir, build_graph(in, source_of(what), std::move(rest)).graph);
   }
   Graph& graph = *given->graph;
   Problem p = prepare(in, ir, graph, random);
   const auto analytic = p.session->run({});
 
-  auto d = std::make_shared<DictObject>();
+  auto d = make_ref<DictObject>();
   std::vector<std::string> notes;
   bool failed = false;
   for (const auto& [input, stream] : p.grads) {

@@ -90,7 +90,7 @@ std::vector<Axis> read_key(Interpreter& in, const Array& a, const Value& key) {
     throw run_error(fmt::format("too many subscripts: {} for an array of shape {}", used, bracket_text(a.shape())))
         .as(codes::index);
   }
-  if (!ellipses) parts.push_back(std::make_shared<EllipsisObject>());
+  if (!ellipses) parts.push_back(make_ref<EllipsisObject>());
 
   const Shape strides = strides_of(a.shape());
   std::vector<Axis> axes;

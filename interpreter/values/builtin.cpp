@@ -19,12 +19,12 @@
 namespace pxl {
 
 Value make_method(Effects effects, std::string name, BuiltinObject::Body body, InLook in_look) {
-  auto m = std::make_shared<BuiltinObject>(effects, std::move(name), "", "", std::move(body), in_look);
+  auto m = make_ref<BuiltinObject>(effects, std::move(name), "", "", std::move(body), in_look);
   m->kind = BuiltinObject::Kind::method;
   return m;
 }
 Value make_method(Effects effects, const MemberInfo& row, BuiltinObject::Body body, InLook in_look) {
-  auto m = std::make_shared<BuiltinObject>(effects, std::string(row.name), "", "", std::move(body), in_look);
+  auto m = make_ref<BuiltinObject>(effects, std::string(row.name), "", "", std::move(body), in_look);
   m->kind = BuiltinObject::Kind::method;
   m->row = &row;
   return m;
@@ -41,7 +41,7 @@ Value BuiltinObject::call_body(Interpreter& in, Arguments&& args) {
 void define(Scope& scope, Effects effects, std::string name, std::string signature, std::string doc,
             BuiltinObject::Body body, InLook in_look) {
   Value f =
-      std::make_shared<BuiltinObject>(effects, name, std::move(signature), std::move(doc), std::move(body), in_look);
+      make_ref<BuiltinObject>(effects, name, std::move(signature), std::move(doc), std::move(body), in_look);
   scope.bind(name, std::move(f));
 }
 

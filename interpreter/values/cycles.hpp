@@ -16,7 +16,7 @@ namespace pxl {
 class References {
  public:
   template <std::derived_from<Object> T>
-  void add(const std::shared_ptr<T>& object) {
+  void add(const Ref<T>& object) {
     if (object) found(object.get(), {object.get(), nullptr, object.use_count()});
   }
   void add(const ScopePtr& scope) {

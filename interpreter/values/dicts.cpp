@@ -198,7 +198,7 @@ Value DictObject::index(Interpreter& in, const Value& key) {
 }
 void DictObject::set_index(Interpreter&, const Value& key, Value value) { put(key, std::move(value)); }
 std::optional<Iterator> DictObject::iterate(Interpreter&) {
-  auto self = std::static_pointer_cast<DictObject>(shared_from_this());
+  auto self = static_ref_cast<DictObject>(shared_from_this());
   return Iterator([self, i = size_t{0}, n = items.size()]() mutable -> std::optional<Value> {
     if (self->items.size() != n) throw run_error("the dict changed its size while it was iterated");
     return i < n ? std::optional<Value>(self->items[i++].first) : std::nullopt;
@@ -292,7 +292,7 @@ constexpr Member<DictObject> dict_rows[] = {
     {"copy", "()", "A new dict of the same keys and values.", "d.copy() is d",
      [](In, Dict d, A args) -> Value {
        ArgReader("copy", args, {});
-       auto copy = std::make_shared<DictObject>();
+       auto copy = make_ref<DictObject>();
        for (auto& [k, v] : d.items) copy->put(k, v);
        return copy;
      }},

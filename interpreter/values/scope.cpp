@@ -6,6 +6,8 @@
 #include <atomic>
 #include <utility>
 
+#include "runtime/base/never_destroyed.hpp"
+
 namespace pxl {
 
 namespace {
@@ -46,7 +48,7 @@ uint64_t Scope::next_version() {
   return latest.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-Scope::Scope(std::shared_ptr<Scope> o, const Layout& layout)
+Scope::Scope(Ref<Scope> o, const Layout& layout)
     : outer(std::move(o)), layout_(&layout), slots_(few_), count_(static_cast<uint32_t>(layout.size())) {
   if (count_ > inline_slots) slots_ = static_cast<Value*>(::operator new(count_ * sizeof(Value)));
   for (size_t i = 0; i < count_; ++i) new (&slots_[i]) Value(Value::unset());
@@ -59,7 +61,7 @@ Scope::~Scope() {
     slots_[i].~Value();
   }
   if (count_ > inline_slots) ::operator delete(slots_);
-  for (Entry& e : added_) bury(e.value);
+  for (Entry& e : added()) bury(e.value);
 }
 
 namespace {
@@ -72,39 +74,45 @@ Value* Scope::slot_of(Name name) const {
   return nullptr;
 }
 
-inline size_t Scope::where(Name name) const {
-  if (table_.empty()) {
-    const size_t count = added_.size();
+inline size_t Scope::Names::where(Name name) const {
+  if (table.empty()) {
+    const size_t count = entries.size();
     size_t i = 0;
-    while (i < count && !(added_[i].name == name)) ++i;
+    while (i < count && !(entries[i].name == name)) ++i;
     return i;
   }
-  for (size_t at = name.hash(bits_);; at = (at + 1) & (table_.size() - 1)) {
-    const uint32_t entry = table_[at];
-    if (entry == 0) return added_.size();
-    if (added_[entry - 1].name == name) return entry - 1;
+  for (size_t at = name.hash(bits);; at = (at + 1) & (table.size() - 1)) {
+    const uint32_t entry = table[at];
+    if (entry == 0) return entries.size();
+    if (entries[entry - 1].name == name) return entry - 1;
   }
 }
 
-void Scope::enter(size_t entry) {
-  size_t at = added_[entry].name.hash(bits_);
-  while (table_[at] != 0) at = (at + 1) & (table_.size() - 1);
-  table_[at] = static_cast<uint32_t>(entry + 1);
+void Scope::Names::enter(size_t entry) {
+  size_t at = entries[entry].name.hash(bits);
+  while (table[at] != 0) at = (at + 1) & (table.size() - 1);
+  table[at] = static_cast<uint32_t>(entry + 1);
 }
 
 // Maximum load factor 1/2, so that probe sequences are short.
-void Scope::make_table() {
-  table_.clear();
-  if (added_.size() <= few) return;
-  for (bits_ = 5; (size_t{1} << bits_) < 4 * added_.size();) ++bits_;
-  table_.assign(size_t{1} << bits_, 0);
-  for (size_t i = 0; i < added_.size(); ++i) enter(i);
+void Scope::Names::make_table() {
+  table.clear();
+  if (entries.size() <= few) return;
+  for (bits = 5; (size_t{1} << bits) < 4 * entries.size();) ++bits;
+  table.assign(size_t{1} << bits, 0);
+  for (size_t i = 0; i < entries.size(); ++i) enter(i);
+}
+
+std::vector<Scope::Entry>& Scope::no_entries() {
+  static thread_local auto& none = never_destroyed(std::vector<Entry>());
+  return none;
 }
 
 const Value* Scope::find_here(Name name) const {
   if (const Value* slot = slot_of(name)) return slot->is_unset() ? nullptr : slot;
-  const size_t at = where(name);
-  return at == added_.size() ? nullptr : &added_[at].value;
+  if (!names_) return nullptr;
+  const size_t at = names_->where(name);
+  return at == names_->entries.size() ? nullptr : &names_->entries[at].value;
 }
 
 const Value* Scope::find(Name name) const {
@@ -127,41 +135,44 @@ const Value* Scope::find_bound(Name name, const Scope*& missing) const {
 void Scope::bind(Name name, Value value) {
   // The old value is destroyed after the new one is in place: its destructor may read this scope.
   if (Value* slot = slot_of(name)) return std::swap(*slot, value);
-  const size_t at = where(name);
-  if (at < added_.size()) return std::swap(added_[at].value, value);
-  added_.push_back({name, std::move(value)});
+  if (!names_) names_ = std::make_unique<Names>();
+  std::vector<Entry>& entries = names_->entries;
+  const size_t at = names_->where(name);
+  if (at < entries.size()) return std::swap(entries[at].value, value);
+  entries.push_back({name, std::move(value)});
   version_ = next_version();
-  if (table_.empty() ? added_.size() > few : 2 * added_.size() > table_.size())
-    make_table();
-  else if (!table_.empty())
-    enter(added_.size() - 1);
+  if (names_->table.empty() ? entries.size() > few : 2 * entries.size() > names_->table.size())
+    names_->make_table();
+  else if (!names_->table.empty())
+    names_->enter(entries.size() - 1);
 }
 
 void Scope::erase(Name name) {
   Value old = Value::unset();  // destroyed at the end
   if (Value* slot = slot_of(name)) return std::swap(*slot, old);
-  const size_t at = where(name);
-  if (at == added_.size()) return;
-  old = std::move(added_[at].value);
-  added_.erase(added_.begin() + static_cast<std::ptrdiff_t>(at));
+  if (!names_) return;
+  std::vector<Entry>& entries = names_->entries;
+  const size_t at = names_->where(name);
+  if (at == entries.size()) return;
+  old = std::move(entries[at].value);
+  entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(at));
   version_ = next_version();
-  make_table();
+  names_->make_table();
 }
 
 void Scope::restore(const std::vector<Entry>& entries) {
   std::vector<Value> old;
   for (size_t i = 0; i < count_; ++i) old.push_back(std::exchange(slots_[i], Value::unset()));
-  for (Entry& e : added_) old.push_back(std::move(e.value));
-  added_.clear();
+  for (Entry& e : added()) old.push_back(std::move(e.value));
+  names_.reset();
   version_ = next_version();
-  make_table();
   for (const Entry& e : entries) bind(e.name, e.value);
   for (Value& v : old) bury(v);
 }
 
 std::vector<Scope::Entry> Scope::entries() const {
   std::vector<Entry> all;
-  all.reserve(added_.size());
+  all.reserve(added().size());
   each([&](Name name, const Value& value) { all.push_back({name, value}); });
   return all;
 }

@@ -25,15 +25,15 @@ class Scope {
     Name name;
     Value value;
   };
-  const std::shared_ptr<Scope> outer;
+  const Ref<Scope> outer;
   const ast::OwnNames* own = nullptr;        ///< of a running body
   const std::vector<Name>* round = nullptr;  ///< of one round of a loop or comprehension: the names that it owns
   bool running = false;                      ///< a round that has not ended: its names are the body's as well
   bool instance = false;                     ///< configuration, fields and methods of a module
 
-  explicit Scope(std::shared_ptr<Scope> o = nullptr) : outer(std::move(o)) {}
+  explicit Scope(Ref<Scope> o = nullptr) : outer(std::move(o)) {}
   /// `layout` must outlive the scope.
-  Scope(std::shared_ptr<Scope> o, const Layout& layout);
+  Scope(Ref<Scope> o, const Layout& layout);
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
   ~Scope();
@@ -50,7 +50,7 @@ class Scope {
   void each(F&& visit) const {
     for (size_t i = 0; i < count_; ++i)
       if (!slots_[i].is_unset()) visit((*layout_)[i], slots_[i]);
-    for (const Entry& e : added_) visit(e.name, e.value);
+    for (const Entry& e : added()) visit(e.name, e.value);
   }
   /// A copy of the names with their values, in the order of `each`.
   std::vector<Entry> entries() const;
@@ -65,32 +65,37 @@ class Scope {
   Value& slot(size_t i) { return slots_[i]; }
   const Value& slot(size_t i) const { return slots_[i]; }
   /// Names that the layout lacks.
-  std::vector<Entry>& added() { return added_; }
-  const std::vector<Entry>& added() const { return added_; }
+  std::vector<Entry>& added() { return names_ ? names_->entries : no_entries(); }
+  const std::vector<Entry>& added() const { return names_ ? names_->entries : no_entries(); }
   /// Of two scopes that are equal in this, also of one scope at two times, the added names are the same at the same
   /// places.
   uint64_t version() const { return version_; }
 
  private:
   static constexpr size_t inline_slots = 6;  ///< more than most bodies have; not measured
-  size_t where(Name name) const;             ///< index into added_; added_.size() if not found
-  Value* slot_of(Name name) const;           ///< null if the layout lacks the name
-  void make_table();
-  void enter(size_t entry);
+  /// Names that were added.
+  struct Names {
+    std::vector<Entry> entries;
+    std::vector<uint32_t> table;  ///< open addressing: index into entries plus one, 0 if free; empty for few entries
+    unsigned bits = 0;            ///< the table has 2^bits slots
+    size_t where(Name name) const;  ///< index into entries; entries.size() if not found
+    void make_table();
+    void enter(size_t entry);
+  };
+  Value* slot_of(Name name) const;  ///< null if the layout lacks the name
   static uint64_t next_version();
+  static std::vector<Entry>& no_entries();
 
   const Layout* layout_ = nullptr;
   Value* slots_ = nullptr;  ///< in few_, or of the heap
   uint32_t count_ = 0;      ///< of slots
   uint64_t version_ = 0;  ///< 0: nothing was ever added
-  std::vector<Entry> added_;
-  std::vector<uint32_t> table_;  ///< open addressing: index into added_ plus one, 0 if free; empty for few entries
-  unsigned bits_ = 0;            ///< the table has 2^bits_ slots
+  std::unique_ptr<Names> names_;  ///< null before a name is added
   union {
     Value few_[inline_slots];
   };
 };
-using ScopePtr = std::shared_ptr<Scope>;
+using ScopePtr = Ref<Scope>;
 
 /// `ops`, `ops.var_updates`, an imported file: names after a dot.
 struct NamespaceObject final : Object {

@@ -16,15 +16,15 @@
 
 namespace pxl {
 
-Value make_list(std::vector<Value> items) { return std::make_shared<ListObject>(std::move(items)); }
-Value make_tuple(std::vector<Value> items) { return std::make_shared<TupleObject>(std::move(items)); }
+Value make_list(std::vector<Value> items) { return make_ref<ListObject>(std::move(items)); }
+Value make_tuple(std::vector<Value> items) { return make_ref<TupleObject>(std::move(items)); }
 
 SequenceObject::~SequenceObject() {
   for (Value& v : items) bury(v);
 }
 
 std::optional<Iterator> SequenceObject::iterate(Interpreter&) {
-  auto self = std::static_pointer_cast<SequenceObject>(shared_from_this());
+  auto self = static_ref_cast<SequenceObject>(shared_from_this());
   return Iterator([self, i = size_t{0}]() mutable -> std::optional<Value> {
     return i < self->items.size() ? std::optional<Value>(self->items[i++]) : std::nullopt;
   });

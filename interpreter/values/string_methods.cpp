@@ -312,7 +312,7 @@ Method StringObject::method_of_class(std::string_view name) const {
 std::optional<Value> StringObject::member(Interpreter&, std::string_view name) {
   const Member<StringObject>* row = find_member(str_table, name);
   if (!row) return std::nullopt;
-  auto self = std::static_pointer_cast<StringObject>(shared_from_this());
+  auto self = static_ref_cast<StringObject>(shared_from_this());
   return make_method(row->effects, row->info, [self, row](Interpreter& in, const Arguments& args) {
     charge_text(self->value.size());
     return row->call(in, *self, args);

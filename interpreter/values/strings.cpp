@@ -81,7 +81,7 @@ uint64_t StringObject::hash() const {
 }
 
 const Value& character_value(char ascii) {
-  static const auto& all = never_destroyed([] {
+  static thread_local const auto& all = never_destroyed([] {
     std::vector<Value> made;
     for (int c = 0; c < 128; ++c) made.emplace_back(std::string(1, static_cast<char>(c)));
     return made;

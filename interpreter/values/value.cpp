@@ -12,12 +12,12 @@
 
 namespace pxl {
 
-Value::Value(std::string v) : Value(ObjectPtr(std::make_shared<StringObject>(std::move(v)))) {}
+Value::Value(std::string v) : Value(ObjectPtr(make_ref<StringObject>(std::move(v)))) {}
 Value::Value(std::string_view v) : Value(std::string(v)) {}
 Value::Value(const char* v) : Value(std::string(v)) {}
-Value::Value(DType v) : Value(ObjectPtr(std::make_shared<DTypeObject>(v))) {}
-Value::Value(TensorSpec v) : Value(ObjectPtr(std::make_shared<SpecObject>(std::move(v)))) {}
-Value::Value(Array v) : Value(ObjectPtr(std::make_shared<ArrayObject>(std::move(v)))) {}
+Value::Value(DType v) : Value(ObjectPtr(make_ref<DTypeObject>(v))) {}
+Value::Value(TensorSpec v) : Value(ObjectPtr(make_ref<SpecObject>(std::move(v)))) {}
+Value::Value(Array v) : Value(ObjectPtr(make_ref<ArrayObject>(std::move(v)))) {}
 
 Value Value::natural(uint64_t v) {
   Value made(static_cast<int64_t>(v));

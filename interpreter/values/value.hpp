@@ -15,6 +15,7 @@
 #include <typeinfo>
 #include <vector>
 
+#include "interpreter/values/ref.hpp"
 #include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
@@ -22,10 +23,13 @@
 
 namespace pxl {
 
+/// Of the few operations that each step of a program does.
+#define PXL_INLINE inline __attribute__((always_inline))
+
 class Interpreter;
 class Object;
 class References;  // cycles.hpp
-using ObjectPtr = std::shared_ptr<Object>;
+using ObjectPtr = Ref<Object>;
 
 /// An object as a T, or null. Final types are compared by the address of their type_info, since all code is in one
 /// binary.
@@ -50,23 +54,24 @@ class Value {
   Value(Array v);
   Value(ObjectPtr v) : kind_(Kind::object), object_(std::move(v)) {}
   template <class T>
-  requires std::derived_from<T, Object> Value(std::shared_ptr<T> v) : Value(ObjectPtr(std::move(v))) {}
+  requires std::derived_from<T, Object> Value(Ref<T> v) : Value(ObjectPtr(std::move(v))) {}
 
-  Value(const Value& other) : kind_(other.kind_) {
+  PXL_INLINE Value(const Value& other) : kind_(other.kind_) {
     if (is_object())
       new (&object_) ObjectPtr(other.object_);
     else
       bits_ = other.bits_;
   }
-  Value(Value&& other) noexcept { take(other); }
-  Value& operator=(const Value& other) { return *this = Value(other); }
-  Value& operator=(Value&& other) noexcept {
-    if (this == &other) return *this;
-    const Value old(std::move(*this));  // destroyed when the new one is in place
-    take(other);
-    return *this;
+  PXL_INLINE Value(Value&& other) noexcept { take(other); }
+  PXL_INLINE Value& operator=(const Value& other) { return *this = Value(other); }
+  PXL_INLINE Value& operator=(Value&& other) noexcept {
+    if (!is_object()) {
+      if (this != &other) take(other);
+      return *this;
+    }
+    return replace_object(std::move(other));
   }
-  ~Value() {
+  PXL_INLINE ~Value() {
     if (is_object()) object_.~ObjectPtr();
   }
 
@@ -120,9 +125,9 @@ class Value {
     return is_object() ? object_as<T>(object_.get()) : nullptr;
   }
   template <class T>
-  std::shared_ptr<T> ptr() const {
+  Ref<T> ptr() const {
     T* object = as<T>();
-    return object ? std::shared_ptr<T>(object_, object) : nullptr;
+    return object ? Ref<T>::to(object) : nullptr;
   }
   const std::string* as_string() const;
   const Array* as_array() const;
@@ -138,16 +143,21 @@ class Value {
   [[noreturn]] static void wrong_kind();
   [[noreturn]] void no_int64() const;
   /// Moves from another value, which becomes none if it was an object. Requires that this one holds no object.
-  void take(Value& other) noexcept {
+  PXL_INLINE void take(Value& other) noexcept {
     kind_ = other.kind_;
     if (!is_object()) {
       bits_ = other.bits_;
       return;
     }
     new (&object_) ObjectPtr(std::move(other.object_));
-    other.object_.~ObjectPtr();
     other.kind_ = Kind::none;
     other.bits_ = 0;
+  }
+  Value& replace_object(Value&& other) noexcept {
+    if (this == &other) return *this;
+    const Value old(std::move(*this));  // destroyed when the new one is in place
+    take(other);
+    return *this;
   }
 
   Kind kind_ = Kind::none;
@@ -196,9 +206,14 @@ struct Method {
 };
 
 /// The base of all objects. The default operations throw an error that names the type.
-class Object : public std::enable_shared_from_this<Object> {
+class Object {
  public:
+  Object() = default;
+  Object(const Object&) = default;
+  Object& operator=(const Object&) = default;
   virtual ~Object() = default;
+  /// A reference to this object, which others keep.
+  ObjectPtr shared_from_this() { return ObjectPtr::to(this); }
   virtual std::string type_name() const = 0;
   /// As `print` shows it (str), and as it appears inside containers (repr).
   virtual std::string str(Interpreter& in) { return repr(in); }

@@ -163,7 +163,7 @@ TEST_CASE("values that hold each other in a circle end when nothing else holds t
     s.run(text);
     const Value* made = evaluator_of(s.in).file_scope()->find_here("made");
     REQUIRE(made);
-    const std::weak_ptr<Object> object = made->object();
+    const WeakRef<Object> object = made->object();
     s.run("made = none");
     evaluator_of(s.in).free_captured();
     return object.expired();

@@ -30,7 +30,7 @@ TEST_CASE("a name is one pointer whatever it was made of") {
 TEST_CASE("scopes of few names and of many") {
   for (int count : {1, 8, 9, 16, 17, 700}) {
     CAPTURE(count);
-    const auto outer = std::make_shared<Scope>();
+    const auto outer = make_ref<Scope>();
     outer->bind("outside", Value(7));
     Scope s(outer);
     for (int i = 0; i < count; ++i) s.bind(name(i), Value(i));

@@ -1,0 +1,175 @@
+// Counted references to objects and scopes. A count is in front of its object. Counts are changed by atomic
+// instructions only in a process where several threads may refer to one object: a program that runs alone counts in
+// plain memory.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace pxl {
+
+/// Whether several threads may refer to one object. A process that runs one program says no before it makes objects.
+inline bool counts_are_shared = true;
+
+/// The counts of one object.
+struct alignas(16) RefCounts {
+  uint32_t strong = 1;
+  uint32_t weak = 1;  ///< of all strong references together, and of each weak one
+
+  static RefCounts& of(const void* object) {
+    return *reinterpret_cast<RefCounts*>(const_cast<char*>(static_cast<const char*>(object)) - sizeof(RefCounts));
+  }
+  static void increase(uint32_t& count) {
+    if (counts_are_shared) [[unlikely]]
+      std::atomic_ref(count).fetch_add(1, std::memory_order_relaxed);
+    else
+      ++count;
+  }
+  /// Returns whether the count has become 0.
+  static bool decrease(uint32_t& count) {
+    if (counts_are_shared) [[unlikely]]
+      return std::atomic_ref(count).fetch_sub(1, std::memory_order_acq_rel) == 1;
+    return --count == 0;
+  }
+  /// Increases a count that is not 0.
+  static bool increase_alive(uint32_t& count) {
+    if (!counts_are_shared) return count != 0 && ++count != 0;
+    std::atomic_ref shared(count);
+    uint32_t now = shared.load(std::memory_order_relaxed);
+    while (now != 0)
+      if (shared.compare_exchange_weak(now, now + 1, std::memory_order_acq_rel)) return true;
+    return false;
+  }
+  void free_if_unused() {
+    if (!decrease(weak)) return;
+    this->~RefCounts();
+    ::operator delete(static_cast<void*>(this));
+  }
+};
+
+/// A reference that keeps its object alive.
+template <class T>
+class Ref {
+ public:
+  using element_type = T;
+  Ref() = default;
+  Ref(std::nullptr_t) {}
+  Ref(const Ref& other) noexcept : object_(other.object_) { hold(); }
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  template <class U>
+  requires(std::is_convertible_v<U*, T*>) Ref(const Ref<U>& other) noexcept : object_(other.get()) { hold(); }
+  template <class U>
+  requires(std::is_convertible_v<U*, T*>) Ref(Ref<U>&& other) noexcept : object_(other.release()) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() {
+    if (object_) drop(object_);
+  }
+
+  /// A new reference to an object that other references keep.
+  static Ref to(T* object) noexcept {
+    Ref made;
+    made.object_ = object;
+    made.hold();
+    return made;
+  }
+  /// Takes over a count.
+  static Ref adopt(T* object) noexcept {
+    Ref made;
+    made.object_ = object;
+    return made;
+  }
+  /// Gives up the object with its count.
+  T* release() noexcept { return std::exchange(object_, nullptr); }
+
+  T* get() const noexcept { return object_; }
+  T& operator*() const noexcept { return *object_; }
+  T* operator->() const noexcept { return object_; }
+  explicit operator bool() const noexcept { return object_ != nullptr; }
+  void reset() { *this = Ref(); }
+  long use_count() const { return object_ ? static_cast<long>(RefCounts::of(object_).strong) : 0; }
+  template <class U>
+  bool operator==(const Ref<U>& other) const noexcept {
+    return object_ == other.get();
+  }
+  bool operator==(std::nullptr_t) const noexcept { return !object_; }
+  bool operator<(const Ref& other) const noexcept { return std::less<T*>()(object_, other.object_); }
+
+  static void drop(T* object) noexcept {
+    RefCounts& counts = RefCounts::of(object);
+    if (!RefCounts::decrease(counts.strong)) return;
+    object->~T();
+    counts.free_if_unused();
+  }
+
+ private:
+  void hold() noexcept {
+    if (object_) RefCounts::increase(RefCounts::of(object_).strong);
+  }
+  T* object_ = nullptr;
+};
+
+/// A reference to an object that others keep.
+template <class T>
+class WeakRef {
+ public:
+  WeakRef() = default;
+  template <class U>
+  requires(std::is_convertible_v<U*, T*>) WeakRef(const Ref<U>& object) : object_(object.get()) { hold(); }
+  WeakRef(const WeakRef& other) : object_(other.object_) { hold(); }
+  WeakRef(WeakRef&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  WeakRef& operator=(WeakRef other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~WeakRef() {
+    if (object_) RefCounts::of(object_).free_if_unused();
+  }
+  /// The object, or null if it has ended.
+  Ref<T> lock() const {
+    if (!object_ || !RefCounts::increase_alive(RefCounts::of(object_).strong)) return nullptr;
+    return Ref<T>::adopt(object_);
+  }
+  bool expired() const { return !object_ || RefCounts::of(object_).strong == 0; }
+  /// One for each object, as long as a reference is here.
+  const void* identity() const { return object_; }
+
+ private:
+  void hold() {
+    if (object_) RefCounts::increase(RefCounts::of(object_).weak);
+  }
+  T* object_ = nullptr;
+};
+
+/// Makes an object with its counts in front of it. A pointer to a base of T must be the address of the object.
+template <class T, class... A>
+Ref<T> make_ref(A&&... arguments) {
+  static_assert(alignof(T) <= alignof(RefCounts) && alignof(RefCounts) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+  void* memory = ::operator new(sizeof(RefCounts) + sizeof(T));
+  auto* counts = new (memory) RefCounts;
+  try {
+    return Ref<T>::adopt(new (counts + 1) T(std::forward<A>(arguments)...));
+  } catch (...) {
+    counts->free_if_unused();
+    throw;
+  }
+}
+
+template <class T, class U>
+Ref<T> static_ref_cast(const Ref<U>& r) {
+  return Ref<T>::to(static_cast<T*>(r.get()));
+}
+
+}  // namespace pxl
+
+template <class T>
+struct std::hash<pxl::Ref<T>> {
+  size_t operator()(const pxl::Ref<T>& r) const { return std::hash<T*>()(r.get()); }
+};
