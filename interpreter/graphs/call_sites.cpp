@@ -110,7 +110,7 @@ Value tensor_at(CallRef c, const char* title, A args, const std::vector<Tensor*>
 }
 
 Value index_of(CallRef c, std::string_view title, A args) {
-  ArgReader a(std::string(title), args, {"index", "then_branch"});
+  ArgReader a(title, args, {"index", "then_branch"});
   const bool input = title.find("input") != title.npos;
   return mapped_index(*c.op, which_of(*c.op, a), a.integer("index"), input, title[0] == 'g', title);
 }

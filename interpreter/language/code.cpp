@@ -167,6 +167,12 @@ const FunctionCode& code_of(const ast::Function& f, const Layout* layout) {
   });
 }
 
+Value run_body(Interpreter& in, const FunctionCode& code, Activation& a) {
+  if (code.result) return code.result->value(in, a);
+  if (code.body) code.body->run(in, a);
+  return std::move(a.result);
+}
+
 Flow execute(Interpreter& in, const ast::Stmt& s, Activation& a) {
   const Place place = place_of(in, a);
   return run_statement(

@@ -86,5 +86,7 @@ struct FunctionCode final : ast::Compiled {
   BlockPtr body;
 };
 const FunctionCode& code_of(const ast::Function& f, const Layout* layout);
+/// The result of a body that has no contexts, in a prepared activation.
+Value run_body(Interpreter& in, const FunctionCode& code, Activation& a);
 
 }  // namespace pxl

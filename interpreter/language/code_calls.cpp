@@ -72,13 +72,37 @@ class CallCode final : public Code {
     const Value base = callee_->value(in, a);
     if (member_) return call_member(in, a, base);
     if (positional_ && !look_) {
-      auto* f = base.as<FunctionObject>();
-      if (f && takes(*f->code)) return call_plain(in, a, *f->code, f->closure, f->self, f->qualified_name);
+      if (auto* f = base.as<FunctionObject>()) {
+        if (takes(*f->code)) return call_plain(in, a, *f->code, f->closure, f->self, f->qualified_name);
+      } else if (auto* b = base.as<BuiltinObject>()) {
+        if (b->direct && is_between(b->direct_min, b->direct_max))
+          return call_direct(in, a, [&](const Value* values) { return b->direct(in, values, arguments_.size()); });
+      }
     }
     return call(in, a, base);
   }
 
  private:
+  bool is_between(uint8_t min, uint8_t max) const { return arguments_.size() >= min && arguments_.size() <= max; }
+  /// Calls code in C++ with few values.
+  template <class F>
+  PXL_INLINE Value call_direct(Interpreter& in, Activation& a, F&& body) const {
+    Value made[max_direct];
+    const Value* values = made;
+    if (arguments_.size() == 1)
+      values = &arguments_[0]->borrow(in, a, made[0]);
+    else
+      for (size_t i = 0; i < arguments_.size(); ++i) made[i] = arguments_[i]->value(in, a);
+    in.here = span;
+    charge(call_ns);
+    try {
+      return body(values);
+    } catch (Error& error) {
+      error.locate(span, in.frames);
+      throw;
+    }
+  }
+
   /// Whether a function takes the arguments as they are.
   bool takes(const ast::Function& f) const { return f.plain && f.parameters.size() == arguments_.size(); }
 
@@ -99,6 +123,10 @@ class CallCode final : public Code {
         type_ = type;
         method_ = self.method_of_class(member_->name);
       }
+      if (method_.direct && positional_ && is_between(method_.direct_min, method_.direct_max))
+        return call_direct(in, a, [&](const Value* values) {
+          return method_.direct(method_.row, in, self, values, arguments_.size());
+        });
       if (method_)
         return call_builtin(in, a, [&](const Arguments& args) { return method_.call(method_.row, in, self, args); });
     }
@@ -126,7 +154,8 @@ class CallCode final : public Code {
     if (!self.is_none()) inner.scope->slot(arguments_.size()) = self;
     try {
       const CallFrame frame(in, what, span);
-      return run_function(in, f, inner);
+      const DepthGuard guard(in);
+      return run_body(in, code_of(f, &f.own.slots), inner);
     } catch (Error& e) {
       e.locate(span, in.frames);
       throw;
@@ -229,6 +258,7 @@ class CallCode final : public Code {
   }
 
   static constexpr int64_t call_ns = 100;  // as `invoke`
+  static constexpr size_t max_direct = 3;  // of values of a direct form
   const ast::CallExpr& e_;
   bool look_;
   bool positional_ = true;

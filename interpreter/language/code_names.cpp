@@ -40,10 +40,6 @@ const Value& searched(Interpreter& in, const ast::NameExpr& e, const Activation&
 class NameCode : public Code {
  public:
   explicit NameCode(const ast::NameExpr& e) : Code(e.span), e_(e) {}
-  Value value(Interpreter& in, Activation& a) const override {
-    Value unused;
-    return borrow(in, a, unused);
-  }
   bool is_leaf() const override { return true; }
 
  protected:
@@ -53,6 +49,10 @@ class NameCode : public Code {
 class SlotCode final : public NameCode {
  public:
   SlotCode(const ast::NameExpr& e, int slot) : NameCode(e), slot_(static_cast<size_t>(slot)) {}
+  Value value(Interpreter& in, Activation& a) const override {
+    Value unused;
+    return borrow(in, a, unused);
+  }
   const Value& borrow(Interpreter& in, Activation& a, Value&) const override {
     const Value& v = a.scope->slot(slot_);
     if (v.is_unset()) [[unlikely]]
@@ -69,6 +69,10 @@ class SlotCode final : public NameCode {
 class OuterCode final : public NameCode {
  public:
   using NameCode::NameCode;
+  Value value(Interpreter& in, Activation& a) const override {
+    Value unused;
+    return borrow(in, a, unused);
+  }
   const Value& borrow(Interpreter& in, Activation& a, Value&) const override {
     const Scope* s = a.scope.get();
     for (size_t i = 0; i < hops_ && s; ++i) s = s->outer.get();
@@ -133,6 +137,10 @@ class OuterCode final : public NameCode {
 class IrNameCode final : public NameCode {
  public:
   using NameCode::NameCode;
+  Value value(Interpreter& in, Activation& a) const override {
+    Value unused;
+    return borrow(in, a, unused);
+  }
   const Value& borrow(Interpreter& in, Activation& a, Value&) const override {
     if (!graphs_of(in).in_program()) return searched(in, e_, a);
     const Evaluator& evaluator = evaluator_of(in);

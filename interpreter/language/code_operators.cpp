@@ -264,7 +264,9 @@ class CompareCode final : public Code {
       if constexpr (op == CompareOp::ne) return *s != *t;
       return ordered<op>(s->compare(*t), 0);
     } else {
-      return -1;
+      auto* d = y.as<DictObject>();
+      if (!d || (x.is_object() && !x.as_string())) return -1;  // it may be unknown
+      return (d->find(x) != nullptr) == (op == CompareOp::in);
     }
   }
   __attribute__((noinline)) Value slow(Interpreter& in, const Operands& o) const {

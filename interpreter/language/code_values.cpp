@@ -262,6 +262,8 @@ class IndexCode final : public Code {
         if (static_cast<uint64_t>(at) < size) return made = s->items[static_cast<size_t>(at)];
       }
     }
+    if (auto* d = base.as<DictObject>())
+      if (const Value* found = d->find(key)) return made = *found;
     return made = located(in, span, [&]() -> Value {
              if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
              const ObjectPtr keep = base.object();
@@ -349,6 +351,11 @@ class ElementTarget final : public TargetCode {
       in.here = e_.span;
       if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
       if (in.checking) return look_at_element(in, base, key, std::move(value));
+      if (key.is_int64())
+        if (auto* list = base.as<ListObject>(); list && static_cast<uint64_t>(key.int64()) < list->items.size()) {
+          list->changing();
+          return std::swap(list->items[static_cast<size_t>(key.int64())], value);
+        }
       base.object()->set_index(in, key, std::move(value));
     } catch (Error& e) {
       e.locate(e_.span, in.frames);

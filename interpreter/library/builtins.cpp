@@ -20,6 +20,7 @@
 #include "interpreter/values/numbers.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
+#include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/budget.hpp"
@@ -48,13 +49,17 @@ Value print(Interpreter& in, const Arguments& args) {
   return {};
 }
 
-Value range(Interpreter&, const Arguments& args) {
-  ArgReader a("range", args, {"start", "stop", "step"});
-  const bool one = !a.has("stop");
-  const int64_t start = one ? 0 : a.integer("start"), stop = one ? a.integer("start") : a.integer("stop");
-  const int64_t step = a.integer_or("step", 1);
+Value range_of(const Value& first, const Value& second, const Value& third) {
+  const bool one = second.is_none();
+  const int64_t start = one ? 0 : to_index(first, "range: `start`");
+  const int64_t stop = one ? to_index(first, "range: `start`") : to_index(second, "range: `stop`");
+  const int64_t step = third.is_none() ? 1 : to_index(third, "range: `step`");
   if (step == 0) throw Error("range: the step cannot be zero");
   return make_ref<RangeObject>(start, stop, step);
+}
+Value range(Interpreter&, const Arguments& args) {
+  ArgReader a("range", args, {"start", "stop", "step"});
+  return range_of(a.value("start"), a.value_or("stop", Value()), a.value_or("step", Value()));
 }
 
 /// A stream of values: what enumerate, zip, map, filter and reversed give. Iterated once, as in Python.
@@ -198,9 +203,7 @@ Value to_dict(Interpreter& in, const Arguments& args) {
   return dict;
 }
 
-Value to_int(Interpreter&, const Arguments& args) {
-  ArgReader a("int", args, {"x", "base"});
-  Value v = a.value_or("x", Value(0));
+Value to_int(Value v, const Value& base_given) {
   if (std::optional<Value> s = scalar_of(v)) v = *s;
   if (v.is_float()) {
     if (std::isnan(v.as_double()) || std::isinf(v.as_double()))
@@ -210,7 +213,7 @@ Value to_int(Interpreter&, const Arguments& args) {
   if (v.is_bool()) return v.as_int();
   if (v.is_int()) return v;
   if (const std::string* s = v.as_string()) {
-    const int64_t base = a.integer_or("base", 10);
+    const int64_t base = base_given.is_none() ? 10 : to_index(base_given, "int: `base`");
     if (base != 0 && (base < 2 || base > 36)) throw run_error("int: the base is 0 or from 2 to 36");
     if (std::optional<int64_t> parsed = parse_int(*s, static_cast<int>(base))) return *parsed;
     throw run_error(fmt::format("int: `{}` is not a 64-bit integer", *s));
@@ -221,8 +224,12 @@ Value to_int(Interpreter&, const Arguments& args) {
   type_error("int: expected a number or a str, got " + with_article(v.type_name()));
 }
 
-Value as_float(Interpreter&, const Arguments& args) {
-  Value v = ArgReader("float", args, {"x"}).value_or("x", Value(0.0));
+Value int_builtin(Interpreter&, const Arguments& args) {
+  ArgReader a("int", args, {"x", "base"});
+  return to_int(a.value_or("x", Value(0)), a.value_or("base", Value()));
+}
+
+Value to_float(Value v) {
   if (std::optional<Value> s = scalar_of(v)) v = *s;
   if (v.is_number()) return v.as_double();
   if (const std::string* s = v.as_string()) {
@@ -236,6 +243,10 @@ Value as_float(Interpreter&, const Arguments& args) {
     type_error("float: a tensor has no value before a session runs; `cast(t, float32)` converts it in the graph",
                codes::no_value_yet);
   type_error("float: expected a number or a str, got " + with_article(v.type_name()));
+}
+
+Value float_builtin(Interpreter&, const Arguments& args) {
+  return to_float(ArgReader("float", args, {"x"}).value_or("x", Value(0.0)));
 }
 
 Value any_or_all(Interpreter& in, const Arguments& args, bool any) {
@@ -264,9 +275,7 @@ Value any_or_all(Interpreter& in, const Arguments& args, bool any) {
   return !any;
 }
 
-Value isinstance(Interpreter&, const Arguments& args) {
-  ArgReader a("isinstance", args, {"x", "type"});
-  const Value v = a.value("x"), types = a.value("type");
+Value is_instance(const Value& v, const Value& types) {
   if (is_unknown(v)) throw Unevaluated{};
   auto one = [&](const Value& t) {
     if (const std::string* s = t.as_string()) return v.type_name() == *s;
@@ -277,6 +286,11 @@ Value isinstance(Interpreter&, const Arguments& args) {
   };
   if (auto* list = types.as<SequenceObject>()) return std::any_of(list->items.begin(), list->items.end(), one);
   return one(types);
+}
+
+Value isinstance(Interpreter&, const Arguments& args) {
+  ArgReader a("isinstance", args, {"x", "type"});
+  return is_instance(a.value("x"), a.value("type"));
 }
 
 Value environment(Interpreter&, const Arguments& args) {
@@ -315,9 +329,9 @@ void bind_core_builtins(Interpreter&, Scope& p) {
   define(p, no_effects, "list", "list(items = [])", "A list of the elements.", to_list);
   define(p, no_effects, "tuple", "tuple(items = [])", "A tuple of the elements.", to_tuple);
   define(p, no_effects, "dict", "dict(pairs = [], **entries)", "A dict of pairs or of names.", to_dict);
-  define(p, no_effects, "int", "int(x = 0, base = 10)", "An int: floats are truncated, strings parsed.", to_int);
+  define(p, no_effects, "int", "int(x = 0, base = 10)", "An int: floats are truncated, strings parsed.", int_builtin);
   define(p, no_effects, "float", "float(x = 0.0)", "A float of a number, a string or an array of one element.",
-         as_float);
+         float_builtin);
   define(p, no_effects, "str", "str(x = \"\")", "The text that print shows.",
          [](Interpreter& in, const Arguments& args) -> Value {
            return str_of(in, ArgReader("str", args, {"x"}).value_or("x", Value("")));
@@ -362,6 +376,16 @@ void bind_core_builtins(Interpreter&, Scope& p) {
            if (a.has("default") && !(v.is_object() && v.object()->member(in, name))) return a.value("default");
            return member_of(in, v, name, position_of(in).here);
          });
+  define_direct(p, "len", 1, 1, [](Interpreter& in, const Value* v, size_t) -> Value { return length_of(in, v[0]); });
+  define_direct(p, "str", 1, 1, [](Interpreter& in, const Value* v, size_t) -> Value {
+    return v[0].as_string() ? v[0] : Value(str_of(in, v[0]));
+  });
+  define_direct(p, "int", 1, 1, [](Interpreter&, const Value* v, size_t) { return to_int(v[0], Value()); });
+  define_direct(p, "float", 1, 1, [](Interpreter&, const Value* v, size_t) { return to_float(v[0]); });
+  define_direct(p, "range", 1, 3, [](Interpreter&, const Value* v, size_t count) {
+    return range_of(v[0], count > 1 ? v[1] : Value(), count > 2 ? v[2] : Value());
+  });
+  define_direct(p, "isinstance", 2, 2, [](Interpreter&, const Value* v, size_t) { return is_instance(v[0], v[1]); });
   for (const DTypeRow& row : dtype_table()) {
     if (row.dtype != DType::boolean) p.bind(std::string(row.name), Value(row.dtype));
   }

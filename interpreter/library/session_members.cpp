@@ -267,7 +267,7 @@ Value look_at_method(SessionObject& s, const Member<SessionObject>& row, const A
   const std::string_view name = row.info.name;
   if (name == "run") return look_at_run(s, args);
   if (name == "get_tensor_data") {
-    ArgReader a(std::string(name), args, {"tensor", "retrieval"});
+    ArgReader a(name, args, {"tensor", "retrieval"});
     if (is_unknown(a.value("tensor")) || s.ir->replication_factor > 1) return unknown_value();
     return unknown_array(state_tensor(a.value("tensor"), *s.ir, "get_tensor_data")->spec);
   }

@@ -45,8 +45,15 @@ void define(Scope& scope, Effects effects, std::string name, std::string signatu
   scope.bind(name, std::move(f));
 }
 
-ArgReader::ArgReader(std::string function, const Arguments& args, std::initializer_list<std::string_view> parameters)
-    : function_(std::move(function)), count_(parameters.size()) {
+void define_direct(Scope& scope, std::string_view name, uint8_t min, uint8_t max, BuiltinObject::Direct direct) {
+  auto* f = scope.find_here(name)->as<BuiltinObject>();
+  f->direct = direct;
+  f->direct_min = min;
+  f->direct_max = max;
+}
+
+ArgReader::ArgReader(std::string_view function, const Arguments& args, std::initializer_list<std::string_view> parameters)
+    : function_(function), count_(parameters.size()) {
   if (count_ > few) {
     more_names_.resize(count_);
     more_values_.resize(count_);
@@ -56,8 +63,8 @@ ArgReader::ArgReader(std::string function, const Arguments& args, std::initializ
   std::copy(parameters.begin(), parameters.end(), names_);
   bind(args);
 }
-ArgReader::ArgReader(std::string function, const Arguments& args, const std::vector<std::string>& parameters)
-    : function_(std::move(function)),
+ArgReader::ArgReader(std::string_view function, const Arguments& args, const std::vector<std::string>& parameters)
+    : function_(function),
       count_(parameters.size()),
       more_names_(parameters.begin(), parameters.end()),
       more_values_(count_),
@@ -92,7 +99,7 @@ void ArgReader::bind(const Arguments& args) {
 
 const Value* ArgReader::given(std::string_view name) const {
   for (size_t i = 0; i < count_; ++i)
-    if (names_[i] == name) return values_[i];
+    if (names_[i].data() == name.data() || names_[i] == name) return values_[i];
   throw Error("internal: a builtin asks for an argument it has not declared: " + std::string(name), {},
               Fault::internal);
 }

@@ -1,6 +1,7 @@
 // Functions written in C++, and how they read their arguments.
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -30,6 +31,10 @@ struct BuiltinObject final : Object {
   std::string doc;
   Body body;
   InLook in_look;
+  /// As `body`, for calls with values by position alone, from `direct_min` to `direct_max` of them; may be null.
+  using Direct = Value (*)(Interpreter&, const Value* values, size_t count);
+  Direct direct = nullptr;
+  uint8_t direct_min = 0, direct_max = 0;
   const MemberInfo* row = nullptr;  ///< of a method: what help tells of it (members.hpp)
   BuiltinObject(Effects e, std::string n, std::string s, std::string d, Body b, InLook l = InLook::passed_over)
       : effects(e), name(std::move(n)), signature(std::move(s)), doc(std::move(d)), body(std::move(b)), in_look(l) {}
@@ -58,8 +63,10 @@ Value make_method(Effects effects, const MemberInfo& row, BuiltinObject::Body bo
 class ArgReader {
  public:
   /// The names and the arguments must outlive the reader.
-  ArgReader(std::string function, const Arguments& args, std::initializer_list<std::string_view> parameters);
-  ArgReader(std::string function, const Arguments& args, const std::vector<std::string>& parameters);
+  ArgReader(std::string_view function, const Arguments& args, std::initializer_list<std::string_view> parameters);
+  ArgReader(std::string_view function, const Arguments& args, const std::vector<std::string>& parameters);
+  template <std::same_as<std::string> S>
+  ArgReader(S&& function, const Arguments& args, std::initializer_list<std::string_view>) = delete;
   ArgReader(const ArgReader&) = delete;
   ArgReader& operator=(const ArgReader&) = delete;
   bool has(std::string_view name) const;     ///< given and not none
@@ -74,11 +81,11 @@ class ArgReader {
   Shape shape(std::string_view name) const;  ///< an int or a list or tuple of ints
 
  private:
-  static constexpr size_t few = 8;
+  static constexpr size_t few = 4;
   void bind(const Arguments& args);
   const Value* given(std::string_view name) const;  ///< null if it was not
 
-  std::string function_;
+  std::string_view function_;
   size_t count_;
   std::string_view few_names_[few];
   const Value* few_values_[few] = {};
@@ -94,5 +101,7 @@ const Value& builtin_named(const Interpreter& in, std::string_view name);
 /// Registers a built-in: `effects` lists everything it does outside the program.
 void define(Scope& scope, Effects effects, std::string name, std::string signature, std::string doc,
             BuiltinObject::Body body, InLook in_look = InLook::passed_over);
+/// Gives a registered built-in a direct form.
+void define_direct(Scope& scope, std::string_view name, uint8_t min, uint8_t max, BuiltinObject::Direct direct);
 
 }  // namespace pxl

@@ -13,12 +13,6 @@
 
 namespace pxl {
 
-namespace {
-
-constexpr int kMaxCalls = 10000;
-
-}  // namespace
-
 TargetGuard::TargetGuard(Interpreter& in, const std::string& name, const Span& call)
     : in_(in), name_(in.target), call_(in.target_call) {
   in.target = &name;
@@ -36,14 +30,10 @@ std::string target_name(Interpreter& in, const Span& call, std::string_view othe
   return same ? *p.target : std::string(otherwise);
 }
 
-DepthGuard::DepthGuard(Interpreter& in) : in_(in) {
-  if (in.depth_ >= kMaxCalls || stack_room() < stack_reserve) {
-    throw run_error("recursion too deep", {"a function calls itself, directly or through others, without an end"})
-        .as(codes::recursion);
-  }
-  ++in.depth_;
+void DepthGuard::refuse() {
+  throw run_error("recursion too deep", {"a function calls itself, directly or through others, without an end"})
+      .as(codes::recursion);
 }
-DepthGuard::~DepthGuard() { --in_.depth_; }
 
 CallChain::operator const FramePtr&() const {
   static const auto& none = never_destroyed(FramePtr());
@@ -59,24 +49,19 @@ CallChain::operator const FramePtr&() const {
 
 CodePosition& position_of(Interpreter& in) { return in; }
 
-CallFrame::CallFrame(Interpreter& in, const std::string& what, Span at)
-    : in_(in), link_{what, at, nullptr, nullptr}, here_(in.here) {
-  in.frames.push(link_);
-}
 CallFrame::CallFrame(Interpreter& in, std::string&& what, Span at)
-    : in_(in), owned_(std::move(what)), link_{owned_, at, nullptr, nullptr}, here_(in.here) {
-  in.frames.push(link_);
-}
-CallFrame::~CallFrame() {
-  in_.frames.pop();
-  in_.here = here_;
+    : position_(position_of(in)),
+      owned_(std::make_unique<const std::string>(std::move(what))),
+      link_{*owned_, at, nullptr, nullptr},
+      here_(position_.here) {
+  position_.frames.push(link_);
 }
 
 Value invoke(Interpreter& in, const Value& callee, Arguments args) {
   const Span span = args.span ? args.span : in.here;
   charge(100);
   try {
-    const DepthGuard guard(in);
+    const DepthGuard guard(position_of(in));
     if (!can_be_called(callee)) {
       throw Error(with_article(callee.type_name()) + " is not callable").as(codes::type);
     }

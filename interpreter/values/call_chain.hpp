@@ -2,10 +2,12 @@
 // which ops and errors keep, are made when first requested.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/stack.hpp"
 
 namespace pxl {
 
@@ -36,6 +38,7 @@ class CallChain {
 
 /// Where the running code is: new ops and errors get it as their location.
 struct CodePosition {
+  int depth = 0;  ///< nested calls
   CallChain frames;  ///< the chain of running calls
   Span here;         ///< the expression that is being evaluated
   /// Of the assignment `NAME = CALL` that is being evaluated: the name, and the call. `variable` and `constant` name
@@ -61,28 +64,42 @@ CodePosition& position_of(Interpreter& in);
 
 /// Counts nested calls and checks the remaining machine stack: throws "recursion too deep" while there is room to
 /// report it. Held by every call, and by every recursive walk over values.
-struct DepthGuard {
-  explicit DepthGuard(Interpreter& in);
-  ~DepthGuard();
+class DepthGuard {
+ public:
+  explicit DepthGuard(Interpreter& in) : DepthGuard(position_of(in)) {}
+  explicit DepthGuard(CodePosition& at) : at_(at) {
+    if (at.depth >= max_calls || stack_room() < stack_reserve) refuse();
+    ++at.depth;
+  }
+  ~DepthGuard() { --at_.depth; }
   DepthGuard(const DepthGuard&) = delete;
   DepthGuard& operator=(const DepthGuard&) = delete;
 
  private:
-  Interpreter& in_;
+  static constexpr int max_calls = 10000;
+  [[noreturn]] static void refuse();
+  CodePosition& at_;
 };
 
 /// Restores the call chain and the current location when a call ends, also by an exception.
 struct CallFrame {
   /// `what` must outlive the frame.
-  CallFrame(Interpreter& in, const std::string& what, Span at);
+  CallFrame(CodePosition& position, const std::string& what, Span at)
+      : position_(position), link_{what, at, nullptr, nullptr}, here_(position.here) {
+    position.frames.push(link_);
+  }
+  CallFrame(Interpreter& in, const std::string& what, Span at) : CallFrame(position_of(in), what, at) {}
   CallFrame(Interpreter& in, std::string&& what, Span at);
-  ~CallFrame();
+  ~CallFrame() {
+    position_.frames.pop();
+    position_.here = here_;
+  }
   CallFrame(const CallFrame&) = delete;
   CallFrame& operator=(const CallFrame&) = delete;
 
  private:
-  Interpreter& in_;
-  std::string owned_;
+  CodePosition& position_;
+  std::unique_ptr<const std::string> owned_;
   CallChain::Link link_;
   Span here_;
 };

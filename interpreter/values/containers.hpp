@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "interpreter/values/value.hpp"
 
@@ -14,7 +15,7 @@ struct StringObject final : Object {
   size_t offset_of(int64_t character) const;             ///< in bytes, of a character up to the length
   std::string_view characters(int64_t from, int64_t count) const;
   uint64_t hash() const;
-  explicit StringObject(std::string v) : value(std::move(v)) {}
+  explicit StringObject(std::string v) : value(std::move(v)) { has_parts_ = false; }
   std::string type_name() const override { return "str"; }
   std::string str(Interpreter&) override { return value; }
   std::string repr(Interpreter&) override;
@@ -31,7 +32,7 @@ struct StringObject final : Object {
  private:
   mutable int64_t characters_ = -1;          ///< -1: not counted yet
   mutable uint64_t hash_ = 0;                ///< 0: not computed yet
-  mutable std::vector<uint32_t> marks_;      ///< offsets of every 64th character, of texts beyond ASCII
+  mutable std::unique_ptr<std::vector<uint32_t>> marks_;  ///< offsets of every 64th character, of texts beyond ASCII
 };
 
 /// Lists (mutable) and tuples.

@@ -78,7 +78,10 @@ uint64_t need_hash(const Value& key) {
 
 }  // namespace
 
-std::optional<uint64_t> hash_of(const Value& v) { return hash_below(v, 0); }
+std::optional<uint64_t> hash_of(const Value& v) {
+  if (v.is_int64()) return mixed(static_cast<uint64_t>(v.int64()) + 2);
+  return hash_below(v, 0);
+}
 
 bool is_same_key(const Value& a, const Value& b) {
   if (!a.is_object() || !b.is_object()) {
@@ -226,12 +229,16 @@ void DictObject::clear() {
 namespace {
 
 enum class DictPart : uint8_t { keys, values, pairs };
-Value listed(const DictObject& d, const char* name, const Arguments& args, DictPart part) {
-  ArgReader(name, args, {});
+Value all_of(const DictObject& d, DictPart part) {
   std::vector<Value> out;
+  out.reserve(d.items.size());
   for (const auto& [k, v] : d.items)
     out.push_back(part == DictPart::keys ? k : part == DictPart::values ? v : make_tuple({k, v}));
   return make_list(std::move(out));
+}
+Value listed(const DictObject& d, const char* name, const Arguments& args, DictPart part) {
+  ArgReader(name, args, {});
+  return all_of(d, part);
 }
 
 Value get_or_set(DictObject& d, const char* name, const Arguments& args, bool set) {
@@ -247,14 +254,21 @@ using In = Interpreter&;
 using Dict = DictObject&;
 using A = const Arguments&;
 constexpr Member<DictObject> dict_rows[] = {
-    {"keys", "()", "A list of the keys, in order of insertion.", "d.keys()",
-     [](In, Dict d, A args) { return listed(d, "keys", args, DictPart::keys); }},
-    {"values", "()", "A list of the values, in order of insertion.", "d.values()",
-     [](In, Dict d, A args) { return listed(d, "values", args, DictPart::values); }},
-    {"items", "()", "A list of tuples (key, value), in order of insertion.", "d.items()",
-     [](In, Dict d, A args) { return listed(d, "items", args, DictPart::pairs); }},
-    {"get", "(key, default = none)", "The value of a key, or the default if there is none.", "d.get('c', 0)",
-     [](In, Dict d, A args) { return get_or_set(d, "get", args, false); }},
+    Member<DictObject>{"keys", "()", "A list of the keys, in order of insertion.", "d.keys()",
+     [](In, Dict d, A args) { return listed(d, "keys", args, DictPart::keys); }}
+        .with_direct(0, 0, [](In, Dict d, const Value*, size_t) { return all_of(d, DictPart::keys); }),
+    Member<DictObject>{"values", "()", "A list of the values, in order of insertion.", "d.values()",
+     [](In, Dict d, A args) { return listed(d, "values", args, DictPart::values); }}
+        .with_direct(0, 0, [](In, Dict d, const Value*, size_t) { return all_of(d, DictPart::values); }),
+    Member<DictObject>{"items", "()", "A list of tuples (key, value), in order of insertion.", "d.items()",
+     [](In, Dict d, A args) { return listed(d, "items", args, DictPart::pairs); }}
+        .with_direct(0, 0, [](In, Dict d, const Value*, size_t) { return all_of(d, DictPart::pairs); }),
+    Member<DictObject>{"get", "(key, default = none)", "The value of a key, or the default if there is none.", "d.get('c', 0)",
+     [](In, Dict d, A args) { return get_or_set(d, "get", args, false); }}
+        .with_direct(1, 2, [](In, Dict d, const Value* v, size_t count) -> Value {
+          if (const Value* found = d.find(v[0])) return *found;
+          return count == 2 ? v[1] : Value();
+        }),
     {"pop", "(key, default)", "Removes a key and returns its value; the default, if one is given, for an unknown key.",
      "d.pop('a'), d",
      [](In in, Dict d, A args) -> Value {

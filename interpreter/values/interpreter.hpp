@@ -28,14 +28,12 @@ class Interpreter : public CodePosition {
   std::shared_ptr<RunWatch> run_watch;  ///< observes the runs of sessions; may be null
 
  private:
-  friend struct DepthGuard;
   friend Host& host_of(Interpreter& in);
   friend Evaluator& evaluator_of(Interpreter& in);
   friend const Evaluator& evaluator_of(const Interpreter& in);
   friend GraphBuilder& graphs_of(Interpreter& in);
 
   Host host_;
-  int depth_ = 0;
   std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<GraphBuilder> graphs_;  ///< destroyed first: values of the evaluator's code point into graphs
 };

@@ -30,11 +30,15 @@ template <class T>
 struct Member {
   using Get = std::optional<Value> (*)(Interpreter&, T&);
   using Call = Value (*)(Interpreter&, T&, const Arguments&);
+  /// As Call, with values by position alone, from `direct_min` to `direct_max` of them.
+  using Direct = Value (*)(Interpreter&, T&, const Value* values, size_t count);
 
   MemberInfo info;
   Get get = nullptr;
   Call call = nullptr;
   Effects effects = no_effects;
+  Direct direct = nullptr;
+  uint8_t direct_min = 0, direct_max = 0;
 
   constexpr Member(std::string_view name, std::string_view doc, std::string_view example, Get g)
       : info{name, {}, doc, example}, get(g) {}
@@ -43,6 +47,14 @@ struct Member {
       : info{name, parameters, doc, example, e.has(Effect::reads_files) || e.has(Effect::writes_files)},
         call(c),
         effects(e) {}
+  /// This method with a direct form, which calls of a program use where they can.
+  constexpr Member with_direct(uint8_t min, uint8_t max, Direct d) const {
+    Member made = *this;
+    made.direct = d;
+    made.direct_min = min;
+    made.direct_max = max;
+    return made;
+  }
 };
 
 /// The row of a name, or null.
@@ -75,9 +87,18 @@ template <class T>
 Method method_of_table(std::span<const Member<T>> rows, std::string_view name) {
   const Member<T>* row = find_member(rows, name);
   if (!row || !row->call) return {};
-  return {row, [](const void* r, Interpreter& in, Object& self, const Arguments& args) {
-            return static_cast<const Member<T>*>(r)->call(in, static_cast<T&>(self), args);
-          }};
+  Method m;
+  m.row = row;
+  m.call = [](const void* r, Interpreter& in, Object& self, const Arguments& args) {
+    return static_cast<const Member<T>*>(r)->call(in, static_cast<T&>(self), args);
+  };
+  if (!row->direct) return m;
+  m.direct = [](const void* r, Interpreter& in, Object& self, const Value* values, size_t count) {
+    return static_cast<const Member<T>*>(r)->direct(in, static_cast<T&>(self), values, count);
+  };
+  m.direct_min = row->direct_min;
+  m.direct_max = row->direct_max;
+  return m;
 }
 
 /// Appends the names of a table, in order.

@@ -79,6 +79,9 @@ bool identical(Interpreter& in, const Value& a, const Value& b) {
 }
 
 bool equal(Interpreter& in, const Value& a, const Value& b) {
+  if (a.is_int64() && b.is_int64()) return a.int64() == b.int64();
+  if (auto* s = a.as<StringObject>())
+    if (auto* t = b.as<StringObject>()) return s->value == t->value;
   if (in.checking && (is_unknown(a) || is_unknown(b))) throw Unevaluated{};
   charge(60);
   if (a.is_number() && b.is_number()) return number_order(a, b) == 0;

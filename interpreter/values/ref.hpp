@@ -11,6 +11,9 @@
 #include <type_traits>
 #include <utility>
 
+/// Of the few operations that each step of a program does.
+#define PXL_INLINE inline __attribute__((always_inline))
+
 namespace pxl {
 
 /// Whether several threads may refer to one object. A process that runs one program says no before it makes objects.
@@ -21,17 +24,17 @@ struct alignas(16) RefCounts {
   uint32_t strong = 1;
   uint32_t weak = 1;  ///< of all strong references together, and of each weak one
 
-  static RefCounts& of(const void* object) {
+  PXL_INLINE static RefCounts& of(const void* object) {
     return *reinterpret_cast<RefCounts*>(const_cast<char*>(static_cast<const char*>(object)) - sizeof(RefCounts));
   }
-  static void increase(uint32_t& count) {
+  PXL_INLINE static void increase(uint32_t& count) {
     if (counts_are_shared) [[unlikely]]
       std::atomic_ref(count).fetch_add(1, std::memory_order_relaxed);
     else
       ++count;
   }
   /// Returns whether the count has become 0.
-  static bool decrease(uint32_t& count) {
+  PXL_INLINE static bool decrease(uint32_t& count) {
     if (counts_are_shared) [[unlikely]]
       return std::atomic_ref(count).fetch_sub(1, std::memory_order_acq_rel) == 1;
     return --count == 0;
@@ -59,8 +62,8 @@ class Ref {
   using element_type = T;
   Ref() = default;
   Ref(std::nullptr_t) {}
-  Ref(const Ref& other) noexcept : object_(other.object_) { hold(); }
-  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  PXL_INLINE Ref(const Ref& other) noexcept : object_(other.object_) { hold(); }
+  PXL_INLINE Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
   template <class U>
   requires(std::is_convertible_v<U*, T*>) Ref(const Ref<U>& other) noexcept : object_(other.get()) { hold(); }
   template <class U>
@@ -69,7 +72,7 @@ class Ref {
     std::swap(object_, other.object_);
     return *this;
   }
-  ~Ref() {
+  PXL_INLINE ~Ref() {
     if (object_) drop(object_);
   }
 
@@ -102,15 +105,17 @@ class Ref {
   bool operator==(std::nullptr_t) const noexcept { return !object_; }
   bool operator<(const Ref& other) const noexcept { return std::less<T*>()(object_, other.object_); }
 
-  static void drop(T* object) noexcept {
+
+ private:
+  PXL_INLINE static void drop(T* object) noexcept {
+    if (RefCounts::decrease(RefCounts::of(object).strong)) end(object);
+  }
+  __attribute__((noinline)) static void end(T* object) noexcept {
     RefCounts& counts = RefCounts::of(object);
-    if (!RefCounts::decrease(counts.strong)) return;
     object->~T();
     counts.free_if_unused();
   }
-
- private:
-  void hold() noexcept {
+  PXL_INLINE void hold() noexcept {
     if (object_) RefCounts::increase(RefCounts::of(object_).strong);
   }
   T* object_ = nullptr;

@@ -27,7 +27,7 @@ Graveyard& graveyard() {
 
 void bury(Value& v) {
   if (!v.is_object()) return;
-  if (v.object().use_count() > 1) {  // shared: nothing is destroyed here
+  if (!v.object()->has_parts() || v.object().use_count() > 1) {  // shared: nothing is destroyed here
     v = Value();
     return;
   }

@@ -69,12 +69,11 @@ std::function<void()> ListObject::state() {
 
 namespace {
 
-Value list_pop(ListObject& list, const Arguments& args) {
-  ArgReader a("pop", args, {"index"});
+Value list_pop(ListObject& list, const Value& index) {
   if (list.items.empty()) throw run_error("pop from an empty list").as(codes::index);
   list.changing();
-  const int64_t i = wrap_index(a.integer_or("index", -1), static_cast<int64_t>(list.items.size()), "a list");
-  Value v = list.items[static_cast<size_t>(i)];
+  const int64_t i = wrap_index(to_index(index, "pop: `index`"), static_cast<int64_t>(list.items.size()), "a list");
+  Value v = std::move(list.items[static_cast<size_t>(i)]);
   charge_steps(static_cast<int64_t>(list.items.size()) - i, 1);
   list.items.erase(list.items.begin() + i);
   return v;
@@ -92,14 +91,18 @@ using In = Interpreter&;
 using List = ListObject&;
 using A = const Arguments&;
 constexpr Member<ListObject> list_rows[] = {
-    {"append", "(item)", "Adds an element at the end.", "l.append(4)\nl",
-     [](In, List list, A args) -> Value {
-       list.changing();
-       list.items.push_back(args.positional.size() == 1 && args.named.empty()
-                                ? args.positional[0]
-                                : ArgReader("append", args, {"item"}).value("item"));
-       return {};
-     }},
+    Member<ListObject>{"append", "(item)", "Adds an element at the end.", "l.append(4)\nl",
+                       [](In, List list, A args) -> Value {
+                         list.changing();
+                         list.items.push_back(ArgReader("append", args, {"item"}).value("item"));
+                         return {};
+                       }}
+        .with_direct(1, 1,
+                     [](In, List list, const Value* v, size_t) -> Value {
+                       list.changing();
+                       list.items.push_back(v[0]);
+                       return {};
+                     }),
     {"extend", "(items)", "Adds the elements of an iterable at the end.", "l.extend(range(2))\nl",
      [](In in, List list, A args) -> Value {
        std::vector<Value> items = elements_of(in, ArgReader("extend", args, {"items"}).value("items"));
@@ -119,8 +122,13 @@ constexpr Member<ListObject> list_rows[] = {
        list.items.insert(list.items.begin() + std::min(i, size), a.value("item"));
        return {};
      }},
-    {"pop", "(index = -1)", "Removes the element at a position and returns it.", "l.pop(), l",
-     [](In, List list, A args) { return list_pop(list, args); }},
+    Member<ListObject>{"pop", "(index = -1)", "Removes the element at a position and returns it.", "l.pop(), l",
+                       [](In, List list, A args) {
+                         ArgReader a("pop", args, {"index"});
+                         return list_pop(list, a.has("index") ? a.value("index") : Value(-1));
+                       }}
+        .with_direct(0, 1,
+                     [](In, List list, const Value* v, size_t count) { return list_pop(list, count ? v[0] : Value(-1)); }),
     {"remove", "(item)", "Removes the first element that equals a value; an error if there is none.", "l.remove(1)\nl",
      [](In in, List list, A args) -> Value {
        const size_t i = find_in(in, list, ArgReader("remove", args, {"item"}).value("item"));

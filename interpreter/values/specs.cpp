@@ -108,7 +108,7 @@ Value DTypeObject::index(Interpreter& in, const Value& key) {
 }
 
 Value DTypeObject::call(Interpreter& in, Arguments args) {
-  const Value v = ArgReader(std::string(name(value)), args, {"x"}).value("x");
+  const Value v = ArgReader(name(value), args, {"x"}).value("x");
   if (mentions_tensor(v)) {
     Arguments cast;
     cast.span = args.span;

@@ -135,8 +135,7 @@ std::string replace(const std::string& s, const Arguments& args) {
   return out;
 }
 
-bool matches(const std::string& s, const Arguments& args, bool start, const char* name) {
-  const Value v = ArgReader(name, args, {"text"}).value("text");
+bool matches_one(const std::string& s, const Value& v, bool start, const char* name) {
   auto one = [&](const Value& candidate) {
     charge(10);
     const std::string* t = candidate.as_string();
@@ -146,6 +145,9 @@ bool matches(const std::string& s, const Arguments& args, bool start, const char
   };
   if (auto* tuple = v.as<SequenceObject>()) return std::any_of(tuple->items.begin(), tuple->items.end(), one);
   return one(v);
+}
+bool matches(const std::string& s, const Arguments& args, bool start, const char* name) {
+  return matches_one(s, ArgReader(name, args, {"text"}).value("text"), start, name);
 }
 
 std::string padded(const std::string& s, const Arguments& args, const std::string& name) {
@@ -180,6 +182,10 @@ std::string titled(const std::string& s) {
 std::string no_arguments(const char* name, const Arguments& args, std::string result) {
   ArgReader(name, args, {});
   return result;
+}
+bool all_are(const std::string& s, bool (*test)(char)) {
+  charge_text(s.size());
+  return !s.empty() && std::all_of(s.begin(), s.end(), test);
 }
 bool all_of(const char* name, const Arguments& args, const std::string& s, bool (*test)(char)) {
   ArgReader(name, args, {});
@@ -217,8 +223,12 @@ constexpr Member<StringObject> str_rows[] = {
        if (!out.empty()) out[0] = upper(out[0]);
        return out;
      }},
-    {"strip", "(chars = none)", "Without white space, or these characters, at both ends.", "'  a b '.strip()",
-     [](In, Str s, A a) -> Value { return strip("strip", a, s.value, true, true); }},
+    Member<StringObject>{"strip", "(chars = none)", "Without white space, or these characters, at both ends.", "'  a b '.strip()",
+     [](In, Str s, A a) -> Value { return strip("strip", a, s.value, true, true); }}
+        .with_direct(0, 0, [](In, Str s, const Value*, size_t) -> Value {
+          charge_text(s.value.size());
+          return stripped(s.value, "", true, true);
+        }),
     {"lstrip", "(chars = none)", "Without white space, or these characters, at the beginning.", "'0042'.lstrip('0')",
      [](In, Str s, A a) -> Value { return strip("lstrip", a, s.value, true, false); }},
     {"rstrip", "(chars = none)", "Without white space, or these characters, at the end.", "'end...'.rstrip('.')",
@@ -244,9 +254,10 @@ constexpr Member<StringObject> str_rows[] = {
      [](In in, Str s, A a) -> Value { return join(in, s.value, a); }},
     {"replace", "(old, new, count = -1)", "Every occurrence of a text, or the first count of them, replaced.",
      "'a-b-c'.replace('-', '+', 1)", [](In, Str s, A a) -> Value { return replace(s.value, a); }},
-    {"startswith", "(text)", "Whether the str begins with a text, or with one of a tuple of texts.",
+    Member<StringObject>{"startswith", "(text)", "Whether the str begins with a text, or with one of a tuple of texts.",
      "'conv1.weight'.startswith(('conv', 'fc'))",
-     [](In, Str s, A a) -> Value { return matches(s.value, a, true, "startswith"); }},
+     [](In, Str s, A a) -> Value { return matches(s.value, a, true, "startswith"); }}
+        .with_direct(1, 1, [](In, Str s, const Value* v, size_t) -> Value { return matches_one(s.value, v[0], true, "startswith"); }),
     {"endswith", "(text)", "Whether the str ends with a text, or with one of a tuple of texts.",
      "'conv1.weight'.endswith('.weight')",
      [](In, Str s, A a) -> Value { return matches(s.value, a, false, "endswith"); }},
@@ -262,16 +273,22 @@ constexpr Member<StringObject> str_rows[] = {
      }},
     {"count", "(text)", "The number of occurrences that do not overlap.", "'banana'.count('an')",
      [](In, Str s, A a) -> Value { return count(a, s.value); }},
-    {"isdigit", "()", "Whether there are characters, and all are digits.", "'42'.isdigit()",
-     [](In, Str s, A a) -> Value { return all_of("isdigit", a, s.value, is_digit); }},
-    {"isalpha", "()", "Whether there are characters, and all are letters of ASCII.", "'word'.isalpha()",
-     [](In, Str s, A a) -> Value { return all_of("isalpha", a, s.value, is_alpha); }},
-    {"isalnum", "()", "Whether there are characters, and all are letters of ASCII or digits.", "'fc1'.isalnum()",
+    Member<StringObject>{"isdigit", "()", "Whether there are characters, and all are digits.", "'42'.isdigit()",
+     [](In, Str s, A a) -> Value { return all_of("isdigit", a, s.value, is_digit); }}
+        .with_direct(0, 0, [](In, Str s, const Value*, size_t) -> Value { return all_are(s.value, is_digit); }),
+    Member<StringObject>{"isalpha", "()", "Whether there are characters, and all are letters of ASCII.", "'word'.isalpha()",
+     [](In, Str s, A a) -> Value { return all_of("isalpha", a, s.value, is_alpha); }}
+        .with_direct(0, 0, [](In, Str s, const Value*, size_t) -> Value { return all_are(s.value, is_alpha); }),
+    Member<StringObject>{"isalnum", "()", "Whether there are characters, and all are letters of ASCII or digits.", "'fc1'.isalnum()",
      [](In, Str s, A a) -> Value {
        return all_of("isalnum", a, s.value, [](char c) { return is_alpha(c) || is_digit(c); });
-     }},
-    {"isspace", "()", "Whether there are characters, and all are white space.", "' \\t'.isspace()",
-     [](In, Str s, A a) -> Value { return all_of("isspace", a, s.value, is_space); }},
+     }}
+        .with_direct(0, 0, [](In, Str s, const Value*, size_t) -> Value {
+          return all_are(s.value, [](char c) { return is_alpha(c) || is_digit(c); });
+        }),
+    Member<StringObject>{"isspace", "()", "Whether there are characters, and all are white space.", "' \\t'.isspace()",
+     [](In, Str s, A a) -> Value { return all_of("isspace", a, s.value, is_space); }}
+        .with_direct(0, 0, [](In, Str s, const Value*, size_t) -> Value { return all_are(s.value, is_space); }),
     {"isupper", "()", "Whether there are letters, and all are capitals.", "'GELU'.isupper()",
      [](In, Str s, A a) -> Value {
        return no_arguments("isupper", a, "").empty() && mapped(s.value, upper) == s.value &&
@@ -301,13 +318,14 @@ MemberTable str_members() {
 }
 
 Method StringObject::method_of_class(std::string_view name) const {
-  const Member<StringObject>* row = find_member(str_table, name);
-  if (!row) return {};
-  return {row, [](const void* r, Interpreter& in, Object& self, const Arguments& args) {
-            auto& text = static_cast<StringObject&>(self);
-            charge_text(text.value.size());
-            return static_cast<const Member<StringObject>*>(r)->call(in, text, args);
-          }};
+  Method m = method_of_table(str_table, name);
+  if (m)
+    m.call = [](const void* r, Interpreter& in, Object& self, const Arguments& args) {
+      auto& text = static_cast<StringObject&>(self);
+      charge_text(text.value.size());
+      return static_cast<const Member<StringObject>*>(r)->call(in, text, args);
+    };
+  return m;
 }
 std::optional<Value> StringObject::member(Interpreter&, std::string_view name) {
   const Member<StringObject>* row = find_member(str_table, name);

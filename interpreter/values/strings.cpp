@@ -40,7 +40,7 @@ void charge_scan(size_t bytes) { charge(static_cast<int64_t>(bytes / 3)); }
 void StringObject::append(std::string_view more) {
   if (characters_ >= 0) characters_ += code_points(more);
   hash_ = 0;
-  marks_.clear();
+  marks_.reset();
   value.append(more);
 }
 
@@ -57,13 +57,14 @@ size_t StringObject::offset_of(int64_t character) const {
   if (count == static_cast<int64_t>(value.size())) return static_cast<size_t>(character);
   if (character == count) return value.size();
   constexpr int64_t step = 64;
-  if (marks_.empty()) {
+  if (!marks_) {
+    marks_ = std::make_unique<std::vector<uint32_t>>();
     charge_text(value.size());
     int64_t seen = 0;
     for (size_t i = 0; i < value.size(); ++i)
-      if (!is_continuation(value[i]) && seen++ % step == 0) marks_.push_back(static_cast<uint32_t>(i));
+      if (!is_continuation(value[i]) && seen++ % step == 0) marks_->push_back(static_cast<uint32_t>(i));
   }
-  const size_t from = marks_[static_cast<size_t>(character / step)];
+  const size_t from = (*marks_)[static_cast<size_t>(character / step)];
   return from + code_point_offset(std::string_view(value).substr(from), character % step);
 }
 

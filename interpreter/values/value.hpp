@@ -23,9 +23,6 @@
 
 namespace pxl {
 
-/// Of the few operations that each step of a program does.
-#define PXL_INLINE inline __attribute__((always_inline))
-
 class Interpreter;
 class Object;
 class References;  // cycles.hpp
@@ -202,6 +199,9 @@ class Iterator {
 struct Method {
   const void* row = nullptr;
   Value (*call)(const void* row, Interpreter& in, Object& self, const Arguments& args) = nullptr;
+  /// For values by position alone, from `direct_min` to `direct_max` of them; may be null.
+  Value (*direct)(const void* row, Interpreter& in, Object& self, const Value* values, size_t count) = nullptr;
+  uint8_t direct_min = 0, direct_max = 0;
   explicit operator bool() const { return call != nullptr; }
 };
 
@@ -212,6 +212,8 @@ class Object {
   Object(const Object&) = default;
   Object& operator=(const Object&) = default;
   virtual ~Object() = default;
+  /// Whether it refers to other values: chains of such objects are freed without recursion.
+  bool has_parts() const { return has_parts_; }
   /// A reference to this object, which others keep.
   ObjectPtr shared_from_this() { return ObjectPtr::to(this); }
   virtual std::string type_name() const = 0;
@@ -280,6 +282,9 @@ class Object {
   void record_state();
   uint64_t era_ = latest_era;
   bool forgotten_ = false;
+
+ protected:
+  bool has_parts_ = true;
 };
 
 template <class T>

@@ -15,10 +15,11 @@ const char* frame_address() noexcept { return static_cast<const char*>(__builtin
 
 }  // namespace
 
+constinit thread_local const char* stack_detail::bottom = nullptr;
+
 const char* stack_bottom() noexcept {
-  constinit static thread_local const char* bottom = nullptr;
-  if (bottom) return bottom;
-  bottom = [] {
+  if (stack_detail::bottom) return stack_detail::bottom;
+  stack_detail::bottom = [] {
     const char* here = frame_address();
     const char* lowest = nullptr;
     pthread_attr_t attr;
@@ -35,12 +36,7 @@ const char* stack_bottom() noexcept {
     }
     return lowest ? lowest : here - (size_t{4} << 20);
   }();
-  return bottom;
-}
-
-size_t stack_room() noexcept {
-  const char *here = frame_address(), *bottom = stack_bottom();
-  return here > bottom ? static_cast<size_t>(here - bottom) : 0;
+  return stack_detail::bottom;
 }
 
 void run_with_stack(const std::function<void()>& body) {

@@ -18,8 +18,15 @@ inline constexpr size_t min_stack = stack_reserve + (size_t{256} << 10);
 
 /// The lowest address of this thread's stack; of one without a limit, 64 MB below the first call.
 const char* stack_bottom() noexcept;
+namespace stack_detail {
+extern constinit thread_local const char* bottom;  ///< null before the first call of stack_bottom
+}
 /// Bytes between this function's frame and the bottom.
-size_t stack_room() noexcept;
+inline size_t stack_room() noexcept {
+  const char* here = static_cast<const char*>(__builtin_frame_address(0));
+  const char* bottom = stack_detail::bottom ? stack_detail::bottom : stack_bottom();
+  return here > bottom ? static_cast<size_t>(here - bottom) : 0;
+}
 
 /// Runs `body` on this thread where its stack has room for `min_stack` more; otherwise on a thread of its own
 /// (start_thread.hpp), while this one waits. Signals go to the thread that runs it. Throws what `body` throws, and
