@@ -19,7 +19,7 @@ class Code : public ast::Compiled {
   /// The value without a copy where it is stored, else in `made`. Valid until other code runs.
   virtual const Value& borrow(Interpreter& in, Activation& a, Value& made) const { return made = value(in, a); }
   virtual bool truth(Interpreter& in, Activation& a) const;
-  /// A name or a literal: its evaluation runs no other code.
+  /// Its evaluation runs no code of the program and changes nothing: names, literals, elements and sums of such.
   virtual bool is_leaf() const { return false; }
 
   const Span span;
@@ -77,6 +77,8 @@ CodePtr compile_call(const ast::CallExpr& e, const Place& place);               
 CodePtr compile_comprehension(const ast::ComprehensionExpr& e, const Place& place);  ///< comprehensions.cpp
 TargetPtr compile_name_target(const ast::NameExpr& e, const Place& place);          ///< code_names.cpp
 
+/// `x op y` of ints or floats, if it is one of the quick cases.
+bool quick_binary(ast::BinaryOp op, const Value& x, const Value& y, Value& out);
 /// The truth of a value; an error of it is located.
 bool truth_at(Interpreter& in, const Value& v, const Span& at);
 

@@ -64,6 +64,7 @@ class CallCode final : public Code {
     for (const ast::Argument& arg : e.arguments) {
       arguments_.push_back(compile(*arg.value, place));
       positional_ = positional_ && arg.kind == ast::Argument::positional;
+      spread_ = spread_ || arg.kind == ast::Argument::spread || arg.kind == ast::Argument::spread_named;
       named_ += arg.kind == ast::Argument::named;
     }
   }
@@ -71,11 +72,11 @@ class CallCode final : public Code {
   Value value(Interpreter& in, Activation& a) const override {
     const Value base = callee_->value(in, a);
     if (member_) return call_member(in, a, base);
-    if (positional_ && !look_) {
+    if (!look_) {
       if (auto* f = base.as<FunctionObject>()) {
-        if (takes(*f->code)) return call_plain(in, a, *f->code, f->closure, f->self, f->qualified_name);
+        if (takes(*f->code)) return call_plain(in, a, *f->code, f->closure, f->self, f->qualified_name, &f->defaults);
       } else if (auto* b = base.as<BuiltinObject>()) {
-        if (b->direct && is_between(b->direct_min, b->direct_max))
+        if (b->direct && positional_ && is_between(b->direct_min, b->direct_max))
           return call_direct(in, a, [&](const Value* values) { return b->direct(in, values, arguments_.size()); });
       }
     }
@@ -103,15 +104,40 @@ class CallCode final : public Code {
     }
   }
 
-  /// Whether a function takes the arguments as they are.
-  bool takes(const ast::Function& f) const { return f.plain && f.parameters.size() == arguments_.size(); }
+  /// Whether a function takes the arguments without a check; notes which parameter each is for.
+  bool takes(const ast::Function& f) const {
+    if (f.serial == function_) return true;
+    if (!f.plain || spread_) return false;
+    std::vector<uint32_t> slots;
+    std::vector<bool> given(f.parameters.size());
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      const ast::Argument& arg = e_.arguments[i];
+      size_t at = i;
+      if (arg.kind == ast::Argument::named)
+        for (at = 0; at < f.parameters.size() && f.parameters[at].name != arg.name;) ++at;
+      if (at >= f.parameters.size() || given[at]) return false;
+      given[at] = true;
+      slots.push_back(static_cast<uint32_t>(at));
+    }
+    std::vector<uint32_t> absent;
+    for (size_t i = 0; i < f.parameters.size(); ++i) {
+      if (given[i]) continue;
+      if (!f.parameters[i].default_value) return false;
+      absent.push_back(static_cast<uint32_t>(i));
+    }
+    slots_ = std::move(slots);
+    absent_ = std::move(absent);
+    code_ = &code_of(f, &f.own.slots);
+    function_ = f.serial;
+    return true;
+  }
 
   Value call_member(Interpreter& in, Activation& a, const Value& base) const {
     if (auto* m = base.as<ModuleInstance>()) {
-      const MethodObject* method = positional_ ? methods_.method(*m, member_name_) : nullptr;
+      const MethodObject* method = methods_.method(*m, member_name_);
       if (method && !method->code->outlined && takes(*method->code)) {
         try {
-          return call_plain(in, a, *method->code, m->scope, base, method->code->qualified);
+          return call_plain(in, a, *method->code, m->scope, base, method->code->qualified, nullptr);
         } catch (Error& e) {
           e.locate(in.here, in.frames);
           throw;
@@ -143,23 +169,42 @@ class CallCode final : public Code {
     return call(in, a, found);
   }
 
+  /// Calls the function that `takes` noted. `defaults`: those made with the function; null: each call makes them.
   Value call_plain(Interpreter& in, Activation& a, const ast::Function& f, const ScopePtr& closure, const Value& self,
-                   const std::string& what) const {
+                   const std::string& what, const std::vector<Value>* defaults) const {
+    const FunctionCode& code = *code_;
     Activation inner;
     inner.scope = scope_of_body(closure, f);
-    for (size_t i = 0; i < arguments_.size(); ++i) inner.scope->slot(i) = arguments_[i]->value(in, a);
+    Scope& scope = *inner.scope;
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      Value v = arguments_[i]->value(in, a);
+      takes(f);  // the argument may have called another function at this place
+      scope.slot(positional_ ? i : slots_[i]) = std::move(v);
+    }
     in.here = span;
     charge(call_ns);
     inner.self = self;
-    if (!self.is_none()) inner.scope->slot(arguments_.size()) = self;
+    if (!self.is_none()) scope.slot(f.parameters.size()) = self;
     try {
+      for (size_t i = 0; i < absent_.size(); ++i) {
+        const size_t at = absent_[i];
+        scope.slot(at) =
+            defaults && !defaults->empty() ? (*defaults)[at] : default_of(in, f.parameters[at], closure, self);
+      }
       const CallFrame frame(in, what, span);
       const DepthGuard guard(in);
-      return run_body(in, code_of(f, &f.own.slots), inner);
+      return run_body(in, code, inner);
     } catch (Error& e) {
       e.locate(span, in.frames);
       throw;
     }
+  }
+
+  static Value default_of(Interpreter& in, const ast::Parameter& p, const ScopePtr& closure, const Value& self) {
+    Activation outside;
+    outside.scope = closure;
+    outside.self = self;
+    return evaluate(in, *p.default_value, outside);
   }
 
   Value call(Interpreter& in, Activation& a, const Value& callee) const {
@@ -261,7 +306,7 @@ class CallCode final : public Code {
   static constexpr size_t max_direct = 3;  // of values of a direct form
   const ast::CallExpr& e_;
   bool look_;
-  bool positional_ = true;
+  bool positional_ = true, spread_ = false;
   size_t named_ = 0;
   const ast::MemberExpr* member_ = nullptr;  ///< the callee, if it is a member; then callee_ is its base
   Name member_name_;
@@ -272,6 +317,9 @@ class CallCode final : public Code {
   mutable Method method_;
   mutable Arguments shared_;
   mutable bool busy_ = false;
+  mutable uint64_t function_ = UINT64_MAX;  ///< serial of the one that was called last; of it:
+  mutable const FunctionCode* code_ = nullptr;
+  mutable std::vector<uint32_t> slots_, absent_;  ///< of the parameters by argument, and without an argument
 };
 
 }  // namespace

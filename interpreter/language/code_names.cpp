@@ -158,8 +158,15 @@ class NameTarget final : public TargetCode {
     observed(in.checking, e_.span, value);
     if (e_.nonlocal || a.round) return bind_name(in, a, e_.interned, std::move(value));
     Scope& s = *a.scope;
-    if (slot_ >= 0) return std::swap(s.slot(static_cast<size_t>(slot_)), value);
-    if (s.version() == version_ && version_) return std::swap(s.added()[index_].value, value);
+    // The old value ends when the new one is in place: its destructor may read the scope.
+    if (slot_ >= 0) {
+      s.slot(static_cast<size_t>(slot_)) = std::move(value);
+      return;
+    }
+    if (s.version() == version_ && version_) {
+      s.added()[index_].value = std::move(value);
+      return;
+    }
     s.bind(e_.interned, std::move(value));
     version_ = s.version();
     index_ = 0;

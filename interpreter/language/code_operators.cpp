@@ -1,4 +1,6 @@
 // Operators. Those of two ints or two floats compute at once; all others are in operators.hpp.
+#include <cmath>
+
 #include "interpreter/language/code.hpp"
 #include "interpreter/language/located.hpp"
 #include "interpreter/language/named_tensors.hpp"
@@ -96,6 +98,9 @@ inline bool quick(const Value& x, const Value& y, Value& out) {
   } else if constexpr (op == BinaryOp::div) {
     if (b == 0) return false;
     out = a / b;
+  } else if constexpr (op == BinaryOp::power) {
+    if (!(a > 0)) return false;
+    out = std::pow(a, b);
   } else {
     return false;
   }
@@ -113,6 +118,7 @@ class BinaryCode final : public Code {
         leaf_right_(right_->is_leaf()),
         first_(first),
         second_(second) {}
+  bool is_leaf() const override { return leaf_right_ && left_->is_leaf(); }
   Value value(Interpreter& in, Activation& a) const override {
     Operands o(in, a, *left_, *right_, leaf_right_);
     Value out;
@@ -235,6 +241,7 @@ class CompareCode final : public Code {
  public:
   CompareCode(const Span& at, CodePtr left, CodePtr right)
       : Code(at), left_(std::move(left)), right_(std::move(right)), leaf_right_(right_->is_leaf()) {}
+  bool is_leaf() const override { return leaf_right_ && left_->is_leaf(); }
   Value value(Interpreter& in, Activation& a) const override {
     Operands o(in, a, *left_, *right_, leaf_right_);
     if (const int quickly = quick(o); quickly >= 0) return quickly != 0;
@@ -354,6 +361,15 @@ class LogicalCode final : public Code {
 };
 
 }  // namespace
+
+bool quick_binary(BinaryOp op, const Value& x, const Value& y, Value& out) {
+  switch (op) {
+    case BinaryOp::add: return quick<BinaryOp::add>(x, y, out);
+    case BinaryOp::sub: return quick<BinaryOp::sub>(x, y, out);
+    case BinaryOp::mul: return quick<BinaryOp::mul>(x, y, out);
+    default: return false;
+  }
+}
 
 CodePtr compile_operator(const ast::Expr& e, const Place& place) {
   switch (e.kind) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 
 #include "interpreter/language/code.hpp"
@@ -152,8 +153,13 @@ class FStringCode final : public Code {
       Value made;
       const Value& v = p.format.empty() ? p.code->borrow(in, a, made) : (made = p.code->value(in, a));
       if (p.plain) {
-        if (const std::string* s = v.as_string()) {
-          out += *s;
+        if (auto* s = v.as<StringObject>()) {
+          out += s->value;
+          continue;
+        }
+        if (v.is_int64()) {
+          char digits[24];
+          out.append(digits, std::to_chars(digits, std::end(digits), v.int64()).ptr);
           continue;
         }
       }
@@ -246,9 +252,11 @@ class IndexCode final : public Code {
  public:
   IndexCode(const ast::IndexExpr& e, const Place& place)
       : Code(e.span), base_(compile(*e.base, place)), key_(compile_subscript(e, place)), leaf_key_(key_->is_leaf()) {}
+  bool is_leaf() const override { return leaf_key_ && base_->is_leaf(); }
   Value value(Interpreter& in, Activation& a) const override {
     Value made;
-    return borrow(in, a, made);
+    const Value& v = borrow(in, a, made);
+    return &v == &made ? std::move(made) : v;
   }
   const Value& borrow(Interpreter& in, Activation& a, Value& made) const override {
     Value made_base, made_key;
@@ -259,7 +267,10 @@ class IndexCode final : public Code {
       if (auto* s = base.as<SequenceObject>()) {
         const auto size = static_cast<uint64_t>(s->items.size());
         const int64_t at = key.int64() < 0 ? key.int64() + static_cast<int64_t>(size) : key.int64();
-        if (static_cast<uint64_t>(at) < size) return made = s->items[static_cast<size_t>(at)];
+        if (static_cast<uint64_t>(at) < size) {
+          const Value& item = s->items[static_cast<size_t>(at)];
+          return &base == &made_base ? made = item : item;
+        }
       }
     }
     if (auto* d = base.as<DictObject>())

@@ -4,12 +4,12 @@
 
 #include "interpreter/language/code.hpp"
 #include "interpreter/language/located.hpp"
+#include "interpreter/language/walk.hpp"
 #include "interpreter/syntax/names_bound.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
-#include "runtime/base/interrupt.hpp"
 #include "runtime/base/never_destroyed.hpp"
 
 namespace pxl {
@@ -40,29 +40,24 @@ class ComprehensionCode final : public Code {
     std::vector<ScopePtr> rounds(captures_ ? clauses_.size() : 0);
     std::vector<Value> items;
     auto dict = key_ ? make_ref<DictObject>() : nullptr;
-    // One iterator per clause, innermost last: a loop instead of a recursion over clauses.
-    std::vector<Iterator> open;
-    open.push_back(start(in, a, 0));
-    while (!open.empty()) {
-      check_interrupt();
+    // One walk per clause, innermost last: a loop instead of a recursion over clauses.
+    std::vector<Walk> open;
+    open.reserve(clauses_.size());
+    start(in, a, open);
+    for (Value v; !open.empty();) {
       const size_t clause = open.size() - 1;
       const Clause& c = clauses_[clause];
-      std::optional<Value> v;
-      located(in, c.iterable->span, [&]() -> Value {
-        v = open.back()();
-        return {};
-      });
-      if (!v) {
+      if (!open.back().next(v)) {
         open.pop_back();
         continue;
       }
       if (captures_) inner.scope = rounds[clause] = new_scope(clause == 0 ? a.closure() : rounds[clause - 1]);
-      c.target->assign(in, inner, std::move(*v));
+      c.target->assign(in, inner, std::move(v));
       if (!std::all_of(c.conditions.begin(), c.conditions.end(),
                        [&](const CodePtr& condition) { return condition->truth(in, inner); }))
         continue;
       if (open.size() < clauses_.size()) {
-        open.push_back(start(in, inner, open.size()));
+        start(in, inner, open);
         continue;
       }
       if (!dict) {
@@ -87,15 +82,9 @@ class ComprehensionCode final : public Code {
     std::vector<CodePtr> conditions;
   };
 
-  Iterator start(Interpreter& in, Activation& a, size_t clause) const {
-    const Code& iterable = *clauses_[clause].iterable;
-    const Value v = iterable.value(in, a);
-    Iterator it;
-    located(in, iterable.span, [&]() -> Value {
-      it = iterator_of(in, v);
-      return {};
-    });
-    return it;
+  void start(Interpreter& in, Activation& a, std::vector<Walk>& open) const {
+    const Code& iterable = *clauses_[open.size()].iterable;
+    open.emplace_back(in, iterable.value(in, a), iterable.span);
   }
 
   ScopePtr new_scope(const ScopePtr& outer) const {

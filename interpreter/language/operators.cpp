@@ -32,6 +32,7 @@ namespace {
 using ast::BinaryOp;
 using ast::CompareOp;
 
+bool is_tuple(const SequenceObject& s) { return typeid(s) == typeid(TupleObject); }
 bool is_data(const Value& v) { return v.as_array() || as_tensor(v); }
 
 [[noreturn]] void refuse(std::string_view op, const Value& a, const Value& b, std::vector<std::string> notes = {}) {
@@ -152,11 +153,13 @@ Value text_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) 
 
 Value sequence_binary(BinaryOp op, const Value& a, const Value& b) {
   auto *x = a.as<SequenceObject>(), *y = b.as<SequenceObject>();
-  if (op == BinaryOp::add && x && y && x->type_name() == y->type_name()) {
+  if (op == BinaryOp::add && x && y && is_tuple(*x) == is_tuple(*y)) {
     if (x->items.size() + y->items.size() > max_elements) throw run_error("the joined list is too long");
-    std::vector<Value> items = x->items;
+    std::vector<Value> items;
+    items.reserve(x->items.size() + y->items.size());
+    items.insert(items.end(), x->items.begin(), x->items.end());
     items.insert(items.end(), y->items.begin(), y->items.end());
-    return x->type_name() == "tuple" ? make_tuple(std::move(items)) : make_list(std::move(items));
+    return is_tuple(*x) ? make_tuple(std::move(items)) : make_list(std::move(items));
   }
   const bool times =
       op == BinaryOp::mul && ((x && b.is_number() && !b.is_float()) || (y && a.is_number() && !a.is_float()));
@@ -173,7 +176,7 @@ Value sequence_binary(BinaryOp op, const Value& a, const Value& b) {
         items.insert(items.end(), s.items.begin(), s.items.end());
       }
     }
-    return s.type_name() == "tuple" ? make_tuple(std::move(items)) : make_list(std::move(items));
+    return is_tuple(s) ? make_tuple(std::move(items)) : make_list(std::move(items));
   }
   refuse(text(op), a, b);
 }
@@ -205,20 +208,25 @@ bool ordered(CompareOp op, int order) {
 // -1, 0, 1 or 2 (unordered) for values that have an order; lists and tuples element by element.
 int order_of(Interpreter& in, CompareOp op, const Value& a, const Value& b) {
   if (a.is_number() && b.is_number()) return number_order(a, b);
-  if (a.as_string() && b.as_string()) {
-    charge(static_cast<int64_t>(std::min(a.as_string()->size(), b.as_string()->size()) / 4));
-    const int c = a.as_string()->compare(*b.as_string());
+  if (auto *s = a.as<StringObject>(), *t = b.as<StringObject>(); s && t) {
+    charge(static_cast<int64_t>(std::min(s->value.size(), t->value.size()) / 4));
+    const int c = s->value.compare(t->value);
     return c < 0 ? -1 : c > 0 ? 1 : 0;
   }
   if (std::optional<Value> x = scalar_of(a), y = scalar_of(b); (x || a.is_number()) && (y || b.is_number())) {
     return number_order(x ? *x : a, y ? *y : b);
   }
   auto *x = a.as<SequenceObject>(), *y = b.as<SequenceObject>();
-  if (x && y && x->type_name() == y->type_name()) {
+  if (x && y && is_tuple(*x) == is_tuple(*y)) {
     const DepthGuard guard(in);
     for (size_t i = 0; i < x->items.size() && i < y->items.size(); ++i) {
-      if (equal(in, x->items[i], y->items[i])) continue;
-      return order_of(in, op, x->items[i], y->items[i]);
+      const Value &v = x->items[i], &w = y->items[i];
+      const bool quick = (v.is_int64() && w.is_int64()) || (v.as<StringObject>() && w.as<StringObject>());
+      if (quick) {
+        if (const int order = order_of(in, op, v, w); order != 0) return order;
+      } else if (!equal(in, v, w)) {
+        return order_of(in, op, v, w);
+      }
     }
     return x->items.size() < y->items.size() ? -1 : x->items.size() > y->items.size() ? 1 : 0;
   }
@@ -324,6 +332,8 @@ Value apply_comparison(Interpreter& in, CompareOp op, const Value& a, const Valu
     default: break;
   }
   if (a.is_number() && b.is_number()) return ordered(op, number_order(a, b));
+  if (a.as<TupleObject>() && b.as<TupleObject>() && op != CompareOp::eq && op != CompareOp::ne)
+    return ordered(op, order_of(in, op, a, b));
   if (is_data(a) || is_data(b)) return data_compare(in, op, a, b);
   if (op == CompareOp::eq) return equal(in, a, b);
   if (op == CompareOp::ne) return !equal(in, a, b);

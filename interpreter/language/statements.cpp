@@ -10,6 +10,7 @@
 #include "interpreter/language/operators.hpp"
 #include "interpreter/language/options.hpp"
 #include "interpreter/language/tests.hpp"
+#include "interpreter/language/walk.hpp"
 #include "interpreter/syntax/node_as.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/interpreter.hpp"
@@ -159,12 +160,9 @@ class AugmentedCode final : public StmtCode {
     const Value& left = leaf ? left_->borrow(in, a, made_left) : (made_left = left_->value(in, a));
     const Value& right = right_->borrow(in, a, made_right);
     in.here = span;
-    if (left.is_int64() && right.is_int64() && op_ == ast::BinaryOp::add) {
-      int64_t sum = 0;
-      if (!__builtin_add_overflow(left.int64(), right.int64(), &sum)) {
-        target_->assign(in, a, sum);
-        return Flow::normal;
-      }
+    if (Value out; quick_binary(op_, left, right, out)) {
+      target_->assign(in, a, std::move(out));
+      return Flow::normal;
     }
     if (slot_ >= 0 && !a.round && append(a.scope->slot(static_cast<size_t>(slot_)), made_left, right))
       return Flow::normal;
@@ -221,50 +219,25 @@ class ForCode final : public StmtCode {
         target_(compile_targets(s.targets, place)),
         body_(compile(*s.body, place)) {}
   Flow run(Interpreter& in, Activation& a) const override {
-    const Value iterable = iterable_->value(in, a);
-    if (auto* s = iterable.as<SequenceObject>()) {
-      for (size_t i = 0; i < s->items.size(); ++i)
-        if (const Flow flow = round(in, a, s->items[i]); flow != Flow::normal) return after(flow);
-      return Flow::normal;
+    Walk walk(in, iterable_->value(in, a), iterable_->span);
+    for (Value v; walk.next(v);) {
+      const Flow flow = round(in, a, std::move(v));
+      if (flow == Flow::break_loop) break;
+      if (flow == Flow::returned) return flow;
     }
-    if (auto* r = iterable.as<RangeObject>()) {
-      const int64_t n = located(in, iterable_->span, [&] { return r->length(in).value_or(0); });
-      for (int64_t i = 0; i < n; ++i)
-        if (const Flow flow = round(in, a, r->at(i)); flow != Flow::normal) return after(flow);
-      return Flow::normal;
-    }
-    Iterator it;
-    located(in, iterable_->span, [&]() -> Value {
-      it = iterator_of(in, iterable);
-      return {};
-    });
-    for (;;) {
-      std::optional<Value> v;
-      located(in, iterable_->span, [&]() -> Value {
-        v = it();
-        return {};
-      });
-      if (!v) return Flow::normal;
-      if (const Flow flow = round(in, a, std::move(*v)); flow != Flow::normal) return after(flow);
-    }
+    return Flow::normal;
   }
 
  private:
-  /// Normal: the loop goes on.
   Flow round(Interpreter& in, Activation& a, Value v) const {
-    check_interrupt();
-    Flow flow = Flow::normal;
     if (s_.captures) {
       const Round round(s_, a);
       target_->assign(in, a, std::move(v));
-      flow = body_->run(in, a);
-    } else {
-      target_->assign(in, a, std::move(v));
-      flow = body_->run(in, a);
+      return body_->run(in, a);
     }
-    return flow == Flow::continue_loop ? Flow::normal : flow;
+    target_->assign(in, a, std::move(v));
+    return body_->run(in, a);
   }
-  static Flow after(Flow flow) { return flow == Flow::break_loop ? Flow::normal : flow; }
 
   const ast::ForStmt& s_;
   CodePtr iterable_;

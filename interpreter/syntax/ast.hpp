@@ -171,6 +171,7 @@ struct Function {
   bool makes_defaults = false;  ///< a default is not a literal
   std::string doc;
   OwnNames own;
+  uint64_t serial = 0;  ///< one for each function of the process
   bool plain = false;  ///< takes values by position without a check: no annotation, rest, ref or context
   mutable std::unique_ptr<Compiled> compiled;
   mutable std::unique_ptr<const std::vector<std::string>> mentioned;  ///< made by names_in (functions.hpp)

@@ -1,6 +1,7 @@
 #include "interpreter/syntax/resolve.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 
 #include <fmt/format.h>
@@ -87,6 +88,8 @@ class Resolver {
   /// `module`: of which the function is a method or the build; null for others.
   void function(Function& f, FunctionBody& outer, const ModuleStmt* module = nullptr) {
     ++made_;
+    static std::atomic<uint64_t> latest = 0;
+    f.serial = ++latest;
     f.qualified = module ? module->name + "." + f.name : f.name;
     f.plain = f.contexts.empty() && std::none_of(f.parameters.begin(), f.parameters.end(), [](const Parameter& p) {
       return p.rest || p.by_ref || p.annotation;

@@ -15,6 +15,8 @@ struct StringObject final : Object {
   size_t offset_of(int64_t character) const;             ///< in bytes, of a character up to the length
   std::string_view characters(int64_t from, int64_t count) const;
   uint64_t hash() const;
+  /// The character at an offset in bytes, which moves behind it.
+  Value character_at(size_t& offset) const;
   explicit StringObject(std::string v) : value(std::move(v)) { has_parts_ = false; }
   std::string type_name() const override { return "str"; }
   std::string str(Interpreter&) override { return value; }

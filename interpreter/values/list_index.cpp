@@ -17,10 +17,13 @@ Value SequenceObject::index(Interpreter&, const Value& key) {
     charge_steps(r.count, 10);
     out.reserve(static_cast<size_t>(r.count));
     for (int64_t i = 0; i < r.count; ++i) out.push_back(items[static_cast<size_t>(r.start + i * r.step)]);
-    return type_name() == "tuple" ? make_tuple(std::move(out)) : make_list(std::move(out));
+    return typeid(*this) == typeid(TupleObject) ? make_tuple(std::move(out)) : make_list(std::move(out));
   }
+  const auto size = static_cast<int64_t>(items.size());
+  if (key.is_int64() && key.int64() >= -size && key.int64() < size)
+    return items[static_cast<size_t>(key.int64() < 0 ? key.int64() + size : key.int64())];
   const int64_t i = element_index(key, "index of a " + type_name());
-  return items[static_cast<size_t>(wrap_index(i, static_cast<int64_t>(items.size()), "a " + type_name()))];
+  return items[static_cast<size_t>(wrap_index(i, size, "a " + type_name()))];
 }
 
 void ListObject::set_index(Interpreter& in, const Value& key, Value value) {

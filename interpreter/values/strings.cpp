@@ -151,14 +151,15 @@ Value StringObject::index(Interpreter&, const Value& key) {
 std::optional<int64_t> StringObject::length(Interpreter&) { return characters(); }
 std::optional<Iterator> StringObject::iterate(Interpreter&) {
   // A text that is held by two does not change.
-  return Iterator([self = shared_from_this(), text = std::string_view(value),
-                   i = size_t{0}]() mutable -> std::optional<Value> {
-    if (i >= text.size()) return std::nullopt;
-    const size_t width = code_point_offset(text.substr(i), 1);
-    Value v = text_value(text.substr(i, width));
-    i += width;
-    return v;
+  return Iterator([self = static_ref_cast<StringObject>(shared_from_this()), i = size_t{0}]() mutable {
+    return i < self->value.size() ? std::optional<Value>(self->character_at(i)) : std::nullopt;
   });
+}
+Value StringObject::character_at(size_t& offset) const {
+  const std::string_view rest = std::string_view(value).substr(offset);
+  const size_t width = code_point_offset(rest, 1);
+  offset += width;
+  return text_value(rest.substr(0, width));
 }
 bool StringObject::contains(Interpreter&, const Value& item) {
   const std::string* s = item.as_string();
