@@ -122,8 +122,8 @@ CodePtr compile(const ast::Expr& e, const Place& place) {
 
 CodePtr compile_or_null(const ast::Expr* e, const Place& place) { return e ? compile(*e, place) : nullptr; }
 
-std::vector<CodePtr> compile(const std::vector<ast::Expr*>& list, const Place& place) {
-  std::vector<CodePtr> out;
+std::vector<Operand> compile(const std::vector<ast::Expr*>& list, const Place& place) {
+  std::vector<Operand> out;
   out.reserve(list.size());
   for (const ast::Expr* e : list) out.push_back(compile(*e, place));
   return out;

@@ -8,6 +8,7 @@
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/interpreter.hpp"
 
 namespace pxl {
 
@@ -21,17 +22,69 @@ class Code : public ast::Compiled {
   virtual bool truth(Interpreter& in, Activation& a) const;
   /// Its evaluation runs no code of the program and changes nothing: names, literals, elements and sums of such.
   virtual bool is_leaf() const { return false; }
+  /// The slot of a name that has one, or -1; the value of a literal, or null.
+  virtual int slot() const { return -1; }
+  virtual const Value* constant() const { return nullptr; }
 
   const Span span;
 };
 using CodePtr = std::unique_ptr<const Code>;
 
+/// A part of an expression. Slots and literals, the most frequent parts, are read without a call.
+class Operand {
+ public:
+  Operand(CodePtr code) : code_(std::move(code)), slot_(code_->slot()), constant_(code_->constant()) {}
+  PXL_INLINE const Value& borrow(Interpreter& in, Activation& a, Value& made) const {
+    if (slot_ >= 0) {
+      const Value& v = a.scope->slot(static_cast<size_t>(slot_));
+      if (!v.is_unset()) [[likely]]
+        return v;
+    } else if (constant_) {
+      return *constant_;
+    }
+    return code_->borrow(in, a, made);
+  }
+  PXL_INLINE Value value(Interpreter& in, Activation& a) const {
+    if (slot_ >= 0) {
+      const Value& v = a.scope->slot(static_cast<size_t>(slot_));
+      if (!v.is_unset()) [[likely]]
+        return v;
+    }
+    return code_->value(in, a);
+  }
+  const Code* operator->() const { return code_.get(); }
+  const Code& operator*() const { return *code_; }
+
+ private:
+  CodePtr code_;
+  int slot_;
+  const Value* constant_;
+};
+
 /// What an assignment assigns to.
 class TargetCode : public ast::Compiled {
  public:
+  /// The slot of a name of the body that has one and is no other body's, or -1.
+  virtual int slot() const { return -1; }
   virtual void assign(Interpreter& in, Activation& a, Value value) const = 0;
 };
 using TargetPtr = std::unique_ptr<const TargetCode>;
+
+/// A target that is part of a statement outside a look.
+class Target {
+ public:
+  explicit Target(TargetPtr code) : code_(std::move(code)), slot_(code_->slot()) {}
+  PXL_INLINE void assign(Interpreter& in, Activation& a, Value value) const {
+    if (slot_ >= 0 && !a.round && !in.checking) [[likely]]
+      a.scope->slot(static_cast<size_t>(slot_)) = std::move(value);
+    else
+      code_->assign(in, a, std::move(value));
+  }
+
+ private:
+  TargetPtr code_;
+  int slot_;
+};
 
 class StmtCode : public ast::Compiled {
  public:
@@ -60,7 +113,7 @@ struct Place {
 
 CodePtr compile(const ast::Expr& e, const Place& place);
 CodePtr compile_or_null(const ast::Expr* e, const Place& place);
-std::vector<CodePtr> compile(const std::vector<ast::Expr*>& list, const Place& place);
+std::vector<Operand> compile(const std::vector<ast::Expr*>& list, const Place& place);
 TargetPtr compile_target(const ast::Expr& target, const Place& place);
 /// Several targets without brackets are a tuple.
 TargetPtr compile_targets(const std::vector<ast::Expr*>& targets, const Place& place);

@@ -55,12 +55,13 @@ void note_uncallable(const ast::Expr& callee, const Activation& a, Error& error)
 
 class CallCode final : public Code {
  public:
-  CallCode(const ast::CallExpr& e, const Place& place) : Code(e.span), e_(e), look_(place.look) {
-    if (e.callee->kind == ExprKind::member && !look_) {
-      member_ = &as<ast::MemberExpr>(*e.callee);
-      member_name_ = member_->name;
-    }
-    callee_ = compile(member_ ? *member_->base : *e.callee, place);
+  CallCode(const ast::CallExpr& e, const Place& place)
+      : Code(e.span),
+        e_(e),
+        look_(place.look),
+        member_(e.callee->kind == ExprKind::member && !look_ ? &as<ast::MemberExpr>(*e.callee) : nullptr),
+        callee_(compile(member_ ? *member_->base : *e.callee, place)) {
+    if (member_) member_name_ = member_->name;
     for (const ast::Argument& arg : e.arguments) {
       arguments_.push_back(compile(*arg.value, place));
       positional_ = positional_ && arg.kind == ast::Argument::positional;
@@ -70,7 +71,7 @@ class CallCode final : public Code {
   }
 
   Value value(Interpreter& in, Activation& a) const override {
-    const Value base = callee_->value(in, a);
+    const Value base = callee_.value(in, a);
     if (member_) return call_member(in, a, base);
     if (!look_) {
       if (auto* f = base.as<FunctionObject>()) {
@@ -91,9 +92,9 @@ class CallCode final : public Code {
     Value made[max_direct];
     const Value* values = made;
     if (arguments_.size() == 1)
-      values = &arguments_[0]->borrow(in, a, made[0]);
+      values = &arguments_[0].borrow(in, a, made[0]);
     else
-      for (size_t i = 0; i < arguments_.size(); ++i) made[i] = arguments_[i]->value(in, a);
+      for (size_t i = 0; i < arguments_.size(); ++i) made[i] = arguments_[i].value(in, a);
     in.here = span;
     charge(call_ns);
     try {
@@ -177,7 +178,7 @@ class CallCode final : public Code {
     inner.scope = scope_of_body(closure, f);
     Scope& scope = *inner.scope;
     for (size_t i = 0; i < arguments_.size(); ++i) {
-      Value v = arguments_[i]->value(in, a);
+      Value v = arguments_[i].value(in, a);
       takes(f);  // the argument may have called another function at this place
       scope.slot(positional_ ? i : slots_[i]) = std::move(v);
     }
@@ -270,7 +271,7 @@ class CallCode final : public Code {
     args.named.reserve(named_);
     for (size_t i = 0; i < arguments_.size(); ++i) {
       const ast::Argument& arg = e_.arguments[i];
-      Value v = arguments_[i]->value(in, a);
+      Value v = arguments_[i].value(in, a);
       switch (arg.kind) {
         case ast::Argument::positional:
           args.positional.push_back(std::move(v));
@@ -308,11 +309,11 @@ class CallCode final : public Code {
   bool look_;
   bool positional_ = true, spread_ = false;
   size_t named_ = 0;
-  const ast::MemberExpr* member_ = nullptr;  ///< the callee, if it is a member; then callee_ is its base
+  const ast::MemberExpr* member_;  ///< the callee, if it is a member; then callee_ is its base
   Name member_name_;
   FieldCache methods_;
-  CodePtr callee_;
-  std::vector<CodePtr> arguments_;
+  Operand callee_;
+  std::vector<Operand> arguments_;
   mutable const std::type_info* type_ = nullptr;  ///< of the object whose method was called last
   mutable Method method_;
   mutable Arguments shared_;

@@ -53,6 +53,7 @@ class SlotCode final : public NameCode {
     Value unused;
     return borrow(in, a, unused);
   }
+  int slot() const override { return static_cast<int>(slot_); }
   const Value& borrow(Interpreter& in, Activation& a, Value&) const override {
     const Value& v = a.scope->slot(slot_);
     if (v.is_unset()) [[unlikely]]
@@ -154,6 +155,7 @@ class IrNameCode final : public NameCode {
 class NameTarget final : public TargetCode {
  public:
   NameTarget(const ast::NameExpr& e, int slot) : e_(e), slot_(slot) {}
+  int slot() const override { return e_.nonlocal ? -1 : slot_; }
   void assign(Interpreter& in, Activation& a, Value value) const override {
     observed(in.checking, e_.span, value);
     if (e_.nonlocal || a.round) return bind_name(in, a, e_.interned, std::move(value));

@@ -23,7 +23,7 @@ class UnaryCode final : public Code {
   UnaryCode(const ast::UnaryExpr& e, const Place& place) : Code(e.span), op_(e.op), operand_(compile(*e.operand, place)) {}
   Value value(Interpreter& in, Activation& a) const override {
     Value made;
-    const Value& v = operand_->borrow(in, a, made);
+    const Value& v = operand_.borrow(in, a, made);
     if (op_ == ast::UnaryOp::logical_not) return !truth_at(in, v, span);
     if (op_ == ast::UnaryOp::minus && v.is_float()) return -v.float64();
     if (op_ == ast::UnaryOp::minus && v.is_int64() && v.int64() != INT64_MIN) return -v.int64();
@@ -33,19 +33,19 @@ class UnaryCode final : public Code {
   bool truth(Interpreter& in, Activation& a) const override {
     if (op_ != ast::UnaryOp::logical_not) return Code::truth(in, a);
     Value made;
-    return !truth_at(in, operand_->borrow(in, a, made), span);
+    return !truth_at(in, operand_.borrow(in, a, made), span);
   }
 
  private:
   ast::UnaryOp op_;
-  CodePtr operand_;
+  Operand operand_;
 };
 
 /// The two operands of an operator. The left one is borrowed if no code runs before it is used.
 struct Operands {
   Value made_left, made_right;
   const Value *left, *right;
-  PXL_INLINE Operands(Interpreter& in, Activation& a, const Code& l, const Code& r, bool leaf_right) {
+  PXL_INLINE Operands(Interpreter& in, Activation& a, const Operand& l, const Operand& r, bool leaf_right) {
     left = leaf_right ? &l.borrow(in, a, made_left) : &(made_left = l.value(in, a));
     right = &r.borrow(in, a, made_right);
   }
@@ -53,7 +53,7 @@ struct Operands {
 
 /// The result of ints or floats, if it is one of the quick cases.
 template <BinaryOp op>
-inline bool quick(const Value& x, const Value& y, Value& out) {
+PXL_INLINE bool quick(const Value& x, const Value& y, Value& out) {
   if (x.is_int64() && y.is_int64()) {
     const int64_t a = x.int64(), b = y.int64();
     int64_t r = 0;
@@ -120,7 +120,7 @@ class BinaryCode final : public Code {
         second_(second) {}
   bool is_leaf() const override { return leaf_right_ && left_->is_leaf(); }
   Value value(Interpreter& in, Activation& a) const override {
-    Operands o(in, a, *left_, *right_, leaf_right_);
+    Operands o(in, a, left_, right_, leaf_right_);
     Value out;
     if (quick<op>(*o.left, *o.right, out)) return out;
     if constexpr (op == BinaryOp::add)
@@ -152,7 +152,7 @@ class BinaryCode final : public Code {
     }
   }
 
-  CodePtr left_, right_;
+  Operand left_, right_;
   bool leaf_right_;
   const ast::Expr *first_, *second_;
 };
@@ -239,28 +239,36 @@ constexpr bool is_order(CompareOp op) { return op <= CompareOp::ge; }
 template <CompareOp op>
 class CompareCode final : public Code {
  public:
-  CompareCode(const Span& at, CodePtr left, CodePtr right)
-      : Code(at), left_(std::move(left)), right_(std::move(right)), leaf_right_(right_->is_leaf()) {}
+  CompareCode(const Span& at, CodePtr left, CodePtr right, bool look)
+      : Code(at), look_(look), left_(std::move(left)), right_(std::move(right)), leaf_right_(right_->is_leaf()) {}
   bool is_leaf() const override { return leaf_right_ && left_->is_leaf(); }
   Value value(Interpreter& in, Activation& a) const override {
-    Operands o(in, a, *left_, *right_, leaf_right_);
-    if (const int quickly = quick(o); quickly >= 0) return quickly != 0;
+    Operands o(in, a, left_, right_, leaf_right_);
+    if (const int quickly = quick(o, look_); quickly >= 0) return quickly != 0;
     return slow(in, o);
   }
   bool truth(Interpreter& in, Activation& a) const override {
-    Operands o(in, a, *left_, *right_, leaf_right_);
-    if (const int quickly = quick(o); quickly >= 0) return quickly != 0;
+    Operands o(in, a, left_, right_, leaf_right_);
+    if (const int quickly = quick(o, look_); quickly >= 0) return quickly != 0;
     return truth_at(in, slow(in, o), span);
   }
 
  private:
   /// 0 or 1; -1 if the case is not quick.
-  static int quick(const Operands& o) {
+  static int quick(const Operands& o, [[maybe_unused]] bool look) {
     const Value &x = *o.left, &y = *o.right;
     if constexpr (op == CompareOp::is || op == CompareOp::is_not) {
-      if (!x.is_none() && !y.is_none()) return -1;
-      if (x.is_object() || y.is_object()) return -1;  // one may be unknown
-      return (x.is_none() && y.is_none()) == (op == CompareOp::is);
+      if (look) return -1;  // an operand may be unknown
+      bool same = false;
+      if (x.is_object() && y.is_object()) {
+        same = x.object() == y.object();
+        if (!same && x.object()->is_handle()) return -1;
+      } else if (x.is_none() || y.is_none()) {
+        same = x.is_none() && y.is_none();
+      } else {
+        return -1;
+      }
+      return same == (op == CompareOp::is);
     } else if constexpr (is_order(op)) {
       if (x.is_int64() && y.is_int64()) return ordered<op>(x.int64(), y.int64());
       if (x.is_float() && y.is_float()) return ordered<op>(x.float64(), y.float64());
@@ -281,14 +289,15 @@ class CompareCode final : public Code {
     return located(in, span, [&] { return apply_comparison(in, op, left, right); });
   }
 
-  CodePtr left_, right_;
+  bool look_;
+  Operand left_, right_;
   bool leaf_right_;
 };
 
-CodePtr make_compare(CompareOp op, const Span& at, CodePtr left, CodePtr right) {
+CodePtr make_compare(CompareOp op, const Span& at, CodePtr left, CodePtr right, bool look) {
   switch (op) {
 #define PXL_CASE(name) \
-  case CompareOp::name: return std::make_unique<CompareCode<CompareOp::name>>(at, std::move(left), std::move(right));
+  case CompareOp::name: return std::make_unique<CompareCode<CompareOp::name>>(at, std::move(left), std::move(right), look);
     PXL_CASE(eq)
     PXL_CASE(ne)
     PXL_CASE(lt)
@@ -334,7 +343,7 @@ CodePtr compile_compare(const ast::CompareExpr& e, const Place& place) {
   if (e.rest.size() != 1) return std::make_unique<CompareChainCode>(e, place);
   const auto& step = e.rest[0];
   return make_compare(step.op, join(e.first->span, step.operand->span), compile(*e.first, place),
-                      compile(*step.operand, place));
+                      compile(*step.operand, place), place.look);
 }
 
 class LogicalCode final : public Code {
@@ -357,7 +366,7 @@ class LogicalCode final : public Code {
 
  private:
   bool is_and_;
-  std::vector<CodePtr> operands_;
+  std::vector<Operand> operands_;
 };
 
 }  // namespace

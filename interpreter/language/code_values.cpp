@@ -30,6 +30,7 @@ class ConstantCode final : public Code {
   Value value(Interpreter&, Activation&) const override { return value_; }
   const Value& borrow(Interpreter&, Activation&, Value&) const override { return value_; }
   bool is_leaf() const override { return true; }
+  const Value* constant() const override { return &value_; }
 
  private:
   Value value_;
@@ -49,10 +50,10 @@ class ItemsCode {
     out.reserve(items_.size());
     for (const Item& item : items_) {
       if (!item.starred) {
-        out.push_back(item.code->value(in, a));
+        out.push_back(item.code.value(in, a));
         continue;
       }
-      const Value v = item.code->value(in, a);
+      const Value v = item.code.value(in, a);
       located(in, item.span, [&]() -> Value {
         for (Value& e : elements_of(in, v)) out.push_back(std::move(e));
         return {};
@@ -63,7 +64,7 @@ class ItemsCode {
 
  private:
   struct Item {
-    CodePtr code;
+    Operand code;
     Span span;
     bool starred;
   };
@@ -260,8 +261,8 @@ class IndexCode final : public Code {
   }
   const Value& borrow(Interpreter& in, Activation& a, Value& made) const override {
     Value made_base, made_key;
-    const Value& base = leaf_key_ ? base_->borrow(in, a, made_base) : (made_base = base_->value(in, a));
-    const Value& key = key_->borrow(in, a, made_key);
+    const Value& base = leaf_key_ ? base_.borrow(in, a, made_base) : (made_base = base_.value(in, a));
+    const Value& key = key_.borrow(in, a, made_key);
     if (key.is_int64()) {
       // An element of a list that the base expression made ends with it.
       if (auto* s = base.as<SequenceObject>()) {
@@ -283,17 +284,32 @@ class IndexCode final : public Code {
   }
 
  private:
-  CodePtr base_, key_;
+  Operand base_, key_;
   bool leaf_key_;
 };
 
 class MemberCode final : public Code {
  public:
-  MemberCode(const ast::MemberExpr& e, const Place& place) : Code(e.span), e_(e), name_(e.name), base_(compile(*e.base, place)) {}
+  MemberCode(const ast::MemberExpr& e, const Place& place) : Code(e.span), e_(e), name_(e.name), look_(place.look), base_(compile(*e.base, place)) {}
+  bool is_leaf() const override { return base_->is_leaf() && !look_; }
   Value value(Interpreter& in, Activation& a) const override {
     Value made;
-    const Value& base = base_->borrow(in, a, made);
+    const Value& base = base_.borrow(in, a, made);
     if (const Value* field = field_.find(base, name_)) return *field;
+    return member(in, base);
+  }
+  const Value& borrow(Interpreter& in, Activation& a, Value& made) const override {
+    Value made_base;
+    const Value& base = base_.borrow(in, a, made_base);
+    if (const Value* field = field_.find(base, name_)) {
+      if (&base == &made_base) return made = *field;
+      return *field;
+    }
+    return made = member(in, base);
+  }
+
+ private:
+  Value member(Interpreter& in, const Value& base) const {
     const Value keep = base;
     try {
       return located(in, span, [&] { return member_of(in, keep, e_.name, e_.name_span); });
@@ -303,10 +319,10 @@ class MemberCode final : public Code {
     }
   }
 
- private:
   const ast::MemberExpr& e_;
   Name name_;
-  CodePtr base_;
+  bool look_;
+  Operand base_;
   FieldCache field_;
 };
 
@@ -333,7 +349,7 @@ class MemberTarget final : public TargetCode {
   void assign(Interpreter& in, Activation& a, Value value) const override {
     try {
       Value made;
-      const Value base = base_->borrow(in, a, made);
+      const Value base = base_.borrow(in, a, made);
       in.here = e_.span;
       if (!in.checking && field_.set(in, base, name_, value)) return;
       if (!base.is_object()) type_error(with_article(base.type_name()) + " has no fields");
@@ -347,7 +363,7 @@ class MemberTarget final : public TargetCode {
  private:
   const ast::MemberExpr& e_;
   Name name_;
-  CodePtr base_;
+  Operand base_;
   FieldCache field_;
 };
 
@@ -357,7 +373,7 @@ class ElementTarget final : public TargetCode {
       : e_(e), base_(compile(*e.base, place)), keys_(compile(e.subscripts, place)) {}
   void assign(Interpreter& in, Activation& a, Value value) const override {
     try {
-      const Value base = base_->value(in, a);
+      const Value base = base_.value(in, a);
       const Value key = this->key(in, a);
       in.here = e_.span;
       if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
@@ -376,15 +392,15 @@ class ElementTarget final : public TargetCode {
 
  private:
   Value key(Interpreter& in, Activation& a) const {
-    if (keys_.size() == 1 && !e_.trailing_comma) return keys_[0]->value(in, a);
+    if (keys_.size() == 1 && !e_.trailing_comma) return keys_[0].value(in, a);
     std::vector<Value> keys;
-    for (const CodePtr& k : keys_) keys.push_back(k->value(in, a));
+    for (const Operand& k : keys_) keys.push_back(k.value(in, a));
     return make_tuple(std::move(keys));
   }
 
   const ast::IndexExpr& e_;
-  CodePtr base_;
-  std::vector<CodePtr> keys_;
+  Operand base_;
+  std::vector<Operand> keys_;
 };
 
 class NoTarget final : public TargetCode {

@@ -54,7 +54,7 @@ class ComprehensionCode final : public Code {
       if (captures_) inner.scope = rounds[clause] = new_scope(clause == 0 ? a.closure() : rounds[clause - 1]);
       c.target->assign(in, inner, std::move(v));
       if (!std::all_of(c.conditions.begin(), c.conditions.end(),
-                       [&](const CodePtr& condition) { return condition->truth(in, inner); }))
+                       [&](const Operand& condition) { return condition->truth(in, inner); }))
         continue;
       if (open.size() < clauses_.size()) {
         start(in, inner, open);
@@ -79,7 +79,7 @@ class ComprehensionCode final : public Code {
   struct Clause {
     CodePtr iterable;
     TargetPtr target;
-    std::vector<CodePtr> conditions;
+    std::vector<Operand> conditions;
   };
 
   void start(Interpreter& in, Activation& a, std::vector<Walk>& open) const {

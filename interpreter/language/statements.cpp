@@ -102,17 +102,17 @@ class AssignCode final : public StmtCode {
   }
   Flow run(Interpreter& in, Activation& a) const override {
     if (!named_) {
-      target_->assign(in, a, value_->value(in, a));
+      target_.assign(in, a, value_.value(in, a));
       return Flow::normal;
     }
     const TargetGuard guard(in, *named_, value_->span);
-    target_->assign(in, a, value_->value(in, a));
+    target_.assign(in, a, value_.value(in, a));
     return Flow::normal;
   }
 
  private:
-  TargetPtr target_;
-  CodePtr value_;
+  Target target_;
+  Operand value_;
   const std::string* named_ = nullptr;  ///< the target of a call
 };
 
@@ -150,24 +150,24 @@ class AugmentedCode final : public StmtCode {
         op_(s.op),
         target_(compile_target(*s.targets[0], place)),
         left_(compile(*s.targets[0], place)),
-        right_(compile(*s.value, place)) {
+        right_(compile(*s.value, place)),
+        leaf_right_(right_->is_leaf()) {
     if (s.targets[0]->kind == ast::ExprKind::name && s.op == ast::BinaryOp::add)
       slot_ = slot_of(as<ast::NameExpr>(*s.targets[0]).interned, place);
   }
   Flow run(Interpreter& in, Activation& a) const override {
     Value made_left, made_right;
-    const bool leaf = right_->is_leaf();
-    const Value& left = leaf ? left_->borrow(in, a, made_left) : (made_left = left_->value(in, a));
-    const Value& right = right_->borrow(in, a, made_right);
+    const Value& left = leaf_right_ ? left_.borrow(in, a, made_left) : (made_left = left_.value(in, a));
+    const Value& right = right_.borrow(in, a, made_right);
     in.here = span;
     if (Value out; quick_binary(op_, left, right, out)) {
-      target_->assign(in, a, std::move(out));
+      target_.assign(in, a, std::move(out));
       return Flow::normal;
     }
     if (slot_ >= 0 && !a.round && append(a.scope->slot(static_cast<size_t>(slot_)), made_left, right))
       return Flow::normal;
     const Value x = left, y = right;
-    target_->assign(in, a, apply_binary(in, op_, x, y));
+    target_.assign(in, a, apply_binary(in, op_, x, y));
     return Flow::normal;
   }
 
@@ -184,8 +184,9 @@ class AugmentedCode final : public StmtCode {
   }
 
   ast::BinaryOp op_;
-  TargetPtr target_;
-  CodePtr left_, right_;
+  Target target_;
+  Operand left_, right_;
+  bool leaf_right_;
   int slot_ = -1;  ///< of a target to which text may be appended
 };
 
@@ -232,16 +233,16 @@ class ForCode final : public StmtCode {
   Flow round(Interpreter& in, Activation& a, Value v) const {
     if (s_.captures) {
       const Round round(s_, a);
-      target_->assign(in, a, std::move(v));
+      target_.assign(in, a, std::move(v));
       return body_->run(in, a);
     }
-    target_->assign(in, a, std::move(v));
+    target_.assign(in, a, std::move(v));
     return body_->run(in, a);
   }
 
   const ast::ForStmt& s_;
   CodePtr iterable_;
-  TargetPtr target_;
+  Target target_;
   BlockPtr body_;
 };
 
