@@ -84,7 +84,7 @@ v1::Value public_value(Interpreter& in, const Value& value, int depth) {
     return items;
   }
   if (const auto* tensor = value.as<TensorObject>(); tensor && depth == 0 && tensor->tensor->graph->is_main())
-    return public_value(in, invoke(in, builtin_named(in, "eval"), std::vector<Value>{value}), depth + 1);
+    return public_value(in, invoke(in, builtin_named(in, "eval"), {value}), depth + 1);
   return v1::Opaque{value.type_name(), repr_of(in, value)};
 }
 

@@ -102,7 +102,7 @@ Value program_of_file(Interpreter& in, const std::string& path, const std::strin
     call = programs.front();
   }
   Value value = evaluator_of(in).run_more(parse_or_throw(add_source("<--program>", call)));
-  if (value.as<ProgramObject>()) value = invoke(in, value, std::vector<Value>{});
+  if (value.as<ProgramObject>()) value = invoke(in, value);
   return value;
 }
 
@@ -124,7 +124,7 @@ int run_export(const CommonFlags& common, const std::vector<std::string>& argume
   if (call.has("--weights"))
     args.named.push_back({"weights",
                           invoke(in, *evaluator_of(in).prelude()->find_here("load_arrays"),
-                                 std::vector<Value>{Value(call.value("--weights"))}),
+                                 {Value(call.value("--weights"))}),
                           {}});
   invoke(in, *evaluator_of(in).prelude()->find_here("export_onnx"), std::move(args));
   return exit_ok;

@@ -27,7 +27,7 @@ namespace {
 
 /// The graph of a value; programs without parameters are built.
 const Graph& graph_of(Interpreter& in, Value v, const char* where) {
-  if (v.as<ProgramObject>()) v = invoke(in, v, std::vector<Value>{});
+  if (v.as<ProgramObject>()) v = invoke(in, v);
   if (auto* ir = v.as<IrObject>()) return ir->ir->main();
   if (auto* s = v.as<SessionObject>()) return s->ir->main();
   return *to_graph(v, where)->graph;
@@ -82,7 +82,7 @@ void command_grad(Console& console, std::string_view arguments) {
   std::string shown;
   const Outcome o = console.engine().aside(arguments, [&](const Value& v) {
     Interpreter& in = console.engine().interpreter();
-    const Value gradient = invoke(in, *evaluator_of(in).prelude()->find_here("autodiff"), std::vector<Value>{v});
+    const Value gradient = invoke(in, *evaluator_of(in).prelude()->find_here("autodiff"), {v});
     shown = str_of(in, member_of(in, gradient, "graph", {}));
   });
   console.report(o);

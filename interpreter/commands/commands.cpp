@@ -64,7 +64,7 @@ void command_eval(Console& console, std::string_view arguments) {
   std::string shown;
   const Outcome o = console.engine().aside(arguments.empty() ? "_" : arguments, [&](const Value& v) {
     Interpreter& in = console.engine().interpreter();
-    shown = console.engine().show(invoke(in, *evaluator_of(in).prelude()->find_here("eval"), std::vector<Value>{v}));
+    shown = console.engine().show(invoke(in, *evaluator_of(in).prelude()->find_here("eval"), {v}));
   });
   console.report(o);
   if (o.ok()) console.print(shown);

@@ -83,7 +83,7 @@ constexpr Member<TensorObject> tensor_rows[] = {
      [](In in, TensorRef t) -> Got {
        const std::optional<Value> transpose = op_method(Value(t.shared_from_this()), "transpose");
        if (!transpose) return std::nullopt;
-       return invoke(in, *transpose, std::vector<Value>{});
+       return invoke(in, *transpose);
      }},
 };
 constexpr std::span<const Member<TensorObject>> tensor_table(tensor_rows);

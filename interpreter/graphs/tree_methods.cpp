@@ -186,7 +186,7 @@ Value m_map(Interpreter& in, TreeObject& t, const Arguments& args) {
   TreePtr out = make_tree(TreeKind::plain);
   bool tensors = true;
   for (auto& [name, leaf] : t.leaves()) {
-    Value made = invoke(in, a.value("function"), std::vector<Value>{leaf});
+    Value made = invoke(in, a.value("function"), {leaf});
     tensors = tensors && as_tensor(made);
     out->insert(name, std::move(made));
   }

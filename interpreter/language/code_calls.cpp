@@ -109,6 +109,12 @@ class CallCode final : public Code {
   bool takes(const ast::Function& f) const {
     if (f.serial == function_) return true;
     if (!f.plain || spread_) return false;
+    if (positional_ && f.parameters.size() == arguments_.size()) {
+      absent_.clear();
+      code_ = &code_of(f, &f.own.slots);
+      function_ = f.serial;
+      return true;
+    }
     std::vector<uint32_t> slots;
     std::vector<bool> given(f.parameters.size());
     for (size_t i = 0; i < arguments_.size(); ++i) {

@@ -10,6 +10,7 @@
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/limits.hpp"
 #include "interpreter/values/operations.hpp"
+#include "interpreter/values/strings.hpp"
 
 namespace pxl {
 namespace {
@@ -273,12 +274,17 @@ class CompareCode final : public Code {
       if (x.is_int64() && y.is_int64()) return ordered<op>(x.int64(), y.int64());
       if (x.is_float() && y.is_float()) return ordered<op>(x.float64(), y.float64());
       if (!x.is_object() || !y.is_object()) return -1;
-      const std::string *s = x.as_string(), *t = s ? y.as_string() : nullptr;
+      auto *s = x.as<StringObject>(), *t = s ? y.as<StringObject>() : nullptr;
       if (!t) return -1;
-      if constexpr (op == CompareOp::eq) return *s == *t;
-      if constexpr (op == CompareOp::ne) return *s != *t;
-      return ordered<op>(s->compare(*t), 0);
+      if constexpr (op == CompareOp::eq) return s->value == t->value;
+      if constexpr (op == CompareOp::ne) return s->value != t->value;
+      return ordered<op>(s->value.compare(t->value), 0);
     } else {
+      if (auto* t = y.as<StringObject>())
+        if (auto* s = x.as<StringObject>()) {
+          charge_text(t->value.size());
+          return (find_text(t->value, s->value, 0) != std::string::npos) == (op == CompareOp::in);
+        }
       auto* d = y.as<DictObject>();
       if (!d || (x.is_object() && !x.as_string())) return -1;  // it may be unknown
       return (d->find(x) != nullptr) == (op == CompareOp::in);

@@ -44,6 +44,16 @@ Value FunctionObject::call(Interpreter& in, Arguments args) {
   return run_function(in, *code, a);
 }
 
+Value FunctionObject::call_by_position(Interpreter& in, const Value* values, size_t count) {
+  if (!code->plain || in.checking || count != code->parameters.size() || !self.is_none())
+    return Object::call_by_position(in, values, count);
+  Activation a;
+  a.scope = scope_of_body(closure, *code);
+  for (size_t i = 0; i < count; ++i) a.scope->slot(i) = values[i];
+  const CallFrame frame(in, qualified_name, in.here);
+  return run_body(in, code_of(*code, &code->own.slots), a);
+}
+
 namespace {
 
 // In a look, a function that may have returned before its end has an unknown result.

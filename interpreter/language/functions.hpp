@@ -20,6 +20,7 @@ struct FunctionObject final : Object {
   std::string repr(Interpreter&) override;
   bool callable() const override { return true; }
   Value call(Interpreter& in, Arguments args) override;
+  Value call_by_position(Interpreter& in, const Value* values, size_t count) override;
   void references(References& to) const override {
     to.add(closure);
     to.add(self);

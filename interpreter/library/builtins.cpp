@@ -85,7 +85,7 @@ Value enumerate(Interpreter& in, const Arguments& args) {
       [it = iterator_of(in, a.value("items")), i = a.integer_or("start", 0)]() mutable -> std::optional<Value> {
         std::optional<Value> v = it();
         if (!v) return std::nullopt;
-        return make_tuple({Value(i++), std::move(*v)});
+        return make_pair(Value(i++), *std::move(v));
       });
 }
 
@@ -96,8 +96,9 @@ Value zip(Interpreter& in, const Arguments& args) {
   const bool strict = a.boolean_or("strict", false);
   std::vector<Iterator> its;
   for (const Value& v : args.positional) its.push_back(iterator_of(in, v));
-  return iterator("zip", [its, strict]() mutable -> std::optional<Value> {
+  return iterator("zip", [its = std::move(its), strict]() mutable -> std::optional<Value> {
     std::vector<Value> row;
+    row.reserve(its.size());
     for (Iterator& it : its) {
       std::optional<Value> v = it();
       if (!v) {
@@ -120,14 +121,14 @@ Value map(Interpreter& in, const Arguments& args) {
   if (args.positional.size() < 2 || !args.named.empty()) type_error("map: expected a function and the values");
   std::vector<Iterator> its;
   for (size_t i = 1; i < args.positional.size(); ++i) its.push_back(iterator_of(in, args.positional[i]));
-  return iterator("map", [&in, its, f = args.positional[0]]() mutable -> std::optional<Value> {
+  return iterator("map", [&in, its = std::move(its), f = args.positional[0]]() mutable -> std::optional<Value> {
     std::vector<Value> row;
     for (Iterator& it : its) {
       std::optional<Value> v = it();
       if (!v) return std::nullopt;
       row.push_back(std::move(*v));
     }
-    return invoke(in, f, std::move(row));
+    return invoke(in, f, row.data(), row.size());
   });
 }
 
@@ -138,7 +139,7 @@ Value filter(Interpreter& in, const Arguments& args) {
       [&in, it = iterator_of(in, a.value("items")), f = a.value("function")]() mutable -> std::optional<Value> {
         while (std::optional<Value> v = it()) {
           check_interrupt();
-          if (truth_of(in, f.is_none() ? *v : invoke(in, f, std::vector<Value>{*v}))) return v;
+          if (truth_of(in, f.is_none() ? *v : invoke(in, f, {*v}))) return v;
         }
         return std::nullopt;
       });
@@ -151,7 +152,7 @@ Value sorted(Interpreter& in, const Arguments& args) {
   std::vector<std::pair<Value, size_t>> keys;
   keys.reserve(items.size());
   for (size_t i = 0; i < items.size(); ++i) {
-    keys.emplace_back(a.has("key") ? invoke(in, a.value("key"), std::vector<Value>{items[i]}) : items[i], i);
+    keys.emplace_back(a.has("key") ? invoke(in, a.value("key"), {items[i]}) : items[i], i);
   }
   const bool reverse = a.boolean_or("reverse", false);
   // A merge sort by hand: it stays within bounds whatever the comparison answers (NaNs have no order).

@@ -107,7 +107,7 @@ Value extreme(Interpreter& in, Arguments args, bool largest) {
     if (!options.named.empty()) return a.value("default");
     throw run_error(std::string(name) + " of nothing");
   }
-  auto key = [&](const Value& v) { return a.has("key") ? invoke(in, a.value("key"), std::vector<Value>{v}) : v; };
+  auto key = [&](const Value& v) { return a.has("key") ? invoke(in, a.value("key"), {v}) : v; };
   Value best = items[0], best_key = key(best);
   for (size_t i = 1; i < items.size(); ++i) {
     check_interrupt();

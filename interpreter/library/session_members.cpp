@@ -150,7 +150,7 @@ std::optional<std::string> mapped_name(Interpreter& in, const Value& map, const 
     if (!rest.empty() && found->as_string()) return *found->as_string() + rest;
     name = *found;
   } else {
-    name = invoke(in, map, std::vector<Value>{Value(entry)});
+    name = invoke(in, map, {Value(entry)});
   }
   if (name.is_none()) return {};
   const std::string* text = name.as_string();

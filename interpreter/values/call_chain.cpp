@@ -57,14 +57,20 @@ CallFrame::CallFrame(Interpreter& in, std::string&& what, Span at)
   position_.frames.push(link_);
 }
 
+namespace {
+
+void need_callable(const Value& callee) {
+  if (!can_be_called(callee)) throw Error(with_article(callee.type_name()) + " is not callable").as(codes::type);
+}
+
+}  // namespace
+
 Value invoke(Interpreter& in, const Value& callee, Arguments args) {
   const Span span = args.span ? args.span : in.here;
   charge(100);
   try {
     const DepthGuard guard(position_of(in));
-    if (!can_be_called(callee)) {
-      throw Error(with_article(callee.type_name()) + " is not callable").as(codes::type);
-    }
+    need_callable(callee);
     // The callee may be rebound while it runs.
     const ObjectPtr keep = callee.object();
     return keep->call(in, std::move(args));
@@ -74,11 +80,22 @@ Value invoke(Interpreter& in, const Value& callee, Arguments args) {
   }
 }
 
-Value invoke(Interpreter& in, const Value& callee, std::vector<Value> positional) {
-  Arguments args;
-  args.span = in.here;
-  args.positional = std::move(positional);
-  return invoke(in, callee, std::move(args));
+Value invoke(Interpreter& in, const Value& callee, std::initializer_list<Value> positional) {
+  return invoke(in, callee, positional.begin(), positional.size());
+}
+
+Value invoke(Interpreter& in, const Value& callee, const Value* values, size_t count) {
+  const Span span = position_of(in).here;
+  charge(100);
+  try {
+    const DepthGuard guard(position_of(in));
+    need_callable(callee);
+    const ObjectPtr keep = callee.object();
+    return keep->call_by_position(in, values, count);
+  } catch (Error& e) {
+    e.locate(span, position_of(in).frames);
+    throw;
+  }
 }
 
 }  // namespace pxl

@@ -181,6 +181,7 @@ inline SequenceObject* object_as<SequenceObject>(Object* o) {
 const Value& character_value(char ascii);
 Value make_list(std::vector<Value> items);
 Value make_tuple(std::vector<Value> items);
+Value make_pair(Value first, Value second);  ///< a tuple
 /// Hash of a key of a dict: equal keys have equal hashes (1, 1.0 and true are one key); nullopt if `v` cannot be a key.
 std::optional<uint64_t> hash_of(const Value& v);
 /// Whether two values that can be keys are one key.

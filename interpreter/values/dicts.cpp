@@ -145,6 +145,10 @@ void DictObject::put(const Value& key, Value value) {
   const size_t at = where(key, hash);
   if (at != none) return std::swap(items[at].second, value);
   if (items.size() >= max_elements) throw run_error("the dict has too many elements");
+  if (items.empty()) {
+    items.reserve(4);
+    hashes_.reserve(4);
+  }
   items.emplace_back(key, std::move(value));
   hashes_.push_back(hash);
   if (2 * items.size() > table_.size())
@@ -233,7 +237,7 @@ Value all_of(const DictObject& d, DictPart part) {
   std::vector<Value> out;
   out.reserve(d.items.size());
   for (const auto& [k, v] : d.items)
-    out.push_back(part == DictPart::keys ? k : part == DictPart::values ? v : make_tuple({k, v}));
+    out.push_back(part == DictPart::keys ? k : part == DictPart::values ? v : make_pair(k, v));
   return make_list(std::move(out));
 }
 Value listed(const DictObject& d, const char* name, const Arguments& args, DictPart part) {

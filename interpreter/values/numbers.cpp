@@ -176,6 +176,11 @@ int64_t int_from_double(double d) {
 }
 
 std::optional<int64_t> parse_int(std::string_view text, int base) {
+  // The usual case: digits alone.
+  if (int64_t v = 0; base == 10 && !text.empty() && text.front() >= '1' && text.front() <= '9') {
+    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), v);
+    if (ec == std::errc() && end == text.data() + text.size()) return v;
+  }
   auto space = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
   while (!text.empty() && space(text.front())) text.remove_prefix(1);
   while (!text.empty() && space(text.back())) text.remove_suffix(1);
@@ -207,6 +212,11 @@ std::optional<int64_t> parse_int(std::string_view text, int base) {
 }
 
 std::optional<double> parse_float(std::string_view text) {
+  // The usual case: digits alone.
+  if (double v = 0; !text.empty() && text.front() >= '0' && text.front() <= '9') {
+    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), v);
+    if (ec == std::errc() && end == text.data() + text.size()) return v;
+  }
   auto space = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
   while (!text.empty() && space(text.front())) text.remove_prefix(1);
   while (!text.empty() && space(text.back())) text.remove_suffix(1);

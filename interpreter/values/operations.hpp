@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,8 @@ Value member_of(Interpreter& in, const Value& v, const std::string& name, const 
 inline bool can_be_called(const Value& v) { return v.is_object() && v.object()->callable(); }
 /// Calls anything callable. Errors that leave it get `args.span` if they have no location yet.
 Value invoke(Interpreter& in, const Value& callee, Arguments args);
-Value invoke(Interpreter& in, const Value& callee, std::vector<Value> positional);
+Value invoke(Interpreter& in, const Value& callee, std::initializer_list<Value> positional);
+Value invoke(Interpreter& in, const Value& callee, const Value* values, size_t count);
+inline Value invoke(Interpreter& in, const Value& callee) { return invoke(in, callee, nullptr, 0); }
 
 }  // namespace pxl

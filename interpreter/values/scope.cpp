@@ -1,11 +1,14 @@
 // Scopes, and freeing values without recursion.
 
 #include "interpreter/values/scope.hpp"
-#include "interpreter/values/value.hpp"
 
 #include <atomic>
+#include <map>
+#include <mutex>
 #include <utility>
 
+#include "interpreter/values/value.hpp"
+#include "runtime/base/fork.hpp"
 #include "runtime/base/never_destroyed.hpp"
 
 namespace pxl {
@@ -46,6 +49,23 @@ void bury(Value& v) {
 uint64_t Scope::next_version() {
   static std::atomic<uint64_t> latest = 0;
   return latest.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+// Instances of one module add the same names in the same order.
+uint64_t Scope::version_with(uint64_t version, Name name) {
+  struct Known {
+    std::mutex mutex;
+    std::map<std::pair<uint64_t, const std::string*>, uint64_t> next;
+  };
+  static Known& known = []() -> Known& {
+    auto* made = new Known;  // never destroyed
+    hold_during_fork(made->mutex);
+    return *made;
+  }();
+  const std::lock_guard<std::mutex> lock(known.mutex);
+  uint64_t& next = known.next[{version, &name.text()}];
+  if (next == 0) next = next_version();
+  return next;
 }
 
 Scope::Scope(Ref<Scope> o, const Layout& layout)
@@ -140,7 +160,7 @@ void Scope::bind(Name name, Value value) {
   const size_t at = names_->where(name);
   if (at < entries.size()) return std::swap(entries[at].value, value);
   entries.push_back({name, std::move(value)});
-  version_ = next_version();
+  version_ = instance ? version_with(version_, name) : next_version();
   if (names_->table.empty() ? entries.size() > few : 2 * entries.size() > names_->table.size())
     names_->make_table();
   else if (!names_->table.empty())

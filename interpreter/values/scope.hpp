@@ -84,6 +84,8 @@ class Scope {
   };
   Value* slot_of(Name name) const;  ///< null if the layout lacks the name
   static uint64_t next_version();
+  /// Of an instance of this version that adds a name.
+  static uint64_t version_with(uint64_t version, Name name);
   static std::vector<Entry>& no_entries();
 
   const Layout* layout_ = nullptr;

@@ -18,6 +18,13 @@ namespace pxl {
 
 Value make_list(std::vector<Value> items) { return make_ref<ListObject>(std::move(items)); }
 Value make_tuple(std::vector<Value> items) { return make_ref<TupleObject>(std::move(items)); }
+Value make_pair(Value first, Value second) {
+  std::vector<Value> items;
+  items.reserve(2);
+  items.push_back(std::move(first));
+  items.push_back(std::move(second));
+  return make_tuple(std::move(items));
+}
 
 SequenceObject::~SequenceObject() {
   for (Value& v : items) bury(v);

@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 
+#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/operations.hpp"
 #include "runtime/base/codes.hpp"
@@ -81,6 +82,12 @@ void Object::set_member(Interpreter&, std::string_view name, Value) {
   type_error(fmt::format("cannot set `{}`: {} has no fields that can be set", name, with_article(type_name())));
 }
 Value Object::call(Interpreter&, Arguments) { type_error(with_article(type_name()) + " is not callable"); }
+Value Object::call_by_position(Interpreter& in, const Value* values, size_t count) {
+  Arguments args;
+  args.span = position_of(in).here;
+  args.positional.assign(values, values + count);
+  return call(in, std::move(args));
+}
 Value Object::index(Interpreter&, const Value&) {
   misuse_error(with_article(type_name()) + " cannot be indexed", Value(shared_from_this()));
 }

@@ -231,6 +231,8 @@ class Object {
   virtual Method method_of_class(std::string_view) const { return {}; }
   virtual bool callable() const { return false; }
   virtual Value call(Interpreter& in, Arguments args);
+  /// As call, with values by position alone.
+  virtual Value call_by_position(Interpreter& in, const Value* values, size_t count);
   /// `base[key]`; several subscripts arrive as a tuple, slices as SliceObject.
   virtual Value index(Interpreter& in, const Value& key);
   virtual void set_index(Interpreter& in, const Value& key, Value value);
