@@ -106,8 +106,8 @@ class CallCode final : public Code {
   }
 
   /// Whether a function takes the arguments without a check; notes which parameter each is for.
-  bool takes(const ast::Function& f) const {
-    if (f.serial == function_) return true;
+  PXL_INLINE bool takes(const ast::Function& f) const { return f.serial == function_ || finds_places(f); }
+  __attribute__((noinline)) bool finds_places(const ast::Function& f) const {
     if (!f.plain || spread_) return false;
     if (positional_ && f.parameters.size() == arguments_.size()) {
       absent_.clear();
@@ -183,16 +183,20 @@ class CallCode final : public Code {
     Activation inner;
     inner.scope = scope_of_body(closure, f);
     Scope& scope = *inner.scope;
-    for (size_t i = 0; i < arguments_.size(); ++i) {
-      Value v = arguments_[i].value(in, a);
-      takes(f);  // the argument may have called another function at this place
-      scope.slot(positional_ ? i : slots_[i]) = std::move(v);
-    }
+    if (positional_)
+      for (size_t i = 0; i < arguments_.size(); ++i) scope.fill(i, arguments_[i].value(in, a));
+    else
+      for (size_t i = 0; i < arguments_.size(); ++i) {
+        Value v = arguments_[i].value(in, a);
+        takes(f);  // the argument may have called another function at this place
+        scope.fill(slots_[i], std::move(v));
+      }
     in.here = span;
     charge(call_ns);
     inner.self = self;
     if (!self.is_none()) scope.slot(f.parameters.size()) = self;
     try {
+      takes(f);
       for (size_t i = 0; i < absent_.size(); ++i) {
         const size_t at = absent_[i];
         scope.slot(at) =

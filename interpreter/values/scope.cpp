@@ -77,8 +77,9 @@ Scope::Scope(Ref<Scope> o, const Layout& layout)
 // The code that owns the layout may have ended.
 Scope::~Scope() {
   for (size_t i = 0; i < count_; ++i) {
-    bury(slots_[i]);
-    slots_[i].~Value();
+    Value& v = slots_[i];
+    if (v.is_object() && v.object()->has_parts() && v.object().use_count() == 1) bury(v);
+    v.~Value();
   }
   if (count_ > inline_slots) ::operator delete(slots_);
   for (Entry& e : added()) bury(e.value);

@@ -64,6 +64,8 @@ class Scope {
   /// Of a name of the layout; unset before the name is bound.
   Value& slot(size_t i) { return slots_[i]; }
   const Value& slot(size_t i) const { return slots_[i]; }
+  /// Gives a slot that is unset its first value.
+  PXL_INLINE void fill(size_t i, Value value) { new (&slots_[i]) Value(std::move(value)); }
   /// Names that the layout lacks.
   std::vector<Entry>& added() { return names_ ? names_->entries : no_entries(); }
   const std::vector<Entry>& added() const { return names_ ? names_->entries : no_entries(); }
