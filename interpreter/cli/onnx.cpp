@@ -122,10 +122,10 @@ int run_export(const CommonFlags& common, const std::vector<std::string>& argume
   Arguments args;
   args.positional = {program_of_file(in, path, call.value("--program")), out};
   if (call.has("--weights"))
-    args.named.push_back({"weights",
-                          invoke(in, *evaluator_of(in).prelude()->find_here("load_arrays"),
-                                 {Value(call.value("--weights"))}),
-                          {}});
+    args.named.push_back(
+        {"weights",
+         invoke(in, *evaluator_of(in).prelude()->find_here("load_arrays"), {Value(call.value("--weights"))}),
+         {}});
   invoke(in, *evaluator_of(in).prelude()->find_here("export_onnx"), std::move(args));
   return exit_ok;
 }

@@ -132,8 +132,7 @@ void run_data_set(const onnx::Model& model, const onnx::Imported& imported, cons
   const Value module = evaluate_import(in, imported, "[model.onnx]");
   const ScopePtr library = evaluator_of(in).import_module({"onnx"}, {});
   const Value* run = library->find_here("_run");
-  const Value out = invoke(
-      in, *run, {invoke(in, module), make_list(inputs), make_list(hosts)});
+  const Value out = invoke(in, *run, {invoke(in, module), make_list(inputs), make_list(hosts)});
   std::vector<Array> results;
   for (const Value& v : elements_of(in, out)) results.push_back(*v.as_array());
   size_t at = 0;

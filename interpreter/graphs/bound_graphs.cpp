@@ -120,7 +120,7 @@ constexpr Member<BoundGraphObject> bound_rows[] = {
      "layer.call_with_info(ones([2, 4]))",
      [](In in, BoundRef b, A args) -> Value {
        return make_ref<CallInfoObject>(b.graph->ir, emit_call(in, b.graph->ir, *b.graph->graph, b.inputs, args),
-                                               b.vars);
+                                       b.vars);
      }},
 };
 constexpr std::span<const Member<BoundGraphObject>> bound_table(bound_rows);

@@ -145,8 +145,7 @@ constexpr Member<CallInfoObject> call_rows[] = {
              .as(codes::graph_inputs);
        return graph_value(c.ir, c.op->called[0]);
      }},
-    {"op", "The op that calls.", "info.op",
-     [](In, CallRef c) -> Got { return Value(make_ref<OpObject>(c.ir, c.op)); }},
+    {"op", "The op that calls.", "info.op", [](In, CallRef c) -> Got { return Value(make_ref<OpObject>(c.ir, c.op)); }},
     {"parent_input", "(index)", "An operand of the call, by its position.", "info.parent_input(0)",
      [](In, CallRef c, A args) { return tensor_at(c, "parent_input", args, c.op->inputs); }},
     {"parent_output", "(index)", "An output of the call, by its position.", "info.parent_output(0)",

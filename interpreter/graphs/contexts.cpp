@@ -80,8 +80,7 @@ void bind_context_builtins(Scope& p) {
       [](Interpreter&, Arguments args) -> Value {
         ArgReader a("in_sequence", args, {"enabled"});
         Value v = a.value_or("enabled", Value(true));
-        if (v.is_bool())
-          return make_ref<InSequenceObject>(v.as_bool() ? InSequence::Mode::yes : InSequence::Mode::no);
+        if (v.is_bool()) return make_ref<InSequenceObject>(v.as_bool() ? InSequence::Mode::yes : InSequence::Mode::no);
         if (const std::string* s = v.as_string(); s && *s == "pass")
           return make_ref<InSequenceObject>(InSequence::Mode::pass);
         type_error("in_sequence takes true, false or \"pass\", got " + (v.as_string() ? "\"" + *v.as_string() + "\""

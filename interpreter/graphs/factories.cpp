@@ -133,8 +133,7 @@ BuildState& build_of_factory(Interpreter& in, const char* where) {
   return *state;
 }
 
-Value declare_input(Interpreter& in, const char* where, const std::string& name,
-                    const Ref<VariableFactoryObject>& f) {
+Value declare_input(Interpreter& in, const char* where, const std::string& name, const Ref<VariableFactoryObject>& f) {
   BuildState& state = build_of_factory(in, where);
   const std::string key = state.prefix + name;
   if (state.root->params.count(key))

@@ -16,9 +16,7 @@
 
 namespace pxl {
 
-Value tensor_value(std::shared_ptr<Ir> ir, Tensor* tensor) {
-  return make_ref<TensorObject>(std::move(ir), tensor);
-}
+Value tensor_value(std::shared_ptr<Ir> ir, Tensor* tensor) { return make_ref<TensorObject>(std::move(ir), tensor); }
 
 Tensor* as_tensor(const Value& v) {
   auto* t = v.as<TensorObject>();

@@ -128,7 +128,7 @@ struct GraphWorld {
   };
   struct PerIr {
     std::weak_ptr<Ir> ir;
-    WeakRef<Scope> fields;                     ///< the names of the program's body
+    WeakRef<Scope> fields;                           ///< the names of the program's body
     std::unordered_map<std::string, Shared> shared;  ///< outlined and cached graphs by key
     std::unordered_map<const Graph*, GraphFacts> graphs;
     std::map<ast::Held<ast::Stmt>, Stream*> streams;  ///< of `stream` statements

@@ -212,8 +212,7 @@ constexpr Member<PipelineObject> pipeline_rows[] = {
      "p.stage('front')",
      [](In, PipelineRef p, A args) -> Value {
        ArgReader a("stage", args, {"stage"});
-       return make_ref<StageObject>(static_ref_cast<PipelineObject>(p.shared_from_this()),
-                                            to_key(a.value("stage")));
+       return make_ref<StageObject>(static_ref_cast<PipelineObject>(p.shared_from_this()), to_key(a.value("stage")));
      }},
     {"stash_and_restore_tensor", "(t, from_stage = none)",
      "The result of an earlier stage, for the micro-batch of this one. Tensors that cross stages are stashed and "

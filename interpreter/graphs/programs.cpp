@@ -168,8 +168,7 @@ namespace {
 Value stream_list(const std::shared_ptr<Ir>& ir, std::optional<bool> to_device) {
   std::vector<Value> out;
   for (const auto& s : ir->streams())
-    if (!to_device || (s->to_device == *to_device && s->used))
-      out.push_back(make_ref<StreamObject>(ir, s.get()));
+    if (!to_device || (s->to_device == *to_device && s->used)) out.push_back(make_ref<StreamObject>(ir, s.get()));
   return make_list(std::move(out));
 }
 

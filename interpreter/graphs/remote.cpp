@@ -89,8 +89,8 @@ Value make_buffer(Interpreter& in, const Arguments& args) {
   const BuildTarget target = graphs_of(in).target();
   stamp(in, *target.ir);
   const TensorSpec spec = to_spec(in, a.value("spec"), "the spec of a remote buffer");
-  return make_ref<RemoteBufferObject>(
-      target.ir, target.ir->add_remote_buffer({spec, a.integer_or("entries", 1), folder_of(a)}));
+  return make_ref<RemoteBufferObject>(target.ir,
+                                      target.ir->add_remote_buffer({spec, a.integer_or("entries", 1), folder_of(a)}));
 }
 
 /// The buffers of a tree with the names of its leaves, in alphabetical order.

@@ -123,12 +123,12 @@ BlockPtr compile(const ast::Block& block, const Place& place);
 int slot_of(Name name, const Place& place);
 
 // ---- by kind, in the files named
-CodePtr compile_kind(const ast::Expr& e, const Place& place);                       ///< code_values.cpp
-CodePtr compile_name(const ast::NameExpr& e, const Place& place);                   ///< code_names.cpp
-CodePtr compile_operator(const ast::Expr& e, const Place& place);                   ///< code_operators.cpp
-CodePtr compile_call(const ast::CallExpr& e, const Place& place);                   ///< code_calls.cpp
+CodePtr compile_kind(const ast::Expr& e, const Place& place);                        ///< code_values.cpp
+CodePtr compile_name(const ast::NameExpr& e, const Place& place);                    ///< code_names.cpp
+CodePtr compile_operator(const ast::Expr& e, const Place& place);                    ///< code_operators.cpp
+CodePtr compile_call(const ast::CallExpr& e, const Place& place);                    ///< code_calls.cpp
 CodePtr compile_comprehension(const ast::ComprehensionExpr& e, const Place& place);  ///< comprehensions.cpp
-TargetPtr compile_name_target(const ast::NameExpr& e, const Place& place);          ///< code_names.cpp
+TargetPtr compile_name_target(const ast::NameExpr& e, const Place& place);           ///< code_names.cpp
 
 /// `x op y` of ints or floats, if it is one of the quick cases.
 bool quick_binary(ast::BinaryOp op, const Value& x, const Value& y, Value& out);

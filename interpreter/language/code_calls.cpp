@@ -1,4 +1,5 @@
-// Calls. One of a function of the program with a value for each parameter puts the values into the slots of the new scope.
+// Calls. One of a function of the program with a value for each parameter puts the values into the slots of the new
+// scope.
 #include <algorithm>
 #include <typeinfo>
 
@@ -164,8 +165,7 @@ class CallCode final : public Code {
         return call_builtin(in, a, [&](const Arguments& args) { return method_.call(method_.row, in, self, args); });
     }
     const OpRow* op = base.as_array() ? array_op_method(member_->name) : nullptr;
-    if (op)
-      return call_builtin(in, a, [&](Arguments& args) { return call_op_method(in, *op, base, std::move(args)); });
+    if (op) return call_builtin(in, a, [&](Arguments& args) { return call_op_method(in, *op, base, std::move(args)); });
     Value found;
     try {
       found = located(in, member_->span, [&] { return member_of(in, base, member_->name, member_->name_span); });

@@ -21,7 +21,8 @@ using ast::ExprKind;
 
 class UnaryCode final : public Code {
  public:
-  UnaryCode(const ast::UnaryExpr& e, const Place& place) : Code(e.span), op_(e.op), operand_(compile(*e.operand, place)) {}
+  UnaryCode(const ast::UnaryExpr& e, const Place& place)
+      : Code(e.span), op_(e.op), operand_(compile(*e.operand, place)) {}
   Value value(Interpreter& in, Activation& a) const override {
     Value made;
     const Value& v = operand_.borrow(in, a, made);
@@ -161,8 +162,8 @@ class BinaryCode final : public Code {
 CodePtr make_binary(BinaryOp op, const Span& at, CodePtr left, CodePtr right, const ast::Expr* first,
                     const ast::Expr* second) {
   switch (op) {
-#define PXL_CASE(name)   \
-  case BinaryOp::name:   \
+#define PXL_CASE(name) \
+  case BinaryOp::name: \
     return std::make_unique<BinaryCode<BinaryOp::name>>(at, std::move(left), std::move(right), first, second);
     PXL_CASE(add)
     PXL_CASE(sub)
@@ -302,8 +303,9 @@ class CompareCode final : public Code {
 
 CodePtr make_compare(CompareOp op, const Span& at, CodePtr left, CodePtr right, bool look) {
   switch (op) {
-#define PXL_CASE(name) \
-  case CompareOp::name: return std::make_unique<CompareCode<CompareOp::name>>(at, std::move(left), std::move(right), look);
+#define PXL_CASE(name)  \
+  case CompareOp::name: \
+    return std::make_unique<CompareCode<CompareOp::name>>(at, std::move(left), std::move(right), look);
     PXL_CASE(eq)
     PXL_CASE(ne)
     PXL_CASE(lt)

@@ -184,9 +184,7 @@ class FStringCode final : public Code {
 class LambdaCode final : public Code {
  public:
   explicit LambdaCode(const ast::LambdaExpr& e) : Code(e.span), e_(e) {}
-  Value value(Interpreter& in, Activation& a) const override {
-    return make_function(in, *e_.function, a, "<lambda>");
-  }
+  Value value(Interpreter& in, Activation& a) const override { return make_function(in, *e_.function, a, "<lambda>"); }
 
  private:
   const ast::LambdaExpr& e_;
@@ -221,7 +219,9 @@ class SliceCode final : public Code {
   }
 
  private:
-  static Value bound(const CodePtr& code, Interpreter& in, Activation& a) { return code ? code->value(in, a) : Value(); }
+  static Value bound(const CodePtr& code, Interpreter& in, Activation& a) {
+    return code ? code->value(in, a) : Value();
+  }
   CodePtr start_, stop_, step_;
 };
 
@@ -290,7 +290,8 @@ class IndexCode final : public Code {
 
 class MemberCode final : public Code {
  public:
-  MemberCode(const ast::MemberExpr& e, const Place& place) : Code(e.span), e_(e), name_(e.name), look_(place.look), base_(compile(*e.base, place)) {}
+  MemberCode(const ast::MemberExpr& e, const Place& place)
+      : Code(e.span), e_(e), name_(e.name), look_(place.look), base_(compile(*e.base, place)) {}
   bool is_leaf() const override { return base_->is_leaf() && !look_; }
   Value value(Interpreter& in, Activation& a) const override {
     Value made;
@@ -511,8 +512,7 @@ CodePtr compile_kind(const ast::Expr& e, const Place& place) {
 TargetPtr compile_target(const ast::Expr& target, const Place& place) {
   switch (target.kind) {
     case ExprKind::name: return compile_name_target(as<ast::NameExpr>(target), place);
-    case ExprKind::tuple:
-      return std::make_unique<TupleTarget>(as<ast::TupleExpr>(target).items, target.span, place);
+    case ExprKind::tuple: return std::make_unique<TupleTarget>(as<ast::TupleExpr>(target).items, target.span, place);
     case ExprKind::list: return std::make_unique<TupleTarget>(as<ast::ListExpr>(target).items, target.span, place);
     case ExprKind::member: return std::make_unique<MemberTarget>(as<ast::MemberExpr>(target), place);
     case ExprKind::index: return std::make_unique<ElementTarget>(as<ast::IndexExpr>(target), place);

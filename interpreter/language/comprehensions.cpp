@@ -1,5 +1,5 @@
-// Comprehensions. The targets have a scope of their own, as in Python. If functions are made, each round of a clause has
-// one, inside that of the preceding clause.
+// Comprehensions. The targets have a scope of their own, as in Python. If functions are made, each round of a clause
+// has one, inside that of the preceding clause.
 #include <algorithm>
 
 #include "interpreter/language/code.hpp"

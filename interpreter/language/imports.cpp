@@ -32,8 +32,7 @@ namespace pxl {
 
 namespace fs = std::filesystem;
 
-Evaluator::Evaluator(Interpreter& in)
-    : in_(in), prelude_(make_ref<Scope>()), file_scope_(make_ref<Scope>(prelude_)) {}
+Evaluator::Evaluator(Interpreter& in) : in_(in), prelude_(make_ref<Scope>()), file_scope_(make_ref<Scope>(prelude_)) {}
 Evaluator::~Evaluator() = default;
 
 void Evaluator::release_scopes() {
@@ -53,9 +52,7 @@ void Evaluator::drop_captured() {
     return std::less<>()(a.identity(), b.identity());
   };
   std::sort(captured_.begin(), captured_.end(), before);
-  const auto same = [](const WeakRef<Scope>& a, const WeakRef<Scope>& b) {
-    return a.identity() == b.identity();
-  };
+  const auto same = [](const WeakRef<Scope>& a, const WeakRef<Scope>& b) { return a.identity() == b.identity(); };
   captured_.erase(std::unique(captured_.begin(), captured_.end(), same), captured_.end());
 }
 

@@ -208,7 +208,7 @@ bool ordered(CompareOp op, int order) {
 // -1, 0, 1 or 2 (unordered) for values that have an order; lists and tuples element by element.
 int order_of(Interpreter& in, CompareOp op, const Value& a, const Value& b) {
   if (a.is_number() && b.is_number()) return number_order(a, b);
-  if (auto *s = a.as<StringObject>(), *t = b.as<StringObject>(); s && t) {
+  if (auto* s = a.as<StringObject>(), *t = b.as<StringObject>(); s && t) {
     charge(static_cast<int64_t>(std::min(s->value.size(), t->value.size()) / 4));
     const int c = s->value.compare(t->value);
     return c < 0 ? -1 : c > 0 ? 1 : 0;

@@ -267,7 +267,8 @@ class WhileCode final : public StmtCode {
 
 class ReturnCode final : public StmtCode {
  public:
-  ReturnCode(const ast::ReturnStmt& s, const Place& place) : StmtCode(s.span), value_(compile_or_null(s.value, place)) {}
+  ReturnCode(const ast::ReturnStmt& s, const Place& place)
+      : StmtCode(s.span), value_(compile_or_null(s.value, place)) {}
   Flow run(Interpreter& in, Activation& a) const override {
     a.result = value_ ? value_->value(in, a) : Value();
     return Flow::returned;

@@ -74,9 +74,7 @@ struct IteratorObject final : Object {
     return Iterator([self] { return self->next(); });
   }
 };
-Value iterator(std::string name, Iterator it) {
-  return make_ref<IteratorObject>(std::move(name), std::move(it));
-}
+Value iterator(std::string name, Iterator it) { return make_ref<IteratorObject>(std::move(name), std::move(it)); }
 
 Value enumerate(Interpreter& in, const Arguments& args) {
   ArgReader a("enumerate", args, {"items", "start"});

@@ -75,8 +75,7 @@ struct DigitSetObject final : Object {
         throw run_error(fmt::format("batches: no batch of {} fits {} images", size, digits.labels.size()),
                         {"drop_last = false gives the images that there are as one batch"});
       }
-      return make_ref<BatchesObject>(digits, size, a.boolean_or("shuffle", false),
-                                             a.boolean_or("drop_last", true));
+      return make_ref<BatchesObject>(digits, size, a.boolean_or("shuffle", false), a.boolean_or("drop_last", true));
     });
   }
 };

@@ -95,8 +95,7 @@ std::map<const Tensor*, Array> weights_of(Interpreter& in, const Value& weights,
     });
   } else if (!weights.is_none()) {
     std::map<std::string, Array> named;
-    const Value items =
-        weights.as<TreeObject>() ? invoke(in, member_of(in, weights, "to_dict", {}), {}) : weights;
+    const Value items = weights.as<TreeObject>() ? invoke(in, member_of(in, weights, "to_dict", {}), {}) : weights;
     const auto* dict = items.as<DictObject>();
     if (!dict)
       type_error("export_onnx: weights are a session, a dict or a named tree of arrays, got " +

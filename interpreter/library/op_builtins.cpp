@@ -12,9 +12,9 @@ namespace pxl {
 void bind_op_builtins(Interpreter&, Scope& prelude) {
   for (const OpRow* row : op_table()) {
     if (row->path.empty()) continue;
-    auto op = make_ref<BuiltinObject>(
-        no_effects, std::string(row->name), signature(*row), std::string(row->doc),
-        [row](Interpreter& in, Arguments args) { return call_op(in, *row, std::move(args)); });
+    auto op =
+        make_ref<BuiltinObject>(no_effects, std::string(row->name), signature(*row), std::string(row->doc),
+                                [row](Interpreter& in, Arguments args) { return call_op(in, *row, std::move(args)); });
     op->kind = BuiltinObject::Kind::op;
     const Value f(std::move(op));
     const std::string name(row->name);

@@ -40,8 +40,7 @@ Value BuiltinObject::call_body(Interpreter& in, Arguments&& args) {
 
 void define(Scope& scope, Effects effects, std::string name, std::string signature, std::string doc,
             BuiltinObject::Body body, InLook in_look) {
-  Value f =
-      make_ref<BuiltinObject>(effects, name, std::move(signature), std::move(doc), std::move(body), in_look);
+  Value f = make_ref<BuiltinObject>(effects, name, std::move(signature), std::move(doc), std::move(body), in_look);
   scope.bind(name, std::move(f));
 }
 
@@ -52,7 +51,8 @@ void define_direct(Scope& scope, std::string_view name, uint8_t min, uint8_t max
   f->direct_max = max;
 }
 
-ArgReader::ArgReader(std::string_view function, const Arguments& args, std::initializer_list<std::string_view> parameters)
+ArgReader::ArgReader(std::string_view function, const Arguments& args,
+                     std::initializer_list<std::string_view> parameters)
     : function_(function), count_(parameters.size()) {
   if (count_ > few) {
     more_names_.resize(count_);
@@ -86,7 +86,8 @@ void ArgReader::bind(const Arguments& args) {
     const auto i = static_cast<size_t>(std::find(names_, names_ + count_, n.name) - names_);
     if (i == count_) {
       std::vector<std::string> notes;
-      if (std::string hint = did_you_mean(n.name, std::vector<std::string>(names_, names_ + count_)); !hint.empty()) notes.push_back(hint);
+      if (std::string hint = did_you_mean(n.name, std::vector<std::string>(names_, names_ + count_)); !hint.empty())
+        notes.push_back(hint);
       Error e(fmt::format("{}: no argument is named `{}`", function_, n.name), notes);
       e.as(codes::arguments);
       if (n.span) e.locate(n.span, nullptr);

@@ -42,7 +42,8 @@ CallChain::operator const FramePtr&() const {
   for (Link* link = top_; link && !link->made; link = link->outer) unmade.push_back(link);
   for (; !unmade.empty(); unmade.pop_back()) {
     Link& link = *unmade.back();
-    link.made = std::make_shared<Frame>(Frame{std::string(link.what), link.at, link.outer ? link.outer->made : nullptr});
+    link.made =
+        std::make_shared<Frame>(Frame{std::string(link.what), link.at, link.outer ? link.outer->made : nullptr});
   }
   return top_->made;
 }

@@ -38,7 +38,7 @@ class CallChain {
 
 /// Where the running code is: new ops and errors get it as their location.
 struct CodePosition {
-  int depth = 0;  ///< nested calls
+  int depth = 0;     ///< nested calls
   CallChain frames;  ///< the chain of running calls
   Span here;         ///< the expression that is being evaluated
   /// Of the assignment `NAME = CALL` that is being evaluated: the name, and the call. `variable` and `constant` name

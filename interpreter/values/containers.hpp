@@ -11,8 +11,8 @@ namespace pxl {
 struct StringObject final : Object {
   std::string value;  ///< changes only by `append`
   void append(std::string_view more);
-  int64_t characters() const;                            ///< the number of code points
-  size_t offset_of(int64_t character) const;             ///< in bytes, of a character up to the length
+  int64_t characters() const;                 ///< the number of code points
+  size_t offset_of(int64_t character) const;  ///< in bytes, of a character up to the length
   std::string_view characters(int64_t from, int64_t count) const;
   uint64_t hash() const;
   /// The character at an offset in bytes, which moves behind it.
@@ -32,8 +32,8 @@ struct StringObject final : Object {
   bool equals(Interpreter&, const Value&) override;
 
  private:
-  mutable int64_t characters_ = -1;          ///< -1: not counted yet
-  mutable uint64_t hash_ = 0;                ///< 0: not computed yet
+  mutable int64_t characters_ = -1;                       ///< -1: not counted yet
+  mutable uint64_t hash_ = 0;                             ///< 0: not computed yet
   mutable std::unique_ptr<std::vector<uint32_t>> marks_;  ///< offsets of every 64th character, of texts beyond ASCII
 };
 

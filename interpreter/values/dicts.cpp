@@ -259,20 +259,21 @@ using Dict = DictObject&;
 using A = const Arguments&;
 constexpr Member<DictObject> dict_rows[] = {
     Member<DictObject>{"keys", "()", "A list of the keys, in order of insertion.", "d.keys()",
-     [](In, Dict d, A args) { return listed(d, "keys", args, DictPart::keys); }}
+                       [](In, Dict d, A args) { return listed(d, "keys", args, DictPart::keys); }}
         .with_direct(0, 0, [](In, Dict d, const Value*, size_t) { return all_of(d, DictPart::keys); }),
     Member<DictObject>{"values", "()", "A list of the values, in order of insertion.", "d.values()",
-     [](In, Dict d, A args) { return listed(d, "values", args, DictPart::values); }}
+                       [](In, Dict d, A args) { return listed(d, "values", args, DictPart::values); }}
         .with_direct(0, 0, [](In, Dict d, const Value*, size_t) { return all_of(d, DictPart::values); }),
     Member<DictObject>{"items", "()", "A list of tuples (key, value), in order of insertion.", "d.items()",
-     [](In, Dict d, A args) { return listed(d, "items", args, DictPart::pairs); }}
+                       [](In, Dict d, A args) { return listed(d, "items", args, DictPart::pairs); }}
         .with_direct(0, 0, [](In, Dict d, const Value*, size_t) { return all_of(d, DictPart::pairs); }),
-    Member<DictObject>{"get", "(key, default = none)", "The value of a key, or the default if there is none.", "d.get('c', 0)",
-     [](In, Dict d, A args) { return get_or_set(d, "get", args, false); }}
-        .with_direct(1, 2, [](In, Dict d, const Value* v, size_t count) -> Value {
-          if (const Value* found = d.find(v[0])) return *found;
-          return count == 2 ? v[1] : Value();
-        }),
+    Member<DictObject>{"get", "(key, default = none)", "The value of a key, or the default if there is none.",
+                       "d.get('c', 0)", [](In, Dict d, A args) { return get_or_set(d, "get", args, false); }}
+        .with_direct(1, 2,
+                     [](In, Dict d, const Value* v, size_t count) -> Value {
+                       if (const Value* found = d.find(v[0])) return *found;
+                       return count == 2 ? v[1] : Value();
+                     }),
     {"pop", "(key, default)", "Removes a key and returns its value; the default, if one is given, for an unknown key.",
      "d.pop('a'), d",
      [](In in, Dict d, A args) -> Value {

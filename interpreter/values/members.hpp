@@ -68,8 +68,9 @@ const Member<T>* find_member(std::span<const Member<T>> rows, std::string_view n
 /// The method of a row, bound to its object, which it keeps alive. `row` has static storage duration.
 template <class T>
 Value bind_member(const Member<T>& row, T& self) {
-  auto body = [&row, owner = static_ref_cast<T>(self.shared_from_this())](
-                  Interpreter& in, const Arguments& args) { return row.call(in, *owner, args); };
+  auto body = [&row, owner = static_ref_cast<T>(self.shared_from_this())](Interpreter& in, const Arguments& args) {
+    return row.call(in, *owner, args);
+  };
   return make_method(row.effects, row.info, std::move(body));
 }
 

@@ -65,9 +65,11 @@ class Ref {
   PXL_INLINE Ref(const Ref& other) noexcept : object_(other.object_) { hold(); }
   PXL_INLINE Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
   template <class U>
-  requires(std::is_convertible_v<U*, T*>) Ref(const Ref<U>& other) noexcept : object_(other.get()) { hold(); }
+  requires(std::is_convertible_v<U*, T*>) Ref(const Ref<U>& other)
+  noexcept : object_(other.get()) { hold(); }
   template <class U>
-  requires(std::is_convertible_v<U*, T*>) Ref(Ref<U>&& other) noexcept : object_(other.release()) {}
+  requires(std::is_convertible_v<U*, T*>) Ref(Ref<U>&& other)
+  noexcept : object_(other.release()) {}
   Ref& operator=(Ref other) noexcept {
     std::swap(object_, other.object_);
     return *this;
@@ -104,7 +106,6 @@ class Ref {
   }
   bool operator==(std::nullptr_t) const noexcept { return !object_; }
   bool operator<(const Ref& other) const noexcept { return std::less<T*>()(object_, other.object_); }
-
 
  private:
   PXL_INLINE static void drop(T* object) noexcept {

@@ -78,8 +78,8 @@ class Scope {
   /// Names that were added.
   struct Names {
     std::vector<Entry> entries;
-    std::vector<uint32_t> table;  ///< open addressing: index into entries plus one, 0 if free; empty for few entries
-    unsigned bits = 0;            ///< the table has 2^bits slots
+    std::vector<uint32_t> table;    ///< open addressing: index into entries plus one, 0 if free; empty for few entries
+    unsigned bits = 0;              ///< the table has 2^bits slots
     size_t where(Name name) const;  ///< index into entries; entries.size() if not found
     void make_table();
     void enter(size_t entry);
@@ -91,9 +91,9 @@ class Scope {
   static std::vector<Entry>& no_entries();
 
   const Layout* layout_ = nullptr;
-  Value* slots_ = nullptr;  ///< in few_, or of the heap
-  uint32_t count_ = 0;      ///< of slots
-  uint64_t version_ = 0;  ///< 0: nothing was ever added
+  Value* slots_ = nullptr;        ///< in few_, or of the heap
+  uint32_t count_ = 0;            ///< of slots
+  uint64_t version_ = 0;          ///< 0: nothing was ever added
   std::unique_ptr<Names> names_;  ///< null before a name is added
   union {
     Value few_[inline_slots];

@@ -134,8 +134,8 @@ constexpr Member<ListObject> list_rows[] = {
                          ArgReader a("pop", args, {"index"});
                          return list_pop(list, a.has("index") ? a.value("index") : Value(-1));
                        }}
-        .with_direct(0, 1,
-                     [](In, List list, const Value* v, size_t count) { return list_pop(list, count ? v[0] : Value(-1)); }),
+        .with_direct(
+            0, 1, [](In, List list, const Value* v, size_t count) { return list_pop(list, count ? v[0] : Value(-1)); }),
     {"remove", "(item)", "Removes the first element that equals a value; an error if there is none.", "l.remove(1)\nl",
      [](In in, List list, A args) -> Value {
        const size_t i = find_in(in, list, ArgReader("remove", args, {"item"}).value("item"));

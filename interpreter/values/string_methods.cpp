@@ -210,103 +210,114 @@ Value count(const Arguments& args, const std::string& s) {
 using In = Interpreter&;
 using Str = StringObject&;
 using A = const Arguments&;
-constexpr Member<StringObject> str_rows[] = {
-    {"upper", "()", "The text in capitals; letters beyond ASCII stay.", "'word'.upper()",
-     [](In, Str s, A a) -> Value { return no_arguments("upper", a, mapped(s.value, upper)); }},
-    {"lower", "()", "The text in small letters; letters beyond ASCII stay.", "'WORD'.lower()",
-     [](In, Str s, A a) -> Value { return no_arguments("lower", a, mapped(s.value, lower)); }},
-    {"title", "()", "Each word with a capital first letter.", "'two words'.title()",
-     [](In, Str s, A a) -> Value { return no_arguments("title", a, titled(s.value)); }},
-    {"capitalize", "()", "The first letter a capital, the others small.", "'tWO'.capitalize()",
-     [](In, Str s, A a) -> Value {
-       std::string out = no_arguments("capitalize", a, mapped(s.value, lower));
-       if (!out.empty()) out[0] = upper(out[0]);
-       return out;
-     }},
-    Member<StringObject>{"strip", "(chars = none)", "Without white space, or these characters, at both ends.", "'  a b '.strip()",
-     [](In, Str s, A a) -> Value { return strip("strip", a, s.value, true, true); }}
-        .with_direct(0, 0, [](In, Str s, const Value*, size_t) -> Value {
-          charge_text(s.value.size());
-          return stripped(s.value, "", true, true);
-        }),
-    {"lstrip", "(chars = none)", "Without white space, or these characters, at the beginning.", "'0042'.lstrip('0')",
-     [](In, Str s, A a) -> Value { return strip("lstrip", a, s.value, true, false); }},
-    {"rstrip", "(chars = none)", "Without white space, or these characters, at the end.", "'end...'.rstrip('.')",
-     [](In, Str s, A a) -> Value { return strip("rstrip", a, s.value, false, true); }},
-    {"split", "(sep = none, maxsplit = -1)",
-     "A list of the parts between separators, of the words if there is no separator; at most maxsplit cuts.",
-     "'a,b,c'.split(',', 1)", [](In, Str s, A a) -> Value { return split(s.value, a, false); }},
-    {"rsplit", "(sep = none, maxsplit = -1)", "As split, with cuts from the end.", "'a,b,c'.rsplit(',', 1)",
-     [](In, Str s, A a) -> Value { return split(s.value, a, true); }},
-    {"splitlines", "()", "A list of the lines, without their ends.", "'one\\ntwo\\n'.splitlines()",
-     [](In, Str s, A a) -> Value {
-       ArgReader("splitlines", a, {});
-       std::vector<Value> out;
-       for (size_t at = 0; at < s.value.size();) {
-         charge(50);
-         const size_t end = std::min(s.value.find('\n', at), s.value.size());
-         out.emplace_back(s.value.substr(at, end - at - (end > at && s.value[end - 1] == '\r' ? 1 : 0)));
-         at = end + 1;
-       }
-       return make_list(std::move(out));
-     }},
-    {"join", "(items)", "The strs of an iterable in one, with this text between them.", "', '.join(['a', 'b'])",
-     [](In in, Str s, A a) -> Value { return join(in, s.value, a); }},
-    {"replace", "(old, new, count = -1)", "Every occurrence of a text, or the first count of them, replaced.",
-     "'a-b-c'.replace('-', '+', 1)", [](In, Str s, A a) -> Value { return replace(s.value, a); }},
-    Member<StringObject>{"startswith", "(text)", "Whether the str begins with a text, or with one of a tuple of texts.",
-     "'conv1.weight'.startswith(('conv', 'fc'))",
-     [](In, Str s, A a) -> Value { return matches(s.value, a, true, "startswith"); }}
-        .with_direct(1, 1, [](In, Str s, const Value* v, size_t) -> Value { return matches_one(s.value, v[0], true, "startswith"); }),
-    {"endswith", "(text)", "Whether the str ends with a text, or with one of a tuple of texts.",
-     "'conv1.weight'.endswith('.weight')",
-     [](In, Str s, A a) -> Value { return matches(s.value, a, false, "endswith"); }},
-    {"find", "(text)", "The position of the first occurrence in characters, or -1.", "'banana'.find('an')",
-     [](In, Str s, A a) -> Value { return find("find", a, s.value, false); }},
-    {"rfind", "(text)", "The position of the last occurrence in characters, or -1.", "'banana'.rfind('an')",
-     [](In, Str s, A a) -> Value { return find("rfind", a, s.value, true); }},
-    {"index", "(text)", "As find; an error if the text does not occur.", "'banana'.index('n')",
-     [](In, Str s, A a) -> Value {
-       const int64_t at = find("index", a, s.value, false);
-       if (at < 0) throw run_error("index: the text is not in the string");
-       return at;
-     }},
-    {"count", "(text)", "The number of occurrences that do not overlap.", "'banana'.count('an')",
-     [](In, Str s, A a) -> Value { return count(a, s.value); }},
-    Member<StringObject>{"isdigit", "()", "Whether there are characters, and all are digits.", "'42'.isdigit()",
-     [](In, Str s, A a) -> Value { return all_of("isdigit", a, s.value, is_digit); }}
-        .with_direct(0, 0, [](In, Str s, const Value*, size_t) -> Value { return all_are(s.value, is_digit); }),
-    Member<StringObject>{"isalpha", "()", "Whether there are characters, and all are letters of ASCII.", "'word'.isalpha()",
-     [](In, Str s, A a) -> Value { return all_of("isalpha", a, s.value, is_alpha); }}
-        .with_direct(0, 0, [](In, Str s, const Value*, size_t) -> Value { return all_are(s.value, is_alpha); }),
-    Member<StringObject>{"isalnum", "()", "Whether there are characters, and all are letters of ASCII or digits.", "'fc1'.isalnum()",
-     [](In, Str s, A a) -> Value {
-       return all_of("isalnum", a, s.value, [](char c) { return is_alpha(c) || is_digit(c); });
-     }}
-        .with_direct(0, 0, [](In, Str s, const Value*, size_t) -> Value {
-          return all_are(s.value, [](char c) { return is_alpha(c) || is_digit(c); });
-        }),
-    Member<StringObject>{"isspace", "()", "Whether there are characters, and all are white space.", "' \\t'.isspace()",
-     [](In, Str s, A a) -> Value { return all_of("isspace", a, s.value, is_space); }}
-        .with_direct(0, 0, [](In, Str s, const Value*, size_t) -> Value { return all_are(s.value, is_space); }),
-    {"isupper", "()", "Whether there are letters, and all are capitals.", "'GELU'.isupper()",
-     [](In, Str s, A a) -> Value {
-       return no_arguments("isupper", a, "").empty() && mapped(s.value, upper) == s.value &&
-              mapped(s.value, lower) != s.value;
-     }},
-    {"islower", "()", "Whether there are letters, and all are small.", "'gelu'.islower()",
-     [](In, Str s, A a) -> Value {
-       return no_arguments("islower", a, "").empty() && mapped(s.value, lower) == s.value &&
-              mapped(s.value, upper) != s.value;
-     }},
-    {"ljust", "(width, fill = ' ')", "Filled up at the end to a width in characters.", "'ab'.ljust(4, '.')",
-     [](In, Str s, A a) -> Value { return padded(s.value, a, "ljust"); }},
-    {"rjust", "(width, fill = ' ')", "Filled up at the beginning to a width in characters.", "'ab'.rjust(4)",
-     [](In, Str s, A a) -> Value { return padded(s.value, a, "rjust"); }},
-    {"center", "(width, fill = ' ')", "Filled up at both ends to a width in characters.", "'ab'.center(6, '*')",
-     [](In, Str s, A a) -> Value { return padded(s.value, a, "center"); }},
-    {"zfill", "(width, fill = '0')", "Filled up with zeros to a width, after a sign.", "'-7'.zfill(4)",
-     [](In, Str s, A a) -> Value { return padded(s.value, a, "zfill"); }},
+constexpr Member<StringObject> str_rows[] =
+    {
+        {"upper", "()", "The text in capitals; letters beyond ASCII stay.", "'word'.upper()",
+         [](In, Str s, A a) -> Value { return no_arguments("upper", a, mapped(s.value, upper)); }},
+        {"lower", "()", "The text in small letters; letters beyond ASCII stay.", "'WORD'.lower()",
+         [](In, Str s, A a) -> Value { return no_arguments("lower", a, mapped(s.value, lower)); }},
+        {"title", "()", "Each word with a capital first letter.", "'two words'.title()",
+         [](In, Str s, A a) -> Value { return no_arguments("title", a, titled(s.value)); }},
+        {"capitalize", "()", "The first letter a capital, the others small.", "'tWO'.capitalize()",
+         [](In, Str s, A a) -> Value {
+           std::string out = no_arguments("capitalize", a, mapped(s.value, lower));
+           if (!out.empty()) out[0] = upper(out[0]);
+           return out;
+         }},
+        Member<StringObject>{"strip", "(chars = none)", "Without white space, or these characters, at both ends.",
+                             "'  a b '.strip()",
+                             [](In, Str s, A a) -> Value { return strip("strip", a, s.value, true, true); }}
+            .with_direct(0, 0,
+                         [](In, Str s, const Value*, size_t) -> Value {
+                           charge_text(s.value.size());
+                           return stripped(s.value, "", true, true);
+                         }),
+        {"lstrip", "(chars = none)", "Without white space, or these characters, at the beginning.",
+         "'0042'.lstrip('0')", [](In, Str s, A a) -> Value { return strip("lstrip", a, s.value, true, false); }},
+        {"rstrip", "(chars = none)", "Without white space, or these characters, at the end.", "'end...'.rstrip('.')",
+         [](In, Str s, A a) -> Value { return strip("rstrip", a, s.value, false, true); }},
+        {"split", "(sep = none, maxsplit = -1)",
+         "A list of the parts between separators, of the words if there is no separator; at most maxsplit cuts.",
+         "'a,b,c'.split(',', 1)", [](In, Str s, A a) -> Value { return split(s.value, a, false); }},
+        {"rsplit", "(sep = none, maxsplit = -1)", "As split, with cuts from the end.", "'a,b,c'.rsplit(',', 1)",
+         [](In, Str s, A a) -> Value { return split(s.value, a, true); }},
+        {"splitlines", "()", "A list of the lines, without their ends.", "'one\\ntwo\\n'.splitlines()",
+         [](In, Str s, A a) -> Value {
+           ArgReader("splitlines", a, {});
+           std::vector<Value> out;
+           for (size_t at = 0; at < s.value.size();) {
+             charge(50);
+             const size_t end = std::min(s.value.find('\n', at), s.value.size());
+             out.emplace_back(s.value.substr(at, end - at - (end > at && s.value[end - 1] == '\r' ? 1 : 0)));
+             at = end + 1;
+           }
+           return make_list(std::move(out));
+         }},
+        {"join", "(items)", "The strs of an iterable in one, with this text between them.", "', '.join(['a', 'b'])",
+         [](In in, Str s, A a) -> Value { return join(in, s.value, a); }},
+        {"replace", "(old, new, count = -1)", "Every occurrence of a text, or the first count of them, replaced.",
+         "'a-b-c'.replace('-', '+', 1)", [](In, Str s, A a) -> Value { return replace(s.value, a); }},
+        Member<StringObject>{"startswith", "(text)",
+                             "Whether the str begins with a text, or with one of a tuple of texts.",
+                             "'conv1.weight'.startswith(('conv', 'fc'))",
+                             [](In, Str s, A a) -> Value { return matches(s.value, a, true, "startswith"); }}
+            .with_direct(1, 1,
+                         [](In, Str s, const Value* v, size_t) -> Value {
+                           return matches_one(s.value, v[0], true, "startswith");
+                         }),
+        {"endswith", "(text)", "Whether the str ends with a text, or with one of a tuple of texts.",
+         "'conv1.weight'.endswith('.weight')",
+         [](In, Str s, A a) -> Value { return matches(s.value, a, false, "endswith"); }},
+        {"find", "(text)", "The position of the first occurrence in characters, or -1.", "'banana'.find('an')",
+         [](In, Str s, A a) -> Value { return find("find", a, s.value, false); }},
+        {"rfind", "(text)", "The position of the last occurrence in characters, or -1.", "'banana'.rfind('an')",
+         [](In, Str s, A a) -> Value { return find("rfind", a, s.value, true); }},
+        {"index", "(text)", "As find; an error if the text does not occur.", "'banana'.index('n')",
+         [](In, Str s, A a) -> Value {
+           const int64_t at = find("index", a, s.value, false);
+           if (at < 0) throw run_error("index: the text is not in the string");
+           return at;
+         }},
+        {"count", "(text)", "The number of occurrences that do not overlap.", "'banana'.count('an')",
+         [](In, Str s, A a) -> Value { return count(a, s.value); }},
+        Member<StringObject>{"isdigit", "()", "Whether there are characters, and all are digits.", "'42'.isdigit()",
+                             [](In, Str s, A a) -> Value { return all_of("isdigit", a, s.value, is_digit); }}
+            .with_direct(0, 0, [](In, Str s, const Value*, size_t) -> Value { return all_are(s.value, is_digit); }),
+        Member<StringObject>{"isalpha", "()", "Whether there are characters, and all are letters of ASCII.",
+                             "'word'.isalpha()",
+                             [](In, Str s, A a) -> Value { return all_of("isalpha", a, s.value, is_alpha); }}
+            .with_direct(0, 0, [](In, Str s, const Value*, size_t) -> Value { return all_are(s.value, is_alpha); }),
+        Member<StringObject>{"isalnum", "()", "Whether there are characters, and all are letters of ASCII or digits.",
+                             "'fc1'.isalnum()",
+                             [](In, Str s, A a) -> Value {
+                               return all_of("isalnum", a, s.value, [](char c) { return is_alpha(c) || is_digit(c); });
+                             }}
+            .with_direct(0, 0,
+                         [](In, Str s, const Value*, size_t) -> Value {
+                           return all_are(s.value, [](char c) { return is_alpha(c) || is_digit(c); });
+                         }),
+        Member<StringObject>{"isspace", "()", "Whether there are characters, and all are white space.",
+                             "' \\t'.isspace()",
+                             [](In, Str s, A a) -> Value { return all_of("isspace", a, s.value, is_space); }}
+            .with_direct(0, 0, [](In, Str s, const Value*, size_t) -> Value { return all_are(s.value, is_space); }),
+        {"isupper", "()", "Whether there are letters, and all are capitals.", "'GELU'.isupper()",
+         [](In, Str s, A a) -> Value {
+           return no_arguments("isupper", a, "").empty() && mapped(s.value, upper) == s.value &&
+                  mapped(s.value, lower) != s.value;
+         }},
+        {"islower", "()", "Whether there are letters, and all are small.", "'gelu'.islower()",
+         [](In, Str s, A a) -> Value {
+           return no_arguments("islower", a, "").empty() && mapped(s.value, lower) == s.value &&
+                  mapped(s.value, upper) != s.value;
+         }},
+        {"ljust", "(width, fill = ' ')", "Filled up at the end to a width in characters.", "'ab'.ljust(4, '.')",
+         [](In, Str s, A a) -> Value { return padded(s.value, a, "ljust"); }},
+        {"rjust", "(width, fill = ' ')", "Filled up at the beginning to a width in characters.", "'ab'.rjust(4)",
+         [](In, Str s, A a) -> Value { return padded(s.value, a, "rjust"); }},
+        {"center", "(width, fill = ' ')", "Filled up at both ends to a width in characters.", "'ab'.center(6, '*')",
+         [](In, Str s, A a) -> Value { return padded(s.value, a, "center"); }},
+        {"zfill", "(width, fill = '0')", "Filled up with zeros to a width, after a sign.", "'-7'.zfill(4)",
+         [](In, Str s, A a) -> Value { return padded(s.value, a, "zfill"); }},
 };
 constexpr std::span<const Member<StringObject>> str_table(str_rows);
 

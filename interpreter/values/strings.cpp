@@ -106,8 +106,8 @@ size_t find_text(std::string_view text, std::string_view part, size_t at) {
   if (at > text.size()) return std::string_view::npos;
   if (part.empty()) return at;
   if (at == text.size()) return std::string_view::npos;
-  const void* found =
-      part.size() == 1 ? std::memchr(text.data() + at, part[0], text.size() - at) : ::memmem(text.data() + at, text.size() - at, part.data(), part.size());
+  const void* found = part.size() == 1 ? std::memchr(text.data() + at, part[0], text.size() - at)
+                                       : ::memmem(text.data() + at, text.size() - at, part.data(), part.size());
   return found ? static_cast<size_t>(static_cast<const char*>(found) - text.data()) : std::string_view::npos;
 }
 

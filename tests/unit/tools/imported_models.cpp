@@ -168,8 +168,7 @@ Attempt import_and_run(const std::string& bytes, const ImportOptions& options) {
     const ScopePtr library = evaluator_of(in).import_module({"onnx"}, {});
     const Value x = Array::from<float>({2}, std::vector<float>{1, -1});
     const Value out =
-        invoke(in, *library->find_here("_run"),
-               {invoke(in, module), make_list({x}), make_list({Value(false)})});
+        invoke(in, *library->find_here("_run"), {invoke(in, module), make_list({x}), make_list({Value(false)})});
     for (const Value& v : elements_of(in, out)) attempt.results.push_back(*v.as_array());
   } catch (const Error& e) {
     attempt.error = e.what();
