@@ -265,8 +265,8 @@ Result<std::string> Session::report() {
     const api::Turn of_program(state_->program->turns, "the program");
     Interpreter& in = api::entered(*state_->program);
     const pxl::Value report =
-        invoke(in, member_of(in, pxl::Value(state_->object), "report", {}), std::vector<pxl::Value>{});
-    return *invoke(in, builtin_named(in, "to_json"), std::vector<pxl::Value>{report}).as_string();
+        invoke(in, member_of(in, pxl::Value(state_->object), "report", {}));
+    return *invoke(in, builtin_named(in, "to_json"), {report}).as_string();
   });
 }
 

@@ -112,6 +112,9 @@ struct Place {
 };
 
 CodePtr compile(const ast::Expr& e, const Place& place);
+/// Of what a loop iterates over: a list that is written there may be a tuple.
+CodePtr compile_iterable(const ast::Expr& e, const Place& place);
+CodePtr compile_constant(const Span& at, Value v);
 CodePtr compile_or_null(const ast::Expr* e, const Place& place);
 std::vector<Operand> compile(const std::vector<ast::Expr*>& list, const Place& place);
 TargetPtr compile_target(const ast::Expr& target, const Place& place);

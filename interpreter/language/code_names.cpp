@@ -158,6 +158,7 @@ class NameTarget final : public TargetCode {
   int slot() const override { return e_.nonlocal ? -1 : slot_; }
   void assign(Interpreter& in, Activation& a, Value value) const override {
     observed(in.checking, e_.span, value);
+    if (e_.nonlocal && !in.checking) return assign_outside(in, a, std::move(value));
     if (e_.nonlocal || a.round) return bind_name(in, a, e_.interned, std::move(value));
     Scope& s = *a.scope;
     // The old value ends when the new one is in place: its destructor may read the scope.
@@ -176,8 +177,31 @@ class NameTarget final : public TargetCode {
   }
 
  private:
+  /// A nonlocal name of an enclosing body, which keeps its place.
+  void assign_outside(Interpreter& in, Activation& a, Value value) const {
+    const ScopePtr* s = &a.scope;
+    for (size_t i = 0; i < hops_ && *s; ++i) s = &(*s)->outer;
+    if (layout_ && *s && (*s)->layout() == layout_ && !(*s)->slot(index_).is_unset()) {
+      record_change(*s);
+      (*s)->slot(index_) = std::move(value);
+      return;
+    }
+    bind_name(in, a, e_.interned, std::move(value));
+    layout_ = nullptr;
+    hops_ = 0;
+    const ScopePtr at = nonlocal_scope(a.scope->outer, e_.interned);
+    if (!at || at->round || !at->layout()) return;
+    const auto place = std::find(at->layout()->begin(), at->layout()->end(), e_.interned);
+    if (place == at->layout()->end()) return;
+    for (const Scope* from = a.scope.get(); from != at.get(); from = from->outer.get()) ++hops_;
+    index_ = static_cast<size_t>(place - at->layout()->begin());
+    layout_ = at->layout();
+  }
+
   const ast::NameExpr& e_;
   int slot_;
+  mutable const Layout* layout_ = nullptr;  ///< of the body that has a nonlocal name, so many scopes outside
+  mutable size_t hops_ = 0;
   mutable uint64_t version_ = 0;
   mutable size_t index_ = 0;
 };

@@ -379,6 +379,19 @@ class LogicalCode final : public Code {
 
 }  // namespace
 
+namespace {
+
+/// A number with a minus is a literal as well.
+CodePtr compile_unary(const ast::UnaryExpr& e, const Place& place) {
+  const CodePtr operand = compile_kind(*e.operand, place);
+  const Value* v = e.op == ast::UnaryOp::minus ? operand->constant() : nullptr;
+  if (v && v->is_float()) return compile_constant(e.span, -v->float64());
+  if (v && v->is_int64() && v->int64() != INT64_MIN) return compile_constant(e.span, -v->int64());
+  return std::make_unique<UnaryCode>(e, place);
+}
+
+}  // namespace
+
 bool quick_binary(BinaryOp op, const Value& x, const Value& y, Value& out) {
   switch (op) {
     case BinaryOp::add: return quick<BinaryOp::add>(x, y, out);
@@ -390,7 +403,7 @@ bool quick_binary(BinaryOp op, const Value& x, const Value& y, Value& out) {
 
 CodePtr compile_operator(const ast::Expr& e, const Place& place) {
   switch (e.kind) {
-    case ExprKind::unary: return std::make_unique<UnaryCode>(as<ast::UnaryExpr>(e), place);
+    case ExprKind::unary: return compile_unary(as<ast::UnaryExpr>(e), place);
     case ExprKind::chain: return compile_chain(as<ast::ChainExpr>(e), place);
     case ExprKind::power: {
       const auto& p = as<ast::PowerExpr>(e);

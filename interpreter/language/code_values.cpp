@@ -274,6 +274,13 @@ class IndexCode final : public Code {
         }
       }
     }
+    if (auto* s = base.as<StringObject>(); s && key.is_int64()) {
+      const int64_t count = s->characters(), at = key.int64() < 0 ? key.int64() + count : key.int64();
+      if (at >= 0 && at < count) {
+        size_t offset = s->offset_of(at);
+        return made = s->character_at(offset);
+      }
+    }
     if (auto* d = base.as<DictObject>())
       if (const Value* found = d->find(key)) return made = *found;
     return made = located(in, span, [&]() -> Value {
@@ -478,6 +485,34 @@ class TupleTarget final : public TargetCode {
 
 }  // namespace
 
+namespace {
+
+/// The values of literals; empty if one is none.
+std::optional<std::vector<Value>> constants(const std::vector<ast::Expr*>& list) {
+  std::vector<Value> values;
+  for (const ast::Expr* e : list) {
+    const CodePtr code = compile_kind(*e, {nullptr, false});
+    if (e->kind == ExprKind::starred || !code->constant()) return std::nullopt;
+    values.push_back(*code->constant());
+  }
+  return values;
+}
+
+CodePtr compile_tuple(const Span& at, const std::vector<ast::Expr*>& items, const Place& place) {
+  if (std::optional<std::vector<Value>> values = constants(items))
+    return compile_constant(at, make_tuple(*std::move(values)));
+  return std::make_unique<SequenceCode>(at, items, true, place);
+}
+
+}  // namespace
+
+CodePtr compile_constant(const Span& at, Value v) { return std::make_unique<ConstantCode>(at, std::move(v)); }
+
+CodePtr compile_iterable(const ast::Expr& e, const Place& place) {
+  return e.kind == ExprKind::list && !place.look ? compile_tuple(e.span, as<ast::ListExpr>(e).items, place)
+                                                 : compile(e, place);
+}
+
 CodePtr compile_kind(const ast::Expr& e, const Place& place) {
   switch (e.kind) {
     case ExprKind::none: return std::make_unique<ConstantCode>(e.span, Value());
@@ -488,7 +523,7 @@ CodePtr compile_kind(const ast::Expr& e, const Place& place) {
     case ExprKind::fstring: return std::make_unique<FStringCode>(as<ast::FStringExpr>(e), place);
     case ExprKind::name: return compile_name(as<ast::NameExpr>(e), place);
     case ExprKind::list: return std::make_unique<SequenceCode>(e.span, as<ast::ListExpr>(e).items, false, place);
-    case ExprKind::tuple: return std::make_unique<SequenceCode>(e.span, as<ast::TupleExpr>(e).items, true, place);
+    case ExprKind::tuple: return compile_tuple(e.span, as<ast::TupleExpr>(e).items, place);
     case ExprKind::dict: return std::make_unique<DictCode>(as<ast::DictExpr>(e), place);
     case ExprKind::comprehension:
     case ExprKind::dict_comprehension: return compile_comprehension(as<ast::ComprehensionExpr>(e), place);

@@ -25,8 +25,8 @@ class ComprehensionCode final : public Code {
       if (std::find(layout_.begin(), layout_.end(), Name(name)) == layout_.end()) layout_.emplace_back(name);
     const Place inner{&layout_, place.look};
     for (const ast::Clause& c : e.clauses)
-      clauses_.push_back({compile(*c.iterable, clauses_.empty() ? place : inner), compile_targets(c.targets, inner),
-                          compile(c.conditions, inner)});
+      clauses_.push_back({compile_iterable(*c.iterable, clauses_.empty() ? place : inner),
+                          compile_targets(c.targets, inner), compile(c.conditions, inner)});
     key_ = compile_or_null(e.key, inner);
     value_ = compile(*e.value, inner);
   }

@@ -216,7 +216,7 @@ class ForCode final : public StmtCode {
   ForCode(const ast::ForStmt& s, const Place& place)
       : StmtCode(s.span),
         s_(s),
-        iterable_(compile(*s.iterable, place)),
+        iterable_(compile_iterable(*s.iterable, place)),
         target_(compile_targets(s.targets, place)),
         body_(compile(*s.body, place)) {}
   Flow run(Interpreter& in, Activation& a) const override {

@@ -143,24 +143,47 @@ Value filter(Interpreter& in, const Arguments& args) {
       });
 }
 
+/// What `sorted` orders: a key, and the place of its item.
+struct SortKey {
+  Value key;
+  size_t item;
+  Value first;  ///< of a tuple with an element, its first; else the key
+};
+
+SortKey sort_key(Value key, size_t item) {
+  auto* tuple = key.as<TupleObject>();
+  Value first = tuple && !tuple->items.empty() ? tuple->items[0] : key;
+  return {std::move(key), item, std::move(first)};
+}
+
+/// -1 or 1 if two values of one kind differ; 0 if they are equal or of other kinds.
+int quick_order(const Value& a, const Value& b) {
+  if (a.is_int64() && b.is_int64()) return a.int64() < b.int64() ? -1 : a.int64() > b.int64() ? 1 : 0;
+  auto *s = a.as<StringObject>(), *t = s ? b.as<StringObject>() : nullptr;
+  if (!t) return 0;
+  const int order = s->value.compare(t->value);
+  return order < 0 ? -1 : order > 0 ? 1 : 0;
+}
+
 Value sorted(Interpreter& in, const Arguments& args) {
   constexpr int64_t compare_ns = 50;
   ArgReader a("sorted", args, {"items", "key", "reverse"});
   std::vector<Value> items = elements_of(in, a.value("items"));
-  std::vector<std::pair<Value, size_t>> keys;
+  const Value key = a.has("key") ? a.value("key") : Value();
+  std::vector<SortKey> keys;
   keys.reserve(items.size());
-  for (size_t i = 0; i < items.size(); ++i) {
-    keys.emplace_back(a.has("key") ? invoke(in, a.value("key"), {items[i]}) : items[i], i);
-  }
+  for (size_t i = 0; i < items.size(); ++i)
+    keys.push_back(sort_key(key.is_none() ? items[i] : invoke(in, key, {items[i]}), i));
   const bool reverse = a.boolean_or("reverse", false);
   // A merge sort by hand: it stays within bounds whatever the comparison answers (NaNs have no order).
-  auto less = [&](const std::pair<Value, size_t>& x, const std::pair<Value, size_t>& y) {
+  auto less = [&](const SortKey& x, const SortKey& y) {
     charge(compare_ns);
-    if (x.first.is_int64() && y.first.is_int64()) return x.first.int64() < y.first.int64();
-    const Value v = apply_comparison(in, ast::CompareOp::lt, x.first, y.first);
+    const bool alike = (x.key.as<TupleObject>() != nullptr) == (y.key.as<TupleObject>() != nullptr);
+    if (const int order = alike ? quick_order(x.first, y.first) : 0; order != 0) return order < 0;
+    const Value v = apply_comparison(in, ast::CompareOp::lt, x.key, y.key);
     return truth_of(in, v);
   };
-  std::vector<std::pair<Value, size_t>> buffer(keys.size());
+  std::vector<SortKey> buffer(keys.size());
   for (size_t width = 1; width < keys.size(); width *= 2) {
     for (size_t from = 0; from < keys.size(); from += 2 * width) {
       size_t i = from, j = std::min(from + width, keys.size());
@@ -175,7 +198,7 @@ Value sorted(Interpreter& in, const Arguments& args) {
   }
   std::vector<Value> out;
   out.reserve(keys.size());
-  for (auto& [key, i] : keys) out.push_back(std::move(items[i]));
+  for (const SortKey& k : keys) out.push_back(std::move(items[k.item]));
   return make_list(std::move(out));
 }
 

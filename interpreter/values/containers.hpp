@@ -63,6 +63,7 @@ struct ListObject final : SequenceObject {
 };
 struct TupleObject final : SequenceObject {
   using SequenceObject::SequenceObject;
+  mutable uint64_t hash = 0;  ///< as a key of dicts; 0: not computed yet
   std::string type_name() const override { return "tuple"; }
   std::string repr(Interpreter&) override;
 };

@@ -54,6 +54,7 @@ std::optional<uint64_t> hash_below(const Value& v, int depth) {
   if (v.is_number()) return mixed(NumberKey(v).bits + 2);
   if (auto* s = v.as<StringObject>()) return s->hash();
   if (auto* t = v.as<TupleObject>()) {
+    if (t->hash != 0) return t->hash;
     if (depth > 100) return std::nullopt;
     uint64_t all = mixed(t->items.size() + 3);
     for (const Value& item : t->items) {
@@ -62,7 +63,8 @@ std::optional<uint64_t> hash_below(const Value& v, int depth) {
       if (!one) return std::nullopt;
       all = mixed(all * 31 + *one);
     }
-    return all;
+    t->hash = all | 1;
+    return t->hash;
   }
   const std::optional<std::string> key = v.object()->hash_key();
   if (!key) return std::nullopt;

@@ -33,7 +33,7 @@ std::string repr_of(Interpreter& in, const Value& v) {
   if (v.is_none()) return "none";
   if (v.is_bool()) return v.as_bool() ? "true" : "false";
   if (v.is_natural()) return fmt::format("{}", v.as_natural());
-  if (v.is_int()) return fmt::format("{}", v.as_int());
+  if (v.is_int()) return std::to_string(v.as_int());
   if (v.is_float()) return number_text(v.as_double());
   charge(150);
   // A container that contains itself is printed as `[...]` where it recurs.

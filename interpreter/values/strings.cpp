@@ -12,7 +12,6 @@
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/budget.hpp"
-#include "runtime/base/never_destroyed.hpp"
 #include "runtime/base/utf8.hpp"
 
 namespace pxl {
@@ -82,11 +81,12 @@ uint64_t StringObject::hash() const {
 }
 
 const Value& character_value(char ascii) {
-  static thread_local const auto& all = never_destroyed([] {
-    std::vector<Value> made;
-    for (int c = 0; c < 128; ++c) made.emplace_back(std::string(1, static_cast<char>(c)));
-    return made;
-  }());
+  constinit static thread_local const Value* all = nullptr;
+  if (!all) {
+    auto* made = new std::vector<Value>;  // never destroyed
+    for (int c = 0; c < 128; ++c) made->emplace_back(std::string(1, static_cast<char>(c)));
+    all = made->data();
+  }
   return all[static_cast<size_t>(ascii)];
 }
 
@@ -157,6 +157,7 @@ std::optional<Iterator> StringObject::iterate(Interpreter&) {
   });
 }
 Value StringObject::character_at(size_t& offset) const {
+  if (static_cast<unsigned char>(value[offset]) < 128) return character_value(value[offset++]);
   const std::string_view rest = std::string_view(value).substr(offset);
   const size_t width = code_point_offset(rest, 1);
   offset += width;
