@@ -102,6 +102,9 @@ class CallCode final : public Code {
       return body(values);
     } catch (Error& error) {
       error.locate(span, in.frames);
+      NamedTensors operands;
+      for (size_t i = 0; i < arguments_.size(); ++i) operands.note(*e_.arguments[i].value, values[i]);
+      operands.tell(error);
       throw;
     }
   }

@@ -12,6 +12,7 @@
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/values/arrays.hpp"
 #include "interpreter/values/builtin.hpp"
+#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
 #include "interpreter/values/numbers.hpp"
@@ -62,6 +63,26 @@ Value total_of(Interpreter& in, Arguments args) {
   }
   if (terms == 1 && as_tensor(total)) return op_by_name(in, "identity", {total});  // a new tensor, as other sums are
   return total.is_none() ? Value(0) : total;
+}
+
+// The sum of a list of ints, or of floats: the terms in order, as apply_binary adds them.
+std::optional<Value> quick_total(const Value& v) {
+  auto* s = v.as<SequenceObject>();
+  if (!s || s->items.empty()) return std::nullopt;
+  charge_steps(static_cast<int64_t>(s->items.size()), 10);
+  if (s->items[0].is_int64()) {
+    int64_t total = 0;
+    for (const Value& item : s->items)
+      if (!item.is_int64() || __builtin_add_overflow(total, item.int64(), &total)) return std::nullopt;
+    return total;
+  }
+  if (!s->items[0].is_float()) return std::nullopt;
+  double total = s->items[0].float64();
+  for (size_t i = 1; i < s->items.size(); ++i) {
+    if (!s->items[i].is_float()) return std::nullopt;
+    total += s->items[i].float64();
+  }
+  return total;
 }
 
 // Whether what follows the first argument is an axis, or a list of them, and perhaps keepdims.
@@ -207,6 +228,13 @@ Value divmod(Interpreter& in, const Arguments& args) {
 void bind_math_builtins(Scope& p) {
   define(p, no_effects, "sum", "sum(items, axis = none, keepdims = false)", "The sum of a list, an array or a tensor.",
          total_of);
+  define_direct(p, "sum", 1, 1, [](Interpreter& in, const Value* v, size_t) -> Value {
+    if (const std::optional<Value> total = quick_total(v[0])) return *total;
+    Arguments args;
+    args.span = position_of(in).here;
+    args.positional = {v[0]};
+    return total_of(in, std::move(args));
+  });
   define(p, no_effects, "max", "max(items, axis = none, keepdims = false)",
          "The largest of a list, of several numbers, or along axes.",
          [](Interpreter& in, Arguments args) { return extreme(in, std::move(args), true); });

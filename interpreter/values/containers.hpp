@@ -14,7 +14,7 @@ struct StringObject final : Object {
   int64_t characters() const;                 ///< the number of code points
   size_t offset_of(int64_t character) const;  ///< in bytes, of a character up to the length
   std::string_view characters(int64_t from, int64_t count) const;
-  uint64_t hash() const;
+  uint64_t hash() const { return hash_ != 0 ? hash_ : computed_hash(); }
   /// The character at an offset in bytes, which moves behind it.
   Value character_at(size_t& offset) const;
   explicit StringObject(std::string v) : value(std::move(v)) { has_parts_ = false; }
@@ -32,6 +32,7 @@ struct StringObject final : Object {
   bool equals(Interpreter&, const Value&) override;
 
  private:
+  uint64_t computed_hash() const;
   mutable int64_t characters_ = -1;                       ///< -1: not counted yet
   mutable uint64_t hash_ = 0;                             ///< 0: not computed yet
   mutable std::unique_ptr<std::vector<uint32_t>> marks_;  ///< offsets of every 64th character, of texts beyond ASCII

@@ -82,6 +82,7 @@ uint64_t need_hash(const Value& key) {
 
 std::optional<uint64_t> hash_of(const Value& v) {
   if (v.is_int64()) return mixed(static_cast<uint64_t>(v.int64()) + 2);
+  if (auto* s = v.as<StringObject>()) return s->hash();
   return hash_below(v, 0);
 }
 
@@ -136,6 +137,12 @@ void DictObject::make_table() {
 }
 
 const Value* DictObject::find(const Value& key) const {
+  if (auto* s = key.as<StringObject>(); s && table_.empty()) {
+    const uint64_t hash = s->hash();
+    for (size_t i = 0; i < hashes_.size(); ++i)
+      if (hashes_[i] == hash && is_same_key(items[i].first, key)) return &items[i].second;
+    return nullptr;
+  }
   const std::optional<uint64_t> hash = hash_of(key);
   if (!hash) return nullptr;
   const size_t at = where(key, *hash);

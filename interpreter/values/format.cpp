@@ -1,8 +1,10 @@
 // Python's format mini-language: [[fill]align][sign][#][0][width][grouping][.precision][type].
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 
 #include "interpreter/values/arrays.hpp"
 #include "interpreter/values/operations.hpp"
@@ -120,7 +122,15 @@ std::string finish_number(Spec s, const std::string& prefix, std::string body) {
   return pad(s, prefix, body, '>');
 }
 
-std::string format_float(const Spec& s, double d, std::string_view spec, const std::string& shortest) {
+std::string fixed(double magnitude, int precision) {
+  char digits[512];
+  const auto [end, ec] = std::to_chars(digits, std::end(digits), magnitude, std::chars_format::fixed, precision);
+  return ec == std::errc() ? std::string(digits, end) : fmt::format("{:.{}f}", magnitude, precision);
+}
+
+/// `shortest`: gives the text of the fewest digits.
+template <class Shortest>
+std::string format_float(const Spec& s, double d, std::string_view spec, Shortest&& shortest) {
   const bool negative = std::signbit(d) && !std::isnan(d);
   const double m = std::fabs(d);
   std::string body;
@@ -131,12 +141,13 @@ std::string format_float(const Spec& s, double d, std::string_view spec, const s
     body = std::isnan(d) ? "nan" : "inf";
     if (type == '%') body += '%';
   } else if (type == 0 && s.precision < 0) {
-    body = shortest[0] == '-' ? shortest.substr(1) : shortest;
+    body = shortest();
+    if (body[0] == '-') body.erase(0, 1);
   } else {
     const int precision = s.precision < 0 ? 6 : s.precision;
     switch (type) {
       case 'e': body = fmt::format("{:.{}e}", m, precision); break;
-      case 'f': body = fmt::format("{:.{}f}", m, precision); break;
+      case 'f': body = fixed(m, precision); break;
       case '%': body = fmt::format("{:.{}f}%", m * 100, precision); break;
       case 0:
       case 'g':
@@ -155,7 +166,7 @@ std::string format_float(const Spec& s, double d, std::string_view spec, const s
 
 std::string format_int(const Spec& s, const Value& v, std::string_view spec) {
   if (s.type && std::string_view("eEfFgG%").find(s.type) != std::string_view::npos) {
-    return format_float(s, v.as_double(), spec, "");
+    return format_float(s, v.as_double(), spec, [] { return std::string("0"); });
   }
   if (s.precision >= 0) bad_format(spec, "a precision does not suit an int");
   const bool negative = !v.is_natural() && v.as_int() < 0;
@@ -190,11 +201,11 @@ std::string format_value(Interpreter& in, const Value& v, std::string_view text)
   if (text.empty()) return str_of(in, v);
   const Spec spec = read_spec(text);
   if (v.is_bool() && (!spec.type || spec.type == 's')) return format_text(spec, repr_of(in, v), text, "a bool");
-  if (v.is_float()) return format_float(spec, v.as_double(), text, number_text(v.as_double()));
+  if (v.is_float()) return format_float(spec, v.as_double(), text, [&] { return number_text(v.as_double()); });
   if (v.is_int() || v.is_bool()) return format_int(spec, v, text);
   if (const Array* a = v.as_array(); a && a->size() == 1) {
     const Value e = element_value(*a, 0);
-    if (e.is_float()) return format_float(spec, e.as_double(), text, to_text(a->reshaped({})));
+    if (e.is_float()) return format_float(spec, e.as_double(), text, [&] { return to_text(a->reshaped({})); });
     return format_value(in, e, text);
   }
   if (v.as_array() && spec.type && spec.type != 's') {

@@ -14,15 +14,65 @@
 /// Of the few operations that each step of a program does.
 #define PXL_INLINE inline __attribute__((always_inline))
 
+/// Sanitizers see each object's own memory.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define PXL_KEEPS_MEMORY false
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define PXL_KEEPS_MEMORY false
+#endif
+#endif
+#ifndef PXL_KEEPS_MEMORY
+#define PXL_KEEPS_MEMORY true
+#endif
+
 namespace pxl {
 
 /// Whether several threads may refer to one object. A process that runs one program says no before it makes objects.
 inline bool counts_are_shared = true;
 
+/// Memory of objects. Each thread keeps some of what was freed last, by size, for objects that it makes next.
+namespace object_memory {
+inline constexpr size_t step = 16, sizes = 20;
+/// Blocks of one size, each of which begins with the address of the next.
+struct Kept {
+  void* first = nullptr;
+  uint32_t count = 0;
+};
+extern constinit thread_local Kept kept[sizes];
+void* take_new(size_t bytes);
+void give_back_more(void* memory) noexcept;
+
+PXL_INLINE void* take(size_t bytes) {
+  const size_t size = (bytes + step - 1) / step;
+  if (size < sizes && kept[size].first) [[likely]] {
+    Kept& k = kept[size];
+    void* memory = k.first;
+    k.first = *static_cast<void**>(memory);
+    --k.count;
+    return memory;
+  }
+  return take_new((bytes + step - 1) / step * step);
+}
+PXL_INLINE void give_back(void* memory, size_t bytes) noexcept {
+  constexpr uint32_t most = 256;  // blocks of one size; not measured
+  const size_t size = (bytes + step - 1) / step;
+  if (PXL_KEEPS_MEMORY && size < sizes && kept[size].count < most) [[likely]] {
+    Kept& k = kept[size];
+    *static_cast<void**>(memory) = k.first;
+    k.first = memory;
+    ++k.count;
+    return;
+  }
+  give_back_more(memory);
+}
+}  // namespace object_memory
+
 /// The counts of one object.
 struct alignas(16) RefCounts {
   uint32_t strong = 1;
-  uint32_t weak = 1;  ///< of all strong references together, and of each weak one
+  uint32_t weak = 1;   ///< of all strong references together, and of each weak one
+  uint32_t bytes = 0;  ///< of the object and its counts
 
   PXL_INLINE static RefCounts& of(const void* object) {
     return *reinterpret_cast<RefCounts*>(const_cast<char*>(static_cast<const char*>(object)) - sizeof(RefCounts));
@@ -49,9 +99,7 @@ struct alignas(16) RefCounts {
     return false;
   }
   void free_if_unused() {
-    if (!decrease(weak)) return;
-    this->~RefCounts();
-    ::operator delete(static_cast<void*>(this));
+    if (decrease(weak)) object_memory::give_back(this, bytes);
   }
 };
 
@@ -158,8 +206,9 @@ class WeakRef {
 template <class T, class... A>
 Ref<T> make_ref(A&&... arguments) {
   static_assert(alignof(T) <= alignof(RefCounts) && alignof(RefCounts) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
-  void* memory = ::operator new(sizeof(RefCounts) + sizeof(T));
-  auto* counts = new (memory) RefCounts;
+  constexpr size_t bytes = sizeof(RefCounts) + sizeof(T);
+  auto* counts = new (object_memory::take(bytes)) RefCounts;
+  counts->bytes = static_cast<uint32_t>(bytes);
   try {
     return Ref<T>::adopt(new (counts + 1) T(std::forward<A>(arguments)...));
   } catch (...) {

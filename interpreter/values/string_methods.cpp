@@ -64,6 +64,7 @@ Value split(const std::string& s, const Arguments& args, bool from_right) {
   ArgReader a(from_right ? "rsplit" : "split", args, {"sep", "maxsplit"});
   int64_t left = a.integer_or("maxsplit", -1);
   std::vector<Value> out;
+  out.reserve(8);
   std::string_view rest = s;
   if (!a.has("sep")) {
     rest = stripped(rest, "", true, false);

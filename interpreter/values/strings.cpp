@@ -72,12 +72,9 @@ std::string_view StringObject::characters(int64_t from, int64_t count) const {
   return std::string_view(value).substr(begin, end - begin);
 }
 
-uint64_t StringObject::hash() const {
-  if (hash_ == 0) {
-    charge_scan(value.size());
-    hash_ = std::hash<std::string_view>()(value) | 1;
-  }
-  return hash_;
+uint64_t StringObject::computed_hash() const {
+  charge_scan(value.size());
+  return hash_ = std::hash<std::string_view>()(value) | 1;
 }
 
 const Value& character_value(char ascii) {

@@ -37,11 +37,12 @@ int64_t wrap_index(int64_t index, int64_t length, const std::string& what, std::
 }
 
 SliceRange resolve_slice(const SliceObject& s, int64_t length) {
-  const int64_t step = s.step.is_none() ? 1 : to_index(s.step, "slice step");
+  const auto bound = [](const Value& v, const char* what) { return v.is_int64() ? v.int64() : to_index(v, what); };
+  const int64_t step = s.step.is_none() ? 1 : bound(s.step, "slice step");
   if (step == 0) throw run_error("a slice's step cannot be zero");
   auto clamp = [&](const Value& v, int64_t missing, const char* what) {
     if (v.is_none()) return missing;
-    int64_t i = to_index(v, what);
+    int64_t i = bound(v, what);
     if (i < 0) i = i < -length ? -1 : i + length;
     if (step > 0) return i < 0 ? int64_t{0} : std::min(i, length);
     return i < 0 ? int64_t{-1} : std::min(i, length - 1);

@@ -10,11 +10,17 @@ using namespace pxl;
 using namespace pxl::test;
 
 TEST_CASE("dict keys: equal values are one key") {
-  CHECK(key_of(Value(1)) == key_of(Value(1.0)));
-  CHECK(key_of(Value(1)) == key_of(Value(true)));
-  CHECK(key_of(Value("1")) != key_of(Value(1)));
-  CHECK(key_of(make_tuple({Value("a"), Value("b")})) != key_of(make_tuple({Value("a,1:b")})));
-  CHECK_FALSE(key_of(make_list({})));
+  CHECK(is_same_key(Value(1), Value(1.0)));
+  CHECK(is_same_key(Value(1), Value(true)));
+  CHECK(is_same_key(Value(0.0), Value(-0.0)));
+  CHECK(hash_of(Value(1)) == hash_of(Value(1.0)));
+  CHECK(hash_of(Value(-7)) == hash_of(Value(-7.0)));
+  CHECK_FALSE(is_same_key(Value("1"), Value(1)));
+  CHECK_FALSE(is_same_key(Value::natural(UINT64_MAX), Value(-1)));
+  CHECK(is_same_key(make_tuple({Value("a"), Value(2)}), make_tuple({Value("a"), Value(2.0)})));
+  CHECK(hash_of(make_tuple({Value("a"), Value(2)})) == hash_of(make_tuple({Value("a"), Value(2.0)})));
+  CHECK_FALSE(is_same_key(make_tuple({Value("a"), Value("b")}), make_tuple({Value("a,1:b")})));
+  CHECK_FALSE(hash_of(make_list({})));
 }
 
 TEST_CASE("numbers at the edges") {

@@ -1,0 +1,28 @@
+#include "interpreter/values/ref.hpp"
+
+namespace pxl {
+
+constinit thread_local object_memory::Kept object_memory::kept[object_memory::sizes] = {};
+
+namespace {
+
+/// Frees what a thread keeps when the thread ends; nothing is kept after that.
+struct End {
+  ~End() {
+    for (object_memory::Kept& k : object_memory::kept) {
+      while (k.first) ::operator delete(std::exchange(k.first, *static_cast<void**>(k.first)));
+      k.count = UINT32_MAX;
+    }
+  }
+};
+
+}  // namespace
+
+void* object_memory::take_new(size_t bytes) {
+  static thread_local const End end;
+  static_cast<void>(end);
+  return ::operator new(bytes);
+}
+void object_memory::give_back_more(void* memory) noexcept { ::operator delete(memory); }
+
+}  // namespace pxl
