@@ -6,6 +6,7 @@
 #include "runtime/execute/program.hpp"
 #include "runtime/ops/op_builder.hpp"
 #include "runtime/ops/table.hpp"
+#include "runtime/plan/cpu_lowering.hpp"
 #include "runtime/transform/flops.hpp"
 
 namespace {
@@ -53,7 +54,11 @@ void run(benchmark::State& state, const Case& c) {
   for (size_t i = 0; i < arguments.size(); ++i) all.values[i] = arguments[i];
   for (const auto& [name, value] : c.attributes) all.values[param_index(row, name)] = value;
   const Op& op = *builder.emit(row, all)[0].tensor()->producer;
-  const Kernel kernel = make_kernel(op);
+  Node node;
+  node.op = &op;
+  node.in.assign(op.inputs.begin(), op.inputs.end());
+  node.out.assign(op.outputs.begin(), op.outputs.end());
+  const Kernel kernel = cpu_kernel(node, epilogue_block);
   std::vector<Array> memory;
   std::vector<const std::byte*> in;
   std::vector<std::byte*> out;
