@@ -76,7 +76,8 @@ class CallCode final : public Code {
     if (member_) return call_member(in, a, base);
     if (!look_) {
       if (auto* f = base.as<FunctionObject>()) {
-        if (takes(*f->code)) return call_plain(in, a, *f->code, f->closure, f->self, f->qualified_name, &f->defaults);
+        if (f->self.is_none() && takes(*f->code))
+          return call_plain(in, a, *f->code, f->closure, f->self, f->qualified_name, &f->defaults);
       } else if (auto* b = base.as<BuiltinObject>()) {
         if (b->direct && positional_ && is_between(b->direct_min, b->direct_max))
           return call_direct(in, a, [&](const Value* values) { return b->direct(in, values, arguments_.size()); });
@@ -146,7 +147,7 @@ class CallCode final : public Code {
   Value call_member(Interpreter& in, Activation& a, const Value& base) const {
     if (auto* m = base.as<ModuleInstance>()) {
       const MethodObject* method = methods_.method(*m, member_name_);
-      if (method && !method->code->outlined && takes(*method->code)) {
+      if (method && !method->code->outlined && method->code->self_slot >= 0 && takes(*method->code)) {
         try {
           return call_plain(in, a, *method->code, m->scope, base, method->code->qualified, nullptr);
         } catch (Error& e) {
@@ -197,7 +198,7 @@ class CallCode final : public Code {
     in.here = span;
     charge(call_ns);
     inner.self = self;
-    if (!self.is_none()) scope.slot(f.parameters.size()) = self;
+    if (f.self_slot >= 0) scope.slot(static_cast<size_t>(f.self_slot)) = self;
     try {
       takes(f);
       for (size_t i = 0; i < absent_.size(); ++i) {

@@ -172,6 +172,7 @@ struct Function {
   std::string doc;
   OwnNames own;
   uint64_t serial = 0;  ///< one for each function of the process
+  int self_slot = -1;   ///< of a method's `self`, unless a parameter has that name
   bool plain = false;  ///< takes values by position without a check: no annotation, rest, ref or context
   mutable std::unique_ptr<Compiled> compiled;
   mutable std::unique_ptr<const std::vector<std::string>> mentioned;  ///< made by names_in (functions.hpp)

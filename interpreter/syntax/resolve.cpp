@@ -112,6 +112,7 @@ class Resolver {
     static const auto& none = never_destroyed(std::vector<Stmt*>());
     begin(b, f.own, outer, f.body ? f.body->statements : none, as);
     f.own.slots = slots(f, b, module != nullptr);
+    if (module && b.parameters.count("self") == 0) f.self_slot = static_cast<int>(f.parameters.size());
     for (const WithItem& w : f.contexts) with_item(w, b);
     // A lambda or def reads its names when it is called.
     read(f.result, b);
