@@ -264,8 +264,7 @@ Result<std::string> Session::report() {
     const api::Turn turn(state_->turns, the_session);  // first, as in in_turn
     const api::Turn of_program(state_->program->turns, "the program");
     Interpreter& in = api::entered(*state_->program);
-    const pxl::Value report =
-        invoke(in, member_of(in, pxl::Value(state_->object), "report", {}));
+    const pxl::Value report = invoke(in, member_of(in, pxl::Value(state_->object), "report", {}));
     return *invoke(in, builtin_named(in, "to_json"), {report}).as_string();
   });
 }
