@@ -1,4 +1,5 @@
 // Operators. Those of two ints or two floats compute at once; all others are in operators.hpp.
+#include <algorithm>
 #include <cmath>
 
 #include "interpreter/language/code.hpp"
@@ -11,6 +12,7 @@
 #include "interpreter/values/limits.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/strings.hpp"
+#include "runtime/base/budget.hpp"
 
 namespace pxl {
 namespace {
@@ -277,6 +279,7 @@ class CompareCode final : public Code {
       if (!x.is_object() || !y.is_object()) return -1;
       auto *s = x.as<StringObject>(), *t = s ? y.as<StringObject>() : nullptr;
       if (!t) return -1;
+      charge(static_cast<int64_t>(std::min(s->value.size(), t->value.size()) / 8));
       if constexpr (op == CompareOp::eq) return s->value == t->value;
       if constexpr (op == CompareOp::ne) return s->value != t->value;
       return ordered<op>(s->value.compare(t->value), 0);
@@ -379,19 +382,6 @@ class LogicalCode final : public Code {
 
 }  // namespace
 
-namespace {
-
-/// A number with a minus is a literal as well.
-CodePtr compile_unary(const ast::UnaryExpr& e, const Place& place) {
-  const CodePtr operand = compile_kind(*e.operand, place);
-  const Value* v = e.op == ast::UnaryOp::minus ? operand->constant() : nullptr;
-  if (v && v->is_float()) return compile_constant(e.span, -v->float64());
-  if (v && v->is_int64() && v->int64() != INT64_MIN) return compile_constant(e.span, -v->int64());
-  return std::make_unique<UnaryCode>(e, place);
-}
-
-}  // namespace
-
 bool quick_binary(BinaryOp op, const Value& x, const Value& y, Value& out) {
   switch (op) {
     case BinaryOp::add: return quick<BinaryOp::add>(x, y, out);
@@ -403,7 +393,7 @@ bool quick_binary(BinaryOp op, const Value& x, const Value& y, Value& out) {
 
 CodePtr compile_operator(const ast::Expr& e, const Place& place) {
   switch (e.kind) {
-    case ExprKind::unary: return compile_unary(as<ast::UnaryExpr>(e), place);
+    case ExprKind::unary: return std::make_unique<UnaryCode>(as<ast::UnaryExpr>(e), place);
     case ExprKind::chain: return compile_chain(as<ast::ChainExpr>(e), place);
     case ExprKind::power: {
       const auto& p = as<ast::PowerExpr>(e);

@@ -487,20 +487,41 @@ class TupleTarget final : public TargetCode {
 
 namespace {
 
-/// The values of literals; empty if one is none.
-std::optional<std::vector<Value>> constants(const std::vector<ast::Expr*>& list) {
+std::optional<Value> literal_tuple(const std::vector<ast::Expr*>& list);
+
+/// The value of a literal, a number with a minus, or a tuple of such. Nothing is compiled for it: nested expressions
+/// are compiled once.
+std::optional<Value> literal_value(const ast::Expr& e) {
+  switch (e.kind) {
+    case ExprKind::none: return Value();
+    case ExprKind::boolean: return Value(as<ast::BoolExpr>(e).value);
+    case ExprKind::integer: return Value(as<ast::IntExpr>(e).value);
+    case ExprKind::floating: return Value(as<ast::FloatExpr>(e).value);
+    case ExprKind::string: return Value(as<ast::StringExpr>(e).value);
+    case ExprKind::unary: {
+      const auto& u = as<ast::UnaryExpr>(e);
+      if (u.op != ast::UnaryOp::minus) return std::nullopt;
+      if (u.operand->kind == ExprKind::floating) return Value(-as<ast::FloatExpr>(*u.operand).value);
+      if (u.operand->kind != ExprKind::integer || as<ast::IntExpr>(*u.operand).value == INT64_MIN) return std::nullopt;
+      return Value(-as<ast::IntExpr>(*u.operand).value);
+    }
+    case ExprKind::tuple: return literal_tuple(as<ast::TupleExpr>(e).items);
+    default: return std::nullopt;
+  }
+}
+
+std::optional<Value> literal_tuple(const std::vector<ast::Expr*>& list) {
   std::vector<Value> values;
   for (const ast::Expr* e : list) {
-    const CodePtr code = compile_kind(*e, {nullptr, false});
-    if (e->kind == ExprKind::starred || !code->constant()) return std::nullopt;
-    values.push_back(*code->constant());
+    std::optional<Value> v = literal_value(*e);
+    if (!v) return std::nullopt;
+    values.push_back(*std::move(v));
   }
-  return values;
+  return make_tuple(std::move(values));
 }
 
 CodePtr compile_tuple(const Span& at, const std::vector<ast::Expr*>& items, const Place& place) {
-  if (std::optional<std::vector<Value>> values = constants(items))
-    return compile_constant(at, make_tuple(*std::move(values)));
+  if (std::optional<Value> v = literal_tuple(items)) return compile_constant(at, *std::move(v));
   return std::make_unique<SequenceCode>(at, items, true, place);
 }
 
@@ -514,6 +535,8 @@ CodePtr compile_iterable(const ast::Expr& e, const Place& place) {
 }
 
 CodePtr compile_kind(const ast::Expr& e, const Place& place) {
+  if (e.kind == ExprKind::unary)
+    if (std::optional<Value> v = literal_value(e)) return compile_constant(e.span, *std::move(v));
   switch (e.kind) {
     case ExprKind::none: return std::make_unique<ConstantCode>(e.span, Value());
     case ExprKind::boolean: return std::make_unique<ConstantCode>(e.span, as<ast::BoolExpr>(e).value);

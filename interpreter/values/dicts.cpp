@@ -100,6 +100,7 @@ bool is_same_key(const Value& a, const Value& b) {
   }
   if (auto* s = a.as<TupleObject>()) {
     auto* t = b.as<TupleObject>();
+    charge(10);
     return t && std::equal(s->items.begin(), s->items.end(), t->items.begin(), t->items.end(), is_same_key);
   }
   if (b.as_string() || b.as<TupleObject>()) return false;

@@ -223,7 +223,7 @@ class Expressions:
             lambda: self.pair("(§ + §)[:24]", e("str", d), e("str", d)),
             lambda: self.pair("(§ * (§ % 3))[:24]", e("str", d), e("int", d)),
             lambda: self.pair("f\"" + self.chance.choice(["", "n ", "{{}}", "é"]) + "§ §\"[:40]", self.shown_in_f(1), self.shown_in_f(1)),
-            lambda: self.pair("§." + self.chance.choice(["upper()", "lower()", "strip()", "title()", "replace(\"a\", \"bc\")", "ljust(6, \".\")", "zfill(5)", "center(7)"]) + "[:24]", e("str", d)),
+            lambda: self.pair("§." + self.chance.choice(["strip()", "replace(\"a\", \"bc\")", "ljust(6, \".\")", "zfill(5)", "center(7)"]) + "[:24]", e("str", d)),
             lambda: (lambda t: (f"str({t[0]})[:30]", f"show({t[1]})[:30]"))(self.any_of(d)),
             lambda: (lambda t: (f"repr({t[0]})[:30]", f"shown({t[1]})[:30]"))(self.expr(self.chance.choice(["int", "ints", "pair", "dict"]), d)),
             lambda: self.pair("§.join(§)[:30]", self.constant("str"), e("strs", d)),
