@@ -96,7 +96,7 @@ struct DictObject final : Object {
  private:
   static constexpr size_t none = static_cast<size_t>(-1);
   size_t where(const Value& key, uint64_t hash) const;  ///< index into items, or none
-  void enter(size_t item);
+  void add_to_table(size_t item);
   void make_table();
 
   std::vector<uint64_t> hashes_;  ///< of the keys, parallel to items

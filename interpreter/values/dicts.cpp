@@ -120,7 +120,7 @@ size_t DictObject::where(const Value& key, uint64_t hash) const {
     if (hashes_[item - 1] == hash && is_same_key(items[item - 1].first, key)) return item - 1;
   }
 }
-void DictObject::enter(size_t item) {
+void DictObject::add_to_table(size_t item) {
   const size_t mask = table_.size() - 1;
   size_t at = hashes_[item] & mask;
   while (table_[at] != 0) at = (at + 1) & mask;
@@ -134,7 +134,7 @@ void DictObject::make_table() {
   size_t size = 32;
   while (size < 4 * items.size()) size *= 2;
   table_.assign(size, 0);
-  for (size_t i = 0; i < items.size(); ++i) enter(i);
+  for (size_t i = 0; i < items.size(); ++i) add_to_table(i);
 }
 
 const Value* DictObject::find(const Value& key) const {
@@ -164,7 +164,7 @@ void DictObject::put(const Value& key, Value value) {
   if (2 * items.size() > table_.size())
     make_table();
   else
-    enter(items.size() - 1);
+    add_to_table(items.size() - 1);
 }
 bool DictObject::erase(const Value& key) {
   const size_t at = where(key, need_hash(key));

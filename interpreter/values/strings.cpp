@@ -84,7 +84,7 @@ const Value& character_value(char ascii) {
     for (int c = 0; c < 128; ++c) made->emplace_back(std::string(1, static_cast<char>(c)));
     all = made->data();
   }
-  return all[static_cast<size_t>(ascii)];
+  return all[static_cast<unsigned char>(ascii)];
 }
 
 namespace {

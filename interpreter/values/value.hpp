@@ -62,11 +62,11 @@ class Value {
   PXL_INLINE Value(Value&& other) noexcept { take(other); }
   PXL_INLINE Value& operator=(const Value& other) { return *this = Value(other); }
   PXL_INLINE Value& operator=(Value&& other) noexcept {
-    if (!is_object()) {
-      if (this != &other) take(other);
-      return *this;
-    }
-    return replace_object(std::move(other));
+    if (is_object())
+      replace_object(std::move(other));
+    else if (this != &other)
+      take(other);
+    return *this;
   }
   PXL_INLINE ~Value() {
     if (is_object()) object_.~ObjectPtr();
@@ -150,11 +150,10 @@ class Value {
     other.kind_ = Kind::none;
     other.bits_ = 0;
   }
-  Value& replace_object(Value&& other) noexcept {
-    if (this == &other) return *this;
+  void replace_object(Value&& other) noexcept {
+    if (this == &other) return;
     const Value old(std::move(*this));  // destroyed when the new one is in place
     take(other);
-    return *this;
   }
 
   Kind kind_ = Kind::none;
