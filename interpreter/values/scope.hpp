@@ -69,8 +69,7 @@ class Scope {
   /// Names that the layout lacks.
   std::vector<Entry>& added() { return names_ ? names_->entries : no_entries(); }
   const std::vector<Entry>& added() const { return names_ ? names_->entries : no_entries(); }
-  /// Of two scopes that are equal in this, also of one scope at two times, the added names are the same at the same
-  /// places.
+  /// Two scopes of one version have the same added names at the same places. So does one scope at two times.
   uint64_t version() const { return version_; }
 
  private:
