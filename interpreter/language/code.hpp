@@ -64,7 +64,7 @@ class Operand {
 /// What an assignment assigns to.
 class TargetCode : public ast::Compiled {
  public:
-  /// The slot of a name of the body that has one and is no other body's, or -1.
+  /// The slot of a name that the body owns, or -1.
   virtual int slot() const { return -1; }
   virtual void assign(Interpreter& in, Activation& a, Value value) const = 0;
 };

@@ -1,5 +1,4 @@
-// Calls. One of a function of the program with a value for each parameter puts the values into the slots of the new
-// scope.
+// Calls. A call of a function of the program puts its arguments into the slots of the new scope.
 #include <algorithm>
 #include <typeinfo>
 
