@@ -31,7 +31,7 @@ INT: '0' ('_'? '0')* | [1-9] ('_'? [0-9])* | '0' [xX] ('_'? [0-9a-fA-F])+ | '0' 
 BAD_NUMBER: [0-9] [0-9a-zA-Z_]*;
 NAME: LETTER (LETTER | [0-9\u0300])*;
 
-ARROW: '=>'; ELLIPSIS: '...';
+ARROW: '=>'; RESULT: '->'; ELLIPSIS: '...';
 LPAREN: '('; RPAREN: ')'; LBRACKET: '['; RBRACKET: ']'; LBRACE: '{'; RBRACE: '}';
 COMMA: ','; COLON: ':'; DOT: '.';
 PLUS: '+'; MINUS: '-'; STAR: '*'; POWER: '**'; SLASH: '/'; FLOOR: '//'; PERCENT: '%'; AT: '@';
@@ -42,7 +42,7 @@ UPDATE: '+=' | '-=' | '*=' | '/=' | '//=' | '%=' | '@=' | '**=' | '&=' | '|=' | 
 BANG: '!';
 // What other languages have and pxl has not; refused with a message that names the pxl form.
 DOUBLED: '++' | '--';
-HABIT: '&&' | '||' | ';' | '->' | '?' | '$' | '`' | '\\';
+HABIT: '&&' | '||' | ';' | '?' | '$' | '`' | '\\';
 
 DOC: '##' (~[#\r\n] ~[\r\n]*)? -> channel(HIDDEN);
 COMMENT: '#' ~[\r\n]* -> channel(HIDDEN);

@@ -32,23 +32,25 @@ importItem: NAME (AS NAME)?;
 path: NAME (DOT NAME)*;
 
 // Declarations.
-defStatement: DEF NAME parameters withClause? block;
+defStatement: DEF NAME parameters resultClause? withClause? block;
 outlinedStatement: OUTLINED (defStatement | simple);
 moduleStatement: MODULE NAME parameters? block;
 programStatement: PROGRAM NAME parameters? withClause? block;
-buildStatement: BUILD parameters withClause? block;
+buildStatement: BUILD parameters resultClause? withClause? block;
 testStatement: TEST STRING block;
 paramStatement: PARAM REF? NAME COLON expression (ASSIGN expression)? optionClause?;
 streamStatement: STREAM (IN | OUT) NAME (COLON expression)? (ASSIGN expression)?;
 variableStatement: VARIABLE NAME COLON expression ASSIGN expression optionClause?;
 constantStatement: CONSTANT NAME COLON expression ASSIGN expression;
 optionStatement: OPTION NAME COLON expression (ASSIGN expression)?;
+resultClause: RESULT expression (COMMA expression)*;
 withClause: WITH withItem (COMMA withItem)*;
 optionClause: WITH optionItem (COMMA optionItem)*;
 optionItem: NAME ASSIGN expression;
 parameters: LPAREN parameterList? RPAREN;
 parameterList: parameter (COMMA parameter)* TRAILING_COMMA?;
-parameter: (STAR (NAME | ARGUMENT_NAME) | REF? (NAME | ARGUMENT_NAME)) (COLON expression)? (ASSIGN expression)?;
+// A bare star: the parameters after it are given by name.
+parameter: ((STAR | POWER) (NAME | ARGUMENT_NAME)? | REF? (NAME | ARGUMENT_NAME)) (COLON expression)? (ASSIGN expression)?;
 
 // Expressions.
 elements: element (COMMA element)* TRAILING_COMMA?;

@@ -40,7 +40,7 @@ std::string missing_session(const ast::Tree& tree) {
     const ast::Function& program = *static_cast<const ast::ProgramStmt*>(s)->function;
     std::string arguments;
     for (const ast::Parameter& p : program.parameters)
-      if (!p.default_value && !p.rest) arguments += (arguments.empty() ? "" : ", ") + p.name;
+      if (!p.default_value && !p.collects()) arguments += (arguments.empty() ? "" : ", ") + p.name;
     return fmt::format("add `session = Session({}({}))` at the end; profile does not run it", program.name, arguments);
   }
   return "declare a `program p { ... }` and add `session = Session(p())` at the end; profile does not run it";

@@ -100,10 +100,17 @@ std::vector<GivenArgument> match_arguments(const std::vector<ast::Parameter>& pa
   std::vector<GivenArgument> out;
   size_t next = 0;
   for (const ast::Parameter& p : parameters) {
-    GivenArgument given{&p, {}};
+    GivenArgument given{&p, {}, {}};
     if (p.rest) {
       while (next < args.positional.size()) given.values.push_back(&args.positional[next++]);
-    } else if (next < args.positional.size()) {
+    } else if (p.options) {
+      for (NamedArg& n : args.named) {
+        if (std::any_of(parameters.begin(), parameters.end(), [&](const auto& q) { return q.name == n.name; }))
+          continue;
+        given.values.push_back(&n.value);
+        given.names.push_back(n.name);
+      }
+    } else if (!p.by_name && next < args.positional.size()) {
       given.values.push_back(&args.positional[next++]);
     } else {
       for (NamedArg& n : args.named)
@@ -148,33 +155,34 @@ class InputMaker {
         throw Error("argument `" + p.name + "`: a list can't mix tensors and other values").as(codes::type);
       for (size_t i = 0; tensors && i < given.values.size(); ++i)
         *given.values[i] = make(*given.values[i], p.name + "_" + std::to_string(i), p.by_ref);
-      note(p, first, true);
+      note(p.name, first, true);
       return;
     }
-    for (Value* v : given.values) {
+    for (size_t k = 0; k < given.values.size(); ++k) {
+      Value* v = given.values[k];
+      const std::string& name = p.options ? given.names[k] : p.name;
+      first = graph_.inputs().size();
       if (is_tensor_like(*v)) {
-        *v = make(*v, p.name, p.by_ref);
-        note(p, first, false);
-      } else if (SequenceObject* list = tensor_list(*v, p.name)) {
+        *v = make(*v, name, p.by_ref);
+        note(name, first, false);
+      } else if (SequenceObject* list = tensor_list(*v, name)) {
         std::vector<Value> items;
         for (size_t i = 0; i < list->items.size(); ++i)
-          items.push_back(make(list->items[i], p.name + "_" + std::to_string(i), p.by_ref));
+          items.push_back(make(list->items[i], name + "_" + std::to_string(i), p.by_ref));
         *v = v->as<TupleObject>() ? make_tuple(std::move(items)) : make_list(std::move(items));
-        note(p, first, true);
+        note(name, first, true);
       } else if (p.by_ref) {
-        throw Error("argument `" + p.name + "` is `ref`: it takes a tensor, got " + v->type_name())
-            .as(codes::annotation);
+        throw Error("argument `" + name + "` is `ref`: it takes a tensor, got " + v->type_name()).as(codes::annotation);
       } else {
-        facts_.baked.push_back(p.name);
+        facts_.baked.push_back(name);
       }
     }
   }
   Value make(const Value& v, const std::string& name, bool by_ref) {
     return tensor_value(ir_, graph_.add_input(input_spec(v), name, by_ref));
   }
-  void note(const ast::Parameter& p, size_t first, bool is_list) {
-    if (graph_.inputs().size() > first)
-      facts_.groups.push_back({p.name, first, graph_.inputs().size() - first, is_list});
+  void note(const std::string& name, size_t first, bool is_list) {
+    if (graph_.inputs().size() > first) facts_.groups.push_back({name, first, graph_.inputs().size() - first, is_list});
   }
 
  private:
@@ -353,7 +361,7 @@ BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments arg
         size_t first = graph.inputs().size();
         Value made = maker.make(*v, p->name, p->by_ref);
         a.scope->bind(p->name, made);
-        maker.note(*p, first, false);
+        maker.note(p->name, first, false);
       } else {
         facts.baked.push_back(p->name);
       }

@@ -190,10 +190,11 @@ Value add_variable_inputs(Interpreter& in, const Arguments& args);
 void check_updates(const Graph& graph, size_t first, const std::vector<std::pair<Tensor*, std::string>>& protected_args,
                    const std::string& what);
 
-/// A parameter with the values that a call gives it; `rest` parameters take several.
+/// A parameter with the values that a call gives it; `rest` parameters take several, `options` several with names.
 struct GivenArgument {
   const ast::Parameter* parameter;
   std::vector<Value*> values;
+  std::vector<std::string> names;  ///< of `options`
 };
 std::vector<GivenArgument> match_arguments(const std::vector<ast::Parameter>& parameters, Arguments& args);
 bool is_tensor_like(const Value& v);  ///< a tensor or a spec

@@ -242,6 +242,7 @@ std::string sharing_key(Interpreter& in, const GraphSource& source, const Argume
   size_t matched = 0;
   for (const GivenArgument& given : match_arguments(source.code->parameters, copy)) {
     w.tag('a', given.parameter->name);
+    for (const std::string& name : given.names) w.tag('n', name);
     for (const Value* v : given.values) w.value(*v);
     matched += given.values.size();
   }

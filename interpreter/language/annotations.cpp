@@ -1,7 +1,9 @@
-// Type annotations and shape patterns: `n: int`, `x: tensor[..., d]`, `w: float32[n, 4]`. A pattern checks a shape
-// and names its free dimensions; only the instance's configuration and earlier arguments are treated as known.
+// Annotations of parameters and results: types `n: int`, unions `float | none`, containers `list[int]`, and shape
+// patterns `x: tensor[..., d]`. A pattern checks a shape and names its free dimensions; only the instance's
+// configuration and earlier arguments are treated as known.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "interpreter/graphs/graph_values.hpp"
@@ -10,11 +12,14 @@
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/functions.hpp"
 #include "interpreter/syntax/ast.hpp"
+#include "interpreter/syntax/names_bound.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
+#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/subscripts.hpp"
+#include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
@@ -24,28 +29,24 @@ namespace pxl {
 
 namespace {
 
-constexpr std::array kTypeNames{"int",    "float", "bool",  "str",   "list",   "tuple", "dict",   "array",
-                                "tensor", "spec",  "dtype", "range", "stream", "any",   "module", "function"};
+constexpr std::array<std::string_view, 16> kTypeNames{"int",    "float", "bool",   "str",     "list",  "tuple",
+                                                      "dict",   "array", "tensor", "spec",    "dtype", "range",
+                                                      "stream", "any",   "module", "function"};
 
-struct Check {
-  Interpreter& in;
-  const std::string& what;
-  const ast::Parameter& p;
-  const Value& v;
-  Activation& a;
-
-  std::string got() const {
-    if (const Tensor* t = as_tensor(v)) return text(t->spec);
-    if (const Array* x = v.as_array()) return "an array " + text(x->spec());
-    if (const TensorSpec* s = v.as_spec()) return "the spec " + text(*s);
-    if (v.is_number()) return with_article(v.type_name()) + ", " + repr_of(in, v);
-    return with_article(v.type_name());
-  }
-  [[noreturn]] void refuse(const std::string& expected, std::vector<std::string> notes = {}) const {
-    throw Error(fmt::format("{}: argument `{}`: expected {}, got {}", what, p.name, expected, got()), std::move(notes))
-        .as(codes::annotation);
-  }
+/// Why a value does not match.
+struct Mismatch {
+  std::string expected, got;
+  std::vector<std::string> notes;
 };
+
+std::string described(Interpreter& in, const Value& v) {
+  if (const Tensor* t = as_tensor(v)) return text(t->spec);
+  if (const Array* x = v.as_array()) return "an array " + text(x->spec());
+  if (const TensorSpec* s = v.as_spec()) return "the spec " + text(*s);
+  if (v.is_number()) return with_article(v.type_name()) + ", " + repr_of(in, v);
+  if (v.is_none()) return "none";
+  return with_article(v.type_name());
+}
 
 // The spec that a pattern is matched against: a tensor's, an array's or a spec itself.
 const TensorSpec* spec_of(const Value& v) {
@@ -63,66 +64,12 @@ const Value* known(const std::string& name, Activation& a) {
   return nullptr;
 }
 
-void match_pattern(const Check& c, const ast::IndexExpr& pattern, const Shape& shape) {
-  const std::string expected(pattern.span.text());
-  const auto& dims = pattern.subscripts;
-  size_t gap = dims.size();
-  for (size_t i = 0; i < dims.size(); ++i) {
-    const bool open = dims[i]->kind == ast::ExprKind::ellipsis || dims[i]->kind == ast::ExprKind::starred;
-    if (!open) continue;
-    if (gap < dims.size())
-      throw Error("a shape pattern can leave only one part open: " + expected).as(codes::annotation);
-    gap = i;
-  }
-  const bool open = gap < dims.size();
-  const size_t fixed = dims.size() - (open ? 1 : 0);
-  if (open ? shape.size() < fixed : shape.size() != fixed) {
-    c.refuse(expected, {fmt::format("that is {}{} dimension{}, not {}", open ? "at least " : "", fixed,
-                                    fixed == 1 ? "" : "s", shape.size())});
-  }
-  const size_t extra = shape.size() - fixed;
-  size_t axis = 0;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    const ast::Expr& d = *dims[i];
-    if (i == gap) {
-      if (d.kind == ast::ExprKind::starred) {
-        const auto& inner = *static_cast<const ast::StarredExpr&>(d).value;
-        const Shape part(shape.begin() + static_cast<std::ptrdiff_t>(axis),
-                         shape.begin() + static_cast<std::ptrdiff_t>(axis + extra));
-        const auto* n = inner.kind == ast::ExprKind::name ? &static_cast<const ast::NameExpr&>(inner) : nullptr;
-        if (n && !known(n->name, c.a)) {
-          c.a.scope->bind(n->name, make_tuple(std::vector<Value>(part.begin(), part.end())));
-        } else if (to_shape(evaluate(c.in, inner, c.a), "shape pattern") != part) {
-          c.refuse(expected);
-        }
-      }
-      axis += extra;
-      continue;
-    }
-    const int64_t extent = shape[axis++];
-    if (d.kind == ast::ExprKind::name) {
-      const std::string& n = static_cast<const ast::NameExpr&>(d).name;
-      if (n == "_") continue;
-      const Value* value = known(n, c.a);
-      if (!value) {
-        c.a.scope->bind(n, extent);
-        continue;
-      }
-      const int64_t want = to_index(*value, "dimension `" + n + "` of " + expected);
-      if (want != extent) {
-        c.refuse(expected, {fmt::format("dimension `{}` is {}, but axis {} has {}", n, want, axis - 1, extent)});
-      }
-      continue;
-    }
-    const int64_t want = to_index(evaluate(c.in, d, c.a), "dimension of " + expected);
-    if (want != extent && want != -1) {
-      c.refuse(expected, {fmt::format("axis {} has {}, not {}", axis - 1, extent, want)});
-    }
-  }
+bool is_type_name(const std::string& name) {
+  return std::find(kTypeNames.begin(), kTypeNames.end(), name) != kTypeNames.end();
 }
 
 // A type by its name: whether the value is of it; `v` is converted if the type requires it.
-bool of_named_type(Interpreter& in, const std::string& type, Value& v) {
+bool of_named_type(const std::string& type, Value& v) {
   if (type == "any") return true;
   if (type == "int") return v.is_int();
   if (type == "float") {
@@ -134,90 +81,289 @@ bool of_named_type(Interpreter& in, const std::string& type, Value& v) {
   if (type == "tensor") return as_tensor(v) || v.as_spec() || v.as_array();
   if (type == "function") return can_be_called(v);
   if (type == "module") return v.as<ModuleInstance>() != nullptr;
-  (void)in;
   return v.type_name() == type;
+}
+
+[[noreturn]] void refuse_type(Interpreter& in, const ast::Expr& e, std::string message, std::vector<std::string> notes,
+                              std::string_view code = codes::annotation) {
+  Error error(std::move(message), std::move(notes));
+  error.as(code);
+  error.locate(e.span, position_of(in).frames);
+  throw error;
+}
+
+/// Matches values with annotations. Names of patterns are bound in the activation's scope.
+class Matcher {
+ public:
+  Matcher(Interpreter& in, Activation& a) : in_(in), a_(a) {}
+
+  /// The value, converted if the type requires it; nothing if it does not match: then `mismatch` tells why.
+  std::optional<Value> match(const ast::Expr& e, Value v) {
+    if (in_.checking && holds_unknown(v)) return v;
+    if (e.kind == ast::ExprKind::none) return v.is_none() ? std::optional(v) : differs(v, "none");
+    if (e.kind == ast::ExprKind::name && is_type_name(static_cast<const ast::NameExpr&>(e).name)) {
+      Value converted = v;
+      const std::string& type = static_cast<const ast::NameExpr&>(e).name;
+      return of_named_type(type, converted) ? std::optional(converted) : differs(v, with_article(type));
+    }
+    if (const auto alternatives = alternatives_of(e); alternatives.size() > 1) return match_union(e, alternatives, v);
+    if (e.kind == ast::ExprKind::index) return match_index(static_cast<const ast::IndexExpr&>(e), v);
+    return match_type(e, v);
+  }
+
+  Mismatch mismatch;
+
+ private:
+  std::nullopt_t differs(const Value& v, std::string expected, std::vector<std::string> notes = {}) {
+    mismatch = {std::move(expected), described(in_, v), std::move(notes)};
+    return std::nullopt;
+  }
+
+  std::optional<Value> match_union(const ast::Expr& e, const std::vector<const ast::Expr*>& alternatives,
+                                   const Value& v) {
+    std::vector<std::string> notes;
+    for (const ast::Expr* one : alternatives) {
+      const size_t before = bound_.size();
+      std::optional<Value> found = match(*one, v);
+      if (bound_.size() > before) forget(before, found ? extents_of_pattern(e) : std::vector<const ast::NameExpr*>());
+      if (found) return found;
+      if (notes.empty()) notes = std::move(mismatch.notes);
+    }
+    return differs(v, std::string(e.span.text()), std::move(notes));
+  }
+
+  /// Takes back what was bound since, except for some names.
+  void forget(size_t before, const std::vector<const ast::NameExpr*>& kept) {
+    for (size_t i = before; i < bound_.size();) {
+      const auto is_it = [&](const ast::NameExpr* n) { return n->interned == bound_[i]; };
+      if (std::any_of(kept.begin(), kept.end(), is_it)) {
+        ++i;
+        continue;
+      }
+      a_.scope->erase(bound_[i]);
+      bound_.erase(bound_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+
+  std::optional<Value> match_index(const ast::IndexExpr& e, const Value& v) {
+    const std::string base =
+        e.base->kind == ast::ExprKind::name ? static_cast<const ast::NameExpr&>(*e.base).name : std::string();
+    if (base == "list" || base == "tuple" || base == "dict") return match_container(base, e, v);
+    std::optional<DType> dtype;
+    if (base != "tensor" && base != "array") dtype = to_dtype(evaluate(in_, *e.base, a_), "type annotation");
+    const TensorSpec* spec = spec_of(v);
+    const std::string expected(e.span.text());
+    if (base == "array" && !v.as_array()) return differs(v, expected);
+    // A number matches a pattern without dimensions.
+    if (!spec && v.is_number() && e.subscripts.empty()) return v;
+    if (!spec || (dtype && spec->dtype != *dtype)) return differs(v, expected);
+    return match_shape(e, v, spec->shape) ? std::optional(v) : std::nullopt;
+  }
+
+  /// `list[T]`, `tuple[A, B]`, `dict[K, V]`. A container with items that were converted is a new one.
+  std::optional<Value> match_container(const std::string& base, const ast::IndexExpr& e, const Value& v) {
+    const auto& types = e.subscripts;
+    if (types.size() != 1 && base != "tuple" && !(base == "dict" && types.size() == 2))
+      refuse_type(in_, e, fmt::format("`{}` is no type", e.span.text()),
+                  {"write `list[T]`, `tuple[A, B]`, `dict[K, V]`"});
+    const std::string expected(e.span.text());
+    if (v.type_name() != base) return differs(v, expected);
+    bool changed = false;
+    const auto item = [&](const ast::Expr& type, const Value& one, const std::string& where) -> std::optional<Value> {
+      std::optional<Value> found = match(type, one);
+      if (!found) {
+        mismatch = {expected, fmt::format("{} with {} {}", with_article(base), mismatch.got, where), mismatch.notes};
+        return found;
+      }
+      changed = changed || (one.is_object() ? !found->is_object() || found->object() != one.object()
+                                            : found->type_name() != one.type_name());
+      return found;
+    };
+    if (auto* dict = v.as<DictObject>()) {
+      auto made = make_ref<DictObject>();
+      for (const auto& [key, value] : dict->items) {
+        const std::string where = "at " + repr_of(in_, key);
+        std::optional<Value> k = types.size() == 2 ? item(*types[0], key, "as a key") : key;
+        std::optional<Value> x = k ? item(*types.back(), value, where) : k;
+        if (!x) return x;
+        made->put(*k, *x);
+      }
+      return changed ? Value(made) : v;
+    }
+    std::vector<Value> items = elements_of(in_, v);
+    if (base == "tuple" && items.size() != types.size())
+      return differs(v, expected, {fmt::format("that is a tuple of {}, not of {}", types.size(), items.size())});
+    for (size_t i = 0; i < items.size(); ++i) {
+      std::optional<Value> found = item(*types[base == "tuple" ? i : 0], items[i], fmt::format("at {}", i));
+      if (!found) return found;
+      items[i] = *std::move(found);
+    }
+    if (!changed) return v;
+    return base == "tuple" ? make_tuple(std::move(items)) : make_list(std::move(items));
+  }
+
+  bool match_shape(const ast::IndexExpr& pattern, const Value& v, const Shape& shape) {
+    const std::string expected(pattern.span.text());
+    const auto& dims = pattern.subscripts;
+    const auto is_open = [](const ast::Expr* d) {
+      return d->kind == ast::ExprKind::ellipsis || d->kind == ast::ExprKind::starred;
+    };
+    const auto gap = static_cast<size_t>(std::find_if(dims.begin(), dims.end(), is_open) - dims.begin());
+    if (std::count_if(dims.begin(), dims.end(), is_open) > 1)
+      throw Error("a shape pattern can leave only one part open: " + expected).as(codes::annotation);
+    const bool open = gap < dims.size();
+    const size_t fixed = dims.size() - (open ? 1 : 0);
+    if (open ? shape.size() < fixed : shape.size() != fixed) {
+      differs(v, expected,
+              {fmt::format("that is {}{} dimension{}, not {}", open ? "at least " : "", fixed, fixed == 1 ? "" : "s",
+                           shape.size())});
+      return false;
+    }
+    const size_t extra = shape.size() - fixed;
+    size_t axis = 0;
+    for (size_t i = 0; i < dims.size(); ++i) {
+      const auto from = shape.begin() + static_cast<std::ptrdiff_t>(axis);
+      if (i == gap) {
+        const Shape part(from, from + static_cast<std::ptrdiff_t>(extra));
+        if (!match_part(*dims[i], v, part, expected)) return false;
+        axis += extra;
+      } else if (!match_extent(*dims[i], v, *from, axis++, expected)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // The open part: `...`, or `*name`, which binds or has a tuple of extents.
+  bool match_part(const ast::Expr& d, const Value& v, const Shape& part, const std::string& expected) {
+    if (d.kind != ast::ExprKind::starred) return true;
+    const auto& inner = *static_cast<const ast::StarredExpr&>(d).value;
+    const auto* n = inner.kind == ast::ExprKind::name ? &static_cast<const ast::NameExpr&>(inner) : nullptr;
+    if (n && !known(n->name, a_)) {
+      bind(n->interned, make_tuple(std::vector<Value>(part.begin(), part.end())));
+    } else if (to_shape(evaluate(in_, inner, a_), "shape pattern") != part) {
+      differs(v, expected);
+      return false;
+    }
+    return true;
+  }
+
+  bool match_extent(const ast::Expr& d, const Value& v, int64_t extent, size_t axis, const std::string& expected) {
+    if (d.kind == ast::ExprKind::name) {
+      const auto& n = static_cast<const ast::NameExpr&>(d);
+      if (n.name == "_") return true;
+      const Value* value = known(n.name, a_);
+      if (!value) {
+        bind(n.interned, extent);
+        return true;
+      }
+      const int64_t want = to_index(*value, "dimension `" + n.name + "` of " + expected);
+      if (want == extent) return true;
+      differs(v, expected, {fmt::format("dimension `{}` is {}, but axis {} has {}", n.name, want, axis, extent)});
+      return false;
+    }
+    const int64_t want = to_index(evaluate(in_, d, a_), "dimension of " + expected);
+    if (want == extent || want == -1) return true;
+    differs(v, expected, {fmt::format("axis {} has {}, not {}", axis, extent, want)});
+    return false;
+  }
+
+  void bind(Name name, Value value) {
+    a_.scope->bind(name, std::move(value));
+    bound_.push_back(name);
+  }
+
+  // A type that the program has under a name, or computes.
+  std::optional<Value> match_type(const ast::Expr& e, const Value& v) {
+    if (e.kind == ast::ExprKind::name) {
+      const std::string& type = static_cast<const ast::NameExpr&>(e).name;
+      if (!a_.scope->find(type)) {
+        std::vector<std::string> names(kTypeNames.begin(), kTypeNames.end()), notes;
+        for (const DTypeRow& row : dtype_table()) names.emplace_back(row.name);
+        if (std::string hint = did_you_mean(type, names); !hint.empty()) notes.push_back(hint);
+        refuse_type(in_, e, "unknown type `" + type + "`", std::move(notes), codes::unknown_name);
+      }
+    }
+    const Value type = evaluate(in_, e, a_);
+    const TensorSpec* spec = spec_of(v);
+    if (const DType* d = type.as_dtype()) {
+      if (spec ? spec->dtype != *d : !v.is_number()) return differs(v, "a tensor of " + std::string(name(*d)));
+      return v;
+    }
+    if (const TensorSpec* s = type.as_spec()) {
+      if (!spec || spec->shape != s->shape || spec->dtype != s->dtype) return differs(v, text(*s));
+      return v;
+    }
+    if (auto* m = type.as<ModuleObject>()) {
+      auto* instance = v.as<ModuleInstance>();
+      if (!instance || instance->code != m->code) return differs(v, "a module " + m->code->name);
+      return v;
+    }
+    refuse_type(in_, e, fmt::format("`{}` is no type", e.span.text()),
+                {"types are int, float, bool, str, list, tuple, dict, array, tensor, modules, dtypes and specs"});
+  }
+
+  Interpreter& in_;
+  Activation& a_;
+  std::vector<Name> bound_;
+};
+
+Value checked(Interpreter& in, const std::string& subject, const ast::Expr& annotation, const Value& v, Activation& a) {
+  Matcher matcher(in, a);
+  if (std::optional<Value> found = matcher.match(annotation, v)) return *std::move(found);
+  Mismatch& why = matcher.mismatch;
+  throw Error(fmt::format("{}: expected {}, got {}", subject, why.expected, why.got), std::move(why.notes))
+      .as(codes::annotation);
 }
 
 }  // namespace
 
-Value check_annotation(Interpreter& in, const std::string& what, const ast::Parameter& p, Value v, Activation& a) {
-  const ast::Expr& e = *p.annotation;
+Value check_argument(Interpreter& in, const std::string& what, const ast::Parameter& p, Value v, Activation& a) {
+  const std::string subject = fmt::format("{}: argument `{}`", what, p.name);
   if (p.rest) {
-    // Each of the arguments is of the type.
-    ast::Parameter one = p;
-    one.rest = false;
-    std::vector<Value> items;
-    for (Value& item : elements_of(in, v)) items.push_back(check_annotation(in, what, one, std::move(item), a));
+    std::vector<Value> items = elements_of(in, v);
+    for (Value& item : items) item = checked(in, subject, *p.annotation, item, a);
     return make_list(std::move(items));
   }
-  const Check c{in, what, p, v, a};
-  if (e.kind == ast::ExprKind::name) {
-    const std::string& type = static_cast<const ast::NameExpr&>(e).name;
-    for (const char* known_type : kTypeNames) {
-      if (type != known_type) continue;
-      Value converted = v;
-      if (!of_named_type(in, type, converted)) c.refuse(with_article(type));
-      return converted;
-    }
-    const Value* bound = a.scope->find(type);
-    if (!bound) {
-      std::vector<std::string> names(kTypeNames.begin(), kTypeNames.end()), notes;
-      for (const DTypeRow& row : dtype_table()) names.emplace_back(row.name);
-      if (std::string hint = did_you_mean(type, names); !hint.empty()) notes.push_back(hint);
-      Error error("unknown type `" + type + "`", notes);
-      error.as(codes::unknown_name);
-      error.locate(e.span, position_of(in).frames);
-      throw error;
-    }
-  }
-  if (e.kind == ast::ExprKind::none) {
-    if (!v.is_none()) c.refuse("none");
+  if (p.options) {
+    for (auto& [key, value] : v.as<DictObject>()->items)
+      value = checked(in, fmt::format("{}: argument `{}`", what, *key.as_string()), *p.annotation, value, a);
     return v;
   }
-  if (e.kind == ast::ExprKind::index) {
-    const auto& pattern = static_cast<const ast::IndexExpr&>(e);
-    std::optional<DType> dtype;
-    const auto* base =
-        pattern.base->kind == ast::ExprKind::name ? &static_cast<const ast::NameExpr&>(*pattern.base) : nullptr;
-    if (!base || (base->name != "tensor" && base->name != "array")) {
-      if (base && (base->name == "list" || base->name == "tuple" || base->name == "dict")) {
-        Value same = v;
-        if (!of_named_type(in, base->name, same)) c.refuse(with_article(base->name));
-        return v;
-      }
-      dtype = to_dtype(evaluate(in, *pattern.base, a), "type annotation");
-    }
-    const TensorSpec* spec = spec_of(v);
-    if (base && base->name == "array" && !v.as_array()) c.refuse(std::string(e.span.text()));
-    // A number matches a pattern without dimensions.
-    if (!spec && v.is_number() && pattern.subscripts.empty()) return v;
-    if (!spec) c.refuse(std::string(e.span.text()));
-    if (dtype && spec->dtype != *dtype) c.refuse(std::string(e.span.text()));
-    const Shape shape = spec->shape;
-    match_pattern(c, pattern, shape);
-    return v;
+  return checked(in, subject, *p.annotation, v, a);
+}
+
+DeclaredResults::DeclaredResults(Interpreter& in, const ast::Function& f, const Activation& a) : in_(in), f_(f) {
+  if (f.results.empty()) return;
+  a_.scope = make_ref<Scope>(a.scope->outer);
+  a_.self = a.self;
+  NameVisitor visitor;
+  visitor.name = [&](const ast::NameExpr& n) {
+    if (const Value* v = a.scope->find_here(n.interned)) a_.scope->bind(n.interned, *v);
+  };
+  visitor.lambda = [](const ast::Function&) {};
+  visitor.target = [](const ast::Expr&) {};
+  for (const ast::Expr* r : f.results) visit_names(r, visitor);
+}
+
+Value DeclaredResults::check(Value result, const Span& returned) {
+  const size_t count = f_.results.size();
+  if (count == 0 || (in_.checking && is_unknown(result))) return result;
+  try {
+    if (count == 1) return checked(in_, f_.qualified + ": result", *f_.results[0], result, a_);
+    auto* tuple = result.as<TupleObject>();
+    if (!tuple || tuple->items.size() != count)
+      throw Error(fmt::format("{}: expected {} results, got {}", f_.qualified, count,
+                              tuple ? std::to_string(tuple->items.size()) : described(in_, result)))
+          .as(codes::annotation);
+    std::vector<Value> items;
+    for (size_t i = 0; i < count; ++i)
+      items.push_back(checked(in_, fmt::format("{}: result {}", f_.qualified, i), *f_.results[i], tuple->items[i], a_));
+    return make_tuple(std::move(items));
+  } catch (Error& e) {
+    e.locate(returned ? returned : f_.span, position_of(in_).frames);
+    throw;
   }
-  const Value type = evaluate(in, e, a);
-  if (const DType* d = type.as_dtype()) {
-    const TensorSpec* spec = spec_of(v);
-    if (spec ? spec->dtype != *d : !v.is_number()) c.refuse("a tensor of " + std::string(name(*d)));
-    return v;
-  }
-  if (const TensorSpec* s = type.as_spec()) {
-    const TensorSpec* spec = spec_of(v);
-    if (!spec || spec->shape != s->shape || spec->dtype != s->dtype) c.refuse(text(*s));
-    return v;
-  }
-  if (auto* m = type.as<ModuleObject>()) {
-    auto* instance = v.as<ModuleInstance>();
-    if (!instance || instance->code != m->code) c.refuse("a module " + m->code->name);
-    return v;
-  }
-  Error error(fmt::format("`{}` is no type", e.span.text()),
-              {"types are int, float, bool, str, list, tuple, dict, array, tensor, modules, dtypes and specs"});
-  error.as(codes::annotation);
-  error.locate(e.span, position_of(in).frames);
-  throw error;
 }
 
 }  // namespace pxl

@@ -31,7 +31,7 @@ std::string program_call(const ProgramObject& p) { return p.code->function->name
 
 bool all_default(const ProgramObject& p, std::string& missing) {
   for (const ast::Parameter& q : p.code->function->parameters) {
-    if (q.default_value || q.rest) continue;
+    if (q.default_value || q.collects()) continue;
     missing = q.name;
     return false;
   }

@@ -115,12 +115,13 @@ Value run_function(Interpreter& in, const ast::Function& f, Activation& a) {
       code.body->run(in, a);
   };
   const LeavingScope leaving(in, a);
+  DeclaredResults results(in, f, a);
   if (f.contexts.empty())
     body();
   else
     with_contexts(in, f.contexts, a, body);
   leaving.end();
-  return std::move(a.result);
+  return results.check(std::move(a.result), a.returned);
 }
 
 namespace {
@@ -143,16 +144,17 @@ class ParameterBinder {
   }
 
   void bind() {
-    const bool rest = std::any_of(parameters_.begin(), parameters_.end(), [](const auto& p) { return p.rest; });
     // Fast path: one positional argument for each parameter.
-    if (!rest && args_.named.empty() && args_.positional.size() == parameters_.size()) {
+    const auto by_position = [](const ast::Parameter& p) { return !p.collects() && !p.by_name; };
+    if (args_.named.empty() && args_.positional.size() == parameters_.size() &&
+        std::all_of(parameters_.begin(), parameters_.end(), by_position)) {
       for (size_t i = 0; i < parameters_.size(); ++i)
         bind(parameters_[i], std::move(args_.positional[i]), i < args_.spans.size() ? args_.spans[i] : span_);
       return;
     }
     given_.resize(parameters_.size());
     places_.assign(parameters_.size(), span_);
-    take_positional(rest);
+    take_positional();
     take_named();
     refuse_missing();
     for (size_t i = 0; i < parameters_.size(); ++i)
@@ -167,15 +169,22 @@ class ParameterBinder {
     throw e;
   }
 
-  void take_positional(bool rest) {
-    const size_t plain = parameters_.size() - (rest ? 1 : 0);
-    if (!rest && args_.positional.size() > plain) {
-      refuse(fmt::format("{} takes {}, got {}", what_, plain ? counted(plain, "argument") : "no arguments",
-                         args_.positional.size()),
-             {}, args_.spans.size() > plain ? args_.spans[plain] : span_);
-    }
+  [[noreturn]] void refuse_positional(size_t most) {
+    std::string named;
+    for (const ast::Parameter& p : parameters_)
+      if (p.by_name && !p.collects()) named += fmt::format("{}`{}`", named.empty() ? "" : ", ", p.name);
+    const Span at = args_.spans.size() > most ? args_.spans[most] : span_;
+    const std::string takes = most ? counted(most, "argument") : "no arguments";
+    if (named.empty()) refuse(fmt::format("{} takes {}, got {}", what_, takes, args_.positional.size()), {}, at);
+    refuse(fmt::format("{} takes {} without a name, got {}", what_, takes, args_.positional.size()),
+           {"by name it takes " + named}, at);
+  }
+
+  void take_positional() {
     size_t next = 0;
-    for (size_t i = 0; i < parameters_.size() && next < args_.positional.size(); ++i) {
+    for (size_t i = 0; next < args_.positional.size(); ++i) {
+      if (i == parameters_.size() || parameters_[i].options || (parameters_[i].by_name && !parameters_[i].rest))
+        refuse_positional(i);
       if (parameters_[i].rest) {
         std::vector<Value> items(args_.positional.begin() + static_cast<std::ptrdiff_t>(next), args_.positional.end());
         given_[i] = make_list(std::move(items));
@@ -187,12 +196,23 @@ class ParameterBinder {
   }
 
   void take_named() {
+    const bool options = !parameters_.empty() && parameters_.back().options;
+    if (options) given_.back() = make_ref<DictObject>();
     for (NamedArg& named : args_.named) {
       size_t i = 0;
-      while (i < parameters_.size() && (parameters_[i].rest || parameters_[i].name != named.name)) ++i;
+      while (i < parameters_.size() && (parameters_[i].collects() || parameters_[i].name != named.name)) ++i;
+      if (i == parameters_.size() && options) {
+        auto& dict = *given_.back()->as<DictObject>();
+        if (dict.find(Value(named.name)))
+          refuse(fmt::format("{}: argument `{}` was given twice", what_, named.name), {}, named.span);
+        dict.put(Value(named.name), std::move(named.value));
+        if (named.span && dict.items.size() == 1) places_.back() = named.span;
+        continue;
+      }
       if (i == parameters_.size()) {
         std::vector<std::string> names, notes;
-        for (const ast::Parameter& p : parameters_) names.push_back(p.name);
+        for (const ast::Parameter& p : parameters_)
+          if (!p.rest) names.push_back(p.name);
         if (std::string hint = did_you_mean(named.name, names); !hint.empty())
           notes.push_back(hint);
         else if (!names.empty())
@@ -208,7 +228,7 @@ class ParameterBinder {
   void refuse_missing() {
     std::vector<std::string> missing;
     for (size_t i = 0; i < parameters_.size(); ++i) {
-      if (!given_[i] && !parameters_[i].rest && !parameters_[i].default_value)
+      if (!given_[i] && !parameters_[i].collects() && !parameters_[i].default_value)
         missing.push_back("`" + parameters_[i].name + "`");
     }
     if (missing.empty()) return;
@@ -229,6 +249,7 @@ class ParameterBinder {
   // configuration have their defaults evaluated at each call, in the scope of the definition.
   Value absent(const ast::Parameter& p) {
     if (p.rest) return make_list({});
+    if (p.options) return make_ref<DictObject>();
     if (!defaults_.empty()) return defaults_[static_cast<size_t>(&p - parameters_.data())];
     Activation outside = activation(defaults_scope_);
     return evaluate(in_, *p.default_value, outside);
@@ -236,13 +257,9 @@ class ParameterBinder {
 
   // Sizes that a pattern would bind are unknown with the value.
   void bind_unknown(const ast::Parameter& p) {
-    NameVisitor visitor;
-    visitor.name = [&](const ast::NameExpr& n) {
-      if (!scope_->find(n.interned)) scope_->bind(n.interned, unknown_value());
-    };
-    visitor.lambda = [](const ast::Function&) {};
-    visitor.target = [](const ast::Expr&) {};
-    visit_names(p.annotation, visitor);
+    if (!p.annotation) return;
+    for (const ast::NameExpr* n : extents_of_pattern(*p.annotation))
+      if (!scope_->find(n->interned)) scope_->bind(n->interned, unknown_value());
   }
 
   void bind(const ast::Parameter& p, Value v, const Span& place) {
@@ -251,7 +268,7 @@ class ParameterBinder {
     } else if (p.annotation && !(p.default_value && v.is_none())) {
       try {
         Activation a = activation(scope_);
-        v = check_annotation(in_, what_, p, std::move(v), a);
+        v = check_argument(in_, what_, p, std::move(v), a);
       } catch (Error& e) {
         e.locate(place ? place : p.span, in_.frames);
         throw;

@@ -45,8 +45,22 @@ void bind_parameters(Interpreter& in, const std::string& what, const std::vector
                      const std::vector<Value>& defaults = {});
 /// Runs a body in a prepared activation, inside its `with` contexts, and returns its result.
 Value run_function(Interpreter& in, const ast::Function& f, Activation& a);
-/// Evaluates an annotation and checks a value against it; returns the value, converted if the type requires it.
-Value check_annotation(Interpreter& in, const std::string& what, const ast::Parameter& p, Value v, Activation& a);
+/// Checks an argument against its parameter's annotation; returns it, converted if the type requires it.
+Value check_argument(Interpreter& in, const std::string& what, const ast::Parameter& p, Value v, Activation& a);
+
+/// The results that a function declares. The names that its arguments bound are those at the beginning of the body.
+class DeclaredResults {
+ public:
+  DeclaredResults(Interpreter& in, const ast::Function& f, const Activation& a);
+  /// The result, converted if its type requires it. `returned`: the return statement, for errors.
+  Value check(Value result, const Span& returned);
+
+ private:
+  Interpreter& in_;
+  const ast::Function& f_;
+  Activation a_;
+};
+
 /// Every name that occurs in a function's code (names.cpp).
 const std::vector<std::string>& names_in(const ast::Function& f);
 

@@ -43,6 +43,7 @@ class NameCollector {
       expression(p.annotation);
       expression(p.default_value);
     }
+    for (const ast::Expr* r : f.results) expression(r);
     for (const ast::WithItem& w : f.contexts) expression(w.context);
     expression(f.result);
     if (f.body) block(*f.body);

@@ -121,7 +121,7 @@ void declare_option(Interpreter& in, const ast::OptionStmt& s, Activation& a) {
     v = evaluate(in, *s.default_value, a);
     if (s.type && !v.is_none() && s.type->kind == ast::ExprKind::name) {
       try {
-        v = check_annotation(in, "option", typed, std::move(v), a);
+        v = check_argument(in, "option", typed, std::move(v), a);
       } catch (Error& e) {
         e.locate(s.default_value->span, position_of(in).frames);
         throw;

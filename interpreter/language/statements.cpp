@@ -268,14 +268,16 @@ class WhileCode final : public StmtCode {
 class ReturnCode final : public StmtCode {
  public:
   ReturnCode(const ast::ReturnStmt& s, const Place& place)
-      : StmtCode(s.span), value_(compile_or_null(s.value, place)) {}
+      : StmtCode(s.span), value_(compile_or_null(s.value, place)), checked_(s.checked) {}
   Flow run(Interpreter& in, Activation& a) const override {
     a.result = value_ ? value_->value(in, a) : Value();
+    if (checked_) a.returned = value_ ? value_->span : span;
     return Flow::returned;
   }
 
  private:
   CodePtr value_;
+  bool checked_;
 };
 
 class FlowCode final : public StmtCode {

@@ -55,6 +55,7 @@ void without(Names& names, const std::vector<Name>& locals) {
 void read_by(const ast::Function& f, Names& out) {
   Names inner;
   for (const ast::Parameter& p : f.parameters) read_by(p.annotation, inner);
+  for (const ast::Expr* r : f.results) read_by(r, inner);
   for (const ast::WithItem& w : f.contexts) read_by(w.context, inner);
   read_by(f.result, inner);
   if (f.body)

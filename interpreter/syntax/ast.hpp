@@ -134,15 +134,18 @@ struct StarredExpr : Expr { Expr* value = nullptr; explicit StarredExpr(Span s) 
 
 // ---- declarations and statements ------------------------------------------------------------------------------
 
-/// A parameter of a function, build, module or program: `ref x: float32[n, 4] = default`, or `*rest`.
+/// A parameter of a function, build, module or program: `ref x: float32[n, 4] = default`, `*rest`, or `**options`.
 struct Parameter {
   std::string name;
   Name interned;
   Span span;
   bool by_ref = false;
-  bool rest = false;
+  bool rest = false;     ///< takes the further arguments by position, a list
+  bool options = false;  ///< takes the further arguments by name, a dict
+  bool by_name = false;  ///< after `*` or `*rest`: is given by name only
   Expr* annotation = nullptr;  ///< a type name, a shape pattern, or null
   Expr* default_value = nullptr;
+  bool collects() const { return rest || options; }
 };
 
 struct Block;
@@ -164,6 +167,7 @@ struct Function {
   std::string qualified;  ///< "Linear.build"; `name` outside a module
   Span span;         ///< span of the head
   std::vector<Parameter> parameters;
+  std::vector<Expr*> results;  ///< annotations after `->`; several: of a tuple's items
   std::vector<WithItem> contexts;
   Block* body = nullptr;   ///< statements, or
   Expr* result = nullptr;  ///< a lambda's expression
@@ -173,7 +177,7 @@ struct Function {
   OwnNames own;
   uint64_t serial = 0;  ///< one for each function of the process
   int self_slot = -1;   ///< of a method's `self`, unless a parameter has that name
-  bool plain = false;  ///< takes values by position without a check: no annotation, rest, ref or context
+  bool plain = false;  ///< takes values by position without a check: only annotations, kinds of parameters and contexts need one
   mutable std::unique_ptr<Compiled> compiled;
   mutable std::unique_ptr<const std::vector<std::string>> mentioned;  ///< made by names_in (functions.hpp)
 };
@@ -223,8 +227,8 @@ struct WhileStmt : Stmt { Expr* condition = nullptr; Block* body = nullptr; expl
 struct BreakStmt : Stmt { explicit BreakStmt(Span s) : Stmt(StmtKind::break_, s) {} };
 struct ContinueStmt : Stmt { explicit ContinueStmt(Span s) : Stmt(StmtKind::continue_, s) {} };
 struct PassStmt : Stmt { explicit PassStmt(Span s) : Stmt(StmtKind::pass, s) {} };
-/// `return`, `return x`, `return x, y` (a TupleExpr).
-struct ReturnStmt : Stmt { Expr* value = nullptr; explicit ReturnStmt(Span s) : Stmt(StmtKind::return_, s) {} };
+/// `return`, `return x`, `return x, y` (a TupleExpr). `checked`: its function declares results.
+struct ReturnStmt : Stmt { Expr* value = nullptr; bool checked = false; explicit ReturnStmt(Span s) : Stmt(StmtKind::return_, s) {} };
 struct WithStmt : Stmt { std::vector<WithItem> items; Block* body = nullptr; explicit WithStmt(Span s) : Stmt(StmtKind::with, s) {} };
 struct DefStmt : Stmt { Function* function = nullptr; explicit DefStmt(Span s) : Stmt(StmtKind::def, s) {} };
 struct ImportStmt : Stmt { std::vector<std::string> path; std::string as; explicit ImportStmt(Span s) : Stmt(StmtKind::import, s) {} };

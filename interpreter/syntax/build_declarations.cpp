@@ -1,4 +1,6 @@
 // Declarations: functions, modules, programs, and the statements that declare one name.
+#include <utility>
+
 #include "interpreter/syntax/builder.hpp"
 
 namespace pxl::syntax {
@@ -12,20 +14,38 @@ std::string AstBuilder::doc(const Node* node) const {
 
 std::vector<Parameter> AstBuilder::parameters(const Node* node) {
   std::vector<Parameter> out;
+  bool by_name = false;
+  Span bare;  // of a star without a name that no parameter has followed yet
   for (const Node* n = node->child; n; n = n->next) {
     if (!n->is_rule(ids::RuleParameter)) continue;
     Parameter p;
     p.span = span(n);
     for (const Node* part = n->child; part; part = part->next) {
       if (part->is(ids::STAR)) p.rest = true;
+      if (part->is(ids::POWER)) p.options = true;
       if (part->is(ids::REF)) p.by_ref = true;
       if (part->is(ids::NAME) || part->is(ids::ARGUMENT_NAME)) p.name = text(part);
       if (part->is(ids::COLON)) p.annotation = expression(part->next);
       if (part->is(ids::ASSIGN)) p.default_value = expression(part->next);
     }
     p.interned = p.name;
-    out.push_back(std::move(p));
+    if (p.rest && by_name) problem("only one parameter may be starred", p.span);
+    if (!p.name.empty()) {
+      bare = {};
+      p.by_name = by_name;
+      by_name = by_name || p.rest;
+      out.push_back(std::move(p));
+      continue;
+    }
+    if (p.options) {
+      problem("`**` needs a name: `**options`", p.span);
+      continue;
+    }
+    if (p.annotation || p.default_value) problem("`*` without a name takes nothing: name it, `*rest`", p.span);
+    by_name = true;
+    bare = p.span;
   }
+  if (bare) problem("`*` needs a parameter after it", bare, {"those after `*` are given by name"});
   return out;
 }
 
@@ -38,8 +58,13 @@ Function* AstBuilder::function(const Node* node, std::string name) {
   f->doc = doc(node);
   if (const Node* brackets = node->rule(ids::RuleParameters))
     if (const Node* list = brackets->rule(ids::RuleParameterList)) f->parameters = parameters(list);
+  if (const Node* clause = node->rule(ids::RuleResultClause))
+    for (const Node* n = clause->child; n; n = n->next)
+      if (n->is_rule(ids::RuleExpression)) f->results.push_back(expression(n));
   if (const Node* with = node->rule(ids::RuleWithClause)) f->contexts = with_items(with);
+  const bool outside = std::exchange(checks_results_, !f->results.empty());
   f->body = statements(body);
+  checks_results_ = outside;
   return f;
 }
 

@@ -139,6 +139,7 @@ Stmt* AstBuilder::with_statement(const Node* node) {
 
 Stmt* AstBuilder::return_statement(const Node* node) {
   auto* s = tree_.make<ReturnStmt>(span(node));
+  s->checked = checks_results_;
   if (const Node* value = node->rule(ids::RuleElements)) s->value = elements(value);
   return s;
 }

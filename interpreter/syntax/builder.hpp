@@ -91,6 +91,7 @@ class AstBuilder {
 
   const TokenList& list_;
   ast::Tree& tree_;
+  bool checks_results_ = false;  ///< the function that is being built declares results
   int depth_ = 0;
   bool reported_depth_ = false;
 };

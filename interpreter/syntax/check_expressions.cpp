@@ -107,16 +107,16 @@ void ExpressionChecks::loop_target(const Expr* e) {
 void ExpressionChecks::parameters(const std::vector<Parameter>& list) {
   std::set<std::string_view> seen;
   const Parameter* with_default = nullptr;
-  const Parameter* rest = nullptr;
+  const Parameter* options = nullptr;
   for (const Parameter& p : list) {
     if (!seen.insert(p.name).second) problem(codes::twice, fmt::format("duplicate parameter `{}`", p.name), p.span);
-    if (p.rest) {
-      if (rest) problem(codes::syntax, "only one parameter may be starred", p.span);
+    if (options) problem(codes::syntax, fmt::format("nothing follows `**{}`", options->name), p.span);
+    if (p.collects()) {
       if (p.default_value) problem(codes::syntax, "a starred parameter cannot have a default", p.span);
-      rest = &p;
+      if (p.options) options = &p;
     } else if (p.default_value) {
       with_default = &p;
-    } else if (with_default && !rest) {
+    } else if (with_default && !p.by_name) {
       problem(codes::syntax,
               fmt::format("`{}` needs a default, since `{}` before it has one", p.name, with_default->name), p.span);
     }

@@ -66,7 +66,8 @@ int level_of(int type) {
     case ids::UPDATE: return assignment;
     case ids::COMMA:
     case ids::TRAILING_COMMA: return elements;
-    case ids::COLON: return annotation;
+    case ids::COLON:
+    case ids::RESULT: return annotation;
     case ids::ARROW: return lambda;
     case ids::FOR: return clauses;
     case ids::IF:

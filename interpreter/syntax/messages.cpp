@@ -40,7 +40,9 @@ constexpr Habit habits[] = {
     {"++", "there is no `++`", "write `x += 1`"},
     {"--", "there is no `--`", "write `x -= 1`"},
     {";", "a statement ends at the end of its line, without `;`", "put the next one on a separate line"},
-    {"->", "`->` has no meaning here", "a lambda is written `(x) => expression`; results have no declared type"},
+    {"->", "`->` has no meaning here",
+     "a function declares its result before its block, `def f(x) -> SPEC { ... }`; a lambda is written `(x) => "
+     "expression`"},
     {"?", "`?` has no meaning here", "a choice is written `a if condition else b`"},
     {"$", "`$` has no meaning here", "an interpolation is written f\"{name}\""},
     {"`", "a backtick has no meaning here", "strings take ' or \""},
@@ -94,6 +96,7 @@ std::string indefinite(int type) {
     case ids::IMPORT: return "`import`";
     case ids::DEF: return "`def`";
     case ids::ARROW: return "`=>`";
+    case ids::RESULT: return "`->`";
     case ids::STRING: return "a string";
     default: return {};
   }
@@ -145,7 +148,7 @@ class Describe {
   bool habit() {
     int t = type(at_);
     std::string word = text(at_);
-    if (t == ids::HABIT || t == ids::DOUBLED || t == ids::LATER || t == ids::BANG)
+    if (t == ids::HABIT || t == ids::DOUBLED || t == ids::LATER || t == ids::BANG || t == ids::RESULT)
       for (const Habit& h : habits)
         if (h.word == word) return foreign(std::string(h.message), h.way_out);
     return false;

@@ -1,5 +1,7 @@
 #include "interpreter/syntax/names_bound.hpp"
 
+#include <algorithm>
+
 #include "interpreter/syntax/node_as.hpp"
 
 namespace pxl {
@@ -148,6 +150,44 @@ void bound_by(const ast::Expr& target, std::vector<std::string>& out) {
     if (e->kind == ast::ExprKind::list) push(todo, as<ast::ListExpr>(*e).items);
     if (e->kind == ast::ExprKind::starred) todo.push_back(as<ast::StarredExpr>(*e).value);
   }
+}
+
+std::vector<const ast::Expr*> alternatives_of(const ast::Expr& annotation) {
+  std::vector<const ast::Expr*> out{&annotation};
+  if (annotation.kind != ast::ExprKind::chain) return out;
+  const auto& chain = as<ast::ChainExpr>(annotation);
+  if (chain.rest.front().op != ast::BinaryOp::bit_or) return out;
+  out = {chain.first};
+  for (const auto& step : chain.rest) out.push_back(step.operand);
+  return out;
+}
+
+std::vector<const ast::NameExpr*> extents_of_pattern(const ast::Expr& annotation) {
+  std::vector<const ast::NameExpr*> out;
+  if (const auto alternatives = alternatives_of(annotation); alternatives.size() > 1) {
+    out = extents_of_pattern(*alternatives.front());
+    for (size_t i = 1; i < alternatives.size(); ++i) {
+      const auto other = extents_of_pattern(*alternatives[i]);
+      std::erase_if(out, [&](const ast::NameExpr* n) {
+        return std::none_of(other.begin(), other.end(), [&](const ast::NameExpr* o) { return o->name == n->name; });
+      });
+    }
+    return out;
+  }
+  if (annotation.kind != ast::ExprKind::index) return out;
+  const auto& pattern = as<ast::IndexExpr>(annotation);
+  const std::string base = pattern.base->kind == ast::ExprKind::name ? as<ast::NameExpr>(*pattern.base).name : "";
+  const bool container = base == "list" || base == "tuple" || base == "dict";
+  for (const ast::Expr* e : pattern.subscripts) {
+    if (container) {
+      const auto inner = extents_of_pattern(*e);
+      out.insert(out.end(), inner.begin(), inner.end());
+      continue;
+    }
+    if (e->kind == ast::ExprKind::starred) e = as<ast::StarredExpr>(*e).value;
+    if (e->kind == ast::ExprKind::name && as<ast::NameExpr>(*e).name != "_") out.push_back(&as<ast::NameExpr>(*e));
+  }
+  return out;
 }
 
 void visit_names(const ast::Expr* e, const NameVisitor& visitor) {

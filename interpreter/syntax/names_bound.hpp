@@ -21,6 +21,11 @@ BoundNames names_of(const ast::Stmt& s);
 /// Names bound by the target of an assignment, a loop or a comprehension.
 void bound_by(const ast::Expr& target, std::vector<std::string>& out);
 
+/// The names of extents that an annotation binds: those of a pattern, and of a union those that each alternative has.
+std::vector<const ast::NameExpr*> extents_of_pattern(const ast::Expr& annotation);
+/// The alternatives of a union, `A | B`; the annotation itself if it is none.
+std::vector<const ast::Expr*> alternatives_of(const ast::Expr& annotation);
+
 /// Subexpressions: operands, elements, iterables and conditions, without the bodies of lambdas.
 void children(const ast::Expr& e, std::vector<const ast::Expr*>& out);
 

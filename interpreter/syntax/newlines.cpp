@@ -17,6 +17,7 @@ bool continues_line(int type) {
     case ids::IF:
     case ids::ELSE:
     case ids::ARROW:
+    case ids::RESULT:
     case ids::COMMA:
     case ids::COLON:
     case ids::DOT:

@@ -91,8 +91,9 @@ class Resolver {
     static std::atomic<uint64_t> latest = 0;
     f.serial = ++latest;
     f.qualified = module ? module->name + "." + f.name : f.name;
-    f.plain = f.contexts.empty() && std::none_of(f.parameters.begin(), f.parameters.end(),
-                                                 [](const Parameter& p) { return p.rest || p.by_ref || p.annotation; });
+    f.plain = f.contexts.empty() && f.results.empty() &&
+              std::none_of(f.parameters.begin(), f.parameters.end(),
+                           [](const Parameter& p) { return p.collects() || p.by_name || p.by_ref || p.annotation; });
     for (const Parameter& p : f.parameters) {
       if (!p.default_value) continue;
       read(p.default_value, outer);

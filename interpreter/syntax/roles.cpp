@@ -76,7 +76,8 @@ class Roles {
     if (word == "build" && next == ids::LPAREN) {
       // A lone `build(x)` is a call.
       int after = type(tokens_[i + 1].partner + 1);
-      if (after == ids::BLOCK_OPEN || after == ids::WITH || after == ids::COLON) tokens_[i].type = ids::BUILD;
+      if (after == ids::BLOCK_OPEN || after == ids::WITH || after == ids::COLON || after == ids::RESULT)
+        tokens_[i].type = ids::BUILD;
     }
   }
 

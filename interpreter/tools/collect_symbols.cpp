@@ -6,6 +6,8 @@
 #include <functional>
 
 #include "interpreter/syntax/ast.hpp"
+#include "interpreter/syntax/names_bound.hpp"
+#include "interpreter/syntax/signature_text.hpp"
 #include "interpreter/tools/symbol_scopes.hpp"
 #include "interpreter/values/scope.hpp"
 
@@ -41,18 +43,6 @@ Span find_last_word(Span in, std::string_view word) {
     if (rest.begin >= rest.end) break;
   }
   return found;
-}
-
-std::string parameter_list(const std::vector<ast::Parameter>& parameters) {
-  std::string out = "(";
-  for (const ast::Parameter& p : parameters) {
-    if (out.size() > 1) out += ", ";
-    Span whole = p.span;
-    if (p.annotation) whole = join(whole, p.annotation->span);
-    if (p.default_value) whole = join(whole, p.default_value->span);
-    out += whole.text();
-  }
-  return out + ")";
 }
 
 // Visits the tree body by body. Bodies of functions are visited after the enclosing body, since they run later.
@@ -129,6 +119,7 @@ class Collector {
       const int scope = scopes_.open(outer, owner, &f.own);
       shape_names(f, scope);
       parameters(f.parameters, scope, scope);
+      for (const ast::Expr* r : f.results) expression(r, scope);
       for (const ast::WithItem& item : f.contexts) with_item(item, scope);
       block(f.body, scope);
       expression(f.result, scope);
@@ -138,27 +129,23 @@ class Collector {
   // A shape pattern `x: tensor[..., d]` binds the names of extents that are not bound outside.
   void shape_names(const ast::Function& f, int scope) {
     for (const ast::Parameter& p : f.parameters) {
-      if (!p.annotation || p.annotation->kind != ast::ExprKind::index) continue;
-      for (const ast::Expr* e : static_cast<const ast::IndexExpr&>(*p.annotation).subscripts) {
-        if (e->kind == ast::ExprKind::starred) e = static_cast<const ast::StarredExpr&>(*e).value;
-        if (e->kind != ast::ExprKind::name) continue;
-        const auto& n = static_cast<const ast::NameExpr&>(*e);
-        if (scopes_.find(scope, n.name) < 0) scopes_.declare(scope, SymbolKind::variable, n.name, n.span, p.span);
-      }
+      if (!p.annotation) continue;
+      for (const ast::NameExpr* n : extents_of_pattern(*p.annotation))
+        if (scopes_.find(scope, n->name) < 0) scopes_.declare(scope, SymbolKind::variable, n->name, n->span, p.span);
     }
   }
 
   Span whole(const ast::Function& f) const { return f.body ? join(f.span, f.body->span) : f.span; }
 
   void declare_function(const ast::Function& f, int scope, SymbolKind kind) {
-    const int owner =
-        scopes_.declare(scope, kind, f.name, find_word(f.span, f.name), whole(f), parameter_list(f.parameters), f.doc);
+    const int owner = scopes_.declare(scope, kind, f.name, find_word(f.span, f.name), whole(f),
+                                      parameters_text(f.parameters) + results_text(f), f.doc);
     function_body(f, scope, owner);
   }
 
   void module(const ast::ModuleStmt& m, int scope) {
     const int owner =
-        scopes_.declare(scope, SymbolKind::module, m.name, m.name_span, m.span, parameter_list(m.parameters), m.doc);
+        scopes_.declare(scope, SymbolKind::module, m.name, m.name_span, m.span, parameters_text(m.parameters), m.doc);
     const int instance = scopes_.open(scope, owner);
     const size_t before = scopes_.begin_body();
     parameters(m.parameters, instance, instance);
@@ -167,7 +154,7 @@ class Collector {
     for (const ast::Function* f : m.methods) declare_function(*f, instance, SymbolKind::method);
     if (m.build) {
       const int build = scopes_.declare(instance, SymbolKind::build, "build", find_word(m.build->span, "build"),
-                                        whole(*m.build), parameter_list(m.build->parameters), m.build->doc);
+                                        whole(*m.build), parameters_text(m.build->parameters), m.build->doc);
       function_body(*m.build, instance, build);
     }
     in_module_ = -1;

@@ -186,8 +186,8 @@ class Completer {
     if (std::optional<SignatureInfo> s = signature_of(in_, *callee)) {
       size_t position = 0;
       for (const ParameterInfo& p : s->parameters) {
-        const bool taken =
-            p.rest || p.name.empty() || position < call.position - std::min(call.position, call.named.size());
+        const bool taken = p.rest || p.name.empty() ||
+                           (!p.by_name && position < call.position - std::min(call.position, call.named.size()));
         ++position;
         if (!taken && !given(p.name)) add(p.name, Kind::argument, p.text, " = ");
       }

@@ -9,6 +9,7 @@
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/classify.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "interpreter/syntax/signature_text.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/definition.hpp"
 #include "interpreter/tools/doc_page.hpp"
@@ -92,15 +93,6 @@ std::string written(Span s) {
   std::string out;
   for (char c : s.text()) out += c == '\n' ? ' ' : c;
   return out;
-}
-
-std::string signature_text(const std::string& name, const std::vector<ast::Parameter>& parameters) {
-  std::string text = name + "(";
-  for (const ast::Parameter& p : parameters) {
-    if (text.back() != '(') text += ", ";
-    text += written(p.span);
-  }
-  return text + ")";
 }
 
 const StdlibFile* library_file(std::string_view module) {
@@ -221,13 +213,13 @@ std::vector<LibraryEntry> declarations_of(const ast::Tree& tree) {
   for (const ast::Stmt* s : tree.body->statements) {
     if (s->kind == ast::StmtKind::module) {
       const auto& m = static_cast<const ast::ModuleStmt&>(*s);
-      entries.push_back({m.name, "module", signature_text(m.name, m.parameters), m.doc});
+      entries.push_back({m.name, "module", m.name + parameters_text(m.parameters), m.doc});
     } else if (s->kind == ast::StmtKind::def) {
       const ast::Function& f = *static_cast<const ast::DefStmt&>(*s).function;
-      entries.push_back({f.name, "def", signature_text(f.name, f.parameters), f.doc});
+      entries.push_back({f.name, "def", f.name + parameters_text(f.parameters) + results_text(f), f.doc});
     } else if (s->kind == ast::StmtKind::program) {
       const ast::Function& f = *static_cast<const ast::ProgramStmt&>(*s).function;
-      entries.push_back({f.name, "program", signature_text(f.name, f.parameters), f.doc});
+      entries.push_back({f.name, "program", f.name + parameters_text(f.parameters), f.doc});
     } else if (s->kind == ast::StmtKind::option) {
       const auto& o = static_cast<const ast::OptionStmt&>(*s);
       std::string written_text = written(o.span);

@@ -24,13 +24,15 @@ struct Inspection {
 
 /// One parameter of something callable.
 struct ParameterInfo {
-  std::string name;  ///< without stars
-  std::string text;  ///< as written: "axis: int = -1"
-  bool rest = false;
+  std::string name;      ///< without stars
+  std::string text;      ///< as written: "axis: int = -1"
+  bool rest = false;     ///< takes several arguments
+  bool by_name = false;  ///< is given by name only
 };
 struct SignatureInfo {
   std::string name;
   std::vector<ParameterInfo> parameters;
+  std::string results;  ///< " -> float32[n]", or empty
   std::string doc;
   std::string text() const;  ///< "Linear(out_features: int, bias: bool = true)"
 };

@@ -5,6 +5,7 @@
 #include "interpreter/graphs/programs.hpp"
 #include "interpreter/language/functions.hpp"
 #include "interpreter/syntax/ast.hpp"
+#include "interpreter/syntax/signature_text.hpp"
 #include "interpreter/tools/inspection.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/members.hpp"
@@ -14,31 +15,23 @@
 namespace pxl {
 namespace {
 
-std::string one_line(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '\n' || c == '\r') c = ' ';
-    if (c == ' ' && !out.empty() && out.back() == ' ') continue;
-    out += c;
-  }
-  return out;
+SignatureInfo of_parameters(std::string name, const std::vector<ast::Parameter>& parameters, std::string doc) {
+  SignatureInfo s{std::move(name), {}, {}, std::move(doc)};
+  for (const ast::Parameter& p : parameters)
+    s.parameters.push_back({p.name, one_line(p.span.text()), p.collects(), p.by_name});
+  return s;
 }
 
-SignatureInfo of_parameters(std::string name, const std::vector<ast::Parameter>& parameters, std::string doc) {
-  SignatureInfo s{std::move(name), {}, std::move(doc)};
-  for (const ast::Parameter& p : parameters) {
-    std::string text = (p.by_ref ? "ref " : "") + std::string(p.rest ? "*" : "") + p.name;
-    if (p.annotation) text += ": " + one_line(p.annotation->span.text());
-    if (p.default_value) text += " = " + one_line(p.default_value->span.text());
-    s.parameters.push_back({p.name, std::move(text), p.rest});
-  }
+SignatureInfo of_function(std::string name, const ast::Function& f) {
+  SignatureInfo s = of_parameters(std::move(name), f.parameters, f.doc);
+  s.results = results_text(f);
   return s;
 }
 
 /// Parses the signature that a built-in is declared with: "range(start, stop = none, step = 1)".
 SignatureInfo of_text(std::string_view text, std::string doc) {
   const size_t open = text.find('(');
-  SignatureInfo s{std::string(text.substr(0, open)), {}, std::move(doc)};
+  SignatureInfo s{std::string(text.substr(0, open)), {}, {}, std::move(doc)};
   if (open == text.npos) return s;
   int depth = 0;
   std::string part;
@@ -50,7 +43,7 @@ SignatureInfo of_text(std::string_view text, std::string doc) {
     const bool rest = at > 0 || part.starts_with("...");
     const size_t end = part.find_first_of(" :=", at == part.npos ? 0 : at);
     std::string name = at == part.npos ? "" : part.substr(at, end == part.npos ? part.npos : end - at);
-    s.parameters.push_back({rest ? "" : std::move(name), part, rest});
+    s.parameters.push_back({rest ? "" : std::move(name), part, rest, false});
   };
   for (char c : text.substr(open + 1)) {
     if (c == ')' && depth == 0) break;
@@ -68,11 +61,11 @@ SignatureInfo of_text(std::string_view text, std::string doc) {
 }
 
 SignatureInfo of_graph(const Graph& graph, std::string name) {
-  SignatureInfo s{std::move(name), {}, {}};
+  SignatureInfo s{std::move(name), {}, {}, {}};
   for (const Tensor* t : graph.inputs()) {
     const std::string& key = t->key.empty() ? t->name : t->key;
     // A dotted name is bound, not passed.
-    if (key.find('.') == key.npos) s.parameters.push_back({key, key + ": " + text(t->spec), false});
+    if (key.find('.') == key.npos) s.parameters.push_back({key, key + ": " + text(t->spec), false, false});
   }
   return s;
 }
@@ -81,22 +74,26 @@ SignatureInfo of_graph(const Graph& graph, std::string name) {
 
 std::string SignatureInfo::text() const {
   std::string out = name + "(";
+  bool starred = false;
   for (const ParameterInfo& p : parameters) {
     if (out.back() != '(') out += ", ";
+    if (p.by_name && !starred) out += "*, ";
+    starred = starred || p.rest || p.by_name;
     out += p.text;
   }
-  return out + ")";
+  return out + ")" + results;
 }
 
 std::optional<SignatureInfo> signature_of(Interpreter&, const Value& callee) {
-  if (auto* f = callee.as<FunctionObject>()) return of_parameters(f->qualified_name, f->code->parameters, f->code->doc);
-  if (auto* f = callee.as<MethodObject>()) return of_parameters(f->code->name, f->code->parameters, f->code->doc);
-  if (auto* f = callee.as<OutlinedFunctionObject>())
-    return of_parameters(f->code->name, f->code->parameters, f->code->doc);
+  if (auto* f = callee.as<FunctionObject>()) return of_function(f->qualified_name, *f->code);
+  if (auto* f = callee.as<MethodObject>()) return of_function(f->code->name, *f->code);
+  if (auto* f = callee.as<OutlinedFunctionObject>()) return of_function(f->code->name, *f->code);
   if (auto* m = callee.as<ModuleObject>()) return of_parameters(m->code->name, m->code->parameters, m->code->doc);
   if (auto* m = callee.as<ModuleInstance>()) {
     if (!m->code->build) return std::nullopt;
-    return of_parameters(m->code->name + ".build", m->code->build->parameters, m->code->doc);
+    SignatureInfo s = of_function(m->code->name + ".build", *m->code->build);
+    s.doc = m->code->doc;
+    return s;
   }
   if (auto* p = callee.as<ProgramObject>())
     return of_parameters(p->code->function->name, p->code->function->parameters, p->code->function->doc);
