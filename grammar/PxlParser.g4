@@ -11,7 +11,7 @@ block: BLOCK_OPEN statement? (NEWLINE statement?)* BLOCK_CLOSE;
 
 statement
   : simple | ifStatement | forStatement | whileStatement | withStatement | returnStatement | assertStatement
-  | importStatement | fromStatement | nonlocalStatement | defStatement | outlinedStatement | moduleStatement | programStatement
+  | importStatement | fromStatement | nonlocalStatement | defStatement | outlinedStatement | moduleStatement | recordStatement | programStatement
   | buildStatement | paramStatement | streamStatement | variableStatement | constantStatement | optionStatement
   | testStatement | BREAK | CONTINUE | PASS
   ;
@@ -35,6 +35,7 @@ path: NAME (DOT NAME)*;
 defStatement: DEF NAME parameters resultClause? withClause? block;
 outlinedStatement: OUTLINED (defStatement | simple);
 moduleStatement: MODULE NAME parameters? block;
+recordStatement: RECORD NAME parameters;
 programStatement: PROGRAM NAME parameters? withClause? block;
 buildStatement: BUILD parameters resultClause? withClause? block;
 testStatement: TEST STRING block;

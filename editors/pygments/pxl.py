@@ -10,7 +10,7 @@ RESERVED = ("if", "else", "for", "while", "break", "continue", "return", "with",
 OPERATORS = ("and", "or", "not", "in", "is")
 CONSTANTS = ("true", "false", "none")
 LATER = ("try", "except", "raise", "lambda", "class", "let", "yield", "del", "global", "elif", "async", "await", "match")
-DECLARING = ("program", "param", "stream", "variable", "constant", "option", "outlined")
+DECLARING = ("program", "record", "param", "stream", "variable", "constant", "option", "outlined")
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float8_143", "float8_152", "float16", "float32",
           "float64")
 
@@ -29,7 +29,7 @@ class PxlLexer(RegexLexer):
             (r'[rR]?"(?:\\.|[^"\\\n])*"', String),
             (r"[rR]?'(?:\\.|[^'\\\n])*'", String),
             (r"f(?=[\"'])", String.Affix),
-            (r"\b(def|module|program)(\s+)([A-Za-z_]\w*)", bygroups(Keyword.Declaration, Text, Name.Class)),
+            (r"\b(def|module|record|program)(\s+)([A-Za-z_]\w*)", bygroups(Keyword.Declaration, Text, Name.Class)),
             (r"\b(stream)(\s+)(in|out)(?=\s+[A-Za-z_])", bygroups(Keyword.Declaration, Text, Keyword.Declaration)),
             (r"\b(test)(?=\s+[\"'])", Keyword.Declaration),
             (r"\b(build)(?=\s*\([^{]*\{)", Keyword.Declaration),

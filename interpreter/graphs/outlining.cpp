@@ -13,6 +13,7 @@
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/operations.hpp"
+#include "interpreter/values/records.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
@@ -99,6 +100,10 @@ class KeyWriter {
         value(item);
       }
       out += '>';
+      seen_.erase(o);
+    } else if (auto* record = v.as<RecordObject>()) {
+      code('R', record->type->code);
+      for (const Value& item : record->values) value(item);
       seen_.erase(o);
     } else if (auto* m = v.as<ModuleInstance>()) {
       instance(*m);

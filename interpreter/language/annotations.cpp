@@ -18,6 +18,7 @@
 #include "interpreter/values/conversions.hpp"
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/operations.hpp"
+#include "interpreter/values/records.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
@@ -294,13 +295,19 @@ class Matcher {
       if (!spec || spec->shape != s->shape || spec->dtype != s->dtype) return differs(v, text(*s));
       return v;
     }
+    if (auto* r = type.as<RecordType>()) {
+      auto* record = v.as<RecordObject>();
+      if (!record || record->type->code != r->code) return differs(v, "a record " + r->code->name);
+      return v;
+    }
     if (auto* m = type.as<ModuleObject>()) {
       auto* instance = v.as<ModuleInstance>();
       if (!instance || instance->code != m->code) return differs(v, "a module " + m->code->name);
       return v;
     }
-    refuse_type(in_, e, fmt::format("`{}` is no type", e.span.text()),
-                {"types are int, float, bool, str, list, tuple, dict, array, tensor, modules, dtypes and specs"});
+    refuse_type(
+        in_, e, fmt::format("`{}` is no type", e.span.text()),
+        {"types are int, float, bool, str, list, tuple, dict, array, tensor, modules, records, dtypes and specs"});
   }
 
   Interpreter& in_;

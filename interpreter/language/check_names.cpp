@@ -114,6 +114,8 @@ class NameChecker {
     if (s.kind == ast::StmtKind::program) function(*static_cast<const ast::ProgramStmt&>(s).function, level, {});
     if (s.kind == ast::StmtKind::test) test(static_cast<const ast::TestStmt&>(s), level);
     if (s.kind == ast::StmtKind::nonlocal) nonlocal(static_cast<const ast::NonlocalStmt&>(s), level);
+    if (s.kind == ast::StmtKind::record)
+      for (const ast::Parameter& p : static_cast<const ast::RecordStmt&>(s).fields) expression(p.default_value, level);
     if (s.kind == ast::StmtKind::module) module(static_cast<const ast::ModuleStmt&>(s), level);
   }
 

@@ -63,6 +63,12 @@ class NameCollector {
         for (const auto& item : static_cast<const ast::NonlocalStmt&>(s).items) names.push_back(item.name.text());
         break;
       case ast::StmtKind::def: functions_.push_back(static_cast<const ast::DefStmt&>(s).function); break;
+      case ast::StmtKind::record:
+        for (const ast::Parameter& p : static_cast<const ast::RecordStmt&>(s).fields) {
+          expression(p.annotation);
+          expression(p.default_value);
+        }
+        break;
       case ast::StmtKind::module: {
         const auto& m = static_cast<const ast::ModuleStmt&>(s);
         statements_.insert(statements_.end(), m.fields.begin(), m.fields.end());

@@ -9,6 +9,7 @@
 #include "interpreter/language/look.hpp"
 #include "interpreter/language/operators.hpp"
 #include "interpreter/language/options.hpp"
+#include "interpreter/language/records.hpp"
 #include "interpreter/language/tests.hpp"
 #include "interpreter/language/walk.hpp"
 #include "interpreter/syntax/node_as.hpp"
@@ -311,6 +312,10 @@ class WrittenCode final : public StmtCode {
       case StmtKind::assert_: run_assert(in, as<ast::AssertStmt>(s_), a); break;
       case StmtKind::module:
         declare_module(in, as<ast::ModuleStmt>(s_), a);
+        evaluator_of(in).remember(a.closure());
+        break;
+      case StmtKind::record:
+        declare_record(in, as<ast::RecordStmt>(s_), a);
         evaluator_of(in).remember(a.closure());
         break;
       case StmtKind::program: declare_program(in, as<ast::ProgramStmt>(s_), a); break;

@@ -97,6 +97,11 @@ void read_by(const ast::Stmt& s, Names& out) {
   if (s.kind == ast::StmtKind::def) read_by(*statement_of<ast::DefStmt>(s).function, out);
   if (s.kind == ast::StmtKind::program) read_by(*statement_of<ast::ProgramStmt>(s).function, out);
   if (s.kind == ast::StmtKind::module) read_by(statement_of<ast::ModuleStmt>(s), out);
+  if (s.kind == ast::StmtKind::record)
+    for (const ast::Parameter& p : statement_of<ast::RecordStmt>(s).fields) {
+      read_by(p.annotation, out);
+      read_by(p.default_value, out);
+    }
   if (s.kind == ast::StmtKind::option) read_by(statement_of<ast::OptionStmt>(s).type, out);
   if (s.kind == ast::StmtKind::test) {
     Names inner;

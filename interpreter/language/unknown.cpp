@@ -1,5 +1,6 @@
 // Unknown values, and whether a value is one or holds one.
 #include "interpreter/values/unknown.hpp"
+#include "interpreter/values/records.hpp"
 
 #include <algorithm>
 
@@ -23,6 +24,11 @@ bool holds_unknown_within(const Value& v, int depth, int& budget) {
   if (!v.is_object() || depth == 0) return false;
   if (auto* list = v.as<SequenceObject>()) {
     for (const Value& item : list->items) {
+      if (--budget < 0) return false;
+      if (holds_unknown_within(item, depth - 1, budget)) return true;
+    }
+  } else if (auto* record = v.as<RecordObject>()) {
+    for (const Value& item : record->values) {
       if (--budget < 0) return false;
       if (holds_unknown_within(item, depth - 1, budget)) return true;
     }

@@ -19,6 +19,7 @@
 #include "interpreter/values/host.hpp"
 #include "interpreter/values/numbers.hpp"
 #include "interpreter/values/operations.hpp"
+#include "interpreter/values/records.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/unknown.hpp"
@@ -302,6 +303,7 @@ Value is_instance(const Value& v, const Value& types) {
   auto one = [&](const Value& t) {
     if (const std::string* s = t.as_string()) return v.type_name() == *s;
     if (auto* f = t.as<BuiltinObject>()) return v.type_name() == f->name;
+    if (auto* r = t.as<RecordType>()) return v.as<RecordObject>() && v.as<RecordObject>()->type->code == r->code;
     if (const DType* d = t.as_dtype(); d && *d == DType::boolean && v.is_bool()) return true;
     if (const DType* d = t.as_dtype()) return v.as_array() && v.as_array()->dtype() == *d;
     return false;

@@ -5,10 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "interpreter/language/records.hpp"
 #include "interpreter/library/builtins.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/limits.hpp"
 #include "interpreter/values/operations.hpp"
+#include "interpreter/values/records.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/append_line.hpp"
 #include "runtime/base/budget.hpp"
@@ -77,6 +79,12 @@ Json json_of(Interpreter& in, const Value& v, int depth) {
   if (v.is_natural()) return v.as_natural();
   if (v.is_int()) return v.as_int();
   if (v.is_float()) return number(v.as_double());
+  if (const auto* record = v.as<RecordObject>()) {
+    Json object = Json::object();
+    for (size_t i = 0; i < record->values.size(); ++i)
+      object[record->field(i)] = json_of(in, record->values[i], depth + 1);
+    return object;
+  }
   if (const auto* dict = v.as<DictObject>()) {
     return object_of(in, *dict, depth);
   }
@@ -86,7 +94,7 @@ Json json_of(Interpreter& in, const Value& v, int depth) {
     return all;
   }
   throw Error(fmt::format("to_json: a {} has no counterpart in JSON", v.type_name()),
-              {"numbers, strings, bools, none, lists, dicts and arrays have"})
+              {"numbers, strings, bools, none, lists, dicts, records and arrays have"})
       .as(codes::type);
 }
 
@@ -164,12 +172,17 @@ std::string line_of(Interpreter& in, const Value& v) {
   return text;
 }
 
-Value from_json(Interpreter&, const Arguments& args) {
-  const std::string text = ArgReader("from_json", args, {"text"}).string("text");
+Value from_json(Interpreter& in, const Arguments& args) {
+  const ArgReader a("from_json", args, {"text", "type"});
+  const std::string text = a.string("text");
   charge(static_cast<int64_t>(text.size()));
   JsonReader reader;
   Json::sax_parse(text, &reader);
-  return std::move(reader).result();
+  const Value type = a.value_or("type", Value());
+  if (type.is_none()) return std::move(reader).result();
+  const auto* record = type.as<RecordType>();
+  if (!record) type_error("from_json: the type is a record, not " + with_article(type.type_name()));
+  return record_from(in, *record, std::move(reader).result());
 }
 
 Value append_json(Interpreter& in, const Arguments& args) {
@@ -181,12 +194,15 @@ Value append_json(Interpreter& in, const Arguments& args) {
 }  // namespace
 
 void bind_json_builtins(Scope& p) {
-  define(p, no_effects, "to_json", "to_json(value)",
-         "JSON text of numbers, strings, bools, none, lists, dicts and arrays; NaN and infinities become null.",
-         [](Interpreter& in, const Arguments& args) -> Value {
-           return line_of(in, ArgReader("to_json", args, {"value"}).value("value"));
-         });
-  define(p, no_effects, "from_json", "from_json(text)", "The value of a JSON text.", from_json);
+  define(
+      p, no_effects, "to_json", "to_json(value)",
+      "JSON text of numbers, strings, bools, none, lists, dicts, records and arrays; NaN and infinities become null.",
+      [](Interpreter& in, const Arguments& args) -> Value {
+        return line_of(in, ArgReader("to_json", args, {"value"}).value("value"));
+      });
+  define(p, no_effects, "from_json", "from_json(text, type = none)",
+         "The value of a JSON text. With a record for the type: that record, also within its fields, lists and dicts.",
+         from_json);
   define(p, Effect::writes_files, "append_json", "append_json(path, value)",
          "Appends a value to a file as a line of JSON, as a log of metrics.", append_json);
 }

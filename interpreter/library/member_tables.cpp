@@ -23,6 +23,7 @@ MemberTable tree_members();
 MemberTable factories_members();
 MemberTable variable_factory_members();
 MemberTable module_instance_members();
+MemberTable record_members();
 MemberTable program_ir_members();
 MemberTable replica_grouping_members();
 MemberTable remote_buffer_members();
@@ -50,6 +51,7 @@ const std::vector<MemberTable>& member_tables() {
       factories_members(),
       variable_factory_members(),
       module_instance_members(),
+      record_members(),
       program_ir_members(),
       replica_grouping_members(),
       remote_buffer_members(),

@@ -185,7 +185,7 @@ struct LambdaExpr : Expr { Function* function = nullptr; explicit LambdaExpr(Spa
 
 enum class StmtKind : uint8_t {
   expression, assign, if_, for_, while_, break_, continue_, pass, return_, with, def, import, from_import, assert_,
-  module, program, param, stream, variable, constant, option, test, nonlocal
+  module, record, program, param, stream, variable, constant, option, test, nonlocal
 };
 
 struct Stmt {
@@ -251,6 +251,14 @@ struct ModuleStmt : Stmt {
   Function* build = nullptr;
   std::string doc;
   explicit ModuleStmt(Span s) : Stmt(StmtKind::module, s) {}
+};
+/// `record NAME(fields)`.
+struct RecordStmt : Stmt {
+  std::string name;
+  Span name_span;
+  std::vector<Parameter> fields;
+  std::string doc;
+  explicit RecordStmt(Span s) : Stmt(StmtKind::record, s) {}
 };
 struct ProgramStmt : Stmt { Function* function = nullptr; explicit ProgramStmt(Span s) : Stmt(StmtKind::program, s) {} };
 /// `param [ref] NAME: SPEC [= INIT] [with a = x, ...]`.

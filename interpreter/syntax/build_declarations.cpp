@@ -128,6 +128,16 @@ void AstBuilder::member(ModuleStmt* module, const Node* node) {
   module->fields.push_back(s);
 }
 
+Stmt* AstBuilder::record_statement(const Node* node) {
+  auto* s = tree_.make<RecordStmt>(span(node));
+  const Node* name = node->token(ids::NAME);
+  s->name = text(name);
+  s->name_span = span(name);
+  s->doc = doc(node);
+  if (const Node* list = node->rule(ids::RuleParameters)->rule(ids::RuleParameterList)) s->fields = parameters(list);
+  return s;
+}
+
 Stmt* AstBuilder::program_statement(const Node* node) {
   auto* s = tree_.make<ProgramStmt>(span(node));
   s->function = function(node, text(node->token(ids::NAME)));

@@ -33,6 +33,7 @@ Stmt* AstBuilder::statement(const Node* node) {
     case ids::RuleDefStatement: return def_statement(n, false);
     case ids::RuleOutlinedStatement: return outlined_statement(n);
     case ids::RuleModuleStatement: return module_statement(n);
+    case ids::RuleRecordStatement: return record_statement(n);
     case ids::RuleProgramStatement: return program_statement(n);
     case ids::RuleBuildStatement: {
       // Modules handle their `build` themselves.

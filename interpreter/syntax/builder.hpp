@@ -33,6 +33,7 @@ class AstBuilder {
   ast::Stmt* def_statement(const Node* node, bool outlined);
   ast::Stmt* outlined_statement(const Node* node);
   ast::Stmt* module_statement(const Node* node);
+  ast::Stmt* record_statement(const Node* node);
   ast::Stmt* program_statement(const Node* node);
   ast::Stmt* param_statement(const Node* node);
   ast::Stmt* stream_statement(const Node* node);

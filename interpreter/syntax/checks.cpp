@@ -93,6 +93,7 @@ class Checker {
         expressions_.value(a.message);
         break;
       }
+      case StmtKind::record: record(*static_cast<const RecordStmt*>(s)); break;
       case StmtKind::module: module(*static_cast<const ModuleStmt*>(s), p); break;
       case StmtKind::program:
         if (p.in_program || p.body == Body::build || p.body == Body::module || p.body == Body::function)
@@ -176,6 +177,15 @@ class Checker {
     for (const Stmt* s : m.fields) statement(s, inner);
     for (const Function* f : m.methods) function(*f, Body::function, inner);
     if (m.build) function(*m.build, Body::build, inner);
+  }
+
+  void record(const RecordStmt& s) {
+    expressions_.parameters(s.fields);
+    for (const Parameter& p : s.fields) {
+      if (p.by_ref || p.collects()) problem("a field of a record has a name, a type and a default only", p.span);
+      if (p.name == "with" || p.name == "fields")
+        problem(fmt::format("`{}` is a member of each record", p.name), p.span);
+    }
   }
 
   void param(const ParamStmt& s, Place p) {

@@ -15,6 +15,7 @@ TokenClass class_of(int type) {
     case ids::NONE: return TokenClass::constant;
     case ids::PARAM:
     case ids::PROGRAM:
+    case ids::RECORD:
     case ids::REF:
     case ids::STREAM:
     case ids::OUT:

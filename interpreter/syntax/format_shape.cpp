@@ -47,6 +47,7 @@ bool opens_statement(int type) {
     case ids::PARAM:
     case ids::REF:
     case ids::PROGRAM:
+    case ids::RECORD:
     case ids::STREAM:
     case ids::OUT:
     case ids::IN:

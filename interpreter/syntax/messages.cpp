@@ -61,7 +61,7 @@ constexpr Habit starters[] = {
     {"auto", "a name is bound without `auto`", "write `x = value`"},
     {"int", "a name is bound without its type", "write `x = value`"},
     {"float", "a name is bound without its type", "write `x = value`"},
-    {"struct", "there are no structs", "`module NAME { ... }` declares objects with fields and methods"},
+    {"struct", "there are no structs", "`record NAME(width: int, depth: int = 4)` declares an immutable value"},
     {"use", "a file is imported with `import`", ""},
     {"include", "a file is imported with `import`", ""},
     {"require", "a file is imported with `import`", ""},

@@ -112,6 +112,7 @@ void collect(const ast::Stmt& s, BoundNames& out) {
         out.bound.push_back(item.as.empty() ? item.name : item.as);
       break;
     case ast::StmtKind::module: out.bound.push_back(as<ast::ModuleStmt>(s).name); break;
+    case ast::StmtKind::record: out.bound.push_back(as<ast::RecordStmt>(s).name); break;
     case ast::StmtKind::program: out.bound.push_back(as<ast::ProgramStmt>(s).function->name); break;
     case ast::StmtKind::param: declare(as<ast::ParamStmt>(s).name); break;
     case ast::StmtKind::stream: declare(as<ast::StreamStmt>(s).name); break;

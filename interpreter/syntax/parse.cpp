@@ -158,8 +158,9 @@ const std::vector<std::string>& reserved_words() {
 }
 
 const std::vector<std::string>& declaring_words() {
-  static const auto& words = never_destroyed(std::vector<std::string>{
-      "param", "program", "ref", "stream", "out", "variable", "constant", "option", "outlined", "test", "build"});
+  static const auto& words =
+      never_destroyed(std::vector<std::string>{"param", "program", "record", "ref", "stream", "out", "variable",
+                                               "constant", "option", "outlined", "test", "build"});
   return words;
 }
 

@@ -366,6 +366,11 @@ class Resolver {
         module(as<ModuleStmt>(s), b);
         bind(as<ModuleStmt>(s).name, b);
         return;
+      case StmtKind::record:
+        ++made_;
+        for (const Parameter& p : as<RecordStmt>(s).fields) read(p.default_value, b);
+        bind(as<RecordStmt>(s).name, b);
+        return;
       case StmtKind::test: {
         auto& t = as<TestStmt>(s);
         FunctionBody inner;

@@ -8,13 +8,14 @@
 namespace pxl::syntax {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, int>, 8> before_a_name{{{"param", ids::PARAM},
+constexpr std::array<std::pair<std::string_view, int>, 9> before_a_name{{{"param", ids::PARAM},
                                                                          {"program", ids::PROGRAM},
                                                                          {"stream", ids::STREAM},
                                                                          {"variable", ids::VARIABLE},
                                                                          {"constant", ids::CONSTANT},
                                                                          {"option", ids::OPTION},
                                                                          {"outlined", ids::OUTLINED},
+                                                                         {"record", ids::RECORD},
                                                                          {"module", ids::MODULE}}};
 
 class Roles {

@@ -143,6 +143,16 @@ class Collector {
     function_body(f, scope, owner);
   }
 
+  /// As a module of which only the configuration is there.
+  void record(const ast::RecordStmt& s, int scope) {
+    const int owner =
+        scopes_.declare(scope, SymbolKind::module, s.name, s.name_span, s.span, parameters_text(s.fields), s.doc);
+    const int instance = scopes_.open(scope, owner);
+    const size_t before = scopes_.begin_body();
+    parameters(s.fields, instance, instance);
+    scopes_.settle(before);
+  }
+
   void module(const ast::ModuleStmt& m, int scope) {
     const int owner =
         scopes_.declare(scope, SymbolKind::module, m.name, m.name_span, m.span, parameters_text(m.parameters), m.doc);
@@ -251,6 +261,7 @@ class Collector {
         expression(s.message, scope);
         break;
       }
+      case ast::StmtKind::record: record(static_cast<const ast::RecordStmt&>(statement), scope); break;
       case ast::StmtKind::module: module(static_cast<const ast::ModuleStmt&>(statement), scope); break;
       case ast::StmtKind::param: {
         const auto& s = static_cast<const ast::ParamStmt&>(statement);

@@ -214,6 +214,9 @@ std::vector<LibraryEntry> declarations_of(const ast::Tree& tree) {
     if (s->kind == ast::StmtKind::module) {
       const auto& m = static_cast<const ast::ModuleStmt&>(*s);
       entries.push_back({m.name, "module", m.name + parameters_text(m.parameters), m.doc});
+    } else if (s->kind == ast::StmtKind::record) {
+      const auto& r = static_cast<const ast::RecordStmt&>(*s);
+      entries.push_back({r.name, "record", r.name + parameters_text(r.fields), r.doc});
     } else if (s->kind == ast::StmtKind::def) {
       const ast::Function& f = *static_cast<const ast::DefStmt&>(*s).function;
       entries.push_back({f.name, "def", f.name + parameters_text(f.parameters) + results_text(f), f.doc});

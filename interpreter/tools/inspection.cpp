@@ -18,6 +18,7 @@
 #include "interpreter/values/members.hpp"
 #include "interpreter/values/numbers.hpp"
 #include "interpreter/values/operations.hpp"
+#include "interpreter/values/records.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/utf8.hpp"
@@ -68,6 +69,8 @@ std::string type_text(Interpreter&, const Value& v) {
   if (auto* g = v.as<GraphObject>()) return "graph " + (g->graph->is_main() ? g->ir->name() : g->graph->id());
   if (auto* g = v.as<BoundGraphObject>()) return "bound graph " + g->graph->graph->id();
   if (auto* m = v.as<ModuleObject>()) return "module " + m->code->name;
+  if (auto* r = v.as<RecordType>()) return "record " + r->code->name;
+  if (v.as<RecordObject>()) return "record of " + v.type_name();
   if (auto* p = v.as<ProgramObject>()) return "program " + p->code->function->name;
   if (auto* i = v.as<IrObject>()) return "ir " + i->ir->name();
   if (auto* s = v.as<SessionObject>()) return fmt::format("session of {} on {}", s->ir->name(), s->device);

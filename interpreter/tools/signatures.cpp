@@ -9,6 +9,7 @@
 #include "interpreter/tools/inspection.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/members.hpp"
+#include "interpreter/values/records.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/graph/ir.hpp"
 
@@ -89,6 +90,7 @@ std::optional<SignatureInfo> signature_of(Interpreter&, const Value& callee) {
   if (auto* f = callee.as<MethodObject>()) return of_function(f->code->name, *f->code);
   if (auto* f = callee.as<OutlinedFunctionObject>()) return of_function(f->code->name, *f->code);
   if (auto* m = callee.as<ModuleObject>()) return of_parameters(m->code->name, m->code->parameters, m->code->doc);
+  if (auto* r = callee.as<RecordType>()) return of_parameters(r->code->name, r->code->fields, r->code->doc);
   if (auto* m = callee.as<ModuleInstance>()) {
     if (!m->code->build) return std::nullopt;
     SignatureInfo s = of_function(m->code->name + ".build", *m->code->build);

@@ -61,6 +61,7 @@ constexpr Word words[] = {
     {"module",
      "`module Linear(out: int) { build(x) { param weight: float32[4, out] = 0; return x @ weight } }` on lines "
      "of its own: named parameters and the graph they go into"},
+    {"record", "`record NAME(width: int = 64)`: immutable values with named fields, equal by value"},
     {"build", "the part of a module that adds ops: its tensor arguments become graph inputs"},
     {"param", "`param NAME: SPEC [= INIT]` in a build: a named graph input with a variable factory"},
     {"ref", "`ref x`, `param ref x`: passed by reference, so that in-place changes reach the caller's tensor"},

@@ -9,6 +9,7 @@
 #include "interpreter/values/limits.hpp"
 #include "interpreter/values/members.hpp"
 #include "interpreter/values/operations.hpp"
+#include "interpreter/values/records.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
@@ -66,6 +67,17 @@ std::optional<uint64_t> hash_below(const Value& v, int depth) {
     t->hash = all | 1;
     return t->hash;
   }
+  if (auto* r = v.as<RecordObject>()) {
+    if (depth > 100) return std::nullopt;
+    uint64_t all = mixed(r->values.size() + 4);
+    for (const Value& item : r->values) {
+      charge(10);
+      const std::optional<uint64_t> one = hash_below(item, depth + 1);
+      if (!one) return std::nullopt;
+      all = mixed(all * 31 + *one);
+    }
+    return all;
+  }
   const std::optional<std::string> key = v.object()->hash_key();
   if (!key) return std::nullopt;
   return std::hash<std::string>()(*key);
@@ -73,8 +85,9 @@ std::optional<uint64_t> hash_below(const Value& v, int depth) {
 
 uint64_t need_hash(const Value& key) {
   if (const std::optional<uint64_t> h = hash_of(key)) return *h;
-  throw Error(with_article(key.type_name()) + " cannot be a key of a dict",
-              {"keys are none, bools, numbers, strings, dtypes, specs, tensors, streams and tuples of these"})
+  throw Error(
+      with_article(key.type_name()) + " cannot be a key of a dict",
+      {"keys are none, bools, numbers, strings, dtypes, specs, tensors, streams, and tuples and records of these"})
       .as(codes::key);
 }
 
@@ -103,7 +116,13 @@ bool is_same_key(const Value& a, const Value& b) {
     charge(10);
     return t && std::equal(s->items.begin(), s->items.end(), t->items.begin(), t->items.end(), is_same_key);
   }
-  if (b.as_string() || b.as<TupleObject>()) return false;
+  if (auto* s = a.as<RecordObject>()) {
+    auto* t = b.as<RecordObject>();
+    charge(10);
+    return t && s->type->code == t->type->code &&
+           std::equal(s->values.begin(), s->values.end(), t->values.begin(), t->values.end(), is_same_key);
+  }
+  if (b.as_string() || b.as<TupleObject>() || b.as<RecordObject>()) return false;
   return a.object()->hash_key() == b.object()->hash_key();
 }
 

@@ -225,6 +225,10 @@ std::string show(const Stmt* s) {
       if (m.build) out += " (build " + function(*m.build) + ")";
       return out + (m.doc.empty() ? "" : " \"" + m.doc + "\"") + ")";
     }
+    case StmtKind::record: {
+      const auto& r = *static_cast<const RecordStmt*>(s);
+      return "(record " + r.name + parameters(r.fields) + ")";
+    }
     case StmtKind::program: return "(program " + function(*static_cast<const ProgramStmt*>(s)->function) + ")";
     case StmtKind::param: {
       const auto& p = *static_cast<const ParamStmt*>(s);
