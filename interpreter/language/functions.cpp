@@ -9,6 +9,7 @@
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/functions.hpp"
+#include "interpreter/language/habits.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/names_bound.hpp"
 #include "interpreter/values/call_chain.hpp"
@@ -19,6 +20,7 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/join_texts.hpp"
+#include "runtime/base/library_sources.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/base/text.hpp"
 
@@ -174,10 +176,28 @@ class ParameterBinder {
     for (const ast::Parameter& p : parameters_)
       if (p.by_name && !p.collects()) named += fmt::format("{}`{}`", named.empty() ? "" : ", ", p.name);
     const Span at = args_.spans.size() > most ? args_.spans[most] : span_;
-    const std::string takes = most ? counted(most, "argument") : "no arguments";
-    if (named.empty()) refuse(fmt::format("{} takes {}, got {}", what_, takes, args_.positional.size()), {}, at);
-    refuse(fmt::format("{} takes {} without a name, got {}", what_, takes, args_.positional.size()),
-           {"by name it takes " + named}, at);
+    const size_t given = args_.positional.size();
+    if (named.empty()) {
+      const std::string takes = most ? counted(most, "argument") : "no arguments";
+      refuse(fmt::format("{} takes {}, got {}", what_, takes, given), {}, at);
+    }
+    constexpr std::string_view numbers[] = {"no", "one", "two", "three", "four"};
+    const std::string takes = most < std::size(numbers) ? std::string(numbers[most]) : std::to_string(most);
+    std::string message =
+        fmt::format("{} takes {} argument{} without a name, got {}", what_, takes, most == 1 ? "" : "s", given);
+    Arguments by_position;
+    by_position.spans = args_.spans;
+    if (const std::string shown = written(by_position).arguments; !shown.empty() && shown.size() <= 40)
+      message += " (" + shown + ")";
+    if (const std::string habit = library_habit(std::to_string(given)); !habit.empty()) message += ": " + habit;
+    refuse(std::move(message), {"by name it takes " + named}, at);
+  }
+
+  /// What a call of the library means that is written as in another framework; empty if it is none.
+  std::string library_habit(const std::string& told_by) const {
+    const bool of_library =
+        !parameters_.empty() && parameters_[0].span.file && is_library(parameters_[0].span.file->name());
+    return of_library ? habit_of(what_, told_by, written(args_)) : std::string();
   }
 
   void take_positional() {
@@ -217,7 +237,9 @@ class ParameterBinder {
           notes.push_back(hint);
         else if (!names.empty())
           notes.push_back("it takes " + join_texts(names, ", "));
-        refuse(fmt::format("{} has no argument named `{}`", what_, named.name), notes, named.span);
+        std::string message = fmt::format("{} has no argument named `{}`", what_, named.name);
+        if (const std::string habit = library_habit("name:" + named.name); !habit.empty()) message += ": " + habit;
+        refuse(std::move(message), notes, named.span);
       }
       if (given_[i]) refuse(fmt::format("{}: argument `{}` was given twice", what_, named.name), {}, named.span);
       given_[i] = std::move(named.value);
@@ -271,6 +293,7 @@ class ParameterBinder {
         v = check_argument(in_, what_, p, std::move(v), a);
       } catch (Error& e) {
         e.locate(place ? place : p.span, in_.frames);
+        if (const std::string habit = library_habit("type:" + p.name); !habit.empty()) e.first().notes.push_back(habit);
         throw;
       }
     }

@@ -59,6 +59,18 @@ size_t place_of_imports(const Document& d) {
   return at;
 }
 
+/// The calls of "so PyTorch's `LSTM(32, 64)` is `LSTM(64)`", if both are of one function.
+std::pair<std::string_view, std::string_view> rewritten_call(std::string_view message) {
+  const size_t from = message.find("'s `", message.find(", so "));
+  const size_t middle = from == message.npos ? from : message.find("` is `", from);
+  if (middle == message.npos) return {};
+  const std::string_view foreign = message.substr(from + 4, middle - from - 4);
+  const std::string_view here = message.substr(middle + 6, message.find('`', middle + 6) - middle - 6);
+  const std::string_view function = foreign.substr(0, foreign.find('(') + 1);
+  if (!here.starts_with(function)) return {};
+  return {foreign, here};
+}
+
 }  // namespace
 
 Json code_actions(Server& server, const ActionParams& params) {
@@ -83,6 +95,12 @@ Json code_actions(Server& server, const ActionParams& params) {
                *import + (next.starts_with("from ") || next.starts_with("import ") ? "\n" : "\n\n"));
         continue;
       }
+    if (const auto [foreign, here] = rewritten_call(one.message); !here.empty()) {
+      const size_t at = d.text().rfind(foreign, begin);
+      if (at != std::string_view::npos && at + foreign.size() >= end)
+        action(one.whole, fmt::format("Change to `{}`", here), at, at + foreign.size(), std::string(here));
+      continue;
+    }
     const std::optional<std::string> meant = meant_name(one.message);
     if (!meant) continue;
     // The mistyped name is one of the words in the marked range: `x.shap`, `xs.appned(1)`.

@@ -47,6 +47,11 @@ bool continues_line(int type) {
   }
 }
 
+/// Whether a type may follow: `layer: module | none`, `-> module`, `list[module]`.
+static bool before_type(int type) {
+  return type == ids::COLON || type == ids::BAR || type == ids::RESULT || type == ids::LBRACKET;
+}
+
 bool ends_operand(int type) {
   switch (type) {
     case ids::NAME:
@@ -145,6 +150,7 @@ void NewlineResolver::visible(RawToken raw) {
   doc_.clear();
   first_on_line_ = false;
   if (previous() == ids::DOT && is_word(raw.type)) raw.type = ids::NAME;
+  if (raw.type == ids::MODULE && before_type(previous())) raw.type = ids::NAME;
   if (!special(raw)) push(raw.type, raw.begin, raw.end);
   for (char c : text(raw)) line_ += c == '\n';
 }

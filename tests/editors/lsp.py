@@ -232,6 +232,13 @@ def corrections(client):
         lines = client.text.split("\n")
         lines[edit["range"]["start"]["line"]:edit["range"]["start"]["line"]] = edit["newText"].rstrip("\n").split("\n") + ([""] if edit["newText"].endswith("\n\n") else [])
         check("\n".join(lines) == mended and action["title"] == edit["newText"].strip(), "an import", action)
+    # A call as another framework writes it.
+    client.open("from nn import LSTM\nnet = LSTM(32, 64)\n")
+    found = client.diagnostics()
+    check("so PyTorch's `LSTM(32, 64)` is `LSTM(64)`" in found[0]["message"], "the habit", found)
+    action, = client.whole("codeAction", range=found[0]["range"], context={"diagnostics": found})
+    edit, = action["edit"]["changes"][client.uri]
+    check((client.quoted(edit["range"]), edit["newText"]) == ("LSTM(32, 64)", "LSTM(64)"), "the call anew", edit)
     client.open("values = [1]\n")
     check(client.diagnostics() == [], "right again")
     check(client.whole("codeAction", range={"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}, context={"diagnostics": []}) == [], "nothing to do")

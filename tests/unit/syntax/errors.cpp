@@ -22,7 +22,7 @@ TEST_CASE("habits from other languages") {
   CHECK(errors("x++\ny = 1") == "1:2-4 there is no `++`");
   CHECK(errors("--x") == "1:1-3 there is no `--`");
   CHECK(errors("x = 1; y = 2") == "1:6-7 a statement ends at the end of its line, without `;`");
-  CHECK(errors("def f(x) -> int { }") == "1:10-12 `->` has no meaning here");
+  CHECK(errors("x -> y") == "1:3-5 `->` has no meaning here");
   CHECK(errors("def f(x):\n  return x").starts_with("1:9-10 a block is written in braces: `{ ... }`, without `:`"));
   CHECK(errors("if x: y") == "1:5-6 a block is written in braces: `{ ... }`, without `:`");
   CHECK(errors("if x = 3 { }") == "1:6-7 `=` binds a name; compare with `==`");
