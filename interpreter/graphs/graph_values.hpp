@@ -9,6 +9,7 @@ namespace pxl {
 
 /// A tensor. Two objects of one tensor are the same value: `is`, dict keys and `in` compare the tensor.
 struct TensorObject final : Object {
+  static constexpr ClassTag class_tag = ClassTag::tensor;
   std::shared_ptr<Ir> ir;
   Tensor* tensor;
   TensorObject(std::shared_ptr<Ir> i, Tensor* t) : ir(std::move(i)), tensor(t) {}

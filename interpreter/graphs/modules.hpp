@@ -29,6 +29,7 @@ struct ModuleObject final : Object {
 
 /// A configured module. Its scope holds the configuration, the fields and the methods.
 struct ModuleInstance final : Object {
+  static constexpr ClassTag class_tag = ClassTag::instance;
   ast::Held<ast::ModuleStmt> code;
   ScopePtr scope;
   std::set<std::string> configuration;  ///< names of the scope that are parameters of the module
@@ -57,6 +58,7 @@ using ModuleInstancePtr = Ref<ModuleInstance>;
 /// A method as the instance's scope holds it. The reference to the instance is weak there, since the instance owns
 /// that scope; a method that a program holds keeps its instance alive.
 struct MethodObject final : Object {
+  static constexpr ClassTag class_tag = ClassTag::method;
   ast::Held<ast::Function> code;
   WeakRef<ModuleInstance> weak;
   ModuleInstancePtr strong;

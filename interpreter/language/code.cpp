@@ -2,11 +2,13 @@
 #include "interpreter/language/code.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/located.hpp"
 #include "interpreter/language/look.hpp"
+#include "interpreter/syntax/node_as.hpp"
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/unknown.hpp"
@@ -16,22 +18,43 @@
 namespace pxl {
 namespace {
 
-// The innermost expression that fails locates an error; what declarations did not locate is at the statement.
-inline Flow run_statement(Interpreter& in, const StmtCode& s, Activation& a) {
-  constexpr int64_t statement_ns = 150;
-  in.here = s.span;
-  charge(statement_ns);
+/// Runs code of consecutive statements, which notes where each begins. The innermost expression that fails locates an
+/// error; what declarations did not locate is at the statement.
+template <class F>
+PXL_INLINE auto run_statements(Interpreter& in, F&& code) {
+  const Span* at = nullptr;
+  const auto begin = [&](const Span& span) {
+    constexpr int64_t statement_ns = 150;
+    at = &span;
+    in.here = span;
+    charge(statement_ns);
+  };
   try {
-    return s.run(in, a);
+    return code(begin);
   } catch (const std::bad_alloc&) {
     Error e = run_error("out of memory").as(codes::memory);
-    e.locate(s.span, in.frames);
+    e.locate(*at, in.frames);
     throw e;
   } catch (Error& e) {
-    e.locate(s.span, in.frames);
+    e.locate(*at, in.frames);
     throw;
   }
 }
+
+/// The value of the `return` that ends a function.
+class LastReturnCode final : public Code {
+ public:
+  LastReturnCode(const Span& at, CodePtr value) : Code(at), value_(std::move(value)) {}
+  Value value(Interpreter& in, Activation& a) const override {
+    return run_statements(in, [&](auto begin) {
+      begin(span);
+      return value_->value(in, a);
+    });
+  }
+
+ private:
+  CodePtr value_;
+};
 
 /// The code of a node in each form in which it was needed. Almost always there is one.
 struct Forms final : ast::Compiled {
@@ -101,11 +124,14 @@ bool Code::truth(Interpreter& in, Activation& a) const {
 }
 
 Flow BlockCode::run(Interpreter& in, Activation& a) const {
-  for (const StmtPtr& s : statements_) {
-    const Flow flow = run_statement(in, *s, a);
-    if (flow != Flow::normal) return flow;
-  }
-  return Flow::normal;
+  return run_statements(in, [&](auto begin) {
+    for (const StmtPtr& s : statements_) {
+      begin(s->span);
+      const Flow flow = s->run(in, a);
+      if (flow != Flow::normal) return flow;
+    }
+    return Flow::normal;
+  });
 }
 
 int slot_of(Name name, const Place& place) {
@@ -129,12 +155,13 @@ std::vector<Operand> compile(const std::vector<ast::Expr*>& list, const Place& p
   return out;
 }
 
-BlockPtr compile(const ast::Block& block, const Place& place) {
+BlockPtr compile(std::span<ast::Stmt* const> statements, const Place& place) {
   std::vector<StmtPtr> out;
-  out.reserve(block.statements.size());
-  for (const ast::Stmt* s : block.statements) out.push_back(compile(*s, place));
+  out.reserve(statements.size());
+  for (const ast::Stmt* s : statements) out.push_back(compile(*s, place));
   return std::make_unique<BlockCode>(std::move(out));
 }
+BlockPtr compile(const ast::Block& block, const Place& place) { return compile(std::span(block.statements), place); }
 
 Value evaluate(Interpreter& in, const ast::Expr& e, Activation& a) {
   const Place place = place_of(in, a);
@@ -155,6 +182,21 @@ Flow execute(Interpreter& in, const ast::Block& block, Activation& a) {
       .run(in, a);
 }
 
+namespace {
+
+void compile_body(const ast::Block& body, const Place& place, FunctionCode& code) {
+  std::span<ast::Stmt* const> statements(body.statements);
+  if (!statements.empty() && statements.back()->kind == ast::StmtKind::return_) {
+    const auto& last = as<ast::ReturnStmt>(*statements.back());
+    CodePtr value = last.value ? compile(*last.value, place) : compile_constant(last.span, Value());
+    code.result = std::make_unique<LastReturnCode>(last.span, std::move(value));
+    statements = statements.first(statements.size() - 1);
+  }
+  if (!statements.empty()) code.body = compile(statements, place);
+}
+
+}  // namespace
+
 const FunctionCode& code_of(const ast::Function& f, const Layout* layout) {
   return form_of<FunctionCode>(f.compiled, layout, false, false, [&] {
     auto code = std::make_unique<FunctionCode>();
@@ -162,21 +204,24 @@ const FunctionCode& code_of(const ast::Function& f, const Layout* layout) {
     if (f.result)
       code->result = compile(*f.result, place);
     else if (f.body)
-      code->body = compile(*f.body, place);
+      compile_body(*f.body, place, *code);
     return std::unique_ptr<const FunctionCode>(std::move(code));
   });
 }
 
 Value run_body(Interpreter& in, const FunctionCode& code, Activation& a) {
-  if (code.result) return code.result->value(in, a);
-  if (code.body) code.body->run(in, a);
-  return std::move(a.result);
+  if (code.body && code.body->run(in, a) == Flow::returned) return std::move(a.result);
+  return code.result ? code.result->value(in, a) : Value();
 }
 
 Flow execute(Interpreter& in, const ast::Stmt& s, Activation& a) {
   const Place place = place_of(in, a);
-  return run_statement(
-      in, form_of<StmtCode>(s.compiled, place.layout, place.look, false, [&] { return compile(s, place); }), a);
+  const auto& code =
+      form_of<StmtCode>(s.compiled, place.layout, place.look, false, [&] { return compile(s, place); });
+  return run_statements(in, [&](auto begin) {
+    begin(code.span);
+    return code.run(in, a);
+  });
 }
 
 }  // namespace pxl

@@ -18,7 +18,10 @@ class Code : public ast::Compiled {
   explicit Code(const Span& at) : span(at) {}
   virtual Value value(Interpreter& in, Activation& a) const = 0;
   /// The value without a copy where it is stored, else in `made`. Valid until other code runs.
-  virtual const Value& borrow(Interpreter& in, Activation& a, Value& made) const { return made = value(in, a); }
+  /// `made` holds no object before.
+  virtual const Value& borrow(Interpreter& in, Activation& a, Value& made) const {
+    return *new (&made) Value(value(in, a));
+  }
   virtual bool truth(Interpreter& in, Activation& a) const;
   /// Its evaluation runs no code of the program and changes nothing: names, literals, elements and sums of such.
   virtual bool is_leaf() const { return false; }
@@ -49,8 +52,14 @@ class Operand {
       const Value& v = a.scope->slot(static_cast<size_t>(slot_));
       if (!v.is_unset()) [[likely]]
         return v;
+    } else if (constant_) {
+      return *constant_;
     }
     return code_->value(in, a);
+  }
+  /// The value in `made`, which holds no object before.
+  PXL_INLINE const Value& keep(Interpreter& in, Activation& a, Value& made) const {
+    return *new (&made) Value(value(in, a));
   }
   const Code* operator->() const { return code_.get(); }
   const Code& operator*() const { return *code_; }
@@ -109,6 +118,7 @@ using BlockPtr = std::unique_ptr<const BlockCode>;
 struct Place {
   const Layout* layout;  ///< of the scope in which it runs; null if all of its names are added
   bool look;             ///< it runs in a look: an expression that needs what only a run has is unknown
+  const ast::AssignStmt* assignment = nullptr;  ///< `NAME = value`; the code is of its value, or of a part of that
 };
 
 CodePtr compile(const ast::Expr& e, const Place& place);
@@ -140,8 +150,8 @@ bool truth_at(Interpreter& in, const Value& v, const Span& at);
 
 /// Code of a function's body for the layout of the scope in which it runs.
 struct FunctionCode final : ast::Compiled {
-  CodePtr result;  ///< of a lambda, or
-  BlockPtr body;
+  BlockPtr body;   ///< the statements before the result; may be null
+  CodePtr result;  ///< of a lambda, or of the `return` that ends a body; may be null
 };
 const FunctionCode& code_of(const ast::Function& f, const Layout* layout);
 /// The result of a body that has no contexts, in a prepared activation.

@@ -62,8 +62,11 @@ class CallCode final : public Code {
         member_(e.callee->kind == ExprKind::member && !look_ ? &as<ast::MemberExpr>(*e.callee) : nullptr),
         callee_(compile(member_ ? *member_->base : *e.callee, place)) {
     if (member_) member_name_ = member_->name;
+    if (place.assignment && place.assignment->value == &e)
+      assigned_ = &as<ast::NameExpr>(*place.assignment->targets[0]).name;
     for (const ast::Argument& arg : e.arguments) {
       arguments_.push_back(compile(*arg.value, place));
+      leaves_ = leaves_ && arguments_.back()->is_leaf();
       positional_ = positional_ && arg.kind == ast::Argument::positional;
       spread_ = spread_ || arg.kind == ast::Argument::spread || arg.kind == ast::Argument::spread_named;
       named_ += arg.kind == ast::Argument::named;
@@ -71,18 +74,25 @@ class CallCode final : public Code {
   }
 
   Value value(Interpreter& in, Activation& a) const override {
-    const Value base = callee_.value(in, a);
-    if (member_) return call_member(in, a, base);
+    Value made;
+    // A base is kept if its arguments may change where it is stored.
+    if (member_)
+      return call_member(in, a, leaves_ ? callee_.borrow(in, a, made) : callee_.keep(in, a, made));
+    const Value& callee = callee_.borrow(in, a, made);
     if (!look_) {
-      if (auto* f = base.as<FunctionObject>()) {
-        if (f->self.is_none() && takes(*f->code))
-          return call_plain(in, a, *f->code, f->closure, f->self, f->qualified_name, &f->defaults);
-      } else if (auto* b = base.as<BuiltinObject>()) {
+      if (auto* f = callee.as<FunctionObject>()) {
+        if (f->self.is_none() && takes(*f->code)) {
+          const auto keep = Ref<FunctionObject>::to(f);  // the name may be bound to another while it runs
+          return call_plain(in, a, *f->code, f->closure, nullptr, f->qualified_name, &f->defaults);
+        }
+      } else if (auto* b = callee.as<BuiltinObject>()) {
         if (b->direct && positional_ && is_between(b->direct_min, b->direct_max))
-          return call_direct(in, a, [&](const Value* values) { return b->direct(in, values, arguments_.size()); });
+          return call_direct(in, a, [&, direct = b->direct](const Value* values) {
+            return direct(in, values, arguments_.size());
+          });
       }
     }
-    return call(in, a, base);
+    return call(in, a, Value(callee));
   }
 
  private:
@@ -95,7 +105,7 @@ class CallCode final : public Code {
     if (arguments_.size() == 1)
       values = &arguments_[0].borrow(in, a, made[0]);
     else
-      for (size_t i = 0; i < arguments_.size(); ++i) made[i] = arguments_[i].value(in, a);
+      for (size_t i = 0; i < arguments_.size(); ++i) arguments_[i].keep(in, a, made[i]);
     in.here = span;
     charge(call_ns);
     try {
@@ -148,7 +158,7 @@ class CallCode final : public Code {
       const MethodObject* method = methods_.method(*m, member_name_);
       if (method && !method->code->outlined && method->code->self_slot >= 0 && takes(*method->code)) {
         try {
-          return call_plain(in, a, *method->code, m->scope, base, method->code->qualified, nullptr);
+          return call_plain(in, a, *method->code, m->scope, &base, method->code->qualified, nullptr);
         } catch (Error& e) {
           e.locate(in.here, in.frames);
           throw;
@@ -164,9 +174,14 @@ class CallCode final : public Code {
         return call_direct(in, a, [&](const Value* values) {
           return method_.direct(method_.row, in, self, values, arguments_.size());
         });
-      if (method_)
+      if (method_) {
+        const ObjectPtr keep = base.object();
         return call_builtin(in, a, [&](const Arguments& args) { return method_.call(method_.row, in, self, args); });
+      }
     }
+    return call_found_member(in, a, base);
+  }
+  __attribute__((noinline)) Value call_found_member(Interpreter& in, Activation& a, Value base) const {
     const OpRow* op = base.as_array() ? array_op_method(member_->name) : nullptr;
     if (op) return call_builtin(in, a, [&](Arguments& args) { return call_op_method(in, *op, base, std::move(args)); });
     Value found;
@@ -179,15 +194,20 @@ class CallCode final : public Code {
     return call(in, a, found);
   }
 
-  /// Calls the function that `takes` noted. `defaults`: those made with the function; null: each call makes them.
-  Value call_plain(Interpreter& in, Activation& a, const ast::Function& f, const ScopePtr& closure, const Value& self,
+  /// Calls the function that `takes` noted. `self`: of a method. `defaults`: those made with the function; null: each
+  /// call makes them.
+  Value call_plain(Interpreter& in, Activation& a, const ast::Function& f, const ScopePtr& closure, const Value* self,
                    const std::string& what, const std::vector<Value>* defaults) const {
     const FunctionCode& code = *code_;
     Activation inner;
     inner.scope = scope_of_body(closure, f);
     Scope& scope = *inner.scope;
+    if (self) {
+      new (&inner.self) Value(*self);
+      scope.fill(static_cast<size_t>(f.self_slot), *self);
+    }
     if (positional_)
-      for (size_t i = 0; i < arguments_.size(); ++i) scope.fill(i, arguments_[i].value(in, a));
+      for (size_t i = 0; i < arguments_.size(); ++i) arguments_[i].keep(in, a, scope.slot(i));
     else
       for (size_t i = 0; i < arguments_.size(); ++i) {
         Value v = arguments_[i].value(in, a);
@@ -196,17 +216,14 @@ class CallCode final : public Code {
       }
     in.here = span;
     charge(call_ns);
-    inner.self = self;
-    if (f.self_slot >= 0) scope.slot(static_cast<size_t>(f.self_slot)) = self;
+    CodePosition& position = in;
     try {
       takes(f);
-      for (size_t i = 0; i < absent_.size(); ++i) {
-        const size_t at = absent_[i];
+      for (const size_t at : absent_)
         scope.slot(at) =
-            defaults && !defaults->empty() ? (*defaults)[at] : default_of(in, f.parameters[at], closure, self);
-      }
-      const CallFrame frame(in, what, span);
-      const DepthGuard guard(in);
+            defaults && !defaults->empty() ? (*defaults)[at] : default_of(in, f.parameters[at], closure, inner.self);
+      const CallFrame frame(position, what, span);
+      const DepthGuard guard(position);
       return run_body(in, code, inner);
     } catch (Error& e) {
       e.locate(span, in.frames);
@@ -244,10 +261,14 @@ class CallCode final : public Code {
     evaluate_arguments(in, a, args);
     in.here = span;
     charge(call_ns);
+    if (assigned_) {
+      in.target = assigned_;
+      in.target_call = span;
+    }
     NamedTensors operands;
     for (size_t i = 0; i < e_.arguments.size() && i < args.positional.size(); ++i) {
       if (e_.arguments[i].kind != ast::Argument::positional) break;
-      if (args.positional[i].is_object()) operands.note(*e_.arguments[i].value, args.positional[i]);
+      operands.note(*e_.arguments[i].value, args.positional[i]);
     }
     try {
       const DepthGuard guard(in);
@@ -321,7 +342,9 @@ class CallCode final : public Code {
   const ast::CallExpr& e_;
   bool look_;
   bool positional_ = true, spread_ = false;
+  bool leaves_ = true;  ///< all arguments are leaves
   size_t named_ = 0;
+  const std::string* assigned_ = nullptr;  ///< the name that the value is assigned to
   const ast::MemberExpr* member_;  ///< the callee, if it is a member; then callee_ is its base
   Name member_name_;
   FieldCache methods_;

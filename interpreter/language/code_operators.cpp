@@ -50,7 +50,7 @@ struct Operands {
   Value made_left, made_right;
   const Value *left, *right;
   PXL_INLINE Operands(Interpreter& in, Activation& a, const Operand& l, const Operand& r, bool leaf_right) {
-    left = leaf_right ? &l.borrow(in, a, made_left) : &(made_left = l.value(in, a));
+    left = leaf_right ? &l.borrow(in, a, made_left) : &l.keep(in, a, made_left);
     right = &r.borrow(in, a, made_right);
   }
 };

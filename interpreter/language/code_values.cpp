@@ -152,7 +152,7 @@ class FStringCode final : public Code {
       out += p.text;
       if (!p.code) continue;
       Value made;
-      const Value& v = p.format.empty() ? p.code->borrow(in, a, made) : (made = p.code->value(in, a));
+      const Value& v = p.format.empty() ? p.code->borrow(in, a, made) : *new (&made) Value(p.code->value(in, a));
       if (p.plain) {
         if (auto* s = v.as<StringObject>()) {
           out += s->value;
@@ -261,7 +261,7 @@ class IndexCode final : public Code {
   }
   const Value& borrow(Interpreter& in, Activation& a, Value& made) const override {
     Value made_base, made_key;
-    const Value& base = leaf_key_ ? base_.borrow(in, a, made_base) : (made_base = base_.value(in, a));
+    const Value& base = leaf_key_ ? base_.borrow(in, a, made_base) : base_.keep(in, a, made_base);
     const Value& key = key_.borrow(in, a, made_key);
     if (key.is_int64()) {
       // An element of a list that the base expression made ends with it.

@@ -110,11 +110,7 @@ Value run_function(Interpreter& in, const ast::Function& f, Activation& a) {
         execute(in, *f.body, a);
       return;
     }
-    const FunctionCode& code = code_of(f, a.scope->layout());
-    if (code.result)
-      a.result = code.result->value(in, a);
-    else if (code.body)
-      code.body->run(in, a);
+    a.result = run_body(in, code_of(f, a.scope->layout()), a);
   };
   const LeavingScope leaving(in, a);
   DeclaredResults results(in, f, a);

@@ -11,6 +11,7 @@ namespace pxl {
 
 /// A function of the program: `def`, lambda, method (then `self` is set).
 struct FunctionObject final : Object {
+  static constexpr ClassTag class_tag = ClassTag::function;
   ast::Held<ast::Function> code;
   ScopePtr closure;
   std::vector<Value> defaults;  ///< as make_defaults returns them

@@ -22,8 +22,8 @@ bool mentions(const std::string& text, const std::string& name) {
 
 }  // namespace
 
-void NamedTensors::note(const ast::Expr& written, const Value& value) {
-  if (written.kind != ast::ExprKind::name || !as_tensor(value)) return;
+void NamedTensors::note_object(const ast::Expr& written, const Value& value) {
+  if (!as_tensor(value)) return;
   list_.emplace_back(&static_cast<const ast::NameExpr&>(written).name, value);
 }
 

@@ -15,11 +15,14 @@ namespace pxl {
 class NamedTensors {
  public:
   /// An operand: its expression, which outlives this, and its value.
-  void note(const ast::Expr& written, const Value& value);
+  void note(const ast::Expr& written, const Value& value) {
+    if (value.is_object() && written.kind == ast::ExprKind::name) note_object(written, value);
+  }
   /// Adds the note to an error.
   void tell(Error& e) const;
 
  private:
+  void note_object(const ast::Expr& written, const Value& value);
   std::vector<std::pair<const std::string*, Value>> list_;
 };
 

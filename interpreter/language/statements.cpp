@@ -97,16 +97,11 @@ class ExpressionCode final : public StmtCode {
 class AssignCode final : public StmtCode {
  public:
   AssignCode(const ast::AssignStmt& s, const Place& place)
-      : StmtCode(s.span), target_(compile_target(*s.targets[0], place)), value_(compile(*s.value, place)) {
-    if (s.targets[0]->kind == ast::ExprKind::name && s.value->kind == ast::ExprKind::call)
-      named_ = &as<ast::NameExpr>(*s.targets[0]).name;
+      : StmtCode(s.span),
+        target_(compile_target(*s.targets[0], place)),
+        value_(compile(*s.value, s.targets[0]->kind == ast::ExprKind::name ? Place{place.layout, place.look, &s} : place)) {
   }
   Flow run(Interpreter& in, Activation& a) const override {
-    if (!named_) {
-      target_.assign(in, a, value_.value(in, a));
-      return Flow::normal;
-    }
-    const TargetGuard guard(in, *named_, value_->span);
     target_.assign(in, a, value_.value(in, a));
     return Flow::normal;
   }
@@ -114,7 +109,6 @@ class AssignCode final : public StmtCode {
  private:
   Target target_;
   Operand value_;
-  const std::string* named_ = nullptr;  ///< the target of a call
 };
 
 /// Several targets, or `outlined target = value`.
@@ -158,7 +152,7 @@ class AugmentedCode final : public StmtCode {
   }
   Flow run(Interpreter& in, Activation& a) const override {
     Value made_left, made_right;
-    const Value& left = leaf_right_ ? left_.borrow(in, a, made_left) : (made_left = left_.value(in, a));
+    const Value& left = leaf_right_ ? left_.borrow(in, a, made_left) : left_.keep(in, a, made_left);
     const Value& right = right_.borrow(in, a, made_right);
     in.here = span;
     if (Value out; quick_binary(op_, left, right, out)) {

@@ -24,6 +24,7 @@ struct MemberInfo;
 
 /// A function written in C++. A look at a program calls it only if all of its effects are permitted.
 struct BuiltinObject final : Object {
+  static constexpr ClassTag class_tag = ClassTag::builtin;
   using Body = std::function<Value(Interpreter&, Arguments&&)>;
   Effects effects;
   std::string name;

@@ -13,16 +13,6 @@
 
 namespace pxl {
 
-TargetGuard::TargetGuard(Interpreter& in, const std::string& name, const Span& call)
-    : in_(in), name_(in.target), call_(in.target_call) {
-  in.target = &name;
-  in.target_call = call;
-}
-TargetGuard::~TargetGuard() {
-  in_.target = name_;
-  in_.target_call = call_;
-}
-
 std::string target_name(Interpreter& in, const Span& call, std::string_view otherwise) {
   const CodePosition& p = position_of(in);
   const bool same =

@@ -41,22 +41,10 @@ struct CodePosition {
   int depth = 0;     ///< nested calls
   CallChain frames;  ///< the chain of running calls
   Span here;         ///< the expression that is being evaluated
-  /// Of the assignment `NAME = CALL` that is being evaluated: the name, and the call. `variable` and `constant` name
-  /// their tensors by it.
+  /// Of the latest assignment `NAME = CALL` of a call of code in C++: the name, and the call. `variable` and
+  /// `constant` name their tensors by it.
   const std::string* target = nullptr;
   Span target_call;
-};
-/// Sets the target while it lives: arguments of the call may be computed by assignments of their own.
-struct TargetGuard {
-  TargetGuard(Interpreter& in, const std::string& name, const Span& call);
-  ~TargetGuard();
-  TargetGuard(const TargetGuard&) = delete;
-  TargetGuard& operator=(const TargetGuard&) = delete;
-
- private:
-  Interpreter& in_;
-  const std::string* name_;
-  Span call_;
 };
 /// The name that the value of a call is assigned to, or `otherwise`.
 std::string target_name(Interpreter& in, const Span& call, std::string_view otherwise);

@@ -9,6 +9,7 @@
 namespace pxl {
 
 struct StringObject final : Object {
+  static constexpr ClassTag class_tag = ClassTag::text;
   std::string value;  ///< changes only by `append`
   void append(std::string_view more);
   int64_t characters() const;                 ///< the number of code points
@@ -53,6 +54,7 @@ struct SequenceObject : Object {
   void references(References& to) const override;
 };
 struct ListObject final : SequenceObject {
+  static constexpr ClassTag class_tag = ClassTag::list;
   using SequenceObject::SequenceObject;
   std::string type_name() const override { return "list"; }
   std::string repr(Interpreter&) override;
@@ -63,6 +65,7 @@ struct ListObject final : SequenceObject {
   std::function<void()> state() override;
 };
 struct TupleObject final : SequenceObject {
+  static constexpr ClassTag class_tag = ClassTag::tuple;
   using SequenceObject::SequenceObject;
   mutable uint64_t hash = 0;  ///< as a key of dicts; 0: not computed yet
   std::string type_name() const override { return "tuple"; }
@@ -71,6 +74,7 @@ struct TupleObject final : SequenceObject {
 
 /// Insertion-ordered. Keys: none, bools, numbers, strings, tuples, and objects by identity (tensors, streams).
 struct DictObject final : Object {
+  static constexpr ClassTag class_tag = ClassTag::dict;
   ~DictObject() override;
   std::string type_name() const override { return "dict"; }
   std::string repr(Interpreter&) override;
@@ -104,6 +108,7 @@ struct DictObject final : Object {
 };
 
 struct RangeObject final : Object {
+  static constexpr ClassTag class_tag = ClassTag::range;
   int64_t start, stop, step;
   RangeObject(int64_t a, int64_t b, int64_t s) : start(a), stop(b), step(s) {}
   /// Element i, from 0 to below the length: the product fits, since the element is between start and stop.
@@ -121,6 +126,7 @@ struct RangeObject final : Object {
 };
 
 struct SliceObject final : Object {
+  static constexpr ClassTag class_tag = ClassTag::slice;
   Value start, stop, step;
   SliceObject(Value a, Value b, Value s) : start(std::move(a)), stop(std::move(b)), step(std::move(s)) {}
   std::string type_name() const override { return "slice"; }
@@ -156,6 +162,7 @@ struct SpecObject final : Object {
 
 /// A host n-d array. Methods are the op table's (a.reshape(...), a.mean()) plus T, shape, dtype, tolist, ...
 struct ArrayObject final : Object {
+  static constexpr ClassTag class_tag = ClassTag::array;
   Array value;
   explicit ArrayObject(Array v) : value(std::move(v)) {}
   std::string type_name() const override { return "array"; }
@@ -173,10 +180,10 @@ struct ArrayObject final : Object {
 
 /// Lists and tuples: the only kinds of sequences.
 template <>
-inline SequenceObject* object_as<SequenceObject>(Object* o) {
-  if (!o) return nullptr;
-  const std::type_info& type = typeid(*o);
-  return &type == &typeid(ListObject) || &type == &typeid(TupleObject) ? static_cast<SequenceObject*>(o) : nullptr;
+PXL_INLINE SequenceObject* Value::as<SequenceObject>() const {
+  return kind_ == kind_of(static_cast<uint8_t>(ClassTag::list)) || kind_ == kind_of(static_cast<uint8_t>(ClassTag::tuple))
+             ? static_cast<SequenceObject*>(object_.get())
+             : nullptr;
 }
 
 /// A str of one character of ASCII; no memory is taken.

@@ -18,6 +18,13 @@ struct End {
 
 }  // namespace
 
+void RefCounts::increase_shared(uint32_t& count) noexcept {
+  std::atomic_ref(count).fetch_add(1, std::memory_order_relaxed);
+}
+bool RefCounts::decrease_shared(uint32_t& count) noexcept {
+  return std::atomic_ref(count).fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
 void* object_memory::take_new(size_t bytes) {
   static thread_local const End end;
   static_cast<void>(end);

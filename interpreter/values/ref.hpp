@@ -73,20 +73,20 @@ struct alignas(16) RefCounts {
   uint32_t strong = 1;
   uint32_t weak = 1;   ///< of all strong references together, and of each weak one
   uint32_t bytes = 0;  ///< of the object and its counts
+  uint8_t tag = 0;     ///< T::class_tag of the object's class T; 0 if the class has none
 
   PXL_INLINE static RefCounts& of(const void* object) {
     return *reinterpret_cast<RefCounts*>(const_cast<char*>(static_cast<const char*>(object)) - sizeof(RefCounts));
   }
   PXL_INLINE static void increase(uint32_t& count) {
     if (counts_are_shared) [[unlikely]]
-      std::atomic_ref(count).fetch_add(1, std::memory_order_relaxed);
-    else
-      ++count;
+      return increase_shared(count);
+    ++count;
   }
   /// Returns whether the count has become 0.
   PXL_INLINE static bool decrease(uint32_t& count) {
     if (counts_are_shared) [[unlikely]]
-      return std::atomic_ref(count).fetch_sub(1, std::memory_order_acq_rel) == 1;
+      return decrease_shared(count);
     return --count == 0;
   }
   /// Increases a count that is not 0.
@@ -101,6 +101,11 @@ struct alignas(16) RefCounts {
   void free_if_unused() {
     if (decrease(weak)) object_memory::give_back(this, bytes);
   }
+
+ private:
+  // Not inlined: code that counts is everywhere, and stays short.
+  static void increase_shared(uint32_t& count) noexcept;
+  static bool decrease_shared(uint32_t& count) noexcept;
 };
 
 /// A reference that keeps its object alive.
@@ -209,6 +214,7 @@ Ref<T> make_ref(A&&... arguments) {
   constexpr size_t bytes = sizeof(RefCounts) + sizeof(T);
   auto* counts = new (object_memory::take(bytes)) RefCounts;
   counts->bytes = static_cast<uint32_t>(bytes);
+  if constexpr (requires { T::class_tag; }) counts->tag = static_cast<uint8_t>(T::class_tag);
   try {
     return Ref<T>::adopt(new (counts + 1) T(std::forward<A>(arguments)...));
   } catch (...) {

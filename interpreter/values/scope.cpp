@@ -28,8 +28,7 @@ Graveyard& graveyard() {
 
 }  // namespace
 
-void bury(Value& v) {
-  if (!v.is_object()) return;
+void bury_object(Value& v) {
   if (!v.object()->has_parts() || v.object().use_count() > 1) {  // shared: nothing is destroyed here
     v = Value();
     return;
@@ -78,11 +77,12 @@ Scope::Scope(Ref<Scope> o, const Layout& layout)
 Scope::~Scope() {
   for (size_t i = 0; i < count_; ++i) {
     Value& v = slots_[i];
-    if (v.is_object() && v.object()->has_parts() && v.object().use_count() == 1) bury(v);
+    bury(v);
     v.~Value();
   }
   if (count_ > inline_slots) ::operator delete(slots_);
-  for (Entry& e : added()) bury(e.value);
+  if (names_)
+    for (Entry& e : names_->entries) bury(e.value);
 }
 
 namespace {

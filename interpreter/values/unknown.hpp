@@ -12,6 +12,7 @@ namespace pxl {
 
 /// A value that only a run produces. Every operation that needs the value throws Unevaluated during a look.
 struct UnknownObject final : Object {
+  static constexpr ClassTag class_tag = ClassTag::unknown;
   std::optional<TensorSpec> spec;  ///< of an array whose elements are unknown
   std::optional<Value> element;    ///< the element of each iteration; the number of iterations is unknown
   explicit UnknownObject(std::optional<TensorSpec> s = {}) : spec(std::move(s)) {}

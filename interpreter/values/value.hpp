@@ -28,10 +28,25 @@ class Object;
 class References;  // cycles.hpp
 using ObjectPtr = Ref<Object>;
 
-/// An object as a T, or null. Final types are compared by the address of their type_info, since all code is in one
-/// binary.
+/// The classes that a Value recognises without a look at its object: T::class_tag names the tag of a class T.
+enum class ClassTag : uint8_t {
+  none,
+  text,
+  list,
+  tuple,
+  dict,
+  range,
+  slice,
+  array,
+  tensor,
+  function,
+  builtin,
+  instance,
+  method,
+  unknown
+};
 template <class T>
-T* object_as(Object* o);
+concept Tagged = requires { T::class_tag; };
 
 class Value {
  public:
@@ -49,7 +64,7 @@ class Value {
   Value(DType v);
   Value(TensorSpec v);
   Value(Array v);
-  Value(ObjectPtr v) : kind_(Kind::object), object_(std::move(v)) {}
+  Value(ObjectPtr v) : kind_(v ? kind_of(RefCounts::of(v.get()).tag) : Kind::object), object_(std::move(v)) {}
   template <class T>
   requires std::derived_from<T, Object> Value(Ref<T> v) : Value(ObjectPtr(std::move(v))) {}
 
@@ -86,7 +101,8 @@ class Value {
   bool is_float() const { return kind_ == Kind::floating; }
   bool is_int64() const { return kind_ == Kind::integer; }  ///< an int below 2^63
   bool is_number() const { return is_bool() || is_int() || is_float(); }
-  bool is_object() const { return kind_ == Kind::object; }
+  bool is_object() const { return kind_ >= Kind::object; }
+  bool is_text() const { return kind_ == kind_of(static_cast<uint8_t>(ClassTag::text)); }
 
   bool as_bool() const {
     if (!is_bool()) wrong_kind();
@@ -116,10 +132,17 @@ class Value {
     return object_;
   }
 
-  /// The object as a T, or null.
+  /// The object as a T, or null. Final types without a tag are compared by the address of their type_info, since all
+  /// code is in one binary.
   template <class T>
-  T* as() const {
-    return is_object() ? object_as<T>(object_.get()) : nullptr;
+  PXL_INLINE T* as() const {
+    if constexpr (Tagged<T>)
+      return kind_ == kind_of(static_cast<uint8_t>(T::class_tag)) ? static_cast<T*>(object_.get()) : nullptr;
+    else if constexpr (std::is_final_v<T>)
+      return kind_ == Kind::object && object_ && &typeid(*object_) == &typeid(T) ? static_cast<T*>(object_.get())
+                                                                                 : nullptr;
+    else
+      return is_object() ? dynamic_cast<T*>(object_.get()) : nullptr;
   }
   template <class T>
   Ref<T> ptr() const {
@@ -135,8 +158,10 @@ class Value {
   std::string type_name() const;
 
  private:
+  /// From `object` on: an object, by its class; the values of ClassTag follow.
   enum class Kind : uint8_t { unset, none, boolean, integer, natural, floating, object };
 
+  static constexpr Kind kind_of(uint8_t tag) { return static_cast<Kind>(static_cast<uint8_t>(Kind::object) + tag); }
   [[noreturn]] static void wrong_kind();
   [[noreturn]] void no_int64() const;
   /// Moves from another value, which becomes none if it was an object. Requires that this one holds no object.
@@ -162,6 +187,26 @@ class Value {
     ObjectPtr object_;
   };
 };
+
+}  // namespace pxl
+
+/// Vectors of values take their memory as objects do.
+template <class T>
+requires(std::same_as<T, pxl::Value> || std::same_as<T, std::pair<pxl::Value, pxl::Value>>) class std::allocator<T> {
+ public:
+  using value_type = T;
+  using size_type = size_t;
+  using difference_type = std::ptrdiff_t;
+  using propagate_on_container_move_assignment = std::true_type;
+  constexpr allocator() noexcept = default;
+  template <class U>
+  constexpr allocator(const allocator<U>&) noexcept {}
+  T* allocate(size_t n) { return static_cast<T*>(pxl::object_memory::take(n * sizeof(T))); }
+  void deallocate(T* memory, size_t n) noexcept { pxl::object_memory::give_back(memory, n * sizeof(T)); }
+  bool operator==(const allocator&) const = default;
+};
+
+namespace pxl {
 
 struct NamedArg {
   std::string name;
@@ -288,16 +333,11 @@ class Object {
   bool has_parts_ = true;
 };
 
-template <class T>
-T* object_as(Object* o) {
-  if constexpr (std::is_final_v<T>)
-    return o && &typeid(*o) == &typeid(T) ? static_cast<T*>(o) : nullptr;
-  else
-    return dynamic_cast<T*>(o);
+/// Frees an object without recursion, so that a chain of a million nested lists does not overflow the stack.
+void bury_object(Value& v);
+inline void bury(Value& v) {
+  if (v.is_object() && !v.is_text()) bury_object(v);
 }
-
-/// Frees values without recursion, so that a chain of a million nested lists does not overflow the stack.
-void bury(Value& v);
 
 /// "a str", "an int".
 std::string with_article(const std::string& noun);
