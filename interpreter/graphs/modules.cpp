@@ -106,6 +106,7 @@ void declare_module(Interpreter& in, const ast::ModuleStmt& s, Activation& a) {
   auto m = make_ref<ModuleObject>();
   m->code = ast::held(s);
   m->closure = a.closure();
+  for (const ast::Function* f : s.methods) m->methods.emplace_back(f->name);
   bind_name(in, a, s.name, m);
 }
 
@@ -142,7 +143,6 @@ Value ModuleObject::call(Interpreter& in, Arguments args) {
   m->scope->instance = true;
   bool has_cache = false;
   for (const ast::Parameter& p : code->parameters) {
-    m->configuration.insert(p.name);
     has_cache = has_cache || p.name == "cache";
   }
   if (!has_cache) {  // `cache = true` is understood by every module
@@ -169,11 +169,11 @@ Value ModuleObject::call(Interpreter& in, Arguments args) {
   }
   // A module may declare `cache` itself, for another default.
   if (has_cache) m->cached = truth_of(in, *m->scope->find_here("cache"));
-  for (const ast::Function* f : code->methods) {
+  for (size_t i = 0; i < methods.size(); ++i) {
     auto method = make_ref<MethodObject>();
-    method->code = ast::held(*f);
+    method->code = {code, code->methods[i]};
     method->weak = m;
-    m->scope->bind(f->name, method);
+    m->scope->bind(methods[i], std::move(method));
   }
   Activation a;
   a.scope = m->scope;
@@ -205,11 +205,16 @@ const ast::Function* ModuleInstance::method(std::string_view name) const {
   return nullptr;
 }
 
+bool ModuleInstance::is_configured(Name name) const {
+  return std::any_of(code->parameters.begin(), code->parameters.end(),
+                     [&](const ast::Parameter& p) { return p.interned == name; });
+}
+
 std::vector<std::string> ModuleInstance::field_names() const {
   std::vector<std::string> fields, config;
   for (const auto& [name, value] : scope->entries()) {
     if (value.as<MethodObject>()) continue;
-    (configuration.count(name.text()) ? config : fields).push_back(name.text());
+    (is_configured(name) ? config : fields).push_back(name.text());
   }
   fields.insert(fields.end(), config.begin(), config.end());
   return fields;

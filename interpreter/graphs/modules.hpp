@@ -17,6 +17,7 @@ namespace pxl {
 struct ModuleObject final : Object {
   ast::Held<ast::ModuleStmt> code;
   ScopePtr closure;
+  std::vector<Name> methods;  ///< the names of the code's methods
   std::string type_name() const override { return "module"; }
   std::string repr(Interpreter&) override { return "<module " + code->name + ">"; }
   bool callable() const override { return true; }
@@ -32,7 +33,6 @@ struct ModuleInstance final : Object {
   static constexpr ClassTag class_tag = ClassTag::instance;
   ast::Held<ast::ModuleStmt> code;
   ScopePtr scope;
-  std::set<std::string> configuration;  ///< names of the scope that are parameters of the module
   bool outlined = false;
   bool cached = false;
 
@@ -50,6 +50,8 @@ struct ModuleInstance final : Object {
   /// Inlines the build into the graph that is being built, or calls the outlined graph.
   Value call(Interpreter& in, Arguments args) override;
   const ast::Function* method(std::string_view name) const;
+  /// Whether a name of the scope is a parameter of the module.
+  bool is_configured(Name name) const;
   /// Names that hold values of the user (no methods): fields first, then the configuration.
   std::vector<std::string> field_names() const;
 };

@@ -60,7 +60,7 @@ const TensorSpec* spec_of(const Value& v) {
 const Value* known(const std::string& name, Activation& a) {
   if (const Value* v = a.scope->find_here(name)) return v;
   if (auto* self = a.self.as<ModuleInstance>()) {
-    if (self->scope && self->scope != a.scope && self->configuration.count(name)) return self->scope->find_here(name);
+    if (self->scope && self->scope != a.scope && self->is_configured(name)) return self->scope->find_here(name);
   }
   return nullptr;
 }

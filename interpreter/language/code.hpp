@@ -83,6 +83,7 @@ using TargetPtr = std::unique_ptr<const TargetCode>;
 class Target {
  public:
   explicit Target(TargetPtr code) : code_(std::move(code)), slot_(code_->slot()) {}
+  int slot() const { return slot_; }
   PXL_INLINE void assign(Interpreter& in, Activation& a, Value value) const {
     if (slot_ >= 0 && !a.round && !in.checking) [[likely]]
       a.scope->slot(static_cast<size_t>(slot_)) = std::move(value);

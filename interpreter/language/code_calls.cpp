@@ -87,7 +87,7 @@ class CallCode final : public Code {
         }
       } else if (auto* b = callee.as<BuiltinObject>()) {
         if (b->direct && positional_ && is_between(b->direct_min, b->direct_max))
-          return call_direct(in, a, [&, direct = b->direct](const Value* values) {
+          return call_direct(in, a, b->direct_max, [&, direct = b->direct](const Value* values) {
             return direct(in, values, arguments_.size());
           });
       }
@@ -96,13 +96,15 @@ class CallCode final : public Code {
   }
 
  private:
-  bool is_between(uint8_t min, uint8_t max) const { return arguments_.size() >= min && arguments_.size() <= max; }
+  bool is_between(uint8_t min, uint8_t max) const {
+    return arguments_.size() >= min && arguments_.size() <= max && max <= max_direct;
+  }
   /// Calls code in C++ with few values.
   template <class F>
-  PXL_INLINE Value call_direct(Interpreter& in, Activation& a, F&& body) const {
+  PXL_INLINE Value call_direct(Interpreter& in, Activation& a, size_t max, F&& body) const {
     Value made[max_direct];
     const Value* values = made;
-    if (arguments_.size() == 1)
+    if (arguments_.size() == 1 && max == 1)
       values = &arguments_[0].borrow(in, a, made[0]);
     else
       for (size_t i = 0; i < arguments_.size(); ++i) arguments_[i].keep(in, a, made[i]);
@@ -171,7 +173,7 @@ class CallCode final : public Code {
         method_ = self.method_of_class(member_->name);
       }
       if (method_.direct && positional_ && is_between(method_.direct_min, method_.direct_max))
-        return call_direct(in, a, [&](const Value* values) {
+        return call_direct(in, a, method_.direct_max, [&](const Value* values) {
           return method_.direct(method_.row, in, self, values, arguments_.size());
         });
       if (method_) {

@@ -357,7 +357,7 @@ class MemberTarget final : public TargetCode {
   void assign(Interpreter& in, Activation& a, Value value) const override {
     try {
       Value made;
-      const Value base = base_.borrow(in, a, made);
+      const Value& base = base_.borrow(in, a, made);
       in.here = e_.span;
       if (!in.checking && field_.set(in, base, name_, value)) return;
       if (!base.is_object()) type_error(with_article(base.type_name()) + " has no fields");
@@ -378,11 +378,15 @@ class MemberTarget final : public TargetCode {
 class ElementTarget final : public TargetCode {
  public:
   ElementTarget(const ast::IndexExpr& e, const Place& place)
-      : e_(e), base_(compile(*e.base, place)), keys_(compile(e.subscripts, place)) {}
+      : e_(e),
+        base_(compile(*e.base, place)),
+        keys_(compile(e.subscripts, place)),
+        one_leaf_(keys_.size() == 1 && !e.trailing_comma && keys_[0]->is_leaf()) {}
   void assign(Interpreter& in, Activation& a, Value value) const override {
     try {
-      const Value base = base_.value(in, a);
-      const Value key = this->key(in, a);
+      Value made_base, made_key;
+      const Value& base = one_leaf_ ? base_.borrow(in, a, made_base) : base_.keep(in, a, made_base);
+      const Value& key = one_leaf_ ? keys_[0].borrow(in, a, made_key) : made_key = this->key(in, a);
       in.here = e_.span;
       if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
       if (in.checking) return look_at_element(in, base, key, std::move(value));
@@ -391,6 +395,7 @@ class ElementTarget final : public TargetCode {
           list->changing();
           return std::swap(list->items[static_cast<size_t>(key.int64())], value);
         }
+      if (auto* dict = base.as<DictObject>()) return dict->put(key, std::move(value));
       base.object()->set_index(in, key, std::move(value));
     } catch (Error& e) {
       e.locate(e_.span, in.frames);
@@ -409,6 +414,7 @@ class ElementTarget final : public TargetCode {
   const ast::IndexExpr& e_;
   Operand base_;
   std::vector<Operand> keys_;
+  bool one_leaf_;  ///< the key is one leaf: no code runs before the element is set
 };
 
 class NoTarget final : public TargetCode {
@@ -432,19 +438,24 @@ class TupleTarget final : public TargetCode {
     for (size_t i = 0; i < targets.size(); ++i) {
       const bool starred = targets[i]->kind == ExprKind::starred;
       if (starred) star_ = i;
-      parts_.push_back(compile_target(starred ? *as<ast::StarredExpr>(*targets[i]).value : *targets[i], place));
+      parts_.emplace_back(compile_target(starred ? *as<ast::StarredExpr>(*targets[i]).value : *targets[i], place));
+      are_slots_ = are_slots_ && parts_.back().slot() >= 0;
     }
   }
   void assign(Interpreter& in, Activation& a, Value value) const override {
     if (in.checking && is_unknown(value)) {
-      for (const TargetPtr& t : parts_) t->assign(in, a, unknown_value());
+      for (const Target& t : parts_) t.assign(in, a, unknown_value());
       return;
     }
     auto* sequence = value.as<SequenceObject>();
     if (sequence && sequence->items.size() == parts_.size() && star_ == parts_.size() && parts_.size() <= few) {
+      if (are_slots_) {  // nothing runs between the assignments
+        for (size_t i = 0; i < parts_.size(); ++i) parts_[i].assign(in, a, sequence->items[i]);
+        return;
+      }
       Value items[few];  // the sequence may change while the parts are assigned
       std::copy(sequence->items.begin(), sequence->items.end(), items);
-      for (size_t i = 0; i < parts_.size(); ++i) parts_[i]->assign(in, a, std::move(items[i]));
+      for (size_t i = 0; i < parts_.size(); ++i) parts_[i].assign(in, a, std::move(items[i]));
       return;
     }
     std::vector<Value> items;
@@ -458,11 +469,11 @@ class TupleTarget final : public TargetCode {
     const size_t extra = items.size() - (parts_.size() - (star_ < parts_.size() ? 1 : 0));
     for (size_t i = 0, next = 0; i < parts_.size(); ++i) {
       if (i != star_) {
-        parts_[i]->assign(in, a, std::move(items[next++]));
+        parts_[i].assign(in, a, std::move(items[next++]));
         continue;
       }
       const auto from = std::make_move_iterator(items.begin() + static_cast<std::ptrdiff_t>(next));
-      parts_[i]->assign(in, a, make_list(std::vector<Value>(from, from + static_cast<std::ptrdiff_t>(extra))));
+      parts_[i].assign(in, a, make_list(std::vector<Value>(from, from + static_cast<std::ptrdiff_t>(extra))));
       next += extra;
     }
   }
@@ -479,8 +490,9 @@ class TupleTarget final : public TargetCode {
   }
 
   Span span_;
-  std::vector<TargetPtr> parts_;
-  size_t star_;  ///< the number of parts if none is starred
+  std::vector<Target> parts_;
+  size_t star_;            ///< the number of parts if none is starred
+  bool are_slots_ = true;  ///< all parts are names with slots
 };
 
 }  // namespace

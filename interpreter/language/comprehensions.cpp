@@ -17,18 +17,16 @@ namespace {
 
 class ComprehensionCode final : public Code {
  public:
-  ComprehensionCode(const ast::ComprehensionExpr& e, const Place& place) : Code(e.span), captures_(e.captures) {
-    std::vector<std::string> names;
-    for (const ast::Clause& c : e.clauses)
-      for (const ast::Expr* t : c.targets) bound_by(*t, names);
-    for (const std::string& name : names)
-      if (std::find(layout_.begin(), layout_.end(), Name(name)) == layout_.end()) layout_.emplace_back(name);
+  ComprehensionCode(const ast::ComprehensionExpr& e, const Place& place)
+      : Code(e.span),
+        layout_(layout_of(e)),
+        captures_(e.captures),
+        key_(compile_or_null(e.key, {&layout_, place.look})),
+        value_(compile(*e.value, {&layout_, place.look})) {
     const Place inner{&layout_, place.look};
     for (const ast::Clause& c : e.clauses)
       clauses_.push_back({compile_iterable(*c.iterable, clauses_.empty() ? place : inner),
-                          compile_targets(c.targets, inner), compile(c.conditions, inner)});
-    key_ = compile_or_null(e.key, inner);
-    value_ = compile(*e.value, inner);
+                          Target(compile_targets(c.targets, inner)), compile(c.conditions, inner)});
   }
 
   Value value(Interpreter& in, Activation& a) const override {
@@ -37,54 +35,57 @@ class ComprehensionCode final : public Code {
     inner.build = a.build;
     inner.kind = a.kind;
     inner.scope = new_scope(a.closure());
-    std::vector<ScopePtr> rounds(captures_ ? clauses_.size() : 0);
-    std::vector<Value> items;
-    auto dict = key_ ? make_ref<DictObject>() : nullptr;
-    // One walk per clause, innermost last: a loop instead of a recursion over clauses.
-    std::vector<Walk> open;
-    open.reserve(clauses_.size());
-    start(in, a, open);
-    for (Value v; !open.empty();) {
-      const size_t clause = open.size() - 1;
-      const Clause& c = clauses_[clause];
-      if (!open.back().next(v)) {
-        open.pop_back();
-        continue;
-      }
-      if (captures_) inner.scope = rounds[clause] = new_scope(clause == 0 ? a.closure() : rounds[clause - 1]);
-      c.target->assign(in, inner, std::move(v));
-      if (!std::all_of(c.conditions.begin(), c.conditions.end(),
-                       [&](const Operand& condition) { return condition->truth(in, inner); }))
-        continue;
-      if (open.size() < clauses_.size()) {
-        start(in, inner, open);
-        continue;
-      }
-      if (!dict) {
-        items.push_back(value_->value(in, inner));
-        continue;
-      }
-      const Value key = key_->value(in, inner);
-      Value value = value_->value(in, inner);
-      located(in, key_->span, [&]() -> Value {
-        dict->put(key, std::move(value));
-        return {};
-      });
-    }
-    if (dict) return dict;
-    return make_list(std::move(items));
+    Made made;
+    if (key_) made.dict = make_ref<DictObject>();
+    run_clause(in, 0, a, inner, made);
+    if (key_) return std::move(made.dict);
+    return make_list(std::move(made.items));
   }
 
  private:
   struct Clause {
     CodePtr iterable;
-    TargetPtr target;
+    Target target;
     std::vector<Operand> conditions;
   };
+  struct Made {
+    std::vector<Value> items;
+    Ref<DictObject> dict;
+  };
 
-  void start(Interpreter& in, Activation& a, std::vector<Walk>& open) const {
-    const Code& iterable = *clauses_[open.size()].iterable;
-    open.emplace_back(in, iterable.value(in, a), iterable.span);
+  /// `outside` is where the clause's iterable is evaluated.
+  void run_clause(Interpreter& in, size_t index, Activation& outside, Activation& inner, Made& made) const {
+    const Clause& clause = clauses_[index];
+    const bool last = index + 1 == clauses_.size();
+    Walk walk(in, clause.iterable->value(in, outside), clause.iterable->span);
+    if (index == 0 && last && clause.conditions.empty()) made.items.reserve(walk.reserved());
+    const ScopePtr scope = captures_ ? outside.closure() : nullptr;
+    for (Value v; walk.next(v);) {
+      if (captures_) inner.scope = new_scope(scope);
+      clause.target.assign(in, inner, std::move(v));
+      if (!std::all_of(clause.conditions.begin(), clause.conditions.end(),
+                       [&](const Operand& condition) { return condition->truth(in, inner); }))
+        continue;
+      if (last) {
+        add_to(in, inner, made);
+      } else {
+        const DepthGuard guard(in);
+        run_clause(in, index + 1, inner, inner, made);
+      }
+    }
+  }
+
+  void add_to(Interpreter& in, Activation& inner, Made& made) const {
+    if (!key_) {
+      made.items.push_back(value_.value(in, inner));
+      return;
+    }
+    const Value key = key_->value(in, inner);
+    Value value = value_.value(in, inner);
+    located(in, key_->span, [&]() -> Value {
+      made.dict->put(key, std::move(value));
+      return {};
+    });
   }
 
   ScopePtr new_scope(const ScopePtr& outer) const {
@@ -94,10 +95,21 @@ class ComprehensionCode final : public Code {
     return scope;
   }
 
+  static Layout layout_of(const ast::ComprehensionExpr& e) {
+    Layout layout;
+    std::vector<std::string> names;
+    for (const ast::Clause& c : e.clauses)
+      for (const ast::Expr* t : c.targets) bound_by(*t, names);
+    for (const std::string& name : names)
+      if (std::find(layout.begin(), layout.end(), Name(name)) == layout.end()) layout.emplace_back(name);
+    return layout;
+  }
+
   Layout layout_;  ///< all targets
   bool captures_;
   std::vector<Clause> clauses_;
-  CodePtr key_, value_;  ///< no key: a list
+  CodePtr key_;  ///< null: a list
+  Operand value_;
 };
 
 }  // namespace

@@ -1,4 +1,6 @@
 // Statements.
+#include <algorithm>
+
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/code.hpp"
@@ -109,6 +111,34 @@ class AssignCode final : public StmtCode {
  private:
   Target target_;
   Operand value_;
+};
+
+/// `a, b = x, y`: the values are computed before the first is assigned.
+class AssignEachCode final : public StmtCode {
+ public:
+  AssignEachCode(const ast::AssignStmt& s, const Place& place)
+      : StmtCode(s.span), values_(compile(as<ast::TupleExpr>(*s.value).items, place)) {
+    for (const ast::Expr* t : as<ast::TupleExpr>(*s.targets[0]).items) targets_.emplace_back(compile_target(*t, place));
+  }
+  Flow run(Interpreter& in, Activation& a) const override {
+    Value values[most];
+    for (size_t i = 0; i < values_.size(); ++i) values_[i].keep(in, a, values[i]);
+    for (size_t i = 0; i < targets_.size(); ++i) targets_[i].assign(in, a, std::move(values[i]));
+    return Flow::normal;
+  }
+  /// Whether an assignment has as many targets as values.
+  static bool takes(const ast::AssignStmt& s, const Place& place) {
+    if (place.look || s.targets[0]->kind != ast::ExprKind::tuple || s.value->kind != ast::ExprKind::tuple) return false;
+    const auto &to = as<ast::TupleExpr>(*s.targets[0]).items, &from = as<ast::TupleExpr>(*s.value).items;
+    const auto is_one = [](const ast::Expr* e) { return e->kind != ast::ExprKind::starred; };
+    return to.size() == from.size() && to.size() <= most && std::all_of(to.begin(), to.end(), is_one) &&
+           std::all_of(from.begin(), from.end(), is_one);
+  }
+
+ private:
+  static constexpr size_t most = 4;
+  std::vector<Target> targets_;
+  std::vector<Operand> values_;
 };
 
 /// Several targets, or `outlined target = value`.
@@ -330,6 +360,7 @@ class WrittenCode final : public StmtCode {
 StmtPtr compile_assignment(const ast::AssignStmt& s, const Place& place) {
   if (s.augmented) return std::make_unique<AugmentedCode>(s, place);
   if (s.outlined || s.targets.size() != 1) return std::make_unique<AssignAllCode>(s, place);
+  if (AssignEachCode::takes(s, place)) return std::make_unique<AssignEachCode>(s, place);
   return std::make_unique<AssignCode>(s, place);
 }
 

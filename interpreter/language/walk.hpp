@@ -2,6 +2,8 @@
 // are read where they are.
 #pragma once
 
+#include <algorithm>
+
 #include "interpreter/language/located.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/interpreter.hpp"
@@ -45,11 +47,12 @@ class Walk {
       ++next_;
       return true;
     }
-    return located(in_, at_, [&] {
-      std::optional<Value> v = iterator_();
-      if (v) out = *std::move(v);
-      return v.has_value();
-    });
+    return located(in_, at_, [&] { return iterator_.next(out); });
+  }
+  /// The number of elements if it is known and not large, else 0.
+  size_t reserved() const {
+    constexpr size_t most = 4096;  // a list that grows from there is copied little; not measured
+    return std::min(most, sequence_ ? sequence_->items.size() : range_ ? static_cast<size_t>(length_) : size_t{0});
   }
 
  private:

@@ -65,68 +65,81 @@ Value range(Interpreter&, const Arguments& args) {
 
 /// A stream of values: what enumerate, zip, map, filter and reversed give. Iterated once, as in Python.
 struct IteratorObject final : Object {
-  std::string name;
-  Iterator next;
-  IteratorObject(std::string n, Iterator it) : name(std::move(n)), next(std::move(it)) {}
+  const char* name;
+  Iterator elements;
+  IteratorObject(const char* n, Iterator it) : name(n), elements(std::move(it)) {}
   std::string type_name() const override { return "iterator"; }
-  std::string repr(Interpreter&) override { return "<" + name + ">"; }
+  std::string repr(Interpreter&) override { return fmt::format("<{}>", name); }
   std::optional<Iterator> iterate(Interpreter&) override {
     auto self = static_ref_cast<IteratorObject>(shared_from_this());
-    return Iterator([self] { return self->next(); });
+    return Iterator([self](Value& out) { return self->elements.next(out); });
   }
 };
-Value iterator(std::string name, Iterator it) { return make_ref<IteratorObject>(std::move(name), std::move(it)); }
+Value iterator(const char* name, Iterator it) { return make_ref<IteratorObject>(name, std::move(it)); }
 
+/// The tuple that an iterator returns in each round: a new one if the last is still held.
+class Row {
+ public:
+  explicit Row(size_t size) : size_(size) {}
+  std::vector<Value>& items() {
+    if (!tuple_ || tuple_.use_count() > 1) tuple_ = make_ref<TupleObject>(std::vector<Value>(size_));
+    tuple_->hash = 0;
+    return tuple_->items;
+  }
+  Value value() const { return tuple_; }
+
+ private:
+  size_t size_;
+  Ref<TupleObject> tuple_;
+};
+
+Value enumerate_from(Interpreter& in, const Value& items, int64_t start) {
+  return iterator("enumerate", [it = iterator_of(in, items), i = start, row = Row(2)](Value& out) mutable {
+    std::vector<Value>& pair = row.items();
+    if (!it.next(pair[1])) return false;
+    pair[0] = i++;
+    out = row.value();
+    return true;
+  });
+}
 Value enumerate(Interpreter& in, const Arguments& args) {
   ArgReader a("enumerate", args, {"items", "start"});
-  return iterator(
-      "enumerate",
-      [it = iterator_of(in, a.value("items")), i = a.integer_or("start", 0)]() mutable -> std::optional<Value> {
-        std::optional<Value> v = it();
-        if (!v) return std::nullopt;
-        return make_pair(Value(i++), *std::move(v));
-      });
+  return enumerate_from(in, a.value("items"), a.integer_or("start", 0));
 }
 
+Value zip_of(Interpreter& in, const Value* values, size_t count, bool strict) {
+  std::vector<Iterator> its;
+  its.reserve(count);
+  for (size_t i = 0; i < count; ++i) its.push_back(iterator_of(in, values[i]));
+  return iterator("zip", [its = std::move(its), strict, row = Row(count)](Value& out) mutable {
+    if (its.empty()) return false;
+    std::vector<Value>& items = row.items();
+    for (size_t i = 0; i < its.size(); ++i) {
+      if (its[i].next(items[i])) continue;
+      if (strict && i > 0) throw run_error("zip: the iterables have different lengths");
+      for (size_t k = 1; strict && k < its.size(); ++k)
+        if (its[k]()) throw run_error("zip: the iterables have different lengths");
+      return false;
+    }
+    out = row.value();
+    return true;
+  });
+}
 Value zip(Interpreter& in, const Arguments& args) {
   Arguments options;
   options.named = args.named;
   ArgReader a("zip", options, {"strict"});
-  const bool strict = a.boolean_or("strict", false);
-  std::vector<Iterator> its;
-  for (const Value& v : args.positional) its.push_back(iterator_of(in, v));
-  return iterator("zip", [its = std::move(its), strict]() mutable -> std::optional<Value> {
-    std::vector<Value> row;
-    row.reserve(its.size());
-    for (Iterator& it : its) {
-      std::optional<Value> v = it();
-      if (!v) {
-        if (strict && !row.empty()) throw run_error("zip: the iterables have different lengths");
-        if (strict) {
-          for (size_t i = 1; i < its.size(); ++i) {
-            if (its[i]()) throw run_error("zip: the iterables have different lengths");
-          }
-        }
-        return std::nullopt;
-      }
-      row.push_back(std::move(*v));
-    }
-    if (row.empty()) return std::nullopt;
-    return make_tuple(std::move(row));
-  });
+  return zip_of(in, args.positional.data(), args.positional.size(), a.boolean_or("strict", false));
 }
 
 Value map(Interpreter& in, const Arguments& args) {
   if (args.positional.size() < 2 || !args.named.empty()) type_error("map: expected a function and the values");
   std::vector<Iterator> its;
   for (size_t i = 1; i < args.positional.size(); ++i) its.push_back(iterator_of(in, args.positional[i]));
-  return iterator("map", [&in, its = std::move(its), f = args.positional[0]]() mutable -> std::optional<Value> {
-    std::vector<Value> row;
-    for (Iterator& it : its) {
-      std::optional<Value> v = it();
-      if (!v) return std::nullopt;
-      row.push_back(std::move(*v));
-    }
+  std::vector<Value> row(its.size());
+  return iterator("map", [&in, its = std::move(its), row, f = args.positional[0]]() mutable -> std::optional<Value> {
+    for (size_t i = 0; i < its.size(); ++i)
+      if (!its[i].next(row[i])) return std::nullopt;
     return invoke(in, f, row.data(), row.size());
   });
 }
@@ -166,16 +179,13 @@ int quick_order(const Value& a, const Value& b) {
   return order < 0 ? -1 : order > 0 ? 1 : 0;
 }
 
-Value sorted(Interpreter& in, const Arguments& args) {
+Value sorted_by(Interpreter& in, const Value& of, const Value& key, bool reverse) {
   constexpr int64_t compare_ns = 50;
-  ArgReader a("sorted", args, {"items", "key", "reverse"});
-  std::vector<Value> items = elements_of(in, a.value("items"));
-  const Value key = a.has("key") ? a.value("key") : Value();
+  std::vector<Value> items = elements_of(in, of);
   std::vector<SortKey> keys;
   keys.reserve(items.size());
   for (size_t i = 0; i < items.size(); ++i)
     keys.push_back(sort_key(key.is_none() ? items[i] : invoke(in, key, {items[i]}), i));
-  const bool reverse = a.boolean_or("reverse", false);
   // A merge sort by hand: it stays within bounds whatever the comparison answers (NaNs have no order).
   auto less = [&](const SortKey& x, const SortKey& y) {
     charge(compare_ns);
@@ -203,10 +213,19 @@ Value sorted(Interpreter& in, const Arguments& args) {
   return make_list(std::move(out));
 }
 
-Value reversed(Interpreter& in, const Arguments& args) {
-  std::vector<Value> items = elements_of(in, ArgReader("reversed", args, {"items"}).value("items"));
+Value sorted(Interpreter& in, const Arguments& args) {
+  ArgReader a("sorted", args, {"items", "key", "reverse"});
+  return sorted_by(in, a.value("items"), a.value_or("key", Value()), a.boolean_or("reverse", false));
+}
+
+Value in_reverse(Interpreter& in, const Value& of) {
+  std::vector<Value> items = elements_of(in, of);
   std::reverse(items.begin(), items.end());
   return make_list(std::move(items));
+}
+
+Value reversed(Interpreter& in, const Arguments& args) {
+  return in_reverse(in, ArgReader("reversed", args, {"items"}).value("items"));
 }
 
 Value to_list(Interpreter& in, const Arguments& args) {
@@ -272,8 +291,7 @@ Value float_builtin(Interpreter&, const Arguments& args) {
   return to_float(ArgReader("float", args, {"x"}).value_or("x", Value(0.0)));
 }
 
-Value any_or_all(Interpreter& in, const Arguments& args, bool any) {
-  const Value v = ArgReader(any ? "any" : "all", args, {"items"}).value("items");
+bool any_or_all(Interpreter& in, const Value& v, bool any) {
   if (const Array* x = v.as_array()) {
     for (int64_t i = 0; i < x->size(); ++i) {
       charge(5);
@@ -282,17 +300,11 @@ Value any_or_all(Interpreter& in, const Arguments& args, bool any) {
     return !any;
   }
   Iterator it = iterator_of(in, v);
-  while (std::optional<Value> item = it()) {
+  for (Value item; it.next(item);) {
     check_interrupt();
     // Several dimensions: an array inside counts by all (or any) of its elements.
-    bool yes = false;
-    if (const Array* x = item->as_array(); x && x->size() != 1) {
-      Arguments inner;
-      inner.positional = {*item};
-      yes = any_or_all(in, inner, any).as_bool();
-    } else {
-      yes = truth_of(in, *item);
-    }
+    const Array* x = item.as_array();
+    const bool yes = x && x->size() != 1 ? any_or_all(in, item, any) : truth_of(in, item);
     if (yes == any) return any;
   }
   return !any;
@@ -372,9 +384,13 @@ void bind_core_builtins(Interpreter&, Scope& p) {
   define(p, no_effects, "isinstance", "isinstance(x, type)", "Whether a value is of a type, or of one of several.",
          isinstance);
   define(p, no_effects, "any", "any(items)", "Whether some element is true.",
-         [](Interpreter& in, const Arguments& args) { return any_or_all(in, args, true); });
+         [](Interpreter& in, const Arguments& args) -> Value {
+           return any_or_all(in, ArgReader("any", args, {"items"}).value("items"), true);
+         });
   define(p, no_effects, "all", "all(items)", "Whether all elements are true.",
-         [](Interpreter& in, const Arguments& args) { return any_or_all(in, args, false); });
+         [](Interpreter& in, const Arguments& args) -> Value {
+           return any_or_all(in, ArgReader("all", args, {"items"}).value("items"), false);
+         });
   define(p, Effect::time, "time", "time()", "Seconds since 1970.", time_now);
   define(p, Effect::reads_environment, "env", "env(name, default = none)",
          "The value of an environment variable, or the default where it is unset.", environment);
@@ -408,6 +424,24 @@ void bind_core_builtins(Interpreter&, Scope& p) {
   define_direct(p, "float", 1, 1, [](Interpreter&, const Value* v, size_t) { return to_float(v[0]); });
   define_direct(p, "range", 1, 3, [](Interpreter&, const Value* v, size_t count) {
     return range_of(v[0], count > 1 ? v[1] : Value(), count > 2 ? v[2] : Value());
+  });
+  define_direct(p, "enumerate", 1, 1, [](Interpreter& in, const Value* v, size_t) {
+    return enumerate_from(in, v[0], 0);
+  });
+  define_direct(p, "zip", 0, 3, [](Interpreter& in, const Value* v, size_t count) { return zip_of(in, v, count, false); });
+  define_direct(p, "sorted", 1, 1, [](Interpreter& in, const Value* v, size_t) {
+    return sorted_by(in, v[0], Value(), false);
+  });
+  define_direct(p, "reversed", 1, 1, [](Interpreter& in, const Value* v, size_t) { return in_reverse(in, v[0]); });
+  define_direct(p, "list", 1, 1, [](Interpreter& in, const Value* v, size_t) { return make_list(elements_of(in, v[0])); });
+  define_direct(p, "tuple", 1, 1, [](Interpreter& in, const Value* v, size_t) {
+    return make_tuple(elements_of(in, v[0]));
+  });
+  define_direct(p, "any", 1, 1, [](Interpreter& in, const Value* v, size_t) -> Value {
+    return any_or_all(in, v[0], true);
+  });
+  define_direct(p, "all", 1, 1, [](Interpreter& in, const Value* v, size_t) -> Value {
+    return any_or_all(in, v[0], false);
   });
   define_direct(p, "isinstance", 2, 2, [](Interpreter&, const Value* v, size_t) { return is_instance(v[0], v[1]); });
   for (const DTypeRow& row : dtype_table()) {

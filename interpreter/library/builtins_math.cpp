@@ -54,12 +54,12 @@ Value total_of(Interpreter& in, Arguments args) {
   Value total = a.value_or("start", Value());
   Iterator it = iterator_of(in, a.value("items"));
   int64_t terms = total.is_none() ? 0 : 1;
-  while (std::optional<Value> item = it()) {
+  for (Value item; it.next(item);) {
     check_interrupt();
     ++terms;
     // Without a start the first element begins, so that sums of tensors add no constant to the graph.
-    total = total.is_none() ? (item->is_bool() ? Value(item->as_int()) : *item)
-                            : apply_binary(in, ast::BinaryOp::add, total, *item);
+    total = total.is_none() ? (item.is_bool() ? Value(item.as_int()) : item)
+                            : apply_binary(in, ast::BinaryOp::add, total, item);
   }
   if (terms == 1 && as_tensor(total)) return op_by_name(in, "identity", {total});  // a new tensor, as other sums are
   return total.is_none() ? Value(0) : total;
@@ -138,6 +138,33 @@ Value extreme(Interpreter& in, Arguments args, bool largest) {
     best_key = k;
   }
   return best;
+}
+
+/// The largest or smallest of numbers by position, or of one list of them; nullopt for other values.
+std::optional<Value> quick_extreme(const Value* v, size_t count, bool largest) {
+  if (auto* list = count == 1 ? v[0].as<SequenceObject>() : nullptr) {
+    v = list->items.data();
+    count = list->items.size();
+    charge_steps(static_cast<int64_t>(count), 10);
+  } else if (count == 1) {
+    return std::nullopt;
+  }
+  const auto is_plain = [](const Value& x) { return x.is_int64() || x.is_float(); };
+  if (count == 0 || !std::all_of(v, v + count, is_plain)) return std::nullopt;
+  const Value* best = v;
+  for (size_t i = 1; i < count; ++i) {
+    const int order = number_order(v[i], *best);
+    if (largest ? order == 1 : order == -1) best = v + i;
+  }
+  return *best;
+}
+template <bool largest>
+Value extreme_of(Interpreter& in, const Value* v, size_t count) {
+  if (std::optional<Value> found = quick_extreme(v, count, largest)) return *std::move(found);
+  Arguments args;
+  args.span = position_of(in).here;
+  args.positional.assign(v, v + count);
+  return extreme(in, std::move(args), largest);
 }
 
 Value absolute(Interpreter& in, Arguments args) {
@@ -241,7 +268,17 @@ void bind_math_builtins(Scope& p) {
   define(p, no_effects, "min", "min(items, axis = none, keepdims = false)",
          "The smallest of a list, of several numbers, or along axes.",
          [](Interpreter& in, Arguments args) { return extreme(in, std::move(args), false); });
+  define_direct(p, "max", 1, 3, extreme_of<true>);
+  define_direct(p, "min", 1, 3, extreme_of<false>);
   define(p, no_effects, "abs", "abs(x)", "Magnitude.", absolute);
+  define_direct(p, "abs", 1, 1, [](Interpreter& in, const Value* v, size_t) -> Value {
+    if (v[0].is_int64() && v[0].int64() != INT64_MIN) return std::abs(v[0].int64());
+    if (v[0].is_float()) return std::fabs(v[0].float64());
+    Arguments args;
+    args.span = position_of(in).here;
+    args.positional = {v[0]};
+    return absolute(in, std::move(args));
+  });
   define(p, no_effects, "round", "round(x, digits = none)",
          "Rounded, halves to even; without digits a number becomes an int.", round_number);
   define(p, no_effects, "pow", "pow(base, exponent)", "base ** exponent.", power);

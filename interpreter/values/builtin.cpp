@@ -105,6 +105,20 @@ const Value* ArgReader::given(std::string_view name) const {
               Fault::internal);
 }
 
+std::vector<Value> values_by_parameter(const MemberInfo& row, const Arguments& args) {
+  std::vector<std::string> names;
+  std::vector<bool> needed;
+  each_parameter(row.parameters, [&](std::string_view name, bool has_to_be_given) {
+    names.emplace_back(name);
+    needed.push_back(has_to_be_given);
+  });
+  const ArgReader reader(row.name, args, names);
+  std::vector<Value> values;
+  for (size_t i = 0; i < names.size(); ++i)
+    values.push_back(needed[i] ? reader.value(names[i]) : reader.value_or(names[i], Value()));
+  return values;
+}
+
 bool ArgReader::has(std::string_view name) const {
   const Value* v = given(name);
   return v && !v->is_none();

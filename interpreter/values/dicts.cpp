@@ -235,9 +235,11 @@ Value DictObject::index(Interpreter& in, const Value& key) {
 void DictObject::set_index(Interpreter&, const Value& key, Value value) { put(key, std::move(value)); }
 std::optional<Iterator> DictObject::iterate(Interpreter&) {
   auto self = static_ref_cast<DictObject>(shared_from_this());
-  return Iterator([self, i = size_t{0}, n = items.size()]() mutable -> std::optional<Value> {
+  return Iterator([self, i = size_t{0}, n = items.size()](Value& out) mutable {
     if (self->items.size() != n) throw run_error("the dict changed its size while it was iterated");
-    return i < n ? std::optional<Value>(self->items[i++].first) : std::nullopt;
+    if (i >= n) return false;
+    out = self->items[i++].first;
+    return true;
   });
 }
 bool DictObject::contains(Interpreter&, const Value& item) { return find(item) != nullptr; }
@@ -269,40 +271,23 @@ Value all_of(const DictObject& d, DictPart part) {
     out.push_back(part == DictPart::keys ? k : part == DictPart::values ? v : make_pair(k, v));
   return make_list(std::move(out));
 }
-Value listed(const DictObject& d, const char* name, const Arguments& args, DictPart part) {
-  ArgReader(name, args, {});
-  return all_of(d, part);
-}
-
-Value get_or_set(DictObject& d, const char* name, const Arguments& args, bool set) {
-  ArgReader a(name, args, {"key", "default"});
-  const Value key = a.value("key");
-  if (const Value* v = d.find(key)) return *v;
-  Value fallback = a.value_or("default", Value());
-  if (set) d.put(key, fallback);
-  return fallback;
-}
 
 using In = Interpreter&;
 using Dict = DictObject&;
 using A = const Arguments&;
+using V = const Value*;
 constexpr Member<DictObject> dict_rows[] = {
-    Member<DictObject>{"keys", "()", "A list of the keys, in order of insertion.", "d.keys()",
-                       [](In, Dict d, A args) { return listed(d, "keys", args, DictPart::keys); }}
-        .with_direct(0, 0, [](In, Dict d, const Value*, size_t) { return all_of(d, DictPart::keys); }),
-    Member<DictObject>{"values", "()", "A list of the values, in order of insertion.", "d.values()",
-                       [](In, Dict d, A args) { return listed(d, "values", args, DictPart::values); }}
-        .with_direct(0, 0, [](In, Dict d, const Value*, size_t) { return all_of(d, DictPart::values); }),
-    Member<DictObject>{"items", "()", "A list of tuples (key, value), in order of insertion.", "d.items()",
-                       [](In, Dict d, A args) { return listed(d, "items", args, DictPart::pairs); }}
-        .with_direct(0, 0, [](In, Dict d, const Value*, size_t) { return all_of(d, DictPart::pairs); }),
-    Member<DictObject>{"get", "(key, default = none)", "The value of a key, or the default if there is none.",
-                       "d.get('c', 0)", [](In, Dict d, A args) { return get_or_set(d, "get", args, false); }}
-        .with_direct(1, 2,
-                     [](In, Dict d, const Value* v, size_t count) -> Value {
-                       if (const Value* found = d.find(v[0])) return *found;
-                       return count == 2 ? v[1] : Value();
-                     }),
+    {"keys", "()", "A list of the keys, in order of insertion.", "d.keys()",
+     [](In, Dict d, V, size_t) { return all_of(d, DictPart::keys); }},
+    {"values", "()", "A list of the values, in order of insertion.", "d.values()",
+     [](In, Dict d, V, size_t) { return all_of(d, DictPart::values); }},
+    {"items", "()", "A list of tuples (key, value), in order of insertion.", "d.items()",
+     [](In, Dict d, V, size_t) { return all_of(d, DictPart::pairs); }},
+    {"get", "(key, default = none)", "The value of a key, or the default if there is none.", "d.get('c', 0)",
+     [](In, Dict d, V v, size_t) -> Value {
+       const Value* found = d.find(v[0]);
+       return found ? *found : v[1];
+     }},
     {"pop", "(key, default)", "Removes a key and returns its value; the default, if one is given, for an unknown key.",
      "d.pop('a'), d",
      [](In in, Dict d, A args) -> Value {
@@ -336,17 +321,20 @@ constexpr Member<DictObject> dict_rows[] = {
        return {};
      }},
     {"setdefault", "(key, default = none)", "The value of a key; an unknown key is set to the default first.",
-     "d.setdefault('c', 9), d", [](In, Dict d, A args) { return get_or_set(d, "setdefault", args, true); }},
+     "d.setdefault('c', 9), d",
+     [](In, Dict d, V v, size_t) -> Value {
+       if (const Value* found = d.find(v[0])) return *found;
+       d.put(v[0], v[1]);
+       return v[1];
+     }},
     {"copy", "()", "A new dict of the same keys and values.", "d.copy() is d",
-     [](In, Dict d, A args) -> Value {
-       ArgReader("copy", args, {});
+     [](In, Dict d, V, size_t) -> Value {
        auto copy = make_ref<DictObject>();
        for (auto& [k, v] : d.items) copy->put(k, v);
        return copy;
      }},
     {"clear", "()", "Removes all entries.", "d.clear()\nd",
-     [](In, Dict d, A args) -> Value {
-       ArgReader("clear", args, {});
+     [](In, Dict d, V, size_t) -> Value {
        d.clear();
        return {};
      }},

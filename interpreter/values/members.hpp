@@ -2,6 +2,7 @@
 // reference page (docs/methods.md) read the same rows.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,12 +26,25 @@ struct MemberInfo {
   bool uses_files = false;
 };
 
+/// Calls back with each name of "(text, count = -1)", and whether it has no default.
+template <class F>
+constexpr void each_parameter(std::string_view parameters, F&& visit) {
+  for (std::string_view rest = parameters.substr(1); rest != ")";) {
+    const std::string_view one = rest.substr(0, std::min(rest.find(", "), rest.size() - 1));
+    visit(one.substr(0, one.find(' ')), one.find('=') == one.npos);
+    rest.remove_prefix(std::min(one.size() + 2, rest.size() - 1));
+  }
+}
+
+/// The values of arguments in the order of a row's parameters, none for those that are absent. Throws as ArgReader.
+std::vector<Value> values_by_parameter(const MemberInfo& row, const Arguments& args);
+
 /// A row of the table of a class T of objects: an attribute (`get`) or a method (`call`).
 template <class T>
 struct Member {
   using Get = std::optional<Value> (*)(Interpreter&, T&);
   using Call = Value (*)(Interpreter&, T&, const Arguments&);
-  /// As Call, with values by position alone, from `direct_min` to `direct_max` of them.
+  /// As Method::direct.
   using Direct = Value (*)(Interpreter&, T&, const Value* values, size_t count);
 
   MemberInfo info;
@@ -47,13 +61,21 @@ struct Member {
       : info{name, parameters, doc, example, e.has(Effect::reads_files) || e.has(Effect::writes_files)},
         call(c),
         effects(e) {}
-  /// This method with a direct form, which calls of a program use where they can.
-  constexpr Member with_direct(uint8_t min, uint8_t max, Direct d) const {
-    Member made = *this;
-    made.direct = d;
-    made.direct_min = min;
-    made.direct_max = max;
-    return made;
+  /// A method of values, one for each parameter: those without a default have to be given.
+  constexpr Member(std::string_view name, std::string_view parameters, std::string_view doc, std::string_view example,
+                   Direct d)
+      : info{name, parameters, doc, example}, direct(d) {
+    each_parameter(parameters, [&](std::string_view, bool needed) {
+      if (needed) ++direct_min;
+      ++direct_max;
+    });
+  }
+  bool is_method() const { return call || direct; }
+  /// Calls a method.
+  Value invoke(Interpreter& in, T& self, const Arguments& args) const {
+    if (call) return call(in, self, args);
+    const std::vector<Value> values = values_by_parameter(info, args);
+    return direct(in, self, values.data(), values.size());
   }
 };
 
@@ -69,7 +91,7 @@ const Member<T>* find_member(std::span<const Member<T>> rows, std::string_view n
 template <class T>
 Value bind_member(const Member<T>& row, T& self) {
   auto body = [&row, owner = static_ref_cast<T>(self.shared_from_this())](Interpreter& in, const Arguments& args) {
-    return row.call(in, *owner, args);
+    return row.invoke(in, *owner, args);
   };
   return make_method(row.effects, row.info, std::move(body));
 }
@@ -87,11 +109,11 @@ std::optional<Value> member_of_table(Interpreter& in, std::span<const Member<T>>
 template <class T>
 Method method_of_table(std::span<const Member<T>> rows, std::string_view name) {
   const Member<T>* row = find_member(rows, name);
-  if (!row || !row->call) return {};
+  if (!row || !row->is_method()) return {};
   Method m;
   m.row = row;
   m.call = [](const void* r, Interpreter& in, Object& self, const Arguments& args) {
-    return static_cast<const Member<T>*>(r)->call(in, static_cast<T&>(self), args);
+    return static_cast<const Member<T>*>(r)->invoke(in, static_cast<T&>(self), args);
   };
   if (!row->direct) return m;
   m.direct = [](const void* r, Interpreter& in, Object& self, const Value* values, size_t count) {

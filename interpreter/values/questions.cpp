@@ -102,7 +102,7 @@ bool equal(Interpreter& in, const Value& a, const Value& b) {
 
 Iterator iterator_of(Interpreter& in, const Value& v) {
   if (v.is_object()) {
-    if (std::optional<Iterator> it = v.object()->iterate(in)) return *it;
+    if (std::optional<Iterator> it = v.object()->iterate(in)) return *std::move(it);
   }
   misuse_error(with_article(v.type_name()) + " is not iterable", v);
 }
@@ -119,9 +119,9 @@ std::vector<Value> elements_of(Interpreter& in, const Value& v) {
   }
   Iterator it = iterator_of(in, v);
   std::vector<Value> out;
-  while (std::optional<Value> e = it()) {
+  for (Value v; it.next(v);) {
     if (out.size() > max_elements) throw run_error("the iteration has too many elements for a list");
-    out.push_back(std::move(*e));
+    out.push_back(std::move(v));
   }
   return out;
 }

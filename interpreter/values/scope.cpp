@@ -61,9 +61,19 @@ uint64_t Scope::version_with(uint64_t version, Name name) {
     hold_during_fork(made->mutex);
     return *made;
   }();
+  // What this thread asked for last: of the places that a hash names.
+  struct Asked {
+    uint64_t version = 0, next = 0;
+    const std::string* name = nullptr;
+  };
+  constexpr unsigned bits = 8;
+  static thread_local Asked latest[size_t{1} << bits];
+  Asked& asked = latest[(name.hash(bits) + version) % std::size(latest)];
+  if (asked.version == version && asked.name == &name.text()) return asked.next;
   const std::lock_guard<std::mutex> lock(known.mutex);
   uint64_t& next = known.next[{version, &name.text()}];
   if (next == 0) next = next_version();
+  asked = {version, next, &name.text()};
   return next;
 }
 

@@ -32,8 +32,10 @@ SequenceObject::~SequenceObject() {
 
 std::optional<Iterator> SequenceObject::iterate(Interpreter&) {
   auto self = static_ref_cast<SequenceObject>(shared_from_this());
-  return Iterator([self, i = size_t{0}]() mutable -> std::optional<Value> {
-    return i < self->items.size() ? std::optional<Value>(self->items[i++]) : std::nullopt;
+  return Iterator([self, i = size_t{0}](Value& out) mutable {
+    if (i >= self->items.size()) return false;
+    out = self->items[i++];
+    return true;
   });
 }
 
@@ -79,7 +81,7 @@ namespace {
 Value list_pop(ListObject& list, const Value& index) {
   if (list.items.empty()) throw run_error("pop from an empty list").as(codes::index);
   list.changing();
-  const int64_t i = wrap_index(to_index(index, "pop: `index`"), static_cast<int64_t>(list.items.size()), "a list");
+  const int64_t i = wrap_index(index.is_none() ? -1 : to_index(index, "pop: `index`"), static_cast<int64_t>(list.items.size()), "a list");
   Value v = std::move(list.items[static_cast<size_t>(i)]);
   charge_steps(static_cast<int64_t>(list.items.size()) - i, 1);
   list.items.erase(list.items.begin() + i);
@@ -97,70 +99,55 @@ size_t find_in(Interpreter& in, const ListObject& list, const Value& item) {
 using In = Interpreter&;
 using List = ListObject&;
 using A = const Arguments&;
+using V = const Value*;
 constexpr Member<ListObject> list_rows[] = {
-    Member<ListObject>{"append", "(item)", "Adds an element at the end.", "l.append(4)\nl",
-                       [](In, List list, A args) -> Value {
-                         list.changing();
-                         list.items.push_back(ArgReader("append", args, {"item"}).value("item"));
-                         return {};
-                       }}
-        .with_direct(1, 1,
-                     [](In, List list, const Value* v, size_t) -> Value {
-                       list.changing();
-                       list.items.push_back(v[0]);
-                       return {};
-                     }),
+    {"append", "(item)", "Adds an element at the end.", "l.append(4)\nl",
+     [](In, List list, V v, size_t) -> Value {
+       list.changing();
+       list.items.push_back(v[0]);
+       return {};
+     }},
     {"extend", "(items)", "Adds the elements of an iterable at the end.", "l.extend(range(2))\nl",
-     [](In in, List list, A args) -> Value {
-       std::vector<Value> items = elements_of(in, ArgReader("extend", args, {"items"}).value("items"));
+     [](In in, List list, V v, size_t) -> Value {
+       std::vector<Value> items = elements_of(in, v[0]);
        if (list.items.size() + items.size() > max_elements) throw run_error("extend: the list would be too long");
        list.changing();
-       for (Value& v : items) list.items.push_back(std::move(v));
+       for (Value& item : items) list.items.push_back(std::move(item));
        return {};
      }},
     {"insert", "(index, item)", "Adds an element before the one at a position.", "l.insert(1, 9)\nl",
-     [](In, List list, A args) -> Value {
-       ArgReader a("insert", args, {"index", "item"});
+     [](In, List list, V v, size_t) -> Value {
        const auto size = static_cast<int64_t>(list.items.size());
-       int64_t i = a.integer("index");
+       int64_t i = to_index(v[0], "insert: `index`");
        if (i < 0) i = std::max<int64_t>(0, i < -size ? 0 : i + size);
        list.changing();
        charge_steps(size, 1);
-       list.items.insert(list.items.begin() + std::min(i, size), a.value("item"));
+       list.items.insert(list.items.begin() + std::min(i, size), v[1]);
        return {};
      }},
-    Member<ListObject>{"pop", "(index = -1)", "Removes the element at a position and returns it.", "l.pop(), l",
-                       [](In, List list, A args) {
-                         ArgReader a("pop", args, {"index"});
-                         return list_pop(list, a.has("index") ? a.value("index") : Value(-1));
-                       }}
-        .with_direct(
-            0, 1, [](In, List list, const Value* v, size_t count) { return list_pop(list, count ? v[0] : Value(-1)); }),
+    {"pop", "(index = -1)", "Removes the element at a position and returns it.", "l.pop(), l",
+     [](In, List list, V v, size_t) { return list_pop(list, v[0]); }},
     {"remove", "(item)", "Removes the first element that equals a value; an error if there is none.", "l.remove(1)\nl",
-     [](In in, List list, A args) -> Value {
-       const size_t i = find_in(in, list, ArgReader("remove", args, {"item"}).value("item"));
+     [](In in, List list, V v, size_t) -> Value {
+       const size_t i = find_in(in, list, v[0]);
        list.changing();
        list.items.erase(list.items.begin() + static_cast<std::ptrdiff_t>(i));
        return {};
      }},
     {"index", "(item)", "The position of the first element that equals a value; an error if there is none.",
      "l.index(2)",
-     [](In in, List list, A args) -> Value {
-       return static_cast<int64_t>(find_in(in, list, ArgReader("index", args, {"item"}).value("item")));
-     }},
+     [](In in, List list, V v, size_t) -> Value { return static_cast<int64_t>(find_in(in, list, v[0])); }},
     {"count", "(item)", "The number of elements that equal a value.", "l.count(1)",
-     [](In in, List list, A args) -> Value {
-       const Value item = ArgReader("count", args, {"item"}).value("item");
+     [](In in, List list, V v, size_t) -> Value {
        int64_t count = 0;
        for (size_t i = 0; i < list.items.size(); ++i) {
-         const Value v = list.items[i];
-         if (identical(in, v, item) || equal(in, v, item)) ++count;
+         const Value item = list.items[i];
+         if (identical(in, item, v[0]) || equal(in, item, v[0])) ++count;
        }
        return count;
      }},
     {"reverse", "()", "Reverses the order of the elements.", "l.reverse()\nl",
-     [](In, List list, A args) -> Value {
-       ArgReader("reverse", args, {});
+     [](In, List list, V, size_t) -> Value {
        list.changing();
        charge_steps(static_cast<int64_t>(list.items.size()), 2);
        std::reverse(list.items.begin(), list.items.end());
@@ -179,13 +166,9 @@ constexpr Member<ListObject> list_rows[] = {
        return {};
      }},
     {"copy", "()", "A new list of the same elements.", "l.copy() is l",
-     [](In, List list, A args) -> Value {
-       ArgReader("copy", args, {});
-       return make_list(list.items);
-     }},
+     [](In, List list, V, size_t) { return make_list(list.items); }},
     {"clear", "()", "Removes all elements.", "l.clear()\nl",
-     [](In, List list, A args) -> Value {
-       ArgReader("clear", args, {});
+     [](In, List list, V, size_t) -> Value {
        std::vector<Value> old;
        list.changing();
        old.swap(list.items);
@@ -244,8 +227,11 @@ Value RangeObject::index(Interpreter&, const Value& key) {
   return at(wrap_index(element_index(key, "index of a range"), n, "a range"));
 }
 std::optional<Iterator> RangeObject::iterate(Interpreter&) {
-  return Iterator([r = *this, i = int64_t{0}, n = range_length(*this)]() mutable -> std::optional<Value> {
-    return i < n ? std::optional<Value>(r.at(i++)) : std::nullopt;
+  auto self = static_ref_cast<RangeObject>(shared_from_this());
+  return Iterator([self, i = int64_t{0}, n = range_length(*this)](Value& out) mutable {
+    if (i >= n) return false;
+    out = self->at(i++);
+    return true;
   });
 }
 bool RangeObject::contains(Interpreter&, const Value& item) {

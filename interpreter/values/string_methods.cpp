@@ -1,4 +1,6 @@
 // The methods of strings: Python's.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -9,9 +11,11 @@
 #include "interpreter/values/members.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/strings.hpp"
+#include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/base/utf8.hpp"
 
 namespace pxl {
@@ -60,65 +64,97 @@ std::string_view stripped(std::string_view s, const std::string& chars, bool lef
   return s;
 }
 
-Value split(const std::string& s, const Arguments& args, bool from_right) {
-  ArgReader a(from_right ? "rsplit" : "split", args, {"sep", "maxsplit"});
-  int64_t left = a.integer_or("maxsplit", -1);
+/// An argument that is a str.
+const std::string& text_of(const Value& v, std::string_view function, std::string_view parameter) {
+  if (const std::string* s = v.as_string()) return *s;
+  type_error(fmt::format("{}: `{}`: expected a str, got {}", function, parameter, with_article(v.type_name())));
+}
+/// An argument that is an int, or `otherwise` where it is none.
+int64_t int_of(const Value& v, int64_t otherwise, std::string_view function, std::string_view parameter) {
+  if (v.is_int64()) return v.int64();
+  return v.is_none() ? otherwise : to_index(v, fmt::format("{}: `{}`", function, parameter));
+}
+
+/// The words of a text, after `left` of them the rest.
+std::vector<Value> words_of(std::string_view rest, int64_t left) {
   std::vector<Value> out;
   out.reserve(8);
-  std::string_view rest = s;
-  if (!a.has("sep")) {
-    rest = stripped(rest, "", true, false);
-    while (!rest.empty()) {
-      charge(50);
-      size_t i = 0;
-      while (i < rest.size() && !is_space(rest[i])) ++i;
-      if (left == 0) i = stripped(rest, "", false, true).size();
-      out.emplace_back(rest.substr(0, i));
-      rest = left == 0 ? std::string_view() : stripped(rest.substr(i), "", true, false);
-      if (left > 0) --left;
-    }
-    return make_list(std::move(out));
+  rest = stripped(rest, "", true, false);
+  while (!rest.empty()) {
+    charge(50);
+    size_t i = 0;
+    while (i < rest.size() && !is_space(rest[i])) ++i;
+    if (left == 0) i = stripped(rest, "", false, true).size();
+    out.push_back(text_value(rest.substr(0, i)));
+    rest = left == 0 ? std::string_view() : stripped(rest.substr(i), "", true, false);
+    if (left > 0) --left;
   }
-  const std::string sep = a.string("sep");
+  return out;
+}
+
+Value split(std::string_view rest, const Value* v, bool from_right) {
+  const char* name = from_right ? "rsplit" : "split";
+  int64_t left = int_of(v[1], -1, name, "maxsplit");
+  if (v[0].is_none()) return make_list(words_of(rest, left));
+  const std::string& sep = text_of(v[0], name, "sep");
   if (sep.empty()) throw run_error("split: the separator is empty");
+  std::vector<Value> out;
+  out.reserve(8);
   if (from_right) {
     for (size_t i; left != 0 && (i = rfind_text(rest, sep)) != rest.npos; --left) {
       charge(50);
-      out.emplace_back(rest.substr(i + sep.size()));
+      out.push_back(text_value(rest.substr(i + sep.size())));
       rest = rest.substr(0, i);
     }
-    out.emplace_back(rest);
+    out.push_back(text_value(rest));
     std::reverse(out.begin(), out.end());
     return make_list(std::move(out));
   }
   for (size_t i; left != 0 && (i = find_text(rest, sep, 0)) != rest.npos; --left) {
     charge(50);
-    out.emplace_back(rest.substr(0, i));
+    out.push_back(text_value(rest.substr(0, i)));
     rest.remove_prefix(i + sep.size());
   }
-  out.emplace_back(rest);
+  out.push_back(text_value(rest));
   return make_list(std::move(out));
 }
 
-std::string join(Interpreter& in, const std::string& sep, const Arguments& args) {
+Value splitlines(const std::string& s) {
+  std::vector<Value> out;
+  for (size_t at = 0; at < s.size();) {
+    charge(50);
+    const size_t end = std::min(s.find('\n', at), s.size());
+    out.push_back(text_value(std::string_view(s).substr(at, end - at - (end > at && s[end - 1] == '\r' ? 1 : 0))));
+    at = end + 1;
+  }
+  return make_list(std::move(out));
+}
+
+std::string join(Interpreter& in, const std::string& sep, const Value& items) {
   std::string s;
   bool first = true;
-  for (const Value& v : elements_of(in, ArgReader("join", args, {"items"}).value("items"))) {
+  const auto add = [&](const Value& v) {
     const std::string* part = v.as_string();
     if (!part) type_error("join: expected strings, got " + with_article(v.type_name()));
-    charge_text(sep.size() / 4 + part->size() / 4);
+    charge_text(10 + sep.size() / 4 + part->size() / 4);
     if (s.size() + sep.size() + part->size() > max_text) throw run_error("join: the text is too long");
     if (!first) s += sep;
     first = false;
     s += *part;
+  };
+  if (auto* sequence = items.as<SequenceObject>()) {
+    size_t bytes = 0;
+    for (const Value& v : sequence->items)
+      if (const std::string* part = v.as_string()) bytes += part->size() + sep.size();
+    s.reserve(std::min(bytes, max_text));
+    for (const Value& v : sequence->items) add(v);
+    return s;
   }
+  for (const Value& v : elements_of(in, items)) add(v);
   return s;
 }
 
-std::string replace(const std::string& s, const Arguments& args) {
-  ArgReader a("replace", args, {"old", "new", "count"});
-  const std::string from = a.string("old"), to = a.string("new");
-  int64_t left = a.integer_or("count", -1);
+std::string replace(const std::string& s, const std::string& from, const std::string& to, int64_t left) {
   std::string out;
   size_t at = 0;
   while (left != 0) {
@@ -147,15 +183,10 @@ bool matches_one(const std::string& s, const Value& v, bool start, const char* n
   if (auto* tuple = v.as<SequenceObject>()) return std::any_of(tuple->items.begin(), tuple->items.end(), one);
   return one(v);
 }
-bool matches(const std::string& s, const Arguments& args, bool start, const char* name) {
-  return matches_one(s, ArgReader(name, args, {"text"}).value("text"), start, name);
-}
-
-std::string padded(const std::string& s, const Arguments& args, const std::string& name) {
-  ArgReader a(name, args, {"width", "fill"});
-  const std::string fill = a.string_or("fill", name == "zfill" ? "0" : " ");
+std::string padded(const std::string& s, const Value* v, const std::string& name) {
+  const std::string fill = v[1].is_none() ? name == "zfill" ? "0" : " " : text_of(v[1], name, "fill");
   if (code_points(fill) != 1) throw run_error(name + ": the fill must be one character");
-  const int64_t width = a.integer("width"), missing = width - code_points(s);
+  const int64_t width = to_index(v[0], name + ": `width`"), missing = width - code_points(s);
   if (missing <= 0) return s;
   if (missing > (1 << 24)) throw run_error(name + ": the width is too large");
   // As Python: the odd one of an odd width goes before the text.
@@ -180,28 +211,23 @@ std::string titled(const std::string& s) {
   return out;
 }
 
-std::string no_arguments(const char* name, const Arguments& args, std::string result) {
-  ArgReader(name, args, {});
-  return result;
-}
 bool all_are(const std::string& s, bool (*test)(char)) {
-  charge_text(s.size());
   return !s.empty() && std::all_of(s.begin(), s.end(), test);
 }
-bool all_of(const char* name, const Arguments& args, const std::string& s, bool (*test)(char)) {
-  ArgReader(name, args, {});
-  return !s.empty() && std::all_of(s.begin(), s.end(), test);
+/// Whether `to` changes no character, but a change of case changes one.
+bool is_cased(const std::string& s, char (*to)(char)) {
+  return mapped(s, to) == s && mapped(s, upper) != mapped(s, lower);
 }
-std::string strip(const char* name, const Arguments& args, const std::string& s, bool left, bool right) {
-  return std::string(stripped(s, ArgReader(name, args, {"chars"}).string_or("chars", ""), left, right));
+Value strip(const char* name, const std::string& s, const Value* v, bool left, bool right) {
+  static const auto& none = never_destroyed(std::string());
+  return text_value(stripped(s, v[0].is_none() ? none : text_of(v[0], name, "chars"), left, right));
 }
-int64_t find(const char* name, const Arguments& args, const std::string& s, bool last) {
-  const std::string text = ArgReader(name, args, {"text"}).string("text");
+int64_t find(const char* name, const std::string& s, const Value* v, bool last) {
+  const std::string& text = text_of(v[0], name, "text");
   const size_t at = last ? rfind_text(s, text) : find_text(s, text, 0);
   return at == std::string::npos ? -1 : code_points(std::string_view(s).substr(0, at));
 }
-Value count(const Arguments& args, const std::string& s) {
-  const std::string text = ArgReader("count", args, {"text"}).string("text");
+Value count(const std::string& s, const std::string& text) {
   if (text.empty()) return code_points(s) + 1;
   int64_t n = 0;
   for (size_t at = find_text(s, text, 0); at != std::string::npos; at = find_text(s, text, at + text.size())) ++n;
@@ -210,115 +236,81 @@ Value count(const Arguments& args, const std::string& s) {
 
 using In = Interpreter&;
 using Str = StringObject&;
-using A = const Arguments&;
-constexpr Member<StringObject> str_rows[] =
-    {
-        {"upper", "()", "The text in capitals; letters beyond ASCII stay.", "'word'.upper()",
-         [](In, Str s, A a) -> Value { return no_arguments("upper", a, mapped(s.value, upper)); }},
-        {"lower", "()", "The text in small letters; letters beyond ASCII stay.", "'WORD'.lower()",
-         [](In, Str s, A a) -> Value { return no_arguments("lower", a, mapped(s.value, lower)); }},
-        {"title", "()", "Each word with a capital first letter.", "'two words'.title()",
-         [](In, Str s, A a) -> Value { return no_arguments("title", a, titled(s.value)); }},
-        {"capitalize", "()", "The first letter a capital, the others small.", "'tWO'.capitalize()",
-         [](In, Str s, A a) -> Value {
-           std::string out = no_arguments("capitalize", a, mapped(s.value, lower));
-           if (!out.empty()) out[0] = upper(out[0]);
-           return out;
-         }},
-        Member<StringObject>{"strip", "(chars = none)", "Without white space, or these characters, at both ends.",
-                             "'  a b '.strip()",
-                             [](In, Str s, A a) -> Value { return strip("strip", a, s.value, true, true); }}
-            .with_direct(0, 0,
-                         [](In, Str s, const Value*, size_t) -> Value {
-                           charge_text(s.value.size());
-                           return stripped(s.value, "", true, true);
-                         }),
-        {"lstrip", "(chars = none)", "Without white space, or these characters, at the beginning.",
-         "'0042'.lstrip('0')", [](In, Str s, A a) -> Value { return strip("lstrip", a, s.value, true, false); }},
-        {"rstrip", "(chars = none)", "Without white space, or these characters, at the end.", "'end...'.rstrip('.')",
-         [](In, Str s, A a) -> Value { return strip("rstrip", a, s.value, false, true); }},
-        {"split", "(sep = none, maxsplit = -1)",
-         "A list of the parts between separators, of the words if there is no separator; at most maxsplit cuts.",
-         "'a,b,c'.split(',', 1)", [](In, Str s, A a) -> Value { return split(s.value, a, false); }},
-        {"rsplit", "(sep = none, maxsplit = -1)", "As split, with cuts from the end.", "'a,b,c'.rsplit(',', 1)",
-         [](In, Str s, A a) -> Value { return split(s.value, a, true); }},
-        {"splitlines", "()", "A list of the lines, without their ends.", "'one\\ntwo\\n'.splitlines()",
-         [](In, Str s, A a) -> Value {
-           ArgReader("splitlines", a, {});
-           std::vector<Value> out;
-           for (size_t at = 0; at < s.value.size();) {
-             charge(50);
-             const size_t end = std::min(s.value.find('\n', at), s.value.size());
-             out.emplace_back(s.value.substr(at, end - at - (end > at && s.value[end - 1] == '\r' ? 1 : 0)));
-             at = end + 1;
-           }
-           return make_list(std::move(out));
-         }},
-        {"join", "(items)", "The strs of an iterable in one, with this text between them.", "', '.join(['a', 'b'])",
-         [](In in, Str s, A a) -> Value { return join(in, s.value, a); }},
-        {"replace", "(old, new, count = -1)", "Every occurrence of a text, or the first count of them, replaced.",
-         "'a-b-c'.replace('-', '+', 1)", [](In, Str s, A a) -> Value { return replace(s.value, a); }},
-        Member<StringObject>{"startswith", "(text)",
-                             "Whether the str begins with a text, or with one of a tuple of texts.",
-                             "'conv1.weight'.startswith(('conv', 'fc'))",
-                             [](In, Str s, A a) -> Value { return matches(s.value, a, true, "startswith"); }}
-            .with_direct(1, 1,
-                         [](In, Str s, const Value* v, size_t) -> Value {
-                           return matches_one(s.value, v[0], true, "startswith");
-                         }),
-        {"endswith", "(text)", "Whether the str ends with a text, or with one of a tuple of texts.",
-         "'conv1.weight'.endswith('.weight')",
-         [](In, Str s, A a) -> Value { return matches(s.value, a, false, "endswith"); }},
-        {"find", "(text)", "The position of the first occurrence in characters, or -1.", "'banana'.find('an')",
-         [](In, Str s, A a) -> Value { return find("find", a, s.value, false); }},
-        {"rfind", "(text)", "The position of the last occurrence in characters, or -1.", "'banana'.rfind('an')",
-         [](In, Str s, A a) -> Value { return find("rfind", a, s.value, true); }},
-        {"index", "(text)", "As find; an error if the text does not occur.", "'banana'.index('n')",
-         [](In, Str s, A a) -> Value {
-           const int64_t at = find("index", a, s.value, false);
-           if (at < 0) throw run_error("index: the text is not in the string");
-           return at;
-         }},
-        {"count", "(text)", "The number of occurrences that do not overlap.", "'banana'.count('an')",
-         [](In, Str s, A a) -> Value { return count(a, s.value); }},
-        Member<StringObject>{"isdigit", "()", "Whether there are characters, and all are digits.", "'42'.isdigit()",
-                             [](In, Str s, A a) -> Value { return all_of("isdigit", a, s.value, is_digit); }}
-            .with_direct(0, 0, [](In, Str s, const Value*, size_t) -> Value { return all_are(s.value, is_digit); }),
-        Member<StringObject>{"isalpha", "()", "Whether there are characters, and all are letters of ASCII.",
-                             "'word'.isalpha()",
-                             [](In, Str s, A a) -> Value { return all_of("isalpha", a, s.value, is_alpha); }}
-            .with_direct(0, 0, [](In, Str s, const Value*, size_t) -> Value { return all_are(s.value, is_alpha); }),
-        Member<StringObject>{"isalnum", "()", "Whether there are characters, and all are letters of ASCII or digits.",
-                             "'fc1'.isalnum()",
-                             [](In, Str s, A a) -> Value {
-                               return all_of("isalnum", a, s.value, [](char c) { return is_alpha(c) || is_digit(c); });
-                             }}
-            .with_direct(0, 0,
-                         [](In, Str s, const Value*, size_t) -> Value {
-                           return all_are(s.value, [](char c) { return is_alpha(c) || is_digit(c); });
-                         }),
-        Member<StringObject>{"isspace", "()", "Whether there are characters, and all are white space.",
-                             "' \\t'.isspace()",
-                             [](In, Str s, A a) -> Value { return all_of("isspace", a, s.value, is_space); }}
-            .with_direct(0, 0, [](In, Str s, const Value*, size_t) -> Value { return all_are(s.value, is_space); }),
-        {"isupper", "()", "Whether there are letters, and all are capitals.", "'GELU'.isupper()",
-         [](In, Str s, A a) -> Value {
-           return no_arguments("isupper", a, "").empty() && mapped(s.value, upper) == s.value &&
-                  mapped(s.value, lower) != s.value;
-         }},
-        {"islower", "()", "Whether there are letters, and all are small.", "'gelu'.islower()",
-         [](In, Str s, A a) -> Value {
-           return no_arguments("islower", a, "").empty() && mapped(s.value, lower) == s.value &&
-                  mapped(s.value, upper) != s.value;
-         }},
-        {"ljust", "(width, fill = ' ')", "Filled up at the end to a width in characters.", "'ab'.ljust(4, '.')",
-         [](In, Str s, A a) -> Value { return padded(s.value, a, "ljust"); }},
-        {"rjust", "(width, fill = ' ')", "Filled up at the beginning to a width in characters.", "'ab'.rjust(4)",
-         [](In, Str s, A a) -> Value { return padded(s.value, a, "rjust"); }},
-        {"center", "(width, fill = ' ')", "Filled up at both ends to a width in characters.", "'ab'.center(6, '*')",
-         [](In, Str s, A a) -> Value { return padded(s.value, a, "center"); }},
-        {"zfill", "(width, fill = '0')", "Filled up with zeros to a width, after a sign.", "'-7'.zfill(4)",
-         [](In, Str s, A a) -> Value { return padded(s.value, a, "zfill"); }},
+using V = const Value*;
+constexpr Member<StringObject> str_rows[] = {
+    {"upper", "()", "The text in capitals; letters beyond ASCII stay.", "'word'.upper()",
+     [](In, Str s, V, size_t) -> Value { return mapped(s.value, upper); }},
+    {"lower", "()", "The text in small letters; letters beyond ASCII stay.", "'WORD'.lower()",
+     [](In, Str s, V, size_t) -> Value { return mapped(s.value, lower); }},
+    {"title", "()", "Each word with a capital first letter.", "'two words'.title()",
+     [](In, Str s, V, size_t) -> Value { return titled(s.value); }},
+    {"capitalize", "()", "The first letter a capital, the others small.", "'tWO'.capitalize()",
+     [](In, Str s, V, size_t) -> Value {
+       std::string out = mapped(s.value, lower);
+       if (!out.empty()) out[0] = upper(out[0]);
+       return out;
+     }},
+    {"strip", "(chars = none)", "Without white space, or these characters, at both ends.", "'  a b '.strip()",
+     [](In, Str s, V v, size_t) { return strip("strip", s.value, v, true, true); }},
+    {"lstrip", "(chars = none)", "Without white space, or these characters, at the beginning.", "'0042'.lstrip('0')",
+     [](In, Str s, V v, size_t) { return strip("lstrip", s.value, v, true, false); }},
+    {"rstrip", "(chars = none)", "Without white space, or these characters, at the end.", "'end...'.rstrip('.')",
+     [](In, Str s, V v, size_t) { return strip("rstrip", s.value, v, false, true); }},
+    {"split", "(sep = none, maxsplit = -1)",
+     "A list of the parts between separators, of the words if there is no separator; at most maxsplit cuts.",
+     "'a,b,c'.split(',', 1)", [](In, Str s, V v, size_t) { return split(s.value, v, false); }},
+    {"rsplit", "(sep = none, maxsplit = -1)", "As split, with cuts from the end.", "'a,b,c'.rsplit(',', 1)",
+     [](In, Str s, V v, size_t) { return split(s.value, v, true); }},
+    {"splitlines", "()", "A list of the lines, without their ends.", "'one\\ntwo\\n'.splitlines()",
+     [](In, Str s, V, size_t) { return splitlines(s.value); }},
+    {"join", "(items)", "The strs of an iterable in one, with this text between them.", "', '.join(['a', 'b'])",
+     [](In in, Str s, V v, size_t) -> Value { return join(in, s.value, v[0]); }},
+    {"replace", "(old, new, count = -1)", "Every occurrence of a text, or the first count of them, replaced.",
+     "'a-b-c'.replace('-', '+', 1)",
+     [](In, Str s, V v, size_t) -> Value {
+       return replace(s.value, text_of(v[0], "replace", "old"), text_of(v[1], "replace", "new"),
+                      int_of(v[2], -1, "replace", "count"));
+     }},
+    {"startswith", "(text)", "Whether the str begins with a text, or with one of a tuple of texts.",
+     "'conv1.weight'.startswith(('conv', 'fc'))",
+     [](In, Str s, V v, size_t) -> Value { return matches_one(s.value, v[0], true, "startswith"); }},
+    {"endswith", "(text)", "Whether the str ends with a text, or with one of a tuple of texts.",
+     "'conv1.weight'.endswith('.weight')",
+     [](In, Str s, V v, size_t) -> Value { return matches_one(s.value, v[0], false, "endswith"); }},
+    {"find", "(text)", "The position of the first occurrence in characters, or -1.", "'banana'.find('an')",
+     [](In, Str s, V v, size_t) -> Value { return find("find", s.value, v, false); }},
+    {"rfind", "(text)", "The position of the last occurrence in characters, or -1.", "'banana'.rfind('an')",
+     [](In, Str s, V v, size_t) -> Value { return find("rfind", s.value, v, true); }},
+    {"index", "(text)", "As find; an error if the text does not occur.", "'banana'.index('n')",
+     [](In, Str s, V v, size_t) -> Value {
+       const int64_t at = find("index", s.value, v, false);
+       if (at < 0) throw run_error("index: the text is not in the string");
+       return at;
+     }},
+    {"count", "(text)", "The number of occurrences that do not overlap.", "'banana'.count('an')",
+     [](In, Str s, V v, size_t) { return count(s.value, text_of(v[0], "count", "text")); }},
+    {"isdigit", "()", "Whether there are characters, and all are digits.", "'42'.isdigit()",
+     [](In, Str s, V, size_t) -> Value { return all_are(s.value, is_digit); }},
+    {"isalpha", "()", "Whether there are characters, and all are letters of ASCII.", "'word'.isalpha()",
+     [](In, Str s, V, size_t) -> Value { return all_are(s.value, is_alpha); }},
+    {"isalnum", "()", "Whether there are characters, and all are letters of ASCII or digits.", "'fc1'.isalnum()",
+     [](In, Str s, V, size_t) -> Value {
+       return all_are(s.value, [](char c) { return is_alpha(c) || is_digit(c); });
+     }},
+    {"isspace", "()", "Whether there are characters, and all are white space.", "' \\t'.isspace()",
+     [](In, Str s, V, size_t) -> Value { return all_are(s.value, is_space); }},
+    {"isupper", "()", "Whether there are letters, and all are capitals.", "'GELU'.isupper()",
+     [](In, Str s, V, size_t) -> Value { return is_cased(s.value, upper); }},
+    {"islower", "()", "Whether there are letters, and all are small.", "'gelu'.islower()",
+     [](In, Str s, V, size_t) -> Value { return is_cased(s.value, lower); }},
+    {"ljust", "(width, fill = ' ')", "Filled up at the end to a width in characters.", "'ab'.ljust(4, '.')",
+     [](In, Str s, V v, size_t) -> Value { return padded(s.value, v, "ljust"); }},
+    {"rjust", "(width, fill = ' ')", "Filled up at the beginning to a width in characters.", "'ab'.rjust(4)",
+     [](In, Str s, V v, size_t) -> Value { return padded(s.value, v, "rjust"); }},
+    {"center", "(width, fill = ' ')", "Filled up at both ends to a width in characters.", "'ab'.center(6, '*')",
+     [](In, Str s, V v, size_t) -> Value { return padded(s.value, v, "center"); }},
+    {"zfill", "(width, fill = '0')", "Filled up with zeros to a width, after a sign.", "'-7'.zfill(4)",
+     [](In, Str s, V v, size_t) -> Value { return padded(s.value, v, "zfill"); }},
 };
 constexpr std::span<const Member<StringObject>> str_table(str_rows);
 
@@ -331,12 +323,17 @@ MemberTable str_members() {
 
 Method StringObject::method_of_class(std::string_view name) const {
   Method m = method_of_table(str_table, name);
-  if (m)
-    m.call = [](const void* r, Interpreter& in, Object& self, const Arguments& args) {
-      auto& text = static_cast<StringObject&>(self);
-      charge_text(text.value.size());
-      return static_cast<const Member<StringObject>*>(r)->call(in, text, args);
-    };
+  if (!m) return m;
+  m.call = [](const void* r, Interpreter& in, Object& self, const Arguments& args) {
+    auto& text = static_cast<StringObject&>(self);
+    charge_text(text.value.size());
+    return static_cast<const Member<StringObject>*>(r)->invoke(in, text, args);
+  };
+  m.direct = [](const void* r, Interpreter& in, Object& self, const Value* values, size_t count) {
+    auto& text = static_cast<StringObject&>(self);
+    charge_text(text.value.size());
+    return static_cast<const Member<StringObject>*>(r)->direct(in, text, values, count);
+  };
   return m;
 }
 std::optional<Value> StringObject::member(Interpreter&, std::string_view name) {
@@ -345,7 +342,7 @@ std::optional<Value> StringObject::member(Interpreter&, std::string_view name) {
   auto self = static_ref_cast<StringObject>(shared_from_this());
   return make_method(row->effects, row->info, [self, row](Interpreter& in, const Arguments& args) {
     charge_text(self->value.size());
-    return row->call(in, *self, args);
+    return row->invoke(in, *self, args);
   });
 }
 std::vector<std::string> StringObject::member_names() const {

@@ -87,14 +87,10 @@ const Value& character_value(char ascii) {
   return all[static_cast<unsigned char>(ascii)];
 }
 
-namespace {
-
 Value text_value(std::string_view text) {
   if (text.size() == 1 && static_cast<unsigned char>(text[0]) < 128) return character_value(text[0]);
   return text;
 }
-
-}  // namespace
 
 void charge_text(size_t bytes) { charge(static_cast<int64_t>(bytes)); }
 
@@ -149,8 +145,10 @@ Value StringObject::index(Interpreter&, const Value& key) {
 std::optional<int64_t> StringObject::length(Interpreter&) { return characters(); }
 std::optional<Iterator> StringObject::iterate(Interpreter&) {
   // A text that is held by two does not change.
-  return Iterator([self = static_ref_cast<StringObject>(shared_from_this()), i = size_t{0}]() mutable {
-    return i < self->value.size() ? std::optional<Value>(self->character_at(i)) : std::nullopt;
+  return Iterator([self = static_ref_cast<StringObject>(shared_from_this()), i = size_t{0}](Value& out) mutable {
+    if (i >= self->value.size()) return false;
+    out = self->character_at(i);
+    return true;
   });
 }
 Value StringObject::character_at(size_t& offset) const {

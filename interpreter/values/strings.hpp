@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "interpreter/values/value.hpp"
+
 namespace pxl {
 
 /// The number of code points; the byte offset of code point `n`.
@@ -12,6 +14,8 @@ int64_t code_points(std::string_view utf8);
 size_t code_point_offset(std::string_view utf8, int64_t n);
 /// The first occurrence of a part from byte `at` on, in linear time; npos if there is none.
 size_t find_text(std::string_view text, std::string_view part, size_t at);
+/// A str; no memory is taken for a character of ASCII.
+Value text_value(std::string_view text);
 /// Charges one pass over a text that examines each byte: about 1 ns per byte. Not measured.
 void charge_text(size_t bytes);
 

@@ -221,29 +221,57 @@ struct Arguments {
   std::vector<NamedArg> named;
 };
 
-/// Returns the next element; nullopt at the end. Each call charges a step, so that iteration is bounded in a look and
-/// can be interrupted.
+/// Elements one after another. Each step is charged, so that iteration is bounded in a look and can be interrupted.
 class Iterator {
  public:
   Iterator() = default;
+  /// `pull` sets the next element and returns true, or returns the next element; false or nullopt at the end.
   template <class F>
-  requires(!std::same_as<std::remove_cvref_t<F>, Iterator>) Iterator(F pull) : pull_(std::move(pull)) {}
-  explicit operator bool() const { return static_cast<bool>(pull_); }
-  std::optional<Value> operator()() {
+  requires(!std::same_as<std::remove_cvref_t<F>, Iterator>) Iterator(F pull)
+      : source_(std::make_unique<Pulled<F>>(std::move(pull))) {}
+  explicit operator bool() const { return source_ != nullptr; }
+  /// Sets the next element; false at the end.
+  bool next(Value& out) {
     constexpr int64_t pull_ns = 50;
     charge(pull_ns);
-    return pull_();
+    return source_->next(out);
+  }
+  std::optional<Value> operator()() {
+    std::optional<Value> v(std::in_place);
+    if (!next(*v)) v.reset();
+    return v;
   }
 
  private:
-  std::function<std::optional<Value>()> pull_;
+  struct Source {
+    virtual ~Source() = default;
+    virtual bool next(Value& out) = 0;
+    static void* operator new(size_t bytes) { return object_memory::take(bytes); }
+    static void operator delete(void* memory, size_t bytes) noexcept { object_memory::give_back(memory, bytes); }
+  };
+  template <class F>
+  struct Pulled final : Source {
+    F pull;
+    explicit Pulled(F p) : pull(std::move(p)) {}
+    bool next(Value& out) override {
+      if constexpr (std::is_invocable_r_v<bool, F&, Value&>) {
+        return pull(out);
+      } else {
+        std::optional<Value> v = pull();
+        if (v) out = *std::move(v);
+        return v.has_value();
+      }
+    }
+  };
+  std::unique_ptr<Source> source_;
 };
 
 /// A method written in C++, called without an object that binds it. `row` has static storage duration.
 struct Method {
   const void* row = nullptr;
   Value (*call)(const void* row, Interpreter& in, Object& self, const Arguments& args) = nullptr;
-  /// For values by position alone, from `direct_min` to `direct_max` of them; may be null.
+  /// For values by position alone, from `direct_min` to `direct_max` of them; may be null. `values` has `direct_max`
+  /// elements, and those that are not given are none. It reads no value after code of the program has run.
   Value (*direct)(const void* row, Interpreter& in, Object& self, const Value* values, size_t count) = nullptr;
   uint8_t direct_min = 0, direct_max = 0;
   explicit operator bool() const { return call != nullptr; }
