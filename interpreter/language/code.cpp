@@ -186,7 +186,8 @@ namespace {
 
 void compile_body(const ast::Block& body, const Place& place, FunctionCode& code) {
   std::span<ast::Stmt* const> statements(body.statements);
-  if (!statements.empty() && statements.back()->kind == ast::StmtKind::return_) {
+  const bool returns = !statements.empty() && statements.back()->kind == ast::StmtKind::return_;
+  if (returns && !as<ast::ReturnStmt>(*statements.back()).checked) {
     const auto& last = as<ast::ReturnStmt>(*statements.back());
     CodePtr value = last.value ? compile(*last.value, place) : compile_constant(last.span, Value());
     code.result = std::make_unique<LastReturnCode>(last.span, std::move(value));

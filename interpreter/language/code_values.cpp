@@ -15,6 +15,7 @@
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/operations.hpp"
+#include "interpreter/values/strings.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/text.hpp"
@@ -47,6 +48,10 @@ class ItemsCode {
   }
   std::vector<Value> values(Interpreter& in, Activation& a) const {
     std::vector<Value> out;
+    add_to(out, in, a);
+    return out;
+  }
+  void add_to(std::vector<Value>& out, Interpreter& in, Activation& a) const {
     out.reserve(items_.size());
     for (const Item& item : items_) {
       if (!item.starred) {
@@ -59,7 +64,6 @@ class ItemsCode {
         return {};
       });
     }
-    return out;
   }
 
  private:
@@ -71,18 +75,20 @@ class ItemsCode {
   std::vector<Item> items_;
 };
 
+/// `Sequence`: ListObject or TupleObject.
+template <class Sequence>
 class SequenceCode final : public Code {
  public:
-  SequenceCode(const Span& at, const std::vector<ast::Expr*>& items, bool tuple, const Place& place)
-      : Code(at), items_(items, place), tuple_(tuple) {}
+  SequenceCode(const Span& at, const std::vector<ast::Expr*>& items, const Place& place)
+      : Code(at), items_(items, place) {}
   Value value(Interpreter& in, Activation& a) const override {
-    std::vector<Value> items = items_.values(in, a);
-    return tuple_ ? make_tuple(std::move(items)) : make_list(std::move(items));
+    auto made = make_ref<Sequence>();
+    items_.add_to(made->items, in, a);
+    return made;
   }
 
  private:
   ItemsCode items_;
-  bool tuple_;
 };
 
 class DictCode final : public Code {
@@ -509,7 +515,7 @@ std::optional<Value> literal_value(const ast::Expr& e) {
     case ExprKind::boolean: return Value(as<ast::BoolExpr>(e).value);
     case ExprKind::integer: return Value(as<ast::IntExpr>(e).value);
     case ExprKind::floating: return Value(as<ast::FloatExpr>(e).value);
-    case ExprKind::string: return Value(as<ast::StringExpr>(e).value);
+    case ExprKind::string: return text_value(as<ast::StringExpr>(e).value);
     case ExprKind::unary: {
       const auto& u = as<ast::UnaryExpr>(e);
       if (u.op != ast::UnaryOp::minus) return std::nullopt;
@@ -534,7 +540,7 @@ std::optional<Value> literal_tuple(const std::vector<ast::Expr*>& list) {
 
 CodePtr compile_tuple(const Span& at, const std::vector<ast::Expr*>& items, const Place& place) {
   if (std::optional<Value> v = literal_tuple(items)) return compile_constant(at, *std::move(v));
-  return std::make_unique<SequenceCode>(at, items, true, place);
+  return std::make_unique<SequenceCode<TupleObject>>(at, items, place);
 }
 
 }  // namespace
@@ -554,10 +560,10 @@ CodePtr compile_kind(const ast::Expr& e, const Place& place) {
     case ExprKind::boolean: return std::make_unique<ConstantCode>(e.span, as<ast::BoolExpr>(e).value);
     case ExprKind::integer: return std::make_unique<ConstantCode>(e.span, as<ast::IntExpr>(e).value);
     case ExprKind::floating: return std::make_unique<ConstantCode>(e.span, as<ast::FloatExpr>(e).value);
-    case ExprKind::string: return std::make_unique<ConstantCode>(e.span, as<ast::StringExpr>(e).value);
+    case ExprKind::string: return std::make_unique<ConstantCode>(e.span, text_value(as<ast::StringExpr>(e).value));
     case ExprKind::fstring: return std::make_unique<FStringCode>(as<ast::FStringExpr>(e), place);
     case ExprKind::name: return compile_name(as<ast::NameExpr>(e), place);
-    case ExprKind::list: return std::make_unique<SequenceCode>(e.span, as<ast::ListExpr>(e).items, false, place);
+    case ExprKind::list: return std::make_unique<SequenceCode<ListObject>>(e.span, as<ast::ListExpr>(e).items, place);
     case ExprKind::tuple: return compile_tuple(e.span, as<ast::TupleExpr>(e).items, place);
     case ExprKind::dict: return std::make_unique<DictCode>(as<ast::DictExpr>(e), place);
     case ExprKind::comprehension:

@@ -119,9 +119,9 @@ std::vector<Value> elements_of(Interpreter& in, const Value& v) {
   }
   Iterator it = iterator_of(in, v);
   std::vector<Value> out;
-  for (Value v; it.next(v);) {
+  for (Value item; it.next(item);) {
     if (out.size() > max_elements) throw run_error("the iteration has too many elements for a list");
-    out.push_back(std::move(v));
+    out.push_back(std::move(item));
   }
   return out;
 }
