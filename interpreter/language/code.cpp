@@ -217,8 +217,7 @@ Value run_body(Interpreter& in, const FunctionCode& code, Activation& a) {
 
 Flow execute(Interpreter& in, const ast::Stmt& s, Activation& a) {
   const Place place = place_of(in, a);
-  const auto& code =
-      form_of<StmtCode>(s.compiled, place.layout, place.look, false, [&] { return compile(s, place); });
+  const auto& code = form_of<StmtCode>(s.compiled, place.layout, place.look, false, [&] { return compile(s, place); });
   return run_statements(in, [&](auto begin) {
     begin(code.span);
     return code.run(in, a);

@@ -76,8 +76,7 @@ class CallCode final : public Code {
   Value value(Interpreter& in, Activation& a) const override {
     Value made;
     // A base is kept if its arguments may change where it is stored.
-    if (member_)
-      return call_member(in, a, leaves_ ? callee_.borrow(in, a, made) : callee_.keep(in, a, made));
+    if (member_) return call_member(in, a, leaves_ ? callee_.borrow(in, a, made) : callee_.keep(in, a, made));
     const Value& callee = callee_.borrow(in, a, made);
     if (!look_) {
       if (auto* f = callee.as<FunctionObject>()) {
@@ -347,7 +346,7 @@ class CallCode final : public Code {
   bool leaves_ = true;  ///< all arguments are leaves
   size_t named_ = 0;
   const std::string* assigned_ = nullptr;  ///< the name that the value is assigned to
-  const ast::MemberExpr* member_;  ///< the callee, if it is a member; then callee_ is its base
+  const ast::MemberExpr* member_;          ///< the callee, if it is a member; then callee_ is its base
   Name member_name_;
   FieldCache methods_;
   Operand callee_;

@@ -101,8 +101,8 @@ class AssignCode final : public StmtCode {
   AssignCode(const ast::AssignStmt& s, const Place& place)
       : StmtCode(s.span),
         target_(compile_target(*s.targets[0], place)),
-        value_(compile(*s.value, s.targets[0]->kind == ast::ExprKind::name ? Place{place.layout, place.look, &s} : place)) {
-  }
+        value_(compile(*s.value,
+                       s.targets[0]->kind == ast::ExprKind::name ? Place{place.layout, place.look, &s} : place)) {}
   Flow run(Interpreter& in, Activation& a) const override {
     target_.assign(in, a, value_.value(in, a));
     return Flow::normal;

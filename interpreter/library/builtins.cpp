@@ -425,24 +425,21 @@ void bind_core_builtins(Interpreter&, Scope& p) {
   define_direct(p, "range", 1, 3, [](Interpreter&, const Value* v, size_t count) {
     return range_of(v[0], count > 1 ? v[1] : Value(), count > 2 ? v[2] : Value());
   });
-  define_direct(p, "enumerate", 1, 1, [](Interpreter& in, const Value* v, size_t) {
-    return enumerate_from(in, v[0], 0);
-  });
-  define_direct(p, "zip", 0, 3, [](Interpreter& in, const Value* v, size_t count) { return zip_of(in, v, count, false); });
-  define_direct(p, "sorted", 1, 1, [](Interpreter& in, const Value* v, size_t) {
-    return sorted_by(in, v[0], Value(), false);
-  });
+  define_direct(p, "enumerate", 1, 1,
+                [](Interpreter& in, const Value* v, size_t) { return enumerate_from(in, v[0], 0); });
+  define_direct(p, "zip", 0, 3,
+                [](Interpreter& in, const Value* v, size_t count) { return zip_of(in, v, count, false); });
+  define_direct(p, "sorted", 1, 1,
+                [](Interpreter& in, const Value* v, size_t) { return sorted_by(in, v[0], Value(), false); });
   define_direct(p, "reversed", 1, 1, [](Interpreter& in, const Value* v, size_t) { return in_reverse(in, v[0]); });
-  define_direct(p, "list", 1, 1, [](Interpreter& in, const Value* v, size_t) { return make_list(elements_of(in, v[0])); });
-  define_direct(p, "tuple", 1, 1, [](Interpreter& in, const Value* v, size_t) {
-    return make_tuple(elements_of(in, v[0]));
-  });
-  define_direct(p, "any", 1, 1, [](Interpreter& in, const Value* v, size_t) -> Value {
-    return any_or_all(in, v[0], true);
-  });
-  define_direct(p, "all", 1, 1, [](Interpreter& in, const Value* v, size_t) -> Value {
-    return any_or_all(in, v[0], false);
-  });
+  define_direct(p, "list", 1, 1,
+                [](Interpreter& in, const Value* v, size_t) { return make_list(elements_of(in, v[0])); });
+  define_direct(p, "tuple", 1, 1,
+                [](Interpreter& in, const Value* v, size_t) { return make_tuple(elements_of(in, v[0])); });
+  define_direct(p, "any", 1, 1,
+                [](Interpreter& in, const Value* v, size_t) -> Value { return any_or_all(in, v[0], true); });
+  define_direct(p, "all", 1, 1,
+                [](Interpreter& in, const Value* v, size_t) -> Value { return any_or_all(in, v[0], false); });
   define_direct(p, "isinstance", 2, 2, [](Interpreter&, const Value* v, size_t) { return is_instance(v[0], v[1]); });
   for (const DTypeRow& row : dtype_table()) {
     if (row.dtype != DType::boolean) p.bind(std::string(row.name), Value(row.dtype));

@@ -181,7 +181,8 @@ struct ArrayObject final : Object {
 /// Lists and tuples: the only kinds of sequences.
 template <>
 PXL_INLINE SequenceObject* Value::as<SequenceObject>() const {
-  return kind_ == kind_of(static_cast<uint8_t>(ClassTag::list)) || kind_ == kind_of(static_cast<uint8_t>(ClassTag::tuple))
+  return kind_ == kind_of(static_cast<uint8_t>(ClassTag::list)) ||
+                 kind_ == kind_of(static_cast<uint8_t>(ClassTag::tuple))
              ? static_cast<SequenceObject*>(object_.get())
              : nullptr;
 }

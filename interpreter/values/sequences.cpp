@@ -81,7 +81,8 @@ namespace {
 Value list_pop(ListObject& list, const Value& index) {
   if (list.items.empty()) throw run_error("pop from an empty list").as(codes::index);
   list.changing();
-  const int64_t i = wrap_index(index.is_none() ? -1 : to_index(index, "pop: `index`"), static_cast<int64_t>(list.items.size()), "a list");
+  const int64_t i = wrap_index(index.is_none() ? -1 : to_index(index, "pop: `index`"),
+                               static_cast<int64_t>(list.items.size()), "a list");
   Value v = std::move(list.items[static_cast<size_t>(i)]);
   charge_steps(static_cast<int64_t>(list.items.size()) - i, 1);
   list.items.erase(list.items.begin() + i);

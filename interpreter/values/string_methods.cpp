@@ -211,9 +211,7 @@ std::string titled(const std::string& s) {
   return out;
 }
 
-bool all_are(const std::string& s, bool (*test)(char)) {
-  return !s.empty() && std::all_of(s.begin(), s.end(), test);
-}
+bool all_are(const std::string& s, bool (*test)(char)) { return !s.empty() && std::all_of(s.begin(), s.end(), test); }
 /// Whether `to` changes no character, but a change of case changes one.
 bool is_cased(const std::string& s, char (*to)(char)) {
   return mapped(s, to) == s && mapped(s, upper) != mapped(s, lower);
@@ -294,9 +292,7 @@ constexpr Member<StringObject> str_rows[] = {
     {"isalpha", "()", "Whether there are characters, and all are letters of ASCII.", "'word'.isalpha()",
      [](In, Str s, V, size_t) -> Value { return all_are(s.value, is_alpha); }},
     {"isalnum", "()", "Whether there are characters, and all are letters of ASCII or digits.", "'fc1'.isalnum()",
-     [](In, Str s, V, size_t) -> Value {
-       return all_are(s.value, [](char c) { return is_alpha(c) || is_digit(c); });
-     }},
+     [](In, Str s, V, size_t) -> Value { return all_are(s.value, [](char c) { return is_alpha(c) || is_digit(c); }); }},
     {"isspace", "()", "Whether there are characters, and all are white space.", "' \\t'.isspace()",
      [](In, Str s, V, size_t) -> Value { return all_are(s.value, is_space); }},
     {"isupper", "()", "Whether there are letters, and all are capitals.", "'GELU'.isupper()",

@@ -46,7 +46,9 @@ enum class ClassTag : uint8_t {
   unknown
 };
 template <class T>
-concept Tagged = requires { T::class_tag; };
+concept Tagged = requires {
+  T::class_tag;
+};
 
 class Value {
  public:
