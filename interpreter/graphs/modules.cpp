@@ -15,6 +15,7 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/members.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
@@ -107,6 +108,9 @@ void declare_module(Interpreter& in, const ast::ModuleStmt& s, Activation& a) {
   m->code = ast::held(s);
   m->closure = a.closure();
   for (const ast::Function* f : s.methods) m->methods.emplace_back(f->name);
+  m->plain = std::none_of(s.parameters.begin(), s.parameters.end(), [](const ast::Parameter& p) {
+    return p.annotation || p.collects() || p.by_name || p.by_ref || p.name == "cache";
+  });
   bind_name(in, a, s.name, m);
 }
 
@@ -136,15 +140,26 @@ std::string build_argument(const ast::ModuleStmt& code, const Arguments& args) {
 
 }  // namespace
 
-Value ModuleObject::call(Interpreter& in, Arguments args) {
+ModuleInstancePtr ModuleObject::new_instance() const {
   auto m = make_ref<ModuleInstance>();
   m->code = code;
   m->scope = make_ref<Scope>(closure);
   m->scope->instance = true;
-  bool has_cache = false;
-  for (const ast::Parameter& p : code->parameters) {
-    has_cache = has_cache || p.name == "cache";
-  }
+  m->scope->reserve(code->parameters.size() + methods.size() + code->fields.size());
+  return m;
+}
+
+Value ModuleObject::call_by_position(Interpreter& in, const Value* values, size_t count) {
+  if (!takes_by_position(count) || in.checking) return Object::call_by_position(in, values, count);
+  ModuleInstancePtr m = new_instance();
+  for (size_t i = 0; i < count; ++i) m->scope->bind(code->parameters[i].interned, values[i]);
+  return finished(in, std::move(m), in.here);
+}
+
+Value ModuleObject::call(Interpreter& in, Arguments args) {
+  ModuleInstancePtr m = new_instance();
+  const bool has_cache = std::any_of(code->parameters.begin(), code->parameters.end(),
+                                     [](const ast::Parameter& p) { return p.name == "cache"; });
   if (!has_cache) {  // `cache = true` is understood by every module
     for (auto it = args.named.begin(); it != args.named.end(); ++it)
       if (it->name == "cache") {
@@ -169,6 +184,10 @@ Value ModuleObject::call(Interpreter& in, Arguments args) {
   }
   // A module may declare `cache` itself, for another default.
   if (has_cache) m->cached = truth_of(in, *m->scope->find_here("cache"));
+  return finished(in, std::move(m), at);
+}
+
+Value ModuleObject::finished(Interpreter& in, ModuleInstancePtr m, const Span& at) const {
   for (size_t i = 0; i < methods.size(); ++i) {
     auto method = make_ref<MethodObject>();
     method->code = {code, code->methods[i]};

@@ -18,14 +18,21 @@ struct ModuleObject final : Object {
   ast::Held<ast::ModuleStmt> code;
   ScopePtr closure;
   std::vector<Name> methods;  ///< the names of the code's methods
+  bool plain = false;         ///< its configuration takes values by position without a check
   std::string type_name() const override { return "module"; }
   std::string repr(Interpreter&) override { return "<module " + code->name + ">"; }
   bool callable() const override { return true; }
   Value call(Interpreter& in, Arguments args) override;
+  Value call_by_position(Interpreter& in, const Value* values, size_t count) override;
+  bool takes_by_position(size_t count) const override { return plain && count == code->parameters.size(); }
   std::optional<Value> member(Interpreter& in, std::string_view name) override;
   std::vector<std::string> member_names() const override { return {"name", "doc"}; }
   std::string note_on_missing(std::string_view name) const override;
   void references(References& to) const override { to.add(closure); }
+
+ private:
+  Ref<struct ModuleInstance> new_instance() const;
+  Value finished(Interpreter& in, Ref<struct ModuleInstance> m, const Span& at) const;
 };
 
 /// A configured module. Its scope holds the configuration, the fields and the methods.

@@ -242,6 +242,13 @@ class CallCode final : public Code {
   Value call(Interpreter& in, Activation& a, const Value& callee) const {
     if (auto* builtin = callee.as<BuiltinObject>())
       return call_builtin(in, a, [&](Arguments& args) { return builtin->call_body(in, std::move(args)); });
+    if (positional_ && arguments_.size() <= max_direct && !look_ && callee.is_object() &&
+        callee.object()->takes_by_position(arguments_.size())) {
+      Value values[max_direct];
+      for (size_t i = 0; i < arguments_.size(); ++i) arguments_[i].keep(in, a, values[i]);
+      in.here = span;
+      return invoke(in, callee, values, arguments_.size());
+    }
     Arguments args;
     evaluate_arguments(in, a, args);
     in.here = span;
@@ -255,7 +262,7 @@ class CallCode final : public Code {
 
   /// Calls code in C++ with the arguments, which are in memory that calls of this expression share.
   template <class F>
-  Value call_builtin(Interpreter& in, Activation& a, F&& body) const {
+  __attribute__((noinline)) Value call_builtin(Interpreter& in, Activation& a, F&& body) const {
     Arguments own;
     const Use use(*this, own);
     Arguments& args = use.args;
@@ -339,7 +346,7 @@ class CallCode final : public Code {
   }
 
   static constexpr int64_t call_ns = 100;  // as `invoke`
-  static constexpr size_t max_direct = 3;  // of values of a direct form
+  static constexpr size_t max_direct = 4;  // of values by position that need no Arguments
   const ast::CallExpr& e_;
   bool look_;
   bool positional_ = true, spread_ = false;

@@ -55,6 +55,49 @@ struct Operands {
   }
 };
 
+/// Calls `f` with an operator as a constant.
+template <class F>
+auto with_constant(BinaryOp op, F&& f) {
+  switch (op) {
+#define PXL_CASE(name) \
+  case BinaryOp::name: return f(std::integral_constant<BinaryOp, BinaryOp::name>());
+    PXL_CASE(add)
+    PXL_CASE(sub)
+    PXL_CASE(mul)
+    PXL_CASE(div)
+    PXL_CASE(floor_div)
+    PXL_CASE(mod)
+    PXL_CASE(matmul)
+    PXL_CASE(power)
+    PXL_CASE(bit_and)
+    PXL_CASE(bit_or)
+    PXL_CASE(bit_xor)
+    PXL_CASE(shift_left)
+    PXL_CASE(shift_right)
+#undef PXL_CASE
+  }
+  __builtin_unreachable();
+}
+template <class F>
+auto with_constant(CompareOp op, F&& f) {
+  switch (op) {
+#define PXL_CASE(name) \
+  case CompareOp::name: return f(std::integral_constant<CompareOp, CompareOp::name>());
+    PXL_CASE(eq)
+    PXL_CASE(ne)
+    PXL_CASE(lt)
+    PXL_CASE(le)
+    PXL_CASE(gt)
+    PXL_CASE(ge)
+    PXL_CASE(in)
+    PXL_CASE(not_in)
+    PXL_CASE(is)
+    PXL_CASE(is_not)
+#undef PXL_CASE
+  }
+  __builtin_unreachable();
+}
+
 /// The result of ints or floats, if it is one of the quick cases.
 template <BinaryOp op>
 PXL_INLINE bool quick(const Value& x, const Value& y, Value& out) {
@@ -163,26 +206,9 @@ class BinaryCode final : public Code {
 
 CodePtr make_binary(BinaryOp op, const Span& at, CodePtr left, CodePtr right, const ast::Expr* first,
                     const ast::Expr* second) {
-  switch (op) {
-#define PXL_CASE(name) \
-  case BinaryOp::name: \
-    return std::make_unique<BinaryCode<BinaryOp::name>>(at, std::move(left), std::move(right), first, second);
-    PXL_CASE(add)
-    PXL_CASE(sub)
-    PXL_CASE(mul)
-    PXL_CASE(div)
-    PXL_CASE(floor_div)
-    PXL_CASE(mod)
-    PXL_CASE(matmul)
-    PXL_CASE(power)
-    PXL_CASE(bit_and)
-    PXL_CASE(bit_or)
-    PXL_CASE(bit_xor)
-    PXL_CASE(shift_left)
-    PXL_CASE(shift_right)
-#undef PXL_CASE
-  }
-  return nullptr;
+  return with_constant(op, [&](auto constant) -> CodePtr {
+    return std::make_unique<BinaryCode<constant()>>(at, std::move(left), std::move(right), first, second);
+  });
 }
 
 /// A long chain `a + b + ...` evaluates in a loop, so that its length does not matter.
@@ -240,6 +266,39 @@ inline bool ordered(T a, T b) {
 }
 constexpr bool is_order(CompareOp op) { return op <= CompareOp::ge; }
 
+/// The truth of a comparison, 0 or 1; -1 if the case is not quick. `look`: an operand may be unknown.
+template <CompareOp op>
+PXL_INLINE int quick(const Value& x, const Value& y, [[maybe_unused]] bool look) {
+  if constexpr (op == CompareOp::is || op == CompareOp::is_not) {
+    if (look) return -1;
+    bool same = false;
+    if (x.is_object() && y.is_object()) {
+      same = x.object() == y.object();
+      if (!same && x.object()->is_handle()) return -1;
+    } else if (x.is_none() || y.is_none()) {
+      same = x.is_none() && y.is_none();
+    } else {
+      return -1;
+    }
+    return same == (op == CompareOp::is);
+  } else if constexpr (is_order(op)) {
+    if (x.is_int64() && y.is_int64()) return ordered<op>(x.int64(), y.int64());
+    if (x.is_float() && y.is_float()) return ordered<op>(x.float64(), y.float64());
+    if (!x.is_object() || !y.is_object()) return -1;
+    const int order = quick_order(x, y);
+    return order == no_quick_order ? -1 : ordered<op>(order, 0);
+  } else {
+    if (auto* t = y.as<StringObject>())
+      if (auto* s = x.as<StringObject>()) {
+        charge_text(t->value.size());
+        return (find_text(t->value, s->value, 0) != std::string::npos) == (op == CompareOp::in);
+      }
+    auto* d = y.as<DictObject>();
+    if (!d || (look && x.is_object() && !x.is_text())) return -1;  // it may be unknown
+    return (d->find(x) != nullptr) == (op == CompareOp::in);
+  }
+}
+
 template <CompareOp op>
 class CompareCode final : public Code {
  public:
@@ -248,52 +307,16 @@ class CompareCode final : public Code {
   bool is_leaf() const override { return leaf_right_ && left_->is_leaf(); }
   Value value(Interpreter& in, Activation& a) const override {
     Operands o(in, a, left_, right_, leaf_right_);
-    if (const int quickly = quick(o, look_); quickly >= 0) return quickly != 0;
+    if (const int quickly = quick<op>(*o.left, *o.right, look_); quickly >= 0) return quickly != 0;
     return slow(in, o);
   }
   bool truth(Interpreter& in, Activation& a) const override {
     Operands o(in, a, left_, right_, leaf_right_);
-    if (const int quickly = quick(o, look_); quickly >= 0) return quickly != 0;
+    if (const int quickly = quick<op>(*o.left, *o.right, look_); quickly >= 0) return quickly != 0;
     return truth_at(in, slow(in, o), span);
   }
 
  private:
-  /// 0 or 1; -1 if the case is not quick.
-  static int quick(const Operands& o, [[maybe_unused]] bool look) {
-    const Value &x = *o.left, &y = *o.right;
-    if constexpr (op == CompareOp::is || op == CompareOp::is_not) {
-      if (look) return -1;  // an operand may be unknown
-      bool same = false;
-      if (x.is_object() && y.is_object()) {
-        same = x.object() == y.object();
-        if (!same && x.object()->is_handle()) return -1;
-      } else if (x.is_none() || y.is_none()) {
-        same = x.is_none() && y.is_none();
-      } else {
-        return -1;
-      }
-      return same == (op == CompareOp::is);
-    } else if constexpr (is_order(op)) {
-      if (x.is_int64() && y.is_int64()) return ordered<op>(x.int64(), y.int64());
-      if (x.is_float() && y.is_float()) return ordered<op>(x.float64(), y.float64());
-      if (!x.is_object() || !y.is_object()) return -1;
-      auto *s = x.as<StringObject>(), *t = s ? y.as<StringObject>() : nullptr;
-      if (!t) return -1;
-      charge(static_cast<int64_t>(std::min(s->value.size(), t->value.size()) / 8));
-      if constexpr (op == CompareOp::eq) return s->value == t->value;
-      if constexpr (op == CompareOp::ne) return s->value != t->value;
-      return ordered<op>(s->value.compare(t->value), 0);
-    } else {
-      if (auto* t = y.as<StringObject>())
-        if (auto* s = x.as<StringObject>()) {
-          charge_text(t->value.size());
-          return (find_text(t->value, s->value, 0) != std::string::npos) == (op == CompareOp::in);
-        }
-      auto* d = y.as<DictObject>();
-      if (!d || (x.is_object() && !x.as_string())) return -1;  // it may be unknown
-      return (d->find(x) != nullptr) == (op == CompareOp::in);
-    }
-  }
   __attribute__((noinline)) Value slow(Interpreter& in, const Operands& o) const {
     const Value left = *o.left, right = *o.right;
     return located(in, span, [&] { return apply_comparison(in, op, left, right); });
@@ -305,49 +328,45 @@ class CompareCode final : public Code {
 };
 
 CodePtr make_compare(CompareOp op, const Span& at, CodePtr left, CodePtr right, bool look) {
-  switch (op) {
-#define PXL_CASE(name)  \
-  case CompareOp::name: \
-    return std::make_unique<CompareCode<CompareOp::name>>(at, std::move(left), std::move(right), look);
-    PXL_CASE(eq)
-    PXL_CASE(ne)
-    PXL_CASE(lt)
-    PXL_CASE(le)
-    PXL_CASE(gt)
-    PXL_CASE(ge)
-    PXL_CASE(in)
-    PXL_CASE(not_in)
-    PXL_CASE(is)
-    PXL_CASE(is_not)
-#undef PXL_CASE
-  }
-  return nullptr;
+  return with_constant(op, [&](auto constant) -> CodePtr {
+    return std::make_unique<CompareCode<constant()>>(at, std::move(left), std::move(right), look);
+  });
 }
 
 /// `a < b <= c`: each operand is evaluated once.
 class CompareChainCode final : public Code {
  public:
   CompareChainCode(const ast::CompareExpr& e, const Place& place)
-      : Code(e.span), e_(e), first_(compile(*e.first, place)) {
-    for (const auto& step : e.rest) rest_.push_back(compile(*step.operand, place));
+      : Code(e.span), look_(place.look), first_(compile(*e.first, place)) {
+    const ast::Expr* left = e.first;
+    for (const auto& step : e.rest) {
+      rest_.push_back({step.op, join(left->span, step.operand->span), compile(*step.operand, place)});
+      left = step.operand;
+    }
   }
   Value value(Interpreter& in, Activation& a) const override {
-    Value left = first_->value(in, a);
-    Value result = true;
-    for (size_t i = 0; i < rest_.size(); ++i) {
-      Value right = rest_[i]->value(in, a);
-      const Span at = join(i ? e_.rest[i - 1].operand->span : e_.first->span, e_.rest[i].operand->span);
-      result = located(in, at, [&] { return apply_comparison(in, e_.rest[i].op, left, right); });
-      if (i + 1 < rest_.size() && !truth_at(in, result, at)) return result;
+    Value left = first_.value(in, a);
+    for (const Step& step : rest_) {
+      Value right = step.operand.value(in, a);
+      const int quickly = with_constant(step.op, [&](auto constant) { return quick<constant()>(left, right, look_); });
+      const Value result = quickly >= 0
+                               ? Value(quickly != 0)
+                               : located(in, step.at, [&] { return apply_comparison(in, step.op, left, right); });
+      if (&step == &rest_.back() || !truth_at(in, result, step.at)) return result;
       left = std::move(right);
     }
-    return result;
+    return true;
   }
 
  private:
-  const ast::CompareExpr& e_;
-  CodePtr first_;
-  std::vector<CodePtr> rest_;
+  struct Step {
+    CompareOp op;
+    Span at;
+    Operand operand;
+  };
+  bool look_;
+  Operand first_;
+  std::vector<Step> rest_;
 };
 
 CodePtr compile_compare(const ast::CompareExpr& e, const Place& place) {
@@ -383,12 +402,7 @@ class LogicalCode final : public Code {
 }  // namespace
 
 bool quick_binary(BinaryOp op, const Value& x, const Value& y, Value& out) {
-  switch (op) {
-    case BinaryOp::add: return quick<BinaryOp::add>(x, y, out);
-    case BinaryOp::sub: return quick<BinaryOp::sub>(x, y, out);
-    case BinaryOp::mul: return quick<BinaryOp::mul>(x, y, out);
-    default: return false;
-  }
+  return with_constant(op, [&](auto constant) { return quick<constant()>(x, y, out); });
 }
 
 CodePtr compile_operator(const ast::Expr& e, const Place& place) {

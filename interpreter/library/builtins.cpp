@@ -161,36 +161,18 @@ Value filter(Interpreter& in, const Arguments& args) {
 struct SortKey {
   Value key;
   size_t item;
-  Value first;  ///< of a tuple with an element, its first; else the key
 };
-
-SortKey sort_key(Value key, size_t item) {
-  auto* tuple = key.as<TupleObject>();
-  Value first = tuple && !tuple->items.empty() ? tuple->items[0] : key;
-  return {std::move(key), item, std::move(first)};
-}
-
-/// -1 or 1 if two values of one kind differ; 0 if they are equal or of other kinds.
-int quick_order(const Value& a, const Value& b) {
-  if (a.is_int64() && b.is_int64()) return a.int64() < b.int64() ? -1 : a.int64() > b.int64() ? 1 : 0;
-  auto *s = a.as<StringObject>(), *t = s ? b.as<StringObject>() : nullptr;
-  if (!t) return 0;
-  const int order = s->value.compare(t->value);
-  return order < 0 ? -1 : order > 0 ? 1 : 0;
-}
 
 Value sorted_by(Interpreter& in, const Value& of, const Value& key, bool reverse) {
   constexpr int64_t compare_ns = 50;
   std::vector<Value> items = elements_of(in, of);
   std::vector<SortKey> keys;
   keys.reserve(items.size());
-  for (size_t i = 0; i < items.size(); ++i)
-    keys.push_back(sort_key(key.is_none() ? items[i] : invoke(in, key, {items[i]}), i));
+  for (size_t i = 0; i < items.size(); ++i) keys.push_back({key.is_none() ? items[i] : invoke(in, key, {items[i]}), i});
   // A merge sort by hand: it stays within bounds whatever the comparison answers (NaNs have no order).
   auto less = [&](const SortKey& x, const SortKey& y) {
     charge(compare_ns);
-    const bool alike = (x.key.as<TupleObject>() != nullptr) == (y.key.as<TupleObject>() != nullptr);
-    if (const int order = alike ? quick_order(x.first, y.first) : 0; order != 0) return order < 0;
+    if (const int order = quick_order(x.key, y.key); order != no_quick_order) return order < 0;
     const Value v = apply_comparison(in, ast::CompareOp::lt, x.key, y.key);
     return truth_of(in, v);
   };

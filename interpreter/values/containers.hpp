@@ -104,7 +104,11 @@ struct DictObject final : Object {
   void make_table();
 
   std::vector<uint64_t> hashes_;  ///< of the keys, parallel to items
-  std::vector<uint32_t> table_;   ///< open addressing: index into items plus one, 0 if free; empty for few items
+  struct Place {
+    uint32_t item = 0;  ///< index into items plus one, 0 if free
+    uint32_t part = 0;  ///< of the key's hash
+  };
+  std::vector<Place> table_;  ///< open addressing; empty for few items
 };
 
 struct RangeObject final : Object {

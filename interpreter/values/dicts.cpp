@@ -24,6 +24,10 @@ struct NumberKey {
   enum Kind : uint8_t { natural, negative, other } kind;
   uint64_t bits;
   explicit NumberKey(const Value& v) {
+    if (v.is_int64()) {
+      kind = v.int64() < 0 ? negative : natural, bits = static_cast<uint64_t>(v.int64());
+      return;
+    }
     if (v.is_natural()) {
       kind = natural, bits = v.as_natural();
       return;
@@ -49,6 +53,21 @@ uint64_t mixed(uint64_t x) {
   return x ^ (x >> 31);
 }
 
+std::optional<uint64_t> hash_below(const Value& v, int depth);
+
+/// Of the values of a tuple or record; `kind` differs between the two.
+std::optional<uint64_t> hash_of_all(const std::vector<Value>& values, uint64_t kind, int depth) {
+  uint64_t all = values.size() + kind;
+  charge(static_cast<int64_t>(values.size()) * 10);
+  for (const Value& v : values) {
+    const std::optional<uint64_t> one = v.is_number() ? NumberKey(v).bits : hash_below(v, depth + 1);
+    if (!one) return std::nullopt;
+    all = (all ^ *one) * 0x9e3779b97f4a7c15u;
+    all ^= all >> 32;
+  }
+  return mixed(all);
+}
+
 /// Deep nesting is refused as a key: the traversal is recursive.
 std::optional<uint64_t> hash_below(const Value& v, int depth) {
   if (v.is_none()) return mixed(1);
@@ -57,26 +76,13 @@ std::optional<uint64_t> hash_below(const Value& v, int depth) {
   if (auto* t = v.as<TupleObject>()) {
     if (t->hash != 0) return t->hash;
     if (depth > 100) return std::nullopt;
-    uint64_t all = mixed(t->items.size() + 3);
-    for (const Value& item : t->items) {
-      charge(10);
-      const std::optional<uint64_t> one = hash_below(item, depth + 1);
-      if (!one) return std::nullopt;
-      all = mixed(all * 31 + *one);
-    }
-    t->hash = all | 1;
-    return t->hash;
+    const std::optional<uint64_t> all = hash_of_all(t->items, 3, depth);
+    if (all) t->hash = *all | 1;
+    return all ? std::optional(t->hash) : std::nullopt;
   }
   if (auto* r = v.as<RecordObject>()) {
     if (depth > 100) return std::nullopt;
-    uint64_t all = mixed(r->values.size() + 4);
-    for (const Value& item : r->values) {
-      charge(10);
-      const std::optional<uint64_t> one = hash_below(item, depth + 1);
-      if (!one) return std::nullopt;
-      all = mixed(all * 31 + *one);
-    }
-    return all;
+    return hash_of_all(r->values, 4, depth);
   }
   const std::optional<std::string> key = v.object()->hash_key();
   if (!key) return std::nullopt;
@@ -99,6 +105,15 @@ std::optional<uint64_t> hash_of(const Value& v) {
   return hash_below(v, 0);
 }
 
+namespace {
+bool are_same_keys(const std::vector<Value>& a, const std::vector<Value>& b) {
+  charge(10);
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Value& x, const Value& y) {
+    return x.is_int64() && y.is_int64() ? x.int64() == y.int64() : is_same_key(x, y);
+  });
+}
+}  // namespace
+
 bool is_same_key(const Value& a, const Value& b) {
   if (!a.is_object() || !b.is_object()) {
     if (a.is_object() || b.is_object()) return false;
@@ -113,18 +128,20 @@ bool is_same_key(const Value& a, const Value& b) {
   }
   if (auto* s = a.as<TupleObject>()) {
     auto* t = b.as<TupleObject>();
-    charge(10);
-    return t && std::equal(s->items.begin(), s->items.end(), t->items.begin(), t->items.end(), is_same_key);
+    return t && are_same_keys(s->items, t->items);
   }
   if (auto* s = a.as<RecordObject>()) {
     auto* t = b.as<RecordObject>();
-    charge(10);
-    return t && s->type->code == t->type->code &&
-           std::equal(s->values.begin(), s->values.end(), t->values.begin(), t->values.end(), is_same_key);
+    return t && s->type->code == t->type->code && are_same_keys(s->values, t->values);
   }
   if (b.as_string() || b.as<TupleObject>() || b.as<RecordObject>()) return false;
   return a.object()->hash_key() == b.object()->hash_key();
 }
+
+namespace {
+/// The bits that do not say where the hash begins in the table.
+uint32_t part_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
+}  // namespace
 
 size_t DictObject::where(const Value& key, uint64_t hash) const {
   if (table_.empty()) {
@@ -134,16 +151,16 @@ size_t DictObject::where(const Value& key, uint64_t hash) const {
   }
   const size_t mask = table_.size() - 1;
   for (size_t at = hash & mask;; at = (at + 1) & mask) {
-    const uint32_t item = table_[at];
-    if (item == 0) return none;
-    if (hashes_[item - 1] == hash && is_same_key(items[item - 1].first, key)) return item - 1;
+    const Place& place = table_[at];
+    if (place.item == 0) return none;
+    if (place.part == part_of(hash) && is_same_key(items[place.item - 1].first, key)) return place.item - 1;
   }
 }
 void DictObject::add_to_table(size_t item) {
   const size_t mask = table_.size() - 1;
   size_t at = hashes_[item] & mask;
-  while (table_[at] != 0) at = (at + 1) & mask;
-  table_[at] = static_cast<uint32_t>(item + 1);
+  while (table_[at].item != 0) at = (at + 1) & mask;
+  table_[at] = {static_cast<uint32_t>(item + 1), part_of(hashes_[item])};
 }
 // Maximum load factor 1/2, so that probe sequences are short.
 void DictObject::make_table() {
@@ -152,17 +169,11 @@ void DictObject::make_table() {
   if (items.size() <= few) return;
   size_t size = 32;
   while (size < 4 * items.size()) size *= 2;
-  table_.assign(size, 0);
+  table_.assign(size, {});
   for (size_t i = 0; i < items.size(); ++i) add_to_table(i);
 }
 
 const Value* DictObject::find(const Value& key) const {
-  if (auto* s = key.as<StringObject>(); s && table_.empty()) {
-    const uint64_t hash = s->hash();
-    for (size_t i = 0; i < hashes_.size(); ++i)
-      if (hashes_[i] == hash && is_same_key(items[i].first, key)) return &items[i].second;
-    return nullptr;
-  }
   const std::optional<uint64_t> hash = hash_of(key);
   if (!hash) return nullptr;
   const size_t at = where(key, *hash);

@@ -21,6 +21,10 @@ std::string format_value(Interpreter& in, const Value& v, std::string_view spec)
 
 bool truth_of(Interpreter& in, const Value& v);
 bool equal(Interpreter& in, const Value& a, const Value& b);
+/// -1, 0 or 1 for two ints, floats, strs, or tuples of these; `no_quick_order` for other values, which may have an
+/// order too.
+int quick_order(const Value& a, const Value& b);
+inline constexpr int no_quick_order = 2;
 /// `a is b`.
 bool identical(Interpreter& in, const Value& a, const Value& b);
 

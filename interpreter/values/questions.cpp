@@ -100,6 +100,33 @@ bool equal(Interpreter& in, const Value& a, const Value& b) {
   return a.object()->equals(in, b);
 }
 
+namespace {
+
+int quick_order(const SequenceObject& a, const SequenceObject& b) {
+  const size_t count = std::min(a.items.size(), b.items.size());
+  for (size_t i = 0; i < count; ++i) {
+    const Value &x = a.items[i], &y = b.items[i];
+    const int order = x.as<TupleObject>() ? no_quick_order : pxl::quick_order(x, y);
+    if (order != 0) return order;
+  }
+  return a.items.size() < b.items.size() ? -1 : a.items.size() > b.items.size() ? 1 : 0;
+}
+
+}  // namespace
+
+int quick_order(const Value& a, const Value& b) {
+  if (a.is_int64() && b.is_int64()) return a.int64() < b.int64() ? -1 : a.int64() > b.int64() ? 1 : 0;
+  if (auto* s = a.as<StringObject>(), *t = b.as<StringObject>(); s && t) {
+    charge(static_cast<int64_t>(std::min(s->value.size(), t->value.size()) / 8));
+    const int order = s->value.compare(t->value);
+    return order < 0 ? -1 : order > 0 ? 1 : 0;
+  }
+  if (auto* s = a.as<TupleObject>(), *t = b.as<TupleObject>(); s && t) return quick_order(*s, *t);
+  if (!a.is_float() || !b.is_float()) return no_quick_order;
+  const double x = a.float64(), y = b.float64();
+  return x < y ? -1 : x > y ? 1 : x == y ? 0 : no_quick_order;
+}
+
 Iterator iterator_of(Interpreter& in, const Value& v) {
   if (v.is_object()) {
     if (std::optional<Iterator> it = v.object()->iterate(in)) return *std::move(it);

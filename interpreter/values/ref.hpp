@@ -55,7 +55,7 @@ PXL_INLINE void* take(size_t bytes) {
   return take_new((bytes + step - 1) / step * step);
 }
 PXL_INLINE void give_back(void* memory, size_t bytes) noexcept {
-  constexpr uint32_t most = 256;  // blocks of one size; not measured
+  constexpr uint32_t most = 1024;  // blocks of one size, of 3 MB in all; not measured
   const size_t size = (bytes + step - 1) / step;
   if (PXL_KEEPS_MEMORY && size < sizes && kept[size].count < most) [[likely]] {
     Kept& k = kept[size];

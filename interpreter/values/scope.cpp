@@ -77,19 +77,8 @@ uint64_t Scope::version_with(uint64_t version, Name name) {
   return next;
 }
 
-Scope::Scope(Ref<Scope> o, const Layout& layout)
-    : outer(std::move(o)), layout_(&layout), slots_(few_), count_(static_cast<uint32_t>(layout.size())) {
-  if (count_ > inline_slots) slots_ = static_cast<Value*>(::operator new(count_ * sizeof(Value)));
-  for (size_t i = 0; i < count_; ++i) new (&slots_[i]) Value(Value::unset());
-}
-
-// The code that owns the layout may have ended.
-Scope::~Scope() {
-  for (size_t i = 0; i < count_; ++i) {
-    Value& v = slots_[i];
-    bury(v);
-    v.~Value();
-  }
+Value* Scope::more_slots(size_t count) { return static_cast<Value*>(::operator new(count * sizeof(Value))); }
+void Scope::free_more() {
   if (count_ > inline_slots) ::operator delete(slots_);
   if (names_)
     for (Entry& e : names_->entries) bury(e.value);
@@ -176,6 +165,11 @@ void Scope::bind(Name name, Value value) {
     names_->make_table();
   else if (!names_->table.empty())
     names_->enter(entries.size() - 1);
+}
+
+void Scope::reserve(size_t names) {
+  if (!names_) names_ = std::make_unique<Names>();
+  names_->entries.reserve(names);
 }
 
 void Scope::erase(Name name) {

@@ -33,10 +33,23 @@ class Scope {
 
   explicit Scope(Ref<Scope> o = nullptr) : outer(std::move(o)) {}
   /// `layout` must outlive the scope.
-  Scope(Ref<Scope> o, const Layout& layout);
+  PXL_INLINE Scope(Ref<Scope> o, const Layout& layout)
+      : outer(std::move(o)), layout_(&layout), slots_(few_), count_(static_cast<uint32_t>(layout.size())) {
+    if (count_ > inline_slots) [[unlikely]]
+      slots_ = more_slots(count_);
+    for (size_t i = 0; i < count_; ++i) new (&slots_[i]) Value(Value::unset());
+  }
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
-  ~Scope();
+  // The code that owns the layout may have ended.
+  PXL_INLINE ~Scope() {
+    for (size_t i = 0; i < count_; ++i) {
+      bury(slots_[i]);
+      slots_[i].~Value();
+    }
+    if (names_ || count_ > inline_slots) [[unlikely]]
+      free_more();
+  }
 
   /// The value of a name, or null; valid until a name is bound for the first time or erased.
   const Value* find_here(Name name) const;
@@ -44,6 +57,8 @@ class Scope {
   /// As find, but stops at the first body that binds the name and has not done so yet: returns null and sets `missing`.
   const Value* find_bound(Name name, const Scope*& missing) const;
   void bind(Name name, Value value);
+  /// Takes memory for the first names that are added.
+  void reserve(size_t names);
   void erase(Name name);
   /// Calls back with each name that is bound and its value: those of slots, then others in order of first binding.
   template <class F>
@@ -83,6 +98,8 @@ class Scope {
     void make_table();
     void enter(size_t entry);
   };
+  static Value* more_slots(size_t count);
+  void free_more();                 ///< frees added names and more_slots
   Value* slot_of(Name name) const;  ///< null if the layout lacks the name
   static uint64_t next_version();
   /// Of an instance of this version that adds a name.

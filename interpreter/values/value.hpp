@@ -307,6 +307,8 @@ class Object {
   virtual Value call(Interpreter& in, Arguments args);
   /// As call, with values by position alone.
   virtual Value call_by_position(Interpreter& in, const Value* values, size_t count);
+  /// Whether call_by_position takes a number of values without a check of each, whose place an error would need.
+  virtual bool takes_by_position(size_t /*count*/) const { return false; }
   /// `base[key]`; several subscripts arrive as a tuple, slices as SliceObject.
   virtual Value index(Interpreter& in, const Value& key);
   virtual void set_index(Interpreter& in, const Value& key, Value value);
