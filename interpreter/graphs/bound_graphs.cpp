@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "interpreter/graphs/gradients.hpp"
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/graphs.hpp"
 #include "interpreter/graphs/modules.hpp"
@@ -113,13 +114,25 @@ constexpr Member<BoundGraphObject> bound_rows[] = {
     {"bind", "(tree, name = tensor, ...)", "A bound graph with these tensors as well.",
      "layer.bind({'bias': variable([1.0, 2.0, 3.0], name = 'other')}).vars.bias",
      [](In in, BoundRef b, A args) { return bind_graph(in, b.graph, b.inputs, b.vars, args); }},
+    {"with", "(tree)",
+     "The same graph with other tensors, computed or not, for the names of a tree; the other names keep theirs.",
+     "getattr(layer, 'with')({'bias': variable([1.0, 2.0, 3.0], name = 'other')}).vars.bias",
+     [](In in, BoundRef b, A args) {
+       ArgReader a("with", args, {"tree"});
+       Arguments tree;
+       tree.span = args.span;
+       const Value given = a.value("tree");
+       auto* g = given.as<GradientsObject>();
+       tree.positional.push_back(g ? Value(g->tree()) : given);
+       return bind_graph(in, b.graph, b.inputs, b.vars, tree);
+     }},
     {"call", "(*inputs, inputs = none)", "Calls the graph: `layer(x)`, by its long name.", "layer.call(ones([2, 4]))",
      [](In in, BoundRef b, A args) { return b.call(in, args); }},
     {"call_with_info", "(*inputs, inputs = none)",
      "Calls the graph and returns the call info: outputs, and `backward` for gradients.",
      "layer.call_with_info(ones([2, 4]))",
      [](In in, BoundRef b, A args) -> Value {
-       return make_ref<CallInfoObject>(b.graph->ir, emit_call(in, b.graph->ir, *b.graph->graph, b.inputs, args),
+       return make_ref<CallInfoObject>(b.graph->ir, emit_call(in, b.graph->ir, *b.graph->graph, b.all_inputs(), args),
                                        b.vars);
      }},
 };
@@ -134,6 +147,12 @@ constexpr std::string_view linear_layer =
 MemberTable bound_graph_members() {
   return member_table("bound graph", "A graph with tensors for its params. It has the members of its graph, and these.",
                       linear_layer, bound_table);
+}
+
+BoundInputs BoundGraphObject::all_inputs() const {
+  BoundInputs all = inputs;
+  all.insert(graph->captured.begin(), graph->captured.end());
+  return all;
 }
 
 std::string BoundGraphObject::str(Interpreter& in) { return graph->str(in); }
@@ -155,7 +174,7 @@ std::vector<std::string> BoundGraphObject::member_names() const {
 }
 
 Value BoundGraphObject::call(Interpreter& in, Arguments args) {
-  return call_result(in, graph->ir, *emit_call(in, graph->ir, *graph->graph, inputs, args));
+  return call_result(in, graph->ir, *emit_call(in, graph->ir, *graph->graph, all_inputs(), args));
 }
 
 }  // namespace pxl

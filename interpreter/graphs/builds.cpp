@@ -5,6 +5,7 @@
 
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/tensor_trees.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/functions.hpp"
 #include "interpreter/syntax/ast.hpp"
@@ -33,10 +34,10 @@ BuildScope::BuildScope(Interpreter& in, std::shared_ptr<BuildState> state) : in_
 }
 BuildScope::~BuildScope() { graphs_of(in_).world().builds.pop_back(); }
 
-TargetScope::TargetScope(Interpreter& in, std::shared_ptr<Ir> ir, Graph* graph)
+TargetScope::TargetScope(Interpreter& in, std::shared_ptr<Ir> ir, Graph* graph, std::shared_ptr<Captures> captures)
     : in_(in), ir_(ir), scopes_(std::move(ir->name_scopes)) {
   ir_->name_scopes.clear();
-  graphs_of(in).push_target(BuildTarget{std::move(ir), graph});
+  graphs_of(in).push_target(BuildTarget{std::move(ir), graph, std::move(captures)});
 }
 TargetScope::~TargetScope() {
   graphs_of(in_).pop_target();
@@ -47,23 +48,32 @@ TargetScope::~TargetScope() {
 
 void BuildRoot::scan() {
   paths_.clear();
-  if (!instance) return;
-  paths_[instance.get()] = "";
   struct Item {
     const Value* value;
     std::string path;
   };
-  std::deque<std::pair<ModuleInstance*, std::string>> modules{{instance.get(), ""}};
+  std::vector<Item> stack;
+  std::deque<std::pair<ModuleInstance*, std::string>> modules;
+  if (instance) {
+    paths_[instance.get()] = "";
+    modules.emplace_back(instance.get(), "");
+  } else if (program) {
+    modules.emplace_back(nullptr, "");
+  }
   std::set<const Object*> containers;  // a list may hold itself
   while (!modules.empty()) {
     auto [m, prefix] = modules.front();
     modules.pop_front();
     if (std::count(prefix.begin(), prefix.end(), '.') >= 100) continue;  // deeper ones stay without a name
     // All children of a module get their names before any of their own children do.
-    std::vector<Item> stack;
-    std::vector<std::string> names = m->field_names();
+    std::vector<std::string> names;
+    if (m)
+      names = m->field_names();
+    else
+      for (const auto& [name, value] : program->entries()) names.push_back(name.text());
+    const ScopePtr& scope = m ? m->scope : program;
     for (auto it = names.rbegin(); it != names.rend(); ++it)
-      stack.push_back({m->scope->find_here(*it), prefix.empty() ? *it : prefix + "." + *it});
+      stack.push_back({scope->find_here(*it), prefix.empty() ? *it : prefix + "." + *it});
     while (!stack.empty()) {
       Item item = std::move(stack.back());
       stack.pop_back();
@@ -128,33 +138,23 @@ const TensorSpec& input_spec(const Value& v) {
   return t ? t->spec : *v.as_spec();
 }
 
-/// The elements of a list or tuple that holds tensors, or null. Mixtures are refused.
-SequenceObject* tensor_list(const Value& v, const std::string& parameter) {
+/// Whether a value is a list or tuple of tensors, and of nothing else.
+bool is_tensor_list(const Value& v) {
   auto* list = v.as<SequenceObject>();
-  if (!list || list->items.empty()) return nullptr;
-  size_t tensors = static_cast<size_t>(std::count_if(list->items.begin(), list->items.end(), is_tensor_like));
-  if (tensors == 0) return nullptr;
-  if (tensors != list->items.size())
-    throw Error("argument `" + parameter + "`: a list can't mix tensors and other values").as(codes::type);
-  return list;
+  return list && !list->items.empty() && std::all_of(list->items.begin(), list->items.end(), is_tensor_like);
 }
 
 class InputMaker {
  public:
-  InputMaker(std::shared_ptr<Ir> ir, Graph& graph, GraphFacts& facts)
-      : ir_(std::move(ir)), graph_(graph), facts_(facts) {}
+  InputMaker(Interpreter& in, std::shared_ptr<Ir> ir, Graph& graph, GraphFacts& facts)
+      : in_(in), ir_(std::move(ir)), graph_(graph), facts_(facts) {}
 
   /// Replaces what the arguments of a parameter hold by inputs of the graph.
   void convert(GivenArgument& given) {
     const ast::Parameter& p = *given.parameter;
     size_t first = graph_.inputs().size();
     if (p.rest) {
-      size_t tensors = 0;
-      for (Value* v : given.values) tensors += is_tensor_like(*v);
-      if (tensors != 0 && tensors != given.values.size())
-        throw Error("argument `" + p.name + "`: a list can't mix tensors and other values").as(codes::type);
-      for (size_t i = 0; tensors && i < given.values.size(); ++i)
-        *given.values[i] = make(*given.values[i], p.name + "_" + std::to_string(i), p.by_ref);
+      for (size_t i = 0; i < given.values.size(); ++i) convert(*given.values[i], p.name + "_" + std::to_string(i), p);
       note(p.name, first, true);
       return;
     }
@@ -162,15 +162,8 @@ class InputMaker {
       Value* v = given.values[k];
       const std::string& name = p.options ? given.names[k] : p.name;
       first = graph_.inputs().size();
-      if (is_tensor_like(*v)) {
-        *v = make(*v, name, p.by_ref);
-        note(name, first, false);
-      } else if (SequenceObject* list = tensor_list(*v, name)) {
-        std::vector<Value> items;
-        for (size_t i = 0; i < list->items.size(); ++i)
-          items.push_back(make(list->items[i], name + "_" + std::to_string(i), p.by_ref));
-        *v = v->as<TupleObject>() ? make_tuple(std::move(items)) : make_list(std::move(items));
-        note(name, first, true);
+      if (convert(*v, name, p)) {
+        note(name, first, !is_tensor_like(*v));
       } else if (p.by_ref) {
         throw Error("argument `" + name + "` is `ref`: it takes a tensor, got " + v->type_name()).as(codes::annotation);
       } else {
@@ -178,20 +171,43 @@ class InputMaker {
       }
     }
   }
+  /// Replaces the tensors of a tree; false if there is none.
+  bool convert(Value& v, const std::string& name, const ast::Parameter& p) {
+    if (!holds_tensors(in_, v)) return false;
+    const char* separator = is_tensor_list(v) ? "_" : ".";
+    v = map_tree(in_, v, [&](const Value& leaf, const std::string& path) {
+      if (!is_tensor_like(leaf)) return leaf;
+      return make(leaf, path.empty() ? name : name + separator + path, p.by_ref);
+    });
+    return true;
+  }
   Value make(const Value& v, const std::string& name, bool by_ref) {
     return tensor_value(ir_, graph_.add_input(input_spec(v), name, by_ref));
+  }
+  /// A spec that is the default of a parameter is an input, too.
+  void convert_default(const ast::Parameter& p, Scope& scope) {
+    const Value* v = scope.find_here(p.name);
+    if (!v || !v->as_spec()) {
+      facts_.baked.push_back(p.name);
+      return;
+    }
+    const size_t first = graph_.inputs().size();
+    scope.bind(p.name, make(*v, p.name, p.by_ref));
+    note(p.name, first, false);
   }
   void note(const std::string& name, size_t first, bool is_list) {
     if (graph_.inputs().size() > first) facts_.groups.push_back({name, first, graph_.inputs().size() - first, is_list});
   }
 
  private:
+  Interpreter& in_;
   std::shared_ptr<Ir> ir_;
   Graph& graph_;
   GraphFacts& facts_;
 };
 
-/// The tensor and those whose memory it is, wholly or in part, until `stop` says so.
+}  // namespace
+
 void each_alias(Tensor* t, const std::function<bool(Tensor*)>& stop) {
   std::vector<Tensor*> open{t};
   std::unordered_set<const Tensor*> seen{t};
@@ -207,26 +223,28 @@ void each_alias(Tensor* t, const std::function<bool(Tensor*)>& stop) {
   }
 }
 
-ResultForm add_outputs(Interpreter& in, Graph& graph, const Value& result, const std::string& what) {
-  auto add = [&](const Value& v) {
-    Tensor* t = as_tensor(v);
+namespace {
+
+void add_outputs(Interpreter& in, Graph& graph, GraphFacts& facts, const Value& result, const std::string& what) {
+  auto add = [&](const Value& v, const std::string& path) {
+    Tensor* t = reached(in, as_tensor(v));
     if (!t)
-      throw Error(what + ": a graph returns none, a tensor or a list of tensors, got " +
-                  (v.as<SequenceObject>() ? "a nested list" : v.type_name()))
+      throw Error(what + ": a graph returns none, a tensor, or a list, dict or tree of tensors, got " +
+                  with_article(v.type_name()) + (path.empty() ? "" : " at `" + path + "`"))
           .as(codes::type);
     if (t->graph != &graph)
       throw Error(what + ": the returned tensor `" + t->name + "` belongs to another graph",
                   {"pass it as an argument, or return a tensor that is made in the graph"})
           .as(codes::other_graph);
     graph.add_output(t);
+    return Value(t->spec);
   };
-  if (result.is_none()) return ResultForm::nothing;
-  if (result.as<SequenceObject>()) {
-    for (const Value& v : elements_of(in, result)) add(v);
-    return ResultForm::tuple;
-  }
-  add(result);
-  return ResultForm::single;
+  facts.form = ResultForm::nothing;
+  if (result.is_none()) return;
+  facts.result = map_tree(in, result, add);
+  facts.form = as_tensor(result)                                                ? ResultForm::single
+               : is_tensor_list(result) || (result.as<SequenceObject>() && graph.outputs().empty()) ? ResultForm::tuple
+                                                                                : ResultForm::tree;
 }
 
 }  // namespace
@@ -270,6 +288,21 @@ GraphSource source_of_instance(const ModuleInstancePtr& m) {
   return s;
 }
 
+GraphSource source_of_callee(const Value& callee, std::string title, const std::vector<std::string>& parameters) {
+  GraphSource s;
+  s.title = s.what = s.frame = std::move(title);
+  s.callee = callee;
+  s.captures = true;
+  auto named = std::make_shared<std::vector<ast::Parameter>>();
+  for (const std::string& name : parameters) {
+    ast::Parameter& p = named->emplace_back();
+    p.name = name;
+    p.interned = Name(std::string_view(name));
+  }
+  s.callee_parameters = std::move(named);
+  return s;
+}
+
 Value take_callee(Arguments& args) {
   if (args.positional.empty())
     throw Error("create_graph takes a def or a module, then the arguments of its graph").as(codes::arguments);
@@ -308,11 +341,77 @@ GraphSource source_of(const Value& callee) {
     throw Error("a graph is made from a def or a module, got " + with_article(callee.type_name())).as(codes::program);
   }
   s.what = s.frame = s.title;
+  s.captures = true;
   return s;
 }
 
+namespace {
+
+/// Runs the body of a source with inputs of the graph in place of tensors; gives what it returned.
+Value run_source(Interpreter& in, const GraphSource& source, InputMaker& maker, GraphFacts& facts, Arguments args,
+                 const std::shared_ptr<BuildState>& state) {
+  std::vector<GivenArgument> given = match_arguments(source.parameters(), args);
+  for (GivenArgument& g : given) maker.convert(g);
+  const BuildScope scope(in, state);
+  if (!source.code) return invoke(in, source.callee, std::move(args));
+  Activation a;
+  a.scope = scope_of_body(source.closure, *source.code);
+  if (source.self) {
+    a.scope->bind("self", source.self);
+    a.self = source.self;
+  }
+  a.build = state;
+  a.kind = Activation::Kind::build;
+  std::vector<const ast::Parameter*> absent;
+  for (const GivenArgument& g : given)
+    if (g.values.empty() && !g.parameter->rest) absent.push_back(g.parameter);
+  bind_parameters(in, source.what, source.code->parameters, std::move(args), a.scope, source.closure, source.defaults);
+  for (const ast::Parameter* p : absent) maker.convert_default(*p, *a.scope);
+  Value result = run_function(in, *source.code, a);
+  if (source.self && source.code.get() == source.self->code->build && source.self->method("build_grad")) {
+    facts.differentiable = source.self;
+    for (const auto& [name, value] : a.scope->entries())
+      if (Tensor* t = as_tensor(value); t && t->graph == graphs_of(in).target().graph) facts.names[name.text()] = t;
+  }
+  return result;
+}
+
+bool is_captured(const Captures* captures, const Tensor* input) {
+  return captures && std::any_of(captures->all.begin(), captures->all.end(),
+                                 [&](const Captures::One& c) { return c.input == input; });
+}
+
+/// Captured inputs come after all others.
+void finish_captures(Graph& graph, const Captures& captures, GraphFacts& facts) {
+  if (captures.all.empty()) return;
+  std::vector<Tensor*> inputs, last;
+  for (const Captures::One& c : captures.all) {
+    last.push_back(c.input);
+    facts.captured.emplace_back(c.input, c.origin);
+  }
+  for (Tensor* t : graph.inputs())
+    if (std::find(last.begin(), last.end(), t) == last.end()) inputs.push_back(t);
+  inputs.insert(inputs.end(), last.begin(), last.end());
+  graph.set_inputs(std::move(inputs));
+  graph.set_captured_inputs(last.size());
+}
+
+/// The keys of fields that hold modules come first in the tree of factories, in the order of the fields.
+void reserve_fields(const ModuleInstance& m, TreeObject& factories) {
+  for (const std::string& name : m.field_names()) {
+    const Value* v = m.scope->find_here(name);
+    auto* list = v->as<SequenceObject>();
+    if (v->as<ModuleInstance>()) factories.reserve(name);
+    for (size_t i = 0; list && i < list->items.size(); ++i)
+      if (list->items[i].as<ModuleInstance>()) factories.reserve(name + "." + std::to_string(i));
+  }
+}
+
+}  // namespace
+
 BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments args) {
-  std::shared_ptr<Ir> ir = graphs_of(in).target().ir;
+  const BuildTarget around = graphs_of(in).target();
+  std::shared_ptr<Ir> ir = around.ir;
   if (ir->frozen)
     throw Error("the program `" + ir->name() + "` belongs to a session already: nothing can be added to it")
         .as(codes::complete);
@@ -322,63 +421,30 @@ BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments arg
   root->ir = ir;
   root->graph = &graph;
   root->instance = source.self;
+  root->captures = source.captures;
   auto state = std::make_shared<BuildState>();
   state->root = root;
   state->what = source.what;
   GraphFacts facts;
-  if (source.self) {  // the fields' keys come first, in the order of the fields
-    for (const std::string& name : source.self->field_names()) {
-      const Value* v = source.self->scope->find_here(name);
-      auto* list = v->as<SequenceObject>();
-      if (v->as<ModuleInstance>()) root->factories->reserve(name);
-      for (size_t i = 0; list && i < list->items.size(); ++i)
-        if (list->items[i].as<ModuleInstance>()) root->factories->reserve(name + "." + std::to_string(i));
-    }
-  }
+  if (source.self) reserve_fields(*source.self, *root->factories);
+  const auto captures = source.captures ? std::make_shared<Captures>() : nullptr;
   CallFrame frame(in, source.frame, args.span);
   try {
-    TargetScope target(in, ir, &graph);
+    TargetScope target(in, ir, &graph, captures);
     stamp(in, *ir);
-    InputMaker maker(ir, graph, facts);
-    std::vector<GivenArgument> given = match_arguments(source.code->parameters, args);
-    for (GivenArgument& g : given) maker.convert(g);
-    Activation a;
-    a.scope = scope_of_body(source.closure, *source.code);
-    if (source.self) {
-      a.scope->bind("self", source.self);
-      a.self = source.self;
-    }
-    a.build = state;
-    a.kind = Activation::Kind::build;
-    std::vector<const ast::Parameter*> absent;
-    for (const GivenArgument& g : given)
-      if (g.values.empty() && !g.parameter->rest) absent.push_back(g.parameter);
-    bind_parameters(in, source.what, source.code->parameters, std::move(args), a.scope, source.closure,
-                    source.defaults);
-    for (const ast::Parameter* p : absent) {  // defaults: specs among them are inputs as well
-      const Value* v = a.scope->find_here(p->name);
-      if (v && v->as_spec()) {
-        size_t first = graph.inputs().size();
-        Value made = maker.make(*v, p->name, p->by_ref);
-        a.scope->bind(p->name, made);
-        maker.note(p->name, first, false);
-      } else {
-        facts.baked.push_back(p->name);
-      }
-    }
-    BuildScope scope(in, state);
-    Value result = run_function(in, *source.code, a);
-    facts.form = add_outputs(in, graph, result, source.what);
-    if (source.self && source.code.get() == source.self->code->build && source.self->method("build_grad")) {
-      facts.differentiable = source.self;
-      for (const auto& [name, value] : a.scope->entries())
-        if (Tensor* t = as_tensor(value); graph.contains(t)) facts.names[name.text()] = t;
-    }
+    InputMaker maker(in, ir, graph, facts);
+    const Value result = run_source(in, source, maker, facts, std::move(args), state);
+    add_outputs(in, graph, facts, result, source.what);
     if (source.refs_only) {
       std::vector<std::pair<Tensor*, std::string>> protected_args;
       for (Tensor* t : graph.inputs())
-        if (!t->by_ref) protected_args.emplace_back(t, t->key.empty() ? t->name : t->key);
+        if (!t->by_ref && !is_captured(captures.get(), t))
+          protected_args.emplace_back(t, t->key.empty() ? t->name : t->key);
       check_updates(graph, 0, protected_args, source.what);
+    }
+    if (captures) {
+      finish_captures(graph, *captures, facts);
+      pass_changes_by_reference(graph, *captures, around.captures.get(), source.what);
     }
   } catch (Error& e) {
     e.locate(position_of(in).here, position_of(in).frames);
@@ -387,9 +453,11 @@ BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments arg
   root->factories->prune();
   for (auto& [name, leaf] : root->factories->leaves()) facts.with_factory.insert(name);
   const bool custom = facts.differentiable != nullptr;
+  BuiltGraph built{&graph, root->factories, {}};
+  for (const auto& [input, origin] : facts.captured) built.captured.emplace(input, tensor_value(ir, origin));
   graphs_of(in).world().of(ir).graphs[&graph] = std::move(facts);
   if (custom) use_build_grad(in, ir, graph);
-  return {&graph, root->factories};
+  return built;
 }
 
 }  // namespace pxl

@@ -5,6 +5,7 @@
 
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/tensor_trees.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
@@ -75,13 +76,12 @@ class InputBinder {
   void positional(const std::vector<Value>& values) {
     std::vector<Value> flat;
     for (const Value& v : values) {
-      auto* list = v.as<SequenceObject>();
-      bool tensors = list && std::any_of(list->items.begin(), list->items.end(),
-                                         [](const Value& x) { return as_tensor(x) != nullptr; });
-      if (tensors)
-        flat.insert(flat.end(), list->items.begin(), list->items.end());
-      else
+      std::vector<Value> tensors;
+      if (!as_tensor(v)) tensors = tensors_of_tree(v);
+      if (tensors.empty())
         flat.push_back(v);
+      else
+        flat.insert(flat.end(), tensors.begin(), tensors.end());
     }
     size_t i = 0;
     for (const Value& v : flat) {
@@ -100,7 +100,7 @@ class InputBinder {
   void by_name(const NamedArg& arg) {
     for (const GraphFacts::Group& g : facts_.groups) {
       if (g.name != arg.name || !g.is_list) continue;
-      std::vector<Value> items = elements_of(in_, arg.value);
+      std::vector<Value> items = tensors_of_tree(arg.value);
       if (items.size() != g.count)
         throw Error(
             fmt::format("argument `{}` of {} takes {} tensors, got {}", g.name, callee_.id(), g.count, items.size()))
@@ -141,6 +141,15 @@ class InputBinder {
   }
 
  private:
+  /// The tensors of a tree, or, of a flat list of tensors and arrays, its elements; empty if there is no tensor.
+  std::vector<Value> tensors_of_tree(const Value& v) const {
+    const auto* list = v.as<SequenceObject>();
+    std::vector<Value> tensors = tensors_in(in_, v);
+    if (tensors.empty() || !list || std::any_of(list->items.begin(), list->items.end(), [](const Value& x) { return is_tree(x); }))
+      return tensors;
+    return list->items;
+  }
+
   enum class From : uint8_t { nothing, bound, map, position, name };
 
   size_t index_of(const Tensor* input) const {
@@ -187,7 +196,7 @@ void stamp(Interpreter& in, Ir& ir) { ir.origin = Origin{position_of(in).here, p
 Tensor* to_operand(Interpreter& in, const Value& v, const TensorSpec& spec, const std::string& what) {
   if (Tensor* t = as_tensor(v)) {
     check_in_effect(what, *t);
-    return t;
+    return reached(in, t);
   }
   if (v.as_spec()) throw Error(what + " is given a spec: a call takes a tensor").as(codes::graph_inputs);
   if (!v.is_number() && !v.as_array() && !v.as<SequenceObject>())
@@ -215,7 +224,10 @@ std::vector<Tensor*> bind_inputs(Interpreter& in, const std::shared_ptr<Ir>& ir,
   for (const BuildTarget& t : graphs_of(in).targets())
     if (t.graph == &graph) throw Error(graph.id() + " can't call itself: it is still being built").as(codes::program);
   InputBinder binder(in, graph, facts_of(in, ir, &graph));
-  binder.bound(bound);
+  BoundInputs captured = bound;
+  for (const auto& [input, outer] : facts_of(in, ir, &graph).captured)
+    captured.emplace(input, tensor_value(ir, outer));
+  binder.bound(captured);
   for (const NamedArg& n : args.named)
     if (is_input_map(n.name)) binder.map(n.value, n.name);
   binder.positional(args.positional);
@@ -247,7 +259,7 @@ Op* emit_repeat(Interpreter& in, const Callable& body, int64_t count, const Argu
 
 Op* emit_conditional(Interpreter& in, const Value& condition, const Callable& yes, const Arguments& yes_args,
                      const Callable& no, const Arguments& no_args) {
-  Tensor* chooses = as_tensor(condition);
+  Tensor* chooses = reached(in, as_tensor(condition));
   if (!chooses)
     misuse_error("conditional takes a tensor as its condition, got " + with_article(condition.type_name()) +
                      ": a condition known now is for `if`",
@@ -262,9 +274,9 @@ Op* emit_conditional(Interpreter& in, const Value& condition, const Callable& ye
 
 Callable to_callable(const Value& v, const char* where) {
   if (auto* bound = v.as<BoundGraphObject>())
-    return {bound->graph->ir, bound->graph->graph, bound->inputs, bound->vars};
+    return {bound->graph->ir, bound->graph->graph, bound->all_inputs(), bound->vars};
   const auto graph = to_graph(v, where);
-  return {graph->ir, graph->graph, {}, nullptr};
+  return {graph->ir, graph->graph, graph->captured, nullptr};
 }
 
 Value call_result(Interpreter& in, const std::shared_ptr<Ir>& ir, const Op& op) {
@@ -275,6 +287,10 @@ Value call_result(Interpreter& in, const std::shared_ptr<Ir>& ir, const Op& op) 
     out.push_back(tensor_value(ir, op.outputs[i]));
   if (facts.form == ResultForm::nothing && out.empty()) return {};
   if (facts.form == ResultForm::single && out.size() == 1) return out[0];
+  if (facts.form == ResultForm::tree && out.size() == callee.declared_outputs()) {
+    size_t next = 0;
+    return map_tree(in, facts.result, [&](const Value&, const std::string&) { return out[next++]; });
+  }
   return make_tuple(std::move(out));
 }
 

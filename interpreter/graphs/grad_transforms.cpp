@@ -67,7 +67,7 @@ Value recomputation(Interpreter& in, const Arguments& args) {
 Value rows_of_gradient(Interpreter& in, const Arguments& args) {
   ArgReader a("sparse_gradient", args, {"gradient"});
   const Value given = a.value("gradient");
-  Tensor* gradient = as_tensor(given);
+  Tensor* gradient = reached(in, as_tensor(given));
   if (!gradient) misuse_error("sparse_gradient takes a tensor, got " + with_article(given.type_name()), given);
   const BuildTarget target = graphs_of(in).target();
   check_in_effect("sparse_gradient", *gradient);

@@ -14,10 +14,21 @@ namespace pxl {
 class Interpreter;
 struct GraphWorld;  // builds in progress, graphs that calls share, facts about graphs; modules.hpp
 
+/// Tensors of enclosing graphs that a graph in the making uses, in order of first use, and its inputs for them.
+struct Captures {
+  struct One {
+    Tensor* input = nullptr;
+    Tensor* outer = nullptr;   ///< as the graph around it has it
+    Tensor* origin = nullptr;  ///< as the program names it
+  };
+  std::vector<One> all;
+};
+
 /// The graph that ops are being added to.
 struct BuildTarget {
   std::shared_ptr<Ir> ir;
   Graph* graph = nullptr;
+  std::shared_ptr<Captures> captures = nullptr;  ///< null where tensors of enclosing graphs are refused
   size_t importing = 0;  ///< how many imports were running when this began: an imported file may not add to it
 };
 
@@ -55,5 +66,9 @@ class GraphBuilder {
 };
 
 GraphBuilder& graphs_of(Interpreter& in);
+
+/// A tensor as the graph that is being built has it: itself, or an input that stands for a tensor of an enclosing graph
+/// and is made at the first use. A tensor that is out of reach is returned as it is: the caller refuses it.
+Tensor* reached(Interpreter& in, Tensor* t);
 
 }  // namespace pxl

@@ -21,7 +21,7 @@ struct GraphCacheObject final : Object {
       const Value callee = take_callee(args);
       const GraphSource source = source_of(callee);
       const BuiltGraph built = shared_graph(in, source, args, Value(self));
-      Value graph = graph_value(graphs_of(in).target().ir, built.graph);
+      Value graph = graph_value(graphs_of(in).target().ir, built.graph, built.captured);
       if (!callee.as<ModuleInstance>()) return graph;
       return make_tuple({Value(built.factories->copy()), std::move(graph)});
     });

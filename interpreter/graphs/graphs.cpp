@@ -53,6 +53,11 @@ const GraphFacts& facts_of(Interpreter& in, const std::shared_ptr<Ir>& ir, const
   return it == graphs.end() ? unknown : it->second;
 }
 
+Value graph_value(std::shared_ptr<Ir> ir, Graph* graph, BoundInputs captured) {
+  auto g = make_ref<GraphObject>(std::move(ir), graph);
+  g->captured = std::move(captured);
+  return g;
+}
 Value graph_value(std::shared_ptr<Ir> ir, Graph* graph) { return make_ref<GraphObject>(std::move(ir), graph); }
 
 TreePtr args_tree(const std::shared_ptr<Ir>& ir, const Graph& graph) {
@@ -130,6 +135,15 @@ constexpr Member<GraphObject> graph_rows[] = {
      [](In, GraphRef g) -> Got { return tensor_tuple(g.ir, g.graph->inputs()); }},
     {"outputs", "The outputs, as a tuple of tensors.", "graph.outputs",
      [](In, GraphRef g) -> Got { return tensor_tuple(g.ir, g.graph->outputs()); }},
+    {"captured", "The inputs for tensors of the graphs around it that its function uses, as a tree by their names.",
+     "graph.captured",
+     [](In, GraphRef g) -> Got {
+       TreePtr tree = make_tree(TreeKind::tensors);
+       const auto& inputs = g.graph->inputs();
+       for (size_t i = inputs.size() - g.graph->captured_inputs(); i < inputs.size(); ++i)
+         tree->insert(inputs[i]->name, tensor_value(g.ir, inputs[i]));
+       return Value(tree);
+     }},
     {"args", "The named inputs, as a tree of tensors.", "graph.args",
      [](In, GraphRef g) -> Got { return Value(args_tree(g.ir, *g.graph)); }},
     {"inputs_by_name", "The inputs, as a dict from names to tensors.", "graph.inputs_by_name.keys()",
@@ -182,7 +196,7 @@ constexpr Member<GraphObject> graph_rows[] = {
      "Calls the graph and returns the call info: outputs, and `backward` for gradients.",
      "graph.call_with_info(ones([2, 4]), ones([4, 3]), ones([3])).output",
      [](In in, GraphRef g, A args) -> Value {
-       return make_ref<CallInfoObject>(g.ir, emit_call(in, g.ir, *g.graph, {}, args), nullptr);
+       return make_ref<CallInfoObject>(g.ir, emit_call(in, g.ir, *g.graph, g.captured, args), nullptr);
      }},
     {"autodiff", "(grads_provided = none, grads_required = none, called_graphs_grad_info = none)",
      "The gradient graph: from gradients of outputs to gradients of inputs, by default of all that have one.",
@@ -253,7 +267,7 @@ std::vector<std::string> GraphObject::member_names() const {
 }
 
 Value GraphObject::call(Interpreter& in, Arguments args) {
-  return call_result(in, ir, *emit_call(in, ir, *graph, {}, args));
+  return call_result(in, ir, *emit_call(in, ir, *graph, captured, args));
 }
 
 Value GraphObject::enter(Interpreter& in) {

@@ -11,11 +11,15 @@
 namespace pxl {
 
 /// The form of `return`, which calls of the graph repeat.
-enum class ResultForm : uint8_t { nothing, single, tuple };
+enum class ResultForm : uint8_t { nothing, single, tuple, tree };
+
+/// Inputs that a call gets from elsewhere than its arguments: a bound tree, `inputs = {...}`, captured tensors.
+using BoundInputs = std::map<const Tensor*, Value>;
 
 /// What the language needs of a graph beyond its IR. Kept by the interpreter, one per graph.
 struct GraphFacts {
   ResultForm form = ResultForm::tuple;
+  Value result;  ///< of a tree: the returned value, with specs in place of tensors
   struct Group {  ///< the inputs of one parameter; a list has several, named xs_0, xs_1
     std::string name;
     size_t first = 0, count = 1;
@@ -27,14 +31,13 @@ struct GraphFacts {
   /// Of a module with a `build_grad`: the instance, and the tensors that names of its build held at the end.
   ObjectPtr differentiable;
   std::map<std::string, Tensor*> names;
+  /// The captured inputs, and the tensors of the graph around it that they stood for when it was built.
+  std::vector<std::pair<Tensor*, Tensor*>> captured;
 };
 const GraphFacts& facts_of(Interpreter& in, const std::shared_ptr<Ir>& ir, const Graph* graph);
 
 /// The name of a graph input: of the param that it is, else of the tensor.
 std::string input_name(const Tensor& input);
-
-/// Inputs that a call gets from elsewhere than its arguments: a bound tree, `inputs = {...}`.
-using BoundInputs = std::map<const Tensor*, Value>;
 
 /// The common parts of the call forms.
 /// `call`, `call_with_info` and a call like a function: adds a call op to the current graph.
@@ -46,6 +49,7 @@ Value call_result(Interpreter& in, const std::shared_ptr<Ir>& ir, const Op& op);
 struct GraphObject final : Object {
   std::shared_ptr<Ir> ir;
   Graph* graph;
+  BoundInputs captured;  ///< where it shares a graph whose captures were others
   GraphObject(std::shared_ptr<Ir> i, Graph* g) : ir(std::move(i)), graph(g) {}
   std::string type_name() const override { return "graph"; }
   std::string str(Interpreter&) override;   ///< its schedule
@@ -65,6 +69,8 @@ struct GraphObject final : Object {
   std::vector<std::shared_ptr<void>> active_;  // one for each time that the context is entered
 };
 Value graph_value(std::shared_ptr<Ir> ir, Graph* graph);
+/// Of a graph whose captures are these tensors.
+Value graph_value(std::shared_ptr<Ir> ir, Graph* graph, BoundInputs captured);
 /// The named inputs of a graph as a tree.
 TreePtr args_tree(const std::shared_ptr<Ir>& ir, const Graph& graph);
 
@@ -73,6 +79,8 @@ struct BoundGraphObject final : Object {
   Ref<GraphObject> graph;
   TreePtr vars;
   BoundInputs inputs;
+  /// With those that the graph captured.
+  BoundInputs all_inputs() const;
   std::string type_name() const override { return "bound graph"; }
   std::string str(Interpreter&) override;
   std::string repr(Interpreter&) override;
@@ -149,6 +157,7 @@ void bind_variable_builtins(Scope& prelude);
 void bind_stream_builtins(Scope& prelude);
 void bind_param_builtins(Scope& prelude);
 void bind_gradient_builtins(Scope& prelude);
+void bind_derivative_builtins(Scope& prelude);
 void bind_graph_making_builtins(Scope& prelude);
 void bind_cost_builtins(Scope& prelude);
 void bind_seed_builtins(Scope& prelude);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "interpreter/graphs/graph_builder.hpp"
+#include "interpreter/graphs/replicas.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/evaluator.hpp"
@@ -60,18 +61,47 @@ struct NameScopes {
   NameScopes& operator=(const NameScopes&) = delete;
 };
 
+/// The build in which a module declares its params when it is called here: the innermost one that has it in a field, of
+/// those from which functions lead here that capture. Null outside a build.
+struct BuildOfModule {
+  std::shared_ptr<BuildState> state;
+  const BuildState* caller = nullptr;
+  const std::string* path = nullptr;  ///< of the module below the root
+};
+BuildOfModule build_of(Interpreter& in, const ModuleInstance& m, std::string what) {
+  const auto& builds = graphs_of(in).world().builds;
+  BuildOfModule found;
+  found.state = std::make_shared<BuildState>();
+  found.state->what = std::move(what);
+  found.caller = builds.empty() ? nullptr : builds.back().get();
+  if (!found.caller || !found.caller->root) return found;
+  found.state->root = found.caller->root;
+  BuildRoot* outermost = nullptr;
+  auto it = builds.rbegin();
+  for (; it != builds.rend() && (*it)->root; ++it) {
+    found.path = (*it)->root->path_of(&m);
+    if (found.path) found.state->root = (*it)->root;
+    if (found.path || !(*it)->root->captures) break;
+    outermost = (*it)->root.get();
+  }
+  if (!found.path && outermost && (it == builds.rend() || !(*it)->root)) {  // a function of a program's body
+    if (!outermost->of_main) {
+      outermost->of_main = std::make_shared<BuildRoot>();
+      outermost->of_main->ir = outermost->ir;
+      outermost->of_main->graph = &outermost->ir->main();
+      outermost->of_main->program = graphs_of(in).world().of(outermost->ir).fields.lock();
+    }
+    found.path = outermost->of_main->path_of(&m);
+    if (found.path) found.state->root = outermost->of_main;
+  }
+  found.state->named = found.path != nullptr;
+  if (found.path && !found.path->empty()) found.state->prefix = *found.path + ".";
+  return found;
+}
+
 Value run_build_inline(Interpreter& in, const ModuleInstancePtr& m, Arguments args) {
   const ast::Function& f = *m->code->build;
-  BuildState* caller = graphs_of(in).world().current();
-  auto state = std::make_shared<BuildState>();
-  state->what = m->code->name + ".build";
-  const std::string* path = nullptr;
-  if (caller && caller->root) {
-    state->root = caller->root;
-    path = caller->root->path_of(m.get());
-    state->named = path != nullptr;
-    if (path && !path->empty()) state->prefix = *path + ".";
-  }
+  const auto [state, caller, path] = build_of(in, *m, m->code->name + ".build");
   CallFrame frame(in, inlined_frame(state->what, path, caller), args.span);
   try {
     BuildTarget target = graphs_of(in).target();
@@ -255,6 +285,44 @@ std::string ModuleInstance::repr(Interpreter& in) {
 namespace {
 
 using InstanceRef = ModuleInstance&;
+
+/// Takes an argument out of a call.
+std::optional<Value> take_named(Arguments& args, std::string_view name) {
+  for (auto it = args.named.begin(); it != args.named.end(); ++it)
+    if (it->name == name) {
+      Value v = std::move(it->value);
+      args.named.erase(it);
+      return v;
+    }
+  return std::nullopt;
+}
+
+Value bound_of(Interpreter& in, InstanceRef m, const Arguments& given) {
+  const GraphSource source = source_of_instance(static_ref_cast<ModuleInstance>(m.shared_from_this()));
+  for (const ast::Parameter& p : source.code->parameters)
+    if (p.name == "vars" || p.name == "name")
+      throw Error("bound: " + source.what + " has an argument `" + p.name + "` of its own",
+                  {"write `facts, graph = ....create_graph(...)` and `graph.bind(facts.init())`"})
+          .as(codes::arguments);
+  Arguments args = given;
+  const std::optional<Value> vars = take_named(args, "vars"), name = take_named(args, "name");
+  std::string prefix = target_name(in, given.span, "");
+  if (name && !name->is_none()) {
+    if (!name->as_string()) type_error("bound: `name` is a text, got " + with_article(name->type_name()));
+    prefix = *name->as_string();
+  }
+  const BuiltGraph built = m.cached ? shared_graph(in, source, args) : build_graph(in, source, std::move(args));
+  const auto graph = graph_value(graphs_of(in).target().ir, built.graph, built.captured).ptr<GraphObject>();
+  Arguments tree;
+  tree.span = given.span;
+  if (vars && !vars->is_none()) {
+    auto* b = vars->as<BoundGraphObject>();
+    tree.positional.push_back(b ? Value(b->vars) : *vars);
+  } else if (!built.factories->items.empty()) {
+    tree.positional.emplace_back(init_factories(in, *built.factories, prefix, {}, false));
+  }
+  return bind_graph(in, graph, {}, nullptr, tree);
+}
 constexpr Member<ModuleInstance> instance_rows[] = {
     {"create_graph", "(*inputs, name = value, ...)",
      "The factories of its params, and a graph of its build. Tensors and specs are inputs, other arguments are "
@@ -264,8 +332,13 @@ constexpr Member<ModuleInstance> instance_rows[] = {
        const auto self = static_ref_cast<ModuleInstance>(m.shared_from_this());
        const GraphSource source = source_of_instance(self);
        const BuiltGraph built = m.cached ? shared_graph(in, source, args) : build_graph(in, source, args);
-       return make_tuple({Value(built.factories->copy()), graph_value(graphs_of(in).target().ir, built.graph)});
+       return make_tuple({Value(built.factories->copy()), graph_value(graphs_of(in).target().ir, built.graph, built.captured)});
      }},
+    {"bound", "(*inputs, vars = none, name = none, ...)",
+     "A graph of its build with variables for its params: `create_graph`, `init` and `bind`. name: what the variables' "
+     "names begin with; by default the name that the bound graph is assigned to. vars: a tree or a bound graph that has "
+     "the variables; none are made.",
+     "layer.bound(ones([2, 4])).vars", bound_of},
     {"fields", "A dict of its fields, then of its configuration, by name.", "layer.fields",
      [](Interpreter&, InstanceRef m) -> std::optional<Value> {
        auto fields = make_ref<DictObject>();
@@ -359,20 +432,12 @@ Value ModuleInstance::call(Interpreter& in, Arguments args) {
         .as(codes::type);
   // A build with gradients of its own stays a graph, so that there is something to differentiate as a whole.
   if (!outlined && !method("build_grad")) return run_build_inline(in, self, std::move(args));
-  BuildState* caller = graphs_of(in).world().current();
   GraphSource source = source_of_instance(self);
-  std::shared_ptr<BuildState> state;
-  if (caller && caller->root) {
-    state = std::make_shared<BuildState>();
-    state->root = caller->root;
-    state->what = source.what;
-    const std::string* path = caller->root->path_of(this);
-    state->named = path != nullptr;
-    if (path && !path->empty()) state->prefix = *path + ".";
+  const auto [state, caller, path] = build_of(in, *this, source.what);
+  if (state->root)
     source.frame +=
         path && !path->empty() ? ", outlined as " + *path + " in " + caller->what : ", outlined in " + caller->what;
-  }
-  return call_outlined(in, source, std::move(args), state.get());
+  return call_outlined(in, source, std::move(args), state->root ? state.get() : nullptr);
 }
 
 std::string MethodObject::repr(Interpreter&) {
@@ -385,18 +450,9 @@ Value MethodObject::call(Interpreter& in, Arguments args) {
   if (!m) throw Error("the module that `" + code->name + "` belongs to is gone").as(codes::type);
   const std::string what = m->code->name + "." + code->name;
   if (code->outlined) {
-    GraphSource source = source_of(Value(shared_from_this()));
-    BuildState* caller = graphs_of(in).world().current();
-    std::shared_ptr<BuildState> state;
-    if (caller && caller->root) {
-      state = std::make_shared<BuildState>();
-      state->root = caller->root;
-      state->what = what;
-      const std::string* path = caller->root->path_of(m.get());
-      state->named = path != nullptr;
-      if (path && !path->empty()) state->prefix = *path + ".";
-    }
-    return call_outlined(in, source, std::move(args), state.get());
+    const GraphSource source = source_of(Value(shared_from_this()));
+    const auto [state, caller, path] = build_of(in, *m, what);
+    return call_outlined(in, source, std::move(args), state->root ? state.get() : nullptr);
   }
   Activation a;
   a.scope = scope_of_body(m->scope, *code);

@@ -13,6 +13,8 @@
 
 namespace pxl {
 
+struct Captures;
+
 /// `module NAME(...) { ... }`; calling it makes an instance.
 struct ModuleObject final : Object {
   ast::Held<ast::ModuleStmt> code;
@@ -101,6 +103,11 @@ struct BuildRoot {
   std::shared_ptr<Ir> ir;
   Graph* graph = nullptr;
   ModuleInstancePtr instance;  ///< null for graphs of plain functions
+  bool captures = false;       ///< modules called here may declare params in the builds around it
+  /// Of the main graph: the names of the program, whose modules make variables.
+  ScopePtr program;
+  /// Of the outermost function that a program builds: where its modules make variables.
+  std::shared_ptr<BuildRoot> of_main;
   TreePtr factories = make_tree(TreeKind::factories);
   std::unordered_map<std::string, Tensor*> params;
 
@@ -136,6 +143,7 @@ struct GraphWorld {
     Graph* graph = nullptr;
     TreePtr factories;
     Addresses of_key;
+    std::vector<size_t> captured;  ///< of the captured inputs: which tensors that the key's walk found
   };
   struct PerIr {
     std::weak_ptr<Ir> ir;
@@ -173,8 +181,15 @@ struct GraphSource {
   std::vector<Value> defaults;  ///< of a def, evaluated where it was made
   ModuleInstancePtr self;
   bool refs_only = false;  ///< in-place changes of arguments that are not `ref` are refused
+  bool captures = false;   ///< tensors of enclosing graphs become inputs
+  /// In place of `code`: what is called with the inputs, and the parameters that name them.
+  Value callee;
+  std::shared_ptr<const std::vector<ast::Parameter>> callee_parameters;
+  const std::vector<ast::Parameter>& parameters() const { return code ? code->parameters : *callee_parameters; }
 };
 GraphSource source_of_instance(const ModuleInstancePtr& m);
+/// Of a value that is called with inputs for these parameters, whatever it is.
+GraphSource source_of_callee(const Value& callee, std::string title, const std::vector<std::string>& parameters);
 /// Of a def, a method or an instance; throws for anything else.
 GraphSource source_of(const Value& callee);
 /// The first argument of create_graph, which is taken out: the others are those of the graph.
@@ -183,6 +198,7 @@ Value take_callee(Arguments& args);
 struct BuiltGraph {
   Graph* graph = nullptr;
   TreePtr factories;
+  BoundInputs captured;  ///< tensors of the graph around it, by input
 };
 /// Makes a graph in the current Ir: tensors and specs among the arguments become inputs, the rest are constants.
 BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments args);
@@ -210,9 +226,20 @@ struct GivenArgument {
 std::vector<GivenArgument> match_arguments(const std::vector<ast::Parameter>& parameters, Arguments& args);
 bool is_tensor_like(const Value& v);  ///< a tensor or a spec
 
-/// The key of a graph among those that calls share (outlining.cpp).
+/// The key of a graph among those that calls share (outlining.cpp). `reached_by_names`: the tensors that names of the
+/// code reach, each once, in the order of that walk.
 std::string sharing_key(Interpreter& in, const GraphSource& source, const Arguments& args,
-                        GraphWorld::Addresses& of_key);
+                        GraphWorld::Addresses& of_key, std::vector<Value>& reached_by_names);
+
+/// Calls `stop` with a tensor and those whose memory it is, wholly or in part, until that says so.
+/// The tensors that names of a function's code reach: those that a graph of it may capture.
+std::vector<Value> tensors_reached_by(Interpreter& in, const Value& f);
+void each_alias(Tensor* t, const std::function<bool(Tensor*)>& stop);
+bool is_memory_of(Tensor* t, const Tensor* of);
+/// Makes captured inputs that the graph changes in place references. Throws where the graph around it, whose captures
+/// are `around`, may not change them (captures.cpp).
+void pass_changes_by_reference(const Graph& graph, const Captures& captures, const Captures* around,
+                               const std::string& what);
 
 /// Keeps the stacks of the world balanced while a body runs.
 class BuildScope {
@@ -228,7 +255,7 @@ class BuildScope {
 /// Makes a graph the target of ops while it lives; name scopes start anew in it.
 class TargetScope {
  public:
-  TargetScope(Interpreter& in, std::shared_ptr<Ir> ir, Graph* graph);
+  TargetScope(Interpreter& in, std::shared_ptr<Ir> ir, Graph* graph, std::shared_ptr<Captures> captures = nullptr);
   ~TargetScope();
   TargetScope(const TargetScope&) = delete;
   TargetScope& operator=(const TargetScope&) = delete;

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "interpreter/graphs/call_cache.hpp"
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/graph_values.hpp"
 #include "interpreter/graphs/replicas.hpp"
 #include "interpreter/values/containers.hpp"
@@ -144,7 +145,7 @@ class Converter {
   }
 
   Expr as_expr(const Param& p, const Value& v) const {
-    if (Tensor* t = as_tensor(v)) return Expr(at_, t);
+    if (Tensor* t = as_tensor(v)) return Expr(at_, reached(in_, t));
     if (const Array* a = v.as_array()) return Expr(at_, *a);
     if (v.is_number()) {
       return Expr(at_, host_array(v, v.is_natural() ? DType::uint64 : wide()));
@@ -186,7 +187,7 @@ class Converter {
     if (const DType* d = v.as_dtype()) return Attr(*d);
     if (const Array* a = v.as_array()) return Expr(at_, *a);
     if (const TensorSpec* s = v.as_spec(); s && p.kind == ParamKind::shape) return Attr(s->shape);
-    if (Tensor* t = as_tensor(v)) return Expr(at_, t);
+    if (Tensor* t = as_tensor(v)) return Expr(at_, reached(in_, t));
     if (v.as<SequenceObject>() || v.as<RangeObject>()) {
       read_list(v);
       const std::vector<Value> items = elements_of(in_, v);

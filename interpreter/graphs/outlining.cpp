@@ -1,10 +1,14 @@
 // Outlined modules and functions: their graphs are shared between calls that would build the same one.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "interpreter/graphs/graph_builder.hpp"
+#include "interpreter/graphs/derivatives.hpp"
 #include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/tensor_trees.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/functions.hpp"
@@ -28,6 +32,8 @@ class KeyWriter {
  public:
   KeyWriter(Interpreter& in, GraphWorld::Addresses& used) : in_(in), used_(used) {}
   std::string out;
+  std::vector<Value> reached_by_names;  ///< tensors, each once
+  bool of_arguments = false;            ///< tensors are inputs: their specs count
 
   void value(const Value& v) {
     DepthGuard depth(in_);
@@ -61,7 +67,10 @@ class KeyWriter {
       return;
     }
     if (Tensor* t = as_tensor(v)) {
-      tag('S', spec_key(t->spec));
+      if (of_arguments)
+        tag('S', spec_key(t->spec));
+      else
+        tensor(v);
       return;
     }
     if (const Array* a = v.as_array()) {
@@ -125,9 +134,13 @@ class KeyWriter {
       code('f', method->code);
       if (ModuleInstancePtr self = method->instance()) value(Value(self));
     } else if (auto* g = v.as<GraphObject>()) {
-      pointer('g', g->graph);
+      graph(*g, {});
     } else if (auto* b = v.as<BoundGraphObject>()) {
-      pointer('g', b->graph->graph);
+      graph(*b->graph, b->inputs);
+    } else if (auto* d = v.as<DerivativeObject>()) {
+      tag('d', d->key);
+      value(d->function);
+      for (const Value& part : d->parts) value(part);
     } else if (auto* factory = v.as<VariableFactoryObject>()) {
       tag('V', text(factory->spec));
       for (int64_t group : factory->groups) tag('g', std::to_string(group));
@@ -159,10 +172,10 @@ class KeyWriter {
       for (const Scope* s = closure.get(); s && s != evaluator_of(in_).prelude().get(); s = s->outer.get()) {
         const Value* v = s->find_here(name);
         if (!v) continue;
-        if (!as_tensor(*v)) {  // a captured tensor is refused where it is used
-          tag('k', name);
-          value(*v);
-        }
+        tag('k', name);
+        const bool before = std::exchange(of_arguments, false);
+        value(*v);
+        of_arguments = before;
         break;
       }
     }
@@ -181,6 +194,28 @@ class KeyWriter {
   }
 
  private:
+  /// A tensor that a name reaches: its spec, and the number of its first occurrence.
+  void tensor(const Value& v) {
+    size_t i = 0;
+    while (i < reached_by_names.size() && as_tensor(reached_by_names[i]) != as_tensor(v)) ++i;
+    if (i == reached_by_names.size()) reached_by_names.push_back(v);
+    tag('t', std::to_string(i));
+    tag('S', spec_key(as_tensor(v)->spec));
+  }
+  /// A graph, and the tensors that a call of it is given without being told.
+  void graph(const GraphObject& g, const BoundInputs& bound) {
+    pointer('g', g.graph);
+    const auto& known = facts_of(in_, g.ir, g.graph).captured;
+    for (Tensor* input : g.graph->inputs()) {
+      const auto is_input = [&](const auto& c) { return c.first == input; };
+      if (const auto at = bound.find(input); at != bound.end())
+        value(at->second);
+      else if (const auto own = g.captured.find(input); own != g.captured.end())
+        value(own->second);
+      else if (const auto c = std::find_if(known.begin(), known.end(), is_input); c != known.end())
+        tensor(tensor_value(g.ir, c->second));
+    }
+  }
   void pointer(char kind, const void* p) { bytes(kind, static_cast<const void*>(&p), sizeof p); }
   void bytes(char kind, const void* data, size_t n) {
     out += kind;
@@ -231,10 +266,11 @@ Value outlined_function(Interpreter& in, const ast::Function& f, Activation& a) 
 }
 
 std::string sharing_key(Interpreter& in, const GraphSource& source, const Arguments& args,
-                        GraphWorld::Addresses& of_key) {
+                        GraphWorld::Addresses& of_key, std::vector<Value>& reached_by_names) {
   KeyWriter w(in, of_key);
-  w.code('C', source.code);
-  if (source.self) {
+  if (!source.code) {
+    w.value(source.callee);
+  } else if (w.code('C', source.code); source.self) {
     w.instance(*source.self);
   } else {
     w.captures(*source.code, source.closure);
@@ -245,7 +281,8 @@ std::string sharing_key(Interpreter& in, const GraphSource& source, const Argume
   w.out += ir.io_tiles ? 'I' : 'C';
   Arguments copy = args;
   size_t matched = 0;
-  for (const GivenArgument& given : match_arguments(source.code->parameters, copy)) {
+  w.of_arguments = true;
+  for (const GivenArgument& given : match_arguments(source.parameters(), copy)) {
     w.tag('a', given.parameter->name);
     for (const std::string& name : given.names) w.tag('n', name);
     for (const Value* v : given.values) w.value(*v);
@@ -255,22 +292,61 @@ std::string sharing_key(Interpreter& in, const GraphSource& source, const Argume
     static std::atomic<size_t> unique = 0;
     w.tag('x', std::to_string(unique++));
   }
+  reached_by_names = std::move(w.reached_by_names);
   return std::move(w.out);
 }
+
+std::vector<Value> tensors_reached_by(Interpreter& in, const Value& f) {
+  GraphWorld::Addresses of_key;
+  KeyWriter w(in, of_key);
+  w.value(f);
+  return std::move(w.reached_by_names);
+}
+
+namespace {
+
+/// Which of the tensors a graph captured, by captured input; none if it uses one that is not among them.
+std::optional<std::vector<size_t>> numbers_of(const BuiltGraph& built, const std::vector<Value>& tensors) {
+  std::vector<size_t> numbers;
+  const auto& inputs = built.graph->inputs();
+  for (size_t i = inputs.size() - built.graph->captured_inputs(); i < inputs.size(); ++i) {
+    const Tensor* outer = as_tensor(built.captured.at(inputs[i]));
+    const auto is_outer = [&](const Value& v) { return as_tensor(v) == outer; };
+    const auto at = std::find_if(tensors.begin(), tensors.end(), is_outer);
+    if (at == tensors.end()) return std::nullopt;
+    numbers.push_back(static_cast<size_t>(at - tensors.begin()));
+  }
+  return numbers;
+}
+
+/// The graph with the tensors of this walk for those of the walk that built it.
+BuiltGraph hit(const GraphWorld::Shared& shared, const std::vector<Value>& tensors) {
+  BuiltGraph built{shared.graph, shared.factories, {}};
+  const auto& inputs = shared.graph->inputs();
+  const size_t first = inputs.size() - shared.captured.size();
+  for (size_t i = 0; i < shared.captured.size(); ++i)
+    built.captured.emplace(inputs[first + i], tensors[shared.captured[i]]);
+  return built;
+}
+
+}  // namespace
 
 BuiltGraph shared_graph(Interpreter& in, const GraphSource& source, const Arguments& args, const Value& cache) {
   std::shared_ptr<Ir> ir = graphs_of(in).target().ir;
   GraphWorld::Addresses of_key;
-  std::string key = sharing_key(in, source, args, of_key);
+  std::vector<Value> tensors;
+  std::string key = sharing_key(in, source, args, of_key, tensors);
   if (cache.is_object()) {
     key += fmt::format("|{}", fmt::ptr(cache.object().get()));
     of_key.objects.push_back(cache.object());
   }
   GraphWorld::PerIr& known = graphs_of(in).world().of(ir);
   auto found = known.shared.find(key);
-  if (found != known.shared.end()) return {found->second.graph, found->second.factories};
+  if (found != known.shared.end()) return hit(found->second, tensors);
   BuiltGraph built = build_graph(in, source, args);
-  graphs_of(in).world().of(ir).shared[key] = {built.graph, built.factories, std::move(of_key)};
+  std::optional<std::vector<size_t>> captured = numbers_of(built, tensors);
+  if (captured)
+    graphs_of(in).world().of(ir).shared[key] = {built.graph, built.factories, std::move(of_key), std::move(*captured)};
   return built;
 }
 
@@ -279,22 +355,18 @@ Value call_outlined(Interpreter& in, const GraphSource& source, Arguments args, 
   Arguments given_args = args;
   Arguments call;
   call.span = args.span;
-  for (const GivenArgument& given : match_arguments(source.code->parameters, given_args)) {
+  for (const GivenArgument& given : match_arguments(source.parameters(), given_args)) {
     auto take = [&](const Value& v) {
       if (v.as_spec())
         throw Error("argument `" + given.parameter->name + "` of " + source.what + " is a spec: a call takes a tensor")
             .as(codes::outlined);
       if (as_tensor(v)) call.positional.push_back(v);
     };
-    for (const Value* v : given.values) {
-      if (auto* list = v->as<SequenceObject>())
-        for (const Value& item : list->items) take(item);
-      else
-        take(*v);
-    }
+    for (const Value* v : given.values)
+      for (const auto& [path, leaf] : tree_leaves(in, *v)) take(leaf);
   }
   BuiltGraph built = shared_graph(in, source, args);
-  BoundInputs bound;
+  BoundInputs bound = built.captured;
   for (const Tensor* input : built.graph->inputs()) {
     if (input->key.empty()) continue;
     if (!state)

@@ -3,6 +3,7 @@
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/graphs/replicas.hpp"
+#include "interpreter/graphs/trees.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/evaluate.hpp"
@@ -20,14 +21,33 @@ namespace pxl {
 
 Tensor* add_param(Interpreter& in, BuildRoot& root, const std::string& key, const TensorSpec& spec, bool by_ref,
                   const Value& factory) {
-  if (root.graph != graphs_of(in).target().graph)
+  const auto& targets = graphs_of(in).targets();
+  auto at = targets.rbegin();
+  while (at != targets.rend() && at->graph != root.graph && at->captures) ++at;
+  if (at == targets.rend() || at->graph != root.graph)
     throw Error("param `" + key + "` is declared while another graph is being built",
                 {"params belong to the graph of their build"})
         .as(codes::param);
   stamp(in, *root.ir);
   if (!factory.is_none()) root.factories->insert(key, factory);
+  if (root.graph->is_main()) {
+    if (factory.is_none())
+      throw Error("param `" + key + "` has no initial value, and a function of the program's body makes a variable of it",
+                  {"give it one, or make the module's graph with `create_graph` or `bound`"})
+          .as(codes::param);
+    const TargetScope main(in, root.ir, root.graph);
+    const TreePtr made = make_tree(TreeKind::factories);
+    made->insert(key, factory);
+    Tensor* t = as_tensor(*init_factories(in, *made, "", {}, false)->find(key));
+    root.params[key] = t;
+    return t;
+  }
+  std::vector<std::string> scopes;  // those of another graph, if a function declares it
+  const bool elsewhere = at != targets.rbegin();
+  if (elsewhere) scopes.swap(root.ir->name_scopes);
   size_t dot = key.rfind('.');
   Tensor* t = root.graph->add_input(spec, dot == std::string::npos ? key : key.substr(dot + 1), by_ref, key);
+  if (elsewhere) scopes.swap(root.ir->name_scopes);
   root.params[key] = t;
   return t;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "interpreter/graphs/derivatives.hpp"
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/graphs/replicas.hpp"
@@ -180,7 +181,8 @@ using Got = std::optional<Value>;
 Value create_graph(In in, IrRef self, A given) {
   Arguments args = given;
   const Value callee = take_callee(args);
-  const GraphSource source = source_of(callee);
+  const GraphSource source =
+      callee.as<ModuleInstance>() || callee.as<ModuleObject>() ? source_of(callee) : source_of_function(callee, args);
   std::optional<TargetScope> other;
   if (!graphs_of(in).has_target() || graphs_of(in).targets().back().ir != self.ir)
     other.emplace(in, self.ir, &self.ir->main());
@@ -189,7 +191,7 @@ Value create_graph(In in, IrRef self, A given) {
     throw Error("ir.create_graph: " + source.what + " has params with initial values (`" + leaves.front().first + "`)",
                 {"`facts, graph = module.create_graph(...)` also gives the factories of its variables"})
         .as(codes::program);
-  return graph_value(self.ir, built.graph);
+  return graph_value(self.ir, built.graph, built.captured);
 }
 
 constexpr Member<IrObject>::Get ir_name = [](In, IrRef i) -> Got { return Value(i.ir->name()); };

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "interpreter/graphs/derivatives.hpp"
 #include "interpreter/graphs/gradients.hpp"
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/tensor_trees.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
@@ -76,7 +78,6 @@ std::vector<TensorSpec> slices_of(Interpreter& in, const std::vector<Value>& xs,
 Callable step_of(Interpreter& in, ScanArguments& given, const std::vector<TensorSpec>& slices, const Span& span) {
   if (given.step.as<GraphObject>() || given.step.as<BoundGraphObject>() || given.step.as<GradGraphObject>())
     return to_callable(given.step, "scan");
-  const GraphSource source = source_of(given.step);
   Arguments args;
   args.span = span;
   for (const Value& v : given.init) {
@@ -88,17 +89,14 @@ Callable step_of(Interpreter& in, ScanArguments& given, const std::vector<Tensor
   }
   for (const TensorSpec& s : slices) args.positional.emplace_back(s);
   args.positional.insert(args.positional.end(), given.others.begin(), given.others.end());
+  const GraphSource source = source_of_function(given.step, args);
   const BuiltGraph built = build_graph(in, source, std::move(args));
   if (const auto leaves = built.factories->leaves(); !leaves.empty())
     throw Error("scan: " + source.what + " has params with initial values (`" + leaves.front().first + "`)",
                 {"make its graph with create_graph, and scan the graph that `bind` gives"})
         .as(codes::program);
-  std::erase_if(given.others, [](const Value& v) {
-    auto* list = v.as<SequenceObject>();
-    const auto is_tensor = [](const Value& x) { return as_tensor(x) != nullptr; };
-    return !is_tensor(v) && !(list && std::any_of(list->items.begin(), list->items.end(), is_tensor));
-  });
-  return {graphs_of(in).target().ir, built.graph, {}, nullptr};
+  std::erase_if(given.others, [&](const Value& v) { return !holds_tensors(in, v); });
+  return {graphs_of(in).target().ir, built.graph, built.captured, nullptr};
 }
 
 void check_step(const Graph& step, const ScanForm& form, const std::vector<TensorSpec>& slices,

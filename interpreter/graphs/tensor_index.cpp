@@ -119,7 +119,7 @@ Value tensor_index(Interpreter& in, const Value& tensor, const Value& key) {
   }
   stamp(in, *at.ir);
   GraphOpBuilder builder(*at.graph);
-  Expr e = builder.of(t);
+  Expr e = builder.of(reached(in, t));
   if (!b.axes.empty() || !b.reshaped) {
     e = builder.one("slice", {e}, {{"start", b.start}, {"stop", b.stop}, {"step", b.step}, {"axis", b.axes}});
   }

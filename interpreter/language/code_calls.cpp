@@ -27,10 +27,10 @@ void note_member(Interpreter& in, const Value& base, const std::string& name, Er
   if (error.first().code != codes::unknown_member || base.as<NamespaceObject>()) return;
   if (base.is_object() && !base.object()->note_on_missing(name).empty()) return;
   const Value* function = evaluator_of(in).prelude()->find(name);
-  if (function && function->as<BuiltinObject>())
-    error.first().notes.push_back("`" + name + "` is a function, not a member: `" + name + "(...)`");
-  else if (const std::string_view way_out = way_out_of_method(name); !way_out.empty())
+  if (const std::string_view way_out = way_out_of_method(name); !way_out.empty())
     error.first().notes = {std::string(way_out)};
+  else if (function && function->as<BuiltinObject>())
+    error.first().notes.push_back("`" + name + "` is a function, not a member: `" + name + "(...)`");
 }
 
 namespace {

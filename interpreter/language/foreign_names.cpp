@@ -27,9 +27,7 @@ constexpr std::string_view the_time = "`time()` is the time in seconds";
 constexpr std::string_view a_product = "a matrix product is written `a @ b`";
 constexpr std::string_view nothing = "no value is written `none`";
 constexpr std::string_view gradients =
-    "in a program `graph.call_with_info(x).backward(1.0, graph.vars)` is the gradient of a call; `autodiff(graph)` "
-    "makes a graph of "
-    "it";
+    "`grad(loss, w)` gives the gradient of a tensor for others, and `grad(f)` is a function's gradient";
 constexpr std::string_view by_member = "it is a member: `x.reshape([2, 3])`, `x.astype(int32)`, `x.size`, `x.item()`";
 
 constexpr ForeignName foreign_table[] = {
@@ -94,7 +92,6 @@ constexpr ForeignName foreign_table[] = {
     {"long", "the dtype is `int64`"},
     {"clock", the_time},
     {"perf_counter", the_time},
-    {"grad", gradients},
     {"backward", gradients},
     {"no_grad", "nothing is differentiated that is not asked for: `no_grad` is not needed"},
     {"Module", "a module is declared: `module Net(width: int) { build(x) { ... } }`"},
@@ -125,6 +122,7 @@ constexpr ForeignName foreign_table[] = {
 };
 
 constexpr ForeignName method_table[] = {
+    {"grad", gradients},
     {"view", "the elements get another shape by `x.reshape([2, 3])`"},
     {"item", run_values},
     {"numpy", run_values},

@@ -1,12 +1,15 @@
 // The graph functions of the prelude: calls, autodiff, contexts, streams, sessions, named trees.
 #include <algorithm>
 
+#include "interpreter/graphs/derivatives.hpp"
 #include "interpreter/graphs/gradients.hpp"
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/programs.hpp"
 #include "interpreter/library/builtins.hpp"
 #include "interpreter/library/estimates.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
@@ -16,20 +19,63 @@
 namespace pxl {
 namespace {
 
+bool is_function(const Value& v) {
+  return v.is_object() && v.object()->callable() && !v.as<GraphObject>() && !v.as<BoundGraphObject>() &&
+         !v.as<GradGraphObject>();
+}
+
 /// Splits `call(graph, ...)` into what is called and its arguments.
 Value take_callee(Arguments& args, const char* where) {
   if (args.positional.empty()) throw Error(std::string(where) + " takes a graph, then its inputs").as(codes::arguments);
   Value callee = args.positional.front();
   args.positional.erase(args.positional.begin());
   if (!args.spans.empty()) args.spans.erase(args.spans.begin());
-  if (!callee.as<GraphObject>() && !callee.as<BoundGraphObject>() && !callee.as<GradGraphObject>())
-    to_graph(callee, where);
+  if (!is_function(callee)) to_graph(callee, where);
   return callee;
+}
+
+/// A number that is a state of a loop is a tensor.
+Value state_of(Interpreter& in, const Value& v, std::optional<DType> dtype) {
+  const bool is_number = v.is_number() && !v.is_bool();
+  if (!is_number && !v.as_array()) return v;
+  const Array a = is_number ? to_array(in, v, dtype.value_or(v.is_float() ? DType::float32 : DType::int32), "repeat")
+                            : *v.as_array();
+  const BuildTarget target = graphs_of(in).target();
+  stamp(in, *target.ir);
+  return tensor_value(target.ir, target.graph->add_constant(a, "t"));
+}
+
+/// The graph of a loop's body, and its arguments as operands. A number takes the dtype that the body returns for it.
+Callable body_of_repeat(Interpreter& in, const Value& f, Arguments& args) {
+  const std::vector<Value> given = args.positional;
+  for (Value& v : args.positional) v = state_of(in, v, std::nullopt);
+  std::vector<FunctionCall::Given> tensors;
+  Callable body = graph_of_function(in, f, args, tensors);
+  const auto dtype_of = [&](size_t i) {
+    const auto& outputs = body.graph->outputs();
+    return i < body.graph->declared_outputs() ? std::optional(outputs[i]->spec.dtype) : std::nullopt;
+  };
+  bool again = false;
+  for (size_t i = 0; i < given.size() && tensors.size() == given.size(); ++i) {
+    const auto dtype = given[i].is_number() ? dtype_of(i) : std::nullopt;
+    if (!dtype || *dtype == as_tensor(args.positional[i])->spec.dtype) continue;
+    args.positional[i] = state_of(in, given[i], dtype);
+    again = true;
+  }
+  if (again) {
+    tensors.clear();
+    body = graph_of_function(in, f, args, tensors);
+  }
+  args.positional.clear();
+  for (const FunctionCall::Given& t : tensors) args.positional.push_back(t.tensor);
+  args.named.clear();
+  args.spans.clear();
+  return body;
 }
 
 /// `repeat(graph, n, ...)`: the loop op and what it repeats.
 std::pair<Op*, Callable> make_repeat(Interpreter& in, Arguments args, const char* where) {
-  const Callable body = to_callable(take_callee(args, where), where);
+  const Value callee = take_callee(args, where);
   Value count;
   if (!args.positional.empty()) {
     count = args.positional.front();
@@ -46,6 +92,7 @@ std::pair<Op*, Callable> make_repeat(Interpreter& in, Arguments args, const char
   if (!count.is_int())
     type_error(std::string(where) + " takes how often as its second argument, an int, got " +
                with_article(count.type_name()));
+  const Callable body = is_function(callee) ? body_of_repeat(in, callee, args) : to_callable(callee, where);
   return {emit_repeat(in, body, count.as_int(), args), body};
 }
 
@@ -70,14 +117,25 @@ std::pair<Op*, Callable> make_conditional(Interpreter& in, const Arguments& args
   ArgReader a(where, args,
               {"condition", "then_branch", "else_branch", "then_inputs", "else_inputs", "then_inputs_dict",
                "else_inputs_dict"});
-  const Callable yes = to_callable(a.value("then_branch"), where), no = to_callable(a.value("else_branch"), where);
-  Op* op = emit_conditional(in, a.value("condition"), yes, branch_arguments(in, a, "then_inputs", args.span), no,
-                            branch_arguments(in, a, "else_inputs", args.span));
+  Arguments of_yes = branch_arguments(in, a, "then_inputs", args.span);
+  Arguments of_no = branch_arguments(in, a, "else_inputs", args.span);
+  const auto branch = [&](const char* name, Arguments& given) {
+    const Value f = a.value(name);
+    if (!is_function(f)) return to_callable(f, where);
+    std::vector<FunctionCall::Given> tensors;
+    Callable made = graph_of_function(in, f, given, tensors);
+    given.positional.clear();
+    for (const FunctionCall::Given& t : tensors) given.positional.push_back(t.tensor);
+    return made;
+  };
+  const Callable yes = branch("then_branch", of_yes), no = branch("else_branch", of_no);
+  Op* op = emit_conditional(in, a.value("condition"), yes, of_yes, no, of_no);
   return {op, yes};
 }
 
 Value call_member(Interpreter& in, const char* name, Arguments args) {
   Value callee = take_callee(args, name);
+  if (is_function(callee)) to_graph(callee, name);
   return invoke(in, member_of(in, callee, name, args.span), std::move(args));
 }
 
@@ -119,6 +177,7 @@ void bind_graph_builtins(Interpreter&, Scope& prelude) {
            return Value(make_ref<CallInfoObject>(branch.ir, op, nullptr));
          });
   bind_gradient_builtins(prelude);
+  bind_derivative_builtins(prelude);
   bind_graph_making_builtins(prelude);
   bind_cost_builtins(prelude);
   bind_estimate_builtins(prelude);

@@ -141,6 +141,9 @@ class Graph {
   const std::vector<Tensor*>& outputs() const { return outputs_; }
   /// Number of outputs that the program returned; stashed outputs of autodiff may follow.
   size_t declared_outputs() const { return declared_outputs_; }
+  /// How many of the last inputs are tensors of enclosing graphs that the graph's function uses.
+  size_t captured_inputs() const { return captured_inputs_; }
+  void set_captured_inputs(size_t count) { captured_inputs_ = count; }
   const std::vector<std::unique_ptr<Op>>& ops() const { return ops_; }  ///< in order of creation
   const std::vector<std::unique_ptr<Tensor>>& tensors() const { return tensors_; }
   const std::vector<Op*>& call_sites() const { return call_sites_; }  ///< ops of any graph that call this one
@@ -222,6 +225,7 @@ class Graph {
   std::string title_;
   std::vector<Tensor*> inputs_, outputs_;
   size_t declared_outputs_ = 0;
+  size_t captured_inputs_ = 0;
   std::vector<std::unique_ptr<Op>> ops_;
   std::vector<std::unique_ptr<Tensor>> tensors_;
   std::unordered_map<std::string, Tensor*> by_id_;

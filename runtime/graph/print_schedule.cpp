@@ -15,8 +15,12 @@ class Printer {
   std::string print(const Graph& graph) {
     fmt::format_to(out(), "Graph : {}\n  (", graph.name());
     const char* separator = "";
-    for (const Tensor* t : graph.inputs()) {
-      fmt::format_to(out(), "{}{}{}%{}", separator, t->key, t->key.empty() ? "" : "=", number(t));
+    const size_t first_captured = graph.inputs().size() - graph.captured_inputs();
+    for (size_t i = 0; i < graph.inputs().size(); ++i) {
+      const Tensor* t = graph.inputs()[i];
+      if (i == first_captured) separator = "; ";
+      const std::string& name = i < first_captured ? t->key : t->name;
+      fmt::format_to(out(), "{}{}{}%{}", separator, name, name.empty() ? "" : "=", number(t));
       separator = ", ";
     }
     // The graph's outputs are on the first line, but numbered last.

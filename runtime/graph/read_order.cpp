@@ -58,11 +58,19 @@ class Changes {
  public:
   using Ops = std::unordered_set<const Op*>;
 
-  /// Those from `since` to `end`, both excluded.
-  Changes(const Op& since, const Op& end, const Op& reader, const std::vector<size_t>& slots)
-      : graph_(*reader.graph), reader_(reader), slots_(slots.begin(), slots.end()), groups_(graph_) {
-    for (size_t slot : slots) read_.insert(groups_.group(reader.inputs[slot]));
-    for (size_t k = position(since) + 1, last = position(end); k < last; ++k)
+  /// Those from the `since` of an operand to `end`, both excluded.
+  Changes(const std::vector<Reading>& readings, const Op& end, const Op& reader)
+      : graph_(*reader.graph), reader_(reader), groups_(graph_) {
+    const size_t last = position(end);
+    size_t first = last;
+    for (const Reading& r : readings) {
+      slots_.insert(r.slot);
+      const size_t since = position(*r.since);
+      const auto [at, fresh] = read_.emplace(groups_.group(reader.inputs[r.slot]), since);
+      if (!fresh) at->second = std::min(at->second, since);
+      first = std::min(first, since + 1);
+    }
+    for (size_t k = first; k < last; ++k)
       if (Op& op = *graph_.ops()[k]; changed_by(op)) changes_.push_back(&op);
     if (!changes_.empty()) add_memory_order();
   }
@@ -71,9 +79,11 @@ class Changes {
   /// The tensor that an op modifies, of those that the reader reads; null for none.
   const Tensor* changed_by(const Op& op) const {
     if (op.row->role == Role::host_load) return nullptr;
-    for (size_t slot = 0; slot < op.inputs.size(); ++slot)
-      if (op.inputs[slot] && op.modifies(slot) && read_.count(groups_.group(op.inputs[slot])) > 0)
-        return op.inputs[slot];
+    for (size_t slot = 0; slot < op.inputs.size(); ++slot) {
+      if (!op.inputs[slot] || !op.modifies(slot)) continue;
+      const auto read = read_.find(groups_.group(op.inputs[slot]));
+      if (read != read_.end() && position(op) > read->second) return op.inputs[slot];
+    }
     return nullptr;
   }
   /// The ops and what must run after them, by data, constraints, memory or effects. The reader is there only if it
@@ -113,7 +123,7 @@ class Changes {
   const Op& reader_;
   std::unordered_set<size_t> slots_;
   MemoryGroups groups_;
-  std::unordered_set<size_t> read_;  ///< memory groups
+  std::unordered_map<size_t, size_t> read_;  ///< memory groups, and the position of the op that found them
   std::vector<Op*> changes_;
   std::unordered_map<const Op*, std::vector<const Op*>> before_;  ///< by memory and effects
 };
@@ -127,22 +137,36 @@ bool is_memory_changed_after(const Op& op) {
 }
 
 bool is_read_changed(const Op& after, const Op& before, const Op& reader, const std::vector<size_t>& slots) {
-  return !Changes(after, before, reader, slots).all().empty();
+  std::vector<Reading> readings;
+  for (size_t slot : slots) readings.push_back({slot, const_cast<Op*>(&after)});
+  return !Changes(readings, before, reader).all().empty();
 }
 
 void read_as_of(Op& since, Op& reader, const std::vector<size_t>& slots, std::string_view what) {
-  const Changes changes(since, reader, reader, slots);
+  std::vector<Reading> readings;
+  for (size_t slot : slots) readings.push_back({slot, &since});
+  read_as_of(readings, reader, what);
+}
+
+void read_as_of(const std::vector<Reading>& readings, Op& reader, std::string_view what) {
+  if (readings.empty()) return;
+  const Changes changes(readings, reader, reader);
   if (changes.all().empty()) return;
   const Changes::Ops later = changes.with_followers({changes.all().begin(), changes.all().end()});
   if (later.count(&reader) > 0)
     for (const Op* change : changes.all())
       if (changes.with_followers({change}).count(&reader) > 0)
-        refuse(*change, *changes.changed_by(*change), since, what);
+        refuse(*change, *changes.changed_by(*change), *readings.front().since, what);
   Graph::Sequencing::move_to_end(*reader.graph, later);
   // Calls keep the order in which the graph lists them; ops in place need a constraint (inplace_order.cpp).
   for (Op* change : changes.all())
-    for (Op* before : {&since, &reader})
-      if (change->called.empty()) Graph::Sequencing::add_constraint(*change, *before);
+    if (change->called.empty()) {
+      Graph::Sequencing::add_constraint(*change, reader);
+      std::unordered_set<Op*> added;
+      for (const Reading& r : readings)
+        if (position(*r.since) < position(*change) && added.insert(r.since).second)
+          Graph::Sequencing::add_constraint(*change, *r.since);
+    }
 }
 
 }  // namespace pxl

@@ -15,9 +15,17 @@ bool is_memory_changed_after(const Op& op);
 /// Whether an op between two ops of `reader`'s graph modifies operands of `reader`.
 bool is_read_changed(const Op& after, const Op& before, const Op& reader, const std::vector<size_t>& slots);
 
-/// Orders `since`, and then the last op of its graph, `reader`, before the ops after `since` that modify the operands
-/// of `slots`: `reader` reads what `since` read. Throws an Error that names such an op, if `reader` depends on it.
-/// `what` begins the message.
+/// An operand that an op reads as an earlier op found it.
+struct Reading {
+  size_t slot = 0;
+  Op* since = nullptr;
+};
+
+/// Orders the last op of its graph, `reader`, before the ops after `since` that modify an operand, and these after
+/// `since`, for each reading. Throws an Error that names such an op, if `reader` depends on it. `what` begins the
+/// message.
+void read_as_of(const std::vector<Reading>& readings, Op& reader, std::string_view what);
+/// The same of several operands that one op found.
 void read_as_of(Op& since, Op& reader, const std::vector<size_t>& slots, std::string_view what);
 
 }  // namespace pxl

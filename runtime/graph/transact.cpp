@@ -25,12 +25,12 @@ Graph& Ir::create_graph(const std::string& title) {
 
 Graph& Ir::create_gradient_graph(const Graph& forward) {
   main().check_open();
-  const std::string base = forward.id() + "_bwd";
+  const std::string base = (forward.is_main() ? name_ : forward.id()) + "_bwd";
   std::unordered_set<std::string> taken;
   for (const auto& g : graphs_) taken.insert(g->id());
   std::string id = base;
   for (int n = 1; taken.count(id); ++n) id = fmt::format("{}_{}", base, n);
-  graphs_.push_back(std::make_unique<Graph>(*this, id, forward.title() + "_bwd"));
+  graphs_.push_back(std::make_unique<Graph>(*this, id, (forward.is_main() ? name_ : forward.title()) + "_bwd"));
   return *graphs_.back();
 }
 

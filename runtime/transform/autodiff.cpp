@@ -45,16 +45,15 @@ std::string place(const Origin& origin) {
   throw Error(std::move(d)).as(codes::gradient);
 }
 
-void check_nothing_modified(const Graph& graph) {
-  for (const auto& op : graph.ops()) {
-    if (op->row->role == Role::host_load) continue;  // fills memory that no other op uses
-    for (size_t slot = 0; slot < op->inputs.size(); ++slot)
-      if (op->inputs[slot] && op->modifies(slot))
-        refuse(*op,
-               fmt::format("the graph `{}` contains a modifying op: `{}` changes `{}` in place, so it has no gradient",
-                           graph.id(), shown(*op), op->inputs[slot]->name),
-               {"use the form that gives a new tensor, or differentiate a graph without the update"});
-  }
+void check_nothing_modified(const Op& op) {
+  if (op.row->role == Role::host_load) return;  // fills memory that no other op uses
+  for (size_t slot = 0; slot < op.inputs.size(); ++slot)
+    if (op.inputs[slot] && op.modifies(slot))
+      refuse(op,
+             fmt::format("the graph `{}` contains a modifying op: `{}` changes `{}` in place, so it has no gradient",
+                         op.graph->is_main() ? op.graph->ir().name() : op.graph->id(), shown(op),
+                         op.inputs[slot]->name),
+             {"use the form that gives a new tensor, or differentiate a graph without the update"});
 }
 
 using Memo = std::map<std::string, GradGraphInfoPtr>;
@@ -114,6 +113,10 @@ std::vector<std::string> lost_gradient(const Tensor& tensor, const TensorSet& pr
   if (tensor.consumers.empty()) notes.push_back("no op uses it");
   notes.push_back(std::move(remedy));
   return notes;
+}
+
+std::vector<std::string> notes_on_lost_gradient(const Tensor& tensor, const Tensor& loss, std::string remedy) {
+  return lost_gradient(tensor, {&loss}, std::move(remedy));
 }
 
 Differentiator::Differentiator(Graph& forward, const std::vector<Tensor*>& provided,
@@ -196,6 +199,8 @@ void Differentiator::visit(const Op& op) {
   bool wanted = false;
   for (size_t slot = 0; slot < op.inputs.size(); ++slot) wanted = wanted || wants(slot);
   if (!wanted) return;
+  check_nothing_modified(op);
+  visited_.push_back(&op);
   Ir& ir = forward_.ir();
   ir.origin = op.origin;
   ir.ipu = op.ipu;
@@ -213,7 +218,17 @@ void Differentiator::visit(const Op& op) {
 }
 
 GradGraphInfoPtr Differentiator::run() {
-  check_nothing_modified(forward_);
+  for (const auto& op : forward_.ops()) check_nothing_modified(*op);
+  run_backwards();
+  return finish(false);
+}
+
+GradGraphInfoPtr Differentiator::run_within() {
+  run_backwards();
+  return finish(true);
+}
+
+void Differentiator::run_backwards() {
   const BuildStateGuard guard(forward_.ir());
   for (Tensor* t : provided_) {
     Tensor* given = graph_.add_input(t->spec, gradient_name(*t));
@@ -221,19 +236,19 @@ GradGraphInfoPtr Differentiator::run() {
   }
   // Autodiff of a callee adds outputs to forward ops but no ops, so the iteration is stable.
   for (auto it = forward_.ops().rbegin(); it != forward_.ops().rend(); ++it) visit(**it);
-  return finish();
 }
 
-GradGraphInfoPtr Differentiator::finish() {
+GradGraphInfoPtr Differentiator::finish(bool within) {
+  const BuildStateGuard guard(forward_.ir());
   std::vector<std::pair<Tensor*, Tensor*>> gradients;
   for (Tensor* t : required_)
     if (Tensor* g = gradient(t)) gradients.emplace_back(t, g);
-  return finish_gradient_graph(forward_, graph_, provided_, gradients, values_);
+  return finish_gradient_graph(forward_, graph_, provided_, gradients, values_, within);
 }
 
 GradGraphInfoPtr finish_gradient_graph(Graph& forward, Graph& made, const std::vector<Tensor*>& provided,
                                        const std::vector<std::pair<Tensor*, Tensor*>>& gradients,
-                                       const std::unordered_map<Tensor*, Tensor*>& values) {
+                                       const std::unordered_map<Tensor*, Tensor*>& values, bool within) {
   auto info = std::make_shared<GradGraphInfo>();
   info->graph = &made;
   info->forward_graph = &forward;
@@ -257,7 +272,7 @@ GradGraphInfoPtr finish_gradient_graph(Graph& forward, Graph& made, const std::v
     info->expected_inputs.push_back({ConnectionType::fwd, tensor});
     if (!given.count(tensor)) stashed.push_back(tensor);
   }
-  forward.add_stashed_outputs(stashed);
+  if (!within) forward.add_stashed_outputs(stashed);
   made.set_inputs(std::move(inputs));
   remember_gradient_graph(info);
   verify_transformed(made.ir());

@@ -60,10 +60,11 @@ TensorSet tensors_before(const Graph& graph, const std::vector<Tensor*>& provide
 
 /// Completes a gradient graph: the first inputs of `made` are the gradients of `provided`; `gradients` are pairs of a
 /// forward tensor and its gradient, which become the outputs; `values` are forward tensors and the inputs of `made`
-/// that represent them. Eliminates dead code, orders the inputs, and makes activations outputs of the forward graph.
+/// that represent them. Eliminates dead code, orders the inputs, and makes activations outputs of the forward graph,
+/// unless the gradient graph is called `within` the forward graph.
 GradGraphInfoPtr finish_gradient_graph(Graph& forward, Graph& made, const std::vector<Tensor*>& provided,
                                        const std::vector<std::pair<Tensor*, Tensor*>>& gradients,
-                                       const std::unordered_map<Tensor*, Tensor*>& values);
+                                       const std::unordered_map<Tensor*, Tensor*>& values, bool within = false);
 
 /// The floating inputs of `graph` from which floating tensors, or a custom gradient that is a path, lead to
 /// `grads_provided` (default: the declared outputs), in input order.
@@ -90,5 +91,15 @@ void order_gradient_call(Op& call);
 /// or reuses the gradient graph, calls it in the graph of `fwd_call`, and sums the gradients of a tensor that was
 /// passed to several inputs. Throws Error if a wanted tensor was not passed to the call or no path leads to it.
 Backward backward(Op& fwd_call, const std::vector<Tensor*>& output_grads, const std::vector<Tensor*>& wanted);
+/// The same for operands of the call by slot, without sums: a tensor that is passed twice has two gradients. Each slot
+/// must be of an input that `differentiable_inputs` gives.
+Backward backward_by_slot(Op& fwd_call, const std::vector<Tensor*>& output_grads, const std::vector<size_t>& slots);
+
+/// Gradients of `loss` for tensors of its own graph: adds a call of a gradient graph of the ops between them, which
+/// reads what these ops read. `loss_gradient` has the spec of `loss`. The gradient of a tensor without a path is null.
+/// Throws for ops in place on a path, and for ops without gradient.
+Backward gradients_within(Tensor& loss, Tensor& loss_gradient, const std::vector<Tensor*>& wanted);
+/// Why `tensor` has no gradient of `loss`, a tensor of its graph: notes of an error.
+std::vector<std::string> notes_on_lost_gradient(const Tensor& tensor, const Tensor& loss, std::string remedy);
 
 }  // namespace pxl

@@ -95,6 +95,77 @@ std::vector<Op*> forward_calls(const KnownGradient& known, const Op& gradient) {
   return asked.empty() ? fitting : asked;
 }
 
+Tensor* sum_of(Graph& graph, const std::vector<Tensor*>& terms) {
+  GraphOpBuilder builder(graph);
+  Expr total = builder.of(terms.at(0));
+  for (size_t i = 1; i < terms.size(); ++i) total = total + builder.of(terms[i]);
+  return total.tensor();
+}
+
+/// Calls the gradient graph of a call for inputs of the called graph, without sums of their gradients.
+Backward call_gradient_graph(Op& fwd_call, const std::vector<Tensor*>& output_grads,
+                             const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required) {
+  Graph& callee = *fwd_call.called[0];
+  Graph& parent = *fwd_call.graph;
+  Backward result;
+  result.info = autodiff(callee, provided, required);
+  const Parents parents(fwd_call);  // stashed outputs included
+  std::vector<Tensor*> inputs;
+  for (const ExpectedConnection& c : result.info->expected_inputs) {
+    if (c.type == ConnectionType::fwd) {
+      inputs.push_back(parents.of(c.fwd_tensor));
+      continue;
+    }
+    std::vector<Tensor*> terms;  // several if the callee returns the tensor twice
+    for (size_t i = 0; i < output_grads.size(); ++i)
+      if (output_grads[i] && callee.outputs()[i] == c.fwd_tensor) terms.push_back(output_grads[i]);
+    inputs.push_back(sum_of(parent, terms));
+  }
+  const auto mark = is_memory_changed_after(fwd_call) ? parent.ir().mark() : nullptr;
+  result.call = parent.add_call(*result.info->graph, std::move(inputs));
+  if (mark) {
+    try {
+      read_as_of(fwd_call, *result.call, forward_slots(*result.info), "backward");
+    } catch (...) {
+      parent.ir().rollback(*mark);
+      throw;
+    }
+  }
+  return result;
+}
+
+/// The outputs of the called graph that gradients are given for. Throws for gradients that do not fit.
+std::vector<Tensor*> provided_outputs(const Op& fwd_call, const std::vector<Tensor*>& output_grads) {
+  if (fwd_call.row->role != Role::call)
+    throw Error(fmt::format("backward: {}.{} is not a call of a graph", fwd_call.row->schedule, fwd_call.id),
+                {"put it into a graph, call that, and take the backward step of the call"})
+        .as(codes::gradient);
+  const Graph& callee = *fwd_call.called[0];
+  if (output_grads.size() > callee.declared_outputs())
+    throw Error(fmt::format("backward: {} gradients were given, but `{}` has {} outputs", output_grads.size(),
+                            callee.id(), callee.declared_outputs()))
+        .as(codes::gradient);
+  std::vector<Tensor*> provided;
+  for (size_t i = 0; i < output_grads.size(); ++i) {
+    if (!output_grads[i]) continue;
+    const Tensor* out = callee.outputs()[i];
+    const TensorSpec &given = output_grads[i]->spec, &expected = out->spec;
+    if (!is_floating(expected.dtype))
+      throw Error(
+          fmt::format("backward: output {} of `{}` is {}, which has no gradient", i, callee.id(), text(expected)))
+          .as(codes::gradient);
+    if (given.shape != expected.shape || given.dtype != expected.dtype)
+      throw Error(fmt::format("backward: the gradient of output {} of `{}` must be {}, but `{}` is {}", i, callee.id(),
+                              text(expected), output_grads[i]->name, text(given)))
+          .as(codes::gradient);
+    provided.push_back(callee.outputs()[i]);
+  }
+  provided = floating_once(provided);
+  if (provided.empty())
+    throw Error(fmt::format("backward: no gradient was given for an output of `{}`", callee.id())).as(codes::gradient);
+  return provided;
+}
+
 }  // namespace
 
 void remember_gradient_graph(const GradGraphInfoPtr& info) { remember(*info->graph, {info, {}}); }
@@ -149,35 +220,8 @@ std::vector<std::pair<Tensor*, Tensor*>> GradGraphInfo::fwd_parent_ins_to_grad_p
 }
 
 Backward backward(Op& fwd_call, const std::vector<Tensor*>& output_grads, const std::vector<Tensor*>& wanted) {
-  if (fwd_call.row->role != Role::call)
-    throw Error(fmt::format("backward: {}.{} is not a call of a graph", fwd_call.row->schedule, fwd_call.id),
-                {"put it into a graph, call that, and take the backward step of the call"})
-        .as(codes::gradient);
+  const std::vector<Tensor*> provided = provided_outputs(fwd_call, output_grads);
   Graph& callee = *fwd_call.called[0];
-  Graph& parent = *fwd_call.graph;
-  if (output_grads.size() > callee.declared_outputs())
-    throw Error(fmt::format("backward: {} gradients were given, but `{}` has {} outputs", output_grads.size(),
-                            callee.id(), callee.declared_outputs()))
-        .as(codes::gradient);
-  std::vector<Tensor*> provided;
-  for (size_t i = 0; i < output_grads.size(); ++i) {
-    if (!output_grads[i]) continue;
-    const Tensor* out = callee.outputs()[i];
-    const TensorSpec &given = output_grads[i]->spec, &expected = out->spec;
-    if (!is_floating(expected.dtype))
-      throw Error(
-          fmt::format("backward: output {} of `{}` is {}, which has no gradient", i, callee.id(), text(expected)))
-          .as(codes::gradient);
-    if (given.shape != expected.shape || given.dtype != expected.dtype)
-      throw Error(fmt::format("backward: the gradient of output {} of `{}` must be {}, but `{}` is {}", i, callee.id(),
-                              text(expected), output_grads[i]->name, text(given)))
-          .as(codes::gradient);
-    provided.push_back(callee.outputs()[i]);
-  }
-  provided = floating_once(provided);
-  if (provided.empty())
-    throw Error(fmt::format("backward: no gradient was given for an output of `{}`", callee.id())).as(codes::gradient);
-
   if (wanted.empty())
     throw Error("backward: no tensor is wanted", {"name the tensors given to the call whose gradients are needed"})
         .as(codes::gradient);
@@ -210,42 +254,82 @@ Backward backward(Op& fwd_call, const std::vector<Tensor*>& output_grads, const 
   std::vector<Tensor*> required;
   for (Tensor* t : callee.inputs())
     if (needed.count(t)) required.push_back(t);
-
-  Backward result;
-  result.info = autodiff(callee, provided, required);
-  GraphOpBuilder builder(parent);
-  const auto sum = [&](const std::vector<Tensor*>& terms) {
-    Expr total = builder.of(terms.at(0));
-    for (size_t i = 1; i < terms.size(); ++i) total = total + builder.of(terms[i]);
-    return total.tensor();
-  };
-  const Parents parents(fwd_call);  // stashed outputs included
-  std::vector<Tensor*> inputs;
-  for (const ExpectedConnection& c : result.info->expected_inputs) {
-    if (c.type == ConnectionType::fwd) {
-      inputs.push_back(parents.of(c.fwd_tensor));
-      continue;
-    }
-    std::vector<Tensor*> terms;  // several if the callee returns the tensor twice
-    for (size_t i = 0; i < output_grads.size(); ++i)
-      if (output_grads[i] && callee.outputs()[i] == c.fwd_tensor) terms.push_back(output_grads[i]);
-    inputs.push_back(sum(terms));
-  }
-  const auto mark = is_memory_changed_after(fwd_call) ? parent.ir().mark() : nullptr;
-  result.call = parent.add_call(*result.info->graph, std::move(inputs));
-  if (mark) {
-    try {
-      read_as_of(fwd_call, *result.call, forward_slots(*result.info), "backward");
-    } catch (...) {
-      parent.ir().rollback(*mark);
-      throw;
-    }
-  }
+  Backward result = call_gradient_graph(fwd_call, output_grads, provided, required);
+  const Parents parents(fwd_call);
   std::unordered_map<const Tensor*, std::vector<Tensor*>> gradients;
   for (size_t i = 0; i < result.info->expected_outputs.size(); ++i)
     gradients[parents.of(result.info->expected_outputs[i].fwd_tensor)].push_back(result.call->outputs.at(i));
-  for (const Tensor* t : wanted) result.gradients.push_back(sum(gradients.at(t)));
+  for (const Tensor* t : wanted) result.gradients.push_back(sum_of(*fwd_call.graph, gradients.at(t)));
   return result;
+}
+
+Backward backward_by_slot(Op& fwd_call, const std::vector<Tensor*>& output_grads, const std::vector<size_t>& slots) {
+  const std::vector<Tensor*> provided = provided_outputs(fwd_call, output_grads);
+  const Graph& callee = *fwd_call.called[0];
+  std::vector<Tensor*> required;
+  for (size_t i = 0; i < callee.inputs().size(); ++i)
+    if (std::find(slots.begin(), slots.end(), i) != slots.end()) required.push_back(callee.inputs()[i]);
+  Backward result = call_gradient_graph(fwd_call, output_grads, provided, required);
+  for (size_t slot : slots) {
+    const auto& outputs = result.info->expected_outputs;
+    const auto at = std::find_if(outputs.begin(), outputs.end(),
+                                 [&](const ExpectedConnection& c) { return c.fwd_tensor == callee.inputs()[slot]; });
+    result.gradients.push_back(result.call->outputs.at(static_cast<size_t>(at - outputs.begin())));
+  }
+  return result;
+}
+
+namespace {
+
+/// Which op found the operands of a gradient's call that stand for tensors of its own graph: the last op that the
+/// gradient is of and that uses the tensor. Throws where one of these ops found another value.
+std::vector<Reading> readings_of(const GradGraphInfo& info, const Op& call, const std::vector<const Op*>& visited) {
+  std::vector<Reading> readings;
+  for (size_t slot : forward_slots(info)) {
+    const Tensor* t = info.expected_inputs[slot].fwd_tensor;
+    const Op *first = nullptr, *last = nullptr;  // `visited` is from the last op to the first
+    for (const Op* op : visited) {
+      if (op != t->producer && std::find(op->inputs.begin(), op->inputs.end(), t) == op->inputs.end()) continue;
+      if (!last) last = op;
+      first = op;
+    }
+    if (!last) continue;
+    if (first != last && is_memory_changed_after(*first) && is_read_changed(*first, *last, call, {slot}))
+      throw Error(fmt::format("grad: `{}` is changed between two ops that the gradient is of", t->name),
+                  {"the gradient reads one value of it: take it before the change"})
+          .as(codes::in_place_order);
+    readings.push_back({slot, const_cast<Op*>(last)});
+  }
+  return readings;
+}
+
+}  // namespace
+
+Backward gradients_within(Tensor& loss, Tensor& loss_gradient, const std::vector<Tensor*>& wanted) {
+  Graph& graph = *loss.graph;
+  const auto mark = graph.ir().mark();
+  try {
+    Backward result;
+    const GradInfos none;
+    Differentiator within(graph, {&loss}, wanted, none);
+    result.info = within.run_within();
+    std::vector<Tensor*> inputs;
+    for (const ExpectedConnection& c : result.info->expected_inputs)
+      inputs.push_back(c.type == ConnectionType::fwd ? c.fwd_tensor : &loss_gradient);
+    result.call = graph.add_call(*result.info->graph, std::move(inputs));
+    read_as_of(readings_of(*result.info, *result.call, within.visited()), *result.call, "grad");
+    for (Tensor* t : wanted) {
+      const auto& outputs = result.info->expected_outputs;
+      const auto at =
+          std::find_if(outputs.begin(), outputs.end(), [&](const ExpectedConnection& c) { return c.fwd_tensor == t; });
+      result.gradients.push_back(at == outputs.end() ? nullptr
+                                                     : result.call->outputs[static_cast<size_t>(at - outputs.begin())]);
+    }
+    return result;
+  } catch (...) {
+    graph.ir().rollback(*mark);
+    throw;
+  }
 }
 
 }  // namespace pxl

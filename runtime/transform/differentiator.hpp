@@ -41,6 +41,10 @@ class Differentiator : public GradContext {
   Differentiator(Graph& forward, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required,
                  const GradInfos& called);
   GradGraphInfoPtr run();
+  /// The gradient graph of a part of a graph, which is called in that graph: its inputs are tensors of it.
+  GradGraphInfoPtr run_within();
+  /// The ops that the gradient is of, from the last to the first.
+  const std::vector<const Op*>& visited() const { return visited_; }
 
   const Op& op() const override { return *op_; }
   OpBuilder& builder() override { return builder_; }
@@ -55,7 +59,8 @@ class Differentiator : public GradContext {
   Expr forward_value(Tensor* tensor);
   Tensor* gradient(Tensor* forward);
   void visit(const Op& op);
-  GradGraphInfoPtr finish();
+  void run_backwards();
+  GradGraphInfoPtr finish(bool within);
 
   void gradient_of_call();
   void gradient_of_loop();
@@ -80,6 +85,7 @@ class Differentiator : public GradContext {
   Graph& graph_;
   GraphOpBuilder builder_;
   const Op* op_ = nullptr;
+  std::vector<const Op*> visited_;
   std::unordered_map<const Tensor*, std::vector<Tensor*>> contributions_;
   std::unordered_map<const Tensor*, Tensor*> gradients_;  // summed
   TensorSet named_;                                       // tensors of the gradient graph with their final name
