@@ -21,7 +21,7 @@ from tests.package import debs
 from tests.processes import machines, mpi
 from tests.repl import inputs, memory
 from tests.robustness import hostile, interrupts, limits, mutants
-from tests.runtime import arm64, bench, formats, graphs, onnx_models, oracle, reference, tiles, training
+from tests.runtime import arm64, bench, formats, graphs, onnx_models, oracle, reference, research, tiles, training
 from tests.support import figures
 from tests.support.harness import ROOT, TESTS, Tally, needs_compiler_of, parallel, print_slowest, run, stage
 from tests.unit import doctests
@@ -47,6 +47,7 @@ DAILY = [
     ("graphs", lambda r: graphs.graph_tests(r.pxl, 5, r.tally.add, r.tally.skip)),
     ("interrupts", lambda r: interrupts.interrupt_tests(r.pxl, 5, r.tally.add)),
     ("oracle", lambda r: oracle.oracle_tests(r.pxl, TESTS / "oracle", r.tally.add, run)),
+    ("oracle", lambda r: research.research_tests(r.pxl, r.tally.add)),
     ("onnx", lambda r: onnx_models.onnx_tests(r.pxl, r.tally.add, r.tally.skip)),
     ("formats", lambda r: formats.formats_tests(r.pxl, r.tally.add, r.tally.skip)),
     ("repl", lambda r: inputs.repl_tests(r.pxl, r.tally, parallel)),

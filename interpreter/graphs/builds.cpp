@@ -242,9 +242,9 @@ void add_outputs(Interpreter& in, Graph& graph, GraphFacts& facts, const Value& 
   facts.form = ResultForm::nothing;
   if (result.is_none()) return;
   facts.result = map_tree(in, result, add);
-  facts.form = as_tensor(result)                                                ? ResultForm::single
+  facts.form = as_tensor(result)                                                                    ? ResultForm::single
                : is_tensor_list(result) || (result.as<SequenceObject>() && graph.outputs().empty()) ? ResultForm::tuple
-                                                                                : ResultForm::tree;
+                                                                                                    : ResultForm::tree;
 }
 
 }  // namespace

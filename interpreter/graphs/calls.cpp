@@ -145,7 +145,8 @@ class InputBinder {
   std::vector<Value> tensors_of_tree(const Value& v) const {
     const auto* list = v.as<SequenceObject>();
     std::vector<Value> tensors = tensors_in(in_, v);
-    if (tensors.empty() || !list || std::any_of(list->items.begin(), list->items.end(), [](const Value& x) { return is_tree(x); }))
+    if (tensors.empty() || !list ||
+        std::any_of(list->items.begin(), list->items.end(), [](const Value& x) { return is_tree(x); }))
       return tensors;
     return list->items;
   }
@@ -225,8 +226,7 @@ std::vector<Tensor*> bind_inputs(Interpreter& in, const std::shared_ptr<Ir>& ir,
     if (t.graph == &graph) throw Error(graph.id() + " can't call itself: it is still being built").as(codes::program);
   InputBinder binder(in, graph, facts_of(in, ir, &graph));
   BoundInputs captured = bound;
-  for (const auto& [input, outer] : facts_of(in, ir, &graph).captured)
-    captured.emplace(input, tensor_value(ir, outer));
+  for (const auto& [input, outer] : facts_of(in, ir, &graph).captured) captured.emplace(input, tensor_value(ir, outer));
   binder.bound(captured);
   for (const NamedArg& n : args.named)
     if (is_input_map(n.name)) binder.map(n.value, n.name);

@@ -63,8 +63,7 @@ Tensor* memory_root(Tensor* t) {
 bool is_changeable(const Tensor& root, const Captures* around) {
   if (root.kind == TensorKind::variable || root.by_ref) return true;
   if (!around) return false;
-  return std::any_of(around->all.begin(), around->all.end(),
-                     [&](const Captures::One& c) { return c.input == &root; });
+  return std::any_of(around->all.begin(), around->all.end(), [&](const Captures::One& c) { return c.input == &root; });
 }
 
 [[noreturn]] void refuse(const Op& at, std::string message, std::vector<std::string> notes) {

@@ -103,8 +103,9 @@ std::vector<Wanted> resolve(Interpreter& in, const FunctionCall& call, const Val
     whole = as_tensor(wrt) != nullptr;
     for (auto& [name, leaf] : wanted_leaves(in, of_vars ? f : wrt)) {
       Tensor* t = as_tensor(leaf);
-      if (!t) type_error("grad: `wrt` takes names or positions of arguments, or tensors, got " +
-                         with_article(leaf.type_name()));
+      if (!t)
+        type_error("grad: `wrt` takes names or positions of arguments, or tensors, got " +
+                   with_article(leaf.type_name()));
       wanted.push_back({name, t, {}});
     }
   }
@@ -175,8 +176,8 @@ std::vector<Value> gradients_of_call(Interpreter& in, const FunctionCall& call,
         terms[w].push_back(slots.size());
         slots.push_back(slot);
       }
-  const bool floats = std::any_of(wanted.begin(), wanted.end(),
-                                  [](const Wanted& w) { return is_floating(w.tensor->spec.dtype); });
+  const bool floats =
+      std::any_of(wanted.begin(), wanted.end(), [](const Wanted& w) { return is_floating(w.tensor->spec.dtype); });
   for (size_t w = 0; w < wanted.size(); ++w) {
     const bool is_float = is_floating(wanted[w].tensor->spec.dtype);
     if (!is_float && !floats)
@@ -250,7 +251,8 @@ Value build_grad_call(Interpreter& in, const DerivativeObject& d, LiftedArgument
   if (!options.value) return grads;
   if (!options.aux) return make_tuple({result, std::move(grads)});
   std::vector<Value> parts = elements_of(in, result);
-  if (parts.size() < 2) throw Error("value_and_grad: with `aux` the function returns more than a number").as(codes::gradient);
+  if (parts.size() < 2)
+    throw Error("value_and_grad: with `aux` the function returns more than a number").as(codes::gradient);
   const Value value = parts[0];
   parts.erase(parts.begin());
   return make_tuple({value, parts.size() == 1 ? parts[0] : make_tuple(std::move(parts)), std::move(grads)});
@@ -318,8 +320,8 @@ Value grad_of_tensor(Interpreter& in, const Value& given, const Value& wrt, Unus
   const Backward made = gradients_within(*loss, *one, distinct);
   std::vector<Value> gradients;
   for (const Wanted& w : wanted) {
-    Tensor* g = made.gradients[static_cast<size_t>(std::find(distinct.begin(), distinct.end(), w.tensor) -
-                                                   distinct.begin())];
+    Tensor* g =
+        made.gradients[static_cast<size_t>(std::find(distinct.begin(), distinct.end(), w.tensor) - distinct.begin())];
     if (!g && unused == Unused::error) no_path(w.name, *w.tensor, *loss);
     if (g)
       gradients.push_back(tensor_value(target.ir, g));
@@ -433,8 +435,7 @@ Ref<DerivativeObject> pushforward(const Value& f) {
     args.positional.assign(lifted.args.positional.begin(), lifted.args.positional.begin() + middle);
     const FunctionCall call = call_function(i, self.function, args);
     const Graph& graph = *call.callable.graph;
-    if (graph.declared_outputs() != 1)
-      throw Error("jvp: the function returns one tensor").as(codes::gradient);
+    if (graph.declared_outputs() != 1) throw Error("jvp: the function returns one tensor").as(codes::gradient);
     const TensorSpec& spec = graph.outputs()[0]->spec;
     Arguments back = args;
     back.positional.push_back(zeros_like(i, spec));
@@ -498,9 +499,8 @@ Value make_hvp(Interpreter& in, const Arguments& given) {
     std::vector<Value> products = gradients_of_call(i, call, dys, wanted, Unused::zero);
     note_numbers(l, wanted, products);
     size_t next = 0;
-    return map_tree(i, args.positional[0], [&](const Value& leaf, const std::string&) {
-      return as_tensor(leaf) ? products[next++] : leaf;
-    });
+    return map_tree(i, args.positional[0],
+                    [&](const Value& leaf, const std::string&) { return as_tensor(leaf) ? products[next++] : leaf; });
   });
   d->differentiated = {Value(int64_t{0}), Value(int64_t{1})};
   Arguments args;
@@ -524,42 +524,44 @@ Value shape_value(const Shape& shape) { return make_list(std::vector<Value>(shap
 Value make_jacobian(const Arguments& given) {
   ArgReader a("jacobian", given, {"f", "reverse"});
   const bool reverse = a.boolean_or("reverse", false);
-  auto d = derivative("jacobian", a.value("f"),
-                      [reverse](Interpreter& i, const DerivativeObject& self, LiftedArguments& l) -> Value {
-    const FunctionCall call = call_function(i, self.function, l.args);
-    const Tensor* x = call.given.empty() ? nullptr : as_tensor(call.given[0].tensor);
-    if (!x || call.callable.graph->declared_outputs() != 1)
-      throw Error("jacobian: the function takes a tensor first, and returns one tensor").as(codes::gradient);
-    const Tensor* y = call.op->outputs[0];
-    const TensorSpec& over = reverse ? y->spec : x->spec;
-    const int64_t n = element_count(over.shape);
-    const Value basis(unit_vectors(over));
-    const Arguments args = l.args;
-    const Value f = self.function;
-    const Value step = make_method(no_effects, "step", [reverse, args, f](Interpreter& k, Arguments slice) -> Value {
-      Arguments more = args;
-      more.span = slice.span;
-      if (reverse) {
-        more.positional.push_back(slice.positional.at(0));
-        const Value all = pullback(f)->call(k, std::move(more));
-        return all.as<TupleObject>() ? all.as<TupleObject>()->items[0] : all;
-      }
-      const std::vector<Value> before = more.positional;
-      for (size_t j = 0; j < before.size(); ++j)
-        if (as_tensor(before[j]) && is_floating(as_tensor(before[j])->spec.dtype))
-          more.positional.push_back(j == 0 ? slice.positional.at(0) : zeros_like(k, as_tensor(before[j])->spec));
-      return pushforward(f)->call(k, std::move(more));
-    });
-    Arguments scan;
-    scan.span = l.args.span;
-    scan.positional = {step, make_list({}), basis};
-    const Value stacked = make_scan(i, std::move(scan));
-    Shape shape = y->spec.shape;
-    shape.insert(shape.end(), x->spec.shape.begin(), x->spec.shape.end());
-    if (reverse) return op_by_name(i, "reshape", {stacked, shape_value(shape)});
-    const Value flat = op_by_name(i, "reshape", {stacked, shape_value({n, element_count(y->spec.shape)})});
-    return op_by_name(i, "reshape", {op_by_name(i, "transpose", {flat}), shape_value(shape)});
-  });
+  auto d = derivative(
+      "jacobian", a.value("f"), [reverse](Interpreter& i, const DerivativeObject& self, LiftedArguments& l) -> Value {
+        const FunctionCall call = call_function(i, self.function, l.args);
+        const Tensor* x = call.given.empty() ? nullptr : as_tensor(call.given[0].tensor);
+        if (!x || call.callable.graph->declared_outputs() != 1)
+          throw Error("jacobian: the function takes a tensor first, and returns one tensor").as(codes::gradient);
+        const Tensor* y = call.op->outputs[0];
+        const TensorSpec& over = reverse ? y->spec : x->spec;
+        const int64_t n = element_count(over.shape);
+        const Value basis(unit_vectors(over));
+        const Arguments args = l.args;
+        const Value f = self.function;
+        const Value step =
+            make_method(no_effects, "step", [reverse, args, f](Interpreter& k, Arguments slice) -> Value {
+              Arguments more = args;
+              more.span = slice.span;
+              if (reverse) {
+                more.positional.push_back(slice.positional.at(0));
+                const Value all = pullback(f)->call(k, std::move(more));
+                return all.as<TupleObject>() ? all.as<TupleObject>()->items[0] : all;
+              }
+              const std::vector<Value> before = more.positional;
+              for (size_t j = 0; j < before.size(); ++j)
+                if (as_tensor(before[j]) && is_floating(as_tensor(before[j])->spec.dtype))
+                  more.positional.push_back(j == 0 ? slice.positional.at(0)
+                                                   : zeros_like(k, as_tensor(before[j])->spec));
+              return pushforward(f)->call(k, std::move(more));
+            });
+        Arguments scan;
+        scan.span = l.args.span;
+        scan.positional = {step, make_list({}), basis};
+        const Value stacked = make_scan(i, std::move(scan));
+        Shape shape = y->spec.shape;
+        shape.insert(shape.end(), x->spec.shape.begin(), x->spec.shape.end());
+        if (reverse) return op_by_name(i, "reshape", {stacked, shape_value(shape)});
+        const Value flat = op_by_name(i, "reshape", {stacked, shape_value({n, element_count(y->spec.shape)})});
+        return op_by_name(i, "reshape", {op_by_name(i, "transpose", {flat}), shape_value(shape)});
+      });
   d->key += reverse ? "r" : "f";
   d->differentiated = {Value(int64_t{0})};
   return Value(d);

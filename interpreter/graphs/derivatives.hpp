@@ -29,9 +29,9 @@ struct DerivativeObject final : Object {
   std::string key;    ///< what it computes, with its options
   std::string title;  ///< "grad(loss)"
   Value function;
-  std::vector<Value> parts;               ///< values that it holds besides, such as `wrt`
-  std::vector<std::string> parameters;    ///< of the function, as far as they are known
-  std::vector<Value> differentiated;      ///< arguments, by name or position, whose floats are inputs
+  std::vector<Value> parts;             ///< values that it holds besides, such as `wrt`
+  std::vector<std::string> parameters;  ///< of the function, as far as they are known
+  std::vector<Value> differentiated;    ///< arguments, by name or position, whose floats are inputs
   using Build = std::function<Value(Interpreter&, const DerivativeObject&, LiftedArguments&)>;
   Build build;
   std::string type_name() const override { return "function"; }

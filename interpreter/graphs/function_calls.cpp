@@ -43,8 +43,7 @@ std::string title_of(const Value& f) {
 void add_given(Interpreter& in, const std::string& name, size_t position, const Value& v,
                std::vector<FunctionCall::Given>& given) {
   for (auto& [path, leaf] : tree_leaves(in, v)) {
-    if (leaf.as_spec())
-      throw Error("argument `" + name + "` is a spec: a call takes a tensor").as(codes::graph_inputs);
+    if (leaf.as_spec()) throw Error("argument `" + name + "` is a spec: a call takes a tensor").as(codes::graph_inputs);
     if (as_tensor(leaf)) given.push_back({name, position, path, leaf, 0});
   }
 }
@@ -53,8 +52,7 @@ void add_given(Interpreter& in, const std::string& name, size_t position, const 
 
 GraphSource source_of_function(const Value& f, const Arguments& args) {
   if (f.as<FunctionObject>() || f.as<OutlinedFunctionObject>() || f.as<MethodObject>()) return source_of(f);
-  if (!f.is_object() || !f.object()->callable())
-    return source_of(f);  // says what a graph is made from
+  if (!f.is_object() || !f.object()->callable()) return source_of(f);  // says what a graph is made from
   std::vector<std::string> names = parameters_of(f);
   while (names.size() < args.positional.size()) names.push_back("x" + std::to_string(names.size()));
   return source_of_callee(f, title_of(f), names);

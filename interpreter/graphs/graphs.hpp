@@ -19,7 +19,7 @@ using BoundInputs = std::map<const Tensor*, Value>;
 /// What the language needs of a graph beyond its IR. Kept by the interpreter, one per graph.
 struct GraphFacts {
   ResultForm form = ResultForm::tuple;
-  Value result;  ///< of a tree: the returned value, with specs in place of tensors
+  Value result;   ///< of a tree: the returned value, with specs in place of tensors
   struct Group {  ///< the inputs of one parameter; a list has several, named xs_0, xs_1
     std::string name;
     size_t first = 0, count = 1;

@@ -332,11 +332,13 @@ constexpr Member<ModuleInstance> instance_rows[] = {
        const auto self = static_ref_cast<ModuleInstance>(m.shared_from_this());
        const GraphSource source = source_of_instance(self);
        const BuiltGraph built = m.cached ? shared_graph(in, source, args) : build_graph(in, source, args);
-       return make_tuple({Value(built.factories->copy()), graph_value(graphs_of(in).target().ir, built.graph, built.captured)});
+       return make_tuple(
+           {Value(built.factories->copy()), graph_value(graphs_of(in).target().ir, built.graph, built.captured)});
      }},
     {"bound", "(*inputs, vars = none, name = none, ...)",
      "A graph of its build with variables for its params: `create_graph`, `init` and `bind`. name: what the variables' "
-     "names begin with; by default the name that the bound graph is assigned to. vars: a tree or a bound graph that has "
+     "names begin with; by default the name that the bound graph is assigned to. vars: a tree or a bound graph that "
+     "has "
      "the variables; none are made.",
      "layer.bound(ones([2, 4])).vars", bound_of},
     {"fields", "A dict of its fields, then of its configuration, by name.", "layer.fields",

@@ -5,8 +5,8 @@
 #include <atomic>
 #include <utility>
 
-#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/derivatives.hpp"
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/graphs/tensor_trees.hpp"
 #include "interpreter/language/activation.hpp"

@@ -32,8 +32,9 @@ Tensor* add_param(Interpreter& in, BuildRoot& root, const std::string& key, cons
   if (!factory.is_none()) root.factories->insert(key, factory);
   if (root.graph->is_main()) {
     if (factory.is_none())
-      throw Error("param `" + key + "` has no initial value, and a function of the program's body makes a variable of it",
-                  {"give it one, or make the module's graph with `create_graph` or `bound`"})
+      throw Error(
+          "param `" + key + "` has no initial value, and a function of the program's body makes a variable of it",
+          {"give it one, or make the module's graph with `create_graph` or `bound`"})
           .as(codes::param);
     const TargetScope main(in, root.ir, root.graph);
     const TreePtr made = make_tree(TreeKind::factories);

@@ -49,11 +49,11 @@ void check_nothing_modified(const Op& op) {
   if (op.row->role == Role::host_load) return;  // fills memory that no other op uses
   for (size_t slot = 0; slot < op.inputs.size(); ++slot)
     if (op.inputs[slot] && op.modifies(slot))
-      refuse(op,
-             fmt::format("the graph `{}` contains a modifying op: `{}` changes `{}` in place, so it has no gradient",
-                         op.graph->is_main() ? op.graph->ir().name() : op.graph->id(), shown(op),
-                         op.inputs[slot]->name),
-             {"use the form that gives a new tensor, or differentiate a graph without the update"});
+      refuse(
+          op,
+          fmt::format("the graph `{}` contains a modifying op: `{}` changes `{}` in place, so it has no gradient",
+                      op.graph->is_main() ? op.graph->ir().name() : op.graph->id(), shown(op), op.inputs[slot]->name),
+          {"use the form that gives a new tensor, or differentiate a graph without the update"});
 }
 
 using Memo = std::map<std::string, GradGraphInfoPtr>;
