@@ -35,5 +35,5 @@ def compare(pxl, path):
 
 def research_tests(pxl, add):
     programs = [p for p in sorted((TESTS / "text").glob("*.pxl")) if p.stem != "det"]
-    for path, problem in parallel([(p, lambda p=p: compare(pxl, p)) for p in programs]):
-        add(f"text/{path.name}", problem)
+    for name, problem in parallel([(f"text/{p.name}", lambda p=p: compare(pxl, p)) for p in programs], 2):
+        add(name, problem)
