@@ -116,7 +116,7 @@ constexpr Member<BoundGraphObject> bound_rows[] = {
      [](In in, BoundRef b, A args) { return bind_graph(in, b.graph, b.inputs, b.vars, args); }},
     {"with", "(tree)",
      "The same graph with other tensors, computed or not, for the names of a tree; the other names keep theirs.",
-     "getattr(layer, 'with')({'bias': variable([1.0, 2.0, 3.0], name = 'other')}).vars.bias",
+     "layer.with({'bias': variable([1.0, 2.0, 3.0], name = 'other')}).vars.bias",
      [](In in, BoundRef b, A args) {
        ArgReader a("with", args, {"tree"});
        Arguments tree;

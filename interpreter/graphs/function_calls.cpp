@@ -63,7 +63,7 @@ std::vector<std::string> parameters_of(const Value& f) {
   if (auto* d = f.as<DerivativeObject>()) return d->parameters;
   if (const ast::Function* code = code_of(f)) {
     for (const ast::Parameter& p : code->parameters)
-      if (!p.rest) names.push_back(p.name);
+      if (!p.rest && !p.options) names.push_back(p.name);
   } else if (is_graph(f)) {
     const Callable c = to_callable(f, "grad");
     for (const Tensor* input : c.graph->inputs())
