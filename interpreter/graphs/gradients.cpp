@@ -275,6 +275,7 @@ Value backward(Interpreter& in, const Ref<CallInfoObject>& info, const Arguments
         want(parent, input->key.empty() ? input->name : input->key);
     }
   } else if (auto* tree = a.value("wanted").as<TreeObject>()) {
+    out->of_tree = true;
     for (auto& [name, leaf] : tree->leaves()) {
       if (!as_tensor(leaf))
         type_error("backward: `" + name + "` of the tree is no tensor, but " + with_article(leaf.type_name()));

@@ -31,6 +31,7 @@ struct GradientsObject final : Object {
   std::vector<Tensor*> wanted;
   std::vector<std::string> names;  ///< dotted names where a tree was requested, else the tensors' names
   std::vector<Value> gradients;
+  bool of_tree = false;  ///< a tree was requested: the order is that of the alphabet
   std::string type_name() const override { return "gradients"; }
   std::string repr(Interpreter& in) override;
   std::optional<Value> member(Interpreter& in, std::string_view name) override;

@@ -1,4 +1,6 @@
 // Initial values of variables: what numbers, arrays, initialisers and functions denote, and the initialisers.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -108,6 +110,14 @@ Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, 
   return fitted(host_array(in, init, spec, what), spec, what);
 }
 
+/// The initialisers of `init` have the names, and take the slope of a leaky relu first, as PyTorch's do.
+static void need_gain_by_name(const char* name, const Arguments& args) {
+  if (args.positional.empty()) return;
+  throw Error(fmt::format("{} takes its gain by name: `{}(gain = ...)`", name, name),
+              {fmt::format("`from init import {}` has PyTorch's arguments `a`, `mode` and `nonlinearity`", name)})
+      .as(codes::arguments);
+}
+
 void bind_initialiser_builtins(Scope& p) {
   // X. Glorot, Y. Bengio, "Understanding the difficulty of training deep feedforward neural networks", AISTATS 2010.
   define(p, no_effects, "xavier_uniform", "xavier_uniform(gain = 1.0)",
@@ -135,6 +145,7 @@ void bind_initialiser_builtins(Scope& p) {
   // K. He et al., "Delving deep into rectifiers", ICCV 2015.
   define(p, no_effects, "kaiming_uniform", "kaiming_uniform(gain = 1.0)",
          "Initialiser: uniform on +-gain sqrt(6 / fan_in).", [](Interpreter&, Arguments args) {
+           need_gain_by_name("kaiming_uniform", args);
            ArgReader a("kaiming_uniform", args, {"gain"});
            return initialiser("kaiming_uniform(" + number_text(gain_of(a)) + ")",
                               [gain = gain_of(a)](Interpreter& in, const TensorSpec& s) {
@@ -145,6 +156,7 @@ void bind_initialiser_builtins(Scope& p) {
          });
   define(p, no_effects, "kaiming_normal", "kaiming_normal(gain = 1.0)",
          "Initialiser: normal with deviation gain sqrt(2 / fan_in).", [](Interpreter&, Arguments args) {
+           need_gain_by_name("kaiming_normal", args);
            ArgReader a("kaiming_normal", args, {"gain"});
            return initialiser("kaiming_normal(" + number_text(gain_of(a)) + ")",
                               [gain = gain_of(a)](Interpreter& in, const TensorSpec& s) {

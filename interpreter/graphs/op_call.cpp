@@ -8,6 +8,7 @@
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/graph_values.hpp"
 #include "interpreter/graphs/graphs.hpp"
+#include "interpreter/graphs/op_habits.hpp"
 #include "interpreter/graphs/op_operands.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/look.hpp"
@@ -168,6 +169,7 @@ struct KeyedCall {
 
 /// The general way of a call.
 Value convert_and_call(Interpreter& in, const OpRow& row, Arguments args, const KeyedCall& call) {
+  read_op_habits(in, row, args);
   const std::vector<std::optional<Value>> values = bind_row(row, args, position_of(in).frames);
   OperandWorld world;
   bool has_operands = false;

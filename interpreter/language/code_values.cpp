@@ -5,6 +5,8 @@
 #include <charconv>
 #include <iterator>
 
+#include "interpreter/graphs/gradients.hpp"
+#include "interpreter/graphs/trees.hpp"
 #include "interpreter/language/code.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/functions.hpp"
@@ -395,6 +397,7 @@ class ElementTarget final : public TargetCode {
       const Value& key = one_leaf_ ? keys_[0].borrow(in, a, made_key) : made_key = this->key(in, a);
       in.here = e_.span;
       if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
+      if (base.as_array() && base.object().use_count() == 1) refuse_copy();
       if (in.checking) return look_at_element(in, base, key, std::move(value));
       if (key.is_int64())
         if (auto* list = base.as<ListObject>(); list && static_cast<uint64_t>(key.int64()) < list->items.size()) {
@@ -410,6 +413,20 @@ class ElementTarget final : public TargetCode {
   }
 
  private:
+  /// Nothing but this statement holds the array.
+  [[noreturn]] void refuse_copy() const {
+    Error error(fmt::format("`{}` is a copy: an assignment to its elements changes nothing", e_.base->span.text()));
+    if (e_.base->kind == ExprKind::index && !e_.subscripts.empty()) {
+      const Span& first = e_.base->span;
+      std::string_view outer = first.text(), inner = e_.span.text();
+      inner.remove_prefix(std::min(inner.size(), outer.size() + 1));
+      if (outer.ends_with(']'))
+        error.first().notes.push_back(
+            fmt::format("one index has all axes: `{}, {} = ...`", outer.substr(0, outer.size() - 1), inner));
+    }
+    throw error.as(codes::assignment);
+  }
+
   Value key(Interpreter& in, Activation& a) const {
     if (keys_.size() == 1 && !e_.trailing_comma) return keys_[0].value(in, a);
     std::vector<Value> keys;
@@ -436,6 +453,18 @@ class NoTarget final : public TargetCode {
  private:
   Span span_;
 };
+
+/// Trees have an order of names, not of places.
+void refuse_unordered(const Value& v) {
+  const auto* gradients = v.as<GradientsObject>();
+  const auto* tree = v.as<TreeObject>();
+  if (!tree && !(gradients && gradients->of_tree)) return;
+  throw Error(fmt::format("{} are not unpacked by place: their order is that of the alphabet",
+                          tree ? "the names of a tree" : "gradients for a tree"),
+              {tree ? "take each by its name: `tree.weight`"
+                    : "take each by its name, `grads.weight`, or ask for a list: `backward(dy, [w, b])`"})
+      .as(codes::type);
+}
 
 class TupleTarget final : public TargetCode {
  public:
@@ -466,6 +495,7 @@ class TupleTarget final : public TargetCode {
     }
     std::vector<Value> items;
     try {
+      refuse_unordered(value);
       items = elements_of(in, value);
       check_count(items.size());
     } catch (Error& e) {

@@ -4,6 +4,7 @@
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/code.hpp"
+#include "interpreter/language/dropped_results.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/functions.hpp"
 #include "interpreter/language/graph_statements.hpp"
@@ -83,16 +84,25 @@ void from_statement(Interpreter& in, const ast::FromImportStmt& s, Activation& a
   }
 }
 
+/// An expression whose value nothing takes.
 class ExpressionCode final : public StmtCode {
  public:
-  ExpressionCode(const ast::ExprStmt& s, const Place& place) : StmtCode(s.span), value_(compile(*s.value, place)) {}
+  ExpressionCode(const ast::ExprStmt& s, const Place& place) : StmtCode(s.span), value_(compile(*s.value, place)) {
+    if (s.value->kind == ast::ExprKind::call) call_ = &as<ast::CallExpr>(*s.value);
+  }
   Flow run(Interpreter& in, Activation& a) const override {
-    value_->value(in, a);
+    if (!call_) {
+      value_->value(in, a);
+      return Flow::normal;
+    }
+    const OpsSoFar before(in);
+    if (!value_->value(in, a).is_none()) refuse_dropped(in, *call_, a, before);
     return Flow::normal;
   }
 
  private:
   CodePtr value_;
+  const ast::CallExpr* call_ = nullptr;
 };
 
 /// `target = value`.

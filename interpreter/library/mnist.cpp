@@ -8,6 +8,7 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/host.hpp"
+#include "interpreter/values/notices.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
@@ -67,7 +68,7 @@ struct DigitSetObject final : Object {
     if (name == "images") return Value(set.images);
     if (name == "labels") return Value(set.labels);
     if (name != "batches") return std::nullopt;
-    return make_method(no_effects, "batches", [digits = set](Interpreter&, const Arguments& args) -> Value {
+    return make_method(no_effects, "batches", [digits = set](Interpreter& in, const Arguments& args) -> Value {
       ArgReader a("batches", args, {"size", "shuffle", "drop_last"});
       const int64_t size = a.integer("size");
       if (size < 1) throw run_error(fmt::format("batches: the size must be at least 1, not {}", size));
@@ -75,6 +76,11 @@ struct DigitSetObject final : Object {
         throw run_error(fmt::format("batches: no batch of {} fits {} images", size, digits.labels.size()),
                         {"drop_last = false gives the images that there are as one batch"});
       }
+      if (const int64_t rest = digits.labels.size() % size; rest != 0 && a.value_or("drop_last", {}).is_none())
+        notice_once(
+            in, Notice::batches,
+            fmt::format("batches of {} leave out the last {} of {}: `drop_last = true` says so, false keeps them", size,
+                        rest, digits.labels.size()));
       return make_ref<BatchesObject>(digits, size, a.boolean_or("shuffle", false), a.boolean_or("drop_last", true));
     });
   }

@@ -161,7 +161,8 @@ Value s_restore(Interpreter& in, SessionObject& s, const Arguments& args) {
   ArgReader a("restore", args, {"path", "strict", "map", "transpose_linear"});
   Session::RestoreOptions options;
   options.strict = a.boolean_or("strict", true);
-  options.transpose_linear = a.boolean_or("transpose_linear", false);
+  if (const Value given = a.value_or("transpose_linear", {}); !given.is_none())
+    options.transpose_linear = a.boolean_or("transpose_linear", false);
   const Value map = a.value_or("map", {});
   if (!map.is_none()) options.variable_of = [&](const std::string& entry) { return mapped_name(in, map, entry); };
   s.changing();
@@ -238,7 +239,7 @@ constexpr Member<SessionObject> session_rows[] = {
      "Writes all variables to a file, NAME.safetensors, which other frameworks read too. shards: to a folder of such "
      "files with an index, which the processes of a job write at the same time.",
      "session.save('scale.safetensors')", s_save, Effect::writes_files},
-    {"restore", "(path, strict = true, map = none, transpose_linear = false)",
+    {"restore", "(path, strict = true, map = none, transpose_linear = none)",
      "Reads variables from a file, or from a folder that `save` made, by name, and returns which were loaded, missing, "
      "mismatched and unused. strict: an "
      "error if any of these is missing or mismatched. map: a dict from names in the file, or prefixes of them, to "

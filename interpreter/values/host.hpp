@@ -1,6 +1,7 @@
 // What a session has of the process around it: where its output goes, what it was started with, random numbers.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -40,10 +41,18 @@ class Host {
     if (!options_.quiet) options_.err(text);
   }
   Random& random() { return random_; }
+  /// Whether a kind of notices was not said before.
+  bool is_first(unsigned kind) {
+    const uint64_t bit = uint64_t{1} << kind;
+    const bool first = (noticed_ & bit) == 0;
+    noticed_ |= bit;
+    return first;
+  }
 
  private:
   InterpreterOptions options_;
   Random random_;
+  uint64_t noticed_ = 0;  ///< a bit for each kind of notices
 };
 
 Host& host_of(Interpreter& in);

@@ -121,8 +121,9 @@ class Session {
     bool strict = true;
     /// The variable of an entry of the file; nullopt ignores the entry. By default they have the same name.
     std::function<std::optional<std::string>(const std::string& entry)> variable_of = {};
-    /// Weights of dense layers (is_linear_weight) are stored as [out, in], as PyTorch has them.
-    bool transpose_linear = false;
+    /// Weights of dense layers (is_linear_weight) are stored as [out, in], as PyTorch has them. Without an answer they
+    /// are not, and a square one of a file that pxl did not write is refused: its shape does not tell.
+    std::optional<bool> transpose_linear = {};
   };
   LoadReport restore(const std::string& path, const RestoreOptions& options);
   LoadReport restore(const std::string& path) { return restore(path, RestoreOptions()); }

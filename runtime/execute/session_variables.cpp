@@ -207,6 +207,8 @@ Session::LoadReport Session::restore(const std::string& path, const RestoreOptio
     place.push_back(i);
   }
   const VariableMatches matches = match_variables(here, taken);
+  const auto by_pxl = [](const auto& entry) { return entry.first == "format" && entry.second == "pxl"; };
+  const bool foreign = std::none_of(file.metadata().begin(), file.metadata().end(), by_pxl);
   std::vector<const Tensor*> target(entries.size(), nullptr);  // of the entries that are read
   std::vector<bool> transposed(entries.size());
   for (size_t i = 0; i < here.size(); ++i) {
@@ -214,7 +216,13 @@ Session::LoadReport Session::restore(const std::string& path, const RestoreOptio
     NamedVariable& e = taken[matches.source[i]];
     const size_t at = place[matches.source[i]];
     const Tensor* variable = state_->variables.all()[i];
-    transposed[at] = options.transpose_linear && e.spec.shape.size() == 2 && is_linear_weight(*variable);
+    const bool linear = e.spec.shape.size() == 2 && is_linear_weight(*variable);
+    transposed[at] = linear && options.transpose_linear.value_or(false);
+    if (linear && foreign && !options.transpose_linear && e.spec.shape[0] == e.spec.shape[1] && e.spec.shape[0] > 1)
+      throw run_error(
+          fmt::format("restore: `{}` is square: its shape does not tell whether it is [in, out] or [out, in]", e.name),
+          {"`restore(path, transpose_linear = true)` for weights of PyTorch, false for weights of pxl"})
+          .as(codes::session);
     if (transposed[at]) std::swap(e.spec.shape[0], e.spec.shape[1]);
     if (e.spec.shape == here[i].spec.shape && e.spec.dtype == here[i].spec.dtype) target[at] = variable;
   }

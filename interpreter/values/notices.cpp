@@ -1,0 +1,19 @@
+#include "interpreter/values/notices.hpp"
+
+#include <fmt/format.h>
+
+#include "interpreter/values/call_chain.hpp"
+#include "interpreter/values/host.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "runtime/base/library_sources.hpp"
+
+namespace pxl {
+
+void notice_once(Interpreter& in, Notice kind, const std::string& text) {
+  const Span& at = position_of(in).here;
+  if (in.checking || !at.file || is_library(at.file->name()) || !host_of(in).is_first(static_cast<unsigned>(kind)))
+    return;
+  host_of(in).notice(fmt::format("{}:{}: notice: {}\n", at.file->name(), at.file->position(at.begin).line, text));
+}
+
+}  // namespace pxl

@@ -1,0 +1,17 @@
+// Notices of what is right here and would be something else in another framework. A run has each kind once, at its
+// first place.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace pxl {
+
+class Interpreter;
+
+enum class Notice : uint8_t { split, pad, narrow_sum, nll_loss, batches, count };
+
+/// Says it on the stream of notices, with the place of the running code; not for code of the library, nor in a look.
+void notice_once(Interpreter& in, Notice kind, const std::string& text);
+
+}  // namespace pxl
