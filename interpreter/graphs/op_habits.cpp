@@ -36,20 +36,16 @@ std::string list_text(const std::vector<int64_t>& values) {
   return "[" + join_texts(texts, ", ") + "]";
 }
 
-/// PyTorch's `transpose(x, 0, 1)` swaps two axes.
+/// PyTorch's `transpose(x, 0, 1)` swaps two axes. The op refuses two numbers for another rank.
 void read_transpose(Interpreter&, Arguments& args) {
   const TensorSpec* x = operand_spec(args);
-  if (!x || args.positional.size() != 3 || !args.positional[1].is_int64() || !args.positional[2].is_int64()) return;
-  const auto rank = static_cast<int64_t>(x->shape.size());
-  int64_t a = args.positional[1].int64(), b = args.positional[2].int64();
-  if (a < -rank || a >= rank || b < -rank || b >= rank) return;
-  std::vector<int64_t> axes;
-  for (int64_t i = 0; i < rank; ++i) axes.push_back(i);
-  std::swap(axes[static_cast<size_t>((a + rank) % rank)], axes[static_cast<size_t>((b + rank) % rank)]);
-  if (rank == 2 && a == 1 && b == 0) return;  // both mean the same
-  throw Error(
-      fmt::format("transpose takes the order of all {} axes, so PyTorch's `transpose(x, {}, {})` is `transpose(x, {})`",
-                  rank, a, b, list_text(axes)))
+  if (!x || x->shape.size() != 2 || args.positional.size() != 3) return;
+  const auto is_axis = [&](size_t i, int64_t axis) {
+    const Value& v = args.positional[i];
+    return v.is_int64() && (v.int64() == axis || v.int64() == axis - 2);
+  };
+  if (!is_axis(1, 0) || !is_axis(2, 1)) return;
+  throw Error("transpose takes the order of the axes, so PyTorch's `transpose(x, 0, 1)` is `transpose(x, [1, 0])`")
       .as(codes::arguments);
 }
 

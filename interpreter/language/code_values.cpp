@@ -397,7 +397,7 @@ class ElementTarget final : public TargetCode {
       const Value& key = one_leaf_ ? keys_[0].borrow(in, a, made_key) : made_key = this->key(in, a);
       in.here = e_.span;
       if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
-      if (base.as_array() && base.object().use_count() == 1) refuse_copy();
+      if (&base == &made_base && base.as_array() && base.object().use_count() == 1) refuse_copy();
       if (in.checking) return look_at_element(in, base, key, std::move(value));
       if (key.is_int64())
         if (auto* list = base.as<ListObject>(); list && static_cast<uint64_t>(key.int64()) < list->items.size()) {

@@ -9,10 +9,9 @@
 #include "interpreter/syntax/names_bound.hpp"
 #include "interpreter/syntax/node_as.hpp"
 #include "interpreter/values/builtin.hpp"
-#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/notices.hpp"
 #include "interpreter/values/scope.hpp"
-#include "runtime/base/codes.hpp"
 #include "runtime/base/library_sources.hpp"
 #include "runtime/ops/table.hpp"
 
@@ -22,7 +21,7 @@ namespace {
 
 bool is_pure(const OpRow& row) {
   const bool computes = row.role == Role::compute || row.role == Role::composite;
-  return computes && row.modifies == 0 && !row.side_effect;
+  return computes && row.modifies == 0 && !row.side_effect && row.exchange == Exchange::none;
 }
 
 /// A function of the library that takes no module, which it could change, or call.
@@ -70,19 +69,17 @@ OpsSoFar::OpsSoFar(Interpreter& in) {
   count = graph->ops().size();
 }
 
-void refuse_dropped(Interpreter& in, const ast::CallExpr& call, const Activation& a, const OpsSoFar& before) {
+void note_dropped(Interpreter& in, const ast::CallExpr& call, const Activation& a, const OpsSoFar& before) {
   if (!is_pure_call(*call.callee, a)) return;
   if (before.graph) {
     const auto& ops = before.graph->ops();
     for (size_t i = before.count; i < ops.size(); ++i)
       if (!is_pure(*ops[i]->row)) return;
   }
-  const std::string callee(call.callee->span.text());
-  Error error(fmt::format("nothing takes the result of `{}`, which changes nothing else", callee),
-              {fmt::format("bind the result to a name: `y = {}(...)`", callee)});
-  error.as(codes::misplaced);
-  error.locate(call.span, in.frames);
-  throw error;
+  in.here = call.span;
+  notice_once(in, Notice::dropped,
+              fmt::format("nothing takes the result of `{0}`, which changes nothing: `y = {0}(...)`",
+                          call.callee->span.text()));
 }
 
 }  // namespace pxl

@@ -14,7 +14,7 @@ struct OpsSoFar {
   size_t count = 0;
 };
 
-/// Throws if a call that has a result was one of an op or of a function of the library, and changed nothing.
-void refuse_dropped(Interpreter& in, const ast::CallExpr& call, const Activation& a, const OpsSoFar& before);
+/// A notice, if a call that has a result was one of an op or of a function of the library, and changed nothing.
+void note_dropped(Interpreter& in, const ast::CallExpr& call, const Activation& a, const OpsSoFar& before);
 
 }  // namespace pxl

@@ -96,7 +96,7 @@ class ExpressionCode final : public StmtCode {
       return Flow::normal;
     }
     const OpsSoFar before(in);
-    if (!value_->value(in, a).is_none()) refuse_dropped(in, *call_, a, before);
+    if (!value_->value(in, a).is_none()) note_dropped(in, *call_, a, before);
     return Flow::normal;
   }
 

@@ -207,7 +207,9 @@ Session::LoadReport Session::restore(const std::string& path, const RestoreOptio
     place.push_back(i);
   }
   const VariableMatches matches = match_variables(here, taken);
-  const auto by_pxl = [](const auto& entry) { return entry.first == "format" && entry.second == "pxl"; };
+  const auto by_pxl = [](const auto& entry) {
+    return entry.first == paths_entry || (entry.first == "format" && entry.second == "pxl");
+  };
   const bool foreign = std::none_of(file.metadata().begin(), file.metadata().end(), by_pxl);
   std::vector<const Tensor*> target(entries.size(), nullptr);  // of the entries that are read
   std::vector<bool> transposed(entries.size());
