@@ -228,6 +228,7 @@ namespace {
 void add_outputs(Interpreter& in, Graph& graph, GraphFacts& facts, const Value& result, const std::string& what) {
   auto add = [&](const Value& v, const std::string& path) {
     Tensor* t = reached(in, as_tensor(v));
+    if (const Array* a = v.as_array()) t = graph.add_constant(*a, "t");
     if (!t)
       throw Error(what + ": a graph returns none, a tensor, or a list, dict or tree of tensors, got " +
                   with_article(v.type_name()) + (path.empty() ? "" : " at `" + path + "`"))

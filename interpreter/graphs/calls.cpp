@@ -279,19 +279,23 @@ Callable to_callable(const Value& v, const char* where) {
   return {graph->ir, graph->graph, graph->captured, nullptr};
 }
 
+Value in_result_form(Interpreter& in, const std::shared_ptr<Ir>& ir, const Graph& graph, std::vector<Value> outputs) {
+  const GraphFacts& facts = facts_of(in, ir, &graph);
+  if (facts.form == ResultForm::nothing && outputs.empty()) return {};
+  if (facts.form == ResultForm::single && outputs.size() == 1) return outputs[0];
+  if (facts.form == ResultForm::tree && outputs.size() == graph.declared_outputs()) {
+    size_t next = 0;
+    return map_tree(in, facts.result, [&](const Value&, const std::string&) { return outputs[next++]; });
+  }
+  return make_tuple(std::move(outputs));
+}
+
 Value call_result(Interpreter& in, const std::shared_ptr<Ir>& ir, const Op& op) {
   const Graph& callee = *op.called[0];
-  const GraphFacts& facts = facts_of(in, ir, &callee);
   std::vector<Value> out;
   for (size_t i = 0; i < callee.declared_outputs() && i < op.outputs.size(); ++i)
     out.push_back(tensor_value(ir, op.outputs[i]));
-  if (facts.form == ResultForm::nothing && out.empty()) return {};
-  if (facts.form == ResultForm::single && out.size() == 1) return out[0];
-  if (facts.form == ResultForm::tree && out.size() == callee.declared_outputs()) {
-    size_t next = 0;
-    return map_tree(in, facts.result, [&](const Value&, const std::string&) { return out[next++]; });
-  }
-  return make_tuple(std::move(out));
+  return in_result_form(in, ir, callee, std::move(out));
 }
 
 std::vector<Tensor*> to_tensors(Interpreter& in, const Value& v, const char* where) {

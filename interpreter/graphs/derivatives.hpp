@@ -63,10 +63,13 @@ struct FunctionCall {
   };
   std::vector<Given> given;
 };
-/// The graph of a function for these arguments, from the cache of graphs, and the tensors among them by parameter.
-Callable graph_of_function(Interpreter& in, const Value& f, const Arguments& args,
-                           std::vector<FunctionCall::Given>& given);
-/// Adds a call of the graph of a function, or of a graph.
+/// The tensors and specs among the arguments of a function, in the order of the inputs of its graph.
+std::vector<FunctionCall::Given> tensors_given(Interpreter& in, const Value& f, const Arguments& args);
+/// The graph of a function for these arguments, from the cache of graphs.
+Callable graph_of_function(Interpreter& in, const Value& f, const Arguments& args);
+/// A name for messages: "loss".
+std::string title_of(const Value& f);
+/// Adds a call of the graph of a function, or of a graph. Specs among the arguments are refused.
 FunctionCall call_function(Interpreter& in, const Value& f, const Arguments& args);
 
 /// Runs `d.build` as a program of its own, on arrays. The program is kept for further calls of its kind.

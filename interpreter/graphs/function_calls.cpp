@@ -32,23 +32,21 @@ const ast::Function* code_of(const Value& f) {
   return nullptr;
 }
 
+/// Notes the tensors of an argument.
+void add_given(Interpreter& in, const std::string& name, size_t position, const Value& v,
+               std::vector<FunctionCall::Given>& given) {
+  for (auto& [path, leaf] : tree_leaves(in, v))
+    if (is_tensor_like(leaf)) given.push_back({name, position, path, leaf, 0});
+}
+
+}  // namespace
+
 std::string title_of(const Value& f) {
   if (auto* d = f.as<DerivativeObject>()) return d->title;
   if (const ast::Function* code = code_of(f)) return f.as<ModuleInstance>() ? f.type_name() : code->name;
   if (auto* b = f.as<BuiltinObject>()) return b->name;
   return f.type_name();
 }
-
-/// Notes the tensors of an argument.
-void add_given(Interpreter& in, const std::string& name, size_t position, const Value& v,
-               std::vector<FunctionCall::Given>& given) {
-  for (auto& [path, leaf] : tree_leaves(in, v)) {
-    if (leaf.as_spec()) throw Error("argument `" + name + "` is a spec: a call takes a tensor").as(codes::graph_inputs);
-    if (as_tensor(leaf)) given.push_back({name, position, path, leaf, 0});
-  }
-}
-
-}  // namespace
 
 GraphSource source_of_function(const Value& f, const Arguments& args) {
   if (f.as<FunctionObject>() || f.as<OutlinedFunctionObject>() || f.as<MethodObject>()) return source_of(f);
@@ -72,32 +70,40 @@ std::vector<std::string> parameters_of(const Value& f) {
   return names;
 }
 
-Callable graph_of_function(Interpreter& in, const Value& f, const Arguments& args,
-                           std::vector<FunctionCall::Given>& given) {
+std::vector<FunctionCall::Given> tensors_given(Interpreter& in, const Value& f, const Arguments& args) {
+  std::vector<FunctionCall::Given> given;
   if (is_graph(f)) {
     const std::vector<std::string> names = parameters_of(f);
     for (size_t i = 0; i < args.positional.size(); ++i)
       add_given(in, i < names.size() ? names[i] : "", i, args.positional[i], given);
     for (const NamedArg& n : args.named) add_given(in, n.name, given.size(), n.value, given);
-    return to_callable(f, "grad");
+    return given;
   }
   const GraphSource source = source_of_function(f, args);
   Arguments copy = args;
   size_t position = 0;
   for (const GivenArgument& g : match_arguments(source.parameters(), copy))
     for (const Value* v : g.values) add_given(in, g.parameter->name, position++, *v, given);
-  const BuiltGraph built = shared_graph(in, source, args);
+  return given;
+}
+
+Callable graph_of_function(Interpreter& in, const Value& f, const Arguments& args) {
+  if (is_graph(f)) return to_callable(f, "grad");
+  const BuiltGraph built = shared_graph(in, source_of_function(f, args), args);
   return {graphs_of(in).target().ir, built.graph, built.captured, nullptr};
 }
 
 FunctionCall call_function(Interpreter& in, const Value& f, const Arguments& args) {
   FunctionCall made;
-  made.callable = graph_of_function(in, f, args, made.given);
+  made.callable = graph_of_function(in, f, args);
+  made.given = tensors_given(in, f, args);
   const Graph& graph = *made.callable.graph;
   Arguments tensors;
   tensors.span = args.span;
   size_t slot = 0;
   for (FunctionCall::Given& g : made.given) {
+    if (g.tensor.as_spec())
+      throw Error("argument `" + g.argument + "` is a spec: a call takes a tensor").as(codes::graph_inputs);
     const auto is_taken = [&] { return made.callable.inputs.count(graph.inputs()[slot]) > 0; };
     while (slot < graph.inputs().size() && is_taken()) ++slot;
     g.slot = slot++;

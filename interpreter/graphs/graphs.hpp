@@ -43,7 +43,9 @@ std::string input_name(const Tensor& input);
 /// `call`, `call_with_info` and a call like a function: adds a call op to the current graph.
 Op* emit_call(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, const BoundInputs& bound,
               const Arguments& args);
-/// The declared outputs of a call in the form that the graph returned them.
+/// Tensors for the declared outputs of a graph, in the form that the graph returned them.
+Value in_result_form(Interpreter& in, const std::shared_ptr<Ir>& ir, const Graph& graph, std::vector<Value> outputs);
+/// The declared outputs of a call in that form.
 Value call_result(Interpreter& in, const std::shared_ptr<Ir>& ir, const Op& op);
 
 struct GraphObject final : Object {
@@ -158,6 +160,7 @@ void bind_stream_builtins(Scope& prelude);
 void bind_param_builtins(Scope& prelude);
 void bind_gradient_builtins(Scope& prelude);
 void bind_derivative_builtins(Scope& prelude);
+void bind_vmap_builtin(Scope& prelude);
 void bind_graph_making_builtins(Scope& prelude);
 void bind_cost_builtins(Scope& prelude);
 void bind_seed_builtins(Scope& prelude);

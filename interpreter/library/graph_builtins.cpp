@@ -49,8 +49,8 @@ Value state_of(Interpreter& in, const Value& v, std::optional<DType> dtype) {
 Callable body_of_repeat(Interpreter& in, const Value& f, Arguments& args) {
   const std::vector<Value> given = args.positional;
   for (Value& v : args.positional) v = state_of(in, v, std::nullopt);
-  std::vector<FunctionCall::Given> tensors;
-  Callable body = graph_of_function(in, f, args, tensors);
+  Callable body = graph_of_function(in, f, args);
+  std::vector<FunctionCall::Given> tensors = tensors_given(in, f, args);
   const auto dtype_of = [&](size_t i) {
     const auto& outputs = body.graph->outputs();
     return i < body.graph->declared_outputs() ? std::optional(outputs[i]->spec.dtype) : std::nullopt;
@@ -63,8 +63,8 @@ Callable body_of_repeat(Interpreter& in, const Value& f, Arguments& args) {
     again = true;
   }
   if (again) {
-    tensors.clear();
-    body = graph_of_function(in, f, args, tensors);
+    body = graph_of_function(in, f, args);
+    tensors = tensors_given(in, f, args);
   }
   args.positional.clear();
   for (const FunctionCall::Given& t : tensors) args.positional.push_back(t.tensor);
@@ -122,10 +122,10 @@ std::pair<Op*, Callable> make_conditional(Interpreter& in, const Arguments& args
   const auto branch = [&](const char* name, Arguments& given) {
     const Value f = a.value(name);
     if (!is_function(f)) return to_callable(f, where);
-    std::vector<FunctionCall::Given> tensors;
-    Callable made = graph_of_function(in, f, given, tensors);
-    given.positional.clear();
-    for (const FunctionCall::Given& t : tensors) given.positional.push_back(t.tensor);
+    Callable made = graph_of_function(in, f, given);
+    std::vector<Value> tensors;
+    for (const FunctionCall::Given& t : tensors_given(in, f, given)) tensors.push_back(t.tensor);
+    given.positional = std::move(tensors);
     return made;
   };
   const Callable yes = branch("then_branch", of_yes), no = branch("else_branch", of_no);
@@ -178,6 +178,7 @@ void bind_graph_builtins(Interpreter&, Scope& prelude) {
          });
   bind_gradient_builtins(prelude);
   bind_derivative_builtins(prelude);
+  bind_vmap_builtin(prelude);
   bind_graph_making_builtins(prelude);
   bind_cost_builtins(prelude);
   bind_estimate_builtins(prelude);

@@ -86,6 +86,14 @@ class Changes {
     }
     return nullptr;
   }
+  /// Whether an op changes the memory of the operand that a reading is of.
+  bool changes(const Op& op, const Reading& r) const {
+    for (size_t slot = 0; slot < op.inputs.size(); ++slot)
+      if (op.inputs[slot] && op.modifies(slot) &&
+          groups_.group(op.inputs[slot]) == groups_.group(reader_.inputs[r.slot]))
+        return true;
+    return false;
+  }
   /// The ops and what must run after them, by data, constraints, memory or effects. The reader is there only if it
   /// depends on them in another way than by the memory that it reads.
   Ops with_followers(Ops some) const {
@@ -161,11 +169,11 @@ void read_as_of(const std::vector<Reading>& readings, Op& reader, std::string_vi
   // Calls keep the order in which the graph lists them; ops in place need a constraint (inplace_order.cpp).
   for (Op* change : changes.all())
     if (change->called.empty()) {
-      Graph::Sequencing::add_constraint(*change, reader);
       std::unordered_set<Op*> added;
       for (const Reading& r : readings)
-        if (position(*r.since) < position(*change) && added.insert(r.since).second)
+        if (changes.changes(*change, r) && added.insert(r.since).second)
           Graph::Sequencing::add_constraint(*change, *r.since);
+      Graph::Sequencing::add_constraint(*change, reader);
     }
 }
 

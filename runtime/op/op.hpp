@@ -140,6 +140,17 @@ enum class Exchange : uint8_t {
 /// How an output element depends on input elements; for fusion and cost models.
 enum class Pattern : uint8_t { elementwise, reduction, product, movement, other };
 
+/// How an op works on all elements of a batch at once, with one more axis in front (transform/vectorise.hpp).
+enum class Batch : uint8_t {
+  pattern,      ///< elementwise ops and views by their pattern; another op runs for one element after the other
+  axis,         ///< the axes of parameter `axis` follow the new one; all operands get it
+  shape,        ///< parameter `shape` begins with the new axis
+  permutation,  ///< the axes of parameter `permutation` follow the new one
+  window,       ///< the window of `starts`, `steps`, `sizes` is whole along the new axis
+  product,      ///< a matrix product, whose batch axes begin with the new one
+  seeds,        ///< draws: each element needs a seed of its own, and runs for one element after the other
+};
+
 /// How the elements of an op's results come, as the planner fuses ops.
 enum class ElementOrder : uint8_t {
   whole,        ///< in any order
@@ -201,6 +212,7 @@ struct OpRow {
   ScatterAddFn scatter_add = nullptr;    ///< for ops that may be a ScatterAdd
   Role role = Role::compute;
   Pattern pattern = Pattern::other;
+  Batch batch = Batch::pattern;           ///< how it carries one more first axis
   ElementOrderFn order = nullptr;         ///< of `kernel` (element_order.hpp); null: that of the pattern
   uint32_t modifies = 0;                  ///< bit i: input slot i is modified in place
   int8_t alias = -1;                      ///< output 0 has the memory of this input slot; -1: none

@@ -75,6 +75,7 @@ constexpr OpRow matmul_table[] = {
      .flops = matmul_flops,
      .product = [](const OpContext& s) { return gemm_shape(s.input(0).shape, false, s.input(1).shape, false); },
      .pattern = Pattern::product,
+     .batch = Batch::product,
      .onnx = "MatMul",
      .tiles = tile_product},
 };

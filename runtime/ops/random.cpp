@@ -73,6 +73,7 @@ constexpr OpRow dropout_row = {
           if (c.wants(0)) c.set(0, c.builder().one("dropout_grad", {c.dy(), c.in(1)}, {{"p", c.site().number("p")}}));
         },
     .pattern = Pattern::other,
+    .batch = Batch::seeds,
     .order = orders::elementwise,
     .inplace_ok = true,
     .onnx = "Dropout",
@@ -106,6 +107,7 @@ constexpr OpRow shaped_row = {
                                      {{"shape", c.site().attr("shape")}, {"ratio", c.site().number("ratio")}}));
         },
     .pattern = Pattern::other,
+    .batch = Batch::seeds,
     .inplace_ok = true,
     .tiles = tile_random};
 
@@ -133,6 +135,7 @@ constexpr OpRow random_table[] = {
      .definition = reference::random_uniform,
      .kernel = [](const OpContext& s) { return random_uniform_kernel(s.out[0], s.number("low"), s.number("high")); },
      .pattern = Pattern::other,
+     .batch = Batch::seeds,
      .order = orders::elementwise,
      .tiles = tile_random},
     {.name = "random_normal",
@@ -146,6 +149,7 @@ constexpr OpRow random_table[] = {
      .definition = reference::random_normal,
      .kernel = [](const OpContext& s) { return random_normal_kernel(s.out[0], s.number("mean"), s.number("std")); },
      .pattern = Pattern::other,
+     .batch = Batch::seeds,
      .order = orders::elementwise,
      .tiles = tile_random},
     dropout_row,

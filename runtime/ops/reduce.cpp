@@ -200,6 +200,7 @@ constexpr OpRow reduce(const RowText& text, InferFn infer, DefinitionFn definiti
       described(text, reduce_params, infer, definition, reduction<f>, gradient, Pattern::reduction, tile_reduction);
   row.order = reduction_order<f>;
   row.flops = input_flops;
+  row.batch = Batch::axis;
   row.method = true;
   return row;
 }
@@ -308,6 +309,7 @@ constexpr OpRow reduce_table[] = {
      .kernel = [](const OpContext& s) { return arg_kernel(true, s.input(0), axis_of(s, "axis", rank_of(s.input(0)))); },
      .flops = input_flops,
      .pattern = Pattern::reduction,
+     .batch = Batch::axis,
      .method = true,
      .onnx = "ArgMax",
      .tiles = tile_reduction},
@@ -324,6 +326,7 @@ constexpr OpRow reduce_table[] = {
          [](const OpContext& s) { return arg_kernel(false, s.input(0), axis_of(s, "axis", rank_of(s.input(0)))); },
      .flops = input_flops,
      .pattern = Pattern::reduction,
+     .batch = Batch::axis,
      .method = true,
      .onnx = "ArgMin",
      .tiles = tile_reduction},
@@ -340,6 +343,7 @@ constexpr OpRow reduce_table[] = {
      .kernel = running_sum<false>,
      .gradient = [](GradContext& c) { running_sum_gradient(c, "cumsum_grad"); },
      .pattern = Pattern::other,
+     .batch = Batch::axis,
      .onnx = "CumSum",
      .tiles = tile_scan},
     {.name = "cumsum_grad",
@@ -352,6 +356,7 @@ constexpr OpRow reduce_table[] = {
      .kernel = running_sum<true>,
      .gradient = [](GradContext& c) { running_sum_gradient(c, "cumsum"); },
      .pattern = Pattern::other,
+     .batch = Batch::axis,
      .tiles = tile_scan},
     {.name = "topk",
      .path = "ops.topk",

@@ -135,6 +135,7 @@ constexpr OpRow permutation_row = {
     .layout = [](const OpContext& s,
                  const StridedLayout& at) { return std::vector<StridedLayout>{permuted(at, permutation_of(s))}; },
     .pattern = Pattern::movement,
+    .batch = Batch::permutation,
     .method = true,
     .inplace = "transpose_",
     .onnx = "Transpose",
@@ -274,6 +275,7 @@ constexpr OpRow shape_table[] = {
            if (c.wants(0)) c.set(0, sum_to(c.dy(), c.in_spec(0).shape));
          },
      .pattern = Pattern::movement,
+     .batch = Batch::shape,
      .order = orders::in_order,
      .onnx = "Expand",
      .tiles = tile_movement},

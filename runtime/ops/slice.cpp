@@ -151,6 +151,7 @@ constexpr OpRow slice_window_row = {.name = "slice_window",
                                         },
                                     .gradient = window_gradient,
                                     .pattern = Pattern::movement,
+                                    .batch = Batch::window,
                                     .order = orders::in_order,
                                     .tiles = tile_movement};
 constexpr OpRow slice_window_view() {

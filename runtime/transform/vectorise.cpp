@@ -1,0 +1,373 @@
+#include "runtime/transform/vectorise.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "runtime/base/codes.hpp"
+#include "runtime/graph/call_operands.hpp"
+#include "runtime/ops/infer.hpp"
+#include "runtime/ops/op_builder.hpp"
+#include "runtime/ops/table.hpp"
+#include "runtime/transform/build_state.hpp"
+#include "runtime/transform/differentiator.hpp"
+#include "runtime/transform/scan.hpp"
+
+namespace pxl {
+namespace {
+
+[[noreturn]] void refuse(const Op& op, const std::string& why, std::string way_out) {
+  Error e(fmt::format("vmap: `{}.{}` {}", op.row->schedule, op.id, why), {std::move(way_out)});
+  e.as(codes::graph_inputs);
+  e.locate(op.origin.span, op.origin.frames);
+  throw e;
+}
+
+class Vectoriser {
+ public:
+  Vectoriser(Graph& from, int64_t size, const std::vector<bool>& mapped_inputs)
+      : from_(from), ir_(from.ir()), n_(size), graph_(ir_.create_graph("vmap_" + from.title())), builder_(graph_) {
+    for (size_t i = 0; i < from.inputs().size(); ++i) {
+      const Tensor* t = from.inputs()[i];
+      if (t->by_ref) {
+        Error e("vmap: `" + t->name + "` is changed in place, which a mapped function can't do");
+        throw e.as(codes::in_place);
+      }
+      TensorSpec spec = t->spec;
+      if (mapped_inputs[i]) spec.shape.insert(spec.shape.begin(), n_);
+      known_[t] = {graph_.add_input(spec, t->name), mapped_inputs[i]};
+    }
+  }
+
+  /// `outputs`: how many are kept; `forced`: those that are mapped in any case.
+  Vectorised run(const std::vector<bool>& mapped_inputs, size_t outputs, const std::vector<bool>& forced) {
+    for (const auto& op : from_.ops()) visit(*op);
+    Vectorised result{&graph_, mapped_inputs, {}};
+    for (size_t j = 0; j < outputs; ++j) {
+      Value v = of(from_.outputs()[j]);
+      if (j < forced.size() && forced[j]) v = {with_batch(v), true};
+      graph_.add_output(v.tensor);
+      result.mapped_outputs.push_back(v.mapped);
+    }
+    return result;
+  }
+
+ private:
+  struct Value {
+    Tensor* tensor = nullptr;
+    bool mapped = false;
+  };
+
+  Value of(Tensor* t) {
+    const auto [at, fresh] = known_.emplace(t, Value{});
+    if (fresh) at->second = {graph_.add_constant(t->data, t->name), false};  // inputs and results are known
+    return at->second;
+  }
+  bool is_mapped(Tensor* t) { return t && of(t).mapped; }
+
+  Tensor* reshaped(Tensor* t, const Shape& shape) {
+    return t->spec.shape == shape ? t : builder_.one("reshape", {builder_.of(t)}, {{"shape", shape}}).tensor();
+  }
+  Shape batched(const Shape& shape) const {
+    Shape out{n_};
+    out.insert(out.end(), shape.begin(), shape.end());
+    return out;
+  }
+  /// The tensor of all elements, also where it is the same for all.
+  Tensor* with_batch(const Value& v) {
+    if (v.mapped) return v.tensor;
+    const Shape shape = batched(v.tensor->spec.shape);
+    return builder_.one("broadcast_to", {builder_.of(v.tensor)}, {{"shape", shape}}).tensor();
+  }
+  /// An element of rank `rank` along the batch: axes of extent 1 between the batch and its own.
+  Tensor* of_rank(const Value& v, size_t rank) {
+    if (!v.mapped) return v.tensor;
+    Shape shape(v.tensor->spec.shape.begin() + 1, v.tensor->spec.shape.end());
+    if (shape.size() < rank) shape.insert(shape.begin(), rank - shape.size(), 1);
+    return reshaped(v.tensor, batched(shape));
+  }
+
+  void visit(Op& op) {
+    ir_.origin = op.origin;
+    ir_.ipu = op.ipu;
+    ir_.io_tiles = op.io_tiles;
+    check(op);
+    const bool mapped = std::any_of(op.inputs.begin(), op.inputs.end(), [&](Tensor* t) { return is_mapped(t); });
+    if (!mapped)
+      copy(op);
+    else if (op.row->role == Role::call)
+      call(op);
+    else if (op.row->role == Role::loop)
+      loop(op);
+    else if (op.row->role == Role::branch)
+      branch(op);
+    else
+      compute(op);
+  }
+
+  void check(const Op& op) const {
+    for (size_t slot = 0; slot < op.inputs.size(); ++slot)
+      if (op.inputs[slot] && op.modifies(slot))
+        refuse(op, "changes `" + op.inputs[slot]->name + "` in place, which a mapped function can't do",
+               "return the new value");
+    if (op.row->side_effect || op.row->exchange != Exchange::none || op.stream)
+      refuse(op, "has an effect or exchanges data between replicas, so it can't run for each element",
+             "do it outside of the mapped function");
+    if (op.row->batch != Batch::seeds) return;
+    const Tensor* seed = op.inputs[slot_of_seed(op)];
+    const auto known = known_.find(seed);
+    if (known == known_.end() || !known->second.mapped)
+      refuse(op, "would draw the same for all elements", "map over seeds: `split_random_seed(seed, n)` makes some");
+  }
+  /// The operand of a draw that is the seed: the one of uint32.
+  static size_t slot_of_seed(const Op& op) {
+    for (size_t slot = 0; slot < op.inputs.size(); ++slot)
+      if (op.inputs[slot] && op.inputs[slot]->spec.dtype == DType::uint32) return slot;
+    return 0;
+  }
+
+  void give(const Op& op, const Op& made, bool mapped) {
+    for (size_t j = 0; j < op.outputs.size(); ++j) known_[op.outputs[j]] = {made.outputs[j], mapped};
+  }
+  void copy(const Op& op) {
+    std::vector<Tensor*> inputs;
+    for (Tensor* t : op.inputs) inputs.push_back(t ? of(t).tensor : nullptr);
+    give(op, *graph_.copy_op(op, std::move(inputs), op.called, op.stream), false);
+  }
+
+  // ---- ops
+
+  void compute(const Op& op) {
+    const OpRow& row = *op.row;
+    const size_t rank = op.outputs[0]->spec.shape.size();
+    switch (row.batch) {
+      case Batch::pattern:
+        if (row.view) return give_view(op);
+        if (row.pattern == Pattern::elementwise && op.outputs.size() == 1) return aligned(op, rank, op.attrs);
+        break;
+      case Batch::axis: return by_axis(op);
+      case Batch::shape: {
+        Attributes attrs = op.attrs;
+        attrs[param_index(row, "shape")] = batched(op.outputs[0]->spec.shape);
+        return aligned(op, rank, std::move(attrs));
+      }
+      case Batch::permutation: return permute(op);
+      case Batch::window: return window(op);
+      case Batch::product: return product(op);
+      case Batch::seeds: break;
+    }
+    one_by_one(op);
+  }
+
+  void emit(const Op& op, std::vector<Tensor*> inputs, Attributes attrs) {
+    give(op, *graph_.add_op(*op.row, std::move(inputs), std::move(attrs)), true);
+  }
+  void give_view(const Op& op) {
+    known_[op.outputs[0]] = {reshaped(of(op.inputs[0]).tensor, batched(op.outputs[0]->spec.shape)), true};
+  }
+  void aligned(const Op& op, size_t rank, Attributes attrs) {
+    std::vector<Tensor*> inputs;
+    for (Tensor* t : op.inputs) inputs.push_back(t ? of_rank(of(t), rank) : nullptr);
+    emit(op, std::move(inputs), std::move(attrs));
+  }
+  std::vector<Tensor*> all_with_batch(const Op& op) {
+    std::vector<Tensor*> inputs;
+    for (Tensor* t : op.inputs) inputs.push_back(t ? with_batch(of(t)) : nullptr);
+    return inputs;
+  }
+  /// An axis counted from the end stays as it is.
+  static int64_t behind(int64_t axis) { return axis < 0 ? axis : axis + 1; }
+  void by_axis(const Op& op) {
+    Attributes attrs = op.attrs;
+    Attr& axis = attrs[param_index(*op.row, "axis")];
+    if (auto* one = std::get_if<int64_t>(&axis)) {
+      *one = behind(*one);
+    } else if (auto* list = std::get_if<std::vector<int64_t>>(&axis)) {
+      for (int64_t& a : *list) a = behind(a);
+    } else {
+      std::vector<int64_t> all;
+      for (size_t i = 0; i < op.inputs[0]->spec.shape.size(); ++i) all.push_back(static_cast<int64_t>(i) + 1);
+      // An element of rank 0 has no axis: the op has nothing to reduce.
+      if (all.empty()) return one_by_one(op);
+      axis = all;
+    }
+    if (op.inputs[0]->spec.shape.empty()) return one_by_one(op);
+    emit(op, all_with_batch(op), std::move(attrs));
+  }
+  void permute(const Op& op) {
+    Attributes attrs = op.attrs;
+    Attr& order = attrs[param_index(*op.row, "permutation")];
+    const auto rank = static_cast<int64_t>(op.inputs[0]->spec.shape.size());
+    std::vector<int64_t> axes{0};
+    if (auto* list = std::get_if<std::vector<int64_t>>(&order))
+      for (int64_t a : *list) axes.push_back((a < 0 ? a + rank : a) + 1);
+    else
+      for (int64_t a = rank; a > 0; --a) axes.push_back(a);
+    order = axes;
+    emit(op, all_with_batch(op), std::move(attrs));
+  }
+  void window(const Op& op) {
+    Attributes attrs = op.attrs;
+    const auto prepend = [&](const char* name, int64_t value) {
+      auto* list = std::get_if<std::vector<int64_t>>(&attrs[param_index(*op.row, name)]);
+      if (list && !list->empty()) list->insert(list->begin(), value);
+    };
+    prepend("starts", 0);
+    prepend("steps", 1);
+    prepend("sizes", n_);
+    emit(op, all_with_batch(op), std::move(attrs));
+  }
+  /// Both operands become matrices, and the batch axis comes before their batch axes.
+  void product(const Op& op) {
+    const Shape a = op.inputs[0]->spec.shape, b = op.inputs[1]->spec.shape;
+    const Shape a_matrix = a.size() == 1 ? Shape{1, a[0]} : a, b_matrix = b.size() == 1 ? Shape{b[0], 1} : b;
+    const size_t rank = std::max(a_matrix.size(), b_matrix.size());
+    const auto matrix = [&](Tensor* t, const Shape& shape) {
+      const Value v = of(t);
+      if (!v.mapped) return reshaped(v.tensor, shape);
+      Shape wide = shape;
+      wide.insert(wide.begin(), rank - shape.size(), 1);
+      return reshaped(v.tensor, batched(wide));
+    };
+    std::vector<Tensor*> inputs{matrix(op.inputs[0], a_matrix), matrix(op.inputs[1], b_matrix)};
+    const Op* made = graph_.add_op(*op.row, std::move(inputs), op.attrs);
+    known_[op.outputs[0]] = {reshaped(made->outputs[0], batched(op.outputs[0]->spec.shape)), true};
+  }
+
+  /// A scan over the elements, whose step is the op.
+  void one_by_one(const Op& op) {
+    Graph& step = ir_.create_graph("vmap_" + std::string(op.row->name));
+    ScanForm form;
+    form.step = &step;
+    form.count = n_;
+    std::unordered_map<Tensor*, Tensor*> inner;
+    std::vector<Tensor*> sequences, others;
+    for (const bool mapped : {true, false})
+      for (Tensor* t : op.inputs) {
+        if (!t || is_mapped(t) != mapped || inner.count(t)) continue;
+        inner[t] = step.add_input(t->spec, t->name);
+        (mapped ? sequences : others).push_back(of(t).tensor);
+      }
+    form.sliced = sequences.size();
+    form.stacked = op.outputs.size();
+    std::vector<Tensor*> operands;
+    for (Tensor* t : op.inputs) operands.push_back(t ? inner[t] : nullptr);
+    for (Tensor* t : step.copy_op(op, std::move(operands), op.called, op.stream)->outputs) step.add_output(t);
+    sequences.insert(sequences.end(), others.begin(), others.end());
+    give(op, *graph_.add_call(make_scan(form), std::move(sequences)), true);
+  }
+
+  // ---- calls, loops and branches
+
+  std::vector<bool> mapped_of(const Op& op, size_t begin, size_t count) {
+    std::vector<bool> mapped;
+    for (size_t i = 0; i < count; ++i) mapped.push_back(is_mapped(op.inputs[begin + i]));
+    return mapped;
+  }
+  static Vectorised of_graph(Graph& graph, int64_t n, const std::vector<bool>& mapped,
+                             const std::vector<bool>& forced = {}) {
+    return Vectoriser(graph, n, mapped).run(mapped, graph.declared_outputs(), forced);
+  }
+  void call(const Op& op) {
+    Graph& callee = *op.called[0];
+    if (const ScanForm* form = scan_form(callee)) return scan(op, *form);
+    if (is_custom_path(callee)) return one_by_one(op);  // its gradient is that of one element
+    const std::vector<bool> mapped = mapped_of(op, 0, op.inputs.size());
+    const Vectorised v = Vectoriser(callee, n_, mapped).run(mapped, op.outputs.size(), {});
+    std::vector<Tensor*> inputs;
+    for (Tensor* t : op.inputs) inputs.push_back(of(t).tensor);
+    const Op* made = graph_.add_call(*v.graph, std::move(inputs));
+    for (size_t j = 0; j < v.mapped_outputs.size(); ++j)
+      known_[op.outputs[j]] = {made->outputs[j], v.mapped_outputs[j]};
+  }
+  /// A state that becomes mapped in an iteration is mapped before the first.
+  template <class Mapped>
+  static bool add_states(std::vector<bool>& mapped, const Mapped& outputs, size_t states) {
+    bool more = false;
+    for (size_t i = 0; i < states; ++i)
+      if (outputs[i] && !mapped[i]) mapped[i] = more = true;
+    return more;
+  }
+  void loop(const Op& op) {
+    Graph& body = *op.called[0];
+    const size_t states = body.declared_outputs();
+    std::vector<bool> mapped = mapped_of(op, 0, op.inputs.size());
+    while (add_states(mapped, of_graph(body, n_, mapped).mapped_outputs, states)) {
+    }
+    const Vectorised v = of_graph(body, n_, mapped, mapped);
+    std::vector<Tensor*> inputs;
+    for (size_t i = 0; i < op.inputs.size(); ++i)
+      inputs.push_back(mapped[i] ? with_batch(of(op.inputs[i])) : of(op.inputs[i]).tensor);
+    const Op* made = graph_.add_control(*op.row, {v.graph}, std::move(inputs), op.attrs);
+    for (size_t j = 0; j < states; ++j) known_[op.outputs[j]] = {made->outputs[j], mapped[j]};
+  }
+  void scan(const Op& op, const ScanForm& form) {
+    std::vector<bool> mapped = mapped_of(op, 0, op.inputs.size());
+    while (add_states(mapped, of_graph(*form.step, n_, mapped).mapped_outputs, form.carried)) {
+    }
+    std::vector<bool> forced(mapped.begin(), mapped.begin() + static_cast<std::ptrdiff_t>(form.carried));
+    const Vectorised v = of_graph(*form.step, n_, mapped, forced);
+    ScanForm wide = form;
+    wide.step = v.graph;
+    const auto with_time_first = [&](Tensor* t) {
+      std::vector<int64_t> order;
+      for (size_t i = 0; i < t->spec.shape.size(); ++i) order.push_back(static_cast<int64_t>(i));
+      std::swap(order[0], order[1]);
+      return builder_.one("transpose", {builder_.of(t)}, {{"permutation", order}}).tensor();
+    };
+    std::vector<Tensor*> inputs;
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      const Value x = of(op.inputs[i]);
+      const bool sequence = i >= form.carried && i < form.carried + form.sliced;
+      if (!mapped[i])
+        inputs.push_back(x.tensor);
+      else
+        inputs.push_back(sequence ? with_time_first(with_batch(x)) : with_batch(x));
+    }
+    const Op* made = graph_.add_call(make_scan(wide), std::move(inputs));
+    for (size_t j = 0; j < v.mapped_outputs.size(); ++j) {
+      Tensor* y = made->outputs[j];
+      const bool stacked = j >= form.carried && j < form.carried + form.stacked;
+      known_[op.outputs[j]] = {stacked && v.mapped_outputs[j] ? with_time_first(y) : y, v.mapped_outputs[j]};
+    }
+  }
+  void branch(const Op& op) {
+    if (is_mapped(op.inputs[0])) return one_by_one(op);
+    std::vector<std::vector<bool>> mapped;
+    std::vector<bool> outputs(op.outputs.size(), false);
+    for (size_t which : {0, 1}) {
+      mapped.push_back(mapped_of(op, callee_operand_begin(op, which), op.called[which]->inputs().size()));
+      const Vectorised v = of_graph(*op.called[which], n_, mapped[which]);
+      for (size_t j = 0; j < outputs.size(); ++j) outputs[j] = outputs[j] || v.mapped_outputs[j];
+    }
+    std::vector<Graph*> called;
+    for (size_t which : {0, 1}) called.push_back(of_graph(*op.called[which], n_, mapped[which], outputs).graph);
+    std::vector<Tensor*> inputs;
+    for (Tensor* t : op.inputs) inputs.push_back(of(t).tensor);
+    const Op* made = graph_.add_control(*op.row, called, std::move(inputs), op.attrs);
+    for (size_t j = 0; j < outputs.size(); ++j) known_[op.outputs[j]] = {made->outputs[j], outputs[j]};
+  }
+
+  Graph& from_;
+  Ir& ir_;
+  int64_t n_;
+  Graph& graph_;
+  GraphOpBuilder builder_;
+  std::unordered_map<const Tensor*, Value> known_;
+};
+
+}  // namespace
+
+Vectorised vectorise(Graph& graph, int64_t size, const std::vector<bool>& mapped_inputs) {
+  const BuildStateGuard guard(graph.ir());
+  const auto mark = graph.ir().mark();
+  try {
+    return Vectoriser(graph, size, mapped_inputs).run(mapped_inputs, graph.declared_outputs(), {});
+  } catch (...) {
+    graph.ir().rollback(*mark);
+    throw;
+  }
+}
+
+}  // namespace pxl
