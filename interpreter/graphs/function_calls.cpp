@@ -8,6 +8,7 @@
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/functions.hpp"
 #include "interpreter/values/arrays.hpp"
+#include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
 #include "interpreter/values/operations.hpp"
