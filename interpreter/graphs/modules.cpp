@@ -305,6 +305,11 @@ Value bound_of(Interpreter& in, InstanceRef m, const Arguments& given) {
                   {"write `facts, graph = ....create_graph(...)` and `graph.bind(facts.init())`"})
           .as(codes::arguments);
   Arguments args = given;
+  const auto spec_of_stream = [](Value& v) {
+    if (auto* s = v.as<StreamObject>()) v = Value(s->stream->spec());
+  };
+  for (Value& v : args.positional) spec_of_stream(v);
+  for (NamedArg& n : args.named) spec_of_stream(n.value);
   const std::optional<Value> vars = take_named(args, "vars"), name = take_named(args, "name");
   std::string prefix = target_name(in, given.span, "");
   if (name && !name->is_none()) {
