@@ -91,18 +91,21 @@ class ExpressionCode final : public StmtCode {
     if (s.value->kind == ast::ExprKind::call) call_ = &as<ast::CallExpr>(*s.value);
   }
   Flow run(Interpreter& in, Activation& a) const override {
-    if (!call_) {
+    if (!call_ || asked_) {
       value_->value(in, a);
       return Flow::normal;
     }
     const OpsSoFar before(in);
-    if (!value_->value(in, a).is_none()) note_dropped(in, *call_, a, before);
+    if (value_->value(in, a).is_none()) return Flow::normal;
+    asked_ = true;
+    note_dropped(in, *call_, a, before);
     return Flow::normal;
   }
 
  private:
   CodePtr value_;
   const ast::CallExpr* call_ = nullptr;
+  mutable bool asked_ = false;  ///< whether nothing takes a result that matters: once a statement
 };
 
 /// `target = value`.

@@ -27,6 +27,15 @@ def declarations(text):
         doc = []
 
 
+def unannotated(text):
+    """(name, parameters without a type) of each public function and module."""
+    for found in re.finditer(r"^(?:module|def|outlined def) ([a-zA-Z]\w*)\(((?:[^()]|\([^()]*\))*)\)", text, re.M):
+        parameters = [p.strip() for p in re.split(r",(?![^\[\]]*\])", found.group(2)) if p.strip()]
+        bare = [p for p in parameters if ":" not in p and p != "*"]
+        if bare:
+            yield found.group(1), bare
+
+
 def example_test(pxl, run, module, names, example):
     if not example:
         return "no example in its doc comment"
@@ -54,6 +63,8 @@ def stdlib_tests(pxl, root, tally_add, parallel, run):
     for path in sorted((root / "stdlib").rglob("*.pxl")):
         module = ".".join(path.relative_to(root / "stdlib").with_suffix("").parts)
         found = list(declarations(path.read_text()))
+        if not module.startswith("onnx"):  # the ops of ONNX have its names and orders
+            tally_add(f"stdlib/{path.name}: parameters have types", "; ".join(f"{name}: {', '.join(bare)}" for name, bare in unannotated(path.read_text())) or None)
         names = [name for name, _, _ in found]
         for name, line, example in found:
             # Functions that stand for ops of ONNX are tested by the standard's tests (tests/runtime/onnx_models.py).
