@@ -113,8 +113,7 @@ Place place_of(const Interpreter& in, const Activation& a) { return {a.scope->la
 
 }  // namespace
 
-bool truth_at(Interpreter& in, const Value& v, const Span& at) {
-  if (v.is_bool()) return v.as_bool();
+bool other_truth_at(Interpreter& in, const Value& v, const Span& at) {
   return located(in, at, [&] { return truth_of(in, v); });
 }
 

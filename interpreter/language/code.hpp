@@ -137,17 +137,40 @@ BlockPtr compile(const ast::Block& block, const Place& place);
 int slot_of(Name name, const Place& place);
 
 // ---- by kind, in the files named
-CodePtr compile_kind(const ast::Expr& e, const Place& place);                        ///< code_values.cpp
-CodePtr compile_name(const ast::NameExpr& e, const Place& place);                    ///< code_names.cpp
-CodePtr compile_operator(const ast::Expr& e, const Place& place);                    ///< code_operators.cpp
-CodePtr compile_call(const ast::CallExpr& e, const Place& place);                    ///< code_calls.cpp
-CodePtr compile_comprehension(const ast::ComprehensionExpr& e, const Place& place);  ///< comprehensions.cpp
-TargetPtr compile_name_target(const ast::NameExpr& e, const Place& place);           ///< code_names.cpp
+CodePtr compile_kind(const ast::Expr& e, const Place& place);      ///< code_values.cpp
+CodePtr compile_name(const ast::NameExpr& e, const Place& place);  ///< code_names.cpp
+CodePtr compile_operator(const ast::Expr& e, const Place& place);  ///< code_operators.cpp
+/// `iterated`: a loop iterates over its value.
+CodePtr compile_call(const ast::CallExpr& e, const Place& place, bool iterated = false);  ///< code_calls.cpp
+CodePtr compile_comprehension(const ast::ComprehensionExpr& e, const Place& place);       ///< comprehensions.cpp
+TargetPtr compile_name_target(const ast::NameExpr& e, const Place& place);                ///< code_names.cpp
 
 /// `x op y` of ints or floats, if it is one of the quick cases.
 bool quick_binary(ast::BinaryOp op, const Value& x, const Value& y, Value& out);
+bool other_truth_at(Interpreter& in, const Value& v, const Span& at);
 /// The truth of a value; an error of it is located.
-bool truth_at(Interpreter& in, const Value& v, const Span& at);
+PXL_INLINE bool truth_at(Interpreter& in, const Value& v, const Span& at) {
+  if (v.is_bool()) [[likely]]
+    return v.as_bool();
+  if (v.is_int64()) return v.int64() != 0;
+  return other_truth_at(in, v, at);
+}
+
+/// An expression whose value is stored somewhere. `T` has borrow.
+template <class T>
+class StoredCode : public Code {
+ public:
+  using Code::Code;
+  Value value(Interpreter& in, Activation& a) const override {
+    Value made;
+    const Value& v = static_cast<const T&>(*this).T::borrow(in, a, made);
+    return &v == &made ? std::move(made) : v;
+  }
+  bool truth(Interpreter& in, Activation& a) const override {
+    Value made;
+    return truth_at(in, static_cast<const T&>(*this).T::borrow(in, a, made), span);
+  }
+};
 
 /// Code of a function's body for the layout of the scope in which it runs.
 struct FunctionCode final : ast::Compiled {

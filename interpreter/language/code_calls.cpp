@@ -55,10 +55,12 @@ void note_uncallable(const ast::Expr& callee, const Activation& a, Error& error)
 
 class CallCode final : public Code {
  public:
-  CallCode(const ast::CallExpr& e, const Place& place)
+  CallCode(const ast::CallExpr& e, const Place& place, bool iterated)
       : Code(e.span),
         e_(e),
         look_(place.look),
+        pairs_(iterated && e.arguments.empty() && e.callee->kind == ExprKind::member &&
+               as<ast::MemberExpr>(*e.callee).name == "items"),
         member_(e.callee->kind == ExprKind::member && !look_ ? &as<ast::MemberExpr>(*e.callee) : nullptr),
         callee_(compile(member_ ? *member_->base : *e.callee, place)) {
     if (member_) member_name_ = member_->name;
@@ -165,6 +167,9 @@ class CallCode final : public Code {
           throw;
         }
       }
+    } else if (auto* dict = pairs_ ? base.as<DictObject>() : nullptr) {
+      in.here = span;
+      return pairs_of(*dict);
     } else if (base.is_object()) {
       Object& self = *base.object();
       if (const std::type_info* type = &typeid(self); type != type_) {
@@ -349,6 +354,7 @@ class CallCode final : public Code {
   static constexpr size_t max_direct = 4;  // of values by position that need no Arguments
   const ast::CallExpr& e_;
   bool look_;
+  bool pairs_;  ///< `d.items()` in a loop, which makes no list of a dict's pairs
   bool positional_ = true, spread_ = false;
   bool leaves_ = true;  ///< all arguments are leaves
   size_t named_ = 0;
@@ -369,6 +375,8 @@ class CallCode final : public Code {
 
 }  // namespace
 
-CodePtr compile_call(const ast::CallExpr& e, const Place& place) { return std::make_unique<CallCode>(e, place); }
+CodePtr compile_call(const ast::CallExpr& e, const Place& place, bool iterated) {
+  return std::make_unique<CallCode>(e, place, iterated);
+}
 
 }  // namespace pxl

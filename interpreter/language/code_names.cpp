@@ -37,22 +37,19 @@ const Value& searched(Interpreter& in, const ast::NameExpr& e, const Activation&
   throw error;
 }
 
-class NameCode : public Code {
+template <class T>
+class NameCode : public StoredCode<T> {
  public:
-  explicit NameCode(const ast::NameExpr& e) : Code(e.span), e_(e) {}
+  explicit NameCode(const ast::NameExpr& e) : StoredCode<T>(e.span), e_(e) {}
   bool is_leaf() const override { return true; }
 
  protected:
   const ast::NameExpr& e_;
 };
 
-class SlotCode final : public NameCode {
+class SlotCode final : public NameCode<SlotCode> {
  public:
   SlotCode(const ast::NameExpr& e, int slot) : NameCode(e), slot_(static_cast<size_t>(slot)) {}
-  Value value(Interpreter& in, Activation& a) const override {
-    Value unused;
-    return borrow(in, a, unused);
-  }
   int slot() const override { return static_cast<int>(slot_); }
   const Value& borrow(Interpreter& in, Activation& a, Value&) const override {
     const Value& v = a.scope->slot(slot_);
@@ -67,13 +64,9 @@ class SlotCode final : public NameCode {
 
 /// A name of an enclosing body, of the file or of the prelude. Code at one place of a text always sees scopes of the
 /// same layouts; scopes with added names are compared by their version.
-class OuterCode final : public NameCode {
+class OuterCode final : public NameCode<OuterCode> {
  public:
   using NameCode::NameCode;
-  Value value(Interpreter& in, Activation& a) const override {
-    Value unused;
-    return borrow(in, a, unused);
-  }
   const Value& borrow(Interpreter& in, Activation& a, Value&) const override {
     const Scope* s = a.scope.get();
     for (size_t i = 0; i < hops_ && s; ++i) s = s->outer.get();
@@ -135,13 +128,9 @@ class OuterCode final : public NameCode {
 };
 
 // Inside a program, and in the defs that it calls, a script's own `ir` does not hide the one that is being built.
-class IrNameCode final : public NameCode {
+class IrNameCode final : public NameCode<IrNameCode> {
  public:
   using NameCode::NameCode;
-  Value value(Interpreter& in, Activation& a) const override {
-    Value unused;
-    return borrow(in, a, unused);
-  }
   const Value& borrow(Interpreter& in, Activation& a, Value&) const override {
     if (!graphs_of(in).in_program()) return searched(in, e_, a);
     const Evaluator& evaluator = evaluator_of(in);

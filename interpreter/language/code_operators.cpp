@@ -285,6 +285,12 @@ PXL_INLINE int quick(const Value& x, const Value& y, [[maybe_unused]] bool look)
     if (x.is_int64() && y.is_int64()) return ordered<op>(x.int64(), y.int64());
     if (x.is_float() && y.is_float()) return ordered<op>(x.float64(), y.float64());
     if (!x.is_object() || !y.is_object()) return -1;
+    if constexpr (op == CompareOp::eq || op == CompareOp::ne) {
+      if (auto* s = x.as<StringObject>(), *t = y.as<StringObject>(); s && t) {
+        charge(static_cast<int64_t>(std::min(s->value.size(), t->value.size()) / 8));
+        return (s == t || s->value == t->value) == (op == CompareOp::eq);
+      }
+    }
     const int order = quick_order(x, y);
     return order == no_quick_order ? -1 : ordered<op>(order, 0);
   } else {

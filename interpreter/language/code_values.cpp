@@ -18,6 +18,7 @@
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/strings.hpp"
+#include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/text.hpp"
@@ -220,17 +221,49 @@ class SliceCode final : public Code {
         start_(compile_or_null(e.start, place)),
         stop_(compile_or_null(e.stop, place)),
         step_(compile_or_null(e.step, place)) {}
+  struct Bounds {
+    Value start, stop, step;
+  };
+  Bounds bounds(Interpreter& in, Activation& a) const {
+    Bounds b;
+    bound(start_, in, a, b.start);
+    bound(stop_, in, a, b.stop);
+    bound(step_, in, a, b.step);
+    return b;
+  }
   Value value(Interpreter& in, Activation& a) const override {
-    Value start = bound(start_, in, a), stop = bound(stop_, in, a);
-    Value step = bound(step_, in, a);
-    return make_ref<SliceObject>(std::move(start), std::move(stop), std::move(step));
+    Bounds b = bounds(in, a);
+    return make_ref<SliceObject>(std::move(b.start), std::move(b.stop), std::move(b.step));
   }
 
  private:
-  static Value bound(const CodePtr& code, Interpreter& in, Activation& a) {
-    return code ? code->value(in, a) : Value();
+  static void bound(const CodePtr& code, Interpreter& in, Activation& a, Value& out) {
+    if (code) new (&out) Value(code->value(in, a));
   }
   CodePtr start_, stop_, step_;
+};
+
+/// `base[start:stop:step]`, which makes no slice for a list, tuple or str.
+class SlicedCode final : public Code {
+ public:
+  SlicedCode(const ast::IndexExpr& e, const Place& place)
+      : Code(e.span), base_(compile(*e.base, place)), slice_(as<ast::SliceExpr>(*e.subscripts[0]), place) {}
+  Value value(Interpreter& in, Activation& a) const override {
+    const Value base = base_.value(in, a);
+    const Bounds b = slice_.bounds(in, a);
+    return located(in, span, [&]() -> Value {
+      if (auto* s = base.as<SequenceObject>())
+        return s->sliced(resolve_slice(b.start, b.stop, b.step, static_cast<int64_t>(s->items.size())));
+      if (auto* s = base.as<StringObject>()) return s->sliced(resolve_slice(b.start, b.stop, b.step, s->characters()));
+      if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
+      return base.object()->index(in, make_ref<SliceObject>(b.start, b.stop, b.step));
+    });
+  }
+
+ private:
+  using Bounds = SliceCode::Bounds;
+  Operand base_;
+  SliceCode slice_;
 };
 
 /// Several subscripts, or one that is starred or has a comma behind it.
@@ -257,16 +290,14 @@ CodePtr compile_subscript(const ast::IndexExpr& e, const Place& place) {
   return std::make_unique<SubscriptsCode>(e, place);
 }
 
-class IndexCode final : public Code {
+class IndexCode final : public StoredCode<IndexCode> {
  public:
   IndexCode(const ast::IndexExpr& e, const Place& place)
-      : Code(e.span), base_(compile(*e.base, place)), key_(compile_subscript(e, place)), leaf_key_(key_->is_leaf()) {}
+      : StoredCode(e.span),
+        base_(compile(*e.base, place)),
+        key_(compile_subscript(e, place)),
+        leaf_key_(key_->is_leaf()) {}
   bool is_leaf() const override { return leaf_key_ && base_->is_leaf(); }
-  Value value(Interpreter& in, Activation& a) const override {
-    Value made;
-    const Value& v = borrow(in, a, made);
-    return &v == &made ? std::move(made) : v;
-  }
   const Value& borrow(Interpreter& in, Activation& a, Value& made) const override {
     Value made_base, made_key;
     const Value& base = leaf_key_ ? base_.borrow(in, a, made_base) : base_.keep(in, a, made_base);
@@ -303,17 +334,17 @@ class IndexCode final : public Code {
   bool leaf_key_;
 };
 
-class MemberCode final : public Code {
+CodePtr compile_index(const ast::IndexExpr& e, const Place& place) {
+  const bool is_slice = e.subscripts.size() == 1 && !e.trailing_comma && e.subscripts[0]->kind == ExprKind::slice;
+  if (is_slice && !place.look) return std::make_unique<SlicedCode>(e, place);
+  return std::make_unique<IndexCode>(e, place);
+}
+
+class MemberCode final : public StoredCode<MemberCode> {
  public:
   MemberCode(const ast::MemberExpr& e, const Place& place)
-      : Code(e.span), e_(e), name_(e.name), look_(place.look), base_(compile(*e.base, place)) {}
+      : StoredCode(e.span), e_(e), name_(e.name), look_(place.look), base_(compile(*e.base, place)) {}
   bool is_leaf() const override { return base_->is_leaf() && !look_; }
-  Value value(Interpreter& in, Activation& a) const override {
-    Value made;
-    const Value& base = base_.borrow(in, a, made);
-    if (const Value* field = field_.find(base, name_)) return *field;
-    return member(in, base);
-  }
   const Value& borrow(Interpreter& in, Activation& a, Value& made) const override {
     Value made_base;
     const Value& base = base_.borrow(in, a, made_base);
@@ -578,8 +609,9 @@ CodePtr compile_tuple(const Span& at, const std::vector<ast::Expr*>& items, cons
 CodePtr compile_constant(const Span& at, Value v) { return std::make_unique<ConstantCode>(at, std::move(v)); }
 
 CodePtr compile_iterable(const ast::Expr& e, const Place& place) {
-  return e.kind == ExprKind::list && !place.look ? compile_tuple(e.span, as<ast::ListExpr>(e).items, place)
-                                                 : compile(e, place);
+  if (place.look) return compile(e, place);
+  if (e.kind == ExprKind::list) return compile_tuple(e.span, as<ast::ListExpr>(e).items, place);
+  return e.kind == ExprKind::call ? compile_call(as<ast::CallExpr>(e), place, true) : compile(e, place);
 }
 
 CodePtr compile_kind(const ast::Expr& e, const Place& place) {
@@ -606,7 +638,7 @@ CodePtr compile_kind(const ast::Expr& e, const Place& place) {
     case ExprKind::conditional: return std::make_unique<ConditionalCode>(as<ast::ConditionalExpr>(e), place);
     case ExprKind::lambda: return std::make_unique<LambdaCode>(as<ast::LambdaExpr>(e));
     case ExprKind::call: return compile_call(as<ast::CallExpr>(e), place);
-    case ExprKind::index: return std::make_unique<IndexCode>(as<ast::IndexExpr>(e), place);
+    case ExprKind::index: return compile_index(as<ast::IndexExpr>(e), place);
     case ExprKind::slice: return std::make_unique<SliceCode>(as<ast::SliceExpr>(e), place);
     case ExprKind::member: return std::make_unique<MemberCode>(as<ast::MemberExpr>(e), place);
     case ExprKind::ellipsis: return std::make_unique<EllipsisCode>(e.span);

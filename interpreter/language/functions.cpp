@@ -38,20 +38,43 @@ Value FunctionObject::call(Interpreter& in, Arguments args) {
   a.kind = Activation::Kind::function;
   a.self = self;
   if (!self.is_none()) a.scope->bind(self_name, self);
-  if (code->plain && !in.checking && args.named.empty() && args.positional.size() == code->parameters.size())
+  if (args.named.empty() && takes(in, args.positional.size())) {
     for (size_t i = 0; i < args.positional.size(); ++i) a.scope->slot(i) = std::move(args.positional[i]);
-  else
+    set_defaults(in, *a.scope, args.positional.size());
+  } else {
     bind_parameters(in, qualified_name, code->parameters, std::move(args), a.scope, closure, defaults);
+  }
   const CallFrame frame(in, qualified_name, in.here);
   return run_function(in, *code, a);
 }
 
+/// Whether values by position bind to the parameters without a check, the others of which have defaults.
+bool FunctionObject::takes(const Interpreter& in, size_t count) const {
+  const auto& parameters = code->parameters;
+  return code->plain && !in.checking && count <= parameters.size() &&
+         std::all_of(parameters.begin() + static_cast<std::ptrdiff_t>(count), parameters.end(),
+                     [](const ast::Parameter& p) { return p.default_value != nullptr; });
+}
+
+void FunctionObject::set_defaults(Interpreter& in, Scope& scope, size_t given) const {
+  for (size_t i = given; i < code->parameters.size(); ++i) {
+    if (!defaults.empty()) {
+      scope.fill(i, defaults[i]);
+      continue;
+    }
+    Activation outside;
+    outside.scope = closure;
+    outside.self = self;
+    scope.fill(i, evaluate(in, *code->parameters[i].default_value, outside));
+  }
+}
+
 Value FunctionObject::call_by_position(Interpreter& in, const Value* values, size_t count) {
-  if (!code->plain || in.checking || count != code->parameters.size() || !self.is_none())
-    return Object::call_by_position(in, values, count);
+  if (!takes(in, count) || !self.is_none()) return Object::call_by_position(in, values, count);
   Activation a;
   a.scope = scope_of_body(closure, *code);
-  for (size_t i = 0; i < count; ++i) a.scope->slot(i) = values[i];
+  for (size_t i = 0; i < count; ++i) a.scope->fill(i, values[i]);
+  set_defaults(in, *a.scope, count);
   const CallFrame frame(in, qualified_name, in.here);
   return run_body(in, code_of(*code, &code->own.slots), a);
 }

@@ -27,6 +27,11 @@ struct FunctionObject final : Object {
     to.add(self);
     for (const Value& v : defaults) to.add(v);
   }
+
+ private:
+  bool takes(const Interpreter& in, size_t count) const;
+  /// Sets the slots of the parameters from `given` on.
+  void set_defaults(Interpreter& in, Scope& scope, size_t given) const;
 };
 
 /// The function that a def or a lambda makes.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -63,35 +64,7 @@ Value range(Interpreter&, const Arguments& args) {
   return range_of(a.value("start"), a.value_or("stop", Value()), a.value_or("step", Value()));
 }
 
-/// A stream of values: what enumerate, zip, map, filter and reversed give. Iterated once, as in Python.
-struct IteratorObject final : Object {
-  const char* name;
-  Iterator elements;
-  IteratorObject(const char* n, Iterator it) : name(n), elements(std::move(it)) {}
-  std::string type_name() const override { return "iterator"; }
-  std::string repr(Interpreter&) override { return fmt::format("<{}>", name); }
-  std::optional<Iterator> iterate(Interpreter&) override {
-    auto self = static_ref_cast<IteratorObject>(shared_from_this());
-    return Iterator([self](Value& out) { return self->elements.next(out); });
-  }
-};
 Value iterator(const char* name, Iterator it) { return make_ref<IteratorObject>(name, std::move(it)); }
-
-/// The tuple that an iterator returns in each round: a new one if the last is still held.
-class Row {
- public:
-  explicit Row(size_t size) : size_(size) {}
-  std::vector<Value>& items() {
-    if (!tuple_ || tuple_.use_count() > 1) tuple_ = make_ref<TupleObject>(std::vector<Value>(size_));
-    tuple_->hash = 0;
-    return tuple_->items;
-  }
-  Value value() const { return tuple_; }
-
- private:
-  size_t size_;
-  Ref<TupleObject> tuple_;
-};
 
 Value enumerate_from(Interpreter& in, const Value& items, int64_t start) {
   return iterator("enumerate", [it = iterator_of(in, items), i = start, row = Row(2)](Value& out) mutable {
@@ -137,41 +110,83 @@ Value map(Interpreter& in, const Arguments& args) {
   std::vector<Iterator> its;
   for (size_t i = 1; i < args.positional.size(); ++i) its.push_back(iterator_of(in, args.positional[i]));
   std::vector<Value> row(its.size());
-  return iterator("map", [&in, its = std::move(its), row, f = args.positional[0]]() mutable -> std::optional<Value> {
+  return iterator("map", [&in, its = std::move(its), row, f = args.positional[0]](Value& out) mutable {
     for (size_t i = 0; i < its.size(); ++i)
-      if (!its[i].next(row[i])) return std::nullopt;
-    return invoke(in, f, row.data(), row.size());
+      if (!its[i].next(row[i])) return false;
+    out = invoke(in, f, row.data(), row.size());
+    return true;
   });
 }
 
 Value filter(Interpreter& in, const Arguments& args) {
   ArgReader a("filter", args, {"function", "items"});
-  return iterator(
-      "filter",
-      [&in, it = iterator_of(in, a.value("items")), f = a.value("function")]() mutable -> std::optional<Value> {
-        while (std::optional<Value> v = it()) {
-          check_interrupt();
-          if (truth_of(in, f.is_none() ? *v : invoke(in, f, {*v}))) return v;
-        }
-        return std::nullopt;
-      });
+  return iterator("filter", [&in, it = iterator_of(in, a.value("items")), f = a.value("function")](Value& out) mutable {
+    for (Value v; it.next(v);) {
+      check_interrupt();
+      if (!truth_of(in, f.is_none() ? v : invoke(in, f, &v, 1))) continue;
+      out = std::move(v);
+      return true;
+    }
+    return false;
+  });
 }
 
 /// What `sorted` orders: a key, and the place of its item.
 struct SortKey {
   Value key;
   size_t item;
+  uint64_t prefix = 0;  ///< if two differ, the keys have their order
 };
+
+/// Of a kind of values that have prefixes: ints, floats, strs, and tuples that begin with one.
+enum class Prefix : uint8_t { none, integer, floating, text };
+
+/// The prefix of a key, and its kind.
+Prefix prefix_of(const Value& key, uint64_t& prefix) {
+  constexpr uint64_t sign = uint64_t{1} << 63;
+  const auto* tuple = key.as<TupleObject>();
+  if (tuple && tuple->items.empty()) return Prefix::none;
+  const Value& v = tuple ? tuple->items[0] : key;
+  if (v.is_int64()) {
+    prefix = static_cast<uint64_t>(v.int64()) ^ sign;
+    return Prefix::integer;
+  }
+  if (v.is_float() && !std::isnan(v.float64())) {
+    const auto bits = std::bit_cast<uint64_t>(v.float64() + 0.0);  // no -0.0
+    prefix = bits & sign ? ~bits : bits | sign;
+    return Prefix::floating;
+  }
+  const std::string* text = v.as_string();
+  if (!text) return Prefix::none;
+  for (size_t i = 0; i < sizeof prefix; ++i)
+    prefix = prefix << 8 | (i < text->size() ? static_cast<unsigned char>((*text)[i]) : 0);
+  return Prefix::text;
+}
+
+/// Sets the prefixes, or clears them if the keys are not of one kind.
+void set_prefixes(std::vector<SortKey>& keys) {
+  if (keys.empty()) return;
+  const bool tuples = keys[0].key.as<TupleObject>() != nullptr;
+  const Prefix kind = prefix_of(keys[0].key, keys[0].prefix);
+  const bool alike = kind != Prefix::none && std::all_of(keys.begin(), keys.end(), [&](SortKey& k) {
+                       return (k.key.as<TupleObject>() != nullptr) == tuples && prefix_of(k.key, k.prefix) == kind;
+                     });
+  if (!alike)
+    for (SortKey& k : keys) k.prefix = 0;
+}
 
 Value sorted_by(Interpreter& in, const Value& of, const Value& key, bool reverse) {
   constexpr int64_t compare_ns = 50;
   std::vector<Value> items = elements_of(in, of);
   std::vector<SortKey> keys;
   keys.reserve(items.size());
-  for (size_t i = 0; i < items.size(); ++i) keys.push_back({key.is_none() ? items[i] : invoke(in, key, {items[i]}), i});
+  for (size_t i = 0; i < items.size(); ++i)
+    keys.push_back({key.is_none() ? items[i] : invoke(in, key, &items[i], 1), i});
+  set_prefixes(keys);
   // A merge sort by hand: it stays within bounds whatever the comparison answers (NaNs have no order).
   auto less = [&](const SortKey& x, const SortKey& y) {
     charge(compare_ns);
+    if (x.prefix != y.prefix) return x.prefix < y.prefix;
     if (const int order = quick_order(x.key, y.key); order != no_quick_order) return order < 0;
     const Value v = apply_comparison(in, ast::CompareOp::lt, x.key, y.key);
     return truth_of(in, v);

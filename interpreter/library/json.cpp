@@ -1,6 +1,7 @@
 // Values as JSON text and back, and lines of JSON in a growing file.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
@@ -52,6 +53,11 @@ Json json_of(Interpreter& in, const Value& v, int depth);
 /// Keys that are different values may have one text, which then has the later value.
 Json object_of(Interpreter& in, const DictObject& dict, int depth) {
   Json::object_t object;
+  if (std::all_of(dict.items.begin(), dict.items.end(), [](const auto& item) { return item.first.is_text(); })) {
+    object.reserve(dict.items.size());
+    for (const auto& [key, value] : dict.items) object.emplace_back(*key.as_string(), json_of(in, value, depth + 1));
+    return object;
+  }
   std::unordered_map<std::string, size_t> where;  // an object of the library is searched key by key
   for (const auto& [key, value] : dict.items) {
     Json made = json_of(in, value, depth + 1);
@@ -112,9 +118,10 @@ class JsonReader final : public nlohmann::json_sax<Json> {
   bool binary(Json::binary_t&) override { return false; }  // text has none
   bool start_object(size_t) override { return open(make_ref<DictObject>()); }
   bool key(std::string& name) override {
-    if (open_.back().dict->find(name))
-      throw Error(fmt::format("from_json: an object has the key `{}` twice", name)).as(codes::value);
-    open_.back().key = std::move(name);
+    Open& to = open_.back();
+    to.key = std::move(name);
+    if (to.dict->find(to.key))
+      throw Error(fmt::format("from_json: an object has the key `{}` twice", *to.key.as_string())).as(codes::value);
     return true;
   }
   bool end_object() override {
@@ -137,7 +144,7 @@ class JsonReader final : public nlohmann::json_sax<Json> {
   struct Open {
     Ref<DictObject> dict;  ///< null: a list
     std::vector<Value> items;
-    std::string key;
+    Value key;
   };
 
   bool open(Ref<DictObject> dict) {
@@ -154,7 +161,7 @@ class JsonReader final : public nlohmann::json_sax<Json> {
     if (open_.empty()) {
       result_ = std::move(v);
     } else if (Open& to = open_.back(); to.dict) {
-      to.dict->put(std::move(to.key), std::move(v));
+      to.dict->put(to.key, std::move(v));
     } else {
       if (to.items.size() >= max_elements) throw run_error("from_json: the list is too long");
       to.items.push_back(std::move(v));

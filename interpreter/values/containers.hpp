@@ -8,6 +8,11 @@
 
 namespace pxl {
 
+/// The elements start, start + step, ..., `count` of them.
+struct SliceRange {
+  int64_t start, step, count;
+};
+
 struct StringObject final : Object {
   static constexpr ClassTag class_tag = ClassTag::text;
   std::string value;  ///< changes only by `append`
@@ -16,6 +21,7 @@ struct StringObject final : Object {
   size_t offset_of(int64_t character) const;  ///< in bytes, of a character up to the length
   std::string_view characters(int64_t from, int64_t count) const;
   uint64_t hash() const { return hash_ != 0 ? hash_ : computed_hash(); }
+  Value sliced(const SliceRange& range) const;
   /// The character at an offset in bytes, which moves behind it.
   Value character_at(size_t& offset) const;
   explicit StringObject(std::string v) : value(std::move(v)) { has_parts_ = false; }
@@ -45,6 +51,7 @@ struct SequenceObject : Object {
   SequenceObject() = default;
   explicit SequenceObject(std::vector<Value> v) : items(std::move(v)) {}
   ~SequenceObject() override;  ///< frees nested containers without recursion
+  Value sliced(const SliceRange& range) const;
   Value index(Interpreter&, const Value&) override;
   std::optional<int64_t> length(Interpreter&) override { return static_cast<int64_t>(items.size()); }
   std::optional<Iterator> iterate(Interpreter&) override;
@@ -191,11 +198,42 @@ PXL_INLINE SequenceObject* Value::as<SequenceObject>() const {
              : nullptr;
 }
 
+/// A stream of values: what enumerate, zip, map and filter give. Iterated once, as in Python.
+struct IteratorObject final : Object {
+  const char* name;
+  Iterator elements;
+  IteratorObject(const char* n, Iterator it) : name(n), elements(std::move(it)) {}
+  std::string type_name() const override { return "iterator"; }
+  std::string repr(Interpreter&) override { return std::string("<") + name + ">"; }
+  std::optional<Iterator> iterate(Interpreter&) override {
+    auto self = static_ref_cast<IteratorObject>(shared_from_this());
+    return Iterator([self](Value& out) { return self->elements.next(out); });
+  }
+};
+
+/// The tuple that an iterator returns in each round: a new one if the last is still held.
+class Row {
+ public:
+  explicit Row(size_t size) : size_(size) {}
+  std::vector<Value>& items() {
+    if (!tuple_ || tuple_.use_count() > 1) tuple_ = make_ref<TupleObject>(std::vector<Value>(size_));
+    tuple_->hash = 0;
+    return tuple_->items;
+  }
+  Value value() const { return tuple_; }
+
+ private:
+  size_t size_;
+  Ref<TupleObject> tuple_;
+};
+
 /// A str of one character of ASCII; no memory is taken.
 const Value& character_value(char ascii);
 Value make_list(std::vector<Value> items);
 Value make_tuple(std::vector<Value> items);
 Value make_pair(Value first, Value second);  ///< a tuple
+/// An iterator over the pairs that a dict has now.
+Value pairs_of(const DictObject& dict);
 /// Hash of a key of a dict: equal keys have equal hashes (1, 1.0 and true are one key); nullopt if `v` cannot be a key.
 std::optional<uint64_t> hash_of(const Value& v);
 /// Whether two values that can be keys are one key.

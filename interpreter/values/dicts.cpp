@@ -272,6 +272,19 @@ void DictObject::clear() {
   table_.clear();
 }
 
+namespace {}  // namespace
+
+Value pairs_of(const DictObject& dict) {
+  return make_ref<IteratorObject>("items", [pairs = dict.items, i = size_t{0}, row = Row(2)](Value& out) mutable {
+    if (i >= pairs.size()) return false;
+    std::vector<Value>& pair = row.items();
+    pair[0] = std::move(pairs[i].first);
+    pair[1] = std::move(pairs[i++].second);
+    out = row.value();
+    return true;
+  });
+}
+
 namespace {
 
 enum class DictPart : uint8_t { keys, values, pairs };

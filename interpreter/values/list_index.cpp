@@ -10,14 +10,21 @@
 
 namespace pxl {
 
-Value SequenceObject::index(Interpreter&, const Value& key) {
-  if (auto* s = key.as<SliceObject>()) {
-    const SliceRange r = resolve_slice(*s, static_cast<int64_t>(items.size()));
-    std::vector<Value> out;
-    charge_steps(r.count, 10);
+Value SequenceObject::sliced(const SliceRange& r) const {
+  charge_steps(r.count, 10);
+  std::vector<Value> out;
+  if (r.step == 1) {
+    out.assign(items.begin() + r.start, items.begin() + r.start + r.count);
+  } else {
     out.reserve(static_cast<size_t>(r.count));
     for (int64_t i = 0; i < r.count; ++i) out.push_back(items[static_cast<size_t>(r.start + i * r.step)]);
-    return typeid(*this) == typeid(TupleObject) ? make_tuple(std::move(out)) : make_list(std::move(out));
+  }
+  return typeid(*this) == typeid(TupleObject) ? make_tuple(std::move(out)) : make_list(std::move(out));
+}
+
+Value SequenceObject::index(Interpreter&, const Value& key) {
+  if (auto* s = key.as<SliceObject>()) {
+    return sliced(resolve_slice(*s, static_cast<int64_t>(items.size())));
   }
   const auto size = static_cast<int64_t>(items.size());
   if (key.is_int64() && key.int64() >= -size && key.int64() < size)

@@ -154,6 +154,8 @@ std::vector<Value> elements_of(Interpreter& in, const Value& v) {
 }
 
 int64_t length_of(Interpreter& in, const Value& v) {
+  if (auto* s = v.as<SequenceObject>()) return static_cast<int64_t>(s->items.size());
+  if (auto* s = v.as<StringObject>()) return s->characters();
   if (v.is_object()) {
     if (std::optional<int64_t> n = v.object()->length(in)) return *n;
   }

@@ -18,7 +18,7 @@ namespace {
 // Values whose destruction is deferred while another value is being destroyed; one per thread.
 struct Graveyard {
   std::vector<ObjectPtr> waiting;
-  bool digging = false;
+  int depth = 0;  ///< of objects that are being destroyed within each other
 };
 Graveyard& graveyard() {
   // Never destroyed: static objects may free values after this thread's other statics have been destroyed.
@@ -33,16 +33,20 @@ void bury_object(Value& v) {
     v = Value();
     return;
   }
+  constexpr int max_depth = 32;  // frames of destructors; not measured
   Graveyard& g = graveyard();
-  g.waiting.push_back(v.object());
+  if (g.depth == max_depth) {
+    g.waiting.push_back(v.object());
+    v = Value();
+    return;
+  }
+  ++g.depth;
   v = Value();
-  if (g.digging) return;
-  g.digging = true;
-  while (!g.waiting.empty()) {
+  while (g.depth == 1 && !g.waiting.empty()) {
     const ObjectPtr last = std::move(g.waiting.back());
     g.waiting.pop_back();
   }
-  g.digging = false;
+  --g.depth;
 }
 
 uint64_t Scope::next_version() {

@@ -126,19 +126,22 @@ std::string StringObject::repr(Interpreter&) {
   return s + quote;
 }
 
+Value StringObject::sliced(const SliceRange& r) const {
+  if (r.step == 1) {
+    const std::string_view part = characters(r.start, r.count);
+    charge_scan(part.size());
+    return text_value(part);
+  }
+  std::string out;
+  charge_steps(r.count, 10);
+  for (int64_t i = 0; i < r.count; ++i) out += characters(r.start + i * r.step, 1);
+  return out;
+}
+
 Value StringObject::index(Interpreter&, const Value& key) {
   const int64_t n = characters();
   if (auto* s = key.as<SliceObject>()) {
-    const SliceRange r = resolve_slice(*s, n);
-    if (r.step == 1) {
-      const std::string_view part = characters(r.start, r.count);
-      charge_scan(part.size());
-      return text_value(part);
-    }
-    std::string out;
-    charge_steps(r.count, 10);
-    for (int64_t i = 0; i < r.count; ++i) out += characters(r.start + i * r.step, 1);
-    return out;
+    return sliced(resolve_slice(*s, n));
   }
   return text_value(characters(wrap_index(element_index(key, "index of a str"), n, "a str"), 1));
 }

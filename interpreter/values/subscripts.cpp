@@ -36,9 +36,9 @@ int64_t wrap_index(int64_t index, int64_t length, const std::string& what, std::
   return i;
 }
 
-SliceRange resolve_slice(const SliceObject& s, int64_t length) {
+SliceRange resolve_slice(const Value& first, const Value& last, const Value& stride, int64_t length) {
   const auto bound = [](const Value& v, const char* what) { return v.is_int64() ? v.int64() : to_index(v, what); };
-  const int64_t step = s.step.is_none() ? 1 : bound(s.step, "slice step");
+  const int64_t step = stride.is_none() ? 1 : bound(stride, "slice step");
   if (step == 0) throw run_error("a slice's step cannot be zero");
   auto clamp = [&](const Value& v, int64_t missing, const char* what) {
     if (v.is_none()) return missing;
@@ -47,8 +47,8 @@ SliceRange resolve_slice(const SliceObject& s, int64_t length) {
     if (step > 0) return i < 0 ? int64_t{0} : std::min(i, length);
     return i < 0 ? int64_t{-1} : std::min(i, length - 1);
   };
-  const int64_t start = clamp(s.start, step > 0 ? 0 : length - 1, "slice start");
-  const int64_t stop = clamp(s.stop, step > 0 ? length : -1, "slice stop");
+  const int64_t start = clamp(first, step > 0 ? 0 : length - 1, "slice start");
+  const int64_t stop = clamp(last, step > 0 ? length : -1, "slice stop");
   int64_t count = 0;
   if (step > 0 && stop > start) count = (stop - start - 1) / step + 1;
   // -(step + 1) + 1 would be -step, which overflows for the smallest int.

@@ -16,10 +16,10 @@ int64_t wrap_index(int64_t index, int64_t length, const std::string& what, std::
 int64_t to_index(const Value& v, const std::string& what);
 /// to_index, whose error is of kind `index`.
 int64_t element_index(const Value& v, const std::string& what);
-struct SliceRange {
-  int64_t start, step, count;
-};
-/// Python's rules for slices of an axis of `length`.
-SliceRange resolve_slice(const SliceObject& s, int64_t length);
+/// Python's rules for slices of an axis of `length`. A bound that is absent is none.
+SliceRange resolve_slice(const Value& start, const Value& stop, const Value& step, int64_t length);
+inline SliceRange resolve_slice(const SliceObject& s, int64_t length) {
+  return resolve_slice(s.start, s.stop, s.step, length);
+}
 
 }  // namespace pxl
