@@ -66,6 +66,8 @@ class CallCode final : public Code {
     if (member_) member_name_ = member_->name;
     if (place.assignment && place.assignment->value == &e)
       assigned_ = &as<ast::NameExpr>(*place.assignment->targets[0]).name;
+    count_ = e.arguments.size();
+    arguments_.reserve(count_);
     for (const ast::Argument& arg : e.arguments) {
       arguments_.push_back(compile(*arg.value, place));
       leaves_ = leaves_ && arguments_.back()->is_leaf();
@@ -84,31 +86,28 @@ class CallCode final : public Code {
       if (auto* f = callee.as<FunctionObject>()) {
         if (f->self.is_none() && takes(*f->code)) {
           const auto keep = Ref<FunctionObject>::to(f);  // the name may be bound to another while it runs
-          return call_plain(in, a, *f->code, f->closure, nullptr, f->qualified_name, &f->defaults);
+          return call_plain(in, a, *f->code, f, nullptr);
         }
       } else if (auto* b = callee.as<BuiltinObject>()) {
         if (b->direct && positional_ && is_between(b->direct_min, b->direct_max))
-          return call_direct(in, a, b->direct_max, [&, direct = b->direct](const Value* values) {
-            return direct(in, values, arguments_.size());
-          });
+          return call_direct(in, a, b->direct_max,
+                             [&, direct = b->direct](const Value* values) { return direct(in, values, count_); });
       }
     }
     return call(in, a, Value(callee));
   }
 
  private:
-  bool is_between(uint8_t min, uint8_t max) const {
-    return arguments_.size() >= min && arguments_.size() <= max && max <= max_direct;
-  }
+  bool is_between(uint8_t min, uint8_t max) const { return count_ >= min && count_ <= max && max <= max_direct; }
   /// Calls code in C++ with few values.
   template <class F>
   PXL_INLINE Value call_direct(Interpreter& in, Activation& a, size_t max, F&& body) const {
     Value made[max_direct];
     const Value* values = made;
-    if (arguments_.size() == 1 && max == 1)
+    if (count_ == 1 && max == 1)
       values = &arguments_[0].borrow(in, a, made[0]);
     else
-      for (size_t i = 0; i < arguments_.size(); ++i) arguments_[i].keep(in, a, made[i]);
+      for (size_t i = 0; i < count_; ++i) arguments_[i].keep(in, a, made[i]);
     in.here = span;
     charge(call_ns);
     try {
@@ -116,7 +115,7 @@ class CallCode final : public Code {
     } catch (Error& error) {
       error.locate(span, in.frames);
       NamedTensors operands;
-      for (size_t i = 0; i < arguments_.size(); ++i) operands.note(*e_.arguments[i].value, values[i]);
+      for (size_t i = 0; i < count_; ++i) operands.note(*e_.arguments[i].value, values[i]);
       operands.tell(error);
       throw;
     }
@@ -126,7 +125,7 @@ class CallCode final : public Code {
   PXL_INLINE bool takes(const ast::Function& f) const { return f.serial == function_ || finds_places(f); }
   __attribute__((noinline)) bool finds_places(const ast::Function& f) const {
     if (!f.plain || spread_) return false;
-    if (positional_ && f.parameters.size() == arguments_.size()) {
+    if (positional_ && f.parameters.size() == count_) {
       absent_.clear();
       code_ = &code_of(f, &f.own.slots);
       function_ = f.serial;
@@ -134,7 +133,7 @@ class CallCode final : public Code {
     }
     std::vector<uint32_t> slots;
     std::vector<bool> given(f.parameters.size());
-    for (size_t i = 0; i < arguments_.size(); ++i) {
+    for (size_t i = 0; i < count_; ++i) {
       const ast::Argument& arg = e_.arguments[i];
       size_t at = i;
       if (arg.kind == ast::Argument::named)
@@ -161,7 +160,7 @@ class CallCode final : public Code {
       const MethodObject* method = methods_.method(*m, member_name_);
       if (method && !method->code->outlined && method->code->self_slot >= 0 && takes(*method->code)) {
         try {
-          return call_plain(in, a, *method->code, m->scope, &base, method->code->qualified, nullptr);
+          return call_plain(in, a, *method->code, nullptr, &base);
         } catch (Error& e) {
           e.locate(in.here, in.frames);
           throw;
@@ -177,9 +176,8 @@ class CallCode final : public Code {
         method_ = self.method_of_class(member_->name);
       }
       if (method_.direct && positional_ && is_between(method_.direct_min, method_.direct_max))
-        return call_direct(in, a, method_.direct_max, [&](const Value* values) {
-          return method_.direct(method_.row, in, self, values, arguments_.size());
-        });
+        return call_direct(in, a, method_.direct_max,
+                           [&](const Value* values) { return method_.direct(method_.row, in, self, values, count_); });
       if (method_) {
         const ObjectPtr keep = base.object();
         return call_builtin(in, a, [&](const Arguments& args) { return method_.call(method_.row, in, self, args); });
@@ -200,10 +198,10 @@ class CallCode final : public Code {
     return call(in, a, found);
   }
 
-  /// Calls the function that `takes` noted. `self`: of a method. `defaults`: those made with the function; null: each
-  /// call makes them.
-  Value call_plain(Interpreter& in, Activation& a, const ast::Function& f, const ScopePtr& closure, const Value* self,
-                   const std::string& what, const std::vector<Value>* defaults) const {
+  /// Calls the function that `takes` noted: `function`, or a method of the instance `self`.
+  Value call_plain(Interpreter& in, Activation& a, const ast::Function& f, const FunctionObject* function,
+                   const Value* self) const {
+    const ScopePtr& closure = function ? function->closure : self->as<ModuleInstance>()->scope;
     const FunctionCode& code = *code_;
     Activation inner;
     inner.scope = scope_of_body(closure, f);
@@ -213,9 +211,9 @@ class CallCode final : public Code {
       scope.fill(static_cast<size_t>(f.self_slot), *self);
     }
     if (positional_)
-      for (size_t i = 0; i < arguments_.size(); ++i) arguments_[i].keep(in, a, scope.slot(i));
+      for (size_t i = 0; i < count_; ++i) arguments_[i].keep(in, a, scope.slot(i));
     else
-      for (size_t i = 0; i < arguments_.size(); ++i) {
+      for (size_t i = 0; i < count_; ++i) {
         Value v = arguments_[i].value(in, a);
         takes(f);  // the argument may have called another function at this place
         scope.fill(slots_[i], std::move(v));
@@ -226,9 +224,10 @@ class CallCode final : public Code {
     try {
       takes(f);
       for (const size_t at : absent_)
-        scope.slot(at) =
-            defaults && !defaults->empty() ? (*defaults)[at] : default_of(in, f.parameters[at], closure, inner.self);
-      const CallFrame frame(position, what, span);
+        scope.slot(at) = function && !function->defaults.empty()
+                             ? function->defaults[at]
+                             : default_of(in, f.parameters[at], closure, inner.self);
+      const CallFrame frame(position, function ? function->qualified_name : f.qualified, span);
       const DepthGuard guard(position);
       return run_body(in, code, inner);
     } catch (Error& e) {
@@ -247,12 +246,12 @@ class CallCode final : public Code {
   Value call(Interpreter& in, Activation& a, const Value& callee) const {
     if (auto* builtin = callee.as<BuiltinObject>())
       return call_builtin(in, a, [&](Arguments& args) { return builtin->call_body(in, std::move(args)); });
-    if (positional_ && arguments_.size() <= max_direct && !look_ && callee.is_object() &&
-        callee.object()->takes_by_position(arguments_.size())) {
+    if (positional_ && count_ <= max_direct && !look_ && callee.is_object() &&
+        callee.object()->takes_by_position(count_)) {
       Value values[max_direct];
-      for (size_t i = 0; i < arguments_.size(); ++i) arguments_[i].keep(in, a, values[i]);
+      for (size_t i = 0; i < count_; ++i) arguments_[i].keep(in, a, values[i]);
       in.here = span;
-      return invoke(in, callee, values, arguments_.size());
+      return invoke(in, callee, values, count_);
     }
     Arguments args;
     evaluate_arguments(in, a, args);
@@ -313,10 +312,10 @@ class CallCode final : public Code {
 
   void evaluate_arguments(Interpreter& in, Activation& a, Arguments& args) const {
     args.span = span;
-    args.positional.reserve(arguments_.size() - named_);
-    args.spans.reserve(arguments_.size() - named_);
+    args.positional.reserve(count_ - named_);
+    args.spans.reserve(count_ - named_);
     args.named.reserve(named_);
-    for (size_t i = 0; i < arguments_.size(); ++i) {
+    for (size_t i = 0; i < count_; ++i) {
       const ast::Argument& arg = e_.arguments[i];
       Value v = arguments_[i].value(in, a);
       switch (arg.kind) {
@@ -364,6 +363,7 @@ class CallCode final : public Code {
   FieldCache methods_;
   Operand callee_;
   std::vector<Operand> arguments_;
+  size_t count_ = 0;                              ///< of the arguments
   mutable const std::type_info* type_ = nullptr;  ///< of the object whose method was called last
   mutable Method method_;
   mutable Arguments shared_;

@@ -1,6 +1,7 @@
 // Operators. Those of two ints or two floats compute at once; all others are in operators.hpp.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "interpreter/language/code.hpp"
 #include "interpreter/language/located.hpp"
@@ -266,6 +267,12 @@ inline bool ordered(T a, T b) {
 }
 constexpr bool is_order(CompareOp op) { return op <= CompareOp::ge; }
 
+/// Most texts that differ do so in their first character.
+bool same_text(const std::string& a, const std::string& b) {
+  if (a.size() != b.size()) return false;
+  return a.data() == b.data() || (a[0] == b[0] && std::memcmp(a.data(), b.data(), a.size()) == 0);
+}
+
 /// The truth of a comparison, 0 or 1; -1 if the case is not quick. `look`: an operand may be unknown.
 template <CompareOp op>
 PXL_INLINE int quick(const Value& x, const Value& y, [[maybe_unused]] bool look) {
@@ -288,7 +295,7 @@ PXL_INLINE int quick(const Value& x, const Value& y, [[maybe_unused]] bool look)
     if constexpr (op == CompareOp::eq || op == CompareOp::ne) {
       if (auto* s = x.as<StringObject>(), *t = y.as<StringObject>(); s && t) {
         charge(static_cast<int64_t>(std::min(s->value.size(), t->value.size()) / 8));
-        return (s == t || s->value == t->value) == (op == CompareOp::eq);
+        return same_text(s->value, t->value) == (op == CompareOp::eq);
       }
     }
     const int order = quick_order(x, y);
@@ -396,8 +403,7 @@ class LogicalCode final : public Code {
   bool truth(Interpreter& in, Activation& a) const override {
     for (size_t i = 0; i + 1 < operands_.size(); ++i)
       if (operands_[i]->truth(in, a) != is_and_) return !is_and_;
-    Value made;
-    return truth_at(in, operands_.back()->borrow(in, a, made), span);
+    return operands_.back()->truth(in, a);
   }
 
  private:

@@ -34,7 +34,9 @@ class FieldCache {
  private:
   Value* place(const ModuleInstance& m, Name name) const {
     auto& fields = m.scope->added();
-    if (index_ < fields.size() && fields[index_].name == name) return &fields[index_].value;
+    const auto last = fields.begin() + static_cast<std::ptrdiff_t>(index_);
+    if (last < fields.end() && last->name == name) [[likely]]
+      return &last->value;
     for (size_t i = 0; i < fields.size(); ++i)
       if (fields[i].name == name) return &fields[index_ = i].value;
     return nullptr;

@@ -30,7 +30,7 @@ class Walk {
   /// Moves to the next element; false at the end. Throws Interrupted.
   bool next(Value& out) {
     charge(round_ns);
-    if (next_ % polled_rounds == 0) metering::poll();
+    if (static_cast<uint64_t>(next_) % polled_rounds == 0) metering::poll();
     if (sequence_) {
       if (static_cast<size_t>(next_) >= sequence_->items.size()) return false;
       out = sequence_->items[static_cast<size_t>(next_++)];
@@ -57,7 +57,7 @@ class Walk {
 
  private:
   static constexpr int64_t round_ns = 100;  // of what a round does besides
-  static constexpr int64_t polled_rounds = 16;
+  static constexpr uint64_t polled_rounds = 16;
   Interpreter& in_;
   const Span& at_;
   Value iterable_;

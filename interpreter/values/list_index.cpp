@@ -10,6 +10,10 @@
 
 namespace pxl {
 
+namespace {
+bool is_tuple(const SequenceObject& s) { return &typeid(s) == &typeid(TupleObject); }
+}  // namespace
+
 Value SequenceObject::sliced(const SliceRange& r) const {
   charge_steps(r.count, 10);
   std::vector<Value> out;
@@ -19,7 +23,7 @@ Value SequenceObject::sliced(const SliceRange& r) const {
     out.reserve(static_cast<size_t>(r.count));
     for (int64_t i = 0; i < r.count; ++i) out.push_back(items[static_cast<size_t>(r.start + i * r.step)]);
   }
-  return typeid(*this) == typeid(TupleObject) ? make_tuple(std::move(out)) : make_list(std::move(out));
+  return is_tuple(*this) ? make_tuple(std::move(out)) : make_list(std::move(out));
 }
 
 Value SequenceObject::index(Interpreter&, const Value& key) {

@@ -49,7 +49,7 @@ bool SequenceObject::contains(Interpreter& in, const Value& item) {
 
 bool SequenceObject::equals(Interpreter& in, const Value& other) {
   auto* o = other.as<SequenceObject>();
-  if (!o || o->type_name() != type_name() || o->items.size() != items.size()) return false;
+  if (!o || &typeid(*o) != &typeid(*this) || o->items.size() != items.size()) return false;
   DepthGuard guard(in);
   for (size_t i = 0; i < items.size() && i < o->items.size(); ++i) {
     if (!identical(in, items[i], o->items[i]) && !equal(in, items[i], o->items[i])) return false;
