@@ -18,26 +18,36 @@
 namespace pxl {
 namespace {
 
+constexpr int64_t statement_ns = 150;
+
+/// Not inlined, so that running code has small frames.
+[[noreturn, gnu::cold, gnu::noinline]] void rethrow_at(Interpreter& in, const Span& at) {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    Error e = run_error("out of memory").as(codes::memory);
+    e.locate(at, in.frames);
+    throw e;
+  } catch (Error& e) {
+    e.locate(at, in.frames);
+    throw;
+  }
+}
+
 /// Runs code of consecutive statements, which notes where each begins. The innermost expression that fails locates an
 /// error; what declarations did not locate is at the statement.
 template <class F>
 PXL_INLINE auto run_statements(Interpreter& in, F&& code) {
   const Span* at = nullptr;
   const auto begin = [&](const Span& span) {
-    constexpr int64_t statement_ns = 150;
     at = &span;
     in.here = span;
     charge(statement_ns);
   };
   try {
     return code(begin);
-  } catch (const std::bad_alloc&) {
-    Error e = run_error("out of memory").as(codes::memory);
-    e.locate(*at, in.frames);
-    throw e;
-  } catch (Error& e) {
-    e.locate(*at, in.frames);
-    throw;
+  } catch (...) {
+    rethrow_at(in, *at);
   }
 }
 
@@ -123,6 +133,10 @@ bool Code::truth(Interpreter& in, Activation& a) const {
 }
 
 Flow BlockCode::run(Interpreter& in, Activation& a) const {
+  if (flow_) {
+    charge(statement_ns);
+    return *flow_;
+  }
   return run_statements(in, [&](auto begin) {
     for (const StmtPtr& s : statements_) {
       begin(s->span);

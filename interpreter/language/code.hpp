@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "interpreter/language/activation.hpp"
@@ -100,6 +101,8 @@ class StmtCode : public ast::Compiled {
  public:
   explicit StmtCode(const Span& at) : span(at) {}
   virtual Flow run(Interpreter& in, Activation& a) const = 0;
+  /// What `run` returns, of a statement that does nothing else: `break`, `continue`, `pass`.
+  virtual std::optional<Flow> flow() const { return std::nullopt; }
 
   const Span span;
 };
@@ -107,11 +110,13 @@ using StmtPtr = std::unique_ptr<const StmtCode>;
 
 class BlockCode final : public ast::Compiled {
  public:
-  explicit BlockCode(std::vector<StmtPtr> statements) : statements_(std::move(statements)) {}
+  explicit BlockCode(std::vector<StmtPtr> statements)
+      : statements_(std::move(statements)), flow_(statements_.size() == 1 ? statements_[0]->flow() : std::nullopt) {}
   Flow run(Interpreter& in, Activation& a) const;
 
  private:
   std::vector<StmtPtr> statements_;
+  std::optional<Flow> flow_;  ///< of a block that is one such statement
 };
 using BlockPtr = std::unique_ptr<const BlockCode>;
 

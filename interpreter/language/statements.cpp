@@ -322,6 +322,7 @@ class FlowCode final : public StmtCode {
  public:
   FlowCode(const Span& at, Flow flow) : StmtCode(at), flow_(flow) {}
   Flow run(Interpreter&, Activation&) const override { return flow_; }
+  std::optional<Flow> flow() const override { return flow_; }
 
  private:
   Flow flow_;
