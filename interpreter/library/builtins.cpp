@@ -22,12 +22,15 @@
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/records.hpp"
 #include "interpreter/values/scope.hpp"
+#include "interpreter/values/strings.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/text.hpp"
+#include "runtime/base/utf8.hpp"
 #include "runtime/processes/processes.hpp"
 #include "runtime/tensor/print.hpp"
 
@@ -67,7 +70,7 @@ Value range(Interpreter&, const Arguments& args) {
 Value iterator(const char* name, Iterator it) { return make_ref<IteratorObject>(name, std::move(it)); }
 
 Value enumerate_from(Interpreter& in, const Value& items, int64_t start) {
-  return iterator("enumerate", [it = iterator_of(in, items), i = start, row = Row(2)](Value& out) mutable {
+  return iterator("enumerate", [it = iterator_of(in, items), i = start, row = ReusedTuple(2)](Value& out) mutable {
     std::vector<Value>& pair = row.items();
     if (!it.next(pair[1])) return false;
     pair[0] = i++;
@@ -84,7 +87,7 @@ Value zip_of(Interpreter& in, const Value* values, size_t count, bool strict) {
   std::vector<Iterator> its;
   its.reserve(count);
   for (size_t i = 0; i < count; ++i) its.push_back(iterator_of(in, values[i]));
-  return iterator("zip", [its = std::move(its), strict, row = Row(count)](Value& out) mutable {
+  return iterator("zip", [its = std::move(its), strict, row = ReusedTuple(count)](Value& out) mutable {
     if (its.empty()) return false;
     std::vector<Value>& items = row.items();
     for (size_t i = 0; i < its.size(); ++i) {
@@ -288,6 +291,27 @@ Value float_builtin(Interpreter&, const Arguments& args) {
   return to_float(ArgReader("float", args, {"x"}).value_or("x", Value(0.0)));
 }
 
+Value character(const Value& code) {
+  const int64_t c = to_index(code, "chr: `code`");
+  if (c < 0 || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+    throw run_error(fmt::format("chr: {} is no code point", c), {"those are from 0 to 0x10ffff, without surrogates"})
+        .as(codes::value);
+  std::string text;
+  append_utf8(text, static_cast<char32_t>(c));
+  return text_value(text);
+}
+
+Value code_point(const Value& v) {
+  const std::string* text = v.as_string();
+  if (!text) type_error("ord: `text`: expected a str, got " + with_article(v.type_name()));
+  size_t end = 0;
+  const char32_t c = text->empty() ? 0 : next_code_point(*text, end);
+  if (text->empty() || end != text->size())
+    throw run_error(fmt::format("ord: expected one character, got {}", counted(code_points(*text), "character")))
+        .as(codes::value);
+  return static_cast<int64_t>(c);
+}
+
 bool any_or_all(Interpreter& in, const Value& v, bool any) {
   if (const Array* x = v.as_array()) {
     for (int64_t i = 0; i < x->size(); ++i) {
@@ -373,6 +397,13 @@ void bind_core_builtins(Interpreter&, Scope& p) {
          [](Interpreter& in, const Arguments& args) -> Value {
            return repr_of(in, ArgReader("repr", args, {"x"}).value("x"));
          });
+  define(p, no_effects, "chr", "chr(code)", "The character of a code point of Unicode.",
+         [](Interpreter&, const Arguments& args) { return character(ArgReader("chr", args, {"code"}).value("code")); });
+  define(
+      p, no_effects, "ord", "ord(text)", "The code point of a text of one character.",
+      [](Interpreter&, const Arguments& args) { return code_point(ArgReader("ord", args, {"text"}).value("text")); });
+  define_direct(p, "chr", 1, 1, [](Interpreter&, const Value* v, size_t) { return character(v[0]); });
+  define_direct(p, "ord", 1, 1, [](Interpreter&, const Value* v, size_t) { return code_point(v[0]); });
   p.bind("bool", make_ref<DTypeObject>(DType::boolean));
   define(p, no_effects, "type", "type(x)", "The name of a value's type.",
          [](Interpreter&, const Arguments& args) -> Value {

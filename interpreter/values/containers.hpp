@@ -24,7 +24,8 @@ struct StringObject final : Object {
   Value sliced(const SliceRange& range) const;
   /// The character at an offset in bytes, which moves behind it.
   Value character_at(size_t& offset) const;
-  explicit StringObject(std::string v) : value(std::move(v)) { has_parts_ = false; }
+  explicit StringObject(std::string&& v) : value(std::move(v)) { has_parts_ = false; }
+  explicit StringObject(std::string_view v) : value(v) { has_parts_ = false; }
   std::string type_name() const override { return "str"; }
   std::string str(Interpreter&) override { return value; }
   std::string repr(Interpreter&) override;
@@ -212,9 +213,9 @@ struct IteratorObject final : Object {
 };
 
 /// The tuple that an iterator returns in each round: a new one if the last is still held.
-class Row {
+class ReusedTuple {
  public:
-  explicit Row(size_t size) : size_(size) {}
+  explicit ReusedTuple(size_t size) : size_(size) {}
   std::vector<Value>& items() {
     if (!tuple_ || tuple_.use_count() > 1) tuple_ = make_ref<TupleObject>(std::vector<Value>(size_));
     tuple_->hash = 0;

@@ -275,14 +275,15 @@ void DictObject::clear() {
 namespace {}  // namespace
 
 Value pairs_of(const DictObject& dict) {
-  return make_ref<IteratorObject>("items", [pairs = dict.items, i = size_t{0}, row = Row(2)](Value& out) mutable {
-    if (i >= pairs.size()) return false;
-    std::vector<Value>& pair = row.items();
-    pair[0] = std::move(pairs[i].first);
-    pair[1] = std::move(pairs[i++].second);
-    out = row.value();
-    return true;
-  });
+  return make_ref<IteratorObject>("items",
+                                  [pairs = dict.items, i = size_t{0}, row = ReusedTuple(2)](Value& out) mutable {
+                                    if (i >= pairs.size()) return false;
+                                    std::vector<Value>& pair = row.items();
+                                    pair[0] = std::move(pairs[i].first);
+                                    pair[1] = std::move(pairs[i++].second);
+                                    out = row.value();
+                                    return true;
+                                  });
 }
 
 namespace {

@@ -14,8 +14,8 @@
 namespace pxl {
 
 Value::Value(std::string v) : Value(ObjectPtr(make_ref<StringObject>(std::move(v)))) {}
-Value::Value(std::string_view v) : Value(std::string(v)) {}
-Value::Value(const char* v) : Value(std::string(v)) {}
+Value::Value(std::string_view v) : Value(ObjectPtr(make_ref<StringObject>(v))) {}
+Value::Value(const char* v) : Value(std::string_view(v)) {}
 Value::Value(DType v) : Value(ObjectPtr(make_ref<DTypeObject>(v))) {}
 Value::Value(TensorSpec v) : Value(ObjectPtr(make_ref<SpecObject>(std::move(v)))) {}
 Value::Value(Array v) : Value(ObjectPtr(make_ref<ArrayObject>(std::move(v)))) {}
