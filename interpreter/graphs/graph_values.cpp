@@ -18,9 +18,19 @@ namespace pxl {
 
 Value tensor_value(std::shared_ptr<Ir> ir, Tensor* tensor) { return make_ref<TensorObject>(std::move(ir), tensor); }
 
+Tensor* StreamObject::stored() const {
+  if (stream->to_device) return nullptr;
+  const Op* last = nullptr;
+  for (const auto& graph : ir->graphs())
+    for (const auto& op : graph->ops())
+      if (op->stream == stream && (!last || op->id > last->id)) last = op.get();
+  return last ? last->inputs[0] : nullptr;
+}
+
 Tensor* as_tensor(const Value& v) {
-  auto* t = v.as<TensorObject>();
-  return t ? t->tensor : nullptr;
+  if (auto* t = v.as<TensorObject>()) return t->tensor;
+  auto* s = v.as<StreamObject>();
+  return s ? s->stored() : nullptr;
 }
 
 static Value shape_value(const Shape& shape) {
@@ -175,7 +185,14 @@ std::string StreamObject::repr(Interpreter&) {
 }
 
 std::optional<Value> StreamObject::member(Interpreter& in, std::string_view name) {
-  return member_of_table(in, stream_table, *this, name);
+  if (std::optional<Value> found = member_of_table(in, stream_table, *this, name)) return found;
+  Tensor* t = stored();
+  return t ? tensor_value(ir, t).object()->member(in, name) : std::nullopt;
+}
+
+Value StreamObject::index(Interpreter& in, const Value& key) {
+  Tensor* t = stored();
+  return t ? tensor_index(in, tensor_value(ir, t), key) : Object::index(in, key);
 }
 
 std::vector<std::string> StreamObject::member_names() const {

@@ -30,17 +30,20 @@ struct TensorObject final : Object {
 };
 
 Value tensor_value(std::shared_ptr<Ir> ir, Tensor* tensor);
-/// The tensor of a value, or null.
+/// The tensor of a value, or null. Of a stream out it is the tensor that was last stored.
 Tensor* as_tensor(const Value& v);
 
 struct StreamObject final : Object {
   std::shared_ptr<Ir> ir;
   Stream* stream;
   StreamObject(std::shared_ptr<Ir> i, Stream* s) : ir(std::move(i)), stream(s) {}
+  /// The tensor that was last stored to it: a stream out acts as that tensor. Null if there is none.
+  Tensor* stored() const;
   std::string type_name() const override { return "stream"; }
   std::string repr(Interpreter&) override;  ///< HostToDeviceStream[image float32 (8, 28, 28)]
   std::optional<Value> member(Interpreter&, std::string_view) override;
   std::vector<std::string> member_names() const override;
+  Value index(Interpreter&, const Value&) override;
   bool equals(Interpreter&, const Value&) override;
   bool is_handle() const override { return true; }
   std::optional<TensorSpec> spec_in_graph() const override { return stream->spec(); }

@@ -17,7 +17,7 @@ class PathFinder {
   explicit PathFinder(const Ir& ir) : ir_(ir) {}
 
   void visit(const Value& v, const std::string& prefix, int depth) {
-    if (const Tensor* t = as_tensor(v)) {
+    if (const Tensor* t = v.as<TensorObject>() ? as_tensor(v) : nullptr) {
       add(t, prefix, "");
     } else if (const auto* tree = v.as<TreeObject>()) {
       visit_tree(*tree, prefix);

@@ -61,7 +61,7 @@ bool is_chain_literal(const ClassifiedToken& t, std::string_view token) {
 }  // namespace
 
 std::string type_text(Interpreter&, const Value& v) {
-  if (const Tensor* t = as_tensor(v)) return "tensor " + text(t->spec);
+  if (const Tensor* t = v.as<TensorObject>() ? as_tensor(v) : nullptr) return "tensor " + text(t->spec);
   if (const Array* a = v.as_array()) return "array " + text(a->spec());
   if (const auto spec = unknown_spec(v)) return "array " + text(*spec);
   if (auto* s = v.as<StreamObject>())
