@@ -129,6 +129,15 @@ bool is_masked(const py::handle& object, int depth = 0) {
 
 std::string dtype_name(const py::dtype& dtype) { return py::str(py::object(dtype.attr("name"))); }
 
+/// NumPy has no bfloat16: the type that ml_dtypes adds, where it is installed, else the bits.
+py::dtype bfloat16_dtype() {
+  try {
+    return py::dtype::from_args(py::module_::import("ml_dtypes").attr("bfloat16"));
+  } catch (const py::error_already_set&) {
+    return py::dtype("uint16");
+  }
+}
+
 }  // namespace
 
 std::optional<pxl::DType> dtype_from(const py::dtype& dtype) {
@@ -167,7 +176,8 @@ py::dtype dtype_of(pxl::DType dtype) {
     for (int i = 0; i <= static_cast<int>(pxl::DType::bfloat16); ++i) {
       const auto d = static_cast<pxl::DType>(i);
       const bool bytes = d == pxl::DType::float8_143 || d == pxl::DType::float8_152;
-      made->push_back(py::dtype(bytes ? "uint8" : d == pxl::DType::bfloat16 ? "uint16" : std::string(pxl::name(d))));
+      made->push_back(d == pxl::DType::bfloat16 ? bfloat16_dtype()
+                                                : py::dtype(bytes ? "uint8" : std::string(pxl::name(d))));
     }
     return made;
   }();

@@ -16,8 +16,7 @@
 
 PXL_BEGIN_NAMESPACE
 
-/// Types of elements. bfloat16 is one of arrays that are given: pxl computes with it as float32, which represents each
-/// of its values. The two float8 formats are stored, without arithmetic.
+/// Types of elements. The two float8 formats are stored, without arithmetic.
 enum class DType : uint8_t {
   boolean,
   int8,
@@ -136,9 +135,9 @@ class PXL_API Array {
   Array& operator=(Array&&) noexcept;
   ~Array();
 
-  /// A copy of a view's elements; bfloat16 becomes float32.
+  /// A copy of a view's elements.
   static Result<Array> copy(const View& view);
-  /// The elements of a view, without a copy (bfloat16, and elements that are not aligned for their type, are copied).
+  /// The elements of a view, without a copy (elements that are not aligned for their type are copied).
   /// `owner` is kept as long as the array, or a copy of it, lives; the memory must live as long and stay unmodified.
   static Result<Array> wrap(const View& view, std::shared_ptr<const void> owner);
 

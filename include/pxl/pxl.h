@@ -35,7 +35,7 @@ typedef enum {
   PXL_FLOAT64,
   PXL_FLOAT8_143,
   PXL_FLOAT8_152,
-  PXL_BFLOAT16 /* of given arrays only */
+  PXL_BFLOAT16
 } pxl_dtype;
 
 /* An array in the caller's memory, dense and row-major, under the name of a stream or variable. */

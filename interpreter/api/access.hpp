@@ -69,7 +69,7 @@ v1::Result<T> guarded(const v1::Cancel& cancel, F&& body) noexcept {
 v1::DType public_dtype(DType dtype);
 /// Whether the elements of a view are read, or only written.
 enum class Contents : uint8_t { read, undefined };
-/// An array that reads the view's memory in place, or a converted copy of it (bfloat16, unaligned, bools that are
+/// An array that reads the view's memory in place, or a converted copy of it (unaligned, bools that are
 /// neither 0 nor 1). Throws Error. Whoever calls sees to it that the memory lives as long: `owner` may do so.
 Array array_of(const v1::View& view, std::shared_ptr<const void> owner = nullptr, Contents contents = Contents::read);
 v1::Array public_array(Array array);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 
 #include "interpreter/api/access.hpp"
@@ -16,31 +15,19 @@
 namespace pxl {
 namespace {
 
-// By v1::DType; bfloat16, the last one, has no counterpart. Found by name, so that no order is assumed.
+// By v1::DType. Found by name, so that no order is assumed.
 constexpr size_t num_public = static_cast<size_t>(v1::DType::bfloat16) + 1;
 constexpr std::array<std::string_view, num_public> names = {
     "bool",   "int8",    "int16",   "int32",   "int64",      "uint8",      "uint16",  "uint32",
     "uint64", "float16", "float32", "float64", "float8_143", "float8_152", "bfloat16"};
 
-std::optional<DType> own_dtype(v1::DType dtype) {
-  static const std::array<std::optional<DType>, num_public> table = [] {
-    std::array<std::optional<DType>, num_public> all;
-    for (size_t i = 0; i + 1 < num_public; ++i) all[i] = dtype_from_name(names[i]);
+DType own_dtype(v1::DType dtype) {
+  static const std::array<DType, num_public> table = [] {
+    std::array<DType, num_public> all{};
+    for (size_t i = 0; i < num_public; ++i) all[i] = dtype_from_name(names[i]).value();
     return all;
   }();
   return table[static_cast<size_t>(dtype)];
-}
-
-Array widened(const v1::View& view) {
-  Array out(DType::float32, view.shape);
-  float* to = out.mutable_data<float>();
-  const auto* from = static_cast<const std::byte*>(view.data);
-  for (int64_t i = 0; i < out.size(); ++i) {
-    uint16_t bits = 0;
-    std::memcpy(&bits, from + 2 * i, sizeof bits);
-    to[i] = std::bit_cast<float>(uint32_t{bits} << 16);
-  }
-  return out;
 }
 
 /// Whether bytes are those of bools; reading others as bool would be undefined.
@@ -73,8 +60,7 @@ Array array_of(const v1::View& view, std::shared_ptr<const void> owner, Contents
   const int64_t size = element_count(view.shape);
   if (!view.data && size > 0)
     throw Error(fmt::format("a view of {} elements has no memory", size), {}, Fault::usage).as(codes::value);
-  if (view.dtype == v1::DType::bfloat16) return widened(view);
-  const DType dtype = *own_dtype(view.dtype);
+  const DType dtype = own_dtype(view.dtype);
   if (size == 0) return Array(dtype, view.shape);
   if (dtype == DType::boolean && contents == Contents::read && !are_bools(view.data, size)) return made_bools(view);
   if (reinterpret_cast<uintptr_t>(view.data) % size_of(dtype) != 0) {
@@ -101,8 +87,7 @@ std::string_view name(DType dtype) {
 
 size_t size_of(DType dtype) {
   if (static_cast<size_t>(dtype) >= num_public) return 0;
-  const std::optional<pxl::DType> own = own_dtype(dtype);
-  return own ? pxl::size_of(*own) : 2;
+  return pxl::size_of(own_dtype(dtype));
 }
 
 Array::Array() : state_(std::make_shared<State>()) {}

@@ -195,10 +195,8 @@ Result<void> Session::run(std::span<const Input> inputs, std::span<const Output>
       pxl::Array array = api::array_of(View(output.array.dtype, output.array.shape, output.array.data), std::move(sole),
                                        api::Contents::undefined);
       if (static_cast<const void*>(array.raw()) != output.array.data && array.size() > 0)
-        throw run_error(fmt::format("stream `{}`: results cannot be written to {} that {}", stream->name(),
-                                    name(output.array.dtype),
-                                    output.array.dtype == DType::bfloat16 ? "pxl computes with as float32"
-                                                                          : "is not aligned for its type"))
+        throw run_error(fmt::format("stream `{}`: results cannot be written to {} that is not aligned for its type",
+                                    stream->name(), name(output.array.dtype)))
             .as(codes::stream);
       if (!into.emplace(stream, std::move(array)).second)
         throw run_error(fmt::format("stream `{}` is given twice", stream->name())).as(codes::stream);

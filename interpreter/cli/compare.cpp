@@ -33,6 +33,7 @@ double tolerance_of(DType dtype) {
   if (dtype == DType::float64) return 1e-9;
   if (dtype == DType::float32) return 1e-4;
   if (dtype == DType::float16) return 1e-2;
+  if (dtype == DType::bfloat16) return 8e-2;
   return is_float8(dtype) ? 0.2 : 0;
 }
 

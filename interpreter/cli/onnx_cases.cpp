@@ -39,8 +39,7 @@ Array array_of(onnx::TensorData t, const std::string& folder, int32_t wanted = 0
   constexpr auto bfloat16 = static_cast<int32_t>(onnx::ElementType::bfloat16);
   if (wanted == bfloat16 && t.element() == onnx::ElementType::uint16) t.type = bfloat16;
   const onnx::ElementType type = t.element();
-  if (!onnx::dtype_of(type) && type != onnx::ElementType::bfloat16)
-    throw Skip{fmt::format("pxl has no elements of {}", onnx::name(type))};
+  if (!onnx::dtype_of(type)) throw Skip{fmt::format("pxl has no elements of {}", onnx::name(type))};
   return onnx::to_array(t, folder);
 }
 

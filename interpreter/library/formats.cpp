@@ -95,14 +95,11 @@ void save_tensors(Interpreter& in, const std::string& path, const Value& value, 
   if (options.has("dtype")) {
     const Value dtype = options.value("dtype");
     const std::string* name = dtype.as_string();
-    format.bfloat16 = name && *name == "bfloat16";
-    if (!format.bfloat16) {
-      const DType floats = to_dtype(dtype, "save: dtype");
-      if (!is_floating(floats))
-        throw Error(fmt::format("save: dtype is that of arrays of floats, not {}", pxl::name(floats))).as(codes::dtype);
-      for (NamedArray& a : arrays)
-        if (is_floating(a.data.dtype())) a.data = a.data.cast(floats);
-    }
+    const DType floats = name && *name == "bfloat16" ? DType::bfloat16 : to_dtype(dtype, "save: dtype");
+    if (!is_floating(floats))
+      throw Error(fmt::format("save: dtype is that of arrays of floats, not {}", pxl::name(floats))).as(codes::dtype);
+    for (NamedArray& a : arrays)
+      if (is_floating(a.data.dtype())) a.data = a.data.cast(floats);
   }
   write_checkpoint(path, arrays, format);
 }
@@ -298,7 +295,7 @@ void bind_format_builtins(Scope& p) {
       p, Effect::writes_files, "save", "save(path, value, rate = none, metadata = none, dtype = none)",
       "Writes a file by its suffix: an array as .npy, an image as .png, samples as .wav, a dict of arrays as .npz or "
       ".safetensors, a dict of columns as .csv or .tsv. Of .safetensors, `metadata` is a dict of strings, and `dtype` "
-      "that of all arrays of floats in the file: float16, float32, float64 or \"bfloat16\".",
+      "that of all arrays of floats in the file: bfloat16, for one.",
       save);
   define(p, Effect::reads_files, "read_metadata", "read_metadata(path)",
          "The metadata of a .safetensors file: a dict of strings.", read_metadata);

@@ -17,22 +17,6 @@ namespace {
 
 constexpr int deepest_graph = 50;
 
-bool is_known(ElementType type) { return dtype_of(type) || type == ElementType::bfloat16; }
-bool is_bfloat16(const ValueInfo& v) {
-  return v.type && v.type->tensor && static_cast<ElementType>(v.type->tensor->element) == ElementType::bfloat16;
-}
-
-/// Ops that only move elements of their first input.
-constexpr std::string_view movements[] = {"Identity",  "Reshape",        "Flatten",  "Squeeze",     "Unsqueeze",
-                                          "Transpose", "Slice",          "Gather",   "Expand",      "Tile",
-                                          "Split",     "GatherElements", "GatherND", "DepthToSpace"};
-/// Ops whose results have a type of their own, whatever their operands'.
-constexpr std::string_view of_other_types[] = {"Shape", "Size",           "ArgMax",  "ArgMin",         "Equal",
-                                               "Less",  "LessOrEqual",    "Greater", "GreaterOrEqual", "IsNaN",
-                                               "IsInf", "QuantizeLinear", "NonZero"};
-/// Ops whose results after the first are statistics, of a type of their own.
-constexpr std::string_view with_statistics[] = {"BatchNormalization", "LayerNormalization"};
-
 }  // namespace
 
 Imported Importer::run() {
@@ -75,13 +59,9 @@ void Importer::refuse(const Node& node, const std::string& why) { refused_.push_
 void Importer::check_nodes(const Graph& graph, int64_t opset, int depth) {
   if (depth > deepest_graph)
     throw Error(fmt::format("cannot import {}: its graphs are nested too deeply", options_.title));
-  for (const ValueInfo& v : graph.inputs)
-    if (is_bfloat16(v)) bfloat16_.insert(v.name);
-  for (const TensorData& t : graph.initialisers)
-    if (t.element() == ElementType::bfloat16) bfloat16_.insert(t.name);
   for (const Node& n : graph.nodes) check_node(n, opset, depth);
   for (const TensorData& t : graph.initialisers)
-    if (!is_known(t.element()))
+    if (!dtype_of(t.element()))
       refused_.push_back(fmt::format("initialiser `{}`: elements of {}", t.name, name(t.element())));
 }
 
@@ -96,11 +76,10 @@ void Importer::check_node(const Node& node, int64_t opset, int depth) {
                                        : fmt::format("there is no such op of the domain `{}` in pxl", node.domain));
   }
   for (const Attribute& a : node.attributes) {
-    if (a.kind == AttributeKind::tensor && a.tensor && !is_known(a.tensor->element()))
+    if (a.kind == AttributeKind::tensor && a.tensor && !dtype_of(a.tensor->element()))
       refuse(node, fmt::format("its attribute {} has elements of {}", a.name, name(a.tensor->element())));
     if (a.graph) check_nodes(*a.graph, opset, depth + 1);
   }
-  note_bfloat16(node);
 }
 
 void Importer::check_attributes(const Node& node) {
@@ -114,37 +93,6 @@ void Importer::check_attributes(const Node& node) {
       if (!is_utf8(s)) refuse(node, fmt::format("its attribute `{}` is not UTF-8", a.name));
     if (!is_utf8(a.s)) refuse(node, fmt::format("its attribute `{}` is not UTF-8", a.name));
   }
-}
-
-// Values of bfloat16 are kept in float32, which has all of them. What is stored or moved is exact. A node that computes
-// with them computes in float32, and each of its results is rounded.
-void Importer::note_bfloat16(const Node& node) {
-  const auto named = [&](std::span<const std::string_view> ops) {
-    return node.domain.empty() && std::find(ops.begin(), ops.end(), node.op) != ops.end();
-  };
-  bool stored = false, given = false;
-  for (const Attribute& a : node.attributes)
-    stored = stored || (a.tensor && a.tensor->element() == ElementType::bfloat16);
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    if (!bfloat16_.contains(node.inputs[i])) continue;
-    const bool has_graphs =
-        functions_.contains({node.domain, node.op, node.overload}) ||
-        std::any_of(node.attributes.begin(), node.attributes.end(), [](const Attribute& a) { return a.graph; });
-    if (has_graphs)
-      refuse(node, fmt::format("it passes `{}`, whose elements are bfloat16, to a graph", node.inputs[i]));
-    // Of a cast to the type of another value only that one counts.
-    given = given || node.op != "CastLike" || i == 1;
-  }
-  const Attribute* to = node.attribute("to");
-  const bool casts = to && static_cast<ElementType>(to->i) == ElementType::bfloat16;
-  if (node.op == "Cast" ? !casts : !stored && !given) return;
-  if (named(of_other_types)) return;
-  const size_t count = named(with_statistics) ? 1 : node.outputs.size();
-  bfloat16_.insert(node.outputs.begin(), node.outputs.begin() + static_cast<ptrdiff_t>(count));
-  const bool exact = (stored && !given) ||
-                     (named(movements) && !node.inputs.empty() && bfloat16_.contains(node.inputs[0])) ||
-                     node.op == "Cast";
-  if (!exact) rounded_[&node] = count;
 }
 
 const Meaning* Names::here(const std::string& value) const {

@@ -30,7 +30,7 @@ ProgramText Importer::annotation(const ValueInfo& input) {
   if (!input.type || !input.type->tensor) return {};
   const TensorType& t = *input.type->tensor;
   const auto element = static_cast<ElementType>(t.element);
-  const auto dtype = element == ElementType::bfloat16 ? DType::float32 : dtype_of(element);
+  const auto dtype = dtype_of(element);
   if (!dtype) {
     refused_.push_back(fmt::format("input `{}`: elements of {}", input.name, name(element)));
     return {};

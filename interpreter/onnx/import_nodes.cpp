@@ -48,7 +48,7 @@ std::optional<ProgramText> Importer::attribute_text(const Node& node, std::strin
       if (kind == "bool") return a->i ? FixedText("true") : FixedText("false");
       if (kind == "dtype") {
         const auto type = static_cast<ElementType>(a->i);
-        const auto dtype = type == ElementType::bfloat16 ? DType::float32 : dtype_of(type);
+        const auto dtype = dtype_of(type);
         if (dtype) return identifier(pxl::name(*dtype));
         refuse(node, "elements of " + name(type));
         return FixedText("none");
@@ -212,11 +212,7 @@ void Importer::node_lines(Names& names, const Node& node) {
   }
   const ImportRow* row = function ? nullptr : find_row(node, opset_here_);
   if (!function && !row) return;
-  ProgramText value = expression(names, node, row);
-  if (const auto found = rounded_.find(&node); found != rounded_.end()) {
-    const ProgramText count = assemble(", {}", {number_literal(static_cast<int64_t>(found->second))});
-    value = assemble("onnx.as_bfloat16({}{})", {value, found->second == node.outputs.size() ? ProgramText() : count});
-  }
+  const ProgramText value = expression(names, node, row);
   // Only now: an output may have the name of a value around this graph.
   const bool several = function ? true : row->several;
   std::vector<ProgramText> targets;

@@ -29,7 +29,6 @@ constexpr ImportRow rows[] = {
     {.op = "BitwiseNot", .since = 18, .text = "~{0}"},
     {.op = "BitwiseOr", .since = 18, .text = "{0} | {1}"},
     {.op = "BitwiseXor", .since = 18, .text = "{0} ^ {1}"},
-    {.op = "Cast", .text = "onnx.cast_to_bfloat16({0})", .when = "to=16"},
     {.op = "Cast", .text = "cast({0}, {to:dtype})"},
     {.op = "CastLike"},
     {.op = "Ceil", .text = "ceil({0})"},

@@ -68,9 +68,6 @@ class Importer {
   void check_nodes(const Graph& graph, int64_t opset, int depth);
   void check_node(const Node& node, int64_t opset, int depth);
   void check_attributes(const Node& node);
-  /// Notes values of bfloat16, which become float32, and the nodes whose results are rounded to it; refuses those that
-  /// give such values to graphs of their own.
-  void note_bfloat16(const Node& node);
 
   // ---- functions of the model (import_functions.cpp)
 
@@ -135,8 +132,6 @@ class Importer {
   Imported out_;
   std::vector<std::string> refused_;
   std::set<std::string> host_, keys_;
-  std::set<std::string> bfloat16_;         ///< values of the model
-  std::map<const Node*, size_t> rounded_;  ///< nodes, and how many of their results are rounded to bfloat16
   std::map<std::array<std::string_view, 3>, const Function*> functions_;
   std::map<std::pair<const Function*, std::string>, FunctionInstance*> instances_;  ///< by function and attributes
   std::vector<std::unique_ptr<FunctionInstance>> written_;                          ///< in the order of the text

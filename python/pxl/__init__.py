@@ -110,7 +110,7 @@ class Session:
 
     def run(self, inputs=None, /, **named):
         """Runs the program once. Input streams are given by name, as arrays of NumPy, tensors of PyTorch on the CPU (or
-        anything else with __dlpack__), numbers or lists; bfloat16 is converted to float32. Returns the output streams."""
+        anything else with __dlpack__), numbers or lists. Returns the output streams."""
         return Outputs(self._own.run({**inputs, **named} if inputs else named))
 
     def run_into(self, outputs, /, **named):

@@ -21,7 +21,6 @@
 #include "runtime/base/interrupt.hpp"
 #include "runtime/execute/checkpoint_parts.hpp"
 #include "runtime/execute/json_text.hpp"
-#include "runtime/tensor/bfloat16.hpp"
 #include "runtime/tensor/print.hpp"
 
 namespace pxl {
@@ -49,6 +48,7 @@ constexpr Code codes[] = {
     {DType::uint32, "U32"},
     {DType::uint64, "U64"},
     {DType::float16, "F16"},
+    {DType::bfloat16, "BF16"},
     {DType::float32, "F32"},
     {DType::float64, "F64"},
     {DType::float8_143, "F8_E4M3FNUZ"},
@@ -63,18 +63,6 @@ std::optional<DType> dtype_of_code(std::string_view code) {
   for (const Code& c : codes)
     if (c.name == code) return c.dtype;
   return {};
-}
-
-/// An array of float16, float32 or float64 as bit patterns of bfloat16.
-Array to_bfloat16(const Array& array) {
-  const Array wide = array.cast(DType::float32);
-  Array out(DType::uint16, wide.shape());
-  const auto* from = wide.data<float>();
-  auto* to = out.mutable_data<uint16_t>();
-  charged_chunks(wide.size(), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) to[i] = bfloat16_bits(from[i]);
-  });
-  return out;
 }
 
 }  // namespace
@@ -112,7 +100,6 @@ class CheckpointFile::Reader {
     std::string name;
     TensorSpec spec;
     uint64_t begin = 0, end = 0;
-    bool bfloat16 = false;  ///< two bytes an element, the upper half of a float32
   };
   const std::vector<Entry>& entries() const { return entries_; }
   const std::vector<std::pair<std::string, std::string>>& metadata() const { return metadata_; }
@@ -125,10 +112,7 @@ class CheckpointFile::Reader {
     const Entry& e = entries_[i];
     seek(static_cast<int64_t>(e.begin));
     Array array(e.spec.dtype, e.spec.shape);
-    if (e.bfloat16)
-      read_bfloat16(array, undisturbed);
-    else
-      read(array.mutable_raw(), array.bytes(), undisturbed);
+    read(array.mutable_raw(), array.bytes(), undisturbed);
     if (e.spec.dtype == DType::boolean) make_bools(array);
     return array;
   }
@@ -163,17 +147,6 @@ class CheckpointFile::Reader {
   void read(void* to, int64_t bytes, bool undisturbed = false) {
     if ((undisturbed ? file_.read_undisturbed(to, bytes) : file_.read(to, bytes)) != bytes)
       refuse("it cannot be read to its end");
-  }
-
-  void read_bfloat16(Array& array, bool undisturbed) {
-    auto* to = array.mutable_data<float>();
-    std::array<uint16_t, 4096> upper;
-    for (int64_t done = 0, n = 0; done < array.size(); done += n) {
-      n = std::min<int64_t>(array.size() - done, static_cast<int64_t>(upper.size()));
-      read(upper.data(), 2 * n, undisturbed);
-      for (int64_t i = 0; i < n; ++i)
-        to[done + i] = std::bit_cast<float>(static_cast<uint32_t>(upper[static_cast<size_t>(i)]) << 16);
-    }
   }
 
   /// Validates that each byte is 0 or 1; other values are undefined behaviour as bool.
@@ -212,8 +185,7 @@ class CheckpointFile::Reader {
     Entry entry;
     entry.name = name;
     if (!dtype.is_string()) fail("a dtype that is not a string");
-    entry.bfloat16 = dtype == "BF16";
-    const auto known = entry.bfloat16 ? DType::float32 : dtype_of_code(dtype.get_ref<const std::string&>());
+    const auto known = dtype_of_code(dtype.get_ref<const std::string&>());
     if (!known) fail("the unknown dtype " + dtype.get<std::string>());
     entry.spec.dtype = *known;
     if (!shape.is_array()) fail("a shape that is not a list");
@@ -228,7 +200,7 @@ class CheckpointFile::Reader {
     entry.end = offsets[1].get<uint64_t>();
     uint64_t need = 0;
     try {
-      need = static_cast<uint64_t>(element_count(entry.spec.shape)) * (entry.bfloat16 ? 2 : size_of(entry.spec.dtype));
+      need = static_cast<uint64_t>(element_count(entry.spec.shape)) * size_of(entry.spec.dtype);
     } catch (const Error& error) {
       refuse(fmt::format("`{}`: {}", name, error.first().message));
     }
@@ -351,7 +323,6 @@ namespace {
 template <class Write>
 void write_with(const Write& write_parts, const std::string& path, const std::vector<NamedSpec>& entries,
                 const std::function<Array(size_t)>& array, const CheckpointFormat& format = {}) {
-  const auto narrow = [&](const NamedSpec& e) { return format.bfloat16 && is_floating(e.spec.dtype); };
   nlohmann::ordered_json header;
   nlohmann::ordered_json& metadata = header[metadata_name];
   metadata["format"] = "pxl";
@@ -360,10 +331,10 @@ void write_with(const Write& write_parts, const std::string& path, const std::ve
   // Names differ from each other, which a search for each of them need not find out.
   auto& members = header.get_ref<nlohmann::ordered_json::object_t&>();
   for (const NamedSpec& e : entries) {
-    const auto bytes = static_cast<uint64_t>(narrow(e) ? 2 * e.spec.size() : e.spec.bytes());
-    members.emplace_back(e.name, nlohmann::ordered_json{{"dtype", narrow(e) ? "BF16" : code_of(e.spec.dtype)},
-                                                        {"shape", e.spec.shape},
-                                                        {"data_offsets", {at, at + bytes}}});
+    const auto bytes = static_cast<uint64_t>(e.spec.bytes());
+    members.emplace_back(
+        e.name, nlohmann::ordered_json{
+                    {"dtype", code_of(e.spec.dtype)}, {"shape", e.spec.shape}, {"data_offsets", {at, at + bytes}}});
     at += bytes;
   }
   // A name that is not UTF-8 (from a command line) must not lose the state of a training run.
@@ -378,7 +349,6 @@ void write_with(const Write& write_parts, const std::string& path, const std::ve
     if (part > entries.size()) return std::nullopt;
     written = Array();  // freed before the next is made
     written = array(part - 1);
-    if (narrow(entries[part - 1])) written = to_bfloat16(written);
     return std::string_view(reinterpret_cast<const char*>(written.raw()), static_cast<size_t>(written.bytes()));
   });
 }

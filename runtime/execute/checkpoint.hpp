@@ -20,11 +20,9 @@ struct NamedSpec {
   TensorSpec spec;
 };
 
-/// What a file has besides its arrays, and how it stores them.
+/// What a file has besides its arrays.
 struct CheckpointFormat {
   std::vector<std::pair<std::string, std::string>> metadata;  ///< added to {"format": "pxl"}, or in its place
-  /// Arrays of float16, float32 and float64 are stored as bfloat16, rounded to nearest even (float64 through float32).
-  bool bfloat16 = false;
 };
 /// Atomic: an existing file is replaced as a whole or left as it is. `array(i)`, of the spec of entry i, is requested
 /// when it is written, so that memory holds one at a time.

@@ -17,6 +17,7 @@
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/utf8.hpp"
 #include "runtime/io/format_limits.hpp"
+#include "runtime/tensor/exact.hpp"
 #include "runtime/tensor/print.hpp"
 
 namespace pxl {
@@ -163,26 +164,15 @@ bool is_integer_text(std::string_view s) {
   return !s.empty() && s.find_first_not_of("0123456789") == s.npos;
 }
 
-/// Magnitudes up to which a dtype has all integers, and beyond which it has no finite numbers.
+/// Magnitudes up to which a floating dtype has all integers, and beyond which it has no finite numbers.
 struct FloatRange {
-  DType dtype;
-  double exact_integers, finite;
+  double exact_integers, finite, infinite;
 };
-constexpr FloatRange float_ranges[] = {{DType::float16, 0x1p11, 0x1.ffcp15},
-                                       {DType::float32, 0x1p24, 0x1.fffffep127},
-                                       {DType::float64, 0x1p53 - 1, std::numeric_limits<double>::max()}};
-const FloatRange& range_of(DType dtype) {
-  return *std::find_if(std::begin(float_ranges), std::end(float_ranges),
-                       [&](const FloatRange& r) { return r.dtype == dtype; });
+FloatRange range_of(DType dtype) {
+  const DTypeRow& r = row(dtype);
+  return {std::ldexp(1.0, r.digits) - (dtype == DType::float64 ? 1 : 0), r.max, r.infinite};
 }
-/// Whether a number is not finite after it has been rounded to the dtype: half a unit beyond its last one and more.
-bool overflows(double magnitude, const FloatRange& range) {
-  switch (range.dtype) {
-    case DType::float16: return magnitude >= 0x1.ffep15;
-    case DType::float32: return magnitude >= 0x1.ffffffp127;
-    default: return std::isinf(magnitude);
-  }
-}
+bool overflows(double magnitude, const FloatRange& range) { return magnitude >= range.infinite; }
 
 /// What the fields of a column have been so far.
 struct Kind {
@@ -268,12 +258,7 @@ struct Filler {
     }
     const std::optional<double> value = is_missing(s) ? std::nan("") : number<double>(s);
     if (!value || (std::abs(*value) > limit && (std::isfinite(*value) || is_beyond(s, *value)))) return false;
-    if (dtype == DType::float64)
-      reinterpret_cast<double*>(data)[row] = *value;
-    else if (dtype == DType::float32)
-      reinterpret_cast<float*>(data)[row] = static_cast<float>(*value);
-    else
-      reinterpret_cast<half*>(data)[row] = half(static_cast<float>(*value));
+    with_type(dtype, [&]<class T>(type_tag<T>) { reinterpret_cast<T*>(data)[row] = cast_element<T>(*value); });
     return true;
   }
 };
@@ -283,6 +268,7 @@ std::string element_text(const Array& a, int64_t i) {
   switch (a.dtype()) {
     case DType::boolean: return a.data<bool>()[i] ? "true" : "false";
     case DType::float16: return number_text(a.data<half>()[i]);
+    case DType::bfloat16: return number_text(a.data<bfloat16>()[i]);
     case DType::float32: return number_text(a.data<float>()[i]);
     case DType::int64: return std::to_string(a.data<int64_t>()[i]);
     case DType::uint64: return std::to_string(a.data<uint64_t>()[i]);
@@ -371,7 +357,7 @@ int64_t row_bound(std::string_view text) {
 std::optional<Error> range_problem(const Source& source, const std::string& column, const Kind& kind) {
   const DType dtype = kind.dtype(source.options.floats);
   if (kind.is_text() || !is_floating(dtype)) return {};
-  const FloatRange& range = range_of(dtype);
+  const FloatRange range = range_of(dtype);
   const auto problem = [&](std::string_view why, const std::string& note) {
     Error e = cannot_read(fmt::format("{}:{}", source.path, kind.largest_line),
                           fmt::format("column `{}` has a number {}", column, why));
@@ -406,7 +392,7 @@ std::optional<std::vector<TableColumn>> fill(const Source& source, const Survey&
     }
     double limit = 0;
     if (!is_text && is_floating(dtype)) {
-      const FloatRange& range = range_of(dtype);
+      const FloatRange range = range_of(dtype);
       limit = !source.options.floats && kind.integers ? range.exact_integers : range.finite;
       // All rows have been checked, and numbers just beyond the last one round to it.
       if (seen.whole) limit = std::numeric_limits<double>::infinity();

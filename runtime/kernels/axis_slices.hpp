@@ -1,4 +1,4 @@
-// 1-D slices along an axis, computed in float32 or float64. A slice that is strided, or float16, is copied to a buffer
+// 1-D slices along an axis, computed in float32 or float64. A slice that is strided, or narrow, is copied to a buffer
 // and back; others are used in place.
 #pragma once
 
@@ -9,16 +9,12 @@
 
 namespace pxl {
 
-/// The type in which kernels compute on a floating dtype.
-template <class T>
-using compute_type = std::conditional_t<std::is_same_v<T, half>, float, T>;
-
-/// n elements from `x` with this stride: `x` itself if it is contiguous and not float16, otherwise `buffer`.
+/// n elements from `x` with this stride: `x` itself if it is contiguous and not narrow, otherwise `buffer`.
 template <class T>
 const compute_type<T>* load_line(const T* x, int64_t stride, int64_t n, compute_type<T>* buffer) {
-  if constexpr (std::is_same_v<T, half>) {
+  if constexpr (is_narrow_v<T>) {
     if (stride == 1) {
-      bulk().half_to_float(reinterpret_cast<const uint16_t*>(x), buffer, n);
+      widen(x, buffer, n);
     } else {
       for (int64_t i = 0; i < n; ++i) buffer[i] = static_cast<float>(x[i * stride]);
     }
@@ -31,11 +27,11 @@ const compute_type<T>* load_line(const T* x, int64_t stride, int64_t n, compute_
 
 template <class T>
 void store_line(const compute_type<T>* line, T* x, int64_t stride, int64_t n) {
-  if constexpr (std::is_same_v<T, half>) {
+  if constexpr (is_narrow_v<T>) {
     if (stride == 1) {
-      bulk().float_to_half(line, reinterpret_cast<uint16_t*>(x), n);
+      round_to(line, x, n);
     } else {
-      for (int64_t i = 0; i < n; ++i) x[i * stride] = half(line[i]);
+      for (int64_t i = 0; i < n; ++i) x[i * stride] = T(line[i]);
     }
   } else {
     if (static_cast<const T*>(x) == line) return;
@@ -64,6 +60,7 @@ template <class F>
 Kernel with_floating(std::string_view what, DType dtype, F&& f) {
   switch (dtype) {
     case DType::float16: return f(type_tag<half>{});
+    case DType::bfloat16: return f(type_tag<bfloat16>{});
     case DType::float32: return f(type_tag<float>{});
     case DType::float64: return f(type_tag<double>{});
     default: refuse_dtype(what, dtype);

@@ -33,6 +33,7 @@ int column(DType dtype) {
     case DType::float32: return 0;
     case DType::float64: return 1;
     case DType::float16: return 2;
+    case DType::bfloat16: return 3;
     default: return -1;
   }
 }
@@ -54,6 +55,13 @@ ParametricBlock parametric_block(Parametric op, DType dtype) {
 ValueAndDerivativeFn value_and_derivative_block(Unary op) { return variant().table.derivatives[static_cast<int>(op)]; }
 const IntegerBlocks& integer_blocks() { return variant().integers; }
 const BulkFunctions& bulk() { return variant().table.bulk; }
+const NarrowFunctions* narrow_functions(DType dtype) {
+  switch (dtype) {
+    case DType::float16: return &bulk().float16;
+    case DType::bfloat16: return &bulk().bfloat16;
+    default: return nullptr;
+  }
+}
 
 std::string_view instruction_set() { return variant().name; }
 

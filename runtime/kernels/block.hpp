@@ -110,12 +110,17 @@ struct UpdateFunctions {
   void (*compiled[CompiledUpdates::count])(float* const* registers, const float* constants, int64_t n);
 };
 
+/// Conversions of a float of 16 bits. Each rounds once, to nearest even; NaN keep their signs and nothing else.
+struct NarrowFunctions {
+  void (*widen)(const uint16_t* in, float* out, int64_t n);
+  void (*round)(const float* in, uint16_t* out, int64_t n);
+  void (*round_double)(const double* in, uint16_t* out, int64_t n);
+};
+
 /// Conversions and reductions over contiguous elements. Sums and products accumulate in float64 in a fixed number of
 /// lanes. Max and min propagate NaN; of no elements they are -inf and +inf.
 struct BulkFunctions {
-  void (*half_to_float)(const uint16_t* in, float* out, int64_t n);
-  void (*float_to_half)(const float* in, uint16_t* out, int64_t n);
-  void (*double_to_half)(const double* in, uint16_t* out, int64_t n);
+  NarrowFunctions float16, bfloat16;
   void (*int8_to_float)(const int8_t* in, float* out, int64_t n);
   void (*uint8_to_float)(const uint8_t* in, float* out, int64_t n);
   void (*float_to_int32)(const float* in, int32_t* out, int64_t n);  ///< towards 0, saturating; NaN gives 0
@@ -160,6 +165,19 @@ struct BulkFunctions {
   RowFunctions<double> rows64;
 };
 const BulkFunctions& bulk();
+
+/// The conversions of a dtype; null where it computes in itself (DTypeRow::compute), and for float8.
+const NarrowFunctions* narrow_functions(DType dtype);
+
+/// n elements, widened to float32 and rounded again.
+template <DType dtype>
+void widen(const NarrowFloat<dtype>* in, float* out, int64_t n) {
+  narrow_functions(dtype)->widen(reinterpret_cast<const uint16_t*>(in), out, n);
+}
+template <DType dtype>
+void round_to(const float* in, NarrowFloat<dtype>* out, int64_t n) {
+  narrow_functions(dtype)->round(in, reinterpret_cast<uint16_t*>(out), n);
+}
 
 /// The row functions for float or double.
 template <class T>

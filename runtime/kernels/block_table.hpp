@@ -9,9 +9,10 @@
 namespace pxl {
 
 struct BlockTable {
-  UnaryBlock unary[static_cast<int>(Unary::count)][3] = {};  ///< float32, float64, float16
-  BinaryBlock binary[static_cast<int>(Binary::count)][3] = {};
-  ParametricBlock parametric[static_cast<int>(Parametric::count)][3] = {};
+  static constexpr int columns = 4;  ///< float32, float64, float16, bfloat16
+  UnaryBlock unary[static_cast<int>(Unary::count)][columns] = {};
+  BinaryBlock binary[static_cast<int>(Binary::count)][columns] = {};
+  ParametricBlock parametric[static_cast<int>(Parametric::count)][columns] = {};
   ValueAndDerivativeFn derivatives[static_cast<int>(Unary::count)] = {};
   BulkFunctions bulk = {};
 };

@@ -25,10 +25,6 @@ constexpr int64_t block_elements = 2048;  // combined at a time: the slots of 4,
 constexpr size_t max_slots = combine_slots(std::numeric_limits<int32_t>::max());  // replicas are counted in int
 constexpr double byte_ns = 0.05;  // per byte copied or combined. Not measured
 
-/// The type in which elements of type T are combined.
-template <class T>
-using CombinedAs = std::conditional_t<std::is_same_v<T, half>, float, T>;
-
 template <class C>
 C added(C a, C b) {
   if constexpr (std::is_integral_v<C> && !std::is_same_v<C, bool>)
@@ -84,16 +80,16 @@ BinaryFn joining_block(ReplicaReduction reduction, DType dtype) {
 }
 
 template <class T>
-void read(const T* from, CombinedAs<T>* to, int64_t n) {
-  if constexpr (std::is_same_v<T, half>)
+void read(const T* from, compute_type<T>* to, int64_t n) {
+  if constexpr (is_narrow_v<T>)
     to_float(from, to, n);
   else
     std::copy_n(from, n, to);
 }
 template <class T>
-void write(const CombinedAs<T>* from, T* to, int64_t n) {
-  if constexpr (std::is_same_v<T, half>)
-    to_half(from, to, n);
+void write(const compute_type<T>* from, T* to, int64_t n) {
+  if constexpr (is_narrow_v<T>)
+    to_narrow(from, to, n);
   else
     std::copy_n(from, n, to);
 }
@@ -118,7 +114,7 @@ std::vector<TreeNode> leaves(int64_t members) {
 template <class T>
 class MemberReduction {
  public:
-  using C = CombinedAs<T>;
+  using C = compute_type<T>;
   explicit MemberReduction(ReductionForm form) : form_(std::move(form)) {
     node_at_.resize(static_cast<size_t>(form_.members), 0);
     for (size_t i = 0; i < form_.nodes.size(); ++i) node_at_[static_cast<size_t>(form_.nodes[i].first)] = i;
@@ -254,7 +250,7 @@ Kernel replica_reduction_kernel(DType dtype, ReplicaReduction reduction, int64_t
   return reduction_kernel(dtype, {reduction, n, members, leaves(members), result, false, members});
 }
 
-DType combined_dtype(DType dtype) { return dtype == DType::float16 ? DType::float32 : dtype; }
+DType combined_dtype(DType dtype) { return compute_dtype(dtype); }
 
 Kernel replica_partial_kernel(DType dtype, ReplicaReduction reduction, int64_t n, int64_t members) {
   return reduction_kernel(dtype, {reduction, n, members, leaves(members), {}, true});

@@ -8,6 +8,7 @@
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/block_integer.hpp"
 #include "runtime/kernels/narrow.hpp"
+#include "runtime/tensor/exact.hpp"
 
 namespace pxl {
 namespace {
@@ -65,6 +66,22 @@ void doubles_to_integers(const double* x, DType to, std::byte* out, int64_t n) {
   }
 }
 
+/// Integers as float32 that are then rounded to a dtype whose numbers end at `infinite`. Where float32 does not have
+/// all integers below that, its last bit says that digits are left out, so that the result is rounded once.
+void integers_to_floats(DType from, const std::byte* in, double infinite, float* out, int64_t n) {
+  constexpr double all_integers = 0x1p24;
+  if (size_of(from) < sizeof(float) || infinite <= all_integers)
+    return convert_plain(from, in, DType::float32, reinterpret_cast<std::byte*>(out), n);
+  with_type(from, [&](auto tag) {
+    using From = typename decltype(tag)::type;
+    if constexpr (std::is_integral_v<From>)
+      for (int64_t i = 0; i < n; ++i) {
+        const From x = reinterpret_cast<const From*>(in)[i];
+        out[i] = odd_float(static_cast<std::conditional_t<std::is_signed_v<From>, int64_t, uint64_t>>(x));
+      }
+  });
+}
+
 }  // namespace
 
 void convert(DType from, const std::byte* in, DType to, std::byte* out, int64_t n) {
@@ -73,7 +90,7 @@ void convert(DType from, const std::byte* in, DType to, std::byte* out, int64_t 
     if (in != out) std::memmove(out, in, static_cast<size_t>(n) * size_of(from));
     return;
   }
-  const bool from_half = from == DType::float16, to_half = to == DType::float16;
+  const NarrowFunctions *narrow_from = narrow_functions(from), *narrow_to = narrow_functions(to);
   if (from == DType::int8 && to == DType::float32)
     return bulk().int8_to_float(reinterpret_cast<const int8_t*>(in), reinterpret_cast<float*>(out), n);
   if ((from == DType::uint8 || from == DType::boolean) && to == DType::float32)  // bool is the bytes 0 and 1
@@ -82,25 +99,25 @@ void convert(DType from, const std::byte* in, DType to, std::byte* out, int64_t 
     return floats_to_integers(reinterpret_cast<const float*>(in), to, out, n);
   if (from == DType::float64 && is_integer(to))
     return doubles_to_integers(reinterpret_cast<const double*>(in), to, out, n);
-  if (!from_half && !to_half) return convert_plain(from, in, to, out, n);
-  if (from_half && to == DType::float32)
-    return bulk().half_to_float(reinterpret_cast<const uint16_t*>(in), reinterpret_cast<float*>(out), n);
-  if (to_half && from == DType::float32)
-    return bulk().float_to_half(reinterpret_cast<const float*>(in), reinterpret_cast<uint16_t*>(out), n);
-  if (to_half && from == DType::float64)
-    return bulk().double_to_half(reinterpret_cast<const double*>(in), reinterpret_cast<uint16_t*>(out), n);
-  // Through blocks of float32, which has every integer that is near a float16.
+  if (!narrow_from && !narrow_to) return convert_plain(from, in, to, out, n);
+  if (narrow_from && to == DType::float32)
+    return narrow_from->widen(reinterpret_cast<const uint16_t*>(in), reinterpret_cast<float*>(out), n);
+  if (narrow_to && from == DType::float32)
+    return narrow_to->round(reinterpret_cast<const float*>(in), reinterpret_cast<uint16_t*>(out), n);
+  if (narrow_to && from == DType::float64)
+    return narrow_to->round_double(reinterpret_cast<const double*>(in), reinterpret_cast<uint16_t*>(out), n);
+  // Through blocks of float32.
   float buffer[512];
   std::byte* bytes = reinterpret_cast<std::byte*>(buffer);
   const int64_t in_width = static_cast<int64_t>(size_of(from)), out_width = static_cast<int64_t>(size_of(to));
   for (int64_t i = 0; i < n; i += 512) {
     const int64_t m = std::min<int64_t>(512, n - i);
-    if (from_half) {
-      bulk().half_to_float(reinterpret_cast<const uint16_t*>(in) + i, buffer, m);
+    if (narrow_from) {
+      narrow_from->widen(reinterpret_cast<const uint16_t*>(in) + i, buffer, m);
       convert(DType::float32, bytes, to, out + i * out_width, m);
     } else {
-      convert_plain(from, in + i * in_width, DType::float32, bytes, m);
-      bulk().float_to_half(buffer, reinterpret_cast<uint16_t*>(out) + i, m);
+      integers_to_floats(from, in + i * in_width, row(to).infinite, buffer, m);
+      narrow_to->round(buffer, reinterpret_cast<uint16_t*>(out) + i, m);
     }
   }
 }

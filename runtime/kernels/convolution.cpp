@@ -222,42 +222,42 @@ int64_t data_size(const Convolution& c) { return c.batch * c.groups * c.cin * in
 int64_t weights_size(const Convolution& c) { return c.groups * c.cout * c.cin * kernel_size(c.axes); }
 int64_t result_size(const Convolution& c) { return c.batch * c.groups * c.cout * output_size(c.axes); }
 
-/// A kernel of float32 for operands of float32 or float16, of which the last are biases.
-Kernel rounded_once(DType dtype, const Kernel& kernel, std::vector<NarrowOperand> operands, int64_t biases,
-                    int64_t results) {
-  if (dtype != DType::float16) return kernel;
-  if (biases > 0) operands.emplace_back(biases);
-  return through_float(kernel, operands, results);
+/// A kernel of float32 for operands of these sizes, of a dtype that computes in it.
+Kernel rounded_once(DType dtype, const Kernel& kernel, std::initializer_list<int64_t> sizes, int64_t results) {
+  if (!is_narrow(dtype)) return kernel;
+  std::vector<NarrowOperand> operands;
+  for (const int64_t size : sizes)
+    if (size > 0 || operands.size() < 2) operands.push_back({size, dtype});  // a bias may be absent
+  return through_float(kernel, operands, {results, dtype});
 }
 
 }  // namespace
 
 Kernel convolution_kernel(DType dtype, const Convolution& c, bool bias) {
   if (dtype == DType::float64) return forward<double>(c, bias);
-  return rounded_once(dtype, float_forward(c, bias), {data_size(c), weights_size(c)}, bias ? c.groups * c.cout : 0,
+  return rounded_once(dtype, float_forward(c, bias), {data_size(c), weights_size(c), bias ? c.groups * c.cout : 0},
                       result_size(c));
 }
 
 Kernel convolution_data_grad_kernel(DType dtype, const Convolution& c, bool bias) {
   if (dtype == DType::float64) return data_gradient<double>(c, bias);
-  return rounded_once(dtype, float_data_gradient(c, bias), {result_size(c), weights_size(c)},
-                      bias ? c.groups * c.cin : 0, data_size(c));
+  return rounded_once(dtype, float_data_gradient(c, bias),
+                      {result_size(c), weights_size(c), bias ? c.groups * c.cin : 0}, data_size(c));
 }
 
 Kernel convolution_float8_kernel(DType x, DType weight, const Convolution& c) {
-  return through_float(float_forward(c, false), {{data_size(c), x}, {weights_size(c), weight}}, result_size(c), 2, 2);
+  return through_float(float_forward(c, false), {{data_size(c), x}, {weights_size(c), weight}},
+                       {result_size(c), DType::float16}, 2, 2);
 }
 
 Kernel convolution_data_grad_float8_kernel(DType dy, DType weight, const Convolution& c) {
-  return through_float(float_data_gradient(c, false), {{result_size(c), dy}, {weights_size(c), weight}}, data_size(c),
-                       2, 2);
+  return through_float(float_data_gradient(c, false), {{result_size(c), dy}, {weights_size(c), weight}},
+                       {data_size(c), DType::float16}, 2, 2);
 }
 
 Kernel convolution_weights_grad_kernel(DType dtype, const Convolution& c) {
   if (dtype == DType::float64) return weights_gradient<double>(c);
-  if (dtype == DType::float16)
-    return through_float(float_weights_gradient(c), {result_size(c), data_size(c)}, weights_size(c));
-  return float_weights_gradient(c);
+  return rounded_once(dtype, float_weights_gradient(c), {result_size(c), data_size(c)}, weights_size(c));
 }
 
 }  // namespace pxl

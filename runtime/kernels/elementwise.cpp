@@ -343,16 +343,17 @@ Kernel gate_grad_kernel(DType dtype, double low, double high, double inside, dou
   };
   if (dtype == DType::float32) return of(float{});
   if (dtype == DType::float64) return of(double{});
-  return Kernel::elementwise(n, cost_ns, [=](const Buffers& b, int64_t begin, int64_t end) {
-    float g[block_size], x[block_size];
-    for (int64_t i = begin; i < end; i += block_size) {
-      const int64_t m = std::min(block_size, end - i);
-      bulk().half_to_float(b.input<uint16_t>(0) + i, g, m);
-      bulk().half_to_float(b.input<uint16_t>(1) + i, x, m);
-      run(g, x, g, m);
-      bulk().float_to_half(g, b.output<uint16_t>(0) + i, m);
-    }
-  });
+  return Kernel::elementwise(n, cost_ns,
+                             [=, narrow = narrow_functions(dtype)](const Buffers& b, int64_t begin, int64_t end) {
+                               float g[block_size], x[block_size];
+                               for (int64_t i = begin; i < end; i += block_size) {
+                                 const int64_t m = std::min(block_size, end - i);
+                                 narrow->widen(b.input<uint16_t>(0) + i, g, m);
+                                 narrow->widen(b.input<uint16_t>(1) + i, x, m);
+                                 run(g, x, g, m);
+                                 narrow->round(g, b.output<uint16_t>(0) + i, m);
+                               }
+                             });
 }
 
 Kernel increment_mod_kernel(const Element& step, const Element& limit, int64_t n) {

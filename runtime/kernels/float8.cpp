@@ -32,7 +32,7 @@ double largest(const T* x, int64_t n) {
   return nan ? std::nan("") : static_cast<double>(most);
 }
 
-/// `wide` holds n elements of a float16 operand.
+/// `wide` holds n elements of a narrow operand.
 double largest(DType dtype, const std::byte* data, int64_t n, float* wide) {
   if (dtype == DType::float64) return largest(reinterpret_cast<const double*>(data), n);
   if (dtype == DType::float32) return largest(reinterpret_cast<const float*>(data), n);
@@ -62,7 +62,7 @@ Kernel cast_from_float8_kernel(DType from, int64_t n) {
   const auto scaled = workspace.per_call<half>(256);
   const Phase look_up{1, 1, [=](const Buffers& b, int64_t, int64_t) {
                         const std::array<float, 256> values = float8_table(from, read_log2_scale(b, 1));
-                        to_half(values.data(), b.workspace(scaled), 256);
+                        to_narrow(values.data(), b.workspace(scaled), 256);
                       }};
   const Phase cast{n, 1024, [=](const Buffers& b, int64_t begin, int64_t end) {
                      const uint8_t* x = b.input<uint8_t>(0);
@@ -77,7 +77,7 @@ Kernel amax_scale_kernel(DType dtype, DType to, int64_t n) {
   const int64_t parts = (n + piece - 1) / piece, width = static_cast<int64_t>(size_of(dtype));
   WorkspaceLayout workspace;
   const auto most = workspace.per_call<double>(parts);
-  const auto wide = workspace.per_thread<float>(dtype == DType::float16 ? std::min(piece, n) : 0);
+  const auto wide = workspace.per_thread<float>(is_narrow(dtype) ? std::min(piece, n) : 0);
   const Phase find{parts, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
                      for (int64_t i = begin; i < end; ++i)
                        b.workspace(most)[i] = largest(dtype, b.in[0] + i * piece * width,

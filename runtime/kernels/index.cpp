@@ -97,19 +97,20 @@ Kernel gather_kernel(const TensorSpec& data, const TensorSpec& indices, int64_t 
 namespace {
 
 /// In float32 sums, rounded once.
-Kernel half_scatter_add(const TensorSpec& data, const Gather& g, bool ignore_out_of_range) {
+Kernel narrow_scatter_add(const TensorSpec& data, const Gather& g, bool ignore_out_of_range) {
   WorkspaceLayout workspace = g.index.workspace;
   const auto wide_sums = workspace.per_call<float>(data.size());
   const auto wide_row = workspace.per_call<float>(g.inner);
-  return Kernel([=, size = data.size(), add = binary_block(Binary::add, DType::float32).vv](const Buffers& b) {
+  return Kernel([=, narrow = narrow_functions(data.dtype), size = data.size(),
+                 add = binary_block(Binary::add, DType::float32).vv](const Buffers& b) {
            float *sums = b.workspace(wide_sums), *row = b.workspace(wide_row);
            std::fill(sums, sums + size, 0.0f);
            g.each(b, ignore_out_of_range, [&](int64_t to, int64_t from) {
              if (to < 0) return;
-             bulk().half_to_float(b.input<uint16_t>(0) + from, row, g.inner);
+             narrow->widen(b.input<uint16_t>(0) + from, row, g.inner);
              add(sums + to, row, sums + to, g.inner);
            });
-           bulk().float_to_half(sums, b.output<uint16_t>(0), size);
+           narrow->round(sums, b.output<uint16_t>(0), size);
          })
       .with_workspace(workspace);
 }
@@ -131,7 +132,7 @@ Kernel scatter_add_kernel(const TensorSpec& data, const TensorSpec& indices, int
                           int64_t batch) {
   const Gather g(data.shape, indices, axis, batch);
   if (data.size() == 0) return [](const Buffers&) {};
-  if (data.dtype == DType::float16) return half_scatter_add(data, g, ignore_out_of_range);
+  if (is_narrow(data.dtype)) return narrow_scatter_add(data, g, ignore_out_of_range);
   constexpr int64_t columns = 1024;  // of a row, which one thread sums over all indices, in their order
   constexpr int64_t short_row = 8;   // elements, for which vector code takes longer to call than to run; not measured
   WorkspaceLayout workspace;

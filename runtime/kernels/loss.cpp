@@ -71,7 +71,10 @@ template <class C>
 C get(const C& x) {
   return x;
 }
-float get(const half& x) { return static_cast<float>(x); }
+template <DType dtype>
+float get(const NarrowFloat<dtype>& x) {
+  return static_cast<float>(x);
+}
 
 /// Reduces the losses f(row, label) of the rows that are not ignored.
 template <class T, class F>
@@ -93,12 +96,12 @@ C at_least(C p, C eps) {
   return p < eps ? eps : p;
 }  // keeps NaN
 
-/// A finite number beyond float16 is its largest, so that a softmax before has no NaN for a gradient.
+/// A finite number beyond a narrow dtype is its largest, so that a softmax before has no NaN for a gradient.
 template <class T, class C>
 T within(C x) {
-  constexpr C most = 65504;
-  if constexpr (std::is_same_v<T, half>)
-    if (std::isfinite(x)) return half(std::clamp(x, -most, most));
+  constexpr C most = static_cast<C>(row(dtype_of<T>()).max);
+  if constexpr (is_narrow_v<T>)
+    if (std::isfinite(x)) return T(std::clamp(x, -most, most));
   return static_cast<T>(x);
 }
 

@@ -12,7 +12,7 @@
 #include "runtime/kernels/broadcast.hpp"
 #include "runtime/kernels/elementwise.hpp"
 #include "runtime/kernels/gemm.hpp"
-#include "runtime/kernels/half_product.hpp"
+#include "runtime/kernels/narrow_product.hpp"
 #include "runtime/kernels/packed.hpp"
 #include "runtime/kernels/product.hpp"
 #include "runtime/kernels/through_float.hpp"
@@ -180,16 +180,16 @@ Kernel matmul_kernel(const TensorSpec& a, bool ta, const TensorSpec& b, bool tb,
     throw Error("a matrix product of shape " + bracket_text(plan.out) + " into " + bracket_text(out.shape))
         .as(codes::shape);
   ProductOptions options;
-  options.half = out.dtype == DType::float16;
+  options.dtype = out.dtype;
   if (alpha == 1.0 && beta == 0.0 && product_supports(a, b, out, plan)) return product_kernel(plan, options);
   const auto all_float = a.dtype == DType::float32 && b.dtype == DType::float32 && out.dtype == DType::float32;
   if (all_float && alpha == 1.0 && beta == 0.0 && plan.k > 0 && out.size() > 0 &&
       product_way(plan.ta, plan.tb, plan.m, plan.n, plan.k, plan.lda, plan.ldb) != ProductWay::library) {
     return products_in_place(plan);
   }
-  const auto all_half = a.dtype == DType::float16 && b.dtype == DType::float16 && out.dtype == DType::float16;
-  if (all_half && alpha == 1.0 && beta == 0.0 && plan.k > 0 && out.size() > 0)
-    return half_product_kernel(plan, options);
+  const bool narrow = is_narrow(out.dtype) && a.dtype == out.dtype && b.dtype == out.dtype;
+  if (narrow && alpha == 1.0 && beta == 0.0 && plan.k > 0 && out.size() > 0)
+    return narrow_product_kernel(plan, options);
   const auto any = [&](auto f) { return f(a.dtype) || f(b.dtype) || f(out.dtype); };
   if (any([](DType d) { return d == DType::float64; }))
     return product<double>(std::move(plan), a, b, out.dtype, alpha, beta);
@@ -217,7 +217,7 @@ Kernel matmul_float8_kernel(const TensorSpec& a, const TensorSpec& b, const Tens
       widen(buffers.input<uint8_t>(1) + begin, to, end - begin);
     };
     options.right.narrow = NarrowSource{.format = *narrow_format(b.dtype), .slot = 1};
-    return through_float(product_kernel(plan, options), {{a.size(), a.dtype}}, out.size(), 3, 2);
+    return through_float(product_kernel(plan, options), {{a.size(), a.dtype}}, {out.size(), out.dtype}, 3, 2);
   }
   Kernel product = matmul_kernel(x, false, y, false, z);
   if (product.phases().empty()) {
@@ -226,7 +226,7 @@ Kernel matmul_float8_kernel(const TensorSpec& a, const TensorSpec& b, const Tens
                 whole(buffers);
               }).with_workspace(workspace);
   }
-  return through_float(product, {{a.size(), a.dtype}, {b.size(), b.dtype}}, out.size(), 2, 2);
+  return through_float(product, {{a.size(), a.dtype}, {b.size(), b.dtype}}, {out.size(), out.dtype}, 2, 2);
 }
 
 }  // namespace pxl

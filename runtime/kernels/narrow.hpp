@@ -13,6 +13,7 @@ namespace pxl {
 enum class NarrowFormat : uint8_t {
   float32,
   float16,
+  bfloat16,
   int8,
   uint8,
   float8_143,
@@ -24,6 +25,7 @@ constexpr std::optional<NarrowFormat> narrow_format(DType dtype) {
   switch (dtype) {
     case DType::float32: return NarrowFormat::float32;
     case DType::float16: return NarrowFormat::float16;
+    case DType::bfloat16: return NarrowFormat::bfloat16;
     case DType::int8: return NarrowFormat::int8;
     case DType::uint8: return NarrowFormat::uint8;
     case DType::float8_143: return NarrowFormat::float8_143;
@@ -33,7 +35,12 @@ constexpr std::optional<NarrowFormat> narrow_format(DType dtype) {
 }
 /// Bytes that an element takes in a row; of int4 those of two elements of a column.
 constexpr size_t width_of(NarrowFormat format) {
-  return format == NarrowFormat::float32 ? 4 : format == NarrowFormat::float16 ? 2 : 1;
+  switch (format) {
+    case NarrowFormat::float32: return 4;
+    case NarrowFormat::float16:
+    case NarrowFormat::bfloat16: return 2;
+    default: return 1;
+  }
 }
 /// Scales of weights, in float32: that of element (k, j) is at[k / group * row + j * column], where column is 0 or 1.
 struct NarrowScales {

@@ -17,12 +17,10 @@
 namespace pxl {
 namespace {
 
-/// What a dtype is compared as.
+/// What an element is compared as.
 template <class T>
-using key_of = std::conditional_t<std::is_same_v<T, half>, float, T>;
-template <class T>
-key_of<T> key(T x) {
-  return static_cast<key_of<T>>(x);
+compute_type<T> key(T x) {
+  return static_cast<compute_type<T>>(x);
 }
 
 /// Ascending order, NaN last.
@@ -101,12 +99,12 @@ Kernel arg_kernel(bool largest, const TensorSpec& in, int64_t axis) {
   }
   return with_type(in.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
-    if constexpr (!std::is_same_v<T, half>)
+    if constexpr (!is_narrow_v<T>)
       if (lines.inner == 1) return arg_of_lines<T>(largest, lines);
     return side_by_side(lines, 1, [lines, largest](const Buffers& b, int64_t from, int64_t to, int64_t width) {
       const T* x = b.input<T>(0) + from;
       int32_t* out = b.output<int32_t>(0) + to;
-      key_of<T> best[lines_at_once];
+      compute_type<T> best[lines_at_once];
       for (int64_t c = 0; c < width; ++c) best[c] = key(x[c]), out[c] = 0;
       for (int64_t i = 1; i < lines.extent; ++i)
         for (int64_t c = 0; c < width; ++c) {
@@ -133,8 +131,8 @@ void running_sums(const T* x, T* out, int64_t n, bool exclusive, bool reverse) {
       const Sum next = sums[l] + static_cast<Sum>(key(x[l * n + at]));
       const Sum value = exclusive ? sums[l] : next;
       sums[l] = next;
-      if constexpr (std::is_same_v<T, half>)
-        out[l * n + at] = half(static_cast<float>(value));
+      if constexpr (is_narrow_v<T>)
+        out[l * n + at] = T(static_cast<float>(value));
       else
         out[l * n + at] = static_cast<T>(value);
     }
@@ -173,8 +171,8 @@ Kernel cumsum_kernel(const TensorSpec& in, int64_t axis, bool exclusive, bool re
         for (int64_t c = 0; c < width; ++c) {
           const Sum next = sums[c] + static_cast<Sum>(key(x[at + c]));
           const Sum value = exclusive ? sums[c] : next;
-          if constexpr (std::is_same_v<T, half>)
-            out[at + c] = half(static_cast<float>(value));
+          if constexpr (is_narrow_v<T>)
+            out[at + c] = T(static_cast<float>(value));
           else
             out[at + c] = static_cast<T>(value);
           sums[c] = next;

@@ -1,6 +1,6 @@
 // Packed GEMM in the manner of BLIS (Van Zee and van de Geijn, 2015): B is packed into micro-panels of nr columns, once
 // for several calls or by each call, A into micro-panels of mr rows one block of k at a time. Operands are float32 or
-// float16 (widened while packing), results float32. Compiled per instruction set and selected at start-up.
+// floats of 16 bits (widened while packing), results float32. Compiled per instruction set and selected at start-up.
 //
 // Each element sums its terms in the order of k from 0, with one fused multiply-add per term (a multiplication and an
 // addition on processors without FMA). The bits depend on neither blocking nor threads. With `terms_of_sum`, so many
@@ -13,15 +13,17 @@
 
 namespace pxl {
 
+struct NarrowFunctions;
+
 /// Non-owning view of a row-major matrix; `stride` is the leading dimension, in elements.
 struct MatrixView {
   const std::byte* data = nullptr;
   int64_t stride = 0;
-  bool half = false;
+  const NarrowFunctions* narrow = nullptr;  ///< of elements of 16 bits; null: they are float32
 
   /// The submatrix that begins at (row, column).
   MatrixView at(int64_t row, int64_t column) const {
-    return {data + (row * stride + column) * (half ? 2 : 4), stride, half};
+    return {data + (row * stride + column) * (narrow ? 2 : 4), stride, narrow};
   }
 };
 

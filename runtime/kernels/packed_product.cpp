@@ -36,8 +36,8 @@ bool gains_by_packing(const GemmCall& call) {
   if (p.ta || p.tb || !in_order) return false;
   // The rows of such a weight are read in registers where they lie.
   if (p.m <= max_streamed_rows && p.n <= skinny_panel) return false;
-  return p.batch.empty() && p.m > 0 && p.m <= max_packed_rows && p.n > 1 && p.k > 0 && p.ldc == p.n && !o.half &&
-         o.add_to < 0 && !o.left && !o.right.compute && !o.right.narrow;
+  return p.batch.empty() && p.m > 0 && p.m <= max_packed_rows && p.n > 1 && p.k > 0 && p.ldc == p.n &&
+         o.dtype == DType::float32 && o.add_to < 0 && !o.left && !o.right.compute && !o.right.narrow;
 }
 
 int64_t packed_right_size(const GemmShape& p) { return packed().packed_size(p.n, p.k); }

@@ -22,9 +22,12 @@ std::string element(const Array& array, int64_t i, const PrintFormat& f) {
   const auto digits = static_cast<int>(f.digits);
   if (std::isfinite(value) && f.floats == FloatFormat::fixed) return fmt::format("{:.{}f}", value, digits);
   if (std::isfinite(value) && f.floats == FloatFormat::scientific) return fmt::format("{:.{}e}", value, digits);
-  std::string shortest = array.dtype() == DType::float64   ? number_text(value)
-                         : array.dtype() == DType::float32 ? number_text(static_cast<float>(value))
-                                                           : number_text(half(static_cast<float>(value)));
+  std::string shortest = with_type(array.dtype(), [&]<class T>(type_tag<T>) -> std::string {
+    if constexpr (std::is_integral_v<T>)
+      return {};
+    else
+      return number_text(array.data<T>()[i]);
+  });
   if (f.floats == FloatFormat::automatic && shortest.size() > f.digits + size_t{6})
     return fmt::format("{:.{}g}", value, std::max(1, digits));
   return shortest;

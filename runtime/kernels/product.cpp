@@ -9,7 +9,7 @@
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/broadcast.hpp"
 #include "runtime/kernels/gemm.hpp"
-#include "runtime/kernels/half_product.hpp"
+#include "runtime/kernels/narrow_product.hpp"
 #include "runtime/kernels/product_panels.hpp"
 #include "runtime/kernels/product_parts.hpp"
 #include "runtime/kernels/skinny.hpp"
@@ -297,8 +297,8 @@ void add_scaled(const ProductOptions& o, const Buffers& b, float* values, int64_
 bool product_supports(const TensorSpec& a, const TensorSpec& b, const TensorSpec& out, const GemmShape& plan) {
   const auto all = [&](DType d) { return a.dtype == d && b.dtype == d && out.dtype == d; };
   const bool matrices = a.shape.size() >= 2 && b.shape.size() >= 2;
-  return (all(DType::float32) || all(DType::float16)) && (matrices || plan.batch.empty()) && plan.m > 0 &&
-         plan.m * plan.n * plan.k >= min_parallel_macs && element_count(plan.batch) > 0 &&
+  return (all(DType::float32) || (is_narrow(a.dtype) && all(a.dtype))) && (matrices || plan.batch.empty()) &&
+         plan.m > 0 && plan.m * plan.n * plan.k >= min_parallel_macs && element_count(plan.batch) > 0 &&
          element_count(plan.batch) <= (1 << 20);
 }
 
@@ -308,7 +308,7 @@ bool is_skinny_product(const GemmShape& p) {
 
 Kernel product_kernel(const GemmShape& p, ProductOptions o) {
   if (const std::optional<GemmCall> row = as_row_product(p, o)) return product_kernel(row->plan, row->options);
-  if (o.half) return half_product_kernel(p, o);
+  if (is_narrow(o.dtype)) return narrow_product_kernel(p, o);
   if (is_batch_of_rows(p, o)) return batch_of_rows(p, o);
   const bool one = p.batch.empty();
   if (one && p.tb && !p.ta && reads_transpose_in_place(p) && o.add_to < 0) return few_rows_transposed(p, o);
@@ -322,7 +322,7 @@ bool can_fuse_dgrad_wgrad(const GemmCall& dx, const GemmCall& dw) {
   const GemmShape &a = dx.plan, &b = dw.plan;
   const bool shapes = a.batch.empty() && b.batch.empty() && !a.ta && a.tb && b.ta && !b.tb && a.m == b.k &&
                       a.n == b.m && a.k == b.n && a.m <= max_skinny_dim && b.m > max_skinny_dim;
-  return shapes && !dx.options.half && !dw.options.half && dx.options.add_to < 0 &&
+  return shapes && dx.options.dtype == DType::float32 && dw.options.dtype == DType::float32 && dx.options.add_to < 0 &&
          (dw.options.add_to >= 0 || dw.options.out < 0);
 }
 

@@ -8,7 +8,7 @@
 //   one column              as a product of one row                   x[m, k] @ w[k, 1]
 //   batches of few rows     skinny.hpp, matrix by matrix              m <= max_streamed_rows
 //   other float32           oneDNN (or BLAS) on row panels
-//   float16                 half_product.hpp
+//   float16, bfloat16       narrow_product.hpp
 #pragma once
 
 #include <array>
@@ -63,11 +63,13 @@ struct ProductOptions {
   std::optional<PerCall<float>> left;
   /// Replaces input b; only if is_skinny_product.
   RightOperand right;
-  /// Operands and result are float16 (half_product.hpp), not float32. Excludes `add_to`.
-  bool half = false;
+  /// Of the operands and the result: float32, or a dtype that computes in it (narrow_product.hpp), which excludes
+  /// `add_to`.
+  DType dtype = DType::float32;
 };
 
-/// Whether product_kernel supports these operands: all float32 or all float16, no vector in a batch, k > 0.
+/// Whether product_kernel supports these operands: all float32 or all of one dtype that computes in it, no vector in a
+/// batch, k > 0.
 bool product_supports(const TensorSpec& a, const TensorSpec& b, const TensorSpec& out, const GemmShape& plan);
 
 /// Whether the left operand has few rows, and the right one is read once, row by row (skinny.hpp).

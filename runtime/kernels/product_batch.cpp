@@ -58,7 +58,7 @@ void part_of_product(const GemmShape& p, const float* x, const float* w, int64_t
 
 std::optional<GemmCall> as_row_product(const GemmShape& p, const ProductOptions& o) {
   if (p.n != 1 || p.m <= 1 || p.k <= 0 || p.ldc != 1 || (!p.tb && p.ldb != 1) || o.left || o.right.compute ||
-      has_few_terms(p) || (o.half && !p.batch.empty()))
+      has_few_terms(p) || (is_narrow(o.dtype) && !p.batch.empty()))
     return std::nullopt;
   GemmCall call{p, o};
   GemmShape& q = call.plan;

@@ -23,7 +23,7 @@ template <class T>
   if constexpr (std::is_integral_v<T>) {
     return std::is_signed_v<T> ? static_cast<Bits>(static_cast<Bits>(x) ^ sign) : static_cast<Bits>(x);
   } else {
-    constexpr int exponent_bits = sizeof(T) == 2 ? 5 : sizeof(T) == 4 ? 8 : 11;
+    constexpr int exponent_bits = static_cast<int>(8 * sizeof(T)) - row(dtype_of<T>()).digits;
     constexpr Bits infinity =
         static_cast<Bits>(((Bits{1} << exponent_bits) - 1) << (8 * sizeof(T) - 1 - exponent_bits));
     const Bits bits = std::bit_cast<Bits>(x), magnitude = static_cast<Bits>(bits & ~sign);

@@ -256,11 +256,11 @@ Kernel resample(Shape shape, std::vector<AxisTaps> axes, bool backward) {
 Kernel resample_any(DType dtype, const Shape& shape, const std::vector<AxisTaps>& axes, bool backward) {
   if (dtype == DType::float64) return resample<double>(shape, axes, backward);
   Kernel k = resample<float>(shape, axes, backward);
-  if (dtype != DType::float16) return k;
+  if (!is_narrow(dtype)) return k;
   Shape result = shape;
   for (const AxisTaps& a : axes) result[static_cast<size_t>(a.axis)] = a.out;
   const int64_t from = element_count(backward ? result : shape), to = element_count(backward ? shape : result);
-  return through_float(k, {from}, to);
+  return through_float(k, {{from, dtype}}, {to, dtype});
 }
 
 }  // namespace

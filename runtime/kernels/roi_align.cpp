@@ -161,13 +161,13 @@ void check_region(int64_t image, int64_t region, int64_t batch) {
 Kernel roi_align_kernel(DType dtype, const RoiAlign& r) {
   if (dtype == DType::float64) return forward<double>(r);
   if (dtype == DType::float32) return forward<float>(r);
-  return through_float(forward<float>(r), {data_size(r), 4 * r.rois}, result_size(r), 3);
+  return through_float(forward<float>(r), {{data_size(r), dtype}, {4 * r.rois, dtype}}, {result_size(r), dtype}, 3);
 }
 
 Kernel roi_align_grad_kernel(DType dtype, const RoiAlign& r) {
   if (dtype == DType::float64) return backward<double>(r);
   if (dtype == DType::float32) return backward<float>(r);
-  return through_float(backward<float>(r), {result_size(r), 4 * r.rois}, data_size(r), 3);
+  return through_float(backward<float>(r), {{result_size(r), dtype}, {4 * r.rois, dtype}}, {data_size(r), dtype}, 3);
 }
 
 }  // namespace pxl

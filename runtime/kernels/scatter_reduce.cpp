@@ -61,15 +61,15 @@ struct Reduce {
 /// The finite extremes of a dtype.
 template <class S>
 constexpr auto lowest() {
-  if constexpr (std::is_same_v<S, half>)
-    return -65504.0f;
+  if constexpr (is_narrow_v<S>)
+    return static_cast<float>(-row(dtype_of<S>()).max);
   else
     return std::numeric_limits<S>::lowest();
 }
 template <class S>
 constexpr auto highest() {
-  if constexpr (std::is_same_v<S, half>)
-    return 65504.0f;
+  if constexpr (is_narrow_v<S>)
+    return static_cast<float>(row(dtype_of<S>()).max);
   else
     return std::numeric_limits<S>::max();
 }
@@ -134,11 +134,11 @@ constexpr ScatterReductionRow row_of() {
   std::copy(bytes.begin(), bytes.end(), row.first.begin());
   return row;
 }
-/// float16 combines in float32.
+/// Narrow dtypes combine in float32.
 ScatterReductionRow row_of(ScatterReduction op, DType dtype) {
   return with_type(dtype, [&](auto tag) {
     using S = typename decltype(tag)::type;
-    using C = std::conditional_t<std::is_same_v<S, half>, float, S>;
+    using C = compute_type<S>;
     static constexpr ScatterReductionRow rows[] = {
 #define PXL_SCATTER_REDUCTION(NAME, ...) row_of<NAME##_into, S, C>(),
 #include "runtime/kernels/scatter_reduction_table.inc"
@@ -165,17 +165,17 @@ Kernel divided_scatter_into(const ScatterReductionRow& row, const Reduce& r, con
   return along.kernel({first}, workspace, row.run, 0);
 }
 
-/// The same for any indices and for float16, on one thread.
+/// The same for any indices and for narrow dtypes, on one thread.
 Kernel scatter_into(const ScatterReductionRow& row, const Reduce& r, DType dtype, bool has_initial) {
-  const bool is_half = dtype == DType::float16;
-  const DType wide = is_half ? DType::float32 : dtype;
+  const DType wide = compute_dtype(dtype);
+  const bool narrow = wide != dtype;
   WorkspaceLayout workspace = r.index.workspace;
-  const auto wide_out = workspace.per_call<float>(is_half ? r.out_size : 0);
-  const auto wide_data = workspace.per_call<float>(is_half ? r.data_size : 0);
+  const auto wide_out = workspace.per_call<float>(narrow ? r.out_size : 0);
+  const auto wide_data = workspace.per_call<float>(narrow ? r.data_size : 0);
   return Kernel([=](const Buffers& b) {
            std::byte* out = b.out[0];
            const std::byte* x = b.in[0];
-           if (is_half) {
+           if (narrow) {
              out = reinterpret_cast<std::byte*>(b.workspace(wide_out));
              auto* copy = reinterpret_cast<std::byte*>(b.workspace(wide_data));
              convert(dtype, b.in[0], wide, copy, r.data_size);
@@ -186,7 +186,7 @@ Kernel scatter_into(const ScatterReductionRow& row, const Reduce& r, DType dtype
            else if (r.out_size > 0)
              integer_blocks().fill(size_of(wide))(row.first.data(), out, r.out_size);
            r.each(b, row.run, x, out);
-           if (is_half) convert(wide, out, dtype, b.out[0], r.out_size);
+           if (narrow) convert(wide, out, dtype, b.out[0], r.out_size);
          })
       .with_workspace(workspace);
 }
@@ -204,7 +204,7 @@ Kernel scatter_reduce_kernel(ScatterReduction op, const TensorSpec& data, const 
                              int64_t axis_size, bool has_initial) {
   const Reduce r(data.shape, indices, axis, axis_size);
   const ScatterReductionRow row = row_of(op, data.dtype);
-  if (r.divided && data.dtype != DType::float16) return divided_scatter_into(row, r, data, indices, has_initial);
+  if (r.divided && !is_narrow(data.dtype)) return divided_scatter_into(row, r, data, indices, has_initial);
   return scatter_into(row, r, data.dtype, has_initial);
 }
 

@@ -62,17 +62,17 @@ void for_columns(const SoftmaxAxis& axis, int64_t begin, int64_t end, F f) {
 }
 
 /// Widens n rows of `width` elements with this stride into contiguous rows.
-const float* load_columns(const half* x, int64_t n, int64_t width, int64_t stride, float* buffer) {
-  for (int64_t i = 0; i < n; ++i)
-    bulk().half_to_float(reinterpret_cast<const uint16_t*>(x + i * stride), buffer + i * width, width);
+template <class T>
+const float* load_columns(const T* x, int64_t n, int64_t width, int64_t stride, float* buffer) {
+  for (int64_t i = 0; i < n; ++i) widen(x + i * stride, buffer + i * width, width);
   return buffer;
 }
-void store_columns(const float* from, half* x, int64_t n, int64_t width, int64_t stride) {
-  for (int64_t i = 0; i < n; ++i)
-    bulk().float_to_half(from + i * width, reinterpret_cast<uint16_t*>(x + i * stride), width);
+template <class T>
+void store_columns(const float* from, T* x, int64_t n, int64_t width, int64_t stride) {
+  for (int64_t i = 0; i < n; ++i) round_to(from + i * width, x + i * stride, width);
 }
 
-/// A buffer for the slices that a thread holds of one operand or result. Adjacent float16 columns are widened
+/// A buffer for the slices that a thread holds of one operand or result. Adjacent narrow columns are widened
 /// together; slices of other dtypes need a buffer where their elements are not adjacent.
 template <class T>
 PerThread<compute_type<T>> slice_buffer(WorkspaceLayout& w, const SoftmaxAxis& axis) {

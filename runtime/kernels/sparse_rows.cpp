@@ -29,7 +29,7 @@ struct SumDuplicates {
   Indices index;
   int64_t n = 0, inner = 1;
   size_t width = 0;
-  bool is_half = false;
+  const NarrowFunctions* narrow = nullptr;  ///< of rows that are summed in float32
   decltype(BinaryBlock::vv) add = nullptr;
   PerCall<Entry> entries, other;
   PerCall<int64_t> firsts;  ///< of the entries of each sum; [n] is the number of sums, then comes the number of entries
@@ -70,17 +70,17 @@ struct SumDuplicates {
         continue;
       }
       const int64_t last = s + 1 < sums ? first[s + 1] : first[n + 1];
-      std::byte* sum = is_half ? reinterpret_cast<std::byte*>(b.workspace(total)) : to;
-      std::memset(sum, 0, static_cast<size_t>(inner) * (is_half ? sizeof(float) : width));
+      std::byte* sum = narrow ? reinterpret_cast<std::byte*>(b.workspace(total)) : to;
+      std::memset(sum, 0, static_cast<size_t>(inner) * (narrow ? sizeof(float) : width));
       for (int64_t i = first[s]; i < last; ++i) {
         const std::byte* x = b.in[1] + static_cast<size_t>(all[i].index) * bytes;
-        if (is_half) {
-          bulk().half_to_float(reinterpret_cast<const uint16_t*>(x), b.workspace(widened), inner);
+        if (narrow) {
+          narrow->widen(reinterpret_cast<const uint16_t*>(x), b.workspace(widened), inner);
           x = reinterpret_cast<const std::byte*>(b.workspace(widened));
         }
         add(sum, x, sum, inner);
       }
-      if (is_half) bulk().float_to_half(reinterpret_cast<const float*>(sum), reinterpret_cast<uint16_t*>(to), inner);
+      if (narrow) narrow->round(reinterpret_cast<const float*>(sum), reinterpret_cast<uint16_t*>(to), inner);
     }
   }
 };
@@ -103,14 +103,14 @@ Kernel sum_duplicates_kernel(const TensorSpec& indices, const TensorSpec& rows, 
   k.index = Indices(indices.dtype, k.n);
   k.inner = row_size(rows.shape);
   k.width = size_of(rows.dtype);
-  k.is_half = rows.dtype == DType::float16;
-  k.add = binary_block(Binary::add, k.is_half ? DType::float32 : rows.dtype).vv;
+  k.narrow = narrow_functions(rows.dtype);
+  k.add = binary_block(Binary::add, compute_dtype(rows.dtype)).vv;
   WorkspaceLayout workspace = k.index.workspace;
   k.entries = workspace.per_call<SumDuplicates::Entry>(k.n);
   k.other = workspace.per_call<SumDuplicates::Entry>(k.n);
   k.firsts = workspace.per_call<int64_t>(k.n + 2);
-  k.total = workspace.per_thread<float>(k.is_half ? k.inner : 0);
-  k.widened = workspace.per_thread<float>(k.is_half ? k.inner : 0);
+  k.total = workspace.per_thread<float>(k.narrow ? k.inner : 0);
+  k.widened = workspace.per_thread<float>(k.narrow ? k.inner : 0);
   std::vector<Phase> phases;
   phases.push_back({1, 1, [made](const Buffers& b, int64_t, int64_t) { made->prepare(b); }});
   phases.push_back({k.n, 1 + 1024 / std::max<int64_t>(k.inner, 1),

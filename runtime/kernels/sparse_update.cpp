@@ -36,7 +36,7 @@ struct SparseUpdate {
   std::vector<SparseTerm> terms;
   SparseUpdateSlots slots;
   Kernel row, probe;
-  bool is_half = false;
+  const NarrowFunctions* narrow = nullptr;  ///< of rows that are summed in float32
   int64_t inner = 0, rows = 0;
   size_t t_width = 0, x_width = 0;
   DType t_dtype = DType::float32;
@@ -99,19 +99,19 @@ struct SparseUpdate {
   /// The sum of the rows of one term from entry i on, in x's dtype, in `to`; the entry after them.
   int64_t sum_of_term(const Buffers& b, int64_t i, std::byte* to) const {
     const SparseEntry* all = b.workspace(entries);
-    std::byte* sum = is_half ? b.workspace(sums) : to;
+    std::byte* sum = narrow ? b.workspace(sums) : to;
     const SparseEntry& first = all[i];
-    std::memset(sum, 0, static_cast<size_t>(inner) * (is_half ? sizeof(float) : x_width));
+    std::memset(sum, 0, static_cast<size_t>(inner) * (narrow ? sizeof(float) : x_width));
     const std::byte* rows_of_dy = b.in[terms[static_cast<size_t>(first.term)].rows.dy];
     for (; i < state(b).entries && all[i].row == first.row && all[i].term == first.term; ++i) {
       const std::byte* dy = rows_of_dy + static_cast<size_t>(all[i].position * inner) * x_width;
-      if (is_half) {
-        bulk().half_to_float(reinterpret_cast<const uint16_t*>(dy), b.workspace(widened), inner);
+      if (narrow) {
+        narrow->widen(reinterpret_cast<const uint16_t*>(dy), b.workspace(widened), inner);
         dy = reinterpret_cast<const std::byte*>(b.workspace(widened));
       }
       add(sum, dy, sum, inner);
     }
-    if (is_half) bulk().float_to_half(reinterpret_cast<const float*>(sum), reinterpret_cast<uint16_t*>(to), inner);
+    if (narrow) narrow->round(reinterpret_cast<const float*>(sum), reinterpret_cast<uint16_t*>(to), inner);
     return i;
   }
 
@@ -178,13 +178,13 @@ Kernel sparse_update_kernel(const TensorSpec& t, const TensorSpec& x, const Spar
   }
   const Gather& gather = u.terms.front().gather;
   u.slots = slots;
-  u.is_half = x.dtype == DType::float16;
+  u.narrow = narrow_functions(x.dtype);
   u.inner = gather.inner;
   u.rows = gather.batches * gather.outer * gather.extent;
   u.t_width = size_of(t.dtype);
   u.x_width = size_of(x.dtype);
   u.t_dtype = t.dtype;
-  u.add = binary_block(Binary::add, u.is_half ? DType::float32 : x.dtype).vv;
+  u.add = binary_block(Binary::add, compute_dtype(x.dtype)).vv;
   u.run = workspace.per_call<SparseRun>(1);
   u.entries = workspace.per_call<SparseEntry>(n);
   u.unsorted = workspace.per_call<SparseEntry>(n);
@@ -192,7 +192,7 @@ Kernel sparse_update_kernel(const TensorSpec& t, const TensorSpec& x, const Spar
   u.sums = workspace.per_thread<std::byte>(u.inner * 8);
   u.row_sums = workspace.per_thread<std::byte>(u.inner * 8);
   u.totals = workspace.per_thread<std::byte>(u.inner * 8);
-  u.widened = workspace.per_thread<float>(u.is_half ? u.inner : 0);
+  u.widened = workspace.per_thread<float>(u.narrow ? u.inner : 0);
   u.before_nested = workspace.size();
   workspace.per_thread<std::byte>(static_cast<int64_t>(std::max(row.workspace().bytes(1), probe.workspace().bytes(1))));
   u.row = std::move(row);

@@ -20,7 +20,7 @@ struct WideOperand {
 
 }  // namespace
 
-Kernel through_float(const Kernel& inner, const std::vector<NarrowOperand>& in, int64_t out, size_t total,
+Kernel through_float(const Kernel& inner, const std::vector<NarrowOperand>& in, const NarrowOperand& out, size_t total,
                      std::optional<size_t> log2_scale) {
   total = std::max(total, in.size());
   WorkspaceLayout workspace(inner.workspace());
@@ -28,7 +28,7 @@ Kernel through_float(const Kernel& inner, const std::vector<NarrowOperand>& in, 
   for (const NarrowOperand& operand : in)
     wide.push_back(
         {workspace.per_call<float>(operand.size), workspace.per_call<float>(is_float8(operand.dtype) ? 256 : 0)});
-  const auto wide_out = workspace.per_call<float>(out);
+  const auto wide_out = workspace.per_call<float>(out.size);
   // Pointers to the inner kernel's operands.
   const auto operands = workspace.per_thread<const std::byte*>(static_cast<int64_t>(total));
   std::vector<Phase> phases;
@@ -54,8 +54,10 @@ Kernel through_float(const Kernel& inner, const std::vector<NarrowOperand>& in, 
                           for (int64_t k = begin; k < end; ++k) to[k] = table[from[k]];
                         }});
     else
-      phases.push_back({in[i].size, 1024, [values = wide[i].values, i](const Buffers& b, int64_t begin, int64_t end) {
-                          bulk().half_to_float(b.input<uint16_t>(i) + begin, b.workspace(values) + begin, end - begin);
+      phases.push_back({in[i].size, 1024,
+                        [values = wide[i].values, i, narrow = narrow_functions(in[i].dtype)](
+                            const Buffers& b, int64_t begin, int64_t end) {
+                          narrow->widen(b.input<uint16_t>(i) + begin, b.workspace(values) + begin, end - begin);
                         }});
   }
   for (const Phase& phase : inner.phases())
@@ -67,10 +69,11 @@ Kernel through_float(const Kernel& inner, const std::vector<NarrowOperand>& in, 
            std::byte* to = reinterpret_cast<std::byte*>(b.workspace(wide_out));
            part(b.with(from, &to), begin, end);
          }});
-  phases.push_back({out, 1024, [=](const Buffers& b, int64_t begin, int64_t end) {
-                      bulk().float_to_half(b.workspace(wide_out) + begin, b.output<uint16_t>(0) + begin, end - begin);
-                    }});
-  return Kernel::parallel(std::move(phases), cost_ns + static_cast<double>(out) * 0.3).with_workspace(workspace);
+  phases.push_back(
+      {out.size, 1024, [=, narrow = narrow_functions(out.dtype)](const Buffers& b, int64_t begin, int64_t end) {
+         narrow->round(b.workspace(wide_out) + begin, b.output<uint16_t>(0) + begin, end - begin);
+       }});
+  return Kernel::parallel(std::move(phases), cost_ns + static_cast<double>(out.size) * 0.3).with_workspace(workspace);
 }
 
 }  // namespace pxl

@@ -41,7 +41,7 @@ constexpr TypeRow type_rows[] = {
     {ElementType::uint64, "uint64", DType::uint64},
     {ElementType::complex64, "complex64", {}},
     {ElementType::complex128, "complex128", {}},
-    {ElementType::bfloat16, "bfloat16", {}},
+    {ElementType::bfloat16, "bfloat16", DType::bfloat16},
 };
 
 Error unreadable(const std::string& path, const std::string& why) {
@@ -80,8 +80,8 @@ Array convert(const TensorData& t, const std::vector<From>& values, DType dtype,
     using T = typename decltype(tag)::type;
     T* out = to.mutable_data<T>();
     for (size_t i = 0; i < values.size(); ++i) {
-      if constexpr (std::is_same_v<T, half>)
-        out[i].bits = static_cast<uint16_t>(values[i]);  // float16 is stored as its bits in int32s
+      if constexpr (is_narrow_v<T>)
+        out[i].bits = static_cast<uint16_t>(values[i]);  // stored as their bits in int32s
       else
         out[i] = static_cast<T>(values[i]);
     }
@@ -247,10 +247,10 @@ std::string serialise(const Model& model) {
 
 Array to_array(const TensorData& t, const std::string& folder) {
   const std::optional<DType> dtype = dtype_of(t.element());
-  if (!dtype && t.element() != ElementType::bfloat16)
+  if (!dtype)
     throw Error(fmt::format("the tensor `{}` has elements of {}", t.name, name(t.element()))).as(codes::dtype);
   const Shape shape = shape_of(t);
-  const size_t element_size = dtype ? size_of(*dtype) : 2;
+  const size_t element_size = size_of(*dtype);
   const int64_t count = element_count(shape);
   std::string outside;
   std::string_view raw = t.raw;
@@ -265,22 +265,6 @@ Array to_array(const TensorData& t, const std::string& folder) {
     throw Error(fmt::format("the tensor `{}` has {} bytes where its shape and type say {}", t.name, raw.size(),
                             count * static_cast<int64_t>(element_size)))
         .as(codes::shape);
-  if (!dtype) {  // bfloat16: the upper half of a float32
-    if (numbers && static_cast<int64_t>(t.int32s.size()) != count)
-      throw Error(
-          fmt::format("the tensor `{}` has {} elements where its shape says {}", t.name, t.int32s.size(), count))
-          .as(codes::shape);
-    Array array(DType::float32, shape);
-    float* to = array.mutable_data<float>();
-    for (int64_t i = 0; i < count; ++i) {
-      const auto at = static_cast<size_t>(i);
-      const uint32_t bits = numbers ? static_cast<uint16_t>(t.int32s[at])
-                                    : static_cast<unsigned char>(raw[2 * at]) |
-                                          uint32_t{static_cast<unsigned char>(raw[2 * at + 1])} << 8;
-      to[i] = std::bit_cast<float>(bits << 16);
-    }
-    return array;
-  }
   if (!numbers) {
     Array array(*dtype, shape);
     if (count > 0) std::memcpy(array.mutable_raw(), raw.data(), static_cast<size_t>(array.bytes()));

@@ -33,9 +33,7 @@ constexpr Param grad_sums_params[] = {{"g", ParamKind::tensor, no_default, "[N, 
                                       {"x", ParamKind::tensor, no_default, "[N, C, ...]"},
                                       {"mean", ParamKind::tensor, no_default, "[C]"}};
 
-/// The dtype of statistics: sums of squares exceed the range of float16.
-DType wide(DType dtype) { return dtype == DType::float16 ? DType::float32 : dtype; }
-
+/// The dtype of statistics is that of computing: sums of squares exceed the range of float16.
 void check_channels(const OpContext& s, size_t slot) {
   check_floating(s, slot);
   if (s.input(slot).shape.size() < 2)
@@ -44,7 +42,7 @@ void check_channels(const OpContext& s, size_t slot) {
 
 std::vector<TensorSpec> infer_statistics(const OpContext& s) {
   check_channels(s, 0);
-  const TensorSpec of_channels{{s.input(0).shape[1]}, wide(s.input(0).dtype), {}};
+  const TensorSpec of_channels{{s.input(0).shape[1]}, compute_dtype(s.input(0).dtype), {}};
   return {of_channels, of_channels, of_channels};
 }
 
@@ -53,7 +51,7 @@ std::vector<TensorSpec> infer_grad_sums(const OpContext& s) {
   check_shape(s, 0, s.input(1).shape);
   check_same_dtype(s, 1, 0);
   check_channel_parameters(s, 2, 2, s.input(1).shape[1]);
-  const DType dtype = wide(s.input(1).dtype);
+  const DType dtype = compute_dtype(s.input(1).dtype);
   if (s.input(2).dtype != dtype)
     refuse(s, fmt::format("{} must be {}, not {}", s.label(2), name(dtype), name(s.input(2).dtype)), codes::dtype);
   return {s.input(2), s.input(2)};
@@ -63,7 +61,7 @@ std::vector<TensorSpec> infer_grad_sums(const OpContext& s) {
 class Channels {
  public:
   explicit Channels(const TensorSpec& data) : data_(data), over_(data.shape.size(), 1) { over_[1] = data.shape[1]; }
-  DType dtype() const { return wide(data_.dtype); }
+  DType dtype() const { return compute_dtype(data_.dtype); }
   Expr values(const Expr& e) const { return cast(e, dtype()); }
   Expr spread(const Expr& e) const { return reshape(values(e), over_); }
   Expr narrowed(const Expr& e) const { return cast(e, data_.dtype); }
@@ -146,7 +144,7 @@ std::vector<Expr> expand_batch_norm(OpBuilder& at, const OpArgs& args) {
                          name(e.dtype()), e.label()));
   }
   const std::vector<Expr> now = at.emit("batch_statistics", {t});
-  const auto widened = [&](size_t i) { return cast(args.expr(i), wide(t.dtype())); };
+  const auto widened = [&](size_t i) { return cast(args.expr(i), compute_dtype(t.dtype())); };
   // What the rounded mean leaves goes into the bias, since batch_norm_inference takes one number for the mean.
   const double epsilon = std::get<double>(*args.attr(5));
   const Expr rest = at.one("detach", {now[2]}) * widened(1) * at.one("rsqrt", {now[1] + epsilon});

@@ -98,7 +98,7 @@ void nll_grad_gradient(GradContext& c) {
   }
   if (s.boolean("log_prob")) return set_zero(c, 1);
   if (!c.wants(1)) return;
-  const Expr floor = at.scalar(g.dtype == DType::float16 ? 6.104e-5 : 1e-10, g.dtype);
+  const Expr floor = at.scalar(std::max(1e-10, row(g.dtype).min), g.dtype);
   c.set(1, -(c.dy() * derivative(c.in(0)) / at.one("maximum", {std::vector<Expr>{c.in(1), floor}})));
 }
 

@@ -99,7 +99,7 @@ void norm_grad_gradient(GradContext& c, int64_t groups_given) {
   const int64_t channels = grouped ? data.shape[1] : data.shape.back(), groups = grouped ? groups_given : 1;
   const int64_t rows = c.in_spec(3).size(), samples = rows / groups, own = channels / groups;
   const Shape four{samples, groups, own, data.size() / std::max<int64_t>(1, samples * channels)};
-  const DType wide = data.dtype == DType::float16 ? DType::float32 : data.dtype;
+  const DType wide = compute_dtype(data.dtype);
   const auto element = [&](const Expr& e) { return reshape(cast(e, wide), four); };
   const auto channel = [&](const Expr& e) { return reshape(cast(e, wide), {1, groups, own, 1}); };
   const auto row = [&](const Expr& e) { return reshape(cast(e, wide), {samples, groups, 1, 1}); };

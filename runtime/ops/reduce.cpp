@@ -63,7 +63,7 @@ Expr zero(GradContext& c) { return c.builder().scalar(0.0, c.dy().dtype()); }
 void reduced_extremum_gradient(GradContext& c) {
   if (!c.wants(0)) return;
   OpBuilder& at = c.builder();
-  const DType dtype = c.dy().dtype(), wide = dtype == DType::float16 ? DType::float32 : dtype;
+  const DType dtype = c.dy().dtype(), wide = compute_dtype(dtype);
   const Expr chosen = at.one("equal", {c.in(0), spread(c, c.out())});
   const Expr ties = sum(cast(chosen, wide), reduced_axes(c), true);
   // NaN equals nothing, so no element is selected for it.

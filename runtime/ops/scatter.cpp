@@ -108,7 +108,7 @@ void scatter_reduce_gradient(GradContext& c) {
   };
   if (extremum) {
     // The number of tied elements may exceed float16's range.
-    const DType dtype = c.dy().dtype(), wide = dtype == DType::float16 ? DType::float32 : dtype;
+    const DType dtype = c.dy().dtype(), wide = compute_dtype(dtype);
     const Expr zero = at.scalar(0.0, dtype), chosen = at.one("equal", {c.in(0), taken(c.out())});
     const Expr chosen_first = initial ? at.one("equal", {c.in(2), c.out()}) : Expr();
     const Expr start =

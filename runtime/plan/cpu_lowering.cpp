@@ -46,7 +46,7 @@ Kernel kernel_of_op(const Op& op) {
 
 GemmCall gemm_of(const Node& n) {
   GemmCall call{n.product->shape, {}};
-  call.options.half = n.out[0]->spec.dtype == DType::float16;
+  call.options.dtype = n.out[0]->spec.dtype;
   if (n.product->exchanged) std::swap(call.options.a, call.options.b);
   return call;
 }
@@ -108,8 +108,9 @@ class Fused {
     const bool stored = kind(head.out[0]) == Register::Kind::result;
     options.out = stored ? program->at(head.out[0]).index : -1;
     // out += alpha * (a @ b), the product not used otherwise: the GEMM accumulates in registers.
-    if (program->steps.size() == 2 && !options.half && !stored && !node_.members.front().product->packed &&
-        last.kernel.axpy_alpha() && kind(last.out[0]) == Register::Kind::operand && last.in[0] == last.out[0] &&
+    if (program->steps.size() == 2 && options.dtype == DType::float32 && !stored &&
+        !node_.members.front().product->packed && last.kernel.axpy_alpha() &&
+        kind(last.out[0]) == Register::Kind::operand && last.in[0] == last.out[0] &&
         kind(last.in[1]) == Register::Kind::block) {
       options.add_to = program->at(last.in[0]).index;
       options.alpha = *last.kernel.axpy_alpha();
@@ -117,7 +118,7 @@ class Fused {
     }
     call.before = RegisterProgram::earlier_phases(program);
     call.before_ns = work_;
-    if (!stored && !options.half) options.update = RegisterProgram::compiled_epilogue(program);
+    if (!stored && options.dtype == DType::float32) options.update = RegisterProgram::compiled_epilogue(program);
     options.epilogue_workspace = program->workspace();
     options.epilogue = [program](const Buffers& b, std::byte* values, int64_t begin, int64_t end) {
       program->run(b, begin, end, values);

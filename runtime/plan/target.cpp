@@ -89,7 +89,7 @@ namespace {
 
 GemmCall call_of(const Node& product) {
   GemmCall call{product.product->shape, {}};
-  call.options.half = product.out[0]->spec.dtype == DType::float16;
+  call.options.dtype = product.out[0]->spec.dtype;
   return call;
 }
 

@@ -25,9 +25,10 @@ const C& element_at(const std::byte* data, size_t i) {
   return reinterpret_cast<const C*>(data)[i];
 }
 
-/// float64 in float16, rounded once: by way of a float32 rounded to odd, which the second rounding cannot take for a
-/// tie that is none.
-half rounded(double value) {
+/// float64 in fewer digits, rounded once: by way of a float32 rounded to odd, which the second rounding cannot take for
+/// a tie that is none.
+template <class T>
+T rounded(double value) {
   float narrow = static_cast<float>(value);
   if (std::isfinite(narrow) && static_cast<double>(narrow) != value) {
     uint32_t bits = 0;
@@ -36,7 +37,20 @@ half rounded(double value) {
     bits |= 1U;
     std::memcpy(&narrow, &bits, sizeof bits);
   }
-  return half(narrow);
+  return T(narrow);
+}
+/// An integer as a float64, whose last bit is odd where it is not exact.
+template <class From>
+double odd_double(From value) {
+  if constexpr (sizeof(From) < 8) {
+    return static_cast<double>(value);
+  } else {
+    const bool negative = value < From(0);
+    const uint64_t magnitude = negative ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+    if (magnitude >> 53 == 0) return static_cast<double>(value);
+    const double wide = std::ldexp(static_cast<double>(magnitude >> 11 | (magnitude % 2048 != 0 ? 1U : 0U)), 11);
+    return negative ? -wide : wide;
+  }
 }
 
 /// A number as an integer: truncated towards zero; NaN gives 0, what is out of range the nearest.
@@ -52,8 +66,10 @@ template <class To, class From>
 To rounded_to(From value) {
   if constexpr (std::is_same_v<To, bool>) {
     return value != From(0);
-  } else if constexpr (std::is_same_v<To, half>) {
-    return rounded(static_cast<double>(value));
+  } else if constexpr (is_narrow_v<To> && std::is_integral_v<From>) {
+    return rounded<To>(odd_double(value));
+  } else if constexpr (is_narrow_v<To>) {
+    return rounded<To>(static_cast<double>(value));
   } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
     return truncated<To>(value);
   } else {
@@ -126,7 +142,7 @@ Reals ReferenceContext::real(size_t slot) const {
   return with_type(from, [&](auto tag) {
     using T = typename decltype(tag)::type;
     return read_as<double>(shape(slot), [&](size_t i) {
-      if constexpr (std::is_same_v<T, half>)
+      if constexpr (is_narrow_v<T>)
         return static_cast<double>(static_cast<float>(element_at<T>(data, i)));
       else
         return static_cast<double>(element_at<T>(data, i));
@@ -200,7 +216,7 @@ template <class T, class V>
 T held(DType dtype, V value) {
   return with_type(dtype, [&](auto tag) {
     const auto stored = rounded_to<typename decltype(tag)::type>(value);
-    if constexpr (std::is_same_v<decltype(stored), const half>)
+    if constexpr (is_narrow_v<std::remove_const_t<decltype(stored)>>)
       return static_cast<T>(static_cast<float>(stored));
     else
       return static_cast<T>(stored);
@@ -209,11 +225,7 @@ T held(DType dtype, V value) {
 
 }  // namespace
 
-double ReferenceContext::greatest() const {
-  if (out_dtype() == DType::float16) return 65504;
-  if (out_dtype() == DType::float32) return static_cast<double>(std::numeric_limits<float>::max());
-  return std::numeric_limits<double>::max();
-}
+double ReferenceContext::greatest() const { return row(out_dtype()).max; }
 
 double ReferenceContext::in_dtype(DType dtype, double value) const { return held<double>(dtype, value); }
 Reals ReferenceContext::in_dtype(DType dtype, Reals values) const {

@@ -72,8 +72,9 @@ void nll_grad(ReferenceContext& c) {
     const double p = probs.data()[row * labels.classes + label];
     const double each =
         -g.data()[labels.reduction == "none" ? row : 0] / share / (c.boolean("log_prob") ? 1.0 : at_least(p, 1e-10));
-    const bool narrow = c.out_dtype() == DType::float16 && std::isfinite(each);
-    dx.data()[row * labels.classes + label] = narrow ? std::clamp(each, -65504.0, 65504.0) : each;
+    const double most = pxl::row(c.out_dtype()).max;
+    const bool narrow = is_narrow(c.out_dtype()) && std::isfinite(each);
+    dx.data()[row * labels.classes + label] = narrow ? std::clamp(each, -most, most) : each;
   });
   c.out(0, dx);
 }

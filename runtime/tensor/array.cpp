@@ -270,25 +270,20 @@ Array Array::cast(DType to) const {
   if (to == dtype()) return *this;
   Array out(to, spec_.shape);
   if (!has_elements() || !out.has_elements()) return unevaluated(to, spec_.shape);
-  if (dtype() == DType::float32 && to == DType::float16) {
-    charged_chunks(size_, 1, [&, to = out.mutable_data<half>()](int64_t begin, int64_t end) {
-      to_half(data<float>() + begin, to + begin, end - begin);
-    });
-  } else if (dtype() == DType::float16 && to == DType::float32) {
-    charged_chunks(size_, 1, [&, to = out.mutable_data<float>()](int64_t begin, int64_t end) {
-      to_float(data<half>() + begin, to + begin, end - begin);
-    });
-  } else {
-    with_type(dtype(), [&]<class From>(type_tag<From>) {
-      with_type(to, [&]<class To>(type_tag<To>) {
-        const From* source = data<From>();
-        To* target = out.mutable_data<To>();
-        charged_chunks(size_, 1, [&](int64_t begin, int64_t end) {
+  with_type(dtype(), [&]<class From>(type_tag<From>) {
+    with_type(to, [&]<class To>(type_tag<To>) {
+      const From* source = data<From>();
+      To* target = out.mutable_data<To>();
+      charged_chunks(size_, 1, [&](int64_t begin, int64_t end) {
+        if constexpr (std::is_same_v<From, float> && is_narrow_v<To>)
+          to_narrow(source + begin, target + begin, end - begin);
+        else if constexpr (is_narrow_v<From> && std::is_same_v<To, float>)
+          to_float(source + begin, target + begin, end - begin);
+        else
           for (int64_t i = begin; i < end; ++i) target[i] = cast_element<To>(source[i]);
-        });
       });
     });
-  }
+  });
   return out;
 }
 

@@ -27,22 +27,27 @@ std::string chars(T value, std::chars_format form, int places) {
 
 // The gap below a power of two is half the gap above, so the shortest decimal that round-trips may be above the value
 // even if the nearest one of that length does not round-trip: both neighbours are tried.
-std::string shortest_scientific(half value) {
+template <DType dtype>
+std::string shortest_scientific(NarrowFloat<dtype> value) {
+  using T = NarrowFloat<dtype>;
   auto f = static_cast<float>(value);
   for (int places = 0;; ++places) {
     std::string text = chars(f, std::chars_format::scientific, places);
     double parsed = std::stod(text);
-    if (half(static_cast<float>(parsed)) == value) return text;
+    if (T(static_cast<float>(parsed)) == value) return text;
     double step = std::pow(10.0, std::floor(std::log10(std::fabs(static_cast<double>(f)))) - places);
     double other =
         parsed + (std::fabs(parsed) < std::fabs(static_cast<double>(f)) ? 1 : -1) * std::copysign(step, parsed);
-    if (half(static_cast<float>(other)) == value) return chars(other, std::chars_format::scientific, places);
+    if (T(static_cast<float>(other)) == value) return chars(other, std::chars_format::scientific, places);
   }
 }
 std::string shortest_scientific(float value) { return chars(value, std::chars_format::scientific); }
 std::string shortest_scientific(double value) { return chars(value, std::chars_format::scientific); }
 
-float plain(half v) { return static_cast<float>(v); }
+template <DType dtype>
+float plain(NarrowFloat<dtype> v) {
+  return static_cast<float>(v);
+}
 float plain(float v) { return v; }
 double plain(double v) { return v; }
 
@@ -106,14 +111,17 @@ Decimal positional_digits(T value, int most) {
 }
 
 template Decimal scientific_digits(half, int, int);
+template Decimal scientific_digits(bfloat16, int, int);
 template Decimal scientific_digits(float, int, int);
 template Decimal scientific_digits(double, int, int);
 template Decimal positional_digits(half, int);
+template Decimal positional_digits(bfloat16, int);
 template Decimal positional_digits(float, int);
 template Decimal positional_digits(double, int);
 
 std::string number_text(double value) { return python_text(value); }
 std::string number_text(float value) { return python_text(value); }
 std::string number_text(half value) { return python_text(value); }
+std::string number_text(bfloat16 value) { return python_text(value); }
 
 }  // namespace pxl

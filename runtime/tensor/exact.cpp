@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "runtime/base/budget.hpp"
@@ -62,8 +63,7 @@ void refuse_value(uint64_t value, DType dtype, std::string_view what, std::strin
   refuse_text(std::to_string(value), false, dtype, what, code);
 }
 
-// Rounding the first step to odd (last bit = inexact) makes the second rounding correct.
-half half_of(double value) {
+float odd_float(double value) {
   float f = static_cast<float>(value);
   if (double back = f; back != value && std::isfinite(f) && !std::isnan(value)) {
     uint32_t bits = std::bit_cast<uint32_t>(f);
@@ -73,7 +73,18 @@ half half_of(double value) {
     }
     f = std::bit_cast<float>(bits);
   }
-  return half(f);
+  return f;
+}
+
+float odd_float(uint64_t value) {
+  constexpr int digits = 24;
+  const int dropped = std::max(0, static_cast<int>(std::bit_width(value)) - digits);
+  const uint64_t kept = value >> dropped, rest = value & ((uint64_t{1} << dropped) - 1);
+  return std::ldexp(static_cast<float>(kept | (rest != 0 ? 1 : 0)), dropped);
+}
+float odd_float(int64_t value) {
+  const auto magnitude = static_cast<uint64_t>(value);
+  return value < 0 ? -odd_float(uint64_t{0} - magnitude) : odd_float(magnitude);
 }
 
 Array convert_exactly(const Array& data, DType dtype, std::string_view what, std::string_view code) {

@@ -17,7 +17,7 @@ namespace pxl {
 /// 0 and 1, floats accept values that stay finite, infinities and NaN.
 template <class To, class From>
 bool holds(From value) {
-  if constexpr (std::is_same_v<From, half>) {
+  if constexpr (is_narrow_v<From>) {
     return holds<To>(static_cast<float>(value));
   } else if constexpr (std::is_same_v<To, bool>) {
     return value == From{0} || value == From{1};
@@ -30,8 +30,9 @@ bool holds(From value) {
     const From low = static_cast<From>(std::numeric_limits<To>::min());
     const From high = std::ldexp(From{1}, std::numeric_limits<To>::digits);
     return value >= low && value < high && std::trunc(value) == value;
-  } else if constexpr (std::is_same_v<To, half>) {
-    return !(std::abs(static_cast<double>(value)) >= 65520.0) || std::isinf(static_cast<double>(value));
+  } else if constexpr (is_narrow_v<To>) {
+    const double magnitude = std::abs(static_cast<double>(value));
+    return !(magnitude >= row(dtype_of<To>()).infinite) || std::isinf(magnitude);
   } else if constexpr (std::is_same_v<To, float> && std::is_same_v<From, double>) {
     return !std::isinf(static_cast<float>(value)) || std::isinf(value);
   } else {
@@ -39,18 +40,25 @@ bool holds(From value) {
   }
 }
 
-/// float64 in float16, rounded once.
-half half_of(double value);
+/// A float32 beside the number, whose last bit is odd where it is not the number: rounded to fewer digits, it gives the
+/// number rounded once.
+float odd_float(double value);
+float odd_float(int64_t value);
+float odd_float(uint64_t value);
 
 /// The conversion of one element, as Array::cast makes it: rounded to nearest in floats, truncated and saturating in
 /// integers; NaN becomes 0. In C++ a float outside the integer's range is undefined.
 template <class To, class From>
 To cast_element(From value) {
-  if constexpr (std::is_same_v<From, half>) {
+  if constexpr (is_narrow_v<From>) {
     return cast_element<To>(static_cast<float>(value));
-  } else if constexpr (std::is_same_v<To, half>) {
-    if constexpr (std::is_same_v<From, double>) return half_of(value);
-    return half(static_cast<float>(value));
+  } else if constexpr (is_narrow_v<To>) {
+    if constexpr (std::is_same_v<From, double>)
+      return To(odd_float(value));
+    else if constexpr (std::is_integral_v<From> && sizeof(From) >= sizeof(float))
+      return To(odd_float(static_cast<std::conditional_t<std::is_signed_v<From>, int64_t, uint64_t>>(value)));
+    else
+      return To(static_cast<float>(value));
   } else if constexpr (std::is_same_v<To, bool>) {
     return value != From{};
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {

@@ -55,7 +55,7 @@ template <class T>
 double ratio(double high, double low) {
   if constexpr (std::is_same_v<T, double>) return high / low;
   auto quotient = static_cast<float>(high) / static_cast<float>(low);
-  if constexpr (std::is_same_v<T, half>) return static_cast<double>(static_cast<float>(half(quotient)));
+  if constexpr (is_narrow_v<T>) return static_cast<double>(static_cast<float>(T(quotient)));
   return static_cast<double>(quotient);
 }
 
@@ -100,7 +100,7 @@ class FloatFormatter : public Formatter {
 
  private:
   static double widened(T v) {
-    if constexpr (std::is_same_v<T, half>)
+    if constexpr (is_narrow_v<T>)
       return static_cast<double>(static_cast<float>(v));
     else
       return static_cast<double>(v);

@@ -22,5 +22,6 @@ std::string number_text(double value);
 /// Shortest round-trip digits of a float32 or float16, in the same form.
 std::string number_text(float value);
 std::string number_text(half value);
+std::string number_text(bfloat16 value);
 
 }  // namespace pxl

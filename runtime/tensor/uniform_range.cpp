@@ -15,22 +15,23 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// The largest number of a dtype below one that it holds. No subnormal of float32 and float64, which runs take for 0.
+/// The largest number of a dtype below one that it holds. No number that is subnormal in what the dtype computes in,
+/// which runs take for 0.
 double below(DType dtype, double x) {
-  if (dtype == DType::float16) {
-    half h(static_cast<float>(x));
-    if (x == 0)
-      h.bits = 0x8001;
-    else
-      h.bits = static_cast<uint16_t>(x < 0 ? h.bits + 1 : h.bits - 1);
-    return static_cast<double>(static_cast<float>(h));
-  }
-  const bool narrow = dtype == DType::float32;
-  const double least =
-      narrow ? static_cast<double>(std::numeric_limits<float>::min()) : std::numeric_limits<double>::min();
-  if (x > -least && x <= least) return x > 0 ? 0.0 : -least;
-  return narrow ? static_cast<double>(std::nextafterf(static_cast<float>(x), -std::numeric_limits<float>::infinity()))
-                : std::nextafter(x, -infinity);
+  const double least = row(dtype).min;
+  const bool has_subnormals = row(compute_dtype(dtype)).min < least;
+  if (!has_subnormals && x > -least && x <= least) return x > 0 ? 0.0 : -least;
+  return with_type(dtype, [x]<class T>(type_tag<T>) {
+    if constexpr (is_narrow_v<T>) {
+      T h(static_cast<float>(x));
+      h.bits = static_cast<uint16_t>(x == 0 ? 0x8001 : x < 0 ? h.bits + 1 : h.bits - 1);
+      return static_cast<double>(static_cast<float>(h));
+    } else if constexpr (std::is_same_v<T, float>) {
+      return static_cast<double>(std::nextafterf(static_cast<float>(x), -std::numeric_limits<float>::infinity()));
+    } else {
+      return std::nextafter(x, -infinity);
+    }
+  });
 }
 
 }  // namespace
@@ -39,8 +40,7 @@ UniformRange::UniformRange(DType dtype, double from, double to)
     : low(from), range(to - from), least(-infinity), most(infinity) {
   if (!std::isfinite(from) || !std::isfinite(to))
     throw Error(fmt::format("uniform numbers are between finite bounds, not between {} and {}", from, to));
-  const double greatest = dtype == DType::float64 ? std::numeric_limits<double>::max()
-                                                  : static_cast<double>(std::numeric_limits<float>::max());
+  const double greatest = row(compute_dtype(dtype)).max;
   if (std::fabs(range) > greatest) low = from / 2, range = to / 2 - from / 2, factor = 2;
   if (!(from < to)) return;
   const auto held = [dtype](double x) { return Array::full(dtype, {}, x).number(0); };

@@ -167,8 +167,9 @@ std::optional<OpParts> convolution(const PartsRequest& r, const ResolvedConvolut
   if ((kind == Kind::weight_gradient ? cut.batch * cut.first : cut.depth) > 1) {
     DType dtype = s.out[0].dtype;
     if (size_of(dtype) <= 4)
-      dtype =
-          product_partial_bytes(r.options, product_bytes(r.machine, s.input(0))) == 2 ? DType::float16 : DType::float32;
+      dtype = product_partial_bytes(r.options, product_bytes(r.machine, s.input(0))) == 4 ? DType::float32
+              : is_narrow(dtype)                                                          ? dtype
+                                                                                          : DType::float16;
     parts.partial = {PartialResults{&get_op("sum"), dtype}};
   }
   return parts;

@@ -76,7 +76,8 @@ std::optional<OpParts> product_parts(const PartsRequest& r) {
   if (cut.depth * cut.shifts > 1) {
     const int64_t bytes = product_partial_bytes(r.options, product_bytes(r.machine, s.input(0)));
     DType dtype = s.out[0].dtype;
-    if (is_floating(dtype) && size_of(dtype) <= 4) dtype = bytes == 2 ? DType::float16 : DType::float32;
+    if (is_floating(dtype) && size_of(dtype) <= 4)
+      dtype = bytes == 4 ? DType::float32 : is_narrow(dtype) ? dtype : DType::float16;
     parts.partial = {PartialResults{&get_op("sum"), dtype}};
   }
   const auto add = [&](int64_t step, int32_t tile, const Box& group, const Box& row, ElementRange d, ElementRange c) {

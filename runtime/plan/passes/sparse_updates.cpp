@@ -52,12 +52,12 @@ class SparseUpdates {
     return &c_.nodes[static_cast<size_t>(p)];
   }
 
-  /// A sum of tensors of its own spec. Those of float16 are rounded once, which rows one by one would not be.
+  /// A sum of tensors of its own spec. Those of narrow dtypes are rounded once, which rows one by one would not be.
   static bool is_sum(const Node& n) {
     static const OpRow &add = get_op("add"), &sum = get_op("sum_n");
     if (!n.op) return false;
     const TensorSpec& spec = n.out[0]->spec;
-    return (n.op->row == &add || n.op->row == &sum) && n.form == Form::op && spec.dtype != DType::float16 &&
+    return (n.op->row == &add || n.op->row == &sum) && n.form == Form::op && !is_narrow(spec.dtype) &&
            std::all_of(n.in.begin(), n.in.end(), [&](const Tensor* t) { return t && t->spec == spec; });
   }
 

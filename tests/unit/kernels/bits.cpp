@@ -160,8 +160,8 @@ void add_bulk(const BulkFunctions& f, Lines& lines) {
     std::vector<uint16_t> half(x.size());
     std::vector<float> back(x.size());
     std::vector<int32_t> whole(x.size());
-    f.float_to_half(x.data(), half.data(), n);
-    f.half_to_float(half.data(), back.data(), n);
+    f.float16.round(x.data(), half.data(), n);
+    f.float16.widen(half.data(), back.data(), n);
     f.float_to_int32(x.data(), whole.data(), n);
     conversions.add_half(half.data(), n);
     conversions.add(back.data(), n);
@@ -170,7 +170,7 @@ void add_bulk(const BulkFunctions& f, Lines& lines) {
   std::vector<uint16_t> all(1 << 16);
   std::vector<float> wide(all.size());
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<uint16_t>(i);
-  f.half_to_float(all.data(), wide.data(), std::ssize(all));
+  f.float16.widen(all.data(), wide.data(), std::ssize(all));
   conversions.add(wide.data(), std::ssize(wide));
   std::vector<uint8_t> bytes(256);
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i);

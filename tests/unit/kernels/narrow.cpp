@@ -101,7 +101,7 @@ TEST_CASE("formats") {
     check(DType::float32, ramp(DType::float32, {c.k, c.n}, 5),
           [](const Buffers& b, float* to, int64_t at, int64_t n) { std::copy_n(b.input<float>(1) + at, n, to); });
     check(DType::float16, ramp(DType::float16, {c.k, c.n}, 5), [](const Buffers& b, float* to, int64_t at, int64_t n) {
-      bulk().half_to_float(b.input<uint16_t>(1) + at, to, n);
+      bulk().float16.widen(b.input<uint16_t>(1) + at, to, n);
     });
     bytes(DType::uint8, bulk().uint8_to_float);
     check(DType::int8, codes(DType::int8, c.k, c.n), [](const Buffers& b, float* to, int64_t at, int64_t n) {

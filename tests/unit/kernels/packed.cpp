@@ -37,7 +37,7 @@ double term_sum(const Case& c, const Array& a, const Array& b, int64_t i, int64_
   return sum;
 }
 
-MatrixView stored(const Array& x) { return {x.raw(), x.shape()[1], x.dtype() == DType::float16}; }
+MatrixView stored(const Array& x) { return {x.raw(), x.shape()[1], narrow_functions(x.dtype())}; }
 
 /// The product by one variant, in a result whose rows are longer than they need be.
 std::vector<float> multiplied(const PackedFunctions& f, const Case& c, const Array& a, const Array& b,

@@ -73,7 +73,7 @@ TEST_CASE("float16 products of a column agree with sums in double, in any parts"
     const Array a = ramp(DType::float16, ta ? Shape{c.k, c.m} : Shape{c.m, c.k}, 1);
     const Array b = ramp(DType::float16, {c.k, c.n}, 2);
     ProductOptions options;
-    options.half = true;
+    options.dtype = DType::float16;
     const Kernel kernel = product_kernel(gemm_shape(a.shape(), c.ta, b.shape(), c.tb), options);
     const Array y = check_divided(kernel, {a, b}, {spec(DType::float16, {c.m, c.n})})[0];
     for (int64_t i = 0; i < c.m; ++i) CHECK(close(y.number(i), term_sum(c, a, b, i, 0), 2e-3));

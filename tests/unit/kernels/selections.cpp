@@ -153,7 +153,7 @@ TEST_CASE("float64 to float16 is right for every float16, what is next to it, an
   add(65536, infinite), add(1e39, infinite), add(inf, infinite), add(0x1p-1074, 0), add(0x1p-130, 0);
   for (const BlockTable* table : usable_variants(blocks_variants())) {
     std::vector<uint16_t> found(given.size());
-    table->bulk.double_to_half(given.data(), found.data(), static_cast<int64_t>(given.size()));
+    table->bulk.float16.round_double(given.data(), found.data(), static_cast<int64_t>(given.size()));
     int64_t wrong = 0;
     for (size_t i = 0; i < given.size(); ++i) wrong += found[i] != expected[i];
     CHECK(wrong == 0);
@@ -161,7 +161,7 @@ TEST_CASE("float64 to float16 is right for every float16, what is next to it, an
     for (uint64_t bits : {0x7ff8000000000000U, 0xfff8000000000000U, 0x7ff0000000000001U, 0x7fffffffffffffffU}) {
       const double x = std::bit_cast<double>(bits);
       uint16_t half_bits = 0;
-      table->bulk.double_to_half(&x, &half_bits, 1);
+      table->bulk.float16.round_double(&x, &half_bits, 1);
       CHECK((half_bits & 0x7fffU) == 0x7e00U);
     }
   }

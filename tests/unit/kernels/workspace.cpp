@@ -82,7 +82,7 @@ TEST_CASE("what follows a product shares no memory with the product") {
         const Array b = ramp(dtype, c.tb ? Shape{c.n, c.k} : Shape{c.k, c.n}, 2);
         const GemmShape shape = gemm_shape(a.shape(), c.ta, b.shape(), c.tb);
         ProductOptions options;
-        options.half = c.half;
+        options.dtype = dtype;
         const Array plain = run(product_kernel(shape, options), {a, b}, spec(dtype, {c.m, c.n}));
         const Tenant tenant;
         Array seen = Array::zeros(dtype, {c.m, c.n}), result = Array::zeros(dtype, {c.m, c.n});

@@ -81,7 +81,7 @@ TEST_CASE("whole buffers convert to the same bits as single values") {
     for (float f : {middle, std::nextafter(middle, 0.0f), std::nextafter(middle, 1e9f), -middle}) values.push_back(f);
   }
   std::vector<half> halves(values.size());
-  to_half(values.data(), halves.data(), static_cast<int64_t>(values.size()));
+  to_narrow(values.data(), halves.data(), static_cast<int64_t>(values.size()));
   size_t different = 0;
   for (size_t i = 0; i < values.size(); ++i) different += halves[i] != half(values[i]);
   CHECK(different == 0);

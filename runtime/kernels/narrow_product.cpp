@@ -1,4 +1,4 @@
-#include "runtime/kernels/half_product.hpp"
+#include "runtime/kernels/narrow_product.hpp"
 
 #include <algorithm>
 
@@ -20,6 +20,7 @@ constexpr int64_t min_batch_of_own_columns = 8;
 struct Parts {
   GemmShape p;
   ProductOptions o;
+  const NarrowFunctions* narrow = nullptr;
   int64_t per_matrix = 1;
   std::vector<int64_t> at_a, at_b;  ///< offsets of the operands' matrices
   WorkspaceLayout workspace;
@@ -35,10 +36,10 @@ struct Parts {
   }
 
   MatrixView left(const Buffers& b, int64_t i) const {
-    return MatrixView{b.in[o.a], p.ta ? p.m : p.k, true}.at(0, at_a[static_cast<size_t>(i)]);
+    return MatrixView{b.in[o.a], p.ta ? p.m : p.k, narrow}.at(0, at_a[static_cast<size_t>(i)]);
   }
   MatrixView right(const Buffers& b, int64_t i) const {
-    return MatrixView{b.in[o.b], p.tb ? p.k : p.n, true}.at(0, at_b[static_cast<size_t>(i)]);
+    return MatrixView{b.in[o.b], p.tb ? p.k : p.n, narrow}.at(0, at_b[static_cast<size_t>(i)]);
   }
 
   /// Packs micro-panels [first, last) of columns [column, column + columns) of matrix i.
@@ -73,7 +74,7 @@ struct Parts {
     for (int64_t i = 0; i < n; i += epilogue_block) {
       const int64_t count = std::min(epilogue_block, n - i);
       uint16_t* to = stored ? stored + i : b.workspace(rounded);
-      bulk().float_to_half(from + i, to, count);
+      narrow->round(from + i, to, count);
       if (o.epilogue) o.epilogue(b, reinterpret_cast<std::byte*>(to), first + i, first + i + count);
     }
   }
@@ -123,7 +124,8 @@ Kernel few(const std::shared_ptr<Parts>& shared, int64_t max_columns, double cos
 }
 
 /// Few rows: the float32 kernel reads B once, in order, and widens it block by block.
-Kernel half_skinny(const GemmShape& p, const ProductOptions& o) {
+Kernel narrow_skinny(const GemmShape& p, const ProductOptions& o) {
+  const NarrowFunctions* narrow = narrow_functions(o.dtype);
   WorkspaceLayout workspace(o.epilogue_workspace);
   const auto left = workspace.per_call<float>(p.m * p.k);
   const auto rounded = workspace.per_thread<uint16_t>(o.out >= 0 ? 0 : epilogue_block);
@@ -132,22 +134,22 @@ Kernel half_skinny(const GemmShape& p, const ProductOptions& o) {
   wide.left = left;
   wide.right = o.right;
   if (!wide.right.compute) {
-    wide.right.narrow = NarrowSource{.format = NarrowFormat::float16, .slot = o.b};
-    wide.right.compute = [slot = o.b](const Buffers& b, float* to, int64_t begin, int64_t end, std::byte*) {
-      bulk().half_to_float(b.input<uint16_t>(slot) + begin, to, end - begin);
+    wide.right.narrow = NarrowSource{.format = *narrow_format(o.dtype), .slot = o.b};
+    wide.right.compute = [slot = o.b, narrow](const Buffers& b, float* to, int64_t begin, int64_t end, std::byte*) {
+      narrow->widen(b.input<uint16_t>(slot) + begin, to, end - begin);
     };
   }
   wide.out = -1;
   wide.epilogue = [=](const Buffers& b, std::byte* values, int64_t begin, int64_t end) {
     uint16_t* to = o.out >= 0 ? b.output<uint16_t>(static_cast<size_t>(o.out)) + begin : b.workspace(rounded);
-    bulk().float_to_half(reinterpret_cast<const float*>(values), to, end - begin);
+    narrow->round(reinterpret_cast<const float*>(values), to, end - begin);
     if (o.epilogue) o.epilogue(b, reinterpret_cast<std::byte*>(to), begin, end);
   };
   const Kernel product = product_kernel(p, std::move(wide));
   std::vector<Phase> phases = product.phases();
   phases.insert(phases.begin(), {p.m * p.k, 1024, [=](const Buffers& b, int64_t begin, int64_t end) {
-                                   bulk().half_to_float(b.input<uint16_t>(o.a) + begin, b.workspace(left) + begin,
-                                                        end - begin);
+                                   narrow->widen(b.input<uint16_t>(o.a) + begin, b.workspace(left) + begin,
+                                                 end - begin);
                                  }});
   return Kernel::parallel(std::move(phases), product.cost_ns() + 0.3 * static_cast<double>(p.m * (p.k + p.n)))
       .with_workspace(WorkspaceLayout(product.workspace()));
@@ -155,9 +157,9 @@ Kernel half_skinny(const GemmShape& p, const ProductOptions& o) {
 
 }  // namespace
 
-Kernel half_product_kernel(const GemmShape& p, const ProductOptions& o) {
-  if (is_skinny_product(p) && o.add_to < 0) return half_skinny(p, o);
-  const auto parts = std::make_shared<Parts>(Parts{p, o, 1, {}, {}, {}, {}, {}, {}});
+Kernel narrow_product_kernel(const GemmShape& p, const ProductOptions& o) {
+  if (is_skinny_product(p) && o.add_to < 0) return narrow_skinny(p, o);
+  const auto parts = std::make_shared<Parts>(Parts{p, o, narrow_functions(o.dtype), 1, {}, {}, {}, {}, {}, {}});
   const LoopNest nest = make_loop_nest(p.batch, {p.a_strides, p.b_strides});
   for_each_run<2>(nest, [&](const auto& at, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
