@@ -21,7 +21,7 @@ from tests.package import debs
 from tests.processes import machines, mpi
 from tests.repl import inputs, memory
 from tests.robustness import hostile, interrupts, limits, mutants
-from tests.runtime import arm64, bench, formats, graphs, onnx_models, oracle, reference, research, tiles, training
+from tests.runtime import arm64, bench, formats, graphs, onnx_models, oracle, plans, reference, research, tiles, training
 from tests.support import figures
 from tests.support.harness import ROOT, TESTS, Tally, needs_compiler_of, parallel, print_slowest, run, stage
 from tests.unit import doctests
@@ -37,6 +37,7 @@ DAILY = [
     ("reference", lambda r: reference.reference_tests(r.pxl, r.tally)),
     ("tiles", lambda r: tiles.tiles_tests(r.pxl, r.tally)),
     ("examples", lambda r: training.example_tests(r.pxl, r.tally, r.update)),
+    ("plans", lambda r: plans.text_tests(r.pxl, r.tally, 8)),
     ("cli", lambda r: commands.cli_tests(r.pxl, r.tally.add, parallel)),
     ("processes", lambda r: mpi.process_tests(r.pxl, r.tally.add, r.tally.skip)),
     ("look", lambda r: looks.look_tests(r.pxl, r.tally.add, r.tally.skip, parallel)),
@@ -65,6 +66,8 @@ DAILY = [
 ]
 FULL = [
     ("reference", lambda r: reference.whole_epoch(r.pxl, r.tally)),
+    ("plans", lambda r: plans.text_tests(r.pxl, r.tally, 1)),
+    ("plans", lambda r: plans.value_tests(r.pxl, r.tally)),
     ("processes", lambda r: machines.machine_tests(r.pxl, r.tally.add, r.tally.skip)),
     ("arm64", lambda r: arm64.arm64_tests(r.tally.add, r.tally.skip)),
     ("mutants", lambda r: mutants.fuzzers(r.build, 30, r.tally)),

@@ -74,10 +74,14 @@ int run_graph(const CommonFlags& common, const std::vector<std::string>& argumen
       options.machine = tiles::parse_machine(call.value("--machine"));
       for (const Ir* ir : drawn) reports.push_back(tiles::estimate(ir->main(), options));
     }
-    write_file_atomically(path, graph_page(drawn, nullptr, reports));
+    std::vector<std::vector<PassStage>> passes;
+    if (call.has("--passes"))
+      for (const Ir* ir : drawn) passes.push_back(pass_stages(ir->main()));
+    write_file_atomically(path, graph_page(drawn, nullptr, reports, passes));
     return exit_ok;
   }
-  if (call.has("--machine")) throw Error("graph: --machine is for pages: -o net.html", {}, Fault::usage);
+  for (const char* flag : {"--machine", "--passes"})
+    if (call.has(flag)) throw Error(fmt::format("graph: {} is for pages: -o net.html", flag), {}, Fault::usage);
   std::vector<const Graph*> graphs;
   for (const auto& ir : programs.irs)
     for (const auto& graph : ir->graphs()) {
@@ -117,6 +121,7 @@ constexpr Flag graph_flags[] = {
     {"--graph", "NAME", "only this graph; the main graph is `main`", "-g"},
     {"--machine", "NAME,KEY=VALUE,...", "page: show each op's plan on this machine, as `pxl profile` models it", "",
      machine_words},
+    {"--passes", "", "page: show what each pass of the planner makes of the program, beside what was before it"},
     {"--depth", "N", "number of module levels drawn as frames; deeper modules are one box each", "-d"},
     set_flag,
     json_flag,

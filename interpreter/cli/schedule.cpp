@@ -8,6 +8,7 @@
 
 #include "interpreter/cli/json.hpp"
 #include "interpreter/cli/program.hpp"
+#include "interpreter/tools/pass_stages.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
@@ -51,19 +52,11 @@ void emit_schedule(const Ir& ir, const Graph& graph) {
 
 /// What the passes of the planner make of a graph: its nodes, and those after each pass that changes them.
 void print_passes(const Ir& ir, const Graph& graph, bool json) {
-  PlanOptions options = PlanOptions::from_environment();
-  std::string last;
-  options.watched = &graph;  // called graphs have their own turn
-  options.watch = [&](std::string_view pass, const std::string& nodes) {
-    if (!pass.empty() && nodes == last) return;
-    last = nodes;
+  for (const auto& [pass, nodes] : pass_stages(graph))
     if (json)
       emit({{"event", "pass"}, {"program", ir.name()}, {"graph", graph.id()}, {"pass", pass}, {"nodes", nodes}});
     else
       print_out("{}\n{}", pass.empty() ? fmt::format("Graph : {}", graph.id()) : fmt::format("after {}:", pass), nodes);
-  };
-  Planner planner(std::move(options));
-  planner.plan(graph);
 }
 
 void print_one(const Ir& ir, const Graph& graph, const Invocation& call, bool json, Planner& planner) {

@@ -140,7 +140,7 @@ std::map<std::string, std::string> source_texts(const std::vector<const Ir*>& pr
 }
 
 std::string graph_data(const std::vector<const Ir*>& programs, const Graph* first,
-                       std::span<const tiles::Report> reports) {
+                       std::span<const tiles::Report> reports, std::span<const std::vector<PassStage>> passes) {
   Sources sources;
   Json list = Json::array();
   for (size_t i = 0; i < programs.size(); ++i) {
@@ -154,9 +154,13 @@ std::string graph_data(const std::vector<const Ir*>& programs, const Graph* firs
     Json drawn = Json::array();
     for (const GraphClass& c : classes.classes) drawn.push_back(json_of(*c.graph, c, classes, sources, plans));
     const Graph* start = first && &first->ir() == ir ? first : &ir->main();
+    Json stages = Json::array();
+    if (i < passes.size())
+      for (const auto& [pass, nodes] : passes[i]) stages.push_back({{"pass", pass}, {"nodes", nodes}});
     list.push_back({{"name", start->is_main() ? ir->name() : start->id()},
                     {"main", classes.of.at(start)},
                     {"machine", i < reports.size() ? reports[i].machine.name : ""},
+                    {"passes", std::move(stages)},
                     {"graphs", std::move(drawn)}});
   }
   const Json all{{"programs", std::move(list)}, {"sources", sources.take()}};
@@ -167,13 +171,13 @@ std::string graph_data(const std::vector<const Ir*>& programs, const Graph* firs
 }
 
 std::string graph_page(const std::vector<const Ir*>& programs, const Graph* first,
-                       std::span<const tiles::Report> reports) {
-  const std::string data = graph_data(programs, first, reports);
+                       std::span<const tiles::Report> reports, std::span<const std::vector<PassStage>> passes) {
+  const std::string data = graph_data(programs, first, reports, passes);
   std::string js;
   // The licence of the layout library requires its text in each copy.
   js += fmt::format("/*!\n{}*/\n{}\n", own_file("dagre-copyright.txt"), own_file("dagre.js"));
   js += shared_file("elements.js");
-  for (const std::string_view part : {"model.js", "layout.js", "draw.js", "main.js"}) js += own_file(part);
+  for (const std::string_view part : {"model.js", "layout.js", "draw.js", "passes.js", "main.js"}) js += own_file(part);
   const std::string css = fmt::format("{}{}", shared_file("page.css"), own_file("graph.css"));
   std::string page;
   std::string_view rest = own_file("graph.html");

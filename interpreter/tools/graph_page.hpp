@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "interpreter/tools/pass_stages.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/tiles/report.hpp"
 
@@ -22,12 +23,14 @@ std::span<const GraphPageFile> graph_page_files();
 
 /// The data of the page as JSON: programs with their graphs, each class of equal graphs once, and the sources that ops
 /// come from. `<` is escaped, so that the text may be part of a script element. `reports`, one per program or none,
-/// give each op its plan on tiles.
+/// give each op its plan on tiles. `passes`, one per program or none, are those of its main graph.
 std::string graph_data(const std::vector<const Ir*>& programs, const Graph* first = nullptr,
-                       std::span<const tiles::Report> reports = {});
+                       std::span<const tiles::Report> reports = {},
+                       std::span<const std::vector<PassStage>> passes = {});
 /// A self-contained page, which loads nothing. It begins with the main graph, or with `first`.
 std::string graph_page(const std::vector<const Ir*>& programs, const Graph* first = nullptr,
-                       std::span<const tiles::Report> reports = {});
+                       std::span<const tiles::Report> reports = {},
+                       std::span<const std::vector<PassStage>> passes = {});
 /// The texts that ops of the programs come from, by name.
 std::map<std::string, std::string> source_texts(const std::vector<const Ir*>& programs);
 

@@ -82,6 +82,7 @@ DType wider(DType a, DType b) {
   if (a == b) return a;
   auto rank = [](DType t) { return is_floating(t) ? 2 : is_integer(t) ? 1 : 0; };
   if (rank(a) != rank(b)) return rank(a) > rank(b) ? a : b;
+  if (is_floating(a) && size_of(a) == size_of(b)) return compute_dtype(a);  // float16 and bfloat16
   return size_of(a) >= size_of(b) ? a : b;
 }
 

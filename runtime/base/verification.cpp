@@ -1,7 +1,9 @@
 #include "runtime/base/verification.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "runtime/base/diagnostic.hpp"
 
@@ -16,24 +18,28 @@ constexpr bool default_on =
     false;
 #endif
 
-/// 0, 1 or `run`, as a place in this order.
-int read_environment() {
+enum Level : uint8_t { off, on, run, text };
+constexpr std::string_view words[] = {"0", "1", "run", "text"};
+
+Level read_environment() {
   const char* value = std::getenv("PXL_VERIFY");
   const std::string word = value ? value : "";
-  if (word.empty()) return default_on ? 1 : 0;
-  if (word == "run") return 2;
-  if (word != "0" && word != "1") throw Error("PXL_VERIFY: expected 0, 1 or run, got `" + word + "`", {}, Fault::usage);
-  return word == "1" ? 1 : 0;
+  if (word.empty()) return default_on ? on : off;
+  const auto found = std::find(std::begin(words), std::end(words), word);
+  if (found == std::end(words))
+    throw Error("PXL_VERIFY: expected 0, 1, run or text, got `" + word + "`", {}, Fault::usage);
+  return static_cast<Level>(found - std::begin(words));
 }
 
-int level() {
-  static const int read = read_environment();
+Level level() {
+  static const Level read = read_environment();
   return read;
 }
 
 }  // namespace
 
-bool verification_enabled() { return level() > 0; }
-bool verification_runs() { return level() > 1; }
+bool verification_enabled() { return level() != off; }
+bool verification_runs() { return level() == run; }
+bool verification_reads() { return level() == text; }
 
 }  // namespace pxl

@@ -368,6 +368,7 @@ DType promoted(DType a, DType b) {
   const auto rank = [](DType t) { return is_floating(t) ? 2 : is_integer(t) ? 1 : 0; };
   if (rank(a) != rank(b)) return rank(a) > rank(b) ? a : b;
   if (size_of(a) != size_of(b)) return size_of(a) > size_of(b) ? a : b;
+  if (is_floating(a)) return compute_dtype(a);  // float16 and bfloat16
   // Equal width, signed and unsigned: the next wider signed type represents both.
   switch (size_of(a)) {
     case 1: return DType::int16;

@@ -257,6 +257,20 @@ struct Planner::Request {
   Keep keep = Keep::all;
 };
 
+/// Writes nodes and reads them; the nodes and outputs become what was read. Throws Error if that is written otherwise.
+std::shared_ptr<const ReadPlan> Planner::read_again(const Graph& graph, std::vector<Node>& nodes,
+                                                    std::vector<const Tensor*>& outputs) {
+  const std::string text = write_plan(graph, nodes, outputs);
+  auto read = read_plan(text, graph.ir(), [this](const Graph& g) { return &this->plan(g); });
+  if (write_plan(graph, read->nodes, read->results) != text)
+    throw Error(fmt::format("the plan of `{}` is written otherwise after it was read", graph.id()), {text},
+                Fault::internal);
+  nodes = std::move(read->nodes);
+  outputs = read->results;
+  if (verification_enabled()) verify_nodes(nodes, outputs);
+  return read;
+}
+
 Plan Planner::make(const Request& request) {
   Plan plan;
   plan.graph = &request.graph;
@@ -276,6 +290,8 @@ Plan Planner::make(const Request& request) {
   PlanOptions options = options_;
   if (options.watched != &request.graph) options.watch = nullptr;
   run_passes(nodes, outputs, request.keep, *plan.constants, loop ? &*loop : nullptr, options, target_);
+
+  if (verification_reads()) plan.read = read_again(request.graph, nodes, outputs);
 
   Storage storage = assign_storage(nodes, request.inputs, outputs);
   plan.buffers = std::move(storage.buffers);

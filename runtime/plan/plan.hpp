@@ -11,6 +11,7 @@
 
 #include "runtime/plan/node.hpp"
 #include "runtime/plan/passes/flatten_calls.hpp"
+#include "runtime/plan/text/plan_text.hpp"
 
 namespace pxl {
 
@@ -96,6 +97,7 @@ struct Plan {
   std::shared_ptr<const FlattenedGraph> flat;     ///< owns tensors and ops that the planner created
   std::shared_ptr<std::deque<Tensor>> constants;  ///< owns tensors that passes created
   std::map<const Stream*, int64_t> transfers;     ///< per run; of branches the maximum
+  std::shared_ptr<const ReadPlan> read;           ///< owns what nodes refer to, if the plan was read as text
 };
 
 /// The optimisations that the planner applies: the passes of passes.inc, by default all. Passes keep the bits of all
@@ -141,6 +143,8 @@ class Planner {
  private:
   struct Request;
   Plan make(const Request& request);
+  std::shared_ptr<const ReadPlan> read_again(const Graph& graph, std::vector<Node>& nodes,
+                                             std::vector<const Tensor*>& outputs);
   std::map<const Graph*, std::unique_ptr<Plan>> plans_;
   PlanOptions options_;
   const Target& target_;

@@ -341,6 +341,11 @@ def torch_tensors():
     assert torch.equal(torch.from_numpy(s.run(x=x).y), x)
     assert torch.equal(torch.from_dlpack(s.run(x=torch.randn(3, 2).t().copy_(x)).y), x)
     assert torch.equal(torch.from_numpy(s.run(x=x.bfloat16()).y), x.bfloat16().float())
+    # bfloat16 in and out, as ml_dtypes' type or as bits.
+    narrow = pxl.from_text("program p {\n  stream in x: bfloat16[2, 3]\n  stream out y = host_load(x) * 2\n}").Session("p")
+    doubled = narrow.run(x=x.bfloat16()).y
+    assert doubled.dtype.name in ("uint16", "bfloat16")
+    assert torch.equal(torch.from_numpy(doubled.view(np.int16)).view(torch.bfloat16), x.bfloat16() * 2)
     half = m.Session("dtyped", dtype=np.dtype("float16")).run(x=x.half()).y
     assert torch.equal(torch.from_numpy(half), x.half())
     into = torch.empty(2, 3)

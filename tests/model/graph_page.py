@@ -64,7 +64,17 @@ def frames(graph):
     return sorted(".".join(op["scope"]) for op in graph["ops"] if op["name"] == "MatMul")
 
 
+def passes_problem(data):
+    """Only a page that is asked for passes has them, and each changes what is before it."""
+    stages = data["programs"][0]["passes"]
+    names = [stage["pass"] for stage in stages]
+    changed = all(a["nodes"] != b["nodes"] for a, b in zip(stages, stages[1:]))
+    return None if names[:1] == [""] and "fuse_elementwise" in names and changed else str(names)
+
+
 def data_problem(data):
+    if data["programs"][0]["passes"]:
+        return "passes that nobody asked for"
     program = data["programs"][0]
     graphs = {g["id"]: g for g in program["graphs"]}
     updates = [g for g in program["graphs"] if g["title"] == "Update"]
@@ -149,6 +159,13 @@ def browse(folder):
         run("const f = document.getElementById('find'); f.value = 'matmul'; f.dispatchEvent(new Event('input'))")
         panel = one("#panel").text
         check("graph page: an op's plan on tiles", None if re.search(r"Plan on mk2\nplan .*parts of.*\ncycles [\d,]+.*\ncompute [\d,]+", panel) else panel[:500])
+        one("#passes").click()
+        run("const s = document.querySelector('#stages select'); s.value = [...s.options].find((o) => o.text.includes('fuse_elementwise')).value; "
+            "s.dispatchEvent(new Event('change'))")
+        sides = [run(f"return [...document.querySelectorAll('#stages .{side}')].map((e) => e.textContent)") for side in ("gone", "new")]
+        check("graph page: what a pass changes, side by side", None if any("Gelu" in line for line in sides[0]) and
+              any("+" in line for line in sides[1]) and len(sides[1]) < len(sides[0]) else str(sides)[:500])
+        one("#stages button").click()
         check("graph page: the console of plans.html", "; ".join(browser.errors()))
 
         (pathlib.Path(folder) / "framed.html").write_text('<iframe src="net.html" style="display:none;width:900px;height:500px"></iframe>')
@@ -179,7 +196,7 @@ def graph_page_tests(pxl, add, skip):
     with tempfile.TemporaryDirectory() as folder:
         net = pathlib.Path(folder) / SCRIPT
         net.write_text(NETWORK)
-        for name, script, *flags in (("net", net), ("plans", net, "--machine", "mk2"), ("large", ROOT / "bench/layers.pxl")):
+        for name, script, *flags in (("net", net), ("plans", net, "--machine", "mk2", "--passes"), ("large", ROOT / "bench/layers.pxl")):
             page = pathlib.Path(folder) / f"{name}.html"
             code, out, err = call(pxl, "graph", *flags, script, "-o", page)
             text = page.read_text() if code == 0 else ""
@@ -187,6 +204,7 @@ def graph_page_tests(pxl, add, skip):
             add(f"pxl graph -o {name}.html", None if code == 0 and alone and text.count("</script>") == 2 else f"status {code}\n{out}{err}")
             if code != 0:
                 return
+        add("pxl graph: the passes of the page", lambda: passes_problem(data_of((pathlib.Path(folder) / "plans.html").read_text())))
         add("pxl graph: the data of the page", lambda: data_problem(data_of((pathlib.Path(folder) / "net.html").read_text())))
         checks(__file__, folder, "the page of graphs in a browser", add, skip)
 

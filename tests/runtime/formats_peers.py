@@ -80,18 +80,25 @@ def safetensors():
         data += content
     text = json.dumps(header).encode()
     (FOLDER / "in.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + data)
-    pxl('d = load("in.safetensors")\nsave("back.npy", d["bf"])\nsave("n.npy", d["n"])\nsave("out.safetensors", d)\n'
+    pxl('d = load("in.safetensors")\nsave("back.npy", d["bf"])\nsave("wide.npy", cast(d["bf"], float32))\nsave("n.npy", d["n"])\nsave("out.safetensors", d)\n'
         'assert read_metadata("in.safetensors") == {"made": "by hand"}\n'
-        'save("narrow.safetensors", d, dtype = "bfloat16", metadata = {"made": "again"})')
+        'save("narrow.safetensors", d, dtype = bfloat16, metadata = {"made": "again"})')
     wide = (upper.astype("u4") << 16).view("f4")
-    same(numpy.load(FOLDER / "back.npy"), wide)
+    same(numpy.load(FOLDER / "wide.npy"), wide)
+    # NumPy has no bfloat16: its files say that elements have 2 bytes.
+    back = numpy.load(FOLDER / "back.npy")
+    assert back.dtype == numpy.dtype("V2"), back.dtype
+    same(back.view("u2"), upper)
+    numpy.save(FOLDER / "given.npy", back)
+    pxl('x = load("given.npy")\nassert x.dtype == bfloat16\nsave("again.npy", x)')
+    assert (FOLDER / "again.npy").read_bytes() == (FOLDER / "back.npy").read_bytes(), "other bytes"
     same(numpy.load(FOLDER / "n.npy"), numpy.array([1, -2]))
     written = (FOLDER / "out.safetensors").read_bytes()
     begin = 8 + int.from_bytes(written[:8], "little")
     entry = json.loads(written[8:begin])["bf"]
-    assert (entry["dtype"], entry["shape"]) == ("F32", [3, 5])
+    assert (entry["dtype"], entry["shape"]) == ("BF16", [3, 5])
     first, last = entry["data_offsets"]
-    same(numpy.frombuffer(written[begin + first:begin + last], "f4").reshape(3, 5), wide)
+    assert written[begin + first:begin + last] == upper.tobytes(), "other bits"
     # Values of bfloat16 as bfloat16: the same bytes.
     written = (FOLDER / "narrow.safetensors").read_bytes()
     begin = 8 + int.from_bytes(written[:8], "little")

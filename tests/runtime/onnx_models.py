@@ -169,7 +169,7 @@ def nearest_bfloat16(value):
 
 
 def bfloat16(pxl, add, skip):
-    """Nodes on bfloat16 compute in float32 and round each result."""
+    """Nodes on bfloat16 round each result."""
     python = python_with("onnx")
     if not python:
         skip("onnx: bfloat16", "no python3-onnx")

@@ -191,6 +191,7 @@
     };
     image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
   });
+  at("passes").addEventListener("click", () => showPasses(at("stages"), PROGRAM.passes));
   at("theme").addEventListener("click", () => {
     const dark = document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     document.documentElement.dataset.theme = dark ? "light" : "dark";
@@ -205,6 +206,7 @@
     document.title = `${PROGRAM.name} · pxl graph`;
     at("title").textContent = PROGRAM.name;
     at("subtitle").textContent = `${plural(ops, "op")} in ${plural(graphs, "graph")}` + (PROGRAM.graphs.length < graphs ? `, ${PROGRAM.graphs.length} of them different` : "");
+    at("passes").hidden = PROGRAM.passes.length < 2;
     open = opened(innerWidth < 700 ? 14 : 28);
     chosen = null;
     panel.replaceChildren(el("div", { class: "hint" }, "Click a box to open it, and an op for its tensors and its line of the program. Drag to move, wheel to zoom, / to search."));

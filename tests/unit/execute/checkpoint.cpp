@@ -238,23 +238,26 @@ TEST_CASE("a file that is written to while it is open is an error, no other elem
 TEST_CASE("metadata and bfloat16 of a checkpoint") {
   const File file;
   // Halfway between two neighbours goes to the even one; NaN and infinity stay.
-  const std::vector<NamedArray> arrays{{"w", floats({6}, {1.00390625F, 1.01171875F, -3.0F, INFINITY, NAN, 1e-40F})},
-                                       {"d", Array::scalar<double>(0.1)},
-                                       {"i", Array::scalar<int64_t>(7)}};
-  write_checkpoint(file.path, arrays, {.metadata = {{"format", "pt"}, {"steps", "12"}}, .bfloat16 = true});
+  const std::vector<NamedArray> arrays{
+      {"w", floats({6}, {1.00390625F, 1.01171875F, -3.0F, INFINITY, NAN, 1e-40F}).cast(DType::bfloat16)},
+      {"d", Array::scalar<double>(0.1).cast(DType::bfloat16)},
+      {"i", Array::scalar<int64_t>(7)}};
+  write_checkpoint(file.path, arrays, {.metadata = {{"format", "pt"}, {"steps", "12"}}});
   CHECK_CONTAINS(file.read(), R"("w":{"dtype":"BF16","shape":[6],"data_offsets":[0,12]})");
   CHECK(read_checkpoint_metadata(file.path) ==
         std::vector<std::pair<std::string, std::string>>{{"format", "pt"}, {"steps", "12"}});
   const auto back = read_checkpoint(file.path);
   REQUIRE(back.size() == 3);
-  const auto* w = back[0].data.data<float>();
+  CHECK(identical(back[0].data, arrays[0].data));
+  const Array wide = back[0].data.cast(DType::float32);
+  const auto* w = wide.data<float>();
   CHECK(w[0] == 1.0F);
   CHECK(w[1] == 1.015625F);
   CHECK(w[2] == -3.0F);
   CHECK(std::isinf(w[3]));
   CHECK(std::isnan(w[4]));
   CHECK(w[5] == doctest::Approx(1e-40).epsilon(0.01));
-  CHECK(back[1].data.spec().dtype == DType::float32);
+  CHECK(back[1].data.spec().dtype == DType::bfloat16);
   CHECK(back[1].data.number(0) == 0.10009765625);
   CHECK(back[2].data.integer(0) == 7);
 

@@ -7,6 +7,7 @@
 #include "runtime/plan/views.hpp"
 #include "runtime/transform/autodiff.hpp"
 #include "small_program.hpp"
+#include "tests/unit/support/small_target.hpp"
 
 using namespace pxl;
 using namespace pxl::test;
@@ -316,22 +317,6 @@ TEST_CASE("fuse_horizontally") {
 }
 
 namespace {
-
-/// A machine that runs two members at a time, on short blocks, and products by themselves.
-struct SmallTarget : Target {
-  SmallTarget() {
-    max_members = 2;
-    block = 64;
-  }
-  bool multiplies_in_blocks(const TensorSpec&, const TensorSpec&, const TensorSpec&, const GemmShape&) const override {
-    return false;
-  }
-  bool computes_operands(const GemmShape&) const override { return false; }
-  bool gains_by_packing(const Node&) const override { return false; }
-  int64_t packed_size(const GemmShape&) const override { return 0; }
-  bool share_a_pass(const Node&, const Node&) const override { return false; }
-  bool saves_derivative(const OpRow&, const OpRow&) const override { return false; }
-};
 
 /// A step of training: two layers, their gradients and updates with momentum, and a table of rows.
 struct Step : Planted {

@@ -16,14 +16,12 @@ namespace pxl::test {
 namespace {
 
 double precision(DType dtype) {
-  if (dtype == DType::float16) return 0x1p-10;
-  if (dtype == DType::float32) return 0x1p-23;
-  if (dtype == DType::float64) return 0x1p-52;
+  if (is_floating(dtype)) return std::ldexp(1.0, 1 - pxl::row(dtype).digits);
   return dtype == DType::float8_143 ? 0x1p-3 : 0x1p-2;
 }
 double smallest(DType dtype) {
   if (dtype == DType::float16) return 0x1p-24;   // subnormals are kept
-  if (dtype == DType::float32) return 0x1p-119;  // factors of results flush to 0
+  if (compute_dtype(dtype) == DType::float32) return 0x1p-119;  // factors of results flush to 0
   return 0x1p-1022;
 }
 

@@ -201,7 +201,7 @@ const Families& Draw::families() {
     };
     m["cast"] = [](Draw& d) {
       const auto rows = dtype_table();
-      return Sample{{d.values(d.shape())}, {{"data_type", rows[static_cast<size_t>(d.below(12))].dtype}}};
+      return Sample{{d.values(d.shape())}, {{"data_type", d.below(13) == 0 ? DType::bfloat16 : rows[static_cast<size_t>(d.below(12))].dtype}}};
     };
     m["clip"] = [](Draw& d) {
       Sample s{{d.values(d.shape())}};
@@ -352,7 +352,7 @@ const Families& Draw::families() {
     };
     m["batch_norm_grad_sums"] = [](Draw& d) {
       const Shape shape = concatenated({d.some(), d.some()}, d.shape(0, 2));
-      const DType of = d.dtype == DType::float16 ? DType::float32 : d.dtype;
+      const DType of = compute_dtype(d.dtype);
       return Sample{{d.values(shape), d.values(shape), d.values(of, {shape[1]})}};
     };
     m["nll_loss"] = [](Draw& d) {

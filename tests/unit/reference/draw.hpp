@@ -100,8 +100,8 @@ class Draw {
                      : below(6) == 0 ? static_cast<double>(between(-3, 3))
                                      : normal(rng);
           if (positive_only) v = std::fabs(v) + 0.05;
-          if constexpr (std::is_same_v<T, half>)
-            to[i] = half(static_cast<float>(v));
+          if constexpr (is_narrow_v<T>)
+            to[i] = T(static_cast<float>(v));
           else
             to[i] = static_cast<T>(v);
         }
@@ -115,7 +115,7 @@ class Draw {
     for (int64_t i = 0; i < a.size(); ++i) a.mutable_data<double>()[i] = uniform(0.05, 2);
     return a.cast(d);
   }
-  DType floating() { return one_of<DType>({DType::float16, DType::float32, DType::float64}); }
+  DType floating() { return one_of<DType>({DType::float16, DType::bfloat16, DType::float32, DType::float64}); }
   /// Indices in 0..n-1, of any integer dtype; seldom one out of range.
   Array indices(const Shape& s, int64_t n) {
     Array a(DType::int64, s);

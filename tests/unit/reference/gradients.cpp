@@ -116,10 +116,7 @@ Gradients run(const GradientProgram& p, const std::string& engine) {
 }
 
 double precision(DType dtype) {
-  return dtype == DType::float16   ? 0x1p-10
-         : dtype == DType::float32 ? 0x1p-23
-         : dtype == DType::float64 ? 0x1p-52
-                                   : 0.25;
+  return is_floating(dtype) ? std::ldexp(1.0, 1 - pxl::row(dtype).digits) : 0.25;
 }
 
 /// What bounds the rounding of a gradient: the largest of all values on the way to it, and the coarsest dtype.
@@ -288,7 +285,7 @@ TEST_CASE("gradients of random samples agree between engines and with difference
       if (!problem.empty() && first.empty())
         first = fmt::format("{}, {}, draw {}: {}", row->name, name(dtype), seed, problem);
     };
-    for (const DType dtype : {DType::float64, DType::float32, DType::float16, DType::float8_143})
+    for (const DType dtype : {DType::float64, DType::float32, DType::float16, DType::bfloat16, DType::float8_143})
       for (uint64_t seed = 0; seed < draws; ++seed) {
         Draw draw(*row, dtype, seed * 1009 + static_cast<uint64_t>(dtype), false);
         draw.positive_only = seed % 3 == 1 || row->name.starts_with("nll");  // probabilities
