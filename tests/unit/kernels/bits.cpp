@@ -49,7 +49,7 @@ bool of_c_library(std::string_view name) {
 void add_blocks(const BlockTable& table, Lines& lines) {
   for (const DType dtype : floats) {
     const Array x = operand(dtype, 1), y = operand(dtype, 2);
-    const int column = dtype == DType::float32 ? 0 : dtype == DType::float64 ? 1 : 2;
+    const int column = dtype == DType::float32 ? 0 : dtype == DType::float64 ? 1 : dtype == DType::float16 ? 2 : 3;
     std::vector<std::byte> to(count * 8);
     const auto line = [&](std::string_view function, DType result) {
       Sum sum;

@@ -23,9 +23,9 @@ class Sum {
       bytes(&value, sizeof value);
     }
   }
-  void add_half(const uint16_t* x, int64_t n) {
+  void add_half(const uint16_t* x, int64_t n, uint16_t infinite = 0x7c00, uint16_t nan = 0x7e00) {
     for (int64_t i = 0; i < n; ++i) {
-      const uint16_t value = (x[i] & 0x7fff) > 0x7c00 ? uint16_t{0x7e00} : x[i];
+      const uint16_t value = (x[i] & 0x7fff) > infinite ? nan : x[i];
       bytes(&value, sizeof value);
     }
   }
@@ -34,6 +34,7 @@ class Sum {
       case DType::float32: return add(reinterpret_cast<const float*>(x), n);
       case DType::float64: return add(reinterpret_cast<const double*>(x), n);
       case DType::float16: return add_half(reinterpret_cast<const uint16_t*>(x), n);
+      case DType::bfloat16: return add_half(reinterpret_cast<const uint16_t*>(x), n, 0x7f80, 0x7fc0);
       default: bytes(x, static_cast<size_t>(n) * size_of(dtype));
     }
   }

@@ -78,7 +78,7 @@ TEST_CASE("unary functions are accurate in every floating dtype") {
       double worst = 0;
       for (int64_t i = 0; i < n; ++i) {
         const double exact = c.f(x.number(i)), got = y.number(i);
-        const double largest = dtype == DType::float16 ? 65504.0 : 3.4028235e38;
+        const double largest = row(dtype).max;
         if (std::fabs(exact) > largest && dtype != DType::float64) {
           CHECK(std::isinf(got));
           continue;
@@ -86,9 +86,8 @@ TEST_CASE("unary functions are accurate in every floating dtype") {
         // Relative; where results are subnormal, and in the vanishing tail of gelu (which amplifies the rounding of x
         // by its exponent), absolute.
         const bool tail = c.op == Unary::gelu || c.op == Unary::geluerf;
-        const double floor = tail ? 1e-2 : dtype == DType::float16 ? 6e-5 : dtype == DType::float32 ? 1.2e-38 : 1e-300;
-        const double unit = dtype == DType::float16 ? 0x1p-11 : dtype == DType::float32 ? 0x1p-24 : 0x1p-53;
-        worst = std::max(worst, std::fabs(got - exact) / std::max(std::fabs(exact), floor) / unit);
+        const double floor = tail ? 1e-2 : std::max(row(dtype).min, 1e-300);
+        worst = std::max(worst, std::fabs(got - exact) / std::max(std::fabs(exact), floor) / unit_of(dtype));
       }
       const double limit = c.op == Unary::sin && dtype == DType::float32 ? 4 : dtype == DType::float64 ? 100 : 12;
       CHECK(worst < limit);
@@ -181,7 +180,8 @@ TEST_CASE("special values") {
     CAPTURE(name(op));
     for (DType dtype : floats) {
       const Array y = run(unary_kernel(op, dtype, 5), {make(dtype, {5}, values)}, spec(result_dtype(op, dtype), {5}));
-      for (int64_t i = 0; i < 5; ++i) CHECK(close(y.number(i), expected[static_cast<size_t>(i)], 1e-3));
+      for (int64_t i = 0; i < 5; ++i)
+        CHECK(close(y.number(i), expected[static_cast<size_t>(i)], std::max(1e-3, unit_of(dtype))));
     }
   };
   check(Unary::exp, {not_a_number, inf, 0, 1, std::exp(-1)});
@@ -231,7 +231,7 @@ TEST_CASE("functions with constants are accurate, keep NaN, and do not depend on
         write_number(dtype, x.mutable_raw(), i, -12.0 + 24.0 * static_cast<double>(i) / (n - 1));
       write_number(dtype, x.mutable_raw(), 7, not_a_number);
       const Array y = run(parametric_kernel(c.op, dtype, c.p, c.q, n), {x}, spec(dtype, {n}));
-      const double tolerance = dtype == DType::float16 ? 1e-3 : dtype == DType::float32 ? 1e-6 : 1e-14;
+      const double tolerance = dtype == DType::float32 ? 1e-6 : dtype == DType::float64 ? 1e-14 : 2 * unit_of(dtype);
       for (int64_t i = 0; i < n; ++i) CHECK(close(y.number(i), c.f(x.number(i)), tolerance));
       for (int64_t i : {int64_t{0}, int64_t{7}, n - 1}) {
         const Array one =
@@ -278,7 +278,7 @@ TEST_CASE("gates are closed at their bounds, and NaN is outside") {
 
 TEST_CASE("results depend on the value alone, not on position, length or place in memory") {
   for (int op = 0; op < static_cast<int>(Unary::count); ++op) {
-    for (DType dtype : {DType::float16, DType::float32}) {
+    for (DType dtype : {DType::float16, DType::bfloat16, DType::float32}) {
       const Unary u = static_cast<Unary>(op);
       if (!takes(u, dtype)) continue;
       CAPTURE(name(u));

@@ -103,6 +103,10 @@ TEST_CASE("formats") {
     check(DType::float16, ramp(DType::float16, {c.k, c.n}, 5), [](const Buffers& b, float* to, int64_t at, int64_t n) {
       bulk().float16.widen(b.input<uint16_t>(1) + at, to, n);
     });
+    check(DType::bfloat16, ramp(DType::bfloat16, {c.k, c.n}, 5),
+          [](const Buffers& b, float* to, int64_t at, int64_t n) {
+            bulk().bfloat16.widen(b.input<uint16_t>(1) + at, to, n);
+          });
     bytes(DType::uint8, bulk().uint8_to_float);
     check(DType::int8, codes(DType::int8, c.k, c.n), [](const Buffers& b, float* to, int64_t at, int64_t n) {
       bulk().int8_to_float(b.input<int8_t>(1) + at, to, n);

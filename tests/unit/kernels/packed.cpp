@@ -83,7 +83,7 @@ Array irregular(int64_t rows, int64_t columns, bool transposed, int seed) {
 TEST_CASE("packed products agree with sums in double, and those with fused multiply-add with each other") {
   const std::vector<const PackedFunctions*> variants = usable_variants(packed_variants());
   for (const Case& c : cases())
-    for (DType dtype : {DType::float32, DType::float16}) {
+    for (DType dtype : {DType::float32, DType::float16, DType::bfloat16}) {
       CAPTURE(c.m);
       CAPTURE(c.n);
       CAPTURE(c.k);
@@ -171,26 +171,28 @@ TEST_CASE("terms are summed by themselves, some at a time, with the bits of fuse
     }
 }
 
-TEST_CASE("float16 products are sums in float32 rounded once, in bits however they are divided") {
+TEST_CASE_TEMPLATE("narrow products are sums in float32 rounded once, in bits however they are divided", T, half,
+                   bfloat16) {
+  constexpr DType dtype = dtype_of<T>();
   std::vector<Case> all = cases();
   all.push_back({2, 64, 300000, false, false});  // its right operand is laid out in parts
   for (const Case& c : all) {
     CAPTURE(c.m);
     CAPTURE(c.n);
     CAPTURE(c.k);
-    const Array a = operand(DType::float16, c.m, c.k, c.ta, 1), b = operand(DType::float16, c.k, c.n, c.tb, 2);
-    const Kernel kernel = matmul_kernel(spec(DType::float16, a.shape()), c.ta, spec(DType::float16, b.shape()), c.tb,
-                                        spec(DType::float16, {c.m, c.n}));
-    const Array whole = run(kernel, {a, b}, spec(DType::float16, {c.m, c.n}));
+    const Array a = operand(dtype, c.m, c.k, c.ta, 1), b = operand(dtype, c.k, c.n, c.tb, 2);
+    const Kernel kernel =
+        matmul_kernel(spec(dtype, a.shape()), c.ta, spec(dtype, b.shape()), c.tb, spec(dtype, {c.m, c.n}));
+    const Array whole = run(kernel, {a, b}, spec(dtype, {c.m, c.n}));
     const std::vector<float> sums = multiplied(packed(), c, a, b);
     bool rounded = true;
     for (int64_t i = 0; i < c.m; ++i)
       for (int64_t j = 0; j < c.n; ++j)
-        rounded = rounded &&
-                  whole.number(i * c.n + j) == static_cast<float>(half(sums[static_cast<size_t>(i * (c.n + 3) + j)]));
+        rounded =
+            rounded && whole.number(i * c.n + j) == static_cast<float>(T(sums[static_cast<size_t>(i * (c.n + 3) + j)]));
     CHECK(rounded);
     for (int pieces : {2, 3, 7}) {
-      Array divided(DType::float16, {c.m, c.n});
+      Array divided(dtype, {c.m, c.n});
       const std::byte* in[] = {a.raw(), b.raw()};
       std::byte* to[] = {divided.mutable_raw()};
       run_in_pieces(kernel, {in, to}, pieces);

@@ -67,17 +67,18 @@ TEST_CASE("products agree with sums in double, and in bits however they are divi
   }
 }
 
-TEST_CASE("float16 products of a column agree with sums in double, in any parts") {
-  for (const bool ta : {false, true}) {
-    const Case c{200, 1, 300, ta, false};
-    const Array a = ramp(DType::float16, ta ? Shape{c.k, c.m} : Shape{c.m, c.k}, 1);
-    const Array b = ramp(DType::float16, {c.k, c.n}, 2);
-    ProductOptions options;
-    options.dtype = DType::float16;
-    const Kernel kernel = product_kernel(gemm_shape(a.shape(), c.ta, b.shape(), c.tb), options);
-    const Array y = check_divided(kernel, {a, b}, {spec(DType::float16, {c.m, c.n})})[0];
-    for (int64_t i = 0; i < c.m; ++i) CHECK(close(y.number(i), term_sum(c, a, b, i, 0), 2e-3));
-  }
+TEST_CASE("narrow products of a column agree with sums in double, in any parts") {
+  for (const bool ta : {false, true})
+    for (const DType dtype : {DType::float16, DType::bfloat16}) {
+      const Case c{200, 1, 300, ta, false};
+      const Array a = ramp(dtype, ta ? Shape{c.k, c.m} : Shape{c.m, c.k}, 1);
+      const Array b = ramp(dtype, {c.k, c.n}, 2);
+      ProductOptions options;
+      options.dtype = dtype;
+      const Kernel kernel = product_kernel(gemm_shape(a.shape(), c.ta, b.shape(), c.tb), options);
+      const Array y = check_divided(kernel, {a, b}, {spec(dtype, {c.m, c.n})})[0];
+      for (int64_t i = 0; i < c.m; ++i) CHECK(close(y.number(i), term_sum(c, a, b, i, 0), tolerance(dtype)));
+    }
 }
 
 TEST_CASE("what follows a product sees every element once, stored or not") {

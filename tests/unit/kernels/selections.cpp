@@ -131,7 +131,7 @@ TEST_CASE("casts of floats round once and keep subnormal numbers, as arrays do, 
   MESSAGE(tries, " numbers");
 }
 
-TEST_CASE("float64 to float16 is right for every float16, what is next to it, and every tie") {
+TEST_CASE_TEMPLATE("float64 is right in every narrow number, what is next to it, and every tie", T, half, bfloat16) {
   // Expected by the order of numbers alone, without a conversion from float64.
   std::vector<double> given;
   std::vector<uint16_t> expected;
@@ -139,21 +139,23 @@ TEST_CASE("float64 to float16 is right for every float16, what is next to it, an
     given.push_back(x), expected.push_back(nearest);
     given.push_back(-x), expected.push_back(nearest | 0x8000U);
   };
-  constexpr uint16_t infinite = 0x7c00;
+  const uint16_t infinite = T(std::numeric_limits<float>::infinity()).bits;
+  const double beyond = std::ldexp(1.0, std::is_same_v<T, half> ? 16 : 128);
   for (uint16_t h = 0; h < infinite; ++h) {
-    const double low = static_cast<double>(static_cast<float>(std::bit_cast<half>(h)));
+    const double low = static_cast<double>(static_cast<float>(std::bit_cast<T>(h)));
     const uint16_t next = h + 1;
-    const double high = next == infinite ? 65536 : static_cast<double>(static_cast<float>(std::bit_cast<half>(next)));
+    const double high = next == infinite ? beyond : static_cast<double>(static_cast<float>(std::bit_cast<T>(next)));
     const double tie = (low + high) / 2;
     add(low, h), add(std::nextafter(low, high), h), add(std::nextafter(high, low), next);
     add(std::nextafter(tie, low), h), add(tie, h % 2 == 0 ? h : next), add(std::nextafter(tie, high), next);
     // What float32 would take for the tie.
     add(tie - (high - low) * 0x1p-30, h), add(tie + (high - low) * 0x1p-30, next);
   }
-  add(65536, infinite), add(1e39, infinite), add(inf, infinite), add(0x1p-1074, 0), add(0x1p-130, 0);
+  add(beyond, infinite), add(1e39, infinite), add(inf, infinite), add(0x1p-1074, 0), add(0x1p-135, 0);
   for (const BlockTable* table : usable_variants(blocks_variants())) {
     std::vector<uint16_t> found(given.size());
-    table->bulk.float16.round_double(given.data(), found.data(), static_cast<int64_t>(given.size()));
+    const NarrowFunctions& functions = std::is_same_v<T, half> ? table->bulk.float16 : table->bulk.bfloat16;
+    functions.round_double(given.data(), found.data(), static_cast<int64_t>(given.size()));
     int64_t wrong = 0;
     for (size_t i = 0; i < given.size(); ++i) wrong += found[i] != expected[i];
     CHECK(wrong == 0);
@@ -161,8 +163,8 @@ TEST_CASE("float64 to float16 is right for every float16, what is next to it, an
     for (uint64_t bits : {0x7ff8000000000000U, 0xfff8000000000000U, 0x7ff0000000000001U, 0x7fffffffffffffffU}) {
       const double x = std::bit_cast<double>(bits);
       uint16_t half_bits = 0;
-      table->bulk.float16.round_double(&x, &half_bits, 1);
-      CHECK((half_bits & 0x7fffU) == 0x7e00U);
+      functions.round_double(&x, &half_bits, 1);
+      CHECK((half_bits & 0x7fffU) == (std::is_same_v<T, half> ? 0x7e00U : 0x7fc0U));
     }
   }
   MESSAGE(given.size(), " numbers");

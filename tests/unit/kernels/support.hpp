@@ -139,7 +139,11 @@ inline bool close(double got, double expected, double tolerance) {
   if (std::isinf(expected)) return got == expected;
   return std::fabs(got - expected) <= tolerance * std::max(1.0, std::fabs(expected));
 }
-inline double tolerance(DType dtype) { return dtype == DType::float64 ? 1e-12 : dtype == DType::float32 ? 2e-6 : 2e-3; }
-inline constexpr DType floats[] = {DType::float16, DType::float32, DType::float64};
+inline double tolerance(DType dtype) {
+  return dtype == DType::float64 ? 1e-12 : dtype == DType::float32 ? 2e-6 : std::ldexp(2.0, 1 - row(dtype).digits);
+}
+/// Half of the distance from 1 to the next number.
+inline double unit_of(DType dtype) { return std::ldexp(1.0, -row(dtype).digits); }
+inline constexpr DType floats[] = {DType::float16, DType::bfloat16, DType::float32, DType::float64};
 
 }  // namespace pxl::test

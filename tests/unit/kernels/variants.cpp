@@ -10,10 +10,10 @@ using namespace pxl::test;
 TEST_CASE("variants agree bit by bit") {
   const std::vector<const BlockTable*> others = usable_variants(blocks_variants());
   const BlockTable& base = blocks_baseline();
-  const DType dtypes[] = {DType::float32, DType::float64, DType::float16};
+  const DType dtypes[BlockTable::columns] = {DType::float32, DType::float64, DType::float16, DType::bfloat16};
   constexpr int64_t n = 331;
   for (const BlockTable* other : others) {
-    for (int d = 0; d < 3; ++d) {
+    for (int d = 0; d < BlockTable::columns; ++d) {
       Array x = ramp(dtypes[d], {n}, 1), y = ramp(dtypes[d], {n}, 4);
       const double extremes[] = {inf, -inf, not_a_number, 0.0, -0.0, 60000, -60000, 6e-8, 88.5, -103.5, 2e5};
       for (int64_t i = 0; i < 11; ++i) write_number(dtypes[d], x.mutable_raw(), 17 * i + 3, extremes[i]);

@@ -56,6 +56,11 @@ std::vector<std::byte> random_bytes(std::mt19937& rng, DType dtype, int64_t byte
       const half value(normal(rng));
       std::memcpy(out.data() + at, &value, 2);
     }
+  if (dtype == DType::bfloat16)
+    for (size_t at = 0; at < out.size(); at += 2) {
+      const bfloat16 value(normal(rng));
+      std::memcpy(out.data() + at, &value, 2);
+    }
   return out;
 }
 
@@ -138,7 +143,7 @@ TEST_CASE("reductions have the same bits in any placement") {
   uint32_t seed = one_thread == 0 ? 1 : 0;
   for (const int replicas : {2, 3, 4, 6, 8})
     for (const ReplicaGroups& groups : groupings(replicas))
-      for (const DType dtype : {DType::float32, DType::float16, DType::int32})
+      for (const DType dtype : {DType::float32, DType::float16, DType::bfloat16, DType::int32})
         for (const Case& c :
              {Case{37, "mean", "max"}, Case{9001, "square_add", "square_add"}, Case{70001, "mean", "mul"}}) {
           const char* op = dtype == DType::int32 ? c.of_integers : c.op;
