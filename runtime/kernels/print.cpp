@@ -22,12 +22,14 @@ std::string element(const Array& array, int64_t i, const PrintFormat& f) {
   const auto digits = static_cast<int>(f.digits);
   if (std::isfinite(value) && f.floats == FloatFormat::fixed) return fmt::format("{:.{}f}", value, digits);
   if (std::isfinite(value) && f.floats == FloatFormat::scientific) return fmt::format("{:.{}e}", value, digits);
-  std::string shortest = with_type(array.dtype(), [&]<class T>(type_tag<T>) -> std::string {
-    if constexpr (std::is_integral_v<T>)
-      return {};
-    else
-      return number_text(array.data<T>()[i]);
-  });
+  // The numbers of float8 are some of float16.
+  std::string shortest = is_float8(array.dtype()) ? number_text(half(static_cast<float>(value)))
+                                                  : with_type(array.dtype(), [&]<class T>(type_tag<T>) -> std::string {
+                                                      if constexpr (std::is_integral_v<T>)
+                                                        return {};
+                                                      else
+                                                        return number_text(array.data<T>()[i]);
+                                                    });
   if (f.floats == FloatFormat::automatic && shortest.size() > f.digits + size_t{6})
     return fmt::format("{:.{}g}", value, std::max(1, digits));
   return shortest;

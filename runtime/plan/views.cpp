@@ -10,16 +10,17 @@
 
 namespace pxl {
 
-namespace {
+const OpRow& write_back_row() {
+  static constexpr OpRow row = {.name = "write_back",
+                                .schedule = "ViewWrite",
+                                .doc = "Writes a changed view back to the memory that it is a view of.",
+                                .pattern = Pattern::movement,
+                                .modifies = 1,
+                                .alias = 0};
+  return row;
+}
 
-/// Writes the elements of input 1 to those elements of input 0 that it is a view of. Internal to the planner; the node
-/// knows the elements.
-constexpr OpRow write_back_row = {.name = "write_back",
-                                  .schedule = "ViewWrite",
-                                  .doc = "Writes a changed view back to the memory that it is a view of.",
-                                  .pattern = Pattern::movement,
-                                  .modifies = 1,
-                                  .alias = 0};
+namespace {
 
 /// Tensors that are the same bytes in the same order.
 struct Memory {
@@ -200,7 +201,7 @@ class Views {
       current.push_back(operand);
       std::vector<const Tensor*>& to = memory_[static_cast<size_t>(operand)].names;
       Op op;
-      op.row = &write_back_row;
+      op.row = &write_back_row();
       op.graph = by.graph;
       op.origin = by.origin;
       op.inputs = {const_cast<Tensor*>(to[0]), const_cast<Tensor*>(memory_[static_cast<size_t>(id)].names[0])};

@@ -14,4 +14,8 @@ namespace pxl {
 /// operands) has overlapping operands of which it writes one.
 void resolve_views(std::vector<Node>& nodes, std::vector<const Tensor*>& outputs, FlattenedGraph& flat);
 
+/// The row of ops that write the elements of input 1 to those elements of input 0 that it is a view of. Internal to the
+/// planner: a node of it knows the elements.
+const OpRow& write_back_row();
+
 }  // namespace pxl

@@ -11,6 +11,7 @@
 #include "runtime/plan/text/fields.hpp"
 #include "runtime/plan/text/names.hpp"
 #include "runtime/plan/text/plan_text.hpp"
+#include "runtime/plan/views.hpp"
 
 namespace pxl {
 namespace plan_text {
@@ -205,7 +206,7 @@ class Reader {
 
   void find(const OpRow*& row) {
     const std::string name(bare());
-    row = find_op(name);
+    row = name == write_back_row().name ? &write_back_row() : find_op(name);
     if (!row) fail(fmt::format("there is no op `{}`", name));
   }
   Graph* graph_named(const std::string& id) {

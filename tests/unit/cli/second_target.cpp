@@ -19,10 +19,10 @@ using namespace pxl;
 
 namespace {
 
-/// Options with which definitions run an example's graphs in a moment.
-const std::map<std::string, std::string> small = {
-    {"char_gpt", "batch=1,context=4,width=8"},
-    {"transformer", "batch=2"},
+/// Flags with which definitions run an example's graphs in a moment.
+const std::map<std::string, std::map<std::string, std::string, std::less<>>> small = {
+    {"char_gpt", {{"--set", "batch=1,context=4,width=8"}, {"--program", "train(vocab = 7)"}}},
+    {"transformer", {{"--set", "batch=2"}}},
 };
 
 struct Compared {
@@ -69,7 +69,7 @@ TEST_CASE("every example is planned for a second machine with the values of its 
     const std::string name = entry.path().stem().string();
     CAPTURE(name);
     cli::Invocation call;
-    if (const auto options = small.find(name); options != small.end()) call.flags["--set"] = options->second;
+    if (const auto options = small.find(name); options != small.end()) call.flags = options->second;
     const cli::Programs programs = cli::programs_of({.quiet = true}, entry.path().string(), call);
     Compared own;
     for (const auto& ir : programs.irs)

@@ -83,6 +83,7 @@ TEST_CASE("unary functions are accurate in every floating dtype") {
           CHECK(std::isinf(got));
           continue;
         }
+        if (compute_dtype(dtype) == DType::float32 && got == 0 && std::fabs(exact) < row(DType::float32).min) continue;
         // Relative; where results are subnormal, and in the vanishing tail of gelu (which amplifies the rounding of x
         // by its exponent), absolute.
         const bool tail = c.op == Unary::gelu || c.op == Unary::geluerf;

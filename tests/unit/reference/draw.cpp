@@ -201,7 +201,8 @@ const Families& Draw::families() {
     };
     m["cast"] = [](Draw& d) {
       const auto rows = dtype_table();
-      return Sample{{d.values(d.shape())}, {{"data_type", d.below(13) == 0 ? DType::bfloat16 : rows[static_cast<size_t>(d.below(12))].dtype}}};
+      const auto at = static_cast<size_t>(d.below(13));
+      return Sample{{d.values(d.shape())}, {{"data_type", at == 12 ? DType::bfloat16 : rows[at].dtype}}};
     };
     m["clip"] = [](Draw& d) {
       Sample s{{d.values(d.shape())}};
