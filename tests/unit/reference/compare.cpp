@@ -20,7 +20,7 @@ double precision(DType dtype) {
   return dtype == DType::float8_143 ? 0x1p-3 : 0x1p-2;
 }
 double smallest(DType dtype) {
-  if (dtype == DType::float16) return 0x1p-24;   // subnormals are kept
+  if (dtype == DType::float16) return 0x1p-24;                  // subnormals are kept
   if (compute_dtype(dtype) == DType::float32) return 0x1p-119;  // factors of results flush to 0
   return 0x1p-1022;
 }

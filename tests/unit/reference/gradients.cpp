@@ -115,9 +115,7 @@ Gradients run(const GradientProgram& p, const std::string& engine) {
   return found;
 }
 
-double precision(DType dtype) {
-  return is_floating(dtype) ? std::ldexp(1.0, 1 - pxl::row(dtype).digits) : 0.25;
-}
+double precision(DType dtype) { return is_floating(dtype) ? std::ldexp(1.0, 1 - pxl::row(dtype).digits) : 0.25; }
 
 /// What bounds the rounding of a gradient: the largest of all values on the way to it, and the coarsest dtype.
 struct Way {

@@ -69,8 +69,8 @@ TEST_CASE("bfloat16 rounds to nearest even") {
   CHECK(bits(0x1.fefffep127f) == 0x7F7F);
   CHECK(bits(0x1.ffp127f) == 0x7F80);
   CHECK(bits(-std::numeric_limits<float>::infinity()) == 0xFF80);
-  CHECK(bits(0x1p-133f) == 0x0001);  // smallest subnormal
-  CHECK(bits(0x1p-134f) == 0x0000);  // tie, to zero
+  CHECK(bits(0x1p-133f) == 0x0001);                                    // smallest subnormal
+  CHECK(bits(0x1p-134f) == 0x0000);                                    // tie, to zero
   CHECK((bits(std::bit_cast<float>(0x7F800001u)) & 0x7FFF) > 0x7F80);  // a signalling NaN stays a NaN
 }
 
@@ -109,7 +109,8 @@ TEST_CASE_TEMPLATE("whole buffers convert to the same bits as single values", T,
   std::vector<float> values;
   for (uint64_t u = 0; u < 0x1'0000'0000ull; u += 65521)
     values.push_back(std::bit_cast<float>(static_cast<uint32_t>(u)));
-  for (uint32_t b = 0; b < T(std::numeric_limits<float>::infinity()).bits - 1u; ++b) {  // all ties, and their neighbours
+  for (uint32_t b = 0; b < T(std::numeric_limits<float>::infinity()).bits - 1u;
+       ++b) {  // all ties, and their neighbours
     T low, high;
     low.bits = static_cast<uint16_t>(b), high.bits = static_cast<uint16_t>(b + 1);
     float middle = (static_cast<float>(low) + static_cast<float>(high)) / 2;
