@@ -31,7 +31,7 @@ constexpr Param quantised_params[] = {
 constexpr Param dequantise_params[] = {
     {"t", ParamKind::own_tensor, no_default,
      "int8 [k, n]; or with 4 bits uint8 [k / 2, n], whose row i has rows 2 i (low bits) and 2 i + 1, each plus 8"},
-    {"scale", ParamKind::own_tensor, no_default, "float16 or float32 [ceil(k / group_size), n]"},
+    {"scale", ParamKind::own_tensor, no_default, "float16, bfloat16 or float32 [ceil(k / group_size), n]"},
     {"bits", ParamKind::integer, of(8), "8 or 4"},
     {"group_size", ParamKind::integer, of(64), "rows of a column that share a scale; even with 4 bits"}};
 constexpr Param quantised_matmul_params[] = {
@@ -146,8 +146,9 @@ Shape widened_shape(const OpContext& s, size_t of_weights, size_t of_scale) {
   if (bits == 4 && __builtin_mul_overflow(out[0], int64_t{2}, &out[0]))
     refuse(s, "the result is larger than memory", codes::memory);
   const Shape groups{out[0] / group + (out[0] % group != 0 ? 1 : 0), out[1]};
-  if ((scale.dtype != DType::float16 && scale.dtype != DType::float32) || scale.shape != groups)
-    refuse(s, fmt::format("scale must be float16 or float32 {}, not {}", bracket_text(groups), text(scale)),
+  const bool fits = is_floating(scale.dtype) && compute_dtype(scale.dtype) == DType::float32;
+  if (!fits || scale.shape != groups)
+    refuse(s, fmt::format("scale must be float16, bfloat16 or float32 {}, not {}", bracket_text(groups), text(scale)),
            codes::shape);
   return out;
 }
