@@ -71,8 +71,9 @@ uint64_t Scope::version_with(uint64_t version, Name name) {
     const std::string* name = nullptr;
   };
   constexpr unsigned bits = 8;
-  static thread_local Asked latest[size_t{1} << bits];
-  Asked& asked = latest[(name.hash(bits) + version) % std::size(latest)];
+  // On the heap: a library that is loaded later has little memory for each thread.
+  static thread_local std::vector<Asked> latest(size_t{1} << bits);
+  Asked& asked = latest[(name.hash(bits) + version) % latest.size()];
   if (asked.version == version && asked.name == &name.text()) return asked.next;
   const std::lock_guard<std::mutex> lock(known.mutex);
   uint64_t& next = known.next[{version, &name.text()}];

@@ -141,10 +141,16 @@ class Value {
     if constexpr (Tagged<T>)
       return kind_ == kind_of(static_cast<uint8_t>(T::class_tag)) ? static_cast<T*>(object_.get()) : nullptr;
     else if constexpr (std::is_final_v<T>)
-      return kind_ == Kind::object && object_ && &typeid(*object_) == &typeid(T) ? static_cast<T*>(object_.get())
-                                                                                 : nullptr;
+      return kind_ == Kind::object && object_ && &typeid(object_for<T>(object_)) == &typeid(T)
+                 ? static_cast<T*>(object_.get())
+                 : nullptr;
     else
       return is_object() ? dynamic_cast<T*>(object_.get()) : nullptr;
+  }
+  /// The object, whose class is complete where `as` is used.
+  template <class>
+  static const auto& object_for(const auto& pointer) {
+    return *pointer;
   }
   template <class T>
   Ref<T> ptr() const {
