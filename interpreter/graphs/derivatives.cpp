@@ -394,7 +394,7 @@ Ref<DerivativeObject> pullback(const Value& f) {
     note_numbers(lifted, wanted, gradients);
     return one_or_all(gradients);
   });
-  for (size_t i = 0; i < 16; ++i) d->differentiated.emplace_back(static_cast<int64_t>(i));
+  d->all_differentiated = true;
   d->parameters.emplace_back("dy");
   return d;
 }
@@ -405,7 +405,7 @@ Ref<DerivativeObject> as_graph(const Value& f) {
     const FunctionCall call = call_function(i, self.function, lifted.args);
     return call_result(i, call.callable.ir, *call.op);
   });
-  for (size_t i = 0; i < 16; ++i) d->differentiated.emplace_back(static_cast<int64_t>(i));
+  d->all_differentiated = true;
   return d;
 }
 
@@ -454,7 +454,7 @@ Ref<DerivativeObject> pushforward(const Value& f) {
     const Wanted cotangent{"dy", as_tensor(linear.given.back().tensor), {linear.given.back().slot}};
     return gradients_of_call(i, linear, tangents, {cotangent}, Unused::zero)[0];
   });
-  for (size_t i = 0; i < 32; ++i) d->differentiated.emplace_back(static_cast<int64_t>(i));
+  d->all_differentiated = true;
   d->parameters.clear();
   return d;
 }

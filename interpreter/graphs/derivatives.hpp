@@ -32,6 +32,7 @@ struct DerivativeObject final : Object {
   std::vector<Value> parts;             ///< values that it holds besides, such as `wrt`
   std::vector<std::string> parameters;  ///< of the function, as far as they are known
   std::vector<Value> differentiated;    ///< arguments, by name or position, whose floats are inputs
+  bool all_differentiated = false;      ///< the floats of every argument are inputs
   using Build = std::function<Value(Interpreter&, const DerivativeObject&, LiftedArguments&)>;
   Build build;
   std::string type_name() const override { return "function"; }

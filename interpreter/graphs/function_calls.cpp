@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "interpreter/graphs/derivatives.hpp"
+#include "interpreter/graphs/gradients.hpp"
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/graphs/tensor_trees.hpp"
@@ -22,7 +23,7 @@ namespace pxl {
 namespace {
 
 bool is_graph(const Value& v) {
-  return v.as<GraphObject>() || v.as<BoundGraphObject>() || v.type_name() == "gradient graph";
+  return v.as<GraphObject>() || v.as<BoundGraphObject>() || v.as<GradGraphObject>();
 }
 
 const ast::Function* code_of(const Value& f) {
@@ -155,11 +156,12 @@ LiftedArguments lift_arguments(Interpreter& in, const DerivativeObject& d, Argum
   const DType floats = dtype_of_floats(in, args);
   LiftedArguments out;
   const auto is_differentiated = [&](size_t position, const std::string& name) {
-    return std::any_of(d.differentiated.begin(), d.differentiated.end(), [&](const Value& which) {
-      if (which.is_int()) return static_cast<size_t>(which.as_int()) == position;
-      const std::string* text = which.as_string();
-      return text && *text == name;
-    });
+    return d.all_differentiated ||
+           std::any_of(d.differentiated.begin(), d.differentiated.end(), [&](const Value& which) {
+             if (which.is_int()) return static_cast<size_t>(which.as_int()) == position;
+             const std::string* text = which.as_string();
+             return text && *text == name;
+           });
   };
   const auto convert = [&](Value& v, size_t position, const std::string& name) {
     const bool differentiated = is_differentiated(position, name);
@@ -257,7 +259,7 @@ Value compute_at_once(Interpreter& in, const Ref<DerivativeObject>& d, const Arg
   });
   std::vector<Value> tensors;
   const GraphSource source = source_of_function(Value(d), specs.args);
-  const std::string key = sharing_key(in, source, specs.args, program->of_key, tensors);
+  const std::string key = sharing_key(in, source, specs.args, program->of_key, tensors) + default_engine();
   const bool may_run = permits(Effect::runs_session);
   auto found = programs.find(key);
   if (found == programs.end()) {
