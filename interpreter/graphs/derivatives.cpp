@@ -519,7 +519,7 @@ Array unit_vectors(const TensorSpec& spec) {
   return Array::from<double>(shape, elements).cast(spec.dtype);
 }
 
-Value shape_value(const Shape& shape) { return make_list(std::vector<Value>(shape.begin(), shape.end())); }
+Value shape_list(const Shape& shape) { return make_list(std::vector<Value>(shape.begin(), shape.end())); }
 
 Value make_jacobian(const Arguments& given) {
   ArgReader a("jacobian", given, {"f", "reverse"});
@@ -558,9 +558,9 @@ Value make_jacobian(const Arguments& given) {
         const Value stacked = make_scan(i, std::move(scan));
         Shape shape = y->spec.shape;
         shape.insert(shape.end(), x->spec.shape.begin(), x->spec.shape.end());
-        if (reverse) return op_by_name(i, "reshape", {stacked, shape_value(shape)});
-        const Value flat = op_by_name(i, "reshape", {stacked, shape_value({n, element_count(y->spec.shape)})});
-        return op_by_name(i, "reshape", {op_by_name(i, "transpose", {flat}), shape_value(shape)});
+        if (reverse) return op_by_name(i, "reshape", {stacked, shape_list(shape)});
+        const Value flat = op_by_name(i, "reshape", {stacked, shape_list({n, element_count(y->spec.shape)})});
+        return op_by_name(i, "reshape", {op_by_name(i, "transpose", {flat}), shape_list(shape)});
       });
   d->key += reverse ? "r" : "f";
   d->differentiated = {Value(int64_t{0})};

@@ -22,9 +22,7 @@
 namespace pxl {
 namespace {
 
-bool is_graph(const Value& v) {
-  return v.as<GraphObject>() || v.as<BoundGraphObject>() || v.as<GradGraphObject>();
-}
+bool is_graph(const Value& v) { return v.as<GraphObject>() || v.as<BoundGraphObject>() || v.as<GradGraphObject>(); }
 
 const ast::Function* code_of(const Value& f) {
   if (auto* function = f.as<FunctionObject>()) return function->code.get();

@@ -32,7 +32,6 @@ namespace {
 using ast::BinaryOp;
 using ast::CompareOp;
 
-bool is_tuple(const SequenceObject& s) { return &typeid(s) == &typeid(TupleObject); }
 bool is_data(const Value& v) { return v.as_array() || as_tensor(v); }
 
 [[noreturn]] void refuse(std::string_view op, const Value& a, const Value& b, std::vector<std::string> notes = {}) {

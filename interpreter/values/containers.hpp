@@ -230,6 +230,7 @@ class ReusedTuple {
 
 /// A str of one character of ASCII; no memory is taken.
 const Value& character_value(char ascii);
+inline bool is_tuple(const SequenceObject& s) { return &typeid(s) == &typeid(TupleObject); }
 Value make_list(std::vector<Value> items);
 Value make_tuple(std::vector<Value> items);
 Value make_pair(Value first, Value second);  ///< a tuple

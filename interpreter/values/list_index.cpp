@@ -10,10 +10,6 @@
 
 namespace pxl {
 
-namespace {
-bool is_tuple(const SequenceObject& s) { return &typeid(s) == &typeid(TupleObject); }
-}  // namespace
-
 Value SequenceObject::sliced(const SliceRange& r) const {
   charge_steps(r.count, 10);
   std::vector<Value> out;

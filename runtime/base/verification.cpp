@@ -18,13 +18,13 @@ constexpr bool default_on =
     false;
 #endif
 
-enum Level : uint8_t { off, on, run, text };
+enum class Level : uint8_t { off, on, run, text };
 constexpr std::string_view words[] = {"0", "1", "run", "text"};
 
 Level read_environment() {
   const char* value = std::getenv("PXL_VERIFY");
   const std::string word = value ? value : "";
-  if (word.empty()) return default_on ? on : off;
+  if (word.empty()) return default_on ? Level::on : Level::off;
   const auto found = std::find(std::begin(words), std::end(words), word);
   if (found == std::end(words))
     throw Error("PXL_VERIFY: expected 0, 1, run or text, got `" + word + "`", {}, Fault::usage);
@@ -38,8 +38,8 @@ Level level() {
 
 }  // namespace
 
-bool verification_enabled() { return level() != off; }
-bool verification_runs() { return level() == run; }
-bool verification_reads() { return level() == text; }
+bool verification_enabled() { return level() != Level::off; }
+bool verification_runs() { return level() == Level::run; }
+bool verification_reads() { return level() == Level::text; }
 
 }  // namespace pxl
