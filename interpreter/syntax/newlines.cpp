@@ -234,7 +234,12 @@ bool NewlineResolver::starts_statement(RawToken raw) const {
   // Any word is an argument name before `=`.
   std::string_view rest = source_.text().substr(raw.end);
   rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
-  return !(rest.starts_with('=') && !rest.starts_with("=="));
+  if (rest.starts_with('=') && !rest.starts_with("==")) return false;
+  // `module` is also a type: a statement names what it declares.
+  const auto is_name = [](char c) {
+    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80);
+  };
+  return raw.type != ids::MODULE || (!rest.empty() && is_name(rest.front()));
 }
 
 // `a ++b` is two operators; `x++` is an increment of another language.
