@@ -329,6 +329,15 @@ BuiltGraph hit(const GraphWorld::Shared& shared, const std::vector<Value>& tenso
   return built;
 }
 
+/// Whether a shared graph changes no captured tensor, or has the captures that it was built with. Which tensors a
+/// function may change, and whether two of them are one memory, is checked when its graph is built.
+bool changes_the_same(Interpreter& in, const std::shared_ptr<Ir>& ir, const BuiltGraph& shared) {
+  const auto& built = facts_of(in, ir, shared.graph).captured;
+  if (std::none_of(built.begin(), built.end(), [](const auto& c) { return c.first->by_ref; })) return true;
+  return std::all_of(built.begin(), built.end(),
+                     [&](const auto& c) { return as_tensor(shared.captured.at(c.first)) == c.second; });
+}
+
 }  // namespace
 
 BuiltGraph shared_graph(Interpreter& in, const GraphSource& source, const Arguments& args, const Value& cache) {
@@ -341,11 +350,15 @@ BuiltGraph shared_graph(Interpreter& in, const GraphSource& source, const Argume
     of_key.objects.push_back(cache.object());
   }
   GraphWorld::PerIr& known = graphs_of(in).world().of(ir);
-  auto found = known.shared.find(key);
-  if (found != known.shared.end()) return hit(found->second, tensors);
+  const auto found = known.shared.find(key);
+  const bool is_new = found == known.shared.end();
+  if (!is_new) {
+    BuiltGraph shared = hit(found->second, tensors);
+    if (changes_the_same(in, ir, shared)) return shared;
+  }
   BuiltGraph built = build_graph(in, source, args);
   std::optional<std::vector<size_t>> captured = numbers_of(built, tensors);
-  if (captured)
+  if (captured && is_new)
     graphs_of(in).world().of(ir).shared[key] = {built.graph, built.factories, std::move(of_key), std::move(*captured)};
   return built;
 }
