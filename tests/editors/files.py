@@ -21,7 +21,7 @@ def words_of_grammar():
     reserved = re.findall(r"\b[A-Z]+: '([a-z]+)';", lexer)
     roles = (ROOT / "interpreter/syntax/roles.cpp").read_text()
     declaring = set(re.findall(r'\{+"(\w+)", ids::', roles)) | set(re.findall(r'word == "(\w+)" && ', roles)) - {"else"}
-    dtypes = re.findall(r'\{DType::\w+, "(\w+)"', (ROOT / "runtime/tensor/dtype.cpp").read_text())
+    dtypes = re.findall(r'\{DType::\w+, "(\w+)"', (ROOT / "runtime/tensor/dtype.hpp").read_text())
     return set(reserved), set(re.findall(r"'(\w+)'", later)), declaring - set(reserved), set(dtypes)
 
 
