@@ -266,8 +266,9 @@ class Iterator {
         return pull(out);
       } else {
         std::optional<Value> v = pull();
-        if (v) out = *std::move(v);
-        return v.has_value();
+        if (!v) return false;
+        out = *std::move(v);
+        return true;
       }
     }
   };
