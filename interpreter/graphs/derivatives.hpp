@@ -64,7 +64,7 @@ struct FunctionCall {
   };
   std::vector<Given> given;
 };
-/// The tensors and specs among the arguments of a function, in the order of the inputs of its graph.
+/// A function's arguments that are tensors and specs, as its graph orders its inputs.
 std::vector<FunctionCall::Given> tensors_given(Interpreter& in, const Value& f, const Arguments& args);
 /// The graph of a function for these arguments, from the cache of graphs.
 Callable graph_of_function(Interpreter& in, const Value& f, const Arguments& args);

@@ -221,7 +221,7 @@ struct ProgramOfFunction {
 
 /// Programs by key, the ones of this thread.
 using Programs = std::unordered_map<std::string, std::shared_ptr<ProgramOfFunction>>;
-constexpr size_t kept_programs = 256;  // more than a script's functions; each is a small graph with its session
+constexpr size_t kept_programs = 256;  // not measured; each is a small graph with its session
 
 void build_program(Interpreter& in, const DerivativeObject& d, const Arguments& args, ProgramOfFunction& p) {
   Graph& main = p.ir->main();
