@@ -149,7 +149,7 @@ program infer {{
   stream out y = graph.bind(facts.init())(host_load(given))
 }}
 with Session(infer()) as session {{
-  report = session.restore("gpt2.safetensors", map = gpt2_name)
+  report = session.restore("gpt2.safetensors", map = gpt2_name, transpose_linear = false)
   assert len(report["loaded"]) == len(weights) and report["unused"] == []
   save("restored.npy", session.run(given = tokens).y)
 }}
