@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "interpreter/values/containers.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/op/op.hpp"
 
 namespace pxl {
@@ -81,10 +82,7 @@ bool CallKey::add_text(std::string_view text) {
   return true;
 }
 
-CallCache& CallCache::of_thread() {
-  thread_local CallCache cache;
-  return cache;
-}
+CallCache& CallCache::of_thread() { return pxl::of_thread<CallCache>(); }
 
 CallCache::Entry& CallCache::find(const CallKey& key) {
   if (entries_.empty()) entries_.resize(2 * sets);

@@ -15,6 +15,7 @@
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/execute/engine.hpp"
 #include "runtime/execute/session.hpp"
 #include "runtime/graph/ir.hpp"
@@ -219,8 +220,10 @@ struct ProgramOfFunction {
   GraphWorld::Addresses of_key;  ///< keeps what the key names by address
 };
 
-/// Programs by key, the ones of this thread.
-using Programs = std::unordered_map<std::string, std::shared_ptr<ProgramOfFunction>>;
+/// Programs by key.
+struct Programs {
+  std::unordered_map<std::string, std::shared_ptr<ProgramOfFunction>> by_key;
+};
 constexpr size_t kept_programs = 256;  // not measured; each is a small graph with its session
 
 void build_program(Interpreter& in, const DerivativeObject& d, const Arguments& args, ProgramOfFunction& p) {
@@ -246,7 +249,7 @@ void build_program(Interpreter& in, const DerivativeObject& d, const Arguments& 
 }  // namespace
 
 Value compute_at_once(Interpreter& in, const Ref<DerivativeObject>& d, const Arguments& args) {
-  static thread_local Programs programs;
+  auto& programs = of_thread<Programs>().by_key;
   auto program = std::make_shared<ProgramOfFunction>();
   program->ir = std::make_shared<Ir>(d->title);
   const TargetScope target(in, program->ir, &program->ir->main());

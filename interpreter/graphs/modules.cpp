@@ -23,6 +23,7 @@
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {
@@ -235,8 +236,11 @@ Value ModuleObject::finished(Interpreter& in, ModuleInstancePtr m, const Span& a
 
 // A chain of modules that hold each other dies one by one, not by recursion.
 ModuleInstance::~ModuleInstance() {
-  thread_local std::vector<ScopePtr> graves;
-  thread_local bool digging = false;
+  struct Graves {
+    std::vector<ScopePtr> waiting;
+    bool digging = false;
+  };
+  auto& [graves, digging] = of_thread<Graves>();
   graves.push_back(std::move(scope));
   if (digging) return;
   digging = true;

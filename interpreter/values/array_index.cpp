@@ -15,6 +15,7 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/kernels/index.hpp"
 #include "runtime/tensor/print.hpp"
 
@@ -87,8 +88,11 @@ class LastSlice {
 
 /// Fast path for one slice of adjacent rows or one index array; nullopt for all other keys.
 std::optional<Value> simple_get(const Array& a, const Value& key) {
-  thread_local LastSlice last;
-  thread_local std::vector<int64_t> offsets, expected;  // reused by each key
+  struct Reused {  // by each key
+    LastSlice last;
+    std::vector<int64_t> offsets, expected;
+  };
+  auto& [last, offsets, expected] = of_thread<Reused>();
   if (a.rank() == 0) return std::nullopt;
   if (const auto* slice = key.as<SliceObject>()) {
     const SliceRange r = resolve_slice(*slice, a.shape()[0]);

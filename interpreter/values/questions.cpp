@@ -16,6 +16,7 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/tensor/print.hpp"
 
@@ -37,7 +38,10 @@ std::string repr_of(Interpreter& in, const Value& v) {
   if (v.is_float()) return number_text(v.as_double());
   charge(150);
   // A container that contains itself is printed as `[...]` where it recurs.
-  static thread_local std::vector<const Object*> open;
+  struct Open {
+    std::vector<const Object*> objects;
+  };
+  std::vector<const Object*>& open = of_thread<Open>().objects;
   const Object* self = v.object().get();
   const bool container = v.as<SequenceObject>() || v.as<DictObject>();
   if (container && std::find(open.begin(), open.end(), self) != open.end()) {
@@ -45,14 +49,14 @@ std::string repr_of(Interpreter& in, const Value& v) {
   }
   DepthGuard guard(in);
   struct Mark {
-    bool on;
-    Mark(bool o, const Object* p) : on(o) {
-      if (on) open.push_back(p);
+    std::vector<const Object*>* in;
+    Mark(std::vector<const Object*>* objects, const Object* p) : in(objects) {
+      if (in) in->push_back(p);
     }
     ~Mark() {
-      if (on) open.pop_back();
+      if (in) in->pop_back();
     }
-  } mark(container, self);
+  } mark(container ? &open : nullptr, self);
   return v.object()->repr(in);
 }
 

@@ -20,11 +20,6 @@ struct Graveyard {
   std::vector<ObjectPtr> waiting;
   int depth = 0;  ///< of objects that are being destroyed within each other
 };
-Graveyard& graveyard() {
-  // Never destroyed: static objects may free values after this thread's other statics have been destroyed.
-  static thread_local Graveyard* g = new Graveyard;
-  return *g;
-}
 
 }  // namespace
 
@@ -34,7 +29,7 @@ void bury_object(Value& v) {
     return;
   }
   constexpr int max_depth = 32;  // frames of destructors; not measured
-  Graveyard& g = graveyard();
+  Graveyard& g = of_thread<Graveyard>();
   if (g.depth == max_depth) {
     g.waiting.push_back(v.object());
     v = Value();
@@ -70,9 +65,12 @@ uint64_t Scope::version_with(uint64_t version, Name name) {
     uint64_t version = 0, next = 0;
     const std::string* name = nullptr;
   };
-  constexpr unsigned bits = 8;
+  static constexpr unsigned bits = 8;
   // On the heap: a library that is loaded later has little memory for each thread.
-  static thread_local std::vector<Asked> latest(size_t{1} << bits);
+  struct Latest {
+    std::vector<Asked> asked = std::vector<Asked>(size_t{1} << bits);
+  };
+  std::vector<Asked>& latest = of_thread<Latest>().asked;
   Asked& asked = latest[(name.hash(bits) + version) % latest.size()];
   if (asked.version == version && asked.name == &name.text()) return asked.next;
   const std::lock_guard<std::mutex> lock(known.mutex);
@@ -129,8 +127,10 @@ void Scope::Names::make_table() {
 }
 
 std::vector<Scope::Entry>& Scope::no_entries() {
-  static thread_local auto& none = never_destroyed(std::vector<Entry>());
-  return none;
+  struct None {
+    std::vector<Entry> entries;
+  };
+  return of_thread<None>().entries;
 }
 
 const Value* Scope::find_here(Name name) const {

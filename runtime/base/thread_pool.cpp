@@ -20,6 +20,7 @@
 
 #include "runtime/base/cores.hpp"
 #include "runtime/base/fork.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/base/pool_turn.hpp"
 
 namespace pxl {
@@ -73,7 +74,7 @@ std::optional<double> run_delay() {
     Statistics(const Statistics&) = delete;
     Statistics& operator=(const Statistics&) = delete;
   };
-  static thread_local Statistics statistics;
+  auto& statistics = of_thread<Statistics>();
   if (statistics.generation != fork_generation()) {  // the child of a fork would read its parent's
     if (statistics.fd >= 0) ::close(statistics.fd);
     statistics.fd = ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/base/thread_pool.hpp"
 
 namespace pxl {
@@ -44,10 +45,7 @@ class Ahead {
     if (part.begin == part.end) ++at_;
     return !empty();
   }
-  static Ahead& own() {
-    static thread_local Ahead ahead;
-    return ahead;
-  }
+  static Ahead& own() { return of_thread<Ahead>(); }
 
  private:
   struct Part {

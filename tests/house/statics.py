@@ -1,4 +1,5 @@
-"""No static of the library has a destructor: `exit` would run it while other threads of a host program load and run programs."""
+"""No static of the library has a destructor: `exit` would run it while other threads of a host program load and run programs.
+A static of a thread has one only if the library may use the static afterwards."""
 import pathlib
 import re
 import tempfile
@@ -10,6 +11,9 @@ LIBRARY = ["base", "tensor", "kernels", "op", "graph", "ops", "reference", "tile
            "elaborate", "tools", "api"]
 # What <iostream> leaves in each file that includes it: it flushes streams, which stay usable.
 HARMLESS = "std::ios_base::Init::~Init()"
+# Destructors of a thread's statics: a class `End` notes that its thread ended (of_thread, object_memory). The others are
+# of statics that no destructor uses: the slot of a running call, the signal stack, what ended a glob.
+THREADS = re.compile(r"::End::~End\(\)|Slot::~Slot\(\)|SignalStack::~SignalStack\(\)|exception_ptr::~exception_ptr\(\)")
 # Relocations before the one of the call that registers a destructor: the destructor, the static, the library.
 BEFORE = 4
 
@@ -24,9 +28,9 @@ def destructors(objects):
         if m := re.match(r"RELOCATION RECORDS FOR \[(.*)\]:", line):
             section, last = m.group(1), []
         elif m := re.match(r"[0-9a-f]+ R_\w+\s+(.*?)(?:[+-]0x[0-9a-f]+)?$", line):
-            if m.group(1) == "__cxa_atexit":
+            if m.group(1) in ("__cxa_atexit", "__cxa_thread_atexit"):
                 destructor = next((name for name in last[-BEFORE:] if "~" in name), "a destructor")
-                if destructor != HARMLESS:
+                if not (THREADS.search(destructor) if "thread" in m.group(1) else destructor == HARMLESS):
                     found.append(f"{section.removeprefix('.text.') if section != '.text' else 'a function'}: {destructor}")
             last.append(m.group(1))
     return found
@@ -44,8 +48,10 @@ PLANTED = """#include <iostream>
 #include <vector>
 #include "runtime/base/never_destroyed.hpp"
 const std::vector<int>& kept() { static const auto& all = pxl::never_destroyed(std::vector<int>{1, 2}); return all; }
+std::vector<int>& of_this_thread() { return pxl::of_thread<std::vector<int>>(); }
 """
-OFFENDERS = ["const std::vector<int>& words() { static const std::vector<int> all = {1, 2}; return all; }\n", "const std::vector<int> global = {1, 2};\n"]
+OFFENDERS = ["std::vector<int>& reused() { static thread_local std::vector<int> all; return all; }\n",
+             "const std::vector<int>& words() { static const std::vector<int> all = {1, 2}; return all; }\n", "const std::vector<int> global = {1, 2};\n"]
 
 
 def planted():
