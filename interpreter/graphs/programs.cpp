@@ -14,6 +14,7 @@
 #include "interpreter/language/graph_statements.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/names_bound.hpp"
+#include "interpreter/syntax/statement_parts.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
@@ -30,51 +31,48 @@
 namespace pxl {
 namespace {
 
-/// The place of a name in the targets of an assignment or a loop.
-Span target_place(const std::vector<ast::Expr*>& targets, const std::string& name) {
-  std::vector<const ast::Expr*> todo(targets.rbegin(), targets.rend());
-  while (!todo.empty()) {
-    const ast::Expr* e = todo.back();
-    todo.pop_back();
-    if (e->kind == ast::ExprKind::name && static_cast<const ast::NameExpr*>(e)->name == name) return e->span;
-    if (e->kind == ast::ExprKind::tuple || e->kind == ast::ExprKind::list || e->kind == ast::ExprKind::starred)
-      children(*e, todo);
-  }
-  return {};
-}
+/// Finds the place where a statement binds a name first.
+class BindingPlace final : public StatementVisitor {
+ public:
+  explicit BindingPlace(const std::string& name) : name_(name) {}
+  Span found;
+  bool binds = false;
 
-/// The place where a body binds a name first, for messages: the name, or the statement if it has no place of its own.
-Span binding_place(const ast::Block& block, const std::string& name) {
-  for (const ast::Stmt* s : block.statements) {
-    const std::vector<std::string> bound = names_of(*s).bound;
-    if (std::find(bound.begin(), bound.end(), name) == bound.end()) continue;
-    Span found;
-    switch (s->kind) {
-      case ast::StmtKind::assign: found = target_place(static_cast<const ast::AssignStmt*>(s)->targets, name); break;
-      case ast::StmtKind::for_: found = target_place(static_cast<const ast::ForStmt*>(s)->targets, name); break;
-      case ast::StmtKind::stream: found = static_cast<const ast::StreamStmt*>(s)->name_span; break;
-      case ast::StmtKind::variable:
-      case ast::StmtKind::constant: found = static_cast<const ast::VariableStmt*>(s)->name_span; break;
-      case ast::StmtKind::with:
-        for (const ast::WithItem& item : static_cast<const ast::WithStmt*>(s)->items)
-          if (item.as == name) found = item.as_span;
-        break;
-      default: break;
+  void target(const ast::Expr& target, bool) override {
+    std::vector<const ast::Expr*> todo{&target};
+    while (!todo.empty() && !binds) {
+      const ast::Expr* e = todo.back();
+      todo.pop_back();
+      if (e->kind == ast::ExprKind::name) name(static_cast<const ast::NameExpr*>(e)->name, e->span);
+      if (e->kind == ast::ExprKind::tuple || e->kind == ast::ExprKind::list || e->kind == ast::ExprKind::starred)
+        children(*e, todo);
     }
-    for (const ast::Block* inner : own_blocks(*s))
-      if (!found) found = binding_place(*inner, name);
-    return found ? found : s->span;
   }
-  return {};
-}
+  void name(const std::string& bound, const Span& at) override {
+    if (binds || bound != name_) return;
+    binds = true;
+    found = at;
+  }
+  void block(const ast::Block& b) override {
+    for (const ast::Stmt* s : b.statements) {
+      if (binds) return;
+      visit_parts(*s, *this);
+      if (binds && !found) found = s->span;  // the name has no place of its own
+    }
+  }
+
+ private:
+  const std::string& name_;
+};
 
 [[noreturn]] void refuse_member_name(const ast::Function& f, const std::string& name) {
   Error e("program " + f.name + ": `" + name + "` is a member of every program's ir, so it can't be bound here",
           {name == "replication_factor" || name == "num_host_transfers" ? "`ir." + name + " = ...` sets the member"
                                                                         : std::string("choose another name")});
   e.as(codes::program);
-  Span at = f.body ? binding_place(*f.body, name) : Span{};
-  e.locate(at ? at : f.span, nullptr);
+  BindingPlace place(name);
+  if (f.body) place.block(*f.body);
+  e.locate(place.found ? place.found : f.span, nullptr);
   throw e;
 }
 

@@ -7,6 +7,7 @@
 #include "interpreter/language/stdlib.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/names_bound.hpp"
+#include "interpreter/syntax/statement_parts.hpp"
 #include "interpreter/values/scope.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/never_destroyed.hpp"
@@ -57,13 +58,12 @@ class NameChecker {
 
   void bind(const ast::Stmt& s, Level& level) {
     for (std::string& name : names_of(s).bound) level.names.insert(std::move(name));
-    targets(s, visitor_of_targets(level));
-  }
-
-  void targets(const ast::Stmt& s, const NameVisitor& visitor) {
-    own_expressions(s, [&](const ast::Expr* e) { visit_names(e, visitor); });
-    for (const ast::Block* b : own_blocks(s))
-      for (const ast::Stmt* inner : b->statements) targets(*inner, visitor);
+    struct Targets final : ExpressionVisitor {
+      NameVisitor names;
+      void read(const ast::Expr& e) override { visit_names(&e, names); }
+    } targets;
+    targets.names = visitor_of_targets(level);
+    visit_parts(s, targets);
   }
 
   void expression(const ast::Expr* e, const Level& level) {
@@ -105,21 +105,27 @@ class NameChecker {
     return found;
   }
 
+  /// The statements of one level.
+  struct Statements final : ExpressionVisitor {
+    NameChecker& checker;
+    const Level& level;
+    Statements(NameChecker& c, const Level& l) : checker(c), level(l) {}
+    void read(const ast::Expr& e) override { checker.expression(&e, level); }
+    void block(const ast::Block& b) override {
+      for (const ast::Stmt* s : b.statements) checker.statement(*s, level);
+    }
+    void function(const ast::Function& f) override { checker.function(f, level, {}); }
+    void module(const ast::ModuleStmt& m) override { checker.module(m, level); }
+    void test(const ast::TestStmt& s) override { checker.body({}, {}, s.body->statements, &level, &s.own); }
+    void field(const ast::Parameter& p) override { checker.expression(p.default_value, level); }
+    void outside(const ast::NonlocalStmt::Item& item) override { checker.nonlocal(item, level); }
+  };
+
   void statement(const ast::Stmt& s, const Level& level) {
     if (expects_error(s)) return;
-    own_expressions(s, [&](const ast::Expr* e) { expression(e, level); });
-    for (const ast::Block* b : own_blocks(s))
-      for (const ast::Stmt* inner : b->statements) statement(*inner, level);
-    if (s.kind == ast::StmtKind::def) function(*static_cast<const ast::DefStmt&>(s).function, level, {});
-    if (s.kind == ast::StmtKind::program) function(*static_cast<const ast::ProgramStmt&>(s).function, level, {});
-    if (s.kind == ast::StmtKind::test) test(static_cast<const ast::TestStmt&>(s), level);
-    if (s.kind == ast::StmtKind::nonlocal) nonlocal(static_cast<const ast::NonlocalStmt&>(s), level);
-    if (s.kind == ast::StmtKind::record)
-      for (const ast::Parameter& p : static_cast<const ast::RecordStmt&>(s).fields) expression(p.default_value, level);
-    if (s.kind == ast::StmtKind::module) module(static_cast<const ast::ModuleStmt&>(s), level);
+    Statements statements(*this, level);
+    visit_parts(s, statements);
   }
-
-  void test(const ast::TestStmt& s, const Level& level) { body({}, {}, s.body->statements, &level, &s.own); }
 
   OuterName outer_kind(const std::string& name, const Level& level) const {
     const Level* body = &level;
@@ -138,10 +144,9 @@ class NameChecker {
     errors_.push_back(std::move(d));
   }
 
-  void nonlocal(const ast::NonlocalStmt& s, const Level& level) {
-    for (const auto& item : s.items)
-      if (const OuterName outer = outer_kind(item.name.text(), level); outer != OuterName::name)
-        report(no_outer_name(item.name.text(), outer == OuterName::field), item.span);
+  void nonlocal(const ast::NonlocalStmt::Item& item, const Level& level) {
+    if (const OuterName outer = outer_kind(item.name.text(), level); outer != OuterName::name)
+      report(no_outer_name(item.name.text(), outer == OuterName::field), item.span);
   }
 
   void module(const ast::ModuleStmt& m, const Level& level) {

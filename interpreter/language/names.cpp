@@ -5,12 +5,13 @@
 #include "interpreter/language/functions.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/names_bound.hpp"
+#include "interpreter/syntax/statement_parts.hpp"
 
 namespace pxl {
 namespace {
 
 /// Walks code with explicit stacks, so that its depth does not matter.
-class NameCollector {
+class NameCollector final : private ExpressionVisitor {
  public:
   std::vector<std::string> names;
 
@@ -23,11 +24,11 @@ class NameCollector {
       if (!functions_.empty()) {
         const ast::Function* next = functions_.back();
         functions_.pop_back();
-        function(*next);
+        take(*next);
       } else {
         const ast::Stmt* next = statements_.back();
         statements_.pop_back();
-        statement(*next);
+        visit_parts(*next, *this);
       }
     }
     std::sort(names.begin(), names.end());
@@ -36,13 +37,9 @@ class NameCollector {
 
  private:
   void expression(const ast::Expr* e) { visit_names(e, visitor_); }
-  void block(const ast::Block& b) { statements_.insert(statements_.end(), b.statements.begin(), b.statements.end()); }
 
-  void function(const ast::Function& f) {
-    for (const ast::Parameter& p : f.parameters) {
-      expression(p.annotation);
-      expression(p.default_value);
-    }
+  void take(const ast::Function& f) {
+    for (const ast::Parameter& p : f.parameters) field(p);
     for (const ast::Expr* r : f.results) expression(r);
     for (const ast::WithItem& w : f.contexts) expression(w.context);
     expression(f.result);
@@ -50,34 +47,20 @@ class NameCollector {
   }
 
   // Programs, tests and options are not allowed in functions.
-  void statement(const ast::Stmt& s) {
-    own_expressions(s, [this](const ast::Expr* e) { expression(e); });
-    for (const ast::Block* b : own_blocks(s)) block(*b);
-    switch (s.kind) {
-      case ast::StmtKind::assign:
-        // A tuple of targets may contain elements and fields as well as names.
-        for (const ast::Expr* target : static_cast<const ast::AssignStmt&>(s).targets)
-          if (target->kind != ast::ExprKind::name) expression(target);
-        break;
-      case ast::StmtKind::nonlocal:
-        for (const auto& item : static_cast<const ast::NonlocalStmt&>(s).items) names.push_back(item.name.text());
-        break;
-      case ast::StmtKind::def: functions_.push_back(static_cast<const ast::DefStmt&>(s).function); break;
-      case ast::StmtKind::record:
-        for (const ast::Parameter& p : static_cast<const ast::RecordStmt&>(s).fields) {
-          expression(p.annotation);
-          expression(p.default_value);
-        }
-        break;
-      case ast::StmtKind::module: {
-        const auto& m = static_cast<const ast::ModuleStmt&>(s);
-        statements_.insert(statements_.end(), m.fields.begin(), m.fields.end());
-        functions_.insert(functions_.end(), m.methods.begin(), m.methods.end());
-        if (m.build) functions_.push_back(m.build);
-        break;
-      }
-      default: break;
-    }
+  void read(const ast::Expr& e) override { expression(&e); }
+  void block(const ast::Block& b) override {
+    statements_.insert(statements_.end(), b.statements.begin(), b.statements.end());
+  }
+  void function(const ast::Function& f) override { functions_.push_back(&f); }
+  void field(const ast::Parameter& p) override {
+    expression(p.annotation);
+    expression(p.default_value);
+  }
+  void outside(const ast::NonlocalStmt::Item& item) override { names.push_back(item.name.text()); }
+  void module(const ast::ModuleStmt& m) override {
+    statements_.insert(statements_.end(), m.fields.begin(), m.fields.end());
+    functions_.insert(functions_.end(), m.methods.begin(), m.methods.end());
+    if (m.build) functions_.push_back(m.build);
   }
 
   NameVisitor visitor_;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "interpreter/syntax/names_bound.hpp"
+#include "interpreter/syntax/statement_parts.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "runtime/ops/table.hpp"
 
@@ -12,11 +13,6 @@ namespace pxl {
 namespace {
 
 using Names = std::set<std::string, std::less<>>;
-
-template <class T>
-const T& statement_of(const ast::Stmt& s) {
-  return static_cast<const T&>(s);
-}
 
 // ---- names that code reads of its surroundings, also in the bodies of functions, modules, programs and tests
 
@@ -81,34 +77,46 @@ void read_by(const ast::ModuleStmt& m, Names& out) {
   out.merge(inner);
 }
 
-void read_by(const ast::Stmt& s, Names& out) {
-  own_expressions(s, [&](const ast::Expr* e) { read_by(e, out); });
-  Names in_blocks;
-  for (const ast::Block* b : own_blocks(s))
-    for (const ast::Stmt* inner : b->statements) read_by(*inner, in_blocks);
+class ReadNames final : public ExpressionVisitor {
+ public:
+  explicit ReadNames(Names& out) : out_(out) {}
   // What the head of a loop or a `with` binds, its block reads of it.
-  std::vector<std::string> heads;
-  if (s.kind == ast::StmtKind::for_)
-    for (const ast::Expr* t : statement_of<ast::ForStmt>(s).targets) bound_by(*t, heads);
-  if (s.kind == ast::StmtKind::with)
-    for (const ast::WithItem& w : statement_of<ast::WithStmt>(s).items) heads.push_back(w.as);
-  for (const std::string& name : heads) in_blocks.erase(name);
-  out.merge(in_blocks);
-  if (s.kind == ast::StmtKind::def) read_by(*statement_of<ast::DefStmt>(s).function, out);
-  if (s.kind == ast::StmtKind::program) read_by(*statement_of<ast::ProgramStmt>(s).function, out);
-  if (s.kind == ast::StmtKind::module) read_by(statement_of<ast::ModuleStmt>(s), out);
-  if (s.kind == ast::StmtKind::record)
-    for (const ast::Parameter& p : statement_of<ast::RecordStmt>(s).fields) {
-      read_by(p.annotation, out);
-      read_by(p.default_value, out);
-    }
-  if (s.kind == ast::StmtKind::option) read_by(statement_of<ast::OptionStmt>(s).type, out);
-  if (s.kind == ast::StmtKind::test) {
-    Names inner;
-    for (const ast::Stmt* t : statement_of<ast::TestStmt>(s).body->statements) read_by(*t, inner);
-    without(inner, statement_of<ast::TestStmt>(s).own.locals);
-    out.merge(inner);
+  ~ReadNames() override {
+    for (const std::string& name : heads_) in_blocks_.erase(name);
+    out_.merge(in_blocks_);
   }
+  void read(const ast::Expr& e) override { read_by(&e, out_); }
+  void type(const ast::Expr& e) override { read_by(&e, out_); }
+  void target(const ast::Expr& target, bool changes) override {
+    bound_by(target, heads_);
+    ExpressionVisitor::target(target, changes);
+  }
+  void name(const std::string& bound, const Span&) override { heads_.push_back(bound); }
+  void block(const ast::Block& b) override {
+    for (const ast::Stmt* s : b.statements) read_by(*s, in_blocks_);
+  }
+  void function(const ast::Function& f) override { read_by(f, out_); }
+  void module(const ast::ModuleStmt& m) override { read_by(m, out_); }
+  void field(const ast::Parameter& p) override {
+    read_by(p.annotation, out_);
+    read_by(p.default_value, out_);
+  }
+  void test(const ast::TestStmt& s) override {
+    Names inner;
+    for (const ast::Stmt* t : s.body->statements) read_by(*t, inner);
+    without(inner, s.own.locals);
+    out_.merge(inner);
+  }
+
+ private:
+  Names& out_;
+  Names in_blocks_;
+  std::vector<std::string> heads_;
+};
+
+void read_by(const ast::Stmt& s, Names& out) {
+  ReadNames names(out);
+  visit_parts(s, names);
 }
 
 // ---- the slice
@@ -174,11 +182,18 @@ class Slicer {
  private:
   // Names whose values a statement may change. What a definition binds is not changed by calls.
   void changed_by(const ast::Stmt& s, Names& out, bool& seeds) {
-    if (s.kind == ast::StmtKind::assign)
-      for (const ast::Expr* t : statement_of<ast::AssignStmt>(s).targets) add_root(t, out);
-    own_expressions(s, [&](const ast::Expr* e) { changed_by(e, out, seeds); });
-    for (const ast::Block* b : own_blocks(s))
-      for (const ast::Stmt* inner : b->statements) changed_by(*inner, out, seeds);
+    struct Changes final : ExpressionVisitor {
+      Slicer& slicer;
+      Names& out;
+      bool& seeds;
+      Changes(Slicer& s, Names& o, bool& r) : slicer(s), out(o), seeds(r) {}
+      void read(const ast::Expr& e) override { slicer.changed_by(&e, out, seeds); }
+      void target(const ast::Expr& target, bool changes) override {
+        slicer.add_root(&target, out);
+        ExpressionVisitor::target(target, changes);
+      }
+    } changes(*this, out, seeds);
+    visit_parts(s, changes);
   }
 
   void changed_by(const ast::Expr* e, Names& out, bool& seeds) {

@@ -184,8 +184,9 @@ struct Function {
 struct LambdaExpr : Expr { Function* function = nullptr; explicit LambdaExpr(Span s) : Expr(ExprKind::lambda, s) {} };
 
 enum class StmtKind : uint8_t {
-  expression, assign, if_, for_, while_, break_, continue_, pass, return_, with, def, import, from_import, assert_,
-  module, record, program, param, stream, variable, constant, option, test, nonlocal
+#define PXL_STATEMENT(kind, node) kind,
+#include "interpreter/syntax/statements.inc"
+#undef PXL_STATEMENT
 };
 
 struct Stmt {

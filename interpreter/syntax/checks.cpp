@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/syntax/check_expressions.hpp"
+#include "interpreter/syntax/statement_parts.hpp"
 #include "runtime/base/codes.hpp"
 
 namespace pxl::syntax {
@@ -49,50 +50,26 @@ class Checker {
 
   void statement(const Stmt* s, Place p) {
     switch (s->kind) {
-      case StmtKind::expression: expressions_.value(static_cast<const ExprStmt*>(s)->value); break;
       case StmtKind::assign: expressions_.assignment(*static_cast<const AssignStmt*>(s)); break;
-      case StmtKind::if_: if_(*static_cast<const IfStmt*>(s), p); break;
       case StmtKind::for_: for_(*static_cast<const ForStmt*>(s), p); break;
-      case StmtKind::while_: {
-        const auto& w = *static_cast<const WhileStmt*>(s);
-        expressions_.value(w.condition);
-        block(w.body, inside_loop(p));
-        break;
-      }
+      case StmtKind::while_: parts(s, inside_loop(p)); break;
       case StmtKind::break_:
       case StmtKind::continue_:
         if (!p.loop) problem(fmt::format("`{}` outside a loop", head(s).text()), s->span);
         break;
-      case StmtKind::pass:
-      case StmtKind::import:
-      case StmtKind::from_import: break;
       case StmtKind::nonlocal:
         if (p.body == Body::file || p.body == Body::module)
           problem("`nonlocal` outside a function", head(s),
                   p.body == Body::module ? "fields are bound with `=`; a method changes them through `self`"
                                          : "bind a name of the file with `=`");
         break;
-      case StmtKind::return_: {
-        const auto& r = *static_cast<const ReturnStmt*>(s);
+      case StmtKind::return_:
         if (p.body != Body::function && p.body != Body::build)
           problem("`return` outside a function", head(s),
                   p.body == Body::program ? "a program's results are its `stream out`s and the names bound in it" : "");
-        expressions_.value(r.value);
+        parts(s, p);
         break;
-      }
-      case StmtKind::with: {
-        const auto& w = *static_cast<const WithStmt*>(s);
-        contexts(w.items);
-        block(w.body, nested(p));
-        break;
-      }
       case StmtKind::def: function(*static_cast<const DefStmt*>(s)->function, Body::function, p); break;
-      case StmtKind::assert_: {
-        const auto& a = *static_cast<const AssertStmt*>(s);
-        expressions_.value(a.condition);
-        expressions_.value(a.message);
-        break;
-      }
       case StmtKind::record: record(*static_cast<const RecordStmt*>(s)); break;
       case StmtKind::module: module(*static_cast<const ModuleStmt*>(s), p); break;
       case StmtKind::program:
@@ -119,7 +96,20 @@ class Checker {
         block(static_cast<const TestStmt*>(s)->body, inner);
         break;
       }
+      default: parts(s, nested(p));
     }
+  }
+
+  /// Checks the expressions of a statement, and its blocks in the place `inside`.
+  void parts(const Stmt* s, Place inside) {
+    struct InOrder final : StatementVisitor {
+      Checker& checker;
+      Place inside;
+      InOrder(Checker& c, Place p) : checker(c), inside(p) {}
+      void read(const Expr& e) override { checker.expressions_.value(&e); }
+      void block(const Block& b) override { checker.block(&b, inside); }
+    } in_order(*this, inside);
+    visit_parts(*s, in_order);
   }
 
   static Place nested(Place p) {
@@ -134,14 +124,6 @@ class Checker {
   void top_level(const Stmt* s, Place p, std::string_view what) {
     if (p.body != Body::file || p.nested)
       problem(fmt::format("{} is declared at the top level of a file", what), head(s));
-  }
-
-  void if_(const IfStmt& s, Place p) {
-    for (const auto& arm : s.arms) {
-      expressions_.value(arm.condition);
-      block(arm.body, nested(p));
-    }
-    if (s.else_body) block(s.else_body, nested(p));
   }
 
   void for_(const ForStmt& s, Place p) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "interpreter/syntax/node_as.hpp"
+#include "interpreter/syntax/statement_parts.hpp"
 
 namespace pxl {
 
@@ -80,64 +81,36 @@ void children(const ast::Expr& e, Todo& todo) {
 
 namespace {
 
-bool only_binds(const ast::Expr& target) {
-  return target.kind == ast::ExprKind::name || target.kind == ast::ExprKind::tuple ||
-         target.kind == ast::ExprKind::list || target.kind == ast::ExprKind::starred;
-}
-
-void bind_targets(const std::vector<ast::Expr*>& targets, std::vector<std::string>& out) {
-  for (const ast::Expr* t : targets) bound_by(*t, out);
-}
-
-void collect(const ast::Stmt& s, BoundNames& out) {
-  auto declare = [&](const std::string& name) {
-    out.bound.push_back(name);
-    out.declared.push_back(name);
-  };
-  switch (s.kind) {
-    case ast::StmtKind::assign: bind_targets(as<ast::AssignStmt>(s).targets, out.bound); break;
-    case ast::StmtKind::for_: bind_targets(as<ast::ForStmt>(s).targets, out.bound); break;
-    case ast::StmtKind::with:
-      for (const ast::WithItem& w : as<ast::WithStmt>(s).items)
-        if (!w.as.empty()) out.bound.push_back(w.as);
-      break;
-    case ast::StmtKind::def: out.bound.push_back(as<ast::DefStmt>(s).function->name); break;
-    case ast::StmtKind::import: {
-      const auto& i = as<ast::ImportStmt>(s);
-      out.bound.push_back(i.as.empty() ? i.path.front() : i.as);
-      break;
-    }
-    case ast::StmtKind::from_import:
-      for (const auto& item : as<ast::FromImportStmt>(s).items)
-        out.bound.push_back(item.as.empty() ? item.name : item.as);
-      break;
-    case ast::StmtKind::module: out.bound.push_back(as<ast::ModuleStmt>(s).name); break;
-    case ast::StmtKind::record: out.bound.push_back(as<ast::RecordStmt>(s).name); break;
-    case ast::StmtKind::program: out.bound.push_back(as<ast::ProgramStmt>(s).function->name); break;
-    case ast::StmtKind::param: declare(as<ast::ParamStmt>(s).name); break;
-    case ast::StmtKind::stream: declare(as<ast::StreamStmt>(s).name); break;
-    case ast::StmtKind::variable:
-    case ast::StmtKind::constant: declare(as<ast::VariableStmt>(s).name); break;
-    case ast::StmtKind::option: declare(as<ast::OptionStmt>(s).name); break;
-    case ast::StmtKind::return_:
-    case ast::StmtKind::break_:
-    case ast::StmtKind::continue_: out.leaves = true; break;
-    default: break;
+class BoundNamesVisitor final : public ExpressionVisitor {
+ public:
+  explicit BoundNamesVisitor(BoundNames& out) : out_(out) {
+    names_.name = [this](const ast::NameExpr& n) { out_.mentioned.push_back(n.name); };
+    names_.target = [](const ast::Expr&) {};
+    names_.lambda = [this](const ast::Function& f) { visit_names(f.result, names_); };
   }
-  NameVisitor visitor;
-  visitor.name = [&](const ast::NameExpr& n) { out.mentioned.push_back(n.name); };
-  visitor.target = [](const ast::Expr&) {};
-  visitor.lambda = [&](const ast::Function& f) { visit_names(f.result, visitor); };
-  own_expressions(s, [&](const ast::Expr* e) { visit_names(e, visitor); });
-  for (const ast::Block* b : own_blocks(s))
-    for (const ast::Stmt* inner : b->statements) collect(*inner, out);
-}
+  void read(const ast::Expr& e) override { visit_names(&e, names_); }
+  void target(const ast::Expr& target, bool changes) override {
+    bound_by(target, out_.bound);
+    ExpressionVisitor::target(target, changes);
+  }
+  void name(const std::string& bound, const Span&) override { out_.bound.push_back(bound); }
+  void declaration(const std::string& bound, const Span& at) override {
+    name(bound, at);
+    out_.declared.push_back(bound);
+  }
+  void leaves() override { out_.leaves = true; }
+
+ private:
+  BoundNames& out_;
+  NameVisitor names_;
+};
 
 }  // namespace
 
 BoundNames names_of(const ast::Stmt& s) {
   BoundNames out;
-  collect(s, out);
+  BoundNamesVisitor visitor(out);
+  visit_parts(s, visitor);
   return out;
 }
 
@@ -204,65 +177,6 @@ void visit_names(const ast::Expr* e, const NameVisitor& visitor) {
         for (const ast::Expr* t : c.targets) visitor.target(*t);
     children(*at, todo);
   }
-}
-
-void own_expressions(const ast::Stmt& s, const std::function<void(const ast::Expr*)>& visit) {
-  auto options = [&](const std::vector<ast::Argument>& list) {
-    for (const ast::Argument& a : list) visit(a.value);
-  };
-  switch (s.kind) {
-    case ast::StmtKind::expression: visit(as<ast::ExprStmt>(s).value); break;
-    case ast::StmtKind::assign: {
-      const auto& a = as<ast::AssignStmt>(s);
-      visit(a.value);
-      for (const ast::Expr* t : a.targets)
-        if (a.augmented || !only_binds(*t)) visit(t);
-      break;
-    }
-    case ast::StmtKind::if_:
-      for (const auto& arm : as<ast::IfStmt>(s).arms) visit(arm.condition);
-      break;
-    case ast::StmtKind::for_: visit(as<ast::ForStmt>(s).iterable); break;
-    case ast::StmtKind::while_: visit(as<ast::WhileStmt>(s).condition); break;
-    case ast::StmtKind::return_: visit(as<ast::ReturnStmt>(s).value); break;
-    case ast::StmtKind::with:
-      for (const ast::WithItem& w : as<ast::WithStmt>(s).items) visit(w.context);
-      break;
-    case ast::StmtKind::assert_: {
-      visit(as<ast::AssertStmt>(s).condition);
-      visit(as<ast::AssertStmt>(s).message);
-      break;
-    }
-    case ast::StmtKind::param: {
-      const auto& p = as<ast::ParamStmt>(s);
-      visit(p.spec), visit(p.init), options(p.options);
-      break;
-    }
-    case ast::StmtKind::stream: visit(as<ast::StreamStmt>(s).spec), visit(as<ast::StreamStmt>(s).value); break;
-    case ast::StmtKind::variable:
-    case ast::StmtKind::constant: {
-      const auto& v = as<ast::VariableStmt>(s);
-      visit(v.spec), visit(v.init), options(v.options);
-      break;
-    }
-    case ast::StmtKind::option: visit(as<ast::OptionStmt>(s).default_value); break;
-    default: break;
-  }
-}
-
-std::vector<const ast::Block*> own_blocks(const ast::Stmt& s) {
-  std::vector<const ast::Block*> out;
-  switch (s.kind) {
-    case ast::StmtKind::if_:
-      for (const auto& arm : as<ast::IfStmt>(s).arms) out.push_back(arm.body);
-      if (as<ast::IfStmt>(s).else_body) out.push_back(as<ast::IfStmt>(s).else_body);
-      break;
-    case ast::StmtKind::for_: out.push_back(as<ast::ForStmt>(s).body); break;
-    case ast::StmtKind::while_: out.push_back(as<ast::WhileStmt>(s).body); break;
-    case ast::StmtKind::with: out.push_back(as<ast::WithStmt>(s).body); break;
-    default: break;
-  }
-  return out;
 }
 
 }  // namespace pxl

@@ -37,10 +37,5 @@ struct NameVisitor {
   std::function<void(const ast::Expr&)> target;
 };
 void visit_names(const ast::Expr* e, const NameVisitor& visitor);
-/// Calls back for the expressions of a statement, without those of its blocks and without targets that only bind a
-/// name.
-void own_expressions(const ast::Stmt& s, const std::function<void(const ast::Expr*)>& visit);
-/// The blocks of an if, for, while or with.
-std::vector<const ast::Block*> own_blocks(const ast::Stmt& s);
 
 }  // namespace pxl

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/syntax/names_bound.hpp"
+#include "interpreter/syntax/statement_parts.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/never_destroyed.hpp"
 
@@ -54,11 +55,12 @@ bool literal(const Expr& e) {
 }
 
 void find_nonlocals(const std::vector<Stmt*>& statements, Names& out) {
-  for (const Stmt* s : statements) {
-    if (s->kind == StmtKind::nonlocal)
-      for (const auto& item : static_cast<const NonlocalStmt*>(s)->items) out.insert(item.name.text());
-    for (const Block* b : own_blocks(*s)) find_nonlocals(b->statements, out);
-  }
+  struct Nonlocals final : ExpressionVisitor {
+    Names& out;
+    explicit Nonlocals(Names& o) : out(o) {}
+    void outside(const NonlocalStmt::Item& item) override { out.insert(item.name.text()); }
+  } nonlocals(out);
+  for (const Stmt* s : statements) visit_parts(*s, nonlocals);
 }
 
 std::vector<Name> interned(const Names& names) { return {names.begin(), names.end()}; }
@@ -325,65 +327,48 @@ class Resolver {
     }
   }
 
-  void statement(Stmt& s, FunctionBody& b) {
-    switch (s.kind) {
-      case StmtKind::assign: {
-        auto& a = as<AssignStmt>(s);
-        if (a.augmented) read(a.targets.front(), b);
-        read(a.value, b);
-        for (Expr* t : a.targets)
-          if (!a.augmented || t->kind == ExprKind::name) bind_target(*t, b);
-        return;
-      }
-      case StmtKind::if_: if_statement(as<IfStmt>(s), b); return;
-      case StmtKind::for_: for_statement(as<ForStmt>(s), b); return;
-      case StmtKind::while_:
-        read(as<WhileStmt>(s).condition, b);
-        block(*as<WhileStmt>(s).body, b);
-        return;
-      case StmtKind::with: {
-        auto& w = as<WithStmt>(s);
-        const bool expected = expects_error(w);
-        expected_ += expected;
-        for (const WithItem& item : w.items) with_item(item, b);
-        block(*w.body, b);
-        expected_ -= expected;
-        return;
-      }
-      case StmtKind::def: {
-        Function& f = *as<DefStmt>(s).function;
-        function(f, b);
-        bind(f.name, b);
-        return;
-      }
-      case StmtKind::program: {
-        Function& f = *as<ProgramStmt>(s).function;
-        function(f, b);
-        bind(f.name, b);
-        return;
-      }
-      case StmtKind::module:
-        module(as<ModuleStmt>(s), b);
-        bind(as<ModuleStmt>(s).name, b);
-        return;
-      case StmtKind::record:
-        ++made_;
-        for (const Parameter& p : as<RecordStmt>(s).fields) read(p.default_value, b);
-        bind(as<RecordStmt>(s).name, b);
-        return;
-      case StmtKind::test: {
-        auto& t = as<TestStmt>(s);
-        FunctionBody inner;
-        begin(inner, t.own, b, t.body->statements, {});
-        block(*t.body, inner);
-        end(inner);
-        return;
-      }
-      case StmtKind::nonlocal: nonlocal_statement(as<NonlocalStmt>(s), b); return;
-      default:
-        own_expressions(s, [&](const Expr* e) { read(e, b); });
-        for (const std::string& name : names_of(s).bound) bind(name, b);
+  void with_statement(WithStmt& s, FunctionBody& b) {
+    const bool expected = expects_error(s);
+    expected_ += expected;
+    for (const WithItem& item : s.items) with_item(item, b);
+    block(*s.body, b);
+    expected_ -= expected;
+  }
+
+  /// A statement whose parts run in their order.
+  struct InOrder final : StatementVisitor {
+    Resolver& resolver;
+    FunctionBody& b;
+    InOrder(Resolver& r, FunctionBody& body) : resolver(r), b(body) {}
+    void read(const Expr& e) override { resolver.read(&e, b); }
+    void target(const Expr& target, bool changes) override {
+      if (changes) resolver.read(&target, b);
+      if (!changes || target.kind == ExprKind::name) resolver.bind_target(const_cast<Expr&>(target), b);
     }
+    void name(const std::string& bound, const Span&) override { resolver.bind(bound, b); }
+    void block(const Block& inner) override { resolver.block(inner, b); }
+    void function(const Function& f) override { resolver.function(const_cast<Function&>(f), b); }
+    void module(const ModuleStmt& m) override { resolver.module(const_cast<ModuleStmt&>(m), b); }
+    void field(const Parameter& p) override { resolver.read(p.default_value, b); }
+    void test(const TestStmt& t) override {
+      FunctionBody inner;
+      resolver.begin(inner, const_cast<TestStmt&>(t).own, b, t.body->statements, {});
+      resolver.block(*t.body, inner);
+      resolver.end(inner);
+    }
+  };
+
+  void statement(Stmt& s, FunctionBody& b) {
+    made_ += s.kind == StmtKind::record;
+    switch (s.kind) {
+      case StmtKind::if_: return if_statement(as<IfStmt>(s), b);
+      case StmtKind::for_: return for_statement(as<ForStmt>(s), b);
+      case StmtKind::with: return with_statement(as<WithStmt>(s), b);
+      case StmtKind::nonlocal: return nonlocal_statement(as<NonlocalStmt>(s), b);
+      default: break;
+    }
+    InOrder parts(*this, b);
+    visit_parts(s, parts);
   }
 
   Tree& tree_;

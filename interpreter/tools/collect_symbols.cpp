@@ -8,6 +8,7 @@
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/names_bound.hpp"
 #include "interpreter/syntax/signature_text.hpp"
+#include "interpreter/syntax/statement_parts.hpp"
 #include "interpreter/tools/symbol_scopes.hpp"
 #include "interpreter/values/scope.hpp"
 
@@ -193,9 +194,21 @@ class Collector {
     }
   }
 
+  /// A statement of which only the parts matter.
+  struct InOrder final : StatementVisitor {
+    Collector& collector;
+    int scope;
+    InOrder(Collector& c, int at) : collector(c), scope(at) {}
+    void read(const ast::Expr& e) override { collector.expression(&e, scope); }
+    void target(const ast::Expr& t, bool) override { collector.bind(&t, scope, SymbolKind::variable, t.span); }
+    void block(const ast::Block& b) override { collector.block(&b, scope); }
+    void outside(const ast::NonlocalStmt::Item& item) override {
+      collector.scopes_.read(scope, item.name.text(), item.span);
+    }
+  };
+
   void statement(const ast::Stmt& statement, int scope) {
     switch (statement.kind) {
-      case ast::StmtKind::expression: expression(static_cast<const ast::ExprStmt&>(statement).value, scope); break;
       case ast::StmtKind::assign: {
         const auto& s = static_cast<const ast::AssignStmt&>(statement);
         expression(s.value, scope);
@@ -211,36 +224,6 @@ class Collector {
         }
         break;
       }
-      case ast::StmtKind::if_: {
-        const auto& s = static_cast<const ast::IfStmt&>(statement);
-        for (const auto& arm : s.arms) {
-          expression(arm.condition, scope);
-          block(arm.body, scope);
-        }
-        block(s.else_body, scope);
-        break;
-      }
-      case ast::StmtKind::for_: {
-        const auto& s = static_cast<const ast::ForStmt&>(statement);
-        expression(s.iterable, scope);
-        for (const ast::Expr* t : s.targets) bind(t, scope, SymbolKind::variable, t->span);
-        block(s.body, scope);
-        break;
-      }
-      case ast::StmtKind::while_: {
-        const auto& s = static_cast<const ast::WhileStmt&>(statement);
-        expression(s.condition, scope);
-        block(s.body, scope);
-        break;
-      }
-      case ast::StmtKind::break_:
-      case ast::StmtKind::continue_:
-      case ast::StmtKind::pass: break;
-      case ast::StmtKind::nonlocal:
-        for (const auto& item : static_cast<const ast::NonlocalStmt&>(statement).items)
-          scopes_.read(scope, item.name.text(), item.span);
-        break;
-      case ast::StmtKind::return_: expression(static_cast<const ast::ReturnStmt&>(statement).value, scope); break;
       case ast::StmtKind::with: {
         const auto& s = static_cast<const ast::WithStmt&>(statement);
         for (const ast::WithItem& item : s.items) with_item(item, scope);
@@ -255,12 +238,6 @@ class Collector {
         break;
       case ast::StmtKind::import: import(static_cast<const ast::ImportStmt&>(statement), scope); break;
       case ast::StmtKind::from_import: from_import(static_cast<const ast::FromImportStmt&>(statement), scope); break;
-      case ast::StmtKind::assert_: {
-        const auto& s = static_cast<const ast::AssertStmt&>(statement);
-        expression(s.condition, scope);
-        expression(s.message, scope);
-        break;
-      }
       case ast::StmtKind::record: record(static_cast<const ast::RecordStmt&>(statement), scope); break;
       case ast::StmtKind::module: module(static_cast<const ast::ModuleStmt&>(statement), scope); break;
       case ast::StmtKind::param: {
@@ -296,6 +273,10 @@ class Collector {
           block(s.body, body);
         });
         break;
+      }
+      default: {
+        InOrder parts(*this, scope);
+        visit_parts(statement, parts);
       }
     }
   }

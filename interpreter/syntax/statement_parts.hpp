@@ -1,0 +1,52 @@
+// The parts of a statement, in the order in which they run. Walks over statements are made of this one: a walk
+// overrides what it needs to know, and a new kind of statement lists its parts once.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "interpreter/syntax/ast.hpp"
+
+namespace pxl {
+
+/// What a walk does with each part. By default it passes over the part.
+class StatementVisitor {
+ public:
+  virtual ~StatementVisitor() = default;
+  /// An expression that the statement evaluates; never null.
+  virtual void read(const ast::Expr&) {}
+  /// A type that is not evaluated.
+  virtual void type(const ast::Expr&) {}
+  /// A target of an assignment or a loop. `changes`: the statement reads it too, as `+=` does.
+  virtual void target(const ast::Expr&, bool /*changes*/) {}
+  /// A name that the statement binds otherwise; `at` is empty if the name has no place of its own.
+  virtual void name(const std::string&, const Span& /*at*/) {}
+  /// The same, of a param, stream, variable, constant or option.
+  virtual void declaration(const std::string& bound, const Span& at) { name(bound, at); }
+  /// A block that belongs to the body of the statement.
+  virtual void block(const ast::Block&) {}
+  /// A body of its own: of a function or program, of a module, of a test.
+  virtual void function(const ast::Function&) {}
+  virtual void module(const ast::ModuleStmt&) {}
+  virtual void test(const ast::TestStmt&) {}
+  /// The fields of a record.
+  virtual void field(const ast::Parameter&) {}
+  /// A name of `nonlocal`.
+  virtual void outside(const ast::NonlocalStmt::Item&) {}
+  /// The statement leaves a loop or a function.
+  virtual void leaves() {}
+};
+
+void visit_parts(const ast::Stmt& s, StatementVisitor& visitor);
+
+/// Visits the expressions of a statement and of its blocks: of a target those parts that are no names. It passes over
+/// bodies of their own.
+class ExpressionVisitor : public StatementVisitor {
+ public:
+  void target(const ast::Expr& target, bool changes) override;
+  void block(const ast::Block& b) override {
+    for (const ast::Stmt* s : b.statements) visit_parts(*s, *this);
+  }
+};
+
+}  // namespace pxl
