@@ -18,6 +18,12 @@ struct BuildState;  // what a module's build or a graph function collects; graph
 
 /// One running body.
 struct Activation {
+  Activation() = default;
+  PXL_INLINE explicit Activation(ScopePtr s) : scope(std::move(s)) {}
+  PXL_INLINE ~Activation() = default;
+  Activation(const Activation&) = default;
+  Activation& operator=(const Activation&) = default;
+
   ScopePtr scope;
   ScopePtr round = nullptr;  ///< in a loop that makes functions: the names of this round
   const ScopePtr& closure() const { return round ? round : scope; }  ///< what a function made here sees

@@ -51,21 +51,6 @@ PXL_INLINE auto run_statements(Interpreter& in, F&& code) {
   }
 }
 
-/// The value of the `return` that ends a function.
-class LastReturnCode final : public Code {
- public:
-  LastReturnCode(const Span& at, CodePtr value) : Code(at), value_(std::move(value)) {}
-  Value value(Interpreter& in, Activation& a) const override {
-    return run_statements(in, [&](auto begin) {
-      begin(span);
-      return value_->value(in, a);
-    });
-  }
-
- private:
-  CodePtr value_;
-};
-
 /// The code of a node in each form in which it was needed. Almost always there is one.
 struct Forms final : ast::Compiled {
   struct Form {
@@ -203,7 +188,8 @@ void compile_body(const ast::Block& body, const Place& place, FunctionCode& code
   if (returns && !as<ast::ReturnStmt>(*statements.back()).checked) {
     const auto& last = as<ast::ReturnStmt>(*statements.back());
     CodePtr value = last.value ? compile(*last.value, place) : compile_constant(last.span, Value());
-    code.result = std::make_unique<LastReturnCode>(last.span, std::move(value));
+    code.result.emplace(std::move(value));
+    code.returns = last.span;
     statements = statements.first(statements.size() - 1);
   }
   if (!statements.empty()) code.body = compile(statements, place);
@@ -216,16 +202,19 @@ const FunctionCode& code_of(const ast::Function& f, const Layout* layout) {
     auto code = std::make_unique<FunctionCode>();
     const Place place{layout, false};
     if (f.result)
-      code->result = compile(*f.result, place);
+      code->result.emplace(compile(*f.result, place));
     else if (f.body)
       compile_body(*f.body, place, *code);
     return std::unique_ptr<const FunctionCode>(std::move(code));
   });
 }
 
-Value run_body(Interpreter& in, const FunctionCode& code, Activation& a) {
-  if (code.body && code.body->run(in, a) == Flow::returned) return std::move(a.result);
-  return code.result ? code.result->value(in, a) : Value();
+Value FunctionCode::evaluate(Interpreter& in, Activation& a) const {
+  if (!returns) return result->value(in, a);
+  return run_statements(in, [&](auto begin) {
+    begin(*returns);
+    return result->value(in, a);
+  });
 }
 
 Flow execute(Interpreter& in, const ast::Stmt& s, Activation& a) {

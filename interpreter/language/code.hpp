@@ -2,6 +2,7 @@
 // keeps what it found the last time. A node's methods are the ways in which its value is needed.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -12,6 +13,16 @@
 #include "interpreter/values/interpreter.hpp"
 
 namespace pxl {
+
+/// Memory for a value that is no object: nothing ends it.
+union Scalar {
+  Value value;
+  Scalar() {}   // NOLINT(modernize-use-equals-default): the value is not made yet
+  ~Scalar() {}  // NOLINT(modernize-use-equals-default)
+  Scalar(const Scalar&) = delete;
+  Scalar& operator=(const Scalar&) = delete;
+  const Value* put(Value v) { return new (&value) Value(std::move(v)); }
+};
 
 /// An expression.
 class Code : public ast::Compiled {
@@ -24,6 +35,10 @@ class Code : public ast::Compiled {
     return *new (&made) Value(value(in, a));
   }
   virtual bool truth(Interpreter& in, Activation& a) const;
+  /// The value where it is stored, or a value that is no object, in `room`. Null if it isn't found so: then the other
+  /// methods evaluate the expression. Runs no code of the program, changes nothing, and has no errors.
+  virtual const Value* quick(const Activation&, Scalar& /*room*/) const { return nullptr; }
+  virtual bool has_quick() const { return false; }
   /// Its evaluation runs no code of the program and changes nothing: names, literals, elements and sums of such.
   virtual bool is_leaf() const { return false; }
   /// The slot of a name that has one, or -1; the value of a literal, or null.
@@ -37,7 +52,18 @@ using CodePtr = std::unique_ptr<const Code>;
 /// A part of an expression. Slots and literals, the most frequent parts, are read without a call.
 class Operand {
  public:
-  Operand(CodePtr code) : code_(std::move(code)), slot_(code_->slot()), constant_(code_->constant()) {}
+  Operand(CodePtr code)
+      : code_(std::move(code)), slot_(code_->slot()), has_quick_(code_->has_quick()), constant_(code_->constant()) {}
+  /// As of Code.
+  PXL_INLINE const Value* quick(const Activation& a, Scalar& room) const {
+    if (slot_ >= 0) {
+      const Value& v = a.scope->slot(static_cast<size_t>(slot_));
+      return v.is_unset() ? nullptr : &v;
+    }
+    if (constant_) return constant_;
+    return has_quick_ ? code_->quick(a, room) : nullptr;
+  }
+  bool has_quick() const { return slot_ >= 0 || constant_ || has_quick_; }
   PXL_INLINE const Value& borrow(Interpreter& in, Activation& a, Value& made) const {
     if (slot_ >= 0) {
       const Value& v = a.scope->slot(static_cast<size_t>(slot_));
@@ -68,7 +94,23 @@ class Operand {
  private:
   CodePtr code_;
   int slot_;
+  bool has_quick_;
   const Value* constant_;
+};
+
+/// Whether the quick way of an expression is worth a try: not if it has failed often.
+class QuickTries {
+ public:
+  QuickTries(std::initializer_list<const Operand*> operands) : left_(most) {
+    for (const Operand* o : operands)
+      if (!o->has_quick()) left_ = 0;
+  }
+  explicit operator bool() const { return left_ > 0; }
+  void failed() const { --left_; }
+
+ private:
+  static constexpr uint8_t most = 64;  // a try costs a part of what the other way costs, so few are lost
+  mutable uint8_t left_;
 };
 
 /// What an assignment assigns to.
@@ -167,23 +209,39 @@ class StoredCode : public Code {
  public:
   using Code::Code;
   Value value(Interpreter& in, Activation& a) const override {
-    Value made;
-    const Value& v = static_cast<const T&>(*this).T::borrow(in, a, made);
-    return &v == &made ? std::move(made) : v;
+    Scalar room;
+    if (const Value* v = self().T::quick(a, room)) return *v;
+    return made(in, a);
   }
   bool truth(Interpreter& in, Activation& a) const override {
+    Scalar room;
+    if (const Value* v = self().T::quick(a, room)) return truth_at(in, *v, span);
     Value made;
-    return truth_at(in, static_cast<const T&>(*this).T::borrow(in, a, made), span);
+    return truth_at(in, self().T::borrow(in, a, made), span);
+  }
+
+ private:
+  const T& self() const { return static_cast<const T&>(*this); }
+  __attribute__((noinline)) Value made(Interpreter& in, Activation& a) const {
+    Value made;
+    const Value& v = self().T::borrow(in, a, made);
+    return &v == &made ? std::move(made) : v;
   }
 };
 
 /// Code of a function's body for the layout of the scope in which it runs.
 struct FunctionCode final : ast::Compiled {
-  BlockPtr body;   ///< the statements before the result; may be null
-  CodePtr result;  ///< of a lambda, or of the `return` that ends a body; may be null
+  BlockPtr body;                  ///< the statements before the result; may be null
+  std::optional<Operand> result;  ///< of a lambda, or of the `return` that ends a body
+  std::optional<Span> returns;    ///< the `return` that ends a body
+  /// The value of the result.
+  Value evaluate(Interpreter& in, Activation& a) const;
 };
 const FunctionCode& code_of(const ast::Function& f, const Layout* layout);
 /// The result of a body that has no contexts, in a prepared activation.
-Value run_body(Interpreter& in, const FunctionCode& code, Activation& a);
+PXL_INLINE Value run_body(Interpreter& in, const FunctionCode& code, Activation& a) {
+  if (code.body && code.body->run(in, a) == Flow::returned) return std::move(a.result);
+  return code.result ? code.evaluate(in, a) : Value();
+}
 
 }  // namespace pxl

@@ -53,17 +53,10 @@ void note_uncallable(const ast::Expr& callee, const Activation& a, Error& error)
   }
 }
 
-class CallCode final : public Code {
+/// A call. What it shares are the arguments, and the ways in which functions get them.
+class CallCode : public Code {
  public:
-  CallCode(const ast::CallExpr& e, const Place& place, bool iterated)
-      : Code(e.span),
-        e_(e),
-        look_(place.look),
-        pairs_(iterated && e.arguments.empty() && e.callee->kind == ExprKind::member &&
-               as<ast::MemberExpr>(*e.callee).name == "items"),
-        member_(e.callee->kind == ExprKind::member && !look_ ? &as<ast::MemberExpr>(*e.callee) : nullptr),
-        callee_(compile(member_ ? *member_->base : *e.callee, place)) {
-    if (member_) member_name_ = member_->name;
+  CallCode(const ast::CallExpr& e, const Place& place) : Code(e.span), e_(e), look_(place.look) {
     if (place.assignment && place.assignment->value == &e)
       assigned_ = &as<ast::NameExpr>(*place.assignment->targets[0]).name;
     count_ = e.arguments.size();
@@ -77,55 +70,51 @@ class CallCode final : public Code {
     }
   }
 
-  Value value(Interpreter& in, Activation& a) const override {
-    Value made;
-    // A base is kept if its arguments may change where it is stored.
-    if (member_) return call_member(in, a, leaves_ ? callee_.borrow(in, a, made) : callee_.keep(in, a, made));
-    const Value& callee = callee_.borrow(in, a, made);
-    if (!look_) {
-      if (auto* f = callee.as<FunctionObject>()) {
-        if (f->self.is_none() && takes(*f->code)) {
-          const auto keep = Ref<FunctionObject>::to(f);  // the name may be bound to another while it runs
-          return call_plain(in, a, *f->code, f, nullptr);
-        }
-      } else if (auto* b = callee.as<BuiltinObject>()) {
-        if (b->direct && positional_ && is_between(b->direct_min, b->direct_max))
-          return call_direct(in, a, b->direct_max,
-                             [&, direct = b->direct](const Value* values) { return direct(in, values, count_); });
-      }
-    }
-    return call(in, a, Value(callee));
-  }
-
- private:
+ protected:
   bool is_between(uint8_t min, uint8_t max) const { return count_ >= min && count_ <= max && max <= max_direct; }
-  /// Calls code in C++ with few values.
+  /// Calls code in C++ with few values: `body` gets them.
   template <class F>
   PXL_INLINE Value call_direct(Interpreter& in, Activation& a, size_t max, F&& body) const {
-    Value made[max_direct];
-    const Value* values = made;
-    if (count_ == 1 && max == 1)
-      values = &arguments_[0].borrow(in, a, made[0]);
-    else
-      for (size_t i = 0; i < count_; ++i) arguments_[i].keep(in, a, made[i]);
+    if (max > 1) return call_with_values(in, a, body);
+    Value made;
+    Scalar room;
+    const Value* value = &made;
+    if (count_ == 1) {
+      value = arguments_[0].quick(a, room);
+      if (!value) value = &arguments_[0].borrow(in, a, made);
+    }
+    return located_call(in, value, body);
+  }
+  template <class F>
+  __attribute__((noinline)) Value call_with_values(Interpreter& in, Activation& a, F& body) const {
+    Value values[max_direct];
+    for (size_t i = 0; i < count_; ++i) arguments_[i].keep(in, a, values[i]);
+    return located_call(in, values, body);
+  }
+  template <class F>
+  PXL_INLINE Value located_call(Interpreter& in, const Value* values, F& body) const {
     in.here = span;
     charge(call_ns);
     try {
       return body(values);
     } catch (Error& error) {
-      error.locate(span, in.frames);
-      NamedTensors operands;
-      for (size_t i = 0; i < count_; ++i) operands.note(*e_.arguments[i].value, values[i]);
-      operands.tell(error);
+      tell_operands(in, values, error);
       throw;
     }
+  }
+  __attribute__((noinline, cold)) void tell_operands(Interpreter& in, const Value* values, Error& error) const {
+    error.locate(span, in.frames);
+    NamedTensors operands;
+    for (size_t i = 0; i < count_; ++i) operands.note(*e_.arguments[i].value, values[i]);
+    operands.tell(error);
   }
 
   /// Whether a function takes the arguments without a check; notes which parameter each is for.
   PXL_INLINE bool takes(const ast::Function& f) const { return f.serial == function_ || finds_places(f); }
   __attribute__((noinline)) bool finds_places(const ast::Function& f) const {
     if (!f.plain || spread_) return false;
-    if (positional_ && f.parameters.size() == count_) {
+    exact_ = positional_ && f.parameters.size() == count_;
+    if (exact_) {
       absent_.clear();
       code_ = &code_of(f, &f.own.slots);
       function_ = f.serial;
@@ -155,80 +144,64 @@ class CallCode final : public Code {
     return true;
   }
 
-  Value call_member(Interpreter& in, Activation& a, const Value& base) const {
-    if (auto* m = base.as<ModuleInstance>()) {
-      const MethodObject* method = methods_.method(*m, member_name_);
-      if (method && !method->code->outlined && method->code->self_slot >= 0 && takes(*method->code)) {
-        try {
-          return call_plain(in, a, *method->code, nullptr, &base);
-        } catch (Error& e) {
-          e.locate(in.here, in.frames);
-          throw;
-        }
-      }
-    } else if (auto* dict = pairs_ ? base.as<DictObject>() : nullptr) {
-      in.here = span;
-      return pairs_of(*dict);
-    } else if (base.is_object()) {
-      Object& self = *base.object();
-      if (const std::type_info* type = &typeid(self); type != type_) {
-        type_ = type;
-        method_ = self.method_of_class(member_->name);
-      }
-      if (method_.direct && positional_ && is_between(method_.direct_min, method_.direct_max))
-        return call_direct(in, a, method_.direct_max,
-                           [&](const Value* values) { return method_.direct(method_.row, in, self, values, count_); });
-      if (method_) {
-        const ObjectPtr keep = base.object();
-        return call_builtin(in, a, [&](const Arguments& args) { return method_.call(method_.row, in, self, args); });
-      }
-    }
-    return call_found_member(in, a, base);
-  }
-  __attribute__((noinline)) Value call_found_member(Interpreter& in, Activation& a, Value base) const {
-    const OpRow* op = base.as_array() ? array_op_method(member_->name) : nullptr;
-    if (op) return call_builtin(in, a, [&](Arguments& args) { return call_op_method(in, *op, base, std::move(args)); });
-    Value found;
-    try {
-      found = located(in, member_->span, [&] { return member_of(in, base, member_->name, member_->name_span); });
-    } catch (Error& error) {
-      note_member(in, base, member_->name, error);
-      throw;
-    }
-    return call(in, a, found);
+  /// Calls the function that `takes` noted: `function`, or a method of the instance `self`.
+  PXL_INLINE Value call_plain(Interpreter& in, Activation& a, const ast::Function& f, FunctionObject* function,
+                              const Value* self) const {
+    return exact_ ? call_exactly(in, a, f, function, self) : call_in_order(in, a, f, function, self);
   }
 
-  /// Calls the function that `takes` noted: `function`, or a method of the instance `self`.
-  Value call_plain(Interpreter& in, Activation& a, const ast::Function& f, const FunctionObject* function,
-                   const Value* self) const {
-    const ScopePtr& closure = function ? function->closure : self->as<ModuleInstance>()->scope;
+  /// With a value by position for each parameter.
+  __attribute__((noinline)) Value call_exactly(Interpreter& in, Activation& a, const ast::Function& f,
+                                               FunctionObject* function, const Value* self) const {
+    const auto keep = Ref<FunctionObject>::to(function);  // the name may be bound to another while it runs
     const FunctionCode& code = *code_;
-    Activation inner;
-    inner.scope = scope_of_body(closure, f);
+    Activation inner(scope_of_body(function ? function->closure : self->as<ModuleInstance>()->scope, f));
     Scope& scope = *inner.scope;
-    if (self) {
-      new (&inner.self) Value(*self);
-      scope.fill(static_cast<size_t>(f.self_slot), *self);
-    }
-    if (positional_)
-      for (size_t i = 0; i < count_; ++i) arguments_[i].keep(in, a, scope.slot(i));
-    else
-      for (size_t i = 0; i < count_; ++i) {
-        Value v = arguments_[i].value(in, a);
-        takes(f);  // the argument may have called another function at this place
-        scope.fill(slots_[i], std::move(v));
-      }
+    if (self) set_self(inner, f, *self);
+    for (size_t i = 0; i < count_; ++i) arguments_[i].keep(in, a, scope.slot(i));
     in.here = span;
     charge(call_ns);
-    CodePosition& position = in;
+    return run(in, code, inner, function ? function->qualified_name : f.qualified);
+  }
+
+  /// With values by name, or with defaults.
+  __attribute__((noinline)) Value call_in_order(Interpreter& in, Activation& a, const ast::Function& f,
+                                                FunctionObject* function, const Value* self) const {
+    const auto keep = Ref<FunctionObject>::to(function);
+    const ScopePtr& closure = function ? function->closure : self->as<ModuleInstance>()->scope;
+    const FunctionCode& code = *code_;
+    Activation inner(scope_of_body(closure, f));
+    Scope& scope = *inner.scope;
+    if (self) set_self(inner, f, *self);
+    for (size_t i = 0; i < count_; ++i) {
+      Value v = arguments_[i].value(in, a);
+      takes(f);  // the argument may have called another function at this place
+      scope.fill(slots_[i], std::move(v));
+    }
+    in.here = span;
+    charge(call_ns);
+    takes(f);
     try {
-      takes(f);
       for (const size_t at : absent_)
         scope.slot(at) = function && !function->defaults.empty()
                              ? function->defaults[at]
                              : default_of(in, f.parameters[at], closure, inner.self);
-      const CallFrame frame(position, function ? function->qualified_name : f.qualified, span);
-      const DepthGuard guard(position);
+    } catch (Error& e) {
+      e.locate(span, in.frames);
+      throw;
+    }
+    return run(in, code, inner, function ? function->qualified_name : f.qualified);
+  }
+
+  static void set_self(Activation& inner, const ast::Function& f, const Value& self) {
+    new (&inner.self) Value(self);
+    inner.scope->fill(static_cast<size_t>(f.self_slot), self);
+  }
+
+  PXL_INLINE Value run(Interpreter& in, const FunctionCode& code, Activation& inner, const std::string& what) const {
+    try {
+      const CodeFrame frame(in, what, span);
+      const DepthGuard guard(static_cast<CodePosition&>(in));
       return run_body(in, code, inner);
     } catch (Error& e) {
       e.locate(span, in.frames);
@@ -353,30 +326,124 @@ class CallCode final : public Code {
   static constexpr size_t max_direct = 4;  // of values by position that need no Arguments
   const ast::CallExpr& e_;
   bool look_;
-  bool pairs_;  ///< `d.items()` in a loop, which makes no list of a dict's pairs
   bool positional_ = true, spread_ = false;
   bool leaves_ = true;  ///< all arguments are leaves
   size_t named_ = 0;
   const std::string* assigned_ = nullptr;  ///< the name that the value is assigned to
-  const ast::MemberExpr* member_;          ///< the callee, if it is a member; then callee_ is its base
-  Name member_name_;
-  FieldCache methods_;
-  Operand callee_;
   std::vector<Operand> arguments_;
-  size_t count_ = 0;                              ///< of the arguments
-  mutable const std::type_info* type_ = nullptr;  ///< of the object whose method was called last
-  mutable Method method_;
+  size_t count_ = 0;  ///< of the arguments
   mutable Arguments shared_;
   mutable bool busy_ = false;
   mutable uint64_t function_ = UINT64_MAX;  ///< serial of the one that was called last; of it:
+  mutable bool exact_ = false;              ///< it has a parameter for each argument by position, and no others
   mutable const FunctionCode* code_ = nullptr;
   mutable std::vector<uint32_t> slots_, absent_;  ///< of the parameters by argument, and without an argument
+};
+
+/// A call of the value of an expression, mostly of a name.
+class ValueCallCode final : public CallCode {
+ public:
+  ValueCallCode(const ast::CallExpr& e, const Place& place) : CallCode(e, place), callee_(compile(*e.callee, place)) {}
+
+  Value value(Interpreter& in, Activation& a) const override {
+    Scalar room;
+    if (const Value* callee = callee_.quick(a, room)) return call_found(in, a, *callee);
+    Value made;
+    return call_found(in, a, callee_.borrow(in, a, made));
+  }
+
+ private:
+  PXL_INLINE Value call_found(Interpreter& in, Activation& a, const Value& callee) const {
+    if (auto* f = callee.as<FunctionObject>()) {
+      if (f->self.is_none() && !look_ && takes(*f->code)) return call_plain(in, a, *f->code, f, nullptr);
+    } else if (auto* b = callee.as<BuiltinObject>()) {
+      if (b->direct && positional_ && !look_ && is_between(b->direct_min, b->direct_max))
+        return call_direct(in, a, b->direct_max,
+                           [&, direct = b->direct](const Value* values) { return direct(in, values, count_); });
+    }
+    return call_kept(in, a, callee);
+  }
+  __attribute__((noinline)) Value call_kept(Interpreter& in, Activation& a, Value callee) const {
+    return call(in, a, callee);
+  }
+
+  Operand callee_;
+};
+
+/// A call of a member.
+class MemberCallCode final : public CallCode {
+ public:
+  MemberCallCode(const ast::CallExpr& e, const Place& place, bool iterated)
+      : CallCode(e, place),
+        member_(as<ast::MemberExpr>(*e.callee)),
+        name_(member_.name),
+        pairs_(iterated && e.arguments.empty() && member_.name == "items"),
+        base_(compile(*member_.base, place)) {}
+
+  Value value(Interpreter& in, Activation& a) const override {
+    Scalar room;
+    // A base is kept if its arguments may change where it is stored.
+    if (const Value* base = base_.quick(a, room)) {
+      if (leaves_ || base->as<ModuleInstance>()) return call_member(in, a, *base);
+      return call_member(in, a, Value(*base));
+    }
+    Value made;
+    return call_member(in, a, leaves_ ? base_.borrow(in, a, made) : base_.keep(in, a, made));
+  }
+
+ private:
+  Value call_member(Interpreter& in, Activation& a, const Value& base) const {
+    if (auto* m = base.as<ModuleInstance>()) {
+      const MethodObject* method = methods_.method(*m, name_);
+      if (method && !method->code->outlined && method->code->self_slot >= 0 && takes(*method->code)) {
+        return call_plain(in, a, *method->code, nullptr, &base);
+      }
+    } else if (auto* dict = pairs_ ? base.as<DictObject>() : nullptr) {
+      in.here = span;
+      return pairs_of(*dict);
+    } else if (base.is_object()) {
+      Object& self = *base.object();
+      if (const std::type_info* type = &typeid(self); type != type_) {
+        type_ = type;
+        method_ = self.method_of_class(member_.name);
+      }
+      if (method_.direct && positional_ && is_between(method_.direct_min, method_.direct_max))
+        return call_direct(in, a, method_.direct_max,
+                           [&](const Value* values) { return method_.direct(method_.row, in, self, values, count_); });
+      if (method_) {
+        const ObjectPtr keep = base.object();
+        return call_builtin(in, a, [&](const Arguments& args) { return method_.call(method_.row, in, self, args); });
+      }
+    }
+    return call_found_member(in, a, base);
+  }
+  __attribute__((noinline)) Value call_found_member(Interpreter& in, Activation& a, Value base) const {
+    const OpRow* op = base.as_array() ? array_op_method(member_.name) : nullptr;
+    if (op) return call_builtin(in, a, [&](Arguments& args) { return call_op_method(in, *op, base, std::move(args)); });
+    Value found;
+    try {
+      found = located(in, member_.span, [&] { return member_of(in, base, member_.name, member_.name_span); });
+    } catch (Error& error) {
+      note_member(in, base, member_.name, error);
+      throw;
+    }
+    return call(in, a, found);
+  }
+
+  const ast::MemberExpr& member_;
+  Name name_;
+  bool pairs_;  ///< `d.items()` in a loop, which makes no list of a dict's pairs
+  FieldCache methods_;
+  Operand base_;
+  mutable const std::type_info* type_ = nullptr;  ///< of the object whose method was called last
+  mutable Method method_;
 };
 
 }  // namespace
 
 CodePtr compile_call(const ast::CallExpr& e, const Place& place, bool iterated) {
-  return std::make_unique<CallCode>(e, place, iterated);
+  if (e.callee->kind == ExprKind::member && !place.look) return std::make_unique<MemberCallCode>(e, place, iterated);
+  return std::make_unique<ValueCallCode>(e, place);
 }
 
 }  // namespace pxl

@@ -51,6 +51,10 @@ class SlotCode final : public NameCode<SlotCode> {
  public:
   SlotCode(const ast::NameExpr& e, int slot) : NameCode(e), slot_(static_cast<size_t>(slot)) {}
   int slot() const override { return static_cast<int>(slot_); }
+  const Value* quick(const Activation& a, Scalar&) const override {
+    const Value& v = a.scope->slot(slot_);
+    return v.is_unset() ? nullptr : &v;
+  }
   const Value& borrow(Interpreter& in, Activation& a, Value&) const override {
     const Value& v = a.scope->slot(slot_);
     if (v.is_unset()) [[unlikely]]
@@ -67,19 +71,28 @@ class SlotCode final : public NameCode<SlotCode> {
 class OuterCode final : public NameCode<OuterCode> {
  public:
   using NameCode::NameCode;
-  const Value& borrow(Interpreter& in, Activation& a, Value&) const override {
+  bool has_quick() const override { return true; }
+  const Value* quick(const Activation& a, Scalar&) const override {
     const Scope* s = a.scope.get();
-    for (size_t i = 0; i < hops_ && s; ++i) s = s->outer.get();
-    if (!s) return find(in, a);
-    if (layout_) {
-      if (s->layout() == layout_ && !s->slot(index_).is_unset()) return s->slot(index_);
-    } else if (versions_[0] == s->version() && known_) {
-      for (size_t i = 1; i < known_; ++i) {
-        s = s->outer.get();
-        if (!s || s->version() != versions_[i]) return find(in, a);
-      }
-      return s->added()[index_].value;
+    for (uint32_t i = hops_; i > 0; --i) {
+      s = s->outer.get();
+      if (!s) return nullptr;
     }
+    if (layout_) {
+      if (s->layout() != layout_) return nullptr;
+      const Value& v = s->slot(index_);
+      return v.is_unset() ? nullptr : &v;
+    }
+    if (!known_ || s->version() != versions_[0]) return nullptr;
+    for (uint32_t i = 1; i < known_; ++i) {
+      s = s->outer.get();
+      if (!s || s->version() != versions_[i]) return nullptr;
+    }
+    return value_ ? value_ : &s->added()[index_].value;
+  }
+  const Value& borrow(Interpreter& in, Activation& a, Value&) const override {
+    Scalar room;
+    if (const Value* v = quick(a, room)) return *v;
     return find(in, a);
   }
 
@@ -92,6 +105,7 @@ class OuterCode final : public NameCode<OuterCode> {
   /// Notes where a value was found, unless a scope in between could bind the name without notice.
   void note(const Activation& a, const Value& v) const {
     known_ = 0;
+    value_ = nullptr;
     layout_ = nullptr;
     hops_ = 0;
     for (const Scope* s = a.scope.get(); s; s = s->outer.get()) {
@@ -114,6 +128,7 @@ class OuterCode final : public NameCode<OuterCode> {
       for (size_t i = 0; i < s->added().size(); ++i)
         if (&s->added()[i].value == &v) {
           index_ = static_cast<uint32_t>(i);
+          if (!s->instance) value_ = &v;  // only instances share versions
           return;
         }
     }
@@ -123,6 +138,7 @@ class OuterCode final : public NameCode<OuterCode> {
 
   static constexpr size_t max_versions = 3;  // instance, file, prelude
   mutable const Layout* layout_ = nullptr;
+  mutable const Value* value_ = nullptr;
   mutable uint32_t hops_ = 0, index_ = 0, known_ = 0;
   mutable uint64_t versions_[max_versions] = {};
 };

@@ -26,6 +26,12 @@ class UnaryCode final : public Code {
  public:
   UnaryCode(const ast::UnaryExpr& e, const Place& place)
       : Code(e.span), op_(e.op), operand_(compile(*e.operand, place)) {}
+  bool has_quick() const override { return op_ == ast::UnaryOp::minus && operand_.has_quick(); }
+  const Value* quick(const Activation& a, Scalar& room) const override {
+    const Value* v = operand_.quick(a, room);
+    if (v && v->is_float()) return room.put(-v->float64());
+    return v && v->is_int64() && v->int64() != INT64_MIN ? room.put(-v->int64()) : nullptr;
+  }
   Value value(Interpreter& in, Activation& a) const override {
     Value made;
     const Value& v = operand_.borrow(in, a, made);
@@ -99,9 +105,9 @@ auto with_constant(CompareOp op, F&& f) {
   __builtin_unreachable();
 }
 
-/// The result of ints or floats, if it is one of the quick cases.
+/// The result of ints or floats, if it is one of the quick cases, in `out`, which holds no object.
 template <BinaryOp op>
-PXL_INLINE bool quick(const Value& x, const Value& y, Value& out) {
+PXL_INLINE bool computed(const Value& x, const Value& y, Value& out) {
   if (x.is_int64() && y.is_int64()) {
     const int64_t a = x.int64(), b = y.int64();
     int64_t r = 0;
@@ -126,29 +132,29 @@ PXL_INLINE bool quick(const Value& x, const Value& y, Value& out) {
       r = a ^ b;
     } else if constexpr (op == BinaryOp::div) {
       if (b == 0) return false;
-      out = static_cast<double>(a) / static_cast<double>(b);
+      new (&out) Value(static_cast<double>(a) / static_cast<double>(b));
       return true;
     } else {
       return false;
     }
-    out = r;
+    new (&out) Value(r);
     return true;
   }
   if (!(x.is_float() || x.is_int64()) || !(y.is_float() || y.is_int64())) return false;
   const double a = x.is_float() ? x.float64() : static_cast<double>(x.int64());
   const double b = y.is_float() ? y.float64() : static_cast<double>(y.int64());
   if constexpr (op == BinaryOp::add) {
-    out = a + b;
+    new (&out) Value(a + b);
   } else if constexpr (op == BinaryOp::sub) {
-    out = a - b;
+    new (&out) Value(a - b);
   } else if constexpr (op == BinaryOp::mul) {
-    out = a * b;
+    new (&out) Value(a * b);
   } else if constexpr (op == BinaryOp::div) {
     if (b == 0) return false;
-    out = a / b;
+    new (&out) Value(a / b);
   } else if constexpr (op == BinaryOp::power) {
     if (!(a > 0)) return false;
-    out = std::pow(a, b);
+    new (&out) Value(std::pow(a, b));
   } else {
     return false;
   }
@@ -164,19 +170,36 @@ class BinaryCode final : public Code {
         left_(std::move(left)),
         right_(std::move(right)),
         leaf_right_(right_->is_leaf()),
+        tries_{&left_, &right_},
         first_(first),
         second_(second) {}
   bool is_leaf() const override { return leaf_right_ && left_->is_leaf(); }
+  bool has_quick() const override { return static_cast<bool>(tries_); }
+  const Value* quick(const Activation& a, Scalar& room) const override {
+    if (!tries_) return nullptr;
+    Scalar other;
+    const Value* x = left_.quick(a, room);
+    const Value* y = x ? right_.quick(a, other) : nullptr;
+    if (y && computed<op>(*x, *y, room.value)) return &room.value;
+    tries_.failed();
+    return nullptr;
+  }
   Value value(Interpreter& in, Activation& a) const override {
+    Scalar room;
+    if (const Value* v = BinaryCode::quick(a, room)) return *v;
+    return full(in, a);
+  }
+
+ private:
+  __attribute__((noinline)) Value full(Interpreter& in, Activation& a) const {
     Operands o(in, a, left_, right_, leaf_right_);
     Value out;
-    if (quick<op>(*o.left, *o.right, out)) return out;
+    if (computed<op>(*o.left, *o.right, out)) return out;
     if constexpr (op == BinaryOp::add)
       if (join_text(o)) return std::move(o.made_left);
     return slow(in, o);
   }
 
- private:
   /// Appends to a text that only this expression holds.
   static bool join_text(Operands& o) {
     if (o.left != &o.made_left) return false;
@@ -202,6 +225,7 @@ class BinaryCode final : public Code {
 
   Operand left_, right_;
   bool leaf_right_;
+  QuickTries tries_;
   const ast::Expr *first_, *second_;
 };
 
@@ -275,7 +299,7 @@ bool same_text(const std::string& a, const std::string& b) {
 
 /// The truth of a comparison, 0 or 1; -1 if the case is not quick. `look`: an operand may be unknown.
 template <CompareOp op>
-PXL_INLINE int quick(const Value& x, const Value& y, [[maybe_unused]] bool look) {
+PXL_INLINE int compared(const Value& x, const Value& y, [[maybe_unused]] bool look) {
   if constexpr (op == CompareOp::is || op == CompareOp::is_not) {
     if (look) return -1;
     bool same = false;
@@ -294,6 +318,7 @@ PXL_INLINE int quick(const Value& x, const Value& y, [[maybe_unused]] bool look)
     if (!x.is_object() || !y.is_object()) return -1;
     if constexpr (op == CompareOp::eq || op == CompareOp::ne) {
       if (auto* s = x.as<StringObject>(), *t = y.as<StringObject>(); s && t) {
+        if (s == t) return op == CompareOp::eq;
         charge(static_cast<int64_t>(std::min(s->value.size(), t->value.size()) / 8));
         return same_text(s->value, t->value) == (op == CompareOp::eq);
       }
@@ -316,20 +341,42 @@ template <CompareOp op>
 class CompareCode final : public Code {
  public:
   CompareCode(const Span& at, CodePtr left, CodePtr right, bool look)
-      : Code(at), look_(look), left_(std::move(left)), right_(std::move(right)), leaf_right_(right_->is_leaf()) {}
+      : Code(at),
+        look_(look),
+        left_(std::move(left)),
+        right_(std::move(right)),
+        leaf_right_(right_->is_leaf()),
+        tries_{&left_, &right_} {}
   bool is_leaf() const override { return leaf_right_ && left_->is_leaf(); }
+  bool has_quick() const override { return static_cast<bool>(tries_); }
+  const Value* quick(const Activation& a, Scalar& room) const override {
+    const int quickly = quick_truth(a);
+    return quickly >= 0 ? room.put(quickly != 0) : nullptr;
+  }
   Value value(Interpreter& in, Activation& a) const override {
-    Operands o(in, a, left_, right_, leaf_right_);
-    if (const int quickly = quick<op>(*o.left, *o.right, look_); quickly >= 0) return quickly != 0;
-    return slow(in, o);
+    const int quickly = quick_truth(a);
+    return quickly >= 0 ? Value(quickly != 0) : full(in, a);
   }
   bool truth(Interpreter& in, Activation& a) const override {
-    Operands o(in, a, left_, right_, leaf_right_);
-    if (const int quickly = quick<op>(*o.left, *o.right, look_); quickly >= 0) return quickly != 0;
-    return truth_at(in, slow(in, o), span);
+    const int quickly = quick_truth(a);
+    return quickly >= 0 ? quickly != 0 : truth_at(in, full(in, a), span);
   }
 
  private:
+  PXL_INLINE int quick_truth(const Activation& a) const {
+    if (!tries_) return -1;
+    Scalar room, other;
+    const Value* x = left_.quick(a, room);
+    const Value* y = x ? right_.quick(a, other) : nullptr;
+    const int quickly = y ? compared<op>(*x, *y, look_) : -1;
+    if (quickly < 0) tries_.failed();
+    return quickly;
+  }
+  __attribute__((noinline)) Value full(Interpreter& in, Activation& a) const {
+    Operands o(in, a, left_, right_, leaf_right_);
+    if (const int quickly = compared<op>(*o.left, *o.right, look_); quickly >= 0) return quickly != 0;
+    return slow(in, o);
+  }
   __attribute__((noinline)) Value slow(Interpreter& in, const Operands& o) const {
     const Value left = *o.left, right = *o.right;
     return located(in, span, [&] { return apply_comparison(in, op, left, right); });
@@ -338,6 +385,7 @@ class CompareCode final : public Code {
   bool look_;
   Operand left_, right_;
   bool leaf_right_;
+  QuickTries tries_;
 };
 
 CodePtr make_compare(CompareOp op, const Span& at, CodePtr left, CodePtr right, bool look) {
@@ -361,7 +409,7 @@ class CompareChainCode final : public Code {
     Value left = first_.value(in, a);
     for (const Step& step : rest_) {
       Value right = step.operand.value(in, a);
-      const int quickly = with_constant(step.op, [&](auto constant) { return quick<constant()>(left, right, look_); });
+      const int quickly = with_constant(step.op, [&](auto constant) { return compared<constant()>(left, right, look_); });
       const Value result = quickly >= 0
                                ? Value(quickly != 0)
                                : located(in, step.at, [&] { return apply_comparison(in, step.op, left, right); });
@@ -414,7 +462,7 @@ class LogicalCode final : public Code {
 }  // namespace
 
 bool quick_binary(BinaryOp op, const Value& x, const Value& y, Value& out) {
-  return with_constant(op, [&](auto constant) { return quick<constant()>(x, y, out); });
+  return with_constant(op, [&](auto constant) { return computed<constant()>(x, y, out); });
 }
 
 CodePtr compile_operator(const ast::Expr& e, const Place& place) {

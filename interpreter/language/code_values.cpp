@@ -33,6 +33,7 @@ class ConstantCode final : public Code {
   ConstantCode(const Span& at, Value v) : Code(at), value_(std::move(v)) {}
   Value value(Interpreter&, Activation&) const override { return value_; }
   const Value& borrow(Interpreter&, Activation&, Value&) const override { return value_; }
+  const Value* quick(const Activation&, Scalar&) const override { return &value_; }
   bool is_leaf() const override { return true; }
   const Value* constant() const override { return &value_; }
 
@@ -207,11 +208,12 @@ class ConditionalCode final : public Code {
         then_(compile(*e.then_value, place)),
         else_(compile(*e.else_value, place)) {}
   Value value(Interpreter& in, Activation& a) const override {
-    return condition_->truth(in, a) ? then_->value(in, a) : else_->value(in, a);
+    return condition_->truth(in, a) ? then_.value(in, a) : else_.value(in, a);
   }
 
  private:
-  CodePtr condition_, then_, else_;
+  CodePtr condition_;
+  Operand then_, else_;
 };
 
 class SliceCode final : public Code {
@@ -296,23 +298,25 @@ class IndexCode final : public StoredCode<IndexCode> {
       : StoredCode(e.span),
         base_(compile(*e.base, place)),
         key_(compile_subscript(e, place)),
-        leaf_key_(key_->is_leaf()) {}
+        leaf_key_(key_->is_leaf()),
+        tries_{&base_, &key_} {}
   bool is_leaf() const override { return leaf_key_ && base_->is_leaf(); }
+  bool has_quick() const override { return static_cast<bool>(tries_); }
+  const Value* quick(const Activation& a, Scalar& room) const override {
+    if (!tries_) return nullptr;
+    Scalar other;
+    const Value* base = base_.quick(a, room);
+    const Value* key = base ? key_.quick(a, other) : nullptr;
+    const Value* found = key ? stored_element(*base, *key) : nullptr;
+    if (!found) tries_.failed();
+    return found;
+  }
   const Value& borrow(Interpreter& in, Activation& a, Value& made) const override {
     Value made_base, made_key;
     const Value& base = leaf_key_ ? base_.borrow(in, a, made_base) : base_.keep(in, a, made_base);
     const Value& key = key_.borrow(in, a, made_key);
-    if (key.is_int64()) {
-      // An element of a list that the base expression made ends with it.
-      if (auto* s = base.as<SequenceObject>()) {
-        const auto size = static_cast<uint64_t>(s->items.size());
-        const int64_t at = key.int64() < 0 ? key.int64() + static_cast<int64_t>(size) : key.int64();
-        if (static_cast<uint64_t>(at) < size) {
-          const Value& item = s->items[static_cast<size_t>(at)];
-          return &base == &made_base ? made = item : item;
-        }
-      }
-    }
+    // An element of what the base expression made ends with it.
+    if (const Value* item = stored_element(base, key)) return &base == &made_base ? made = *item : *item;
     if (auto* s = base.as<StringObject>(); s && key.is_int64()) {
       const int64_t count = s->characters(), at = key.int64() < 0 ? key.int64() + count : key.int64();
       if (at >= 0 && at < count) {
@@ -320,8 +324,6 @@ class IndexCode final : public StoredCode<IndexCode> {
         return made = s->character_at(offset);
       }
     }
-    if (auto* d = base.as<DictObject>())
-      if (const Value* found = d->find(key)) return made = *found;
     return made = located(in, span, [&]() -> Value {
              if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
              const ObjectPtr keep = base.object();
@@ -330,8 +332,23 @@ class IndexCode final : public StoredCode<IndexCode> {
   }
 
  private:
+  /// An element that is stored: of a list, tuple or dict, or a character of an ASCII text. Null for others.
+  PXL_INLINE static const Value* stored_element(const Value& base, const Value& key) {
+    if (key.is_int64()) {
+      if (auto* s = base.as<SequenceObject>()) {
+        const auto size = static_cast<int64_t>(s->items.size());
+        const int64_t at = key.int64() < 0 ? key.int64() + size : key.int64();
+        return static_cast<uint64_t>(at) < static_cast<uint64_t>(size) ? &s->items[static_cast<size_t>(at)] : nullptr;
+      }
+      if (auto* s = base.as<StringObject>()) return s->ascii_at(key.int64());
+    }
+    auto* d = base.as<DictObject>();
+    return d ? d->find(key) : nullptr;
+  }
+
   Operand base_, key_;
   bool leaf_key_;
+  QuickTries tries_;
 };
 
 CodePtr compile_index(const ast::IndexExpr& e, const Place& place) {
@@ -343,8 +360,16 @@ CodePtr compile_index(const ast::IndexExpr& e, const Place& place) {
 class MemberCode final : public StoredCode<MemberCode> {
  public:
   MemberCode(const ast::MemberExpr& e, const Place& place)
-      : StoredCode(e.span), e_(e), name_(e.name), look_(place.look), base_(compile(*e.base, place)) {}
+      : StoredCode(e.span), e_(e), name_(e.name), look_(place.look), base_(compile(*e.base, place)), tries_{&base_} {}
   bool is_leaf() const override { return base_->is_leaf() && !look_; }
+  bool has_quick() const override { return static_cast<bool>(tries_); }
+  const Value* quick(const Activation& a, Scalar& room) const override {
+    if (!tries_) return nullptr;
+    const Value* base = base_.quick(a, room);
+    const Value* field = base ? field_.find(*base, name_) : nullptr;
+    if (!field) tries_.failed();
+    return field;
+  }
   const Value& borrow(Interpreter& in, Activation& a, Value& made) const override {
     Value made_base;
     const Value& base = base_.borrow(in, a, made_base);
@@ -371,6 +396,7 @@ class MemberCode final : public StoredCode<MemberCode> {
   bool look_;
   Operand base_;
   FieldCache field_;
+  QuickTries tries_;
 };
 
 class EllipsisCode final : public Code {

@@ -37,7 +37,9 @@ struct FunctionObject final : Object {
 /// The function that a def or a lambda makes.
 Value make_function(Interpreter& in, const ast::Function& f, Activation& a, std::string qualified_name);
 /// The scope of a body that is about to run, with a slot for each of its names.
-inline ScopePtr scope_of_body(const ScopePtr& closure, const ast::Function& f) {
+PXL_INLINE ScopePtr scope_of_body(const ScopePtr& closure, const ast::Function& f) {
+  if (f.own.slots.size() <= Scope::inline_slots) [[likely]]
+    return make_ref_inline<Scope>(closure, f.own);
   ScopePtr scope = make_ref<Scope>(closure, f.own.slots);
   scope->own = &f.own;
   return scope;

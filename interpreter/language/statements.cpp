@@ -189,11 +189,28 @@ class AugmentedCode final : public StmtCode {
         target_(compile_target(*s.targets[0], place)),
         left_(compile(*s.targets[0], place)),
         right_(compile(*s.value, place)),
-        leaf_right_(right_->is_leaf()) {
+        leaf_right_(right_->is_leaf()),
+        tries_{&left_, &right_} {
     if (s.targets[0]->kind == ast::ExprKind::name && s.op == ast::BinaryOp::add)
       slot_ = slot_of(as<ast::NameExpr>(*s.targets[0]).interned, place);
   }
   Flow run(Interpreter& in, Activation& a) const override {
+    if (tries_) {
+      Scalar left, right, out;
+      const Value* x = left_.quick(a, left);
+      const Value* y = x ? right_.quick(a, right) : nullptr;
+      if (y && quick_binary(op_, *x, *y, out.value)) {
+        in.here = span;
+        target_.assign(in, a, out.value);
+        return Flow::normal;
+      }
+      tries_.failed();
+    }
+    return full(in, a);
+  }
+
+ private:
+  __attribute__((noinline)) Flow full(Interpreter& in, Activation& a) const {
     Value made_left, made_right;
     const Value& left = leaf_right_ ? left_.borrow(in, a, made_left) : left_.keep(in, a, made_left);
     const Value& right = right_.borrow(in, a, made_right);
@@ -209,7 +226,6 @@ class AugmentedCode final : public StmtCode {
     return Flow::normal;
   }
 
- private:
   /// Appends to a text in the slot that nothing else holds. `left` may be a second reference, of this statement.
   static bool append(Value& slot, Value& left, const Value& right) {
     auto* s = slot.as<StringObject>();
@@ -225,6 +241,7 @@ class AugmentedCode final : public StmtCode {
   Target target_;
   Operand left_, right_;
   bool leaf_right_;
+  QuickTries tries_;
   int slot_ = -1;  ///< of a target to which text may be appended
 };
 
@@ -259,6 +276,15 @@ class ForCode final : public StmtCode {
         body_(compile(*s.body, place)) {}
   Flow run(Interpreter& in, Activation& a) const override {
     Walk walk(in, iterable_->value(in, a), iterable_->span);
+    if (target_.slot() >= 0 && !s_.captures && !a.round && !in.checking) {
+      Value& slot = a.scope->slot(static_cast<size_t>(target_.slot()));
+      while (walk.next(slot)) {
+        const Flow flow = body_->run(in, a);
+        if (flow == Flow::break_loop) break;
+        if (flow == Flow::returned) return flow;
+      }
+      return Flow::normal;
+    }
     for (Value v; walk.next(v);) {
       const Flow flow = round(in, a, std::move(v));
       if (flow == Flow::break_loop) break;

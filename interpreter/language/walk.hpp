@@ -28,7 +28,7 @@ class Walk {
     });
   }
   /// Moves to the next element; false at the end. Throws Interrupted.
-  bool next(Value& out) {
+  PXL_INLINE bool next(Value& out) {
     charge(round_ns);
     if (static_cast<uint64_t>(next_) % polled_rounds == 0) metering::poll();
     if (sequence_) {
@@ -47,7 +47,7 @@ class Walk {
       ++next_;
       return true;
     }
-    return located(in_, at_, [&] { return iterator_.next(out); });
+    return next_of_iterator(out);
   }
   /// The number of elements if it is known and not large, else 0.
   size_t reserved() const {
@@ -56,6 +56,9 @@ class Walk {
   }
 
  private:
+  __attribute__((noinline)) bool next_of_iterator(Value& out) {
+    return located(in_, at_, [&] { return iterator_.next(out); });
+  }
   static constexpr int64_t round_ns = 100;  // of what a round does besides
   static constexpr uint64_t polled_rounds = 16;
   Interpreter& in_;

@@ -99,7 +99,7 @@ struct ProgressObject final : Object {
   // A bar that is left early (break, an error) still ends its line.
   ~ProgressObject() override {
     if (running && drawn) host_of(in).notice("\n");
-    bury(items);
+    items.bury();
   }
 
   std::string line(int width) const {

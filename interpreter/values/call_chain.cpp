@@ -32,8 +32,7 @@ CallChain::operator const FramePtr&() const {
   for (Link* link = top_; link && !link->made; link = link->outer) unmade.push_back(link);
   for (; !unmade.empty(); unmade.pop_back()) {
     Link& link = *unmade.back();
-    link.made =
-        std::make_shared<Frame>(Frame{std::string(link.what), link.at, link.outer ? link.outer->made : nullptr});
+    link.made = std::make_shared<Frame>(Frame{*link.what, *link.at, link.outer ? link.outer->made : nullptr});
   }
   return top_->made;
 }
@@ -41,12 +40,11 @@ CallChain::operator const FramePtr&() const {
 CodePosition& position_of(Interpreter& in) { return in; }
 
 CallFrame::CallFrame(Interpreter& in, std::string&& what, Span at)
-    : position_(position_of(in)),
-      owned_(std::make_unique<const std::string>(std::move(what))),
-      link_{*owned_, at, nullptr, nullptr},
-      here_(position_.here) {
-  position_.frames.push(link_);
-}
+    : owned_(std::make_unique<const std::string>(std::move(what))),
+      position_(position_of(in)),
+      here_(position_.here),
+      at_(at),
+      frame_(position_, *owned_, at_) {}
 
 namespace {
 

@@ -4,8 +4,8 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 
+#include "interpreter/values/ref.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/stack.hpp"
 
@@ -17,16 +17,14 @@ class CallChain {
  public:
   /// A running call; pushed when it begins and popped when it ends.
   struct Link {
-    std::string_view what;
-    Span at;
-    Link* outer = nullptr;
-    FramePtr made;  ///< null until first requested
+    const std::string* what;
+    const Span* at;
+    Link* outer;
+    FramePtr made = nullptr;  ///< null until first requested
   };
 
-  void push(Link& link) {
-    link.outer = top_;
-    top_ = &link;
-  }
+  Link* top() const { return top_; }
+  void push(Link& link) { top_ = &link; }
   void pop() { top_ = top_->outer; }
 
   /// The frames of the chain; null outside all calls.
@@ -69,27 +67,42 @@ class DepthGuard {
   CodePosition& at_;
 };
 
-/// Restores the call chain and the current location when a call ends, also by an exception.
+/// A link of the call chain while a call runs, which begins at the current location, `at`. It restores both when the
+/// call ends, also by an exception.
+struct CodeFrame {
+  /// `what` and `at` must outlive the frame.
+  PXL_INLINE CodeFrame(CodePosition& position, const std::string& what, const Span& at)
+      : position_(position), link_{&what, &at, position.frames.top()} {
+    position.frames.push(link_);
+  }
+  PXL_INLINE ~CodeFrame() {
+    position_.frames.pop();
+    position_.here = *link_.at;
+  }
+  CodeFrame(const CodeFrame&) = delete;
+  CodeFrame& operator=(const CodeFrame&) = delete;
+
+ private:
+  CodePosition& position_;
+  CallChain::Link link_;
+};
+
+/// The same of a call that is at another place than the current location.
 struct CallFrame {
   /// `what` must outlive the frame.
   CallFrame(CodePosition& position, const std::string& what, Span at)
-      : position_(position), link_{what, at, nullptr, nullptr}, here_(position.here) {
-    position.frames.push(link_);
-  }
+      : position_(position), here_(position.here), at_(at), frame_(position, what, at_) {}
   CallFrame(Interpreter& in, const std::string& what, Span at) : CallFrame(position_of(in), what, at) {}
   CallFrame(Interpreter& in, std::string&& what, Span at);
-  ~CallFrame() {
-    position_.frames.pop();
-    position_.here = here_;
-  }
+  ~CallFrame() { at_ = here_; }
   CallFrame(const CallFrame&) = delete;
   CallFrame& operator=(const CallFrame&) = delete;
 
  private:
-  CodePosition& position_;
   std::unique_ptr<const std::string> owned_;
-  CallChain::Link link_;
-  Span here_;
+  CodePosition& position_;
+  Span here_, at_;
+  CodeFrame frame_;
 };
 
 }  // namespace pxl

@@ -17,13 +17,17 @@ struct StringObject final : Object {
   static constexpr ClassTag class_tag = ClassTag::text;
   std::string value;  ///< changes only by `append`
   void append(std::string_view more);
-  int64_t characters() const;                 ///< the number of code points
+  int64_t characters() const {  ///< the number of code points
+    return characters_ >= 0 ? characters_ : counted();
+  }
   size_t offset_of(int64_t character) const;  ///< in bytes, of a character up to the length
   std::string_view characters(int64_t from, int64_t count) const;
   uint64_t hash() const { return hash_ != 0 ? hash_ : computed_hash(); }
   Value sliced(const SliceRange& range) const;
   /// The character at an offset in bytes, which moves behind it.
   Value character_at(size_t& offset) const;
+  /// The character at a place, from the end if it is negative, of a text of ASCII alone; null for others.
+  inline const Value* ascii_at(int64_t at) const;
   explicit StringObject(std::string&& v) : value(std::move(v)) { has_parts_ = false; }
   explicit StringObject(std::string_view v) : value(v) { has_parts_ = false; }
   std::string type_name() const override { return "str"; }
@@ -40,6 +44,7 @@ struct StringObject final : Object {
   bool equals(Interpreter&, const Value&) override;
 
  private:
+  int64_t counted() const;
   uint64_t computed_hash() const;
   mutable int64_t characters_ = -1;                       ///< -1: not counted yet
   mutable uint64_t hash_ = 0;                             ///< 0: not computed yet
@@ -229,7 +234,21 @@ class ReusedTuple {
 };
 
 /// A str of one character of ASCII; no memory is taken.
-const Value& character_value(char ascii);
+namespace ascii_detail {
+extern constinit thread_local const Value* values;  ///< null before the first call of make_values
+const Value* make_values();
+}  // namespace ascii_detail
+inline const Value& character_value(char ascii) {
+  const Value* all = ascii_detail::values ? ascii_detail::values : ascii_detail::make_values();
+  return all[static_cast<unsigned char>(ascii)];
+}
+inline const Value* StringObject::ascii_at(int64_t at) const {
+  const auto size = static_cast<int64_t>(value.size());
+  if (characters() != size) return nullptr;
+  if (at < 0) at += size;
+  return static_cast<uint64_t>(at) < static_cast<uint64_t>(size) ? &character_value(value[static_cast<size_t>(at)])
+                                                                 : nullptr;
+}
 inline bool is_tuple(const SequenceObject& s) { return &typeid(s) == &typeid(TupleObject); }
 Value make_list(std::vector<Value> items);
 Value make_tuple(std::vector<Value> items);

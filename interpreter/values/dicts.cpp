@@ -216,8 +216,8 @@ std::function<void()> DictObject::state() {
 }
 DictObject::~DictObject() {
   for (auto& [k, v] : items) {
-    bury(k);
-    bury(v);
+    k.bury();
+    v.bury();
   }
 }
 

@@ -65,7 +65,7 @@ std::optional<Value> RecordType::member(Interpreter&, std::string_view name) {
 
 // A chain of records is freed without recursion.
 RecordObject::~RecordObject() {
-  for (Value& v : values) bury(v);
+  for (Value& v : values) v.bury();
 }
 
 std::string RecordObject::repr(Interpreter& in) {

@@ -89,6 +89,12 @@ struct alignas(16) RefCounts {
       return decrease_shared(count);
     return --count == 0;
   }
+  /// Decreases a count that does not become 0 by it, where that is certain; returns whether it has.
+  PXL_INLINE static bool decrease_above_one(uint32_t& count) {
+    if (counts_are_shared || count == 1) return false;
+    --count;
+    return true;
+  }
   /// Increases a count that is not 0.
   static bool increase_alive(uint32_t& count) {
     if (!counts_are_shared) return count != 0 && ++count != 0;
@@ -207,20 +213,30 @@ class WeakRef {
   T* object_ = nullptr;
 };
 
-/// Makes an object with its counts in front of it. A pointer to a base of T must be the address of the object.
+/// As make_ref, where a call counts.
 template <class T, class... A>
-Ref<T> make_ref(A&&... arguments) {
+PXL_INLINE Ref<T> make_ref_inline(A&&... arguments) {
   static_assert(alignof(T) <= alignof(RefCounts) && alignof(RefCounts) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
   constexpr size_t bytes = sizeof(RefCounts) + sizeof(T);
   auto* counts = new (object_memory::take(bytes)) RefCounts;
   counts->bytes = static_cast<uint32_t>(bytes);
   if constexpr (requires { T::class_tag; }) counts->tag = static_cast<uint8_t>(T::class_tag);
-  try {
+  if constexpr (std::is_nothrow_constructible_v<T, A...>) {
     return Ref<T>::adopt(new (counts + 1) T(std::forward<A>(arguments)...));
-  } catch (...) {
-    counts->free_if_unused();
-    throw;
+  } else {
+    try {
+      return Ref<T>::adopt(new (counts + 1) T(std::forward<A>(arguments)...));
+    } catch (...) {
+      counts->free_if_unused();
+      throw;
+    }
   }
+}
+
+/// Makes an object with its counts in front of it. A pointer to a base of T must be the address of the object.
+template <class T, class... A>
+Ref<T> make_ref(A&&... arguments) {
+  return make_ref_inline<T>(std::forward<A>(arguments)...);
 }
 
 template <class T, class U>

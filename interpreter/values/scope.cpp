@@ -23,20 +23,17 @@ struct Graveyard {
 
 }  // namespace
 
-void bury_object(Value& v) {
-  if (!v.object()->has_parts() || v.object().use_count() > 1) {  // shared: nothing is destroyed here
-    v = Value();
-    return;
-  }
-  constexpr int max_depth = 32;  // frames of destructors; not measured
+void Value::bury_object() noexcept {
+  ObjectPtr object = std::move(object_);
+  if (!object->has_parts() || object.use_count() > 1) return;  // shared: nothing is destroyed here
+  constexpr int max_depth = 32;                                // frames of destructors; not measured
   Graveyard& g = of_thread<Graveyard>();
   if (g.depth == max_depth) {
-    g.waiting.push_back(v.object());
-    v = Value();
+    g.waiting.push_back(std::move(object));
     return;
   }
   ++g.depth;
-  v = Value();
+  object.reset();
   while (g.depth == 1 && !g.waiting.empty()) {
     const ObjectPtr last = std::move(g.waiting.back());
     g.waiting.pop_back();
@@ -84,7 +81,7 @@ Value* Scope::more_slots(size_t count) { return static_cast<Value*>(::operator n
 void Scope::free_more() {
   if (count_ > inline_slots) ::operator delete(slots_);
   if (names_)
-    for (Entry& e : names_->entries) bury(e.value);
+    for (Entry& e : names_->entries) e.value.bury();
 }
 
 namespace {
@@ -197,7 +194,7 @@ void Scope::restore(const std::vector<Entry>& entries) {
   names_.reset();
   version_ = next_version();
   for (const Entry& e : entries) bind(e.name, e.value);
-  for (Value& v : old) bury(v);
+  for (Value& v : old) v.bury();
 }
 
 std::vector<Scope::Entry> Scope::entries() const {

@@ -39,14 +39,21 @@ class Scope {
       slots_ = more_slots(count_);
     for (size_t i = 0; i < count_; ++i) new (&slots_[i]) Value(Value::unset());
   }
+  /// Of a body that is about to run, with few names.
+  PXL_INLINE Scope(const Ref<Scope>& closure, const ast::OwnNames& names) noexcept
+      : outer(closure),
+        own(&names),
+        layout_(&names.slots),
+        slots_(few_),
+        count_(static_cast<uint32_t>(names.slots.size())) {
+    for (size_t i = 0; i < count_; ++i) new (&few_[i]) Value(Value::unset());
+  }
+  static constexpr size_t inline_slots = 6;  ///< more than most bodies have; not measured
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
   // The code that owns the layout may have ended.
   PXL_INLINE ~Scope() {
-    for (size_t i = 0; i < count_; ++i) {
-      bury(slots_[i]);
-      slots_[i].~Value();
-    }
+    for (size_t i = 0; i < count_; ++i) slots_[i].bury();
     if (names_ || count_ > inline_slots) [[unlikely]]
       free_more();
   }
@@ -88,7 +95,6 @@ class Scope {
   uint64_t version() const { return version_; }
 
  private:
-  static constexpr size_t inline_slots = 6;  ///< more than most bodies have; not measured
   /// Names that were added.
   struct Names {
     std::vector<Entry> entries;

@@ -27,7 +27,7 @@ Value make_pair(Value first, Value second) {
 }
 
 SequenceObject::~SequenceObject() {
-  for (Value& v : items) bury(v);
+  for (Value& v : items) v.bury();
 }
 
 std::optional<Iterator> SequenceObject::iterate(Interpreter&) {

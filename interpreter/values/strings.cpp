@@ -43,12 +43,9 @@ void StringObject::append(std::string_view more) {
   value.append(more);
 }
 
-int64_t StringObject::characters() const {
-  if (characters_ < 0) {
-    charge_scan(value.size());
-    characters_ = code_points(value);
-  }
-  return characters_;
+int64_t StringObject::counted() const {
+  charge_scan(value.size());
+  return characters_ = code_points(value);
 }
 
 size_t StringObject::offset_of(int64_t character) const {
@@ -77,14 +74,11 @@ uint64_t StringObject::computed_hash() const {
   return hash_ = std::hash<std::string_view>()(value) | 1;
 }
 
-const Value& character_value(char ascii) {
-  constinit static thread_local const Value* all = nullptr;
-  if (!all) {
-    auto* made = new std::vector<Value>;  // never destroyed
-    for (int c = 0; c < 128; ++c) made->emplace_back(std::string(1, static_cast<char>(c)));
-    all = made->data();
-  }
-  return all[static_cast<unsigned char>(ascii)];
+constinit thread_local const Value* ascii_detail::values = nullptr;
+const Value* ascii_detail::make_values() {
+  auto* made = new std::vector<Value>;  // never destroyed
+  for (int c = 0; c < 128; ++c) made->emplace_back(std::string(1, static_cast<char>(c)));
+  return values = made->data();
 }
 
 Value text_value(std::string_view text) {

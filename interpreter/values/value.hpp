@@ -152,6 +152,16 @@ class Value {
   static const auto& object_for(const auto& pointer) {
     return *pointer;
   }
+  /// Ends this value without recursion, so that a chain of a million nested lists does not overflow the stack. It is
+  /// then none.
+  PXL_INLINE void bury() noexcept {
+    if (!is_object()) return;
+    if (RefCounts::decrease_above_one(RefCounts::of(object_.get()).strong))
+      object_.release();
+    else
+      bury_object();
+    kind_ = Kind::none;
+  }
   template <class T>
   Ref<T> ptr() const {
     T* object = as<T>();
@@ -170,6 +180,7 @@ class Value {
   enum class Kind : uint8_t { unset, none, boolean, integer, natural, floating, object };
 
   static constexpr Kind kind_of(uint8_t tag) { return static_cast<Kind>(static_cast<uint8_t>(Kind::object) + tag); }
+  void bury_object() noexcept;
   [[noreturn]] static void wrong_kind();
   [[noreturn]] void no_int64() const;
   /// Moves from another value, which becomes none if it was an object. Requires that this one holds no object.
@@ -371,12 +382,6 @@ class Object {
  protected:
   bool has_parts_ = true;
 };
-
-/// Frees an object without recursion, so that a chain of a million nested lists does not overflow the stack.
-void bury_object(Value& v);
-inline void bury(Value& v) {
-  if (v.is_object() && !v.is_text()) bury_object(v);
-}
 
 /// "a str", "an int".
 std::string with_article(const std::string& noun);
