@@ -43,13 +43,22 @@ std::optional<pxl::DType> dtype_of_dlpack(const dlpack::DataType& type) {
     }
   };
   using D = pxl::DType;
+  // The codes of one width.
+  if (type.bits == 8) switch (type.code) {
+      case dlpack::boolean: return D::boolean;
+      case dlpack::floating: return {};
+      case dlpack::float8_e4m3fn: return D::float8_e4m3fn;
+      case dlpack::float8_e4m3fnuz: return D::float8_143;
+      case dlpack::float8_e5m2: return D::float8_e5m2;
+      case dlpack::float8_e5m2fnuz: return D::float8_152;
+      default: break;
+    }
   switch (type.code) {
     case dlpack::signed_integer: return sized(D::int8, D::int16, D::int32, D::int64);
     case dlpack::unsigned_integer: return sized(D::uint8, D::uint16, D::uint32, D::uint64);
-    case dlpack::floating: return type.bits == 8 ? std::nullopt : sized(D::int8, D::float16, D::float32, D::float64);
+    case dlpack::floating: return sized({}, D::float16, D::float32, D::float64);
     case dlpack::bfloat: return type.bits == 16 ? std::optional(D::bfloat16) : std::nullopt;
-    case dlpack::boolean: return type.bits == 8 ? std::optional(D::boolean) : std::nullopt;
-    default: return {};
+    default: break;
   }
 }
 
@@ -129,12 +138,23 @@ bool is_masked(const py::handle& object, int depth = 0) {
 
 std::string dtype_name(const py::dtype& dtype) { return py::str(py::object(dtype.attr("name"))); }
 
-/// NumPy has no bfloat16: the type that ml_dtypes adds, where it is installed, else the bits.
-py::dtype bfloat16_dtype() {
+/// The dtypes that NumPy lacks: the names that ml_dtypes gives them.
+struct AddedDType {
+  pxl::DType dtype;
+  const char* name;
+};
+constexpr AddedDType added_dtypes[] = {{pxl::DType::bfloat16, "bfloat16"},
+                                       {pxl::DType::float8_143, "float8_e4m3fnuz"},
+                                       {pxl::DType::float8_152, "float8_e5m2fnuz"},
+                                       {pxl::DType::float8_e4m3fn, "float8_e4m3fn"},
+                                       {pxl::DType::float8_e5m2, "float8_e5m2"}};
+
+/// The type of ml_dtypes, where it is installed, else the bits.
+py::dtype added_dtype(const AddedDType& added) {
   try {
-    return py::dtype::from_args(py::module_::import("ml_dtypes").attr("bfloat16"));
+    return py::dtype::from_args(py::module_::import("ml_dtypes").attr(added.name));
   } catch (const py::error_already_set&) {
-    return py::dtype("uint16");
+    return py::dtype(pxl::size_of(added.dtype) == 1 ? "uint8" : "uint16");
   }
 }
 
@@ -166,18 +186,21 @@ std::optional<pxl::DType> dtype_from(const py::dtype& dtype) {
     default: break;
   }
   // A type that another module adds.
-  return dtype_name(dtype) == "bfloat16" ? std::optional(D::bfloat16) : std::nullopt;
+  const std::string name = dtype_name(dtype);
+  for (const AddedDType& added : added_dtypes)
+    if (name == added.name) return added.dtype;
+  return std::nullopt;
 }
 
 py::dtype dtype_of(pxl::DType dtype) {
   // Made once, since NumPy takes longer for a dtype by name than a small run takes; they outlive Python.
   static const std::vector<py::dtype>& all = *[] {
     auto* made = new std::vector<py::dtype>;
-    for (int i = 0; i <= static_cast<int>(pxl::DType::bfloat16); ++i) {
+    for (int i = 0; i <= static_cast<int>(pxl::DType::float8_e5m2); ++i) {
       const auto d = static_cast<pxl::DType>(i);
-      const bool bytes = d == pxl::DType::float8_143 || d == pxl::DType::float8_152;
-      made->push_back(d == pxl::DType::bfloat16 ? bfloat16_dtype()
-                                                : py::dtype(bytes ? "uint8" : std::string(pxl::name(d))));
+      const auto* added = std::find_if(std::begin(added_dtypes), std::end(added_dtypes),
+                                       [&](const AddedDType& a) { return a.dtype == d; });
+      made->push_back(added != std::end(added_dtypes) ? added_dtype(*added) : py::dtype(std::string(pxl::name(d))));
     }
     return made;
   }();

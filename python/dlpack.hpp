@@ -7,7 +7,17 @@
 namespace pxl_python::dlpack {
 
 constexpr int32_t cpu = 1;  ///< kDLCPU
-enum Code : uint8_t { signed_integer = 0, unsigned_integer = 1, floating = 2, bfloat = 4, boolean = 6 };
+enum Code : uint8_t {
+  signed_integer = 0,
+  unsigned_integer = 1,
+  floating = 2,
+  bfloat = 4,
+  boolean = 6,
+  float8_e4m3fn = 10,
+  float8_e4m3fnuz = 11,
+  float8_e5m2 = 12,
+  float8_e5m2fnuz = 13
+};
 
 struct Device {
   int32_t type, id;

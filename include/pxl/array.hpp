@@ -16,7 +16,7 @@
 
 PXL_BEGIN_NAMESPACE
 
-/// Types of elements. The two float8 formats are stored, without arithmetic.
+/// Types of elements. The float8 formats are stored, without arithmetic.
 enum class DType : uint8_t {
   boolean,
   int8,
@@ -32,7 +32,9 @@ enum class DType : uint8_t {
   float64,
   float8_143,
   float8_152,
-  bfloat16
+  bfloat16,
+  float8_e4m3fn,
+  float8_e5m2
 };
 
 /// "float32", as programs write it.

@@ -35,7 +35,9 @@ typedef enum {
   PXL_FLOAT64,
   PXL_FLOAT8_143,
   PXL_FLOAT8_152,
-  PXL_BFLOAT16
+  PXL_BFLOAT16,
+  PXL_FLOAT8_E4M3FN,
+  PXL_FLOAT8_E5M2
 } pxl_dtype;
 
 /* An array in the caller's memory, dense and row-major, under the name of a stream or variable. */

@@ -16,10 +16,10 @@ namespace pxl {
 namespace {
 
 // By v1::DType. Found by name, so that no order is assumed.
-constexpr size_t num_public = static_cast<size_t>(v1::DType::bfloat16) + 1;
+constexpr size_t num_public = static_cast<size_t>(v1::DType::float8_e5m2) + 1;
 constexpr std::array<std::string_view, num_public> names = {
-    "bool",   "int8",    "int16",   "int32",   "int64",      "uint8",      "uint16",  "uint32",
-    "uint64", "float16", "float32", "float64", "float8_143", "float8_152", "bfloat16"};
+    "bool",    "int8",    "int16",   "int32",      "int64",      "uint8",    "uint16",        "uint32",     "uint64",
+    "float16", "float32", "float64", "float8_143", "float8_152", "bfloat16", "float8_e4m3fn", "float8_e5m2"};
 
 DType own_dtype(v1::DType dtype) {
   static const std::array<DType, num_public> table = [] {

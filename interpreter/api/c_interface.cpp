@@ -26,7 +26,7 @@ struct pxl_session {
 
 namespace {
 
-static_assert(static_cast<int>(v1::DType::bfloat16) == PXL_BFLOAT16 &&
+static_assert(static_cast<int>(v1::DType::float8_e5m2) == PXL_FLOAT8_E5M2 &&
               static_cast<int>(v1::DType::boolean) == PXL_BOOL && static_cast<int>(v1::DType::float32) == PXL_FLOAT32);
 
 pxl_error* failed(v1::Error error) {
@@ -67,7 +67,7 @@ v1::DType dtype_of(const pxl_array& a) {
   int number = 0;  // any number may be there: a pxl_dtype has only those of its list
   static_assert(sizeof number == sizeof a.dtype);
   std::memcpy(&number, &a.dtype, sizeof number);
-  if (number < 0 || number > PXL_BFLOAT16)
+  if (number < 0 || number > PXL_FLOAT8_E5M2)
     throw Error("an array has the dtype " + std::to_string(number) + ", which there is not", {}, Fault::usage)
         .as(codes::dtype);
   return static_cast<v1::DType>(number);

@@ -53,6 +53,8 @@ constexpr Code codes[] = {
     {DType::float64, "F64"},
     {DType::float8_143, "F8_E4M3FNUZ"},
     {DType::float8_152, "F8_E5M2FNUZ"},
+    {DType::float8_e4m3fn, "F8_E4M3"},
+    {DType::float8_e5m2, "F8_E5M2"},
 };
 
 std::string_view code_of(DType dtype) {

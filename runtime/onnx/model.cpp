@@ -42,6 +42,10 @@ constexpr TypeRow type_rows[] = {
     {ElementType::complex64, "complex64", {}},
     {ElementType::complex128, "complex128", {}},
     {ElementType::bfloat16, "bfloat16", DType::bfloat16},
+    {ElementType::float8_e4m3fn, "float8_e4m3fn", DType::float8_e4m3fn},
+    {ElementType::float8_e4m3fnuz, "float8_e4m3fnuz", DType::float8_143},
+    {ElementType::float8_e5m2, "float8_e5m2", DType::float8_e5m2},
+    {ElementType::float8_e5m2fnuz, "float8_e5m2fnuz", DType::float8_152},
 };
 
 Error unreadable(const std::string& path, const std::string& why) {
@@ -166,8 +170,9 @@ std::optional<DType> dtype_of(ElementType type) {
 
 ElementType element_type(DType dtype) {
   for (const TypeRow& r : type_rows)
-    if (r.dtype == dtype) return r.type;
-  throw Error(fmt::format("ONNX has no {}", pxl::name(dtype)), {"cast the tensor to float16 before"}).as(codes::dtype);
+    if (r.dtype == dtype && !is_float8(dtype)) return r.type;
+  throw Error(fmt::format("opset 17 of ONNX has no {}", pxl::name(dtype)), {"cast the tensor to float16 before"})
+      .as(codes::dtype);
 }
 
 const Attribute* Node::attribute(std::string_view wanted) const {

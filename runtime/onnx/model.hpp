@@ -27,13 +27,17 @@ enum class ElementType : int32_t {
   uint64 = 13,
   complex64 = 14,
   complex128 = 15,
-  bfloat16 = 16
+  bfloat16 = 16,
+  float8_e4m3fn = 17,  // these four: since ONNX 1.14
+  float8_e4m3fnuz = 18,
+  float8_e5m2 = 19,
+  float8_e5m2fnuz = 20
 };
 /// "int64", "string"; "type 99" for one that there is not.
 std::string name(ElementType type);
 /// The dtype of the same elements, where pxl has it.
 std::optional<DType> dtype_of(ElementType type);
-/// Throws Error for float8, which ONNX 1.12 lacks.
+/// Throws Error for float8, which opset 17 lacks.
 ElementType element_type(DType dtype);
 
 struct StringPair {

@@ -7,6 +7,7 @@
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/float8.hpp"
 #include "runtime/kernels/matmul.hpp"
+#include "runtime/kernels/narrow.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {
@@ -16,17 +17,18 @@ namespace {
 constexpr Param scale_param{
     "log2_scale", ParamKind::index, no_default,
     "an int32 scalar in -32..31: the exponent of the power of two that values are multiplied by"};
-constexpr Param overflow_param{"nan_on_overflow", ParamKind::boolean, of(true),
-                               "values beyond the range become NaN; otherwise they saturate"};
+constexpr Param overflow_param{
+    "nan_on_overflow", ParamKind::boolean, of(true),
+    "values beyond the range become NaN, or infinite in float8_e5m2; otherwise they saturate"};
 constexpr Param to_params[] = {{"t", ParamKind::tensor, no_default, "float16"},
                                scale_param,
-                               {"data_type", ParamKind::dtype, no_default, "float8_143 or float8_152"},
+                               {"data_type", ParamKind::dtype, no_default, "a float8 dtype"},
                                overflow_param};
 constexpr Param from_params[] = {{"t", ParamKind::tensor, no_default, "float8"},
                                  scale_param,
                                  {"data_type", ParamKind::dtype, of(DType::float16), "float16"}};
 constexpr Param amax_params[] = {{"src", ParamKind::tensor},
-                                 {"dtype", ParamKind::dtype, of(DType::float8_143), "float8_143 or float8_152"}};
+                                 {"dtype", ParamKind::dtype, of(DType::float8_143), "a float8 dtype"}};
 constexpr Param float8_matmul_params[] = {{"lhs", ParamKind::tensor, no_default, "float8"},
                                           {"rhs", ParamKind::tensor, no_default, "float8"},
                                           log2_scale_param};
@@ -42,15 +44,14 @@ void check_float8(const OpContext& s, size_t slot) {
   const DType dtype = s.input(slot).dtype;
   if (!is_float8(dtype))
     refuse(s,
-           fmt::format("{} must be float8_143 or float8_152, not {}; pow2scale_cast_to_fp8 makes it of float16",
-                       s.label(slot), name(dtype)),
+           fmt::format("{} must be of a float8 dtype, not {}; pow2scale_cast_to_fp8 makes it of float16", s.label(slot),
+                       name(dtype)),
            codes::dtype);
 }
 
 DType float8_attr(const OpContext& s, std::string_view param) {
   const DType to = s.dtype(param);
-  if (!is_float8(to))
-    refuse(s, fmt::format("{} must be float8_143 or float8_152, not {}", param, name(to)), codes::dtype);
+  if (!is_float8(to)) refuse(s, fmt::format("{} must be a float8 dtype, not {}", param, name(to)), codes::dtype);
   return to;
 }
 
@@ -155,8 +156,15 @@ static_assert(all_complete(float8_ops_table));
 }  // namespace
 
 void check_float8_product(const OpContext& s) {
-  check_float8(s, 0);
-  check_float8(s, 1);
+  for (const size_t slot : {0, 1}) {
+    check_float8(s, slot);
+    if (const DType dtype = s.input(slot).dtype; !narrow_format(dtype))
+      refuse(s,
+             fmt::format("{} is {}, which stores numbers without products; "
+                         "pow2scale_cast_from_fp8 makes it float16",
+                         s.label(slot), name(dtype)),
+             codes::dtype);
+  }
   check_scale(s, 2);
 }
 

@@ -15,7 +15,7 @@ namespace {
 constexpr bool in_order() {
   for (size_t i = 0; i < std::size(dtype_rows); ++i)
     if (dtype_rows[i].dtype != static_cast<DType>(i)) return false;
-  return std::size(dtype_rows) == static_cast<size_t>(DType::bfloat16) + 1;
+  return std::size(dtype_rows) == static_cast<size_t>(DType::float8_e5m2) + 1;
 }
 static_assert(in_order(), "one row per dtype, in the order of the enum");
 

@@ -27,7 +27,9 @@ enum class DType : uint8_t {
   float64,
   float8_143,
   float8_152,
-  bfloat16
+  bfloat16,
+  float8_e4m3fn,
+  float8_e5m2
 };
 
 /// float8 is a storage format (float8.hpp) without arithmetic, so it is not `floating`.
@@ -65,6 +67,8 @@ inline constexpr DTypeRow dtype_rows[] = {
     {DType::float8_143, "float8_143", "", 1, DTypeKind::float8, DType::float32},
     {DType::float8_152, "float8_152", "", 1, DTypeKind::float8, DType::float32},
     {DType::bfloat16, "bfloat16", "<V2", 2, DTypeKind::floating, DType::float32, 8, 0x1.fep127, 0x1p-126, 0x1.ffp127},
+    {DType::float8_e4m3fn, "float8_e4m3fn", "", 1, DTypeKind::float8, DType::float32},
+    {DType::float8_e5m2, "float8_e5m2", "", 1, DTypeKind::float8, DType::float32},
 };
 // clang-format on
 
@@ -171,7 +175,9 @@ decltype(auto) with_type(DType dtype, F&& f) {
     case DType::uint32: return f(type_tag<uint32_t>{});
     case DType::uint64: return f(type_tag<uint64_t>{});
     case DType::float8_143:
-    case DType::float8_152: refuse_float8(dtype);
+    case DType::float8_152:
+    case DType::float8_e4m3fn:
+    case DType::float8_e5m2: refuse_float8(dtype);
     case DType::float16: return f(type_tag<half>{});
     case DType::bfloat16: return f(type_tag<bfloat16>{});
     case DType::float32: return f(type_tag<float>{});

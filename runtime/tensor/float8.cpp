@@ -16,10 +16,23 @@ namespace pxl {
 namespace {
 
 struct Format {
+  DType dtype;
   int fraction_bits, bias;
+  uint8_t largest;   ///< pattern of the largest finite value
+  uint8_t infinity;  ///< 0: there is none
+  uint8_t nan;       ///< the NaN that conversions write
+  bool negative_zero;
+};
+constexpr Format formats[] = {
+    {DType::float8_143, 3, 8, 0x7F, 0, 0x80, false},
+    {DType::float8_152, 2, 16, 0x7F, 0, 0x80, false},
+    {DType::float8_e4m3fn, 3, 7, 0x7E, 0, 0x7F, true},
+    {DType::float8_e5m2, 2, 15, 0x7B, 0x7C, 0x7F, true},
 };
 
-Format format_of(DType dtype) { return dtype == DType::float8_143 ? Format{3, 8} : Format{2, 16}; }
+const Format& format_of(DType dtype) {
+  return *std::find_if(std::begin(formats), std::end(formats), [&](const Format& f) { return f.dtype == dtype; });
+}
 
 /// One element, branch-free; x is float or double, which have more fraction bits and a wider exponent than float8.
 template <class T>
@@ -32,16 +45,19 @@ struct Encoder {
   Bits rebias;        ///< difference of the exponent biases, shifted to T's exponent field
   T normal, shifter;  ///< smallest normal value; adding it to a smaller value shifts the subnormal's bits to the end
   Bits shifted;
-  Bits overflow;
+  Bits largest, overflow, nan, zero_sign;
 
   Encoder(DType dtype, Float8Overflow o) {
-    const Format f = format_of(dtype);
+    const Format& f = format_of(dtype);
     drop = digits - f.fraction_bits;
     rebias = static_cast<Bits>(bias - f.bias) << digits;
     normal = std::ldexp(T{1}, 1 - f.bias);
     shifter = std::ldexp(T{1}, digits + 1 - f.bias - f.fraction_bits);
     shifted = std::bit_cast<Bits>(shifter);
-    overflow = o == Float8Overflow::nan ? 0x80 : 0x7F;
+    largest = f.largest;
+    nan = f.nan;
+    overflow = o == Float8Overflow::saturate ? f.largest : f.infinity != 0 ? f.infinity : f.nan;
+    zero_sign = f.negative_zero ? 0x80 : 0;
   }
 
   __attribute__((always_inline)) uint8_t operator()(T x) const {
@@ -51,10 +67,10 @@ struct Encoder {
     const Bits odd = magnitude >> drop & 1;
     const Bits large = (magnitude + ((Bits{1} << (drop - 1)) - 1) + odd - rebias) >> drop;
     const Bits small = std::bit_cast<Bits>(size + shifter) - shifted;
-    Bits code = size < normal ? small : large > 0x7F ? overflow : large;
-    code = x == x ? code : float8_nan;
-    const Bits sign = bits >> (sizeof(T) * 8 - 8) & 0x80;
-    return static_cast<uint8_t>(code == 0 ? code : code | sign);  // NaN already has the sign bit set
+    Bits code = size < normal ? small : large > largest ? overflow : large;
+    code = x == x ? code : nan;
+    const Bits sign = bits >> (sizeof(T) * 8 - 8) & (code == 0 ? zero_sign : 0x80);
+    return static_cast<uint8_t>(code == nan ? code : code | sign);
   }
 };
 
@@ -106,15 +122,18 @@ void check_log2_scale(int64_t log2_scale) {
 }
 
 float float8_value(DType dtype, uint8_t bits) {
-  const Format f = format_of(dtype);
-  if (bits == float8_nan) return std::numeric_limits<float>::quiet_NaN();
-  const int exponent = (bits & 0x7F) >> f.fraction_bits, fraction = bits & ((1 << f.fraction_bits) - 1);
+  const Format& f = format_of(dtype);
+  const int magnitude = bits & 0x7F;
+  if (f.infinity != 0 && magnitude == f.infinity)
+    return std::copysign(std::numeric_limits<float>::infinity(), bits & 0x80 ? -1.0F : 1.0F);
+  if (bits == f.nan || magnitude > f.largest) return std::numeric_limits<float>::quiet_NaN();
+  const int exponent = magnitude >> f.fraction_bits, fraction = bits & ((1 << f.fraction_bits) - 1);
   const int whole = exponent == 0 ? fraction : fraction + (1 << f.fraction_bits);
   const float size = std::ldexp(static_cast<float>(whole), std::max(exponent, 1) - f.bias - f.fraction_bits);
   return bits & 0x80 ? -size : size;
 }
 
-float float8_max(DType dtype) { return float8_value(dtype, 0x7F); }
+float float8_max(DType dtype) { return float8_value(dtype, format_of(dtype).largest); }
 
 std::array<float, 256> float8_table(DType dtype, int64_t log2_scale) {
   std::array<float, 256> values{};
@@ -145,8 +164,7 @@ void to_float8(DType dtype, const double* from, uint8_t* to, int64_t count, int6
 
 Array to_float8(const Array& src, DType dtype, int64_t log2_scale, Float8Overflow overflow) {
   check_log2_scale(log2_scale);
-  if (!is_float8(dtype))
-    throw Error(fmt::format("expected float8_143 or float8_152, got {}", name(dtype))).as(codes::dtype);
+  if (!is_float8(dtype)) throw Error(fmt::format("expected a float8 dtype, got {}", name(dtype))).as(codes::dtype);
   Array out(dtype, src.shape());
   auto* to = reinterpret_cast<uint8_t*>(out.mutable_raw());
   if (src.dtype() == DType::float16)

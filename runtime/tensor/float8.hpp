@@ -1,12 +1,14 @@
-// The two 8-bit floating formats of the IPU: storage with a sign, and a scale beside it that is a power of two.
+// The 8-bit floating formats: storage with a sign, and a scale beside it that is a power of two.
 //
-//               exponent  fraction  bias  largest  least normal  least subnormal
-//   float8_143  4 bits    3 bits    8     240      2^-7          2^-10
-//   float8_152  5 bits    2 bits    16    57344    2^-15         2^-17
+//                  exponent  fraction  bias  largest  least normal  least subnormal  infinities  NaN         -0
+//   float8_143     4 bits    3 bits    8     240      2^-7          2^-10            no          0x80        no
+//   float8_152     5 bits    2 bits    16    57344    2^-15         2^-17            no          0x80        no
+//   float8_e4m3fn  4 bits    3 bits    7     448      2^-6          2^-9             no          0x7F, 0xFF  yes
+//   float8_e5m2    5 bits    2 bits    15    57344    2^-14         2^-16            yes         0x7D-0x7F   yes
 //
-// There are no infinities and no negative zero; the pattern 0x80 is the only NaN. Elsewhere they are called
-// float8_e4m3fnuz and float8_e5m2fnuz. Source: B. Noune et al., "8-bit numerical formats for deep neural networks",
-// 2022.
+// The first two are those of the IPU, with products; others call them float8_e4m3fnuz and float8_e5m2fnuz. Source:
+// B. Noune et al., "8-bit numerical formats for deep neural networks", 2022. The last two only store numbers. Source:
+// "OCP 8-bit Floating Point Specification (OFP8)", revision 1.0, 2023.
 #pragma once
 
 #include <array>
@@ -17,13 +19,12 @@
 
 namespace pxl {
 
-/// Treatment of values that round beyond the largest finite value, infinities included.
+/// Treatment of values that round beyond the largest finite value, infinities included: NaN, or infinite in a format
+/// that has infinities; or the largest finite value.
 enum class Float8Overflow : uint8_t { nan, saturate };
 
 /// Range of the scale's exponent: log2_scale is in [-32, 32).
 inline constexpr int64_t min_log2_scale = -32, log2_scale_end = 32;
-
-inline constexpr uint8_t float8_nan = 0x80;
 
 /// The largest finite value of a float8 dtype.
 float float8_max(DType dtype);
@@ -32,8 +33,8 @@ float float8_value(DType dtype, uint8_t bits);
 /// Values of all bit patterns times 2^log2_scale; exact.
 std::array<float, 256> float8_table(DType dtype, int64_t log2_scale = 0);
 
-/// `to` = `from` times 2^log2_scale, rounded once at the end to nearest even, subnormals included; NaN stays NaN, -0
-/// becomes 0.
+/// `to` = `from` times 2^log2_scale, rounded once at the end to nearest even, subnormals included; NaN becomes the
+/// format's first NaN, and -0 becomes 0 in a format without it.
 void to_float8(DType dtype, const half* from, uint8_t* to, int64_t count, int64_t log2_scale, Float8Overflow overflow);
 void to_float8(DType dtype, const float* from, uint8_t* to, int64_t count, int64_t log2_scale, Float8Overflow overflow);
 void to_float8(DType dtype, const double* from, uint8_t* to, int64_t count, int64_t log2_scale,

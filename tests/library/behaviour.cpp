@@ -449,7 +449,7 @@ void plain_c_without_pointers() {
   CHECK(is_misuse(pxl_read(s, &bad, 1)) && is_misuse(pxl_write(s, &bad, 1)));
   bad.name = "now";
   CHECK(is_misuse(pxl_run(s, &good, 1, &bad, 1)));
-  for (const int number : {-1, PXL_BFLOAT16 + 1, 256 + PXL_FLOAT32}) {
+  for (const int number : {-1, PXL_FLOAT8_E5M2 + 1, 256 + PXL_FLOAT32}) {
     bad = good;
     std::memcpy(&bad.dtype, &number, sizeof number);
     CHECK(is_misuse(pxl_run(s, &bad, 1, nullptr, 0)));

@@ -73,7 +73,8 @@ def npz_with_a_name_twice():
 def safetensors():
     x = random.normal(size=(3, 5)).astype("f4")
     upper = (x.view("u4") >> 16).astype("u2")  # bfloat16, rounded towards 0
-    parts = {"bf": ("BF16", [3, 5], upper.tobytes()), "n": ("I64", [2], numpy.array([1, -2]).tobytes())}
+    patterns = bytes(range(256))
+    parts = {"bf": ("BF16", [3, 5], upper.tobytes()), "e4": ("F8_E4M3", [16, 16], patterns), "e5": ("F8_E5M2", [256], patterns), "n": ("I64", [2], numpy.array([1, -2]).tobytes())}
     header, data = {"__metadata__": {"made": "by hand"}}, b""
     for name, (dtype, shape, content) in parts.items():
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
@@ -81,10 +82,21 @@ def safetensors():
     text = json.dumps(header).encode()
     (FOLDER / "in.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + data)
     pxl('d = load("in.safetensors")\nsave("back.npy", d["bf"])\nsave("wide.npy", cast(d["bf"], float32))\nsave("n.npy", d["n"])\nsave("out.safetensors", d)\n'
+        'for name in ["e4", "e5"] { save(f"{name}.npy", host_pow2scale_cast_from_fp8(d[name], float32)) }\n'
         'assert read_metadata("in.safetensors") == {"made": "by hand"}\n'
         'save("narrow.safetensors", d, dtype = bfloat16, metadata = {"made": "again"})')
     wide = (upper.astype("u4") << 16).view("f4")
     same(numpy.load(FOLDER / "wide.npy"), wide)
+    for name, fraction_bits, bias, largest in (("e4", 3, 7, 0x7E), ("e5", 2, 15, 0x7B)):
+        magnitude = numpy.arange(128)
+        exponent, fraction = magnitude >> fraction_bits, magnitude % (1 << fraction_bits) / (1 << fraction_bits)
+        values = numpy.ldexp(numpy.where(exponent == 0, fraction, 1 + fraction), numpy.maximum(exponent, 1) - bias)
+        values[largest + 1:] = numpy.nan
+        if name == "e5":
+            values[0x7C] = numpy.inf
+        got = numpy.load(FOLDER / f"{name}.npy").reshape(-1)
+        assert got.dtype == "f4" and numpy.array_equal(got, numpy.concatenate([values, -values]), equal_nan=True), name
+        assert (numpy.signbit(got[128:]) | numpy.isnan(got[128:])).all(), "the negative zero"
     # NumPy has no bfloat16: its files say that elements have 2 bytes.
     back = numpy.load(FOLDER / "back.npy")
     assert back.dtype == numpy.dtype("V2"), back.dtype
@@ -95,7 +107,11 @@ def safetensors():
     same(numpy.load(FOLDER / "n.npy"), numpy.array([1, -2]))
     written = (FOLDER / "out.safetensors").read_bytes()
     begin = 8 + int.from_bytes(written[:8], "little")
-    entry = json.loads(written[8:begin])["bf"]
+    entries = json.loads(written[8:begin])
+    for name, code in (("e4", "F8_E4M3"), ("e5", "F8_E5M2")):
+        first, last = entries[name]["data_offsets"]
+        assert entries[name]["dtype"] == code and written[begin + first:begin + last] == patterns, name
+    entry = entries["bf"]
     assert (entry["dtype"], entry["shape"]) == ("BF16", [3, 5])
     first, last = entry["data_offsets"]
     assert written[begin + first:begin + last] == upper.tobytes(), "other bits"

@@ -162,11 +162,8 @@ TEST_CASE("what the ops of float8 refuse") {
     CHECK(text_.find(part) != std::string::npos);
   };
   contains(message([&] { at.one("matmul", {x, x}); }), "matmul_pow2scaled takes it");
-  contains(message([&] {
-             at.one("matmul_pow2scaled", {f, f, scale});
-           }),
-           "must be float8_143 or float8_152, not float16");
-  contains(message([&] { at.one("matmul_pow2scaled", {x, f, scale}); }), "rhs must be float8_143 or float8_152");
+  contains(message([&] { at.one("matmul_pow2scaled", {f, f, scale}); }), "must be of a float8 dtype, not float16");
+  contains(message([&] { at.one("matmul_pow2scaled", {x, f, scale}); }), "rhs must be of a float8 dtype");
   contains(message([&] {
              at.one("matmul_pow2scaled", {x, x, Expr(at, Array::zeros(DType::int32, {2}))});
            }),
@@ -179,7 +176,7 @@ TEST_CASE("what the ops of float8 refuse") {
   contains(message([&] {
              at.one("pow2scale_cast_to_fp8", {f, scale}, {{"data_type", DType::float16}});
            }),
-           "data_type must be float8_143");
+           "data_type must be a float8 dtype");
   contains(message([&] { at.one("cast", {f}, {{"data_type", DType::float8_143}}); }), "use pow2scale_cast_to_fp8");
   contains(message([&] { at.one("cast", {x}, {{"data_type", DType::float16}}); }), "pow2scale_cast_from_fp8");
 }

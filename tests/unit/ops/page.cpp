@@ -27,9 +27,10 @@ constexpr std::string_view head =
     "loops, conditionals and\nstreams are in [working with graphs](graphs.md); how dtypes and shapes go together is in "
     "[the language](language.md#tensors-and-ops).\n";
 
-constexpr DType all_dtypes[] = {DType::float16, DType::bfloat16, DType::float32, DType::float64,    DType::int8,
-                                DType::int16,   DType::int32,    DType::int64,   DType::uint8,      DType::uint16,
-                                DType::uint32,  DType::uint64,   DType::boolean, DType::float8_143, DType::float8_152};
+constexpr DType all_dtypes[] = {
+    DType::float16, DType::bfloat16,   DType::float32,    DType::float64,       DType::int8,       DType::int16,
+    DType::int32,   DType::int64,      DType::uint8,      DType::uint16,        DType::uint32,     DType::uint64,
+    DType::boolean, DType::float8_143, DType::float8_152, DType::float8_e4m3fn, DType::float8_e5m2};
 
 /// The row's sample in a graph of its own.
 struct Made {

@@ -17,7 +17,7 @@ namespace {
 
 double precision(DType dtype) {
   if (is_floating(dtype)) return std::ldexp(1.0, 1 - pxl::row(dtype).digits);
-  return dtype == DType::float8_143 ? 0x1p-3 : 0x1p-2;
+  return dtype == DType::float8_143 || dtype == DType::float8_e4m3fn ? 0x1p-3 : 0x1p-2;
 }
 double smallest(DType dtype) {
   if (dtype == DType::float16) return 0x1p-24;                  // subnormals are kept

@@ -34,6 +34,10 @@ Sample pair_along_axis(Draw& d) {
   return {{d.values(s), d.values(s)}, {{"axis", d.axis(s.size())}}};
 }
 
+DType float8(Draw& d) {
+  return d.one_of<DType>({DType::float8_143, DType::float8_152, DType::float8_e4m3fn, DType::float8_e5m2});
+}
+
 Sample product(Draw& d, bool scaled) {
   const int64_t m = d.extent(), k = d.extent(), n = d.extent();
   const Shape batch = d.shape(0, 2);
@@ -319,14 +323,13 @@ const Families& Draw::families() {
     m["matmul_pow2scaled"] = [](Draw& d) { return product(d, true); };
     m["pow2scale_cast_to_fp8"] = [](Draw& d) {
       return Sample{{d.values(d.shape()), array<int32_t>({}, {static_cast<int32_t>(d.between(-12, 12))})},
-                    {{"data_type", d.coin() ? DType::float8_143 : DType::float8_152}, {"nan_on_overflow", d.coin()}}};
+                    {{"data_type", float8(d)}, {"nan_on_overflow", d.coin()}}};
     };
     m["pow2scale_cast_from_fp8"] = [](Draw& d) {
-      return Sample{{d.values(d.shape()), array<int32_t>({}, {static_cast<int32_t>(d.between(-32, 32))})}};
+      const DType from = is_float8(d.dtype) ? float8(d) : d.dtype;
+      return Sample{{d.values(from, d.shape()), array<int32_t>({}, {static_cast<int32_t>(d.between(-32, 32))})}};
     };
-    m["fp8_amax_scale"] = [](Draw& d) {
-      return Sample{{d.values(d.shape())}, {{"dtype", d.coin() ? DType::float8_143 : DType::float8_152}}};
-    };
+    m["fp8_amax_scale"] = [](Draw& d) { return Sample{{d.values(d.shape())}, {{"dtype", float8(d)}}}; };
     m["quantize_linear"] = [](Draw& d) { return linear_quantised(d, false); };
     m["dequantize_linear"] = [](Draw& d) { return linear_quantised(d, true); };
     m["lrn"] = [](Draw& d) {

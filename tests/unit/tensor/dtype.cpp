@@ -27,7 +27,7 @@ TEST_CASE("the table is in order and names lead back") {
       CHECK(is_narrow_v<T> == is_narrow(r.dtype));
     });
   }
-  CHECK(i == 15);
+  CHECK(i == 17);
   CHECK_FALSE(dtype_from_name("float").has_value());
   CHECK(name(DType::boolean) == "bool");
   CHECK(is_integer(DType::uint8));

@@ -16,11 +16,21 @@ using namespace pxl;
 
 namespace {
 
-constexpr DType formats[] = {DType::float8_143, DType::float8_152};
+// What the formats' definitions say.
+struct Format {
+  DType dtype;
+  int fraction_bits, bias, largest, beyond, nan;  // the last three are patterns; `beyond` of what is too large
+  bool negative_zero;
+  operator DType() const { return dtype; }
+};
+constexpr Format formats[] = {{DType::float8_143, 3, 8, 0x7F, 0x80, 0x80, false},
+                              {DType::float8_152, 2, 16, 0x7F, 0x80, 0x80, false},
+                              {DType::float8_e4m3fn, 3, 7, 0x7E, 0x7F, 0x7F, true},
+                              {DType::float8_e5m2, 2, 15, 0x7B, 0x7C, 0x7F, true}};
 
 // The value of a pattern as sums of powers of two; an independent spelling of float8_value.
-double defined_value(DType dtype, int bits) {
-  const int fraction_bits = dtype == DType::float8_143 ? 3 : 2, bias = dtype == DType::float8_143 ? 8 : 16;
+double defined_value(const Format& f, int bits) {
+  const int fraction_bits = f.fraction_bits, bias = f.bias;
   const int exponent = (bits % 128) >> fraction_bits;
   double value = exponent > 0 ? 1.0 : 0.0;
   for (int i = 0; i < fraction_bits; ++i)
@@ -30,23 +40,20 @@ double defined_value(DType dtype, int bits) {
 }
 
 // The nearest of all values by search, ties to the pattern that ends in 0.
-uint8_t nearest(DType dtype, double x, bool nan_on_overflow) {
-  if (std::isnan(x)) return 0x80;
+uint8_t nearest(const Format& f, double x, bool nan_on_overflow) {
+  if (std::isnan(x)) return static_cast<uint8_t>(f.nan);
   const double size = std::fabs(x);
-  const double largest = defined_value(dtype, 127), step = largest - defined_value(dtype, 126);
-  int best = 127;
-  if (size >= largest + step / 2) {  // half a step beyond it is a tie with the next even number
-    if (nan_on_overflow) return 0x80;
-  } else {
-    int low = 0;
-    while (low < 127 && defined_value(dtype, low + 1) <= size) ++low;
-    best = low;
-    if (low < 127) {
-      const double below = size - defined_value(dtype, low), above = defined_value(dtype, low + 1) - size;
-      if (above < below || (above == below && low % 2 == 1)) best = low + 1;
-    }
+  int best = 0;
+  while (best < 127 && defined_value(f, best + 1) <= size) ++best;
+  const double here = defined_value(f, best);
+  const double next = best < 127 ? defined_value(f, best + 1) : 2 * here - defined_value(f, best - 1);
+  const double below = size - here, above = next - size;
+  if (above < below || (above == below && best % 2 == 1)) ++best;
+  if (best > f.largest) {
+    best = nan_on_overflow ? f.beyond : f.largest;
+    if (best == f.nan) return static_cast<uint8_t>(best);
   }
-  return static_cast<uint8_t>(best == 0 || x > 0 ? best : best + 128);
+  return static_cast<uint8_t>(!std::signbit(x) || (best == 0 && !f.negative_zero) ? best : best + 128);
 }
 
 template <class T>
@@ -65,26 +72,35 @@ TEST_CASE("the facts of the formats") {
   CHECK(float8_value(DType::float8_152, 1) == 0x1p-17F);
   CHECK(float8_value(DType::float8_143, 0x08) == 0x1p-7F);
   CHECK(float8_value(DType::float8_152, 0x04) == 0x1p-15F);
-  for (DType d : formats) {
-    CHECK(size_of(d) == 1);
+  CHECK(float8_max(DType::float8_e4m3fn) == 448.0F);
+  CHECK(float8_max(DType::float8_e5m2) == 57344.0F);
+  CHECK(float8_value(DType::float8_e4m3fn, 1) == 0x1p-9F);
+  CHECK(float8_value(DType::float8_e5m2, 1) == 0x1p-16F);
+  CHECK(float8_value(DType::float8_e4m3fn, 0x08) == 0x1p-6F);
+  CHECK(float8_value(DType::float8_e5m2, 0x04) == 0x1p-14F);
+  for (const Format& d : formats) {
+    CHECK(size_of(d.dtype) == 1);
     CHECK(is_float8(d));
     CHECK_FALSE(is_floating(d));
     CHECK_FALSE(is_integer(d));
     CHECK(dtype_from_name(name(d)) == d);
     for (int bits = 0; bits < 256; ++bits) {
       const float value = float8_value(d, static_cast<uint8_t>(bits));
-      if (bits == 0x80)
+      if (bits % 128 == 0x7C && d.dtype == DType::float8_e5m2)
+        CHECK((std::isinf(value) && std::signbit(value) == (bits > 127)));
+      else if (bits == d.nan || bits % 128 > d.largest)
         CHECK(std::isnan(value));
       else
-        CHECK(static_cast<double>(value) == defined_value(d, bits));
+        CHECK((static_cast<double>(value) == defined_value(d, bits) && (bits != 0x80 || std::signbit(value))));
     }
   }
 }
 
 TEST_CASE("every pattern comes back from float16, float32 and float64, also through a scale") {
-  for (DType d : formats)
+  for (const Format& d : formats)
     for (int bits = 0; bits < 256; ++bits) {
       const float value = float8_value(d, static_cast<uint8_t>(bits));
+      if (std::isnan(value) && bits != d.nan) continue;
       CHECK(rounded(d, half(value)) == bits);
       CHECK(rounded(d, value) == bits);
       CHECK(rounded(d, static_cast<double>(value)) == bits);
@@ -99,7 +115,7 @@ TEST_CASE("every float16 rounds to the nearest value, ties to even") {
   std::vector<half> all(65536);
   for (size_t i = 0; i < all.size(); ++i) all[i].bits = static_cast<uint16_t>(i);
   std::vector<uint8_t> out(all.size());
-  for (DType d : formats)
+  for (const Format& d : formats)
     for (const int64_t scale : {0, 9, -6})
       for (const bool nan : {true, false}) {
         to_float8(d, all.data(), out.data(), 65536, scale, nan ? Float8Overflow::nan : Float8Overflow::saturate);
@@ -108,15 +124,15 @@ TEST_CASE("every float16 rounds to the nearest value, ties to even") {
           const double x = static_cast<double>(static_cast<float>(all[i])) * std::pow(2.0, static_cast<double>(scale));
           wrong += out[i] != nearest(d, x, nan);
         }
-        CAPTURE(name(d));
+        CAPTURE(name(d.dtype));
         CAPTURE(scale);
         CHECK(wrong == 0);
       }
 }
 
 TEST_CASE("float32 and float64 round once, on the sides of every tie") {
-  for (DType d : formats)
-    for (int bits = 0; bits < 127; ++bits) {
+  for (const Format& d : formats)
+    for (int bits = 0; bits < d.largest; ++bits) {
       const double low = defined_value(d, bits), high = defined_value(d, bits + 1), tie = (low + high) / 2;
       const auto even = static_cast<uint8_t>(bits % 2 == 0 ? bits : bits + 1);
       CHECK(rounded(d, tie) == even);
@@ -131,19 +147,22 @@ TEST_CASE("float32 and float64 round once, on the sides of every tie") {
 
 TEST_CASE("what is too large, infinite, NaN or -0") {
   constexpr double inf = std::numeric_limits<double>::infinity();
-  for (DType d : formats) {
+  for (const Format& d : formats) {
+    const auto minus = [](int bits) { return bits == 0x7F || bits == 0x80 ? bits : bits | 0x80; };
     const double largest = static_cast<double>(float8_max(d));
     for (const double x : {largest * 1.08, largest * 2, 1e30, 1e300, inf}) {
-      CHECK(rounded(d, x) == 0x80);
-      CHECK(rounded(d, -x) == 0x80);
-      CHECK(rounded(d, x, 0, Float8Overflow::saturate) == 0x7F);
-      CHECK(rounded(d, -x, 0, Float8Overflow::saturate) == 0xFF);
+      CHECK(rounded(d, x) == d.beyond);
+      CHECK(rounded(d, -x) == minus(d.beyond));
+      CHECK(rounded(d, x, 0, Float8Overflow::saturate) == d.largest);
+      CHECK(rounded(d, -x, 0, Float8Overflow::saturate) == (d.largest | 0x80));
     }
-    CHECK(rounded(d, std::nan(""), 0, Float8Overflow::saturate) == 0x80);
-    CHECK(rounded(d, -0.0) == 0);
-    CHECK(rounded(d, -1e-30) == 0);
-    CHECK(rounded(d, half(-0.0F)) == 0);
-    CHECK(rounded(d, 1e38F, 31) == 0x80);  // float32 itself overflows
+    CHECK(rounded(d, std::nan(""), 0, Float8Overflow::saturate) == d.nan);
+    CHECK(rounded(d, -std::nan("")) == d.nan);
+    const int zero = d.negative_zero ? 0x80 : 0;
+    CHECK(rounded(d, -0.0) == zero);
+    CHECK(rounded(d, -1e-30) == zero);
+    CHECK(rounded(d, half(-0.0F)) == zero);
+    CHECK(rounded(d, 1e38F, 31) == d.beyond);  // float32 itself overflows
     CHECK(rounded(d, 1e-38F, -32) == 0);
   }
 }
