@@ -99,7 +99,7 @@ class FreeRanges {
   std::set<std::pair<int64_t, int64_t>> by_bytes_;
 };
 
-/// In order of their first positions, in memory from `begin` on. Returns its end. n log n.
+/// Places buffers by increasing first position, in memory from `begin` on. Returns the end of that memory. n log n.
 int64_t place_by_time(std::vector<Interval>& intervals, std::vector<size_t> order, int64_t begin) {
   std::sort(order.begin(), order.end(),
             [&](size_t a, size_t b) { return std::pair(intervals[a].first, a) < std::pair(intervals[b].first, b); });

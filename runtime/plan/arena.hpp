@@ -14,10 +14,10 @@ struct Interval {
   int64_t offset = 0;       ///< result of assign_offsets
 };
 
-/// Assigns disjoint ranges to buffers that are live at the same time: in order of decreasing size, each into the
-/// smallest gap that fits (greedy by size; Pisarchyk and Lee, "Efficient memory management for deep neural net
-/// inference", 2020). Of more than 4,096 buffers the largest so, the others after them, in order of their first
-/// positions, each into the smallest free range that fits: the time is n log n. Offsets are multiples of
+/// Assigns disjoint ranges to buffers that are live at the same time. The 4,096 largest buffers come first, by
+/// decreasing size: each takes the smallest gap that fits (greedy by size; Pisarchyk and Lee, "Efficient memory
+/// management for deep neural net inference", 2020). The other buffers are placed after these, by increasing first
+/// position: each takes the smallest free range that fits. The time is n log n. Offsets are multiples of
 /// arena_alignment. Returns the size of the arena in bytes. Deterministic.
 int64_t assign_offsets(std::vector<Interval>& intervals);
 

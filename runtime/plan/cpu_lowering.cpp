@@ -141,7 +141,7 @@ class Fused {
     return static_cast<int>(std::ranges::find(list, t) - list.begin());
   }
 
-  /// Operands of the size of the results are traversed block by block, but for those of a product.
+  /// The blocks traverse an operand that is as large as the results, unless a product reads it.
   int operand(const Tensor* tensor, bool by_block) {
     if (!tensor) return -1;
     const auto found = registers_.find(tensor);

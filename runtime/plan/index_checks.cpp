@@ -53,7 +53,7 @@ class IndexChecks {
     if (const auto found = known_.find(aliases_.root(t)); found != known_.end())
       for (const KnownRange& range : found->second)
         if (range.extent <= extent && !aliases_.written_between(t, range.position, p)) return true;
-    // A tensor that consists of elements of others.
+    // A copy or a concatenation holds only elements of its operands.
     static const OpRow& concat = get_op("concat");
     const auto made = producer_.find(t);
     if (made == producer_.end() || !aliases_.writes(t).empty()) return false;

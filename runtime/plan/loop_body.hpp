@@ -1,4 +1,4 @@
-// What stays the same in all iterations of a loop, seen from the loop's body.
+// The values that stay the same in all iterations of a loop, seen from the loop's body.
 #pragma once
 
 #include <optional>

@@ -18,8 +18,8 @@ namespace pxl {
 
 struct Plan;
 
-/// An output with the value of an operand, or of an earlier output of the same node. Storage assignment lets both share
-/// memory unless a later write could be observed.
+/// An output that has the value of an operand, or of an earlier output. Storage assignment lets both share memory
+/// unless a later write could be observed.
 struct OutputAlias {
   int out = 0;
   bool of_output = false;  ///< `index` is an output of the same node, otherwise an input slot
@@ -31,8 +31,8 @@ struct InPlaceCandidate {
   int out = 0, slot = 0;
 };
 
-/// What a node computes: its op or something near it, or what its members compute one after the other. The forms with
-/// members have the values of their members; the form says how a target is to run them.
+/// The computation of a node: its op, an op derived from it, or its members in sequence. A form with members has the
+/// values of its members; the form tells a target how to run them.
 enum class Form : uint8_t {
   op,               ///< its op, as in the graph
   product,          ///< the matrix product `product`
@@ -88,7 +88,7 @@ Node compose(Form form, std::vector<Node> members, const std::function<bool(cons
 const Node* product_in_blocks(const Node& node);
 /// The arithmetic operations of a node.
 int64_t flops_of(const Node& node);
-/// What passes did, for print_plan: " matmul+add". Empty for an op as in the graph.
+/// The passes' changes to a node, for print_plan: " matmul+add". Empty for an op as in the graph.
 std::string note_of(const Node& node);
 /// f(node) for the node, or for each of its members at any depth, which have none.
 void for_each_leaf(const Node& node, const std::function<void(const Node&)>& f);
@@ -111,7 +111,7 @@ std::optional<StridedLayout> layout_of(const Op& op, size_t j, const StridedLayo
 /// Whether the op may fail on its operands' values: it reads indices.
 bool may_fail(const Op& op);
 bool may_fail(const Node& node);
-/// For each node, whether it may fail in a run: not if an earlier node has checked the same indices.
+/// Whether each node may fail in a run. A node cannot fail if an earlier node has checked the same indices.
 std::vector<bool> failing_nodes(const std::vector<Node>& nodes);
 /// Whether an operand of this slot decides whether such an op fails: an index.
 bool decides_failure(const Op& op, size_t slot);
@@ -142,7 +142,7 @@ class Aliases {
 /// side effects.
 bool has_dependency(const Aliases& aliases, const Node& later, const Node& earlier);
 
-/// What is live besides the nodes whose results are used.
+/// The nodes that are live besides those whose results are used.
 enum class Keep : uint8_t {
   results,  ///< loads that precede a live load of the same stream; writes to live memory
   state,    ///< all loads, and all writes to variables and inputs; neither stores nor prints

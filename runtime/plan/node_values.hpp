@@ -1,5 +1,5 @@
-// What nodes compute, by the definitions of their ops: members run one after the other, whatever their form. Engines do
-// not run so; it is what plans are held to (PXL_VERIFY=run).
+// Evaluates nodes by the definitions of their ops: members run one after the other, whatever the form. Engines do not
+// run nodes this way; PXL_VERIFY=run compares plans with these values.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace pxl {
 
-/// The observable values of one run of a graph's nodes: its outputs, what it stores to streams, in order, and the
-/// variables and inputs that it changes, by name: of these what is live (Keep).
+/// The observable and live (Keep) values of one run of a graph's nodes, by name: outputs, changed variables and inputs,
+/// and the samples that each stream received, in order.
 using NodeValues = std::vector<std::pair<std::string, Array>>;
 
 /// Runs nodes on random values of variables, inputs and streams, which `seed` and names determine. Called graphs run op

@@ -11,7 +11,7 @@
 
 namespace pxl {
 
-/// What a pass reads and changes: the nodes, in execution order. A pass marks a node for removal by clearing its `op`;
+/// The input and output of a pass: the nodes, in execution order. A pass marks a node for removal by clearing its `op`;
 /// it may also reorder or replace the vector. The other fields describe the nodes as they were before the pass.
 class PassContext {
  public:
@@ -38,7 +38,8 @@ class PassContext {
   void index_uses() const;
 
  private:
-  /// Where a tensor is made, and its range of `readers_`, which begins at -1 if there are none.
+  /// The position of a tensor's producer, and the tensor's range of `readers_`; `begin` is -1 if no node reads the
+  /// tensor.
   struct Uses {
     int producer = -1, begin = -1, count = 0;
   };

@@ -27,8 +27,8 @@ namespace {
 // Bounds on recursion and on the number of nodes; graphs with more ops keep their calls. Not measured.
 constexpr int max_call_depth = 500;
 constexpr int64_t max_flattened_ops = 200'000;
-// Bytes of a loop's state from which on copying it costs more than the steps of a second body, and steps of a body
-// that may be there twice. Not measured.
+// Minimum size of a loop's state, in bytes, at which a second body's steps cost less than copying the state; and the
+// maximum number of steps that a second body may have. Not measured.
 constexpr int64_t min_alternating = int64_t{1} << 14, max_alternating_steps = 1000;
 constexpr int64_t saturated = int64_t{1} << 48;  // counts stop here, below overflow
 

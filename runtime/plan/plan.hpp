@@ -1,6 +1,6 @@
-// An execution plan: the instructions of a graph in order, which tensors share a buffer, the offsets of buffers in the
-// arena, and the copies around calls. One plan per graph, shared by its call sites. execute/program.hpp resolves it to
-// pointers.
+// An execution plan: the instructions of a graph in order, the buffers that tensors share, the offsets of buffers in
+// the arena, and the copies around calls. One plan per graph, shared by its call sites. execute/program.hpp resolves it
+// to pointers.
 #pragma once
 
 #include <limits>
@@ -74,7 +74,7 @@ struct Instruction {
   const Stream* stream = nullptr;
 };
 
-/// Origin of the value of an output. Callers may share the memory of outputs that are not `computed`.
+/// The origin of an output's value. Callers may share the memory of outputs that are not `computed`.
 struct OutputSource {
   enum class Kind : uint8_t { computed, input, output } kind = Kind::computed;
   int index = -1;

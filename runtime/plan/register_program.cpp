@@ -143,7 +143,7 @@ void RegisterProgram::run_block(const Buffers& b, const State& state, int64_t be
     const Register& r = slots_[i];
     state.slots[i] = back(r.index == product_block_ ? values : memory + r.index * stride, begin * r.width);
   }
-  // What follows a part of a row belongs to another thread, and nothing follows the last block.
+  // Prefetching stops at a part of a row, because another thread has the rest, and at the last block.
   const int64_t ahead = end - begin < block ? 0 : std::min(end - begin, elements - end);
   const size_t first = first_step(), count = steps.size() - first;
   // Steps read each operand one block at a time, a pattern that the hardware prefetcher misses.

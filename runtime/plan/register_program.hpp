@@ -1,6 +1,6 @@
-// A fused kernel as a program on registers. Its steps are kernels, each with its own rounding, that run one after the
-// other on a block of elements that stays in L1: over all elements, or on each part of a GEMM's result. Steps that are
-// a compiled update (kernels/update_table.inc) run as one loop. The bits are those of the kernels one by one.
+// A fused kernel as a program on registers. Its steps are kernels, each with its own rounding. The steps run one after
+// the other on a block of elements that stays in L1: over all elements, or on each part of a GEMM's result. Steps that
+// are a compiled update (kernels/update_table.inc) run as one loop. The bits are those of the kernels one by one.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ inline constexpr size_t max_step_slots = 12;
 
 class RegisterProgram {
  public:
-  /// An operand or a result of the fused kernel, whole tensors, or a block of workspace that holds elements [begin,
-  /// end) of a result that only steps use.
+  /// An operand or a result of the fused kernel, as a whole tensor; or a block of workspace. A block holds elements
+  /// [begin, end) of a result that only steps use.
   struct Register {
     enum class Kind : uint8_t { none, operand, result, block } kind = Kind::block;
     int index = 0;          ///< of the fused kernel's operands or results

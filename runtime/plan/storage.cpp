@@ -1,5 +1,6 @@
-// Shared memory: aliases by definition, output aliases if no write can be observed, in-place results if the operand is
-// dead, and results that only overwrite a variable in that variable's memory.
+// Shared memory. Tensors share memory as aliases by definition, as output aliases if no write can be observed, and as
+// in-place results if the operand is dead. A result that only overwrites a variable is computed in the variable's
+// memory.
 #include "runtime/plan/storage.hpp"
 
 #include <algorithm>
@@ -191,8 +192,8 @@ class AliasSets {
   }
 
   /// A value that only overwrites a variable is computed in the variable's memory, if nothing uses the variable from
-  /// the value's definition on. Then the variable changes earlier: no op in between may fail, or a run that fails would
-  /// leave part of the value, and copies of the variables would have to be kept in each run.
+  /// the value's definition on. Then the variable changes earlier, so no op in between may fail: a failed run would
+  /// leave part of the value, and each run would have to copy the variables.
   void place_overwrites(const std::vector<Node>& nodes) {
     std::unordered_map<int, std::vector<int>> uses;  // positions, of the variables that are overwritten
     std::vector<int> obstacle(nodes.size());         // the last position up to here that no value may be live across

@@ -1,4 +1,4 @@
-// What targets have in common, and the processor that pxl runs on.
+// The base class of targets, and the processor that pxl runs on.
 #include "runtime/plan/target.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ ElementOrder Target::element_order(const Node& node) const {
 
 namespace {
 
-// Of an operation, and of an element of the largest operand or result, by pattern. Not measured.
+// Cost of one operation, and cost per element of the largest operand or result, by pattern. Not measured.
 struct Rates {
   double flop_ns, element_ns;
 };
@@ -78,7 +78,7 @@ double Target::ns(const Node& node) const {
   if (!has_members(node.form)) return ns_of_op(node);
   double sum = 0;
   for (const Node& m : node.members) {
-    // What follows the products of one pass waits for memory no longer than they do.
+    // Members after the products of one pass wait for memory no longer than the products do.
     const Node* product = node.form == Form::one_pass ? product_in_blocks(m) : nullptr;
     if (&m == &node.members.front() || !adds_product(node)) sum += ns(product ? *product : m);
   }

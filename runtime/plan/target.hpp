@@ -1,4 +1,5 @@
-// What passes ask of the machine that a plan is for. Answers come from rows, shapes and tables; nothing is built.
+// The questions of passes to the machine that a plan is for. Answers come from rows, shapes and tables; nothing is
+// built.
 #pragma once
 
 #include "runtime/op/element_order.hpp"
@@ -33,7 +34,7 @@ class Target {
   /// Whether a product gains by a right operand that is packed once, and the elements of that.
   virtual bool gains_by_packing(const Node& product) const = 0;
   virtual int64_t packed_size(const GemmShape& shape) const = 0;
-  /// Whether dx = dy @ w^T and dw = x^T @ dy, whose result no one reads but an update of w, may share a pass over w.
+  /// Whether dx = dy @ w^T and dw = x^T @ dy may share a pass over w. The only reader of dw's result is an update of w.
   virtual bool share_a_pass(const Node& dx, const Node& dw) const = 0;
   /// Whether a function and its derivative, by which a gradient then multiplies, are one node.
   virtual bool saves_derivative(const OpRow& function, const OpRow& gradient) const = 0;

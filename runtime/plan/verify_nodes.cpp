@@ -95,7 +95,7 @@ class NodesVerifier {
     }
   }
 
-  /// What a node computes fits its operands and results.
+  /// The computation of a node fits the node's operands and results.
   void specs(const Node& n) const {
     require(n.op && n.op->row, "no op");
     const bool product = n.form == Form::product || n.form == Form::packed_operand;

@@ -18,7 +18,7 @@ class StorageVerifier {
   }
 
   void run(const std::vector<const Tensor*>& outputs) {
-    // What is not computed holds its value from the beginning, or gets it by a copy.
+    // A tensor that no node computes holds its value from the beginning, or receives it by a copy.
     plan_.buffer_of.for_each([this](const Tensor* tensor, BufferId id) {
       const Buffer& b = buffer(id);
       if (b.kind != Buffer::Kind::arena && tensor->kind != TensorKind::result) hold(id, value(tensor));
@@ -53,7 +53,7 @@ class StorageVerifier {
     return found->second;
   }
 
-  /// The value that a tensor has now: of all names of one memory the same.
+  /// The value that a tensor has now. All names of one memory have the same value.
   Value value(const Tensor* t) {
     const auto [at, fresh] = value_.try_emplace(aliases_.root(t), next_value_);
     if (fresh) ++next_value_;

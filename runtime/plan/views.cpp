@@ -212,7 +212,7 @@ class Views {
     }
   }
 
-  /// For each element: the memory that owns it, and its position there.
+  /// The memory that owns an element, and the position in that memory; `places` returns one per element, in order.
   using Place = std::pair<int, int64_t>;
   std::vector<Place> places(int id) const {
     const Memory& memory = memory_[static_cast<size_t>(id)];

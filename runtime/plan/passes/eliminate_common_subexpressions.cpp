@@ -126,8 +126,8 @@ class Merger {
           const Tensor* first = value(earlier.out[j]);
           value_[n.out[j]] = first;
         }
-      // Operands that were written stay so, and this node succeeds one whose results are dead: kept, n equal readers of
-      // one tensor would be compared with all before them.
+      // An earlier node goes from the list if its operands were written, or if its results are dead and this node
+      // succeeds it. Otherwise each new reader of a tensor would be compared with all its earlier equals.
       if (same && (!same_result || dead(earlier, p))) {
         all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
         continue;

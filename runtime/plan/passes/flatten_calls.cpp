@@ -65,7 +65,7 @@ class Flattener {
     return &flat_.tensors.back();
   }
 
-  /// A copy of the current value of `from`. A plain copy is an output alias: it shares memory if no write can be
+  /// A tensor with the current value of `from`. A plain copy is an output alias: it shares memory if no write can be
   /// observed.
   const Tensor* copy(const Tensor* from, const Op& user, int id) {
     static const OpRow& identity = get_op("identity");

@@ -1,5 +1,5 @@
 // Inlining: lowers a graph to nodes and replaces calls by the nodes of their callees, in execution order. Each call
-// site gets clones of the tensors of the callee.
+// site gets clones of its callee's tensors.
 #pragma once
 
 #include <deque>
@@ -22,7 +22,7 @@ struct FlattenedGraph {
   }
 };
 
-/// The number of ops of a graph after inlining all calls; saturates.
+/// The number of a graph's ops after all calls are inlined; saturates.
 int64_t flattened_size(const Graph& graph);
 
 /// Lowers the ops `order` of one graph; inlined graphs run in their own schedule order. `plan_of` returns the plans of

@@ -1,5 +1,5 @@
-// Fuses dgrad and wgrad of a layer: dx = dy @ w^T, and the update of w by x^T @ dy, run in one pass over w. Results
-// keep their bits. Why: w is loaded from memory once.
+// Fuses dgrad and wgrad of a layer: one pass over w computes dx = dy @ w^T and updates w by x^T @ dy. Results keep
+// their bits. Why: w is loaded from memory once.
 #include <algorithm>
 #include <utility>
 

@@ -1,8 +1,8 @@
 // Elementwise fusion, greedily, in execution order. A node joins the group that produces one of its operands, or, if it
 // is an update, the group that reads what it changes; the other groups that it depends on are merged into that group. A
-// group runs at one place: members and groups move there if no dependency is in between. Members are elementwise, but
-// for the first, which may be anything that gives its results in element order, and for slices and the like of what no
-// member makes or changes. Bits do not change.
+// group runs at one place: members and groups move there if no dependency is in between. Members are elementwise ops,
+// or slices and similar views of tensors that no member makes or changes. The first member may be any op that produces
+// its results in element order. Bits do not change.
 #include "runtime/plan/passes.hpp"
 
 #include <algorithm>
@@ -77,8 +77,8 @@ class Fuser {
     return n.alias < 0 || (!c_.wanted_outside(n.out[0]) && c_.consumers(n.out[0]).empty());
   }
 
-  /// Whether the node only overwrites a variable with a value that can be computed in its memory: storage assignment
-  /// then leaves nothing to do here, and a fused copy would write the value twice.
+  /// Whether the node only overwrites a variable, with a value that can be computed in the variable's memory. Storage
+  /// assignment then removes the copy; a fused copy would write the value twice.
   bool is_computed_in_place(int p) const {
     const Node& n = nodes_[static_cast<size_t>(p)];
     if (n.overwritten_by < 0) return false;
@@ -87,7 +87,7 @@ class Fuser {
     if (to->kind != TensorKind::variable || made < 0 || root(value) != value) return false;
     if (c_.wanted_outside(value) || c_.consumers(value).size() > 1 || value->spec.bytes() != to->spec.bytes())
       return false;
-    // What is fused with the value's node runs with it.
+    // The nodes that are fused with the value's producer run with it.
     const int group = group_[static_cast<size_t>(made)];
     const int first = group < 0 ? made : groups_[static_cast<size_t>(group)].nodes.front();
     const auto is_between = [&](const auto& positions) {
@@ -158,7 +158,7 @@ class Fuser {
     return true;
   }
 
-  /// Merges group `other` into `home`, at the place of one of the two.
+  /// Merges group `other` into `home`, at the place that `home` or `other` has.
   bool try_merge(int home, int other) {
     Members &a = groups_[static_cast<size_t>(home)], &b = groups_[static_cast<size_t>(other)];
     if (a.elements != b.elements || a.nodes.size() + b.nodes.size() > c_.target.max_members) return false;
@@ -245,8 +245,8 @@ class Fuser {
     return true;
   }
 
-  /// Whether f is false for all nodes that run between the group's place and `p`, except members of the group and of
-  /// `also`.
+  /// Whether f is false for all nodes that run between the group's place and `p`. Members of the group and `also` are
+  /// exempt.
   template <class F>
   bool none_between(const Members& g, int p, const Members* also, F&& f) {
     for (int q = g.place + 1; q < p; ++q) {

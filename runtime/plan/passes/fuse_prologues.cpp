@@ -1,6 +1,5 @@
-// Prologue fusion: the right operand of a GEMM with few rows is computed block by block while the GEMM reads it, so
-// that a weight of few bytes (int8 with scales, float16 cast to float32) is read once and its float32 form never
-// stored.
+// Prologue fusion: a GEMM with few rows computes its right operand block by block while reading it. A weight of few
+// bytes (int8 with scales, float16 cast to float32) is then read once, and its float32 form is never stored.
 #include <utility>
 
 #include "runtime/plan/passes.hpp"

@@ -1,5 +1,6 @@
-// Merges a loop with a later one whose body does the same and more (LoopExtension): a gradient repeats the iterations
-// of the forward pass to keep what it needs, and afterwards they run once. The later loop moves to the earlier one.
+// Merges a loop with a later one whose body does the same and more (LoopExtension). A gradient repeats the iterations
+// of the forward pass to keep intermediate values; after this pass the iterations run once. The later loop moves to the
+// earlier one.
 #include <algorithm>
 #include <cstring>
 

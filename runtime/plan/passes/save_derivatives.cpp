@@ -28,7 +28,7 @@ class DerivativeSaver {
            std::all_of(n.in.begin(), n.in.end(), [&](const Tensor* t) { return t && t->spec == spec; });
   }
 
-  /// Rewrites the activation at p and its gradients if these are the only later uses of the operand: the derivative
+  /// Rewrites the activation at p and its gradients if these are the only later uses of the operand. The derivative
   /// then replaces the operand, and peak memory does not grow.
   void visit(int p) {
     Node& node = nodes_[static_cast<size_t>(p)];

@@ -1,6 +1,6 @@
-// Moves in-place updates up to the last node that they depend on: their gradients are live for a shorter time, and the
-// weights are still in cache. None is moved before a node that may fail in a run: a run that fails after a variable has
-// changed must be undone, for which the variables are copied in each run.
+// Moves in-place updates up to the last node that they depend on. Why: their gradients are live for a shorter time, and
+// the weights are still in cache. An update never moves before a node that may fail in a run. A run that fails after a
+// variable has changed must be undone, and each run would copy the variables for that.
 #include <algorithm>
 #include <iterator>
 #include <numeric>
@@ -11,9 +11,9 @@ namespace pxl {
 
 namespace {
 
-/// Moves updates of a few bytes, such as a count of steps, and what follows from them behind the last node that may
-/// fail, if no other update and nothing large is before that: a count is often the first update of a program, and
-/// nothing waits for it.
+/// Moves updates of a few bytes, such as a count of steps, and their dependents after the last node that may fail, if
+/// no other update and nothing large is before that. A count is often the first update of a program, and nothing waits
+/// for it.
 void delay_small_updates(PassContext& context) {
   constexpr int64_t max_bytes = 4096;  // of a result
   constexpr size_t max_delayed = 64;   // nodes, each of which is compared with those behind it

@@ -1,5 +1,6 @@
-// Merges a scatter of rows into zeros (the gradient of a gather, or of a slice at an index), or a sum of such, with the
-// additive update that alone reads it: rows that no index names are neither read nor written.
+// Merges a scatter of rows into zeros, or a sum of such scatters, with the additive update that alone reads it. The
+// scatter is the gradient of a gather, or of a slice at an index. Rows that no index names are neither read nor
+// written.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -52,7 +53,8 @@ class SparseUpdates {
     return &c_.nodes[static_cast<size_t>(p)];
   }
 
-  /// A sum of tensors of its own spec. Those of narrow dtypes are rounded once, which rows one by one would not be.
+  /// A sum of tensors that all have the sum's spec. A sum in a narrow dtype is excluded: it is rounded once, and
+  /// separate rows would not be.
   static bool is_sum(const Node& n) {
     static const OpRow &add = get_op("add"), &sum = get_op("sum_n");
     if (!n.op) return false;
@@ -82,8 +84,8 @@ class SparseUpdates {
     return found;
   }
 
-  /// Whether rows that the indices do not name may be left alone, as far as is known before the run: an update by zeros
-  /// changes no number, or has operands that only a run knows.
+  /// Whether rows that the indices do not name may be left alone, as far as is known before the run. The update by
+  /// zeros must change no number, or have operands that only a run knows.
   static bool may_keep_rest(const Node& n) {
     for (size_t slot = 2; slot < n.in.size(); ++slot)
       if (n.in[slot]) return true;

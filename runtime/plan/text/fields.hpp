@@ -1,5 +1,5 @@
-// The fields of what a plan consists of, each once: what writes a plan and what reads one go through these functions.
-// `io(name, field, blank)` writes a field unless it is the blank one's, or reads it if it is there.
+// The fields of a plan's parts, each once: the writer and the reader of plans go through these functions. `io(name,
+// field, blank)` writes a field unless it is the blank one's, or reads it if it is there.
 #pragma once
 
 #include "runtime/plan/node.hpp"
@@ -14,7 +14,7 @@ void fields(IO& io, TensorSpec& s, const TensorSpec& blank) {
   io("shard_groups", s.shard_groups, blank.shard_groups);
 }
 
-/// Of tensors of the program, which `id` names, the spec is for readers only.
+/// The `id` names a tensor of the program; the other fields of such a tensor inform readers of the text.
 template <class IO>
 void fields(IO& io, Tensor& t, const Tensor& blank) {
   io("kind", t.kind, blank.kind);

@@ -22,9 +22,9 @@ struct ReadPlan {
   std::deque<Tensor> tensors;  ///< those that the program does not have
   std::deque<Op> ops;
 };
-/// Reads what write_plan wrote of a graph of this program. Tensors, graphs and streams of the program are found by
-/// their names, and the places of ops by their numbers; `plan_of` gives the plans of called graphs. Throws Error, with
-/// the line, for other text, and for text of another program.
+/// Reads the text that write_plan wrote for a graph of this program. Tensors, graphs and streams of the program are
+/// found by their names, and the places of ops by their numbers; `plan_of` gives the plans of called graphs. Throws
+/// Error, with the line, for other text, and for text of another program.
 std::unique_ptr<ReadPlan> read_plan(std::string_view text, const Ir& ir,
                                     const std::function<const Plan*(const Graph&)>& plan_of);
 
