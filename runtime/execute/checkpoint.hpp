@@ -20,12 +20,12 @@ struct NamedSpec {
   TensorSpec spec;
 };
 
-/// What a file has besides its arrays.
+/// The parts of a file besides its arrays.
 struct CheckpointFormat {
   std::vector<std::pair<std::string, std::string>> metadata;  ///< added to {"format": "pxl"}, or in its place
 };
-/// Atomic: an existing file is replaced as a whole or left as it is. `array(i)`, of the spec of entry i, is requested
-/// when it is written, so that memory holds one at a time.
+/// Atomic: an existing file is replaced as a whole or left as it is. Entry i has the spec of `array(i)`, which is
+/// requested when entry i is written, so that memory holds one array at a time.
 void write_checkpoint(const std::string& path, const std::vector<NamedSpec>& entries,
                       const std::function<Array(size_t)>& array, const CheckpointFormat& format = {});
 /// Throws Error if two arrays have one name, or if one is named __metadata__, which the format keeps for itself.
@@ -39,8 +39,9 @@ void write_own_checkpoint(const std::string& path, const std::vector<NamedSpec>&
 /// (Fault::unreadable) with the file and the defect.
 std::vector<NamedArray> read_checkpoint(const std::string& path);
 /// The same with lazy arrays (Array::lazy): only the header is read now. The file stays open until each array has been
-/// read or dropped, so it may be removed, or replaced by another of its name. A file that was written to meanwhile is
-/// an Error when elements are needed: it is not mapped into memory, where that would be a signal.
+/// read or dropped, so it may be removed, or replaced by another of its name. The array is not mapped into memory,
+/// where a write to the file would raise a signal. If the file was written to meanwhile, a use of the elements throws
+/// Error.
 std::vector<NamedArray> open_checkpoint(const std::string& path);
 /// Metadata of the file: strings by name, in order of the names.
 std::vector<std::pair<std::string, std::string>> read_checkpoint_metadata(const std::string& path);
@@ -60,11 +61,10 @@ class CheckpointFile {
   void read(const std::function<void(size_t, Array)>& visit);
   /// The array of an entry; an Error also if the file was written to since it was opened.
   Array read(size_t i);
-  /// Strings by name; of a folder those of its index.
+  /// Strings by name; a folder has the strings of its index.
   const std::vector<std::pair<std::string, std::string>>& metadata() const { return metadata_; }
-  /// The same for those that are wanted, all or none: the file is read to its end once before the first visit, and an
-  /// interrupt after that waits. What the file system fails to read again after it has read it once is an Error that
-  /// says so.
+  /// The same for the wanted arrays, all or none. The file is read to its end once before the first visit, and an
+  /// interrupt after that waits. If the file system fails to read bytes that it has read before, the Error says so.
   void read_all_or_none(const std::function<bool(size_t)>& wanted, const std::function<void(size_t, Array)>& visit);
 
  private:

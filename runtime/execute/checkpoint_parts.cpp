@@ -78,7 +78,7 @@ CheckpointIndex::Value parse_value(const std::string& path, const std::string& n
   return out;
 }
 
-/// The names of `values` in the order of the text: a tree in that order would be searched name by name.
+/// Lists the names of `values` as the text orders them. An ordered JSON tree would search name by name.
 class NamesInOrder final : public nlohmann::json_sax<json> {
  public:
   std::vector<std::string> names;
@@ -124,7 +124,7 @@ std::string index_text(const CheckpointIndex& index) {
   }
   ordered_json all{{"format", "pxl"}, {"save", index.save}, {"files", index.files}, {"values", std::move(values)}};
   if (!index.paths.empty()) all["paths"] = index.paths;
-  // As in files of tensors, a name that is not UTF-8 must not lose the state of a training run.
+  // A name that is not UTF-8 must not lose the state of a training run; files of tensors follow the same rule.
   return all.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -173,8 +173,8 @@ void remove_other_parts(const std::string& folder, const CheckpointIndex& index)
   for (const std::string& name : others) remove_quietly(path_in(folder, name));
 }
 
-/// Does what comes before and with the writing of the index. Where that fails for all processes alike, this one's file
-/// is removed. Where processes are gone, nobody knows whether the index was written: the next save removes the file.
+/// Runs the steps up to the writing of the index. If they fail for all processes alike, removes this process's file. If
+/// a process is gone, nobody knows whether the index was written: the next save removes the file.
 void with_own_part(const std::string& folder, const CheckpointIndex& index, size_t own, const Processes& processes,
                    const std::function<void()>& body) {
   try {

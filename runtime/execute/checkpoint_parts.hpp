@@ -1,5 +1,6 @@
-// Checkpoints in several files, which the processes of a job write at the same time: a folder of safetensors files,
-// whose entries are runs of elements of the variables' values, and an index that makes the folder valid.
+// Checkpoints in several files, which the processes of a job write at the same time. A checkpoint is a folder of
+// safetensors files with an index that makes the folder valid. Each entry of a file holds consecutive elements of a
+// variable.
 #pragma once
 
 #include <functional>
@@ -38,10 +39,10 @@ std::string checkpoint_part_name(size_t file, size_t files, PartSet set = PartSe
 
 /// The text of the index file.
 std::string index_text(const CheckpointIndex& index);
-/// Writes the variables of the replicas of all processes to a folder. Of the processes that hold a run of elements, one
-/// writes it: they take turns over the runs. `meet` is a point that all processes pass together. A checkpoint that is
-/// there stays valid until the new index takes the place of its index; its files are removed afterwards, with what
-/// saves left whose processes were killed. A save that fails removes the files that it has written.
+/// Writes the variables to a folder, for the replicas in all processes. One process writes each run of elements: the
+/// processes that hold it take turns over the runs. `meet` is a point that all processes pass together. A checkpoint
+/// that is there stays valid until the new index takes the place of its index; its files are removed afterwards, with
+/// what saves left whose processes were killed. A save that fails removes the files that it has written.
 void save_parts(const Variables& variables, const std::string& folder, const std::string& paths,
                 const std::function<void(const std::string& what)>& meet);
 /// Reads the index of a folder. Throws Error (Fault::unreadable) with the file and the defect: also where parts do not

@@ -14,7 +14,7 @@ using tiles::Region;
 using tiles::SliceMove;
 using Bytes = std::vector<std::byte>;
 
-/// What a tile needs and does not have is a fault of the schedule.
+/// The schedule is at fault if a tile lacks elements that it needs.
 void require(const Region& missing, int32_t tile, const Shape& shape, const std::string& what) {
   if (missing.empty()) return;
   throw Error(fmt::format("tile {} reads {} of {}, which it neither stores nor has received", tile,
@@ -148,7 +148,7 @@ void Chip::run_part(const Task& task, const tiles::PlacedPart& part) {
       }
     }
     in[read.tensor] = {read.shape, site.input(read.tensor).dtype, {}};
-    // What is combined as bits is moved as bits.
+    // Partial results that are combined as bits are moved as bits.
     for (const std::optional<tiles::PartialResults>& p : task.lowered.partial)
       if (p && p->as_bits && read.tensor == 0) in[0].dtype = p->dtype;
     has[read.tensor] = true;
@@ -254,7 +254,7 @@ void Chip::run(const Task& task) {
 
 void Chip::rearrange(const Memory& from, const Memory& to, const std::vector<SliceMove>& moves) {
   if (!moves.empty()) ++totals_.exchanges;
-  // What stays on its tile is copied there.
+  // Elements that stay on their tile are copied there.
   Bytes bytes;
   for (int32_t t = 0; t < to.layout()->tiles(); ++t) {
     const Region stays = intersection(from.layout()->on(t), to.layout()->on(t));

@@ -24,7 +24,7 @@ class Chip {
     size_t id() const { return id_; }
     size_t width() const { return width_; }  ///< bytes of an element
     const std::shared_ptr<const tiles::Layout>& layout() const { return layout_; }
-    /// From and to the host: all elements, in order. `write` reaches all copies.
+    /// Copies from and to the host: all elements, in order. `write` reaches all copies.
     void write(const std::byte* from) const;
     void read(std::byte* to) const;
 

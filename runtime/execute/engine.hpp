@@ -19,7 +19,7 @@ namespace tiles {
 struct EstimateOptions;
 }
 
-/// Where a stream's next sample comes from or goes to.
+/// The host memory that holds a stream's next samples.
 struct StreamPort {
   const Stream* stream = nullptr;
   std::byte* next = nullptr;
@@ -34,15 +34,15 @@ struct StreamPort {
 /// The memory of a variable. It stays where it is while an engine lives; the engine of each replica has its own.
 using VariableMemory = std::function<std::byte*(const Tensor*)>;
 
-/// The memory of a remote buffer of the Ir, by index.
+/// Returns the memory for a remote buffer of the Ir, by index.
 using RemoteBuffers = std::function<RemoteMemory*(int64_t)>;
 
-/// What an engine is made for.
+/// The program, the replica and the memory that an engine is made for.
 struct EngineTask {
   const Ir& ir;
   VariableMemory variable;
-  /// A tensor of the main graph that an op made: only the ops that its value after the last op needs run, without any
-  /// store or print of theirs, and `to` gets that value. Null: the whole program runs.
+  /// A tensor that an op of the main graph made; `to` receives its value after the last op. The engine runs only the
+  /// ops that this value depends on, without stores and prints. Null: the whole program runs.
   const Tensor* result = nullptr;
   std::byte* to = nullptr;
   int replica = 0;  ///< which of the Ir's replicas runs
@@ -61,8 +61,8 @@ struct CollectiveStop {
   bool by_definition = false;  ///< `kernel` is the op's definition
 };
 
-/// Runs one task, on the program as it is when the engine is made: ops that an open-ended Ir gets later are not part of
-/// it. Owns whatever it derives from the Ir, which outlives it.
+/// Runs one task. The program is the one that exists when the engine is made: ops that an open-ended Ir gets later are
+/// not part of it. Owns whatever it derives from the Ir, which outlives it.
 class ExecutionEngine {
  public:
   virtual ~ExecutionEngine() = default;
@@ -92,14 +92,14 @@ class ExecutionEngine {
   /// An engine of the same task that shows each op to an observer; this one, where it can.
   virtual ExecutionEngine& observed(RunObserver* observer) = 0;
 
-  // What is known of a run beside its results; empty and 0 where nothing is.
+  // Facts about runs beside their results. An engine without such facts returns empty values and 0.
   virtual void start_profiling() {}
   virtual Profile* times() { return nullptr; }
   virtual std::string profile() const { return {}; }
   virtual std::string plans() const { return {}; }
   virtual int64_t constant_bytes() const { return 0; }
   virtual int64_t arena_bytes() const { return 0; }
-  /// What the engine has counted in its runs so far, by name.
+  /// Counters of the engine over all runs so far, by name.
   virtual std::vector<std::pair<std::string_view, int64_t>> counts() const { return {}; }
 };
 

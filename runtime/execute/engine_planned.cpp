@@ -10,7 +10,7 @@ namespace pxl {
 
 namespace {
 
-/// What the engines of all replicas share.
+/// The state that the engines of all replicas share.
 struct PlannedProgram {
   PlannedProgram(const EngineTask& task, const PlanOptions& options, int the_last_op)
       : planner(options),

@@ -1,5 +1,5 @@
-// The engine that carries out the schedule of the tile model: each op in parts on the tiles of an IPU, each tile with
-// its own memory.
+// The engine that carries out the schedule of the tile model: the tiles of an IPU run each op in parts, and each tile
+// has its own memory.
 #include "runtime/execute/engines.hpp"
 #include "runtime/execute/tiles_store.hpp"
 

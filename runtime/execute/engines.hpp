@@ -1,4 +1,4 @@
-// Makers of the engines of the table.
+// Functions that make the engines in the table.
 #pragma once
 
 #include "runtime/execute/engine.hpp"

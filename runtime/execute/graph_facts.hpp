@@ -1,4 +1,4 @@
-// What engines that run op by op know of the graphs of a task before they run them.
+// Facts about the graphs of a task, for engines that run op by op. The engine collects them before the run.
 #pragma once
 
 #include <map>
@@ -11,15 +11,15 @@
 
 namespace pxl {
 
-/// What a program may do does not depend on the engine: the planner finds changes of memory that has two names. Throws
-/// its Error; the plan itself is not used.
+/// Plans the task for its checks alone: the planner throws Error for illegal changes of memory that has two names. The
+/// rules of a program do not depend on the engine, so engines without a plan check it too.
 void check_planned(const EngineTask& task);
 
 class GraphFacts {
  public:
   explicit GraphFacts(const EngineTask& task) : main_(task.ir.main()), result_(task.result) {}
 
-  /// What running a graph again and again needs to know of it.
+  /// Facts that repeated runs of a graph need.
   struct Known {
     std::vector<Op*> order;
     std::vector<std::vector<const Tensor*>> dying;  ///< by op: operands, made in this graph, that no later op reads

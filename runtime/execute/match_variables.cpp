@@ -71,7 +71,7 @@ class Matcher {
     for (const auto& [base, sides] : by_base) {
       const auto& [h, t] = sides;
       if (h.size() == 1 && t.size() == 1) match(h[0], t[0]);
-      // Of variables of different specs a name cannot be taken for the other one.
+      // A difference of specs tells variables apart: only variables of one spec can be confused by name.
       size_t equal = 0;
       for (const size_t a : h) {
         const auto is_twin = [&](const NamedVariable& other) { return same_spec(here_[a], other); };
@@ -108,7 +108,8 @@ class Matcher {
     return by_prefix;
   }
 
-  /// For each variable of a prefix here the one there that has its path; empty if one is missing or has another spec.
+  /// Returns, for each variable of a prefix here, the variable there with the same path; empty if one is missing or has
+  /// another spec.
   Indices fit(const Indices& of_here, const Indices& of_there) const {
     Indices found;
     for (const size_t h : of_here)

@@ -1,5 +1,6 @@
-// Which variable of a program is which of another program or of a checkpoint: by name where only one can be meant, and
-// by the path of its binding where several have one name before numbers made them differ (`weight`, `weight__t3`).
+// Matches variables between a program and another program or a checkpoint. A variable is matched by
+// name if the name is unambiguous. If numbers were added to make equal names differ (`weight`, `weight__t3`), the path
+// of the binding decides.
 #pragma once
 
 #include <string>
@@ -10,8 +11,8 @@
 
 namespace pxl {
 
-/// What a program's body calls a variable: the name that its tree has there, and the variable's path in this tree.
-/// Empty where nothing is known.
+/// The name of a variable in a program's body: the name of the variable's tree there, and its path in this tree. Empty
+/// if unknown.
 struct VariablePath {
   std::string prefix, path;
 
@@ -38,8 +39,8 @@ struct VariableMatches {
   std::vector<std::string> undecided;  ///< "g.weight may be a.weight or b.weight": here, there
 };
 /// 1. The caller's choices. 2. Names that one variable of each side has, numbers aside. 3. Equal paths. 4. A prefix
-/// that only one side has, where exactly one prefix of the other side has its paths and specs. 5. Where a side has no
-/// paths, equal names. The rest has no match; what could have several is undecided.
+/// that only one side has, where exactly one prefix of the other side has its paths and specs. 5. Equal names, if a
+/// side has no paths. The rest has no match; what could have several is undecided.
 VariableMatches match_variables(const std::vector<NamedVariable>& here, const std::vector<NamedVariable>& there);
 
 /// Paths as JSON text for the metadata of a checkpoint, by name, and back; a text that is no such JSON has none.

@@ -8,7 +8,7 @@
 
 namespace pxl {
 
-/// The addresses of the elements of the only result. `addresses` has those of each operand, one an element; a slot
+/// Returns the element addresses of the only result. `addresses` has those of each operand, one per element; a slot
 /// without an operand has null in `site.in`.
 std::vector<uint64_t> moved_addresses(const OpContext& site, const std::vector<std::vector<uint64_t>>& addresses);
 

@@ -1,5 +1,5 @@
-// Engines that run op by op: the walk through the graphs, with calls, loops, branches and streams. What a tensor is,
-// and how an op computes, is the store's.
+// Engines that run op by op: the walk through the graphs, with calls, loops, branches and streams. The store defines
+// the representation of a tensor and the execution of an op.
 #pragma once
 
 #include <memory>
@@ -103,7 +103,7 @@ class OpByOpEngine : public ExecutionEngine {
         at_ = &op;
         if (is_exchanged(op)) return {&begin_exchange(op, a.frame), 1};
         run_op(op, a);
-        // What is only an argument is free while a graph runs.
+        // An operand that was only an argument is free while the called graph runs.
         forget_operands(a);
       }
       store_.end();
@@ -173,12 +173,12 @@ class OpByOpEngine : public ExecutionEngine {
     --caller.left;
     go_on_with_loop(op, caller);
   }
-  /// Of a loop: the operand of the next iteration.
+  /// The tensor that receives result i: for a loop, the operand of the next iteration.
   static const Tensor& result_of(const Op& op, size_t i) {
     return op.row->role == Role::loop ? *op.called[0]->inputs()[i] : *op.outputs[i];
   }
 
-  /// What a called graph gets: the memory itself where its changes reach the caller, else a value.
+  /// The arguments for a called graph: the memory itself if its changes reach the caller, else a copy of the value.
   std::vector<Value> arguments(const Op& op, const Graph& callee, Frame& frame, size_t first) {
     std::vector<Value> in;
     for (size_t i = 0; i < callee.inputs().size(); ++i) {

@@ -18,8 +18,8 @@ using Stops = std::span<const std::span<const CollectiveStop>>;
 
 constexpr int64_t slice_grain = 16;  // elements
 
-/// Whether one round of messages, of whole operands, takes less time than two of slices: it has more bytes to send and
-/// to combine, and one wait less. Not measured on an idle machine.
+/// Whether one round of messages with whole operands takes less time than two rounds with slices. One round sends and
+/// combines more bytes, and waits once less. Not measured on an idle machine.
 bool takes_one_round(int64_t bytes, int64_t processes) {
   constexpr int64_t worth_a_wait = 128 << 10;  // bytes
   return (processes - 1) * (processes - 2) * bytes / processes + bytes / 2 <= worth_a_wait;
@@ -34,7 +34,7 @@ void run_kernel(const Kernel& kernel, const std::vector<const std::byte*>& in, c
     kernel(buffers);
 }
 
-/// Hands out parts of one block of memory: first it counts, then it gives.
+/// Allocates parts of one memory block: counts the bytes first, then hands out the memory.
 class Memory {
  public:
   int64_t take(int64_t bytes) {

@@ -20,14 +20,15 @@ class ProcessCollectives {
   ProcessCollectives& operator=(const ProcessCollectives&) = delete;
 
   Processes& processes() const { return processes_; }
-  /// One message of collectives of one row and group: `stops` are those of each replica of this process, ascending.
+  /// Runs collectives of one row and group as one message. Each inner span has the stops for one replica of this
+  /// process; the replicas ascend.
   void run(std::span<const std::span<const CollectiveStop>> stops);
 
  private:
   class Batch;
   Processes& processes_;
   ReplicaRange range_;
-  /// By op and step of the first collective, and their number.
+  /// The batches that have run, by the first collective's op and step, and by the number of collectives.
   std::map<std::tuple<const Op*, size_t, size_t>, std::unique_ptr<Batch>> batches_;
   Array memory_;  ///< of the messages of one batch
 };

@@ -16,11 +16,10 @@ std::string rate(double amount, double seconds) {
   return seconds > 0 ? fmt::format("{:.1f}", amount / seconds * 1e-9) : std::string("-");
 }
 
-// Seconds that waking the cores for a phase and waiting for the last of them takes: an assumption, of the order of what
-// two cores take.
+// Assumed time, in seconds, to wake the cores for a phase and to wait for the last core. Two cores take about as long.
 constexpr double meeting = 1e-6;
 
-/// Of a phase's time on one core, the part of the most loaded of `cores`.
+/// The share of a phase's iterations that the most loaded core has, out of `cores`.
 double largest_part(const Phase& phase, int cores) {
   int64_t largest = 0;
   for (int share = 0; share < cores; ++share) {

@@ -16,7 +16,7 @@ class Profile {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Starts timing; `steps`: number of steps of the program.
+  /// Starts timing; `steps`: how many steps the program has.
   void start(size_t steps) { kernels_.assign(steps, {}); }
   bool on() const { return !kernels_.empty(); }
 
@@ -45,11 +45,12 @@ class Profile {
     Clock::time_point begin_;
   };
 
-  /// Prints a table with a row per kernel, most expensive first: share of the loop (from the start of the first run to
-  /// the end of the last), microseconds per run of the kernel, number of runs, GF/s and GB/s achieved, and the fused
-  /// ops. Then totals for all kernels, for sessions outside kernels (checks of inputs, streams, copies) and for the
-  /// caller between runs, per run of the session. After runs on one thread, also the time that is expected on more
-  /// cores: of each phase that of its largest part, and the cost of all cores meeting after it.
+  /// Prints a table with a row per kernel, most expensive first. The columns are the share of the loop (from the start
+  /// of the first run to the end of the last), microseconds per run of the kernel, the number of runs, the GF/s and
+  /// GB/s achieved, and the fused ops. Then totals for all kernels, for sessions outside kernels (checks of inputs,
+  /// streams, copies) and for the caller between runs, per run of the session. After runs on one thread, also prints
+  /// the expected time on more cores. That time assumes the largest part of each phase, and adds the cost of all cores
+  /// meeting after the phase.
   std::string text(const std::string& name, const std::vector<RunStep>& steps) const;
 
  private:

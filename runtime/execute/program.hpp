@@ -86,8 +86,8 @@ class Program {
   const std::vector<StreamPort>& ports() const { return ports_; }
   const std::vector<RunStep>& steps() const { return steps_; }
   int64_t arena_bytes() const { return arena_.bytes(); }
-  /// Calls the observer for each kernel's op from now on, and times it. For plans of the reference path, in which a
-  /// kernel is an op.
+  /// Calls the observer for each kernel's op from now on, and times it. Only for plans of the reference path, in which
+  /// a kernel is an op.
   void observe(RunObserver* observer);
   /// Times of the steps, once profiling has started.
   const std::shared_ptr<Profile>& profile() const { return profile_; }

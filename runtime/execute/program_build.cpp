@@ -58,7 +58,7 @@ class Program::Builder {
                 program_.workspace_.data(), step.kernel->workspace());
       if (step.changes_variable) first_change = std::min(first_change, i);
     }
-    // In a loop with a modification, earlier steps run again after it.
+    // If a loop modifies a variable, earlier steps of the loop run again after the modification.
     size_t exposed = first_change;
     for (size_t i = first_change; i < program_.steps_.size(); ++i)
       if (program_.steps_[i].kind == RunStep::Kind::repeat) exposed = std::min(exposed, program_.steps_[i].target);
@@ -108,7 +108,7 @@ class Program::Builder {
     };
     for (size_t i = steps.size(); i-- > 0;) {
       if (!is_collective(steps[i])) continue;
-      // What the following one would send, as far as it may go together with this one.
+      // The number of collectives that can share one message, from this collective on.
       const CollectiveStop& stop = program_.stops_[steps[i].port];
       size_t together = 1;
       const int64_t following = i + 1 < steps.size() && is_collective(steps[i + 1]) ? steps[i + 1].bytes : 0;
@@ -192,7 +192,7 @@ class Program::Builder {
       program_.pointers_.push_back(pointer(frame, id));
       changes = note_change(program_.pointers_.back()) || changes;
     }
-    // The kernel of a collective of several replicas runs where the operands of all of them are.
+    // The kernel of a collective needs the operands in all replicas, so a collective step runs it.
     const bool collective = is_exchanged(*instruction.op);
     RunStep& step = push(collective ? RunStep::Kind::collective : RunStep::Kind::kernel, instruction.op);
     step.kernel = &instruction.kernel;
@@ -269,8 +269,8 @@ class Program::Builder {
     }
   }
 
-  /// A call of a loop's body in the first or the second of two iterations: the results of the first are operands of the
-  /// second, and the other way round.
+  /// A call of a loop's body in the first or the second of two iterations. The results of the first iteration are
+  /// operands of the second, and vice versa.
   static PlanCall call_of_pair(const PlanCall& body, bool second) {
     PlanCall call = body;
     for (const Copy& copy : body.after)

@@ -12,8 +12,8 @@ namespace pxl {
 
 class RemoteStorage {
  public:
-  /// `variable`: the memory of a variable of a replica, which entries that are variables share. Throws run_error if the
-  /// buffers need more than memory.
+  /// `variable` returns a replica's memory of a variable. Entries that are variables share that memory. Throws
+  /// run_error if the buffers need more than memory.
   RemoteStorage(const Ir& ir, const ReplicaRange& range,
                 const std::function<std::byte*(const Tensor*, int replica)>& variable);
 

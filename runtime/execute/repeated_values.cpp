@@ -80,7 +80,8 @@ class Proof {
         case RunStep::Kind::load: now_.drop(step.to, step.bytes); break;
         case RunStep::Kind::loop: loops_.push_back(now_); break;
         case RunStep::Kind::repeat:
-          // What an iteration begins with is what is repeated both before the loop and after an iteration.
+          // A value is repeated at the loop's entry if it is repeated both before the loop and at the end of an
+          // iteration.
           if (loops_.back().intersect(now_)) {
             now_ = loops_.back();
             i = step.target - 1;

@@ -1,5 +1,5 @@
-// Which steps cannot fail once a run has ended: those whose indices are the same in every run, such as constants and
-// the counters of loops.
+// Finds the steps that cannot fail once a run has ended: their indices are the same in every run. Examples are
+// constants and the counters of loops.
 #pragma once
 
 #include <map>
@@ -33,9 +33,9 @@ struct BuiltSteps {
   std::span<const Array> constants;      ///< at whose addresses steps read them
 };
 
-/// Sets RunStep::proven_by_run of the steps that may fail. A value is the same in every run if it is a constant, or
-/// computed of such values only, by a kernel of one op outside branches. In time proportional to the steps times the
-/// logarithm of their number for each nesting of loops; where that is not enough, no step is proven.
+/// Sets RunStep::proven_by_run of the steps that may fail. A value is the same in every run if it is a constant, or if
+/// a kernel of one op outside branches computes it from such values only. The time is proportional to n log n for n
+/// steps, at each level of nested loops; if that bound is too small, no step is proven.
 void mark_proven_steps(const BuiltSteps& built);
 
 }  // namespace pxl

@@ -11,7 +11,7 @@
 
 namespace pxl {
 
-/// The engines of the replicas of this process, ascending. `task` is that of one replica, by its number.
+/// Makes one engine for each replica of this process, ascending. `task` returns the task for a replica, by its number.
 std::vector<std::unique_ptr<ExecutionEngine>> make_engines(const EngineRow& row, const ReplicaRange& range,
                                                            const std::function<EngineTask(int replica)>& task);
 
@@ -19,7 +19,7 @@ std::vector<std::unique_ptr<ExecutionEngine>> make_engines(const EngineRow& row,
 struct ReplicaRun {
   std::span<ExecutionEngine* const> engines;  ///< of the replicas of this process
   ReplicaRange range;
-  /// Called before the first change of a variable of engine i; says whether interrupts are honoured from there on.
+  /// Called before engine i first changes a variable; says whether interrupts are honoured from there on.
   std::function<bool(size_t i)> commit;
   /// Replicas in other processes, and what ends a run of all: messages too. Null where all replicas are here.
   ProcessCollectives* elsewhere = nullptr;
@@ -29,7 +29,7 @@ struct ReplicaRun {
 
 /// Each replica is advanced in turn, in ascending order, until all are at the same collectives; the results are
 /// computed from the operands in place, and the replicas go on. A replica's Error is passed on, with the replica in its
-/// call chain. Where some are in other processes, all processes end with the same Error, or with Interrupted.
+/// call chain. If some replicas are in other processes, all processes end with the same Error, or with Interrupted.
 void run_in_turns(const ReplicaRun& run);
 
 }  // namespace pxl

@@ -24,10 +24,11 @@ class Session {
  public:
   /// Checks in-place order, verifies, plans, and freezes the Ir unless it is open-ended; ops added to an open-ended Ir
   /// later are not part of this session. `device` is "cpu" or "ipu_model"; other names throw with a suggestion. Throws
-  /// if the main graph has no op, if replicas may go apart at a collective (agreement.hpp), or if a stream is not
-  /// transferred `ir->num_host_transfers` times (if set); the Ir is then unmodified. Several sessions may own one Ir,
-  /// each with its own state. `engine` is a row of the table of engines (engine.hpp); empty: the default. `machine` is
-  /// for engines that run on the tiles of one (EngineTask); null: the default.
+  /// if the main graph has no op, or if replicas may go apart at a collective (agreement.hpp). If
+  /// `ir->num_host_transfers` is set, throws for a stream with another number of transfers; the Ir is then unmodified.
+  /// Several sessions may own one Ir, each with its own state. `engine` names a row in the table of engines
+  /// (engine.hpp); empty: the default. `machine` is for engines that run on the tiles of one (EngineTask); null: the
+  /// default.
   Session(std::shared_ptr<Ir> ir, std::string device, const std::string& engine = {},
           std::shared_ptr<const tiles::EstimateOptions> machine = nullptr);
   ~Session();
@@ -45,21 +46,22 @@ class Session {
   /// unfolded. Throws for missing and unexpected streams (naming both) and for wrong shapes and dtypes.
   ///
   /// A run that ends in an Error or Interrupted leaves the variables as the last complete run left them. This costs a
-  /// copy of the modified variables only if necessary: in the first run, if steps that may fail (reads at indices)
-  /// follow updates, and if the steps after the first update took more than 20 ms in the last run. Otherwise an
-  /// interrupt after the first update is delayed to the end of the run. Several replicas always keep the copy.
+  /// copy of the modified variables only if necessary. The copy is made in the first run, if steps that may fail (reads
+  /// at indices) follow updates. It is also made if the steps after the first update took more than 20 ms in the last
+  /// run. Otherwise an interrupt after the first update is delayed to the end of the run. Several replicas always keep
+  /// the copy.
   ///
-  /// With an observer the run executes op by op (bit-identical, much slower), and any failure leaves the variables
-  /// unmodified.
+  /// If there is an observer, the run executes op by op (bit-identical, much slower), and any failure leaves the
+  /// variables unmodified.
   ///
-  /// `into`: arrays that receive outputs, each the only owner of its elements and of the output's dtype and shape
+  /// `into`: arrays that receive outputs. Each is the only owner of its elements, and has the output's dtype and shape
   /// (host_shape); their elements are undefined after a failure. The results share them.
   std::map<const Stream*, Array> run(const StreamData& inputs, RunObserver* observer = nullptr, StreamData into = {});
   std::vector<const Stream*> expected_inputs() const;
   std::vector<const Stream*> outputs() const;
-  /// Number of loads or stores of a stream in a run: the maximum over the streams, at least 1.
+  /// How many samples a run loads or stores per stream: the maximum over the streams, at least 1.
   int64_t num_host_transfers() const;
-  /// Number of transfers of one stream in a run; 0 if unused.
+  /// How many samples a run transfers for one stream; 0 if unused.
   int64_t transfers(const Stream* stream) const;
 
   /// Attached sessions hold their variables on the device; nests. Here all memory is the host's, so reading and writing
@@ -73,12 +75,12 @@ class Session {
     first,          ///< the same without a check: that of the first replica of each group
     all,            ///< [replicas, *shape]
   };
-  /// A copy of the value of a variable or constant; throws for other tensors.
+  /// Copies the value that a variable or constant has; throws for other tensors.
   Array get_tensor_data(const Tensor* tensor, Retrieval retrieval = Retrieval::one_per_group) const;
   /// Throws if replicas of a group hold different values of a variable: names it, the replicas and the first element.
   void check_replicas() const;
   int replicas() const;
-  /// Checks shape and dtype; the caller converts numbers. Of a grouped variable there is a value for each group.
+  /// Checks shape and dtype; the caller converts numbers. A grouped variable has a value for each group.
   void write_variable_data(const Tensor* tensor, const Array& value);
   struct VariableValue {
     const Tensor* tensor;
@@ -101,8 +103,8 @@ class Session {
     std::vector<std::string> loaded, missing, mismatched, unused;
     std::vector<std::string> by_order;  ///< loaded, and told from another one by the order of calls alone
   };
-  /// What the program's body calls the variables, so that they are found in other programs that bind them in another
-  /// order (match_variables.hpp).
+  /// Sets the names that the program's body gives the variables. Other programs that bind the variables in another
+  /// order are then matched (match_variables.hpp).
   void set_paths(std::unordered_map<const Tensor*, VariablePath> paths);
   /// Copies the variables that both sessions have. Throws without copying if there are none, or if shape or dtype
   /// differ.
@@ -113,13 +115,13 @@ class Session {
   /// in the file or has another shape or dtype; otherwise restores what matches. Entries without a variable are
   /// ignored. Reports and errors have the names of variables.
   void save(const std::string& path) const;
-  /// The same as a folder of files (checkpoint_parts.hpp), which the processes of a job write at the same time, each
-  /// some of what its replicas hold. A folder is valid once its index is there; the index of an earlier checkpoint is
-  /// removed first.
+  /// The same as a folder of files (checkpoint_parts.hpp). The processes of a job write it at the same time, and each
+  /// writes some of the elements that its replicas hold. A folder is valid once its index is there; the index of an
+  /// earlier checkpoint is removed first.
   void save_parts(const std::string& folder) const;
   struct RestoreOptions {
     bool strict = true;
-    /// The variable of an entry of the file; nullopt ignores the entry. By default they have the same name.
+    /// Maps an entry of the file to a variable's name; nullopt ignores the entry. The default keeps the name.
     std::function<std::optional<std::string>(const std::string& entry)> variable_of = {};
     /// Weights of dense layers (is_linear_weight) are stored as [out, in], as PyTorch has them. Without an answer they
     /// are not, and a square one of a file that pxl did not write is refused: its shape does not tell.
@@ -139,7 +141,7 @@ class Session {
     int64_t variables = 0, constants = 0, arena = 0;
   };
   MemoryUse memory() const;
-  /// What the engine has counted in the runs so far, by name; empty if it counts nothing.
+  /// Counters of the engine over all runs so far, by name; empty if it counts nothing.
   std::vector<std::pair<std::string_view, int64_t>> counts() const;
   /// Plans in text form, for debugging: the main graph's, then those of called graphs.
   std::string print_plans() const;

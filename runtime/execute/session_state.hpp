@@ -1,4 +1,4 @@
-// What a session is made of. Only runtime/execute/session*.cpp include this.
+// The state of a session.
 #pragma once
 
 #include <map>
@@ -42,7 +42,7 @@ struct Session::State {
   }
   void check_names(const StreamData& inputs) const;
   void execute();
-  /// With copies of all variables that change, so that any failure leaves them unmodified.
+  /// Executes with copies of all variables that change, so that any failure leaves them unmodified.
   void execute_undoable(const std::vector<ExecutionEngine*>& running, std::map<const Stream*, Array>& results);
   /// The samples of each process to all, where replicas are in several. Ends a run: none has failed.
   void gather(std::map<const Stream*, Array>& results) const;

@@ -10,7 +10,7 @@ namespace {
 using tiles::ElementRange;
 using tiles::Region;
 
-/// Copies the elements of `which` between two arrays of elements, each in the order of its region.
+/// Copies the elements of `which` between two arrays. Each array stores elements in the order of its region.
 void copy_elements(const Region& which, size_t width, const Region& from, const std::byte* source, const Region& to,
                    std::byte* target) {
   for (const ElementRange& r : which.ranges())
@@ -77,7 +77,7 @@ void TileMemory::receive(size_t memory, const Region& region, size_t width, cons
 HeldSlice& TileMemory::add_result(size_t memory, const Region& region, size_t width) {
   HeldSlice& slice = add(results_, memory, region, width);
   slice.written = region;
-  // What is stored on this tile is written in place.
+  // Elements that are stored on this tile are written in place.
   const auto found = stored_.find(memory);
   if (found != stored_.end()) bytes_ -= intersection(found->second.region, region).size() * static_cast<int64_t>(width);
   return slice;

@@ -11,7 +11,7 @@
 
 namespace pxl {
 
-/// The bytes of some elements of a tensor's memory.
+/// A slice of a tensor's memory, with its bytes.
 struct HeldSlice {
   tiles::Region region;
   tiles::Region written;  ///< of the region
@@ -28,14 +28,14 @@ struct HeldSlice {
 
 class TileMemory {
  public:
-  // What the tile stores, by memory.
+  // The slices that the tile stores, by memory.
   void allocate(size_t memory, const tiles::Region& region, size_t width);
   void release(size_t memory);
-  /// What was written to these elements counts no more.
+  /// Marks these elements as no longer written.
   void invalidate(size_t memory, const tiles::Region& region);
   void store(size_t memory, const tiles::Region& from, const std::byte* data);
 
-  // What it has for the time of one op: slices received, results to be sent, partial results.
+  // The slices that the tile holds during one op: slices received, results to be sent, partial results.
   void receive(size_t memory, const tiles::Region& region, size_t width, const std::byte* data);
   HeldSlice& add_result(size_t memory, const tiles::Region& region, size_t width);
   /// The buffer of a partial result, and whether it is new.

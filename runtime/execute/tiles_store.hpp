@@ -12,14 +12,15 @@
 
 namespace pxl {
 
-/// The elements of a tensor: of one memory of the chip, in order, or of views an address each. Copies share the memory.
+/// The elements of a tensor. A tensor either has the elements of one memory on the chip, in order, or is a view with an
+/// address per element. Copies share the memory.
 struct TiledTensor {
   TensorSpec spec = {};
   std::vector<Chip::MemoryPtr> memories = {};
   std::shared_ptr<const std::vector<uint64_t>> addresses = nullptr;  ///< memory (in `memories`) and element of each
 };
 
-/// What the replicas of a program share: how its ops and tensors are mapped to tiles.
+/// The state that the replicas of a program share: the mapping of its ops and tensors to tiles.
 struct TiledProgram {
   TiledProgram(const Graph& graph, const tiles::EstimateOptions& options);
   const tiles::Schedule planned;
@@ -74,7 +75,7 @@ class TilesStore {
   TiledTensor view(const Op& op, const OpContext& site, const std::vector<TiledTensor>& in);
   void compute(const Op& op, const OpContext& site, std::vector<TiledTensor> in, const std::vector<TiledTensor>& out,
                const ReplicaNumber& replica);
-  /// What carries out parts on these tensors, and the memories that it numbers.
+  /// The lowered op that carries out parts on these tensors, and the memories that it numbers.
   const tiles::LoweredOp& schedule(const Op* op, const tiles::OpParts& parts, const std::vector<TiledTensor>& in,
                                    const std::vector<TiledTensor>& out, std::vector<Chip::MemoryPtr>& memories);
   std::vector<Array> seen(const std::vector<TiledTensor>& values) const;

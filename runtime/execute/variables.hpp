@@ -13,12 +13,12 @@
 
 namespace pxl {
 
-/// All variables of a session, of the replicas of this process, in one allocation; those in files in one for each
-/// folder. A replica's are at equal distances. What reads or compares those of other processes is called in all of
-/// them.
+/// The variables of a session, for the replicas of this process, in one allocation. Variables in files have one
+/// allocation per folder. A variable of consecutive replicas is at equal distances. All processes call the functions
+/// that read or compare the variables in other processes.
 class Variables {
  public:
-  /// With the initial values. Throws run_error if they need more than memory.
+  /// Begins with the initial values. Throws run_error if they need more than memory.
   Variables(const Ir& ir, Processes& processes);
 
   const std::vector<Tensor*>& all() const { return all_; }
@@ -27,7 +27,7 @@ class Variables {
   const ReplicaRange& range() const { return range_; }
   Processes& processes() const { return processes_; }
   bool has(const Tensor* v) const { return places_.count(v) > 0; }
-  /// Of a replica of this process.
+  /// The memory of a variable; the replica is one of this process.
   std::byte* at(const Tensor* v, int replica) {
     const Place& place = places_.at(v);
     Block& block = blocks_[place.block];
@@ -42,10 +42,10 @@ class Variables {
   void note_run() { initial_ = false; }
   /// A whole value for each group, of its first replicas.
   Array read(const Tensor* v) const;
-  /// What each replica holds: a value, or its shard.
+  /// The value that each replica holds, or its shard.
   Array read_all(const Tensor* v) const;
   void write_all(const Tensor* v, const Array& values);
-  /// A run of elements of the host data, in row-major order, and the replicas that hold it.
+  /// Consecutive elements of the host data, in row-major order, and the replicas that hold them.
   struct HeldRun {
     int64_t begin = 0, end = 0;
     std::vector<int> replicas;
@@ -58,7 +58,7 @@ class Variables {
   void check_equal(const Tensor* v, std::string_view what) const;
 
  private:
-  /// What a replica holds of a variable: the value of a group, or a part of it.
+  /// The elements of a variable that a replica holds: the value of a group, or a part of that value.
   struct Held {
     int64_t group = 0, position = 0;
     ShardRange range;        ///< of the group's value, without padding
