@@ -9,7 +9,7 @@ namespace pxl {
 
 enum class ProcessState : uint8_t { running, stopped, gone };
 
-/// The state of a process of this machine, of /proc/PID/stat. A process that has ended and was not waited for is
+/// The state of a process on this machine, read from /proc/PID/stat. A process that has ended and was not waited for is
 /// `gone`.
 ProcessState process_state(int64_t pid);
 
@@ -22,12 +22,12 @@ constexpr double reporting_delay(int number) { return 0.3 * number; }
 /// The cores that this process may use, as Linux lists them: "0-3,8".
 std::string allowed_cores();
 
-/// From now on SIGTERM, with which a launcher ends a job, does not end this process but interrupts its work: there is
-/// time to say what happened.
+/// After this call SIGTERM, with which a launcher ends a job, interrupts the work and does not end the process. The
+/// process then has time to say what happened.
 void handle_termination();
 /// Whether SIGTERM came.
 bool termination_requested();
-/// Ends the work of another process of this machine in silence: what there is to say is said here.
+/// Ends the work of another process on this machine in silence: this process prints the messages.
 void silence(int64_t pid);
 /// Whether another process did that.
 bool silenced();

@@ -92,7 +92,7 @@ void Processes::part(const std::string& mine, std::span<const Fingerprint> state
     throw error;
   }
   const auto in_state = [&](const Fingerprint& f) { return std::count(states.begin(), states.end(), f); };
-  // What the largest number of processes are to do, and the first process that is to do something else.
+  // Finds the action that most processes are to do next, and the first process with another action.
   const auto fewer = [&](const Fingerprint& a, const Fingerprint& b) { return in_state(a) < in_state(b); };
   const auto usual = std::max_element(states.begin(), states.end(), fewer);
   const auto unlike = std::find_if(states.begin(), states.end(), [&](const Fingerprint& f) { return f != *usual; });

@@ -1,5 +1,5 @@
-// The processes of a job: which replicas are whose, messages with deadlines, and points of a script at which all
-// processes have to be the same. A process that was started alone is a job of one, which sends nothing.
+// The processes of a job: the owner of each replica, messages with deadlines, and points of a script at which all
+// processes must be the same. A process that was started alone is a job of one, which sends nothing.
 #pragma once
 
 #include <chrono>
@@ -25,14 +25,14 @@ struct ReplicaRange {
   static ReplicaRange whole(int total) { return {0, total, total}; }
 };
 
-/// What a process waits for, for messages.
+/// The place in the program at which a process waits for messages.
 struct Wait {
   std::string what;  ///< "in ReplicatedAllReduce"
   Span at = {};
   int replicas = 0;  ///< of the program that runs; 0 where none does
 };
 
-/// What there is to do about a wait that is over.
+/// The note of a timeout error: it names the remedies.
 extern const char* const timeout_note;
 
 /// Two values of these are equal where processes are at one point in one state.
@@ -85,7 +85,7 @@ class Processes {
   /// The text of process 0, where all of them meet to `what`.
   std::string from_first(std::string_view mine, std::string_view what);
 
-  /// What this process prints in a run; the end of a run gives it to process 0, which prints it.
+  /// The text that this process prints in a run; the end of a run gives it to process 0, which prints it.
   RunOutput& output() { return output_; }
   /// Ends a run well: all processes come here. `sends` and `receives` are exchanged besides.
   void end_run(std::vector<Outgoing> sends, std::vector<Incoming> receives, int replicas);
@@ -96,10 +96,10 @@ class Processes {
   /// The same for an interrupt.
   void break_off_interrupted();
 
-  /// A point that all processes of the job have to pass together. Throws run_error that names what this process and
-  /// the first other one were about to do, or the error with which one of them has ended.
-  /// `what` completes "the process is to ...". Whatever processes exchange outside a run begins with it.
-  /// `replicas` are those of the program, if it is one's.
+  /// A point that all processes of the job have to pass together. Throws run_error that names this process's next
+  /// action and that of the first process that differs. If a process has ended with an error, throws that error.
+  /// `what` completes "the process is to ...". Whatever processes exchange outside a run begins with it. `replicas` are
+  /// those of the program, if it is one's.
   void meet(std::string_view what, const Fingerprint& fingerprint = {}, int replicas = 0);
   /// The last point: the script of this process has ended, well or with an error. Returns if all have ended alike;
   /// throws the error that one of them ended with alone.
@@ -126,7 +126,7 @@ class Processes {
     std::string cores = {};                                    ///< "0-3"
     std::vector<std::string> instruction_sets = {"baseline"};  ///< of kernels, ascending
   };
-  /// What a process tells when it breaks off or does not meet the others.
+  /// The message of a process that breaks off or does not meet the others.
   struct Note;
 
   void run_exchange(std::span<const Outgoing> sends, std::span<const Incoming> receives, const Wait& wait);

@@ -1,4 +1,5 @@
-// What replicas print while they run in several processes: kept, and printed by process 0 in the order of one process.
+// The text that replicas print while they run in several processes. Each process keeps its text; process 0 prints all
+// of it in the order that one process would have.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,9 @@ class RunOutput {
   RunOutput(const RunOutput&) = delete;
   RunOutput& operator=(const RunOutput&) = delete;
 
-  /// From now on, what this process writes to its standard streams is kept.
+  /// Begins to keep the text that this process writes to its standard streams.
   void begin();
-  /// What follows is written by a replica, after this number of collectives.
+  /// Announces that the replica writes the text that comes next, after this number of collectives.
   void turn(int64_t passed, int replica);
   /// What was kept; empty if there is nothing.
   std::string text() const;

@@ -1,4 +1,4 @@
-// What moves bytes between the processes of a job: the interface of plug-ins. A plug-in includes this header alone, and
+// Moves bytes between the processes of a job: the interface of plug-ins. A plug-in includes this header alone, and
 // throws nothing.
 #pragma once
 
@@ -20,7 +20,7 @@ struct Incoming {
   int64_t bytes = 0;
 };
 
-/// All calls come from one thread. Between two processes, messages are received in the order in which they were sent,
+/// All calls come from one thread. Messages between two processes are received in the order in which they were sent,
 /// and both sides know their sizes.
 class Transport {
  public:

@@ -1,4 +1,4 @@
-// A limit on the time of calls that cannot be given up: the start and the end of MPI wait for all processes of a job,
+// A limit on the time of calls that cannot be given up. The start and the end of MPI wait for all processes of a job,
 // if need be for ever.
 #pragma once
 
