@@ -6,7 +6,7 @@
 namespace pxl {
 
 /// Appends `line` and a line feed in one call of the system, so that readers see whole lines. Makes the file if there
-/// is none. Of several processes that run one script, one appends. Throws run_error naming the file and the system's
+/// is none. If several processes run one script, one process appends. Throws run_error naming the file and the system's
 /// reason.
 void append_line(const std::string& path, std::string line);
 

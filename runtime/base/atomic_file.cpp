@@ -36,7 +36,7 @@ constexpr std::string_view temporary_suffix = ".pxl-tmp";
 constexpr size_t random_letters = 12;
 // Bytes of the target's name in a temporary file's name, which has at most NAME_MAX.
 constexpr size_t max_name_part = NAME_MAX - random_letters - temporary_suffix.size() - 2;
-// Between two checks for an interrupt: some milliseconds of writing.
+// Bytes written between two checks for an interrupt: some milliseconds of writing.
 constexpr size_t write_chunk_bytes = 8 << 20;
 constexpr int max_links = 40;  // as Linux
 
@@ -86,8 +86,8 @@ Place place_of(const std::string& shown, const std::string& path) {
 }
 
 /// The place that `path` means when its last part's symbolic links are followed; it may be free. A link that another
-/// user put into a folder where everybody may put links is refused, as Linux's protected_symlinks does: it would let
-/// that user choose which of our files is written.
+/// user made is refused in a folder where everybody may create links, as Linux's protected_symlinks does. Such a link
+/// would let that user choose which of our files is written.
 Place resolve(const std::string& path) {
   std::string at = path;
   for (int links = 0; links <= max_links; ++links) {

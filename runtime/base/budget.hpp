@@ -10,7 +10,7 @@
 
 namespace pxl {
 
-/// What a look may spend. Work is an estimate in nanoseconds of one core, so that the same text ends at the same place
+/// The limits of a look. Work is an estimate in nanoseconds of one core, so that the same text ends at the same place
 /// on every machine; the processor's clock is the last resort, for work that is estimated too low.
 struct BudgetLimits {
   int64_t work_ns = 800'000'000;       ///< of the whole look
@@ -72,7 +72,7 @@ void poll();  ///< throws Interrupted
 inline Budget* current_budget() { return metering::meter.budget; }
 
 /// Charges work: an estimate in nanoseconds. Throws Interrupted, and OverBudget in a look.
-/// To be called by the thread that runs the program only, never by threads of the pool.
+/// Only the thread that runs the program calls this, never a thread of the pool.
 inline void charge(int64_t ns) {
   if ((metering::meter.until_poll -= ns) < 0) [[unlikely]]
     metering::settle();

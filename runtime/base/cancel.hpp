@@ -19,8 +19,8 @@ class CancelScope {
   std::atomic<bool>* before_;
 };
 
-/// While it lives, its thread runs `answer` in the middle of its work soon after `asked` was set, also by a signal
-/// handler, and goes on; the work ends by Interrupted if the answer is false. Threads of the pool do not answer.
+/// While it lives, its thread runs `answer` in the middle of its work soon after `asked` was set, and goes on. A signal
+/// handler may set `asked`; the work ends by Interrupted if the answer is false. Threads of the pool do not answer.
 class AttentionScope {
  public:
   /// Both outlive the scope.

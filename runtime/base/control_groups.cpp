@@ -62,7 +62,7 @@ std::optional<double> limit_in_control_groups(std::string_view controller, const
   for (const Hierarchy& h : hierarchies(controller, root)) {
     std::optional<std::string> group = group_of(controller, h.version2, root);
     if (!group) continue;
-    // In a container the file system may show only the container's group, as its root.
+    // The file system of a container may show only the container's group, as its root.
     std::string below = *group;
     if (h.mounted_group != "/") {
       if (below == h.mounted_group || below.starts_with(h.mounted_group + "/"))

@@ -9,21 +9,21 @@
 
 namespace pxl {
 
-/// The minimum of the affinity mask (taskset, cpusets) and the CPU quotas of the process's cgroup (v1 and v2) and of
-/// its ancestors, rounded to whole cores. At least 1.
+/// The minimum of the affinity mask (taskset, cpusets) and of the CPU quotas, rounded to whole cores. The quotas are
+/// those of the process's cgroup (v1 and v2) and its ancestors. At least 1.
 int usable_cores();
 
 /// The minimum quota in cores, such as 2.5; nullopt if there is none. `root` prefixes the paths of the files that are
 /// read: /proc/self/cgroup, /proc/self/mountinfo, and those of the cgroups.
 std::optional<double> cpu_quota(const std::string& root = "");
 
-/// The numbers of the cores of the calling thread's affinity mask, ascending; empty if the system does not report it.
+/// The core numbers in the calling thread's affinity mask, ascending; empty if the system does not report it.
 std::vector<int> core_numbers();
 
 /// Binds the calling thread to one core. Returns whether the system has done so.
 bool pin_thread(int core);
 
-/// What the cores of the affinity mask have done since the machine started, in clock ticks (proc_stat(5)).
+/// Times of the cores in the affinity mask since the machine started, in clock ticks (proc_stat(5)).
 struct CoreTimes {
   int64_t idle = 0;  ///< idle, and idle while a disk worked
   int64_t all = 0;   ///< idle or not

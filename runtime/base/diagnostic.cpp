@@ -1,5 +1,5 @@
-// Rendering of diagnostics, without control characters but those of colours. The excerpt shows one line, cut around the
-// span where it is long, and a caret line that copies the tabs so that both lines up on any tab width.
+// Rendering of diagnostics, without control characters but those of colours. The excerpt shows one line; a long line is
+// cut around the span. The caret line copies the tabs, so that both lines align on any tab width.
 #include "runtime/base/diagnostic.hpp"
 
 #include <fmt/format.h>

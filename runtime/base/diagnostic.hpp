@@ -23,8 +23,8 @@ using FramePtr = std::shared_ptr<const Frame>;
 
 enum class Severity : uint8_t { error, warning };
 
-/// Who is at fault decides the exit status: a refused text 65, a failure while running 1,
-/// a file that cannot be read 66, wrong command-line usage 2, a bug of ours 70.
+/// The party at fault decides the exit status: a refused text 65, a failure while running 1, an unreadable file 66,
+/// wrong command-line usage 2, a bug in pxl 70.
 enum class Fault : uint8_t { refused, failed, unreadable, usage, internal };
 
 struct Diagnostic {
@@ -88,7 +88,7 @@ auto coded(std::string_view code, F&& f) {
 Error run_error(std::string message, std::vector<std::string> notes = {});
 
 /// Renders in the form of the language's section on errors: "file:line:col: error: message [kind]", the line with a
-/// caret, the notes, the call chain. Ends with a newline. `colour` adds ANSI escapes.
+/// caret, then the notes and the call chain. Ends with a newline. `colour` adds ANSI escapes.
 std::string render(const Diagnostic& d, bool colour = false);
 
 }  // namespace pxl

@@ -43,7 +43,7 @@ void DivisionPolicy::add(const DividedJob& job) {
   }
 }
 
-// On a busy machine the caller competes with the pool's threads for cores. Run delay beyond that of serial execution is
+// The caller competes with the pool's threads for cores on a busy machine. Run delay beyond that of serial execution is
 // a loss.
 void DivisionPolicy::charge_delay(double now) {
   const double window = window_start_ ? now - *window_start_ : longest_window;
@@ -89,8 +89,8 @@ bool DivisionPolicy::has_serial_period_ended(double expected_ns) {
   return true;
 }
 
-/// Whether the cores of the affinity mask have been idle enough for the pool's threads, since the last call or the
-/// start of the serial period. True if that is unknown.
+/// Whether the cores of the affinity mask have been idle enough for the pool's threads. The period begins at the last
+/// call or at the start of the serial period. True if that is unknown.
 bool DivisionPolicy::has_idle_cores() {
   if (!core_times_) return true;
   const std::optional<CoreTimes> before = std::exchange(core_times_, readings_.core_times());

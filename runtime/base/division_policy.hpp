@@ -8,7 +8,7 @@
 
 namespace pxl {
 
-/// What the policy reads of the machine. Times are in ns.
+/// The readings of the machine that the policy uses. Times are in ns.
 class PoolReadings {
  public:
   PoolReadings() = default;
@@ -16,14 +16,14 @@ class PoolReadings {
   PoolReadings& operator=(const PoolReadings&) = delete;
   virtual ~PoolReadings() = default;
 
-  /// Of a clock that never goes back.
+  /// The time on a clock that never goes back.
   virtual double now() = 0;
   /// Time that the calling thread was runnable but not running; 0 if the system does not report it.
   virtual double run_delay() = 0;
   virtual std::optional<CoreTimes> core_times() = 0;
 };
 
-/// What was measured of a job that was divided. Times are in ns.
+/// Measurements of a divided job. Times are in ns.
 struct DividedJob {
   int stands_for = 1;      ///< jobs; 0: only the wait was measured
   double own = 0;          ///< time of the caller's chunk, without that in which it waited for a core
@@ -33,13 +33,14 @@ struct DividedJob {
   int done_by_others = 0;  ///< chunks
 };
 
-/// On a machine whose cores others use, waiting for threads that do not run costs more than division gains. The policy
-/// sums gains and losses, and works serially for a while once losses exceed gains: a period that doubles while
-/// division goes on losing. The end of a period is looked for before each long job, and before about one in
-/// `check_period_ns` of short ones: a period that was too much costs one long job, however long a program's jobs are.
+/// Waiting for threads that do not run costs more than division gains, if other work uses the machine's cores. The
+/// policy sums gains and losses, and works serially for a while once losses exceed gains. The period doubles while
+/// division goes on losing. The policy checks for the period's end before each long job, and before about one in
+/// `check_period_ns` of short ones. A period that was too much therefore costs one long job, however long a program's
+/// jobs are.
 class DivisionPolicy {
  public:
-  /// For a pool of `threads`, which include the caller. `readings` outlives the policy.
+  /// The number of `threads` includes the caller. `readings` outlives the policy.
   DivisionPolicy(int threads, PoolReadings& readings) : threads_(threads), readings_(readings) {}
 
   /// Whether the next job runs in one chunk. `expected_ns`: its estimated time on one core; 0: unknown.

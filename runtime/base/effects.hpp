@@ -1,5 +1,6 @@
-// What code may do outside the program: each host function says which effects it has, and a look at a program (check,
-// schedule, graph, profile, doc, an editor) permits some of them and refuses the others. The scope is of one thread.
+// The effects that code may have outside the program. Each host function states its effects; a look at a program
+// (check, schedule, graph, profile, doc, an editor) permits some of them and refuses the others. The scope applies to
+// one thread.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ class Effects {
   static constexpr Effects all() { return Effects(~0u); }
   constexpr bool has(Effect e) const { return bits_ & bit(e); }
   constexpr bool empty() const { return bits_ == 0; }
-  /// Whether each of these is one of `other`.
+  /// Whether `other` includes all of these.
   constexpr bool within(Effects other) const { return (bits_ & ~other.bits_) == 0; }
   constexpr bool operator==(const Effects&) const = default;
 
@@ -44,7 +45,7 @@ class Effects {
 
 inline constexpr Effects no_effects = Effects::none();
 
-/// Effects that a look permits: none. What a look reads, its own command reads before it: the file and its imports.
+/// Effects that a look permits: none. A look's command reads the file and its imports before the look begins.
 inline constexpr Effects look_effects = no_effects;
 
 /// "reads files, prints"; "none".
@@ -64,7 +65,7 @@ class EffectScope {
 
 /// Whether this thread may have these effects now.
 bool permits(Effects effects);
-/// To be called where the effect happens, before it: throws Unevaluated where it is not permitted.
+/// Throws Unevaluated if the effect is not permitted. Called immediately before the effect.
 void require_effect(Effect effect);
 
 }  // namespace pxl

@@ -1,4 +1,4 @@
-// What keeps a child of fork() usable: it has one thread, and memory as the others have left it.
+// Keeps a child of fork() usable: it has one thread, and memory in the state that the parent's other threads left.
 #pragma once
 
 #include <cstdint>

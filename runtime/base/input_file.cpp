@@ -111,7 +111,7 @@ std::optional<std::string> read_file(const std::string& path, int64_t max_bytes,
     why = too_long(max_bytes);
     return std::nullopt;
   }
-  // To the end, whatever its size is said to be. By parts, so that no page is filled with zeros first.
+  // Reads to the end, whatever size the system reports. Reading in parts avoids filling pages with zeros first.
   std::string text, part(size_t{1} << 18, '\0');
   text.reserve(static_cast<size_t>(file->size()));
   while (true) {

@@ -24,7 +24,7 @@ class InputFile {
   }
   ~InputFile();
 
-  /// What the system says: 0 for most files of /proc, which have contents all the same.
+  /// The size that the system reports: 0 for most files in /proc, which have contents all the same.
   int64_t size() const { return size_; }
   /// Whether the file has the size and the time of modification that it was opened with. Another file of its name is no
   /// change: what was opened remains until it is closed.

@@ -10,7 +10,7 @@ namespace pxl {
 namespace {
 std::atomic<bool> requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler must not take a lock");
-/// What interrupts this thread, and what asks it. In one object, so that a poll finds both by one look-up.
+/// The flags that interrupt and query this thread. One object holds them, so that a poll finds both by one look-up.
 struct Hearing {
   std::atomic<bool>* flag = nullptr;
   std::atomic<bool>* asked = nullptr;

@@ -48,7 +48,7 @@ std::shared_ptr<std::byte> map_unnamed_file(const std::string& folder, int64_t b
   struct statvfs space = {};
   if (fstatvfs(file.fd, &space) == 0 && size / std::max<size_t>(1, space.f_frsize) > space.f_bavail)
     refuse_file(folder, bytes, ENOSPC);
-  // In steps, between which Ctrl-C is heard: some file systems write the zeros.
+  // Allocates in steps and checks for Ctrl-C between them: some file systems write the zeros.
   constexpr int64_t step = int64_t{256} << 20;
   for (int64_t done = 0; done < static_cast<int64_t>(size);) {
     check_interrupt();

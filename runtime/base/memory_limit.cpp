@@ -27,7 +27,7 @@ int64_t machine_memory() {
   return pages > 0 && size > 0 ? int64_t{pages} * size : no_limit;
 }
 
-/// What this process has in memory and shares with nobody, of /proc/self/statm: `size resident shared ...` in pages.
+/// This process's resident memory that is not shared, from /proc/self/statm: `size resident shared ...` in pages.
 int64_t own_memory() {
   std::ifstream file("/proc/self/statm");
   int64_t size = 0, resident = 0, shared = 0;
@@ -46,7 +46,7 @@ bool has_memory_for(int64_t bytes) {
   static const int64_t of_machine = machine_memory();
   static const int64_t of_group = std::min(of_machine, control_group_memory().value_or(no_limit));
   if (bytes > of_group) return false;
-  // What is small beside the limit is not worth the reading of a file.
+  // A small request is granted without reading a file.
   constexpr int64_t small_parts = 16;
   return of_group == of_machine || bytes < of_group / small_parts || bytes <= of_group - own_memory();
 }

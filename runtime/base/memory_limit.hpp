@@ -1,5 +1,5 @@
-// How much memory this process may use: that of the machine, or the limit of its control groups, beyond which the
-// system kills it without a word.
+// The limit on the memory of this process: the machine's memory, or the limit of its control groups. The system kills a
+// process beyond a group's limit without a word.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace pxl {
 /// control_groups.hpp.
 std::optional<int64_t> control_group_memory(const std::string& root = "");
 
-/// Whether `bytes` more can be used. Of the machine's memory all of it counts as free, since what is in use can be
-/// swapped out; of a control group's, what this process does not have in memory.
+/// Whether `bytes` more can be used. All of the machine's memory counts as free, because memory in use can be swapped
+/// out. A control group's limit counts as free except for this process's resident memory.
 bool has_memory_for(int64_t bytes);
 
 }  // namespace pxl

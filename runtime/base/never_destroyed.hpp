@@ -1,6 +1,6 @@
-// Values of statics that live for as long as the process or the thread. `exit` destroys statics while other threads of
-// a host program still load and run programs, so that no static of the library may have a destructor. It destroys the
-// main thread's own statics before all others, and a destructor of the host program may still call the library.
+// Values of statics that live for as long as the process or the thread. No static of the library may have a destructor:
+// `exit` destroys statics while other threads of a host program still load and run programs. It destroys the main
+// thread's own statics before all others, and a destructor of the host program may still call the library.
 #pragma once
 
 #include <utility>

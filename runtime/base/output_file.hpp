@@ -1,5 +1,5 @@
-// Opening files for writing: all of them are opened here (tests/house/rules.py), so that no look writes a file, and one
-// process of a job writes the job's files.
+// Opens files for writing. Only this code does so (tests/house/rules.py): no look writes a file, and one process of a
+// job writes the job's files.
 #pragma once
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ enum class Opening : uint8_t {
 /// descriptor is -1 where the system refuses, with the reason in errno. Requires Effect::writes_files.
 Descriptor open_to_write(const std::string& name, Opening opening, mode_t mode = 0666, int folder = AT_FDCWD);
 
-/// Where several processes run one script, one of them writes its files; all come to `written` after it.
+/// If several processes run one script, one of them writes its files; all processes call `written` afterwards.
 struct FileGate {
   bool writes = true;
   std::function<void(const std::string& path)> written = {};

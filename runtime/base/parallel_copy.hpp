@@ -6,9 +6,9 @@
 
 namespace pxl {
 
-/// Copies `bytes` between places that do not overlap. From `min_parallel_copy_bytes` on each thread of the pool copies
-/// one of equal contiguous parts, as kernels partition their rows: a page of fresh memory is then placed on the NUMA
-/// node of the thread that uses it (first touch), and page faults are shared.
+/// Copies `bytes` between places that do not overlap. A copy of at least `min_parallel_copy_bytes` is divided into
+/// equal contiguous parts, one per thread, as kernels partition their rows. The system then places a page of fresh
+/// memory on the NUMA node of the thread that uses it (first touch), and threads share the page faults.
 void parallel_copy(std::byte* to, const std::byte* from, int64_t bytes);
 
 /// Not measured.

@@ -10,8 +10,8 @@
 
 namespace pxl {
 
-/// From pointers that are not null to values. Insertions may move all values: references and entries are valid until
-/// the next one. Entries cannot be removed, except all at once.
+/// A map from pointers that are not null to values. Insertions may move all values: references and entries are valid
+/// until the next one. Entries cannot be removed, except all at once.
 template <class Pointer, class T>
 class PointerMap {
  public:
@@ -72,7 +72,7 @@ class PointerMap {
   }
 
  private:
-  /// Where the key is, or the free place where it would be.
+  /// The position of the key, or the free position for it.
   size_t place(Pointer key) const {
     // Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4): the upper bits of a product by
     // 2^64 over the golden ratio.
@@ -82,7 +82,7 @@ class PointerMap {
     return at;
   }
 
-  /// At most half of the places are taken.
+  /// Keeps at least half of the positions free.
   void grow(size_t count) {
     size_t places = 16;
     int bits = 4;

@@ -13,14 +13,14 @@ void handle_interrupts(void (*handler)(int));
 /// The same for any signal.
 void handle_signal(int number, void (*handler)(int, siginfo_t*, void*));
 
-/// Gives this thread an alternate stack, until it ends, if it has none: for the reason above, wherever a handler with
-/// SA_ONSTACK may interrupt code of this project. Cheap after the first call of a thread.
+/// Gives this thread an alternate stack, until it ends, if it has none. The reason above applies wherever a handler
+/// with SA_ONSTACK may interrupt code of this project. Cheap after the first call of a thread.
 void ensure_signal_stack() noexcept;
 
 /// During its lifetime Ctrl-C requests an interrupt and does not end the process.
 class InterruptRequests {
  public:
-  /// What becomes of a system call that waits when Ctrl-C comes.
+  /// Whether Ctrl-C restarts or ends a system call that waits.
   enum class Waiting : uint8_t { restarts, ends };
   explicit InterruptRequests(Waiting waiting);
   ~InterruptRequests();

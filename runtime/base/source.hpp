@@ -1,5 +1,5 @@
-// Source texts and places in them. Every text that is ever parsed stays alive until the process ends,
-// so a Span is a plain value that may be stored anywhere (in the AST, in ops, in diagnostics).
+// Source texts and places in them. Every text that is ever parsed stays alive until the process ends. A Span is
+// therefore a plain value that may be stored anywhere (in the AST, in ops, in diagnostics).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class SourceFile {
   Position position(uint32_t offset) const;
   /// The text of a 1-based line without its line ending.
   std::string_view line(int number) const;
-  /// Byte offset of the first character of a 1-based line.
+  /// The byte offset at which a 1-based line begins.
   uint32_t line_start(int number) const;
 
  private:

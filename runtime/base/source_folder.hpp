@@ -6,9 +6,9 @@
 
 namespace pxl {
 
-/// The folder of the source of this name (SourceFile::name). If the file is a symbolic link, the folder is that of the
-/// link's target. Empty for names of texts that are no files ("", "<stdin>", "[3]"): names of files are then relative
-/// to the current folder.
+/// The folder of the source with this name (SourceFile::name). If the file is a symbolic link, the folder is that of
+/// the link's target. Empty for names of texts that are no files ("", "<stdin>", "[3]"): names of files are then
+/// relative to the current folder.
 std::filesystem::path folder_of_source(const std::string& name);
 
 }  // namespace pxl

@@ -41,7 +41,7 @@ void note_line(std::string_view text) noexcept {
   if (shows || start != text.npos) is_unfinished.store(shows, std::memory_order_relaxed);
 }
 
-/// What standard output has not accepted yet: an unfinished line, or what was left when Ctrl-C ended a wait.
+/// The text that standard output has not accepted yet: an unfinished line, or the rest after Ctrl-C ended a wait.
 struct OutBuffer {
   std::mutex mutex;
   std::string bytes;

@@ -1,6 +1,6 @@
 // Standard output and standard error of the process. Every write goes through the functions below: none throws, and a
-// stream that is closed or full ends no process. Text is cleaned (utf8.hpp), because names of files and texts of models
-// and programs are in messages. tests/house/rules.py checks that no other file writes to the streams, and which files
+// stream that is closed or full ends no process. Text is cleaned (utf8.hpp), because messages contain file names and
+// texts from models and programs. tests/house/rules.py checks that no other file writes to the streams, and which files
 // write control characters on purpose.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace pxl {
 
-/// Call first in main. Occupies the descriptors 0 to 2 where they are closed, in such a way that reading and writing
-/// them still fails: a file that is opened later must not become standard error. A file that grows beyond the process's
+/// Call first in main. Occupies the descriptors 0 to 2 if they are closed, so that a file that is opened later cannot
+/// become standard error. Reading and writing these descriptors still fails. A file that grows beyond the process's
 /// limit (SIGXFSZ) is from then on an error of the write (EFBIG). Standard output is written line by line.
 void prepare_standard_streams() noexcept;
 

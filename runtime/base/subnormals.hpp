@@ -15,7 +15,7 @@ namespace pxl {
 class FloatMode {
  public:
   static FloatMode now() { return FloatMode(read()); }
-  /// In which ops run, whatever their caller's is: rounding to nearest, no traps, subnormal numbers as 0.
+  /// The mode in which ops run, whatever the caller's mode: rounding to nearest, no traps, subnormal numbers as 0.
   static FloatMode of_runs() { return FloatMode(usual | flush); }
   void set() const {
     if (read() != bits_) write(bits_);

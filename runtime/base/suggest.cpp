@@ -1,5 +1,5 @@
 // Edit distance for "did you mean": optimal string alignment (Damerau-Levenshtein without repeated edits of a
-// substring), and equality but for case, which is treated as one slip however many letters differ.
+// substring). Names that differ only in case count as one slip, however many letters differ.
 #include "runtime/base/suggest.hpp"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::string_view question = "did you mean `";
 constexpr size_t longest_name = 200;  ///< the table is quadratic
-// What comparisons are charged, in ns: a candidate, with its copy in the caller's list, and an element of the table.
-// Not measured.
+// Charges for comparisons, in ns: per candidate, with its copy in the caller's list, and per element of the table. Not
+// measured.
 constexpr int64_t candidate_ns = 40, element_ns = 2;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -60,13 +60,13 @@ uint64_t characters(std::string_view name) {
   return bits;
 }
 
-/// At least how many characters of one name the other lacks; no more than their distance, since an edit changes one of
-/// each.
+/// A lower bound on how many characters of one name the other lacks. It never exceeds the edit distance, since an edit
+/// changes one character of each name.
 size_t lacking(uint64_t a, uint64_t b) {
   return static_cast<size_t>(std::max(std::popcount(a & ~b), std::popcount(b & ~a)));
 }
 
-/// Whether `part` is some of the words of `whole`, in a row: "hidden" and "size" of "hidden_size".
+/// Whether `part` is one or more consecutive words of `whole`: "hidden" and "size" in "hidden_size".
 bool is_words_of(std::string_view part, std::string_view whole) {
   constexpr size_t min_letters = 3;
   if (part.size() < min_letters || part.size() >= whole.size()) return false;

@@ -8,10 +8,10 @@
 
 namespace pxl {
 
-/// The candidate nearest to `name` by edit distance (transpositions count one), if it is plausible as a
-/// typing error: distance at most a third of the length, at least one. If there is none, the candidate with the fewest
-/// further letters of which `name` is a part, or that is a part of `name`, by words: `hidden` and `hidden_size`. Ties
-/// go to the earlier candidate.
+/// The candidate nearest to `name` by edit distance (transpositions count one), if it is plausible as a typing error.
+/// The distance must be at most a third of the length, at least one. If there is none, the candidate that contains
+/// `name`, or is contained in it, as whole words (`hidden` and `hidden_size`), with the fewest further letters. Ties go
+/// to the earlier candidate.
 std::optional<std::string> nearest(std::string_view name, const std::vector<std::string>& candidates);
 
 /// "did you mean `x`?" or an empty string.

@@ -1,6 +1,6 @@
 // Jobs are numbered. The caller publishes a number, and threads claim their chunks by compare-and-swap. Threads form
-// groups: the last of a group that finishes publishes the number for all of them, so that the caller waits for few
-// flags, each in a cache line of its own. Sleeping threads wait on a futex, and those that wake up wake further ones.
+// groups. The thread that finishes last in a group publishes the number for all of them: the caller waits for few
+// flags, each in its own cache line. Sleeping threads wait on a futex, and those that wake up wake further ones.
 #include "runtime/base/thread_pool.hpp"
 
 #include <fcntl.h>
@@ -45,8 +45,8 @@ constexpr int group_size = 8;
 constexpr int woken_at_once = 8;
 // Waiting is measured only after `short_wait` spins, 1 to 2 us.
 constexpr int short_wait = 64;
-// A sampled short job whose chunk takes longer, in ns, may have been preempted: the run delay of the next
-// `samples_with_delay` samples is read, which costs a system call.
+// Chunk time of a sampled short job, in ns, above which the job may have been preempted. The run delay of the next
+// `samples_with_delay` samples is then read, which costs a system call.
 constexpr double long_share = 50e3;
 constexpr int samples_with_delay = 64;
 
@@ -89,9 +89,9 @@ std::optional<double> run_delay() {
   return static_cast<double>(std::strtoull(second, nullptr, 10));
 }
 
-/// A clock of the calling thread, in ns, that is stopped while it waits for a core, but not while it waits for a page,
-/// a file or a lock: division saves that time as well. The thread's CPU time where the system does not report run
-/// delays.
+/// A clock of the calling thread, in ns. It stops while the thread waits for a core, but not while the thread waits for
+/// a page, a file or a lock: division saves that time as well. Without run delays from the system, the clock is the
+/// thread's CPU time.
 double own_clock() {
   const std::optional<double> delay = run_delay();
   return delay ? wall_time() - *delay : thread_time();
@@ -109,7 +109,7 @@ PoolReadings& machine_readings() {
   return readings;
 }
 
-/// The groups of a pool of so many threads.
+/// How many groups a pool with this number of threads has.
 int groups_of(int threads) { return std::max(0, threads - 1 + group_size - 1) / group_size; }
 
 /// Whether `value` is at or after `number`. Job numbers wrap around.
@@ -291,8 +291,8 @@ std::vector<int> requested_cores(int threads) {
   return cores;
 }
 
-/// The process's pool. The child of a fork has none of its threads, so it gets a pool of the same size when it needs
-/// one; the old one, which cannot be destroyed without its threads, is leaked.
+/// The process's pool. The child of a fork has no thread of the pool, so it gets a pool with the same size when it
+/// needs one; the old one, which cannot be destroyed without its threads, is leaked.
 struct ProcessPool {
   std::atomic<ThreadPool*> pool{nullptr};
   std::mutex making;

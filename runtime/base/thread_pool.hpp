@@ -1,5 +1,5 @@
 // A thread pool with low latency: threads spin for a while before they sleep, so that waking them costs about two cache
-// misses. Pools of libraries take tens of microseconds, longer than a training step of a small network.
+// misses. Library pools take tens of microseconds, longer than a training step of a small network.
 #pragma once
 
 #include <atomic>
@@ -14,10 +14,10 @@
 
 namespace pxl {
 
-/// Which jobs of a pool are measured. Reading the clock takes longer than waking the pool: of short jobs one of 16 is
-/// measured, at irregular distances of 1 to 31, because the jobs of a training loop repeat in the same order. Long ones
-/// all are, and those of unknown length: of a few of them a sample would count what each waited, and what hardly one
-/// gained.
+/// Selects the jobs of a pool that are measured. Reading the clock takes longer than waking the pool, so one of 16
+/// short jobs is measured. The distances are irregular, 1 to 31, because the jobs of a training loop repeat in the same
+/// order. All long jobs are measured, and all jobs with unknown length: a sample of a few such jobs would count the
+/// waits of all, but hardly the gain of any.
 class JobSampling {
  public:
   /// Estimated time of a long job on one core, in ns: measuring takes less than a hundredth of it.
@@ -39,8 +39,8 @@ class JobSampling {
 
 class ThreadPool {
  public:
-  /// `threads` includes the caller; 1 creates no thread. Where the system makes fewer, the pool has those. `cores`:
-  /// numbers of cores; thread t is bound to entry t, where there is one. The caller keeps its mask.
+  /// `threads` includes the caller; 1 creates no thread. If the system makes fewer threads, the pool has those.
+  /// `cores`: numbers of cores; thread t is bound to entry t, where there is one. The caller keeps its mask.
   explicit ThreadPool(int threads, std::vector<int> cores = {});
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -79,16 +79,16 @@ class ThreadPool {
 };
 
 /// Called by this thread while it waits for the pool, instead of spinning, until it returns false: about 10 ns of work
-/// per call. Null for none. For optional work, such as prefetching, which may happen late or never.
+/// per call. Null for none. The hook is for optional work, such as prefetching, which may happen late or never.
 inline thread_local bool (*idle_hook)() = nullptr;
 
-/// The process's pool: PXL_THREADS threads, by default one for each core that the process may use (cores.hpp), at
-/// most 64. With PXL_PIN=on and a thread for each core of the affinity mask, each thread is bound to one core: for
+/// The process's pool: PXL_THREADS threads, by default one for each core that the process may use (cores.hpp), at most
+/// 64. With PXL_PIN=on and a thread for each core of the affinity mask, each thread is bound to one core. This suits
 /// machines without other work, since the system cannot move a bound thread from a busy core. Created on first use.
 ThreadPool& thread_pool();
 
-/// Chunk number `share` of `shares` of [0, iterations): [begin, end). Chunks begin at multiples of `grain`, and their
-/// sizes differ by at most one grain.
+/// The range [begin, end) of chunk number `share`, if [0, iterations) is divided into `shares` chunks. Chunks begin at
+/// multiples of `grain`, and their sizes differ by at most one grain.
 struct ChunkRange {
   int64_t begin, end;
 };

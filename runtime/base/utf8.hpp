@@ -23,8 +23,8 @@ bool is_utf8(std::string_view text);
 
 /// C0 but for the line feed and the tab, DEL, and C1.
 bool is_control(char32_t code_point);
-/// A text that a terminal only shows: U+FFFD in place of control characters, which would move the cursor, recolour the
-/// terminal or ring, and of bytes that are no UTF-8. Line feeds and tabs stay.
+/// A text that is safe to show on a terminal. U+FFFD replaces control characters, which would move the cursor, recolour
+/// the terminal or ring, and bytes that are no UTF-8. Line feeds and tabs stay.
 std::string cleaned(std::string_view text);
 bool is_clean(std::string_view text);
 

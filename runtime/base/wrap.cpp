@@ -14,7 +14,8 @@ namespace {
 
 constexpr size_t program_indent = 4;
 
-/// Where the text of a line begins: after the indentation, or after the first two or more spaces that follow a name.
+/// The column at which a line's text begins: after the indentation, or after the first two or more spaces that follow a
+/// name.
 size_t text_start(std::string_view line, size_t indent, int width) {
   const size_t gap = line.find("  ", indent);
   if (gap == line.npos) return indent;

@@ -9,9 +9,9 @@
 
 namespace pxl {
 
-/// Wraps lines wider than `width` columns at words. Continued lines begin where the line's text does: below its
-/// indentation or, in a row of a name and a text two or more spaces apart, below the text. Lines indented by four or
-/// more spaces are programs and stay as they are, as do words wider than a line. Escape sequences have no width.
+/// Wraps lines wider than `width` columns at words. Continued lines begin below the line's text: at its indentation or,
+/// in a row of a name and a text two or more spaces apart, below the text. Lines indented by four or more spaces are
+/// programs and stay as they are, as do words wider than a line. Escape sequences have no width.
 std::string wrap_lines(std::string_view text, int width);
 /// Wraps one line whose first character is `column` columns from the left; continued lines begin with `hang` spaces.
 std::string wrap_words(std::string_view line, int width, int column, size_t hang);
@@ -19,7 +19,7 @@ std::string wrap_words(std::string_view line, int width, int column, size_t hang
 /// Columns of a text without its escape sequences of colours.
 int visible_width(std::string_view text);
 
-/// render() for a terminal of `width` columns: message, notes and calls are wrapped at words, an excerpt of a longer
+/// Renders for a terminal of `width` columns: message, notes and calls are wrapped at words, and an excerpt of a longer
 /// line is cut around the place. 0: nothing is wrapped.
 std::string render(const Diagnostic& d, bool colour, int width);
 
@@ -35,7 +35,7 @@ std::string wrapped_message(std::string_view text);
 /// than "dumb".
 bool wants_colour(int file_descriptor);
 
-/// Columns and rows of the terminal of a file descriptor; zeros if it is none.
+/// Columns and rows of a file descriptor's terminal; zeros if it is none.
 std::pair<int, int> terminal_size(int file_descriptor);
 
 }  // namespace pxl

@@ -29,7 +29,7 @@ void narrow(int, char**, char**) {
   if (known > 0) ::syscall(SYS_sched_setaffinity, 0, known, all_cores.data());
 }
 
-/// What is here runs before the constructors of all libraries.
+/// This section runs before the constructors of all libraries.
 [[gnu::section(".preinit_array"), gnu::used]] void (*const first)(int, char**, char**) = narrow;
 
 }  // namespace

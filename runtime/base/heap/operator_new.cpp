@@ -17,8 +17,8 @@ constexpr size_t refused_bytes = size_t{1} << 20;
 
 }  // namespace
 
-// Not inlined: the compiler takes malloc and free of inlined ones for a mismatch. With a budget it costs a
-// look at the block's size, without one a comparison. NOLINTBEGIN(readability-inconsistent-declaration-parameter-name)
+// Not inlined: the compiler takes malloc and free of inlined ones for a mismatch. The cost is a look at the block's
+// size with a budget, and a comparison without one. NOLINTBEGIN(readability-inconsistent-declaration-parameter-name)
 [[gnu::noinline]] void* operator new(std::size_t size) {
   if (pxl::Budget* budget = pxl::current_budget(); budget && size >= refused_bytes) {
     if (!budget->affords(static_cast<int64_t>(std::min<std::size_t>(size, PTRDIFF_MAX / 4))))
