@@ -323,7 +323,7 @@ PASS = re.compile(r"^PXL_(?:LOWERING_)?PASS\((\w+),", re.M)
 
 def passes():
     rows = PASS.findall((ROOT / "runtime/plan/passes.inc").read_text())
-    documented = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/performance.md").read_text().partition("| pass |")[2].partition("\n\n")[0], re.M)
+    documented = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/kernels.md").read_text().partition("| pass |")[2].partition("\n\n")[0], re.M)
     files = {p.stem: p.read_text() for p in (ROOT / "runtime/plan/passes").glob("*.cpp")}
     problems = [f"runtime/plan/passes/{name}.cpp: no row in passes.inc" for name in sorted(set(files) - set(rows))]
     for name in rows:
@@ -333,7 +333,7 @@ def passes():
         if re.search(r'#include "runtime/(kernels/|plan/(cpu_lowering|register_program))', text):
             problems.append(f"runtime/plan/passes/{name}.cpp: includes kernels; what a pass asks is a question of Target")
     if documented != rows:
-        problems.append(f"docs/performance.md: expected the rows {', '.join(rows)}, got {', '.join(documented)}")
+        problems.append(f"docs/kernels.md: expected the rows {', '.join(rows)}, got {', '.join(documented)}")
     return "\n".join(problems) or None
 
 

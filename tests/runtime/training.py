@@ -114,7 +114,7 @@ WAYS = [("one thread", {"PXL_THREADS": "1"}), ("one thread again", {"PXL_THREADS
 # own products (docs/portability.md).
 OWN_PRODUCTS = {"PXL_GEMM": "packed"}
 OTHER_PRODUCTS = {"nothing fused", "without strided_operands"}
-# Without these, weights are multiplied with their scales before they are summed: other bits, near by (docs/performance.md).
+# Without these, weights are multiplied with their scales before they are summed: other bits, near by (docs/numerics.md).
 OTHER_BITS = {"scaled_weights.pxl": {"nothing fused", "without fuse_elementwise", "without fuse_prologues"}}
 
 
@@ -162,7 +162,7 @@ def repeat_tests(pxl, tally):
     found = re.search(r"known: (.*)", err)
     tally.add("repeat: names of the passes", None if found else f"not named in\n{err}")
     tally.add("repeat/optimisers.pxl: one fused op", lambda: fused_optimisers(pxl))
-    # A product by a stored transposed matrix adds its terms in another order (docs/performance.md).
+    # A product by a stored transposed matrix adds its terms in another order (docs/numerics.md).
     passes = [t for t in found.group(1).split(", ") if t != "absorb_transposes"] if found else []
     ways = WAYS + [("nothing fused", {"PXL_FUSE": "off"})] + [(f"without {t}", {"PXL_TRANSFORMS": f"-{t}"}) for t in passes]
     ways = [("own products", OWN_PRODUCTS)] + [

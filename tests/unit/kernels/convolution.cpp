@@ -419,7 +419,7 @@ TEST_CASE("Winograd's transforms write nothing beside their results, with the sa
       }
 }
 
-// The bound of docs/performance.md, in units of rounding of the sum of the terms' absolute values. Terms of random
+// The bound of docs/numerics.md, in units of rounding of the sum of the terms' absolute values. Terms of random
 // signs: their sums are far smaller, so that errors of cancellation show.
 TEST_CASE("errors of convolutions in groups, by Winograd's transforms or not, are within the documented bound") {
   for (Convolution c :

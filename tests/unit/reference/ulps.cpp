@@ -1,4 +1,4 @@
-// The errors of float32 kernels of one operand, in ulps, against their definitions: the table of docs/performance.md.
+// The errors of float32 kernels of one operand, in ulps, against their definitions: the table of docs/numerics.md.
 // PXL_UPDATE=1 writes it.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -81,7 +81,7 @@ std::string page(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("errors in ulps are those of docs/performance.md") {
+TEST_CASE("errors in ulps are those of docs/numerics.md") {
   const Array x = operands();
   std::string table = "| op | operands in [-4, 4] | all normal operands |\n|---|---|---|\n";
   for (const OpRow* row : op_table()) {
@@ -96,7 +96,7 @@ TEST_CASE("errors in ulps are those of docs/performance.md") {
     if (e.all <= 0.5) continue;  // correctly rounded
     table += fmt::format("| `{}` | {:.2f} | {:.2f} |\n", row->name, e.near, e.all);
   }
-  const std::string path = std::string(PXL_SOURCE_DIR) + "/docs/performance.md", text = page(path);
+  const std::string path = std::string(PXL_SOURCE_DIR) + "/docs/numerics.md", text = page(path);
   constexpr std::string_view begin = "<!-- ulps -->\n", end = "<!-- end of ulps -->";
   const size_t from = text.find(begin), to = text.find(end);
   REQUIRE(from != text.npos);
