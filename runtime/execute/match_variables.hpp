@@ -1,6 +1,6 @@
-// Matches variables between a program and another program or a checkpoint. A variable is matched by
-// name if the name is unambiguous. If numbers were added to make equal names differ (`weight`, `weight__t3`), the path
-// of the binding decides.
+// Matches variables between a program and another program or a checkpoint. A variable is matched by name if the name is
+// unambiguous. If numbers were added to make equal names differ (`weight`, `weight__t3`), the path of the binding
+// decides.
 #pragma once
 
 #include <string>
