@@ -26,8 +26,8 @@ namespace {
 
 constexpr size_t alignment = 64;  ///< bytes; a cache line, and the widest vector register
 constexpr size_t huge_page = size_t{2} << 20, small_page = 4096;
-// From here on freed memory is kept (block_cache.hpp): the C library gives what is larger than some of this back to the
-// system, in which a page fault costs more than an op on the page.
+// Minimum size of freed memory that is kept (block_cache.hpp), in bytes. The C library returns large blocks to the
+// system, and a page fault there costs more than an op on the page.
 constexpr size_t min_cached_bytes = size_t{64} << 10;
 constexpr size_t max_joined_bytes = size_t{1} << 14;  ///< not measured
 
@@ -37,7 +37,7 @@ std::shared_ptr<std::byte> allocate(const TensorSpec& spec, int64_t bytes, bool 
   auto refuse = [&] {
     throw run_error(fmt::format("{} needs {} bytes, more than memory", text(spec), bytes)).as(codes::memory);
   };
-  // Linux overcommits: memory is granted at allocation and taken when written, so that an array larger than memory
+  // Linux overcommits: it grants memory at allocation and takes it when it is written. An array larger than memory
   // would end in swapping or in the OOM killer.
   if (!has_memory_for(bytes)) {
     release_cached_blocks();
@@ -49,7 +49,7 @@ std::shared_ptr<std::byte> allocate(const TensorSpec& spec, int64_t bytes, bool 
   }
   const size_t needed = std::max<size_t>(static_cast<size_t>(bytes), 1);
   if (!zeroed && needed >= min_cached_bytes && needed <= (size_t{256} << 20)) {
-    // Huge pages (THP) for weights and data sets, which are read end to end or row by row in any order: with 4 KiB
+    // Huge pages (THP) serve weights and data sets, which are read end to end or row by row in any order. With 4 KiB
     // pages, TLB misses cost as much as the reads. A last page less than half full stays small. Not above 256 MiB: the
     // system may spend seconds compacting memory, uninterruptible by Ctrl-C.
     const bool huge = needed >= huge_page;
@@ -118,7 +118,7 @@ void copy_bytes(std::byte* to, const std::byte* from, int64_t bytes) {
 /// measured.
 constexpr int64_t min_lazy_bytes = 1 << 16;
 
-/// All elements of `to` are the element of `scalar`.
+/// Fills `to` with the element of `scalar`.
 void fill_with(const Array& scalar, Array& to) {
   std::byte* bytes = to.mutable_raw();
   const int64_t first = std::min(scalar.bytes(), to.bytes());

@@ -1,7 +1,7 @@
 // Host arrays: dense, row-major, reference-counted, copy-on-write. Copying an Array shares its buffer; mutable_data()
-// first makes the buffer unique, so an Array has value semantics. Under a budget (base/budget.hpp) a large array may
-// have a spec only: access to its elements throws Unevaluated, so code that needs the spec continues, and code that
-// needs elements is skipped by the look. A lazy array reads its elements when they are first needed.
+// first makes the buffer unique, so an Array has value semantics. A large array under a budget (base/budget.hpp) may
+// have a spec only: access to its elements throws Unevaluated. Code that needs only the spec continues, and the look
+// skips code that needs elements. A lazy array reads its elements when they are first needed.
 #pragma once
 
 #include <functional>
@@ -20,14 +20,14 @@ class Array {
   /// A float32 scalar, 0.
   Array();
   /// Uninitialised elements, 64-byte aligned. Throws Error "... needs N bytes, more than memory" if the memory is not
-  /// available. Under a budget, large arrays have no elements.
+  /// available. A large array has no elements under a budget.
   Array(DType dtype, Shape shape);
 
-  /// Under a budget: an array without elements.
+  /// An array without elements, for use under a budget.
   static Array unevaluated(DType dtype, Shape shape);
   /// Elements that `read` returns, an array of this spec, when the array or a copy of it first needs them; all copies
-  /// share them from then on. What `read` throws reaches whoever needed them, and the next need reads again. Threads
-  /// may need them at the same time.
+  /// share them from then on. An exception from `read` reaches the caller that needed the elements, and the next need
+  /// reads again. Threads may need them at the same time.
   static Array lazy(DType dtype, Shape shape, std::function<Array()> read);
   /// False if a look omitted the elements. Those of a lazy array count.
   bool has_elements() const { return data_ != nullptr || data_.use_count() != 0; }

@@ -5,8 +5,8 @@
 
 namespace pxl {
 
-/// The array of `shape` whose elements `a` holds in column-major order. Of two axes: a, stored as [shape[1], shape[0]],
-/// transposed.
+/// The array of `shape` whose elements `a` holds in column-major order. If there are two axes, the result is a, stored
+/// as [shape[1], shape[0]], transposed.
 Array from_column_major(const Array& a, const Shape& shape);
 
 }  // namespace pxl

@@ -25,8 +25,8 @@ std::string chars(T value, std::chars_format form, int places) {
   return {buffer, std::to_chars(buffer, buffer + longest, value, form, places).ptr};
 }
 
-// The gap below a power of two is half the gap above, so the shortest decimal that round-trips may be above the value
-// even if the nearest one of that length does not round-trip: both neighbours are tried.
+// The gap below a power of two is half the gap above. The shortest decimal that round-trips may therefore be above the
+// value, even if the nearest decimal of that length does not round-trip. Both neighbours are tried.
 template <DType dtype>
 std::string shortest_scientific(NarrowFloat<dtype> value) {
   using T = NarrowFloat<dtype>;

@@ -14,8 +14,8 @@ struct Decimal {
 };
 
 /// Shortest digits that round-trip to the same value of T, cut to `most` fractional digits with correct rounding (ties
-/// to even). Finite values only. In exponent form pads with further correct digits up to `least`; in positional form
-/// the whole part is exact.
+/// to even). Finite values only. Exponent form pads with further correct digits up to `least`; positional form has an
+/// exact whole part.
 template <class T>
 Decimal positional_digits(T value, int most);
 template <class T>

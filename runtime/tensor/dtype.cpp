@@ -1,4 +1,4 @@
-// What the table of dtypes has to be, and IEEE binary16 conversions: bit arithmetic for single values, F16C for
+// Requirements on the table of dtypes, and IEEE binary16 conversions: bit arithmetic for single values, F16C for
 // buffers.
 #include "runtime/tensor/dtype.hpp"
 

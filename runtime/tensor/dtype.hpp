@@ -42,7 +42,7 @@ struct DTypeRow {
   size_t size;            ///< bytes
   DTypeKind kind;
   DType compute;  ///< what kernels compute in; the elements are widened before and rounded after
-  // Of floating dtypes, 0 for others.
+  // The next fields describe floating dtypes; they are 0 for others.
   int digits = 0;       ///< binary digits of a significand, the first one included
   double max = 0;       ///< the largest finite number
   double min = 0;       ///< the least positive normal number

@@ -93,7 +93,7 @@ Array convert_exactly(const Array& data, DType dtype, std::string_view what, std
     throw Error(fmt::format("{}{}expected {}, got {}", what, what.empty() ? "" : ": ", name(dtype), name(data.dtype())),
                 {"host_pow2scale_cast_to_fp8 and host_pow2scale_cast_from_fp8 convert arrays to float8 and back"})
         .as(code);
-  // Of elements that are left out nothing is known.
+  // Omitted elements cannot be checked.
   if (!data.has_elements()) return data.cast(dtype);
   if (const int64_t i = first_unfit(data, dtype); i >= 0) {
     if (is_floating(data.dtype())) refuse_value(data.number(i), dtype, what, code);

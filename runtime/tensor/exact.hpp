@@ -40,8 +40,8 @@ bool holds(From value) {
   }
 }
 
-/// A float32 beside the number, whose last bit is odd where it is not the number: rounded to fewer digits, it gives the
-/// number rounded once.
+/// A float32 next to the number, rounded to odd: its last bit is odd unless it equals the number. Rounding it to fewer
+/// digits gives the number rounded once.
 float odd_float(double value);
 float odd_float(int64_t value);
 float odd_float(uint64_t value);

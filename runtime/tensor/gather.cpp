@@ -14,8 +14,8 @@ namespace {
 constexpr size_t line = 64;
 constexpr size_t min_parallel_bytes = 8192;  // bytes: some microseconds where they come from memory
 constexpr double ns_per_byte = 0.1;          // from memory, about; not measured
-// Up to this number of rows are partitioned by columns, more by rows: as by the GEMMs that read them, so that each
-// thread copies what it will read.
+// Maximum number of rows that are partitioned by columns; more rows are partitioned by rows. The GEMMs that read the
+// rows partition them alike, so each thread copies the elements that it will read.
 constexpr size_t max_rows_by_columns = 16;
 
 void fetch(const std::byte* begin, const std::byte* end) {

@@ -77,7 +77,7 @@ class FloatFormatter : public Formatter {
       right_ = std::max(right_, d.fraction.size());
       exponent_ = std::max(exponent_, d.exponent.size());
     }
-    // In exponent form all fractions have the same number of digits, and the exponent is in the right column.
+    // All fractions in exponent form have the same number of digits, and the exponent is in the right column.
     size_t right = scientific_ ? right_ + exponent_ : right_;
     size_t widest_special = any_special ? (negative_infinity ? 4 : 3) : 0;
     if (widest_special > left_ + right + 1) left_ = widest_special - right - 1;

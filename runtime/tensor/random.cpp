@@ -4,7 +4,7 @@
 namespace pxl {
 
 std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> c, std::array<uint32_t, 2> k) {
-  // Multipliers and Weyl increments of table 2 of the paper.
+  // Multipliers and Weyl increments, from table 2 in the paper.
   constexpr uint64_t m0 = 0xD2511F53, m1 = 0xCD9E8D57;
   constexpr uint32_t w0 = 0x9E3779B9, w1 = 0xBB67AE85;
   for (int round = 0; round < 10; ++round) {

@@ -17,9 +17,9 @@ constexpr int64_t max_rank = 32;  ///< as NumPy
 /// above max_rank axes. A zero extent does not hide overflow of the others.
 int64_t element_count(const Shape& shape);
 
-/// As a Python tuple: "()", "(32,)", "(2, 4)".
+/// The shape as a Python tuple: "()", "(32,)", "(2, 4)".
 std::string tuple_text(const Shape& shape);
-/// As a shape in pxl: "[]", "[32]", "[2, 4]".
+/// The shape as pxl writes it: "[]", "[32]", "[2, 4]".
 std::string bracket_text(const Shape& shape);
 
 /// NumPy broadcasting; throws Error "shapes [2, 3] and [4] cannot be broadcast together", with the axis.
