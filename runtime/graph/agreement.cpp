@@ -12,8 +12,8 @@ namespace pxl {
 
 namespace {
 
-/// Finds the tensors that may differ between replicas. A graph counts once for all of its calls, and memory for all of
-/// the values that it has: what is found to be the same is the same.
+/// Finds the tensors that may differ between replicas. A graph counts once for all its calls, and memory counts once
+/// for all its values. The result is conservative: tensors that count as the same are the same.
 class Agreement {
  public:
   explicit Agreement(const Ir& ir) : ir_(ir) {

@@ -1,13 +1,14 @@
-// What is the same on all replicas.
+// Checks that all replicas meet at the same collectives.
 #pragma once
 
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {
 
-/// Throws, at the op's place, if a collective of several replicas is in a branch that some of them may take and
-/// others not: they would wait for each other. A condition is the same on all replicas if it depends only on constants,
-/// on collectives of all replicas that give each the same, and on variables of one value that change by such alone.
+/// Throws, at the op's place, if a collective of several replicas is in a branch that some of them may not take: the
+/// others would wait for them. A condition is the same on all replicas if it depends only on constants, on collectives
+/// with one result for all replicas, and on agreeing variables. A variable agrees if it has one value and if only such
+/// values change it.
 void check_collectives(const Ir& ir);
 
 }  // namespace pxl

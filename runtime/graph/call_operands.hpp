@@ -8,8 +8,8 @@ namespace pxl {
 
 struct Op;
 
-/// First slot of the operands of called graph `which`. Conditions precede them; an else branch's operands follow the
-/// then branch's.
+/// The first operand slot of called graph `which`. Conditions precede the operands; an else branch's operands follow
+/// the then branch's.
 size_t callee_operand_begin(const Op& op, size_t which);
 /// Whether the callee works on the caller's memory of this input: it is by reference or marked as modified.
 bool is_by_reference(const Op& op, size_t which, size_t input);

@@ -1,7 +1,7 @@
 // Rejects programs in which an in-place update races with another access to the same memory.
 //
-// Calls are not treated as updates of their by-ref inputs: PopXL considers only updates whose result aliases the input,
-// and programs rely on calling two updates of one variable without ordering them. Such calls keep creation order.
+// Calls are not treated as updates of their by-ref inputs. PopXL considers only updates whose result aliases the input,
+// and programs call two updates of one variable without ordering them. Such calls keep creation order.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -51,7 +51,7 @@ struct Tensor {
   std::vector<Op*> consumers;  ///< without duplicates, in order of creation
   bool by_ref = false;         ///< inputs: modifications reach the caller's tensor
   Array data;                  ///< variables: initial value, whole; constants: value
-  /// Variables: groups of replicas with values of their own (replica_groups.hpp); `data` then has a row for each group.
+  /// Variables: groups of replicas that each hold one value (replica_groups.hpp); `data` then has a row for each group.
   /// Empty: one value for all replicas.
   std::vector<int64_t> groups;
   /// Variables: the entry of a remote buffer that they are; ops reach them by loading it.
@@ -151,9 +151,10 @@ class Graph {
   /// `key` is the dotted name of a named input; `name` gets name scopes and, on a clash, a "__t{n}" suffix.
   Tensor* add_input(TensorSpec spec, const std::string& name, bool by_ref = false, std::string key = {});
   /// Main graph only; otherwise throws "... outside the main graph".
-  /// With `groups`, `initial` has a row for each of them. With `shard_groups` each replica holds a shard of the value
-  /// (shards.hpp). Throws unless the groups are of the replicas of the Ir, and members of a shard group hold one value.
-  /// With `remote` it is that entry, whose spec must be its own, and which must be no other variable.
+  /// If `groups` is given, `initial` has a row for each group. If `shard_groups` is given, each replica holds a shard
+  /// of the value (shards.hpp). Throws unless the groups consist of the Ir's replicas, and members of a shard group
+  /// hold one value. If `remote` is given, the variable is that entry. The entry must have the variable's spec, and
+  /// must be no other variable.
   Tensor* add_variable(Array initial, const std::string& name, const std::vector<int64_t>& groups = {},
                        const std::vector<int64_t>& shard_groups = {}, std::optional<RemoteEntry> remote = {});
   Tensor* add_constant(Array value, const std::string& name);
@@ -177,7 +178,7 @@ class Graph {
   Op* add_host_store(Stream& stream, Tensor* tensor);
   /// Creates RemoteLoad: entry `entry` (one integer) of the Ir's remote buffer `buffer`. `memory`, of the buffer's
   /// spec, is overwritten with `in_place`, and otherwise only a place for the result, as the result of Init is. Throws
-  /// if specs do not fit. In one graph the loads and stores of a buffer keep their order, calls that contain some
+  /// if specs do not fit. The loads and stores of a buffer keep their order within a graph, calls that contain some
   /// included.
   Op* add_remote_load(int64_t buffer, Tensor* memory, Tensor* entry, bool in_place, const std::string& name);
   Op* add_remote_store(int64_t buffer, Tensor* tensor, Tensor* entry);
@@ -187,7 +188,7 @@ class Graph {
   /// Graphs called by ops of this one, without duplicates, in order of first use.
   std::vector<Graph*> called_graphs() const;
 
-  // For transforms that clean up a graph they have just built, before it is called.
+  // The next functions serve transforms that clean up a graph that they have just built, before it is called.
   /// Dead code elimination: removes unused ops without side effects, and unused inputs from `first_input` on.
   void prune(size_t first_input);
   void set_inputs(std::vector<Tensor*> permuted);        ///< a permutation of the inputs
@@ -198,7 +199,7 @@ class Graph {
   Op* copy_op(const Op& from, std::vector<Tensor*> inputs, std::vector<Graph*> called, Stream* stream);
   /// Copies an input, variable or constant, with its name.
   Tensor* copy_source(const Tensor& from);
-  /// Moves ops of this graph and their results to the end of another graph of the Ir, in the order given, with new
+  /// Moves ops of this graph, with their results, to the end of another graph in the Ir, in the order given, with new
   /// numbers. Operands and order constraints still refer to this graph: the caller replaces them.
   void move_ops(const std::vector<Op*>& ops, Graph& to);
   /// Maximum nesting of calls below this graph, and its limit: a bound on recursion in transforms and engines.
@@ -270,7 +271,7 @@ class Ir {
   /// "{forward}_bwd", then "{forward}_bwd_{n}".
   Graph& create_gradient_graph(const Graph& forward);
 
-  /// A graph with the name of a graph of another Ir; consumes no number.
+  /// Creates a graph with the same name as a graph in another Ir; consumes no number.
   Graph& create_graph_like(const Graph& other);
 
   /// A stream of the main graph; makes the name unique among streams. A shard goes through a stream as its
@@ -305,8 +306,8 @@ class Ir {
   struct Mark;
   std::shared_ptr<const Mark> mark() const;
   void rollback(const Mark& mark);
-  /// The same where values may refer to what is removed: it stays in memory, without the data of its tensors, and every
-  /// use of it is an error. If nothing was added, `frozen` stays as it is, because sessions may have been made.
+  /// The same if values may refer to the removed objects. These stay in memory, without the data of tensors, and every
+  /// use of them is an error. If nothing was added, `frozen` stays as it is, because sessions may have been made.
   void take_back_since(const Mark& mark);
   /// Whether graphs, ops, streams or tensors were created since the mark. Constants by themselves do not count: an op
   /// that is refused leaves those of its operands.

@@ -1,5 +1,5 @@
-// Creation order is a topological order of data and constraints, because an op is created after its inputs and after
-// the ops that it must follow. The pairs found here also follow creation order, so they never contradict it.
+// Creation order is a topological order of data and constraints: an op is created after its inputs and after the ops
+// that it must follow. The pairs found here also follow creation order, so they never contradict it.
 #include "runtime/graph/memory_order.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Alias analysis: which tensors of a graph share memory, and which pairs of ops must keep their order because one of
-// them modifies memory (or a stream) that the other one accesses.
+// Alias analysis: finds the tensors of a graph that share memory. Also finds the pairs of ops that must keep their
+// order, because one op modifies memory (or a stream) that the other op accesses.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace pxl {
 
-/// Partition of a graph's tensors by shared memory (Op::aliases): a view is in one group with all tensors that it is a
-/// view or a part of, and so is everything that shares memory with any of them.
+/// Partition of a graph's tensors by shared memory (Op::aliases). A group contains a view, all tensors that it is a
+/// view or a part of, and all tensors that share memory with these.
 class MemoryGroups {
  public:
   explicit MemoryGroups(const Graph& graph);

@@ -1,4 +1,4 @@
-// Moves ops from one graph of an Ir to another. Handles of the ops and of their results stay valid.
+// Moves ops from one graph of an Ir to another. Handles stay valid, for the ops and for their results.
 #include <algorithm>
 #include <unordered_set>
 

@@ -2,7 +2,7 @@
 //
 // The cost of running an op next is the bytes of memory that it allocates minus the bytes of memory whose last consumer
 // it is. Only memory allocated by ops of the graph counts: variables, constants and inputs are always live. An op's
-// cost changes only when it becomes the last consumer of some memory, which happens once per memory, so the queue
+// cost changes only when it becomes the last consumer of some memory. That happens once per memory, so the queue
 // processes a linear number of entries.
 #include <algorithm>
 #include <queue>

@@ -12,7 +12,8 @@ namespace pxl {
 /// Whether an op after `op` in its graph modifies memory. Linear in the number of these ops.
 bool is_memory_changed_after(const Op& op);
 
-/// Whether an op between two ops of `reader`'s graph modifies operands of `reader`.
+/// Whether an op between `after` and `before` modifies the operands in `slots` of `reader`. Both ops are in `reader`'s
+/// graph.
 bool is_read_changed(const Op& after, const Op& before, const Op& reader, const std::vector<size_t>& slots);
 
 /// An operand that an op reads as an earlier op found it.

@@ -8,15 +8,15 @@
 
 namespace pxl {
 
-/// A topological order that respects data, `after` constraints and in-place updates, and keeps peak live memory low:
-/// greedily takes the ready op that leaves the fewest bytes live; ties by creation. Deterministic.
+/// A topological order that respects data, `after` constraints and in-place updates, and keeps peak live memory low.
+/// Greedily takes the ready op that leaves the fewest bytes live; ties by creation. Deterministic.
 std::vector<Op*> schedule_order(const Graph& graph);
 
 /// Format: docs, section "Schedules are a format". No trailing newline.
 std::string print_schedule(const Graph& graph);
 
-/// Throws "Inplacing ambiguity detected ..." if an in-place update and another access to the same memory are not
-/// ordered by data or constraints, in a graph reachable from the main graph.
+/// Throws "Inplacing ambiguity detected ..." if data and constraints do not order an in-place update and another access
+/// to the same memory. Checks all graphs reachable from the main graph.
 void check_inplace_order(const Ir& ir);
 /// The same check for the ops that the tensor depends on, or a modification of its memory, and for the graphs that they
 /// call.

@@ -1,4 +1,4 @@
-// in_sequence: control dependencies of a new op. In a `yes` block an op follows the previous one; a `no` block is one
+// in_sequence: control dependencies of a new op. An op in a `yes` block follows the previous one; a `no` block is one
 // step of the enclosing chain; `pass` blocks are outside the chain.
 #include "runtime/graph/sequencing.hpp"
 

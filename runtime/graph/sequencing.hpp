@@ -23,8 +23,7 @@ struct Graph::Sequencing {
   /// Moves ops to the end of the graph's list, in their present order. The caller knows that no other op needs them.
   static void move_to_end(Graph& graph, const std::unordered_set<const Op*>& ops);
   static void add_constraint(Op& op, Op& before);
-  /// For a rollback: puts ops that were there at a mark into their order then, and later ones after them; removes later
-  /// constraints.
+  /// Rolls back: restores the order that ops had at a mark, and puts later ops after them; removes later constraints.
   static void restore(Graph& graph, const Sequencing& then, const std::vector<const Op*>& order);
 };
 

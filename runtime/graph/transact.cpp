@@ -195,7 +195,7 @@ void Graph::end() {
 void Ir::rollback(const Mark& m) {
   remove_since(m, false);
   frozen = m.frozen;
-  // What later inputs left in memory was referred to only by values that are gone as well.
+  // Only values that are gone as well referred to the graphs and streams that later inputs left in memory.
   graphs_taken_back_.resize(std::min(graphs_taken_back_.size(), m.graphs_taken_back));
   streams_taken_back_.resize(std::min(streams_taken_back_.size(), m.streams_taken_back));
 }

@@ -14,7 +14,7 @@
 
 namespace pxl {
 
-/// What a message shows of an op and of a spec. Texts of all ops would take two thirds of the verifier's time.
+/// An op and a spec as a message shows them. Texts of all ops would take two thirds of the verifier's time.
 struct ShownOp {
   const Op& op;
 };
@@ -54,8 +54,8 @@ class Verifier {
   }
 
  private:
-  /// Pairs of an op and a tensor that it reads, once however many operands it fills: by their numbers in the graph, the
-  /// op's in the upper half.
+  /// Pairs of an op and a tensor that it reads; a pair occurs once, however many operands the tensor fills. A pair is
+  /// one integer with the numbers in the graph, the op's in the upper half.
   using Uses = std::vector<uint64_t>;
   static uint64_t use(size_t op, size_t tensor) { return static_cast<uint64_t>(op) << 32 | tensor; }
 
@@ -75,7 +75,7 @@ class Verifier {
     for (const auto& t : graph_.tensors()) {
       owned_.emplace(t.get(), owned_.size());
       require(t->graph == &graph_, "tensor `{}` belongs to another graph", t->id);
-      // Of tensors with the same id, one at most is found by it.
+      // If tensors have the same id, the id finds at most one of them.
       require(graph_.find_tensor(t->id) == t.get(), "tensor `{}` is not found by its id", t->id);
       require(has_prefixed_name(*t), "tensor `{}` has the name `{}`", t->id, t->name);
       require((t->kind == TensorKind::result) == (t->producer != nullptr),
@@ -226,7 +226,7 @@ class Verifier {
       require(owned_.count(t) > 0, "output `{}` belongs to another graph", t->id);
   }
 
-  /// Of a sharded variable the whole shape, of a grouped one a row for each group.
+  /// The shape on the host: the whole shape for a sharded variable, a row for each group for a grouped one.
   Shape host_shape(const Tensor& t) const {
     Shape shape = t.kind == TensorKind::variable ? whole_spec(t.spec).shape : t.spec.shape;
     if (t.groups.empty()) return shape;
