@@ -127,11 +127,11 @@ enum class Role : uint8_t {
   remote_store,  ///< copies its input to an entry of a remote buffer
 };
 
-/// What a kernel and a definition get besides the operands of one replica. Inference sees the op's own operands.
+/// The operands that a kernel and a definition get besides those of one replica. Inference sees the op's own operands.
 enum class Exchange : uint8_t {
   none,
-  /// The op is a collective of one operand, and `group` is one of its parameters: they get the operand of each member
-  /// of a group, in ascending order of replicas, and give a result to each.
+  /// The op is a collective with one operand, and `group` is one of its parameters. Kernel and definition get the
+  /// operands of all group members, in ascending order of replicas, and return a result for each.
   members,
   /// They get a further operand, int32[2]: the number of the replica, and how many there are.
   replica,
@@ -183,7 +183,7 @@ struct ScatterAdd {
 using ElementOrderFn = ElementOrder (*)(const OpContext&);
 using ScatterAddFn = ScatterAdd (*)(const OpContext&);
 
-/// What an op checks in a run.
+/// The check that an op makes in a run.
 struct IndexCheck {
   bool fails = true;   ///< an operand out of range is an error
   int slot = -1;       ///< each element of this operand is in [-extent, extent); -1: another condition
@@ -232,7 +232,7 @@ struct OpRow {
   TileMap tiles = {};                     ///< mapping to tiles; composites have none
 };
 
-/// Number of input slots of a row with fixed operands (variadic rows have as many as they are given).
+/// How many input slots a row with fixed operands has (a variadic row has as many as it is given).
 size_t slot_count(const OpRow& row);
 bool is_variadic(const OpRow& row);
 /// Whether the row's op modifies input `slot` in place; no op does so with slots from 32 on.

@@ -1,5 +1,5 @@
-// Ops on several IPUs at once: their operands are a list, and operand i and result i are on the IPU ipus[i], one of
-// their parameters.
+// Ops on several IPUs at once. Their operands are a list: operand i and result i are on the IPU ipus[i], and `ipus` is
+// a parameter.
 #pragma once
 
 #include <vector>

@@ -6,8 +6,8 @@
 
 namespace pxl {
 
-/// Whether an op that modifies input `changed` may have other operands with the same elements in the same memory: it
-/// reads each element before it writes it.
+/// Whether an op that modifies input `changed` may have other operands with the same elements in the same memory. It
+/// may if it reads each element before it writes that element.
 constexpr bool reads_in_place(const OpRow& row, size_t changed) {
   return row.pattern == Pattern::elementwise && row.alias == static_cast<int8_t>(changed);
 }

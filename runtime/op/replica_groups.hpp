@@ -31,7 +31,7 @@ std::vector<int64_t> positions_in_group(const ReplicaGroups& groups);
 /// The groups of an op: its parameter of kind group.
 const ReplicaGroups& replica_groups_of(const OpContext& site);
 
-/// The spec of the further operand of Exchange::replica: the number of the replica, and how many there are.
+/// The spec of the operand that Exchange::replica adds: the number of the replica, and how many there are.
 const TensorSpec& replica_operand();
 
 }  // namespace pxl

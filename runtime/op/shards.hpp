@@ -1,5 +1,5 @@
-// Replicated tensor sharding: each member of a group of replicas has an equal part of a tensor's elements, in row-major
-// order, as memory with one axis. The last parts are padded.
+// Replicated tensor sharding: each member of a replica group has an equal part of a tensor's elements. The part is in
+// row-major order, as memory with one axis. The last parts are padded.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace pxl {
 
-/// The spec of a part of `whole`, which the members of each group share: [ceil(size / group size)]. Without groups
-/// `whole` itself. Throws Error if `whole` is a part already.
+/// The spec of one part, if the members of each group share `whole`: [ceil(size / group size)]. Returns `whole` if
+/// there are no groups. Throws Error if `whole` is a part already.
 TensorSpec shard_spec(const TensorSpec& whole, const ReplicaGroups& groups);
 /// The spec of the tensor that a shard is a part of; of others the spec itself.
 TensorSpec whole_spec(const TensorSpec& spec);

@@ -3,9 +3,9 @@
 
 namespace pxl {
 
-/// Let u be the precision of the result's dtype: the distance from 1 to the next number. Each result of the kernel
-/// is within (`ulps` |d| + `of_scale` s) u of the definition's result d, where s is the largest |d|, or the product of
-/// the largest elements of the floating operands if that is more. NaN and infinities agree.
+/// Let u be the precision of the result's dtype: the distance from 1 to the next number. A result of the kernel differs
+/// by at most (`ulps` |d| + `of_scale` s) u from the definition's result d. The scale s is the largest |d|. If the
+/// floating operands' largest elements have a larger product, s is that product. NaN and infinities agree.
 struct Tolerance {
   double ulps = 0;
   double of_scale = 0;
@@ -29,7 +29,7 @@ inline constexpr Tolerance derivative{4, 4, true};
 inline constexpr Tolerance padded_sum{2, 4, true};
 /// The same with weights rounded to float32.
 inline constexpr Tolerance weighted_sum{2, 64, true};
-/// Sums of whole numbers times scales: errors are of sums of their products, which may cancel out.
+/// Sums of scaled whole numbers. The errors are relative to sums of products, which may cancel out.
 inline constexpr Tolerance whole_sum{2, 1 << 16};
 /// Normalisation with statistics in float32, of rows that may vary little.
 inline constexpr Tolerance statistics{4, 64};
