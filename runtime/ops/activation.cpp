@@ -56,7 +56,7 @@ Expr gated(const Expr& dy, const Expr& t, double min, double max, double inside,
   return t.builder().one("gate_grad", {dy, t}, {{"min", min}, {"max", max}, {"inside", inside}, {"outside", outside}});
 }
 
-/// Where t is above 0, `high`, else `low`: at 0 the slope of the left side counts, as in PyTorch.
+/// `high` where t is above 0, else `low`: at 0 the slope of the left side counts, as in PyTorch.
 Expr by_sign(const Expr& t, const Expr& low, const Expr& high) {
   OpBuilder& at = t.builder();
   return at.one("where", {at.one("greater", {t, at.scalar(0, t.dtype())}), high, low});
@@ -66,7 +66,7 @@ Expr exp_below(const Expr& t) {
   return of_op("exp", t.builder().one("minimum", {std::vector<Expr>{t, t.builder().scalar(0, t.dtype())}}));
 }
 
-/// Between the bounds at which alpha t + beta is 0 and 1.
+/// The gradient is alpha dy between the bounds at which alpha t + beta is 0 and 1, and 0 elsewhere.
 Expr hard_sigmoid_gradient(const Expr& dy, const Expr& t, double alpha, double beta) {
   if (alpha == 0) return dy * 0.0;
   const double zero = -beta / alpha, one = (1 - beta) / alpha;

@@ -1,4 +1,4 @@
-// Gradients of activation functions, as ops with gradients of their own. Each is g times a derivative: its gradient for
+// Gradients of activation functions, as ops with gradients of their own. Each is g times a derivative. Its gradient for
 // g is the same op, and the gradient for the forward operand or result contains the next derivative.
 #include <cmath>
 #include <numbers>
@@ -32,7 +32,7 @@ void linear_in_g(GradContext& c, Second second) {
 Expr second_of_tanh(const Expr& y) { return y * -2.0; }          // of 1 - y^2, by y
 Expr second_of_sigmoid(const Expr& y) { return 1.0 - y * 2.0; }  // of y (1 - y), by y
 
-// With u = c (x + a x^3) and t = tanh u: (1 - t^2) (u' + x u'' / 2 - x t u'^2).
+// The second derivative is (1 - t^2) (u' + x u'' / 2 - x t u'^2), where u = c (x + a x^3) and t = tanh u.
 Expr second_of_gelu(const Expr& x) {
   constexpr double c = 0.7978845608028654, a = 0.044715;  // c: sqrt(2 / pi)
   const Expr x2 = square(x);

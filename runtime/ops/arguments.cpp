@@ -200,7 +200,7 @@ struct Resolver {
     return needs_floats(row.infer) ? DType::float32 : reference == DType::boolean ? DType::int32 : reference;
   }
 
-  /// A fraction among the elements makes floats of an array of ints, as beside `+`.
+  /// A fractional element turns an array of ints into floats, as `+` does.
   void promote_to_fractions(OpArgs& args) {
     if (!at.eager() || row.modifies != 0 || is_floating(element_dtype())) return;
     const auto is_fraction = [&](size_t i) {
@@ -216,7 +216,7 @@ struct Resolver {
   /// A number that takes part as an element does.
   Attr element(const OpArg& arg) const {
     const DType dtype = element_dtype();
-    // Of uint64 the attribute has the bits, since no attribute has its range.
+    // No attribute has the range of uint64, so the attribute holds the element's bits.
     if (const Expr* e = std::get_if<Expr>(&arg); e && e->dtype() == DType::uint64 && dtype == DType::uint64)
       return static_cast<int64_t>(scalar_array(*e)->data<uint64_t>()[0]);
     const auto fitting = [&](auto value) {
@@ -244,7 +244,7 @@ struct Resolver {
     refuse("an integer", arg);
   }
 
-  /// A number of the arithmetic of the op, which is float64 beside float64, and float32 beside other floats.
+  /// A number in the op's arithmetic: float64 beside float64 operands, and float32 beside other floats.
   Attr number(const OpArg& arg) const {
     const Attr a = scalar_of(arg);
     double value = 0;

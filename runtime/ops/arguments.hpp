@@ -5,7 +5,7 @@
 
 namespace pxl {
 
-/// Fills in defaults and converts each argument to its parameter's kind: operands become Exprs of `at` (arrays and
+/// Fills in defaults and converts each argument to its parameter's kind. Operands become Exprs of `at` (arrays and
 /// numbers become constants if combined with a tensor), other arguments become Attrs. Throws Error that names op and
 /// parameter for missing arguments and wrong kinds.
 OpArgs resolve(OpBuilder& at, const OpRow& row, OpArgs args);

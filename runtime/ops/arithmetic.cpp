@@ -21,7 +21,7 @@ Kernel folded(const OpContext& s) {
   return nary_kernel(f, s.input(0).dtype, shapes, s.out[0].shape);
 }
 
-// What ints have no result for is a run-time error, as for host numbers: division by 0, and negative powers.
+// Ints have no result for division by 0 and for negative powers: these are run-time errors, as for host numbers.
 using CheckSecond = void (*)(DType dtype, const std::byte* second, int64_t n);
 constexpr CheckSecond divisors_of_floor_div = [](DType dtype, const std::byte* second, int64_t n) {
   check_divisors(dtype, second, n, "//");
@@ -40,12 +40,12 @@ Kernel checked(const OpContext& s) {
   });
 }
 
-// What is checked is checked before any element is computed.
+// All elements are checked before any element is computed.
 ElementOrder checked_order(const OpContext& s) {
   return is_integer(s.input(1).dtype) ? ElementOrder::whole : orders::pairs(s);
 }
 
-// Of more than two operands, those of the result's shape only.
+// An op with more than two operands is elementwise only if all operands have the result's shape.
 ElementOrder folded_order(const OpContext& s) {
   if (s.in.size() == 2) return orders::pairs(s);
   const bool alike =
@@ -53,12 +53,13 @@ ElementOrder folded_order(const OpContext& s) {
   return alike && s.in.size() > 2 ? ElementOrder::elementwise : ElementOrder::whole;
 }
 
-// Sets the gradient of slot `i` from one of the output's shape: sums over broadcast axes.
+// Sets the gradient of slot `i` from a gradient with the output's shape: sums over broadcast axes.
 void give(GradContext& c, size_t i, const Expr& g) { c.set(i, sum_to(g, c.in_spec(i).shape)); }
 
 int64_t folded_flops(const OpContext& s) { return s.out[0].size() * (static_cast<int64_t>(s.in.size()) - 1); }
 
-// Tied operands share the gradient equally. With two operands a tie is one comparison; with more, ties are counted.
+// Tied operands share the gradient equally. Two operands are compared once for a tie; ties among more operands are
+// counted.
 void extremum_gradient(GradContext& c) {
   OpBuilder& at = c.builder();
   const size_t operands = c.op().inputs.size();

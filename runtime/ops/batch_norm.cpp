@@ -33,7 +33,7 @@ constexpr Param grad_sums_params[] = {{"g", ParamKind::tensor, no_default, "[N, 
                                       {"x", ParamKind::tensor, no_default, "[N, C, ...]"},
                                       {"mean", ParamKind::tensor, no_default, "[C]"}};
 
-/// The dtype of statistics is that of computing: sums of squares exceed the range of float16.
+/// Statistics have the dtype in which kernels compute: sums of squares exceed float16's range.
 void check_channels(const OpContext& s, size_t slot) {
   check_floating(s, slot);
   if (s.input(slot).shape.size() < 2)
@@ -57,7 +57,7 @@ std::vector<TensorSpec> infer_grad_sums(const OpContext& s) {
   return {s.input(2), s.input(2)};
 }
 
-/// What the gradients have in common: t and gradients of its shape, and values of channels that broadcast over them.
+/// Conversions that the gradients share: t and gradients with its shape, and channel values that broadcast over them.
 class Channels {
  public:
   explicit Channels(const TensorSpec& data) : data_(data), over_(data.shape.size(), 1) { over_[1] = data.shape[1]; }
@@ -65,7 +65,7 @@ class Channels {
   Expr values(const Expr& e) const { return cast(e, dtype()); }
   Expr spread(const Expr& e) const { return reshape(values(e), over_); }
   Expr narrowed(const Expr& e) const { return cast(e, data_.dtype); }
-  /// Sums over the channels of a value of t's shape.
+  /// Sums a value with t's shape over all axes except the channels.
   Expr summed(const Expr& e) const { return reshape(sum_to(e, over_), {data_.shape[1]}); }
   double count() const {
     const int64_t channels = std::max<int64_t>(1, data_.shape[1]);
@@ -77,7 +77,8 @@ class Channels {
   Shape over_;
 };
 
-// With s = 1/sqrt(var + epsilon), y = (t - mean) s scale + bias. All gradients but that of t follow from two sums.
+// The result is y = (t - mean) s scale + bias, where s = 1/sqrt(var + epsilon). All gradients but t's follow from two
+// sums.
 void batch_norm_gradient(GradContext& c) {
   OpBuilder& at = c.builder();
   const Channels channels(c.in_spec(0));
@@ -94,8 +95,8 @@ void batch_norm_gradient(GradContext& c) {
   if (c.wants(4)) c.set(4, cast(sums[1] * factor * (at.one("square", {s}) * -0.5), parameter));
 }
 
-// For m the mean of n elements and v the mean of (t - m)^2: dm / n + 2 dv (t - m) / n. What the rounded m leaves has no
-// gradient: that of m is the whole mean's.
+// The gradient is dm / n + 2 dv (t - m) / n, where m is the mean of n elements and v the mean of (t - m)^2. The
+// rounding error of m has no gradient: m has the gradient of the whole mean.
 void statistics_gradient(GradContext& c) {
   if (!c.wants(0)) return;
   const Channels channels(c.in_spec(0));
@@ -145,7 +146,7 @@ std::vector<Expr> expand_batch_norm(OpBuilder& at, const OpArgs& args) {
   }
   const std::vector<Expr> now = at.emit("batch_statistics", {t});
   const auto widened = [&](size_t i) { return cast(args.expr(i), compute_dtype(t.dtype())); };
-  // What the rounded mean leaves goes into the bias, since batch_norm_inference takes one number for the mean.
+  // The bias absorbs the rounding error of the mean, since batch_norm_inference takes one number for the mean.
   const double epsilon = std::get<double>(*args.attr(5));
   const Expr rest = at.one("detach", {now[2]}) * widened(1) * at.one("rsqrt", {now[1] + epsilon});
   const Expr y =

@@ -1,4 +1,4 @@
-// What a collective needs of the members of a group, for those who have some of them elsewhere.
+// The bytes that a collective needs from each group member, for callers that have some members elsewhere.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,14 @@ struct GroupReduction {
   ReplicaReduction reduction = ReplicaReduction::add;
   ReductionResult result = {};
 };
-/// Of a collective that reduces; null for those that move elements.
+/// The reduction that a collective makes; null if the collective moves elements.
 std::optional<GroupReduction> group_reduction(const OpContext& site);
 
 /// Bytes [begin, end) of an operand.
 struct ByteRange {
   int64_t begin = 0, end = 0;
 };
-/// What members first..last-1 of a group need of the operand of its member `from`.
+/// The bytes of member `from`'s operand that members first..last-1 of its group need.
 ByteRange needed_bytes(const OpContext& site, int64_t from, int64_t first, int64_t last);
 
 }  // namespace pxl

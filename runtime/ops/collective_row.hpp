@@ -1,4 +1,4 @@
-// What the rows of collectives share: runtime/ops/collective.cpp and runtime/ops/collective_parts.cpp.
+// Code that the rows of collectives share: runtime/ops/collective.cpp and runtime/ops/collective_parts.cpp.
 #pragma once
 
 #include "runtime/base/diagnostic.hpp"
@@ -27,7 +27,7 @@ ReplicaReduction replica_reduction_of(const OpContext& s);
 void check_linear(const OpContext& s);
 /// The result in parts, one for each member.
 GroupReduction reduced_to_shards(const OpContext& s);
-/// The kernel of a reduction in one of the forms (group_reduction).
+/// The kernel for one form of reduction (group_reduction).
 template <GroupReduction (*form)(const OpContext&)>
 Kernel reduction_kernel(const OpContext& s) {
   const GroupReduction of = form(s);

@@ -38,7 +38,7 @@ void check_pair(const OpContext& s) {
            codes::shape);
 }
 
-// Checks the channels of data and weight of a convolution.
+// Checks the channels of a convolution's data and weight.
 void check_channels(const OpContext& s, int64_t channels, const TensorSpec& weight, int64_t groups) {
   if (weight.shape[0] % groups != 0)
     refuse(s, fmt::format("{} groups do not divide the {} channels of the result", groups, weight.shape[0]),

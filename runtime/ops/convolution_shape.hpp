@@ -13,7 +13,7 @@ struct ResolvedConvolution {
   std::vector<WindowAxis> axes;
 };
 
-/// For conv, conv_data_grad, conv_weights_grad and conv_transpose, and for rows with log2_scale, whose operands are
+/// Resolve conv, conv_data_grad, conv_weights_grad and conv_transpose, and rows with log2_scale, whose operands are
 /// float8. Throw Error for invalid operands.
 ResolvedConvolution resolve_conv(const OpContext& s);
 ResolvedConvolution resolve_data_grad(const OpContext& s);
@@ -21,7 +21,7 @@ ResolvedConvolution resolve_weights_grad(const OpContext& s);
 ResolvedConvolution resolve_transpose(const OpContext& s);
 
 std::vector<TensorSpec> infer_conv(const OpContext& s);
-/// Spec of a convolution's data: the result of its data gradient and of a transposed convolution.
+/// Spec of a convolution's data, which its data gradient and a transposed convolution return.
 std::vector<TensorSpec> data_spec(const OpContext& s, const ResolvedConvolution& r);
 
 /// The axes after batch and channels.

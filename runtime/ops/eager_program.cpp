@@ -11,10 +11,10 @@ namespace pxl {
 namespace {
 
 constexpr size_t max_operands = 64, max_results = 64;  // of one op; those with more are not recorded
-// Elements of the constants and of the arrays of kernels that may keep something in proportion to them (tables of
-// offsets, of weights). Of this size an op takes some 30 us, a few times what it costs to find its kernel.
+// Maximum size in elements: of the constants, and of arrays whose kernels may keep tables in proportion to them
+// (offsets, weights). An op on that many elements takes some 30 us, a few times the cost of finding its kernel.
 constexpr int64_t max_recorded_elements = int64_t{1} << 18;
-// Elements of all inputs: of larger ones the cost of finding a kernel is below 1 %, and recording keeps all results.
+// Maximum elements of all inputs together. Above it, finding a kernel costs below 1 %, and recording keeps all results.
 constexpr int64_t max_input_elements = int64_t{1} << 22;
 
 bool is_same_array(const Array& a, const Array& b) { return a.raw() == b.raw() && a.spec() == b.spec(); }

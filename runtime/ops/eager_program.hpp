@@ -1,5 +1,5 @@
-// Calls of ops on arrays as lists of kernels. What follows from specs and attributes (inference, constants, the choice
-// of kernels) is recorded once; a run allocates the results and runs the kernels.
+// Calls of ops on arrays as lists of kernels. The parts that follow from specs and attributes (inference, constants,
+// the choice of kernels) are recorded once; a run allocates the results and runs the kernels.
 #pragma once
 
 #include <array>
@@ -51,7 +51,7 @@ class EagerProgram {
 /// Records the ops that an EagerOpBuilder computes.
 class EagerRecorder {
  public:
-  /// `inputs` must outlive the recorder. Where two of them share memory, those of the program must as well.
+  /// `inputs` must outlive the recorder. If two of them share memory, the program's inputs must share memory as well.
   explicit EagerRecorder(std::span<const Array* const> inputs) : inputs_(inputs) {}
   /// False for inputs so large that a program would save nothing. Recording keeps all arrays of a call.
   static bool are_recordable(std::span<const Array* const> inputs);
@@ -62,8 +62,8 @@ class EagerRecorder {
            std::span<const Array> converted, std::span<const Array> results);
   /// No program: what is computed does not follow from specs and attributes alone.
   void refuse() { refused_ = true; }
-  /// The program that computes `outputs`; nullopt after `refuse`, for ops with effects, in-place ops and collectives,
-  /// and for large arrays, unless all kernels write their results element by element or are views.
+  /// The program that computes `outputs`; nullopt after `refuse`, for ops with effects, in-place ops and collectives.
+  /// Also nullopt for large arrays, unless all kernels write their results element by element or are views.
   std::optional<EagerProgram> finish(std::span<const Array> outputs);
 
  private:

@@ -50,8 +50,8 @@ Expr zeros(OpBuilder& at, const TensorSpec& like) {
 }
 Attr text(const char* value) { return std::string(value); }
 
-// Where updates are written, t has no part in the result; of equal positions, each update gets the gradient, as in
-// scatter.
+// An update replaces the element of t, so t's gradient is 0 there, unless updates are added. Each update at equal
+// positions gets the gradient, as in scatter.
 void scatter_nd_gradient(GradContext& c) {
   OpBuilder& at = c.builder();
   const std::string reduction = c.site().string("reduction");

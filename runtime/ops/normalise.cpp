@@ -90,8 +90,8 @@ void norm_gradient(GradContext& c, std::string_view helper, bool grouped) {
 }
 
 // Second derivative, with h for the gradient of dx and p, q for those of the parameters' gradients. A row of n elements
-// has xhat = (x - mean) s and dx = N(g w), N(e) = s (e - mean(e) - xhat mean(e xhat)), which is symmetric; mean and s
-// are differentiated as functions of x.
+// has xhat = (x - mean) s and dx = N(g w). N(e) = s (e - mean(e) - xhat mean(e xhat)) is symmetric; mean and s are
+// differentiated as functions of x.
 void norm_grad_gradient(GradContext& c, int64_t groups_given) {
   if (!c.wants(0) && !c.wants(1) && !c.wants(2)) return;
   const TensorSpec& data = c.in_spec(1);

@@ -13,7 +13,7 @@ class OpBuilder;
 class EagerRecorder;
 
 /// A tensor or a host array, with the builder that creates ops from it. Its special members are not inline, since
-/// gradients and composites consist of temporaries of it.
+/// gradients and composites make many temporaries.
 class Expr {
  public:
   Expr();
@@ -64,17 +64,17 @@ class OpBuilder {
   /// Fills in defaults, converts arrays to constants (rules of ParamKind), expands composites, and creates the op.
   /// Returns its outputs. Throws Error for missing operands and for what inference rejects.
   std::vector<Expr> emit(const OpRow& row, OpArgs args);
-  /// By name: operands in order, attributes by name.
+  /// Emits the op with this name: operands in order, attributes by name.
   std::vector<Expr> emit(std::string_view op, std::vector<OpArg> operands,
                          std::initializer_list<std::pair<std::string_view, Attr>> attrs = {});
-  /// For an op with one output.
+  /// The same for an op with one output.
   Expr one(std::string_view op, std::vector<OpArg> operands,
            std::initializer_list<std::pair<std::string_view, Attr>> attrs = {});
 
   /// A constant of the graph, or the array itself.
   virtual Expr constant(Array value, std::string_view name = "t") = 0;
   Expr scalar(double value, DType dtype);
-  /// How many replicas of the graph run: the groups of collectives are of these.
+  /// How many replicas run the graph: collectives divide these into groups.
   virtual int64_t replicas() const { return 1; }
   /// Whether ops are computed eagerly; arrays then promote like host numbers, tensors never do.
   virtual bool eager() const { return false; }
@@ -116,7 +116,7 @@ class EagerOpBuilder : public OpBuilder {
   std::vector<Expr> make(const OpRow& row, std::vector<Expr> operands, Attributes attrs) override;
 
  private:
-  /// A comparison of ints of which one operand has a sign, and no dtype has the numbers of both.
+  /// Compares ints if one operand is signed, and no dtype has the numbers of both.
   std::vector<Expr> compare_signs(const OpRow& row, const std::vector<Expr>& operands, int with_sign);
 
   EagerRecorder* recorder_;
@@ -143,8 +143,8 @@ Expr sum_to(const Expr& a, const Shape& shape);
 /// Broadcasts to `shape`.
 Expr broadcast_to(const Expr& a, const Shape& shape);
 
-/// Context of a row's gradient: the forward op, its tensors within the gradient graph (each access makes the tensor an
-/// input of that graph, so access only what is used), and the gradients of its outputs.
+/// Context of a row's gradient: the forward op, its tensors within the gradient graph, and the gradients of its
+/// outputs. Each access to a tensor makes it an input of the gradient graph, so access only tensors that are used.
 class GradContext {
  public:
   virtual ~GradContext() = default;
@@ -159,7 +159,7 @@ class GradContext {
   virtual bool wants(size_t slot) const = 0;
   /// Sets the gradient of an input, of the input's shape. A wanted slot that is not set has none.
   virtual void set(size_t slot, Expr gradient) = 0;
-  /// For ops that call graphs: calls the callee's gradient graph; see transform/autodiff.hpp.
+  /// Differentiates an op that calls graphs: calls the callee's gradient graph;
   virtual void differentiate_call() = 0;
 
   const TensorSpec& in_spec(size_t slot) const { return op().inputs[slot]->spec; }

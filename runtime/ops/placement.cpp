@@ -49,7 +49,7 @@ void check_ipu(std::string_view op, int64_t ipu) {
   if (ipu < 0 || ipu >= 4096) throw Error(fmt::format("{}: an IPU's number is from 0 to 4095, got {}", op, ipu));
 }
 
-/// What `emit` returns, with its ops on an IPU.
+/// Returns the result of `emit`, with its ops on an IPU.
 template <class Emit>
 auto on_ipu(OpBuilder& at, int64_t ipu, Emit emit) {
   auto* graph = dynamic_cast<GraphOpBuilder*>(&at);
@@ -82,7 +82,7 @@ constexpr Param between_params[] = {
     {"ts", ParamKind::tensors, no_default, "a tensor on each IPU, all of one spec"},
     {ipus_name, ParamKind::integers, none_default, "the IPU of each tensor; none: those on which they were made"}};
 constexpr Param between_reduction_params[] = {between_params[0], between_params[1], reduction_param};
-/// Of the ops, which know their IPUs.
+/// Parameters of the ops that know their IPUs.
 constexpr Param placed_params[] = {between_params[0], {ipus_name, ParamKind::integers}};
 constexpr Param placed_reduction_params[] = {placed_params[0], placed_params[1], reduction_param};
 

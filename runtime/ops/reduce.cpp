@@ -251,7 +251,7 @@ constexpr OpRow reduce_table[] = {
         infer_reduce_float, reference::l2,
         [](GradContext& c) {
           if (!c.wants(0)) return;
-          // At the origin, where the norm is not differentiable, the gradient is 0.
+          // The gradient is 0 at the origin, where the norm is not differentiable.
           const Expr corner = c.builder().one("equal", {c.out(), zero(c)});
           c.set(0, c.in(0) * spread(c, c.builder().one("select", {corner, zero(c), c.dy() / c.out()})));
         }),

@@ -41,8 +41,8 @@ Expr neighbours(const Expr& x, int64_t before, int64_t after) {
   return sum;
 }
 
-// With s = bias + alpha / size * the sum: dx = dy / s^beta - 2 alpha beta / size x sum'(dy x / s^(beta + 1)), where
-// sum' is over the channels that have this one among theirs.
+// dx = dy / s^beta - 2 alpha beta / size x sum'(dy x / s^(beta + 1)), where s = bias + alpha / size * the sum. sum' is
+// over the channels that have this one among theirs.
 void lrn_gradient(GradContext& c) {
   if (!c.wants(0)) return;
   OpBuilder& at = c.builder();

@@ -100,7 +100,7 @@ constexpr OpRow view_form(const OpRow& base, const InPlace& names, ViewFn parts 
   return row;
 }
 
-/// The complete result of a view of input 0 with this layout.
+/// The part of a view that is the whole result: input 0 with this layout.
 inline std::vector<ViewPart> whole_view(StridedLayout operand) {
   StridedLayout result = contiguous(operand.shape);
   return {{0, std::move(operand), std::move(result)}};

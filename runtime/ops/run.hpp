@@ -19,8 +19,8 @@ std::vector<Array> run_op(const OpContext& site, std::vector<Array> in);
 /// The same with `kernel`, that of the site.
 std::vector<Array> run_kernel(const Kernel& kernel, const OpContext& site, std::vector<Array> in);
 
-/// Whether the op's result has the bytes of its operand in the same order (a reshape, a transposition that moves unit
-/// axes only): run_op returns the operand's own memory, which is copied when either is changed.
+/// Whether the op's result has its operand's bytes in the same order (a reshape, or a transposition that moves unit
+/// axes only). run_op then returns the operand's own memory, which is copied when either is changed.
 bool is_shared_view(const OpContext& site);
 /// Estimated time of a kernel, in ns of one core; of one without an estimate, from the elements that it reads and
 /// writes.

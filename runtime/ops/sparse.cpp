@@ -1,4 +1,4 @@
-// Sums of rows with equal indices, and rows of a table that are written in place: what updates of few rows consist of.
+// Parts of sparse updates: sums of rows with equal indices, and rows of a table that are written in place.
 #include "runtime/kernels/sparse_rows.hpp"
 
 #include <fmt/format.h>
