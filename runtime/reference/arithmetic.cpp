@@ -149,7 +149,7 @@ void and_(ReferenceContext& c) { c.out(0, c.whole(0) & c.whole(1)); }
 void or_(ReferenceContext& c) { c.out(0, c.whole(0) | c.whole(1)); }
 void not_(ReferenceContext& c) { c.out(0, 1 - c.whole(0)); }
 void bitwise_xor(ReferenceContext& c) { c.out(0, c.whole(0) ^ c.whole(1)); }
-// By as many places as there are, or more, nothing is left; of a negative number, its sign.
+// A shift by the number of bits or more leaves 0; a right shift of a negative number leaves -1.
 void shift_left(ReferenceContext& c) {
   c.numbers([](const auto& x, const auto& y) {
     return each([](auto a, auto b) { return static_cast<uint64_t>(b) < 64 ? a << b : 0; }, xt::cast<int64_t>(x),

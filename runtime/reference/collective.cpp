@@ -1,5 +1,5 @@
-// Collectives: the operands of the members of a group in, a result for each of them out. The order in which members are
-// combined is part of what an op means, and so is the dtype in which: float32 for float16, else the operands' own.
+// Collectives: the operands of a group's members in, a result for each member out. An op's definition includes the
+// order in which members are combined, and the dtype: float32 for float16, else the operands' own.
 #include <bit>
 
 #include "runtime/op/definitions.hpp"
@@ -37,7 +37,8 @@ T joined(const std::string& op, T x, T y) {
   return sum(x, y);
 }
 
-/// T(a, b) of members a to b - 1: T(a, m) with T(m, b), where m - a is the largest power of two below b - a.
+/// T(a, b) combines members a to b - 1: T(a, m) with T(m, b). The distance m - a is the largest power of two below b -
+/// a.
 template <class T, class Read>
 xt::xarray<T> tree(const std::string& op, DType dtype, size_t a, size_t b, const Read& read) {
   if (b - a == 1) return read(a);
@@ -46,7 +47,7 @@ xt::xarray<T> tree(const std::string& op, DType dtype, size_t a, size_t b, const
   return each([&](T x, T y) { return held(dtype, joined(op, x, y)); }, left, right);
 }
 
-/// What `give` makes of the reduction of all members.
+/// Reduces all members, and passes the reduction to `give`.
 template <class Give>
 void reduce(ReferenceContext& c, const std::string& op, const Give& give) {
   const size_t members = c.operands();

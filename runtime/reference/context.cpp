@@ -25,8 +25,8 @@ const C& element_at(const std::byte* data, size_t i) {
   return reinterpret_cast<const C*>(data)[i];
 }
 
-/// float64 in fewer digits, rounded once: by way of a float32 rounded to odd, which the second rounding cannot take for
-/// a tie that is none.
+/// Rounds a float64 once, to fewer digits. The intermediate float32 is rounded to odd, so that the second rounding
+/// cannot take it for a tie that is none.
 template <class T>
 T rounded(double value) {
   float narrow = static_cast<float>(value);

@@ -1,4 +1,5 @@
-// What a definition sees of an op: its operands as xtensor arrays, its attributes, and where the results go.
+// The context in which a definition sees an op: operands as xtensor arrays, attributes, and the destinations of the
+// results.
 //
 // Floats are computed in float64 and rounded once to the dtype of the output, unless the op's page names the dtype of
 // each step (Steps); integers in int64 (uint64 in uint64), of which the output keeps the low bits; bools are 0 and 1.
@@ -62,7 +63,7 @@ xt::xarray<T> evaluated(const E& e) {
   return elements<T>(e, Shape(e.shape().begin(), e.shape().end()));
 }
 
-/// f of the elements of arrays, broadcast: for functions that xtensor lacks. Evaluated at once.
+/// Applies f to the elements of arrays, broadcast: for functions that xtensor lacks. Evaluated at once.
 template <class F, class... E>
 auto each(F f, const E&... e) {
   Shape shape;
@@ -108,8 +109,8 @@ class ReferenceContext {
   Naturals natural(size_t slot) const;
   Patterns pattern(size_t slot) const;
 
-  /// Gives a result, broadcast to its shape. An expression is evaluated element by element: the code of xtensor's
-  /// assignment, which has a loop for each layout, would be the most of a build of this layer.
+  /// Gives a result, broadcast to its shape. An expression is evaluated element by element. xtensor's assignment has a
+  /// loop for each layout, and that code would dominate this layer's build.
   template <class E>
   void out(size_t index, const E& expression) {
     using V = std::decay_t<typename E::value_type>;
@@ -150,7 +151,7 @@ class ReferenceContext {
   double in_dtype(DType dtype, double value) const;
   Reals in_dtype(DType dtype, Reals values) const;
 
-  /// The highest or lowest finite number of the dtype of result 0.
+  /// The highest or lowest finite number in the dtype of result 0.
   template <class T>
   T extreme(bool highest) const {
     if constexpr (std::is_floating_point_v<T>)
@@ -221,7 +222,7 @@ bool precedes(T x, T y) {
   return x < y || (y != y && x == x);
 }
 
-/// What is left of a division towards zero; nothing of one by 0.
+/// The remainder of a division towards zero; 0 for ints divided by 0.
 template <class T>
 T remainder(T x, T y) {
   if constexpr (std::is_floating_point_v<T>)

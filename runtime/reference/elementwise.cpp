@@ -114,7 +114,7 @@ void sigmoid_grad(ReferenceContext& c) {
   const Reals y = c.real(1);
   c.out(0, c.real(0) * (y * (1.0 - y)));
 }
-// With s = 1 / (1 + e^(-2u)), the derivative of x s is s + x s (1 - s) 2u'.
+// The derivative of x s is s + x s (1 - s) 2u', where s = 1 / (1 + e^(-2u)).
 void gelu_grad(ReferenceContext& c) {
   const Reals x = c.real(1), s = 1.0 / (1.0 + xt::exp(-2.0 * 0.7978845608028654 * (x + 0.044715 * x * x * x)));
   const Reals derivative = 2.0 * 0.7978845608028654 * (1.0 + 3.0 * 0.044715 * x * x);

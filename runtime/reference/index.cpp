@@ -17,8 +17,8 @@ int64_t checked(const Wholes& indices, int64_t position, size_t axis, int64_t ex
   return wrapped_index(indices.data()[position], position, static_cast<int64_t>(axis), extent);
 }
 
-// f(position in t, position in the gathered tensor) for the elements that a gather takes: the first `batch` axes are
-// those of both, the indices' others take the place of `axis`. Indices out of range give no call where they may be.
+// Calls f(position in t, position in the gathered tensor) for the elements that a gather takes. Both tensors have the
+// first `batch` axes; the other axes of the indices replace `axis`. If `may_be_out`, indices out of range are skipped.
 template <class F>
 void each_gathered(const Wholes& indices, const Shape& t, size_t axis, size_t batch, bool may_be_out, F f) {
   const Shape at_indices = shape_of(indices);
@@ -155,7 +155,7 @@ void scatter_reduce(ReferenceContext& c) {
   const size_t axis = c.axis("axis");
   const auto reduce = [&](const auto& data, auto initial) {
     using T = typename std::decay_t<decltype(data)>::value_type;
-    // Where nothing is written: 0, or what every number of the dtype is above, or below.
+    // The value of elements that are not written: 0, or the number that no number of the dtype is above, or below.
     constexpr double infinity = std::numeric_limits<double>::infinity();
     const double start = reduction == "max" ? -infinity : reduction == "min" ? infinity : 0;
     std::decay_t<decltype(data)> y = std::decay_t<decltype(data)>::from_shape(extents(c.out_shape()));

@@ -27,7 +27,7 @@ struct Labels {
       used += !ignored;
     }
   }
-  /// What a mean divides by.
+  /// The divisor of a mean.
   double count() const {
     return static_cast<double>(some_ignored ? std::max<int64_t>(used, 1) : static_cast<int64_t>(at.size()));
   }

@@ -1,4 +1,4 @@
-// What depends on the order of elements: medians, the places of extrema, sorting, counts between levels.
+// Definitions that depend on the order of elements: medians, the places of extrema, sorting, counts between levels.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -133,7 +133,7 @@ void median_indices(ReferenceContext& c) {
       const auto value = [&](int64_t i) { return x.data()[elements[static_cast<size_t>(i)]]; };
       const auto n = static_cast<int64_t>(elements.size());
       const int64_t place = sorted(n, false, value)[static_cast<size_t>((n - 1) / 2)];
-      // Of equal elements the first.
+      // Finds the first of the equal elements.
       int64_t first = 0;
       while (precedes(value(first), value(place)) || precedes(value(place), value(first))) ++first;
       values.data()[line.index()] = pattern.data()[elements[static_cast<size_t>(first)]];

@@ -102,7 +102,7 @@ void quantised_matmul(ReferenceContext& c) {
 void pow2scale_cast_to_fp8(ReferenceContext& c) {
   const double most = static_cast<double>(float8_max(c.out_dtype()));
   Reals x = c.real(0) * scale_of(c, 1);
-  // What rounds to more than the largest value becomes NaN unless something else is requested.
+  // A value that rounds to more than the largest number becomes NaN; without `nan_on_overflow` it is clamped first.
   if (!c.boolean("nan_on_overflow"))
     x = each([=](double v) { return v != v ? v : std::clamp(v, -most, most); }, Reals(x));
   c.out(0, x);

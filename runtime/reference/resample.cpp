@@ -11,14 +11,14 @@ namespace pxl::reference {
 
 namespace {
 
-// A place of the result divided by the scale. Where the scale is the ratio of the extents, rounded to float64 or
-// float32, the ratio itself divides, so that no place moves across the middle or the border of an element.
+// A place of the result divided by the scale. If the scale is the ratio of the extents, rounded to float64 or float32,
+// the ratio itself divides. Rounding then moves no place across the middle or the border of an element.
 double divided(double place, double in, double out, double scale, bool nearest) {
   const bool is_ratio = scale == out / in || scale == static_cast<double>(static_cast<float>(out / in));
   return nearest && is_ratio ? place * in / out : place / scale;
 }
 
-// The position of element i of a resampled axis among the old ones.
+// The old position that corresponds to element i of a resampled axis.
 double old_place(const std::string& mode, double i, double in, double out, double scale, bool nearest) {
   if (mode == "half_pixel") return divided(i + 0.5, in, out, scale, nearest) - 0.5;
   if (mode == "pytorch_half_pixel") return out > 1 ? divided(i + 0.5, in, out, scale, nearest) - 0.5 : 0;

@@ -23,7 +23,7 @@ void taken(ReferenceContext& c, Where place) {
   c.move(0, y);
 }
 
-// A copy of `into` with element p of operand `slot` at place(p).
+// Copies `into`, with element p of operand `slot` at place(p).
 template <class Where>
 Patterns placed(const ReferenceContext& c, Patterns into, size_t slot, Where place) {
   const Patterns t = c.pattern(slot);
@@ -38,7 +38,7 @@ Patterns filled(const Shape& shape, uint64_t pattern) {
   return y;
 }
 
-// Where a window of a slice begins, and its steps.
+// Maps positions in a slice to the operand, by the slice's starts and steps.
 auto window(const ReferenceContext& c) {
   return [starts = c.integers("starts"), steps = c.integers("steps")](const Place& p) {
     Shape at = p.at();
@@ -47,7 +47,7 @@ auto window(const ReferenceContext& c) {
   };
 }
 
-// Where a window begins that an index tensor places: of extents `size`, in `whole`.
+// The start of a window that an index tensor places: the window has extents `size`, and lies in `whole`.
 Shape dynamic_start(const ReferenceContext& c, const Shape& size, const Shape& whole) {
   const Ints axes = c.integers("axes");
   const Wholes index = c.indices(1);

@@ -20,7 +20,7 @@ double complement(DType dtype, double f) {
   return factor(dtype, [f](auto one) { return one - static_cast<decltype(one)>(f); });
 }
 
-// beta t + alpha x, x and each step in t's dtype; or of the square of x.
+// beta t + alpha x, or alpha x^2 if `square`; x and each step are in t's dtype.
 void blend(ReferenceContext& c, double beta, double alpha, bool square = false) {
   const Steps in(c, c.out_dtype());
   const Reals x = in(c.real(1)), term = square ? in(x * x) : x;
@@ -90,7 +90,7 @@ void sparse_accumulate_(ReferenceContext& c) {
 }
 
 // The time step counts this step. Accumulators are corrected in their dtypes, the quotient is in the second one's, the
-// weight is added in the result's. Where all are float32, corrections are multiplied by their reciprocals.
+// weight is added in the result's. If all are float32, values are multiplied by the reciprocals of the corrections.
 void adam_update(ReferenceContext& c) {
   enum Slot : size_t { weight, m, v, step };
   const Steps in_m(c, c.dtype(m)), in_v(c, c.dtype(v)), in_out(c, c.out_dtype());

@@ -33,8 +33,8 @@ void each_element(const WindowAxes& w, F f) {
     }
 }
 
-// f(element of x [batch, groups cin, in...], of the weight [groups cout, cin, kernel...], of y [batch, groups cout,
-// out...]) for every product of a convolution.
+// Calls f for every product of a convolution. Arguments: the elements of x [batch, groups cin, in...], the weight
+// [groups cout, cin, kernel...] and y [batch, groups cout, out...].
 template <class F>
 void each_product(const Convolution& c, F f) {
   each_element(c.axes, [&](int64_t o, int64_t k, int64_t i) {
@@ -48,7 +48,7 @@ void each_product(const Convolution& c, F f) {
 
 bool has_scale(const ReferenceContext& c) { return c.site().row.params[2].name == log2_scale_param.name; }
 
-// Of rows with a scale, 2 to its power.
+// 2 to the power of the scale operand; 1 for rows without a scale.
 double scale_of(const ReferenceContext& c) {
   if (!has_scale(c)) return 1;
   const int64_t log2_scale = c.whole(2).data()[0];
@@ -75,7 +75,7 @@ void data_grad(ReferenceContext& c, const Convolution& convolution) {
   c.out(0, dx * scale_of(c));
 }
 
-// The index of window o of plane `plane` among the results, which may have zeros around them.
+// The index of window o in plane `plane` of the results, which may have zeros around them.
 int64_t result(const Pool& p, int64_t plane, int64_t o) {
   const int64_t h = p.axes[1].out, w = p.axes[2].out;
   const Shape at{plane, p.out_padding_before[0] + o / (h * w), p.out_padding_before[1] + o / w % h,

@@ -21,9 +21,9 @@
 #if defined(__GNUC__) && !defined(__clang__) && (XTENSOR_VERSION_MINOR < 25 || !defined(__cpp_template_template_args))
 namespace xt::detail {
 // xexpression_traits.hpp declares this for C++17 alone, and from 0.25 on where template template arguments match as
-// C++17 says. Without it g++ takes a dynamic shape, svector<size_t, 4>,
-// for a fixed one of four axes, and xt::eval of a 2x3 expression has rank 4 (xtensor issue 1970). It has to have a
-// template parameter S as there: a specialisation for svector by name would be ambiguous.
+// C++17 says. Without it g++ takes a dynamic shape, svector<size_t, 4>, for a fixed one with four axes. xt::eval of a
+// 2x3 expression then has rank 4 (xtensor issue 1970). It has to have a template parameter S as there: a specialisation
+// for svector by name would be ambiguous.
 template <template <class, std::size_t, class, bool> class S, class X, std::size_t N, class A, bool Init>
 struct xtype_for_shape<S<X, N, A, Init>> {
   template <class T, layout_type L>
