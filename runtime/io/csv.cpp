@@ -1,5 +1,5 @@
 // Reader and writer of tables in text. The first rows tell the type of each column, and a pass over all rows fills
-// arrays. Where a later row has another type, a pass over all rows finds the types first.
+// arrays. If a later row has another type, a pass over all rows finds the types first.
 #include "runtime/io/csv.hpp"
 
 #include <algorithm>
@@ -113,7 +113,7 @@ bool is_missing(std::string_view s) {
          same_letters(s, "nan");
 }
 
-/// A number of the form -123.456 with at most 15 digits: its digits and its power of ten are exact doubles, so that one
+/// A number such as -123.456 with at most 15 digits. Its digits and its power of ten are exact doubles, so that one
 /// division rounds as the decimal number does (W. D. Clinger, "How to read floating point numbers accurately", 1990).
 std::optional<double> short_decimal(std::string_view s) {
   static constexpr double powers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -174,7 +174,7 @@ FloatRange range_of(DType dtype) {
 }
 bool overflows(double magnitude, const FloatRange& range) { return magnitude >= range.infinite; }
 
-/// What the fields of a column have been so far.
+/// The properties of a column's fields so far.
 struct Kind {
   bool bools = true, numbers = true;
   bool integers = true;                           ///< all numbers
@@ -211,8 +211,8 @@ struct Kind {
   /// Nothing but missing fields is a column of NaN, unless some are quoted: these are empty texts.
   bool is_text() const { return !bools && (!numbers || (!some && quoted)); }
   bool is_integer() const { return integers && some && !missing && (wide || whole); }
-  /// The dtype of an array: where the caller names none, the first of float32 and float64 that loses no integer beside
-  /// a missing field, and has all numbers.
+  /// The dtype of an array. If the caller names none, it is the first of float32 and float64 that has all numbers, and
+  /// loses no integer beside a missing field.
   DType dtype(std::optional<DType> floats) const {
     if (bools) return DType::boolean;
     if (is_integer()) return narrow ? DType::int32 : wide ? DType::int64 : DType::uint64;
@@ -263,7 +263,7 @@ struct Filler {
   }
 };
 
-/// As short as is exact.
+/// The shortest text that is exact.
 std::string element_text(const Array& a, int64_t i) {
   switch (a.dtype()) {
     case DType::boolean: return a.data<bool>()[i] ? "true" : "false";
@@ -298,7 +298,7 @@ void check_utf8(const Rows& at, std::string_view s) {
   if (!is_utf8(s)) throw at.error("text that is not UTF-8");
 }
 
-/// What the first rows of a text say about its table.
+/// The table's properties, as the first rows of the text show them.
 struct Survey {
   bool header = false;
   std::vector<std::string> names;
@@ -306,7 +306,7 @@ struct Survey {
   int64_t rows = 0;
   bool whole = true;  ///< of all rows
 
-  /// Whether no further row can make another kind of text of a column.
+  /// Whether further rows cannot turn a column into another kind of text.
   bool is_clear() const {
     return std::all_of(kinds.begin(), kinds.end(), [](const Kind& k) { return k.some || !k.numbers; });
   }
@@ -345,7 +345,7 @@ Survey survey(const Source& source, int64_t max_rows) {
   return out;
 }
 
-/// At least the number of rows: that of line ends and one.
+/// An upper bound on the number of rows: the line ends plus one.
 int64_t row_bound(std::string_view text) {
   int64_t n = 1;
   for (size_t i = 0; i < text.size(); ++i)
@@ -382,7 +382,7 @@ std::optional<std::vector<TableColumn>> fill(const Source& source, const Survey&
   int64_t texts = 0;  // in a row
   for (size_t c = 0; c < seen.kinds.size(); ++c) {
     TableColumn& column = columns.emplace_back(TableColumn{seen.names[c], std::vector<std::string>()});
-    // Of no rows nothing is known.
+    // A column is text if no row is read.
     const bool is_text = max_rows == 0 || seen.kinds[c].is_text();
     const Kind& kind = seen.kinds[c];
     const DType dtype = kind.dtype(source.options.floats);

@@ -26,13 +26,14 @@ struct CsvOptions {
 
 /// The columns, which have as many values. Without a header they are "0", "1", ...; equal names get ".1", ".2", ....
 ///
-/// A column is bool if all its fields are `true` or `false`, int32 if all are integers (int64 or uint64 if some do not
-/// fit), `floats` if all are numbers or missing (empty, NA, N/A, null, nan; NaN in the array), else text. Without
-/// `floats` it is float32, or float64 where float32 has not all numbers, or not all digits of integers beside missing
-/// fields. Missing fields only, some of them quoted, are empty texts. Blank lines are skipped. Throws Error for a
-/// number that is beyond the dtype, and for an integer that float64 would round unless `floats` says so. Throws Error
-/// (Fault::unreadable) with the line for a row of another length, a quote without an end, and text that is not UTF-8,
-/// and for more than 2^20 columns, `max_texts` texts in a column, or 2^26 in all.
+/// A column is bool if all its fields are `true` or `false`. It is int32 if all are integers; int64 or uint64 if some
+/// do not fit. It is `floats` if all are numbers or missing (empty, NA, N/A, null, nan); a missing number is NaN in the
+/// array. Any other column is text. Without `floats` it is float32, or float64 where float32 has not all numbers, or
+/// not all digits of integers beside missing fields. Missing fields only, some of them quoted, are empty texts. Blank
+/// lines are skipped. Throws Error for a number that is beyond the dtype, and for an integer that float64 would round
+/// unless `floats` says so. Throws Error (Fault::unreadable) with the line for a row of another length, a quote without
+/// an end, and text that is not UTF-8. The same holds for more than 2^20 columns, `max_texts` texts in a column, or
+/// 2^26 texts in all.
 std::vector<TableColumn> read_csv(const std::string& path, const CsvOptions& options);
 
 /// Writes a header and a row for each element. Numbers are as short as is exact. Columns must have one length.

@@ -19,10 +19,10 @@ struct Mnist {
   std::string source;  ///< the folder, or "built-in digits"
 };
 
-/// Loads the folder in PXL_DATA, or the first one found of "shared/data/mnist" near the project (from the executable
-/// and the working directory) and $XDG_CACHE_HOME/pxl/mnist (~/.cache/pxl/mnist). If no folder has the four files, or
-/// without a search if PXL_DATA is "built-in", draws `train_size` and `test_size` digits. Throws Error with file and
-/// defect if a file is corrupt.
+/// Loads the folder in PXL_DATA, if it is set. Otherwise loads the first folder found: "shared/data/mnist" near the
+/// project (from the executable and the working directory), then $XDG_CACHE_HOME/pxl/mnist (~/.cache/pxl/mnist). If no
+/// folder has the four files, or without a search if PXL_DATA is "built-in", draws `train_size` and `test_size` digits.
+/// Throws Error with file and defect if a file is corrupt.
 Mnist load_mnist(int64_t train_size = 60000, int64_t test_size = 10000);
 
 /// Reads an IDX file of unsigned bytes, of any rank, plain or gzip (detected by content), as a uint8 array.

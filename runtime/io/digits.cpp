@@ -1,6 +1,6 @@
 // Generator of handwritten-looking digits. Each image has its own Philox counter range, so image i of a seed does not
-// depend on the size of the set. A glyph's control points are displaced (jitter, a smooth distortion, an affine map),
-// joined by a spline, and drawn as strokes of varying thickness into a distance map.
+// depend on the size of the set. A glyph's control points are displaced (jitter, a smooth distortion, an affine map)
+// and joined by a spline. Strokes of varying thickness along the spline are drawn into a distance map.
 #include <algorithm>
 #include <array>
 #include <cmath>

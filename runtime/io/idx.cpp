@@ -66,8 +66,8 @@ class Input {
     return done;
   }
 
-  /// Whether exactly `count` bytes follow: inflates and drops them, then restores the position. For a file that claims
-  /// to be much longer than its packed size, before memory is allocated.
+  /// Whether exactly `count` bytes follow: inflates and drops them, then restores the position. This check precedes an
+  /// allocation, for a file that claims to be much longer than its packed size.
   bool holds(int64_t count) {
     const z_off_t here = ::gztell(file_.get());
     std::vector<char> dropped(chunk);

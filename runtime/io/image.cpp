@@ -47,8 +47,8 @@ Array pixels(const std::string& path, int64_t height, int64_t width, int64_t cha
   return Array(DType::uint8, channels == 1 ? Shape{height, width} : Shape{height, width, channels});
 }
 
-/// Whether a PNG file has all of its chunks, which libpng does not ask once it has the pixels: a size, a name of four
-/// letters, the contents, a checksum; the last is IEND.
+/// Whether a PNG file has all of its chunks; libpng does not check this once it has the pixels. A chunk has a size, a
+/// name of four letters, the contents and a checksum; the last is IEND.
 bool is_whole_png(std::string_view png) {
   for (size_t at = 8; at + 12 <= png.size();) {
     size_t size = 0;

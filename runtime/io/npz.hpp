@@ -9,7 +9,8 @@
 namespace pxl {
 
 /// The arrays in the order of the archive; a member "w.npy" is "w". Throws Error (Fault::unreadable) for a damaged
-/// archive, for members that are not .npy files, and for one that expands to more than 100 times its size and 1 GiB.
+/// archive, and for members that are not .npy files. The same holds for an archive that expands to more than 100 times
+/// its size and 1 GiB.
 std::vector<NamedArray> load_npz(const std::string& path);
 
 /// Members are stored without compression, as by numpy.savez. The same arrays give the same bytes.
