@@ -1,5 +1,5 @@
-// ONNX models in memory (https://github.com/onnx/onnx/blob/v1.12.0/onnx/onnx.proto): what `fields` names of a message
-// is read and written, other fields are passed over. Texts of tensors point into the bytes of their file.
+// ONNX models in memory (https://github.com/onnx/onnx/blob/v1.12.0/onnx/onnx.proto). The fields that `fields` names are
+// read and written; other fields of a message are passed over. Texts of tensors point into the bytes of their file.
 #pragma once
 
 #include <map>
@@ -199,7 +199,7 @@ template <class Self, class V>
 requires std::is_same_v<std::remove_const_t<Self>, Attribute>
 void fields(Self& m, V& v) {
   v(1, m.name);
-  // What the kind says is there, also a zero: some readers look for the field.
+  // The field of the attribute's kind is always written, also a zero: some readers look for it.
   const auto field = [&](uint32_t number, auto& value, AttributeKind kind) {
     if constexpr (std::is_const_v<Self>)
       if (m.kind == kind) return v.always(number, value);

@@ -17,7 +17,7 @@
 
 namespace pxl::onnx {
 
-/// What is wrong with the bytes, as the end of a sentence: "a field ends beyond its message". The caller, who knows the
+/// The defect of the bytes, as the end of a sentence: "a field ends beyond its message". The caller, who knows the
 /// file, makes it an Error.
 struct Damaged {
   std::string what;
@@ -49,7 +49,7 @@ class WireReader {
   std::string_view rest_;
 };
 
-/// What one reading may still make.
+/// The remaining limits of one reading.
 struct ReadLimits {
   int64_t messages = max_messages;
   int depth = 0;
