@@ -92,7 +92,7 @@ Imported import_dlpack(py::object object, const std::string& what) {
   py::capsule capsule = exported(object, bools);
   auto* const managed = static_cast<dlpack::ManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
   if (!managed) throw py::error_already_set();
-  // From here on this is whose tensor it is.
+  // This function owns the tensor from here on.
   PyCapsule_SetName(capsule.ptr(), "used_dltensor");
   py::capsule owner(managed, [](void* p) {
     auto* const tensor = static_cast<dlpack::ManagedTensor*>(p);

@@ -10,13 +10,13 @@ namespace pxl_python {
 
 namespace py = pybind11;
 
-/// An object of Python whose elements pxl reads or writes, and what keeps them alive. To be destroyed with the GIL.
+/// An object of Python whose elements pxl reads or writes, and what keeps them alive. Its destruction requires the GIL.
 struct Elements {
   pxl::View view;
   py::object owner;
 };
 
-/// The elements of an array of NumPy, of an object with __dlpack__ on the CPU (a PyTorch tensor), or of anything that
+/// The elements of a NumPy array, of an object with __dlpack__ on the CPU (a PyTorch tensor), or of anything that
 /// numpy.asarray accepts. Copied only if they are not dense and row-major, or not in the machine's byte order. Throws
 /// TypeError; `what` is whose value it is.
 Elements elements_of(const py::handle& object, const std::string& what);

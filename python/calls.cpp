@@ -170,7 +170,7 @@ CallScope::~CallScope() {
   running->changed.notify_all();
   if (!running->ended) return;
   lock.unlock();
-  // Python ends, and would end this thread as soon as it asks for the GIL, in the middle of frames of C++.
+  // Python ends, and would end this thread inside frames of C++ as soon as the thread asks for the GIL.
   for (;;) pause();
 }
 
@@ -207,7 +207,7 @@ void Printer::check() {
 }
 
 void define_errors(py::module_& module) {
-  // In Python, because classes of exceptions with members of their own are three lines there.
+  // Python code defines the errors: exception classes with their own members are three lines there.
   const py::module_ errors = py::module_::import("pxl.errors");
   types() = {errors.attr("Error"), errors.attr("Cancelled"), errors.attr("MissingName")};
   module.attr("Error") = types().error;

@@ -21,7 +21,7 @@ py::str decoded(std::string_view text, const char* others);
 struct Hearing;
 
 /// While it lives, Python's handlers of signals run in the middle of the call, which ends by what they raise. Ctrl-C
-/// requests `cancel` besides. In the main thread only, as Python handles signals there.
+/// requests `cancel` besides. Has an effect in the main thread only, because Python handles signals there.
 class SignalScope {
  public:
   /// Throws what Python makes of a signal that it has heard but not handled yet.
@@ -44,8 +44,8 @@ class SignalScope {
   std::optional<pxl::AttentionScope> attention_;
 };
 
-/// A call that runs without the GIL. When Python ends, such calls of daemon threads are cancelled, and their threads
-/// stop: the library's code must not run any more when the process destroys its static objects.
+/// A call that runs without the GIL. When Python ends, such calls in daemon threads are cancelled, and their threads
+/// stop. The library's code must not run any more when the process destroys its static objects.
 class CallScope {
  public:
   /// Throws if Python has ended.
@@ -57,13 +57,13 @@ class CallScope {
  private:
   pxl::Cancel cancel_;
 };
-/// To be called when Python ends: cancels the calls that run, and waits until they have ended.
+/// Called when Python ends: cancels the running calls, and waits until they have ended.
 void end_calls();
-/// To be called in the child of a fork, which has none of its parent's threads.
+/// Called in the child of a fork, which has none of its parent's threads.
 void forget_calls();
 
-/// Writes to sys.stdout or sys.stderr, from a thread without the GIL. What it raises ends the call, which then raises
-/// it.
+/// Writes to sys.stdout or sys.stderr, from a thread without the GIL. An exception of a write ends the call, which then
+/// raises it.
 class Printer {
  public:
   explicit Printer(pxl::Cancel cancel) : cancel_(std::move(cancel)) {}

@@ -196,7 +196,7 @@ PYBIND11_MODULE(_pxl, m) {
   m.def("eval", eval);
   m.def("_end_calls", end_calls);
   m.def("_forget_calls", forget_calls);
-  // Where the library reads an object's elements: the tests see that it is the object's own memory.
+  // The address at which the library reads an object's elements: tests check that it is the object's own memory.
   m.def("_address", [](const py::handle& object) {
     return reinterpret_cast<uintptr_t>(elements_of(object, "the array").view.data);
   });

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int max_depth = 200;  ///< of lists and dicts within each other, as in the library
 
-/// What `decoded` has made of bytes that are no UTF-8 becomes those bytes again.
+/// Inverts `decoded`: bytes that were no UTF-8 become the same bytes again.
 std::string encoded(const py::handle& text) {
   const auto bytes =
       py::reinterpret_steal<py::bytes>(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogateescape"));

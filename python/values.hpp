@@ -1,4 +1,4 @@
-// Values of Python and of the language.
+// Converts values between Python and the language.
 #pragma once
 
 #include <pybind11/pybind11.h>
