@@ -67,8 +67,8 @@ template <> constexpr DType dtype_of<float>() { return DType::float32; }
 template <> constexpr DType dtype_of<double>() { return DType::float64; }
 // clang-format on
 
-/// Arrays with several axes that other libraries own, such as xt::xarray and xt::xtensor: dense and row-major, which is
-/// checked where the type says so.
+/// Arrays with several axes that other libraries own, such as xt::xarray and xt::xtensor. They are dense and row-major,
+/// which is checked if the type states it.
 template <class A>
 concept ShapedArray = requires(A& a) {
   a.data();

@@ -29,7 +29,7 @@ struct Diagnostic {
   std::string text;                ///< as the command prints it: place, message, the line with a caret, notes, calls
 };
 
-/// What kind of failure an Error is; the command's exit statuses have the same distinctions.
+/// The kind of failure that an Error describes; the command's exit statuses have the same distinctions.
 enum class Failure : uint8_t {
   refused,     ///< a program's text is wrong
   failed,      ///< the program failed while running

@@ -34,9 +34,9 @@ class Cancel {
   std::shared_ptr<std::atomic<bool>> flag_;
 };
 
-/// Lets a thread do something in the middle of its calls, as a host does that runs handlers of signals in one thread:
-/// soon after `asked` was set, by a signal handler or another thread, the call runs `answer` and goes on. It fails with
-/// Failure::cancelled if the answer is false. `asked` outlives the scope.
+/// Lets a thread do something in the middle of its calls. A host needs this if it runs handlers of signals in one
+/// thread. A signal handler or another thread sets `asked`; soon after, the call runs `answer` and goes on. The call
+/// fails with Failure::cancelled if the answer is false. `asked` outlives the scope.
 class PXL_API AttentionScope {
  public:
   AttentionScope(std::atomic<bool>& asked, std::function<bool()> answer);
@@ -96,12 +96,13 @@ struct LoadReport {
 struct RestoreOptions {
   bool strict = true;             ///< an error, without any change, if a variable is missing or mismatched
   bool transpose_linear = false;  ///< weights of dense layers are [out, in] in the file
-  /// The variable of an entry of the file; nullopt ignores the entry. Empty: they have the same name.
+  /// Maps an entry of the file to a variable's name; nullopt ignores the entry. Empty: both have the same name.
   std::function<std::optional<std::string>(const std::string& entry)> variable_of = {};
 };
 
-/// All functions are thread-safe: calls of one session take turns, those of different sessions run at the same time. Of
-/// several runs at a time one uses the threads of the pool, the others one thread each; the results are the same.
+/// All functions are thread-safe: calls of one session take turns, those of different sessions run at the same time. If
+/// several runs overlap, one uses the threads of the pool, and the others use one thread each; the results are the
+/// same.
 class PXL_API Session {
  public:
   Session(Session&&) noexcept;
@@ -126,8 +127,8 @@ class PXL_API Session {
   const std::string& engine() const;
   const std::string& device() const;
 
-  /// The value of a variable; a dot in the name is a slash: "fc1.weight". Where replicas hold different values: an
-  /// error.
+  /// The value of a variable; a dot in the name is a slash: "fc1.weight". Returns an error if replicas hold different
+  /// values.
   Result<Array> read(std::string_view variable);
   /// Sets variables: all of them, or none if one does not fit. Values are converted as inputs are.
   Result<void> write(std::string_view variable, const View& value);
@@ -140,7 +141,7 @@ class PXL_API Session {
   /// dtype.
   Result<LoadReport> load_from(Session& other);
 
-  /// What session.report() has in the language, as JSON: bytes of memory, and of the device "ipu_model" cycles and
+  /// The data of session.report() in the language, as JSON: bytes of memory, and for the device "ipu_model" cycles and
   /// memory.
   Result<std::string> report();
 
