@@ -12,9 +12,10 @@ struct Accumulation {
   std::vector<Tensor*> accumulators;  ///< inputs "accum.NAME", parallel to the tensors, with their specs
 };
 
-/// A separate gradient graph whose calls add the gradients of `accumulate` to means: with the counter at k, a mean m
-/// becomes m k / (k + 1) + gradient / (k + 1), and the counter k + 1. A counter of 0 restarts the means. The gradients
-/// of `grads_required` (default: none) are its outputs. Errors as for autodiff; all tensors are required strictly.
+/// A separate gradient graph whose calls add the gradients of `accumulate` to means. If the counter is k, a mean m
+/// becomes m k / (k + 1) + gradient / (k + 1), and the counter becomes k + 1. A counter of 0 restarts the means. The
+/// gradients of `grads_required` (default: none) are its outputs. Errors as for autodiff; all tensors are required
+/// strictly.
 Accumulation autodiff_with_accumulation(Graph& graph, const std::vector<Tensor*>& accumulate,
                                         std::optional<std::vector<Tensor*>> grads_provided = {},
                                         const std::vector<Tensor*>& grads_required = {},

@@ -45,7 +45,7 @@ class Parents {
   std::unordered_map<const Tensor*, Tensor*> parent_;
 };
 
-/// A gradient graph, and the forward calls for which `inputs_dict` was asked. As values of an Ir's memo they are never
+/// A gradient graph, and the forward calls for which `inputs_dict` was asked. Values of an Ir's memo are never
 /// modified, but replaced: marks keep the old ones.
 struct KnownGradient {
   GradGraphInfoPtr info;
@@ -102,7 +102,7 @@ Tensor* sum_of(Graph& graph, const std::vector<Tensor*>& terms) {
   return total.tensor();
 }
 
-/// Calls the gradient graph of a call for inputs of the called graph, without sums of their gradients.
+/// Calls the gradient graph of a call, for inputs of the called graph. Does not sum the gradients of one tensor.
 Backward call_gradient_graph(Op& fwd_call, const std::vector<Tensor*>& output_grads,
                              const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required) {
   Graph& callee = *fwd_call.called[0];
@@ -281,8 +281,8 @@ Backward backward_by_slot(Op& fwd_call, const std::vector<Tensor*>& output_grads
 
 namespace {
 
-/// Which op found the operands of a gradient's call that stand for tensors of its own graph: the last op that the
-/// gradient is of and that uses the tensor. Throws where one of these ops found another value.
+/// Finds which op read each forward tensor that a gradient's call reads in its own graph: the last op that uses the
+/// tensor and that the gradient is of. Throws if one of these ops found another value.
 std::vector<Reading> readings_of(const GradGraphInfo& info, const Op& call, const std::vector<const Op*>& visited) {
   std::vector<Reading> readings;
   for (size_t slot : forward_slots(info)) {

@@ -41,7 +41,8 @@ class Differentiator : public GradContext {
   Differentiator(Graph& forward, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required,
                  const GradInfos& called);
   GradGraphInfoPtr run();
-  /// The gradient graph of a part of a graph, which is called in that graph: its inputs are tensors of it.
+  /// The gradient graph for a part of the forward graph, which the forward graph itself calls. Its inputs are tensors
+  /// of the forward graph.
   GradGraphInfoPtr run_within();
   /// The ops that the gradient is of, from the last to the first.
   const std::vector<const Op*>& visited() const { return visited_; }
@@ -65,7 +66,7 @@ class Differentiator : public GradContext {
   void gradient_of_call();
   void gradient_of_loop();
   void gradient_by_iteration(Graph& body, int64_t n);
-  /// Of an iteration whose outputs have these gradients (null: none); null if no input has one.
+  /// The gradient graph of an iteration whose outputs have these gradients (null: none); null if no input has one.
   GradGraphInfoPtr info_of_iteration(Graph& body, const std::vector<Tensor*>& grads);
   void gradient_by_scan(Graph& body, int64_t n);
   void gradient_of_branch();

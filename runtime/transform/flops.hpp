@@ -8,15 +8,15 @@
 
 namespace pxl {
 
-/// Of one execution of an op: its row's `flops`, or one per output element. Excludes called graphs.
+/// The operations in one execution of an op: its row's `flops`, or one per output element. Excludes called graphs.
 int64_t flops_of(const Op& op);
 
-/// Of one execution of a graph with all it calls: a loop counts each iteration, a branch its more expensive side.
-/// Saturates at 2^63 - 1.
+/// The operations in one execution of a graph and its calls: a loop counts each iteration, a branch its more expensive
+/// side. Saturates at 2^63 - 1.
 int64_t flops_of(const Graph& graph);
 
-/// The ops of a graph and of all graphs that it calls, each graph once, by op id. An op that calls graphs includes
-/// theirs.
+/// The operations of each op, by op id: for a graph and all graphs that it calls, each graph once. An op that calls
+/// graphs includes theirs.
 std::vector<std::pair<const Op*, int64_t>> flops_by_op(const Graph& graph);
 
 }  // namespace pxl

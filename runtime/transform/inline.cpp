@@ -13,7 +13,7 @@ namespace {
 
 using Tensors = std::unordered_map<const Tensor*, Tensor*>;
 
-/// Effects of calls of a graph besides computing values.
+/// The effects that calls of a graph have besides computing values.
 struct Effects {
   std::vector<bool> changed;       ///< by input: whether an op modifies its memory
   std::vector<int> shows;          ///< by output: the input whose memory it shares, or -1
@@ -137,7 +137,7 @@ class Inliner {
     return all;
   }
 
-  /// In a body only plain calls are inlined further; other ops keep their order.
+  /// Only plain calls in a body are inlined further; other ops keep their order.
   bool nested(const Op& op) {
     if (!chosen_(*op.called[0])) return false;
     const Effects& e = effects(*op.called[0]);
@@ -145,7 +145,7 @@ class Inliner {
            std::all_of(e.shows.begin(), e.shows.end(), [](int input) { return input < 0; });
   }
 
-  /// By op: earlier ops that access the same memory, if one of the two is a call.
+  /// The earlier ops that access the same memory as an op, if one of the two is a call.
   static std::unordered_map<const Op*, std::vector<const Op*>> memory_order(const Graph& g) {
     std::unordered_map<const Op*, std::vector<const Op*>> before;
     for (const MemoryPair& p : memory_pairs(g, MemoryGroups(g), true)) {

@@ -116,7 +116,7 @@ class PartBuilder {
     return part;
   }
 
-  /// What an op on this IPU takes: all operands, or those of the part of the graph that it calls.
+  /// The operands that an op on this IPU reads: all of them, or those that its part of the called graph reads.
   std::vector<const Tensor*> operands_here(const Op& op, int around) {
     std::vector<const Tensor*> out;
     if (op.called.size() == 1) {
@@ -164,7 +164,7 @@ class PartBuilder {
     return to.copy_op(op, std::move(inputs), {}, op.stream ? streams_.at(op.stream) : nullptr);
   }
 
-  /// Of an op on several IPUs: what this one gives and gets.
+  /// Copies an op on several IPUs, with this IPU's operands and results only.
   template <class Value>
   Op* copy_share(const Op& op, Graph& to, Values& values, const Value& value) {
     const std::vector<size_t> slots = slots_here(op);

@@ -250,8 +250,8 @@ std::string OutlineSearch::form(size_t start, size_t length) const {
   return out;
 }
 
-/// Whether a window can become a call: false for ops on several IPUs, memory that leaves under another name, and memory
-/// that enters under two names and is modified under one.
+/// Whether a window can become a call. False for ops on several IPUs, and for memory that leaves under another name.
+/// Also false for memory that enters under two names and is modified under one.
 bool OutlineSearch::callable(size_t start, size_t length) const {
   std::unordered_map<size_t, const Tensor*> given;
   std::unordered_set<size_t> changed, twice;

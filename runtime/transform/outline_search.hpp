@@ -44,7 +44,7 @@ class OutlineSearch {
   bool leaves(const Tensor* t, size_t start, size_t length) const;
   /// Outer operands of a window without duplicates, in order of use; parallel between occurrences of a body.
   std::vector<const Tensor*> operands(size_t start, size_t length) const;
-  /// By operand: whether it is a constant, equal in all occurrences, that becomes part of the body.
+  /// Whether each operand is a constant, equal in all occurrences, that becomes part of the body.
   std::vector<bool> baked(const OutlinedBody& body) const;
 
  private:

@@ -19,14 +19,14 @@ namespace pxl {
 
 namespace {
 
-/// In the order in which a cycle runs them.
+/// The parts of a stage, in the order in which a cycle runs them.
 enum class Part : uint8_t { loads, computation, stores, copies };
 constexpr std::array parts = {Part::loads, Part::computation, Part::stores, Part::copies};
 
 /// Calls of a pipeline nest so deep above the graphs that its stages call: pipeline, cycle, part.
 constexpr int pipeline_depth = 3;
 
-/// What an input of a graph represents.
+/// The origin of a graph's input.
 enum class Source : uint8_t {
   outside,  ///< a tensor that no stage makes
   same,     ///< made by another part of the stage, in this cycle
@@ -102,7 +102,7 @@ class PipelineBuilder {
           .as(codes::program);
   }
 
-  /// Slots of the ring of a tensor; 0 if no stage that uses it is more than one stage further on.
+  /// How many ring slots a tensor has; 0 if no stage that uses it is more than one stage further on.
   int64_t ring_slots(const Tensor* t) const {
     const auto& distances = flow_.distances(t);
     return distances.empty() || distances.back() < 2 ? 0 : static_cast<int64_t>(distances.back()) + 1;
@@ -174,7 +174,7 @@ class PipelineBuilder {
 
   PartGraph& part(size_t stage, Part p) { return made_[stage * parts.size() + static_cast<size_t>(p)]; }
 
-  /// Where a part of a stage gets a tensor from.
+  /// The input through which a stage's part gets a tensor.
   Input input_for(size_t stage, const Tensor* t) const {
     if (!flow_.is_made(t)) return {Source::outside, t, 0};
     const size_t distance = stage - flow_.stage(t->producer);

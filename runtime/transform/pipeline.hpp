@@ -17,11 +17,11 @@ struct PipelineStage {
 };
 
 /// Replaces the stages' ops, all of `graph`, by one call of a graph that runs each of them for `steps` micro-batches.
-/// The ops move; handles of them and of their results stay valid. In cycle c, stage s works on micro-batch c - s: the
-/// first stages - 1 cycles run the first stages only, a loop runs all, and the last stages - 1 cycles run the last
-/// stages only. A cycle calls, for its stages, graphs of host loads, of computation, of host stores, and of copies
-/// between IPUs. A tensor that the next stage uses is carried to the next cycle; one that a stage d > 1 stages further
-/// on uses is written into a ring of d + 1 slots, and read there (stash and restore).
+/// The ops move; handles stay valid, for the ops and for their results. Stage s works on micro-batch c - s in cycle c.
+/// The first stages - 1 cycles run the first stages only, a loop runs all stages, and the last stages - 1 cycles run
+/// the last stages only. A cycle calls, for its stages, graphs of host loads, of computation, of host stores, and of
+/// copies between IPUs. A tensor that the next stage uses is carried to the next cycle; one that a stage d > 1 stages
+/// further on uses is written into a ring of d + 1 slots, and read there (stash and restore).
 ///
 /// Results have the bits of the stages one after the other, `steps` times. Throws where they would not: a stage that
 /// uses a result of a later one; memory that one stage changes and another one uses; a stream, or a remote buffer that

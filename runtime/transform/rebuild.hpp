@@ -1,5 +1,5 @@
-// Base of transforms of whole programs, which build a new Ir and leave the old one unmodified: copies of graphs and
-// ops, and the correspondence between both Irs.
+// Base of transforms that build a new Ir for a whole program and leave the old Ir unmodified. It copies graphs and ops,
+// and keeps the correspondence between both Irs.
 #pragma once
 
 #include <memory>

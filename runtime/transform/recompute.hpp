@@ -5,10 +5,10 @@
 
 namespace pxl {
 
-/// A graph "NAME_bwd_recomp_subgraph(n)" that calls the forward graph and then the gradient graph: it takes the
-/// gradients and the inputs of the forward graph instead of activations. Bit-identical. Inputs: those that `info`
-/// expects and that are gradients or forward inputs, in that order; the remaining forward inputs by name; then the
-/// gradient graph's additional inputs (accumulators) by name. Throws if the forward graph uses streams.
+/// A graph "NAME_bwd_recomp_subgraph(n)" that calls the forward graph and then the gradient graph. It takes the
+/// gradients, and the forward graph's inputs instead of activations. Bit-identical. Inputs: those that `info` expects
+/// and that are gradients or forward inputs, in that order; the remaining forward inputs by name; then the gradient
+/// graph's additional inputs (accumulators) by name. Throws if the forward graph uses streams.
 GradGraphInfoPtr recompute_graph(const GradGraphInfo& info);
 
 /// Whether a run of a graph, with all it calls, accesses a stream.

@@ -1,4 +1,4 @@
-// Repeated substrings of a sequence of integers.
+// Finds repeated substrings in a sequence of integers.
 #pragma once
 
 #include <cstddef>

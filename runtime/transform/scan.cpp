@@ -1,5 +1,5 @@
-// Builds scans: a loop whose body takes the slices of an iteration, calls the step, and writes or adds its results to
-// buffers that it has by reference.
+// Builds scans. The body of a scan's loop takes the slices for an iteration, calls the step, and writes or adds the
+// results to by-reference buffers.
 #include "runtime/transform/scan.hpp"
 
 #include <fmt/format.h>
@@ -137,8 +137,8 @@ const Op& loop_of(const Graph& scan) {
   throw Error("a scan without a loop", {}, Fault::internal);
 }
 
-/// The gradient of a scan called as a graph. Provided are gradients of the scan's outputs, and of what was kept for
-/// another gradient (results of calls of keeping scans in the scan's graph).
+/// The gradient of a scan called as a graph. Gradients are provided for the scan's outputs, and for values that were
+/// kept for another gradient. Such values are results of keeping scans, which the scan's graph calls.
 class GradientOfScan {
  public:
   GradientOfScan(const ScanForm& form, Graph& scan, const std::vector<Tensor*>& provided,

@@ -28,7 +28,7 @@ const ScanForm* scan_form(const Graph& graph);
 /// is stored for each iteration.
 Graph& make_scan(const ScanForm& form);
 
-/// Emits the gradient of a scan, or of a loop of which each iteration is a step of a scan.
+/// Emits the gradient of a scan, or of a loop whose iterations are steps of a scan.
 class ScanGradient {
  public:
   /// `given`: the outputs of the scan that have a gradient; `wanted`: its inputs whose gradients are needed; `called`:

@@ -87,7 +87,7 @@ ScanGradient::ScanGradient(const ScanForm& form, const std::vector<bool>& given,
   }
 }
 
-/// Where the reversed step finds a tensor of the step.
+/// Finds the source from which the reversed step gets a tensor of the step.
 ScanGradient::Given ScanGradient::source(Tensor* t, const Operands& operands) const {
   const Graph& step = *form_.step;
   if (const size_t k = index_in(stash_, t); k < stash_.size())
@@ -106,7 +106,8 @@ std::vector<Tensor*> ScanGradient::reverse(Graph& made, const Operands& operands
     return graph.add_constant(Array::zeros(spec.dtype, spec.shape), "zeros");
   };
 
-  // By output of the step: where its gradient is given. By forward tensor of the step's gradient graph: the same.
+  // `gradient_of` maps outputs of the step to their gradients in `given`. `value_of` maps the tensors that the
+  // gradient graph of the step expects.
   std::vector<Given> given;
   std::vector<std::pair<size_t, size_t>> gradient_of;  // output, index in `given`
   for (const size_t i : states_) {

@@ -11,10 +11,10 @@ struct SparseGradient {
   Tensor* rows = nullptr;     ///< [n, gradient.shape[1:]]: the gradients of these rows; 0 where the index is -1
 };
 
-/// The rows of `gradient`, which must be the gradient of a gather along axis 0, or a sum of such, in its graph or in
-/// graphs that it calls; n is the number of indices of all of them. The tensors are in the gradient's graph, and the
-/// gradient itself is left for other uses. Called graphs get further outputs. Throws Error, with the location of what
-/// makes another gradient, if it may have other rows.
+/// The rows of `gradient`, and their n indices. It must be the gradient of a gather along axis 0, or a sum of such
+/// gradients, in its graph or in graphs that it calls. All gathers together have n indices. The tensors are in the
+/// gradient's graph, and the gradient itself is left for other uses. Called graphs get further outputs. Throws Error,
+/// with the location of what makes another gradient, if it may have other rows.
 SparseGradient sparse_gradient(Tensor& gradient);
 
 }  // namespace pxl

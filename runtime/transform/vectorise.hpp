@@ -14,7 +14,7 @@ struct Vectorised {
   std::vector<bool> mapped_inputs, mapped_outputs;
 };
 
-/// The graph of a function of one element for `size` elements: by the column `batch` of its ops, called graphs
+/// Turns a function of one element into the graph for `size` elements: by the column `batch` of its ops, called graphs
 /// included. An op without a rule is a scan over the elements, and so is a branch whose condition is mapped. Declared
 /// outputs alone are kept. Throws an Error that names the op: for changes in place, transfers, collectives, and draws
 /// from one seed.
