@@ -13,7 +13,7 @@ namespace pxl {
 
 namespace {
 
-/// 1 - beta^step, in the dtype in which an accumulator has its numbers made.
+/// 1 - beta^step, in the dtype in which an accumulator stores its numbers.
 double correction(DType dtype, double beta, float step) {
   if (dtype == DType::float64) return 1.0 - std::pow(beta, static_cast<double>(step));
   return static_cast<double>(1.0f - std::pow(static_cast<float>(beta), step));
@@ -30,7 +30,7 @@ Kernel adam_updater_kernel(const TensorSpec& m, const TensorSpec& v, const Tenso
                 " need one shape and floating dtypes")
         .as(codes::dtype);
   }
-  // What the step decides for all elements: computed once, before they are divided.
+  // Numbers that depend on the step alone. They are computed once, before the elements are divided among threads.
   struct Corrections {
     double m = 1, v = 1;
   };

@@ -1,4 +1,4 @@
-// The lines of a dense tensor along an axis: where each begins.
+// The lines of a dense tensor along an axis, and where each line begins.
 #pragma once
 
 #include "runtime/base/codes.hpp"
@@ -14,7 +14,7 @@ struct AxisLines {
     const size_t a = static_cast<size_t>(normalise_axis(axis, static_cast<int64_t>(shape.size())));
     for (size_t i = 0; i < shape.size(); ++i) (i < a ? outer : i == a ? extent : inner) *= shape[i];
   }
-  /// Calls f(start of a line, start of the corresponding line of a result with extent k).
+  /// Calls f(first element of a line, first element of the result's line), for a result with extent k.
   template <class F>
   void each(int64_t k, F&& f) const {
     for (int64_t o = 0; o < outer; ++o) {
@@ -23,7 +23,7 @@ struct AxisLines {
   }
 };
 
-/// Throws an error of shape if places along an axis do not fit into int32.
+/// Throws an error of shape if positions along the axis do not fit into int32.
 inline void check_index_range(int64_t extent) {
   if (extent > INT32_MAX)
     throw Error("an axis of " + std::to_string(extent) + " elements is too long for int32 indices").as(codes::shape);

@@ -1,5 +1,5 @@
-// 1-D slices along an axis, computed in float32 or float64. A slice that is strided, or narrow, is copied to a buffer
-// and back; others are used in place.
+// 1-D slices along an axis, computed in float32 or float64. Strided and narrow slices are copied to a buffer and back;
+// other slices are used in place.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 
 namespace pxl {
 
-/// n elements from `x` with this stride: `x` itself if it is contiguous and not narrow, otherwise `buffer`.
+/// Returns n elements from `x` with this stride: `x` itself if it is contiguous and not narrow, otherwise a copy in
+/// `buffer`.
 template <class T>
 const compute_type<T>* load_line(const T* x, int64_t stride, int64_t n, compute_type<T>* buffer) {
   if constexpr (is_narrow_v<T>) {
@@ -39,13 +40,14 @@ void store_line(const compute_type<T>* line, T* x, int64_t stride, int64_t n) {
   }
 }
 
-/// A buffer for load_line or store_line of contiguous slices of n elements: empty where these need none.
+/// A buffer of n elements for load_line or store_line on contiguous slices. It is empty if the slices need no buffer.
 template <class T>
 PerThread<compute_type<T>> slice_buffer(WorkspaceLayout& w, int64_t n) {
   return w.per_thread<compute_type<T>>(std::is_same_v<T, compute_type<T>> ? 0 : n);
 }
 
-/// Where a contiguous slice of a result is computed: in place, or in a buffer that store_line converts.
+/// Returns the memory in which a contiguous slice of a result is computed: `out` itself, or `buffer`, which store_line
+/// converts.
 template <class T>
 compute_type<T>* result_line(T* out, [[maybe_unused]] compute_type<T>* buffer) {
   if constexpr (std::is_same_v<T, compute_type<T>>)
@@ -78,14 +80,14 @@ inline double line_max(const double* x, int64_t n) { return bulk().max64(x, n); 
 inline double line_deviation(const float* x, double mean, int64_t n) { return bulk().deviation32(x, mean, n); }
 inline double line_deviation(const double* x, double mean, int64_t n) { return bulk().deviation64(x, mean, n); }
 
-/// What the mean of a line has beyond `mean`, which is near.
+/// The mean of a line minus `mean`, which is near it.
 template <class T>
 double line_rest(const T* x, T mean, int64_t n) {
   double sums[4] = {};
   for (int64_t i = 0; i < n; ++i) sums[i % 4] += static_cast<double>(x[i] - mean);
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) / static_cast<double>(n);
 }
-/// The mean of a line in two numbers, as it is rounded and what that leaves, and the variance.
+/// The variance of a line, and its mean in two numbers: the rounded mean, and the rest that rounding leaves.
 template <class C>
 struct LineMoments {
   C mean = 0;

@@ -1,4 +1,4 @@
-// Batch normalisation: statistics and gradient sums of each channel, and the normalisation by given statistics, which
+// Batch normalisation: statistics and gradient sums per channel, and the normalisation by given statistics. The latter
 // fuses with the elementwise ops that follow.
 #include <algorithm>
 #include <cmath>
@@ -10,10 +10,10 @@
 namespace pxl {
 namespace {
 
-// Elements of the planes that are brought side by side. Not measured.
+// Elements of the planes that are copied side by side. Not measured.
 constexpr int64_t gathered_elements = 1024;
 
-/// x [N, C, ...] as planes of the channels of samples.
+/// x [N, C, ...] seen as one plane for each sample and channel.
 struct ChannelPlanes {
   int64_t samples, channels, plane = 1;
 
@@ -23,18 +23,19 @@ struct ChannelPlanes {
   int64_t size() const { return samples * channels * plane; }
   int64_t of_channel() const { return samples * plane; }
   int64_t at(int64_t sample, int64_t channel) const { return (sample * channels + channel) * plane; }
-  /// Whether planes are long enough that a channel's numbers are scalars of an inner loop. Not measured.
+  /// Whether a plane is so long that an inner loop reads a channel's numbers as scalars. Not measured.
   bool are_long() const { return plane >= 8; }
-  /// Samples whose planes are brought side by side: a call for each of them takes longer than copying short ones.
+  /// Number of samples whose planes are copied side by side: a call per sample would take longer than the copy of short
+  /// planes.
   int64_t together() const { return std::clamp<int64_t>(gathered_elements / std::max<int64_t>(1, plane), 1, samples); }
   int64_t gathered() const { return together() * plane; }
-  /// Channels of a unit of work; where planes are short, those of whole cache lines.
+  /// Channels per iteration of the parallel loop. Short planes are taken in whole cache lines.
   int64_t grain() const {
     const int64_t enough = std::max<int64_t>(1, min_elements / std::max<int64_t>(1, of_channel()));
     return are_long() ? enough : (enough + 15) / 16 * 16;
   }
 
-  /// f(channel - begin, element) for the elements of channels [begin, end), sample by sample: for short planes.
+  /// Calls f(channel - begin, element) for the elements of channels [begin, end), sample by sample. For short planes.
   template <class F>
   void each_element(int64_t begin, int64_t end, F&& f) const {
     for (int64_t s = 0; s < samples; ++s) {
@@ -52,12 +53,12 @@ struct ChannelPlanes {
 constexpr double ns_per_read_element = 0.3, ns_per_normalised_element = 0.5;  // not measured
 constexpr int64_t normalised_block = 1024;                                    ///< of float16, at a time
 
-/// A buffer for the planes of a channel that are read together; empty if they are read in place.
+/// A buffer for the planes that are read together for one channel; empty if they are read in place.
 template <class T>
 PerThread<compute_type<T>> planes_buffer(WorkspaceLayout& w, const ChannelPlanes& p) {
   return p.together() == 1 ? slice_buffer<T>(w, p.plane) : w.per_thread<compute_type<T>>(p.gathered());
 }
-/// The planes of channel c of `count` samples from s on.
+/// The planes of channel c in samples [s, s + count).
 template <class T>
 const compute_type<T>* planes_of(const T* x, const ChannelPlanes& p, int64_t s, int64_t count, int64_t c,
                                  compute_type<T>* buffer) {
@@ -72,12 +73,12 @@ const compute_type<T>* planes_of(const T* x, const ChannelPlanes& p, int64_t s, 
   return buffer;
 }
 
-/// Sum of elements, and sum of their squared deviations from their mean.
+/// A sum, and the sum of squared deviations from the mean.
 struct Spread {
   double sum = 0, squares = 0;
   int64_t count = 0;
 
-  /// Elements with this sum, whose squared deviations are from their own mean.
+  /// Adds elements with this sum. Their squared deviations are from their own mean.
   void add(double sum_of_more, double squares_of_more, int64_t more) {
     const auto before = static_cast<double>(count), added = static_cast<double>(more);
     squares += squares_of_more;
@@ -228,7 +229,7 @@ Kernel batch_norm_kernel(const TensorSpec& x, DType parameter, double eps) {
     };
     const auto normalise = [=](const Buffers& b, int64_t begin, int64_t end) {
       const C *mean = b.workspace(means), *factor = b.workspace(factors), *bias = b.workspace(biases);
-      // A piece is of one plane, or, where planes are short, of one sample.
+      // A piece is one plane, or one sample if planes are short.
       const int64_t length = planes.are_long() ? planes.plane : planes.channels * planes.plane;
       for (int64_t i = begin; i < end;) {
         const int64_t place = i % length, n = std::min({end - i, length - place, normalised_block});

@@ -1,4 +1,4 @@
-// Selects the variant of the block functions once, by what the processor has.
+// Selects the variant of the block functions once, for the instruction set of the processor.
 #include "runtime/kernels/block.hpp"
 
 #include "runtime/kernels/block_integer.hpp"
@@ -27,7 +27,7 @@ const Variant& variant() {
   return chosen;
 }
 
-/// Column of the tables, or -1.
+/// The dtype's column in the tables, or -1.
 int column(DType dtype) {
   switch (dtype) {
     case DType::float32: return 0;

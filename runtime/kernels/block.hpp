@@ -50,9 +50,10 @@ struct RowFunctions {
   /// y * (g - sum(g * y)), where y is the result of the forward function, and g - exp(y) * sum(g).
   void (*softmax_grad)(const T* g, const T* y, T* out, int64_t rows, int64_t n);
   void (*log_softmax_grad)(const T* g, const T* y, T* out, int64_t rows, int64_t n);
-  /// out[i] = (x[i] - mean - rest) * inverse * weight[i] + bias[i]: the mean is in two numbers, since one is rounded.
+  /// out[i] = (x[i] - mean - rest) * inverse * weight[i] + bias[i]. The mean is in two numbers, since one number is
+  /// rounded.
   void (*normalise)(const T* x, T mean, T rest, T inverse, const T* weight, const T* bias, T* out, int64_t n);
-  /// sums: of g weight, of g weight (x - mean) inverse, and of (x - mean) inverse.
+  /// sums: three sums over the row, of g weight, g weight (x - mean) inverse, and (x - mean) inverse.
   void (*normalise_sums)(const T* g, const T* x, const T* weight, double mean, double inverse, int64_t n, double* sums);
   /// out[i] = inverse * (g[i] * weight[i] - average - (x[i] - mean) * inverse * projection).
   void (*normalise_grad)(const T* g, const T* x, const T* weight, T mean, T inverse, T average, T projection, T* out,
@@ -60,17 +61,17 @@ struct RowFunctions {
   /// dweight[i] += g[i] * ((x[i] - mean) * inverse - shift), dbias[i] += g[i].
   void (*normalise_columns)(const T* g, const T* x, double mean, double inverse, double shift, double* dweight,
                             double* dbias, int64_t n);
-  /// out[i] = x[i] between low and high; NaN where one of the three is.
+  /// out[i] = x[i] limited to [low, high]; NaN if any of the three is NaN.
   void (*clip)(const T* x, T low, T high, T* out, int64_t n);
-  /// out[i] = g[i] times `inside` where low <= x[i] <= high, else times `outside`.
+  /// out[i] = g[i] times `inside` if low <= x[i] <= high, else times `outside`.
   void (*gate)(const T* g, const T* x, T low, T high, T inside, T outside, T* out, int64_t n);
-  /// acc[i] = max(acc[i], x[i]) and min, which propagate NaN; acc[i] += |x[i]|.
+  /// acc[i] = max(acc[i], x[i]), and likewise min: both propagate NaN. absolute_to: acc[i] += |x[i]|.
   void (*max_to)(double* acc, const T* x, int64_t n);
   void (*min_to)(double* acc, const T* x, int64_t n);
   void (*absolute_to)(double* acc, const T* x, int64_t n);
   /// acc[i] *= x[i].
   void (*multiply_to)(double* acc, const T* x, int64_t n);
-  /// totals[r] = the total of the n elements from x + r * stride on, in float64, in the order of sum32.
+  /// totals[r] = the total of n elements from x + r * stride, in float64, in the order of sum32.
   void (*each_sum)(const T* x, int64_t rows, int64_t stride, int64_t n, double* totals);
   void (*each_square_sum)(const T* x, int64_t rows, int64_t stride, int64_t n, double* totals);
   void (*each_absolute_sum)(const T* x, int64_t rows, int64_t stride, int64_t n, double* totals);
@@ -78,20 +79,20 @@ struct RowFunctions {
   void (*each_max)(const T* x, int64_t rows, int64_t stride, int64_t n, double* totals);
   void (*each_min)(const T* x, int64_t rows, int64_t stride, int64_t n, double* totals);
   /// out[i] = sum over r < rows of x[i + r * stride], in order, divided by `divisor`. `acc` holds n elements if rows >
-  /// column_sum_row_block. The others: of the squares, of the magnitudes, and the product.
+  /// column_sum_row_block. The other functions add squares, add magnitudes, and multiply.
   ColumnTotals<T> sum_rows, sum_square_rows, sum_absolute_rows, multiply_rows;
-  /// out[i] = the maximum or the minimum over r < rows of x[i + r * stride], rows > 0; propagate NaN.
+  /// out[i] = the maximum or the minimum over r < rows of x[i + r * stride], rows > 0. Both propagate NaN.
   void (*max_rows)(const T* x, int64_t rows, int64_t stride, T* out, int64_t n);
   void (*min_rows)(const T* x, int64_t rows, int64_t stride, T* out, int64_t n);
 
   // One channel of a normalisation: weight and bias are scalars.
   void (*normalise_channel)(const T* x, T mean, T inverse, T weight, T bias, T* out, int64_t n);
-  /// sums: of g, of g (x - mean) inverse, and of (x - mean) inverse.
+  /// sums: three sums over the channel, of g, g (x - mean) inverse, and (x - mean) inverse.
   void (*channel_sums)(const T* g, const T* x, double mean, double inverse, int64_t n, double* sums);
   void (*normalise_channel_grad)(const T* g, const T* x, T weight, T mean, T inverse, T average, T projection, T* out,
                                  int64_t n);
 
-  // Softmax along columns: `width` adjacent columns, at most column_block, of n elements with this stride. The bits of
+  // Softmax along columns: `width` adjacent columns, at most column_block, with n elements at this stride. The bits of
   // a column depend on that column only.
   void (*softmax_columns)(const T* x, T* out, int64_t n, int64_t width, int64_t stride);
   void (*log_softmax_columns)(const T* x, T* out, int64_t n, int64_t width, int64_t stride);
@@ -101,16 +102,18 @@ struct RowFunctions {
   void (*log_softmax_grad_columns)(const T* g, const T* y, T* out, int64_t n, int64_t width, int64_t stride);
 };
 
-/// Rows of update_table.inc, on n elements.
+/// The rows of update_table.inc, for n elements.
 struct UpdateFunctions {
-  /// out[i] = the step's formula of the operands' elements i; out may alias any operand. Reads max_constants constants.
+  /// out[i] = the step's formula applied to element i of each operand; out may alias any operand. Reads max_constants
+  /// constants.
   void (*steps[update_step_kinds])(const float* const* operands, const float* constants, float* out, int64_t n);
-  /// `registers` point at the first element, null for those in no memory; of the constants, each step has
-  /// max_constants.
+  /// `registers` point at the first elements; a register that is not in memory is null. Each step has max_constants
+  /// constants.
   void (*compiled[CompiledUpdates::count])(float* const* registers, const float* constants, int64_t n);
 };
 
-/// Conversions of a float of 16 bits. Each rounds once, to nearest even; NaN keep their signs and nothing else.
+/// Conversions of one 16-bit float dtype. Each conversion rounds once, to nearest even. A NaN keeps its sign and
+/// nothing else.
 struct NarrowFunctions {
   void (*widen)(const uint16_t* in, float* out, int64_t n);
   void (*round)(const float* in, uint16_t* out, int64_t n);
@@ -118,7 +121,7 @@ struct NarrowFunctions {
 };
 
 /// Conversions and reductions over contiguous elements. Sums and products accumulate in float64 in a fixed number of
-/// lanes. Max and min propagate NaN; of no elements they are -inf and +inf.
+/// lanes. Max and min propagate NaN; without elements they are -inf and +inf.
 struct BulkFunctions {
   NarrowFunctions float16, bfloat16;
   void (*int8_to_float)(const int8_t* in, float* out, int64_t n);
@@ -141,7 +144,7 @@ struct BulkFunctions {
   double (*max64)(const double* x, int64_t n);
   float (*min32)(const float* x, int64_t n);
   double (*min64)(const double* x, int64_t n);
-  /// The first position of this value, or of a NaN if it is one; n where there is none.
+  /// The first position of this value, or of a NaN if the value is NaN; n if there is none.
   int64_t (*find32)(const float* x, int64_t n, float value);
   int64_t (*find64)(const double* x, int64_t n, double value);
   /// acc[i] += x[i]
@@ -157,8 +160,8 @@ struct BulkFunctions {
   void (*philox)(const uint32_t* key, uint32_t tag, uint64_t first, uint32_t* const* words, int64_t n);
   /// out[i] = offset + scale * u, where u in [0, 1) has the upper 27 bits of high[i] and the upper 26 bits of low[i].
   void (*unit_numbers)(const uint32_t* high, const uint32_t* low, double offset, double scale, double* out, int64_t n);
-  /// pairs[2 i] and pairs[2 i + 1] = sqrt(-2 ln x[i]) cos and sin of angle[i] (Box and Muller): normal numbers, if x is
-  /// uniform on (0, 1] and angle on [0, 2 pi).
+  /// Box and Muller: pairs[2 i] and pairs[2 i + 1] = sqrt(-2 ln x[i]) cos and sin of angle[i]. The numbers are normal
+  /// if x is uniform on (0, 1] and angle on [0, 2 pi).
   void (*box_muller)(const double* x, const double* angle, double* pairs, int64_t n);
   UpdateFunctions updates;
   RowFunctions<float> rows32;
@@ -166,10 +169,10 @@ struct BulkFunctions {
 };
 const BulkFunctions& bulk();
 
-/// The conversions of a dtype; null where it computes in itself (DTypeRow::compute), and for float8.
+/// The conversions of a dtype; null for float8, and for dtypes that compute in themselves (DTypeRow::compute).
 const NarrowFunctions* narrow_functions(DType dtype);
 
-/// n elements, widened to float32 and rounded again.
+/// Widens n elements to float32, or rounds n float32 elements.
 template <DType dtype>
 void widen(const NarrowFloat<dtype>* in, float* out, int64_t n) {
   narrow_functions(dtype)->widen(reinterpret_cast<const uint16_t*>(in), out, n);

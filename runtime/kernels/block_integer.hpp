@@ -1,5 +1,5 @@
-// Block functions of integers and bool, of elements whose bits only are moved, conversions and ranks; block.cpp selects
-// a variant.
+// Block functions for integers and bool, for elements that are only moved, for conversions and for ranks. block.cpp
+// selects a variant.
 #pragma once
 
 #include <cstdint>
@@ -31,14 +31,15 @@ struct IntegerBlocks {
                           int64_t n);
   /// Null for floating dtypes.
   ExtremeFn (*extreme)(bool largest, DType dtype);
-  /// Of elements of `width` bytes: 1, 2, 4 or 8.
+  /// Elements have `width` bytes: 1, 2, 4 or 8.
   FindFn (*find)(size_t width);
-  /// Of elements of `width` bytes, likewise. The operands are blocks, or single elements.
+  /// Elements have `width` bytes: 1, 2, 4 or 8. Each operand is a block or a single element.
   SelectFn (*select)(size_t width, bool block_a, bool block_b);
   FillFn (*fill)(size_t width);
-  /// Elements of another dtype; null if either is float16. Integers wrap, floats become integers towards 0, saturating.
+  /// Converts to another dtype; null if either is float16. Integers wrap. Floats become integers by rounding towards 0,
+  /// saturating.
   UnaryBlock (*conversion)(DType from, DType to);
-  /// The unsigned numbers of rank.hpp, complemented if `descending`. The output is another block.
+  /// Unsigned ranks (rank.hpp), complemented if `descending`. The output is another block.
   UnaryBlock (*ranks)(DType dtype, bool descending);
 };
 

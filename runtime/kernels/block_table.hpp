@@ -1,4 +1,4 @@
-// The table of one variant of the block functions; included by block.cpp and block_*.cpp, and tests, only.
+// The table of block functions, one per variant. Included only by block.cpp, block_*.cpp and tests.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// oneDNN's convolutions of parts of the samples and channels, with the changes of layout around them; included by
-// primitive_convolution.cpp only, where the build has oneDNN.
+// oneDNN's convolutions on chunks of samples and channels, and the layout changes around them. Included only by
+// primitive_convolution.cpp, and only if the build has oneDNN.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ inline const dnnl::engine& cpu_engine() {
   return engine;
 }
 
-/// A convolution of `batch` samples and parts of the channels.
+/// A convolution on `batch` samples and some of the channels.
 struct ConvolutionPart {
   const Convolution& c;
   int64_t batch, cin, cout;
@@ -29,7 +29,7 @@ struct ConvolutionPart {
   memory::dims x() const { return {batch, cin, c.axes[1].in, c.axes[2].in}; }
   memory::dims w() const { return {cout, cin, c.axes[1].kernel, c.axes[2].kernel}; }
   memory::dims y() const { return {batch, cout, c.axes[1].out, c.axes[2].out}; }
-  /// Row-major, as parts of tensors with all channels.
+  /// Row-major slices of tensors that have all channels.
   memory::desc plain_x() const { return planes(x(), c.cin); }
   memory::desc plain_y() const { return planes(y(), c.cout); }
   memory::desc plain_w() const {
@@ -67,7 +67,7 @@ inline memory::desc any_layout(const memory::dims& dims) {
   return {dims, memory::data_type::f32, memory::format_tag::any};
 }
 
-/// A primitive with two operands, and the changes of layout around it.
+/// A primitive with two operands, and the layout changes around it.
 struct BlockedPrimitive {
   dnnl::primitive primitive;
   int first_name = 0, second_name = 0, result_name = 0;  ///< DNNL_ARG_
@@ -82,7 +82,7 @@ struct BlockedPrimitive {
     primitive = p;
     scratch = d.scratchpad_desc();
     const std::string_view name = d.impl_info_str();
-    // Only vector code for this shape: neither loops for reference, nor another im2col.
+    // Accepts only vector code for this shape: no reference loops, and no second im2col.
     usable = name.find("ref") == name.npos && name.find("gemm") == name.npos && name.find("sse") == name.npos;
     const auto between = [](const memory::desc& from, const memory::desc& to) {
       return dnnl::reorder(dnnl::reorder::primitive_desc(cpu_engine(), from, cpu_engine(), to));
@@ -99,8 +99,8 @@ inline dnnl::primitive_attr own_scratchpad() {
   return attributes;
 }
 
-/// The description of a primitive from its arguments and, for gradients, that of the forward primitive. oneDNN 2 puts
-/// the arguments into an object of their own, oneDNN 3 takes them as they are.
+/// The primitive's description, from its arguments and, for a gradient, from the forward primitive's description.
+/// oneDNN 2 wraps the arguments in an object; oneDNN 3 takes them directly.
 template <class Primitive, class... Forward>
 auto describe(const Forward&... forward) {
   return [&](const auto&... arguments) -> typename Primitive::primitive_desc {
@@ -118,7 +118,7 @@ inline dnnl::convolution_forward::primitive_desc forward_of(const ConvolutionPar
                                                p.before(), p.after());
 }
 
-/// Of the gradient of the data or of the weights.
+/// The description of the data or weight gradient.
 template <class Primitive>
 typename Primitive::primitive_desc gradient_of(const ConvolutionPart& p) {
   const auto forward = forward_of(p, dnnl::prop_kind::forward_training);
@@ -160,7 +160,7 @@ inline int64_t floats_of(const memory::desc& d) {
   return static_cast<int64_t>((d.get_size() + sizeof(float) - 1) / sizeof(float));
 }
 
-/// Calls of primitives on this thread.
+/// Runs primitives on this thread.
 class PrimitiveCalls {
  public:
   void reorder(const dnnl::reorder& how, const memory::desc& from, const float* source, const memory::desc& to,
@@ -177,7 +177,7 @@ class PrimitiveCalls {
   dnnl::stream stream_{cpu_engine()};
 };
 
-/// The steps of a partition: of full units of samples, and of the last one, which may have fewer.
+/// The steps of a partition: for full chunks of samples, and for the last chunk, which may have fewer samples.
 struct UnitPrimitives {
   BlockedPrimitive full, last;
   int64_t samples = 1, units = 1;  ///< samples of a full unit

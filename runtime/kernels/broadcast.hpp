@@ -1,5 +1,5 @@
 // Loop nests over broadcast operands. Dimensions that all operands traverse with compatible strides are merged
-// (dimension collapsing), so that most kernels see one or two loops, the inner one with stride 0 or 1.
+// (dimension collapsing). Most kernels then see one or two loops, the inner one with stride 0 or 1.
 #pragma once
 
 #include <array>
@@ -8,8 +8,8 @@
 
 namespace pxl {
 
-/// Strides, in elements, that read a row-major operand of shape `from` as shape `to`; 0 along broadcast axes.
-/// Throws Error if `from` does not broadcast to `to`.
+/// Strides, in elements, that read a row-major operand with shape `from` as shape `to`; 0 along broadcast axes. Throws
+/// Error if `from` does not broadcast to `to`.
 Shape broadcast_strides(const Shape& from, const Shape& to);
 
 /// Merged extents, outermost first, and each operand's strides. Never empty: a scalar is one extent of 1.
@@ -23,12 +23,12 @@ struct LoopNest {
 };
 /// `strides[k]` has one entry per extent. Drops extents of 1 and merges adjacent loops where possible.
 LoopNest make_loop_nest(const Shape& extents, const std::vector<Shape>& strides);
-/// The loops around the innermost one; one of a single iteration if there are none.
+/// The loops around the innermost one; a single loop with one iteration if there are none.
 LoopNest without_innermost(LoopNest nest);
 LoopNest broadcast_loop_nest(const std::vector<Shape>& operands, const Shape& out);
 
-/// Calls f(offsets, n) for each iteration of the innermost loop whose outermost index is in [begin, end): offsets[k] is
-/// operand k's offset in elements, n the innermost extent. A nest of one loop is one call.
+/// Calls f(offsets, n) for each run of the innermost loop whose outermost index is in [begin, end). offsets[k] is
+/// operand k's offset in elements, n the innermost extent. A nest with one loop is one call.
 template <size_t operands, class F>
 void for_each_run(const LoopNest& nest, int64_t begin, int64_t end, F&& f) {
   std::array<int64_t, operands> offset{};

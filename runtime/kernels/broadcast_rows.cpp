@@ -8,8 +8,8 @@
 namespace pxl {
 namespace {
 
-/// Rows of up to this number of columns are computed many at a time, as blocks of dense operands: a call for each row
-/// costs more than to copy its operand. Measured with AVX-512 on rows of 3 to 64.
+/// Maximum columns of a row that is computed together with others, as a block of dense operands. A call per row costs
+/// more than the copy of its operand. Measured with AVX-512 on rows of 3 to 64.
 constexpr int64_t short_row = 32;
 
 template <class T>
@@ -19,13 +19,13 @@ void spread(const T* x, int64_t outer, int64_t step, int64_t inner, T* to, int64
     for (int64_t i = 0; i < inner; ++i) *to++ = x[i * step];
 }
 
-/// One operand of blocks of whole rows.
+/// One operand, as dense blocks of whole rows.
 class DenseRows {
  public:
   DenseRows(const std::byte* x, int64_t outer, int64_t step, int64_t inner, size_t width)
       : x_(x), outer_(outer), step_(step), inner_(inner), width_(width) {}
 
-  /// The elements of rows [first, first + rows), one after the other.
+  /// The elements of rows [first, first + rows), one row after another.
   const std::byte* block(int64_t first, int64_t rows) {
     const std::byte* from = x_ + first * outer_ * static_cast<int64_t>(width_);
     if (step_ == 1 && outer_ == inner_) return from;

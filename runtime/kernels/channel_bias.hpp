@@ -1,4 +1,4 @@
-// Biases of channels, added to planes of a result that a kernel has just written.
+// Channel biases, added to result planes that a kernel has just written.
 #pragma once
 
 #include <cstdint>

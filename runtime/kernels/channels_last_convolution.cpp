@@ -13,30 +13,31 @@
 namespace pxl {
 namespace {
 
-// Windows of a unit of work, the rows of its products, and fewer where units would be too few. Not measured.
+// Windows per work unit, which are the rows of its products; fewer if there would be too few units. Not measured.
 constexpr int64_t good_unit_windows = 224, min_unit_windows = 56, enough_window_units = 16;
-// Floats of the transposed rows of a unit: 1 MiB, so that they stay in L2. Not measured.
+// Maximum floats in a unit's transposed rows: 1 MiB, so that they stay in L2. Not measured.
 constexpr int64_t max_row_floats = int64_t{1} << 18;
 
-// The cost model, in ns of one core, in the units of direct_convolution.cpp: a vector multiply-add; an element of the
-// left operand, which is copied; a number of the data, which is transposed; one of the weights. Measured with 16 to 512
-// channels on Sapphire Rapids, beside direct convolutions.
+// The cost model, in single-core ns, comparable with direct_convolution.cpp: a vector multiply-add; a copied element of
+// the left operand; a transposed data element; a packed weight. Measured with 16 to 512 channels on Sapphire Rapids,
+// beside direct convolutions.
 constexpr double ns_per_window_fma = 0.3, ns_per_copied_number = 0.35, ns_per_transposed_number = 0.35,
                  ns_per_packed_weight = 0.8;
 constexpr int64_t fma_lanes = 16;
 
-/// A convolution, or with `turned` the one over the output's gradient that is the gradient of the data of another.
+/// A convolution. `turned`: the convolution over the output's gradient that computes another convolution's data
+/// gradient.
 struct WindowProducts {
   Convolution c;
   bool turned = false;
-  int64_t element;    ///< numbers between elements of channels
+  int64_t element;    ///< numbers from one element to the next
   int64_t before[2];  ///< padding of rows and columns
   int64_t line;       ///< elements of a row
   int64_t runs, run;  ///< products of a window: rows of taps, or taps; numbers of each
   int64_t taps_of_run;
   PlaneUnits units;
-  std::vector<int64_t> windows;  ///< of a unit: where they begin
-  std::vector<int64_t> places;   ///< of weights in a panel, see columns_to
+  std::vector<int64_t> windows;  ///< where a unit's windows begin
+  std::vector<int64_t> places;   ///< offsets of weights in a panel, see columns_to
 
   WindowProducts(const Convolution& given, bool turn)
       : c(given), turned(turn), units(given.batch, given.axes[1].out, given.axes[2].out, wanted_windows(given)) {
@@ -51,7 +52,8 @@ struct WindowProducts {
       for (int64_t r = 0; r < units.rows_per_unit; ++r)
         for (int64_t o = 0; o < w.out; ++o)
           windows.push_back(s * sample() + (r * h.stride * line + o * w.stride) * element);
-    // Weights lie by output, channel and tap; turned ones by channel, output and tap, the last tap first.
+    // Weights are stored by output, channel and tap. Turned weights are stored by channel, output and tap, the last tap
+    // first.
     const int64_t taps = kernel_size(c.axes);
     for (int64_t channel = 0; channel < (turned ? 1 : c.cin); ++channel)
       for (int64_t t = 0; t < taps; ++t) {
@@ -65,25 +67,25 @@ struct WindowProducts {
     return std::clamp(all * output_parts(c.cout, enough_window_units) / enough_window_units,
                       std::min(min_unit_windows, all), good_unit_windows);
   }
-  /// Rows of the planes that the windows of a unit reach.
+  /// Number of plane rows that the windows of a unit reach.
   int64_t lines() const {
     const WindowAxis& h = c.axes[1];
     return (units.rows_per_unit - 1) * h.stride + (h.kernel - 1) * h.dilation + 1;
   }
   int64_t sample() const { return lines() * line * element; }
   int64_t floats() const { return units.samples_per_unit * sample(); }
-  /// Where the first number of a run is, from that of its window.
+  /// Offset of a run's first number from the first number of its window.
   int64_t place_of_run(int64_t i) const {
     const WindowAxis &h = c.axes[1], &w = c.axes[2];
     const int64_t tap = i * taps_of_run;
     return (tap / w.kernel * h.dilation * line + tap % w.kernel * w.dilation) * element;
   }
-  /// Packed weights: [group][run][panel][tap, channel][nr].
+  /// Size of the packed weights, [group][run][panel][tap, channel][nr].
   int64_t run_size() const { return packed().packed_size(c.cout, run); }
   int64_t group_size() const { return runs * run_size(); }
   int64_t panels() const { return packed().strips(c.cout); }
 
-  /// Panel `i` of all runs of a group, from its weights.
+  /// Packs panel `i` for every run of a group, from the group's weights.
   void pack_panel(int64_t i, const float* weights, float* to) const {
     const int64_t nr = packed().nr, lanes = std::min<int64_t>(nr, fma_lanes), taps = kernel_size(c.axes);
     float* const panel = to + i * run * nr;
@@ -120,7 +122,7 @@ bool is_supported_here(const Convolution& c) {
   return c.axes[1].padding_before >= 0 && c.axes[2].padding_before >= 0;
 }
 
-/// The convolution over the gradient of the output that is the gradient of the data: its kernels are turned.
+/// The convolution over the output's gradient that computes the data gradient: its kernels are turned.
 std::optional<Convolution> data_grad_convolution(const Convolution& c) {
   Convolution t{c.batch, c.groups, c.cout, c.cin, c.axes};
   for (size_t i = 1; i < t.axes.size(); ++i) {

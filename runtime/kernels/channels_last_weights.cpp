@@ -1,6 +1,6 @@
-// Gradients of weights as packed products (packed.hpp) of the output's gradient and the windows of the data, whose
-// channels are side by side. The data are transposed once, with their padding; the windows of a unit are the terms of
-// one product for each row of taps.
+// Weight gradients as packed products (packed.hpp): the output's gradient times the windows of the data, whose channels
+// are adjacent. The data are transposed once, with their padding. The windows of a unit are the terms of one product
+// for each row of taps.
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -16,24 +16,24 @@
 namespace pxl {
 namespace {
 
-// Windows of a unit, the terms of its products: those of one block of the packed kernels.
+// Windows per unit, which are the terms of its products: one block of the packed kernels.
 constexpr int64_t unit_windows = 256;
-// Columns of windows that are packed together: 256 KiB, so that they stay in L2. Not measured.
+// Window columns that are packed together: 256 KiB, so that they stay in L2. Not measured.
 constexpr int64_t packed_columns = 256;
-// Units of work that are worth a partition of the outputs, or partial sums. Not measured.
+// Target number of units. Outputs are partitioned, and sums are split, to reach it. Not measured.
 constexpr int64_t enough_products = 16;
-// Floats of the transposed data: 32 MiB of workspace. Not measured.
+// Maximum floats of transposed data: 32 MiB of workspace. Not measured.
 constexpr int64_t max_transposed_floats = int64_t{1} << 23;
 
-// The cost model, in ns of one core, in the units of direct_convolution.cpp: a vector multiply-add; a number of the
-// windows, which is copied; a number of the data, which is transposed. Measured with 64 to 1,024 channels of 4 x 4 to
-// 32 x 32 elements, kernels of 1 x 1 to 4 x 4 and strides of 1 and 2 on AMD EPYC with AVX2.
+// The cost model, in single-core ns, comparable with direct_convolution.cpp: a vector multiply-add; a copied number of
+// the windows; a transposed number of the data. Measured with 64 to 1,024 channels of 4 x 4 to 32 x 32 elements,
+// kernels of 1 x 1 to 4 x 4 and strides of 1 and 2 on AMD EPYC with AVX2.
 constexpr double ns_per_term_fma = 0.35, ns_per_copied_term = 0.1, ns_per_transposed_datum = 0.35;
 constexpr int64_t term_lanes = 16;
 
 struct WindowTerms {
   Convolution c;
-  int64_t element;         ///< numbers between elements of channels
+  int64_t element;         ///< numbers from one element to the next
   int64_t line, lines;     ///< elements of a row, rows of a sample
   int64_t runs, run, row;  ///< rows of taps, or taps; numbers of each; of all
   int64_t taps_of_run, taps;
@@ -60,7 +60,7 @@ struct WindowTerms {
   int64_t sample() const { return lines * line * element; }
   int64_t transposed_floats() const { return c.batch * c.groups * sample(); }
   int64_t partial_size() const { return c.groups * c.cout * row; }
-  /// Where the first number of run i is, from that of its window.
+  /// Offset of run i's first number from the first number of its window.
   int64_t place_of_run(int64_t i) const {
     const WindowAxis &h = c.axes[1], &w = c.axes[2];
     const int64_t tap = i * taps_of_run;
@@ -81,7 +81,7 @@ struct WindowTerms {
                               c.cin, x + sample_and_group * c.cin * plane, to + sample_and_group * sample());
   }
 
-  /// Where the windows of a unit begin in the transposed data of a group.
+  /// Offsets of a unit's windows in the transposed data of a group.
   void windows_of(const PlaneUnits::Unit& u, int64_t group, int64_t* places) const {
     const WindowAxis &h = c.axes[1], &w = c.axes[2];
     for (int64_t s = 0; s < u.samples; ++s)
@@ -91,7 +91,7 @@ struct WindowTerms {
   }
 };
 
-/// Packs `columns` numbers from `from` + places[k] on, for each of `terms` windows k, in panels of nr.
+/// Packs `columns` numbers from `from` + places[k], for each of the `terms` windows k, in panels of nr.
 template <int64_t nr>
 void pack_windows(const float* from, const int64_t* places, int64_t terms, int64_t columns, float* to) {
   for (int64_t first = 0; first < columns; first += nr)
@@ -112,8 +112,8 @@ PackWindows pack_windows_by(int64_t nr) {
   }
 }
 
-/// The output's gradient of a unit, outputs [first, first + own) of a group: in place where it is of one sample, else
-/// as rows of `memory`.
+/// The output's gradient for a unit, outputs [first, first + own) of a group. It is in place if it belongs to one
+/// sample, else it is copied to rows of `memory`.
 MatrixView outputs_of(const WindowTerms& p, const PlaneUnits::Unit& u, int64_t group, int64_t first, const float* dy,
                       float* memory) {
   const int64_t plane = output_size(p.c.axes), columns = p.c.axes[2].out;

@@ -64,7 +64,7 @@ void join(ReplicaReduction reduction, const C* a, const C* b, C* to, int64_t n) 
   }
 }
 
-/// The function of the processor's instruction set that joins two blocks; null where there is none.
+/// The function that joins two blocks, for the processor's instruction set; null if there is none.
 BinaryFn joining_block(ReplicaReduction reduction, DType dtype) {
   switch (reduction) {
     case ReplicaReduction::add:
@@ -94,7 +94,7 @@ void write(const compute_type<T>* from, T* to, int64_t n) {
     std::copy_n(from, n, to);
 }
 
-/// A reduction, or a part of one: the nodes of the tree that it reads, and what it gives.
+/// A reduction, or a part of one: the tree nodes that it reads, and the values that it returns.
 struct ReductionForm {
   ReplicaReduction reduction = ReplicaReduction::add;
   int64_t n = 0;
@@ -154,7 +154,7 @@ class MemberReduction {
       values[slot] = to;
       return true;
     };
-    // The last sum goes to where it is wanted, which may be where an operand is.
+    // The last sum is written to its destination, which may be where an operand is.
     C* const wanted = own_result(b, at);
     size_t joins = form_.nodes.size() - 1;
     combine_nodes(0, form_.members, 0, node, [&](size_t left, size_t right) {
@@ -179,7 +179,7 @@ class MemberReduction {
     give(b, values[0], at, count);
   }
 
-  /// Where the only result goes if it has the form of the sum.
+  /// The destination of the only result, if it has the form of the sum.
   C* own_result(const Buffers& b, int64_t at) const {
     if (form_.partial) return b.output<C>(0) + at;
     const bool divided = std::is_floating_point_v<C> && form_.reduction == ReplicaReduction::mean;

@@ -17,7 +17,7 @@ void convert_plain(DType from, const std::byte* in, DType to, std::byte* out, in
   integer_blocks().conversion(from, to)(in, out, n);
 }
 
-/// From int32 to narrower integers, saturating.
+/// Converts int32 to narrower integers, saturating.
 template <class To>
 void narrow_integers(const int32_t* in, std::byte* out, int64_t n) {
   constexpr int32_t lowest = std::numeric_limits<To>::min(), highest = std::numeric_limits<To>::max();
@@ -33,7 +33,7 @@ auto* as(std::byte* out) {
   return reinterpret_cast<To*>(out);
 }
 
-/// To integers, towards 0, saturating: vector code but for integers without a sign of 32 and 64 bits.
+/// Converts to integers, towards 0, saturating. Unsigned integers of 32 and 64 bits have no vector code.
 void floats_to_integers(const float* x, DType to, std::byte* out, int64_t n) {
   const BulkFunctions& f = bulk();
   switch (to) {
@@ -46,7 +46,7 @@ void floats_to_integers(const float* x, DType to, std::byte* out, int64_t n) {
     default: return convert_plain(DType::float32, reinterpret_cast<const std::byte*>(x), to, out, n);
   }
 }
-/// The same by way of int32 to narrower integers.
+/// The same for float64; narrower integers are converted by way of int32.
 void doubles_to_integers(const double* x, DType to, std::byte* out, int64_t n) {
   const BulkFunctions& f = bulk();
   if (to == DType::int64) return f.double_to_int64(x, as<int64_t>(out), n);
@@ -66,8 +66,8 @@ void doubles_to_integers(const double* x, DType to, std::byte* out, int64_t n) {
   }
 }
 
-/// Integers as float32 that are then rounded to a dtype whose numbers end at `infinite`. Where float32 does not have
-/// all integers below that, its last bit says that digits are left out, so that the result is rounded once.
+/// Converts integers to float32, to be rounded to a dtype whose numbers end at `infinite`. float32 may lack integers
+/// below that bound; its last bit then marks omitted digits, so that the result is rounded once.
 void integers_to_floats(DType from, const std::byte* in, double infinite, float* out, int64_t n) {
   constexpr double all_integers = 0x1p24;
   if (size_of(from) < sizeof(float) || infinite <= all_integers)
@@ -106,7 +106,7 @@ void convert(DType from, const std::byte* in, DType to, std::byte* out, int64_t 
     return narrow_to->round(reinterpret_cast<const float*>(in), reinterpret_cast<uint16_t*>(out), n);
   if (narrow_to && from == DType::float64)
     return narrow_to->round_double(reinterpret_cast<const double*>(in), reinterpret_cast<uint16_t*>(out), n);
-  // Through blocks of float32.
+  // Converts in blocks of float32.
   float buffer[512];
   std::byte* bytes = reinterpret_cast<std::byte*>(buffer);
   const int64_t in_width = static_cast<int64_t>(size_of(from)), out_width = static_cast<int64_t>(size_of(to));

@@ -21,10 +21,11 @@ namespace {
 
 using namespace im2col;
 
-// Time in which a library packs a number of an operand, in ns of one core. Measured with weight gradients of 16 to 512
+// Time to pack one number of an operand in a library, in single-core ns. Measured with weight gradients of 16 to 512
 // channels on AMD EPYC.
 constexpr double ns_per_packed_number = 0.4;
-// The same of operands of kernels of one element, which lie in few rows. Measured on AMD EPYC (Zen 3) with AVX2.
+// Time to pack one number for 1x1 kernels, whose operand is already a matrix of few rows. Measured on AMD EPYC (Zen 3)
+// with AVX2.
 constexpr double ns_per_packed_number_in_place = 0.15;
 
 double convolution_ns(const Convolution& c) {
@@ -40,7 +41,7 @@ Phase zero(int64_t n) {
           }};
 }
 
-/// A result of sums without terms: zeros, or the biases of its channels.
+/// The kernel of a convolution whose sums have no terms: zeros, or the biases of the channels.
 template <class T>
 Kernel without_terms(int64_t batch, int64_t channels, int64_t plane, bool bias) {
   const int64_t size = batch * channels * plane;
@@ -87,7 +88,8 @@ Kernel data_gradient(const Convolution& c, bool bias) {
   const int64_t kernel = kernel_size(c.axes), plane = input_size(c.axes);
   if (c.batch * c.groups * c.cin * plane == 0 || c.cout == 0 || output_size(c.axes) == 0 || kernel == 0)
     return without_terms<T>(c.batch, c.groups * c.cin, plane, bias);
-  // An iteration owns some channels of a sample (or of several samples) and adds the tiles to them one after the other.
+  // An iteration owns some channels of one sample (or of several samples), and adds the tiles to them one after
+  // another.
   const int64_t windows = output_size(c.axes);
   const int64_t channels =
       std::clamp<int64_t>(tile_elements / std::max<int64_t>(1, kernel * std::min(windows, good_columns)), 1, c.cin);
@@ -169,8 +171,8 @@ Kernel weights_gradient(const Convolution& c) {
   return Kernel::parallel(std::move(phases), convolution_ns(c)).with_workspace(workspace);
 }
 
-/// The expected time of weights_gradient, in ns of one core and sample: that of any convolution by im2col, and what the
-/// library packs, for a small product, and the partial sums.
+/// The expected time of weights_gradient per sample, in single-core ns: that of im2col, the library's packing for a
+/// small product, and the partial sums.
 double weights_gradient_ns(const Convolution& c) {
   const double windows = static_cast<double>(output_size(c.axes)), batch = static_cast<double>(c.batch * c.groups);
   const int64_t depth = c.cin * kernel_size(c.axes), size = c.groups * c.cout * depth;
@@ -182,8 +184,9 @@ double weights_gradient_ns(const Convolution& c) {
          partial * ns_per_partial_number / batch;
 }
 
-// float32: by Winograd's transforms, also of the parts of dilated ones, a primitive of oneDNN, directly, channels of
-// depthwise ones side by side, or by im2col and GEMM, whichever is expected to take the least time.
+// Chooses the float32 algorithm with the smallest expected time. The candidates are Winograd, Winograd on a dilated
+// convolution's residue classes, a primitive of oneDNN, direct, depthwise in lanes, channels last, and im2col with
+// GEMM.
 Kernel float_forward(const Convolution& c, bool bias) {
   const double direct = direct_outputs_ns(c), gemm = im2col_ns(c), winograd = winograd_outputs_ns(c),
                channels_last = channels_last_outputs_ns(c), dilated = dilated_outputs_ns(c),
@@ -222,7 +225,7 @@ int64_t data_size(const Convolution& c) { return c.batch * c.groups * c.cin * in
 int64_t weights_size(const Convolution& c) { return c.groups * c.cout * c.cin * kernel_size(c.axes); }
 int64_t result_size(const Convolution& c) { return c.batch * c.groups * c.cout * output_size(c.axes); }
 
-/// A kernel of float32 for operands of these sizes, of a dtype that computes in it.
+/// A float32 kernel for operands with these sizes, applied to a dtype that computes in float32.
 Kernel rounded_once(DType dtype, const Kernel& kernel, std::initializer_list<int64_t> sizes, int64_t results) {
   if (!is_narrow(dtype)) return kernel;
   std::vector<NarrowOperand> operands;

@@ -15,10 +15,9 @@ struct Convolution {
   WindowAxes axes = {};
 };
 
-/// in: x, weight, and with `bias` one value for each channel of the result, which is added to its finished sums; out:
-/// y.
+/// in: x, weight, and with `bias` one value per result channel, which is added to the finished sums; out: y.
 Kernel convolution_kernel(DType dtype, const Convolution& c, bool bias = false);
-/// in: dy, weight, and as above a bias; out: dx. Also the transposed convolution of dy.
+/// in: dy, weight, and with `bias` a bias; out: dx. Also the transposed convolution of dy.
 Kernel convolution_data_grad_kernel(DType dtype, const Convolution& c, bool bias = false);
 /// in: x (or dy) and weight of float8 dtypes, log2_scale (int32 scalar); out: float16, the result times 2^log2_scale,
 /// rounded once. Throws a run-time Error unless log2_scale is in [-32, 32).

@@ -13,21 +13,21 @@
 namespace pxl {
 namespace {
 
-// Floats of the planes of a block of channels: 256 KiB, so that they stay in L2. Not measured.
+// Maximum floats in the planes of a channel block: 256 KiB, so that they stay in L2. Not measured.
 constexpr int64_t max_lane_floats = 1 << 16;
-// Units of work that the sums of the gradient of weights are divided into.
+// Number of units into which the sums for the weight gradient are divided.
 constexpr int64_t enough_sums = 16;
-// The cost model, in ns of one core: an element transposed into lanes or back; a vector multiply-add of 16 channels,
-// and one whose sum is in memory. Measured with planes of 4 x 4 to 28 x 28 elements on AMD EPYC with AVX-512.
+// The cost model, in single-core ns: an element transposed into lanes or back; a vector multiply-add for 16 channels;
+// the same with the sum in memory. Measured with planes of 4 x 4 to 28 x 28 elements on AMD EPYC with AVX-512.
 constexpr double ns_per_lane_element = 0.25, ns_per_lane_fma = 0.6, ns_per_stored_fma = 1.5;
 
-/// The planes of a depthwise convolution, and how its blocks of channels are divided.
+/// The planes of a depthwise convolution, and the partition of its channel blocks.
 struct DepthwisePlanes {
   DepthwiseBlock block;
   std::vector<int64_t> offsets;
   int64_t batch, groups, blocks;
 
-  /// With `reversed` taps count from the last one on.
+  /// `reversed`: taps count from the last tap.
   explicit DepthwisePlanes(const Convolution& c, bool reversed = false)
       : batch(c.batch), groups(c.groups), blocks(div_up(c.groups, depthwise_channels)) {
     const WindowAxis &h = c.axes[1], &w = c.axes[2];
@@ -50,7 +50,7 @@ struct DepthwisePlanes {
   int64_t floats() const {
     return depthwise_channels * (block.padded_rows * block.padded_columns + out_plane() + block.taps);
   }
-  /// The channels of a block: `i` of all.
+  /// The block that has the channels of block `i`.
   DepthwiseBlock of(int64_t i) const {
     DepthwiseBlock b = block;
     b.offsets = offsets.data();
@@ -71,8 +71,8 @@ double depthwise_ns(const Convolution& c, double ns_per_fma) {
   return planes.floats() <= max_lane_floats ? planes.ns(ns_per_fma) : unsupported;
 }
 
-/// The convolution over the output's gradient, with reversed kernels, that is the gradient of the data; where strides
-/// are 1 and no element of the gradient is left out.
+/// The convolution over the output's gradient, with reversed kernels, that computes the data gradient. It exists if
+/// strides are 1 and every element of the gradient is used.
 std::optional<Convolution> gradient_as_convolution(const Convolution& c) {
   Convolution turned = c;
   for (WindowAxis& a : turned.axes) {
@@ -83,7 +83,7 @@ std::optional<Convolution> gradient_as_convolution(const Convolution& c) {
   return turned;
 }
 
-/// Outputs of each block of channels of each sample; `backward`, the gradient of the data by its windows.
+/// Computes the outputs of each sample and channel block; with `backward` the data gradient, by its windows.
 Kernel by_lanes(const Convolution& c, const DepthwisePlanes& given, bool backward, bool bias, double ns) {
   const auto planes = std::make_shared<const DepthwisePlanes>(given);
   WorkspaceLayout workspace;

@@ -12,12 +12,12 @@
 namespace pxl {
 namespace {
 
-// In ns of one core: an element that is taken apart or put together. Measured with planes of 16 x 16 to 33 x 33
-// elements on AMD EPYC (Zen 3) with AVX2.
+// Time to move one element into or out of its residue class, in single-core ns. Measured with planes of 16 x 16 to 33 x
+// 33 elements on AMD EPYC (Zen 3) with AVX2.
 constexpr double ns_per_parted_element = 0.9;
 
-/// The convolution of the parts, which has a sample for each of the `rows` x `columns` parts of a sample. Parts are
-/// equally large, with zeros at their ends where the planes are not.
+/// The convolution of the residue classes. Its batch has `rows` x `columns` classes for each sample. Classes have equal
+/// sizes; zeros fill the ends of smaller ones.
 struct Parted {
   int64_t rows, columns;
   Convolution convolution;
@@ -40,7 +40,7 @@ std::optional<Parted> parted(const Convolution& c) {
   return p;
 }
 
-/// The planes of a tensor, whole and in parts.
+/// The planes of a tensor, whole and split into residue classes.
 struct PartedPlanes {
   int64_t samples, channels, rows, columns;        ///< of the tensor
   int64_t row_parts, column_parts, height, width;  ///< parts of a plane, and their sizes
@@ -48,8 +48,8 @@ struct PartedPlanes {
   int64_t planes() const { return samples * channels; }
   int64_t floats() const { return planes() * row_parts * column_parts * height * width; }
 
-  /// f(row, places, part) for each row of a part of plane i: from element `row` of the tensor on, column_parts apart,
-  /// `places` elements, which are those from element `part` of the parted tensor on.
+  /// Calls f(row, places, part) for each row of a class in plane i. The row has `places` elements, column_parts apart,
+  /// from element `row` of the tensor. They are adjacent in the split tensor, from element `part`.
   template <class F>
   void each_row(int64_t i, F&& f) const {
     for (int64_t a = 0; a < row_parts; ++a)
@@ -84,7 +84,7 @@ PartedPlanes outputs_of(const Convolution& c, const Parted& p) {
   return {c.batch, c.groups * c.cout, whole[1].out, whole[2].out, p.rows, p.columns, part[1].out, part[2].out};
 }
 
-/// `inner` on parts: of the first operands, and of the result unless it has none.
+/// Runs `inner` on split tensors: the first operands, and the result unless it has none.
 Kernel of_parts(const Kernel& inner, const std::vector<PartedPlanes>& in, size_t operands,
                 const std::optional<PartedPlanes>& out) {
   WorkspaceLayout workspace(inner.workspace());
@@ -120,7 +120,7 @@ Kernel of_parts(const Kernel& inner, const std::vector<PartedPlanes>& in, size_t
   return Kernel::parallel(std::move(phases), cost).with_workspace(workspace);
 }
 
-/// Of one sample and group, where the parts take so long.
+/// Time of the split convolution for one sample and group.
 template <class F>
 double parted_ns(const Convolution& c, F&& ns_of_part) {
   const std::optional<Parted> p = parted(c);

@@ -1,4 +1,4 @@
-// Selects the variant of direct convolution: that of the block functions.
+// Selects the variant of direct convolution: the one that the block functions use.
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/direct_table.hpp"
 

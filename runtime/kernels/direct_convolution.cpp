@@ -14,27 +14,29 @@ namespace pxl {
 
 namespace {
 
-// Floats of the padded input planes of a block: 256 KiB, so that they stay in L2. Not measured.
+// Floats in the padded input planes of a block: 256 KiB, so that they stay in L2. Not measured.
 constexpr int64_t block_floats = 1 << 16;
-// The most of them; above, im2col works on parts of the input channels.
+// Maximum of block_floats. Above it, im2col works on chunks of the input channels.
 constexpr int64_t max_block_floats = 1 << 19;
-// Planes whose distance has this divisor share a few sets of L1, of which 4 KiB lie side by side: a sum over channels
-// would find none of them there again. They are a vector further apart.
+// Planes at a multiple of this distance map to the same few L1 sets: a sum over channels would evict its own lines.
+// Such planes are moved apart by one vector.
 constexpr int64_t aliasing_floats = 256;
 constexpr int64_t readable_after = 16;  // floats after the last plane, see DirectBlock
-// Minimum number of units of work, which may run in parallel; the output channels are partitioned for it.
+// Minimum number of work units, which may run in parallel. The output channels are partitioned to reach it.
 constexpr int64_t min_units = 16;
 
-// The cost model, in ns of one core; measured with single convolutions of 1 to 256 channels on AMD EPYC.
-// Vectors are those of AVX-512 on every processor, so that all choose alike: the two ways differ in the order of sums.
+// The cost model, in single-core ns, measured with single convolutions of 1 to 256 channels on AMD EPYC. It counts
+// AVX-512 vectors on every processor, so that all processors choose alike: the two algorithms differ in the order of
+// sums.
 constexpr int64_t lanes = 16;
 constexpr double ns_per_vector_fma = 0.36, ns_per_padded_element = 0.25, ns_per_lane_sum = 3, ns_per_block = 60;
 constexpr double vectors_fma_of_gemm = 0.4, ns_per_im2col_element = 0.4;
-// Of kernels of one element, whose columns are the data where they are. Measured on AMD EPYC (Zen 3) with AVX2.
+// The same for 1x1 kernels, whose im2col matrix is the data in place. Measured on AMD EPYC (Zen 3) with AVX2.
 constexpr double vectors_fma_in_place = 0.37;
 
-/// One axis of a correlation: `out` windows, `stride` apart, of `kernel` elements, `dilation` apart, over `in`
-/// elements, `spread` apart with zeros between them, that follow `before` zeros (negative: that many are cut off).
+/// One axis of a correlation. `out` windows, `stride` apart, have `kernel` elements, `dilation` apart. The `in` input
+/// elements are `spread` apart, with zeros between them, and follow `before` zeros (negative: that many elements are
+/// cut off).
 struct Axis {
   int64_t in, out, kernel, stride, dilation, before, spread;
 
@@ -47,8 +49,8 @@ Axis inputs_axis(const WindowAxis& a) {
   return {a.out, a.in, a.kernel, 1, a.dilation, (a.kernel - 1) * a.dilation - a.padding_before, a.stride};
 }
 
-/// Padded planes of a block of rows of windows. The elements of a row that are a stride apart are adjacent: row by row,
-/// one part of `width` floats for each remainder by the stride.
+/// The padded planes for a block of window rows. Elements that are a stride apart in a row are made adjacent: each row
+/// has one part of `width` floats for each remainder modulo the stride.
 struct Planes {
   Axis h, w;
   int64_t inputs = 0;  ///< channels
@@ -72,7 +74,7 @@ struct Planes {
   }
 
   int64_t height(int64_t rows) const { return (rows - 1) * h.stride + h.reach() + 1; }
-  /// Floats from one plane to the next.
+  /// Distance between planes, in floats.
   int64_t plane(int64_t rows) const {
     const int64_t size = height(rows) * row;
     return size % aliasing_floats == 0 ? size + lanes : size;
@@ -80,7 +82,7 @@ struct Planes {
   int64_t floats() const { return inputs * plane(rows_per_block) + readable_after; }
   int64_t taps() const { return std::ssize(offsets); }
 
-  /// The planes of windows [first, first + rows) of `inputs` planes of h.in x w.in elements.
+  /// Fills the planes for windows [first, first + rows), from `inputs` planes of h.in x w.in elements.
   void fill(const float* from, int64_t first, int64_t rows, float* to) const {
     const int64_t padded_rows = height(rows), size = inputs * plane(rows);
     if (w.spread == 1 && h.spread == 1)
@@ -99,7 +101,8 @@ struct Planes {
     std::fill(to + size, to + size + readable_after, 0.0F);
   }
 
-  /// Elements with zeros between them; the strides are 1. Row r of a padded plane is row first + r of the spread plane.
+  /// Spreads elements with zeros between them; the strides are 1. Row r of a padded plane is row first + r of the
+  /// spread plane.
   void spread(const float* from, int64_t first, int64_t padded_rows, int64_t distance, float* to) const {
     std::fill(to, to + inputs * distance, 0.0F);
     const int64_t begin = w.before >= 0 ? 0 : (-w.before + w.spread - 1) / w.spread;
@@ -132,7 +135,7 @@ struct Planes {
     const double rows = static_cast<double>(blocks) * static_cast<double>(plane(rows_per_block));
     return ns_per_padded_element * static_cast<double>(inputs) * rows + ns_per_block * static_cast<double>(blocks);
   }
-  /// Vector multiply-adds of `outputs` output channels of one sample, with partly filled vectors.
+  /// Vector multiply-adds for `outputs` output channels of one sample; partly filled vectors count as full.
   double fmas(int64_t outputs) const {
     const int64_t vectors = (w.out + lanes - 1) / lanes;
     return static_cast<double>(h.out * vectors) * static_cast<double>(taps() * inputs) * static_cast<double>(outputs);
@@ -142,10 +145,10 @@ struct Planes {
 Planes output_planes(const Convolution& c) { return {outputs_axis(c.axes[1]), outputs_axis(c.axes[2]), c.cin, false}; }
 Planes gradient_planes(const Convolution& c) { return {inputs_axis(c.axes[1]), inputs_axis(c.axes[2]), c.cout, true}; }
 
-/// Register blocks of few output channels load more than they compute.
+/// Load factor: register blocks with few output channels load more than they compute.
 double loads(int64_t outputs) { return outputs == 1 ? 1.5 : outputs < 4 ? 1.2 : 1; }
 
-// The same for blocks of one row. Measured with 32 to 64 channels of 500 to 3,000 columns on Sapphire Rapids.
+// The same for blocks with one row. Measured with 32 to 64 channels of 500 to 3,000 columns on Sapphire Rapids.
 constexpr double loads_of_one_row = 1.5;
 
 constexpr double unsupported = std::numeric_limits<double>::infinity();
@@ -156,7 +159,7 @@ double outputs_ns(const Planes& planes, int64_t outputs) {
   return planes.fill_ns() + planes.fmas(outputs) * ns_per_vector_fma * std::max(loads(outputs), one_row);
 }
 
-/// y = planes of x correlated with the weights, by sample, group, block of rows and part of the output channels.
+/// y = planes of x correlated with the weights, partitioned by sample, group, row block and output channels.
 Kernel correlation(const Convolution& c, Planes given, int64_t outputs, int64_t w_output, int64_t w_input, bool bias) {
   const auto planes = std::make_shared<const Planes>(std::move(given));
   const int64_t blocks = c.batch * c.groups * planes->blocks;

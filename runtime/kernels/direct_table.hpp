@@ -1,4 +1,4 @@
-// Variants of direct convolution; included by direct*.cpp and tests only.
+// Variants of direct convolution. Included only by direct*.cpp and tests.
 #pragma once
 
 #include <span>

@@ -1,4 +1,5 @@
-// The host's generator, on blocks of Philox4x32-10: single numbers from one block at a time, arrays from many.
+// The host's generator, based on Philox4x32-10 blocks. Single numbers come from one block at a time, arrays from many
+// blocks.
 #include "runtime/kernels/draws.hpp"
 
 #include <fmt/format.h>
@@ -18,8 +19,8 @@ namespace pxl {
 
 namespace {
 
-// Time of one number of an array, and of one by itself, on one core of a processor of 2022: what draws are charged for,
-// and divided among threads by.
+// Single-core time, in ns, of one number in an array and of a single draw, on a processor of 2022. Draws are charged
+// and parallelised by these times.
 constexpr int64_t array_draw_ns = 5, draw_ns = 20;
 
 }  // namespace
@@ -99,7 +100,7 @@ void Random::normal_pairs(uint64_t first, int64_t n, double* numbers) const {
 
 namespace {
 
-/// Where numbers go: elements of a new array of float32, or of float64 for all other dtypes.
+/// The destination of drawn numbers: a new array in float32, or in float64 for all other dtypes.
 class Target {
  public:
   Target(DType dtype, const Shape& shape)
@@ -110,7 +111,7 @@ class Target {
   }
   int64_t size() const { return array_.size(); }
   bool has_elements() const { return array_.has_elements(); }
-  /// Elements from i on: of(numbers).
+  /// Writes of(numbers) to the elements from i.
   template <class Of>
   void put(int64_t i, const double* numbers, int64_t n, const Of& of) const {
     if (narrow_)
@@ -127,7 +128,7 @@ class Target {
   double* wide_ = nullptr;
 };
 
-/// Normal numbers of standard ones.
+/// Transforms standard normal numbers.
 struct NormalRange {
   double mean, std;
   double operator()(double z) const { return mean + std * z; }
@@ -137,7 +138,7 @@ void check_deviation(double std) {
   if (!(std >= 0)) throw Error(fmt::format("a standard deviation of {} is not a number from 0 up", std));
 }
 
-/// Calls part(begin, end) for parts of n pairs of numbers, on all threads if that takes long.
+/// Calls part(begin, end) for chunks of n pairs, on all threads if there are many pairs.
 void in_parts(int64_t n, const std::function<void(int64_t, int64_t)>& part) {
   constexpr int64_t min_divided = 4096;            // pairs
   constexpr int64_t max_pairs = int64_t{1} << 22;  // between two looks at Ctrl-C: some 40 ms of one core
@@ -157,7 +158,8 @@ void in_parts(int64_t n, const std::function<void(int64_t, int64_t)>& part) {
   }
 }
 
-/// Elements from `done` on: of(the numbers of so many pairs). make(k, n, numbers) draws n pairs from the k-th on.
+/// Draws `pairs` pairs with make(k, n, numbers), which draws n pairs from pair k, and writes of(numbers) to the
+/// elements from `done`.
 template <class Of, class Make>
 void put_pairs(const Target& to, int64_t done, int64_t pairs, const Of& of, Make make) {
   in_parts(pairs, [&](int64_t begin, int64_t end) {
@@ -170,11 +172,12 @@ void put_pairs(const Target& to, int64_t done, int64_t pairs, const Of& of, Make
   });
 }
 
-/// Elements from which on drawing them takes longer than keeping what is needed for drawing them later. Not measured.
+/// Minimum elements of a lazy draw. Below it, drawing takes less time than keeping the state for a later draw. Not
+/// measured.
 constexpr int64_t min_lazy_elements = 1 << 16;
 
-/// Whether a draw may wait until its elements are needed. Looks leave out the elements of large arrays themselves.
-/// Throws, as the draw would, if there is not memory enough.
+/// Whether a draw may wait until its elements are needed. Large arrays have no elements anyway in a look. Throws, as
+/// the draw would, if there is not enough memory.
 bool may_wait(DType dtype, const Shape& shape) {
   return element_count(shape) >= min_lazy_elements && !current_budget() && Array(dtype, shape).has_elements();
 }
@@ -218,7 +221,7 @@ Array Random::uniform_now(DType dtype, const Shape& shape, double low, double hi
     const double u = uniform();
     to.put(done++, &u, 1, of);
   };
-  // Up to the end of a block, where there is one between two numbers.
+  // Draws single numbers up to the end of a block, if a block ends between two numbers.
   while (done < to.size() && used_ != 4 && used_ % 2 == 0) put_one();
   if (used_ == 4) {
     const int64_t pairs = (to.size() - done) / 2;
@@ -254,7 +257,7 @@ Array Random::normal_now(DType dtype, const Shape& shape, double mean, double st
   };
   if (spare_ && to.size() > 0) put_one();
   if (used_ == 4) {
-    // From here one block of the generator yields two numbers, independent of the thread that computes it.
+    // Each block of the generator now yields two numbers, independent of the thread that computes it.
     const int64_t pairs = (to.size() - done) / 2;
     put_pairs(to, done, pairs, of, [&](int64_t k, int64_t n, double* numbers) {
       normal_pairs(counter_ + static_cast<uint64_t>(k), n, numbers);
@@ -275,11 +278,11 @@ Array Random::truncated_normal(DType dtype, const Shape& shape, double mean, dou
   const NormalRange of{mean, std};
   if (!to.has_elements()) return to.result();
   // A narrow bound would reject nearly all normal draws. Rejection sampling from a uniform proposal has the same
-  // distribution and accepts nearly always.
+  // distribution and accepts nearly all draws.
   const bool narrow = bound < 0.5;
   int64_t done = 0;
   if (!narrow && used_ == 4) {
-    // Pairs ahead of the generator, of which the last may be used in part.
+    // Draws pairs ahead of the generator. The last pairs may be used in part.
     double numbers[2 * philox_batch];
     while (done < to.size()) {
       const int64_t pairs = std::min(philox_batch, to.size() - done);

@@ -20,11 +20,12 @@ class Random {
   int64_t below(int64_t n);  ///< uniform on 0..n-1, unbiased. Throws Error unless n > 0
   double normal();           ///< mean 0, deviation 1 (Box-Muller)
 
-  // Elements of arrays are those of as many single draws. Large arrays are lazy: their elements are drawn when they are
-  // first needed, and have the values that this draw would have given. A program that is only planned needs none.
+  // An array has the elements that as many single draws would return. Large arrays are lazy: their elements are drawn
+  // when they are first needed, with the values that this draw would have returned. A program that is only planned
+  // needs no elements.
   Array uniform(DType dtype, const Shape& shape, double low, double high);
   Array normal(DType dtype, const Shape& shape, double mean, double std);
-  /// Normal, redrawn until within `bound` standard deviations of the mean.
+  /// Normal numbers, redrawn until they are within `bound` standard deviations of the mean.
   Array truncated_normal(DType dtype, const Shape& shape, double mean, double std, double bound = 2.0);
   /// Fisher-Yates: a permutation of 0..n-1, as int64 or int32; int32 holds n up to 2^31.
   Array permutation(int64_t n, DType dtype = DType::int64);
@@ -32,17 +33,17 @@ class Random {
  private:
   Array normal_now(DType dtype, const Shape& shape, double mean, double std);
   Array uniform_now(DType dtype, const Shape& shape, double low, double high);
-  void skip_bits(int64_t words);    ///< as that many calls of bits()
-  void skip_normal(int64_t count);  ///< as that many calls of normal(), at the end of a block
-  /// The numbers of n blocks from `first` on, two of each block, in order.
+  void skip_bits(int64_t words);    ///< skips that many calls of bits()
+  void skip_normal(int64_t count);  ///< skips that many calls of normal(), at a block's end
+  /// The numbers of n blocks from block `first`, two per block, in order.
   void uniform_pairs(uint64_t first, int64_t n, double* numbers) const;
   void normal_pairs(uint64_t first, int64_t n, double* numbers) const;
 
   std::array<uint32_t, 2> key_{};
-  uint64_t counter_ = 0;  ///< of the next block
+  uint64_t counter_ = 0;  ///< the next block
   std::array<uint32_t, 4> block_{};
   int used_ = 4;                 ///< words of the last block
-  std::optional<double> spare_;  ///< the second number of a pair of normal ones
+  std::optional<double> spare_;  ///< the second number of a normal pair
 };
 
 }  // namespace pxl

@@ -1,4 +1,4 @@
-// The broadcast driver of elementwise kernels, over the block functions.
+// The broadcast driver for elementwise kernels, which runs the block functions.
 #include "runtime/kernels/elementwise.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace pxl {
 namespace {
 
-/// The columns of elementwise_table.inc that all variants of a function share.
+/// The columns of elementwise_table.inc that all variants of a function have in common.
 struct FunctionInfo {
   std::string_view name;
   bool predicate;
@@ -57,7 +57,7 @@ BinaryBlock need_binary(Binary op, DType dtype) {
   return f;
 }
 
-/// Runs fns over the loop nest; operand element size `width`, result element size `out_width`.
+/// Runs fns over the loop nest. Operand elements have `width` bytes, result elements `out_width` bytes.
 void run_binary(const LoopNest& nest, const BinaryBlock& fns, const std::byte* a, const std::byte* b, std::byte* out,
                 size_t width, size_t out_width) {
   const BinaryFn fn = form_of(fns, nest.inner_stride(0), nest.inner_stride(1));
@@ -80,7 +80,7 @@ void select_run(const bool* c, int64_t sc, const T* a, int64_t sa, const T* b, i
   for (int64_t i = 0; i < n; ++i) out[i] = c[i * sc] ? a[i * sa] : b[i * sb];
 }
 
-/// Selections of both bounds in one pass.
+/// Selects against both bounds in one pass.
 template <class T>
 Kernel clip_of(const Element& lowest, const Element& highest, int64_t n, double cost_ns) {
   T low, high;
@@ -190,8 +190,8 @@ Kernel binary_kernel(Binary op, DType in, const Shape& a, const Shape& b, const 
 
 namespace {
 
-/// The operand that the other one scales, if one is as large as the result, and the scales are one for all elements, or
-/// repeat by rows or columns.
+/// The operand that the other one scales, if there is one. It is as large as the result, and the scales are one number,
+/// or repeat by rows or columns.
 std::optional<NarrowSource> scaled_operand(const LoopNest& nest) {
   const size_t loops = nest.extents.size();
   if (loops > 2) return std::nullopt;

@@ -1,6 +1,6 @@
-// The larger and the smaller of two numbers, as IEEE 754-2019 defines maximum and minimum: NaN where one is NaN, and -0
-// is less than +0. Neither the order of the operands nor the instruction set changes a bit. Without branches, so that
-// loops over them become vector code; without linkage, as they are compiled once per instruction set.
+// The larger and the smaller of two numbers, as IEEE 754-2019 defines maximum and minimum: NaN if either is NaN, and -0
+// is less than +0. Neither the operand order nor the instruction set changes a bit. The functions have no branches, so
+// that loops over them become vector code. They have no linkage, as they are compiled once per instruction set.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ PXL_EXTREMES(float, uint32_t)
 PXL_EXTREMES(double, uint64_t)
 #undef PXL_EXTREMES
 
-/// Of integers and bools.
+/// The same for integers and bools.
 template <class T>
 static inline __attribute__((always_inline)) T larger(T a, T b) {
   return a > b ? a : b;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t piece = 16384;  ///< elements per iteration of the maximum. Not measured
 
-/// The log2_scale of a tensor whose largest absolute value is `largest`.
+/// The log2_scale for a tensor whose largest absolute value is `largest`.
 int32_t amax_scale(double largest, DType to) {
   if (largest == 0 || !std::isfinite(largest)) return 0;
   int have = 0, may = 0;
@@ -32,7 +32,7 @@ double largest(const T* x, int64_t n) {
   return nan ? std::nan("") : static_cast<double>(most);
 }
 
-/// `wide` holds n elements of a narrow operand.
+/// The largest absolute value of n elements. `wide` holds n elements if the operand is narrow.
 double largest(DType dtype, const std::byte* data, int64_t n, float* wide) {
   if (dtype == DType::float64) return largest(reinterpret_cast<const double*>(data), n);
   if (dtype == DType::float32) return largest(reinterpret_cast<const float*>(data), n);

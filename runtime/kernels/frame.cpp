@@ -47,7 +47,7 @@ class Framed {
 
  private:
   int64_t bytes(int64_t elements) const { return elements * static_cast<int64_t>(width_); }
-  /// The first element of the operand's row for indices of the result; negative if there is none.
+  /// The first element of the operand's row for a result index; negative if there is none.
   int64_t source_of(const std::array<int64_t, max_rank>& at) const {
     int64_t source = 0;
     for (size_t d = 0; d + 1 < out_.size(); ++d) {

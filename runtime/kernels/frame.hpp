@@ -5,7 +5,7 @@
 
 namespace pxl {
 
-/// in[0] from `starts` on in a result of shape `out`, whose other elements are `value`: in one pass, in order. The
+/// Places in[0] at `starts` in a result with shape `out`, whose other elements are `value`. One pass, in order. The
 /// window fits; `in` has elements and axes.
 Kernel frame_kernel(const TensorSpec& in, const std::vector<int64_t>& starts, const Element& value, const Shape& out);
 

@@ -13,10 +13,10 @@ size_t count_steps(const CompiledUpdate& update) {
   return count;
 }
 
-/// The places of the update's registers if the sites are its steps, otherwise nothing.
+/// The memory of each register, as a number, if the sites are the update's steps; otherwise empty.
 std::vector<int> bind(const CompiledUpdate& update, std::span<const UpdateOperands> sites) {
   std::vector<int> places(max_registers, -1);
-  // Different registers are different places: what one step writes no other one reads under another name.
+  // Different registers are different memory: no step reads under another name what another step writes.
   const auto fits = [&](int8_t reg, int place) {
     int& bound = places[static_cast<size_t>(reg)];
     if (bound == place) return true;

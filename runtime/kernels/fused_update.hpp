@@ -1,6 +1,5 @@
-// Updates that follow each other on the same elements, as one compiled loop whose intermediate values stay in
-// registers. What a step computes and which sequences are compiled are rows of update_table.inc. The bits are those of
-// the steps one by one.
+// Consecutive updates on the same elements, as one compiled loop whose intermediate values stay in registers. The rows
+// of update_table.inc define the steps and the compiled sequences. The bits are those of separate steps.
 #pragma once
 
 #include <array>
@@ -14,8 +13,8 @@
 
 namespace pxl {
 
-/// What a kernel computes of each element, in float32: a step of update_table.inc, or what value_and_derivative.hpp
-/// describes, which is part of no compiled update.
+/// The formula that a kernel computes per element, in float32. It is a step of update_table.inc, or a function of
+/// value_and_derivative.hpp, which no compiled update contains.
 enum class UpdateOpKind : uint8_t {
 #define PXL_UPDATE_STEP(NAME, ...) NAME,
 #include "runtime/kernels/update_table.inc"
@@ -23,9 +22,9 @@ enum class UpdateOpKind : uint8_t {
   derivative,  ///< g times the derivative of f at x
 };
 inline constexpr size_t update_step_kinds = static_cast<size_t>(UpdateOpKind::function);
-inline constexpr size_t max_constants = 4, max_step_operands = 3;  // of one step
+inline constexpr size_t max_constants = 4, max_step_operands = 3;  // per step
 
-/// An elementwise kernel with one output, as a step.
+/// An elementwise kernel with one output, described as a step.
 struct UpdateOp {
   UpdateOpKind kind;
   std::vector<int> operands;  ///< input slots, in the order of the formula
@@ -36,14 +35,14 @@ struct UpdateOp {
 
 /// An update op with its operands. Equal numbers denote the same memory.
 struct UpdateOperands {
-  const UpdateOp* step = nullptr;  ///< null for a kernel that is none
+  const UpdateOp* step = nullptr;  ///< null if the kernel is not a step
   std::vector<int> operands;       ///< in the order of the formula
   int result = -1;
   bool passing = false;  ///< whether only the next step reads the result
 };
 
 inline constexpr size_t max_update_ops = 4, max_registers = 5;
-/// Of all steps one after the other.
+/// The constants of all steps, one step after another.
 using FusedUpdateConstants = std::array<float, max_update_ops * max_constants>;
 
 /// A step on registers.
@@ -61,7 +60,7 @@ struct CompiledUpdate {
   UpdateLink steps[max_update_ops];
 };
 
-/// The rows of the table. Register 0 is the value that comes in; the states follow.
+/// The rows of the table. Register 0 is the incoming value; the states follow.
 struct CompiledUpdates {
   using enum UpdateOpKind;
   static constexpr int8_t x = 0, s1 = 1, s2 = 2, s3 = 3, t = 4;
@@ -72,11 +71,11 @@ struct CompiledUpdates {
   static constexpr int count = sizeof rows / sizeof rows[0];
 };
 
-/// The compiled update that the first of `sites` are.
+/// The compiled update that matches the first of `sites`.
 struct FusedUpdateMatch {
   int update = -1;   ///< a row of CompiledUpdates
   size_t steps = 0;  ///< 0 for none
-  /// places[r] is the place of memory of register r; -1 for a value that is in none.
+  /// places[r] is the memory of register r; -1 if the register has no memory.
   std::vector<int> places;
 };
 FusedUpdateMatch match_fused_update(std::span<const UpdateOperands> sites);

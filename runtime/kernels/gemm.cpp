@@ -20,7 +20,7 @@ namespace pxl {
 
 namespace {
 
-/// By the packed kernels or those for operands in place (packed.hpp).
+/// Runs the packed kernels, or those for operands in place (packed.hpp).
 void gemm_own(ProductWay way, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
               const float* b, int64_t ldb, float* c, int64_t ldc, float* memory) {
   if (k == 0) {
@@ -41,7 +41,7 @@ void gemm_own(ProductWay way, bool ta, bool tb, int64_t m, int64_t n, int64_t k,
                     .memory = memory});
 }
 
-/// In the order of k, one term after the other.
+/// Adds the terms in the order of k, one after another.
 void gemm_plain(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
                 int64_t ldb, double* c, int64_t ldc) {
   for (int64_t i = 0; i < m; ++i, c += ldc) {
@@ -61,7 +61,7 @@ int blas_int(int64_t x) { return static_cast<int>(x); }
 CBLAS_TRANSPOSE transposition(bool transposed) { return transposed ? CblasTrans : CblasNoTrans; }
 #endif
 
-/// Whether float64 products, and float32 ones where libraries compute them, are those of BLAS.
+/// Whether BLAS computes float64 products, and float32 products if libraries compute them.
 bool has_blas() {
 #if defined(PXL_WITHOUT_BLAS)
   return false;
@@ -70,7 +70,7 @@ bool has_blas() {
 #endif
 }
 
-/// What computes float32 products: libraries, the packed kernels, or what is fastest for the shape.
+/// The means by which float32 products are computed: libraries, the packed kernels, or the fastest for the shape.
 enum class Way : uint8_t { library, packed, faster };
 
 Way way() {
@@ -90,7 +90,7 @@ Way way() {
   return chosen;
 }
 
-/// By gemm_one_thread, whatever alpha and beta are.
+/// Runs gemm_one_thread, then applies alpha and beta.
 template <class T>
 void scaled_in_steps(const GemmOperands<T>& p, T alpha, T beta, T* c, int64_t ldc, T* product, float* memory) {
   if (alpha == T(1) && beta == T(0))
@@ -108,9 +108,9 @@ void scaled_in_steps(const GemmOperands<T>& p, T alpha, T beta, T* c, int64_t ld
 
 bool library_computes_products() { return way() != Way::packed; }
 
-// Measured on AMD EPYC with AVX-512, and on it with both held to AVX2 (PXL_ISA, ONEDNN_MAX_CPU_ISA): 8 to 512 rows, 8
-// to 4,096 columns, 8 to 4,096 terms, rows of b n (or k), 1,000, 2,048 and 4,096 floats apart. With a transposed, on
-// AMD EPYC (Zen 3) with AVX2: 32 to 256 rows, 64 to 512 columns, 64 to 1,024 terms, rows 64 to 4,096 floats apart.
+// Measured on AMD EPYC with AVX-512, and on the same processor limited to AVX2 (PXL_ISA, ONEDNN_MAX_CPU_ISA): 8 to 512
+// rows, 8 to 4,096 columns, 8 to 4,096 terms, with b's rows n (or k), 1,000, 2,048 and 4,096 floats apart. Transposed
+// a: AMD EPYC (Zen 3) with AVX2, 32 to 256 rows, 64 to 512 columns, 64 to 1,024 terms, rows 64 to 4,096 floats apart.
 ProductWay fastest_way(std::string_view instruction_set, bool ta, bool tb, int64_t m, int64_t n, int64_t k, int64_t lda,
                        int64_t ldb) {
   // A call of oneDNN costs 0.2 us, and it packs its operands.
@@ -118,17 +118,17 @@ ProductWay fastest_way(std::string_view instruction_set, bool ta, bool tb, int64
   const bool small = m * n * k <= small_macs;
   if (instruction_set == "avx2") {
     if (small) return ProductWay::in_place;
-    // oneDNN for AVX2 reads b and a transposed a where they lie, and rows whose distance is a multiple of 2 KiB compete
-    // for the same lines of the L1 cache: the packed kernels have 1.4 to 2.2 times the rate. Of 512 bytes, with a
-    // transposed, 1.0 to 1.3 times; at other distances 0.7 to 1.0 times.
+    // oneDNN for AVX2 reads b and a transposed a in place, and rows at a multiple of 2 KiB compete for the same L1
+    // lines. The packed kernels then have 1.4 to 2.2 times the rate. The ratio is 1.0 to 1.3 at multiples of 512 bytes
+    // with a transposed, and 0.7 to 1.0 at other distances.
     const bool conflicts = (ta && lda % 512 == 0) || (!tb && ldb % 512 == 0);
     const bool near = ta && !tb && n >= 128 && (lda % 128 == 0 || ldb % 128 == 0);
     return conflicts || near ? ProductWay::packed : ProductWay::library;
   }
   if (instruction_set != "avx512") return small ? ProductWay::in_place : ProductWay::library;
-  // In place against oneDNN for AVX-512, in the geometric mean of the shapes: 1.2 times the rate, of two transposed
-  // operands 1.7 times. Its rate falls where rows of a are read many at a time at equal distances of some KiB, and
-  // where a transposed b is packed for few rows.
+  // Reading in place beats oneDNN for AVX-512 in the geometric mean over the shapes: 1.2 times the rate, and 1.7 times
+  // with both operands transposed. oneDNN's rate falls if it reads many rows in a that are some KiB apart, and if it
+  // packs a transposed b for few rows.
   const auto in_place = [&] {
     if (ta && tb) return true;
     if (ta) return k <= 512 || n <= 256 || m <= 16;
@@ -136,8 +136,8 @@ ProductWay fastest_way(std::string_view instruction_set, bool ta, bool tb, int64
     return m > 16 ? n <= 96 || (ldb % 1024 == 0 && m <= 256) : k <= 16;
   };
   if (in_place()) return ProductWay::in_place;
-  // oneDNN for AVX-512 takes longer to pack long rows of a transpose: 1.1 to 1.5 times with 16 to 128 rows of a,
-  // otherwise 0.8 to 1.05 times.
+  // oneDNN for AVX-512 takes longer to pack a transpose with long rows. The packed kernels have 1.1 to 1.5 times its
+  // rate with 16 to 128 rows of a, otherwise 0.8 to 1.05 times.
   return tb && k >= 1024 && m >= 16 && m <= 128 ? ProductWay::packed : ProductWay::library;
 }
 
@@ -214,7 +214,7 @@ void gemm_scaled(const GemmOperands<double>& p, double alpha, double beta, doubl
 #if !defined(PXL_WITHOUT_BLAS)
   use_one_blas_thread();
   const int m = blas_int(p.m), n = blas_int(p.n), k = blas_int(p.k), lda = blas_int(p.lda), ldb = blas_int(p.ldb);
-  // By a vector: the matrix is read once, and not packed.
+  // A product with a vector reads the matrix once, without packing.
   if (n == 1 && ldc == 1) {
     const int step = p.tb ? 1 : ldb;
     cblas_dgemv(CblasRowMajor, transposition(p.ta), p.ta ? k : m, p.ta ? m : k, alpha, p.a, lda, p.b, step, beta, c, 1);

@@ -1,4 +1,4 @@
-// im2col: the windows of a convolution as columns of a matrix, in tiles that stay in L2.
+// im2col: the windows of a convolution as matrix columns, in tiles that stay in L2.
 #pragma once
 
 #include <algorithm>
@@ -9,19 +9,19 @@
 
 namespace pxl::im2col {
 
-/// Elements of a tile's im2col matrix: 192 KiB of float32, so that it stays in L2 between packing and GEMM. Not
+/// Elements in a tile's im2col matrix: 192 KiB of float32, so that it stays in L2 between packing and GEMM. Not
 /// measured.
 inline constexpr int64_t tile_elements = 48 * 1024;
-/// Columns at which the GEMM reaches its full rate. Not measured.
+/// Number of columns at which the GEMM reaches its full rate. Not measured.
 inline constexpr int64_t good_columns = 128;
 
-/// Partition of the windows into tiles: rows of windows of one sample, or several whole samples.
+/// Partition of the windows into tiles: window rows of one sample, or several whole samples.
 struct Tiling {
-  int64_t windows = 0;                  ///< of one sample
-  int64_t rows = 0, rows_per_tile = 0;  ///< rows of windows (all but the last axis) of one sample
+  int64_t windows = 0;                  ///< per sample
+  int64_t rows = 0, rows_per_tile = 0;  ///< window rows (all but the last axis) of one sample
   int64_t samples_per_tile = 1, tiles_per_sample = 1, tiles = 0;
   bool direct = false;  ///< the im2col matrix is the input in place
-  /// For each kernel element of the last axis, the windows in which it is not padding.
+  /// The windows in which each kernel element of the last axis is not padding.
   std::vector<WindowAxis::Range> inside;
 
   Tiling(const Convolution& c, int64_t depth) {
@@ -36,7 +36,7 @@ struct Tiling {
     const int64_t columns = std::max<int64_t>(good_columns, tile_elements / std::max<int64_t>(1, depth));
     rows_per_tile = std::clamp<int64_t>(columns / last.out, 1, rows);
     tiles_per_sample = (rows + rows_per_tile - 1) / rows_per_tile;
-    // The results of several samples are not contiguous and have to be copied; worthwhile for few windows per sample.
+    // The results of several samples are not contiguous and must be copied, which pays off for few windows per sample.
     if (tiles_per_sample == 1 && windows < good_columns)
       samples_per_tile = std::clamp<int64_t>(columns / windows, 1, std::max<int64_t>(1, c.batch / 2));
     tiles = tiles_per_sample * ((c.batch + samples_per_tile - 1) / samples_per_tile);
@@ -58,8 +58,8 @@ inline Tile tile_at(const Convolution& c, const Tiling& t, int64_t index) {
   return tile;
 }
 
-/// Calls f(column, sample, od, oh) for each row of windows of a tile: `column` is its first column in the tile, od and
-/// oh are the outer indices of its windows.
+/// Calls f(column, sample, od, oh) for each row of windows in a tile. `column` is the row's first column in the tile;
+/// od and oh are its outer indices.
 template <class F>
 void each_window_row(const Convolution& c, const Tile& tile, F&& f) {
   const int64_t h = c.axes[1].out;
@@ -73,8 +73,8 @@ void each_window_row(const Convolution& c, const Tile& tile, F&& f) {
   }
 }
 
-/// For kernel row (kd, kh) of channel ch, calls f(column, row) for each row of windows with the input row that it
-/// reads; `row` is null in padding.
+/// Calls f(column, row) for each row of windows, with the input row that kernel row (kd, kh) of channel ch reads. `row`
+/// is null in padding.
 template <class T, class F>
 void each_line(const Convolution& c, const Tile& tile, T* x, int64_t g, int64_t ch, int64_t kd, int64_t kh, F&& f) {
   const WindowAxis &d = c.axes[0], &h = c.axes[1];
@@ -88,7 +88,7 @@ void each_line(const Convolution& c, const Tile& tile, T* x, int64_t g, int64_t 
   });
 }
 
-// Plain loops: rows are short, and a call of memcpy costs more than the copy.
+// Plain loops: rows are short, and a call to memcpy costs more than the copy.
 template <class T>
 void copy_row(const WindowAxis& w, WindowAxis::Range range, const T* __restrict from, T* __restrict to) {
   for (int64_t o = 0; o < range.first; ++o) to[o] = 0;
@@ -107,7 +107,7 @@ void add_row(const WindowAxis& w, WindowAxis::Range range, const T* __restrict f
     for (int64_t o = range.first; o < range.last; ++o) to[o * w.stride] += from[o];
 }
 
-/// As each_line, for runs of rows of windows whose input rows are adjacent: f(column, first row, rows).
+/// Like each_line, for runs of window rows whose input rows are adjacent: f(column, first row, rows).
 template <class T, class F>
 void each_run(const Convolution& c, const Tile& tile, T* x, int64_t g, int64_t ch, int64_t kd, int64_t kh, F&& f) {
   int64_t first = 0, rows = 0;
@@ -122,8 +122,8 @@ void each_run(const Convolution& c, const Tile& tile, T* x, int64_t g, int64_t c
   if (rows > 0) f(first, start, rows);
 }
 
-/// One kernel element of some rows of windows that read adjacent input rows from `from` on. Where a row of windows is
-/// as long as an input row, they are one copy, of which then what lies in padding is cleared.
+/// Copies one kernel element for window rows that read adjacent input rows from `from`. If a window row is as long as
+/// an input row, one copy covers all rows, and the padding is cleared afterwards.
 template <class T>
 void copy_rows(const WindowAxis& w, WindowAxis::Range range, int64_t rows, const T* from, int64_t shift, T* to) {
   if (w.stride != 1 || w.in != w.out || rows == 1 || range.first >= range.last) {
@@ -160,7 +160,7 @@ void lay_out(const Convolution& c, const Tiling& t, const Tile& tile, const T* x
         });
 }
 
-/// col2im: adds the columns to the input elements that they stem from.
+/// col2im: adds each column to the input elements that it was copied from.
 template <class T>
 void add_back(const Convolution& c, const Tiling& t, const Tile& tile, const T* columns, int64_t g, int64_t c0,
               int64_t c1, T* x) {
@@ -177,14 +177,14 @@ void add_back(const Convolution& c, const Tiling& t, const Tile& tile, const T* 
         });
 }
 
-/// Channels [0, cout) of group g of y, as a matrix whose columns are those of the tile.
+/// Channels [0, cout) of group g in y, as a matrix with the columns of the tile.
 template <class T>
 struct Im2colRows {
   T* data;
   int64_t stride;
 };
 
-// A tile of one sample is a strided matrix in y; one of several samples is not.
+// A tile within one sample is a strided matrix in y; a tile with several samples is not.
 template <class T>
 Im2colRows<T> in_place(const Convolution& c, const Tiling& t, const Tile& tile, T* y, int64_t g) {
   return {y + (tile.sample * c.groups + g) * c.cout * t.windows + tile.row * c.axes[2].out, t.windows};
@@ -207,19 +207,19 @@ void scatter_rows(const Convolution& c, const Tiling& t, const Tile& tile, const
                   matrix + ch * tile.columns + s * t.windows, sizeof(T) * static_cast<size_t>(t.windows));
 }
 
-/// A buffer for the results (or their gradient) of a tile: empty if all tiles are of one sample.
+/// A buffer for the results (or their gradient) of a tile; empty if every tile is within one sample.
 template <class T>
 PerThread<T> result_buffer(WorkspaceLayout& w, const Convolution& c, const Tiling& t) {
   return w.per_thread<T>(t.samples_per_tile == 1 ? 0 : c.cout * t.max_columns(c));
 }
-/// A buffer for the columns of `channels` channels in a tile: empty if all columns are used in place.
+/// A buffer for a tile's columns in `channels` channels; empty if all columns are used in place.
 template <class T>
 PerThread<T> column_buffer(WorkspaceLayout& w, const Convolution& c, const Tiling& t, int64_t channels) {
   const bool in_place = t.direct && t.samples_per_tile == 1;
   return w.per_thread<T>(in_place ? 0 : channels * kernel_size(c.axes) * t.max_columns(c));
 }
 
-/// The gradient of y in the tile as a matrix, in place where it is one, else in `matrix`.
+/// The gradient of y in the tile, as a matrix: in place if possible, else in `matrix`.
 template <class T>
 Im2colRows<const T> gradient_rows(const Convolution& c, const Tiling& t, const Tile& tile, const T* dy, int64_t g,
                                   T* matrix) {

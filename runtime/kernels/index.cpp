@@ -96,7 +96,7 @@ Kernel gather_kernel(const TensorSpec& data, const TensorSpec& indices, int64_t 
 
 namespace {
 
-/// In float32 sums, rounded once.
+/// Sums in float32 and rounds once.
 Kernel narrow_scatter_add(const TensorSpec& data, const Gather& g, bool ignore_out_of_range) {
   WorkspaceLayout workspace = g.index.workspace;
   const auto wide_sums = workspace.per_call<float>(data.size());
@@ -119,7 +119,7 @@ Kernel narrow_scatter_add(const TensorSpec& data, const Gather& g, bool ignore_o
 
 namespace {
 
-/// Rows of a few elements of a floating dtype, added one by one: to[at[i]] += from[i] for i < n, unless at[i] < 0.
+/// Adds short rows of a floating dtype one by one: to[at[i]] += from[i] for i < n, unless at[i] < 0.
 template <class T>
 void add_short_rows(const T* from, const int64_t* at, int64_t n, int64_t inner, T* to) {
   for (int64_t i = 0; i < n; ++i)
@@ -192,7 +192,7 @@ struct OneHot {
     const int64_t a = normalise_axis(axis, static_cast<int64_t>(indices.shape.size()) + 1);
     for (size_t d = 0; d < indices.shape.size(); ++d) (static_cast<int64_t>(d) < a ? outer : inner) *= indices.shape[d];
   }
-  /// -1 is the last class; an index outside names none: -1.
+  /// -1 is the last class. An index outside the classes gives -1.
   int64_t class_of(int64_t given) const {
     const int64_t k = given < 0 ? given + depth : given;
     return k >= 0 && k < depth ? k : -1;

@@ -1,5 +1,5 @@
-// Elements that are read or written by indices, in runs: what scatters, their gradients and reductions by indices
-// share.
+// Runs of elements that are read or written by index. Scatters, their gradients and reductions by index share this
+// code.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 
 namespace pxl {
 
-/// A run of elements of two tensors. Element i < n of row r < rows is number `position + r * row + i` of one of them;
-/// of the other it is number `offset + i * step + at[i] * inner`, or by slices, `offset + i + at[r] * inner`. The
-/// indices are int32 where these are given.
+/// A run of elements in two tensors. Element i < n of row r < rows is number `position + r * row + i` in one tensor.
+/// The other tensor has it at number `offset + i * step + at[i] * inner`, or by slices, `offset + i + at[r] * inner`.
+/// If `at32` is set, the indices are int32.
 struct IndexedRun {
   int64_t offset, step, inner, position;
   const int64_t* at;
@@ -23,10 +23,10 @@ struct IndexedRun {
   int64_t rows = 1, row = 0;
   const int32_t* at32 = nullptr;
 };
-/// What becomes of a run: one function for each dtype or width, so that the loops over runs are compiled once.
+/// The work on a run: one function for each dtype or width, so that the loops over runs are compiled once.
 using RunFn = void (*)(const IndexedRun&, const std::byte* from, std::byte* to);
 
-/// f(number in the indexed tensor, number in the other), with these indices.
+/// Calls f(number in the indexed tensor, number in the other), with these indices.
 template <class Index, class F>
 void each_element_at(const Index* at, const IndexedRun& run, F&& f) {
   if (run.by_slice) {
@@ -65,7 +65,7 @@ void clear_indexed(const IndexedRun& run, const std::byte*, std::byte* to) {
   each_element(run, [out = reinterpret_cast<T*>(to)](int64_t place, int64_t) { out[place] = 0; });
 }
 
-/// Collects elements at any offsets, in the order of their positions, into runs.
+/// Collects elements at any offsets into runs, in the order of their positions.
 class RunCollector {
  public:
   RunCollector(RunFn f, const std::byte* from, std::byte* to) : f_(f), from_(from), to_(to) {}
@@ -86,7 +86,7 @@ class RunCollector {
   int64_t places_[CheckedIndices::piece], count_ = 0, position_ = 0;
 };
 
-/// make(T) for the unsigned type that is as wide as the dtype.
+/// Calls make(T) with the unsigned type that is as wide as the dtype.
 template <class F>
 RunFn by_width(DType dtype, F&& make) {
   RunFn f = nullptr;
@@ -97,15 +97,14 @@ inline RunFn copy_from_indexed_of(DType dtype) {
   return by_width(dtype, []<class T>(T) -> RunFn { return copy_from_indexed<T>; });
 }
 
-/// Which tensor the indices are of: the other one is accessed in order.
+/// The tensor that the indices address; the other tensor is accessed in order.
 enum class Indexed : uint8_t { input, output };
 
-/// The elements of [outer, count, inner] at indices in [outer, extent, inner]: one index for each, or (by_slice) one
-/// for each slice along the axis. Blocks of columns are independent of each other, since an index moves an element
-/// along the axis only; within a block elements are processed in the order of the indices. A block of some of the
-/// columns is copied together first: where its rows lie in the tensor, their distance may be one at which they compete
-/// for the same lines of a cache (a power of two), and each is in another page. Measured on AMD EPYC: a scatter along
-/// the first axis of [1024, 1024] takes 1.3 ms, in place 4.7.
+/// Moves the elements of [outer, count, inner] at indices in [outer, extent, inner]. Each element, or with by_slice
+/// each slice along the axis, has one index. Blocks of columns are independent, since an index moves an element along
+/// the axis only. Within a block, elements are processed in the order of the indices. A block may be copied first,
+/// because rows at a power-of-two stride map to the same cache sets, and each row is on another page. Measured on AMD
+/// EPYC: a scatter along the first axis of [1024, 1024] takes 1.3 ms, in place 4.7.
 struct AlongAxis {
   int64_t outer = 1, count, extent, inner = 1, columns = CheckedIndices::piece, blocks, bytes;
   bool by_slice, copies_blocks;
@@ -113,7 +112,7 @@ struct AlongAxis {
   CheckedIndices index;
   PerThread<std::byte> together;
 
-  /// `width`: bytes of an element.
+  /// `width`: bytes per element.
   AlongAxis(const Shape& elements, size_t width, const TensorSpec& indices, int64_t axis, int64_t into, bool slices,
             Indexed which, WorkspaceLayout& workspace)
       : count(elements[static_cast<size_t>(axis)]),
@@ -125,7 +124,7 @@ struct AlongAxis {
     for (size_t d = 0; d < elements.size(); ++d) {
       if (d != static_cast<size_t>(axis)) (d < static_cast<size_t>(axis) ? outer : inner) *= elements[d];
     }
-    // Where each element has an index, a block's rows are accessed in any order: they are to fit in L2.
+    // If each element has an index, a block's rows are accessed in any order, so they must fit in L2.
     constexpr int64_t cached = 1 << 18, line = 64, copied_bytes = 1 << 20;
     while (!by_slice && columns * bytes > line && columns * bytes > cached / std::max<int64_t>(extent, 1)) columns /= 2;
     blocks = (inner + columns - 1) / columns;
@@ -133,7 +132,7 @@ struct AlongAxis {
     together = workspace.per_thread<std::byte>(copies_blocks ? extent * columns * bytes : 0);
   }
 
-  /// f for runs of the units [begin, end).
+  /// Calls f for the runs of units [begin, end).
   void each(const Buffers& b, int64_t begin, int64_t end, RunFn f, const std::byte* from, std::byte* to) const {
     int64_t at[CheckedIndices::piece];
     for (int64_t u = begin; u < end; ++u) {
@@ -177,7 +176,7 @@ struct AlongAxis {
       f(block + r * width * bytes, tensor + r * inner * bytes, static_cast<size_t>(width * bytes));
   }
 
-  /// The kernel of these phases: `first`, then f for runs from input `slot` to the output, on all threads.
+  /// A kernel with these phases: `first`, then f for runs from input `slot` to the output, on all threads.
   Kernel kernel(std::vector<Phase> first, WorkspaceLayout workspace, RunFn f, size_t slot) const {
     first.insert(first.begin(), index.before());
     first.push_back({outer * blocks, 1, [along = *this, f, slot](const Buffers& b, int64_t begin, int64_t end) {

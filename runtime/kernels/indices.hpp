@@ -1,4 +1,4 @@
-// Integer indices as kernels read them: all of them, or in pieces on several threads.
+// Integer indices as kernels read them: all at once, or in pieces on several threads.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace pxl {
 
-/// Throws an error of dtype for indices that are no integers.
+/// Throws an error of dtype unless the indices are integers.
 inline void need_integers(const TensorSpec& indices) {
   if (!is_integer(indices.dtype))
     throw Error("indices must be integers, not " + std::string(name(indices.dtype)), {"cast them to int32"})
@@ -34,7 +34,7 @@ struct Indices {
     read_indices(dtype, b.in[slot], count, to);
     return to;
   }
-  /// One of them.
+  /// Reads the index at `position`.
   int64_t one(const Buffers& b, size_t slot, int64_t position) const {
     int64_t value = 0;
     read_indices(dtype, b.in[slot] + position * static_cast<int64_t>(size_of(dtype)), 1, &value);
@@ -42,8 +42,8 @@ struct Indices {
   }
 };
 
-/// Indices that are read in pieces, checked, and wrapped: -1 is the last element. Parallel phases may not throw, so the
-/// position of the first index out of range is kept, and a last phase throws.
+/// Indices that are read in pieces, checked, and wrapped: -1 is the last element. Parallel phases may not throw. They
+/// keep the position of the first out-of-range index, and a last phase throws.
 class CheckedIndices {
  public:
   static constexpr int64_t piece = 256;
@@ -53,7 +53,7 @@ class CheckedIndices {
     need_integers(indices);
   }
 
-  /// Phases before the first read and after the last.
+  /// The phases to run before the first read and after the last one.
   Phase before() const {
     return {1, 1, [at = first_bad_](const Buffers& b, int64_t, int64_t) { *b.workspace(at) = none; }};
   }
@@ -67,8 +67,8 @@ class CheckedIndices {
             }};
   }
 
-  /// Indices [position, position + n) where they lie, if they are int32 of [0, extent); null if one is negative or out
-  /// of range, or of another dtype.
+  /// Indices [position, position + n) in place, if they are int32 and all in [0, extent). Null for another dtype, or if
+  /// an index is negative or out of range.
   const int32_t* in_place(const Buffers& b, int64_t position, int64_t n) const {
     if (dtype_ != DType::int32 || extent_ > INT32_MAX) return nullptr;
     const int32_t* given = b.input<int32_t>(slot_) + position;
@@ -77,7 +77,8 @@ class CheckedIndices {
     for (int64_t i = 0; i < n; ++i) signs |= static_cast<uint32_t>(given[i]) | (last - static_cast<uint32_t>(given[i]));
     return signs >> 31 == 0 ? given : nullptr;
   }
-  /// Indices [position, position + n), n <= piece, in `to`. False, with a note of the first, if one is out of range.
+  /// Reads indices [position, position + n) into `to`, n <= piece. Returns false and keeps the first position if one is
+  /// out of range.
   bool read(const Buffers& b, int64_t position, int64_t n, int64_t* to) const {
     if (dtype_ == DType::int32 && extent_ <= INT32_MAX && read32(b.input<int32_t>(slot_) + position, n, to))
       return true;
@@ -93,7 +94,7 @@ class CheckedIndices {
     for (int64_t known = first; position < known && !first.compare_exchange_weak(known, position);) continue;
     return false;
   }
-  /// The same where -1 is no index, and those out of range are skipped: they are -1.
+  /// The same without errors: an index out of range, or -1, is skipped and becomes -1.
   void read_within(const Buffers& b, int64_t position, int64_t n, int64_t* to) const {
     load(b, position, n, to);
     for (int64_t i = 0; i < n; ++i) to[i] = is_outside(to[i]) ? -1 : to[i];
@@ -101,7 +102,8 @@ class CheckedIndices {
 
  private:
   static constexpr int64_t none = INT64_MAX;
-  /// The same in 32 bits, of which vectors have more; false, with anything in `to`, if one is out of range.
+  /// The same in 32 bits, which vectors hold more of. Returns false if an index is out of range; `to` is then
+  /// undefined.
   bool read32(const int32_t* given, int64_t n, int64_t* to) const {
     const auto extent = static_cast<uint32_t>(extent_);
     uint32_t signs = 0;  // negative ones, and those beyond the last
@@ -147,7 +149,8 @@ struct Gather {
     }
     index = Indices(indices.dtype, batches * count);
   }
-  /// f(element offset in data or -1 when out of range, offset in the gathered tensor), for rows of `inner` elements.
+  /// Calls f(element offset in data or -1 if out of range, offset in the gathered tensor), for rows of `inner`
+  /// elements.
   template <class F>
   void each(const Buffers& buffers, bool ignore, F&& f) const {
     const int64_t* at = index.read(buffers, 1);
@@ -164,7 +167,7 @@ struct Gather {
   }
 };
 
-/// Calls f(type) with an unsigned type of `width` bytes, as which elements are moved.
+/// Calls f(type) with the unsigned type that has `width` bytes. Elements are moved as this type.
 template <class F>
 void with_width(size_t width, F&& f) {
   switch (width) {

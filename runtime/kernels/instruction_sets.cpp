@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view built[] = {PXL_PRODUCT_SETS(PXL_SET_NAME, )};
 #undef PXL_SET_NAME
 
-/// How many sets of the architecture PXL_ISA permits, from the first on.
+/// Number of leading sets that PXL_ISA permits on this architecture.
 size_t permitted_sets() {
   const char* asked = std::getenv("PXL_ISA");
   if (!asked || !*asked) return processor_sets.size();

@@ -15,7 +15,7 @@ constexpr double max_uninterruptible_ns = 2e7;
 /// Iterations between two checks for Ctrl-C: about a fifth of max_uninterruptible_ns, a multiple of the phase's grain.
 int64_t interrupt_chunk(const Kernel& kernel, const Phase& phase);
 
-/// Runs a kernel on the calling thread, with a workspace of its own. Throws Interrupted between chunks; the outputs are
+/// Runs a kernel on the calling thread, with a separate workspace. Throws Interrupted between chunks; the outputs are
 /// then undefined.
 void run_interruptibly(const Kernel& kernel, const Buffers& buffers);
 

@@ -1,5 +1,5 @@
-// Kernels: functions over contiguous row-major buffers, made once for given specs and attributes and run any number of
-// times. A kernel is one function, or phases that are parallel-for loops. Kernels know tensors, never graphs.
+// Kernels: functions over contiguous row-major buffers. A kernel is made once for given specs and attributes, and runs
+// any number of times. It is one function, or phases that are parallel-for loops. Kernels know tensors, never graphs.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace pxl {
 
-/// Operands, results and workspace of one run. `in[i]` is null if an optional operand is not connected.
-/// An output may share memory with an input of the same spec only if the op's row allows it.
+/// Operands, results and workspace of one run. `in[i]` is null if an optional operand is not connected. An output may
+/// share memory with an input that has the same spec only if the op's row allows it.
 struct Buffers {
   const std::byte* const* in;
   std::byte* const* out;
@@ -43,7 +43,7 @@ struct Buffers {
   Buffers with(const std::byte* const* inputs, std::byte* const* outputs) const {
     return {inputs, outputs, call_workspace, thread_workspace};
   }
-  /// The same buffers without the first `size` of the workspace.
+  /// The same buffers, without the first `size` bytes of the workspace.
   Buffers after(const WorkspaceSize& size) const {
     return {in, out, call_workspace + size.per_call, thread_workspace + size.per_thread};
   }
@@ -51,7 +51,8 @@ struct Buffers {
   Buffers with_workspace(std::byte* memory, const WorkspaceSize& size) const {
     return {in, out, memory, memory + size.per_call};
   }
-  /// The buffers of another thread of the same run; `size` is the kernel's, and these are those of thread 0.
+  /// The buffers of another thread in the same run. `size` is the kernel's workspace; the present buffers belong to
+  /// thread 0.
   Buffers for_thread(int thread, const WorkspaceSize& size) const {
     return {in, out, call_workspace, thread_workspace + static_cast<size_t>(thread) * size.per_thread};
   }
@@ -68,17 +69,17 @@ struct Phase {
 struct UpdateOp;      // fused_update.hpp
 struct NarrowSource;  // narrow.hpp
 
-/// Running a kernel allocates nothing in proportion to its operands, unless its header says so, and throws nothing but
-/// Error for bad data (an index out of range). Deterministic: the same bits for the same inputs.
+/// A kernel's run allocates nothing in proportion to its operands, unless its header says so. It throws nothing but
+/// Error for bad data (an index out of range). Deterministic: the same inputs give the same bits.
 class Kernel {
  public:
   Kernel() = default;
   /// A kernel that runs on one thread.
   template <class F>
   requires std::invocable<const F&, const Buffers&> Kernel(F f) : whole_(std::move(f)) {}
-  /// Phases run one after the other. `cost_ns` estimates the single-core time of all of them, in ns; below
-  /// min_parallel_ns the kernel runs on one thread. Phases of one iteration run on the calling thread and may throw
-  /// Error; others must not throw.
+  /// Phases run one after another. `cost_ns` estimates their total single-core time, in ns; below min_parallel_ns the
+  /// kernel runs on one thread. Phases of one iteration run on the calling thread and may throw Error; other phases
+  /// must not throw.
   static Kernel parallel(std::vector<Phase> phases, double cost_ns) {
     Kernel k;
     k.phases_ = std::move(phases);
@@ -90,9 +91,9 @@ class Kernel {
     return parallel({Phase{iterations, grain, std::move(part)}}, cost_ns);
   }
 
-  /// A kernel whose iterations are the n elements of each of its outputs. A chunk accesses operands of n elements only
-  /// within its own range; other operands (broadcast) it may read anywhere. Fusion runs such kernels one after the
-  /// other on a block that stays in L1. `before` are phases that run first.
+  /// A kernel whose iterations are the n elements in each of its outputs. A chunk accesses n-element operands only
+  /// within its own range; it may read other (broadcast) operands anywhere. Fusion runs such kernels one after another
+  /// on a block that stays in L1. `before` are phases that run first.
   static Kernel elementwise(int64_t n, double cost_ns, std::function<void(const Buffers&, int64_t, int64_t)> part,
                             std::vector<Phase> before = {}) {
     before.push_back(Phase{n, 64, std::move(part)});
@@ -108,7 +109,7 @@ class Kernel {
     return k;
   }
 
-  /// Marks a kernel of one phase as elementwise.
+  /// Marks a kernel with one phase as elementwise.
   Kernel& mark_elementwise() {
     elements_ = Elements::consumed;
     return *this;
@@ -126,8 +127,8 @@ class Kernel {
   Kernel& set_narrow_source(const NarrowSource& source);
   const NarrowSource* narrow_source() const { return narrow_source_.get(); }
 
-  /// Declares the workspace of a run. A kernel that runs another one within itself on the buffers that it was given
-  /// begins its layout after the other's.
+  /// Declares the workspace of a run. A kernel may run another kernel on its own buffers; its layout then begins after
+  /// the other's.
   Kernel& set_workspace(const WorkspaceSize& size) & {
     workspace_ = size;
     return *this;

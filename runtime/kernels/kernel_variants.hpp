@@ -1,5 +1,5 @@
-// Kernels that are compiled once for each instruction set that is built: a family has a function FAMILY_SET() for each,
-// which gives its table, and a table of these functions.
+// Kernels that are compiled once for each built instruction set. A family has a function FAMILY_SET() per set, which
+// returns its table, and a table of these functions.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ struct KernelVariant {
   const Table& (*table)();
 };
 
-/// The place of a set among those of the architecture.
+/// The position of a set among the architecture's sets.
 size_t set_number(std::string_view set);
 
-/// The last of the variants whose set is not above `set`: a family need not differ in each.
+/// The last variant whose set is not above `set`: a family need not have a variant for each set.
 template <class Table>
 const Table& variant_for(std::string_view set, std::span<const KernelVariant<Table>> variants) {
   const Table& (*chosen)() = variants[0].table;
@@ -44,12 +44,12 @@ const Table& variant_for(std::string_view set, std::span<const KernelVariant<Tab
 #define PXL_IF_NEON(row)
 #endif
 
-// ROW(SET, ...) for the sets that are built, ascending: those that differ in their vectors, and those that differ in
-// fused multiply-adds too. On arm64 the baseline is NEON already.
+// ROW(SET, ...) for the built sets, ascending. PXL_VECTOR_SETS: sets with different vectors. PXL_PRODUCT_SETS: also
+// sets that differ in fused multiply-adds. The baseline is NEON already on arm64.
 #define PXL_VECTOR_SETS(ROW, ...) \
   ROW(baseline, __VA_ARGS__) PXL_IF_AVX2(ROW(avx2, __VA_ARGS__)) PXL_IF_AVX512(ROW(avx512, __VA_ARGS__))
 #define PXL_PRODUCT_SETS(ROW, ...) PXL_VECTOR_SETS(ROW, __VA_ARGS__) PXL_IF_NEON(ROW(neon, __VA_ARGS__))
-// Integers have no code of their own for AVX-512.
+// Integers have no AVX-512 code.
 #if defined(__x86_64__) && !(defined(PXL_WITHOUT_AVX2) && defined(PXL_WITHOUT_AVX512))
 #define PXL_INTEGER_SETS(ROW, ...) ROW(baseline, __VA_ARGS__) ROW(avx2, __VA_ARGS__)
 #else
@@ -58,7 +58,7 @@ const Table& variant_for(std::string_view set, std::span<const KernelVariant<Tab
 
 #define PXL_VARIANT_DECLARED(set, Table, family) const Table& family##_##set();
 #define PXL_VARIANT_ROW(set, Table, family) {#set, family##_##set},
-// Defines FAMILY_variants(): those of the family, of which the macro SETS names the instruction sets.
+// Defines FAMILY_variants(): the family's variants for the instruction sets that the macro SETS names.
 #define PXL_VARIANTS(SETS, Table, family)                                                  \
   SETS(PXL_VARIANT_DECLARED, Table, family)                                                \
   std::span<const KernelVariant<Table>> family##_variants() {                              \

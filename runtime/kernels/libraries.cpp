@@ -8,7 +8,7 @@
 
 #include "runtime/base/thread_pool.hpp"
 
-// OpenBLAS has these, other BLAS libraries do not.
+// OpenBLAS has these functions; other BLAS libraries do not.
 extern "C" {
 int openblas_get_num_threads() __attribute__((weak));
 void openblas_set_num_threads(int) __attribute__((weak));
@@ -18,7 +18,7 @@ namespace pxl {
 
 void use_one_blas_thread() {
   static const bool one = [] {
-    // Setting the number starts threads that were ended anew.
+    // Setting the number restarts threads that have ended, so it is set only if it differs.
     if (openblas_get_num_threads && openblas_set_num_threads && openblas_get_num_threads() != 1)
       openblas_set_num_threads(1);
     return true;
@@ -30,7 +30,7 @@ bool is_blas_usable() {
   static const bool usable = [] {
     rlimit limit{};
     if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
-    // OpenBLAS has a buffer for each thread, which it asks for without end.
+    // OpenBLAS has a buffer for each thread, and retries forever to allocate it.
     constexpr size_t buffer = size_t{144} << 20;
     const size_t all = buffer * static_cast<size_t>(thread_pool().size());
     void* const room = ::mmap(nullptr, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -43,8 +43,8 @@ bool is_blas_usable() {
 
 void prepare_libraries() {
   use_one_blas_thread();
-  // Stating one of the limits fixes the other, which would otherwise rise to the largest that was freed: 32 MiB at
-  // most.
+  // Setting one limit also fixes the other. Otherwise that limit would rise to the size of the largest freed block, at
+  // most 32 MiB.
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
 }

@@ -1,20 +1,20 @@
-// What libraries do to the process that loads them: threads that they start, memory that they take.
+// Effects of libraries on the process that loads them: the threads that they start, and the memory that they take.
 #pragma once
 
 namespace pxl {
 
-/// Has BLAS compute on the calling thread, for the whole process: the pool divides products among threads.
+/// Makes BLAS compute on the calling thread, for the whole process. The pool parallelises products itself.
 void use_one_blas_thread();
 
-/// Whether the limit on address space (`ulimit -v`) leaves what BLAS needs on all threads: without it OpenBLAS tries
-/// for ever. The answer of the first call stays, so that all products of a process are computed alike.
+/// Whether the limit on address space (`ulimit -v`) leaves the memory that BLAS needs on all threads. Without that
+/// memory OpenBLAS retries forever. The first answer stays, so that a process computes all its products alike.
 bool is_blas_usable();
 
-/// For a process of our own, before its first product; another's settings are its own:
-/// - as use_one_blas_thread;
-/// - the C library keeps memory that is freed, up to 64 MiB. oneDNN allocates and frees its memory in every product,
-///   and with the C library's own limit of 128 KiB the system takes it back and clears it each time: a batch of 16
-///   products of 33 x 65 by 65 x 17 took 45 us, now 18.
+/// Prepares a process that pxl owns, before its first product. A process of another program keeps its settings.
+/// - Calls use_one_blas_thread.
+/// - Lets the C library keep up to 64 MiB of freed memory. oneDNN allocates and frees its memory in every product.
+///   With the C library's own limit of 128 KiB, the system takes that memory back and clears it each time. A batch of
+///   16 products of 33 x 65 by 65 x 17 took 45 us, and now takes 18.
 void prepare_libraries();
 
 }  // namespace pxl

@@ -1,4 +1,4 @@
-// Numbers of 8 bits with a scale and a zero point, and rounding to bfloat16.
+// 8-bit numbers with a scale and a zero point, and rounding to bfloat16.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace pxl {
 
 namespace {
 
-/// Calls f(begin, end, place of the parameters) for ranges of elements with one scale.
+/// Calls f(begin, end, index of the parameters) for element ranges with one scale.
 template <class F>
 void each_scale(const LinearQuantisation& q, int64_t begin, int64_t end, F f) {
   const int64_t run = q.parameters == 1 ? q.size : q.inner;
@@ -28,13 +28,13 @@ int64_t integer_at(DType dtype, const std::byte* data, int64_t i) {
   return value;
 }
 
-/// Scales in the type of the computation.
+/// A scale in the computing type.
 template <class T>
 compute_type<T> scale_at(const Buffers& b, size_t slot, int64_t i) {
   return static_cast<compute_type<T>>(b.input<T>(slot)[i]);
 }
 
-/// The nearest whole number, to even: |x| < 2^22, where the sum with 1.5 * 2^23 has no fraction.
+/// Rounds to the nearest whole number, ties to even. |x| < 2^22, so that the sum with 1.5 * 2^23 has no fraction.
 float nearest(float x) {
   constexpr float shift = 0x1.8p23F;
   return (x + shift) - shift;
@@ -48,7 +48,7 @@ template <class T, class Out>
 Kernel quantize(DType zero, const LinearQuantisation& q) {
   using C = compute_type<T>;
   constexpr C low = std::numeric_limits<Out>::lowest(), high = std::numeric_limits<Out>::max();
-  // A quotient beyond this is outside the range whatever the zero point, unless that is beyond 2^20.
+  // A quotient beyond this bound is outside the range for every zero point up to 2^20.
   constexpr C bound = 1 << 21;
   return Kernel::elementwise(q.size, 1.0 * static_cast<double>(q.size),
                              [=](const Buffers& b, int64_t begin, int64_t end) {

@@ -1,4 +1,4 @@
-// Negative log-likelihood of labels under probabilities, and its gradients.
+// Negative log-likelihood of labels, given probabilities, and its gradients.
 #include <algorithm>
 #include <cmath>
 
@@ -15,7 +15,7 @@ struct Loss {
   int64_t rows = 1, classes = 1, first = 1;  ///< `first`: the extent of the first axis of the probabilities
   DType labels;
   NllOptions options;
-  PerCall<int64_t> labels_read;  ///< of every row, -1 where ignored
+  PerCall<int64_t> labels_read;  ///< one per row, -1 if ignored
   PerCall<int64_t> counted;      ///< one element: the number of rows that are not ignored
   WorkspaceLayout workspace;
 
@@ -96,7 +96,8 @@ C at_least(C p, C eps) {
   return p < eps ? eps : p;
 }  // keeps NaN
 
-/// A finite number beyond a narrow dtype is its largest, so that a softmax before has no NaN for a gradient.
+/// Saturates a finite number to a narrow dtype's largest number, so that the gradient of a preceding softmax has no
+/// NaN.
 template <class T, class C>
 T within(C x) {
   constexpr C most = static_cast<C>(row(dtype_of<T>()).max);

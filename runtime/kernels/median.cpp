@@ -1,4 +1,4 @@
-// Medians, by selection among the ranks of the elements.
+// Medians, by selection among the elements' ranks.
 #include <algorithm>
 #include <array>
 
@@ -10,16 +10,16 @@
 namespace pxl {
 namespace {
 
-// Number of elements from which on digits are counted rather than elements compared. Not measured.
+// Minimum number of elements for which digits are counted; below it, elements are compared. Not measured.
 constexpr int64_t min_counted = 512;
 
-/// Element k of the sorted ranks, a byte at a time from the highest: those that agree with it so far are kept, in
-/// front.
+/// Element k of the sorted ranks, found byte by byte from the highest. The ranks that agree so far are kept in front.
 template <class Bits>
 Bits select_rank(Bits* ranks, int64_t n, int64_t k) {
   for (int shift = 8 * static_cast<int>(sizeof(Bits)) - 8; shift >= 0 && n >= min_counted; shift -= 8) {
     const auto digit = [shift](Bits rank) { return static_cast<uint8_t>(rank >> shift); };
-    // Tables that take turns: neighbours often have the same digit, and an increment would wait for the one before.
+    // Tables that are used in turn: neighbours often have the same digit, and an increment would wait for the previous
+    // one.
     constexpr int64_t tables = 4;
     std::array<std::array<int32_t, 256>, tables> counts{};
     int64_t i = 0;
@@ -87,7 +87,7 @@ Kernel median_kernel(const TensorSpec& in, const std::vector<int64_t>& axes) {
           to += n;
         });
         const Bits middle = select_rank(ranks, count, (count - 1) / 2);
-        // Of equal elements, the first.
+        // The first among equal elements.
         int64_t first = -1, place = 0, position = 0;
         for_each_run<1>(nest, [&](const auto& at, int64_t n) {
           for (int64_t i = 0; i < n && first < 0; ++i)

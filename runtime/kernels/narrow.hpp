@@ -1,4 +1,4 @@
-// Weights of few bytes as matrix products read them.
+// Weights stored in 1- or 2-byte types, widened while a matrix product reads them.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace pxl {
 
-/// Weights that are widened to float32 in registers: they are read from memory once, as they are stored.
+/// Storage formats of weights that are widened to float32 in registers. Memory is read once, in the stored format.
 enum class NarrowFormat : uint8_t {
   float32,
   float16,
@@ -18,9 +18,9 @@ enum class NarrowFormat : uint8_t {
   uint8,
   float8_143,
   float8_152,
-  int4,  ///< rows 2i and 2i + 1 of the weights in the low and high halves of the bytes of row i, each 8 more than it is
+  int4,  ///< row i holds weight rows 2i (low 4 bits) and 2i + 1 (high 4 bits), each plus 8
 };
-/// The format of a dtype as it is; nothing where there is none.
+/// The format that stores a dtype as it is; `nullopt` if there is none.
 constexpr std::optional<NarrowFormat> narrow_format(DType dtype) {
   switch (dtype) {
     case DType::float32: return NarrowFormat::float32;
@@ -33,7 +33,7 @@ constexpr std::optional<NarrowFormat> narrow_format(DType dtype) {
     default: return std::nullopt;
   }
 }
-/// Bytes that an element takes in a row; of int4 those of two elements of a column.
+/// Bytes per element in a row. An int4 byte holds two elements of a column.
 constexpr size_t width_of(NarrowFormat format) {
   switch (format) {
     case NarrowFormat::float32: return 4;
@@ -42,22 +42,22 @@ constexpr size_t width_of(NarrowFormat format) {
     default: return 1;
   }
 }
-/// Scales of weights, in float32: that of element (k, j) is at[k / group * row + j * column], where column is 0 or 1.
+/// Scales of weights, in float32. The scale for element (k, j) is at[k / group * row + j * column]; column is 0 or 1.
 struct NarrowScales {
   const float* at = nullptr;  ///< null: none
   int64_t group = 1, row = 0, column = 0;
 };
 
-/// Where a kernel finds weights that a product could widen by itself: element i of its result is element i of input
+/// The place of weights that a product could widen by itself. Element i of the kernel's result is element i of input
 /// `slot` as float32, times element i / (inner * rows) * outer_step + i % inner * inner_step of input `scales`.
 struct NarrowSource {
   NarrowFormat format = NarrowFormat::float32;
   size_t slot = 0;
   int scales = -1;  ///< float32; negative for none
   int64_t inner = 1, outer_step = 0, inner_step = 0;
-  int64_t rows = 1;  ///< of the weights, that have the scales of one row
+  int64_t rows = 1;  ///< weight rows per row of scales
 
-  /// Whether the scales of a matrix of n columns are one for all elements, for each row or for each column.
+  /// Whether the scales of a matrix with n columns are one number, or one per row, or one per column.
   bool fits(int64_t n) const {
     return scales < 0 || (outer_step == 0 && inner_step == 0) || (inner == n && inner_step <= 1);
   }

@@ -9,11 +9,11 @@
 namespace pxl {
 namespace {
 
-// Maximum elements of packed B at a time: 32 MiB of float32. Not measured.
+// Maximum elements of B that are packed at a time: 32 MiB of float32. Not measured.
 constexpr int64_t max_packed = int64_t{1} << 23;
 // Register tiles per row chunk: a compromise between reuse of packed B and parallelism. Not measured.
 constexpr int64_t part_tiles = 4;
-// Minimum batch size at which every chunk packs its own B. Not measured.
+// Minimum batch size at which every chunk packs a separate B. Not measured.
 constexpr int64_t min_batch_of_own_columns = 8;
 
 /// State that the chunks of a product share.
@@ -42,7 +42,7 @@ struct Parts {
     return MatrixView{b.in[o.b], p.tb ? p.k : p.n, narrow}.at(0, at_b[static_cast<size_t>(i)]);
   }
 
-  /// Packs micro-panels [first, last) of columns [column, column + columns) of matrix i.
+  /// Packs micro-panels [first, last) from columns [column, column + columns) of matrix i.
   void pack(const Buffers& b, int64_t i, int64_t column, int64_t columns, int64_t first, int64_t last,
             float* to) const {
     const MatrixView from = right(b, i);
@@ -68,7 +68,7 @@ struct Parts {
     for (int64_t r = 0; r < runs; ++r) round(b, to + r * length, (i * p.m + r0 + r) * p.n + column, length);
   }
 
-  /// Rounds n elements of the result from `first` on, stores them and runs the epilogue.
+  /// Rounds n elements of the result, starting at `first`, stores them and runs the epilogue.
   void round(const Buffers& b, const float* from, int64_t first, int64_t n) const {
     uint16_t* stored = o.out >= 0 ? b.output<uint16_t>(static_cast<size_t>(o.out)) + first : nullptr;
     for (int64_t i = 0; i < n; i += epilogue_block) {
@@ -80,7 +80,7 @@ struct Parts {
   }
 };
 
-/// Large batches: every chunk packs its own B.
+/// Large batches: every chunk packs a separate B.
 Kernel many(const std::shared_ptr<Parts>& shared, double cost_ns) {
   shared->declare(shared->p.n);
   const auto packed_b = shared->workspace.per_thread<float>(packed().packed_size(shared->p.n, shared->p.k));

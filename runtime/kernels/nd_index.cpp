@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view update_names[] = {"none", "add", "mul", "max", "min"};
 constexpr Binary update_functions[] = {Binary::add, Binary::add, Binary::mul, Binary::maximum, Binary::minimum};
 
-/// Reads all positions as numbers of rows of `rest` elements of t.
+/// Reads all positions as row numbers in t; a row has `rest` elements.
 class Rows {
  public:
   Rows(const NdShapes& shapes, const TensorSpec& indices)
@@ -29,7 +29,7 @@ class Rows {
   const WorkspaceLayout& workspace() const { return workspace_; }
   const int64_t* found(const Buffers& b) const { return b.workspace(rows_); }
 
-  /// A phase of one iteration, which throws for an index out of range.
+  /// A phase with one iteration, which throws if an index is out of range.
   Phase phase() const {
     return {1, 1, [*this](const Buffers& b, int64_t, int64_t) {
               const int64_t* at = index_.read(b, 1);
@@ -117,7 +117,7 @@ Kernel scatter_nd_kernel(const TensorSpec& t, const TensorSpec& indices, int64_t
     const int64_t first = begin * copied, last = std::min(end * copied, all);
     copy_bytes(b.out[0] + first, b.in[0] + first, static_cast<size_t>(last - first));
   };
-  // One thread has some columns of the rest, for all positions in their order.
+  // One thread owns some columns of the rest, and processes all positions in order.
   constexpr int64_t columns = 1024;
   const int64_t blocks = (shapes.rest + columns - 1) / columns;
   const auto write = [=, rest = shapes.rest](const Buffers& b, int64_t begin, int64_t end) {

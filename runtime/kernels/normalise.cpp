@@ -17,8 +17,8 @@ struct Groups {
   int64_t row() const { return channels * spatial; }
   int64_t rows() const { return samples * groups; }
   int64_t all_channels() const { return groups * channels; }
-  /// Whether channels are long enough that their parameters are scalars of an inner loop; otherwise they are expanded
-  /// per element. Not measured.
+  /// Whether channels are so long that an inner loop reads their parameters as scalars. Otherwise parameters are
+  /// expanded per element. Not measured.
   bool by_channel() const { return spatial >= 8; }
 };
 
@@ -42,7 +42,7 @@ Groups layer_norm_groups(const TensorSpec& x) {
   return g;
 }
 
-/// A parameter of the channels in the type of the computation, one value per channel or per element of a row.
+/// A channel parameter in the computing type, one value per channel or per row element.
 template <class C>
 class Parameter {
  public:
@@ -121,8 +121,8 @@ Kernel forward(std::string_view what, const TensorSpec& x, DType weight, Groups 
   });
 }
 
-/// Gradient of the data, rows [begin, end). The mean that is given is rounded: what each row leaves of it is kept in
-/// `shifts`, in standard deviations, also where only the parameters' gradients are wanted.
+/// The data gradient for rows [begin, end). The given mean is rounded. Each row's rest of the mean is kept in `shifts`,
+/// in standard deviations, even if only the parameters' gradients are wanted.
 template <class T>
 struct DataGradient {
   using C = compute_type<T>;
@@ -164,21 +164,21 @@ void DataGradient<T>::operator()(const Buffers& b, int64_t begin, int64_t end) c
   }
 }
 
-/// Converts sums of channels from `begin` on to the parameters' dtype. No-op if the output is not connected.
+/// Converts channel sums from channel `begin` to the parameters' dtype. No-op if the output is not connected.
 void give_channels(const double* from, DType dtype, std::byte* to, int64_t begin, int64_t end) {
   if (to)
     convert(DType::float64, reinterpret_cast<const std::byte*>(from), dtype,
             to + begin * static_cast<int64_t>(size_of(dtype)), end - begin);
 }
 
-/// Gradients of weight and bias for channels [begin, end). Each is summed over the samples in order, so the bits do not
-/// depend on the partition.
+/// Gradients of weight and bias for channels [begin, end). Each gradient is summed over the samples in order, so the
+/// bits do not depend on the partition.
 template <class T>
 struct ChannelGradients {
   using C = compute_type<T>;
   Groups groups;
   DType weight;
-  // The channels of a group are adjacent: they are processed together where each has one element a row.
+  // The channels of a group are adjacent. They are processed together if each has one element per row.
   int64_t longest, size;
   PerCall<double> shifts, weight_sums, bias_sums;
   PerThread<C> first, second, all_ones;
@@ -230,13 +230,13 @@ void ChannelGradients<T>::operator()(const Buffers& b, int64_t begin, int64_t en
   give_channels(db, weight, b.out[2], begin, end);
 }
 
-/// For long channels, one pass of sums per channel serves all three gradients: that of the data while the row is in
-/// cache, those of the parameters after all samples.
+/// One pass of sums per channel serves all three gradients of long channels. The data gradient follows while the row is
+/// in cache, the parameters' gradients follow after all samples.
 template <class T>
 Kernel backward_by_channel(DType weight, Groups groups, double cost_ns) {
   using C = compute_type<T>;
   WorkspaceLayout workspace;
-  // Sums of g and of g xhat, by sample and channel, and those over the samples.
+  // Sums of g and g xhat by sample and channel, and their totals over the samples.
   const auto kept = workspace.per_call<double>(2 * groups.samples * groups.all_channels());
   const auto weight_sums = workspace.per_call<double>(groups.all_channels());
   const auto bias_sums = workspace.per_call<double>(groups.all_channels());
@@ -262,7 +262,7 @@ Kernel backward_by_channel(DType weight, Groups groups, double cost_ns) {
         hats += own[2];
         std::copy_n(own, 2, sums + 2 * c);
       }
-      const double count = static_cast<double>(n), shift = hats / count;  // what the mean's rounding leaves
+      const double count = static_cast<double>(n), shift = hats / count;  // the rest that the mean's rounding leaves
       for (int64_t c = 0; c < groups.channels; ++c) sums[2 * c + 1] -= shift * sums[2 * c];
       if (!b.out[0]) continue;
       C* to = result_line<T>(b.output<T>(0) + r * n, b.workspace(stored));

@@ -1,14 +1,14 @@
-// Libraries that parallelise by OpenMP, called from a thread of our own pool.
+// Calls libraries that parallelise with OpenMP from a thread of pxl's own pool.
 #pragma once
 
-// From the OpenMP runtime that oneDNN depends on. They apply to the calling thread.
+// Functions of the OpenMP runtime that oneDNN depends on. They apply to the calling thread.
 extern "C" void omp_set_num_threads(int) __attribute__((weak));
 extern "C" int omp_get_max_threads() __attribute__((weak));
 
 namespace pxl {
 
-/// One thread for OpenMP regions of this thread. Restored at the end: other users of OpenMP in the process may have
-/// this thread as their caller.
+/// Limits OpenMP regions of this thread to one thread. Restores the number at the end: other users of OpenMP in the
+/// process may call from this thread.
 class OneOpenMpThread {
  public:
   OneOpenMpThread() : before_(omp_get_max_threads ? omp_get_max_threads() : 1) {

@@ -17,7 +17,7 @@
 namespace pxl {
 namespace {
 
-/// What an element is compared as.
+/// The value as which an element is compared.
 template <class T>
 compute_type<T> key(T x) {
   return static_cast<compute_type<T>>(x);
@@ -32,11 +32,11 @@ bool before(K a, K b) {
     return a < b;
 }
 
-/// Lines that are adjacent in memory and are processed together. Not measured.
+/// Number of lines, adjacent in memory, that are processed together. Not measured.
 constexpr int64_t lines_at_once = 64;
 
-/// A kernel that calls f(buffers, start of the first line, its start in the result of extent k, lines) for groups of at
-/// most lines_at_once adjacent lines: element i of line c is at `i * inner + c`.
+/// A kernel that calls f(buffers, start of the first line, its start in a result with extent k, lines) for groups of at
+/// most lines_at_once adjacent lines. Element i of line c is at `i * inner + c`.
 template <class F>
 Kernel side_by_side(const AxisLines& lines, int64_t k, F f) {
   const int64_t groups = (lines.inner + lines_at_once - 1) / lines_at_once;
@@ -49,7 +49,7 @@ Kernel side_by_side(const AxisLines& lines, int64_t k, F f) {
   });
 }
 
-/// The first position of the extreme of a line of a few elements; a NaN is the extreme.
+/// The first position of a short line's extreme; a NaN is the extreme.
 template <class T>
 int32_t arg_of_short_line(bool largest, const T* x, int64_t n) {
   T best = x[0];
@@ -62,8 +62,8 @@ int32_t arg_of_short_line(bool largest, const T* x, int64_t n) {
   return at;
 }
 
-/// The first position of the extreme of each contiguous line: the extreme, then the first place in which it is. Where
-/// an element is NaN, the extreme is, and the position is that of the first.
+/// The first position of the extreme in each contiguous line. The kernel finds the extreme, then its first position. If
+/// an element is NaN, the extreme is NaN, and the position is that of the first NaN.
 template <class T>
 Kernel arg_of_lines(bool largest, const AxisLines& lines) {
   const auto position = [largest](const T* x, int64_t n) {
@@ -121,7 +121,7 @@ Kernel arg_kernel(bool largest, const TensorSpec& in, int64_t axis) {
 
 namespace {
 
-/// Running sums of `together` contiguous lines, whose additions do not wait for each other.
+/// Running sums of `together` contiguous lines, whose additions are independent of each other.
 template <int64_t together, class Sum, class T>
 void running_sums(const T* x, T* out, int64_t n, bool exclusive, bool reverse) {
   const int64_t first = reverse ? n - 1 : 0, step = reverse ? -1 : 1;
@@ -184,8 +184,9 @@ Kernel cumsum_kernel(const TensorSpec& in, int64_t axis, bool exclusive, bool re
 
 namespace {
 
-/// How many of increasing levels are at most a value. Cells of equal width name a level from which on to look: the
-/// lowest of the cell before, so that rounding does not pass one. The first cell and the last are of values beyond.
+/// Counts how many increasing levels are at most a value. The range is divided into cells of equal width, and each cell
+/// names the level at which the search begins. That level is taken from the preceding cell, so that rounding skips
+/// none. The first and the last cell hold values outside the range.
 class Levels {
  public:
   explicit Levels(const std::vector<double>& levels) : count_(std::ssize(levels)), levels_(levels) {
@@ -205,7 +206,7 @@ class Levels {
     const double cell = at_least < cells ? at_least : cells;
     const double* levels = levels_.data();
     int64_t at = start_[static_cast<size_t>(static_cast<int32_t>(cell) + 1)];
-    // Most cells have no level or one: two steps without a branch.
+    // Most cells hold at most one level: two steps without a branch.
     at += levels[at] <= v ? 1 : 0;
     at += levels[at] <= v ? 1 : 0;
     while (levels[at] <= v) ++at;
@@ -228,7 +229,7 @@ Kernel histogram_kernel(const TensorSpec& in, const std::vector<double>& levels,
       throw Error("the levels of a histogram must increase",
                   {"level " + std::to_string(i) + " is not above the one before"});
   }
-  // Counts of parts, whose number depends on the size only, and their sums.
+  // Counts per chunk, and their sums. The number of chunks depends on the size only.
   constexpr int64_t least = 1 << 14, most = 16;
   const int64_t n = in.size(), parts = std::clamp<int64_t>(n / least, 1, most), bins = std::ssize(levels) + 1;
   WorkspaceLayout workspace;

@@ -1,4 +1,4 @@
-// Selects the variant of the packed GEMM: that of the block functions.
+// Selects the variant of the packed GEMM: the one that the block functions use.
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/packed_table.hpp"
 

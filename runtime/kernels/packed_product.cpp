@@ -11,12 +11,12 @@
 namespace pxl {
 namespace {
 
-// Rows up to which packing once gains; more rows repay packing in each product. Measured with 1 to 256 rows of 64 to
-// 4,096 columns and 64 to 1,024 terms on AMD EPYC with AVX-512 and with AVX2: 0.9 to 2.7 times the rate of
-// product_kernel, but for the exception in gains_by_packing 0.6 to 1.2.
+// Maximum rows for which packing once pays off; with more rows, each product repays its own packing. Measured with 1 to
+// 256 rows, 64 to 4,096 columns and 64 to 1,024 terms on AMD EPYC with AVX-512 and with AVX2: 0.9 to 2.7 times the rate
+// of product_kernel, except for the case in gains_by_packing with 0.6 to 1.2.
 constexpr int64_t max_packed_rows = 256;
-// Columns and rows of a part of the result, which packs its rows of the left operand: about a hundredth of its time.
-// Not measured.
+// Columns and rows per chunk of the result. A chunk packs its rows of the left operand, which takes about a hundredth
+// of its time. Not measured.
 constexpr int64_t part_columns = 128, part_rows = 128;
 
 MatrixView matrix(const std::byte* data, int64_t offset, int64_t stride) {
@@ -28,13 +28,13 @@ MatrixView matrix(const std::byte* data, int64_t offset, int64_t stride) {
 bool gains_by_packing(const GemmCall& call) {
   const GemmShape& p = call.plan;
   const ProductOptions& o = call.options;
-  // The terms of a sum are added one by one, as product_kernel adds few terms for few rows, and where the packed
-  // kernels compute.
+  // The terms of a sum are added one by one, as product_kernel does for few terms and few rows, and for products by the
+  // packed kernels.
   const bool in_order = is_skinny_product(p)
                             ? few_rows_slices(p.k) == 1
                             : product_way(false, false, p.m, p.n, p.k, p.lda, p.ldb) == ProductWay::packed;
   if (p.ta || p.tb || !in_order) return false;
-  // The rows of such a weight are read in registers where they lie.
+  // The rows of such a weight are read in place, into registers.
   if (p.m <= max_streamed_rows && p.n <= skinny_panel) return false;
   return p.batch.empty() && p.m > 0 && p.m <= max_packed_rows && p.n > 1 && p.k > 0 && p.ldc == p.n &&
          o.dtype == DType::float32 && o.add_to < 0 && !o.left && !o.right.compute && !o.right.narrow;

@@ -1,4 +1,4 @@
-// Products whose right operand is packed (packed.hpp) once, for any number of products. The layout is that of the
+// Products whose right operand is packed (packed.hpp) once, for any number of products. The layout depends on the
 // instruction set in use: it never leaves the process.
 #pragma once
 
@@ -6,16 +6,17 @@
 
 namespace pxl {
 
-/// Whether the call may read its right operand packed, has the same bits then, and gains by it: one float32 product of
-/// at most 256 rows, nothing transposed, with its right operand in memory, that is not added to a matrix.
+/// Whether the call may read a packed right operand with the same bits, and gains by it. The call is one float32
+/// product with at most 256 rows, no transposed operand, its right operand in memory, and no matrix that it is added
+/// to.
 bool gains_by_packing(const GemmCall& call);
 
-/// Floats of the packed right operand.
+/// Floats in the packed right operand.
 int64_t packed_right_size(const GemmShape& p);
-/// in: b, as the shape of a call that gains by packing describes; out: packed_right_size floats. Parallel.
+/// in: b, with the shape that a call that gains by packing describes; out: packed_right_size floats. Parallel.
 Kernel pack_right_kernel(const GemmShape& p);
-/// product_kernel of a call that gains by packing, with its input `options.b` packed. Sums are in the order of the
-/// terms, with one fused multiply-add each (packed.hpp). Parallel.
+/// product_kernel for a call that gains by packing, with its input `options.b` packed. Sums are in the order of the
+/// terms, with one fused multiply-add per term (packed.hpp). Parallel.
 Kernel packed_product_kernel(const GemmCall& call);
 
 }  // namespace pxl

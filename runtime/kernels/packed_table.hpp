@@ -1,4 +1,4 @@
-// Variants of the packed GEMM; included by packed*.cpp and tests only.
+// Variants of the packed GEMM. Included only by packed*.cpp and tests.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Sums of partial results that phases before have stored, in the order of the parts.
+// Sums of partial results that earlier phases have stored, in the order of the parts.
 #pragma once
 
 #include <algorithm>
@@ -10,14 +10,14 @@
 
 namespace pxl {
 
-/// The most partial results of `size` elements that are kept: as many as fit 4 M elements, from 8 to 32. Cores beyond
-/// that have no part.
+/// Maximum number of partial results with `size` elements: as many as fit 4 M elements, from 8 to 32. More cores than
+/// that get no part.
 inline int64_t max_partial_results(int64_t size) {
   return std::clamp<int64_t>((int64_t{1} << 22) / std::max<int64_t>(size, 1), 8, 32);
 }
 
-/// Time in which a number of a partial result is stored and summed, in ns of one core. Measured with the gradients of
-/// kernels of 64 to 512 channels on AMD EPYC.
+/// Time to store and to sum one number of a partial result, in single-core ns. Measured with weight gradients of 64 to
+/// 512 channels on AMD EPYC.
 inline constexpr double ns_per_partial_number = 1;
 
 /// to[i] += from[i] for i < n.
@@ -29,7 +29,7 @@ void add_numbers(const T* from, int64_t n, T* to) {
     for (int64_t i = 0; i < n; ++i) to[i] += from[i];
 }
 
-/// A phase that writes to output 0 the sums of `parts` partial results of `size` elements each.
+/// A phase that sums `parts` partial results with `size` elements each into output 0.
 template <class T>
 Phase partial_sums_phase(PerCall<T> partial, int64_t parts, int64_t size) {
   return {size, 1024, [=](const Buffers& b, int64_t begin, int64_t end) {

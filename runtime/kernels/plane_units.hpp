@@ -1,4 +1,4 @@
-// Planes of a batch divided into units of work. Depends on the shapes only.
+// Divides the planes of a batch into work units. The division depends on the shapes only.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace pxl {
 
-/// Rows of `across` places (windows, or tiles of them) of the planes of a batch in units of work of about `wanted`
-/// places: some rows of one sample, or several samples.
+/// Divides the planes into units of about `wanted` places (windows, or tiles of windows): some rows of one sample, or
+/// several samples. A row has `across` places.
 struct PlaneUnits {
   int64_t batch = 1, rows = 1, across = 1;  ///< rows of a sample
   int64_t samples_per_unit = 1, rows_per_unit = 1, per_sample = 1;
@@ -29,7 +29,7 @@ struct PlaneUnits {
   }
 
   int64_t max_places() const { return samples_per_unit * rows_per_unit * across; }
-  /// Places of the units before unit u.
+  /// Number of places in the units before unit u.
   int64_t places_before(int64_t u) const {
     return (std::min(u / per_sample * samples_per_unit, batch) * rows + u % per_sample * rows_per_unit) * across;
   }
@@ -48,8 +48,8 @@ struct PlaneUnits {
   }
 };
 
-/// Into how many equal parts outputs may be divided, at most `wanted`: a power of two. A part has at least 64 of them,
-/// and whole panels of packed products (packed.hpp) with the widest vectors.
+/// Number of equal parts into which outputs may be divided: a power of two, at most `wanted`. A part has at least 64
+/// outputs, and whole panels of packed products (packed.hpp) with the widest vectors.
 inline int64_t output_parts(int64_t outputs, int64_t wanted) {
   constexpr int64_t min_outputs = 64, widest_panel = 32;
   int64_t parts = 1;
@@ -58,7 +58,7 @@ inline int64_t output_parts(int64_t outputs, int64_t wanted) {
   return parts;
 }
 
-/// Channels in whole vectors of every instruction set.
+/// Channels rounded up to whole vectors for every instruction set.
 inline int64_t padded_channels(int64_t channels) { return div_up(channels, int64_t{16}) * 16; }
 
 }  // namespace pxl

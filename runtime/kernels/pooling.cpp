@@ -13,8 +13,7 @@
 namespace pxl {
 namespace {
 
-/// Rows of windows of a plane, the last axis left: f(offset of the row of results, outer indices d and h of the
-/// windows).
+/// Calls f(offset of the result row, outer indices d and h of the windows) for each window row of a plane.
 template <class F>
 void each_row(const Pool& p, F&& f) {
   for (int64_t od = 0; od < p.axes[0].out; ++od)
@@ -24,7 +23,7 @@ void each_row(const Pool& p, F&& f) {
         od, oh);
 }
 
-/// Position of element k of window o in the undilated input; -1 in padding.
+/// Position of window o's element k in the undilated input; -1 in padding.
 int64_t element(const WindowAxis& a, int64_t o, int64_t k) {
   const int64_t at = a.place(o, k);
   if (a.in_dilation == 1) return at < a.in ? std::max<int64_t>(at, -1) : -1;
@@ -33,7 +32,7 @@ int64_t element(const WindowAxis& a, int64_t o, int64_t k) {
   return i < a.in ? i : -1;
 }
 
-/// The rows of input that a row of windows reads: f(offset of the row), in order.
+/// Calls f(offset of the row), in order, for the input rows that a window row reads.
 template <class F>
 void each_input_row(const Pool& p, int64_t od, int64_t oh, F&& f) {
   for (int64_t kd = 0; kd < p.axes[0].kernel; ++kd) {
@@ -63,8 +62,8 @@ struct Steps {
   }
 };
 
-/// One row of input and the windows along it: f(window o, place in the row), for each kernel element in order. The
-/// compiler knows the usual strides, for which it has vectors.
+/// Calls f(window o, place in the row) for one input row, for each kernel element in order. The usual strides are
+/// compile-time constants, for which the compiler makes vector code.
 template <class F>
 void each_element(const WindowAxis& w, const Steps& steps, F&& f) {
   for (int64_t k = 0; k < w.kernel; ++k) {
@@ -86,7 +85,7 @@ void each_element(const WindowAxis& w, const Steps& steps, F&& f) {
   }
 }
 
-/// A kernel over planes: f(plane), where inputs and output are of the computing type.
+/// A kernel that calls f(plane). Inputs and output are in the computing type.
 template <class F>
 Kernel by_plane(const Pool& p, const WorkspaceLayout& workspace, F&& f) {
   const double cost_ns = static_cast<double>(p.planes) * static_cast<double>(output_size(p.axes)) *
@@ -98,7 +97,7 @@ Kernel by_plane(const Pool& p, const WorkspaceLayout& workspace, F&& f) {
       .with_workspace(workspace);
 }
 
-/// Planes of an operand or of the result in the computing type; float16 goes through a buffer.
+/// Operand or result planes in the computing type; float16 uses a buffer.
 template <class T>
 struct PlaneBuffer {
   using C = compute_type<T>;
@@ -127,7 +126,7 @@ struct ResultPlane {
   void store() const { store_line<T>(data, to, 1, size); }
 };
 
-/// Offsets of the input rows of a row of windows, in order.
+/// Offsets of the input rows that a window row reads, in order.
 class InputRows {
  public:
   InputRows(WorkspaceLayout& w, const Pool& p) : offsets_(w.per_thread<int64_t>(p.axes[0].kernel * p.axes[1].kernel)) {}
@@ -142,7 +141,7 @@ class InputRows {
   PerThread<int64_t> offsets_;
 };
 
-/// Position of the first element of window o that is not padding; -1 if there is none.
+/// Position of window o's first element that is not padding; -1 if there is none.
 int64_t first_element(const WindowAxis& w, std::span<const int64_t> rows, int64_t o) {
   if (!rows.empty())
     for (int64_t k = 0; k < w.kernel; ++k)
@@ -150,8 +149,8 @@ int64_t first_element(const WindowAxis& w, std::span<const int64_t> rows, int64_
   return -1;
 }
 
-/// The maxima of the columns of `rows`, and their places, the first on ties. Contiguous, so that the compiler
-/// vectorises it. NaN is the largest value.
+/// The column maxima of `rows`, and their places, the first on ties. Rows are contiguous, so that the compiler
+/// vectorises the loop. NaN is the largest value.
 template <class C, class Place>
 void column_maxima(const C* x, std::span<const int64_t> rows, int64_t n, C* best, Place* at) {
   for (int64_t i = 0; i < n; ++i) {
@@ -167,14 +166,14 @@ void column_maxima(const C* x, std::span<const int64_t> rows, int64_t n, C* best
     }
 }
 
-/// Working memory of find_maxima: the columns of a row of windows.
+/// Working memory of find_maxima: the columns for one window row.
 template <class C, class Place>
 struct Columns {
   C* best;
   Place* at;
 };
 
-/// Positions of the first maxima of a row of windows; -1 if nothing is above -inf. NaN is the largest value.
+/// Positions of the first maximum in each window of a row; -1 if nothing is above -inf. NaN is the largest value.
 template <class C, class Place>
 void find_maxima(const WindowAxis& w, const Steps& steps, const C* x, std::span<const int64_t> rows,
                  const Columns<C, Place>& columns, C* best, Place* at) {
@@ -192,7 +191,7 @@ void find_maxima(const WindowAxis& w, const Steps& steps, const C* x, std::span<
   });
 }
 
-/// Elementwise maxima over `rows` of input.
+/// Elementwise maxima over the input rows `rows`.
 template <class C>
 const C* merged_rows(const C* x, std::span<const int64_t> rows, int64_t n, BinaryFn maximum, C* merged) {
   const C* first = x + rows[0];
@@ -203,7 +202,7 @@ const C* merged_rows(const C* x, std::span<const int64_t> rows, int64_t n, Binar
   return first;
 }
 
-/// The maxima of windows along a row of input. `apart` is working memory, for a row of elements that are not adjacent.
+/// The maxima of windows along an input row. `apart` is working memory for a row whose elements are not adjacent.
 template <class C>
 void row_maxima(const WindowAxis& w, const Steps& steps, const C* row, BinaryFn maximum, C* apart, C* best) {
   if (w.in_dilation != 1)
@@ -259,7 +258,7 @@ Kernel max_pool_kernel(DType dtype, const Pool& p) {
 namespace {
 
 /// A kernel over the maxima of planes: f(input 0, the result, offset of a window in y's plane, place of its maximum in
-/// x's plane, or -1). x is input 1; `gradient` says whether input 0 has y's spec and the result x's.
+/// x's plane, or -1). x is input 1. `gradient`: input 0 has y's spec and the result has x's.
 template <class F>
 Kernel by_maximum(std::string_view op, DType dtype, const Pool& p, bool gradient, F f) {
   return with_floating(op, dtype, [&](auto tag) -> Kernel {
@@ -315,7 +314,7 @@ Kernel max_pool_grad_kernel(DType dtype, const Pool& p) {
 
 namespace {
 
-/// Number of elements of each window along one axis, with or without padding.
+/// Number of elements in each window along one axis, with or without padding.
 std::vector<int64_t> counts(const WindowAxis& a, bool with_padding, int64_t padding_after) {
   const int64_t end = a.in_dilation * (a.in - 1) + 1 + padding_after;
   std::vector<int64_t> n(static_cast<size_t>(a.out), 0);
@@ -325,7 +324,7 @@ std::vector<int64_t> counts(const WindowAxis& a, bool with_padding, int64_t padd
   return n;
 }
 
-/// Reciprocal of the number of elements of each window; 0 for empty windows.
+/// Reciprocal of each window's number of elements; 0 for empty windows.
 template <class C>
 std::vector<C> window_weights(const Pool& p) {
   const auto along = [&](size_t axis) { return counts(p.axes[axis], p.count_padding, p.padding_after[axis]); };
@@ -338,7 +337,7 @@ std::vector<C> window_weights(const Pool& p) {
   return weights;
 }
 
-/// Averages of windows, or with `gradient` what they give to each of their elements.
+/// Averages of windows, or with `gradient` the contribution of each average to its elements.
 template <bool gradient>
 Kernel average(std::string_view op, DType dtype, const Pool& p) {
   return with_floating(op, dtype, [&](auto tag) -> Kernel {

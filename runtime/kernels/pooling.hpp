@@ -8,8 +8,8 @@
 
 namespace pxl {
 
-/// x [planes, in...], y [planes, out... + pads]: `out_padding_before` and `out_padding_after` zeros lie around the
-/// windows' results.
+/// x [planes, in...], y [planes, out... + pads]. The windows' results are surrounded by `out_padding_before` and
+/// `out_padding_after` zeros.
 struct Pool {
   int64_t planes = 1;
   WindowAxes axes = {};
@@ -22,8 +22,8 @@ struct Pool {
 
 /// in: x; out: y. Propagates NaN.
 Kernel max_pool_kernel(DType dtype, const Pool& p);
-/// in: t, x, both of x's spec; out: of y's spec, the elements of t at the (first) maxima of x's windows; 0 for windows
-/// of padding.
+/// in: t, x, both with x's spec; out, with y's spec: the elements of t at the (first) maxima of x's windows; 0 for
+/// windows of padding.
 Kernel max_pool_pick_kernel(DType dtype, const Pool& p);
 /// in: g (of y's spec), x; out: zeros with g added at the (first) maxima of x's windows.
 Kernel max_pool_grad_kernel(DType dtype, const Pool& p);

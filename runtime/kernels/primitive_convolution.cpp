@@ -20,24 +20,24 @@ namespace {
 
 using namespace blocked_primitive;
 
-// Windows of a unit of work at which a primitive reaches its full rate, if the weights do not fit L1. Not measured.
+// Windows per unit at which a primitive reaches its full rate, if the weights do not fit L1. Not measured.
 constexpr int64_t good_windows = 256;
-// Number of units of work that are worth a partition of the channels; and channels of a part at least.
+// Number of units below which the channels are partitioned, and minimum channels per part.
 constexpr int64_t enough_units = 8, min_channels = 64;
 
-// The cost model: vectors are those of AVX-512 on every processor, as of the other ways.
+// The cost model counts AVX-512 vectors on every processor, as the models of the other algorithms do.
 constexpr int64_t primitive_lanes = 16;
 constexpr int64_t image_channels = 3;
 
-/// In ns of one core: a vector multiply-add, also where gradients of kernels of several taps are summed, and where
-/// those of images are; the change of layout of an element of the data, and of a weight; a number of a partial sum.
+/// Single-core times in ns: a vector multiply-add, the same for weight gradients of kernels with several taps, and for
+/// those of images; the layout change per data element and per weight; a number of a partial sum.
 struct PrimitiveCost {
   double fma, weights_fma, image_fma, element, weight, partial;
-  int64_t fewest_image_channels;  ///< that have a kernel of their own for gradients of weights
+  int64_t fewest_image_channels;  ///< minimum of the weight gradient's separate kernel
 };
-/// Measured with 16 to 256 channels of 8 x 8 to 32 x 32 elements on AMD EPYC with AVX-512, the latter with strides on
-/// Sapphire Rapids; and with 3 to 1,024 channels of 7 x 7 to 128 x 128 elements, kernels of 1 x 1 to 7 x 7, on AMD
-/// EPYC (Zen 3) with AVX2, whose blocks of 8 channels are transposed in registers.
+/// Measured with 16 to 256 channels of 8 x 8 to 32 x 32 elements on AMD EPYC with AVX-512, and with strides on Sapphire
+/// Rapids with AVX-512. AVX2: 3 to 1,024 channels of 7 x 7 to 128 x 128 elements, kernels of 1 x 1 to 7 x 7, on AMD
+/// EPYC (Zen 3), whose blocks of 8 channels are transposed in registers.
 PrimitiveCost primitive_cost() {
   if (instruction_set() == "avx2") return {0.335, 0.43, 0.38, 0.27, 1.1, 0.3, image_channels};
   return {0.3, 0.3, 0.3, 1.1, 1.1, ns_per_partial_number, 1};
@@ -45,7 +45,7 @@ PrimitiveCost primitive_cost() {
 
 double channel_vectors(int64_t channels) { return static_cast<double>(div_up(channels, primitive_lanes)); }
 
-/// Of one sample: `vector_channels` are computed in vectors, for each of `channels`.
+/// Time for one sample. `vector_channels` is the number of channel vectors that are computed for each of `channels`.
 double primitive_ns(const Convolution& c, double channels, double vector_channels, double ns_per_fma) {
   const double windows = static_cast<double>(output_size(c.axes)), taps = static_cast<double>(kernel_size(c.axes));
   const double elements = static_cast<double>(c.cin * input_size(c.axes) + c.cout * output_size(c.axes)),
@@ -58,7 +58,7 @@ bool has_primitive(const Convolution& c) {
   return c.groups == 1 && has_windows_of_planes(c) && has_convolution_primitives();
 }
 
-/// Parts of `channels` for units to be enough.
+/// Number of parts into which `channels` are divided, so that there are enough units.
 int64_t channel_parts(int64_t channels, int64_t units) {
   int64_t parts = 1;
   while (units * parts < enough_units && channels % (2 * parts) == 0 && channels / (2 * parts) >= min_channels &&
@@ -71,7 +71,7 @@ int64_t samples_of_unit(const Convolution& c) {
   return std::clamp<int64_t>(good_windows / output_size(c.axes), 1, std::max<int64_t>(1, c.batch / enough_units));
 }
 
-/// Outputs or data gradients: each unit makes some samples and `channels / parts` channels of the result.
+/// Outputs or data gradients: each unit computes some samples and `channels / parts` channels of the result.
 struct Correlation {
   UnitPrimitives steps;
   int64_t parts = 1;
@@ -81,7 +81,7 @@ struct Correlation {
 
   Kernel kernel(double cost) const {
     WorkspaceLayout workspace;
-    // Weights of a full unit and of the last one may have different layouts.
+    // The weights may have different layouts in a full unit and in the last unit.
     const int64_t size = floats_of(steps.full.second), last_size = floats_of(steps.last.second);
     const bool alike = steps.full.second == steps.last.second;
     const auto weights = workspace.per_call<float>(parts * size),
@@ -128,7 +128,7 @@ struct Correlation {
   }
 };
 
-/// f(), or none where oneDNN refuses the shape.
+/// Returns f(), or nullopt if oneDNN refuses the shape.
 template <class F>
 std::optional<Kernel> unless_refused(F&& f) {
   try {
@@ -180,10 +180,10 @@ std::optional<Kernel> primitive_data_grad_kernel(const Convolution& c, double ns
 std::optional<Kernel> primitive_weights_grad_kernel(const Convolution& c, double ns) {
   if (!has_primitive(c)) return {};
   const int64_t size = c.cout * c.cin * kernel_size(c.axes);
-  // Parts of the channels rather than more partial sums, of which each is as large as the result.
+  // Channels are partitioned before more partial sums are used, since each partial sum is as large as the result.
   const int64_t parts = channel_parts(c.cout, 1), sums = div_up(max_partial_results(size), parts);
   const int64_t samples = std::max(samples_of_unit(c), div_up(c.batch, sums));
-  // oneDNN has a kernel for the channels of images in place; it fills vectors with other ones.
+  // oneDNN has a kernel for images, which reads their channels in place; it fills vectors with other channels.
   const PrimitiveCost cost = primitive_cost();
   const bool image = c.cin <= image_channels && c.cin >= cost.fewest_image_channels;
   const double inputs = static_cast<double>(c.cin),
@@ -197,7 +197,7 @@ std::optional<Kernel> primitive_weights_grad_kernel(const Convolution& c, double
     const auto made = UnitPrimitives::make(c.batch, samples, [&](int64_t batch) {
       return weights_step({c, batch, c.cin, channels});
     });
-    // The sums of all units need one layout.
+    // All units need one layout for their sums.
     if (!made || made->full.result != made->last.result) return {};
     const UnitPrimitives steps = *made;
     const int64_t units = steps.units, partial_size = floats_of(steps.full.result);
@@ -225,7 +225,7 @@ std::optional<Kernel> primitive_weights_grad_kernel(const Convolution& c, double
                                      {DNNL_ARG_SCRATCHPAD, {s.scratch, cpu_engine(), b.workspace(scratch)}}});
            }
          }});
-    // Into the first unit's, in the order of the units.
+    // The sums are added to the first unit's sum, in the order of the units.
     if (units > 1)
       phases.push_back({parts * partial_size, 1024, [=](const Buffers& b, int64_t begin, int64_t end) {
                           constexpr int64_t block = 4096;  // of each sum, so that they stay in L1

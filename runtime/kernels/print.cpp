@@ -22,7 +22,7 @@ std::string element(const Array& array, int64_t i, const PrintFormat& f) {
   const auto digits = static_cast<int>(f.digits);
   if (std::isfinite(value) && f.floats == FloatFormat::fixed) return fmt::format("{:.{}f}", value, digits);
   if (std::isfinite(value) && f.floats == FloatFormat::scientific) return fmt::format("{:.{}e}", value, digits);
-  // The numbers of float8 are some of float16.
+  // Every float8 number is also a float16 number.
   std::string shortest = is_float8(array.dtype()) ? number_text(half(static_cast<float>(value)))
                                                   : with_type(array.dtype(), [&]<class T>(type_tag<T>) -> std::string {
                                                       if constexpr (std::is_integral_v<T>)
@@ -35,7 +35,7 @@ std::string element(const Array& array, int64_t i, const PrintFormat& f) {
   return shortest;
 }
 
-/// The elements of one axis that are shown; -1 for those left out.
+/// The elements of one axis that are shown; -1 for elements that are left out.
 std::vector<int64_t> shown(const Array& array, int64_t extent, const PrintFormat& f) {
   std::vector<int64_t> items;
   const bool edges = array.size() > f.threshold && extent > 2 * f.edge_items;
@@ -50,7 +50,7 @@ std::vector<int64_t> shown(const Array& array, int64_t extent, const PrintFormat
   return items;
 }
 
-/// Appends the part from `offset` on, of `inner` elements, whose first axis is `depth`.
+/// Appends the part from `offset`, which has `inner` elements and whose first axis is `depth`.
 void append(const Array& array, size_t depth, int64_t offset, int64_t inner, const PrintFormat& f, std::string& text) {
   const Shape& shape = array.shape();
   if (depth == shape.size()) {
@@ -89,7 +89,7 @@ void append(const Array& array, size_t depth, int64_t offset, int64_t inner, con
 std::string print_text(const Array& array, const PrintFormat& format) {
   std::string text = format.title + ": ";
   append(array, 0, 0, array.size(), format, text);
-  // Blocks of lines are set apart.
+  // An empty line separates blocks of lines.
   return text + (array.rank() > 1 ? "\n\n" : "\n");
 }
 

@@ -20,10 +20,10 @@ struct PrintFormat {
   std::string separator = " ", open = "[", close = "]";
 };
 
-/// "title: [1.0 2.0]"; axes but the last have a line for each of their elements. Ends with a newline.
+/// "title: [1.0 2.0]". Each axis but the last has one line per element. Ends with a newline.
 std::string print_text(const Array& array, const PrintFormat& format);
-/// in: t, and the number of the replica and how many there are (int32[2]); out: t again. Prints to standard error, if
-/// `prints`; of several replicas the title has the suffix "_replica_{number}".
+/// in: t, and the replica's number and the number of replicas (int32[2]); out: t. Prints to standard error if `prints`.
+/// If there are several replicas, the title has the suffix "_replica_{number}".
 Kernel print_kernel(const TensorSpec& t, const PrintFormat& format, bool prints);
 
 }  // namespace pxl

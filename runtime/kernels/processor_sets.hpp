@@ -1,5 +1,5 @@
-// The instruction sets of this architecture, and which of them this processor has. Included by instruction_sets.cpp,
-// and by cmake/best_set.cpp while a build is configured, so that both know the same.
+// The instruction sets of this architecture, and those that this processor has. Included by instruction_sets.cpp, and
+// by cmake/best_set.cpp while a build is configured, so that both agree.
 #pragma once
 
 #include <array>
@@ -26,7 +26,8 @@ inline bool has_x86_64_v4() {
 }
 #endif
 
-/// Ascending: a processor with one has those before it.
+/// Ascending: a processor with one set also has the preceding sets.
+
 // clang-format off
 inline constexpr auto processor_sets = std::to_array<ProcessorSet>({
     {"baseline", always_present},
@@ -39,7 +40,7 @@ inline constexpr auto processor_sets = std::to_array<ProcessorSet>({
 });
 // clang-format on
 
-/// Of the sets that this processor has, how many there are from the first on.
+/// Number of leading list entries that this processor supports.
 inline std::size_t sets_of_processor() {
 #if defined(__x86_64__)
   __builtin_cpu_init();

@@ -17,20 +17,20 @@
 namespace pxl {
 namespace {
 
-// Rows of weights between two calls of the epilogue on their columns of the result. Not measured.
+// Weight rows between two calls of the epilogue on their columns of the result. Not measured.
 constexpr int64_t dgrad_wgrad_row_block = 256;
 
-// Rows up to which a product with a transposed right operand reads it in place: packing it takes longer than the
-// product. Beyond max_skinny_dim rows only if the rows of a group fit L1 beside it, here in floats. Measured with 17 to
-// 128 rows of 256 to 1,024 columns and 250 to 3,000 terms on AMD EPYC with AVX-512: up to 512 terms 0.9 to 1.4 times
-// the rate of panels, with more 0.5 to 0.7.
+// Maximum rows of a product that reads a transposed right operand in place: packing it would take longer than the
+// product. More than max_skinny_dim rows are read in place only if a group's rows fit L1 beside the operand; the limit
+// is in floats. Measured with 17 to 128 rows, 256 to 1,024 columns and 250 to 3,000 terms on AMD EPYC with AVX-512: up
+// to 512 terms 0.9 to 1.4 times the rate of panels, with more terms 0.5 to 0.7.
 constexpr int64_t max_transposed_rows = 128, max_transposed_group = 1 << 13;
 
-// Rows whose distance is a multiple of this many floats, 1 KiB, compete for the same lines of L1; by how many floats
-// more they lie apart in a copy.
+// Rows whose distance is a multiple of this many floats, 1 KiB, compete for the same lines of L1. A copy stores such
+// rows `stride_padding` floats further apart.
 constexpr int64_t conflicting_stride = 256, stride_padding = 16;
 
-// Rows of a panel between the one that the epilogue changes and the one that is requested from memory.
+// Panel rows between the row that the epilogue changes and the row that is prefetched.
 constexpr int64_t fetched_ahead = 2;
 
 // Minimum multiply-accumulates at which threads or an epilogue can gain anything. Not measured.
@@ -47,7 +47,8 @@ SkinnyBackward dense_backward(int64_t m, int64_t n, int64_t k, const float* dy) 
   return f;
 }
 
-/// The products of at most max_skinny_dim rows, or the input gradient of more rows, in groups that reuse w from cache.
+/// The products for at most max_skinny_dim rows, or the input gradient for more rows, in groups that reuse w from
+/// cache.
 void skinny_backward(SkinnyBackward f) {
   const int64_t m = f.m, groups = (m + max_skinny_dim - 1) / max_skinny_dim;
   const float* dy = f.dy;
@@ -61,7 +62,8 @@ void skinny_backward(SkinnyBackward f) {
   }
 }
 
-/// Rows [begin, end) of w: its columns of dx, with their epilogue, and the weight gradient, if there is one.
+/// Rows [begin, end) of w: the corresponding columns of dx, with their epilogue, and the weight gradient, if there is
+/// one.
 void run_backward(SkinnyBackward f, const Epilogue& epilogue, const Buffers& b, int64_t begin, int64_t end) {
   const int64_t block = f.m > max_skinny_dim ? std::max<int64_t>(16, right_block / f.n) : dgrad_wgrad_row_block;
   for (int64_t r = begin; r < end; r += block) {
@@ -77,7 +79,7 @@ bool reads_transpose_in_place(const GemmShape& p) {
   return p.m <= max_skinny_dim || max_skinny_dim * p.k <= max_transposed_group;
 }
 
-/// dy[m, k] @ w[n, k]^T with m <= max_transposed_rows: each row of w yields a column of the result.
+/// dy[m, k] @ w[n, k]^T with m <= max_transposed_rows: each row of w yields one result column.
 Kernel few_rows_transposed(const GemmShape& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
   WorkspaceLayout workspace(o.epilogue_workspace);
@@ -145,7 +147,7 @@ class GradientUse {
   FusedUpdateConstants constants_{};
 };
 
-/// x[k, m]^T @ dy[k, n] with small k: one or two rows of the result at a time, with a fused weight update.
+/// x[k, m]^T @ dy[k, n] with small k. It computes one or two rows of the result at a time, with a fused weight update.
 Kernel skinny_k(const GemmShape& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
   WorkspaceLayout workspace(o.epilogue_workspace);
@@ -208,7 +210,7 @@ struct Pair {
   }
 };
 
-/// Consumes `n` elements of the result from `first` on, which an addition to a matrix changes.
+/// Consumes `n` elements of the result from `first`. An addition to a matrix changes them.
 void run_epilogue(const ProductOptions& o, const Buffers& b, float* from, int64_t first, int64_t n) {
   if (o.add_to >= 0)
     add_scaled(o, b, from, first, n);
@@ -216,8 +218,8 @@ void run_epilogue(const ProductOptions& o, const Buffers& b, float* from, int64_
     run_epilogue(o.epilogue, b, from, first, first + n);
 }
 
-/// Requests what the epilogue changes of `n` elements from `first` on. Processors do not foresee the parts of rows that
-/// a panel has of a matrix.
+/// Prefetches the elements that the epilogue changes, `n` from `first`. A panel holds only parts of a matrix's rows,
+/// which hardware prefetchers miss.
 void fetch_updated(const ProductOptions& o, const Buffers& b, int64_t first, int64_t n) {
   constexpr int64_t cache_line = 16;
   const auto fetch = [&](int slot) {
@@ -230,7 +232,7 @@ void fetch_updated(const ProductOptions& o, const Buffers& b, int64_t first, int
     for (const int slot : o.update.slots) fetch(slot);
 }
 
-/// General float32 GEMM: a library computes row panels of each matrix of the batch.
+/// General float32 GEMM: a library computes row panels for each matrix of the batch.
 Kernel panels(const GemmShape& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
   const MatrixOffsets at = matrix_offsets(p);

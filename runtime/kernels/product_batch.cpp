@@ -1,5 +1,5 @@
-// Products of a matrix and a vector, and batches of products of few rows. A library packs their operands, or takes
-// longer to begin than to compute.
+// Matrix-vector products, and batches of products with few rows. A library would pack their operands, or take longer to
+// start than to compute.
 #include <algorithm>
 
 #include "runtime/base/div_up.hpp"
@@ -9,7 +9,7 @@
 namespace pxl {
 namespace {
 
-// Multiply-accumulates of a part of a matrix. Not measured.
+// Multiply-accumulates per chunk of a matrix. Not measured.
 constexpr int64_t part_macs = 1 << 16;
 
 /// Whether skinny_k computes the product: few terms, and many rows of the result.
@@ -17,7 +17,7 @@ bool has_few_terms(const GemmShape& p) {
   return p.batch.empty() && p.ta && !p.tb && p.k <= max_skinny_dim && p.m > max_skinny_dim;
 }
 
-/// Columns of the result that are computed at a time.
+/// Columns of the result per chunk.
 int64_t columns_of_part(const GemmShape& p) {
   const int64_t columns = part_macs / (p.m * p.k) / skinny_panel * skinny_panel;
   return std::clamp<int64_t>(columns, std::min(p.n, skinny_panel), p.n);

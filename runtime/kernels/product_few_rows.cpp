@@ -1,4 +1,4 @@
-// Products of few rows: each weight is read once, row by row.
+// Products with few rows: each weight is read once, row by row.
 #include <algorithm>
 
 #include "runtime/kernels/product_parts.hpp"
@@ -7,13 +7,14 @@
 namespace pxl {
 namespace {
 
-// Columns of the parts into which threads divide streamed rows, and rows that they read in panels. Not measured.
+// Columns of the chunks into which threads divide streamed rows, and of the chunks that they read in panels. Not
+// measured.
 constexpr int64_t streamed_columns = 1024, sum_columns = 2 * skinny_panel;
 
-// Rows of weights, beyond which they are divided into more slices: sums of a slice are float32. Not measured.
+// Maximum weight rows per slice, beyond which there are more slices: the sums of a slice are float32. Not measured.
 constexpr int64_t max_slice = 1 << 14;
 
-/// The partial sums of x[m, k] @ w[k, n] over `slices` of the rows of w, by panels. A product with one slice is
+/// Partial sums of x[m, k] @ w[k, n] over `slices` slices of w's rows, by panels. A product with one slice is
 /// partitioned by columns of w instead.
 std::vector<Phase> blocked_sums(const GemmShape& p, const ProductOptions& o, int64_t slices, PerCall<float> partial,
                                 WorkspaceLayout& workspace) {
@@ -48,8 +49,8 @@ std::vector<Phase> blocked_sums(const GemmShape& p, const ProductOptions& o, int
            }}};
 }
 
-/// The same for weights of few bytes, or few rows: threads read adjacent parts of the rows of w as they are stored, and
-/// widen them in registers.
+/// The same for narrow weights, or few rows. Threads read adjacent chunks of w's rows in the stored format, and widen
+/// them in registers.
 std::vector<Phase> streamed_sums(const GemmShape& p, const ProductOptions& o, int64_t slices, PerCall<float> partial) {
   const int64_t m = p.m, n = p.n, k = p.k, size = skinny_panels_size(m, n);
   const int64_t blocks = (n + streamed_columns - 1) / streamed_columns;
@@ -87,7 +88,7 @@ std::vector<Phase> streamed_sums(const GemmShape& p, const ProductOptions& o, in
 
 int64_t few_rows_slices(int64_t k) { return std::max<int64_t>(k >= 2048 ? 4 : k >= 256 ? 2 : 1, k / max_slice); }
 
-// Split-k over slices of whole rows of w, then a sum over the slices.
+// Split-k over slices of whole w rows, then a sum over the slices.
 Kernel few_rows_product(const GemmShape& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
   const int64_t slices = few_rows_slices(k);
@@ -98,7 +99,7 @@ Kernel few_rows_product(const GemmShape& p, const ProductOptions& o) {
   const std::vector<Phase> sums =
       streamed ? streamed_sums(p, o, slices, partial) : blocked_sums(p, o, slices, partial, workspace);
   std::vector<Phase> phases(sums);
-  // By columns: the next kernel is partitioned in the same way and finds its operands in the same core's cache.
+  // Partitioned by columns: the next kernel has the same partition, and finds its operands in the same core's cache.
   const auto result = workspace.per_call<float>(o.out >= 0 ? 0 : m * n);
   phases.push_back({n, skinny_panel, [=](const Buffers& b, int64_t begin, int64_t end) {
                       float* to = o.out >= 0 ? b.output<float>(static_cast<size_t>(o.out)) : b.workspace(result);

@@ -10,20 +10,21 @@ namespace pxl {
 
 namespace {
 
-// Maximum elements of a panel: 512 KiB, so that it stays in L2 for the epilogue. Not measured.
+// Maximum elements in a panel: 512 KiB, so that it stays in L2 for the epilogue. Not measured.
 constexpr int64_t max_elements = 1 << 17;
-// Maximum multiply-accumulates of a panel, a few ms: the longest time between checks for Ctrl-C.
+// Maximum multiply-accumulates per panel, a few ms: the longest time between checks for Ctrl-C.
 constexpr double max_macs = 1 << 28;
 // Time in which the library packs an element of an operand, in multiply-accumulates. Fitted to 80 timings of oneDNN's
-// sgemm on AMD EPYC with AVX-512: panels of 64 x 1024 to 1024 x 128 of products of 0.2 to 4.3 G multiply-accumulates.
+// sgemm on AMD EPYC with AVX-512: panels of 64 x 1024 to 1024 x 128, in products with 0.2 to 4.3 G
+// multiply-accumulates.
 constexpr double packing = 16, packing_transposed = 32;
-// Multiply-accumulates that are worth a core: about 20 us. Not measured.
+// Minimum multiply-accumulates per core: about 20 us. Not measured.
 constexpr double min_macs_of_core = 1 << 20;
 constexpr int64_t max_cores = 64;
 
 constexpr std::array<int64_t, 14> extents{8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024};
 
-/// Numbers of parts into which an extent may be divided.
+/// Calls f(parts) for the numbers of parts into which an extent may be divided.
 template <class F>
 void each_division(int64_t extent, F&& f) {
   int64_t before = 0;
@@ -35,7 +36,7 @@ void each_division(int64_t extent, F&& f) {
   }
 }
 
-/// Expected time of `panels` equal panels on all cores, in times of a panel.
+/// Expected time for `panels` equal panels on all cores, in units of one panel's time.
 double expected_waves(int64_t panels, double macs) {
   double sum = 0, weights = 0, weight = 1;
   for (int64_t cores = 1; cores <= max_cores; cores *= 2, weight /= 3) {

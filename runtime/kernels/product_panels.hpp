@@ -1,4 +1,4 @@
-// The panels in which threads compute a large product: which rows and columns of the result a call of the library
+// The panels in which threads compute a large product: the rows and columns of the result that each call of the library
 // computes.
 #pragma once
 
@@ -6,22 +6,22 @@
 
 namespace pxl {
 
-/// Panels of each matrix of a product: `down` rows of panels, `across` columns of them.
+/// The panels of each matrix in a product: `down` rows of panels, `across` columns of them.
 struct PanelGrid {
   int64_t down = 1, across = 1;
   friend bool operator==(const PanelGrid&, const PanelGrid&) = default;
 };
 
-/// The grid of op(a)[m, k] @ op(b)[k, n] for a batch of `matrices`, with op(b) a transpose if `tb`. All extents are at
-/// least 1. It depends on nothing else, so that results have the same bits for any number of threads.
+/// The grid for op(a)[m, k] @ op(b)[k, n] in a batch of `matrices`, with op(b) a transpose if `tb`. All extents are at
+/// least 1. The grid depends on nothing else, so that results have the same bits for any number of threads.
 ///
-/// Of all grids whose panels fit L2 and end soon enough for Ctrl-C, the one with the shortest expected time. A panel
-/// takes the time of its multiply-accumulates and of packing its rows of a and columns of b; cores that have no panel
-/// wait for those that have one more. Machines have 1, 2, 4, ... cores, each kind a third as often as the one before,
-/// up to what the product can keep busy.
+/// The grid has the shortest expected time among grids whose panels fit L2 and end soon enough for Ctrl-C. A panel
+/// takes the time to multiply, and to pack its rows from a and its columns from b. Cores without a panel wait for cores
+/// that have one more. Machines have 1, 2, 4, ... cores, up to the number that the product can keep busy. The weight
+/// falls to a third from each number to the next.
 PanelGrid panel_grid(int64_t m, int64_t n, int64_t k, int64_t matrices, bool tb);
 
-/// The largest panel of a grid, in elements of the result.
+/// The number of elements in the largest panel of a grid.
 int64_t max_panel_elements(int64_t m, int64_t n, const PanelGrid& grid);
 
 }  // namespace pxl

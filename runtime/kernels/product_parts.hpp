@@ -1,4 +1,4 @@
-// What the ways to compute a product share: epilogues on parts of the result, and right operands in blocks.
+// Code that the product algorithms share: epilogues on chunks of the result, and right operands in blocks.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,7 @@
 
 namespace pxl {
 
-/// Elements of the right operand that are computed at a time: 64 KiB of float32, which stay in L2 beside the sums. Not
-/// measured.
+/// Elements of the right operand per block: 64 KiB of float32, which stay in L2 beside the sums. Not measured.
 inline constexpr int64_t right_block = 1 << 14;
 
 /// Estimated single-core time, in ns, at 100 GF/s.
@@ -39,7 +38,7 @@ inline const float* left_of(const ProductOptions& o, const Buffers& b) {
 /// Rows of w: in place, or computed block by block.
 class RightRows {
  public:
-  /// Of w[., columns].
+  /// w has `columns` columns.
   RightRows(const ProductOptions& o, int64_t columns, WorkspaceLayout& workspace)
       : slot_(o.b), columns_(columns), right_(o.right) {
     if (!right_.compute) return;
@@ -48,7 +47,7 @@ class RightRows {
     memory_ = workspace.per_thread<std::byte>(static_cast<int64_t>(right_.per_thread));
   }
 
-  /// f(w, ldw, begin, end) for rows [k0, k1) in order, in one call or in blocks; row k of columns [n0, n1) is at
+  /// Calls f(w, ldw, begin, end) for rows [k0, k1) in order, in one call or in blocks. Row k of columns [n0, n1) is at
   /// w + k * ldw.
   template <class F>
   void each(const Buffers& b, int64_t k0, int64_t k1, int64_t n0, int64_t n1, F&& f) const {
@@ -78,7 +77,8 @@ class RightRows {
   PerThread<std::byte> memory_;
 };
 
-/// f(slice, first, last) for units [begin, end), of which each slice has `blocks`: its blocks [first, last) at a time.
+/// Calls f(slice, first, last) for units [begin, end). A slice has `blocks` units; a call covers its blocks [first,
+/// last).
 template <class F>
 void each_slice(int64_t begin, int64_t end, int64_t blocks, F&& f) {
   for (int64_t u = begin; u < end;) {
@@ -88,25 +88,25 @@ void each_slice(int64_t begin, int64_t end, int64_t blocks, F&& f) {
   }
 }
 
-/// Offsets of the matrices of a batch and of their results, in elements.
+/// Offsets of the matrices in a batch, and of their results, in elements.
 struct MatrixOffsets {
   std::vector<int64_t> a, b, c;
 };
 MatrixOffsets matrix_offsets(const GemmShape& p);
 
-/// In how many parts few_rows_product sums k terms; their sums are added at the end.
+/// Number of parts in which few_rows_product sums k terms. The parts' sums are added at the end.
 int64_t few_rows_slices(int64_t k);
 /// x[m, k] @ w[k, n] with m <= max_skinny_dim (skinny.hpp).
 Kernel few_rows_product(const GemmShape& p, const ProductOptions& o);
 
-/// The product as one of a row, if its result is a column: [m, k] @ [k, 1] has the elements of [1, k] @ [m, k]^T. What
-/// it adds to becomes an epilogue.
+/// The product as a product of one row, if its result is a column: [m, k] @ [k, 1] has the elements of [1, k] @ [m,
+/// k]^T. The matrix that it adds to becomes an epilogue.
 std::optional<GemmCall> as_row_product(const GemmShape& p, const ProductOptions& o);
 /// Whether batch_of_rows computes this product.
 bool is_batch_of_rows(const GemmShape& p, const ProductOptions& o);
-/// A batch of products of few rows: matrices are read where they lie, in parts that threads share.
+/// A batch of products with few rows. Matrices are read in place, in chunks that threads share.
 Kernel batch_of_rows(const GemmShape& p, const ProductOptions& o);
-/// c += alpha * values, of `n` elements of the result from `first` on; changes `values`.
+/// c += alpha * values for `n` elements of the result, beginning at `first`. Changes `values`.
 void add_scaled(const ProductOptions& o, const Buffers& b, float* values, int64_t first, int64_t n);
 
 }  // namespace pxl

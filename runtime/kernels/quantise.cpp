@@ -8,7 +8,7 @@
 namespace pxl {
 namespace {
 
-/// Row r of the weights, columns [begin, end), as they are stored.
+/// Row r of the weights, columns [begin, end), in the stored format.
 struct QuantisedRows {
   bool packed;
   int64_t n;

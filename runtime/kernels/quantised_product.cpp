@@ -18,10 +18,10 @@ const QuantisedProductFunctions& quantised_product() {
 
 namespace {
 
-// Columns that a thread multiplies at a time, as streamed rows have (product_few_rows.cpp). Not measured.
+// Columns that a thread multiplies at a time, as for streamed rows (product_few_rows.cpp). Not measured.
 constexpr int64_t quantised_columns = 1024;
-// Rows of x with which the groups of rows are divided among threads, whose sums are then added. Of more rows there are
-// enough columns for all threads, or enough work.
+// Maximum rows of x for which threads divide the row groups, and sums are then added. More rows have enough columns for
+// all threads, or enough work.
 constexpr int64_t max_divided_rows = 16;
 
 }  // namespace

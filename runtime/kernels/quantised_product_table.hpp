@@ -1,4 +1,4 @@
-// Variants of products of quantised operands; included by quantised_product*.cpp and tests only.
+// Variants of products with quantised operands. Included only by quantised_product*.cpp and tests.
 #pragma once
 
 #include <span>

@@ -15,14 +15,14 @@
 namespace pxl {
 namespace {
 
-// Time of an element on one core of a processor of 2022.
+// Single-core time per element, in ns, on a processor of 2022.
 constexpr double uniform_ns = 1.5, normal_ns = 4;
 
 using Key = std::array<uint32_t, 2>;
 Key key_of(const Buffers& b, size_t slot) { return {b.input<uint32_t>(slot)[0], b.input<uint32_t>(slot)[1]}; }
 
-/// Elements [begin, end) of a stream: numbers(words, n, values) makes the 4 n numbers of n blocks, and put(i, values,
-/// n) takes those of elements [i, i + n).
+/// Draws elements [begin, end) of a stream. numbers(words, n, values) makes the 4 n numbers of n blocks; put(i, values,
+/// n) consumes the numbers for elements [i, i + n).
 template <class C, class Numbers, class Put>
 void draw_elements(Key key, RandomStream stream, int64_t begin, int64_t end, Numbers&& numbers, Put&& put) {
   PhiloxWords words;
@@ -37,7 +37,8 @@ void draw_elements(Key key, RandomStream stream, int64_t begin, int64_t end, Num
   }
 }
 
-/// Uniform: 24 bits for float32; float64 takes 32 of its 53 bits from its own word and the rest from adjacent words.
+/// Uniform numbers. float32 has 24 bits. float64 takes 32 of its 53 bits from its own word and the rest from an
+/// adjacent word.
 void unit(const PhiloxWords& words, int64_t n, float* out) {
   for (int64_t i = 0; i < n; ++i)
     for (int64_t w = 0; w < 4; ++w)
@@ -52,7 +53,7 @@ void unit(const PhiloxWords& words, int64_t n, double* out) {
     }
 }
 
-/// Normal, two of two words.
+/// Normal numbers, two from two words.
 void standard_normal(const PhiloxWords& words, int64_t n, double* out) {
   double x[philox_batch], angle[philox_batch], pairs[2][2 * philox_batch];
   for (int64_t half = 0; half < 2; ++half) {
@@ -65,7 +66,7 @@ void standard_normal(const PhiloxWords& words, int64_t n, double* out) {
     for (int64_t w = 0; w < 4; ++w) out[4 * i + w] = pairs[w / 2][2 * i + w % 2];
 }
 
-/// keep[i] for elements [begin, begin + n): whether their words, as uniform numbers, are at least p.
+/// keep[i], for elements [begin, begin + n), says whether the element's word, as a uniform number, is at least p.
 void mask_bits(Key key, double p, bool* keep, int64_t begin, int64_t n) {
   if (p >= 1) {
     std::fill_n(keep, n, false);
@@ -77,7 +78,7 @@ void mask_bits(Key key, double p, bool* keep, int64_t begin, int64_t n) {
       [&](const PhiloxWords& words, int64_t blocks, bool* values) {
         static_assert(sizeof(bool) == 1 && std::endian::native == std::endian::little);
         for (int64_t i = 0; i < blocks; ++i) {
-          uint32_t four = 0;  // as vector code: bytes 0 or 1
+          uint32_t four = 0;  // the compiler vectorises this: bytes 0 or 1
           for (int w = 0; w < 4; ++w) four |= uint32_t{words.at[w][i] >= threshold} << (8 * w);
           std::memcpy(values + 4 * i, &four, sizeof four);
         }

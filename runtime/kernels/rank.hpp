@@ -1,4 +1,4 @@
-// Numbers of any dtype as unsigned numbers of the same order, for sorting and selection.
+// Maps numbers of any dtype to unsigned numbers with the same order, for sorting and selection.
 #pragma once
 
 #include <bit>
@@ -14,8 +14,8 @@ using unsigned_of =
     std::conditional_t<bytes == 1, uint8_t,
                        std::conditional_t<bytes == 2, uint16_t, std::conditional_t<bytes == 4, uint32_t, uint64_t>>>;
 
-/// An unsigned number with the order of x: -0 equals 0, NaN are equal and last.
-/// Inlined always, so that what one instruction set's file compiles is never linked into another.
+/// An unsigned number with the order of x: -0 equals 0, NaNs are equal and last. Always inlined, so that code compiled
+/// for one instruction set is never linked into another.
 template <class T>
 [[gnu::always_inline]] inline unsigned_of<sizeof(T)> rank_of(T x) {
   using Bits = unsigned_of<sizeof(T)>;
@@ -27,7 +27,7 @@ template <class T>
     constexpr Bits infinity =
         static_cast<Bits>(((Bits{1} << exponent_bits) - 1) << (8 * sizeof(T) - 1 - exponent_bits));
     const Bits bits = std::bit_cast<Bits>(x), magnitude = static_cast<Bits>(bits & ~sign);
-    // Selections only, for vector code.
+    // Only selections, so that the compiler makes vector code.
     const Bits ordered = static_cast<Bits>((bits & sign) != 0 ? ~bits : bits | sign);
     const Bits of_number = magnitude == 0 ? sign : ordered;
     return magnitude > infinity ? static_cast<Bits>(~Bits{0}) : of_number;

@@ -1,5 +1,5 @@
-// Reductions in one pass over the input in memory order: an innermost run along a reduced axis goes to one accumulator,
-// one along a kept axis to as many adjacent accumulators.
+// Reductions in one pass over the input in memory order. An innermost run along a reduced axis goes to one accumulator;
+// a run along a kept axis goes to as many adjacent accumulators.
 #include "runtime/kernels/reduce.hpp"
 
 #include <algorithm>
@@ -28,10 +28,10 @@ namespace {
 template <class R>
 constexpr bool takes_integers = !std::is_same_v<decltype(R::integer_term(int64_t())), None>;
 
-/// The properties of a row that no dtype changes.
+/// The properties of a row that are the same for all dtypes.
 struct ReductionInfo {
   std::string_view name;
-  bool needs_elements;  ///< undefined for no elements
+  bool needs_elements;  ///< undefined without elements
   bool shifted;         ///< needs the maximum, from a first pass
   bool integers;        ///< defined for integers
   int direction;        ///< as the monoid's
@@ -60,7 +60,7 @@ struct ReductionLoop {
   int64_t count = 0;  ///< elements per result
   int kept = -1;      ///< the outermost loop over a kept axis; -1 if there is none
 
-  /// The iterations [begin, end) of the kept loop; their results are contiguous.
+  /// The iterations [begin, end) of the kept loop. Their results are contiguous.
   ReductionLoop part(int64_t begin, int64_t end) const {
     ReductionLoop p = *this;
     const auto k = static_cast<size_t>(kept);
@@ -91,7 +91,7 @@ void join(void* total, const void* other) {
   *static_cast<A*>(total) = R::join(*static_cast<const A*>(total), *static_cast<const A*>(other));
 }
 
-/// A row for elements of one dtype. Totals have 8 bytes: float64, or integers of 64 bits.
+/// A row for elements of one dtype. Totals have 8 bytes: float64, or 64-bit integers.
 struct ReductionKernels {
   void (*accumulate)(const ReductionLoop& plan, const std::byte* in, void* totals, const double* shift);
   void (*total_of)(const std::byte* in, int64_t n, void* total);
@@ -113,7 +113,7 @@ constexpr ReductionKernels kernels[] = {
 #include "runtime/kernels/reduction_table.inc"
 };
 
-/// A reduction of elements of a dtype.
+/// A reduction over elements of one dtype.
 struct TypedReduction {
   Reduction op;
   DType in, total, out;
@@ -145,8 +145,8 @@ void run_reduction(const TypedReduction& r, const ReductionLoop& plan, const std
   convert(r.total, totals, r.out, out, plan.out_size);
 }
 
-/// Full reduction to one result: chunks, whose number depends on the size only, are reduced in parallel and then
-/// combined in order.
+/// Full reduction to one result. Chunks are reduced in parallel and then combined in order; their number depends on the
+/// size only.
 Kernel reduce_all(const TypedReduction& r, int64_t n) {
   constexpr int64_t most = 64, piece_size = 4096;
   const int64_t pieces = std::min(most, n / piece_size);
@@ -170,11 +170,11 @@ Kernel reduce_all(const TypedReduction& r, int64_t n) {
   return Kernel::parallel(std::move(phases), reduce_element_ns * static_cast<double>(n)).with_workspace(workspace);
 }
 
-/// A reduction of the middle axis of [outer, rows, n], over adjacent columns.
+/// A reduction over the middle axis of [outer, rows, n], for adjacent columns.
 struct ColumnLoop {
   int64_t outer, rows, n;
 
-  /// Nothing for loops of another form. One loop over a kept axis, at least, is innermost.
+  /// nullopt for loops of another form. The innermost loop runs over a kept axis.
   static std::optional<ColumnLoop> of(const ReductionLoop& plan) {
     const Shape &extents = plan.nest.extents, &to = plan.nest.strides[1];
     const size_t loops = extents.size();
@@ -182,7 +182,7 @@ struct ColumnLoop {
     if (to[loops - 2] != 0 || to[loops - 1] == 0 || (loops == 3 && to[0] == 0)) return std::nullopt;
     return ColumnLoop{loops == 3 ? extents[0] : 1, extents[loops - 2], extents[loops - 1]};
   }
-  /// f(index of the first element, that of the first result, results) for each run of results in [begin, end).
+  /// Calls f(index of the first element, index of the first result, results) for each run of results in [begin, end).
   template <class F>
   void each(int64_t begin, int64_t end, F&& f) const {
     for (int64_t i = begin; i < end;) {
@@ -194,7 +194,7 @@ struct ColumnLoop {
   double cost_ns() const { return reduce_element_ns * static_cast<double>(outer * rows) * static_cast<double>(n); }
 };
 
-/// Totals of columns (the gradient of a bias is sums), each in a register.
+/// Column totals, each in a register. The gradient of a bias is such a sum.
 template <class T>
 Kernel total_of_columns(const ColumnLoop& loop, ColumnTotals<T> totals, double divisor) {
   WorkspaceLayout workspace;
@@ -211,7 +211,7 @@ Kernel total_of_columns(const ColumnLoop& loop, ColumnTotals<T> totals, double d
       .with_workspace(workspace);
 }
 
-/// The largest or the smallest elements of columns, which are results themselves.
+/// The largest or the smallest element of each column, which is the result itself.
 template <class T>
 Kernel extreme_of_columns(const ColumnLoop& loop, bool largest) {
   const auto rows = largest ? row_functions<T>().max_rows : row_functions<T>().min_rows;
@@ -223,7 +223,7 @@ Kernel extreme_of_columns(const ColumnLoop& loop, bool largest) {
                                   });
 }
 
-/// The largest or the smallest integers of columns.
+/// The largest or the smallest integer of each column.
 Kernel integer_extreme_of_columns(const ColumnLoop& loop, bool largest, DType dtype) {
   const BinaryFn join = binary_block(largest ? Binary::maximum : Binary::minimum, dtype).vv;
   const auto width = static_cast<int64_t>(size_of(dtype));
@@ -260,7 +260,7 @@ bool has_columns(Reduction op, DType dtype) {
   return is_integer(dtype) && info(op).direction != 0;
 }
 
-/// Totals of columns whose columns have a function, ln(sum e^x) and extremes of columns; nothing for others.
+/// Column totals that have a function, ln(sum e^x) and extremes of columns; nullopt for other reductions.
 std::optional<Kernel> reduction_of_columns(Reduction op, const ReductionLoop& plan, DType dtype) {
   const std::optional<ColumnLoop> columns = ColumnLoop::of(plan);
   if (!columns || !has_columns(op, dtype)) return std::nullopt;
@@ -297,7 +297,7 @@ ReductionLoop loops_of(const TensorSpec& in, const std::vector<bool>& reduced) {
   return plan;
 }
 
-/// Whether reduce_all computes it.
+/// Whether reduce_all computes the reduction.
 bool is_one_total(Reduction op, const ReductionLoop& plan) {
   return plan.out_size == 1 && plan.nest.extents.size() == 1 && plan.count >= 16384 && !info(op).shifted;
 }

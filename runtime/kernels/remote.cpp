@@ -62,7 +62,7 @@ void RemoteMemory::undo() {
 
 namespace {
 
-/// The further operand of the ops, and the entry that operand 1 names.
+/// The ops' last operand, whose entry operand 1 names.
 RemoteMemory& memory_of(const Buffers& b) {
   return *const_cast<RemoteMemory*>(reinterpret_cast<const RemoteMemory*>(b.in[2]));
 }
@@ -77,7 +77,7 @@ int64_t entry_of(const Buffers& b, DType dtype) {
   });
 }
 
-// Estimated time of a byte on one core: 10 GB/s, as other copies of large memory. Not measured.
+// Estimated single-core time per byte: 10 GB/s, as for other copies of large memory. Not measured.
 constexpr double ns_per_byte = 0.1;
 constexpr int64_t grain = 64;  ///< bytes; a cache line
 

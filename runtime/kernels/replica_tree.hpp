@@ -1,5 +1,5 @@
-// The order in which the values of replicas are combined. It is the meaning of a reduction over replicas: whoever
-// computes one, in one process or in several, uses it.
+// The order in which the values of replicas are combined. It defines a reduction over replicas: every computation of
+// one, in one process or in several, uses it.
 #pragma once
 
 #include <bit>
@@ -9,12 +9,12 @@
 
 namespace pxl {
 
-/// The middle of T(first, last), of two members or more.
+/// The middle of T(first, last), which has two or more members.
 constexpr int64_t tree_middle(int64_t first, int64_t last) {
   return first + static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(last - first - 1)));
 }
 
-/// As combine_tree, from nodes that are known: `node(a, b, slot)` puts T(a, b) into the slot, or returns false.
+/// Like combine_tree, but from known nodes: `node(a, b, slot)` puts T(a, b) into the slot, or returns false.
 template <class Node, class Join>
 void combine_nodes(int64_t first, int64_t last, size_t slot, const Node& node, const Join& join) {
   if (node(first, last, slot)) return;
@@ -40,14 +40,14 @@ void combine_tree(int64_t first, int64_t last, size_t slot, const Leaf& leaf, co
   combine_nodes(first, last, slot, node, join);
 }
 
-/// A node of the tree of a group: members first..last-1, combined.
+/// A node in the tree of a group: members first..last-1, combined.
 struct TreeNode {
   int64_t first = 0, last = 0;
   bool is_leaf() const { return last - first == 1; }
   bool operator==(const TreeNode&) const = default;
 };
 
-/// The fewest nodes of the tree of `members` that have the members first..last-1, ascending.
+/// The smallest set of tree nodes that covers members first..last-1, ascending. The tree has `members` members.
 inline std::vector<TreeNode> tree_nodes(int64_t members, int64_t first, int64_t last) {
   std::vector<TreeNode> nodes;
   const auto node = [&](int64_t a, int64_t b, size_t) {

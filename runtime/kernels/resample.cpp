@@ -9,13 +9,13 @@
 namespace pxl {
 namespace {
 
-/// Whether a scale is the ratio of the extents, as far as it can be written.
+/// Whether a scale is the ratio of the extents, rounded to float64 or float32.
 bool is_ratio(double scale, int64_t in, int64_t out) {
   const double ratio = static_cast<double>(out) / static_cast<double>(in);
   return scale == ratio || scale == static_cast<double>(static_cast<float>(ratio));
 }
 
-/// Position of output element i in input coordinates. `exact`: by the ratio of the extents, with one rounding, which
+/// Position of output element i in input coordinates. `exact` uses the ratio of the extents and rounds once, which
 /// moves no position across the middle or the border of an element.
 double old_place(int64_t i, int64_t in, int64_t out, double scale, bool exact, Coordinates coordinates) {
   const double x = static_cast<double>(i), last = static_cast<double>(in - 1);
@@ -27,7 +27,7 @@ double old_place(int64_t i, int64_t in, int64_t out, double scale, bool exact, C
     case Coordinates::pytorch_half_pixel: return out > 1 ? along(x + 0.5) - 0.5 : 0.0;
     case Coordinates::align_corners: return out > 1 ? x * last / static_cast<double>(out - 1) : 0.0;
     case Coordinates::asymmetric: return along(x);
-    case Coordinates::tf_crop_and_resize:  // of the whole image
+    case Coordinates::tf_crop_and_resize:  // the crop is the whole image
       return out > 1 ? x * last / static_cast<double>(out - 1) : 0.5 * last;
   }
   return x;
@@ -61,7 +61,7 @@ struct Span {
   }
 };
 
-/// The last axis: sums of the same terms in the same order, without a loop over inner elements.
+/// The last axis: the same terms in the same order, without a loop over inner elements.
 template <class T, int taps>
 void gather_elements(const AxisTaps& a, const std::vector<T>& weight, const T* x, T* y) {
   const int64_t* index = a.index.data();
@@ -73,7 +73,7 @@ void gather_elements(const AxisTaps& a, const std::vector<T>& weight, const T* x
   }
 }
 
-/// How often each element is repeated, if the nearest elements are all elements, each as often as the others; else 0.
+/// How often each element is repeated, if the nearest elements repeat all elements equally often; else 0.
 int64_t repeats_of(const AxisTaps& a) {
   if (a.taps != 1 || a.in == 0 || a.out % a.in != 0) return 0;
   const int64_t times = a.out / a.in;
@@ -82,7 +82,7 @@ int64_t repeats_of(const AxisTaps& a) {
   return times;
 }
 
-/// Each element `times` times; a constant number makes vector code.
+/// Repeats each element `times` times. A constant number makes vector code.
 template <int64_t constant, class T>
 void repeat_elements(const T* x, T* y, int64_t n, int64_t times) {
   if constexpr (constant > 0) times = constant;
@@ -116,7 +116,7 @@ void sum_repeated(const T* g, T* dx, int64_t n, int64_t times) {
   }
 }
 
-/// The taps of an axis by input element, for gradients: element i is the sum of weight[k] * g[from[k]] for first[i] <=
+/// The taps of an axis by input element, for gradients. Element i is the sum of weight[k] * g[from[k]] for first[i] <=
 /// k < first[i + 1], in the order of the outputs.
 template <class T>
 struct TransposedTaps {
@@ -145,7 +145,7 @@ struct TransposedTaps {
   }
 };
 
-/// What a row of an axis is computed with, forward and backward.
+/// The tables for a row of an axis, forward and backward.
 template <class T>
 struct AxisTables {
   AxisTaps taps;
@@ -201,9 +201,9 @@ void scatter_row(const AxisTables<T>& tables, int64_t inner, const T* g, T* dx) 
   }
 }
 
-/// Resamples one axis after the other; backward in reverse order. Intermediate results are in the workspace. Of more
-/// elements than before, the axes are resampled from the last one on: elements of the last axis are moved one by one,
-/// those of others by rows.
+/// Resamples one axis after another; backward in reverse order. Intermediate results are in the workspace. If
+/// resampling enlarges, it starts with the last axis, whose elements are moved one by one. The other axes are moved by
+/// rows.
 template <class T>
 Kernel resample(Shape shape, std::vector<AxisTaps> axes, bool backward) {
   std::vector<Phase> phases;
@@ -235,7 +235,7 @@ Kernel resample(Shape shape, std::vector<AxisTaps> axes, bool backward) {
     phases.push_back({outer, 1,
                       [=, tables = std::make_shared<const AxisTables<T>>(a), in = a.in, out = a.out](
                           const Buffers& b, int64_t begin, int64_t end) {
-                        // The operand and result of the first and last axis are the kernel's own.
+                        // The first operand and the last result are the kernel's own.
                         const auto own = [&](size_t k) { return b.workspace(between[k]); };
                         if (!backward) {
                           const T* x = i == 0 ? b.input<T>(0) : own(i - 1);

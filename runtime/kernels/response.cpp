@@ -9,11 +9,11 @@ namespace pxl {
 
 namespace {
 
-/// Adjacent slices that are processed together. Not measured.
+/// Number of adjacent slices that are processed together. Not measured.
 constexpr int64_t slices_at_once = 64;
 
 /// A kernel that calls f(buffers, first element, adjacent slices) for groups of at most `slices_at_once` adjacent
-/// slices; element i of slice c is at first + i * inner + c. `element_ns` is the time of an element.
+/// slices. Element i of slice c is at first + i * inner + c. `element_ns` is the time per element.
 template <class F>
 Kernel adjacent_slices(const AxisLines& lines, double element_ns, F f) {
   const int64_t groups = (lines.inner + slices_at_once - 1) / slices_at_once;

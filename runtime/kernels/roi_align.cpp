@@ -21,7 +21,7 @@ struct Corners {
   T weight[4] = {};
 };
 
-/// No pixels for positions more than one pixel outside the image; otherwise clamped to the edge.
+/// No pixels for positions more than one pixel outside the image. Other positions are clamped to the edge.
 template <class T>
 Corners<T> corners(const RoiAlign& r, T y, T x) {
   Corners<T> c;
@@ -45,7 +45,7 @@ Corners<T> corners(const RoiAlign& r, T y, T x) {
   return c;
 }
 
-/// The grid of samples of one region.
+/// One region's sample grid.
 template <class T>
 struct Region {
   T y, x, cell_h, cell_w;
@@ -58,7 +58,7 @@ struct Region {
     const T h = std::max(roi[3] * s - y, T(1)), w = std::max(roi[2] * s - x, T(1));
     cell_h = h / static_cast<T>(r.out[0]);
     cell_w = w / static_cast<T>(r.out[1]);
-    // More samples per cell than pixels in the image would gain nothing.
+    // More samples per cell than the image has pixels would gain nothing.
     const auto samples = [&](T cell, int64_t extent) {
       if (r.sampling > 0) return r.sampling;
       const T wanted = std::ceil(cell);
@@ -67,7 +67,7 @@ struct Region {
     rows = samples(cell_h, r.height);
     columns = samples(cell_w, r.width);
   }
-  /// f(corners) for the samples of cell (i, j).
+  /// Calls f(corners) for the samples of cell (i, j).
   template <class F>
   void each(const RoiAlign& r, int64_t i, int64_t j, F&& f) const {
     for (int64_t a = 0; a < rows; ++a)
@@ -85,7 +85,7 @@ int64_t image_of(const RoiAlign& r, const Buffers& b, int64_t roi) {
   return index;
 }
 
-/// First phase, of one iteration, which may throw: checks the image of every region.
+/// First phase, with one iteration, which may throw: checks the image of every region.
 Phase check(const RoiAlign& r) {
   return {1, 1, [r](const Buffers& b, int64_t, int64_t) {
             for (int64_t i = 0; i < r.rois; ++i) check_region(image_of(r, b, i), i, r.batch);
@@ -119,7 +119,7 @@ Kernel forward(const RoiAlign& r) {
   return Kernel::parallel({check(r), std::move(all)}, roi_ns(r));
 }
 
-// An iteration owns a channel of all images; regions add to it in order.
+// An iteration owns one channel in all images. Regions add to it in order.
 template <class T>
 Kernel backward(const RoiAlign& r) {
   Phase all{r.channels, 1, [r](const Buffers& b, int64_t begin, int64_t end) {

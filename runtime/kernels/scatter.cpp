@@ -1,4 +1,4 @@
-// Scatter, and elements taken along an axis.
+// Scatter, and elements gathered along an axis.
 #include <cstring>
 
 #include "runtime/kernels/indexed_runs.hpp"
@@ -34,7 +34,7 @@ struct Elements {
     strides[a] = 0;
     nest = make_loop_nest(indices.shape, {strides});
   }
-  /// f for all elements; t is the indexed tensor, the indices' shape is the other's.
+  /// Calls f for all elements. t is the indexed tensor; the other tensor has the indices' shape.
   void each(const Buffers& b, RunFn f, const std::byte* from, std::byte* to) const {
     const int64_t* at = index.read(b, 1);
     int64_t position = 0;
@@ -68,7 +68,8 @@ void copy_through(const Buffers& b, size_t bytes) {
   if (bytes != 0 && b.in[0] != b.out[0]) std::memmove(b.out[0], b.in[0], bytes);
 }
 
-/// f for each element of t that has an index, from input `slot`; `copies` where the output begins as input 0.
+/// Calls f for each element of t that has an index, reading input `slot`. `copies`: the output begins as a copy of
+/// input 0.
 Kernel by_element(const TensorSpec& t, const TensorSpec& indices, int64_t axis, bool copies, RunFn f, size_t slot) {
   const Indexed indexed = copies ? Indexed::output : Indexed::input;
   const Elements e(t.shape, indices, axis);

@@ -1,4 +1,4 @@
-// Reductions of elements by indices, and their gradient.
+// Reductions of elements by index, and their gradient.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -12,11 +12,12 @@
 namespace pxl {
 namespace {
 
-/// Loop nest over data: operand 0 is the offset in the reduced tensor without its axis, operand 1 that of the index.
+/// Loop nest over data. Operand 0 is the offset in the reduced tensor without its axis; operand 1 is the offset of the
+/// index.
 struct Reduce {
   LoopNest nest;
   int64_t axis = 0, extent = 0, stride = 0, data_size = 0, out_size = 0;
-  bool divided = false, by_slice = false;  ///< as AlongAxis has it
+  bool divided = false, by_slice = false;  ///< see AlongAxis
   Indices index;
 
   Reduce(const Shape& data, const TensorSpec& indices, int64_t at, int64_t axis_size)
@@ -44,7 +45,7 @@ struct Reduce {
     out_size = element_count(out);
     nest = make_loop_nest(data, {out_strides, index_strides});
   }
-  /// f for all elements; the reduced tensor is the indexed one.
+  /// Calls f for all elements. The reduced tensor is the indexed one.
   void each(const Buffers& b, RunFn f, const std::byte* from, std::byte* to) const {
     const int64_t* at = index.read(b, 1);
     RunCollector runs(f, from, to);
@@ -103,7 +104,7 @@ constexpr std::string_view scatter_names[] = {
 #include "runtime/kernels/scatter_reduction_table.inc"
 };
 
-/// A row for one dtype: how a run is combined, in type C, and the bytes of what elements begin with.
+/// A row for one dtype: the function that combines a run, in type C, and the bytes of an element's initial value.
 struct ScatterReductionRow {
   RunFn run;
   alignas(8) std::array<std::byte, 8> first{};
@@ -111,7 +112,7 @@ struct ScatterReductionRow {
 
 template <class Into, class C>
 void combine_runs(const IndexedRun& run, const std::byte* from, std::byte* to) {
-  // Slices of floats have vector code, of which extremes need more than what the compiler makes of them here.
+  // Float slices use the block functions: the compiler does not vectorise extremes well enough here.
   if constexpr (std::is_floating_point_v<C> && (std::is_same_v<Into, min_into> || std::is_same_v<Into, max_into>))
     if (run.by_slice) {
       static const BinaryFn join =
@@ -147,7 +148,7 @@ ScatterReductionRow row_of(ScatterReduction op, DType dtype) {
   });
 }
 
-/// In the dtype itself, on all threads.
+/// Combines in the dtype itself, on all threads.
 Kernel divided_scatter_into(const ScatterReductionRow& row, const Reduce& r, const TensorSpec& data,
                             const TensorSpec& indices, bool has_initial) {
   WorkspaceLayout workspace;
@@ -165,7 +166,7 @@ Kernel divided_scatter_into(const ScatterReductionRow& row, const Reduce& r, con
   return along.kernel({first}, workspace, row.run, 0);
 }
 
-/// The same for any indices and for narrow dtypes, on one thread.
+/// Combines for any indices and for narrow dtypes, on one thread.
 Kernel scatter_into(const ScatterReductionRow& row, const Reduce& r, DType dtype, bool has_initial) {
   const DType wide = compute_dtype(dtype);
   const bool narrow = wide != dtype;

@@ -22,7 +22,7 @@ void need_rank(std::string_view what, size_t given, size_t rank) {
   }
 }
 
-/// Element offset of `starts`, and strides times steps; throws where a window of extents `size` leaves `shape`.
+/// Element offset of `starts`, and strides times steps. Throws if a window with extents `size` leaves `shape`.
 struct Window {
   int64_t base = 0;
   Shape strides;
@@ -39,7 +39,7 @@ Window window(std::string_view what, const Shape& shape, const std::vector<int64
     if (size[d] < 0)
       throw Error(std::string(what) + " of negative extent on axis " + std::to_string(d)).as(codes::shape);
     if (size[d] > 0) {
-      // Number of elements that fit after the first, without overflow for any step.
+      // Number of elements that fit after the first; no step overflows.
       const uint64_t step = steps[d] > 0 ? static_cast<uint64_t>(steps[d]) : 0 - static_cast<uint64_t>(steps[d]);
       const uint64_t room = static_cast<uint64_t>(steps[d] > 0 ? shape[d] - 1 - starts[d] : starts[d]);
       if (starts[d] < 0 || starts[d] >= shape[d] || static_cast<uint64_t>(size[d] - 1) > room / step) {
@@ -62,7 +62,7 @@ Kernel copying(StridedCopy copy, size_t from = 0) {
       [copy, from](const Buffers& b, int64_t begin, int64_t end) { copy.part(b.in[0] + from, b.out[0], begin, end); });
 }
 
-/// The same for a dense result of n elements, in their order where the copy is no transposition.
+/// The same for a dense result with n elements, in element order unless the copy is a transposition.
 Kernel in_order(const StridedCopy& copy, size_t from, int64_t n) {
   if (copy.is_transposition()) return copying(copy, from);
   return Kernel::element_producer(n, 64, copy.cost_ns(), [copy, from](const Buffers& b, int64_t begin, int64_t end) {
@@ -70,7 +70,7 @@ Kernel in_order(const StridedCopy& copy, size_t from, int64_t n) {
   });
 }
 
-/// A result of shape `out` whose elements in the window from `starts` on are in[0], and the others `value`.
+/// A result with shape `out`. The elements in the window from `starts` are in[0]; the others are `value`.
 Kernel filled(std::string_view what, const TensorSpec& in, const std::vector<int64_t>& starts,
               const std::vector<int64_t>& steps, const Element& value, const Shape& out) {
   const Window w = window(what, out, starts, steps, in.shape);
@@ -87,17 +87,17 @@ Kernel filled(std::string_view what, const TensorSpec& in, const std::vector<int
   return Kernel::parallel(std::move(phases), fill.cost_ns() + copy.cost_ns());
 }
 
-/// Cost of copying rows of `bytes` bytes at 10 GB/s. Not measured.
+/// Cost of copying rows with `bytes` bytes each at 10 GB/s. Not measured.
 double copy_cost_ns(size_t rows, size_t bytes) { return 0.1 * static_cast<double>(rows) * static_cast<double>(bytes); }
 
 std::vector<int64_t> ones(size_t n) { return std::vector<int64_t>(n, 1); }
 
-/// The window of a dynamic op: its axes, the largest start on each, and the element stride of a start.
+/// The window of a dynamic op: its axes, the largest start on each axis, and the element stride of a start.
 struct Dynamic {
   DType index;
   std::vector<int64_t> axes, last, strides;
 
-  /// Element offset; throws a run-time Error where the window leaves the tensor.
+  /// Element offset. Throws a run-time Error if the window leaves the tensor.
   int64_t offset(const std::byte* data) const {
     int64_t at = 0;
     for (size_t j = 0; j < axes.size(); ++j) {
@@ -200,8 +200,8 @@ Kernel pad_kernel(const TensorSpec& in, const std::vector<int64_t>& before, cons
 
 namespace {
 
-/// f(buffers, first, last) for blocks of rows of `bytes` that stay in L1: where each call goes over all parts of a row,
-/// a cache line that two parts share is loaded once.
+/// Calls f(buffers, first, last) for blocks of rows that stay in L1; a row has `bytes` bytes. A call covers all parts
+/// of its rows, so a cache line that two parts share is loaded once.
 template <class F>
 auto in_row_blocks(size_t bytes, F f) {
   const int64_t rows = std::max<int64_t>(1, (int64_t{1} << 14) / std::max<int64_t>(1, static_cast<int64_t>(bytes)));
@@ -235,7 +235,7 @@ Kernel concat_kernel(const std::vector<TensorSpec>& in, int64_t axis) {
     bytes.push_back(row);
     total += row;
   }
-  // Rows of one element are interleaved, without a call of memcpy for each.
+  // Rows of one element are interleaved, without a call to memcpy for each.
   const auto row = static_cast<int64_t>(total / width);
   const StridedCopy column(width, {static_cast<int64_t>(rows)}, {1}, {row});
   const auto part = in_row_blocks(total, [=](const Buffers& b, int64_t begin, int64_t end) {
@@ -321,7 +321,7 @@ Kernel roll_kernel(const TensorSpec& in, int64_t shift, int64_t axis) {
   if (in.size() == 0) return [](const Buffers&) {};
   const size_t width = size_of(in.dtype);
   const size_t head = static_cast<size_t>(((shift % n) + n) % n) * (row / static_cast<size_t>(n));
-  // Elements of a row in order: those of the end of the operand's row, then the others.
+  // The elements of a row in order: first the end of the operand's row, then the rest.
   return Kernel::element_producer(
       in.size(), 64, copy_cost_ns(rows, row), [=](const Buffers& b, int64_t begin, int64_t end) {
         size_t at = static_cast<size_t>(begin) * width;

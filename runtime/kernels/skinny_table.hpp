@@ -1,4 +1,4 @@
-// Variants of the skinny GEMM; included by skinny*.cpp and tests only.
+// Variants of the skinny GEMM. Included only by skinny*.cpp and tests.
 #pragma once
 
 #include <span>

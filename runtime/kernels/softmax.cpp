@@ -36,7 +36,7 @@ struct SoftmaxAxis {
   double cost_ns() const { return nanoseconds * static_cast<double>(lines()) * static_cast<double>(extent); }
 };
 
-/// The functions of an op: on contiguous rows, and on adjacent columns.
+/// The functions of an op, on contiguous rows and on adjacent columns.
 template <class C>
 struct OneOperand {
   void (*rows)(const C* x, C* out, int64_t rows, int64_t n);
@@ -61,7 +61,7 @@ void for_columns(const SoftmaxAxis& axis, int64_t begin, int64_t end, F f) {
   }
 }
 
-/// Widens n rows of `width` elements with this stride into contiguous rows.
+/// Widens n rows with `width` elements, at this stride, into contiguous rows.
 template <class T>
 const float* load_columns(const T* x, int64_t n, int64_t width, int64_t stride, float* buffer) {
   for (int64_t i = 0; i < n; ++i) widen(x + i * stride, buffer + i * width, width);
@@ -72,8 +72,8 @@ void store_columns(const float* from, T* x, int64_t n, int64_t width, int64_t st
   for (int64_t i = 0; i < n; ++i) round_to(from + i * width, x + i * stride, width);
 }
 
-/// A buffer for the slices that a thread holds of one operand or result. Adjacent narrow columns are widened
-/// together; slices of other dtypes need a buffer where their elements are not adjacent.
+/// A buffer for the slices that a thread holds, for one operand or result. Adjacent narrow columns are widened
+/// together. Slices of other dtypes need a buffer if their elements are not adjacent.
 template <class T>
 PerThread<compute_type<T>> slice_buffer(WorkspaceLayout& w, const SoftmaxAxis& axis) {
   constexpr bool narrow = !std::is_same_v<T, compute_type<T>>;

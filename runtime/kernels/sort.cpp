@@ -14,19 +14,19 @@
 namespace pxl {
 namespace {
 
-// Number of elements from which on digits are counted rather than elements compared: for random numbers of 32 bits it
-// takes half of the time from 48 on, measured with AVX-512.
+// Minimum number of elements for which digits are counted; below it, elements are compared. Counting takes half of the
+// time for 48 or more random 32-bit numbers, measured with AVX-512.
 template <class T>
 constexpr int64_t min_radix_sort = 12 * static_cast<int64_t>(sizeof(T));
 
-/// The k-th smallest of numbers, and how many are smaller.
+/// The k-th smallest number, and how many numbers are smaller.
 template <class Bits>
 struct Kth {
   Bits value;
   int64_t below;
 };
-/// For 1 <= k <= n. Numbers are counted by the 8 highest bits in which they differ; those that have the bits of the
-/// k-th go on, in `other`, of n numbers.
+/// Finds it for 1 <= k <= n. Numbers are counted by the 8 highest bits in which they differ. Numbers with the k-th's
+/// bits stay, in `other`, which holds n numbers.
 template <class Bits>
 Kth<Bits> kth_smallest(const Bits* x, Bits* other, int64_t n, int64_t k) {
   const ExtremeFn lowest = integer_blocks().extreme(false, dtype_of<Bits>()),
@@ -58,7 +58,7 @@ Kth<Bits> kth_smallest(const Bits* x, Bits* other, int64_t n, int64_t k) {
 constexpr int64_t max_insertion_k = 32;
 constexpr int64_t ranked_block = 256;   ///< elements of a line whose ranks are compared with the k-th at once
 constexpr int64_t gathered_lines = 16;  ///< lines side by side that are read together: a cache line of float32
-/// Most bytes of those: above it, they are read one by one. Not measured.
+/// Maximum bytes of lines that are read together; larger lines are read one by one. Not measured.
 constexpr int64_t max_gathered_bytes = 1 << 20;
 
 /// The best k of each line, best first; ties by index.
@@ -98,7 +98,7 @@ class Ordered {
   }
 
  private:
-  /// Orders lines from `line` on which are side by side; returns how many.
+  /// Orders adjacent lines, starting at `line`. Returns their number.
   int64_t some_lines(const Buffers& b, int64_t line, int64_t end) const {
     const int64_t o = line / lines_.inner, i = line % lines_.inner;
     const int64_t count = std::min({together_, lines_.inner - i, end - line});
@@ -136,7 +136,7 @@ class Ordered {
     return few_ ? best_by_insertion(b, x) : some_ ? best_by_selection(b, x) : sorted_line(b, x);
   }
 
-  /// Most blocks of a long line have none that is better than the k best before.
+  /// Most blocks of a long line have no element that is better than the present k best.
   const Entry* best_by_insertion(const Buffers& b, const T* x) const {
     Bits* ranks = b.workspace(ranks_);
     Entry* items = b.workspace(items_);
@@ -160,7 +160,7 @@ class Ordered {
     return items;
   }
 
-  /// Those before the k-th are sorted; as many as are left of k are equal to it.
+  /// The elements smaller than the k-th are sorted. The remaining places of k hold elements equal to the k-th.
   const Entry* best_by_selection(const Buffers& b, const T* x) const {
     Bits* ranks = b.workspace(ranks_);
     Entry* items = b.workspace(items_);
@@ -188,7 +188,7 @@ class Ordered {
     return sorted(b, items, lines_.extent);
   }
 
-  /// n items, which are in the order of their indices, by rank.
+  /// Sorts n items, which are in the order of their indices, by rank.
   Entry* sorted(const Buffers& b, Entry* items, int64_t n) const {
     if (n >= min_radix_sort<T>) return radix_sort(items, b.workspace(sorted_), n);
     std::sort(items, items + n);

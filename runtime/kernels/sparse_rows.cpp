@@ -12,7 +12,7 @@ namespace pxl {
 
 namespace {
 
-/// The row of a table that an index names; -1: none.
+/// The table row that an index names; -1: none.
 struct RowIndex {
   int64_t extent = 0;
   bool ignore_out_of_range = false;
@@ -29,13 +29,13 @@ struct SumDuplicates {
   Indices index;
   int64_t n = 0, inner = 1;
   size_t width = 0;
-  const NarrowFunctions* narrow = nullptr;  ///< of rows that are summed in float32
+  const NarrowFunctions* narrow = nullptr;  ///< for rows that are summed in float32
   decltype(BinaryBlock::vv) add = nullptr;
   PerCall<Entry> entries, other;
-  PerCall<int64_t> firsts;  ///< of the entries of each sum; [n] is the number of sums, then comes the number of entries
+  PerCall<int64_t> firsts;  ///< first entry of each sum; [n] is the number of sums, [n + 1] the number of entries
   PerThread<float> total, widened;
 
-  /// Reads, checks and sorts the indices, so that rows are added in their order, and writes output 0.
+  /// Reads, checks and sorts the indices, so that rows are added in their order. Writes output 0.
   void prepare(const Buffers& b) const {
     const int64_t* given = index.read(b, 0);
     Entry* all = b.workspace(entries);

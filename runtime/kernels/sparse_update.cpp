@@ -1,4 +1,4 @@
-// Updates of the rows of a tensor that occur among indices.
+// Updates the tensor rows that occur among indices.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -11,24 +11,24 @@ namespace pxl {
 
 namespace {
 
-/// What one run of a sparse update finds out about its operands.
+/// Facts that one run of a sparse update finds about its operands.
 struct SparseRun {
   int64_t entries = 0;     ///< indices in range
   bool keeps_rest = true;  ///< an update by zeros changes nothing
 };
-/// An index in range: its row of t, the term that it is of, and its position among the rows of that term's dy.
+/// An index in range: its row in t, its term, and its position among the rows of that term's dy.
 struct SparseEntry {
   int64_t row, term, position;
   auto operator<=>(const SparseEntry&) const = default;
 };
-/// One of the results of scatter_add_kernel.
+/// One result of scatter_add_kernel.
 struct SparseTerm {
   Gather gather;
   ScatteredRows rows;
 };
 
 using Ranked = RankedItem<uint32_t>;
-// Number of entries from which on digits are counted rather than entries compared. Not measured.
+// Minimum number of entries for which digits are counted; below it, entries are compared. Not measured.
 constexpr int64_t min_counted_entries = 64;
 
 /// The kernels and workspace of a sparse update; one copy for all its phases.
@@ -36,7 +36,7 @@ struct SparseUpdate {
   std::vector<SparseTerm> terms;
   SparseUpdateSlots slots;
   Kernel row, probe;
-  const NarrowFunctions* narrow = nullptr;  ///< of rows that are summed in float32
+  const NarrowFunctions* narrow = nullptr;  ///< for rows that are summed in float32
   int64_t inner = 0, rows = 0;
   size_t t_width = 0, x_width = 0;
   DType t_dtype = DType::float32;
@@ -55,7 +55,7 @@ struct SparseUpdate {
     std::copy_n(b.in, slots.count, in.begin());
     return in;
   }
-  /// Workspace of the update's kernels, which lies per thread.
+  /// The workspace of the update's kernels, one per thread.
   std::byte* nested(const Buffers& b) const { return b.thread_workspace + before_nested.per_thread; }
 
   void update_row(const Buffers& b, int64_t r, const std::byte* x) const {
@@ -66,7 +66,7 @@ struct SparseUpdate {
     row(Buffers{in.data(), &t}.with_workspace(nested(b), row.workspace()));
   }
 
-  /// Sorts entries that are in order of term and position.
+  /// Sorts entries that are already in the order of term and position.
   void sort(const Buffers& b, int64_t n) const {
     SparseEntry* all = b.workspace(entries);
     if (std::max(rows, n) > INT32_MAX || n < min_counted_entries) return std::sort(all, all + n);
@@ -96,7 +96,7 @@ struct SparseUpdate {
                                         b.with_workspace(nested(b), probe.workspace()));
   }
 
-  /// The sum of the rows of one term from entry i on, in x's dtype, in `to`; the entry after them.
+  /// Sums one term's rows that begin at entry i, in x's dtype, into `to`. Returns the entry after them.
   int64_t sum_of_term(const Buffers& b, int64_t i, std::byte* to) const {
     const SparseEntry* all = b.workspace(entries);
     std::byte* sum = narrow ? b.workspace(sums) : to;
@@ -131,7 +131,7 @@ struct SparseUpdate {
     }
   }
 
-  /// Updates by zeros the rows in [begin, end) that have no entry.
+  /// Updates the rows in [begin, end) that have no entry by zeros.
   void update_rest(const Buffers& b, int64_t begin, int64_t end) const {
     if (state(b).keeps_rest) return;
     const SparseEntry* all = b.workspace(entries);
@@ -150,7 +150,8 @@ struct SparseUpdate {
 
 bool keeps_where_zero(const Kernel& probe, std::span<const std::byte* const> operands, size_t t, size_t x, DType dtype,
                       const Buffers& workspace) {
-  // A factor of t shows in 1 and -1.5, a factor of x that is not finite in all. Both fit every floating dtype.
+  // A factor of t shows in the results for 1 and -1.5; a non-finite factor of x shows in all results. Both values fit
+  // every floating dtype.
   constexpr std::array<double, sparse_update_probe> values{1.0, -1.5, 0.0, 0.25};
   alignas(8) std::array<std::byte, 8 * values.size()> changed{}, before{};
   constexpr std::array<std::byte, 8 * values.size()> zeros{};
@@ -202,7 +203,7 @@ Kernel sparse_update_kernel(const TensorSpec& t, const TensorSpec& x, const Spar
     return Phase{iterations, grain,
                  [made, part](const Buffers& b, int64_t begin, int64_t end) { ((*made).*part)(b, begin, end); }};
   };
-  // 0.5 ns an element of the rows, read, added and written from memory, and 30 ns to sort and start one: on a 2-core
+  // 0.5 ns per element, read, added and written in memory, and 30 ns to sort and start a row: measured on a 2-core
   // virtual machine of AMD family 25.
   const double cost = static_cast<double>(n) * (30 + 0.5 * static_cast<double>(u.inner));
   std::vector<Phase> phases;

@@ -8,15 +8,16 @@
 
 namespace pxl {
 
-/// memcpy. Where the result is up to a cache line ahead of the operand within a page, C libraries that copy long runs
-/// by the processor's string instruction take 2 to 15 times as long (measured on AMD family 25): such runs are copied
-/// in short pieces.
+/// memcpy. Some C libraries copy long runs with the processor's string instruction. They take 2 to 15 times as long if
+/// the result is up to a cache line ahead of the operand within a page (measured on AMD family 25). Such runs are
+/// copied in short pieces.
 void copy_bytes(std::byte* to, const std::byte* from, size_t bytes);
 
-/// `rows` runs of `bytes`, which begin `to_step` and `from_step` bytes apart: short ones without a call for each.
+/// Copies `rows` runs of `bytes` bytes, which begin `to_step` and `from_step` bytes apart. Short runs need no call
+/// each.
 void copy_rows(std::byte* to, int64_t to_step, const std::byte* from, int64_t from_step, size_t bytes, int64_t rows);
 
-/// to[r * n + i] = x[r * step] for r < rows, i < n: by vectors, which the next row overwrites where they are too long.
+/// to[r * n + i] = x[r * step] for r < rows, i < n. Whole vectors are written; the next row overwrites the excess.
 template <class T>
 void repeat_elements(const T* x, int64_t step, T* to, int64_t n, int64_t rows) {
   typedef T V __attribute__((vector_size(16)));
@@ -33,14 +34,14 @@ void repeat_elements(const T* x, int64_t step, T* to, int64_t n, int64_t rows) {
 
 class StridedCopy {
  public:
-  /// Strides in elements of `width` bytes, one per extent; negative and (for the input) zero ones are fine.
+  /// Strides in elements of `width` bytes, one per extent. Negative strides are allowed, and for the input also zero.
   StridedCopy(size_t width, const Shape& extents, const Shape& in_strides, const Shape& out_strides);
   /// `in` and `out` point at the element with all indices 0. The two must not overlap.
   void operator()(const std::byte* in, std::byte* out) const { part(in, out, 0, iterations()); }
 
   /// Iterations [begin, end); disjoint ranges may run concurrently.
   void part(const std::byte* in, std::byte* out, int64_t begin, int64_t end) const;
-  /// Elements [begin, end) of a dense result in row-major order: of copies that are no transposition.
+  /// Copies elements [begin, end) of a dense result in row-major order. The copy must not be a transposition.
   void elements(const std::byte* in, std::byte* out, int64_t begin, int64_t end) const;
   bool is_transposition() const { return blocked_; }
   int64_t iterations() const { return by_block() ? along_ : nest_.extents[0]; }
@@ -52,10 +53,10 @@ class StridedCopy {
  private:
   bool by_block() const { return blocked_ && nest_.extents.size() == 1; }
 
-  LoopNest nest_;  ///< operand 0: in, 1: out; without the dimension split off below
+  LoopNest nest_;  ///< operand 0: in, 1: out; without the dimension that is split off
   LoopNest rows_;  ///< the loops around the innermost one
   size_t width_;
-  bool blocked_ = false;          ///< a transposition: the inner loop is strided in the input, another one contiguous
+  bool blocked_ = false;          ///< a transposition: the input is strided in the inner loop, contiguous in another
   int64_t along_ = 1, step_ = 0;  ///< that other loop's extent, and its stride in the output
 };
 

@@ -12,7 +12,7 @@
 namespace pxl {
 namespace {
 
-/// A converted operand, and for a float8 one the values of its 256 codes.
+/// A converted operand, and for float8 the values of its 256 codes.
 struct WideOperand {
   PerCall<float> values;
   PerCall<float> table;
@@ -33,8 +33,8 @@ Kernel through_float(const Kernel& inner, const std::vector<NarrowOperand>& in, 
   const auto operands = workspace.per_thread<const std::byte*>(static_cast<int64_t>(total));
   std::vector<Phase> phases;
   double cost_ns = inner.cost_ns();
-  // The scale goes into the first operand's values: powers of two commute with every rounding of the sums, and float32
-  // has room for the largest and the smallest product of float8 values with any scale.
+  // The scale multiplies the first operand's values. Powers of two commute with every rounding of the sums. float32 has
+  // room for the largest and the smallest product of float8 values with any scale.
   for (size_t i = 0; i < in.size(); ++i)
     if (is_float8(in[i].dtype))
       phases.push_back({1, 1,

@@ -1,4 +1,4 @@
-// Updates of variables, as chains of block functions over cache-sized pieces: each step is rounded to the dtype that
+// Updates of variables, as sequences of block functions over cache-sized pieces. Each step is rounded to the dtype that
 // the formula prescribes.
 #include "runtime/kernels/update.hpp"
 
@@ -14,11 +14,11 @@
 namespace pxl {
 namespace {
 
-/// What t is multiplied by, and x or its square.
+/// The factor of t, and the factor of x or its square.
 struct Factors {
   double beta, alpha;
 };
-/// f and 1 - f, and the shares of s values and one more in their mean, as C computes them.
+/// f and 1 - f; and the weights of s values and one more value in their mean, as type C computes them.
 template <class C>
 Factors complements(double f) {
   return {f, static_cast<double>(C(1) - static_cast<C>(f))};
@@ -33,9 +33,9 @@ struct AccumulateInfo {
   Accumulate op;
   UpdateOpKind step;
   bool square;                   ///< x is squared
-  bool replaces;                 ///< where t is multiplied by 0, whatever it holds is replaced
+  bool replaces;                 ///< a factor 0 of t replaces any value of t
   Factors (*factors)(double f);  ///< in float32
-  Factors (*wide)(double f);     ///< of a float64 t
+  Factors (*wide)(double f);     ///< for a float64 t
 };
 constexpr AccumulateInfo accumulate_rows[] = {
     {Accumulate::add_scaled, UpdateOpKind::blend, false, false, plus, plus},

@@ -1,5 +1,5 @@
-// What the updates of variables are made of: block functions by dtype, operands that are broadcast, and kernels that
-// are a step of fused updates where their dtypes allow it.
+// Parts of variable updates: block functions by dtype, broadcast operands, and kernels that are a step of fused updates
+// if their dtypes allow it.
 #pragma once
 
 #include <algorithm>
@@ -70,7 +70,7 @@ struct BroadcastInput {
   }
 };
 
-/// Runs the step on elements [begin, end); false if this run needs the general arithmetic.
+/// Runs the step on elements [begin, end). Returns false if this run needs the general arithmetic.
 inline bool run_step(const UpdateOp& op, const Buffers& b, int64_t begin, int64_t end) {
   float constants[max_constants] = {};
   if (!op.constants(b, constants)) return false;
@@ -83,13 +83,13 @@ inline bool run_step(const UpdateOp& op, const Buffers& b, int64_t begin, int64_
 
 using UpdatePart = std::function<void(const Buffers&, int64_t, int64_t)>;
 
-/// `general`, and the step instead of it where that can run.
+/// Runs the step if it can run, else `general`.
 inline UpdatePart step_or(const UpdateOp& op, UpdatePart general) {
   return [=](const Buffers& b, int64_t begin, int64_t end) {
     if (!run_step(op, b, begin, end)) general(b, begin, end);
   };
 }
-/// An elementwise kernel that is a step, unless it has none for its dtypes.
+/// An elementwise kernel that is a step, unless its dtypes have no step.
 inline Kernel step_kernel(int64_t n, double cost_ns, const std::optional<UpdateOp>& op, UpdatePart general,
                           std::vector<Phase> before = {}) {
   if (!op) return Kernel::elementwise(n, cost_ns, std::move(general), std::move(before));

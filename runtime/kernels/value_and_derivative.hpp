@@ -1,4 +1,4 @@
-// Activations whose derivative is computed together with the value; the two share most of the arithmetic, and the
+// Activations whose derivative is computed together with the value. The two share most of the arithmetic, and the
 // backward pass then only multiplies. float32.
 #pragma once
 
@@ -10,7 +10,7 @@ namespace pxl {
 
 /// The activation f of a gradient function g f'(x); nullopt for other binary functions.
 std::optional<Unary> derivative_of(Binary gradient);
-/// The same by the name of the gradient function.
+/// The same, by the gradient function's name.
 std::optional<Unary> function_of_gradient(std::string_view name);
 /// Whether value_and_derivative_kernel supports the function.
 bool has_derivative(Unary function);

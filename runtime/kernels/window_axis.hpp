@@ -7,13 +7,13 @@
 
 namespace pxl {
 
-/// One spatial axis: `out` windows, `stride` apart, of `kernel` elements, `dilation` apart, over `in` elements,
-/// `in_dilation` apart, that follow `padding_before` elements of padding.
+/// One spatial axis. `out` windows, `stride` apart, have `kernel` elements, `dilation` apart. The `in` input elements
+/// are `in_dilation` apart, and follow `padding_before` elements of padding.
 struct WindowAxis {
   int64_t in = 1, kernel = 1, stride = 1, dilation = 1, padding_before = 0, out = 1;
   int64_t in_dilation = 1;
 
-  /// Position of element k of window o in the (dilated) input. Positions outside 0..in-1 are padding.
+  /// Position of window o's element k in the (dilated) input. Positions outside 0..in-1 are padding.
   int64_t place(int64_t o, int64_t k) const { return o * stride + k * dilation - padding_before; }
   /// The windows [first, last) whose element k is not padding. Requires in_dilation == 1.
   struct Range {

@@ -1,4 +1,4 @@
-// Selects the variant of Winograd's transforms: that of the block functions.
+// Selects the variant of Winograd's transforms: the one that the block functions use.
 #include <algorithm>
 
 #include "runtime/kernels/block.hpp"

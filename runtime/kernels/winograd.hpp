@@ -1,15 +1,15 @@
 // Winograd's minimal filtering F(m x m, r x r): A. Lavin and S. Gray, "Fast algorithms for convolutional neural
-// networks", CVPR 2016. The m x m outputs of a convolution of r x r taps are made of (m + r - 1)^2 products instead of
-// m^2 r^2: tiles of as many inputs, m apart, and kernels are transformed to as many numbers each, its positions, which
-// are multiplied and summed over the channels position by position (a matrix product each), and sums are transformed to
-// m x m outputs. Gradients of weights are F(r x r, m x m) with the same transform of tiles. Channels are side by side
-// in what is transformed: element (position, tile, channel). Compiled per instruction set and selected at start-up;
-// with fused multiply-adds the bits are those of every instruction set.
+// networks", CVPR 2016. A convolution with r x r taps computes m x m outputs with (m + r - 1)^2 products instead of m^2
+// r^2. Tiles of (m + r - 1)^2 inputs, m apart, and kernels are transformed to (m + r - 1)^2 numbers each, called
+// positions. Each position is multiplied and summed over the channels, as one matrix product. The sums are transformed
+// to m x m outputs. Weight gradients are F(r x r, m x m) with the same tile transform. Transformed data have adjacent
+// channels: element (position, tile, channel). Compiled per instruction set and selected at start-up. All instruction
+// sets with fused multiply-adds give the same bits.
 //
-// A convolution of stride 2 is one of stride 1 over the four phases of the planes, those of even and odd rows and
-// columns, whose channels are four times as many and whose kernels have half as many taps along each axis, rounded up.
-// Phases are read where they lie, as elements that are two apart. The gradient of its data is the transposed algorithm:
-// tiles of m x m gradients are transformed to positions, and sums of products to tiles of all phases, which overlap.
+// A convolution with stride 2 is a convolution with stride 1 over four phases of the planes: the even and odd rows and
+// columns. It has four times the channels, and kernels with half the taps along each axis, rounded up. Phases are read
+// in place, as elements that are two apart. Its data gradient is the transposed algorithm: tiles of m x m gradients are
+// transformed to positions. The sums of products are transformed to tiles in all phases, which overlap.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,18 @@
 
 namespace pxl {
 
-/// Channels that are transformed at a time: the lanes of the widest vectors.
+/// Channels that are transformed together: the lanes of the widest vectors.
 inline constexpr int64_t winograd_channels = 16;
 
-/// F(outputs x outputs, taps x taps) of convolutions whose stride is `step`.
+/// F(outputs x outputs, taps x taps) for convolutions with stride `step`.
 struct WinogradForm {
   int64_t outputs = 4, taps = 3, step = 1;
 
   constexpr int64_t side() const { return outputs + taps - 1; }
   constexpr int64_t positions() const { return side() * side(); }
   constexpr int64_t phases() const { return step * step; }
-  /// Where channel i of the first phase is among those of all phases: winograd_channels of each, phase by phase.
+  /// Index of the first phase's channel i among the channels of all phases, which are stored in groups of
+  /// winograd_channels, phase by phase.
   constexpr int64_t place(int64_t i) const {
     return i / winograd_channels * winograd_channels * phases() + i % winograd_channels;
   }
@@ -35,9 +36,9 @@ struct WinogradForm {
 };
 inline constexpr int64_t max_winograd_positions = 36, max_winograd_phases = 4;
 
-/// Rows of tiles of one plane of `rows` x `columns` numbers. Tile (i, j) of inputs begins at row
-/// step m (first + i) - before_rows, column step m j - before_columns; outside the plane numbers are 0. Tile (i, j) of
-/// outputs is the m rows from m (first + i) on, and the m columns from m j on, as far as the plane has them.
+/// Tile rows in one plane of `rows` x `columns` numbers. Input tile (i, j) begins at row step m (first + i) -
+/// before_rows and column step m j - before_columns; numbers outside the plane are 0. Output tile (i, j) has the m rows
+/// from m (first + i) and the m columns from m j, as far as they are in the plane.
 struct WinogradTiles {
   WinogradForm form;
   int64_t rows = 0, columns = 0;
@@ -45,9 +46,9 @@ struct WinogradTiles {
   int64_t first = 0, down = 0, across = 0;
 
   int64_t count() const { return down * across; }
-  /// Rows between those where tiles of inputs begin, and as many columns.
+  /// Distance between the first rows of adjacent input tiles, and between their first columns.
   int64_t pitch() const { return form.step * form.outputs; }
-  /// Rows of inputs, and numbers of each, which include all of the plane's row.
+  /// Number of input rows, and of numbers per row; a row includes all of the plane's row.
   int64_t lines() const { return pitch() * down + form.step * (form.taps - 1); }
   int64_t line() const {
     const int64_t windows = pitch() * across + form.step * (form.taps - 1), plane = before_columns + columns;
@@ -57,15 +58,15 @@ struct WinogradTiles {
   int64_t scratch() const { return winograd_channels * (lines() + form.side()) * line(); }
 };
 
-/// Up to winograd_channels channels: their planes are `plane` numbers apart; position p of phase f of tile i of channel
-/// c is element p * position + i * tile + f * winograd_channels + c of what is transformed, of which whole vectors are
+/// Up to winograd_channels channels, whose planes are `plane` numbers apart. Channel c's tile i stores position p of
+/// phase f in element p * position + i * tile + f * winograd_channels + c of the transformed data. Whole vectors are
 /// written.
 struct WinogradChannels {
   int64_t channels = 0, plane = 0, position = 0, tile = 0;
 };
 
-/// `n` kernels of `rows` x `columns` numbers: number k of kernel i is i * distance + k, or the last one minus k where
-/// they are `turned`, which those of a step of 1 may be.
+/// `n` kernels with `rows` x `columns` numbers. Number k of kernel i is i * distance + k. If the kernels are `turned`,
+/// which requires step 1, numbers count from the last one.
 struct WinogradKernels {
   int64_t n = 0, distance = 0, rows = 3, columns = 3;
   bool turned = false;
@@ -73,30 +74,31 @@ struct WinogradKernels {
 
 struct WinogradFunctions {
   WinogradForm form;
-  /// Tiles of inputs, of all phases.
+  /// Transforms input tiles, in all phases.
   void (*inputs)(const WinogradTiles& t, const WinogradChannels& c, const float* planes, float* to, float* scratch);
-  /// Tiles of m x m gradients of outputs, `divided` as gradients of weights need, and those of data must not be.
+  /// Transforms tiles of m x m output gradients. They must be `divided` for weight gradients, and must not be for data
+  /// gradients.
   void (*gradients)(const WinogradTiles& t, const WinogradChannels& c, bool divided, const float* planes, float* to,
                     float* scratch);
-  /// Sums of products to m x m outputs, plus bias[c] unless it is null.
+  /// Transforms sums of products to m x m outputs, and adds bias[c] unless it is null.
   void (*outputs)(const WinogradTiles& t, const WinogradChannels& c, const float* from, const float* bias,
                   float* planes, float* scratch);
-  /// The transposed of `inputs`: sums of products to rows [begin, end) of planes, as sums over all tiles, plus bias[c]
-  /// unless it is null. Rows and columns that no tile reaches are 0.
+  /// The transpose of `inputs`: transforms sums of products to rows [begin, end) of planes, summed over all tiles, and
+  /// adds bias[c] unless it is null. Rows and columns that no tile reaches are 0.
   void (*data)(const WinogradTiles& t, const WinogradChannels& c, int64_t begin, int64_t end, const float* from,
                const float* bias, float* planes, float* scratch);
-  /// At most winograd_channels: position p of phase f of kernel i is to[p * position + phases[f] + i]; whole vectors
-  /// are written.
+  /// Transforms at most winograd_channels kernels. Position p of phase f in kernel i is to[p * position + phases[f] +
+  /// i]. Whole vectors are written.
   void (*kernels)(const WinogradKernels& k, const float* from, float* to, int64_t position, const int64_t* phases);
-  /// Sums of products to kernels, one after the other: position p of phase f of kernel i is
-  /// from[p * position + form.place(i) + f * winograd_channels]; reads whole vectors.
+  /// Transforms sums of products to consecutive kernels. Position p of phase f in kernel i is from[p * position +
+  /// form.place(i) + f * winograd_channels]. Reads whole vectors.
   void (*weights)(const WinogradKernels& k, const float* from, int64_t position, float* to);
 };
 
-/// The functions of all forms for one instruction set.
+/// The functions for every form, in one instruction set.
 using WinogradTable = std::span<const WinogradFunctions>;
 const WinogradTable& winograd();
-/// Those of one form, which must be among them.
+/// The functions for one form, which must be in the table.
 const WinogradFunctions& winograd(const WinogradForm& form);
 
 }  // namespace pxl

@@ -7,27 +7,27 @@ namespace {
 
 using namespace winograd_parts;
 
-// Transformed tiles of a unit, times channels: 2.25 MiB, most of which stay in L2. More of them would be written to
-// memory, fewer would read the transformed kernels more often. Measured with 64 to 512 channels on Sapphire Rapids.
+// Transformed tiles in a unit, times channels: 2.25 MiB, most of which stay in L2. More tiles would be written to
+// memory; fewer would read the transformed kernels more often. Measured with 64 to 512 channels on Sapphire Rapids.
 constexpr int64_t tiles_of_inputs = int64_t{1} << 14;
-// Columns of products whose sums are kept for all positions. Not measured.
+// Product columns whose sums are kept for all positions. Not measured.
 constexpr int64_t columns_at_once = 64;
 
-// Columns and terms of the products of kernels that are transformed when they are used, for the kernels of all
-// positions to stay in L2; fewer columns where units of work would be too few. Measured with 256 and 512 channels on
+// Columns and terms of products with kernels that are transformed when they are used. Their transformed kernels stay in
+// L2 for all positions. There are fewer columns if there would be too few units. Measured with 256 and 512 channels on
 // AMD EPYC (Zen 3).
 constexpr int64_t kernel_columns = 64, min_kernel_columns = 32, kernel_rows = 64;
-// The cost of a number of these kernels, as ns_per_kernel_number. Measured there.
+// The cost of a number in these kernels, comparable with ns_per_kernel_number. Measured with the same convolutions.
 constexpr double ns_per_kernel_number_in_use = 0.5;
 
-/// Whether kernels are transformed when they are used: where all tiles are few, and kernels many.
+/// Whether kernels are transformed when they are used: there are few tiles in all, and many kernels.
 bool is_by_kernels(const TileCorrelation& s) {
   return s.c.groups == 1 && all_tiles(s.form, s.c) <= good_tiles &&
          kernel_numbers(s.form, s.c) > max_near_kernel_numbers &&
          s.columns(s.results) >= enough_winograd_units * min_kernel_columns;
 }
 
-/// Kernels are transformed first, and stay for all units of tiles.
+/// Transforms the kernels first, and keeps them for all tile units.
 Kernel by_tiles(const TileCorrelation& s, double ns) {
   const Convolution& c = s.c;
   const int64_t depth = s.depth, groups = c.groups;
@@ -86,8 +86,8 @@ Kernel by_tiles(const TileCorrelation& s, double ns) {
   return Kernel::parallel(std::move(phases), ns * static_cast<double>(c.batch * groups)).with_workspace(workspace);
 }
 
-/// All tiles are transformed first. Kernels are transformed for some columns and terms at a time, and multiplied while
-/// they are in L2.
+/// Transforms all tiles first. Kernels are transformed for some columns and terms at a time, and multiplied while they
+/// are in L2.
 Kernel by_kernels(const TileCorrelation& s, double ns) {
   const Convolution& c = s.c;
   const int64_t all = all_tiles(s.form, c), positions = s.form.positions();
@@ -150,7 +150,7 @@ Kernel winograd_correlation(const TileCorrelation& s, double ns) {
   return is_by_kernels(s) ? by_kernels(s, ns) : by_tiles(s, ns);
 }
 
-/// The convolution over the gradient of the output that is the gradient of the data: its kernels are turned.
+/// The convolution over the output's gradient that computes the data gradient: its kernels are turned.
 Convolution turned_convolution(const Convolution& c) {
   Convolution t{c.batch, c.groups, c.cout, c.cin, c.axes};
   for (size_t i = 1; i < t.axes.size(); ++i) {
@@ -165,7 +165,7 @@ FormCost cost_of(const Convolution& c, TilePass way) {
     return is_by_kernels({c, form, way, false}) ? ns_per_kernel_number_in_use : kernel_number_ns(form, c);
   });
 }
-/// The convolution that computes the gradient of the data of another, and how.
+/// The convolution that computes another convolution's data gradient, and its algorithm.
 struct DataGrad {
   Convolution c;
   TilePass way;

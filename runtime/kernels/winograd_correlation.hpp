@@ -1,5 +1,5 @@
-// The parts that the ways of dividing convolutions by winograd.hpp have in common: transforms of the data and the
-// kernels of a pass, and of the sums. Included by winograd_*.cpp.
+// Code that the Winograd convolutions share: the transforms of a pass's data and kernels, and of the sums. Included by
+// winograd_*.cpp.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 namespace pxl::winograd_parts {
 
 enum class TilePass {
-  outputs,     ///< of a convolution
+  outputs,     ///< a convolution's outputs
   turned,      ///< its data gradient, as the outputs of a convolution with turned kernels
   transposed,  ///< its data gradient, by transposed transforms
 };
@@ -20,8 +20,8 @@ struct UnitOfRows {
   int64_t begin = 0, end = 0;
 };
 
-/// One pass: sums over `terms` channels for `results` channels, of all phases. The weights of c are those of the
-/// convolution whose data gradient c computes where they are turned.
+/// One pass: sums over `terms` channels for `results` channels, in all phases. If the kernels are turned, c computes a
+/// data gradient and has the weights of the forward convolution.
 struct TileCorrelation {
   Convolution c;
   WinogradForm form;
@@ -50,20 +50,20 @@ struct TileCorrelation {
         taps_between_results(way == TilePass::outputs ? terms * taps : taps) {}
 
   bool is_transposed() const { return way == TilePass::transposed; }
-  /// Terms of the sums over so many channels, and columns of the sums of so many.
+  /// Terms of the sums over `channels` channels, and columns of the sums for `channels` channels.
   int64_t rows(int64_t channels) const { return is_transposed() ? channels : phased_channels(form, channels); }
   int64_t columns(int64_t channels) const { return is_transposed() ? phased_channels(form, channels) : channels; }
-  /// The row of a channel.
+  /// The row of the channel's first phase.
   int64_t row(int64_t channel) const { return is_transposed() ? channel : form.place(channel); }
 
-  /// Tiles of what is transformed, and of the result.
+  /// The tiles that are transformed, and the tiles of the result.
   WinogradTiles tiles_taken(int64_t down, int64_t across) const {
     return is_transposed() ? output_tiles(form, c.axes, down, across) : input_tiles(form, c.axes, down, across);
   }
   WinogradTiles tiles_given(int64_t down, int64_t across) const {
     return is_transposed() ? input_tiles(form, c.axes, down, across) : output_tiles(form, c.axes, down, across);
   }
-  /// Rows of tiles of a transposed pass overlap: a unit has the one before it too.
+  /// The tile rows of a transposed pass overlap, so a unit also has the tile row before its own.
   int64_t overlap(const PlaneUnits& units) const { return is_transposed() && units.per_sample > 1 ? 1 : 0; }
   UnitOfRows unit(const PlaneUnits& units, int64_t i) const {
     UnitOfRows u{units.at(i)};
@@ -78,7 +78,7 @@ struct TileCorrelation {
     return u;
   }
 
-  /// Channels [first, first + n) of the data of group g, transformed to tiles of `tile` numbers.
+  /// Transforms channels [first, first + n) of group g's data to tiles of `tile` numbers.
   void take(const PlaneUnits::Unit& u, const WinogradTiles& shape, int64_t g, int64_t first, int64_t n,
             int64_t position, int64_t tile, const float* from, float* to, float* memory) const {
     each_block(u, shape, g * terms + first, n, c.groups * terms,
@@ -90,7 +90,7 @@ struct TileCorrelation {
                    f->inputs(t, {channels, x_plane, position, tile}, from + plane * x_plane, at, memory);
                });
   }
-  /// Channels [first, first + n) of the result of group g from their sums.
+  /// Computes channels [first, first + n) of group g's result from their sums.
   void give(const UnitOfRows& u, const WinogradTiles& shape, int64_t g, int64_t first, int64_t n, int64_t position,
             int64_t tile, const float* sums, const float* biases, float* to, float* memory) const {
     each_block(
@@ -105,13 +105,13 @@ struct TileCorrelation {
         });
   }
 
-  // Transformed kernels are the right operands of packed products, in panels of nr() columns.
+  // Transformed kernels are the right operands of packed products, in panels with nr() columns.
   static int64_t nr() { return packed().nr; }
-  /// Results of one call of the transform: panels are at least as wide.
+  /// Results per call of the transform. Panels are at least as wide.
   static int64_t block() { return std::min(winograd_channels, nr()); }
 
-  /// The kernels of the first terms, `channels` of them, and of results [first, first + n), at most block(), from the
-  /// weights of the first of either: into panels that begin with result 0, positions `position` apart.
+  /// Transforms the kernels between the first `channels` terms and results [first, first + n), n <= block(). `weights`
+  /// begins with the first term and result. The panels begin with result 0; positions are `position` apart.
   void transform(int64_t first, int64_t n, int64_t channels, const float* weights, int64_t position, float* to) const {
     const int64_t panel = rows(channels) * nr();
     std::array<int64_t, max_winograd_phases> phases;
@@ -127,7 +127,7 @@ struct TileCorrelation {
                             .turned = way == TilePass::turned};
     for (int64_t i = 0; i < channels; ++i)
       f->kernels(k, weights + i * taps_between_terms, to + row(i) * nr(), position, phases.data());
-    // Blocks of channels of phases are whole.
+    // Zeros fill the last channel block of the phases.
     for (int64_t i = channels; row(i) * nr() < panel && i % winograd_channels != 0; ++i)
       for (int64_t p = 0; p < form.positions(); ++p)
         for (int64_t phase = 0; phase < form.phases(); ++phase)

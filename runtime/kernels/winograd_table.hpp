@@ -1,4 +1,4 @@
-// Variants of Winograd's transforms; included by winograd*.cpp and tests only.
+// Variants of Winograd's transforms. Included only by winograd*.cpp and tests.
 #pragma once
 
 #include <span>

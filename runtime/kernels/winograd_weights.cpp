@@ -1,5 +1,5 @@
-// Gradients of weights by winograd.hpp. Tiles are summed by matrix products, a position each: in partial sums, where
-// these stay in L2, else in rounds of many tiles, which are transformed and then summed by position.
+// Weight gradients by winograd.hpp. Matrix products sum the tiles, one product per position. Partial sums are used if
+// they stay in L2. Otherwise rounds of many tiles are transformed and then summed by position.
 #include <vector>
 
 #include "runtime/kernels/partial_sums.hpp"
@@ -11,15 +11,15 @@ namespace {
 
 using namespace winograd_parts;
 
-// Floats of the sums of a group that stay in L2 beside tiles. Not measured.
+// Floats in the sums of a group that stay in L2 beside the tiles. Not measured.
 constexpr int64_t max_partial_floats = int64_t{1} << 18;
-// Floats of the transformed tiles of a round, and their number at least, so that sums are not read and written for a
+// Floats in the transformed tiles of a round, and minimum tiles per round, so that sums are not read and written for a
 // few terms only. Not measured.
 constexpr int64_t round_floats = int64_t{1} << 22, min_round_tiles = 256;
-// Outputs of a part of a position's sums.
+// Outputs per chunk of a position's sums.
 constexpr int64_t outputs_of_part = 128;
 
-/// Sizes of what is transformed and summed for the weights of a convolution.
+/// Sizes of the transformed data and the sums, for the weights of a convolution.
 struct WeightSums {
   Convolution c;
   WinogradForm form;
@@ -27,7 +27,7 @@ struct WeightSums {
   PlaneUnits units;
   WinogradTiles in, out;
   int64_t in_tile, out_tile;
-  int64_t row;  ///< sums of an output: of the channels of all phases
+  int64_t row;  ///< sums per output: one for each channel and phase
   int64_t kernel_stride, x_plane, y_plane;
 
   WeightSums(const Convolution& given, const WinogradForm& of)
@@ -51,13 +51,13 @@ struct WeightSums {
     if (in_rounds()) return 1;
     return std::min({units.units, max_partial_results(c.groups * group_size()), enough_winograd_units});
   }
-  /// Units of a round.
+  /// Units per round.
   int64_t round_units() const {
     const int64_t wanted = std::max(min_round_tiles, round_floats / (form.positions() * (in_tile + out_tile)));
     return std::min(units.units, div_up(wanted, units.max_places()));
   }
 
-  /// Channels [first, first + channels) of the inputs of group g.
+  /// Transforms channels [first, first + channels) of group g's inputs.
   void take_inputs(const PlaneUnits::Unit& u, int64_t g, int64_t first, int64_t channels, int64_t position,
                    const float* x, float* to, float* memory) const {
     each_block(u, in, g * c.cin + first, channels, c.groups * c.cin,
@@ -74,7 +74,7 @@ struct WeightSums {
                               to + place * out_tile + first + channel, memory);
                });
   }
-  /// Sums of outputs [first, first + outputs) at a position, over `tiles` tiles.
+  /// Sums outputs [first, first + outputs) at a position, over `tiles` tiles.
   void sum(const float* d, const float* v, int64_t first, int64_t outputs, int64_t tiles, bool add, float* to,
            float* memory) const {
     packed().product({.a = matrix_of(d + first, out_tile),
@@ -93,7 +93,7 @@ struct WeightSums {
 
 /// Adds partial sums in the order of the parts, and transforms them to kernels.
 Phase kernels_of_sums(const WeightSums& s, PerCall<float> sums, int64_t parts) {
-  // Kernels that are adjacent: those of a group, or of an output where there are phases.
+  // Adjacent kernels: all kernels of a group, or of one output if there are several phases.
   const int64_t of_group = s.c.cin * s.c.cout, run = s.form.phases() == 1 ? of_group : s.c.cin;
   const int64_t size = s.group_size(), all = s.c.groups * size, stride = s.kernel_stride;
   const int64_t blocks = div_up(run, winograd_channels), taps = kernel_size(s.c.axes);
@@ -192,7 +192,7 @@ std::vector<Phase> weights_in_rounds(const WeightSums& s, WorkspaceLayout& works
   return phases;
 }
 
-/// The fastest form. One sum is the result that is transformed, others cost more.
+/// The fastest form. One sum is the result itself, and is transformed; further sums cost more.
 FormCost weights_cost(const Convolution& c) {
   return fastest_form(c, ns_per_tile_sum_fma, [&](const WinogradForm& form) {
     const double sums = static_cast<double>(WeightSums(c, form).partial_sums() - 1);

@@ -7,7 +7,7 @@
 namespace pxl {
 namespace {
 
-// Below two huge pages an allocation need not contain a whole one.
+// An allocation below two huge pages need not contain a whole one.
 constexpr size_t workspace_huge_page = size_t{2} << 20, min_huge_bytes = 2 * workspace_huge_page;
 
 }  // namespace
@@ -20,7 +20,7 @@ WorkspaceMemory::WorkspaceMemory(size_t bytes) {
   const auto address = reinterpret_cast<uintptr_t>(block_.get());
   data_ = block_.get() + (alignment - address % alignment) % alignment;
 #if defined(MADV_HUGEPAGE)
-  // Transforms write to many places at once, each on a page of its own. Advisory: may fail.
+  // Transforms write to many places, each on a separate page. Advisory: may fail.
   if (huge) ::madvise(data_, bytes / workspace_huge_page * workspace_huge_page, MADV_HUGEPAGE);
 #endif
 }

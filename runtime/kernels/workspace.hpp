@@ -1,4 +1,4 @@
-// Working memory of kernels. A kernel declares what it needs when it is made (WorkspaceLayout); whoever runs it
+// Working memory of kernels. A kernel declares its needs when it is made (WorkspaceLayout). The code that runs it
 // provides memory of that size (WorkspaceMemory, or a program for all of its kernels), so that running allocates
 // nothing.
 #pragma once
@@ -23,7 +23,7 @@ struct WorkspaceSize {
   friend bool operator==(const WorkspaceSize&, const WorkspaceSize&) = default;
 };
 
-/// Size for kernels whose chunks a thread runs one after the other: arrays per call are kept apart, those per thread
+/// Size for kernels whose chunks a thread runs one after another: arrays per call are kept apart, arrays per thread
 /// overlay each other.
 constexpr WorkspaceSize interleaved(const WorkspaceSize& a, const WorkspaceSize& b) {
   return {a.per_call + b.per_call, std::max(a.per_thread, b.per_thread)};
@@ -39,11 +39,11 @@ struct PerThread {
   size_t offset = 0;
 };
 
-/// Places a kernel's arrays one after the other. Contents are uninitialised.
+/// Places a kernel's arrays one after another. Contents are uninitialised.
 class WorkspaceLayout {
  public:
   WorkspaceLayout() = default;
-  /// Begins after the workspace of a kernel (or epilogue) that is run from within this one.
+  /// Begins after the workspace of a kernel (or epilogue) that runs within this one.
   explicit WorkspaceLayout(const WorkspaceSize& nested) : size_(nested) {}
 
   template <class T>
