@@ -51,7 +51,7 @@ struct ChannelPlanes {
 };
 
 constexpr double ns_per_read_element = 0.3, ns_per_normalised_element = 0.5;  // not measured
-constexpr int64_t normalised_block = 1024;                                    ///< of float16, at a time
+constexpr int64_t normalised_block = 1024;                                    ///< float16 elements per step
 
 /// A buffer for the planes that are read together for one channel; empty if they are read in place.
 template <class T>

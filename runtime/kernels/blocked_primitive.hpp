@@ -71,8 +71,8 @@ inline memory::desc any_layout(const memory::dims& dims) {
 struct BlockedPrimitive {
   dnnl::primitive primitive;
   int first_name = 0, second_name = 0, result_name = 0;  ///< DNNL_ARG_
-  memory::desc first, second, result;                    ///< as the primitive wants them
-  memory::desc plain_first, plain_second, plain_result;  ///< as tensors store them
+  memory::desc first, second, result;                    ///< the primitive's layouts
+  memory::desc plain_first, plain_second, plain_result;  ///< the tensors' layouts
   dnnl::reorder reorder_first, reorder_second, reorder_result;
   memory::desc scratch;
   bool usable = false;

@@ -37,7 +37,7 @@ struct WindowTerms {
   int64_t line, lines;     ///< elements of a row, rows of a sample
   int64_t runs, run, row;  ///< rows of taps, or taps; numbers of each; of all
   int64_t taps_of_run, taps;
-  int64_t parts, own, sums;  ///< of the outputs; outputs of each; partial results
+  int64_t parts, own, sums;  ///< parts of the outputs; outputs per part; partial results
   PlaneUnits units;
 
   explicit WindowTerms(const Convolution& given)

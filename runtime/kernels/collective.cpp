@@ -101,8 +101,8 @@ struct ReductionForm {
   int64_t members = 0;
   std::vector<TreeNode> nodes = {};  ///< the operands, ascending
   ReductionResult result = {};
-  bool partial = false;  ///< gives combined values, not divided
-  int64_t results = 1;   ///< of To::all
+  bool partial = false;  ///< returns combined values, not divided
+  int64_t results = 1;   ///< results of To::all
 };
 
 std::vector<TreeNode> leaves(int64_t members) {
@@ -138,7 +138,7 @@ class MemberReduction {
   void run(const Buffers& b, int64_t at, int64_t count) const {
     C* slots = b.workspace(slots_);
     const auto memory = [&](size_t slot) { return slots + static_cast<int64_t>(slot) * block_elements; };
-    std::array<const C*, max_slots> values{};  // by slot: where they are
+    std::array<const C*, max_slots> values{};  // by slot: its values
     const auto node = [&](int64_t first, int64_t last, size_t slot) {
       const size_t i = node_at_[static_cast<size_t>(first)];
       if (form_.nodes[i] != TreeNode{first, last}) return false;
@@ -222,7 +222,7 @@ class MemberReduction {
   }
 
   ReductionForm form_;
-  std::vector<size_t> node_at_;  ///< by first member
+  std::vector<size_t> node_at_;  ///< node by first member
   PerThread<C> slots_;
   BinaryFn join_ = nullptr;
 };

@@ -42,7 +42,7 @@ std::optional<Parted> parted(const Convolution& c) {
 
 /// The planes of a tensor, whole and split into residue classes.
 struct PartedPlanes {
-  int64_t samples, channels, rows, columns;        ///< of the tensor
+  int64_t samples, channels, rows, columns;        ///< extents of the tensor
   int64_t row_parts, column_parts, height, width;  ///< parts of a plane, and their sizes
 
   int64_t planes() const { return samples * channels; }

@@ -42,13 +42,13 @@ inline constexpr int64_t depthwise_channels = 16;
 /// Planes of up to depthwise_channels channels, each correlated with a separate kernel.
 struct DepthwiseBlock {
   int64_t channels = 0;
-  int64_t rows = 0, columns = 0;                ///< of an input plane
+  int64_t rows = 0, columns = 0;                ///< extents of an input plane
   int64_t padded_rows = 0, padded_columns = 0;  ///< all that windows reach, and all of the plane
-  int64_t before_rows = 0, before_columns = 0;  ///< of padding
+  int64_t before_rows = 0, before_columns = 0;  ///< padding before the plane
   int64_t out_rows = 0, out_columns = 0, row_stride = 1, column_stride = 1;
   int64_t taps = 0;
   const int64_t* offsets = nullptr;  ///< offset of each tap in the padded plane
-  const float* bias = nullptr;       ///< by channel; null: none
+  const float* bias = nullptr;       ///< one per channel; null: none
 };
 
 struct DirectFunctions {

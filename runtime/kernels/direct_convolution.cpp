@@ -55,7 +55,7 @@ struct Planes {
   Axis h, w;
   int64_t inputs = 0;  ///< channels
   int64_t width = 0, row = 0, rows_per_block = 0, blocks = 0;
-  std::vector<int64_t> offsets;  ///< by tap
+  std::vector<int64_t> offsets;  ///< one per tap
 
   Planes(const Axis& height, const Axis& across, int64_t channels, bool reversed)
       : h(height), w(across), inputs(channels) {

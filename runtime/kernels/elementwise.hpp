@@ -66,7 +66,7 @@ Kernel unary_kernel(Unary op, DType in, int64_t n);
 Kernel parametric_kernel(Parametric op, DType dtype, double p, double q, int64_t n);
 /// in: a, b of one dtype; `out` is a shape that both broadcast to (the broadcast of the two, or larger).
 Kernel binary_kernel(Binary op, DType in, const Shape& a, const Shape& b, const Shape& out);
-/// binary_kernel of the product, which states what it scales (narrow.hpp).
+/// binary_kernel for the product, which states the operand that it scales (narrow.hpp).
 Kernel multiply_kernel(DType in, const Shape& a, const Shape& b, const Shape& out);
 /// op(x, scalar), or op(scalar, x) with scalar_first. The scalar is cast to the dtype once.
 Kernel binary_scalar_kernel(Binary op, DType in, double scalar, bool scalar_first, int64_t n);
@@ -84,8 +84,8 @@ Kernel clip_grad_kernel(const Element& low, const Element& high, int64_t n);
 Kernel gate_grad_kernel(DType dtype, double low, double high, double inside, double outside, int64_t n);
 /// (x + increment) mod modulus; fmod for floats, 0 for modulus 0.
 Kernel increment_mod_kernel(const Element& increment, const Element& modulus, int64_t n);
-/// The conversions of Array::cast. To integers: truncates toward zero (NaN gives 0, out of range saturates). To bool:
-/// != 0. To float16: rounds once, to nearest even.
+/// The conversions of Array::cast. Integers: truncates toward zero (NaN gives 0, out of range saturates). bool: != 0.
+/// float16: rounds once, to nearest even.
 Kernel cast_kernel(DType from, DType to, int64_t n);
 /// No inputs; every element is `value`.
 Kernel fill_kernel(const Element& value, int64_t n);

@@ -133,7 +133,7 @@ Kernel scatter_add_kernel(const TensorSpec& data, const TensorSpec& indices, int
   const Gather g(data.shape, indices, axis, batch);
   if (data.size() == 0) return [](const Buffers&) {};
   if (is_narrow(data.dtype)) return narrow_scatter_add(data, g, ignore_out_of_range);
-  constexpr int64_t columns = 1024;  // of a row, which one thread sums over all indices, in their order
+  constexpr int64_t columns = 1024;  // per row; one thread sums them over all indices, in order
   constexpr int64_t short_row = 8;   // elements, for which vector code takes longer to call than to run; not measured
   WorkspaceLayout workspace;
   const CheckedIndices index(indices, 1, g.axis, g.extent, workspace);

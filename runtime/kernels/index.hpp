@@ -52,9 +52,9 @@ struct ScatteredRows {
 };
 /// Elements in the operands t and x when a sparse update is probed.
 inline constexpr int64_t sparse_update_probe = 4;
-/// Whether an update by zeros leaves every t, except for the sign of a zero. `probe` is the update's in-place kernel
-/// for `t`, of a floating dtype, and `x`, with sparse_update_probe elements. `workspace` has what `probe` needs, or
-/// none.
+/// Whether an update by zeros leaves every t unchanged, except for the sign of a zero. `probe` is the update's in-place
+/// kernel for `t`, of a floating dtype, and `x`, with sparse_update_probe elements. `workspace` has what `probe` needs,
+/// or none.
 bool keeps_where_zero(const Kernel& probe, std::span<const std::byte* const> operands, size_t t, size_t x, DType dtype,
                       const Buffers& workspace);
 /// Updates a tensor by x, the sum of scatter_add_kernel results along one axis. x is not stored: only rows that occur

@@ -73,7 +73,7 @@ class CheckedIndices {
     if (dtype_ != DType::int32 || extent_ > INT32_MAX) return nullptr;
     const int32_t* given = b.input<int32_t>(slot_) + position;
     const auto last = static_cast<uint32_t>(extent_ - 1);
-    uint32_t signs = 0;  // negative ones, and those beyond the last
+    uint32_t signs = 0;  // bit 31: an index is negative or beyond the last
     for (int64_t i = 0; i < n; ++i) signs |= static_cast<uint32_t>(given[i]) | (last - static_cast<uint32_t>(given[i]));
     return signs >> 31 == 0 ? given : nullptr;
   }
@@ -106,7 +106,7 @@ class CheckedIndices {
   /// undefined.
   bool read32(const int32_t* given, int64_t n, int64_t* to) const {
     const auto extent = static_cast<uint32_t>(extent_);
-    uint32_t signs = 0;  // negative ones, and those beyond the last
+    uint32_t signs = 0;  // bit 31: an index is negative or beyond the last
     for (int64_t i = 0; i < n; ++i) {
       const uint32_t v = static_cast<uint32_t>(given[i]) + (given[i] < 0 ? extent : 0);
       signs |= v | (extent - 1 - v);

@@ -14,8 +14,8 @@ struct GemmShape {
   Shape batch;                  ///< batch extents of the result
   Shape a_strides, b_strides;   ///< per batch axis, in elements; 0 where the operand broadcasts
   Shape out;                    ///< shape of the result
-  // Leading dimensions, and offsets of the first matrices, in elements. product_layout.hpp sets others than those of
-  // contiguous operands.
+  // Leading dimensions, and offsets of the first matrices, in elements. product_layout.hpp sets them for operands that
+  // are not contiguous.
   int64_t lda = 0, ldb = 0, ldc = 0;
   int64_t a_offset = 0, b_offset = 0;
   Shape c_strides;  ///< the result's strides, per batch axis; empty if it is contiguous

@@ -151,7 +151,7 @@ void DataGradient<T>::operator()(const Buffers& b, int64_t begin, int64_t end) c
     const C* line = load_line(b.input<T>(1) + r * n, 1, n, second_buffer);
     const C mean = b.input<C>(3)[r], inverse = b.input<C>(4)[r];
     const C* scale = w + r % groups.groups * n;
-    double sums[3];  // of dy w, of dy w xhat, and of xhat
+    double sums[3];  // sums of dy w, dy w xhat, and xhat
     row_functions<C>().normalise_sums(g, line, scale, static_cast<double>(mean), static_cast<double>(inverse), n, sums);
     const double count = static_cast<double>(n), shift = sums[2] / count;
     b.workspace(shifts)[r] = shift;

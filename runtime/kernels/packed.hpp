@@ -58,7 +58,7 @@ struct UnpackedGemm {
   float* out = nullptr;
   int64_t ldo = 0;
   float* memory = nullptr;   ///< product_memory floats, aligned to 64 bytes, of the calling thread
-  int64_t terms_of_sum = 0;  ///< as of PackedGemm
+  int64_t terms_of_sum = 0;  ///< see PackedGemm
 };
 
 /// `count` products out[m, n] = a[m, k] @ b[k, n] with k > 0; a is [k, m] if `ta`, b is [n, k] if `tb`. Float32

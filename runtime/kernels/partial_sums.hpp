@@ -33,7 +33,7 @@ void add_numbers(const T* from, int64_t n, T* to) {
 template <class T>
 Phase partial_sums_phase(PerCall<T> partial, int64_t parts, int64_t size) {
   return {size, 1024, [=](const Buffers& b, int64_t begin, int64_t end) {
-            constexpr int64_t block = 4096;  // of each sum, so that they stay in L1
+            constexpr int64_t block = 4096;  // per sum, so that blocks stay in L1
             for (int64_t i = begin; i < end; i += block) {
               const int64_t n = std::min(block, end - i);
               const T* from = b.workspace(partial) + i;

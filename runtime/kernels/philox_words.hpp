@@ -11,7 +11,7 @@ namespace pxl {
 inline constexpr int64_t philox_batch = 128;
 
 struct PhiloxWords {
-  uint32_t at[4][philox_batch];  ///< words of a block lie apart
+  uint32_t at[4][philox_batch];  ///< the words of a block are apart
 
   /// Draws the words of n blocks, n <= philox_batch, beginning at block `first`. `tag` is the third word of their
   /// counters.

@@ -50,7 +50,7 @@ struct Steps {
   struct Step {
     int64_t first, last, base;
   };
-  std::vector<Step> known;  // by k; none where the kernel is very long
+  std::vector<Step> known;  // by k; empty if the kernel is very long
 
   explicit Steps(const WindowAxis& w) {
     if (w.in_dilation == 1 && w.kernel <= 4096)

@@ -14,7 +14,7 @@ struct Pool {
   int64_t planes = 1;
   WindowAxes axes = {};
   std::array<int64_t, 3> out_padding_before = {}, out_padding_after = {};
-  std::array<int64_t, 3> padding_after = {};  ///< of the input; positions beyond it are never counted
+  std::array<int64_t, 3> padding_after = {};  ///< after the input; later positions never count
   bool count_padding = false;                 ///< averages divide by the window's extent, padding included
   int64_t out_extent(size_t axis) const { return out_padding_before[axis] + axes[axis].out + out_padding_after[axis]; }
   int64_t out_size() const { return out_extent(0) * out_extent(1) * out_extent(2); }

@@ -30,7 +30,7 @@ constexpr int64_t primitive_lanes = 16;
 constexpr int64_t image_channels = 3;
 
 /// Single-core times in ns: a vector multiply-add, the same for weight gradients of kernels with several taps, and for
-/// those of images; the layout change per data element and per weight; a number of a partial sum.
+/// image gradients; the layout change per data element and per weight; a number of a partial sum.
 struct PrimitiveCost {
   double fma, weights_fma, image_fma, element, weight, partial;
   int64_t fewest_image_channels;  ///< minimum of the weight gradient's separate kernel
@@ -228,7 +228,7 @@ std::optional<Kernel> primitive_weights_grad_kernel(const Convolution& c, double
     // The sums are added to the first unit's sum, in the order of the units.
     if (units > 1)
       phases.push_back({parts * partial_size, 1024, [=](const Buffers& b, int64_t begin, int64_t end) {
-                          constexpr int64_t block = 4096;  // of each sum, so that they stay in L1
+                          constexpr int64_t block = 4096;  // per sum, so that blocks stay in L1
                           for (int64_t i = begin; i < end; i += block) {
                             float* const to = b.workspace(partial) + i;
                             for (int64_t unit = 1; unit < units; ++unit)

@@ -34,7 +34,7 @@ struct ReductionInfo {
   bool needs_elements;  ///< undefined without elements
   bool shifted;         ///< needs the maximum, from a first pass
   bool integers;        ///< defined for integers
-  int direction;        ///< as the monoid's
+  int direction;        ///< the monoid's direction
   double (*divisor)(double count);
   ColumnTotals<float> (*columns32)();
   ColumnTotals<double> (*columns64)();
@@ -241,7 +241,7 @@ Kernel integer_extreme_of_columns(const ColumnLoop& loop, bool largest, DType dt
 /// ln(sum e^x) of columns, whose exponentials stay in L1.
 template <class T>
 Kernel log_sum_exp_of_columns(const ColumnLoop& loop) {
-  constexpr double exponential_ns = 0.7;  // as of the elementwise function
+  constexpr double exponential_ns = 0.7;  // as for the elementwise function
   const double cost_ns = exponential_ns / reduce_element_ns * loop.cost_ns();
   return Kernel::element_producer(loop.outer * loop.n, 64, cost_ns, [=](const Buffers& b, int64_t begin, int64_t end) {
     loop.each(begin, end, [&](int64_t from, int64_t to, int64_t m) {

@@ -42,7 +42,7 @@ class RemoteMemory {
   int64_t entry_bytes_;
   Array first_, second_;  ///< the second memory's pages exist once they are written
   std::vector<Entry> entries_;
-  std::set<int64_t> changed_;  ///< by the run
+  std::set<int64_t> changed_;  ///< entries that the run changed
 };
 
 /// Kernels for one entry with `bytes` bytes, whose number has `entry_dtype`. Operands: memory that is overwritten (not

@@ -18,7 +18,7 @@ template <class F>
 Kernel adjacent_slices(const AxisLines& lines, double element_ns, F f) {
   const int64_t groups = (lines.inner + slices_at_once - 1) / slices_at_once;
   const double elements = static_cast<double>(lines.outer * lines.extent) * static_cast<double>(lines.inner);
-  constexpr int64_t min_elements = 1024;  // of a chunk. Not measured
+  constexpr int64_t min_elements = 1024;  // per chunk. Not measured
   const int64_t in_group = std::max<int64_t>(1, lines.extent * std::min(lines.inner, slices_at_once));
   return Kernel::parallel(lines.extent == 0 ? 0 : lines.outer * groups, 1 + min_elements / in_group,
                           element_ns * elements, [=](const Buffers& b, int64_t begin, int64_t end) {

@@ -49,7 +49,7 @@ Corners<T> corners(const RoiAlign& r, T y, T x) {
 template <class T>
 struct Region {
   T y, x, cell_h, cell_w;
-  int64_t rows, columns;  ///< of samples, in a cell
+  int64_t rows, columns;  ///< samples in a cell
 
   Region(const RoiAlign& r, const T* roi) {
     const T s = static_cast<T>(r.scale);

@@ -218,7 +218,7 @@ Kernel concat_kernel(const std::vector<TensorSpec>& in, int64_t axis) {
   const size_t width = size_of(in[0].dtype);
   size_t rows = 1, total = 0;
   for (size_t d = 0; d < a; ++d) rows *= static_cast<size_t>(in[0].shape[d]);
-  std::vector<size_t> bytes;  // of one row of each input
+  std::vector<size_t> bytes;  // per row of each input
   for (const TensorSpec& s : in) {
     need_rank("concat", s.shape.size(), in[0].shape.size());
     size_t row = width;

@@ -127,7 +127,7 @@ Kernel index_copy_kernel(const TensorSpec& t, const TensorSpec& indices, bool ig
   const RowIndex row{t.shape[0], ignore_out_of_range};
   const Indices index(indices.dtype, n);
   WorkspaceLayout workspace = index.workspace;
-  const auto rows = workspace.per_call<int64_t>(n);         // of t, by position; -1: none
+  const auto rows = workspace.per_call<int64_t>(n);         // row of t by position; -1: none
   const auto has_duplicates = workspace.per_call<bool>(1);  // perhaps: unless the rows ascend
   const auto copy = [=](const Buffers& b, int64_t begin, int64_t end) {
     const int64_t* at = b.workspace(rows);

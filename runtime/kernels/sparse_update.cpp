@@ -169,7 +169,7 @@ Kernel sparse_update_kernel(const TensorSpec& t, const TensorSpec& x, const Spar
                             std::span<const ScatteredRows> terms, Kernel row, Kernel probe) {
   const auto made = std::make_shared<SparseUpdate>();
   SparseUpdate& u = *made;
-  WorkspaceLayout workspace;  // of the terms' indices, which are read one after the other
+  WorkspaceLayout workspace;  // for the terms' indices, read one after another
   int64_t n = 0;
   for (const ScatteredRows& term : terms) {
     const Gather& g =

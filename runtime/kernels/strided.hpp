@@ -57,7 +57,7 @@ class StridedCopy {
   LoopNest rows_;  ///< the loops around the innermost one
   size_t width_;
   bool blocked_ = false;          ///< a transposition: the input is strided in the inner loop, contiguous in another
-  int64_t along_ = 1, step_ = 0;  ///< that other loop's extent, and its stride in the output
+  int64_t along_ = 1, step_ = 0;  ///< the other loop's extent, and its stride in the output
 };
 
 }  // namespace pxl
