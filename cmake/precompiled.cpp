@@ -1,1 +1,1 @@
-// What cmake/precompiled.cmake compiles the headers of the standard library and fmt with, once for all layers.
+// cmake/precompiled.cmake compiles this file with the headers of the standard library and fmt, once for all layers.

@@ -40,7 +40,7 @@ EQUAL: '=='; NOT_EQUAL: '!='; LESS: '<'; LESS_EQUAL: '<='; GREATER: '>'; GREATER
 ASSIGN: '=';
 UPDATE: '+=' | '-=' | '*=' | '/=' | '//=' | '%=' | '@=' | '**=' | '&=' | '|=' | '^=' | '<<=' | '>>=';
 BANG: '!';
-// What other languages have and pxl has not; refused with a message that names the pxl form.
+// Tokens that other languages have and pxl has not; refused with a message that names the pxl form.
 DOUBLED: '++' | '--';
 HABIT: '&&' | '||' | ';' | '?' | '$' | '`' | '\\';
 

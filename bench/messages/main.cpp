@@ -1,4 +1,4 @@
-// The all-reduce in the order of replicas against the one of MPI, one replica a process: microseconds a call by size.
+// Compares the all-reduce in the order of replicas with MPI's, one replica a process: microseconds a call by size.
 // Started by mpirun; process 0 prints `BYTES ORDERED MPI` lines, in microseconds: the least over rounds, in which both
 // take turns.
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// Times building (elaboration, backward pass, updates) and planning of networks of 1 to 24 layers: bench/layers.pxl,
-// parsed anew each time, with the layers' ops written out and with one graph per kind of layer that is called.
+// Times building (elaboration, backward pass, updates) and planning of networks with 1 to 24 layers. The program is
+// bench/layers.pxl, parsed anew each time. The layers' ops are written out, or one graph per kind of layer is called.
 #include <benchmark/benchmark.h>
 
 #include <fstream>

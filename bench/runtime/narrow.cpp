@@ -1,5 +1,5 @@
-// Products of few rows with weights of few bytes, beside a plain read of the same weights in the same run: the shortest
-// times of a processor. Arguments are the format (a position in `kinds`) and the rows.
+// Times products of few rows with narrow weights, beside a plain read of the same weights in the same run. The times
+// are the shortest CPU times. Arguments are the format (a position in `kinds`) and the rows.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -66,7 +66,7 @@ double seconds(const Kernel& kernel, const Buffers& buffers) {
   return processor_time() - start;
 }
 
-/// Times of a product and of a read of the same weights, in turn.
+/// Times a product and a read of the same weights, in turn.
 void measure(benchmark::State& state, const Kind& kind, const Kernel& product, std::vector<const std::byte*> in,
              const Array& w, Array& y) {
   const Kernel read = read_kernel(weight_bytes);

@@ -10,8 +10,8 @@ TABLE = ROOT / "interpreter/language/habits.inc"
 PAGE = ROOT / "docs/from-pytorch.md"
 HEADING = "## Calls that are written in another way\n"
 LEAD = """
-What is refused, with this sentence: a call that another framework writes so. `pxl check` and editors say it before anything runs, and an editor's
-quick fix writes the call anew where the table has one of the same function.
+pxl refuses these calls, which another framework writes so, with this sentence. `pxl check` and editors say it before anything runs. An
+editor's quick fix rewrites the call if the table has one of the same function.
 
 | framework | writes | here | why |
 |---|---|---|---|
