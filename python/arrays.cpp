@@ -84,7 +84,7 @@ py::capsule exported(const py::object& object, bool& bools) {
 Imported import_dlpack(py::object object, const std::string& what) {
   // A view whose elements PyTorch negates when it reads them exports them as they are stored.
   if (py::hasattr(object, "resolve_neg")) object = object.attr("resolve_neg")();
-  // PyTorch exports no tensor that records gradients; its elements are those of the detached one.
+  // PyTorch exports no tensor that records gradients; the detached tensor has its elements.
   if (py::hasattr(object, "requires_grad") && py::hasattr(object, "detach") &&
       object.attr("requires_grad").cast<bool>())
     object = object.attr("detach")();
@@ -121,7 +121,7 @@ py::array dense(const py::array& given) {
   return require(given, given.dtype().attr("newbyteorder")("="), "CA");
 }
 
-/// Whether elements of an array, or of arrays in lists, are masked: pxl has no masks, and what is below one is no
+/// Whether elements of an array, or of arrays in lists, are masked: pxl has no masks, and a masked element has no
 /// value.
 bool is_masked(const py::handle& object, int depth = 0) {
   constexpr int max_axes = 64;  // of NumPy, which refuses what is nested deeper
@@ -149,7 +149,7 @@ constexpr AddedDType added_dtypes[] = {{pxl::DType::bfloat16, "bfloat16"},
                                        {pxl::DType::float8_e4m3fn, "float8_e4m3fn"},
                                        {pxl::DType::float8_e5m2, "float8_e5m2"}};
 
-/// The type of ml_dtypes, where it is installed, else the bits.
+/// The type of ml_dtypes, if it is installed, else the bits.
 py::dtype added_dtype(const AddedDType& added) {
   try {
     return py::dtype::from_args(py::module_::import("ml_dtypes").attr(added.name));

@@ -1,4 +1,4 @@
-// Arrays of Python (NumPy, DLPack) and of pxl, without copies where the elements can be used in place.
+// Arrays of Python (NumPy, DLPack) and of pxl, without copies if the elements can be used in place.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -20,7 +20,7 @@ struct Elements {
 /// numpy.asarray accepts. Copied only if they are not dense and row-major, or not in the machine's byte order. Throws
 /// TypeError; `what` is whose value it is.
 Elements elements_of(const py::handle& object, const std::string& what);
-/// The same to be written in place: throws where a copy would be needed, or where the elements are read-only.
+/// The same to be written in place: throws if a copy would be needed, or if the elements are read-only.
 pxl::MutableView writable_elements_of(const py::handle& object, const std::string& what);
 
 /// Whether numpy.asarray is not needed to see that an object is an array.

@@ -74,7 +74,7 @@ namespace {
 /// Never destroyed, as its thread goes on while the process ends; another one in the child of a fork.
 Hearing* hearing = nullptr;
 
-/// Where Python's handler of the system writes the numbers of signals; returns where it did before. -1: nowhere.
+/// Sets the pipe to which Python's handler writes the numbers of signals; returns the previous one. -1: none.
 int write_signals_to(int fd) {
   static const py::object& set = *new py::object(py::module_::import("signal").attr("set_wakeup_fd"));
   try {

@@ -14,23 +14,23 @@ namespace pxl_python {
 
 namespace py = pybind11;
 
-/// A text of the library, which is UTF-8 unless a file has another name. `others` is what Python does with other bytes:
+/// A text of the library, which is UTF-8 unless a file has another name. `others` tells how Python decodes other bytes:
 /// "backslashreplace" for texts to read, "surrogateescape" where it takes them back.
 py::str decoded(std::string_view text, const char* others);
 
 struct Hearing;
 
-/// While it lives, Python's handlers of signals run in the middle of the call, which ends by what they raise. Ctrl-C
-/// requests `cancel` besides. Has an effect in the main thread only, because Python handles signals there.
+/// While it lives, Python's handlers of signals run in the middle of the call; an exception of a handler ends the call.
+/// Ctrl-C requests `cancel` besides. Has an effect in the main thread only, because Python handles signals there.
 class SignalScope {
  public:
-  /// Throws what Python makes of a signal that it has heard but not handled yet.
+  /// Throws the exception of Python's handler for a signal that came but was not handled yet.
   explicit SignalScope(const pxl::Cancel& cancel);
   ~SignalScope();
   SignalScope(const SignalScope&) = delete;
   SignalScope& operator=(const SignalScope&) = delete;
 
-  /// Throws what a handler has raised. With the GIL.
+  /// Throws the exception that a handler has raised. With the GIL.
   void check();
 
  private:
@@ -68,7 +68,7 @@ class Printer {
  public:
   explicit Printer(pxl::Cancel cancel) : cancel_(std::move(cancel)) {}
   void write(const char* stream, std::string_view text);
-  /// Throws what a write raised since the last call. With the GIL.
+  /// Throws the exception that a write raised since the last call. With the GIL.
   void check();
 
  private:

@@ -1,4 +1,4 @@
-// The extension module pxl._pxl: the library's classes. python/pxl/__init__.py is what users import.
+// The extension module pxl._pxl: the library's classes. Users import python/pxl/__init__.py.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -63,7 +63,7 @@ py::object call_function(Program& p, const std::string& function, const py::args
       call(p.program.cancellation(), p.printer.get(), [&] { return p.program.call(function, values, given); }));
 }
 
-/// Inputs by name, with what keeps their elements alive.
+/// Inputs by name, with the objects that keep their elements alive.
 struct Inputs {
   std::vector<std::string> names;
   std::vector<Elements> elements;

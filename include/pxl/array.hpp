@@ -84,8 +84,7 @@ Shape shape_of(const A& array) {
 }
 
 /// The caller's memory, to be read: dense, row-major. It has to live, unmodified, until the call that it is given to
-/// returns. Read in place where the dtype is that of its destination and the memory is aligned for it; copied
-/// otherwise.
+/// returns. Read in place if it has the dtype of its destination and is aligned for it; copied otherwise.
 struct View {
   DType dtype = DType::float32;
   Shape shape;
@@ -105,7 +104,8 @@ struct View {
   View(const A& array) : View(dtype_of<typename A::value_type>(), shape_of(array), array.data()) {}
 };
 
-/// The caller's memory, to be written: dense, row-major, with the dtype and the shape of what is written to it.
+/// The caller's memory, to be written: dense, row-major, with the dtype and the shape of the array that is written to
+/// it.
 struct MutableView {
   DType dtype = DType::float32;
   Shape shape;

@@ -1,4 +1,4 @@
-// Errors as values: what went wrong, where, and the text that the command prints.
+// Errors as values: the failure, its place, and the text that the command prints.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ struct Error {
   }
 };
 
-/// Thrown by Result::value() where there is no value. The library itself throws nothing.
+/// Thrown by Result::value() if there is no value. The library itself throws nothing.
 class BadResult : public std::runtime_error {
  public:
   explicit BadResult(Error e) : std::runtime_error(e.text()), error_(std::move(e)) {}
@@ -83,7 +83,7 @@ class [[nodiscard]] Result {
   T&& operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
-  /// The error. Only where there is no value.
+  /// The error. Requires that there is no value.
   const Error& error() const { return std::get<1>(state_); }
 
  private:

@@ -17,7 +17,7 @@ PXL_BEGIN_NAMESPACE
 struct LoadOptions {
   std::map<std::string, std::string> options = {};  ///< values of the file's `option`s, as on the command line
   std::vector<Argument> names = {};                 ///< further names that the text sees
-  /// Receive what the program prints, and progress and notices, in the thread of the call. Empty: standard output and
+  /// Receive the program's output, and progress and notices, in the thread of the call. Empty: standard output and
   /// standard error. They must not throw, nor call this program. Ops `print_tensor` write to standard error.
   std::function<void(std::string_view)> out = {}, err = {};
   Cancel cancel = {};  ///< of loading, `eval` and `call`
@@ -38,9 +38,9 @@ class PXL_API Program {
   Program& operator=(Program&&) noexcept;
   ~Program();
 
-  /// Runs the statements of a file, as an import does: those that train or print at its top level do so.
+  /// Runs the statements of a file, as an import does. A file that trains or prints at its top level does so.
   static Result<Program> load(const std::string& path, const LoadOptions& options = {});
-  /// The same for a text; `title` is what messages call it. Imports are relative to the current folder.
+  /// The same for a text; `title` is the name of the text in messages. Imports are relative to the current folder.
   static Result<Program> from_text(std::string_view text, const LoadOptions& options = {},
                                    const std::string& title = "<text>");
 
@@ -48,14 +48,14 @@ class PXL_API Program {
   Result<Session> session(std::string_view program, const SessionOptions& options = {});
 
   /// The value of a text's final expression; the text sees the names of the file, and binds further ones. Tensors of
-  /// the top level have the value that `eval` gives them.
-  /// `title` is what messages call the text.
+  /// the top level have the value that `eval` returns for them.
+  /// `title` is the name of the text in messages.
   Result<Value> eval(std::string_view text, std::span<const Argument> names = {}, const std::string& title = "<eval>");
   /// Calls a function of the file.
   Result<Value> call(std::string_view function, std::span<const Value> arguments = {},
                      std::span<const Argument> named = {});
 
-  /// Names of what the file declares: its programs, and all names.
+  /// The names that the file declares: its programs, and all names.
   Result<std::vector<std::string>> programs() const;
   Result<std::vector<std::string>> names() const;
 
@@ -72,7 +72,7 @@ class PXL_API Program {
 PXL_API Result<Value> eval(std::string_view text, std::span<const Argument> names = {},
                            const LoadOptions& options = {});
 
-/// An engine: what runs sessions.
+/// An engine that runs sessions.
 struct EngineInfo {
   std::string_view name, description;
 };

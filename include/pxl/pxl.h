@@ -1,8 +1,8 @@
 /* The C interface of pxl, over the C++ one (pxl/pxl.hpp), which documents the same functions in full.
  *
- * Functions that can fail return an error, to be freed with pxl_error_free, or NULL if all went well; what they create
- * is then in their last argument. Texts are UTF-8. Functions are thread-safe, except that an object is freed once,
- * after all calls with it have returned. NULL for a pointer that a function needs is an error; of NULL, and of an index
+ * Functions that can fail return an error, to be freed with pxl_error_free, or NULL if all went well; the results are
+ * then in their last argument. Texts are UTF-8. Functions are thread-safe, except that an object is freed once, after
+ * all calls with it have returned. NULL for a pointer that a function needs is an error; of NULL, and of an index
  * beyond the last, functions without errors return "", 0 or an info without a name. Freeing NULL does nothing. */
 #ifndef PXL_PXL_H
 #define PXL_PXL_H

@@ -19,7 +19,7 @@
 
 PXL_BEGIN_NAMESPACE
 
-/// Ends work from another thread, or from a signal handler. Copies are one. A request ends one call: the one in
+/// Ends work from another thread, or from a signal handler. Copies share one flag. A request ends one call: the one in
 /// progress, within about 100 ms, or else the next one; it fails with Failure::cancelled, and variables are as the last
 /// complete run left them.
 class Cancel {
@@ -73,8 +73,8 @@ class Outputs {
   }
 };
 
-/// A stream. `shape` is that of the array that a run takes or gives: [transfers, replicas, *sample], without the first
-/// two axes where they are 1.
+/// A stream. `shape` is the shape of the array that a run takes or returns: [transfers, replicas, *sample], without
+/// those of the first two axes that are 1.
 struct StreamInfo {
   std::string name;
   DType dtype;
@@ -109,8 +109,8 @@ class PXL_API Session {
   Session& operator=(Session&&) noexcept;
   ~Session();
 
-  /// One run. Inputs are converted to the stream's dtype if that loses nothing but rounding, and read in place where
-  /// they have it. Errors: a stream that is missing, unknown or of another shape, and what fails in the run. After an
+  /// One run. Inputs are converted to the stream's dtype if that loses nothing but rounding, and read in place if they
+  /// have this dtype. Errors: a stream that is missing, unknown or of another shape, and a failure in the run. After an
   /// error the variables are as the last complete run left them.
   Result<Outputs> run(std::span<const Input> inputs = {});
   Result<Outputs> run(std::initializer_list<Input> inputs) { return run(std::span(inputs.begin(), inputs.size())); }

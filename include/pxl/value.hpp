@@ -1,4 +1,5 @@
-// Values of the language: what expressions have, what functions take and return, and what programs are built with.
+// Values of the language: results of expressions, arguments and results of functions, and settings with which programs
+// are built.
 #pragma once
 
 #include <cstdint>

@@ -239,8 +239,8 @@ int force_to_disk(int fd) {
 void write_parts(const std::string& path, const Parts& part, TemporaryFile temporary) {
   if (path.find('\0') != path.npos) throw run_error("cannot write a file whose name has a zero byte").as(codes::write);
   const Place place = resolve(path);
-  // A file is opened for writing, though nothing is written to it: what may not be written may not be replaced. Without
-  // waiting for the reader of a pipe.
+  // A file is opened for writing, though nothing is written to it: a file without write permission must not be
+  // replaced. Without waiting for the reader of a pipe.
   const Descriptor old =
       open_to_write(place.name, place.is_open_file ? Opening::open_file : Opening::present, 0, place.folder.fd);
   const bool exists = old.fd >= 0;

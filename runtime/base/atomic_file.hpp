@@ -15,12 +15,12 @@ enum class TemporaryFile : uint8_t {
   named     ///< beside the target, named `.TARGET.RANDOM.pxl-tmp`
 };
 
-/// Writes a new file in the folder of `path`, forces it to disk and gives it the name `path`. A file that is there
-/// keeps its permissions, and its owner where the process may set it; other hard links to it keep the old text.
-/// Symbolic links are followed, but not those of other users in a folder like /tmp. A target that is no regular file (a
-/// pipe), or that the process has open (/dev/stdout), is written directly. Temporary files of this target whose process
-/// was killed are removed. Throws run_error naming the file and the system's reason (also ENOSPC, and EFBIG where
-/// SIGXFSZ is ignored), and Interrupted; the old file is then as it was, and no other file is left.
+/// Writes a new file in the folder of `path`, forces it to disk and names it `path`. An existing file keeps its
+/// permissions, and keeps its owner if the process may set it; other hard links to it keep the old text. Symbolic links
+/// are followed, but not those of other users in a folder like /tmp. A target that is no regular file (a pipe), or that
+/// the process has open (/dev/stdout), is written directly. Temporary files of this target whose process was killed are
+/// removed. Throws run_error naming the file and the system's reason (also ENOSPC, and EFBIG where SIGXFSZ is ignored),
+/// and Interrupted; the old file is then as it was, and no other file is left.
 void write_file_atomically(const std::string& path, std::string_view bytes,
                            TemporaryFile temporary = TemporaryFile::unnamed);
 

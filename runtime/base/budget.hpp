@@ -37,7 +37,7 @@ class Budget {
   const BudgetLimits& limits() const { return limits_; }
   /// Begins the next top-level statement: it may spend `part_ns` again, as far as the whole look allows.
   void begin_part();
-  /// Whether the whole look has spent what it may: every further part would end at once.
+  /// Whether the whole look has spent its budget: every further part would end at once.
   bool spent() const;
 
   // ---- for the meter

@@ -1,6 +1,6 @@
 // The kinds of errors: the names that `pxl explain` knows, that `--json` writes and that editors show beside messages.
-// A kind is what a reader looks up, not a place of the source: messages of one kind share their way out. Each has a
-// section in docs/errors.md, with an example that gives it. A name is never given another meaning.
+// A kind names an entry that a reader looks up, not a place of the source: messages of one kind share their remedy.
+// Each kind has a section in docs/errors.md, with an example that raises it. A name is never given another meaning.
 #pragma once
 
 #include <array>

@@ -15,7 +15,7 @@
 namespace pxl {
 namespace {
 
-/// The quota of one group in cores, where it has one.
+/// The quota of one group in cores, if the group has one.
 std::optional<double> quota_of(const std::string& folder, bool version2) {
   double quota = 0, period = 0;
   if (version2) {

@@ -1,5 +1,5 @@
-// Rendering of diagnostics, without control characters but those of colours. The excerpt shows one line; a long line is
-// cut around the span. The caret line copies the tabs, so that both lines align on any tab width.
+// Rendering of diagnostics; the only control characters are colours. The excerpt shows one line; a long line is cut
+// around the span. The caret line copies the tabs, so that both lines align on any tab width.
 #include "runtime/base/diagnostic.hpp"
 
 #include <fmt/format.h>
@@ -137,7 +137,7 @@ void append_frames(std::string& out, const Frame* innermost, int width) {
 
 bool in_library(const Span& at) { return at.file && is_library(at.file->name()); }
 
-/// The text of the standard library is not the user's: what fails there is shown at the call that led there. The
+/// The text of the standard library is not the user's: a failure in it is shown at the call that led there. The
 /// library's own functions become the innermost frames, each with the place inside it.
 void leave_library(Diagnostic& d) {
   if (!in_library(d.span)) return;
@@ -206,7 +206,7 @@ std::string render(const Diagnostic& d, bool with_colour, int width) {
   if (d.span) head += fmt::format("{}{}:{} ", colour.bold, place(d.span), colour.off);
   head += fmt::format("{}{}:{} {}{}{}", error ? colour.error : colour.warning, error ? "error" : "warning", colour.off,
                       colour.bold, clipped(d.message), colour.off);
-  // The kind, which `pxl explain` tells of; what is wrong with a command line has none.
+  // The kind, which `pxl explain` tells of; an error in a command line has none.
   if (d.fault != Fault::usage && d.fault != Fault::internal)
     head += fmt::format(" {}[{}]{}", colour.faint, code_of(d), colour.off);
   constexpr size_t hang = 4;

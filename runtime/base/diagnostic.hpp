@@ -1,4 +1,4 @@
-// Diagnostics: what every layer throws, and the one place that turns it into text.
+// Diagnostics: the errors that every layer throws, and the one place that turns them into text.
 #pragma once
 
 #include <exception>
@@ -40,9 +40,9 @@ struct Diagnostic {
 /// The kind of a diagnostic, one of codes.hpp: its own, or that of its fault.
 std::string_view code_of(const Diagnostic& d);
 
-/// The exception of the whole project. Layers below the interpreter throw it without a span; the interpreter
-/// fills in span and frames where they are missing. Several diagnostics may travel together. Its special members are
-/// not inline: code throws it at a thousand places.
+/// The exception of the whole project. Layers below the interpreter throw it without a span; the interpreter fills in
+/// span and frames if they are missing. Several diagnostics may travel together. Its special members are not inline:
+/// code throws it at a thousand places.
 class Error : public std::exception {
  public:
   explicit Error(Diagnostic d);
@@ -62,7 +62,7 @@ class Error : public std::exception {
   const std::vector<Diagnostic>& all() const { return diagnostics_; }
 
   /// Says which kind of error the first diagnostic is, one of codes.hpp, if nothing has said so before. The innermost
-  /// place that knows decides; whoever passes an error on says what it can only be there.
+  /// place that knows the kind decides; a caller that passes an error on sets the only kind possible there.
   Error& as(std::string_view code) &;
   Error&& as(std::string_view code) &&;
 
@@ -73,7 +73,7 @@ class Error : public std::exception {
   std::vector<Diagnostic> diagnostics_;
 };
 
-/// Runs `f`; an error that leaves it without a kind is of this one.
+/// Runs `f`; an error without a kind gets this kind.
 template <class F>
 auto coded(std::string_view code, F&& f) {
   try {

@@ -1,5 +1,5 @@
-// Whether a thread pool divides its jobs or works serially, by what division was measured to gain. The policy reads the
-// clock and the machine through an interface, so that a test can drive it through days in a moment.
+// Decides whether a thread pool divides its jobs or works serially, by the measured gain of division. The policy reads
+// the clock and the machine through an interface, so that a test can drive it through days in a moment.
 #pragma once
 
 #include <optional>

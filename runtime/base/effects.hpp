@@ -22,7 +22,7 @@ enum class Effect : uint8_t {
   starts_processes,
 };
 
-/// A set of effects. There is no default: who declares a function says `no_effects` or what it does.
+/// A set of effects. There is no default: a declaration of a function states `no_effects` or the function's effects.
 class Effects {
  public:
   constexpr Effects(Effect e) : bits_(bit(e)) {}

@@ -12,8 +12,8 @@ struct FilterOutcome {
   std::string output;
 };
 /// Runs `words[0]` of $PATH with the other words as arguments; gives it `input` on standard input and collects its
-/// standard output. No file is involved. Throws run_error where no process can be made, and Interrupted, after ending
-/// the program.
+/// standard output. No file is involved. Throws run_error if no process can be made, and Interrupted, after ending the
+/// program.
 FilterOutcome run_filter(const std::vector<std::string>& words, std::string_view input);
 
 }  // namespace pxl

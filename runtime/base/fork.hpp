@@ -6,8 +6,8 @@
 
 namespace pxl {
 
-/// Locks the mutex while the process forks, so that no other thread is inside of it. The mutex lives as long as the
-/// process; no other such mutex is locked within it.
+/// Locks the mutex while the process forks, so that no other thread holds it. The mutex lives as long as the process;
+/// no other such mutex is locked within it.
 void hold_during_fork(std::mutex& mutex);
 /// Runs `f` in the child of each fork. `f` is noexcept in effect, and waits for nothing.
 void on_forked_child(void (*f)());

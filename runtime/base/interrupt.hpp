@@ -16,7 +16,7 @@ void request_interrupt() noexcept;
 void clear_interrupt() noexcept;
 bool interrupt_requested() noexcept;
 /// Throws Interrupted (and clears the flag) if an interrupt was requested, and charges a step of a loop (budget.hpp).
-/// Costs a relaxed load and a subtraction. Work that is not a loop of small steps charges what it is worth.
+/// Costs a relaxed load and a subtraction. Work that is not a loop of small steps charges its own estimate.
 void check_interrupt();
 
 }  // namespace pxl

@@ -23,7 +23,7 @@ enum class Opening : uint8_t {
 };
 
 /// Opens a file for writing; `name` is relative to the open folder. Never waits for the reader of a pipe. The
-/// descriptor is -1 where the system refuses, with the reason in errno. Requires Effect::writes_files.
+/// descriptor is -1 if the system refuses, with the reason in errno. Requires Effect::writes_files.
 Descriptor open_to_write(const std::string& name, Opening opening, mode_t mode = 0666, int folder = AT_FDCWD);
 
 /// If several processes run one script, one of them writes its files; all processes call `written` afterwards.

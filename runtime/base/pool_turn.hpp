@@ -5,8 +5,8 @@
 
 namespace pxl {
 
-/// While it lives, its thread has the pool; or, if another thread has it, runs serially what it would run on the pool.
-/// Results are the same. Programs that use the pool from one thread only need no turns.
+/// While it lives, its thread has the pool; if another thread has it, this thread runs its pool jobs serially. Results
+/// are the same. Programs that use the pool from one thread only need no turns.
 class PoolTurn {
  public:
   PoolTurn() noexcept;

@@ -22,7 +22,7 @@ class SourceFile {
   const std::string& name() const { return name_; }
   std::string_view text() const { return text_; }
   int line_count() const { return static_cast<int>(line_starts_.size()); }
-  /// Line and column of a byte offset; offsets past the end give the end.
+  /// Line and column of a byte offset; offsets past the end return the end.
   Position position(uint32_t offset) const;
   /// The text of a 1-based line without its line ending.
   std::string_view line(int number) const;
@@ -39,7 +39,7 @@ class SourceFile {
 /// Never freed: spans point into it.
 const SourceFile& add_source(std::string name, std::string text);
 
-/// A half-open range of byte offsets in a source; `file` is null where no text is involved.
+/// A half-open range of byte offsets in a source; `file` is null if no text is involved.
 struct Span {
   const SourceFile* file = nullptr;
   uint32_t begin = 0;

@@ -28,9 +28,9 @@ inline size_t stack_room() noexcept {
   return here > bottom ? static_cast<size_t>(here - bottom) : 0;
 }
 
-/// Runs `body` on this thread where its stack has room for `min_stack` more; otherwise on a thread of its own
-/// (start_thread.hpp), while this one waits. Signals go to the thread that runs it. Throws what `body` throws, and
-/// run_error where there is no such thread.
+/// Runs `body` on this thread if its stack has room for `min_stack` more. Otherwise runs it on a new thread
+/// (start_thread.hpp), while this thread waits. Signals go to the thread that runs `body`. Throws the exceptions of
+/// `body`, and run_error if the system makes no thread.
 void run_with_stack(const std::function<void()>& body);
 
 }  // namespace pxl

@@ -23,7 +23,7 @@ std::atomic<bool> is_muted{false};
 void (*sink)(void*, bool, std::string_view) = nullptr;
 void* sink_context = nullptr;
 
-/// Whether a sink took the text; one that has no memory for it drops it.
+/// Whether a sink took the text; a sink that has no memory for the text drops it.
 bool redirected(bool to_err, std::string_view text) noexcept {
   if (!sink) return false;
   try {

@@ -22,15 +22,15 @@ void prepare_standard_streams() noexcept;
 bool write_out(std::string_view text) noexcept;
 /// The same for a file's text that another program may read: it is cleaned where standard output is a terminal.
 bool write_data(std::string_view text) noexcept;
-/// The same for what a program prints, and for text of which each part was cleaned before it was coloured.
+/// The same for the output of a program, and for text whose parts were cleaned before they were coloured.
 bool write_out_as_is(std::string_view text) noexcept;
 /// Writes the buffer. Returns false if text was lost, now or before, or if Ctrl-C ended the wait.
 bool flush_out() noexcept;
 /// The system's reason (errno) of the first write to standard output that failed; 0 if none did.
 int out_error() noexcept;
 
-/// Writes to standard error, after what was written to standard output before. Waits as write_out does. Text that
-/// cannot be written is dropped.
+/// Writes to standard error, after all earlier text on standard output. Waits as write_out does. Text that cannot be
+/// written is dropped.
 void write_err(std::string_view text) noexcept;
 void write_err_as_is(std::string_view text) noexcept;
 
@@ -38,10 +38,10 @@ void write_err_as_is(std::string_view text) noexcept;
 /// not in column 0.
 bool line_is_unfinished() noexcept;
 
-/// While muted, both streams drop what is written: another process of the job writes the same.
+/// While muted, both streams drop their text: another process of the job writes the same text.
 void mute_streams(bool muted) noexcept;
 
-/// Gives what is written to both streams to `sink` instead, until it is null.
+/// Redirects the text of both streams to `sink`, until `sink` is null.
 void redirect_streams(void (*sink)(void* context, bool to_err, std::string_view text), void* context) noexcept;
 
 template <class... T>

@@ -32,10 +32,10 @@ class Thread {
 };
 
 /// A thread that runs `body`, which throws nothing. No signal is delivered to it: handlers run on threads that have an
-/// alternate stack (signals.hpp). Nothing where the system makes no thread.
+/// alternate stack (signals.hpp). Nullopt if the system makes no thread.
 std::optional<Thread> try_to_start_thread(std::function<void()> body);
 
-/// The same. Throws run_error where the system makes no thread; `what` completes "no thread can be made that ...".
+/// The same. Throws run_error if the system makes no thread; `what` completes "no thread can be made that ...".
 Thread start_thread(std::string_view what, std::function<void()> body);
 
 }  // namespace pxl

@@ -9,7 +9,7 @@ bool verification_enabled();
 /// True if PXL_VERIFY is `run`: each pass of the planner is also held to the values that it had before, on random
 /// inputs.
 bool verification_runs();
-/// True if PXL_VERIFY is `text`: plans are written, read and written again, and those that were read run.
+/// True if PXL_VERIFY is `text`: plans are written, read and written again, and the plans that were read run.
 bool verification_reads();
 
 }  // namespace pxl

@@ -161,7 +161,7 @@ std::string path_in(const std::string& folder, std::string_view name) { return f
 /// A file, not a folder of its name. One that cannot be removed does no harm.
 void remove_quietly(const std::string& path) { (void)!::unlink(path.c_str()); }
 
-/// Removes the files of earlier saves: those with a name of ours that the index does not name.
+/// Removes the files of earlier saves: files with a name of ours that the index does not name.
 void remove_other_parts(const std::string& folder, const CheckpointIndex& index) {
   std::error_code failed;
   std::vector<std::string> others;

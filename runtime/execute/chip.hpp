@@ -1,4 +1,4 @@
-// The tiles of an IPU with their memories, and what carries out a lowered op on them: moves and vertices, step by step.
+// The tiles of an IPU with their memories, and the execution of a lowered op on them: moves and vertices, step by step.
 #pragma once
 
 #include <memory>
@@ -43,7 +43,8 @@ class Chip {
     const std::vector<MemoryPtr>& memories;
     const std::byte* further = nullptr;  ///< the operand after those of the op, if its row has one
   };
-  /// Throws an internal Error with the tile and the box if a tile reads what it neither stores nor has received.
+  /// Throws an internal Error with the tile and the box if a tile reads elements that it neither stores nor has
+  /// received.
   void run(const Task& task);
   /// Moves a tensor to where `to` stores it.
   void rearrange(const Memory& from, const Memory& to, const std::vector<tiles::SliceMove>& moves);

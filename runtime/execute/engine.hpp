@@ -1,4 +1,4 @@
-// Engines: what runs a program. A session owns the variables and feeds the streams; an engine computes.
+// Engines run programs. A session owns the variables and feeds the streams; an engine computes.
 #pragma once
 
 #include <functional>
@@ -26,12 +26,12 @@ struct StreamPort {
   int64_t sample_bytes = 0;
   int64_t stride = 0;   ///< bytes from a sample to the next: those of other replicas are between them
   int64_t per_run = 0;  ///< samples
-  /// Operands and results of kernels that are the one sample of a run, in the host's memory, by index; empty where it
-  /// is copied.
+  /// Operands and results of kernels that are the one sample of a run, in the host's memory, by index; empty if it is
+  /// copied.
   std::vector<size_t> operands;
 };
 
-/// The memory of a variable. It stays where it is while an engine lives; the engine of each replica has its own.
+/// The memory of a variable. It keeps its address while an engine lives; the engine of each replica has its own.
 using VariableMemory = std::function<std::byte*(const Tensor*)>;
 
 /// Returns the memory for a remote buffer of the Ir, by index.
@@ -76,10 +76,10 @@ class ExecutionEngine {
   /// Begins a run. `commit` lives until its end; it is called once, before the first change of a variable, and says
   /// whether interrupts still are honoured from there on.
   virtual void begin(const std::function<bool()>& commit) = 0;
-  /// Runs to the end, and gives nothing, or to collectives of more than one replica. All of them take part in one
-  /// message: none needs the result of another. Whoever runs the replicas fills in the results (replicas.hpp), then the
-  /// run goes on. Interrupts are honoured by throwing Interrupted. An Error becomes a failure while running, at the
-  /// op's place.
+  /// Runs to the end (returns an empty span) or to the next collectives of several replicas (returns them). All of
+  /// these take part in one message: none needs the result of another. The caller (replicas.hpp) fills in the results,
+  /// then calls advance() again. Interrupts are honoured by throwing Interrupted. An Error becomes a failure while
+  /// running, at the op's place.
   virtual std::span<const CollectiveStop> advance() = 0;
   /// An engine of the same program for another replica.
   virtual std::unique_ptr<ExecutionEngine> for_replica(const EngineTask& task) const = 0;
@@ -89,7 +89,7 @@ class ExecutionEngine {
   /// Whether an output's sample may be left as it was: a store in a branch that is not taken.
   virtual bool may_skip_stores() const = 0;
 
-  /// An engine of the same task that shows each op to an observer; this one, where it can.
+  /// An engine of the same task that shows each op to an observer; may return this engine.
   virtual ExecutionEngine& observed(RunObserver* observer) = 0;
 
   // Facts about runs beside their results. An engine without such facts returns empty values and 0.

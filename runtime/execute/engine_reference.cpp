@@ -1,4 +1,4 @@
-// The engine that runs op by op, each by its definition: what a program means.
+// The engine that runs op by op, each by its definition: it defines the meaning of a program.
 #include <algorithm>
 #include <cstring>
 
@@ -75,7 +75,7 @@ struct Dense {
   }
 };
 
-/// Tensors in the host's memory; ops run on the whole of them.
+/// Whole tensors in the host's memory, on which ops run.
 class HostStore {
  public:
   using Value = Elements;

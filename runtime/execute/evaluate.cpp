@@ -50,7 +50,7 @@ Array evaluate(const Tensor& tensor, const StreamData& inputs, RunObserver* obse
     std::copy_n(initial(variable, replica) + range.begin, range.bytes, copy.mutable_raw());
     copies.emplace(std::pair(variable, replica), std::move(copy));
   };
-  // Other variables are read where they are.
+  // Other variables are read in place.
   for (const Tensor* variable : ir.variables())
     for (int r = 0; variable->spec.is_shard() && r < replicas; ++r) copy_initial(variable, r);
   Shape shape = tensor.spec.shape;

@@ -60,7 +60,7 @@ const GraphFacts::Known& GraphFacts::known(const Graph& graph) {
   return *known_.emplace(&graph, std::move(k)).first->second;
 }
 
-/// The ops of a run, in order: those whose results the outputs need, and those with effects that `keep` names.
+/// The ops of a run, in order: the ops that the outputs need, and the ops with effects that `keep` names.
 std::vector<Op*> GraphFacts::needed(const Graph& graph, const std::vector<const Tensor*>& outputs, Keep keep) {
   // Tensors that share memory are a set of which one is the name.
   std::unordered_map<const Tensor*, const Tensor*> shared;

@@ -1,4 +1,4 @@
-// JSON of files that may be anybody's: what is checked before a parser makes values of it.
+// Checks of JSON text from untrusted files, before a parser makes values of it.
 #pragma once
 
 #include <cstddef>

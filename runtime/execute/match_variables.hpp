@@ -40,7 +40,7 @@ struct VariableMatches {
 };
 /// 1. The caller's choices. 2. Names that one variable of each side has, numbers aside. 3. Equal paths. 4. A prefix
 /// that only one side has, where exactly one prefix of the other side has its paths and specs. 5. Equal names, if a
-/// side has no paths. The rest has no match; what could have several is undecided.
+/// side has no paths. The rest has no match; a variable that could have several matches is undecided.
 VariableMatches match_variables(const std::vector<NamedVariable>& here, const std::vector<NamedVariable>& there);
 
 /// Paths as JSON text for the metadata of a checkpoint, by name, and back; a text that is no such JSON has none.

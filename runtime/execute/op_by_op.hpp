@@ -247,8 +247,8 @@ class OpByOpEngine : public ExecutionEngine {
     }
   }
 
-  // The outputs of the body are the first operands of the next iteration; the others are in each what the loop was
-  // given, but those that a change reaches by reference.
+  // The outputs of the body are the first operands of the next iteration. Each iteration gets the loop's other
+  // operands, except for changes that reach them by reference.
   void begin_loop(const Op& op, Activation& a) {
     const Graph& body = *op.called[0];
     a.given = arguments(op, body, a.frame, 0);

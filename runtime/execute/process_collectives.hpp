@@ -1,5 +1,5 @@
-// Collectives of replicas in several processes: messages between these, and the kernels that make results of them. The
-// bits are those of one process.
+// Collectives of replicas in several processes: the messages between the processes, and the kernels that compute
+// results from the messages. The bits are the bits of one process.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// Runs the steps of a program: what the loop in the header leaves out.
+// Runs the steps of a program, except for the loop, which is in the header.
 #include "runtime/execute/program.hpp"
 
 namespace pxl {

@@ -54,7 +54,7 @@ struct RunStep {
 
 /// Whether a kernel has phases, and an estimated cost above the parallel threshold.
 bool has_parallel_work(const Kernel& kernel);
-/// The same where the thread pool has more than one thread.
+/// The same, if the thread pool has more than one thread.
 bool worth_dividing(const Kernel& kernel);
 /// Runs the phases of a kernel on the thread pool. A long, `interruptible` kernel runs in chunks: after a request to
 /// interrupt, the rest is skipped and Interrupted is thrown.
@@ -67,7 +67,7 @@ class Program {
   using Memory = VariableMemory;
   /// `outputs`: destinations of the plan's outputs. The plan, and the graph it was made from, must outlive the program.
   /// Throws if the flattened program exceeds the maximum number of steps.
-  /// Profiles of one program's replicas are one.
+  /// All replicas of a program share one profile.
   Program(const Plan& plan, const Memory& variable, const std::vector<std::byte*>& outputs = {},
           ReplicaNumber replica = {}, std::shared_ptr<Profile> profile = std::make_shared<Profile>(),
           const RemoteBuffers& remote = {});

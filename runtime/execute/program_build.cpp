@@ -74,7 +74,7 @@ class Program::Builder {
   }
 
  private:
-  /// All of a plan but what a loop's body does once.
+  /// Adds all of a plan except the instructions that a loop runs once.
   void add(const Frame& frame) {
     add_copies(frame, frame.plan.entry_copies, nullptr);
     for (const Instruction& instruction : frame.plan.instructions)
@@ -87,7 +87,8 @@ class Program::Builder {
       if (instruction.once) add(frame, instruction);
   }
 
-  /// Collectives that follow each other, of one kind and group, are one message if none touches what another writes.
+  /// Consecutive collectives with one kind and group are one message, unless one of them touches memory that another
+  /// writes.
   void add_stops() {
     std::vector<RunStep>& steps = program_.steps_;
     const auto is_collective = [](const RunStep& s) { return s.kind == RunStep::Kind::collective; };

@@ -21,7 +21,7 @@ class RemoteStorage {
     return &memories_.at(static_cast<size_t>(replica - first_)).at(static_cast<size_t>(buffer));
   }
   void begin_run();
-  /// Takes back what the run has stored.
+  /// Undoes the run's stores.
   void undo();
 
  private:

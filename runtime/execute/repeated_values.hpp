@@ -17,7 +17,7 @@ class RepeatedMemory {
   void drop(const std::byte* at, int64_t bytes);
   /// Whether all of these bytes are kept.
   bool holds(const std::byte* at, int64_t bytes) const;
-  /// Drops what the other one does not hold; whether there was any.
+  /// Drops the bytes that `other` does not hold; returns whether there were any.
   bool intersect(const RepeatedMemory& other);
 
  private:

@@ -21,7 +21,8 @@ struct ReplicaRun {
   ReplicaRange range;
   /// Called before engine i first changes a variable; says whether interrupts are honoured from there on.
   std::function<bool(size_t i)> commit;
-  /// Replicas in other processes, and what ends a run of all: messages too. Null where all replicas are here.
+  /// The processes with the other replicas, through which errors and interrupts end the run of all. Null where all
+  /// replicas are here.
   ProcessCollectives* elsewhere = nullptr;
   std::function<void()> end = {};
   Profile* times = nullptr;  ///< the time of collectives counts there, if it is on

@@ -89,7 +89,7 @@ class Session {
   /// Checks each before it writes any.
   void write_variables_data(const std::vector<VariableValue>& values);
 
-  /// Gives each replica its value of what `Retrieval::all` gave.
+  /// Sets the value of each replica, from an array as `Retrieval::all` returns it.
   void write_replicas(const Tensor* tensor, const Array& values);
 
   /// Variables of the session, in order of creation.
@@ -112,8 +112,8 @@ class Session {
 
   /// Checkpoint: all variables by name, in the safetensors format, written atomically. A damaged or unreadable file
   /// modifies no variable. A strict restore throws, without modifying anything, if a variable of the session is missing
-  /// in the file or has another shape or dtype; otherwise restores what matches. Entries without a variable are
-  /// ignored. Reports and errors have the names of variables.
+  /// in the file or has another shape or dtype; otherwise restores the matching variables. Entries without a variable
+  /// are ignored. Reports and errors have the names of variables.
   void save(const std::string& path) const;
   /// The same as a folder of files (checkpoint_parts.hpp). The processes of a job write it at the same time, and each
   /// writes some of the elements that its replicas hold. A folder is valid once its index is there; the index of an

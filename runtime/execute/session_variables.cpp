@@ -181,7 +181,8 @@ Session::LoadReport Session::restore(const std::string& path, const RestoreOptio
   for (const NamedSpec& e : file.entries()) entries.push_back({e.name, e.spec});
   for (const auto& [name, text] : file.metadata())
     if (name == paths_entry) read_paths(text, entries);
-  // The entries of the file that are not ignored, where they are in it, and those that `variable_of` has chosen.
+  // The entries of the file that are not ignored, their positions in the file, and the entries that `variable_of` has
+  // chosen.
   std::vector<NamedVariable> taken;
   std::vector<size_t> place;
   std::unordered_map<std::string, std::string> origin;

@@ -1,5 +1,5 @@
-// The memory of one tile: slices of tensors that it stores, and what has come in an exchange. A tile reads nothing
-// else.
+// The memory of one tile: the slices of tensors that it stores, and the slices that it received in an exchange. A tile
+// reads nothing else.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,8 @@ struct HeldSlice {
       : region(std::move(of)), width(width_of_element), bytes(static_cast<size_t>(region.size()) * width_of_element) {}
   /// Copies the elements that both have, from bytes in the order of `from`.
   void write(const tiles::Region& from, const std::byte* data);
-  /// Copies the elements that both have into bytes in the order of `to`; gives those of `to` that were not written.
+  /// Copies the elements that both have into bytes in the order of `to`; returns the elements of `to` that were not
+  /// written.
   tiles::Region read(const tiles::Region& to, std::byte* data) const;
 };
 
@@ -45,7 +46,7 @@ class TileMemory {
   void forget_results();
   void forget_partials();
 
-  // Reads give the elements that are missing; the bytes of these are undefined.
+  // Reads return the elements that are missing; the bytes of these are undefined.
   tiles::Region read(size_t memory, const tiles::Region& region, std::byte* to) const;  ///< stored or received
   tiles::Region read_result(size_t memory, const tiles::Region& region, std::byte* to) const;
   tiles::Region read_partial(size_t buffer, const tiles::Region& region, std::byte* to) const;

@@ -76,7 +76,7 @@ TiledTensor TilesStore::copied(const TiledTensor& from, const Tensor& as) {
 TiledTensor TilesStore::laid_out(const TiledTensor& from, const std::shared_ptr<const tiles::Layout>& layout) {
   TiledTensor to = fresh(from.spec, layout);
   if (from.addresses) {
-    // A view: each tile takes what it stores from where the elements are.
+    // The source is a view: each tile fetches the elements that it stores from their tiles.
     tiles::OpParts parts;
     parts.vertex = tiles::OpParts::Vertex::copy;
     parts.steps.emplace_back();

@@ -60,7 +60,7 @@ class TilesStore {
   std::string profile() const;
 
   const Chip& chip() const { return *chip_; }
-  /// What was planned.
+  /// The report of the plan.
   const tiles::Report& report() const { return program_->planned.report; }
   /// The schedules that runs have needed so far; edits are carried out, for tests of the memories' rules.
   using Schedules = std::map<std::vector<uintptr_t>, tiles::LoweredOp>;

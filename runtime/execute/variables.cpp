@@ -27,7 +27,7 @@ Variables::Variables(const Ir& ir, Processes& processes)
     end += (bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
     bytes_ += v->spec.bytes() * range_.count;
   }
-  // Initial values take their memory first, so that the refusal below knows what is left.
+  // Initial values take their memory first, so that the refusal below knows how much memory is left.
   for (const Tensor* v : all_) v->data.raw();
   for (Block& block : blocks_) {
     const int64_t all_bytes = element_count({block.replica_bytes, range_.count});

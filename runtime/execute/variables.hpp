@@ -69,7 +69,7 @@ class Variables {
   /// The first replica that holds each value or part.
   std::vector<int> first_holders(const Tensor* v) const;
 
-  /// The bytes of a variable by replica: those here where they are, those of other processes that `wanted` names.
+  /// The bytes of a variable by replica: the bytes here in place, and the bytes in other processes that `wanted` names.
   class Everywhere;
   /// Whether members of groups hold equal bytes, by their fingerprints.
   bool equal_everywhere(const Tensor* v) const;

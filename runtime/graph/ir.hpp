@@ -62,7 +62,7 @@ struct Tensor {
   std::optional<int> ipu() const;
 };
 
-/// Throws if the graph, or that of the tensor, was taken back; `what` is the use that is refused.
+/// Throws if the graph, or the tensor's graph, was taken back; `what` is the use that is refused.
 void check_in_effect(std::string_view what, const Graph& graph);
 void check_in_effect(std::string_view what, const Tensor& tensor);
 
@@ -160,8 +160,8 @@ class Graph {
   Tensor* add_constant(Array value, const std::string& name);
   /// Adds a declared output. The tensor must belong to this graph; inputs and repeated tensors are allowed.
   void add_output(Tensor* tensor);
-  /// Adds stashed outputs for autodiff, also to present and future call sites, in order; not those of the tensors that
-  /// are outputs already. Returns the indices of all among the outputs.
+  /// Adds stashed outputs for autodiff, also to present and future call sites, in order; tensors that are outputs
+  /// already are not added again. Returns the indices of all among the outputs.
   std::vector<size_t> add_stashed_outputs(std::span<Tensor* const> tensors);
 
   /// Creates an op: checks that the inputs belong to this graph and share an IPU, infers and names the outputs. `names`

@@ -53,7 +53,7 @@ Span user_line(const Origin& origin) {
       .as(codes::in_place_order);
 }
 
-/// The changes between two ops of what the second reads, and what follows from them.
+/// The ops that change a reader's memory between two ops, and the ops that depend on these changes.
 class Changes {
  public:
   using Ops = std::unordered_set<const Op*>;
@@ -76,7 +76,7 @@ class Changes {
   }
 
   const std::vector<Op*>& all() const { return changes_; }
-  /// The tensor that an op modifies, of those that the reader reads; null for none.
+  /// The tensor that an op modifies and the reader reads; null for none.
   const Tensor* changed_by(const Op& op) const {
     if (op.row->role == Role::host_load) return nullptr;
     for (size_t slot = 0; slot < op.inputs.size(); ++slot) {
@@ -109,7 +109,7 @@ class Changes {
   }
 
  private:
-  /// Whether the reader uses a group by another operand, too, or modifies it.
+  /// Whether the reader modifies a group, or also uses it through another operand.
   bool has_other_use(size_t group) const {
     for (size_t slot = 0; slot < reader_.inputs.size(); ++slot)
       if (reader_.inputs[slot] && groups_.group(reader_.inputs[slot]) == group &&

@@ -1,5 +1,5 @@
-// Reads of older values: an op that reads memory as an earlier op found it, although a later op of the graph changes
-// it. The changes are moved after the reader, with all that depends on them.
+// Reads of older values: an op reads memory as an earlier op found it, although a later op of the graph changes the
+// memory. The changes are moved after the reader, with all that depends on them.
 #pragma once
 
 #include <string_view>

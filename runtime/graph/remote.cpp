@@ -1,4 +1,4 @@
-// Remote buffers: their ops, and the order of these.
+// Remote buffers: their ops, and the order of these ops.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -208,7 +208,7 @@ struct Kind {
     wide = wide && integer;
     whole = whole && (integer ? *integer >= 0 : number<uint64_t>(s).has_value());
   }
-  /// Nothing but missing fields is a column of NaN, unless some are quoted: these are empty texts.
+  /// A column with nothing but missing fields is NaN, unless some are quoted: quoted fields are empty texts.
   bool is_text() const { return !bools && (!numbers || (!some && quoted)); }
   bool is_integer() const { return integers && some && !missing && (wide || whole); }
   /// The dtype of an array. If the caller names none, it is the first of float32 and float64 that has all numbers, and

@@ -13,7 +13,7 @@
 
 namespace pxl {
 
-/// Maximum size of a text, image or sound file, and of what it decodes to, in bytes. Not measured.
+/// Maximum size of a text, image or sound file, and of its decoded contents, in bytes. Not measured.
 constexpr int64_t max_decoded_bytes = int64_t{2} << 30;
 
 inline Error cannot_read(const std::string& path, std::string_view why) {

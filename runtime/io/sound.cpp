@@ -99,7 +99,8 @@ bool is_wav_cut_off(std::string_view wav) {
   return true;
 }
 
-/// Whether an Ogg file ends within a page (RFC 3533): a header with a table of sizes, and what these sum to.
+/// Whether an Ogg file ends within a page (RFC 3533). A page is a header with a table of sizes, then as many bytes as
+/// the sizes sum to.
 bool is_ogg_cut_off(std::string_view ogg) {
   constexpr size_t header = 27;
   for (size_t at = 0; at < ogg.size() && ogg.substr(at, 4) == "OggS";) {
@@ -115,7 +116,7 @@ bool is_ogg_cut_off(std::string_view ogg) {
   return false;
 }
 
-/// Whether a file ends before its sound does; libsndfile takes what is there. Of FLAC it finds out by itself.
+/// Whether a file ends before its sound does; libsndfile accepts an incomplete file. Of FLAC it finds out by itself.
 bool is_cut_off(std::string_view bytes) {
   if (bytes.starts_with("OggS")) return is_ogg_cut_off(bytes);
   return (bytes.starts_with("RIFF") || bytes.starts_with("RF64")) && is_wav_cut_off(bytes);

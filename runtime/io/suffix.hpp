@@ -1,4 +1,4 @@
-// A file says by its suffix what is in it: a built-in that writes one format refuses the suffix of any other.
+// The suffix of a file states its contents: a built-in that writes one format refuses the suffix of any other.
 #pragma once
 
 #include <string>

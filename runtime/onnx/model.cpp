@@ -94,7 +94,7 @@ Array convert(const TensorData& t, const std::vector<From>& values, DType dtype,
 }
 
 /// The file that a model names, if it is in the model's folder, also after each symbolic link. A model must not read
-/// what is not beside it.
+/// files outside its folder.
 std::optional<std::string> path_beside(const std::string& folder, const std::string& location) {
   const fs::path relative(location);
   if (location.empty() || relative.is_absolute() ||

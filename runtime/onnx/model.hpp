@@ -35,7 +35,7 @@ enum class ElementType : int32_t {
 };
 /// "int64", "string"; "type 99" for one that there is not.
 std::string name(ElementType type);
-/// The dtype of the same elements, where pxl has it.
+/// The dtype of the same elements, if pxl has it.
 std::optional<DType> dtype_of(ElementType type);
 /// Throws Error for float8, which opset 17 lacks.
 ElementType element_type(DType dtype);
@@ -274,7 +274,7 @@ void fields(Self& m, V& v) {
   v(2, m.version);
 }
 
-/// An op of the model's own, as a graph of others.
+/// An op that the model defines, as a graph of other ops.
 struct Function {
   std::string name, domain;
   std::vector<std::string> inputs, outputs, attributes;

@@ -1,5 +1,5 @@
-// Definitions: what each op computes, in xtensor. Implemented in runtime/reference, one file per family; declared here
-// without xtensor, so that files with rows compile fast.
+// Definitions: the computation of each op, in xtensor. Implemented in runtime/reference, one file per family; declared
+// here without xtensor, so that files with rows compile fast.
 #pragma once
 
 #include "runtime/op/op.hpp"

@@ -1,12 +1,13 @@
-// How the elements of an op's results come (ElementOrder): what the planner asks before it fuses ops, without a kernel.
+// The order in which the elements of an op's results come (ElementOrder): the planner asks for it before it fuses ops,
+// without a kernel.
 #pragma once
 
 #include "runtime/op/op.hpp"
 
 namespace pxl {
 
-/// The column of the row. Without one, elementwise rows of one operand are elementwise, those of several are
-/// orders::pairs, and other rows are whole. Results without elements are whole, and so are rows without a kernel.
+/// The column of the row. Without one, elementwise rows with one operand are elementwise, elementwise rows with several
+/// are orders::pairs, and other rows are whole. Results without elements are whole, and so are rows without a kernel.
 ElementOrder element_order_of(const OpContext& site);
 
 /// Values of the column.

@@ -17,7 +17,7 @@ namespace pxl {
 /// Rethrows `e` as an Error with the op's name and the note of refuse().
 [[noreturn]] void refuse_again(const OpContext& site, const std::exception& e);
 
-/// Calls `f`, and passes what it throws to refuse_again().
+/// Calls `f`, and passes its exceptions to refuse_again().
 template <class F>
 auto prefixed(const OpContext& site, F&& f) -> decltype(f()) {
   try {

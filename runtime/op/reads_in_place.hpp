@@ -1,5 +1,5 @@
-// Which operands of an op may be in the memory that the op modifies. Other operands that are there are copied, by each
-// engine, so that an op reads its operands as they were before it.
+// Which operands of an op may be in the memory that the op modifies. Each engine copies other operands in this memory,
+// so that an op reads its operands as they were before it.
 #pragma once
 
 #include "runtime/op/op.hpp"

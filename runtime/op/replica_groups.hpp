@@ -17,7 +17,7 @@ ReplicaGroups one_group(int64_t replicas);
 /// Replica r is in the group of r + stride, r + 2 stride, ...: groups of `size`. Throws Error unless `replicas` is a
 /// multiple of stride * size.
 ReplicaGroups strided_groups(int64_t replicas, int64_t stride, int64_t size);
-/// Throws Error, with what is wrong, unless `groups` is what ReplicaGroups says, of `replicas`.
+/// Throws Error, with the defect, unless `groups` meets the rules of ReplicaGroups for `replicas`.
 void check_groups(const ReplicaGroups& groups, int64_t replicas);
 bool is_grouping(const ReplicaGroups& groups, int64_t replicas);
 

@@ -81,7 +81,7 @@ Kernel to_depth(const OpContext& s) {
   return transpose_kernel({{t[0], t[1], t[2] / b, b, t[3] / b, b}, s.input(0).dtype, {}}, order);
 }
 
-// Each moves the elements back where the other took them from.
+// Each op moves the elements back to the places from which the other op took them.
 template <bool space>
 void inverse_gradient(GradContext& c) {
   if (c.wants(0))

@@ -15,7 +15,7 @@ namespace pxl {
 class EagerProgram {
  public:
   /// Computes the recorded ops on `inputs`, arrays of the recorded specs, in their order. `results` is overwritten with
-  /// the results of all ops: memory that the caller reuses. Throws what the kernels throw, and Interrupted.
+  /// the results of all ops: memory that the caller reuses. Throws the exceptions of kernels, and Interrupted.
   void run(std::span<const Array* const> inputs, std::vector<Array>& results) const;
 
   size_t outputs() const { return outputs_.size(); }
@@ -60,7 +60,7 @@ class EagerRecorder {
   /// its results.
   void add(const OpContext& site, const Kernel& kernel, std::span<const std::optional<Array>> given,
            std::span<const Array> converted, std::span<const Array> results);
-  /// No program: what is computed does not follow from specs and attributes alone.
+  /// No program is recorded: the results do not follow from specs and attributes alone.
   void refuse() { refused_ = true; }
   /// The program that computes `outputs`; nullopt after `refuse`, for ops with effects, in-place ops and collectives.
   /// Also nullopt for large arrays, unless all kernels write their results element by element or are views.

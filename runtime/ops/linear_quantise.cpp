@@ -84,7 +84,7 @@ std::vector<TensorSpec> infer_round(const OpContext& s) {
   return {s.input(0)};
 }
 
-// The scale's gradient is the sum of dy times what it multiplied.
+// The scale's gradient sums dy times the elements that the scale multiplied.
 void dequantize_gradient(GradContext& c) {
   if (!c.wants(1)) return;
   const TensorSpec &t = c.in_spec(0), &scale = c.in_spec(1);

@@ -43,7 +43,7 @@ std::vector<Expr> OpBuilder::emit(const OpRow& row, OpArgs args) {
   if (row.role == Role::composite) {
     try {
       std::vector<Expr> results = row.expand(*this, args);
-      // An op without an underscore returns new tensors, also where it has nothing to do.
+      // An op without an underscore returns new tensors, even if it has nothing to do.
       if (!row.name.ends_with('_'))
         for (Expr& e : results)
           if (e.is_tensor() && is_operand(args, e)) e = one("identity", {e});
@@ -131,7 +131,7 @@ bool has_all(DType to, DType from) {
   return to_signed == from_signed ? size_of(to) >= size_of(from) : to_signed && size_of(to) > size_of(from);
 }
 
-/// The slot of the operand with a sign, if two hold integers of which no promotion has all: -1 where there is none.
+/// The slot of the signed operand, if the two operands hold integers that no common dtype represents; -1 otherwise.
 int slot_with_sign(const std::vector<Expr>& operands) {
   if (operands.size() != 2) return -1;
   const DType a = operands[0].dtype(), b = operands[1].dtype(), common = promoted(a, b);
@@ -141,7 +141,7 @@ int slot_with_sign(const std::vector<Expr>& operands) {
 
 }  // namespace
 
-// A negative number is below what has no sign; other numbers are compared without one.
+// A negative number is below every unsigned number; other numbers are compared as unsigned.
 std::vector<Expr> EagerOpBuilder::compare_signs(const OpRow& row, const std::vector<Expr>& operands, int with_sign) {
   const auto slot = static_cast<size_t>(with_sign);
   const auto pair = [&](const Expr& own, const Expr& other) {

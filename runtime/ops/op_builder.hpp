@@ -62,7 +62,7 @@ class OpBuilder {
   virtual ~OpBuilder() = default;
 
   /// Fills in defaults, converts arrays to constants (rules of ParamKind), expands composites, and creates the op.
-  /// Returns its outputs. Throws Error for missing operands and for what inference rejects.
+  /// Returns its outputs. Throws Error for missing operands and for operands that inference rejects.
   std::vector<Expr> emit(const OpRow& row, OpArgs args);
   /// Emits the op with this name: operands in order, attributes by name.
   std::vector<Expr> emit(std::string_view op, std::vector<OpArg> operands,

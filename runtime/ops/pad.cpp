@@ -66,7 +66,7 @@ std::vector<Expr> expand_triangle(OpBuilder& at, const OpArgs& args) {
   return at.emit("select", {at.constant(std::move(keep), "mask"), t, at.scalar(0.0, t.dtype())});
 }
 
-// Rows of the operand, with what is around them. Scalars and operands without elements are only filled.
+// The elements come row by row, with the padding around them. Scalars and operands without elements are only filled.
 ElementOrder framed_order(const OpContext& s) {
   return !s.out[0].shape.empty() && s.input(0).size() > 0 ? ElementOrder::in_order : ElementOrder::whole;
 }

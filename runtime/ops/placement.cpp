@@ -1,4 +1,5 @@
-// Ops that know of IPUs: copies to others and to tile sets, collectives between those of a replica; and printing.
+// Ops that know of IPUs: copies between IPUs and tile sets, and collectives between the IPUs of a replica; and
+// printing.
 #include <fmt/format.h>
 
 #include <cstring>

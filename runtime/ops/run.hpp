@@ -10,11 +10,11 @@
 namespace pxl {
 
 /// The outputs of an op, computed on the calling thread by the row's kernel, or its definition if it has none. `in` is
-/// indexed by slot; elements of absent operands are ignored. Requires inferred outputs in `site.out`. An output
-/// that is operand 0 under another shape shares its memory (copy-on-write). Operands are not modified: an op that
-/// modifies one works on a copy, which is output 0 if the row says that they share memory. Throws what the kernel
-/// throws, and Interrupted between chunks of long kernels. Charges the budget, under which large or slow results have
-/// no elements (Array::unevaluated).
+/// indexed by slot; elements of absent operands are ignored. Requires inferred outputs in `site.out`. An output that is
+/// operand 0 under another shape shares its memory (copy-on-write). Operands are not modified: an op that modifies one
+/// works on a copy, which is output 0 if the row says that they share memory. Throws the exceptions of the kernel, and
+/// Interrupted between chunks of long kernels. Charges the budget, under which large or slow results have no elements
+/// (Array::unevaluated).
 std::vector<Array> run_op(const OpContext& site, std::vector<Array> in);
 /// The same with `kernel`, that of the site.
 std::vector<Array> run_kernel(const Kernel& kernel, const OpContext& site, std::vector<Array> in);

@@ -16,7 +16,7 @@ namespace pxl {
 
 namespace {
 
-/// A product with what follows it: the phases before the product's own, and its estimated time without them.
+/// A product with the members after it: the phases before the product's own, and the estimated time of these members.
 struct Call {
   GemmCall gemm;
   std::vector<Phase> before;
@@ -162,7 +162,7 @@ class Fused {
     return registers_[tensor] = add(reg);
   }
 
-  /// The weights, if the program only widens some and multiplies them by scales.
+  /// The source of the weights, if the program only widens weights and multiplies them by scales.
   std::optional<NarrowSource> scaled_weights() const {
     if (program_->steps.size() != 2) return std::nullopt;
     const RegisterProgram::Step &first = program_->steps[0], &second = program_->steps[1];
@@ -185,7 +185,7 @@ class Fused {
   double work_ = 0;
 };
 
-/// A product alone, or with what follows it.
+/// The call of a product, with the members after it if it heads a fused node.
 Call call_of(const Node& n, int64_t block) {
   return n.form == Form::fused ? Fused(n, block).after_product() : Call{gemm_of(n), {}, 0};
 }

@@ -1,4 +1,4 @@
-// Nodes of members: their operands and results, what they are called and what they cost.
+// Nodes of members: their operands, results, names and costs.
 #include <algorithm>
 
 #include "runtime/plan/node.hpp"

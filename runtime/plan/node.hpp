@@ -1,4 +1,4 @@
-// The planner's intermediate representation: the ops of a graph in execution order. A node says what it computes, as
+// The planner's intermediate representation: the ops of a graph in execution order. A node describes its computation as
 // data; the lowering of a target (cpu_lowering.hpp) makes it run. Passes (passes.hpp) rewrite nodes and leave the graph
 // untouched. verify_nodes.hpp lists the invariants.
 #pragma once
@@ -81,10 +81,10 @@ struct Node {
   std::vector<int> parts;  ///< while passes are verified: positions before the pass of the nodes of this one
 };
 
-/// The node of members. Its operands and results are those that the form names, in the order of compose; `wanted` says
-/// which results of fused members other nodes use, the others never reach memory.
+/// The node of members. The form determines its operands and results, in the order of compose; `wanted` tells which
+/// results of fused members other nodes use. The other results never reach memory.
 Node compose(Form form, std::vector<Node> members, const std::function<bool(const Tensor*)>& wanted = {});
-/// The product that a node is, or begins with, if the target gives its result block by block; else null.
+/// The product that a node is, or begins with, if the target produces its result block by block; else null.
 const Node* product_in_blocks(const Node& node);
 /// The arithmetic operations of a node.
 int64_t flops_of(const Node& node);
@@ -122,7 +122,7 @@ bool is_pure(const Node& node);
 /// The node of an op. `callees` are the plans of the graphs that it calls.
 Node lower(const Op& op, std::vector<const Plan*> callees);
 
-/// Memory that ops share by definition (OpRow::alias), as opposed to what storage assignment decides to share.
+/// Memory that ops share by definition (OpRow::alias). Storage assignment may share more.
 class Aliases {
  public:
   explicit Aliases(const std::vector<Node>& nodes);

@@ -17,15 +17,15 @@ namespace pxl {
 using NodeValues = std::vector<std::pair<std::string, Array>>;
 
 /// Runs nodes on random values of variables, inputs and streams, which `seed` and names determine. Called graphs run op
-/// by op. Collectives and remote buffers give random values plus a mean of their operands. Throws what definitions
-/// throw.
+/// by op. Collectives and remote buffers return random values plus a mean of their operands. Throws the errors of
+/// definitions.
 NodeValues run_nodes(const std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, Keep keep,
                      uint64_t seed);
 
 /// The first value that differs between two runs, by more than the rounding of other sums; empty if there is none.
 std::string first_difference(const NodeValues& before, const NodeValues& after);
 
-/// Holds each pass to the values that the nodes had before it.
+/// Compares the values of the nodes after each pass with the values before the pass.
 class ValuesVerifier {
  public:
   ValuesVerifier(const std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, Keep keep);

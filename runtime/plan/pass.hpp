@@ -33,7 +33,7 @@ class PassContext {
   /// Positions of the nodes that read a tensor, ascending, once per operand slot.
   std::span<const int> consumers(const Tensor* tensor) const;
   bool wanted_outside(const Tensor* tensor) const { return is_output_.count(tensor) > 0; }
-  /// Makes what `producer` and `consumers` look up. The first of these does so too; a pass whose first query comes
+  /// Builds the tables for `producer` and `consumers`. The first of these does so too; a pass whose first query comes
   /// after it has changed nodes calls it before.
   void index_uses() const;
 

@@ -257,7 +257,8 @@ struct Planner::Request {
   Keep keep = Keep::all;
 };
 
-/// Writes nodes and reads them; the nodes and outputs become what was read. Throws Error if that is written otherwise.
+/// Writes nodes as text and reads the text; the nodes and outputs become the ones that were read. Throws Error if these
+/// are written differently.
 std::shared_ptr<const ReadPlan> Planner::read_again(const Graph& graph, std::vector<Node>& nodes,
                                                     std::vector<const Tensor*>& outputs) {
   const std::string text = write_plan(graph, nodes, outputs);

@@ -54,8 +54,8 @@ size_t RegisterProgram::add_slots(const std::vector<int>& of_registers) {
   return first;
 }
 
-/// Steps of a thread run one after the other, so their arrays per thread overlay each other; what a step keeps from one
-/// of its phases to the next does not.
+/// Steps of a thread run one after the other, so their arrays per thread overlay each other. An array that a step keeps
+/// from one of its phases to the next does not.
 void RegisterProgram::place_workspace(int blocks) {
   WorkspaceLayout own;
   blocks_ = own.per_thread<std::byte>(blocks * epilogue_block * widest_);
@@ -70,7 +70,7 @@ void RegisterProgram::place_workspace(int blocks) {
   workspace_ = {nested.per_call, own.size().per_thread + nested.per_thread};
 }
 
-/// The step's op, unless what its constants are read from is written by a step: constants are read first.
+/// The step's op; null if another step writes the op's constants, because constants are read first.
 const UpdateOp* RegisterProgram::op_of(const Step& step) const {
   const UpdateOp* op = step.kernel.update_op();
   if (!op || static_cast<size_t>(op->kind) >= update_step_kinds) return nullptr;

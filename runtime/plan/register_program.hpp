@@ -46,8 +46,8 @@ class RegisterProgram {
   size_t first_step() const { return after_product ? 1 : 0; }
   const Register& at(int reg) const { return registers[static_cast<size_t>(reg)]; }
 
-  /// Runs the last phase of each step on elements [begin, end). `values` are those of the product, and at most
-  /// epilogue_block; null without one.
+  /// Runs the last phase of each step on elements [begin, end). `values` is the product's result for these elements, at
+  /// most epilogue_block; null without a product.
   void run(const Buffers& b, int64_t begin, int64_t end, std::byte* values) const;
 
   /// The phases of the steps, except the last of each, as phases of the fused kernel. The program outlives them.

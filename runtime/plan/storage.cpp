@@ -180,7 +180,7 @@ class AliasSets {
     merge(a, b);
   }
 
-  /// Whether a node that may fail does so although it has run once: a constant index that was valid stays so.
+  /// Whether a node may fail although it has run once. A constant index that was valid stays valid.
   bool fails_after_runs(const Node& n) {
     if (n.in.size() != n.op->inputs.size()) return true;
     for (size_t slot = 0; slot < n.in.size(); ++slot) {

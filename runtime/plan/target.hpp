@@ -26,17 +26,17 @@ class Target {
   virtual double ns(const Node& node) const;
   /// Whether threads share a node's work.
   virtual bool is_divided(const Node& node) const;
-  /// Whether products of such operands give their results block by block.
+  /// Whether products of such operands produce their results block by block.
   virtual bool multiplies_in_blocks(const TensorSpec& a, const TensorSpec& b, const TensorSpec& out,
                                     const GemmShape& shape) const = 0;
-  /// Whether a product, with what follows it, may compute its right operand while it reads it.
+  /// Whether a product and the members after it may compute the right operand while the product reads it.
   virtual bool computes_operands(const GemmShape& shape) const = 0;
   /// Whether a product gains by a right operand that is packed once, and the elements of that.
   virtual bool gains_by_packing(const Node& product) const = 0;
   virtual int64_t packed_size(const GemmShape& shape) const = 0;
   /// Whether dx = dy @ w^T and dw = x^T @ dy may share a pass over w. The only reader of dw's result is an update of w.
   virtual bool share_a_pass(const Node& dx, const Node& dw) const = 0;
-  /// Whether a function and its derivative, by which a gradient then multiplies, are one node.
+  /// Whether one node computes a function and its derivative, which a gradient then multiplies.
   virtual bool saves_derivative(const OpRow& function, const OpRow& gradient) const = 0;
 };
 

@@ -1,4 +1,4 @@
-// The specification of the planner's nodes: what every pass may assume and must leave.
+// The specification of the planner's nodes: every pass may assume it and must preserve it.
 //
 //   definitions   a result is defined once, before its uses; outputs of the plan are defined
 //   slots         modified, alias, output_aliases and in_place_candidates are in range, present, unique
@@ -19,7 +19,7 @@ namespace pxl {
 /// resolve_views.
 void verify_nodes(const std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, bool views = false);
 
-/// Compares nodes before and after a pass. Fused nodes must list in Node::parts what they consist of.
+/// Compares nodes before and after a pass. Fused nodes must list their constituents in Node::parts.
 class PassVerifier {
  public:
   /// Numbers the nodes: sets Node::parts.

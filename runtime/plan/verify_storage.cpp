@@ -61,7 +61,7 @@ class StorageVerifier {
   }
   Value new_value() { return next_value_++; }
 
-  /// Buffer `id` holds `v`, and no longer what overlaps with it.
+  /// Buffer `id` now holds `v`; buffers that overlap with it lose their values.
   void hold(BufferId id, Value v) {
     const Buffer& b = buffer(id);
     if (b.kind != Buffer::Kind::arena) {

@@ -10,7 +10,7 @@ namespace pxl {
 ///   - a result shares memory with an operand although the node permits no alias, no in-place result;
 ///   - temporaries of calls overlap with operands, results or each other;
 ///   - an output's memory does not hold the output's value at the end.
-/// `nodes` are those that the plan was made of, in order.
+/// `nodes` are the nodes from which the plan was made, in order.
 void verify_storage(const Plan& plan, const std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs);
 
 }  // namespace pxl

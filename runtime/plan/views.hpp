@@ -14,8 +14,8 @@ namespace pxl {
 /// two operands. Throws Error if such a node has overlapping operands and writes one of them.
 void resolve_views(std::vector<Node>& nodes, std::vector<const Tensor*>& outputs, FlattenedGraph& flat);
 
-/// The row of ops that write the elements of input 1 to those elements of input 0 that it is a view of. Internal to the
-/// planner: a node of it knows the elements.
+/// The row of ops that write the elements of input 1 through a view into input 0. Internal to the planner: a node of it
+/// knows the elements.
 const OpRow& write_back_row();
 
 }  // namespace pxl

@@ -6,7 +6,7 @@
 
 namespace pxl {
 
-/// Without line breaks; what is no UTF-8 is replaced.
+/// Without line breaks; bytes that are no UTF-8 are replaced.
 inline std::string json_text(const nlohmann::json& j) {
   return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -28,7 +28,8 @@ namespace {
 struct LauncherVariables {
   const char *known_by, *rank;
 };
-/// What Open MPI, MPICH (and whatever has its PMI) and PMIx tell the processes that they start.
+/// The variables through which Open MPI, MPICH (and launchers with its PMI) and PMIx inform the processes that they
+/// start.
 constexpr std::array launchers = {LauncherVariables{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
                                   LauncherVariables{"PMI_SIZE", "PMI_RANK"},
                                   LauncherVariables{"PMIX_RANK", "PMIX_RANK"}};
@@ -96,7 +97,7 @@ bool is_open_mpi(const std::string& mpirun) {
   return version.substr(0, version.find('\n')).find("Open MPI") != version.npos;
 }
 
-/// A launcher gives the names to ssh, and both take what begins with `-` for an option.
+/// A launcher passes the names to ssh, and both treat a name that begins with `-` as an option.
 void check_host(const std::string& host) {
   const auto may_be = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) ||

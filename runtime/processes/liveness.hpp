@@ -1,4 +1,4 @@
-// Whether other processes of this machine are there, and whether this one was told to end.
+// Whether other processes of this machine are alive, and whether this process was told to end.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,12 @@ enum class ProcessState : uint8_t { running, stopped, gone };
 /// `gone`.
 ProcessState process_state(int64_t pid);
 
-/// The processes of this one's parent that are stopped: of a launcher, those of its job on this machine.
+/// The stopped processes that have this process's parent: if the parent is a launcher, they belong to its job on this
+/// machine.
 std::vector<int64_t> stopped_siblings();
 
-/// Seconds that the process of this number waits before it says what other processes of its job may say too.
+/// Seconds that the process with this number waits before it prints a message that other processes of its job may print
+/// too.
 constexpr double reporting_delay(int number) { return 0.3 * number; }
 
 /// The cores that this process may use, as Linux lists them: "0-3,8".

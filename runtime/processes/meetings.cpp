@@ -1,4 +1,4 @@
-// Points of a script that all processes of a job pass together, and what is said where one of them is elsewhere.
+// Points of a script that all processes of a job pass together, and the error if one of them is elsewhere.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Messages between the processes of a job, and what is said where one of them does not come.
+// Messages between the processes of a job, and the error if one of them does not come.
 #include "runtime/processes/processes.hpp"
 
 #include <fmt/format.h>
@@ -239,7 +239,7 @@ void Processes::check_peers(const Wait& wait) {
       ++alive_before;
   }
   if (gone.empty() && !termination_requested()) return;
-  // One of those that saw it tells it; it ends the others.
+  // One process among those that saw the loss prints the error, and ends the others.
   if (!gone.empty()) std::this_thread::sleep_for(std::chrono::duration<double>(reporting_delay(alive_before)));
   if (gone.empty() || silenced()) {
     lost_ = true;
@@ -286,7 +286,7 @@ std::vector<std::string> Processes::all_gather(std::string_view mine, const Wait
   return all;
 }
 
-/// Breaks off, and gives the note that counts: an interrupt, or the earliest error.
+/// Breaks off, and returns the note that counts: an interrupt, or the earliest error.
 Processes::Note Processes::end_broken(Note mine) {
   ++breaks_;
   mine.output = output_.end();

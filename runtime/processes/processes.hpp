@@ -38,7 +38,7 @@ extern const char* const timeout_note;
 /// Two values of these are equal where processes are at one point in one state.
 struct Fingerprint {
   uint64_t low = 0x243f6a8885a308d3, high = 0x13198a2e03707344;  // digits of pi
-  /// Mixes in what follows: the order counts. No defence against intent.
+  /// Mixes in further data: the order counts. No defence against intent.
   Fingerprint& add(std::string_view bytes);
   Fingerprint& add(uint64_t value);
   bool operator==(const Fingerprint&) const = default;
@@ -53,8 +53,8 @@ class Processes {
 
   /// This process alone.
   Processes() = default;
-  /// All processes of the transport's job call this. `timeout`: seconds that one may wait for another. `watchdog`
-  /// watches what the transport does without an end of its own.
+  /// All processes of the transport's job call this. `timeout`: seconds that one process may wait for another.
+  /// `watchdog` limits the transport's calls that have no time limit.
   Processes(std::unique_ptr<Transport> transport, double timeout, std::unique_ptr<Watchdog> watchdog = nullptr);
   Processes(const Processes&) = delete;
   Processes& operator=(const Processes&) = delete;
@@ -78,36 +78,37 @@ class Processes {
 
   /// Sends and receives until all has arrived. All processes that take part name the same messages, in one order
   /// between any two; each ends with the same error if one of them throws, or breaks off. Throws Interrupted on
-  /// request, and run_error where a process is gone or does not come in time: the job is then lost.
+  /// request. Throws run_error if a process is gone or does not come in time: the job is then lost.
   void exchange(std::span<const Outgoing> sends, std::span<const Incoming> receives, const Wait& wait);
   /// The texts of all processes, by number.
   std::vector<std::string> all_gather(std::string_view mine, const Wait& wait);
   /// The text of process 0, where all of them meet to `what`.
   std::string from_first(std::string_view mine, std::string_view what);
 
-  /// The text that this process prints in a run; the end of a run gives it to process 0, which prints it.
+  /// The text that this process prints in a run; the end of a run passes it to process 0, which prints it.
   RunOutput& output() { return output_; }
   /// Ends a run well: all processes come here. `sends` and `receives` are exchanged besides.
   void end_run(std::vector<Outgoing> sends, std::vector<Incoming> receives, int replicas);
 
-  /// Tells all processes that this one cannot go on within a run: each throws from its next exchange. `order` is small
-  /// for errors that a single process would have come to earlier. Gives the error that all throw: the earliest.
+  /// Aborts a run everywhere, because this process cannot go on: each process throws at its next exchange. `order` is
+  /// small for errors that a single process would have met earlier. Returns the error that all throw: the one with the
+  /// smallest `order`.
   Error break_off(const Error& error, int64_t order);
   /// The same for an interrupt.
   void break_off_interrupted();
 
   /// A point that all processes of the job have to pass together. Throws run_error that names this process's next
-  /// action and that of the first process that differs. If a process has ended with an error, throws that error.
-  /// `what` completes "the process is to ...". Whatever processes exchange outside a run begins with it. `replicas` are
-  /// those of the program, if it is one's.
+  /// action and that of the first process that differs. If a process has ended with an error, throws that error. `what`
+  /// completes "the process is to ...". Every exchange outside a run begins with such a point. `replicas` is the
+  /// program's number of replicas, if a program is run.
   void meet(std::string_view what, const Fingerprint& fingerprint = {}, int replicas = 0);
-  /// The last point: the script of this process has ended, well or with an error. Returns if all have ended alike;
-  /// throws the error that one of them ended with alone.
+  /// The last point: the script of this process has ended, well or with an error. Returns if all processes have ended
+  /// alike; throws the error with which a single process has ended.
   void meet_at_end(int status, const Error* error);
 
   /// Loses the job, and says so, if a process of this machine is gone, or if the launcher ends the job.
   void check_peers(const Wait& wait);
-  /// How often a run has been broken off, by this process or another one.
+  /// How many runs have been broken off, by this process or by another.
   int64_t breaks() const { return breaks_; }
   /// Whether the job is lost: nothing more can be sent, and it is to be aborted.
   bool lost() const { return lost_; }

@@ -19,11 +19,11 @@ class RunOutput {
   void begin();
   /// Announces that the replica writes the text that comes next, after this number of collectives.
   void turn(int64_t passed, int replica);
-  /// What was kept; empty if there is nothing.
+  /// The text that was kept; empty if there is none.
   std::string text() const;
-  /// Ends it, and gives what was kept.
+  /// Stops keeping the text, and returns the text that was kept.
   std::string end();
-  /// Writes what all processes have kept.
+  /// Writes the text that all processes have kept.
   static void print(const std::vector<std::string>& kept);
 
  private:

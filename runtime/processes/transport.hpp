@@ -36,11 +36,11 @@ class Transport {
   /// The name of the machine on which this process runs.
   virtual std::string host() const = 0;
 
-  /// Starts an exchange; the one before has ended. The bytes stay where they are until it ends.
+  /// Starts an exchange; the one before has ended. The bytes keep their addresses until it ends.
   virtual void start(std::span<const Outgoing> sends, std::span<const Incoming> receives) = 0;
   /// Moves it on, without waiting.
   virtual State test() = 0;
-  /// Whether the exchange, or what break_off began, waits for a process.
+  /// Whether the exchange, or the break-off, waits for a process.
   virtual bool waits_for(int process) const = 0;
 
   /// Ends the exchange, if there is one, for all processes: each has to call this. Tells them `note`, drops what they
@@ -52,12 +52,12 @@ class Transport {
 
   /// Ends the job well: the last call, of all processes.
   virtual void finish() = 0;
-  /// Ends all processes of the job, which then has this exit status, as far as the launcher can. Returns at most where
-  /// it cannot.
+  /// Ends all processes of the job, which then has this exit status, as far as the launcher can. Returns only if it
+  /// cannot do so.
   virtual void abort(int status) = 0;
 };
 
-/// A plug-in is a shared module that defines this. Null, with the reason in `why`, where there is no job to join.
+/// A plug-in is a shared module that defines this. Returns null, with the reason in `why`, if there is no job to join.
 using OpenTransport = Transport* (*)(std::string* why);
 inline constexpr const char* open_transport_name = "pxl_open_transport";
 

@@ -14,16 +14,16 @@ namespace pxl {
 
 class Watchdog {
  public:
-  /// Ends the process and does not return. The error says why; it is null where somebody has asked for the end.
+  /// Ends the process and does not return. The error says why; it is null if the user has requested the end.
   using End = std::function<void(const Error*)>;
 
-  /// Throws Error where the system makes no thread.
+  /// Throws Error if the system makes no thread.
   explicit Watchdog(End end);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// Runs `call`. If it takes longer, the process ends with the error that `late` gives, which another thread calls.
+  /// Runs `call`. If it takes longer, the process ends with the error that `late` returns; another thread calls `late`.
   /// The time in which this process was stopped does not count. An interrupt ends the process at once.
   void during(double seconds, const std::function<Error()>& late, const std::function<void()>& call);
 

@@ -102,7 +102,7 @@ struct Sampling {
     const auto extent = static_cast<double>(n);
     return align ? (v + 1) / 2 * (extent - 1) : ((v + 1) * extent - 1) / 2;
   }
-  /// A position that the padding gives one outside.
+  /// Maps a position outside to the position that the padding uses.
   double inside(double v, int64_t n) const {
     const auto extent = static_cast<double>(n);
     if (padding == "border") return smaller(larger(v, 0.0), extent - 1);

@@ -55,7 +55,7 @@ T quotient_rounded_down(T x, T y) {
     return quotient(x, y) - (remainder_rounded_down(x, y) == remainder(x, y) ? 0 : 1);
   }
 }
-// Integers have no quotient by 0, where there is something to divide.
+// Throws for a quotient of integers by 0, if there is something to divide.
 void check_quotient(const ReferenceContext& c, std::string_view op) {
   const int64_t n = element_count(c.out_shape()) == 0 ? 0 : element_count(c.shape(1));
   check_divisors(c.dtype(1), c.buffers().in[1], n, op);

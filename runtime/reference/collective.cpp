@@ -10,7 +10,7 @@ namespace pxl::reference {
 
 namespace {
 
-/// A value as the dtype in which replicas are combined holds it.
+/// Rounds a value to the dtype in which replicas are combined.
 double held(DType dtype, double x) { return dtype == DType::float64 ? x : static_cast<double>(static_cast<float>(x)); }
 int64_t held(DType, int64_t x) { return x; }
 uint64_t held(DType, uint64_t x) { return x; }

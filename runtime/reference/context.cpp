@@ -39,7 +39,7 @@ T rounded(double value) {
   }
   return T(narrow);
 }
-/// An integer as a float64, whose last bit is odd where it is not exact.
+/// An integer as a float64, whose last bit is odd if the float64 is not exact.
 template <class From>
 double odd_double(From value) {
   if constexpr (sizeof(From) < 8) {
@@ -53,7 +53,8 @@ double odd_double(From value) {
   }
 }
 
-/// A number as an integer: truncated towards zero; NaN gives 0, what is out of range the nearest.
+/// A number as an integer: truncated towards zero; NaN becomes 0; a value out of range becomes the nearest value in
+/// range.
 template <class T>
 T truncated(double value) {
   if (value != value) return 0;

@@ -104,7 +104,7 @@ class ReferenceContext {
   Reals real(size_t slot) const;
   /// An operand of integers or bools.
   Wholes whole(size_t slot) const;
-  /// An operand of indices: what uint64 has from 2^63 on is the largest int64, which no axis has.
+  /// An operand of indices: a uint64 from 2^63 on becomes the largest int64, which no axis has.
   Wholes indices(size_t slot) const;
   Naturals natural(size_t slot) const;
   Patterns pattern(size_t slot) const;
@@ -136,7 +136,7 @@ class ReferenceContext {
   /// Overwrites an operand that the op modifies and that is not its output.
   void change(size_t slot, double value);
 
-  /// A value as the dtype of result 0 holds it.
+  /// Rounds a value to the dtype of result 0.
   template <class T, class V>
   T rounded(V value) const {
     if constexpr (std::is_floating_point_v<T>)
@@ -147,7 +147,7 @@ class ReferenceContext {
       return static_cast<T>(held_whole(static_cast<int64_t>(value)));
   }
 
-  /// Numbers as a floating dtype holds them.
+  /// Rounds numbers to a floating dtype.
   double in_dtype(DType dtype, double value) const;
   Reals in_dtype(DType dtype, Reals values) const;
 
@@ -199,7 +199,7 @@ class ReferenceContext {
   const Buffers& buffers_;
 };
 
-/// Arithmetic in a dtype: what is in brackets is rounded to it. `s(s(a * b) + c)` has two roundings.
+/// Arithmetic in a dtype: each bracketed value is rounded to the dtype. `s(s(a * b) + c)` has two roundings.
 class Steps {
  public:
   Steps(const ReferenceContext& c, DType dtype) : c_(c), dtype_(dtype) {}
@@ -214,7 +214,7 @@ class Steps {
   DType dtype_;
 };
 
-// What definitions share.
+// Functions that definitions share.
 
 /// Whether x comes before y in ascending order, in which NaN comes last.
 template <class T>
@@ -267,7 +267,7 @@ template <class T>
 xt::xarray<T> product_of(const xt::xarray<T>& x, const std::vector<int64_t>& axes, bool keep = false) {
   return folded(x, axes, keep, T(1), [](T a, T b) { return static_cast<T>(a * b); });
 }
-/// NaN where one is NaN; -0 is less than 0.
+/// NaN if one operand is NaN; -0 is less than 0.
 template <class T>
 T larger(T a, T b) {
   if constexpr (std::is_floating_point_v<T>)

@@ -32,7 +32,7 @@ void relu(ReferenceContext& c) {
   c.numbers([](const auto& x) { return each([](auto v) { return v <= 0 ? decltype(v)(0) : v; }, x); });
 }
 
-// Integers are what they are.
+// Integers keep their values.
 void ceil(ReferenceContext& c) { is_integer(c.dtype(0)) ? c.move(0, c.pattern(0)) : c.out(0, xt::ceil(c.real(0))); }
 void floor(ReferenceContext& c) { is_integer(c.dtype(0)) ? c.move(0, c.pattern(0)) : c.out(0, xt::floor(c.real(0))); }
 void round(ReferenceContext& c) { is_integer(c.dtype(0)) ? c.move(0, c.pattern(0)) : c.out(0, xt::rint(c.real(0))); }

@@ -1,5 +1,5 @@
-// Ops that read or write where an index tensor says. An index out of range is an error, where nothing else is asked
-// for.
+// Ops that read or write at the positions in an index tensor. An index out of range is an error, unless something else
+// is requested.
 #include "runtime/kernels/index.hpp"
 
 #include <limits>
@@ -47,7 +47,7 @@ void gather_along(ReferenceContext& c, size_t axis, size_t batch) {
   c.move(0, y);
 }
 
-// f(element of t, element of the indices) where there is an index for each element.
+// Calls f(element of t, element of the indices), if there is an index for each element.
 template <class F>
 void each_along(const ReferenceContext& c, F f) {
   const Wholes indices = c.indices(1);

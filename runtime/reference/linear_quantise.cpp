@@ -11,7 +11,8 @@ namespace pxl::reference {
 
 namespace {
 
-// The element of a parameter that applies to a place of operand 0: the only one, or that of its axis.
+// The element of a parameter that applies to a place of operand 0: the only one, or the one for the place's position on
+// the axis.
 int64_t parameter_at(const ReferenceContext& c, size_t slot, const Place& p) {
   return element_count(c.shape(slot)) == 1 ? 0 : p[c.axis("axis")];
 }

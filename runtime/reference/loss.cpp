@@ -10,7 +10,7 @@ namespace pxl::reference {
 
 namespace {
 
-// The rows that count: labels, with -1 where a row is ignored.
+// The rows that count: labels, with -1 for an ignored row.
 struct Labels {
   std::vector<int64_t> at;
   bool some_ignored = false;  ///< whether the op was told of a label to ignore
@@ -79,8 +79,8 @@ void nll_grad(ReferenceContext& c) {
   c.out(0, dx);
 }
 
-// The loss is not scaled by loss_grad. A mean divides the gradient by the first extent of the probabilities, or by the
-// number of rows that count where some may be ignored.
+// The loss is not scaled by loss_grad. A mean divides the gradient by the first extent of the probabilities, or, if
+// rows may be ignored, by the number of rows that count.
 void nll_loss_with_softmax_grad_direct(ReferenceContext& c) {
   const Reals probs = c.real(0);
   const Labels labels(c, 1, c.shape(0));

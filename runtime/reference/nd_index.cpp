@@ -9,7 +9,7 @@ namespace pxl::reference {
 
 namespace {
 
-// f(element of t, element of those at the positions), in the order of the positions.
+// Calls f(element of t, element of the tensor at the positions), in the order of the positions.
 template <class F>
 void each_position(const ReferenceContext& c, F f) {
   const Wholes indices = c.indices(1);

@@ -9,13 +9,13 @@ namespace pxl::reference {
 
 namespace {
 
-// Samples, groups, channels of a group, places: what a group's statistics are over is the last two axes.
+// Samples, groups, channels of a group, places: a group's statistics are over the last two axes.
 Extents grouped(const Shape& shape, int64_t groups) {
   int64_t places = 1;
   for (size_t i = 2; i < shape.size(); ++i) places *= shape[i];
   return extents({shape[0], groups, shape[1] / groups, places});
 }
-// Layers: every position but the last axis is a sample of its own.
+// Layers: every position but the last axis is a separate sample.
 Extents layered(const Shape& shape) {
   return extents({element_count(Shape(shape.begin(), shape.end() - 1)), 1, shape.back(), 1});
 }
@@ -37,7 +37,7 @@ Reals mean_of_rows(const Reals& x) {
   return sum_of(x, {2, 3}, true) / static_cast<double>(std::max<size_t>(1, x.shape(2) * x.shape(3)));
 }
 
-// Less the mean, of which a first difference leaves what was rounded.
+// Subtracts the mean; a second difference removes the rounding error of the first.
 Reals centred_rows(const Reals& x) {
   const Reals near = x - mean_of_rows(x);
   return near - mean_of_rows(near);

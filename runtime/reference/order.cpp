@@ -10,7 +10,7 @@ namespace pxl::reference {
 
 namespace {
 
-// The elements of an operand in what they are compared as.
+// The elements of an operand, in the type in which they are compared.
 template <class F>
 void compared(const ReferenceContext& c, F f) {
   if (is_floating(c.dtype(0)))

@@ -46,7 +46,7 @@ Reals real_product(const Reals& lhs, const Reals& rhs, const Shape& out) {
   });
 }
 
-/// The weights [k, n] that t stands for, as dequantise takes it.
+/// The weights [k, n] that t encodes, as dequantise decodes it.
 Reals widened(const ReferenceContext& c, const Wholes& t, const Reals& scale, const Shape& shape) {
   const int64_t group = c.site().integer("group_size");
   const bool packed = c.site().integer("bits") == 4;

@@ -22,7 +22,7 @@ uint32_t word(std::array<uint32_t, 2> key, RandomStream stream, size_t i) {
   return random_words(key, stream, i / 4)[i % 4];
 }
 
-// On [0, 1): 24 bits, or in float64 all 53, of which the word beside gives the last ones.
+// Uniform on [0, 1): 24 bits, or all 53 for float64; the neighbouring word provides the last bits.
 double unit(std::array<uint32_t, 2> key, size_t i, DType dtype) {
   const uint64_t own = word(key, RandomStream::uniform, i);
   if (dtype != DType::float64) return static_cast<double>(own >> 8) * 0x1p-24;
@@ -47,7 +47,7 @@ void random_uniform(ReferenceContext& c) {
   c.out(0, y);
 }
 
-// Box and Muller: two words give two numbers.
+// Box and Muller: two words make two numbers.
 void random_normal(ReferenceContext& c) {
   Reals y = Reals::from_shape(extents(c.out_shape()));
   for (size_t i = 0; i < y.size(); ++i) {

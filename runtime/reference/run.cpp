@@ -8,7 +8,7 @@ namespace pxl {
 
 namespace {
 
-/// A site with specs of its own.
+/// A site that owns its specs.
 struct OwnedSite {
   std::vector<TensorSpec> in, out;
   std::vector<const TensorSpec*> slots;

@@ -1,4 +1,4 @@
-// Updates of variables. The result is what the first operand holds afterwards.
+// Updates of variables. The result is the value of the first operand after the op.
 #include <cmath>
 #include <limits>
 

@@ -83,7 +83,7 @@ int64_t result(const Pool& p, int64_t plane, int64_t o) {
   return offset(at, {p.planes, p.out_extent(0), p.out_extent(1), p.out_extent(2)});
 }
 
-// f(window among the results, element of its first maximum, or -1 where there is none) for all windows.
+// Calls f(window among the results, element of its first maximum, or -1 if there is none) for all windows.
 template <class F>
 void each_maximum(const Pool& p, const Reals& x, F f) {
   for (int64_t plane = 0; plane < p.planes; ++plane) {

@@ -1,5 +1,5 @@
-// The only header that includes xtensor, with what versions 0.24 and 0.25 lack under C++20. Only files of this layer
-// include it: it costs seconds.
+// The only header that includes xtensor, with additions that versions 0.24 and 0.25 lack under C++20. Only files of
+// this layer include it: it costs seconds.
 //
 // A trap for those who write expressions: a lazy reduction with keep_dims broadcasts wrongly inside a larger
 // expression. The reductions of context.hpp are evaluated.

@@ -11,7 +11,7 @@ namespace pxl {
 std::byte* take_cached_block(size_t bytes) noexcept;
 /// Frees a block from std::aligned_alloc, or keeps it. Keeps at most 128 MiB and 32 blocks: the ones freed last.
 void free_or_cache_block(std::byte* block, size_t bytes) noexcept;
-/// Frees what is kept: memory has run out.
+/// Frees all kept blocks: memory has run out.
 void release_cached_blocks() noexcept;
 
 }  // namespace pxl

@@ -6,8 +6,8 @@
 //   float8_e4m3fn  4 bits    3 bits    7     448      2^-6          2^-9             no          0x7F, 0xFF  yes
 //   float8_e5m2    5 bits    2 bits    15    57344    2^-14         2^-16            yes         0x7D-0x7F   yes
 //
-// The first two are those of the IPU, with products; others call them float8_e4m3fnuz and float8_e5m2fnuz. Source:
-// B. Noune et al., "8-bit numerical formats for deep neural networks", 2022. The last two only store numbers. Source:
+// The IPU has the first two, with products; others call them float8_e4m3fnuz and float8_e5m2fnuz. Source: B. Noune et
+// al., "8-bit numerical formats for deep neural networks", 2022. The last two only store numbers. Source:
 // "OCP 8-bit Floating Point Specification (OFP8)", revision 1.0, 2023.
 #pragma once
 

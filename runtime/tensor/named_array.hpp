@@ -1,4 +1,4 @@
-// An array with a name, as files of several arrays have them.
+// An array with a name, as in files that hold several arrays.
 #pragma once
 
 #include <string>

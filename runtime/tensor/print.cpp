@@ -218,8 +218,7 @@ class Printer {
   std::unique_ptr<Formatter> format_;
 };
 
-/// The elements of a summarised array that are shown, and one of those that are not along each axis of which some are
-/// not.
+/// The elements that a summary of the array shows. An axis with hidden elements contributes one of them.
 Array shown_elements(const Array& a, int64_t edge) {
   const Shape strides = strides_of(a.shape());
   const auto cut = [&](int64_t extent) { return 2 * edge < extent; };

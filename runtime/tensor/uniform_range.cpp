@@ -15,8 +15,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// The largest number of a dtype below one that it holds. No number that is subnormal in what the dtype computes in,
-/// which runs take for 0.
+/// The largest number of a dtype below one that it holds. Skips numbers that are subnormal in the compute dtype: runs
+/// treat these as 0.
 double below(DType dtype, double x) {
   const double least = row(dtype).min;
   const bool has_subnormals = row(compute_dtype(dtype)).min < least;

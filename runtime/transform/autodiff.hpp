@@ -70,7 +70,8 @@ GradGraphInfoPtr finish_gradient_graph(Graph& forward, Graph& made, const std::v
 /// runs through floating tensors, or through a custom gradient that is a path.
 std::vector<Tensor*> differentiable_inputs(const Graph& graph, std::optional<std::vector<Tensor*>> grads_provided = {});
 
-/// The inputs of which `autodiff(graph)` gives gradients. Those of a custom gradient are known only from its graph.
+/// The inputs for which `autodiff(graph)` computes gradients. The inputs of a custom gradient are known only from its
+/// graph.
 std::vector<Tensor*> inputs_with_gradient(Graph& graph);
 
 /// A call of a gradient graph, created by `backward`.
@@ -92,7 +93,7 @@ void order_gradient_call(Op& call);
 /// to several inputs. Throws Error if a wanted tensor was not passed to the call or no path leads to it.
 Backward backward(Op& fwd_call, const std::vector<Tensor*>& output_grads, const std::vector<Tensor*>& wanted);
 /// The same for operands of the call by slot, without sums: a tensor that is passed twice has two gradients. Each slot
-/// must be of an input that `differentiable_inputs` gives.
+/// must be one of the inputs that `differentiable_inputs` returns.
 Backward backward_by_slot(Op& fwd_call, const std::vector<Tensor*>& output_grads, const std::vector<size_t>& slots);
 
 /// The gradients of `loss` for tensors in its own graph. Adds a call of a gradient graph for the ops between them; the

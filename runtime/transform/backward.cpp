@@ -78,7 +78,7 @@ std::vector<size_t> forward_slots(const GradGraphInfo& info) {
   return slots;
 }
 
-/// The calls of the forward graph to which a gradient call's operands fit: those for which `inputs_dict` was asked, if
+/// The calls of the forward graph that fit a gradient call's operands: only those for which `inputs_dict` was asked, if
 /// there are any.
 std::vector<Op*> forward_calls(const KnownGradient& known, const Op& gradient) {
   const GradGraphInfo& info = *known.info;

@@ -87,7 +87,7 @@ void Differentiator::gradient_of_call() {
   const GradGraphInfoPtr info = info_of(callee, provided, required);
   if (info->expected_outputs.empty()) return;
 
-  // Only what the gradient graph uses becomes an input.
+  // Only tensors that the gradient graph uses become inputs.
   std::vector<Tensor*> inputs(op_->inputs.size(), nullptr), outputs(op_->outputs.size(), nullptr);
   for (const ExpectedConnection& c : info->expected_inputs) {
     if (c.type != ConnectionType::fwd) continue;

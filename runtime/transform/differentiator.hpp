@@ -18,8 +18,8 @@ bool is_custom_path(const Graph& graph);
 TensorSet inputs_before(const Graph& graph, const std::vector<Tensor*>& provided);
 /// Floating tensors reachable from `required` through floating tensors, `required` included.
 TensorSet tensors_after(const Graph& graph, const std::vector<Tensor*>& required);
-/// Notes of an error: where the gradient of the provided tensors is lost on its way to `tensor`; `remedy` last, if the
-/// tensor could have one.
+/// Notes of an error: the place at which the gradient of the provided tensors is lost on its way to `tensor`; `remedy`
+/// last, if the tensor could have one.
 std::vector<std::string> lost_gradient(const Tensor& tensor, const TensorSet& provided, std::string remedy);
 /// The index of a tensor in a list; the size of the list if it is not there.
 size_t index_in(const std::vector<Tensor*>& list, const Tensor* tensor);

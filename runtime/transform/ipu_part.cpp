@@ -84,7 +84,7 @@ class PartBuilder {
     return slots;
   }
 
-  /// A call takes and returns what the part has. A loop carries a value if its part takes or makes it.
+  /// A call takes the part's inputs and returns its outputs. A loop carries a value if its part takes or makes it.
   const GraphPart& part_of(const Graph& graph, int around, size_t carried) {
     const auto [at, fresh] = parts_.try_emplace({{&graph, around}, carried});
     GraphPart& part = at->second;

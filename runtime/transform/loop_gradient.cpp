@@ -97,7 +97,7 @@ void Differentiator::gradient_by_scan(Graph& body, int64_t n) {
   for (size_t i = 0; i < op_->inputs.size(); ++i) wanted.push_back(wants(i));
   ScanGradient scan(form, given, wanted, called_);
   if (!scan.any()) return;
-  // The iterations are repeated, and what their gradients need is kept; merge_loops has them run once.
+  // The iterations are repeated, and the values for their gradients are kept; merge_loops has them run once.
   Graph* keeping = scan.keeping_scan(&body);
   const Op* kept = keeping ? graph_.add_call(*keeping, all_inputs(0, op_->inputs.size())) : nullptr;
   const std::vector<Tensor*> found =

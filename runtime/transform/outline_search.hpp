@@ -19,9 +19,9 @@ struct OutlinedBody {
   double saved = 0;
 };
 
-/// Graphs and, for each that equals an earlier one, that one.
+/// Maps a graph that equals an earlier graph to the earlier one.
 using EqualGraphs = std::unordered_map<const Graph*, const Graph*>;
-/// Everything of an op that does not depend on its connections; of called graphs, the ones that they equal.
+/// The properties of an op that do not depend on its connections. A called graph counts as the graph that it equals.
 std::string op_key(const Op& op, const EqualGraphs& equal);
 /// Graphs with equal inputs, outputs, constants and ops, called in the same way: one of them can replace all.
 /// `order`: graphs, callees before callers. The main graph equals none.

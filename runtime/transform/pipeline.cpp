@@ -146,8 +146,8 @@ class PipelineBuilder {
     }
   }
 
-  /// Before ops move: which ops of its part an op follows, through ops of other parts too; and what the pipeline
-  /// follows.
+  /// Before ops move, records for each op the ops of its part that it follows, also through ops of other parts. Also
+  /// records the ops that the pipeline follows.
   void note_order() {
     for (const PipelineStage& stage : flow_.stages())
       for (Op* op : stage.ops) {
@@ -352,8 +352,8 @@ class PipelineBuilder {
     for (size_t first = 1; first < count_; ++first) add_cycle(body, first, count_ - 1, values);
   }
 
-  /// Calls the parts of stages `first` to `last`. `values` has what the cycle before made, and afterwards what this one
-  /// did.
+  /// Calls the parts of stages `first` to `last`. `values` has the results of the cycle before; afterwards it has the
+  /// results of this cycle.
   void add_cycle(Graph& to, size_t first, size_t last, Values& values) {
     Values made;
     for (const Part p : parts)

@@ -23,16 +23,16 @@ struct PipelineStage {
 /// copies between IPUs. A tensor that the next stage uses is carried to the next cycle; one that a stage d > 1 stages
 /// further on uses is written into a ring of d + 1 slots, and read there (stash and restore).
 ///
-/// Results have the bits of the stages one after the other, `steps` times. Throws where they would not: a stage that
-/// uses a result of a later one; memory that one stage changes and another one uses; a stream, or a remote buffer that
-/// is stored to, in two stages. Throws for a tensor of another IPU that is not copied, and for fewer than
+/// Results have the bits of the stages one after the other, `steps` times. Throws if they would not: a stage uses a
+/// result of a later stage; one stage changes memory that another stage uses; a stream, or a remote buffer that is
+/// stored to, in two stages. Throws for a tensor of another IPU that is not copied, and for fewer than
 /// 2 * stages.size() steps.
 Op* pipeline(Graph& graph, int64_t steps, const std::vector<PipelineStage>& stages);
 
-/// Which stage makes which tensor, and what crosses from one stage to another.
+/// The stage that makes each tensor, and the tensors that cross from one stage to another.
 class StageFlow {
  public:
-  /// Checks what `pipeline` states.
+  /// Checks the conditions of `pipeline`.
   StageFlow(const Graph& graph, const std::vector<PipelineStage>& stages);
 
   const std::vector<PipelineStage>& stages() const { return stages_; }

@@ -1,4 +1,4 @@
-// Checks of a pipeline: the stages give the bits of running one after the other.
+// Checks of a pipeline: the stages have the bits of running one after the other.
 #include <fmt/format.h>
 
 #include <algorithm>

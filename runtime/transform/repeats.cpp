@@ -29,7 +29,7 @@ std::vector<size_t> sorted_suffixes(const std::vector<int64_t>& text) {
   }
 }
 
-/// common[k]: what the suffixes order[k - 1] and order[k] have in common.
+/// common[k]: the length of the prefix that the suffixes order[k - 1] and order[k] share.
 std::vector<int64_t> common_prefixes(const std::vector<int64_t>& text, const std::vector<size_t>& order) {
   const size_t n = text.size();
   std::vector<size_t> place(n);

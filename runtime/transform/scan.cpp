@@ -229,7 +229,8 @@ class GradientOfScan {
   std::vector<Expr> found_;                                  ///< by input of the scan
 };
 
-/// The gradient of a scan without iterations: states hand theirs on, and what iterations would use has a zero gradient.
+/// The gradient of a scan without iterations: each state passes its gradient on, and tensors that only iterations would
+/// use have a zero gradient.
 GradGraphInfoPtr gradient_of_no_iterations(const ScanForm& form, Graph& scan, const std::vector<Tensor*>& provided,
                                            const std::vector<Tensor*>& required) {
   Graph& made = scan.ir().create_gradient_graph(scan);

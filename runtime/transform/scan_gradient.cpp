@@ -1,5 +1,6 @@
-// The gradient of a scan: a scan in the other direction over what the iterations stored. Gradients of carried tensors
-// are carried, those of slices are stacked, those of the other inputs summed; gradients of stacked results are sliced.
+// The gradient of a scan: a scan in the other direction over the values that the iterations stored. Gradients of
+// carried tensors are carried, gradients of slices are stacked, and gradients of the other inputs are summed. Gradients
+// of stacked results are sliced.
 #include <algorithm>
 #include <optional>
 
@@ -29,7 +30,7 @@ TransposedProduct transposed_product(const Tensor* t) {
     return {};
   const Op* transposed = product->inputs[0]->producer;
   if (!transposed || transposed->row != &get_op("transpose")) return {};
-  // The only permutation of two axes that gives another matrix; for one row or column the order does not matter.
+  // Only this permutation of two axes changes a matrix; for one row or column the order does not matter.
   const Shape &from = transposed->inputs[0]->spec.shape, &to = transposed->outputs[0]->spec.shape;
   if (from.size() != 2 || from[0] != to[1] || from[1] != to[0]) return {};
   const auto* order =

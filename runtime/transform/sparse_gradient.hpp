@@ -14,7 +14,7 @@ struct SparseGradient {
 /// The rows of `gradient`, and their n indices. It must be the gradient of a gather along axis 0, or a sum of such
 /// gradients, in its graph or in graphs that it calls. All gathers together have n indices. The tensors are in the
 /// gradient's graph, and the gradient itself is left for other uses. Called graphs get further outputs. Throws Error,
-/// with the location of what makes another gradient, if it may have other rows.
+/// with the location of the op that makes another gradient, if it may have other rows.
 SparseGradient sparse_gradient(Tensor& gradient);
 
 }  // namespace pxl

@@ -1,5 +1,5 @@
-// The heap of this project's programs counts for the thread's budget (budget.hpp). Not that of libpxl: what the library
-// returns to other programs is freed by their operator delete.
+// The heap of this project's programs counts for the thread's budget (budget.hpp). The heap of libpxl does not count:
+// other programs free the library's results by their operator delete.
 #include <malloc.h>
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace {
 
-// Blocks from this size on are refused where they are requested; what small ones take is noticed at the next charge,
-// where an exception harms nothing.
+// Blocks from this size on are refused when they are requested. Small blocks are noticed at the next charge, where an
+// exception harms nothing.
 constexpr size_t refused_bytes = size_t{1} << 20;
 
 }  // namespace
@@ -34,7 +34,7 @@ constexpr size_t refused_bytes = size_t{1} << 20;
     handler();
   }
 }
-// All forms, so that none of another library's is paired with one of these.
+// All forms are replaced, so that none is paired with a form from another library.
 [[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   try {
     return operator new(size);

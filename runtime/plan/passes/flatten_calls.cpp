@@ -83,7 +83,7 @@ class Flattener {
     return to;
   }
 
-  /// Copies operands that share memory with what the node modifies, unless the op reads them in place.
+  /// Copies operands that share memory with a modified operand, unless the op reads them in place.
   void separate(Node& node) {
     const OpRow& row = *node.op->row;
     for (const int slot : node.modified) {

@@ -27,8 +27,8 @@ int64_t flattened_size(const Graph& graph);
 
 /// Lowers the ops `order` of one graph; inlined graphs run in their own schedule order. `plan_of` returns the plans of
 /// graphs that are not inlined: loop bodies, branches, and callees that stay. Keeps value semantics: an operand that is
-/// not by reference and that the callee changes is copied. Without `all`, only those calls are inlined that must be: of
-/// graphs that have one memory as two by-reference operands and write it.
+/// not by reference and that the callee changes is copied. Without `all`, inlines only the necessary calls: the called
+/// graph writes memory that two of its by-reference operands share.
 FlattenedGraph flatten_calls(const std::vector<Op*>& order, const std::function<const Plan*(const Graph&)>& plan_of,
                              bool all);
 

@@ -1,4 +1,4 @@
-// How fields of a plan are spelt, for what writes a plan and for what reads one.
+// The spelling of a plan's fields, for the writer and the reader.
 #pragma once
 
 #include <optional>

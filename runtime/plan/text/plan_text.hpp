@@ -1,5 +1,5 @@
-// A plan's nodes as text, and back: what runs of a plan that was read is what runs of the one that was written.
-// docs/engines.md has the grammar, fields.hpp the fields.
+// A plan's nodes as text, and back. A plan that was read runs exactly as the plan that was written. docs/engines.md has
+// the grammar, fields.hpp the fields.
 #pragma once
 
 #include <deque>
@@ -23,7 +23,7 @@ struct ReadPlan {
   std::deque<Op> ops;
 };
 /// Reads the text that write_plan wrote for a graph of this program. Tensors, graphs and streams of the program are
-/// found by their names, and the places of ops by their numbers; `plan_of` gives the plans of called graphs. Throws
+/// found by their names, and the places of ops by their numbers; `plan_of` returns the plans of called graphs. Throws
 /// Error, with the line, for other text, and for text of another program.
 std::unique_ptr<ReadPlan> read_plan(std::string_view text, const Ir& ir,
                                     const std::function<const Plan*(const Graph&)>& plan_of);

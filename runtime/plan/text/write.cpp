@@ -1,4 +1,4 @@
-// Writes plans: a line for each tensor, op and node, of the fields that are not those of a blank one.
+// Writes plans: a line for each tensor, op and node, with the fields that differ from a blank one's.
 #include <fmt/format.h>
 
 #include <unordered_map>

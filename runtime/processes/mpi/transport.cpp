@@ -99,7 +99,7 @@ class MpiTransport : public Transport {
   void abort(int status) override { MPI_Abort(MPI_COMM_WORLD, status); }
 
  private:
-  /// The state of a process that breaks off: what it sent before is dropped, then its mark arrives, then its note.
+  /// The state of a process that breaks off: its earlier messages are dropped, then its mark arrives, then its note.
   enum class Stage : uint8_t { sends, marked, told };
 
   static int part(int64_t bytes, int64_t at) { return static_cast<int>(std::min(bytes - at, max_message)); }
@@ -139,7 +139,7 @@ class MpiTransport : public Transport {
     return State::done;
   }
 
-  /// Takes what a process that breaks off has sent.
+  /// Receives the messages of a process that breaks off.
   void take_from(int p) {
     Stage& stage = stage_[static_cast<size_t>(p)];
     while (stage != Stage::told) {
