@@ -130,7 +130,7 @@ def a_new_project_runs(cli):
     holds("name", (folder / "README.md").read_text(), "# my_net\n")
     differ("canonical", cli.run("fmt", "--check", "my_net")[0], 0)
     differ("checked", cli.run("check", "my_net"), (0, "", ""))
-    # What the page says is next works.
+    # The page's next steps work.
     for words in re.findall(r"^\| `pxl ([^`]*)`", (folder / "README.md").read_text(), re.M):
         done = subprocess.run([str(cli.pxl), *words.split()], cwd=folder, capture_output=True, text=True, timeout=LIMIT)
         differ(words, done.returncode, 0)

@@ -9,7 +9,7 @@ import time
 
 from tests.cli.case import LIMIT, case, differ, holds
 
-# What writes, as a text; TARGET is the path, `n` how often it writes.
+# Programs that write; TARGET is the path, `n` how often a program writes.
 WRITERS = {
     "npy": ('x = zeros([1000000])\nfor i in range(n) { save("TARGET", x) }\n', "npy"),
     "svg": ('x = sin(0.01 * arange(100000))\nfor i in range(n) { plot(x, path = "TARGET") }\n', "svg"),
@@ -129,7 +129,7 @@ def a_picture_made_by_another_program_leaves_no_file_beside_it(cli):
     tool.chmod(0o755)
     (cli.folder / "place").mkdir()
     cli.write("a.pxl", 'plot([1, 2, 3], path = "place/a.png")\n')
-    # What another user might have put there to have another file written.
+    # Another user might have put links there so that another file is written.
     victim = cli.write("victim", "precious")
     for name in ("a.png.tmp", "a.png.svg.tmp"):
         (cli.folder / "place" / name).symlink_to(victim)

@@ -174,7 +174,7 @@ def check_is_fast_enough_for_every_save(cli):
               "  stream in a: float32[8, 64]\n  facts, g = Net().create_graph(a.spec)\n  net = g.bind(facts.init())\n"
               "  stream out y = net(host_load(a))\n}\n")
     differ("result", cli.run("check", "a.pxl"), (0, "", ""))
-    # Of the processor's time: other work on the machine does not count.
+    # CPU time, so that other work on the machine does not count.
     best = min(cli.processor_seconds("check", "a.pxl") for _ in range(5))
     if best > 0.1:
         raise AssertionError(f"1,000 lines took {best:.3f} s")

@@ -11,7 +11,7 @@ from tests.cli.case import LIMIT, case, differ, holds
 
 FAULTY = "print(1)\nprint([1][3])\n"
 REFUSED = "x = )\n"
-# By command: its arguments and standard input. A command that `pxl --help` lists and this table lacks is a failure.
+# The arguments and standard input of each command. A command that `pxl --help` lists and this table lacks is a failure.
 COMMANDS = {
     "run": [(["run", "good.pxl"], ""), (["faulty.pxl"], ""), (["-e", "print(1) print("], ""), (["-e", "exit(3)"], ""),
             (["-"], "print(7)\n"), (["--json", "faulty.pxl"], ""), (["--profile", "session.pxl"], ""), (["nothing.pxl"], ""),

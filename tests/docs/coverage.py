@@ -16,7 +16,7 @@ PAGE = ROOT / "docs" / "coverage.md"
 SECTIONS = {"A": "Programs, graphs, tensors", "B": "Calls and control flow", "C": "Modules, factories, named trees",
             "D": "Streams and sessions", "E": "Ops", "F": "Gradients and training", "G": "Printing",
             "H": "Data and the host's language", "I": "Replicas, remote memory, pipelines"}
-# What the addons have as code for the IPU alone, and what stands for it here.
+# Code for the IPU alone in the addons, and its replacement here.
 CUSTOM = [("`static_spmm` and the other sparse products", "the dense product of the same matrix: `x @ w`, with zeros where nothing is stored"),
           ("`fp8_mse_scale`", "`fp8_amax_scale`, or a scale of the script's own")]
 TAG = re.compile(r"(?:#|//) covers: ([A-I]\d+(?: [A-I]\d+)*)\s*$", re.M)

@@ -366,7 +366,7 @@ def open_buffers(client):
         check(said() == ["there is no module `fresh`"], "a new file is closed")
 
 
-# What a new name does: files, the file and the word at the cursor, the new name; the files that change, or a part of the refusal.
+# Renamings: files, the file and the word at the cursor, the new name; the files that change, or a part of the refusal.
 RENAMINGS = [
     ({"a": "import nn\nx = nn.Linear(3)\n"}, "a", "nn", "q", {"a": "import nn as q\nx = q.Linear(3)\n"}),
     ({"a": "from nn import Linear, Sequential\nx = Linear(3)\n"}, "a", "Linear(", "q", {"a": "from nn import Linear as q, Sequential\nx = q(3)\n"}),
@@ -548,7 +548,7 @@ def neovim(pxl):
 def ill_typed(pxl):
     """Members that are missing or of another type: each message is refused or answered as a whole (tests/fuzz/messages.py)."""
     check(messages.campaign(pxl, 1, 7) > 5000, "few messages")
-    # What the client sees: the member's name, in the response or in its log.
+    # The client sees the member's name, in the response or in its log.
     client = Client(pxl)
     client.tell("textDocument/didOpen", {"textDocument": {"uri": "file:///nowhere/a.pxl", "version": 1}})
     said = client.until(lambda m: m.get("method") == "window/logMessage")["params"]

@@ -1,4 +1,4 @@
-// What the calls of calls.cpp are made of: a program whose names they mention, arguments, receivers of methods.
+// The parts of the calls that calls.cpp makes: a program whose names they mention, arguments, receivers of methods.
 #pragma once
 
 #include <string_view>

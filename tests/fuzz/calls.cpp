@@ -1,13 +1,13 @@
-// Calls every op, built-in function, library module and method with arguments that mostly do not fit: wrong kinds,
-// sizes and dtypes, empty and zero-dimensional arrays, extremes, the wrong number of arguments.
+// Calls every op, built-in function, library module and method with arguments that mostly do not fit. They have wrong
+// kinds, sizes, dtypes and numbers; arrays are empty or zero-dimensional, values are extremes.
 //
 //   calls [--seconds N] [--seed S] [--first I] [--findings DIR] [--keep-going]
 //   calls --replay FILE...
 //   calls --list                 the callable names
 //
 // Call number I of a seed is always the same text. A call ends in a value or in an error that has a place in the text;
-// anything else is a finding, left in DIR: a signal, an internal error, an exception that is not an Error, more than
-// `slowest` seconds of the processor for one call. The calls run in an empty folder.
+// anything else is a finding, left in DIR. Findings are a signal, an internal error, an exception that is not an Error,
+// and more than `slowest` CPU seconds for one call. The calls run in an empty folder.
 #include <unistd.h>
 
 #include <chrono>
@@ -51,7 +51,7 @@ std::unique_ptr<Engine> session() {
   return engine;
 }
 
-/// What is wrong with the outcome of `fuzz::current`; empty for nothing.
+/// Says why the outcome of `fuzz::current` is wrong; empty for nothing.
 std::string problem_of(Engine& engine) {
   Outcome o;
   {

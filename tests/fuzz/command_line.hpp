@@ -1,4 +1,4 @@
-// The command line of the fuzzers of programs, and where they run.
+// The command line of programs' fuzzers, and where they run.
 #pragma once
 
 #include <unistd.h>

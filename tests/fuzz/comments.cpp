@@ -2,10 +2,9 @@
 //
 //   comments [--every N] [--seed S] FOLDER...
 //
-// For each .pxl file below the folders, one text per token (per N tokens): a comment before the token, and one after
-// the token in every second text. Of the formatted text: comments and tokens are the given ones, in their order and
-// places; it formats to itself; no line ends with a space; lines within a statement are indented further than the
-// statement.
+// Each .pxl file below the folders makes one text per token (per N tokens): a comment before the token, and in every
+// second text one after it. The formatted text keeps comments and tokens, in their order and places. It formats to
+// itself. No line ends with a space. Lines within a statement are indented further than the statement.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -93,7 +92,7 @@ int shallow_line(const TokenList& list) {
   return 0;
 }
 
-/// What is wrong with the formatted text of a program; empty if nothing is.
+/// Says why a program's formatted text is wrong; empty if nothing is.
 std::string fault(const std::string& text) {
   const SourceFile source("given.pxl", text);
   if (!parse(source).tree) return {};

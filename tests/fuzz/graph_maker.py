@@ -56,7 +56,7 @@ class Maker:
 
     def pick(self, names, wanted):
         found = [n for n in sorted(names) if wanted(names[n])]
-        # What was made last is used more often, so that chains grow.
+        # The last results are used more often, so that chains grow.
         return self.rng.choice(found[-4:] if found and self.rng.random() < 0.3 else found) if found else None
 
     def shortened(self, at):

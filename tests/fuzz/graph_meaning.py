@@ -93,7 +93,7 @@ ALONE = {"relu_", "gelu_", "swish_", "accumulator_scale_", "accumulator_zero_"}
 
 class Function:
     def __init__(self, name, params, body, returns):
-        # Of a parameter: name, dtype, shape, whether by reference.
+        # A parameter has a name, a dtype, a shape, and whether it is by reference.
         self.name, self.params, self.body, self.returns = name, params, body, returns
 
 

@@ -1,4 +1,4 @@
-// What the fuzzers of programs share: limits of time and memory, interrupts, and the text that a signal leaves behind.
+// Shared by the fuzzers of programs: limits of time and memory, interrupts, and the text that a signal leaves behind.
 #pragma once
 
 #include <chrono>
@@ -13,8 +13,8 @@ namespace fuzz {
 /// The text under test. A signal that ends the process writes it to the path of the last `name_finding`.
 inline std::string current;
 
-/// Tests `current` within limits, in seconds of CPU time and of wall-clock time. `test` returns the problem, or
-/// nothing; an exception is one. A problem is reported, and leaves the text at `path`.
+/// Tests `current` within limits, in CPU seconds and wall-clock seconds. `test` returns the problem, or nothing; an
+/// exception is one. A problem is reported, and leaves the text at `path`.
 bool survives(const std::string& path, int cpu_s, int wall_s, const std::function<std::string()>& test);
 
 /// Names the file that is written if a signal ends the process while `current` is tested.

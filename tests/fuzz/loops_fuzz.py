@@ -30,7 +30,7 @@ class Loop:
         self.results, self.reads = [], {}
         for s in self.states:
             form = rng.choice(SINKS + SMOOTH + ALONE if s in sinks else SMOOTH + ALONE)
-            # What is unused may depend on what is unused.
+            # An unused value may depend on unused values.
             used = [rng.choice(names if s in sinks else others) for _ in range(2 if "{1}" in form else 1)]
             self.results.append(form.format(*used))
             self.reads[s] = set(used)

@@ -108,7 +108,7 @@ class Case:
                 step = [((f(v) - f(at)) * dy).sum() for v in (lower, low, high, higher)]
                 out[i] = (step[0] - 8 * step[1] + 8 * step[2] - step[3]) / (12 * h)
             return out
-        # A normalisation changes over a distance of the order of the deviation.
+        # A normalisation changes over distances as large as the deviation.
         dx = gradient(near, lambda v: self.forward(v, w, b), np.longdouble(1e-4 * min(1.0, self.deviation())))
         dw = gradient(w, lambda v: self.forward(near, v, b))
         return [y, dx, dw]

@@ -1,5 +1,5 @@
-// Any bytes as an ONNX model: a model whose tensors can be read or are refused, and that can be written and read again,
-// or an Error.
+// Reads any bytes as an ONNX model. The outcome is an Error, or a model that can be written and read again, and whose
+// tensors can be read or are refused.
 #include "bytes_file.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/onnx/model.hpp"

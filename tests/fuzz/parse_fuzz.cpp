@@ -7,7 +7,7 @@
 #include "interpreter/syntax/parse.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // Not add_source: millions of runs would keep millions of texts.
+  // The fuzzer does not call add_source, which would keep the text of each run.
   const pxl::SourceFile source("<fuzz>", std::string(reinterpret_cast<const char*>(data), size));
   pxl::ParseResult result = pxl::parse(source);
   if ((result.tree == nullptr) == result.diagnostics.empty()) std::abort();

@@ -16,7 +16,7 @@ import tempfile
 from frame import batches, options
 
 MISSING = ["", "NA", "n/a", "null", "nan"]
-# What fields of a column are taken from; several of these make one column.
+# The fields of a column are drawn from these lists; several of these make one column.
 FIELDS = {
     "small": ["0", "7", "-3", "007", "+12", "2147483647"], "wide": ["2147483648", "-9223372036854775808", "9007199254740993"],
     "ids": ["16777217", "-20000001", "9007199254740991"], "huge": ["18446744073709551615", "9223372036854775808"],

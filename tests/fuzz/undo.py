@@ -37,7 +37,7 @@ variable w: float32[2] = 3
 g = ir.create_graph(square, w)
 random_seed(7)
 """
-# What a statement may be; `@` is a new number.
+# The statements; `@` is a new number.
 STATEMENTS = [
     "xs.append(@)", "xs[0] = @", "xs = [@]", "xs = xs + [@]", "d['k@'] = @", "d['a'] = @", "a[0] = @", "a = a + 1", "m.set(@)", "m = M()\nm.set(@)",
     "t.insert('n@', @)", "k = @", "bump()", "random_seed(@)", "q@ = normal(0, 1, [2])", "import nn", "s.run(x = [@, 1])", "s.run(x = [1, @])",
@@ -47,7 +47,7 @@ STATEMENTS = [
 ]
 FAILURES = ["assert false", "1 // 0", "xs[1000]", "unknown_name", "w @ ones([3])", "s.run()", "for i in range(3) { xs.append(-i)\n  assert i < 1 }",
             "program bad { variable b: float32[2] = 1\n  assert false }\nbad()", "square(w, w)", "d['missing']", "raised(()"]
-# What is compared: values, variables of sessions, graphs.
+# The inputs whose outputs are compared: values, variables of sessions, graphs.
 LOOKS = ["[xs, d, a, m.field, t, k, s.get_tensor_data(s.ir.n)]", ":vars", ":schedule"]
 
 

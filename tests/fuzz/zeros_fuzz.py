@@ -22,7 +22,7 @@ from frame import ROOT, batches, options
 WAYS = [{}, {"PXL_ISA": "baseline"}, {"PXL_ISA": "avx2"}, {"PXL_FUSE": "off"}, {"PXL_THREADS": "3"}, {"PXL_ENGINE": "reference"},
         {"PXL_ENGINE": "tiles", "PXL_MACHINE": "mk2,tiles=4"}, {"PXL_ENGINE": "tiles", "PXL_MACHINE": "mk2,tiles=13"}]
 OPS = 24  # a program
-# Ops whose zeros have no sign of their own: sums of products start from 0 or from the first product, and what is left of a
+# Ops whose zeros have no defined sign. Sums of products start from 0 or from the first product, and the rest of a
 # difference rounds to either side.
 UNSIGNED_ZERO = {"det", "lrn"}
 # x is [rows, columns], y the same.

@@ -153,7 +153,7 @@ def machines_are_data():
     return "\n".join(problems) or None
 
 
-# The ops of a kernel are rows of a table (an enumeration made from an .inc file): what differs between them is a column.
+# A kernel's ops are rows of a table (an enumeration made from an .inc file): a difference between ops is a column.
 SWITCHES = re.compile(r"(?:\bcase|[!=]=)\s*(?:Unary|Binary|Reduction|ScatterReduction|Accumulate|UpdateOpKind)::(?!function\b|derivative\b)\w+"
                       r"|\b(?:Unary|Binary|Reduction|ScatterReduction|Accumulate|UpdateOpKind)::\w+\s*[!=]=|->row->name\s*[!=]=")
 
@@ -181,7 +181,7 @@ def lines_with(pattern, remedy, *exempt):
                      if str(path.relative_to(ROOT)) not in exempt for number, line in matches(pattern, path.read_text())) or None
 
 
-# What writes to the standard streams, and throws or ends the process where they are closed or full.
+# Code that writes to the standard streams, and throws or ends the process if they are closed or full.
 WRITES = re.compile(r"\bfmt::print\(|\bstd::(cout|cerr|clog)\b|\b(printf|puts|putchar|perror|psignal|vprintf|dprintf)\("
                     r"|\bf(printf|puts|putc|write|flush)\([^;]*std(out|err)|\bwrite\((STD(OUT|ERR)_FILENO|[12]),|/dev/(tty|std(out|err))\"")
 
@@ -210,8 +210,8 @@ def terminals_get_clean_text():
     return "\n".join(filter(None, found)) or None
 
 
-# What makes or changes a file, but for runtime/base/output_file.cpp, which opens all files that are written. Standard input and output
-# are opened where they are closed.
+# Code that makes or changes a file, but for runtime/base/output_file.cpp, which opens all files for writing. Standard
+# input and output are opened where they are closed.
 OPENS = re.compile(r"\b(basic_)?(ofstream|fstream)\b(?!>)|\bfopen\([^;]*\"[^\"]*[wa+]|\bf(d|re)open\(|\bO_(CREAT|WRONLY|RDWR|APPEND|TMPFILE|TRUNC)\b"
                    r"|\bcreat\(|\bmk[os]*temps?\(|\btmpfile\(|\brename\(\w+\.c_str|\b(fs|filesystem)::(rename|copy|copy_file|resize_file)\("
                    r"|\btruncate\(|\bgzopen|\bsf_open\(|\bstbi_write_")
@@ -239,7 +239,7 @@ def planted_lines_are_found():
     return "\n".join(problems) or None
 
 
-# What parses a text that a user wrote: a file, an input, an argument. What pxl itself writes as a program is assembled by
+# Code that parses a user's text: a file, an input, an argument. Program texts that pxl itself writes are assembled by
 # interpreter/syntax/program_text.hpp, whose texts have a type of their own.
 READS_PROGRAMS = ["runtime/tiles/machine_file.cpp", "interpreter/api/program.cpp",
                   "interpreter/cli/run.cpp", "interpreter/cli/command.cpp", "interpreter/cli/onnx.cpp", "interpreter/tools/engine.cpp",
@@ -293,7 +293,7 @@ def programs_are_assembled():
     return "\n".join(problems) or None
 
 
-# Where the system makes no thread, each of these throws, and ends a process that has joinable threads.
+# If the system makes no thread, each of these throws, and ends a process that has joinable threads.
 THREADS = re.compile(r"\bstd::j?thread\s*[({]|\bstd::j?thread \w+[({]|\bpthread_create\(|\bstd::async\(")
 
 

@@ -315,7 +315,7 @@ void signals() {
   sigaction(SIGINT, &before, nullptr);
 }
 
-/// What the threads of a loop of runs compute is what one computes alone.
+/// Threads that run in a loop compute the same results as one thread.
 void threads() {
   const char* text = R"(
 random_seed(1)
@@ -364,7 +364,7 @@ void forks() {
   if (child == 0) {
     alarm(60);
     bool good = s.run({{"x", x}}).ok() && pxl::eval("ones([300, 300]) @ ones([300, 300])").ok();
-    // What another thread was in the middle of is refused, not waited for.
+    // A session that another thread was using is refused, not waited for.
     const auto refused = busy.run();
     good = good && !refused.ok() && has(refused.error().message(), "forked off");
     _exit(good ? 0 : 1);
@@ -472,7 +472,7 @@ void plain_c_without_pointers() {
   pxl_program_free(nullptr);
   pxl_session_free(nullptr);
   pxl_text_free(nullptr);
-  // What was refused left the session as it was.
+  // The refused calls left the session as it was.
   x[0] = 1;
   CHECK(!pxl_run(s, &good, 1, &into, 1) && x[0] == 1 && x[2] == 3);
   pxl_session_free(s);

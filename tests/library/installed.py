@@ -101,7 +101,7 @@ def sanitizer_environment(build):
     compiler = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.*)$", (build / "CMakeCache.txt").read_text(), re.M)[1]
     libraries = [run([compiler, f"-print-file-name={name}"])[1].strip() for name in ("libasan.so", "libstdc++.so.6")]
     # Values of a script may hold each other in a ring, which lives as long as the process, as does what Python keeps.
-    # What is freed stays in quarantine for a while, which checks of memory take for leaks.
+    # Freed memory stays in quarantine for a while, which checks of memory take for leaks.
     return {"LD_PRELOAD": ":".join(libraries), "ASAN_OPTIONS": "detect_leaks=0:quarantine_size_mb=16"}
 
 

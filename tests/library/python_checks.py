@@ -145,7 +145,7 @@ def values():
     assert pxl.eval("v = variable([1.0, 2.0])\nv * 3").tolist() == [3, 6]
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     assert np.array_equal(pxl.eval("x @ x.T", x=x), x @ x.T)
-    # What a program changes is its own.
+    # A program changes its own copy.
     assert pxl.eval("x[0, 0] = 9\nx", x=x)[0, 0] == 9 and m.eval("x[0, 0] = 9\nx", x=x)[0, 0] == 9 and x[0, 0] == 0
     mine = m.eval("x")
     mine[0, 0] = 7

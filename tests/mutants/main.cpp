@@ -5,9 +5,9 @@
 //   mutants --replay FILE...                                                  these texts themselves
 //
 // Mutant number I of a seed is always the same text, so a run can be repeated; how many fit into the time is not.
-// What ends the run with status 1, and leaves the text in DIR: a signal, an exception that is no answer, an internal
-// error, a broken promise (see judge()), more than `slowest` seconds of the processor for one text, memory that grows
-// without end.
+// A failure ends the run with status 1, and leaves the text in DIR. Failures are a signal, an exception that is no
+// answer, an internal error, and a broken promise (see judge()). More than `slowest` CPU seconds for one text, and
+// memory that grows without end, are failures too.
 #include <malloc.h>
 #include <unistd.h>
 
@@ -49,7 +49,7 @@ void require(bool holds, const std::string& what) {
   if (!holds) throw Broken{what};
 }
 
-// What every stage promises of any text.
+// The promises of every stage for any text.
 void judge(const std::string& text) {
   const SourceFile source("mutant.pxl", text);
   const ParseResult parsed = parse(source);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t longest = 60000;  ///< bytes of a mutant
 
-// What breaks readers and evaluators: limits of numbers, odd letters, openers without closers.
+// Texts that break readers and evaluators: limits of numbers, odd letters, openers without closers.
 constexpr std::array extremes = {"0",
                                  "-1",
                                  "1e400",

@@ -25,7 +25,8 @@ manager.shutdown_kernel(now=True)
 '''
 COMPLETION = ('. /usr/share/bash-completion/completions/pxl; COMP_WORDS=(pxl sch); COMP_CWORD=1; _pxl; echo "${COMPREPLY[@]}"')
 LIBRARY, PYTHON = "/usr/share/doc/libpxl-dev/examples", "/usr/share/doc/python3-pxl/examples"
-# By package: installed packages with which it is used besides its dependencies, and what is run: (words, standard input, output).
+# The uses of each package: other installed packages besides its dependencies, and commands as (words, standard input,
+# output).
 USES = {
     "pxl": ([], [
         (["pxl", "-e", "from nn import Linear\nprint(Linear(3).create_graph(float32[2, 4])[1].name)"], "", "Linear_subgraph(0)\n"),

@@ -11,7 +11,7 @@ import subprocess
 from tests.support.harness import Unavailable
 
 FIELDS = ("Package", "Architecture", "Essential", "Provides", "Pre-Depends", "Depends", "db:Status-Abbrev")
-# What packages and programs may leave behind without being to blame: logs and caches of others.
+# Files that packages and programs may leave behind without blame: logs and caches of others.
 OTHERS = re.compile(r"usr/share/mime/(?!packages)|var/(lib/dpkg|log|cache|tmp|lib/systemd)(/|$)|etc/ld\.so\.cache$|(root|tmp|proc|dev|run)(/|$)")
 
 

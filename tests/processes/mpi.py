@@ -130,7 +130,7 @@ def parts_of_checkpoint(pxl):
         if names != ["00000-of-00002-b.safetensors", "00001-of-00002-b.safetensors", "00001-of-00002.safetensors", "index.json"]:
             return f"a save that fails leaves {names}"
         (folder / "parts" / "00001-of-00002.safetensors").rmdir()
-        # What killed processes have left goes with the next save.
+        # The next save removes files of killed processes.
         (folder / "parts" / "00003-of-00005.safetensors").touch()
         again, _, files, err = outcome([pxl, "run", "read.pxl"], folder, ["whole.safetensors", "again.safetensors"])
         if code == 0 or again != 0 or files[0] != files[1]:
@@ -355,7 +355,7 @@ def at_call(pxl, event, code, wanted, flags=()):
 
 
 def ends(pxl):
-    # The first limits are those of the documentation of replicas, with time for a busy machine.
+    # The first limits are those of docs/replicas.md, with time for a busy machine.
     yield "killed", lambda: lost(pxl, signal.SIGKILL, (), ["replica 2", "is gone", "endless.pxl:"], LIMIT)
     yield "crashed", lambda: lost(pxl, signal.SIGSEGV, (), ["replica 2", "is gone"], LIMIT)
     yield "stopped", lambda: lost(pxl, signal.SIGSTOP, ("--timeout", "3"), ["waited 3 s for replica 2", "is stopped"], LIMIT)

@@ -44,7 +44,7 @@ def pasting(pxl, home):
     t.wait(PROMPT)
     # Tabs and other keys of the editor are text there, the mark of a paste's end apart.
     contains(t.paste('len("a\tb\x12c")'), "5")
-    # Where the terminal marks nothing, the parser decides line by line.
+    # If the terminal marks no paste, the parser decides line by line.
     t.send("def h(x) {\r  return x * 2\r}\rh(50)\r")
     t.wait("100\r\n")
     t.wait(PROMPT)
@@ -65,7 +65,7 @@ def stopped(t, loop):
 
 def interrupts(pxl, home):
     t = Terminal(pxl, home)
-    # At the prompt the line is given up.
+    # Ctrl-C at the prompt drops the line.
     t.send("abandoned")
     t.wait("abandoned")
     t.child.sendintr()

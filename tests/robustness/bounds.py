@@ -92,7 +92,7 @@ LOOKS = [
 ]
 
 
-# What is left out of a large array is its elements: a wrong shape is found.
+# A large array lacks only its elements: a wrong shape is found.
 SHAPES = ["ones([30000, 30000]) @ ones([30000, 7])", "zeros([40000, 40000])[10:20, ::7]", "normal(0, 1, [10 ** 9]) + 1", "ones([2000, 2000]) * 1.5",
           "permutation(2 ** 31 - 1)", "arange(2 ** 31)", "ones([30000, 30000], int32) // 3", "zeros([40000, 40000]).astype(int8)"]
 
@@ -170,7 +170,7 @@ def interrupted(pxl, folder, name, text, seed):
             process.wait()
             return "it did not hear the interrupt"
     late = time.monotonic() - asked
-    # On a busy machine a second of the clock may be much less of the processor.
+    # A second on the clock of a busy machine may be much less CPU time.
     if status != 130:
         return f"exit status {status}"
     return None if late < 1 or used is None or late < 10 and load() > 1.5 else f"it stopped {late:.2f} s after the interrupt"

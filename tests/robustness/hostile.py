@@ -271,7 +271,7 @@ def closed_pipe(pxl, folder):
     except subprocess.TimeoutExpired:
         process.kill()
         return "it went on writing into a closed pipe"
-    # As other commands: ended by SIGPIPE, silently.
+    # SIGPIPE ends it silently, as it ends other commands.
     err = process.stderr.read().decode(errors="replace")
     return None if process.returncode == -signal.SIGPIPE and not err else f"status {process.returncode}\n{err[-800:]}"
 

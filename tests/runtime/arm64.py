@@ -6,7 +6,7 @@ import shutil
 from tests.support.harness import ROOT, parallel, run
 
 PRESET = "arm64-kernels"
-# What runs each time: the check sums and other comparisons of bits, but those that take minutes under qemu.
+# The check sums and other comparisons of bits run each time, but those that take minutes under qemu.
 FAST = ["--test-case=*bits*", "--test-case-exclude=*however they are divided*"]
 COUNT = re.compile(r"passing the current filters: (\d+)")
 ASSERTIONS = re.compile(r"assertions: *(\d+) ")

@@ -17,7 +17,7 @@ from tests.support.memory import is_sanitized, within
 
 UNREADABLE, FAILED = 66, 1
 SUFFIXES = ("npy", "npz", "safetensors", "csv", "tsv", "png", "jpg", "jpeg", "wav", "flac", "ogg")
-# Of each of these files, every part that begins where it begins is an error.
+# A file in this list is an error if it is cut anywhere.
 WHOLE_ONLY = ("small.npy", "in.npz", "in.safetensors", "palette.png", "in.jpg", "in.wav", "in.flac", "in.ogg")
 
 

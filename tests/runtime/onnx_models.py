@@ -26,7 +26,7 @@ KNOWN = {
     "test_resize_downsample_scales_cubic_align_corners": "expects an extent that is no integer",
     "test_resize_downsample_scales_linear_align_corners": "expects an extent that is no integer",
 }
-# At most so many are skipped: what needs strings, NumPy's random numbers, or the op Gradient.
+# The maximum number of skipped tests: those that need strings, NumPy's random numbers, or the op Gradient.
 MOST_SKIPPED = 26
 
 

@@ -110,8 +110,8 @@ def curve_tests(pxl, tally):
 
 WAYS = [("one thread", {"PXL_THREADS": "1"}), ("one thread again", {"PXL_THREADS": "1"}), ("two threads", {"PXL_THREADS": "2"}),
         ("three threads", {"PXL_THREADS": "3"}), ("seven threads", {"PXL_THREADS": "7"}), ("64 threads", {"PXL_THREADS": "64"})]
-# These divide products in other ways, after which oneDNN may add in another order on some processors: compared with the kernels'
-# own products (docs/portability.md).
+# These divide products in other ways, after which oneDNN may add in another order on some processors. Hence they are
+# compared with the kernels' own products (docs/portability.md).
 OWN_PRODUCTS = {"PXL_GEMM": "packed"}
 OTHER_PRODUCTS = {"nothing fused", "without strided_operands"}
 # Without these, weights are multiplied with their scales before they are summed: other bits, near by (docs/numerics.md).

@@ -1,6 +1,5 @@
-// For LD_PRELOAD: writes where a program throws exceptions to the file in PXL_THROW_LOG. Each line is the path of the
-// program and the addresses in it of the throw and of the calls around it, innermost first; a process writes a place
-// once.
+// For LD_PRELOAD: writes where a program throws exceptions to the file in PXL_THROW_LOG. Each line has the program's
+// path and the addresses of the throw and the calls around it, innermost first; a process writes a place once.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
@@ -18,7 +17,7 @@ namespace {
 
 constexpr int depth = 10;
 
-/// Where the program, which the loader names first, is loaded.
+/// The address at which the program is loaded; the loader names it first.
 uintptr_t program_base() {
   uintptr_t base = 0;
   dl_iterate_phdr(

@@ -66,7 +66,7 @@ TEST_CASE("the heap counts, and large blocks are refused where they are asked fo
     const std::vector<char> half(static_cast<size_t>(budget.limits().memory_bytes / 2));
     charge(100'000);
   }
-  // What was freed may be taken again.
+  // Freed memory may be taken again.
   for (int i = 0; i < 4; ++i) {
     const std::vector<char> half(static_cast<size_t>(budget.limits().memory_bytes / 2));
     CHECK_FALSE(half.empty());

@@ -80,7 +80,7 @@ TEST_CASE("the affinity mask bounds the cores") {
   while (!CPU_ISSET(first, &before)) ++first;
   CPU_ZERO(&one);
   CPU_SET(first, &one);
-  // Of this thread alone, whose end gives the mask back.
+  // The mask is this thread's alone, and ends with it.
   std::thread([&] {
     REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
     CHECK(usable_cores() == 1);

@@ -85,7 +85,7 @@ TEST_CASE("a false alarm costs one long job, whatever ran before it") {
     Machine machine;
     DivisionPolicy policy(2, machine);
     machine.alarm(policy);
-    // Of short jobs, the clock is read for few: the next long one looks anyway.
+    // The clock is read for few short jobs, but the next long job reads it.
     for (int job = 0; job < short_jobs; ++job) machine.run(policy, 50, 50);
     CHECK(divided_of(machine, policy, 20, 86 * ms) >= 19);
   }

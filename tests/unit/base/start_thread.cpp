@@ -1,4 +1,4 @@
-// Where the system makes no more threads: pools have those that there are, what needs a thread reports an error.
+// The system makes no more threads: pools keep their threads, and code that needs a thread reports an error.
 #include "runtime/base/start_thread.hpp"
 
 #include <dlfcn.h>
@@ -28,7 +28,7 @@ struct ThreadLimit {
 };
 }  // namespace
 
-/// In place of the C library's, for this test program.
+/// Replaces the C library's, for this test program.
 extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* thread,
                                                                      const pthread_attr_t* attributes,
                                                                      void* (*start)(void*), void* argument) noexcept {

@@ -18,7 +18,7 @@
 using namespace pxl;
 
 TEST_CASE("every chunk of every job runs exactly once before run returns") {
-  // Also pools of one group of threads, of one and a single thread more, and of many more threads than cores.
+  // Pools have one group of threads, one group and a single thread more, or many more threads than cores.
   for (int threads : {1, 2, 3, 5, 9, 10, 18, 64}) {
     ThreadPool pool(threads);
     CHECK(pool.size() == threads);
@@ -93,7 +93,7 @@ TEST_CASE("a thread that waits does its idle work until nothing is left") {
   ThreadPool pool(2);
   const std::thread::id caller = std::this_thread::get_id();
   std::atomic<bool> taken{false};
-  // On a busy machine the caller may do every share for a while.
+  // The caller may run every chunk for a while on a busy machine.
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (!taken && std::chrono::steady_clock::now() < end)
     pool.run([&](int, int) {

@@ -14,7 +14,7 @@ using namespace pxl::test;
 
 namespace {
 
-/// The sizes of the messages of a run of two replicas.
+/// The sizes of the messages in a run with two replicas.
 std::vector<size_t> messages(Ir& ir, const std::string& engine) {
   std::map<std::pair<const Tensor*, int>, Array> memory;
   for (const Tensor* v : ir.variables())

@@ -1,4 +1,4 @@
-// Programs for the tests of the engine of tiles.
+// Programs that test the engine of tiles.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Calls of ops on arrays that were made before (graphs/call_cache.hpp): the results, errors and promotions of the
+// Calls of ops on arrays that were made before (graphs/call_cache.hpp): results, errors and promotions as in the
 // general way, whatever the elements are, and few allocations.
 #include <doctest/doctest.h>
 
@@ -188,8 +188,8 @@ TEST_CASE("an op on arrays allocates its results and little else") {
     s.run(loop);
     return allocations - before;
   };
-  // Of an operator: the elements, the shape, the array as a value. Of a function: its arguments too. And one for what
-  // becomes larger with the loop.
+  // An operator allocates the elements, the shape, the array as a value. A function allocates its arguments too. One
+  // more is for memory that grows with the loop.
   const std::pair<std::string, int> bounds[] = {
       {"x - y", 4},  {"x * 2.0", 4},           {"a @ a", 4},          {"x < y", 4},
       {"exp(x)", 6}, {"sum(a, axis = 1)", 11}, {"where(m, a, a)", 6}, {"concat(a, a, axis = 1)", 7}};

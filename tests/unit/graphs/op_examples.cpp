@@ -1,5 +1,5 @@
-// The example of every op that a program can name: it runs on arrays as written, and on tensors the op infers the
-// specs of those arrays and a session computes the same bits.
+// The example of every op that a program can name. It runs on arrays as written. On tensors the op infers the arrays'
+// specs, and a session computes the same bits.
 #include <doctest/doctest.h>
 
 #include <cctype>
@@ -27,7 +27,7 @@ std::vector<Value> results(const Value& v) {
   return {v};
 }
 
-/// The text with calls of `array` as calls of `operand`.
+/// The text, in which `operand` replaces each call of `array`.
 std::string on_tensors(std::string_view example) {
   const std::string_view word = "array(";
   std::string out;
@@ -88,7 +88,7 @@ TEST_CASE("the example of every op runs on arrays and on tensors") {
 
 namespace {
 
-/// What a text gives: the dtype and elements of its results, or "error".
+/// The outcome of a text: the dtype and elements of its results, or "error".
 std::string outcome(const std::string& before, const std::string& text, bool tensors) {
   InterpreterOptions options;
   options.out = [](std::string_view) {};
@@ -156,7 +156,7 @@ TEST_CASE("every op means the same of arrays and of tensors of ints") {
       if (text.find("operand(") == text.npos) continue;
       const std::string arrays = outcome(operands(false, dtype), text, false);
       const std::string tensors = outcome(operands(true, dtype), text, true);
-      // Operands of several dtypes are promoted among arrays only; a condition of floats is one of tensors only.
+      // Operands of several dtypes are promoted among arrays only; only tensors accept a condition of floats.
       if (tensors != "error" && arrays != "error") CHECK(tensors == arrays);
     }
   }

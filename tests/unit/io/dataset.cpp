@@ -1,4 +1,5 @@
-// IDX files, the search for MNIST, and the drawn digits. What needs the real files is skipped where they are absent.
+// IDX files, the search for MNIST, and the drawn digits. Tests that need the real files are skipped if the files are
+// absent.
 #include "runtime/io/dataset.hpp"
 
 #include <doctest/doctest.h>

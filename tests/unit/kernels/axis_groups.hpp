@@ -1,4 +1,4 @@
-// What a reduction over axes reduces to one element.
+// The groups of elements that a reduction over axes reduces to one element each.
 #pragma once
 
 #include <vector>

@@ -24,7 +24,7 @@ std::string tree_text(int64_t n) {
   return slots.at(0);
 }
 
-/// The bits of a sum of `members` operands of n elements, in chunks of `piece`.
+/// The bits of a sum over `members` operands with n elements each, in chunks of `piece`.
 std::vector<uint32_t> bits(int64_t members, int64_t n, int64_t piece, const ReductionResult& result) {
   std::mt19937 rng(7);
   std::normal_distribution<float> normal(0, 1e3F);

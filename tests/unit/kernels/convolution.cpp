@@ -164,8 +164,8 @@ TEST_CASE("convolutions and their gradients agree with sums in double, and in bi
   if (has_convolution_primitives() && has_avx2()) CHECK(primitives >= 20);
 }
 
-// Kernels are transformed when they are used where they are many, and all tiles few: of the outputs, and of the
-// gradients of the data by transposed transforms and with turned kernels.
+// If kernels are many and tiles few, kernels are transformed when they are used. The shapes are those of outputs, and
+// of the data's gradients by transposed transforms and with turned kernels.
 TEST_CASE("Winograd's convolutions of many weights and few tiles agree with sums in double, however divided") {
   const Convolution outputs[] = {square(1, 56, 512, 4, 6, 2, 1, 2), square(2, 232, 512, 2, 3, 1, 1, 1)},
                     gradients[] = {square(1, 256, 128, 4, 6, 2, 1, 2), square(1, 512, 232, 2, 3, 1, 1, 1)};
@@ -419,8 +419,8 @@ TEST_CASE("Winograd's transforms write nothing beside their results, with the sa
       }
 }
 
-// The bound of docs/numerics.md, in units of rounding of the sum of the terms' absolute values. Terms of random
-// signs: their sums are far smaller, so that errors of cancellation show.
+// The bound in docs/numerics.md, in rounding units of the sum over the terms' absolute values. Terms of random signs:
+// their sums are far smaller, so that errors of cancellation show.
 TEST_CASE("errors of convolutions in groups, by Winograd's transforms or not, are within the documented bound") {
   for (Convolution c :
        {square(2, 16, 16, 12, 3, 1, 1, 1), square(1, 96, 64, 9, 3, 1, 1, 1), square(2, 16, 16, 13, 4, 2, 1, 1),

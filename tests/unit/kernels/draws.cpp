@@ -67,12 +67,12 @@ TEST_CASE("large arrays are drawn when they are needed, with the values and the 
       for (int64_t i = 0; i < n; ++i) normal.push_back(static_cast<float>(1 + 2 * each.normal()));
       CHECK(lazy.normal() == each.normal());
       CHECK(lazy.bits() == each.bits());
-      // In the other order, and after the generator has gone on.
+      // The second array is read first, after the generator has gone on.
       for (int64_t i = 0; i < n; ++i) same = same && z.data<float>()[i] == normal[static_cast<size_t>(i)];
       for (int64_t i = 0; i < n; ++i) same = same && u.data<float>()[i] == expected[static_cast<size_t>(i)];
       CHECK(same);
     }
-  // With an element left over from before, and at the start of a block.
+  // The draws begin with an element left over from before, or at the start of a block.
   Random lazy(4), each(4);
   CHECK(lazy.normal() == each.normal());
   const Array z = lazy.normal(DType::float16, {256, 256}, 0, 1);

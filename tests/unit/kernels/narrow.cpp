@@ -33,7 +33,7 @@ Array codes(DType dtype, int64_t k, int64_t n) {
   return w;
 }
 
-/// Whether sums of products of x and w, whose terms are added in two orders, are as near as they must be.
+/// Whether y and `expected`, which add the products of x and w in two orders, are as near as they must be.
 bool near(const NarrowCase& c, const Array& x, const Array& w, const Array& y, const Array& expected) {
   const float *left = x.data<float>(), *right = w.data<float>();
   for (int64_t i = 0; i < c.m; ++i)
@@ -49,8 +49,8 @@ bool near(const NarrowCase& c, const Array& x, const Array& w, const Array& y, c
   return true;
 }
 
-/// The product with `compute` only, and with the weights where they lie: the same bits, whole and in pieces. With
-/// `widened`, the weights in float32, sums may differ by rounding from those with `compute`.
+/// The product with `compute` only, and with the weights where they lie: the same bits, whole and in pieces. Sums with
+/// `widened`, the weights in float32, may differ by rounding from sums with `compute`.
 void check_same(const NarrowCase& c, const Array& x, const std::vector<Array>& right, RightOperand operand,
                 const NarrowSource& source, const Array* widened = nullptr) {
   CAPTURE(c.m);
@@ -111,8 +111,7 @@ TEST_CASE("formats") {
     check(DType::int8, codes(DType::int8, c.k, c.n), [](const Buffers& b, float* to, int64_t at, int64_t n) {
       bulk().int8_to_float(b.input<int8_t>(1) + at, to, n);
     });
-    // The code of NaN, of which sums have no more than one, would make every sum NaN: some columns have one, in rows of
-    // several blocks.
+    // The code of NaN would make every sum NaN. So only some columns have one, in rows of several blocks.
     for (DType dtype : {DType::float8_143, DType::float8_152}) {
       Array w = codes(dtype, c.k, c.n);
       std::replace(w.mutable_raw(), w.mutable_raw() + w.bytes(), std::byte{0x80}, std::byte{0x81});

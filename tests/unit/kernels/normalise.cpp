@@ -198,7 +198,7 @@ TEST_CASE("normalisations far from 0 subtract the mean before it is rounded, for
           run(group_norm_grad_kernel(x.spec(), d, 1), {g, x, w, y[1], y[2]}, {x.spec(), of_channels, of_channels});
       std::vector<double> dweight(static_cast<size_t>(channels));
       for (int64_t r = 0; r < 2; ++r) {
-        // In differences from the first element, which are exact.
+        // Sums use differences from the first element, which are exact.
         std::vector<double> hat, gw;
         double mean = 0, square = 0, sum = 0, projection = 0;
         for (int64_t i = 0; i < n; ++i) hat.push_back(x.number(r * n + i) - x.number(r * n));

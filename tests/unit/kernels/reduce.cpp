@@ -152,7 +152,7 @@ TEST_CASE("extremes of integers are found at each place of lines of any length")
       for (int64_t n : {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 100, 127, 128, 129, 161, 300}) {
         CAPTURE(name(dtype));
         CAPTURE(n);
-        // Line i has its extreme at element i, among others of the opposite sides of the middle.
+        // Line i has its extreme at element i. Other elements are on both sides of the middle.
         Array x = Array::full_int(dtype, {n, n}, 60);
         for (int64_t i = 0; i < n; ++i)
           write_number(dtype, x.mutable_raw(), i * n + i, op == Reduction::max ? 90.0 : 30.0);

@@ -148,7 +148,7 @@ TEST_CASE_TEMPLATE("float64 is right in every narrow number, what is next to it,
     const double tie = (low + high) / 2;
     add(low, h), add(std::nextafter(low, high), h), add(std::nextafter(high, low), next);
     add(std::nextafter(tie, low), h), add(tie, h % 2 == 0 ? h : next), add(std::nextafter(tie, high), next);
-    // What float32 would take for the tie.
+    // Numbers that float32 would take for the tie.
     add(tie - (high - low) * 0x1p-30, h), add(tie + (high - low) * 0x1p-30, next);
   }
   add(beyond, infinite), add(1e39, infinite), add(inf, infinite), add(0x1p-1074, 0), add(0x1p-135, 0);

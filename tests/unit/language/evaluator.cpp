@@ -133,7 +133,7 @@ TEST_CASE("the tree of a text ends with the last value that was made of it") {
        {"1 + 2", "x = [1, 'two']", "for i in range(3) { x.append(i) }", "[i * i for i in range(3)]", "(a => a + 1)(2)",
         "import nn", "test \"t\" { assert true }", "sorted([2, 1], key = a => -a)"})
     CHECK_MESSAGE(tree_of(text).expired(), std::string(text));
-  // What keeps a tree, how it is used, and what it is then.
+  // A text whose value keeps a tree, a use of the value, and the shown result.
   struct Kept {
     const char *text, *use, *shown;
   };

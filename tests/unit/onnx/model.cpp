@@ -96,7 +96,7 @@ TEST_CASE("an attribute of 0 is written, since readers look for its field") {
     model.graph.nodes[0].attributes = {a};
     return serialise(model);
   };
-  // The name, field by field: of a float 4 bytes after its tag, of an int and of a text one; then the kind.
+  // The name, then the value: a float has 4 bytes after its tag, an int and a text have one. Then the kind.
   CHECK(has(written(AttributeKind::floating), std::string("zero\x15\0\0\0\0\xa0", 10)));
   CHECK(has(written(AttributeKind::integer), std::string("zero\x18\0\xa0", 7)));
   CHECK(has(written(AttributeKind::string), std::string("zero\x22\0\xa0", 7)));

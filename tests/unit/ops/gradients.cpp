@@ -12,7 +12,7 @@
 using namespace pxl;
 using namespace pxl::test;
 
-// By kernels, and by the definitions: of the value, of the gradient graph and of the differences.
+// Kernels, then definitions, compute the value, the gradient graph and the differences.
 TEST_CASE("gradients agree with finite differences") {
   for (Kernel (*by)(const OpContext&) : {kernel_of, definition_kernel}) {
     CAPTURE(by == definition_kernel);

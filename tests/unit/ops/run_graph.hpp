@@ -16,7 +16,7 @@ namespace pxl::test {
 
 using Values = std::map<const Tensor*, Array>;
 
-/// Computes every tensor of `graph` from the values of its inputs, by kernels or by definitions. Compute ops only.
+/// Computes every tensor of `graph` from its inputs' values, by kernels or by definitions. Compute ops only.
 inline Values run_graph(const Graph& graph, Values values, Kernel (*by)(const OpContext&) = kernel_of) {
   for (const auto& t : graph.tensors())
     if (t->kind == TensorKind::constant || t->kind == TensorKind::variable) values[t.get()] = t->data;

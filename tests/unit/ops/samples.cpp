@@ -20,7 +20,7 @@ Sample Samples::sample() const {
     const Rows special = (this->*rows)();
     if (const auto found = special.find(row.name); found != special.end()) return found->second();
   }
-  // Of an op on several IPUs: on one, so that it has a cost there.
+  // An op on several IPUs runs on one IPU, so that it has a cost there.
   if (row.params.size() > 1 && row.params[1].name == "ipus") return {{x(m), x(m, 1)}, {{"ipus", Ints{0, 0}}}};
 
   Sample sample;

@@ -24,7 +24,7 @@ struct Recurrence : SmallProgram {
   void gradient(Op& call) {
     for (Tensor* g : backward(call, {dy}, {h, w}).gradients) give(g);
   }
-  /// As `gradient`, but by a plain call of the gradient graph, which reads its operands as they are now.
+  /// Does the same as `gradient`, but by a plain call of the gradient graph, which reads its operands as they are now.
   void late_gradient(const Op& call) {
     const GradGraphInfoPtr info = autodiff(layer);
     const std::map<Tensor*, Tensor*> given = info->inputs_dict(call);

@@ -87,7 +87,8 @@ void check_disjoint(const Plan& plan) {
   }
 }
 
-/// A graph of matrices of one shape: elementwise ops, products, transpositions, reshapes, in-place updates, calls.
+/// A graph on matrices that have one shape: elementwise ops, products, transpositions, reshapes, in-place updates,
+/// calls.
 class RandomGraph {
  public:
   RandomGraph(Ir& ir, uint32_t seed) : ir_(ir), random_(seed) {}
@@ -120,7 +121,7 @@ class RandomGraph {
           break;
         }
         case 7: {
-          // In place, and from then on only through the result: the naive evaluator knows no other aliases.
+          // The update is in place, and later ops read only its result: the naive evaluator knows no other aliases.
           const size_t k = random_() % live.size();
           Tensor* operand = any();
           if (operand == live[k]) break;

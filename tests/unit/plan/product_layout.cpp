@@ -27,7 +27,7 @@ bool same_elements(const StridedLayout& a, const StridedLayout& b, int64_t memor
   return x.size() == y.size() && std::equal(x.data<float>(), x.data<float>() + x.size(), y.data<float>());
 }
 
-/// Heads [batch, heads, rows, width] of the part `part` of three of a tensor [batch * rows, 3 * heads * width].
+/// Heads [batch, heads, rows, width] of part `part`. A tensor [batch * rows, 3 * heads * width] has three parts.
 StridedLayout heads(int64_t batch, int64_t rows, int64_t count, int64_t width, int64_t part) {
   const StridedLayout whole = contiguous({batch * rows, 3 * count * width});
   return permuted(*reshaped(narrowed(whole, 1, part * count * width, count * width), {batch, rows, count, width}),
@@ -76,7 +76,7 @@ TEST_CASE("a batch of products reads and writes strided matrices") {
         run_in_pieces(product_kernel(*plan, {}), {in, out}, pieces);
         CHECK(identical(result, expected));
       }
-      // What follows sees the elements where they are.
+      // Later ops read the elements in place.
       Array taken = Array::zeros(DType::float32, scores.shape);
       float* to = taken.mutable_data<float>();
       ProductOptions options;

@@ -26,7 +26,7 @@ struct SmallProgram {
   void give(Tensor* t) { out.push_back(&store(*ir, t)); }
   std::string plan(const PlanOptions& options = {}) const { return print_plan(Planner(options).plan(ir->main())); }
   int64_t arena(const PlanOptions& options) const { return Planner(options).plan(ir->main()).arena_bytes; }
-  /// What one run gives; `passes` as PXL_TRANSFORMS has them.
+  /// The results of one run; `passes` has the form of PXL_TRANSFORMS.
   std::vector<Array> results(const char* passes) const {
     setenv("PXL_TRANSFORMS", passes, 1);
     Session s(ir, "cpu");

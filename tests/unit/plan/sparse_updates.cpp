@@ -54,7 +54,7 @@ TEST_CASE("an update by a sum of such gradients stores none of them, and has the
     CHECK(table.is_dense(PlanOptions().without("sparse_updates")));
     table.check_same_bits();
   }
-  // Of which one has another reader, is added to itself, or is dense.
+  // One term of the sum has another reader, is added to itself, or is dense.
   Table read(128), twice(128), mixed(128);
   Tensor* g = read.gradient({1, 2, 3, 4, 5, 6});
   read.update(read.op("add", {g, read.gradient({1, 2, 3, 4, 5, 6})}));

@@ -20,7 +20,7 @@ namespace {
 // Processes are threads here, and a pool serves one of them.
 const int one_thread = ::setenv("PXL_THREADS", "1", 1);
 
-/// A collective of an operand of n elements, in groups of `replicas`.
+/// A collective whose operand has n elements, in groups of `replicas`.
 struct Collective {
   Ir ir;
   std::vector<const Op*> ops;  ///< one, or several that are one message

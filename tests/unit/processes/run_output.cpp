@@ -1,4 +1,4 @@
-// What replicas print in several processes is printed in the order of one process.
+// The output of replicas in several processes has the order of one process.
 #include "runtime/processes/run_output.hpp"
 
 #include <doctest/doctest.h>

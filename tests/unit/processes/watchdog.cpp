@@ -13,7 +13,7 @@ using namespace pxl;
 
 namespace {
 
-/// What a watchdog ends a process with: a thread of the test stands for the process.
+/// The way in which a watchdog ends a process, which is a thread of the test here.
 struct Ended {
   std::promise<std::string> with;
   Watchdog::End end() {

@@ -36,7 +36,7 @@ double largest(const Array& a) {
   return most;
 }
 
-/// What bounds the error of a result beside itself.
+/// The operands' properties that bound a result's error.
 struct Operands {
   double scale = 1;       ///< the product of their largest elements
   bool infinite = false;  ///< some element is NaN, infinite, or such that its exponential or square is
@@ -129,7 +129,7 @@ std::string described(const Sample& sample, const Attributes& attrs) {
   return all;
 }
 
-/// What a kernel says of its phases.
+/// The element order that a kernel's properties imply.
 ElementOrder element_order_of(const Kernel& kernel) {
   if (!kernel.is_fusion_producer()) return ElementOrder::whole;
   if (!kernel.is_fusion_consumer()) return ElementOrder::in_order;
@@ -168,7 +168,7 @@ Verdict compare(const OpRow& row, const Sample& sample) {
       given[i] = *sample.operands[next++];
     }
 
-  // What a kernel gets besides the operands of one replica.
+  // The operands that a kernel gets besides those of one replica.
   const auto is_given = [&](size_t i) { return i >= op.inputs.size() || op.inputs[i]; };
   if (row.exchange == Exchange::members) given.insert(given.end(), sample.others.begin(), sample.others.end());
   if (row.exchange == Exchange::replica)
@@ -181,7 +181,7 @@ Verdict compare(const OpRow& row, const Sample& sample) {
     for (int64_t e = 0; e < given[i].size(); ++e)
       operands.infinite = operands.infinite || !(std::fabs(at(given[i], e)) < 80);
   }
-  // Sums of float64 are of float64: their error grows with the terms.
+  // Float64 operands are summed in float64: the error grows with the terms.
   if (!op.inputs.empty() && op.inputs[0] && op.outputs[0]->spec.dtype == DType::float64 &&
       row.pattern != Pattern::elementwise)
     operands.scale *= 1 + static_cast<double>(given[0].size()) / 16;

@@ -10,7 +10,7 @@ namespace pxl::test {
 
 namespace {
 
-/// Flags and names, which are few; of titles and brackets of printed tensors there is no end.
+/// Flags and names count, as they are few. Titles and brackets of printed tensors have no end.
 bool counts(const OpRow& row, const Param& p) {
   return (p.kind == ParamKind::boolean || p.kind == ParamKind::string) && !row.side_effect &&
          !p.doc.starts_with("not used") && p.name != "output_name";

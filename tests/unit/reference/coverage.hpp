@@ -1,4 +1,4 @@
-// What an oracle tried: rows, dtypes, and of the attributes that take names or flags the values and their combinations.
+// Records what an oracle tried: rows, dtypes, and values and combinations of the attributes that are names or flags.
 #pragma once
 
 #include <map>

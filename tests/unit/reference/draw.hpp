@@ -1,5 +1,5 @@
-// Random arguments for every row: operands of many shapes and values, attributes from the row's parameters. What the
-// row's inference refuses is drawn again.
+// Random arguments for every row: operands of many shapes and values, attributes from the row's parameters. Samples
+// that the row's inference refuses are drawn again.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace pxl::test {
 using Ints = std::vector<int64_t>;
 
 class Draw;
-/// By row: how its operands and attributes are drawn, where the parameters alone do not say it.
+/// The function that draws a row's operands and attributes, where the parameters alone do not say it.
 using Families = std::map<std::string_view, std::function<Sample(Draw&)>>;
 
 /// Draws for one row and dtype. `special` sprinkles infinities, NaN, -0 and extremes among the values.

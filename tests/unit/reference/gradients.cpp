@@ -1,5 +1,5 @@
-// Every gradient on random operands and attributes: the gradient graph as the planned engine runs it against the same
-// by definitions, and in float64 against differences of the definition.
+// Tests every gradient on random operands and attributes. The planned engine's run of the gradient graph is compared
+// with definitions, and in float64 with differences of the definition.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ namespace {
 
 constexpr int draws = 24;  // of a row and dtype
 
-/// A program that runs a row's op on variables and stores the gradients of a weighted sum of its results.
+/// A program that runs a row's op on variables and stores the gradients of its results' weighted sum.
 struct GradientProgram {
   std::shared_ptr<Ir> ir = std::make_shared<Ir>();
   Graph* forward = nullptr;
@@ -83,7 +83,7 @@ std::optional<GradientProgram> gradient_program(const OpRow& row, const Sample& 
   for (size_t o = 0; o < p.provided.size(); ++o) {
     const TensorSpec& spec = p.provided[o]->spec;
     dy.push_back(main.add_variable(weights(spec.is_shard() ? whole_spec(spec) : spec, o), "dy"));
-    // Elements of a shard of one replica are those of the whole.
+    // A shard on one replica has the elements of the whole tensor.
     if (spec.is_shard()) dy.back() = in_main.one("replica_sharded_slice", {in_main.of(dy.back())}).tensor();
   }
   for (size_t i = 0; i < p.inputs.size(); ++i)
@@ -117,7 +117,7 @@ Gradients run(const GradientProgram& p, const std::string& engine) {
 
 double precision(DType dtype) { return is_floating(dtype) ? std::ldexp(1.0, 1 - pxl::row(dtype).digits) : 0.25; }
 
-/// What bounds the rounding of a gradient: the largest of all values on the way to it, and the coarsest dtype.
+/// The bounds of a gradient's rounding: the largest of all values on the way to it, and the coarsest dtype.
 struct Way {
   double largest = 1, precision = 0;
   bool finite = true;
@@ -164,7 +164,7 @@ std::string engines_differ(const Gradients& planned, const Gradients& reference,
     if (text(a.spec()) != text(b.spec())) return fmt::format("specs: {}, {}", text(a.spec()), text(b.spec()));
     for (int64_t i = 0; i < a.size(); ++i) {
       const double x = a.number(i), y = b.number(i);
-      // Where a value is infinite or NaN, the order of steps decides which of the two a result is.
+      // If a value is infinite or NaN, the order of steps decides whether the result is infinite or NaN.
       if (!std::isfinite(x) && !std::isfinite(y)) continue;
       if (!way.finite && (!std::isfinite(x) || !std::isfinite(y))) continue;
       if (!(std::fabs(x - y) <= 32 * way.precision * std::max(way.largest, std::fabs(y))))
@@ -193,7 +193,7 @@ struct Differences {
   size_t checked = 0, kinks = 0;
   std::string problem = {};
 };
-/// Some elements of each gradient in float64 against central differences. Where the derivatives on both sides differ,
+/// Some elements of each gradient in float64 against central differences. If the derivatives on both sides differ,
 /// there is a kink or a step, and nothing to compare.
 Differences compare_differences(const GradientProgram& p, const Gradients& found, const Way& way, Draw& draw) {
   Differences d;
@@ -236,8 +236,8 @@ Differences compare_differences(const GradientProgram& p, const Gradients& found
   return d;
 }
 
-/// Samples of which the gradient is not the derivative: where several values are written to one element, all have its
-/// gradient, as in PyTorch (tests/unit/ops/gradients.cpp has distinct indices).
+/// Samples whose gradient is not the derivative. If several values are written to one element, all have its gradient,
+/// as in PyTorch (tests/unit/ops/gradients.cpp has distinct indices).
 bool is_no_derivative(const OpRow& row, const Sample& sample) {
   const auto reduction = sample.attrs.find("reduction");
   const bool overwrites = reduction != sample.attrs.end() && reduction->second == Attr(std::string("none"));

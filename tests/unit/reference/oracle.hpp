@@ -7,7 +7,7 @@
 
 namespace pxl::test {
 
-/// What came of a sample.
+/// The outcome of a sample.
 struct Verdict {
   bool taken = false;           ///< inference took it
   std::string difference = {};  ///< empty where kernel and definition agree

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int draws = 8;  // of a row and dtype
 
-/// What the next kernel does, and what became of those before.
+/// The action of the next kernel, and the outcomes of the kernels before.
 struct {
   uint64_t turn = 0;
   int ran = 0, as_planned = 0;
@@ -98,7 +98,7 @@ Kernel on_tiles(const OpContext& given) {
     const tiles::LoweredOp lowered = tiles::lower(std::move(parts), layouts, operands, results);
     chip.run({&own->op, site, lowered, memories});
     for (size_t i = 0; i < own->out.size(); ++i) memories[results[i].memory]->read(buffers.out[i]);
-    // What an op changes in place is its result here, as kernels and definitions are compared.
+    // A tensor that an op changes in place is its result here, as kernels and definitions are compared.
     for (size_t i = 0; i < own->in.size(); ++i)
       if (own->has[i] && own->op.modifies(i) && static_cast<int>(i) != own->row->alias)
         memories[operands[i].memory]->read(const_cast<std::byte*>(buffers.in[i]));

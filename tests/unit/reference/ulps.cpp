@@ -1,4 +1,4 @@
-// The errors of float32 kernels of one operand, in ulps, against their definitions: the table of docs/numerics.md.
+// The errors of float32 kernels with one operand, in ulps, against their definitions: the table in docs/numerics.md.
 // PXL_UPDATE=1 writes it.
 #include <doctest/doctest.h>
 #include <fmt/format.h>

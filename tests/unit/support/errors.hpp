@@ -1,4 +1,4 @@
-// What a call throws, as text.
+// The text of the exception that a call throws.
 #pragma once
 
 #include <doctest/doctest.h>

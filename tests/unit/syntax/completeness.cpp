@@ -1,4 +1,4 @@
-// What the REPL asks: is this text whole, the beginning of one, or wrong at once.
+// The REPL asks whether a text is whole, the beginning of a whole text, or wrong at once.
 #include <doctest/doctest.h>
 
 #include "tests/unit/syntax/show.hpp"

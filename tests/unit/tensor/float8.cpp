@@ -16,7 +16,7 @@ using namespace pxl;
 
 namespace {
 
-// What the formats' definitions say.
+// Values from the formats' definitions.
 struct Format {
   DType dtype;
   int fraction_bits, bias, largest, beyond, nan;  // the last three are patterns; `beyond` of what is too large
@@ -28,7 +28,7 @@ constexpr Format formats[] = {{DType::float8_143, 3, 8, 0x7F, 0x80, 0x80, false}
                               {DType::float8_e4m3fn, 3, 7, 0x7E, 0x7F, 0x7F, true},
                               {DType::float8_e5m2, 2, 15, 0x7B, 0x7C, 0x7F, true}};
 
-// The value of a pattern as sums of powers of two; an independent spelling of float8_value.
+// The value of a bit pattern, summed from powers of two; an independent spelling of float8_value.
 double defined_value(const Format& f, int bits) {
   const int fraction_bits = f.fraction_bits, bias = f.bias;
   const int exponent = (bits % 128) >> fraction_bits;

@@ -37,7 +37,7 @@ TEST_CASE("uniform numbers are in [low, high) as the dtype holds the bounds, wha
       if (held(low) == held(high)) continue;
       const UniformRange of(dtype, low, high);
       for (const double u : {0.0, unit(), 1 - 0x1p-24, 1 - 0x1p-53}) {
-        // As kernels compute, and as the host does.
+        // Kernels compute the first number, the host the second.
         const double narrow =
             dtype == DType::float64 ? of(u) : static_cast<double>(of(std::min(static_cast<float>(u), 1 - 0x1p-24F)));
         for (const double x : {held(narrow), held(of(u))}) {

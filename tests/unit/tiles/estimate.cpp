@@ -40,7 +40,7 @@ TEST_CASE("a chain of layers") {
   CHECK(r.flops > 3LL * 2 * 512 * 1024 * 1024);
   CHECK(r.cycles.exchange > 0);
   CHECK(r.useful_permille < 1000);
-  // At least the time of the multiplications at the units' rate.
+  // The lower bound is the time of the multiplications at the units' rate.
   CHECK(r.cycles.device() > 3LL * 512 * 1024 * 1024 / (1472 * 32));
   CHECK(summary_text(r).find("the program fits") != std::string::npos);
 }
@@ -136,7 +136,7 @@ TEST_CASE("memory proportions of single ops") {
 }
 
 TEST_CASE("every op of the table has a strategy with candidates") {
-  // By name, on operands that most ops accept.
+  // Ops run by name, on operands that most ops accept.
   for (const OpRow* row : op_table()) {
     if (row->role == Role::composite) continue;
     CAPTURE(row->name);

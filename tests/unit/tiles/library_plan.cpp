@@ -21,7 +21,7 @@ ProductProblem problem(int64_t groups, int64_t rows, int64_t depth, int64_t colu
   return p;
 }
 
-/// Numbers of parts that divide a multiple of 16 into multiples of 16.
+/// The part counts that divide a multiple of 16 into multiples of 16.
 std::vector<int64_t> even_counts(int64_t extent) {
   std::vector<int64_t> counts;
   for (int64_t n = 1; n <= extent / 16; ++n)

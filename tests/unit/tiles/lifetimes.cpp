@@ -1,4 +1,4 @@
-// What lies in memory at the same time: results over operands, arguments and results of calls.
+// Tensors that are in memory at the same time: results over operands, arguments and results of calls.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -81,7 +81,7 @@ TEST_CASE("what is only an argument is not live while the graph runs, and neithe
     stored(ir, kept ? op("add", {y, x}) : y);
     const Report r = report(ir, "mk2,tiles=16");
     check_consistent(r);
-    // On entry the argument and its copy; an argument that is read again stays.
+    // The argument and its copy are in memory on entry; an argument that is read again stays.
     int64_t most = 0;
     for (const TileMemory& t : r.tiles) most += t.bytes[static_cast<size_t>(MemoryCategory::activations)];
     CHECK(most == (kept ? 3 : 2) * tensor);

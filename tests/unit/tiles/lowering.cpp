@@ -146,7 +146,7 @@ void check_operands(const OneOp& product, F&& f) {
     if (c.product->shift_a && c.product->shift_b) continue;  // the first pieces move to where they meet
     const LoweredOp op = product.lowered(c);
     INFO(c.text);
-    // Of what the readers of a slice store: all of it. Slices that are small beside their readers have fewer shares.
+    // The readers of a slice store all of it. Slices that are small beside their readers have fewer shares.
     std::map<std::pair<size_t, std::string>, std::pair<Region, Region>> slices;  // what is read, and what is stored
     for (const PlacedPart& part : op.steps[0].parts)
       for (const PlacedSlice& read : part.reads) {

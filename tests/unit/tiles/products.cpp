@@ -28,8 +28,8 @@ OpCandidate costs(const Machine& m, const ProductProblem& p, const ProductCut& c
   return candidate;
 }
 
-/// The fewest cycles of all cuts whose operands are gathered at once, or one of them stored in copies: every number of
-/// parts of every axis.
+/// The fewest cycles of all cuts, with every number of parts on every axis. Operands are gathered at once, or one
+/// operand is stored in copies.
 std::map<std::string_view, int64_t> fewest_cycles(const Machine& m, const ProductProblem& p) {
   std::map<std::string_view, int64_t> best;
   for (int64_t g = 1; g <= std::min(p.groups, m.tiles); ++g) {

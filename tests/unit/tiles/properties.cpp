@@ -103,8 +103,8 @@ TEST_CASE("more memory never takes more cycles, and fits what less memory fits")
       least = std::min(least, r.cycles.device());
       fitted = true;
     };
-    // Powers of two and the memories of the built-in machines are the limits that each larger machine also tries.
-    // Between them the heuristic may be worse, of these graphs by 22.4 % at most, next by 16 %.
+    // Powers of two and the built-in machines' memories are the limits that each larger machine also tries. The
+    // heuristic may be worse between these limits: 22.4 % at most for these graphs, next 16 %.
     for (int64_t bytes = 32'768; bytes <= 1 << 20; bytes *= 2) {
       check(bytes, 100);
       if (bytes == 1 << 19) check(638'976, 100);
@@ -125,7 +125,7 @@ TEST_CASE("fitting changes only choices that free memory") {
     MappedProgram program(ir.main(), options);
     const Memory before(program);
     const int64_t fullest = before.tiles()[static_cast<size_t>(before.fullest_tile())].total;
-    // From sufficient to almost no memory: the fullest tile never grows.
+    // The memory falls from sufficient to almost none: the fullest tile never grows.
     for (const int64_t percent : {100, 90, 75, 50, 20}) {
       EstimateOptions tight = options;
       tight.machine.memory = tight.machine.executable = fullest * percent / 100;

@@ -1,4 +1,4 @@
-// What would help a program that does not fit, sources, sweeps, and programs on other machines.
+// Remedies for a program that does not fit, sources, sweeps, and programs on other machines.
 #include "runtime/tiles/remedies.hpp"
 
 #include <doctest/doctest.h>

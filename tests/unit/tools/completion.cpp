@@ -1,4 +1,4 @@
-// What completes a text, what is known of a name, and help.
+// Completions of a text, facts about a name, and help.
 #include "interpreter/tools/completion.hpp"
 
 #include <doctest/doctest.h>

@@ -63,7 +63,7 @@ TEST_CASE_FIXTURE(Fixture, "a run ends at the op that first makes a NaN, and is 
   CHECK(why.starts_with("Log.100 makes NaN and infinities"));
   CHECK(why.find("from -2 to 2") != std::string::npos);
   CHECK(why.find("1 of 4 elements NaN, 1 infinite") != std::string::npos);
-  // Where it comes from is told apart from where it arises.
+  // The message tells the origin of a NaN apart from an op that only gets it.
   CHECK(show("session.run(x = [0, nan, 0, 0])").find("gets values that are not finite") != std::string::npos);
   CHECK(show("session.get_tensor_data(ir_p.w)") == "float32[4]\n[-2.  0.  1.  2.]");
   show("nancheck(true, infinities = false)");
@@ -132,7 +132,7 @@ TEST_CASE_FIXTURE(Fixture, "gradients against differences") {
   CHECK(good.find("'weight'") != std::string::npos);
   CHECK(show("def f(x, y) { return tanh(x) * y }\ncheck_grad(f, float32[3], float32[3])").find("'y'") !=
         std::string::npos);
-  // Of a graph that a session owns, and nothing is left in it.
+  // check_grad accepts a graph that a session owns, and leaves nothing in it.
   const size_t ops = engine.ir() ? engine.ir()->main().ops().size() : 0;
   CHECK(show("program r { variable w: float64[3] = 1\n g = ir.create_graph((a) => a * a * a, w)\n stream out y = g(w) "
              "}\nir_r = r()\nt = Session(ir_r)\ncheck_grad(ir_r.g)")

@@ -104,7 +104,7 @@ TEST_CASE_FIXTURE(Fixture, "an input that fails leaves values, takes graphs back
   CHECK(graph() == before);
   CHECK(show("fresh") == "error: unknown name `fresh`");
   CHECK(engine.names().size() == 6);
-  // What is made next is named and numbered as if nothing had happened.
+  // The next tensors are named and numbered as if nothing had happened.
   show("z = y * w");
   Fixture other;
   other.show("xs = [1, 2]\nd = {\"a\": 1}\na = array([1.0, 2.0])\nn = 1\nvariable w: float32[2] = 3\ny = w + 1");
@@ -204,7 +204,7 @@ TEST_CASE_FIXTURE(Fixture, "sessions and their variables are undone") {
   undo(3);
   CHECK(value() == "0.0");
   CHECK(show("seen").starts_with("error"));
-  // What writes variables, and a session that took the place of another.
+  // Undo covers writes to variables, and a session that took the place of another.
   show("s.write_variable_data(s.ir.n, [7.0, 7.0])");
   CHECK(value() == "7.0");
   show("s = Session(count())\ns.run()");

@@ -18,7 +18,7 @@ using namespace pxl::onnx;
 
 namespace {
 
-/// Finds every text of a message and of the messages in it.
+/// Finds every text in a message and in its nested messages.
 class TextFinder {
  public:
   template <class T>

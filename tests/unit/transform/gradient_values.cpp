@@ -38,7 +38,7 @@ void check_near(const std::vector<double>& found, const std::vector<double>& exp
   for (size_t i = 0; i < found.size(); ++i) CHECK(found[i] == doctest::Approx(expected[i]).epsilon(1e-5));
 }
 
-/// The gradients of a call of `g` with respect to `wanted`, for a gradient of ones.
+/// The gradients of a call `g` with respect to `wanted`, for an output gradient with ones.
 std::vector<std::vector<double>> gradients(const std::shared_ptr<Ir>& ir, Graph& g, std::vector<Tensor*> given,
                                            const std::vector<Tensor*>& wanted) {
   Op* site = ir->main().add_call(g, std::move(given));

@@ -1,4 +1,4 @@
-// Numbers, ranges and keys of dicts at the edges of 64 bits.
+// Numbers, ranges and dict keys at the edges of 64 bits.
 #include "interpreter/values/numbers.hpp"
 
 #include <doctest/doctest.h>
