@@ -3,7 +3,7 @@ import re
 import unicodedata
 
 from tests.docs import coverage, links
-from tests.house import kinds, statics
+from tests.house import kinds, prose, statics
 from tests.support.harness import ROOT, TESTS, Unavailable, run
 
 def declared_layers():
@@ -471,6 +471,8 @@ def house_tests(tally, build, lists):
     tally.add("house: no constant hides another", hidden_constants)
     tally.add("house: nothing left over", leftovers)
     tally.add("house: docs/coverage.md", coverage.check)
+    tally.add("house: sentences are short and direct", lambda: prose.problems(prose.rooms(tracked(*prose.FILES)), prose.ratchet()))
+    tally.add("house: planted sentences are found", prose.planted_sentences_are_found)
     tally.add("house: links of the documents", lambda: links.broken_links(ROOT, tracked("*.md")))
     tally.add("house: each kind of test is in a list, and documented", lambda: kinds.problems(lists))
     tally.add("house: a test that raises ends no other", kinds.attempts)
