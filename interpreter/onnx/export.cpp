@@ -1,4 +1,4 @@
-// Graphs as nodes of a model.
+// Writes graphs as the nodes of an ONNX model.
 #include "interpreter/onnx/export.hpp"
 
 #include <fmt/format.h>
@@ -151,7 +151,7 @@ std::string Exporter::name_of(const Tensor* t, Frame& frame) {
   if (!t) return "";
   t = memory_of(t);
   if (auto it = frame.find(t); it != frame.end()) return it->second;
-  // Variables and constants belong to the main graph or to theirs, and are written once.
+  // A variable or a constant belongs to the main graph or to its own graph, and is written once.
   if (auto it = fixed_.find(t); it != fixed_.end()) return it->second;
   const auto value = options_.weights.find(t);
   if (t->kind != TensorKind::variable && t->kind != TensorKind::constant) return unique("missing");

@@ -1,4 +1,4 @@
-// Forms of arithmetic, reductions, products and normalisations.
+// ONNX forms of arithmetic, reductions, matrix products and normalisations.
 #include <cmath>
 #include <numbers>
 
@@ -8,7 +8,7 @@ namespace pxl::onnx {
 
 namespace {
 
-/// Attributes for numbers, named alike in both.
+/// Numeric attributes that have one name in pxl and in ONNX.
 template <class... N>
 std::vector<Attribute> numbers(const ExportSite& s, N... names) {
   return {attribute(names, s.c.number(names))...};

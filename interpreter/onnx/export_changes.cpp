@@ -1,4 +1,4 @@
-// Memory that ops change in place, as a sequence of values.
+// Exports ops that change memory in place: the model has a sequence of values instead.
 #include <fmt/format.h>
 
 #include <algorithm>

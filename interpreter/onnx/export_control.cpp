@@ -1,4 +1,4 @@
-// Loops and branches as nodes with graphs of their own.
+// Exports loops and branches as nodes that contain graphs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ std::string Exporter::parameter(const std::string& wanted, const TensorSpec& spe
   return out_->inputs.back().name;
 }
 
-// A call is the callee's ops. A scan is a Scan, or a Loop if there is no sequence to go through.
+// A call becomes the callee's ops. A scan becomes a Scan, or a Loop if it has no sequence to iterate over.
 void Exporter::add_call(const Op& op, Frame& frame) {
   const pxl::Graph& callee = *op.called[0];
   if (const ScanForm* form = scan_form(callee)) return add_scan(op, *form, frame);
@@ -100,7 +100,7 @@ void Exporter::add_scan(const Op& op, const ScanForm& form, Frame& frame) {
       if (form.stacked > 0) attributes.push_back(attribute("scan_output_directions", Ints(form.stacked, 1)));
     }
   }
-  // Of the node: carried tensors, sums, stacks. Of the op: carried tensors, stacks, sums.
+  // The node's outputs are carried tensors, sums, stacks. The op's outputs are carried tensors, stacks, sums.
   std::vector<const Tensor*> order(op.outputs.begin(), op.outputs.end());
   std::rotate(order.begin() + static_cast<ptrdiff_t>(form.carried), order.begin() + static_cast<ptrdiff_t>(results),
               order.begin() + static_cast<ptrdiff_t>(results + sums));
@@ -118,7 +118,7 @@ void Exporter::add_scan(const Op& op, const ScanForm& form, Frame& frame) {
 void Exporter::add_loop(const Op& op, Frame& frame) {
   const pxl::Graph& callee = *op.called[0];
   const OpContextStorage storage(op);
-  // Carried: what each iteration returns, and what it changes in place.
+  // The loop carries what each iteration returns and what it changes in place.
   std::vector<size_t> carried;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     if (i >= op.outputs.size() && !op.modifies(i)) continue;

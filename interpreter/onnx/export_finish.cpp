@@ -1,4 +1,4 @@
-// What is left to do when all ops are nodes: nodes that nothing needs, the order and the names of inputs and outputs.
+// Finishes an exported graph: removes unused nodes, and sets the order and the names of inputs and outputs.
 #include <algorithm>
 
 #include "interpreter/onnx/exporter.hpp"

@@ -1,4 +1,4 @@
-// Forms of ops that read or write at indices that a run computes, and of quantised numbers.
+// ONNX forms of ops that read or write at indices computed at run time, and of quantised numbers.
 #include <algorithm>
 #include <numeric>
 
@@ -25,13 +25,13 @@ Ints wrapped_axes(const ExportSite& s) {
   for (int64_t& a : axes) a = normalise_axis(a, std::ssize(s.shape()));
   return axes;
 }
-/// The starts of a dynamic window, one for each of its axes.
+/// The starts of a dynamic window, one per axis.
 std::string starts_of(const ExportSite& s) {
   const std::string starts = as_int64(s, s.in[1]);
   return s.shape(1).empty() ? s.e.add("Reshape", {starts, s.e.ints({1})}) : starts;
 }
 
-// A window whose place a run computes: one Gather for each of its axes.
+// Reads a window whose position is computed at run time: one Gather per axis.
 Texts dynamic_slice(const ExportSite& s) {
   const Ints axes = wrapped_axes(s), sizes = s.c.integers("sizes");
   const std::string starts = axes.empty() ? "" : starts_of(s);
@@ -45,7 +45,7 @@ Texts dynamic_slice(const ExportSite& s) {
   return one(value);
 }
 
-// Positions on the first axes of t, up to the last one that the window has a start on.
+// Writes a window. The indices cover the first axes of t, up to the last axis on which the window has a start.
 Texts dynamic_update(const ExportSite& s) {
   const Ints axes = wrapped_axes(s);
   const Shape& update = s.shape(2);
@@ -106,7 +106,7 @@ Texts rolled(const ExportSite& s) {
   return one(s.e.add("Concat", {part(extent - shift, extent), part(0, extent - shift)}, {attribute("axis", axis)}));
 }
 
-/// The zero point in this dtype and in the shape of the scale; empty if there is none.
+/// The zero point in this dtype and in the scale's shape; empty if the op has none.
 std::string zero_point(const ExportSite& s, DType dtype) {
   if (!s.c.has(2)) return "";
   const std::string zero = cast_to(s, s.in[2], s.dtype(2), dtype);
@@ -133,7 +133,7 @@ Texts dequantize_linear(const ExportSite& s) {
   return one(s.e.add("DequantizeLinear", zero.empty() ? Texts{t, s.in[1]} : Texts{t, s.in[1], zero}, scale_axis(s)));
 }
 
-/// Weights [rows, n] of 8 bits, or two of 4 bits in a byte, times the scales of their rows' groups.
+/// Weights [rows, n] stored in 8 bits, or two per byte in 4 bits, times the scales of their rows' groups.
 std::string widened(const ExportSite& s, size_t weights, size_t scale, int64_t rows) {
   const int64_t bits = s.c.integer("bits"), group = s.c.integer("group_size");
   const DType dtype = s.dtype(scale);

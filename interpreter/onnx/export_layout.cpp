@@ -1,4 +1,4 @@
-// Forms of ops that move elements.
+// ONNX forms of ops that move elements.
 #include <limits>
 
 #include "interpreter/onnx/exporter.hpp"
@@ -56,7 +56,7 @@ const ExportRow layout_rows[] = {
        Ints ends;
        for (size_t i = 0; i < starts.size(); ++i) {
          int64_t end = starts[i] + steps[i] * sizes[i];
-         // Before the first element; -1 would be the last one.
+         // The end is before the first element, since -1 would mean the last element.
          if (steps[i] < 0 && end < 0) end = std::numeric_limits<int64_t>::min() / 2;
          ends.push_back(end);
        }

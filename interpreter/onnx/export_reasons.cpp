@@ -1,4 +1,4 @@
-// Why ops have no form.
+// The reasons why ops have no ONNX form.
 #include "interpreter/onnx/exporter.hpp"
 #include "runtime/ops/table.hpp"
 

@@ -1,4 +1,4 @@
-// Forms of ops that see elements through windows.
+// ONNX forms of ops that read elements through windows.
 #include "interpreter/onnx/exporter.hpp"
 
 namespace pxl::onnx {
@@ -40,8 +40,8 @@ Texts conv_operands(const ExportSite& s) {
   return in;
 }
 
-/// Of a convolution. ONNX takes the extents of the kernel from the weights where they are not stated; some readers do
-/// not.
+/// Attributes of a convolution's window. ONNX derives the kernel's extents from the weights if they are not stated, but
+/// some readers do not.
 std::vector<Attribute> kernel_window(const ExportSite& s) {
   std::vector<Attribute> a = window(s, "pad_type");
   const Shape& weight = s.shape(1);

@@ -1,4 +1,4 @@
-// What the forms of ops are made of: nodes added to a model, and the names of values in it.
+// The tools that build the ONNX forms of ops: they add nodes to a model and name its values.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ Attribute attribute(const std::string& name, const Ints& v);
 Attribute attribute(const std::string& name, const std::string& v);
 Attribute attribute(const std::string& name, Graph graph);
 
-/// Thrown by the form of an op where its attributes have none.
+/// An op's form throws it if ONNX cannot express the op's attributes.
 struct NoForm {
   std::string why;
 };
@@ -31,19 +31,19 @@ class Exporter {
  public:
   Exporter(const ExportOptions& options, std::vector<Array>& kept) : options_(options), kept_(kept) {}
 
-  /// Names of the tensors of one graph.
+  /// The names of one graph's tensors.
   using Frame = std::map<const Tensor*, std::string>;
 
   Model run(const pxl::Graph& graph);
 
   // ---- what the forms of ops are made of
 
-  /// Adds a node; the names of its outputs are like the wanted ones.
+  /// Adds a node. Its outputs get the wanted names, or similar ones.
   Texts several(const std::string& op, Texts inputs, std::vector<Attribute> attributes, const Texts& wanted);
-  /// The same; the name of its first output.
+  /// Adds a node and returns the name of its first output.
   std::string add(const std::string& op, Texts inputs, std::vector<Attribute> attributes = {}, size_t outputs = 1,
                   const std::string& wanted = "t");
-  /// Names of initialisers: a list of ints, a number, an array.
+  /// Add an initialiser (a list of ints, a number, an array) and return its name.
   std::string ints(const Ints& values);
   std::string scalar(double value, DType dtype);
   std::string initialiser(const std::string& wanted, const Array& value);
@@ -67,9 +67,9 @@ class Exporter {
   void find_changes(const pxl::Graph& graph);
   /// The tensor whose name in a frame is that of the memory's present value.
   const Tensor* memory_of(const Tensor* t) const;
-  /// Throws NoForm where a model cannot have a change of this tensor.
+  /// Throws NoForm if a model cannot change this tensor.
   void check_change(const Tensor* t) const;
-  /// The memory of `t` has this value from now on.
+  /// From now on, the memory of `t` has this value.
   void change(const Tensor* t, const std::string& value, Frame& frame);
 
   // ---- ops with graphs of their own (export_control.cpp)
@@ -80,7 +80,7 @@ class Exporter {
   void add_branch(const Op& op, Frame& frame);
   /// Adds an input of the graph that nodes are added to.
   std::string parameter(const std::string& wanted, const TensorSpec& spec);
-  /// The graph that `fill` adds nodes to.
+  /// Returns the graph to which `fill` has added nodes.
   Graph body(const std::function<void()>& fill, const std::string& name);
   /// Adds an output of the graph that nodes are added to.
   void result(const std::string& value, const TensorSpec& spec);
@@ -90,11 +90,11 @@ class Exporter {
 
   // ---- the finished model
 
-  /// What no output needs: initial memory of loads, statistics of normalisations.
+  /// Removes what no output needs: initial memory of loads, statistics of normalisations.
   void prune();
-  /// The schedule has its own order; ops of streams are numbered as the program made them.
+  /// Sorts values of streams as the program declared them, since the schedule has another order.
   void in_order_of_declaration(std::vector<ValueInfo>& values);
-  /// A value that is an output has the output's name, without a node between them.
+  /// Gives each value that is an output the output's name, without a node between them.
   void name_outputs();
   void rename(Graph& graph, const std::string& from, const std::string& to);
 
@@ -103,12 +103,12 @@ class Exporter {
   Model model_;
   Graph* out_ = nullptr;  ///< the graph that nodes are added to
   const pxl::Graph* exported_ = nullptr;
-  std::map<const Tensor*, const Tensor*> memory_;  ///< of tensors whose memory is changed: the one that owns it
+  std::map<const Tensor*, const Tensor*> memory_;  ///< owner of the memory, for each tensor whose memory is changed
   std::set<const Tensor*> viewed_;                 ///< owners of memory that is changed and that views share
   std::map<const Tensor*, std::string> fixed_;
   std::set<std::string> taken_;
   std::set<const Stream*> streams_;
-  std::map<std::string, int> declared_;  ///< inputs and outputs that are streams, by the op that moves them
+  std::map<std::string, int> declared_;  ///< for inputs and outputs that are streams: number of the stream's op
   std::vector<std::string> refused_;
 };
 
@@ -124,30 +124,30 @@ struct ExportSite {
   const Shape& out_shape(size_t i = 0) const { return op.outputs[i]->spec.shape; }
   std::string constant(double v) const { return e.scalar(v, dtype()); }
   std::string element(std::string_view param) const { return e.initialiser("constant", c.element(param, dtype())); }
-  /// The axes of a parameter, counted from the first; all of them where it is none.
+  /// The axes that a parameter names, counted from the first; all axes if the parameter is none.
   Ints axes(std::string_view param = "axis") const;
   int64_t axis(std::string_view param = "axis", int64_t extra = 0) const;
 };
 
-/// Nodes for one op; returns the names of the outputs that have a form: an op with more leaves the others nameless.
+/// Adds the nodes for one op, and returns the names of its outputs. Outputs without a form come last and have no name.
 using ExportForm = Texts (*)(const ExportSite&);
 struct ExportRow {
   std::string_view op;
   ExportForm form;
 };
 inline Texts one(std::string name) { return {std::move(name)}; }
-/// The form of an op: a row of arithmetic (export_arithmetic.cpp), or of what moves elements and sees them through
-/// windows (export_layout.cpp). Null where an op has none of its own.
+/// The op's ONNX form: a row of arithmetic (export_arithmetic.cpp), or of movement and windows (export_layout.cpp).
+/// Null if the op has no special form.
 ExportForm export_form(std::string_view op);
-/// A value as indices of pxl: ONNX has indices of 64 bits.
+/// Converts an index to pxl's int32, since ONNX has indices of 64 bits.
 Texts as_int32(const ExportSite& s, const std::string& value);
 std::span<const ExportRow> arithmetic_forms();
 std::span<const ExportRow> layout_forms();
 std::span<const ExportRow> index_forms();
 std::span<const ExportRow> window_forms();
-/// Why an op has no form; null where there is one, or where nothing is known.
+/// Why an op has no form; null if it has one, or if no reason is known.
 const char* reason_without_form(const OpRow& row);
-/// The row whose form an op has: that of `add` for `add_`.
+/// The row whose form the op uses: `add` for `add_`.
 const OpRow& pure_row(const OpRow& row);
 /// Whether the row's ONNX op takes the same operands and nothing else.
 bool has_plain_form(const OpRow& row);

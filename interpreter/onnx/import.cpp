@@ -1,4 +1,4 @@
-// What of a model can be imported, and what is known of its values.
+// Checks which parts of a model can be imported, and infers what is known about its values.
 #include "interpreter/onnx/import.hpp"
 
 #include <fmt/format.h>
@@ -140,7 +140,7 @@ Meaning Importer::constant(const std::string& key, const Array& array) {
 }
 
 std::string Importer::key_of(const std::string& wanted) {
-  // The text and the file spell bytes that are not UTF-8 in one way.
+  // A key that spells bytes outside UTF-8 as the text and the file both do.
   std::string key;
   for (size_t i = 0; i < wanted.size();) append_utf8(key, next_code_point(wanted, i));
   if (key.empty()) key = "constant";

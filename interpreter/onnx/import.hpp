@@ -1,5 +1,5 @@
-// ONNX models as programs: a model in, the text of a module out, whose `build` is the graph in order, and the arrays
-// that the text reads. What evaluates a model evaluates this text.
+// Imports ONNX models as programs. A model comes in; the text of a module goes out, with the arrays that the text
+// reads. The module's `build` makes the graph in order. An evaluation of the model runs this text.
 #pragma once
 
 #include <span>
@@ -13,12 +13,12 @@
 
 namespace pxl::onnx {
 
-/// How one ONNX op is written as an expression, for a range of opsets. Rows of an op are tried in order.
+/// How one ONNX op is written as an expression, for a range of opsets. The rows of an op are tried in order.
 struct ImportRow {
   std::string_view op;
   int since = 1, until = 1 << 20;  ///< opset versions, both included
-  /// An expression with placeholders, or "*": a function of the library's module `onnx`, named like the op in lower
-  /// case (or like what follows the "*"), with the node's inputs and then its attributes by name.
+  /// An expression with placeholders, or "*". "*" calls a function of the library's module `onnx`. Its name is the op's
+  /// in lower case, or the text after the "*". Its arguments are the node's inputs, then its attributes by name.
   ///   {0}            the first input, `none` where it is absent; {*} all inputs
   ///   {0:ints}       an input that must be known while the graph is built, as a list of ints; also floats,
   ///                one number as int1 and float1, host for an array, and axes for ints of which none are `none`
@@ -26,20 +26,21 @@ struct ImportRow {
   ///   {x:lower}, {x:axes} as above, {x:sampling} a mode of GridSample; {outputs} the number of outputs
   ///   {,stride=X}    ", stride = ..." where X, an input or an attribute as above, is there; nothing elsewhere
   FixedText text = "*";
-  /// Conditions, separated by commas: "1" input 1 is there, "!1" it is not, "a=1" the attribute a is there and 1,
-  /// "a~1" it is 1 or not there, "outputs=2" the node has two outputs; of loops "steady" and "plain"
-  /// (import_loops.hpp); "optional" a graph of the node gives an optional.
+  /// Conditions, separated by commas: "1" input 1 is present, "!1" it is absent, "a=1" the attribute a is present and
+  /// 1, "a~1" it is 1 or absent, "outputs=2" the node has two outputs. "steady" and "plain" are conditions of loops
+  /// (import_loops.hpp). "optional": a graph inside the node returns an optional.
   std::string_view when = {};
   std::string_view host = {};  ///< inputs that must be known while the graph is built, besides those of `text`
   bool several = false;        ///< the expression is a tuple or a list of the node's outputs
   std::string_view domain = {};
 };
 std::span<const ImportRow> import_rows();
-/// The first row that fits a node; null if there is none. Without `judging_loops` no row of a steady loop fits.
+/// The first row that fits a node; null if there is none. Without `judging_loops` no row with the condition "steady"
+/// fits.
 const ImportRow* find_row(const Node& node, int64_t opset, bool judging_loops = true);
 
 struct ImportOptions {
-  std::string title;         ///< first line of the text: what it was imported from
+  std::string title;         ///< first line of the text: the origin of the import
   std::string weights_path;  ///< file of the arrays, as the text reads it; empty: the text expects a dict `weights`
 };
 

@@ -1,4 +1,4 @@
-// The functions of a model: one function of the text for each set of attributes that calls give.
+// Imports the functions of a model: the text gets one function for each set of attributes that calls pass.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,9 +12,9 @@ namespace pxl::onnx {
 namespace {
 
 constexpr int64_t max_call_depth = 100;
-constexpr size_t max_instance_nodes = size_t{1} << 20;  ///< bound on the memory that a small file can ask for
+constexpr size_t max_instance_nodes = size_t{1} << 20;  ///< bounds the memory that a small file can request
 
-/// The node with the values of a call's attributes where it refers to them, also in its graphs. An attribute that the
+/// The node with a call's attribute values in place of references to them, also in its graphs. An attribute that the
 /// call lacks is absent.
 Node resolved(Node node, const std::map<std::string_view, const Attribute*>& given) {
   std::vector<Attribute> attributes;

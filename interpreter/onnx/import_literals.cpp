@@ -6,7 +6,7 @@ namespace pxl::onnx {
 
 namespace {
 
-constexpr int64_t max_literal = 16;  ///< elements of an array that is written out in the text
+constexpr int64_t max_literal = 16;  ///< maximum elements of an array that is written out in the text
 
 }  // namespace
 

@@ -13,7 +13,8 @@ const Graph* body_of(const Node& node) {
   return body && body->graph ? body->graph.get() : nullptr;
 }
 
-/// Inputs of a Loop before those that it carries, and of its body; outputs of its body before them.
+/// A Loop and its body have this number of inputs before the carried ones; the body has this number of outputs before
+/// them.
 constexpr size_t loop_inputs = 2, loop_outputs = 1;
 
 bool is_true(const TensorData& t) {
@@ -22,7 +23,7 @@ bool is_true(const TensorData& t) {
   return a.size() == 1 && a.integer(0) != 0;
 }
 
-/// Whether the body's condition is the one that it got, which is true, or a constant one.
+/// Whether the body returns the condition that it received, or a constant true.
 bool always_continues(const Graph& body) {
   std::string value = body.outputs[0].name;
   for (size_t i = body.nodes.size(); i-- > 0;) {

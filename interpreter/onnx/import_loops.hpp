@@ -1,4 +1,4 @@
-// What graphs inside nodes need, read from the model alone.
+// Reads from the model alone what the graphs inside nodes need.
 #pragma once
 
 #include <functional>
@@ -10,16 +10,16 @@
 
 namespace pxl::onnx {
 
-/// The inputs of a call of a model's function that must be known while the program's graph is built; null for other
-/// nodes.
+/// The inputs that must be known while the program's graph is built, if the node calls a model's function; null for
+/// other nodes.
 using HostInputs = std::function<const std::vector<size_t>*(const Node&)>;
-/// Adds the values of nodes, and of graphs inside them, that must be known while the program's graph is built. From the
-/// last node to the first: what such a value is computed from is one as well.
+/// Adds the values of nodes, and of graphs inside them, that must be known while the program's graph is built. Goes
+/// from the last node to the first, since the operands of such a value are host values too.
 void add_host_values(const std::vector<Node>& nodes, int64_t opset, std::set<std::string>& host,
                      const HostInputs& inputs_of_call = {});
 
-/// Whether the iterations of a Loop or Scan are one graph that is run again: none needs values while it is built, none
-/// ends the loop, and what a Loop carries keeps its shape.
+/// Whether the iterations of a Loop or Scan can run one graph again. No iteration needs values while the graph is
+/// built, none ends the loop, and all carried values keep their shape.
 bool is_steady(const Node& node, int64_t opset);
 /// Whether a Loop's body stacks no results and does not read the number of its iteration.
 bool is_plain_loop(const Node& node);

@@ -1,4 +1,4 @@
-// The module that a model's graph becomes.
+// Writes a model's graph as a module.
 #include <fmt/format.h>
 
 #include "interpreter/onnx/import_literals.hpp"

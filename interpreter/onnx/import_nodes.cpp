@@ -1,4 +1,4 @@
-// Nodes as statements.
+// Writes nodes as statements.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -150,7 +150,7 @@ Importer::Body Importer::body_function(Names& outer, const Node& node, const std
   for (const ProgramText& c : names.captured) {
     body.captured.push_back(c);
     parameters.push_back(c);
-    // What this graph takes from beyond the one around it, that one takes as well.
+    // The graph around this one captures the same variable, unless it defines the variable itself.
     if (outer.outer() && !outer.has_variable(c)) outer.captured.insert(c);
   }
   line(assemble("def {}({}) {{", {name, joined(parameters, ", ")}));
@@ -213,7 +213,7 @@ void Importer::node_lines(Names& names, const Node& node) {
   const ImportRow* row = function ? nullptr : find_row(node, opset_here_);
   if (!function && !row) return;
   const ProgramText value = expression(names, node, row);
-  // Only now: an output may have the name of a value around this graph.
+  // Defines outputs only now, since an output may have the name of a value outside this graph.
   const bool several = function ? true : row->several;
   std::vector<ProgramText> targets;
   size_t count = node.outputs.size();

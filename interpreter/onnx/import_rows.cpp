@@ -5,7 +5,7 @@ namespace pxl::onnx {
 
 namespace {
 
-// Before opset 7 the second operand is broadcast where the node says so, from a given axis on.
+// Before opset 7 the node states whether and from which axis on the second operand is broadcast.
 #define BROADCAST(name, expression, aligned)                                                                           \
   {.op = name, .since = 7, .text = expression}, {.op = name, .until = 6, .text = expression, .when = "broadcast~0"}, { \
     .op = name, .until = 6, .text = aligned                                                                            \
@@ -90,7 +90,7 @@ constexpr ImportRow rows[] = {
     // ---- shapes
     {.op = "CenterCropPad", .since = 18, .host = "1"},
     {.op = "Concat", .text = "*"},
-    {.op = "Constant"},  // of an attribute that is known; see constant_node
+    {.op = "Constant"},  // uses a known attribute; see constant_node
     {.op = "ConstantOfShape", .host = "0"},
     {.op = "DepthToSpace", .text = "depth_to_space({0}, {blocksize}{,mode=mode})"},
     {.op = "Expand", .host = "1"},

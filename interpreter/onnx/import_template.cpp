@@ -59,7 +59,7 @@ std::vector<size_t> host_inputs(const Node& node, const ImportRow& row) {
 
 namespace {
 
-/// Whether a graph of the node gives an optional, whose value may be absent in one branch.
+/// Whether a graph inside the node returns an optional, whose value one branch may lack.
 bool gives_optional(const Node& node) {
   const auto is_optional = [](const ValueInfo& v) { return v.type && v.type->optional; };
   return std::any_of(node.attributes.begin(), node.attributes.end(), [&](const Attribute& a) {

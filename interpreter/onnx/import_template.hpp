@@ -1,4 +1,4 @@
-// The templates of the rows of import.hpp, taken apart.
+// Parses the templates of import.hpp's rows.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace pxl::onnx {
 
 /// The text between braces.
 struct Placeholder {
-  FixedText parameter;  ///< of {,parameter=source}
+  FixedText parameter;  ///< set for {,parameter=source}
   std::string source, kind;
   FixedText otherwise;
   bool optional = false, has_otherwise = false;
@@ -20,7 +20,7 @@ struct Placeholder {
 
 Placeholder placeholder_of(FixedText text);
 
-/// Calls f(literal text, placeholder text or nullopt) for the parts of a template.
+/// Calls f(literal text, placeholder text or nullopt) for each part of a template.
 template <class F>
 void each_part(FixedText text, F f) {
   while (!text.view().empty()) {

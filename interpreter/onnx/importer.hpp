@@ -1,4 +1,4 @@
-// A model as the text of a program.
+// Writes a model as the text of a program.
 #pragma once
 
 #include <array>
@@ -17,34 +17,34 @@
 
 namespace pxl::onnx {
 
-/// What represents a value of the model in the text.
+/// The text that represents a model's value.
 struct Meaning {
   enum class Form : uint8_t { variable, literal, stored };
   ProgramText text;
-  std::shared_ptr<const Array> known = {};  ///< where the importer knows the elements
-  Form form = Form::variable;               ///< `stored`: an element of the arrays' file
+  std::shared_ptr<const Array> known = {};  ///< null if the importer does not know the elements
+  Form form = Form::variable;               ///< `stored`: an element of the file of arrays
 };
 
-/// Values of one graph, and outward those of the graphs around it.
+/// The values of one graph; `outer` has the values of the graphs around it.
 class Names {
  public:
   explicit Names(Names* outer = nullptr) : outer_(outer) {}
   /// False if the graph has defined the value before.
   bool define(const std::string& value, Meaning meaning) { return here_.emplace(value, std::move(meaning)).second; }
   const Meaning* here(const std::string& value) const;
-  /// Also in the graphs around this one.
+  /// Searches this graph and the graphs around it.
   const Meaning* find(const std::string& value) const;
   bool has_variable(const ProgramText& variable) const;
   Names* outer() const { return outer_; }
 
-  std::set<ProgramText> captured;  ///< variables of graphs around this one
+  std::set<ProgramText> captured;  ///< variables that belong to graphs around this one
 
  private:
   std::map<std::string, Meaning> here_;
   Names* outer_;
 };
 
-/// A function of the model as calls with equal attributes use it: its nodes have the values of these attributes.
+/// A model's function as calls with equal attributes use it: its nodes contain the values of these attributes.
 struct FunctionInstance {
   const Function* function = nullptr;
   std::vector<Node> nodes;
@@ -72,7 +72,7 @@ class Importer {
   // ---- functions of the model (import_functions.cpp)
 
   void index_functions();
-  /// Makes the instances that nodes call, and those that these call: the called before the caller.
+  /// Makes the instances that nodes call, and the instances that these call. A callee comes before its caller.
   void note_calls(const std::vector<Node>& nodes, int64_t depth);
   FunctionInstance* instance_of(const Function& f, const Node& call, int64_t depth);
   const FunctionInstance* called(const Node& node) const;
@@ -80,14 +80,15 @@ class Importer {
 
   // ---- names and values that the importer knows (import.cpp)
 
-  /// A variable of the text, used once.
+  /// A variable name that the text has not used yet.
   ProgramText fresh(const std::string& wanted) { return taken_.fresh(wanted); }
-  /// Every value gets its meaning here; `what` is the definition, for the message about a second one.
+  /// Gives a value its meaning; every definition comes here. `what` describes it in the message about a second
+  /// definition.
   void define(Names& names, const std::string& what, const std::string& value, Meaning meaning);
-  /// The text of a value; notes what a graph takes from those around it.
+  /// The text of a value. Notes which variables a graph captures from the graphs around it.
   Meaning meaning(Names& names, const Node& node, const std::string& value);
   Meaning constant(const std::string& key, const Array& array);
-  /// A key of the arrays' file: the name of the value, with a number where it is taken.
+  /// A key in the file of arrays: the value's name, with a number if the name is taken.
   std::string key_of(const std::string& wanted);
   void finish(const ProgramText& text);
 
@@ -96,12 +97,12 @@ class Importer {
   ProgramText host_text(const Meaning& m, std::string_view kind);
   std::optional<ProgramText> attribute_text(const Node& node, std::string_view wanted, std::string_view kind);
   std::optional<ProgramText> source_text(Names& names, const Node& node, const Placeholder& p);
-  /// The inputs of a node up to the last that is there.
+  /// The inputs of a node, up to the last one that is present.
   std::vector<ProgramText> input_texts(Names& names, const Node& node);
   ProgramText filled(Names& names, const Node& node, FixedText text);
 
   void line(const ProgramText& text);
-  /// A graph inside a node as a function: of its own inputs, then of what it takes from outside.
+  /// A graph inside a node as a function. Its parameters are the graph's inputs, then the captured variables.
   struct Body {
     ProgramText name;
     std::vector<ProgramText> captured;
@@ -109,17 +110,17 @@ class Importer {
   Body body_function(Names& outer, const Node& node, const std::string& role, const Graph& graph);
   ProgramText call_text(Names& names, const Node& node, const ProgramText& function);
   ProgramText expression(Names& names, const Node& node, const ImportRow* row);
-  /// A Constant as what it is.
+  /// The meaning of a Constant node.
   std::optional<Meaning> constant_node(const Node& node);
   void node_lines(Names& names, const Node& node);
   void graph_lines(Names& names, const Graph& graph);
   std::vector<ProgramText> output_texts(Names& names, const Node& node, const std::vector<ValueInfo>& outputs);
-  /// The value of an array in the text; a long one gets a name, so that it is read once.
+  /// An array as a value of the text. A long array gets a name, so that it is read once.
   Meaning named_constant(const std::string& name, const Meaning& constant);
 
   // ---- the module (import_module.cpp)
 
-  /// Where an extent of an input has a name, the extents that the module's configuration may give.
+  /// The values that the configuration may set for the named extents of an input.
   std::optional<ProgramText> checked_extents(const ValueInfo& input);
   ProgramText annotation(const ValueInfo& input);
   ProgramText build_text();
@@ -128,7 +129,7 @@ class Importer {
   const Model& model_;
   const ImportOptions& options_;
   const int64_t opset_;
-  int64_t opset_here_ = 0;  ///< of the nodes that are written
+  int64_t opset_here_ = 0;  ///< opset of the nodes that are being written
   Imported out_;
   std::vector<std::string> refused_;
   std::set<std::string> host_, keys_;

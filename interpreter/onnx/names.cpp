@@ -1,4 +1,4 @@
-// Names of models as names of programs.
+// Turns a model's names into names for a program.
 #include "interpreter/onnx/names.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace pxl::onnx {
 
 namespace {
 
-// Of ASCII, whatever the locale.
+// Tests for ASCII digits, whatever the locale.
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_'; }
 
@@ -37,7 +37,7 @@ UniqueNames::UniqueNames() {
        {"onnx", "weights", "array", "float", "beside", "ops", "Model", "tensor", "int", "bool", "str", "list", "_"})
     taken_.insert(word);
   for (const DTypeRow& r : dtype_table()) taken_.insert(std::string(r.name));
-  // The functions that rows call.
+  // The functions that the rows call.
   for (const ImportRow& row : import_rows()) {
     std::string word;
     for (char c : row.text.view()) {

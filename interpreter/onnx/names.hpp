@@ -1,4 +1,4 @@
-// Names of models as names of programs.
+// Turns a model's names into names for a program.
 #pragma once
 
 #include <set>
@@ -12,11 +12,11 @@ namespace pxl::onnx {
 /// "ReduceSumSquare" as "reduce_sum_square".
 std::string snake(std::string_view op);
 
-/// Names that a text has used: none is given twice, none hides a word of the language or a function that rows name.
+/// Names that a text has used. No name is returned twice, and none hides a keyword or a function that rows call.
 class UniqueNames {
  public:
   UniqueNames();
-  /// The wanted name with other characters as `_`, and a number where it is taken.
+  /// The wanted name, with `_` for other characters, and with a number if the name is taken.
   ProgramText fresh(std::string_view wanted);
 
  private:
