@@ -22,7 +22,7 @@ struct Entry {
 class History : public xeus::xhistory_manager {
   void configure_impl() override {}
 
-  // xeus 2.4 gives every input the line 1: they are counted here.
+  // Counts the inputs here, since xeus 2.4 gives every input the line 1.
   void store_inputs_impl(int session, int, const std::string& input, const std::string& output) override {
     entries_.push_back({session, static_cast<int>(entries_.size()) + 1, input, output});
   }
@@ -52,7 +52,7 @@ class History : public xeus::xhistory_manager {
     return shown(entries.end() - count, entries.end(), output);
   }
 
-  // As the protocol has it: [session, line, input] or [session, line, [input, output]].
+  // The protocol's form: [session, line, input] or [session, line, [input, output]].
   static json shown(std::vector<Entry>::const_iterator from, std::vector<Entry>::const_iterator to, bool output) {
     json history = json::array();
     for (; from != to; ++from) {

@@ -1,5 +1,5 @@
-// The inputs of a notebook session, for history requests: xeus's manager, but for requests out of range, at which
-// xeus 2.4 reads beyond its list.
+// Stores a notebook session's inputs for history requests. It replaces the manager of xeus 2.4, which reads beyond its
+// list if a request is out of range.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,9 @@
 
 namespace pxl::jupyter {
 
-/// For xkernel's constructor. Keeps the inputs of this process in memory; every request has an answer, an empty one
-/// where nothing matches. Ranges are half-open in line numbers; sessions other than 0 and the latest one are unknown.
+/// Makes the history for xkernel's constructor. Keeps the inputs of this process in memory; Every request has an
+/// answer, which is empty if nothing matches. Ranges are half-open in line numbers; sessions other than 0 and the
+/// latest one are unknown.
 std::unique_ptr<xeus::xhistory_manager> make_history();
 
 }  // namespace pxl::jupyter

@@ -30,7 +30,7 @@ EngineOptions options(std::function<void(std::string_view)> out, std::function<v
   o.picture = std::move(picture);
   o.out = std::move(out);
   o.err = std::move(err);
-  o.terminal = true;  // a page handles carriage returns, so bars are redrawn in place
+  o.terminal = true;  // a page interprets carriage returns, so bars are redrawn in place
   return o;
 }
 
@@ -44,7 +44,7 @@ std::string asked_name(std::string_view code) {
   return *asked;
 }
 
-/// Takes a first line `%%time` out of a cell; lines keep their numbers.
+/// Removes a first line `%%time` from a cell; lines keep their numbers.
 bool take_time_magic(std::string& code) {
   constexpr std::string_view magic = "%%time";
   const size_t end = std::min(code.find('\n'), code.size());
@@ -54,14 +54,14 @@ bool take_time_magic(std::string& code) {
   return true;
 }
 
-/// "850 us", "12.3 ms", "1.25 s".
+/// Formats a time: "850 us", "12.3 ms", "1.25 s".
 std::string time_text(double seconds) {
   if (seconds < 1e-3) return fmt::format("{:.0f} us", 1e6 * seconds);
   if (seconds < 1) return fmt::format("{:.3g} ms", 1e3 * seconds);
   return fmt::format("{:.3g} s", seconds);
 }
 
-// xeus 2.4 swaps the name and the text in its own helper for errors.
+// Replaces xeus's helper for errors, since xeus 2.4 swaps the name and the text.
 json error_reply(const std::string& name, const std::string& what, const json& lines) {
   return {{"status", "error"}, {"ename", name}, {"evalue", what}, {"traceback", lines}};
 }
@@ -70,7 +70,8 @@ json error_reply(const std::string& name, const std::string& what, const json& l
 
 Kernel::Kernel()
     : engine_(
-          // Notices and bars as well: pages show the stream of errors in red, and errors have messages of their own.
+          // Notices and bars go to standard output too, since pages show standard error in red. Errors have their own
+          // messages.
           options([this](std::string_view text) { write(text); }, [this](std::string_view text) { write(text); },
                   [this](const std::string& svg, const std::string& title) { draw(svg, title); })) {
   xeus::register_interpreter(this);
@@ -88,8 +89,8 @@ json display_id(int cell, const std::string& title) { return {{"display_id", fmt
 
 }  // namespace
 
-// A chart whose title the cell has shown before replaces the previous one, so that a curve grows during training. The
-// raster picture, which takes longer, is made of the last one.
+// If the cell has shown a chart with this title, the new chart replaces it, so that a curve grows during training. The
+// raster picture takes longer and is made for the last chart only.
 void Kernel::draw(const std::string& svg, const std::string& title) {
   if (silent_) return;
   flush();
@@ -143,7 +144,7 @@ bool Kernel::show_graph(const Graph& graph) {
   return true;
 }
 
-/// The commands of a cell: one on each line if each line begins with `:`, else all of it is one.
+/// The commands of a cell: one per line if each line begins with `:`, otherwise the whole cell is one command.
 static std::vector<std::string> commands_of(std::string_view code) {
   std::vector<std::string> lines;
   for (size_t at = 0; at <= code.size();) {
@@ -188,7 +189,7 @@ json Kernel::failure_reply(const Outcome& o) {
   for (const Diagnostic& d : o.diagnostics) lines.push_back(render(d, true));
   if (!o.left.empty()) lines.push_back(o.left);
   const std::string what = o.diagnostics.empty() ? "failed" : o.diagnostics.front().message;
-  // In the notebook's format: "shape: matmul: inner dimensions differ ...".
+  // The notebook shows the kind before the message: "shape: matmul: inner dimensions differ ...".
   const std::string kind(o.diagnostics.empty() ? codes::internal : code_of(o.diagnostics.front()));
   last_error = kind;
   return failure_reply(kind, what, lines);
@@ -197,9 +198,9 @@ json Kernel::failure_reply(const Outcome& o) {
 json Kernel::execute(int number, const std::string& cell, bool silent, const json& user_expressions) {
   silent_ = silent;
   cell_ = number;
-  sent_ = 0;  // what a cell prints first is shown at once
+  sent_ = 0;  // the first output of a cell is shown at once
   charts_.clear();
-  // Errors name an input by the number that the page shows beside the cell.
+  // Errors name an input by the number beside the cell on the page.
   if (!silent) engine_.number_next(number);
   std::string code = cell;
   const bool timed = take_time_magic(code);
@@ -291,7 +292,7 @@ json Kernel::is_complete_request_impl(const std::string& code) {
 }
 
 json Kernel::kernel_info_request_impl() {
-  // Notebooks know neither a mode nor a lexer of pxl: Python's are near enough for colours.
+  // Notebooks have no mode or lexer for pxl; Python's colours are close enough.
   return xeus::create_info_reply("5.3", "pxl", PXL_VERSION, "pxl", PXL_VERSION, "text/x-pxl", ".pxl", "python",
                                  "python", "", "pxl " PXL_VERSION ": explicit tensor graphs");
 }

@@ -1,5 +1,5 @@
-// The Jupyter kernel: answers the protocol's requests with the engine, and cells of commands (`:schedule`) as their
-// console.
+// The Jupyter kernel. It answers the protocol's requests with the engine, and runs cells of commands (`:schedule`) as
+// the console does.
 #pragma once
 
 #include <map>
@@ -54,11 +54,11 @@ class Kernel final : public xeus::xinterpreter, private Console {
   nlohmann::json failure_reply(const std::string& name, const std::string& what, const std::vector<std::string>& lines);
 
   Engine engine_;
-  std::string pending_;  ///< output that is sent together: one message per line would flood the page
+  std::string pending_;  ///< output collected for one message, since a message per line would flood the page
   double sent_ = 0;
   bool silent_ = false;
   int cell_ = 0;
-  std::map<std::string, std::string> charts_;  ///< the last SVG of each title that the running cell has drawn
+  std::map<std::string, std::string> charts_;  ///< the last SVG with each title that the running cell has drawn
   std::optional<Outcome> failed_;              ///< an input that a command ran
   std::string command_error_;
 };

@@ -6,7 +6,7 @@
 
 namespace pxl::jupyter {
 
-/// Clamped to the text.
+/// The byte offset after `points` code points, clamped to the text.
 inline size_t bytes_of(std::string_view text, long points) {
   size_t at = 0;
   for (; at < text.size() && points > 0; --points) {

@@ -13,8 +13,8 @@ namespace pxl::jupyter {
 
 namespace {
 
-constexpr double scale = 2;             // of pixels to CSS pixels: screens and print are finer than a CSS pixel
-constexpr double max_pixels = 1 << 24;  // of a picture: 64 MiB while it is drawn
+constexpr double scale = 2;             // pixels per CSS pixel: screens and print are finer than CSS pixels
+constexpr double max_pixels = 1 << 24;  // maximum size of a picture: drawing it takes 64 MiB
 
 template <class T, void (*release)(T*)>
 struct Release {

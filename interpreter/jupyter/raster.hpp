@@ -1,4 +1,4 @@
-// Pictures in SVG drawn as pixels, by librsvg in this process.
+// Draws SVG pictures as pixels, with librsvg in this process.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,11 @@
 namespace pxl::jupyter {
 
 struct Raster {
-  std::string png;    ///< bytes of a PNG file, of twice the picture's size in each direction
-  int width, height;  ///< of the picture, in pixels of CSS
+  std::string png;    ///< bytes of a PNG file with twice the picture's size in each direction
+  int width, height;  ///< size of the picture, in CSS pixels
 };
 
-/// nullopt without librsvg, and for a text that it cannot draw.
+/// Returns nullopt without librsvg, and for a text that librsvg cannot draw.
 std::optional<Raster> png_of_svg(std::string_view svg);
 
 }  // namespace pxl::jupyter

@@ -1,5 +1,5 @@
-// Requests that are answered without being handled: cells that are queued after an error, and requests that lack what
-// they need. As the protocol demands, each has a reply, and the states busy and idle.
+// Answers requests that the kernel refuses to handle: cells queued after an error, and requests that lack required
+// members. Each gets a reply and the states busy and idle, as the protocol requires.
 #pragma once
 
 #include <chrono>
@@ -15,13 +15,14 @@ class Refusals {
   /// `status` is the kernel's first message about its state.
   void begin(const xeus::xpub_message& status);
 
-  /// An error or an interrupt has ended a cell: the cells that are queued, or come within a moment, are refused.
+  /// Called when an error or an interrupt has ended a cell: refuses the cells that are queued or arrive within a
+  /// moment.
   void abort_cells();
-  /// How long to wait for the next message, in milliseconds; -1 without an end. After a wait in vain `waited` is
-  /// called.
+  /// The time to wait for the next message, in milliseconds; -1 means no limit. If no message arrives in that time, the
+  /// caller calls `waited`.
   long patience() const;
   void waited() { aborting_ = false; }
-  /// Answers a request that is refused, with the reason; returns false for others.
+  /// Answers a request that is refused, with the reason. Returns false for other requests.
   bool refuse(xeus::xserver& server, xeus::channel channel, const xeus::xmessage& request, const std::string& problem);
 
  private:

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int max_depth = 100;  // maximum nesting of JSON: xeus serialises it recursively
 
-/// Type of a member of a message, and whether it is optional.
+/// The type of a message's member, and whether the member is optional.
 struct Member {
   std::string_view name;
   json::value_t type;
@@ -26,8 +26,8 @@ struct Member {
 using Members = std::vector<Member>;
 using Type = json::value_t;
 
-// https://jupyter-client.readthedocs.io/en/stable/messaging.html: the members that xeus reads of the header and of
-// each request.
+// The members that xeus reads from the header and from each request, by
+// https://jupyter-client.readthedocs.io/en/stable/messaging.html.
 const Members header_members = {{"msg_id", Type::string},   {"session", Type::string},
                                 {"username", Type::string}, {"date", Type::string, false},
                                 {"msg_type", Type::string}, {"version", Type::string, false}};
@@ -66,7 +66,7 @@ const Request requests[] = {
     {"interrupt_request", {}},
 };
 
-/// An integer of the protocol fits an int.
+/// Also checks that an integer fits an int, as the protocol requires.
 bool is_a(const json& value, json::value_t type) {
   if (type != Type::number_integer) return value.type() == type;
   if (value.is_number_unsigned()) return value.get<uint64_t>() <= INT32_MAX;

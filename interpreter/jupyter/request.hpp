@@ -1,4 +1,4 @@
-// What a message must have before it is handled: the kernel's server checks it, since xeus takes members for granted.
+// Checks messages before the kernel's server handles them, since xeus assumes that all members exist.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace pxl::jupyter {
 
-/// Why the message is no message of the protocol, so that nobody can be answered; empty if it is one.
+/// Why the message does not follow the protocol, so that no reply is possible; empty if it does.
 std::string message_problem(const xeus::xmessage& message);
-/// Why the content of such a message is not what its type demands; empty if it is.
+/// Why the content does not fit the message's type; empty if it does.
 std::string content_problem(const xeus::xmessage& message);
 
 }  // namespace pxl::jupyter

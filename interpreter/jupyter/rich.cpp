@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t max_rows = 20, max_columns = 12;
 
-// Indices of a truncated axis: its beginning, a gap (-1), its end.
+// The indices shown of a truncated axis: its beginning, a gap (-1), its end.
 std::vector<int64_t> shown_indices(int64_t size, int64_t most) {
   std::vector<int64_t> out;
   for (int64_t i = 0; i < size; ++i) {
@@ -30,7 +30,7 @@ std::vector<int64_t> shown_indices(int64_t size, int64_t most) {
   return out;
 }
 
-// Vectors and matrices only; arrays with more axes are more readable as text.
+// Vectors and matrices only; Arrays with more axes are easier to read as text.
 std::string table_of(const Array& array) {
   const Shape& shape = array.shape();
   if (shape.empty() || shape.size() > 2 || array.size() == 0) return {};
@@ -56,7 +56,7 @@ std::string table_of(const Array& array) {
 }  // namespace
 
 nlohmann::json vector_forms(const std::string& svg, const std::string& shown) {
-  // The same in HTML: nbconvert 6 removes all elements of an SVG.
+  // The HTML form repeats the picture, since nbconvert 6 removes all elements from an SVG.
   return {{"text/plain", shown},
           {"image/svg+xml", svg},
           {"text/html", fmt::format("<img alt=\"{}\" src=\"data:image/svg+xml;base64,{}\">",
@@ -77,9 +77,9 @@ Bundle graph_bundle(const Graph& graph, const std::string& shown) {
   try {
     if (can_draw()) bundle = picture_bundle(draw(dot_text(graph), "svg"), shown);
   } catch (const Error&) {
-    // The page needs no Graphviz.
+    // The page below needs no Graphviz, so that a failed drawing is no error.
   }
-  // A page of its own, so that neither its names nor its styles meet those of the notebook.
+  // The frame isolates the page: its names and styles do not mix with those of the notebook.
   bundle.data["text/html"] = fmt::format(
       "<iframe srcdoc=\"{}\" sandbox=\"allow-scripts allow-downloads\" title=\"graph\" "
       "style=\"display:block;box-sizing:border-box;width:100%;height:32em;border:1px solid "

@@ -22,7 +22,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int linger_ms = 1000;  // for the last replies, when the kernel ends
+constexpr int linger_ms = 1000;  // time for the last replies when the kernel ends
 
 class Socket {
  public:
@@ -34,14 +34,14 @@ class Socket {
 
   operator void*() { return socket_.handle(); }
 
-  // The functions of C, since an interrupt must not throw.
+  // Uses the functions of C, since an interrupt must not throw.
   void send(const Parts& parts) {
     for (size_t i = 0; i < parts.size(); ++i)
       while (zmq_send(*this, parts[i].data(), parts[i].size(), i + 1 < parts.size() ? ZMQ_SNDMORE : 0) < 0)
         if (errno != EINTR) throw std::runtime_error(zmq_strerror(errno));
   }
 
-  /// The parts of the message that has come.
+  /// Receives the parts of a message.
   Parts receive() {
     Parts parts;
     zmq::message_t part;
@@ -57,7 +57,7 @@ class Socket {
   zmq::socket_t socket_;
 };
 
-/// Sends back what comes, in a thread of its own, so that a client knows the kernel alive while a cell runs.
+/// Echoes heartbeat messages on a separate thread, so that a client sees that the kernel is alive while a cell runs.
 class Heartbeat {
  public:
   Heartbeat(zmq::context_t& context, const xeus::xconfiguration& at)
@@ -110,7 +110,7 @@ class Server final : public xeus::xserver, private xeus::xcontrol_messenger {
 
   void stop_impl() override { stopped_ = true; }
 
-  /// The request that has come, if it is to be handled.
+  /// Receives a request; nullopt if it is not to be handled.
   std::optional<xeus::xmessage> next(Socket& socket, xeus::channel channel) {
     try {
       xeus::xmessage request = wire_.decode(socket.receive());
@@ -127,7 +127,7 @@ class Server final : public xeus::xserver, private xeus::xcontrol_messenger {
     return {};
   }
 
-  // After an error in a cell. Xeus would answer the queued requests itself, without `aborted` and `idle`.
+  // Called after an error in a cell. Xeus would answer the queued requests itself, without `aborted` and `idle`.
   void abort_queue_impl(const listener&, long) override { refusals_.abort_cells(); }
 
   void send_shell_impl(xeus::xmessage message) override { shell_.send(wire_.encode(message)); }
@@ -135,10 +135,10 @@ class Server final : public xeus::xserver, private xeus::xcontrol_messenger {
   void send_stdin_impl(xeus::xmessage message) override { stdin_.send(wire_.encode(message)); }
   void publish_impl(xeus::xpub_message message, xeus::channel) override { publisher_.send(wire_.encode(message)); }
 
-  // Xeus asks for it for debuggers, which the kernel lacks.
+  // Xeus requests it for debuggers, which the kernel does not support.
   xeus::xcontrol_messenger& get_control_messenger_impl() override { return *this; }
   json send_to_shell_impl(const json& message) override { return notify_internal_listener(message); }
-  void update_config_impl(xeus::xconfiguration&) const override {}  // the connection file has every port
+  void update_config_impl(xeus::xconfiguration&) const override {}  // the connection file contains every port
 
   Wire wire_;
   Socket shell_, control_, stdin_, publisher_;

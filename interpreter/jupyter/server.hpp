@@ -1,5 +1,5 @@
-// The kernel's sockets: messages are checked before xeus sees them. Every release of xeus has the class of a server;
-// the sockets of xeus read the parts of a message uncounted, so these are ours.
+// The kernel's sockets: messages are checked before xeus sees them. Every release of xeus has the server class. The
+// sockets are ours, because those of xeus read an unlimited number of message parts.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@ namespace pxl::jupyter {
 
 std::unique_ptr<xeus::xcontext> make_context();
 
-/// For xkernel's constructor. Invalid messages are dropped, with a line on standard error; an interrupt while no
-/// message is handled is ignored.
+/// Makes the server for xkernel's constructor. Invalid messages are dropped, with a line on standard error; an
+/// interrupt between messages is ignored.
 std::unique_ptr<xeus::xserver> make_server(xeus::xcontext& context, const xeus::xconfiguration& configuration,
                                            nlohmann::json::error_handler_t errors);
 

@@ -32,7 +32,7 @@ const EVP_MD* digest_of(const std::string& scheme) {
 Wire::Wire(const xeus::xconfiguration& configuration, json::error_handler_t errors)
     : key_(configuration.m_key), digest_(digest_of(configuration.m_signature_scheme)), errors_(errors) {}
 
-/// In hexadecimal digits; without a key nothing is signed.
+/// Returns the signature in hexadecimal digits. Without a key messages are not signed.
 std::string Wire::signature(const std::string& text) const {
   if (key_.empty()) return {};
   unsigned char bytes[EVP_MAX_MD_SIZE];

@@ -1,5 +1,6 @@
-// Messages of the Jupyter protocol as the parts that a socket carries: identities, a delimiter, a signature, four JSON
-// objects, buffers. Parts come in and a message goes out, or an exception that says what is wrong; and the reverse.
+// Encodes and decodes messages of the Jupyter protocol. A socket carries a message as parts: identities, a delimiter, a
+// signature, four JSON objects, buffers. `decode` takes parts and returns a message, or throws an exception that says
+// what is wrong. `encode` is the reverse.
 // https://jupyter-client.readthedocs.io/en/stable/messaging.html#the-wire-protocol
 #pragma once
 
@@ -20,7 +21,7 @@ class Wire {
   /// Throws std::runtime_error if the connection file names an unknown signature scheme.
   Wire(const xeus::xconfiguration& configuration, nlohmann::json::error_handler_t errors);
 
-  /// Throws std::exception: too few or too many parts, a wrong signature, no JSON.
+  /// Throws std::exception if there are too few or too many parts, if the signature is wrong, or if a part is not JSON.
   xeus::xmessage decode(Parts parts) const;
   Parts encode(const xeus::xmessage& message) const;
   Parts encode(const xeus::xpub_message& message) const;
