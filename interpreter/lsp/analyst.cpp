@@ -75,7 +75,7 @@ void Analyst::work() {
       try {
         analysis = analyse(job->path, job->text, &cancelled_, job->open_texts);
       } catch (const std::exception&) {
-        // Out of memory, for example: the editor continues with the last analysis.
+        // The analysis failed, for example for lack of memory: the editor continues with the last analysis.
         analysis = std::make_unique<Analysis>();
         analysis->finished = true;
         analysis->open_texts = job->open_texts;

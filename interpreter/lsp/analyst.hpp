@@ -1,5 +1,5 @@
-// The analysis thread, which keeps the server responsive. It analyses one text at a time; the server submits a job and
-// collects the result.
+// The analysis thread, which keeps the server responsive. It analyses one text at a time. The server submits a job and
+// collects the result. the server submits a job and collects the result.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,8 @@ class Analyst {
  public:
   struct Job {
     std::string path, text;
-    int64_t revision = 0;  ///< of the document
-    int64_t changes = 0;   ///< of all open texts, when the job was submitted
+    int64_t revision = 0;  ///< revision of the document
+    int64_t changes = 0;   ///< number of changes of all open texts, when the job was submitted
     std::shared_ptr<OpenTexts> open_texts;
   };
   struct Answer {

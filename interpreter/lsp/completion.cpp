@@ -74,7 +74,7 @@ Json completion(Server& server, const PositionParams& params) {
   const std::string_view prefix = d.text().substr(found.begin, found.end - found.begin);
   const std::string_view base = base_before(d.text(), found.begin);
   if (!base.empty() && d.analysis) {
-    // For a name inside a body, the analysis has its value.
+    // The analysis knows the value of a name inside a body.
     if (const BoundName* bound = d.analysis->before(base, static_cast<uint32_t>(cursor)))
       for (const std::string& m : bound->members)
         if (m.starts_with(prefix)) add(m, item_kind(Completion::Kind::member), "", "0");

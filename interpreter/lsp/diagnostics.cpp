@@ -1,4 +1,4 @@
-// Diagnostics, published or pulled, and quick fixes for names.
+// Diagnostics (published or pulled), and quick fixes for names.
 #include <fmt/format.h>
 
 #include "interpreter/language/stdlib.hpp"
@@ -11,7 +11,7 @@ namespace pxl::lsp {
 Json diagnostic_items(const Document& d, const std::vector<Diagnostic>& found) {
   Json list = Json::array();
   for (const Diagnostic& one : found) {
-    // An error in another file is shown at the import that leads there, or else at the beginning.
+    // An error in another file is shown at the import that leads there, or else at the beginning of this file.
     const bool here = one.span && one.span.file->name() == d.path();
     Span span = one.span;
     std::string message = one.message;
@@ -48,7 +48,7 @@ Json diagnostic(Server& server, const PullParams& params) {
 
 namespace {
 
-// Where to insert an import: before the first statement and its documentation comment.
+// The place to insert an import: before the first statement and its documentation comment.
 size_t place_of_imports(const Document& d) {
   const auto& statements = d.parsed().result.tree->body->statements;
   const std::string_view text = d.text();
@@ -59,7 +59,7 @@ size_t place_of_imports(const Document& d) {
   return at;
 }
 
-/// The calls of "so PyTorch's `LSTM(32, 64)` is `LSTM(64)`", if both are of one function.
+/// The two calls in a message like "so PyTorch's `LSTM(32, 64)` is `LSTM(64)`", if both call one function.
 std::pair<std::string_view, std::string_view> rewritten_call(std::string_view message) {
   const size_t from = message.find("'s `", message.find(", so "));
   const size_t middle = from == message.npos ? from : message.find("` is `", from);

@@ -15,7 +15,7 @@
 
 namespace pxl::lsp {
 
-/// A text that was parsed, with its symbols. It never changes; pointers into it are valid as long as it lives.
+/// A parsed text with its symbols. It never changes; pointers into it are valid as long as it lives.
 struct Parsed {
   Parsed(const std::string& path, std::string text, Encoding encoding);
   std::shared_ptr<const SourceFile> source;
@@ -28,30 +28,30 @@ class Document {
  public:
   Document(DocumentUri name, std::string text, int64_t version, Encoding encoding);
 
-  /// Applies changes, each to the text after the one before.
+  /// Applies the changes in order, each to the text that the previous one leaves.
   void change(const std::vector<TextChange>& changes);
 
   const std::string& uri() const { return name_.text; }
-  /// Path of the file; the decoded URI for other schemes. It identifies the document.
+  /// The file's path; the decoded URI for other schemes. the decoded URI for other schemes. It identifies the document.
   const std::string& path() const { return name_.path; }
-  /// The path without links.
+  /// The path with links resolved.
   const std::string& real_path() const { return real_path_; }
   std::string_view text() const { return parsed_->source->text(); }
   const Lines& lines() const { return parsed_->lines; }
 
-  /// Of the current text.
+  /// The parse of the current text.
   const Parsed& parsed() const { return *parsed_; }
-  /// Of the last text that parsed; null if none has.
+  /// The parse of the last text that had no syntax errors; null if no text had none.
   const Parsed* sound() const { return sound_ ? sound_.get() : nullptr; }
-  /// True if `sound()` is of the current text, so that its locations are valid.
+  /// Whether `sound()` belongs to the current text, so that its locations are valid.
   bool is_sound() const { return sound_ == parsed_; }
 
   int64_t version = 0;
   int64_t revision = 0;                ///< incremented by each change of the text
-  bool dirty = true;                   ///< not submitted for analysis since the last change
-  bool settled = false;                ///< its diagnostics are those of the current text
-  std::unique_ptr<Analysis> analysis;  ///< of the last text that parsed and was analysed completely
-  Json diagnostics = Json::array();    ///< of the last text that was analysed completely, and their number
+  bool dirty = true;                   ///< changed since the last submission for analysis
+  bool settled = false;                ///< whether its diagnostics belong to the current text
+  std::unique_ptr<Analysis> analysis;  ///< analysis of the last text that parsed and was analysed completely
+  Json diagnostics = Json::array();  ///< diagnostics of the last completely analysed text; `analyses` counts such texts
   int64_t analyses = 0;
 
  private:

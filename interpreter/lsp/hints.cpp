@@ -6,7 +6,7 @@ namespace pxl::lsp {
 Json inlay_hints(Server& server, const RangeParams& params) {
   const Document& d = server.document(params);
   Json list = Json::array();
-  // Hints of an older text would be misplaced.
+  // Hints for an older text would be misplaced.
   if (!d.analysis || d.analysis->source->text() != d.text()) return list;
   size_t begin = 0, end = d.text().size();
   if (params.range) {

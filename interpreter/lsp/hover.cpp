@@ -31,7 +31,7 @@ std::string describe(const Document& d, const Symbol& s, Span place) {
   return out;
 }
 
-// The innermost open call: the last word of its callee and the number of arguments before the cursor.
+// The innermost open call: its callee's last word, and the number of arguments before the cursor.
 struct OpenCall {
   size_t callee_end = 0;
   size_t argument = 0;
@@ -66,7 +66,7 @@ std::optional<OpenCall> open_call(const Document& d, size_t cursor) {
   return OpenCall{open.back().at, open.back().commas, open.back().named};
 }
 
-// Help on a name of the language or the library that the text does not define.
+// The word at the cursor, for help on names of the language or the library that the text does not define.
 std::string word_at(const Document& d, size_t cursor, size_t& begin, size_t& end) {
   for (const ClassifiedToken& t : classify_tokens(*d.parsed().source)) {
     if (t.begin > cursor) break;
@@ -106,7 +106,7 @@ Json hover(Server& server, const PositionParams& params) {
   if (begin > 0 && d.text()[begin - 1] == '.') {
     const auto found = inspect(in, d.text(), cursor);
     if (!found || !found->found) {
-      // A member of a value that the analysis does not know.
+      // The analysis does not know the value whose member this is.
       std::string out;
       for (const auto& [table, row] : find_members(word))
         out += code_block(member_signature(*table, *row)) + std::string(row->doc) + "\n\n";
@@ -130,7 +130,7 @@ Json signature_help(Server& server, const PositionParams& params) {
   size_t begin = 0;
   if (const auto callee = resolve_chain(in, d.text(), call->callee_end, begin)) signature = signature_of(in, *callee);
   if (!signature && d.sound()) {
-    // A function that no analysis has reached.
+    // No analysis has reached this function.
     size_t from = call->callee_end;
     while (from > 0 && (std::isalnum(static_cast<unsigned char>(d.text()[from - 1])) || d.text()[from - 1] == '_'))
       --from;

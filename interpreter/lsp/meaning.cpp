@@ -11,8 +11,8 @@ namespace {
 using Role = Meaning::Role;
 using Kind = Symbol::Kind;
 
-constexpr int max_links = 64;    // of bindings, members and calls that lead to a meaning
-constexpr int64_t step_ns = 50;  // of an expression or a symbol that is looked at; not measured
+constexpr int max_links = 64;    // maximum number of bindings, members and calls that lead to a meaning
+constexpr int64_t step_ns = 50;  // estimated time to look at an expression or a symbol; not measured
 
 Declared symbol_at(const Document& d, Span span) {
   const SymbolTable& table = *d.sound()->symbols;
@@ -44,9 +44,9 @@ Declared Meanings::declaration(Declared s, bool through_aliases, Declared end) {
   return s;
 }
 
-/// What all bindings of a name have in common.
+/// The meaning that all bindings of a name share.
 Meaning Meanings::of_values(Declared s, int depth) {
-  // A value that depends on itself.
+  // The value depends on itself.
   if (std::find(open_.begin(), open_.end(), s) != open_.end()) return {};
   open_.push_back(s);
   std::optional<Meaning> all;
@@ -81,7 +81,7 @@ Meaning Meanings::of_symbol(Declared s, int depth) {
   }
 }
 
-/// `import a.b` binds `a`: the chain `a.b` is the file.
+/// `import a.b` binds `a`, so the chain `a.b` denotes the file.
 std::optional<Meaning> Meanings::of_dotted_import(const Document& d, const ast::MemberExpr& e) {
   std::vector<std::string> names = {e.name};
   const ast::Expr* root = e.base;
@@ -109,13 +109,13 @@ Named Meanings::member(const Meaning& base, std::string_view name) {
   using enum Named::Is;
   switch (base.role) {
     case Role::file: return found(base.of.file, -1, name, other);
-    // The params of its build are members of an instance after a call.
+    // After a call, the params of an instance's build are members of the instance.
     case Role::instance: {
       const Named field = found(base.of.file, base.of.symbol, name, unknown);
       const int build = base.of.table().find(base.of.symbol, "build");
       return field.is == symbol || build < 0 ? field : found(base.of.file, build, name, unknown);
     }
-    // Functions that a program calls may bind streams as well.
+    // Functions that a program calls may bind streams too.
     case Role::built:
     case Role::result: return found(base.of.file, base.of.symbol, name, unknown);
     case Role::other:
@@ -172,7 +172,7 @@ Meaning Meanings::of(const Document& d, const ast::Expr& e, int depth) {
     case ast::ExprKind::name: {
       const std::string& name = static_cast<const ast::NameExpr&>(e).name;
       if (const Declared s = symbol_at(d, e.span); s.file) return of_symbol(s, depth);
-      if (name == "main") return {Role::file, {&d, -1}};  // the program of the file's top level
+      if (name == "main") return {Role::file, {&d, -1}};  // the program is the top level of the file
       return is_implicit(name) ? Meaning{} : Meaning{Role::other, {}};
     }
     case ast::ExprKind::member: return of_member(d, static_cast<const ast::MemberExpr&>(e), depth);
@@ -188,7 +188,7 @@ Meaning Meanings::of(const Document& d, const ast::Expr& e, int depth) {
   }
 }
 
-/// The declaration whose parameters or streams are the keywords of a call.
+/// The declaration whose parameters or streams a call's keywords name.
 Named Meanings::called(const Document& d, const ast::Expr& callee) {
   using enum Named::Is;
   const auto build_of = [](Declared module) {
@@ -199,7 +199,7 @@ Named Meanings::called(const Document& d, const ast::Expr& callee) {
     const auto& method = static_cast<const ast::MemberExpr&>(callee);
     const Meaning base = of(d, *method.base, 0);
     if (base.role == Role::session) return method.name == "run" ? Named{symbol, base.of} : Named{other, {}};
-    // The arguments of an instance's graph are those of its build.
+    // An instance's graph takes the arguments of its build.
     if (base.role == Role::instance && (method.name == "create_graph" || method.name == "build"))
       return build_of(base.of);
   }
@@ -220,7 +220,7 @@ Named Meanings::of(const Document& d, const Mention& m) {
     case Mention::Kind::keyword: {
       const Named callee = called(d, *m.of);
       if (callee.is != symbol) return callee;
-      // Functions that a program calls may declare streams as well.
+      // Functions that a program calls may declare streams too.
       const bool is_run = callee.symbol.symbol < 0 || callee.symbol->kind == Kind::program;
       return found(callee.symbol.file, callee.symbol.symbol, m.name, is_run ? unknown : other);
     }

@@ -15,9 +15,9 @@ void read(const Reader& in, bool& out) {
   out = in.value().get<bool>();
 }
 
-/// Also 3.0: some clients have floating-point numbers only.
+/// Also accepts 3.0, since some clients have floating-point numbers only.
 void read(const Reader& in, int64_t& out) {
-  constexpr double limit = 9007199254740992;  // 2^53: doubles below are whole numbers of their own
+  constexpr double limit = 9007199254740992;  // 2^53: every whole number below is exact in a double
   const Json& v = in.value();
   if (v.is_number_float()) {
     const double number = v.get<double>();
@@ -80,7 +80,7 @@ void read(const Reader& in, TextChange& out) {
   read(in["text"], out.text);
 }
 
-/// Members that lead to a value, each of which may be missing: "workspace", "inlayHint", "refreshSupport".
+/// Follows members that lead to a value, each of which may be missing: "workspace", "inlayHint", "refreshSupport".
 std::optional<Reader> find(Reader in, std::initializer_list<const char*> members) {
   for (const char* member : members) {
     if (in.value().is_null()) return std::nullopt;

@@ -1,5 +1,5 @@
-// The messages of a client as typed values. A message is read and checked as a whole before its handler begins, so that
-// a handler sees no JSON of the client and changes no state for a message that is wrong.
+// The messages of a client as typed values. A message is read and checked completely before its handler begins. A
+// handler therefore sees no JSON of the client, and a wrong message changes no state.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace pxl::lsp {
 
 using Json = nlohmann::json;
 
-/// Error codes of JSON-RPC and of the protocol.
+/// The error codes that JSON-RPC and the protocol define.
 enum ErrorCode : int {
   parse_error = -32700,
   invalid_request = -32600,
@@ -34,7 +34,7 @@ struct Refusal {
   Json data = nullptr;
 };
 
-/// A position of the protocol: a line, and a character in the units of the client. Both count from 0.
+/// A position in the protocol: a line, and a character in the client's units. Both count from 0.
 struct Place {
   size_t line = 0, character = 0;
 };
@@ -48,9 +48,9 @@ struct NoParams {};
 struct Folder {
   DocumentUri uri;
 };
-/// What the client can do, as far as the server asks.
+/// The client's capabilities that the server uses.
 struct Capabilities {
-  bool bytes = false;  ///< positions in UTF-8
+  bool bytes = false;  ///< whether positions are in UTF-8
   bool pulls_diagnostics = false;
   bool refreshes_diagnostics = false, refreshes_hints = false, watches_files = false;
 };
@@ -94,7 +94,7 @@ struct RangeParams : DocumentParams {
   std::optional<PlaceRange> range;
 };
 struct PullParams : DocumentParams {
-  std::optional<std::string> previous;  ///< id of the result that the client has
+  std::optional<std::string> previous;  ///< id of the last result that the client has
 };
 struct ActionParams : DocumentParams {
   struct Problem {
@@ -112,11 +112,11 @@ struct QueryParams {
   std::optional<std::string> query;
 };
 
-/// A value of a message and its name, for errors: "textDocument.version: expected an integer, got a string".
+/// A value in a message and its name, for errors: "textDocument.version: expected an integer, got a string".
 class Reader {
  public:
   Reader(const Json& value, std::string name) : value_(&value), name_(std::move(name)) {}
-  /// A member of an object, which is null if it is missing.
+  /// A member of an object; null if it is missing.
   Reader operator[](const char* member) const;
   const Json& value() const { return *value_; }
   /// Throws Refusal.
@@ -151,7 +151,7 @@ P read_params(const Json& params) {
   return out;
 }
 
-/// `object.id` if it is an id of a request: a text or an integer. Other values are never stored or sent back.
+/// `object.id` if it is a valid request id: a text or an integer. Other values are never stored or sent back.
 std::optional<Json> request_id(const Json& object);
 
 }  // namespace pxl::lsp

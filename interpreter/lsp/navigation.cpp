@@ -25,7 +25,7 @@ std::string place_text(const Document& d, Span span) {
   return fmt::format("`{}` in line {} of {}", text, line, std::filesystem::path(d.path()).filename().string());
 }
 
-/// Why the uses do not suffice for a new name.
+/// Why the name cannot be changed at all uses.
 std::optional<std::string> obstacle(const Uses& uses, const std::string& name) {
   if (!uses.all) return fmt::format("`{}` may be used in more than {} files", name, Files::max_files);
   if (!uses.broken.empty())
@@ -43,7 +43,7 @@ std::string renamed(const Uses::Place& place, const std::string& name) {
   return place.import ? fmt::format("{} as {}", place.span.text(), name) : name;
 }
 
-/// Whether a text with the new name means what the old one means: names, occurrences and mentions are the same ones.
+/// Whether a text with the new name means what the old text means: names, occurrences and mentions are the same.
 bool is_same(const SymbolTable& before, const SymbolTable& after) {
   const auto same_symbol = [](const Symbol& a, const Symbol& b) {
     return a.kind == b.kind && a.container == b.container && a.inner == b.inner && a.imports.size() == b.imports.size();
@@ -60,7 +60,7 @@ bool is_same(const SymbolTable& before, const SymbolTable& after) {
          equal(before.mentions(), after.mentions(), same_mention);
 }
 
-/// The texts of the files with the new name. Throws Refusal if a word means something else in one of them.
+/// The files' texts with the new name. Throws Refusal if a word would mean something else in one of them.
 std::map<const Document*, std::shared_ptr<const SourceFile>> renamed_texts(const Uses& uses, const std::string& name) {
   std::map<const Document*, std::shared_ptr<const SourceFile>> out;
   for (const auto& [d, places] : uses.places) {
@@ -75,8 +75,8 @@ std::map<const Document*, std::shared_ptr<const SourceFile>> renamed_texts(const
   return out;
 }
 
-/// Throws Refusal if a check of a file finds an error that it did not find before: a name that a program's IR has
-/// itself, for example. Checks a few files only.
+/// Throws Refusal if the new name causes an error in a file, for example because a program's IR has that name itself.
+/// Checks a few files only.
 void check_renamed(Server& server, const Uses& uses, const std::string& name) {
   constexpr size_t max_checked = 4;
   const auto texts = renamed_texts(uses, name);
@@ -105,7 +105,7 @@ Json definition(Server& server, const PositionParams& params) {
   if (!target) return nullptr;
   const Declared found = meanings.declaration(target->declared, true);
   if (is_library(found.file->path())) return location(*target->declared.file, target->declared->name_span);
-  // `import m` leads to the file, and so does a name that the file lacks.
+  // `import m` leads to the file, and so does a name that the file does not define.
   if (found->kind == Symbol::Kind::import)
     if (const Document* file = files.imported(*found.file, found->imports.back().path);
         file && !is_library(file->path()))

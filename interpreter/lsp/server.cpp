@@ -17,11 +17,12 @@ namespace pxl::lsp {
 
 namespace {
 
-// Shared between the reading thread and the others: cancelled requests, and whether a text under analysis changed.
+// State that the reading thread and the others share: the cancelled requests, and whether a text under analysis
+// changed.
 struct Ahead {
   std::mutex mutex;
   std::set<std::string> cancelled;
-  std::string answering;  ///< the current request
+  std::string answering;  ///< id of the current request
   Analyst* analyst = nullptr;
 };
 Ahead& ahead() {
@@ -46,7 +47,7 @@ void glance(Transport& transport, const Json& message) {
     const std::string id = request->dump();
     const std::lock_guard lock(ahead().mutex);
     if (id == ahead().answering) return request_interrupt();
-    // Bounds the memory of cancellations of unknown requests.
+    // Bounds the memory for cancelled requests that are unknown.
     if (ahead().cancelled.size() < 4096) ahead().cancelled.insert(id);
   } else if (*method == "textDocument/didChange" || *method == "exit" || *method == "shutdown") {
     const std::lock_guard lock(ahead().mutex);
@@ -55,7 +56,7 @@ void glance(Transport& transport, const Json& message) {
   }
 }
 
-// False if a request was cancelled before it started; otherwise it may be interrupted until `Work` ends.
+// False if a request was cancelled before it started. Otherwise an interrupt may reach it until `Work` ends.
 struct Work {
   bool cancelled;
   explicit Work(const Json& id) {
@@ -78,7 +79,7 @@ std::string folder_of(const DocumentUri& uri) {
   return path;
 }
 
-/// Reads the parameters of a handler, a function or a member of Server, and calls it.
+/// Reads the parameters for a handler (a function or a member of Server), and calls it.
 template <auto Handler>
 struct Typed;
 template <class P, Json (*Handler)(Server&, const P&)>
@@ -147,7 +148,7 @@ Server::~Server() {
 }
 
 int Server::run() {
-  constexpr int quiet_milliseconds = 120;  // a pause in typing
+  constexpr int quiet_milliseconds = 120;  // the length of a pause in typing
   while (!exiting_) {
     finish_analysis();
     bool waiting = false;
@@ -165,7 +166,7 @@ int Server::run() {
       start_analysis();
   }
   const int status = shut_down_ ? 0 : 1;
-  // The analysis thread polls often; if it does not, end the process anyway.
+  // The analysis thread polls often. If it does not, the process ends anyway.
   constexpr int patience_milliseconds = 500;
   if (!analyst_.stop(patience_milliseconds)) std::_Exit(status);
   return status;
@@ -178,7 +179,7 @@ void Server::handle(const Incoming& message) {
   const Json id = request_id(body).value_or(Json());
   const auto method = body.find("method");
   if (method == body.end() || !method->is_string()) {
-    // The client's response to a request of the server, which is ignored.
+    // This is the client's response to a request by the server. It is ignored.
     if (!body.contains("result") && !body.contains("error")) refuse(id, {invalid_request, "the message has no method"});
     return;
   }
@@ -187,7 +188,7 @@ void Server::handle(const Incoming& message) {
     exiting_ = true;
     return;
   }
-  // Bounds the work of requests, since they may show values. Changes of texts are read completely.
+  // Bounds the work for a request, since it may show values. Text changes are read without a bound.
   Budget budget;
   std::optional<BudgetScope> bounded;
   if (is_request) bounded.emplace(&budget);
@@ -214,7 +215,7 @@ void Server::handle(const Incoming& message) {
     no = Refusal{internal_error, error.what()};
   }
   if (no && is_request) return refuse(id, *no);
-  // A notification has no response: its error appears in the log of the editor.
+  // A notification has no response, so its error goes to the editor's log.
   if (no && (no->code == invalid_params || no->code == internal_error))
     notify("window/logMessage", {{"type", 1}, {"message", method->get<std::string>() + ": " + no->message}});
 }
@@ -294,14 +295,14 @@ Json Server::initialize(const InitializeParams& params) {
       {"semanticTokensProvider", {{"legend", semantic_legend()}, {"full", true}}},
       {"workspace", {{"workspaceFolders", {{"supported", true}, {"changeNotifications", true}}}}},
   };
-  // A client that pulls diagnostics would show published ones twice.
+  // A client that pulls diagnostics would show them twice if the server also published them.
   if (client_.pulls_diagnostics)
     offered["diagnosticProvider"] = {{"interFileDependencies", true}, {"workspaceDiagnostics", false}};
   return {{"serverInfo", {{"name", "pxl"}, {"version", PXL_VERSION}}}, {"capabilities", std::move(offered)}};
 }
 
 Json Server::initialized(const NoParams&) {
-  // Files may change outside the editor; files that import them are analysed again.
+  // Files may change outside the editor. The files that import them are then analysed again.
   if (client_.watches_files)
     demand("client/registerCapability", {{"registrations",
                                           {{{"id", "files"},

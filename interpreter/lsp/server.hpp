@@ -1,5 +1,5 @@
-// The language server: each method of the protocol is one row of a table, and one function in the file of its feature.
-// The row's type reads the message, so that a function gets typed parameters only.
+// The language server. Each method of the protocol is one row of a table, and one function in the file of its feature.
+// The row's type reads the message, so that a function receives typed parameters only.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace pxl::lsp {
 
-/// Thrown by a handler whose response has to wait for the analysis of the document.
+/// A handler throws it if the response must wait for the document's analysis.
 struct AfterAnalysis {
   PullParams params;
 };
@@ -25,13 +25,13 @@ class Server {
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
-  /// Serves until `exit` or the end of the input. Returns the exit status: 0 after `shutdown`, else 1.
+  /// Serves until `exit` or the end of the input. Returns the exit status: 0 after `shutdown`, otherwise 1.
   int run();
 
   // ---- what handlers use
-  /// The document that a message is about. Throws Refusal if it is not open.
+  /// The document that a message names. Throws Refusal if it is not open.
   Document& document(const DocumentParams& params);
-  /// The open document of a path, or null.
+  /// The open document at a path, or null.
   const Document* open_document(const std::string& path) const;
   /// The open documents, by path.
   const std::map<std::string, std::unique_ptr<Document>>& documents() const { return documents_; }
@@ -59,13 +59,13 @@ class Server {
   void reply(const Json& id, const Json& result);
   void refuse(const Json& id, const Refusal& why);
   void notify(const std::string& method, const Json& params);
-  /// Sends a request to the client; its response is ignored.
+  /// Sends a request to the client. The server ignores the response.
   void demand(const std::string& method, const Json& params);
-  /// Submits one changed document to the analysis thread: that of the path `first` if it changed, else any.
+  /// Submits one changed document to the analysis thread: the one at path `first` if it changed, otherwise any.
   void start_analysis(const std::string& first = {});
-  /// Notes that a file has another text from now on: analyses that have looked for it are repeated.
+  /// Notes that a file has a new text: analyses that looked for the file are repeated.
   void text_changed(const Document& d);
-  /// Whether a file that the analysis has looked for has changed after the change of this number.
+  /// Whether the analysis looked for a file that changed after change number `since`.
   bool is_outdated(const Analysis& analysis, int64_t since) const;
   /// Stores the result of the analysis in the document.
   void finish_analysis();
@@ -87,10 +87,11 @@ class Server {
   InterpreterPtr empty_;
   std::vector<Waiting> waiting_;
   int64_t demands_ = 0;
-  /// The number of changes of open texts, and the number of each file's last one, by path with and without links.
+  /// Counts the changes of open texts. `last_change_` has the number of each file's last change, by path with and
+  /// without links.
   int64_t changes_ = 0;
   std::map<std::string, int64_t> last_change_;
-  Capabilities client_;  ///< diagnostics that the client pulls are not published
+  Capabilities client_;  ///< if the client pulls diagnostics, they are not published
   bool initialized_ = false, shut_down_ = false, exiting_ = false;
   Analyst analyst_;  ///< destroyed first
 };
@@ -111,7 +112,7 @@ Json formatting(Server&, const DocumentParams&);  // formatting.cpp
 Json inlay_hints(Server&, const RangeParams&);    // hints.cpp
 Json diagnostic(Server&, const PullParams&);      // diagnostics.cpp
 Json code_actions(Server&, const ActionParams&);
-/// `found` as the protocol's diagnostics, at locations in this document.
+/// Converts `found` to the protocol's diagnostics, at locations in this document.
 Json diagnostic_items(const Document& d, const std::vector<Diagnostic>& found);
 Json semantic_tokens(Server&, const DocumentParams&);  // tokens.cpp
 Json semantic_legend();

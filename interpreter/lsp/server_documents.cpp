@@ -1,4 +1,4 @@
-// Documents of the server: opened, changed, closed, analysed; and the requests that wait for an analysis.
+// Documents that are opened, changed, closed and analysed, and the requests that wait for an analysis.
 #include <algorithm>
 
 #include "interpreter/lsp/server.hpp"
@@ -25,7 +25,7 @@ Json Server::changed(const ChangeParams& params) {
   return nullptr;
 }
 
-// Any document may depend on a file that was saved: on a program, or on data.
+// Any document may depend on the saved file: as a program, or as data.
 Json Server::saved(const NoParams&) {
   for (auto& [path, d] : documents_) {
     d->dirty = true;

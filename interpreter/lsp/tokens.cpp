@@ -1,11 +1,11 @@
-// Semantic tokens from the language's lexer, for words that a grammar of regular expressions cannot tell apart.
+// Semantic tokens from the language's lexer, for words that a grammar of regular expressions cannot distinguish.
 #include "interpreter/lsp/server.hpp"
 
 namespace pxl::lsp {
 
 namespace {
 
-// Indices in this list are the protocol's codes.
+// An index in this list is the protocol's code.
 constexpr const char* types[] = {"keyword", "variable", "parameter", "number", "string", "comment", "operator"};
 
 int token_type(TokenClass kind) {

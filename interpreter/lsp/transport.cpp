@@ -43,7 +43,7 @@ bool Transport::read_bytes(char* to, size_t count) {
       continue;
     }
     if (is_client_gone_) return false;
-    // Negative descriptors are ignored.
+    // `poll` ignores negative descriptors.
     pollfd wait[] = {{in_, POLLIN, 0}, {stop_[0], POLLIN, 0}, {client_, POLLIN, 0}};
     if (poll(wait, std::size(wait), -1) < 0) {
       if (errno == EINTR) continue;

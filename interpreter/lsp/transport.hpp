@@ -38,14 +38,15 @@ class Transport {
   /// Ends the current or next wait. Thread-safe.
   void wake();
   bool ended() const { return ended_; }
-  /// Ends the input when a process ends: descriptors that it left to others may keep the input open. Called by Glance.
+  /// Ends the input when a process ends, since descriptors that the process left to others may keep the input open.
+  /// Called by Glance.
   void end_with(int64_t process);
   /// Writes a complete message. Invalid UTF-8 is replaced.
   void send(const Json& message);
 
   /// A longer body ends the input, so that memory stays bounded.
   static constexpr size_t longest_body = size_t{64} << 20;
-  /// Maximum nesting of a body. Values are written recursively.
+  /// Maximum nesting of a body, since values are written recursively.
   static constexpr int max_depth = 100;
 
  private:

@@ -26,7 +26,8 @@ std::string decoded(std::string_view text) {
   return out;
 }
 
-/// The path of a file's URI, still encoded: "file:///a", "file:/a" and "file://host/a" give "/a"; empty for others.
+/// The path in a file's URI, still encoded: "/a" for "file:///a", "file:/a" and "file://host/a". Empty for other
+/// schemes.
 std::string_view encoded_path(std::string_view uri) {
   constexpr std::string_view scheme = "file:";
   if (uri.size() < scheme.size() || strncasecmp(uri.data(), scheme.data(), scheme.size()) != 0) return {};
@@ -39,7 +40,7 @@ std::string_view encoded_path(std::string_view uri) {
 
 DocumentUri DocumentUri::of_text(std::string text) {
   std::string path = decoded(encoded_path(text));
-  // The system ends a path at a zero byte, so that such a URI names no file.
+  // The system ends a path at a zero byte, so a URI with one names no file.
   if (path.empty() || path.find('\0') != path.npos) return {text, decoded(text)};
   return {std::move(text), std::filesystem::path(path).lexically_normal().string()};
 }

@@ -1,5 +1,5 @@
-// Names of documents. A client spells the URI of a file in its own way: percent signs, their case and the host differ.
-// Documents are found by what a URI denotes, and responses carry the client's own text.
+// Names of documents. Clients spell a file's URI differently: percent signs, their case and the host vary. The server
+// finds a document by what its URI denotes, and repeats the client's text in responses.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace pxl::lsp {
 
 struct DocumentUri {
   std::string text;  ///< as the client wrote it
-  std::string path;  ///< what it denotes: the normal path of a file, or the decoded text of another scheme
+  std::string path;  ///< what the URI denotes: the normal path of a file, or the decoded text of another scheme
 
   static DocumentUri of_text(std::string text);
   static DocumentUri of_path(std::string_view path);

@@ -25,7 +25,7 @@ bool is_visible_outside(Declared t) {
     case Kind::parameter: break;
     default: return false;
   }
-  // The names of a program are members of its IR, the configuration of a module those of its instances.
+  // A program's names are members of its IR. A module's configuration has names that are members of its instances.
   if (t->container < 0 || t->inner) return false;
   const Kind owner = t.table().symbols()[static_cast<size_t>(t->container)].kind;
   return owner == Kind::program || (owner == Kind::module && t->kind == Kind::parameter);
@@ -72,7 +72,7 @@ class Finder {
   }
 
  private:
-  /// The files that values can pass between: those that import a file of the set, and those that it imports.
+  /// Collects the files between which values can pass: a file's importers, and the files that it imports.
   void gather(const Document* d) {
     if (!seen_.insert(d).second) return;
     if (!d->is_sound()) {
@@ -82,7 +82,7 @@ class Finder {
     component_.push_back(d);
     for (const Symbol& s : d->sound()->symbols->symbols())
       for (const Symbol::Import& i : s.imports)
-        // A module of the library sees values, and no names of the top level.
+        // A library module sees values, but no names of the top level.
         if (const Document* file = files_.imported(*d, i.path);
             file && (visible_ || keyword_ || !is_library(file->path())))
           gather(file);
@@ -112,7 +112,7 @@ class Finder {
 
   bool leads_to_target(Declared s) { return meanings_.declaration(s, false, target_) == target_; }
 
-  /// The imports of a document that bind the target.
+  /// Collects a document's imports that bind the target.
   void imports(const Document& d) {
     if (!top_) return;
     const std::vector<Symbol>& symbols = d.sound()->symbols->symbols();
@@ -135,7 +135,8 @@ class Finder {
     }
   }
 
-  /// Params and fields that hold modules name the tensors of a tree, and trees of several modules are matched by name.
+  /// Collects other params and fields with the name, since they name a tree's tensors and trees of several modules are
+  /// matched by name.
   void namesakes(const Document& d) {
     if (!is_tree_name(target_) || is_library(d.path())) return;
     const std::vector<Symbol>& symbols = d.sound()->symbols->symbols();
@@ -149,7 +150,7 @@ class Finder {
   void mentions(const Document& d) {
     for (const Mention& m : d.sound()->symbols->mentions()) {
       if (m.kind == Mention::Kind::text) {
-        // Keys in the library are names that it has given itself.
+        // The library uses only keys that it has made itself.
         if (visible_ && !is_library(d.path()) && is_component(m.name, name_)) uses_.doubts.push_back({&d, m.span});
       } else if (m.kind == Mention::Kind::spread || m.name == name_) {
         const Named named = meanings_.of(d, m);
@@ -169,15 +170,15 @@ class Finder {
   bool may_mean(const Mention& m) {
     if (m.kind == Mention::Kind::member) return visible_ || (top_ && is_passed_on({target_.file, -1}));
     if (!keyword_ || target_->kind != Kind::parameter) return keyword_;
-    if (target_->inner || target_->container < 0) return true;  // of a lambda
+    if (target_->inner || target_->container < 0) return true;  // a name inside a lambda
     if (owner()->kind == Kind::build) return true;              // graphs are values
     const bool by_member = m.of->kind == ast::ExprKind::member;
     if (by_member && static_cast<const ast::MemberExpr&>(*m.of).name == owner()->name) return true;
     return is_passed_on(owner());
   }
 
-  /// Whether a declaration is used as a value, so that a value anywhere may be it. The symbol -1 is the namespace of a
-  /// file.
+  /// Whether a declaration is used as a value. If so, a value anywhere may be this declaration. The symbol -1 is the
+  /// namespace of a file.
   bool is_passed_on(Declared s) {
     const auto [known, fresh] = passed_on_.try_emplace(s.symbol, false);
     if (!fresh) return known->second;
@@ -218,13 +219,13 @@ class Finder {
 }  // namespace
 
 std::optional<Target> target_at(Meanings& meanings, const Document& d, size_t cursor) {
-  // In the current text: locations in an older text would be wrong.
+  // Searches the current text only: locations in an older text would be wrong.
   if (!d.is_sound()) return std::nullopt;
   const SymbolTable& table = *d.sound()->symbols;
   const auto at = static_cast<uint32_t>(cursor);
   const auto own = [&](Declared s) {
     const Declared root = meanings.declaration(s, false);
-    // A name of the library gets another name by `as`.
+    // A name of the library is renamed by `as` only.
     return is_library(root.file->path()) && !is_library(d.path()) ? std::optional<Declared>() : root;
   };
   if (const Occurrence* o = table.at(at)) {

@@ -1,5 +1,5 @@
-// All uses of a declaration: in its file, in the files that import it, and where a value has it as a member, a keyword
-// or a key. A place whose meaning depends on values that the text does not determine is a doubt.
+// Finds all uses of a declaration: names in its file and in importing files, and members, keywords and keys of values.
+// If the meaning of a place depends on values that the text does not determine, the place is a doubt.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace pxl::lsp {
 
-/// The declaration that the word at a cursor names, and the word; imports under their own name lead to the file that
+/// The declaration that the word at a cursor names, and the word. An import without `as` leads to the file that
 /// declares the name.
 struct Target {
   Declared declared;
@@ -26,7 +26,7 @@ struct Uses {
     bool binding = false;
     bool import = false;  ///< the word of an import without `as`, which declares the target
   };
-  /// In order of position, by path. No two places are equal.
+  /// The places in each file, in order of position. No two places are equal.
   std::map<const Document*, std::vector<Place>> places;
   struct Doubt {
     const Document* file;
@@ -36,7 +36,7 @@ struct Uses {
   std::vector<const Document*> broken;  ///< files with syntax errors, which may use the name
   bool all = true;                      ///< false if there are more files than a request reads
 };
-/// In all files that values can pass between, or in `only` one.
+/// Searches all files between which values can pass, or `only` one file.
 Uses uses_of(Meanings& meanings, Declared target, const Document* only = nullptr);
 
 }  // namespace pxl::lsp
