@@ -32,7 +32,7 @@ std::function<Completions(std::string_view, size_t)>& completer() {
 }
 
 /// Moves the cursor to the first column of an empty row, where the prompt begins. Text without a newline stays on its
-/// row. Keys that were typed while the program ran are echoed in this row; the editor draws them again.
+/// row. Keys typed while the program ran are echoed in this row, and the editor draws them again.
 void begin_row() {
   if (line_is_unfinished()) write_out("\n");
   const char* const terminal = std::getenv("TERM");
@@ -44,7 +44,7 @@ void begin_row() {
 LineEditor::Result read_plain(const std::string& prompt, std::string& line) {
   write_out_as_is(prompt);
   flush_out();
-  // Bytes read before an interrupt, for inputs that are not a terminal: a terminal discards a typed line, a pipe does
+  // Bytes read before an interrupt from an input that is not a terminal. A terminal discards a typed line, a pipe does
   // not.
   static auto& begun = never_destroyed(std::string());
   line = std::exchange(begun, {});
@@ -92,7 +92,7 @@ struct sigaction noting() {
   return action;
 }
 
-/// Notes the terminal's signals during its lifetime. A stop that the parent ignores stays ignored.
+/// Records the terminal's signals during its lifetime. A stop signal that the parent ignores stays ignored.
 class NotedSignals {
  public:
   NotedSignals() {
@@ -112,7 +112,7 @@ class NotedSignals {
   struct sigaction old_[std::size(terminal_signals)] = {};
 };
 
-/// The column in an answer `ESC [ row ; column R`, which is removed from `bytes`; 0 if there is none.
+/// Removes an answer `ESC [ row ; column R` from `bytes` and returns its column; 0 if there is none.
 int take_answer(std::string& bytes) {
   for (size_t begin = bytes.find("\x1b["); begin != bytes.npos; begin = bytes.find("\x1b[", begin + 1)) {
     const size_t end = bytes.find_first_not_of("0123456789;", begin + 2);
@@ -125,7 +125,8 @@ int take_answer(std::string& bytes) {
   return 0;
 }
 
-/// The cursor's column, from 1, as the terminal reports it. 0 if it does not answer: it is not asked again.
+/// The cursor's column, from 1, as the terminal reports it. If the terminal does not answer, the result is 0, and the
+/// terminal is not asked again.
 int reported_column() {
   constexpr int patience_milliseconds = 2000;
   static bool answers = true;
@@ -199,7 +200,8 @@ void clear_line(int prompt_width, std::string_view before_cursor, int old_column
       rows = wrapped.row;
   }
   if (rows > 0) write_out_as_is("\x1b[" + std::to_string(rows) + "A");
-  // The first row is cleared by itself: some terminals keep a copy of a screen that is cleared from its first row on.
+  // Clears the first row separately, since some terminals save a copy of a screen that is cleared from its first row
+  // on.
   write_out_as_is(
       "\r\x1b[K\x1b"
       "7\x1b[B\x1b[J\x1b"

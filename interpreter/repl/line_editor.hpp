@@ -1,4 +1,4 @@
-// Line input: GNU readline or libedit on a terminal, plain lines without either library and for other inputs
+// Line input: GNU readline or libedit on a terminal. Builds without a library and other inputs use plain lines
 // (line_backend.hpp).
 #pragma once
 
@@ -19,15 +19,14 @@ class LineEditor {
   explicit LineEditor(bool plain);
 
   enum class Result : uint8_t { line, end, interrupted };
-  /// Reads one line without the newline (pasted text may contain several lines). `prompt` may contain escape
-  /// sequences; an edited line begins with `typed`. An interrupt discards the line on a terminal; for other inputs no
-  /// byte is lost.
+  /// Reads one line without the newline (pasted text may contain several lines). `prompt` may contain escape sequences.
+  /// An edited line begins with `typed`. An interrupt discards the line on a terminal. Other inputs lose no byte.
   Result read(const std::string& prompt, std::string& line, const std::string& typed = {});
-  /// Colours lines while they are typed: `paint` adds escape sequences to a line and changes nothing else. False if the
-  /// library cannot.
+  /// Colours lines while the user types: `paint` adds escape sequences to a line and changes nothing else. Returns
+  /// false if the library cannot colour lines.
   bool set_painter(std::function<std::string(std::string_view)> paint);
 
-  /// Called with the line and the cursor's byte offset for completion.
+  /// Sets the function that completion calls with the line and the cursor's byte offset.
   void set_completer(std::function<Completions(std::string_view line, size_t cursor)> completer);
   /// Appends an input to the recall list, newest last.
   void remember(const std::string& input);

@@ -1,5 +1,5 @@
-// libedit, through its native interface: its readline emulation has no custom key bindings, which bracketed paste
-// needs.
+// The backend for libedit, through its native interface: the readline emulation has no custom key bindings, which
+// bracketed paste needs.
 #if defined(PXL_EDITLINE)
 
 #include <histedit.h>
@@ -36,7 +36,7 @@ std::wstring widened(std::string_view text) {
   return out;
 }
 
-int drawn_columns = 0;  // of the terminal, when the prompt was drawn
+int drawn_columns = 0;  // width of the terminal when the prompt was drawn
 int prompt_width = 0;
 
 void handle(TerminalEvent event) {
@@ -62,7 +62,7 @@ void handle(TerminalEvent event) {
   el_set(editor, EL_REFRESH);
 }
 
-// One byte of the terminal, the end of the input, or an interrupt.
+// Reads one byte from the terminal, or reports the end of the input or an interrupt.
 int read_byte() {
   for (;;) {
     const int c = next_byte(STDIN_FILENO);
@@ -75,7 +75,7 @@ int get_key(EditLine*, wchar_t* c) {
   const int first = read_byte();
   // An interrupt ends the line.
   if (first < 0) return *c = L'\n', first == interrupted ? 1 : 0;
-  // Ctrl-D ends the input on a line that has its indentation only as well.
+  // Ctrl-D also ends the input on a line that has only its indentation.
   if (const LineInfoW* line = el_wline(editor); first == end_of_transmission && line->cursor == line->lastchar)
     if (const std::string text = narrow(line->buffer, line->lastchar); is_blank(text))
       el_deletestr(editor, static_cast<int>(text.size()));
@@ -129,7 +129,7 @@ unsigned char close_key(EditLine* e, int key) {
 
 constexpr char escape_mark = '\001';
 
-// Key bindings of readline that libedit lacks or defines differently.
+// Key bindings that readline has, and that libedit lacks or defines differently.
 constexpr const char* keys[][2] = {
     {"\\t", "pxl-complete"},      {"\\e[200~", "pxl-paste"},
     {"^R", "em-inc-search-prev"}, {"}", "pxl-close"},
@@ -148,7 +148,7 @@ constexpr const char* keys[][2] = {
 std::string name() { return "libedit"; }
 
 void set_up() {
-  // libedit encodes characters by the locale.
+  // libedit encodes characters according to the locale.
   if (!std::setlocale(LC_CTYPE, "") || std::string_view(nl_langinfo(CODESET)) != "UTF-8")
     std::setlocale(LC_CTYPE, "C.UTF-8");
   editor = el_init("pxl", stdin, stdout, stderr);
@@ -168,7 +168,7 @@ void set_up() {
   el_source(editor, nullptr);
 }
 
-// libedit has no hook on drawing: its refresh writes the characters that differ, without attributes.
+// libedit has no drawing hook: its refresh writes only changed characters, without attributes.
 bool set_painter(std::function<std::string(std::string_view)>) { return false; }
 
 bool read(const std::string& prompt, const std::string& typed, std::string& line) {

@@ -1,4 +1,4 @@
-// Backend without a library: LineEditor reads plain lines.
+// The backend without a library: LineEditor reads plain lines.
 #if !defined(PXL_READLINE) && !defined(PXL_EDITLINE)
 
 #include "interpreter/repl/line_backend.hpp"

@@ -1,4 +1,4 @@
-// Backend for GNU readline.
+// The backend for GNU readline.
 #if defined(PXL_READLINE)
 
 #include <readline/history.h>
@@ -52,24 +52,24 @@ std::function<std::string(std::string_view)> painter;
 std::string typed_text;
 int prompt_width = 0;
 
-int drawn_columns = 0;  // of the terminal, when the line was drawn
+int drawn_columns = 0;  // width of the terminal when the line was drawn
 
 bool is_on(const char* variable) {
   const char* const value = rl_variable_value(variable);
   return value && std::string_view(value) == "on";
 }
 
-// Whether the first column of the line is known: readline may scroll a line, or show its mode before the prompt.
+// Whether the first column of the line is known. Readline may scroll a line, or show its mode before the prompt.
 bool knows_place() {
   const char* const up = rl_get_termcap("up");
   return up && *up && rl_display_prompt == rl_prompt && !is_on("horizontal-scroll-mode") &&
          !is_on("show-mode-in-prompt") && !RL_ISSTATE(RL_STATE_DONE | RL_STATE_ISEARCH | RL_STATE_NSEARCH);
 }
 
-// Readline draws the line without attributes and leaves the cursor where it belongs. Then the same characters are
-// written over the line in colours, and the cursor is restored. A line stays without colours if its place on the screen
-// is uncertain: characters that are not one column wide on several rows, control characters, bytes that readline
-// escapes, more rows than the terminal.
+// Readline draws the line without attributes and leaves the cursor where it belongs. Then this function writes the same
+// characters over the line in colours, and restores the cursor. A line stays uncoloured if its position on the screen
+// is uncertain. Causes are wide characters on several rows, control characters, bytes that readline escapes, and more
+// rows than the terminal has.
 void redisplay() {
   rl_redisplay();
   constexpr int max_painted = 2000;
@@ -124,11 +124,11 @@ void handle(TerminalEvent event) {
 
 int insert_typed() { return rl_insert_text(typed_text.c_str()); }
 
-// Reads a key. Readline's own function retries after an interrupt; this one ends the line.
+// Reads a key. Readline's own function retries after an interrupt; this function ends the line.
 int get_key(FILE* from) {
   for (;;) {
     const int c = next_byte(fileno(from));
-    // Ctrl-D ends the input on a line that has its indentation only as well.
+    // Ctrl-D also ends the input on a line that has only its indentation.
     if (c == end_of_transmission && is_blank({rl_line_buffer, static_cast<size_t>(rl_end)})) rl_replace_line("", 0);
     if (c >= 0) return c;
     if (c == interrupted) return '\n';

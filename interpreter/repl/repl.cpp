@@ -32,7 +32,7 @@ EngineOptions engine_options(bool quiet) {
 
 constexpr std::string_view first_prompt = "pxl> ", next_prompt = "...> ";
 
-/// Bytes of the prompt at the beginning of a copied line: "[3] pxl> ", "pxl> ". 0 without one.
+/// Length in bytes of the prompt at the beginning of a copied line: "[3] pxl> ", "pxl> "; 0 without a prompt.
 size_t prompt_length(std::string_view line, bool first) {
   size_t at = 0;
   if (line.starts_with('[')) {
@@ -96,7 +96,7 @@ void Repl::report(const Outcome& o) {
   flush_out();
   for (const Diagnostic& d : o.diagnostics) write_err_as_is(render(d, error_colour_, message_width()));
   if (!o.diagnostics.empty()) last_error = code_of(o.diagnostics.front());
-  // The exit status of a script on standard input is 1 if an input failed, though the others ran.
+  // A script on standard input returns 1 if an input failed, although the other inputs ran.
   if (!terminal_ && (o.kind == Outcome::Kind::failed || o.kind == Outcome::Kind::interrupted)) status_ = 1;
   if (o.kind == Outcome::Kind::interrupted)
     print_err("\n{}", wrapped_message(fmt::format("interrupted{}{}\n", o.left.empty() ? "" : ": ", o.left)));
@@ -153,7 +153,7 @@ Completions Repl::complete(std::string_view line, size_t cursor) {
   return found;
 }
 
-// The number is that by which errors name the input: "[3]:1:5".
+// Errors name the input by the same number: "[3]:1:5".
 std::string Repl::input_prompt() const {
   return fmt::format("[{}] {}", engine_.next_number(), pending_.empty() ? first_prompt : next_prompt);
 }

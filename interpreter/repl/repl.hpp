@@ -15,8 +15,8 @@ namespace pxl {
 struct ReplOptions {
   bool init = true;                ///< run the start-up file
   bool quiet = false;              ///< no banner, notices or progress
-  std::vector<std::string> files;  ///< loaded first
-  std::string version;             ///< for the banner
+  std::vector<std::string> files;  ///< files loaded first
+  std::string version;             ///< version for the banner
 };
 
 class Repl final : public Console {
@@ -41,7 +41,7 @@ class Repl final : public Console {
  private:
   /// Handles one text: a command, a help request or an input.
   void handle(const std::string& text);
-  /// A prompt in its colour.
+  /// The prompt in its colour.
   std::string prompt(std::string_view text) const;
   Completions complete(std::string_view line, size_t cursor);
   std::string input_prompt() const;
@@ -49,8 +49,8 @@ class Repl final : public Console {
 
   ReplOptions options_;
   bool terminal_;
-  bool colour_;        ///< on standard output
-  bool error_colour_;  ///< on standard error
+  bool colour_;        ///< colours standard output
+  bool error_colour_;  ///< colours standard error
   Engine engine_;
   History history_;
   LineEditor editor_;
