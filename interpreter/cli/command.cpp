@@ -1,4 +1,4 @@
-// Dispatch, and what all commands share: reading sources, reporting errors, exit statuses.
+// Dispatches commands, and has their shared parts: reading sources, reporting errors, exit statuses.
 #include "interpreter/cli/command.hpp"
 
 #include <fmt/format.h>
@@ -41,7 +41,7 @@ const Command* const table[] = {
 };
 
 bool json_output = false;
-std::string_view last_kind;    ///< of the reported errors
+std::string_view last_kind;    ///< kind of the last reported error
 bool told_unwritable = false;  ///< standard output cannot be written
 
 Error unwritable(int reason) {
@@ -73,7 +73,7 @@ constexpr std::pair<std::string_view, std::string_view> environment[] = {
     {"PXL_THREADS", "The number of threads."},
 };
 
-// The first Ctrl-C requests the running work to stop; a second one before it has stopped ends the process.
+// The first Ctrl-C requests the running work to stop. If the work has not stopped, a second Ctrl-C ends the process.
 void on_interrupt(int) {
   if (interrupt_requested()) _exit(exit_interrupted);
   request_interrupt();
@@ -90,7 +90,7 @@ int status_of(Fault fault) {
   return exit_internal;
 }
 
-// `pxl run FILE --help` belongs to the script.
+// `pxl run FILE --help` asks the script for help.
 bool asks_for_help(const Command& c, const std::vector<std::string>& arguments) {
   for (const std::string& word : arguments) {
     if (word == "--help" || word == "-h") return true;
@@ -132,7 +132,7 @@ int dispatch(std::vector<std::string> arguments) {
   if (first.size() > 1 && first[0] == '-' && first != "-e") {
     throw Error(fmt::format("unknown flag `{}`", first), {"`pxl --help` lists the flags"}, Fault::usage);
   }
-  // A word that is not a file is a mistyped command.
+  // A word that is not a file is treated as a mistyped command.
   std::error_code ignored;
   if (first[0] != '-' && first.find_first_of("./") == first.npos && !std::filesystem::exists(first, ignored)) {
     std::vector<std::string> names;
@@ -207,7 +207,7 @@ int run_and_report(const std::vector<std::string>& arguments) {
     if (!told_unwritable) report(unwritable(reason != 0 ? reason : EINTR));
     if (status == exit_ok) status = exit_failed;
   }
-  // Print the hint once, for users who do not know what the brackets mean.
+  // Prints the hint once, for users who do not know what the brackets mean.
   if (!last_kind.empty() && isatty(STDERR_FILENO))
     write_err_as_is(fmt::format("{}{}{}\n", wants_colour(STDERR_FILENO) ? "\x1b[2m" : "",
                                 wrapped_message(fmt::format("pxl explain {} tells more", last_kind)),
@@ -219,7 +219,7 @@ int run_and_report(const std::vector<std::string>& arguments) {
 
 int run_command_line(const std::vector<std::string>& arguments) {
   prepare_libraries();
-  counts_are_shared = false;  // the language server, which has threads, says otherwise
+  counts_are_shared = false;  // the language server, which has threads, sets true
   try {
     int status = exit_ok;
     run_with_stack([&] { status = run_and_report(arguments); });

@@ -1,4 +1,4 @@
-// The command line: one table of commands, and what they share.
+// The command line: one table of commands, and their shared functions.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace pxl::cli {
 
-/// Exit statuses (sysexits.h where it defines one).
+/// Exit statuses, with the numbers of sysexits.h where it defines one.
 enum ExitStatus : int {
   exit_ok = 0,
   exit_failed = 1,       ///< failed while running
@@ -33,25 +33,25 @@ struct CommonFlags {
   std::string engine = {};  ///< engine of sessions that name none; empty: the default
   bool nancheck = false;    ///< runs stop at the first NaN or infinity
   bool json = false;        ///< standard output is JSON (json.hpp)
-  int ranks = 0;            ///< processes that run the script; 0: this one, or those of the launcher
-  std::string hosts = {};   ///< on which they run, comma separated; empty: on this one
+  int ranks = 0;            ///< number of processes that run the script; 0: this one, or those of the launcher
+  std::string hosts = {};   ///< hosts of these processes, comma separated; empty: this one
   double timeout = 60;      ///< seconds that a process waits for another
 };
 
-/// Removes the flags of run_flags.hpp at the beginning of the arguments, and sets what they say.
+/// Removes the flags of run_flags.hpp from the beginning of the arguments, and sets their values.
 void take_leading_flags(CommonFlags& flags, std::vector<std::string>& arguments);
 
-/// One flag of a command; help, manual, completion and parsing read it.
+/// One flag of a command. Help, manual, completion and parsing read it.
 struct Flag {
   std::string_view name;        ///< "--check"
   std::string_view value = {};  ///< "FILE", "N", or "a|b|c" for a fixed choice; empty: the flag has no value
   std::string_view doc = {};
   std::string_view letter = {};  ///< "-o"
-  /// Values that completion offers, of those that are accepted; separated by spaces.
+  /// The accepted values that completion offers, separated by spaces.
   std::string (*words)() = nullptr;
 };
 
-/// One command. A command is a file that defines its row, and a line of commands.inc.
+/// One command. A command is a file that defines its row, and a line in commands.inc.
 struct Command {
   std::string_view name;
   std::string_view usage;  ///< "run FILE [--OPTION VALUE ...]"
@@ -66,7 +66,7 @@ struct Command {
 #include "interpreter/cli/commands.inc"
 #undef PXL_COMMAND
 std::span<const Command* const> commands();
-/// Flags that are given before a command, or without one.
+/// Flags before a command, or without one.
 std::span<const Flag> main_flags();
 
 struct ExitRow {
@@ -77,56 +77,56 @@ struct ExitRow {
 std::span<const ExitRow> exit_rows();
 std::span<const std::pair<std::string_view, std::string_view>> environment_rows();
 
-/// The arguments of a command, parsed by its flags.
+/// The arguments of a command, parsed with its flags.
 struct Invocation {
   std::vector<std::string> operands;
-  std::map<std::string, std::string, std::less<>> flags;  ///< by name; empty for a flag without a value
+  std::map<std::string, std::string, std::less<>> flags;  ///< values by name; empty for a flag without a value
   bool has(std::string_view flag) const { return flags.find(flag) != flags.end(); }
   /// The flag's value, or `otherwise`.
   std::string value(std::string_view flag, std::string otherwise = {}) const;
 };
-/// Accepts `--flag VALUE`, `--flag=VALUE`, `-o VALUE`; `--` ends the flags, `-` is an operand. Throws a usage Error
-/// for unknown flags (with a suggestion), missing or unexpected values, and fewer than `least` operands.
+/// Accepts `--flag VALUE`, `--flag=VALUE`, `-o VALUE`; `--` ends the flags, `-` is an operand. Throws a usage Error for
+/// unknown flags (with a suggestion), missing or unexpected values, and fewer than `least` operands.
 Invocation parse_flags(const Command& command, const std::vector<std::string>& arguments, size_t least = 0);
-/// The text of `pxl help` and of `pxl help COMMAND`.
+/// The help texts, as `pxl help` and `pxl help COMMAND` print them.
 std::string help_text();
 std::string help_text(const Command& command);
 
-/// Runs the command line without the program's name; returns the exit status. Never throws.
+/// Runs the command line without the program's name. Returns the exit status and never throws.
 int run_command_line(const std::vector<std::string>& arguments);
 
 int run_script(const CommonFlags& flags, const std::vector<std::string>& arguments);
 
-/// The engines of sessions, for `Flag::words`.
+/// The names of the engines, for `Flag::words`.
 std::string engine_words();
-/// The machines of the tile model.
+/// The names of the tile model's machines.
 std::string machine_words();
 
 constexpr Flag json_flag{"--json", "", "one JSON object a line on standard output (docs/json.md)"};
-/// Whether --json is given before or after the command's name; diagnostics are then written as JSON as well.
+/// Whether --json is given before or after the command's name. If so, diagnostics are written as JSON too.
 bool use_json(const CommonFlags& flags, const Invocation& call = {});
 
 constexpr Flag force_flag{"--force", "", "overwrite files that the command line does not name"};
-/// Throws a usage Error if a file exists whose name the command chose, and --force is not given. What a command writes
-/// is named by the command line, or passes this check.
+/// Throws a usage Error if the command chose the name of an existing file and --force is not given. Every file that a
+/// command writes is named on the command line or passes this check.
 void check_overwrite(const Command& command, const Invocation& call, const std::string& path);
 
 /// Prints diagnostics to standard error (in colour on a terminal, unless NO_COLOR is set) and returns the exit status.
 int report(const Error& error);
-/// How a command ended.
+/// The outcome of a command.
 struct Outcome {
   int status = exit_ok;
   std::optional<Error> error = {};
   bool interrupted = false;
 };
-/// Runs `body`; it throws nothing.
+/// Runs `body` and catches everything that it throws.
 Outcome outcome_of(const std::function<int()>& body);
-/// Prints what is to be said, and returns the exit status.
+/// Prints the outcome's message, if any. Returns the exit status.
 int report(const Outcome& outcome);
 /// Runs `body` and converts every exception to a message and an exit status.
 int guarded(const std::function<int()>& body);
-/// The same for what all processes of a job run: it joins the job that a launcher has started, and ends it. An error is
-/// shown once, by the first process, or by the one that has lost the others.
+/// Runs `body` as `guarded` does, in all processes of a job: joins the job that a launcher has started, and ends it. An
+/// error is shown once, by the first process, or by a process that has lost the others.
 int guarded_in_job(const CommonFlags& flags, const std::function<int()>& body);
 /// Replaces this process by a launcher that runs the same command as `flags.ranks` processes.
 [[noreturn]] void launch(const CommonFlags& flags, const std::vector<std::string>& arguments);
@@ -138,8 +138,8 @@ std::vector<std::string> program_files(const Command& command, const std::vector
 /// Reads a whole file ("-": standard input) and registers it as a source. Throws Error (unreadable).
 const SourceFile& read_source(const std::string& path);
 
-/// The options of a script, as command-line flags: `--batch 8`, `--batch=8`, `--shuffle`, `--no-shuffle`.
-/// Throws a usage Error for unknown flags (with a suggestion), missing values and stray words.
+/// Parses a script's options as command-line flags: `--batch 8`, `--batch=8`, `--shuffle`, `--no-shuffle`. Throws a
+/// usage Error for unknown flags (with a suggestion), missing values and stray words.
 std::map<std::string, std::string> parse_options(const std::string& script, const std::vector<OptionInfo>& declared,
                                                  const std::vector<std::string>& arguments);
 /// The text of `pxl FILE --help`.

@@ -1,4 +1,4 @@
-// `pxl compare`: runs a script with two engines, or one, and names the first tensor whose values differ.
+// `pxl compare`: runs a script with one or two engines, and names the first tensor whose values differ.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,9 +26,9 @@ namespace pxl::cli {
 
 namespace {
 
-constexpr int64_t max_kept_bytes = int64_t{1} << 30;  // of the first run's values
+constexpr int64_t max_kept_bytes = int64_t{1} << 30;  // limit for the first run's values
 
-/// How far two values may be apart, as a part of the largest number of their tensor.
+/// The largest allowed difference between two values, as a fraction of the tensor's largest number.
 double tolerance_of(DType dtype) {
   if (dtype == DType::float64) return 1e-9;
   if (dtype == DType::float32) return 1e-4;
@@ -41,7 +41,7 @@ Array widened(const Array& a) {
   return is_float8(a.dtype()) ? from_float8(a, DType::float64, 0) : a.cast(DType::float64);
 }
 
-/// The element that differs most from what it should be; nullopt if all are near.
+/// The element that differs most from its expected value; nullopt if all are close.
 struct Apart {
   int64_t element;
   double is, should_be;
@@ -64,7 +64,7 @@ std::optional<Apart> apart(const Array& values, const Array& expected, double to
   return worst;
 }
 
-/// The values of a run, of which others may be expected.
+/// Compares a run's values with expected ones.
 class Comparison final : public RunWatch, public RunObserver {
  public:
   explicit Comparison(std::optional<double> tolerance) : tolerance_(tolerance) {}
@@ -88,14 +88,14 @@ class Comparison final : public RunWatch, public RunObserver {
     }
   }
 
-  /// The values so far are those of one engine; those of another follow.
+  /// The values so far come from the engine `first`; those of `engine` follow.
   void compare_with(std::string engine, std::string first) {
     engine_ = std::move(engine);
     other_ = std::move(first);
     compares_ = true;
     times_.clear();
   }
-  /// Values of a file, each of the first tensor of its name.
+  /// Expects values from a file. Each is the value of the first tensor with its name.
   void compare_with(const std::string& file, std::vector<NamedArray> values) {
     other_ = file;
     for (NamedArray& a : values) named_.emplace(a.name, std::move(a.data));
@@ -112,7 +112,7 @@ class Comparison final : public RunWatch, public RunObserver {
   }
 
  private:
-  using Key = std::tuple<std::string, std::string, int, int, int>;  // program, graph, op, replica, and which time
+  using Key = std::tuple<std::string, std::string, int, int, int>;  // program, graph, op, replica, execution number
 
   void keep(const Key& key, size_t output, const Array& values) {
     bytes_ += values.bytes();
@@ -158,7 +158,7 @@ class Comparison final : public RunWatch, public RunObserver {
   std::optional<Error> difference_;
 };
 
-/// Runs a script with an engine, which is watched, and prints nothing.
+/// Runs a script with an engine, watches the run, and prints nothing.
 void run_watched(const std::string& script, const std::vector<std::string>& words, const std::string& engine,
                  const std::shared_ptr<Comparison>& watch) {
   set_default_engine(engine);
@@ -176,7 +176,7 @@ void run_watched(const std::string& script, const std::vector<std::string>& word
   }
 }
 
-/// The engines of the command line: the flag may be there twice.
+/// The engines of the command line, where the flag may be given twice.
 std::vector<std::string> engines_of(const std::vector<std::string>& arguments) {
   std::vector<std::string> engines;
   for (size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {

@@ -32,7 +32,7 @@ std::string words_of(const Command& c) {
   return out;
 }
 
-/// The names that `pxl doc` knows are asked of the command when they are completed.
+/// Completion asks the command for the names that `pxl doc` knows.
 constexpr std::string_view list_names = "pxl doc --names 2> /dev/null";
 bool takes_names(const Command& c) { return c.operands == "NAME"; }
 
@@ -57,16 +57,16 @@ std::string spaced(std::string_view choices) {
   return out;
 }
 
-/// What completion offers for the value of a flag, separated by spaces; empty if the value is free.
+/// The words that completion offers for a flag's value, separated by spaces; empty if the value is free.
 std::string choices_of(const Flag& f) {
   if (f.value.find('|') != f.value.npos) return spaced(f.value);
   return f.words ? f.words() : std::string();
 }
 
-/// Commands which the options of a script may follow.
+/// Commands that accept a script's options.
 bool takes_options(const Command& c) { return &c == &run_command || &c == &profile_command; }
 
-/// Options of a script are asked of the command when they are completed: lines of a name, a tab and its text.
+/// Completion asks the command for a script's options. Each line has a name, a tab and a text.
 constexpr std::string_view list_options = "pxl completions --options";
 
 /// "case $prev in --engine) ... esac": completes the value of a flag and returns.
@@ -132,7 +132,7 @@ _pxl() {{
   return out + "    *) _pxl_options \"$cur\"; _pxl_programs \"$cur\" ;;\n  esac\n}\ncomplete -F _pxl pxl\n";
 }
 
-// Quoted for both shells; zsh also interprets brackets and colons.
+// Quotes a text for both shells; zsh also interprets brackets and colons.
 std::string single(std::string_view text, std::string_view special = "") {
   std::string out;
   for (char c : text) {
@@ -238,7 +238,7 @@ complete -c pxl -n '__pxl_script > /dev/null' -a '({} (__pxl_script) 2> /dev/nul
   return out;
 }
 
-// The options of a script as flags, each with its text on one line.
+// A script's options as flags, each with its text on one line.
 std::string option_lines(const std::string& path) {
   std::string out;
   for (const OptionInfo& o : scan_options(*parse_or_throw(read_source(path)))) {

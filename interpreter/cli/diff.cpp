@@ -25,7 +25,7 @@ Lines split(std::string_view text) {
   return out;
 }
 
-/// ' ' for a line of both texts, '-' of the first, '+' of the second.
+/// ' ' for a line in both texts, '-' for a line in the first only, '+' for a line in the second only.
 std::string edits(const Lines& a, const Lines& b) {
   const int n = static_cast<int>(a.size()), m = static_cast<int>(b.size()), most = std::min(n + m, max_edits);
   std::vector<std::vector<int>> trace;
@@ -68,7 +68,7 @@ std::string unified_diff(std::string_view before, std::string_view after, const 
   const Lines a = split(before), b = split(after);
   const std::string script = edits(a, b);
   std::string out = fmt::format("--- {}\n+++ {}\n", before_name, after_name);
-  size_t x = 0, y = 0;  // lines of a and b that are done
+  size_t x = 0, y = 0;  // number of finished lines of a and b
   for (size_t i = 0; i < script.size();) {
     const size_t change = script.find_first_not_of(' ', i);
     if (change == script.npos) break;
@@ -99,7 +99,7 @@ std::string unified_diff(std::string_view before, std::string_view after, const 
 
 std::string coloured_diff(std::string_view diff) {
   std::string out;
-  bool in_head = true;  // lines of a hunk may begin with `--` as well
+  bool in_head = true;  // lines of a hunk may begin with `--` too
   while (!diff.empty()) {
     const size_t end = std::min(diff.find('\n'), diff.size());
     const std::string_view line = diff.substr(0, end);

@@ -11,7 +11,7 @@ namespace pxl::cli {
 /// shown as one replacement.
 std::string unified_diff(std::string_view before, std::string_view after, const std::string& before_name,
                          const std::string& after_name);
-/// A unified diff with ANSI colours: headings bold, places cyan, lines removed red and added green.
+/// A unified diff with ANSI colours: bold headings, cyan positions, red for removed lines and green for added lines.
 std::string coloured_diff(std::string_view diff);
 
 }  // namespace pxl::cli

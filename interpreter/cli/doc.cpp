@@ -1,4 +1,4 @@
-// `pxl doc`: the documentation of an op, a module of the library or a file.
+// `pxl doc`: prints the documentation of an op, a library module or a file.
 #include <fmt/format.h>
 
 #include "interpreter/cli/command.hpp"

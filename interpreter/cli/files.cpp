@@ -1,4 +1,4 @@
-// Selects the programs that a command works on.
+// Selects the programs on which a command works.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ void add_folder(const fs::path& folder, std::vector<std::string>& files) {
     check_interrupt();
     if (fs::is_directory(p)) {
       add_folder(p, files);
-    } else if (p.extension() == ".pxl" && fs::is_regular_file(p)) {  // a pipe would be waited for
+    } else if (p.extension() == ".pxl" && fs::is_regular_file(p)) {  // reading a pipe would block
       files.push_back(p.string());
     }
   }

@@ -55,7 +55,7 @@ std::vector<std::string> choices(std::string_view value) {
   return out;
 }
 
-// Lines that end a sentence stay lines. The others are joined, since the text is filled to the terminal's width.
+// Keeps the end of a line that ends a sentence. Joins other lines, since the text is filled to the terminal's width.
 std::string joined_lines(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) out += text[i] == '\n' && i > 0 && text[i - 1] != '.' ? ' ' : text[i];

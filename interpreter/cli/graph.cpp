@@ -93,7 +93,7 @@ int run_graph(const CommonFlags& common, const std::vector<std::string>& argumen
                 {"`pxl schedule FILE` shows the graphs"}, Fault::usage);
   if (graphs.empty()) return exit_ok;
   std::vector<DrawnGraph> views;
-  if (format == "json") {  // complete, for programs
+  if (format == "json") {  // for programs, the output is complete
     const Detail everything{std::numeric_limits<int>::max(), 1};
     for (const Graph* graph : graphs)
       views.push_back(view_of(*graph, depth < 0 ? everything : detail_for(graphs, depth)));

@@ -1,4 +1,4 @@
-// A script in several processes: starting them, and ending them together.
+// Runs a script in several processes: starts them, and ends them together.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -21,8 +21,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// All processes come here. Well, or with an error that all have, which the first one shows; after an error, or without
-/// the others, no library is asked to end in an orderly way.
+/// Every process ends here. If all processes failed with one error, the first process shows it. After an error, or if a
+/// peer is lost, no library is shut down in an orderly way.
 int end_job(Processes& job, Outcome outcome) {
   try {
     if (outcome.interrupted && !job.lost()) job.check_peers({"while the script ran"});
@@ -32,7 +32,7 @@ int end_job(Processes& job, Outcome outcome) {
   }
   if (termination_requested() && !outcome.error) {
     flush_out();
-    if (silenced()) std::this_thread::sleep_for(2s);  // another process says what happened, and ends this one
+    if (silenced()) std::this_thread::sleep_for(2s);  // another process reports the cause, and ends this one
     ::_exit(exit_interrupted);
   }
   if (job.lost()) mute_streams(false);
@@ -42,13 +42,13 @@ int end_job(Processes& job, Outcome outcome) {
     job.finish();
     return status;
   }
-  // The one that tells it ends all; if it cannot, the others do.
+  // The process that prints the error ends the job. If it cannot, the other processes do.
   if (job.rank() != 0 && !job.lost()) std::this_thread::sleep_for(2s);
   job.abort(status);
   ::_exit(status);
 }
 
-/// Ends a process that waits in MPI's start or end, from another thread.
+/// Ends a process that waits in MPI's start or end. Called from another thread.
 [[noreturn]] void end_waiting(const Error* error) {
   if (!error) ::_exit(exit_interrupted);
   mute_streams(false);

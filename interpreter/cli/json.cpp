@@ -33,7 +33,7 @@ void put_place(Json& out, Span span) {
   out["end_column"] = to.column;
 }
 
-/// JSON has escapes for C0; a terminal also obeys DEL and C1.
+/// JSON escapes C0; a terminal also obeys DEL and C1.
 std::string with_escaped_controls(std::string_view text) {
   if (is_clean(text)) return std::string(text);
   std::string out;

@@ -1,4 +1,4 @@
-// `pxl kernel`: installs the Jupyter kernel, or executes it.
+// `pxl kernel`: installs or runs the Jupyter kernel.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -31,7 +31,7 @@ double to_square(Point p, Point middle, double half, double corner) {
 
 constexpr Point left{0.28, 0.30}, right{0.72, 0.30}, below{0.50, 0.72};
 
-// Colour of a point of the unit square: white marks on blue, transparent outside.
+// The colour at a point in the unit square: white marks on blue, transparent outside.
 std::array<double, 4> colour(Point p) {
   if (to_square(p, {0.5, 0.5}, 0.5, 0.2) > 0) return {0, 0, 0, 0};
   const double mark =

@@ -1,4 +1,4 @@
-// `pxl new`: a folder with a program that trains, its network with a test, and a page that says what to do next.
+// `pxl new`: makes a folder with a program that trains, its network with a test, and a page that says what to do next.
 #include "interpreter/cli/new.hpp"
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ int run_new(const CommonFlags&, const std::vector<std::string>& arguments) {
   const std::string name = folder.filename().string();
   if (name.empty() || name == "." || name == "..")
     throw Error(fmt::format("new: `{}` is not a name", call.operands.front()), {"`pxl new my_net`"}, Fault::usage);
-  // The name is a heading of the page that is written.
+  // The name becomes the heading of a page.
   if (string_literal(name).text() != "\"" + name + "\"")
     throw Error(fmt::format("new: `{}` has quotes, backslashes or control characters", name), {"`pxl new my_net`"},
                 Fault::usage);
@@ -44,7 +44,7 @@ int run_new(const CommonFlags&, const std::vector<std::string>& arguments) {
   if (failed)
     throw Error(fmt::format("new: cannot create `{}`: {}", folder.string(), failed.message()), {}, Fault::unreadable);
   for (const ProjectFile& file : project_files()) {
-    // The name is no part of a program.
+    // Only the page contains the project's name.
     const bool is_page = file.name.ends_with(".md");
     write_file_atomically((folder / file.name).string(), is_page ? filled_in(file.text, name) : std::string(file.text));
   }

@@ -60,7 +60,7 @@ int run_tests(const CommonFlags& common, const Invocation& call) {
     const std::vector<std::string> cases = onnx_cases(folder);
     if (cases.empty()) throw Error(fmt::format("onnx test: there is no model.onnx in {}", folder), {}, Fault::usage);
     for (const std::string& c : cases) {
-      constexpr double rtol = 1e-3, atol = 1e-7;  // of the standard's runner
+      constexpr double rtol = 1e-3, atol = 1e-7;  // tolerances of the standard's runner
       const OnnxOutcome outcome = run_onnx_case(c, rtol, atol);
       const fs::path path(c);
       ++groups[path.parent_path().filename().string()][outcome.kind];
@@ -89,7 +89,7 @@ int run_onnx(const CommonFlags& common, const std::vector<std::string>& argument
 
 constexpr Flag onnx_flags[] = {json_flag};
 
-/// The program that `--program` names or calls, of a file that has run; without the flag the only one.
+/// The program that `--program` names or calls, in a file that has run; without the flag, the file's only program.
 Value program_of_file(Interpreter& in, const std::string& path, const std::string& wanted) {
   std::string call = wanted;
   if (call.empty()) {

@@ -1,4 +1,4 @@
-// Running the standard's backend tests.
+// Runs the standard's backend tests.
 #include "interpreter/cli/onnx_cases.hpp"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ std::string read_all(const std::string& path) {
   return *std::move(bytes);
 }
 
-/// `wanted`: the model's type. The standard's data have bit patterns of bfloat16 as uint16.
+/// The data as an array. `wanted` is the model's type, since the standard stores bit patterns of bfloat16 as uint16.
 Array array_of(onnx::TensorData t, const std::string& folder, int32_t wanted = 0) {
   constexpr auto bfloat16 = static_cast<int32_t>(onnx::ElementType::bfloat16);
   if (wanted == bfloat16 && t.element() == onnx::ElementType::uint16) t.type = bfloat16;

@@ -1,4 +1,4 @@
-// The standard's backend tests: folders with a model and the data that it takes and gives.
+// The standard's backend tests: folders with a model, its inputs and its expected outputs.
 #pragma once
 
 #include <string>
@@ -8,12 +8,13 @@ namespace pxl::cli {
 
 struct OnnxOutcome {
   enum Kind { passed, failed, skipped } kind = passed;
-  std::string reason;  ///< why it failed or was skipped
+  std::string reason;  ///< why the case failed or was skipped
 };
 
-/// Folders with a file model.onnx, at or below a folder, sorted.
+/// Folders that contain model.onnx, at or below a folder, sorted.
 std::vector<std::string> onnx_cases(const std::string& folder);
-/// Runs all data sets of a case. Outputs must have the dtype and the shape, and be within atol + rtol |expected|.
+/// Runs all data sets of a case. Outputs must have the expected dtype and shape, and their values must be within atol +
+/// rtol |expected|.
 OnnxOutcome run_onnx_case(const std::string& folder, double rtol, double atol);
 
 }  // namespace pxl::cli

@@ -56,10 +56,10 @@ const Flag* flag_of(std::string_view word) {
   return nullptr;
 }
 
-/// The parsed command line: pxl's flags may be anywhere, options of the scripts follow their files. An option of the
-/// script takes precedence over a flag of the same name. After `--` there is no flag of pxl.
+/// The parsed command line. Pxl's flags may be anywhere; a script's options follow its file. An option of the script
+/// takes precedence over a flag with the same name. After `--` no word is a flag of pxl.
 struct Words {
-  std::vector<std::string> ours;           ///< and the file
+  std::vector<std::string> ours;           ///< pxl's flags and the file
   ast::TreePtr tree;                       ///< text of the file, which may be standard input
   std::vector<std::string> script, other;  ///< options after FILE, and after --against's file
   std::vector<std::string> sweeps;         ///< values of --sweep, which may be given several times
@@ -67,7 +67,7 @@ struct Words {
 
 Words take_apart(const std::vector<std::string>& arguments) {
   Words words;
-  std::vector<std::string>* options = nullptr;  // of the script whose file came last
+  std::vector<std::string>* options = nullptr;  // options of the last script
   std::vector<std::string> declared;
   bool flags_ended = false;
   for (auto word = arguments.begin(); word != arguments.end(); ++word) {
@@ -101,7 +101,7 @@ Words take_apart(const std::vector<std::string>& arguments) {
   return words;
 }
 
-/// "16,64,256". Throws a usage Error.
+/// Parses "16,64,256". Throws a usage Error.
 std::vector<int64_t> parse_replicas(const std::string& text) {
   std::vector<int64_t> out;
   for (size_t at = 0; at <= text.size();) {
@@ -178,7 +178,7 @@ void check_proportions(const tiles::EstimateOptions& estimating, const std::vect
   }
 }
 
-/// Writes a file if there is one to write, else to standard output.
+/// Writes to a file if one is given, otherwise to standard output.
 void write_text(const std::string& output, const std::string& text, Format format) {
   if (output.empty()) {
     format == Format::text ? write_out(text) : write_data(text);

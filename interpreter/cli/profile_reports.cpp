@@ -21,7 +21,7 @@ namespace pxl::cli {
 
 namespace {
 
-/// The value that an option has: given, or the default as it is written.
+/// The value of an option: the given one, or the default as written.
 std::string value_of(const ProfiledScript& script, const OptionInfo& option) {
   const std::string flag = "--" + option.name;
   std::string value = option.default_text;
@@ -33,7 +33,7 @@ std::string value_of(const ProfiledScript& script, const OptionInfo& option) {
   return value;
 }
 
-/// What a script without a session lacks: a session of its first program, or both.
+/// The remedy for a script without a session: add a session of its first program, or a program and a session.
 std::string missing_session(const ast::Tree& tree) {
   for (const ast::Stmt* s : tree.body->statements) {
     if (s->kind != ast::StmtKind::program) continue;
@@ -46,7 +46,7 @@ std::string missing_session(const ast::Tree& tree) {
   return "declare a `program p { ... }` and add `session = Session(p())` at the end; profile does not run it";
 }
 
-/// Remedies that the script offers by its options: half the batch, outlining, recomputation.
+/// Tries remedies that the script's options offer: half the batch, outlining, recomputation.
 void try_script_options(const CommonFlags& common, const ProfiledScript& script,
                         const tiles::EstimateOptions& estimating, std::vector<tiles::Report>& reports) {
   std::vector<std::vector<std::string>> changes;
@@ -88,7 +88,7 @@ std::vector<tiles::Report> profile_script(const CommonFlags& common, const Profi
   const CheckResult looked = check_file(interpreter, script.tree, {});
   if (!looked.errors.empty()) throw Error(looked.errors);
   std::vector<tiles::Report> reports;
-  std::vector<std::string> made;  // names of programs
+  std::vector<std::string> made;  // names of the programs
   std::vector<const Ir*> modelled;
   for (const auto& ir : looked.sessions) {
     if (std::find(made.begin(), made.end(), ir->name()) == made.end()) made.push_back(ir->name());
@@ -114,7 +114,7 @@ std::vector<tiles::Report> profile_script(const CommonFlags& common, const Profi
   if (request.answers && request.program.empty() && std::any_of(reports.begin(), reports.end(), does_not_fit))
     try_script_options(common, script, estimating, reports);
   if (request.page && !modelled.empty()) {
-    // Plans of ops are those of one IPU.
+    // Op plans exist for programs on one IPU only.
     const bool planned = reports.size() == modelled.size();
     request.page->graphs = graph_page(
         modelled, nullptr, planned ? std::span<const tiles::Report>(reports) : std::span<const tiles::Report>());

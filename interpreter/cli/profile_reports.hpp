@@ -1,4 +1,4 @@
-// What `pxl profile` models: the programs that a script creates sessions for, with the options of a command line.
+// Models programs for `pxl profile`: those for which a script creates sessions, with the options of a command line.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace pxl::cli {
 
-/// A script, its text, and the options that it is given.
+/// A script, its text, and its options.
 struct ProfiledScript {
   std::string file;
   ast::TreePtr tree;
@@ -22,20 +22,20 @@ struct ProfiledScript {
 /// Costs of programs on several IPUs, or with replicas.
 struct Systems {
   tiles::Links links;
-  bool all = false;  ///< of programs on one IPU too
+  bool all = false;  ///< include programs on one IPU
   std::vector<tiles::SystemCost> costs;
 };
 
 struct ProfileRequest {
   std::string program;                ///< only the program of this name; empty: all
-  bool answers = false;               ///< tries remedies for what does not fit, and float16 partial sums
-  bool quiet = false;                 ///< says nothing of programs that were not built
+  bool answers = false;               ///< try remedies for programs that do not fit, and float16 partial sums
+  bool quiet = false;                 ///< print nothing about programs that were not built
   tiles::PageExtras* page = nullptr;  ///< gets the page of the graphs and the texts of the programs
   Systems* systems = nullptr;         ///< gets the costs of programs on several IPUs
 };
 
-/// Evaluates a script without running it and models each program that it creates a session for. Throws the errors of
-/// the script, and a usage Error where no program has the name.
+/// Evaluates a script without running it, and models each program for which the script creates a session. Throws the
+/// errors of the script, and a usage Error if no program has the name.
 std::vector<tiles::Report> profile_script(const CommonFlags& common, const ProfiledScript& script,
                                           const ProfileRequest& request, const tiles::EstimateOptions& estimating);
 

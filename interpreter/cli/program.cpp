@@ -32,14 +32,14 @@ Checked check_tree(const std::string& path, const ast::TreePtr& tree, const Invo
     words.push_back("--" + given.substr(at, end - at));
     at = end + 1;
   }
-  // Options that are not given are unknown.
+  // An option that is not given has an unknown value.
   std::vector<OptionInfo> declared = scan_options(*tree);
   for (auto& o : declared) o.required = false;
   options.options = parse_options(path, declared, words);
   Checked out;
   out.interpreter = make_interpreter(std::move(options));
   std::vector<std::string> calls;
-  // A name alone selects a program that is built anyway: by the file, or with its defaults.
+  // A name alone needs no extra call: the file builds its program, or the check builds it with its defaults.
   if (const std::string text = call.value("--program"); text.find('(') != text.npos) calls.push_back(text);
   out.result = check_file(*out.interpreter, tree, calls);
   return out;
@@ -54,7 +54,7 @@ Checked check_source(const std::string& path, const Invocation& call) {
   try {
     return check_tree(path, parse_or_throw(source), call);
   } catch (const OverBudget& over) {
-    // The budget is exceeded before the first statement: the text has some 400,000 tokens or more.
+    // The budget is exceeded before the first statement, since the text has some 400,000 tokens or more.
     Checked out;
     out.result.unchecked.push_back(beyond("the text", over));
     return out;
@@ -95,7 +95,7 @@ Programs programs_of(const CommonFlags& common, const std::string& path, const I
     out.irs = result.irs;
     out.labels = program_labels(out.irs);
     if (common.quiet) return out;
-    // Report that a program needs arguments only if nothing else is shown.
+    // Reports that a program needs arguments only if nothing else is shown.
     for (const std::string& what : out.irs.empty() ? result.unchecked : result.unbuilt)
       print_err("{}: {}\n", path, what);
     if (out.irs.empty())
@@ -111,7 +111,7 @@ Programs programs_of(const CommonFlags& common, const std::string& path, const I
     names.push_back(own);
     const bool of_line = labels[i].substr(0, labels[i].find('#')) == name;
     if (own != name && labels[i] != name && !of_line) continue;
-    if (text != name) out.irs.clear(), out.labels.clear();  // the call is the last one of its name
+    if (text != name) out.irs.clear(), out.labels.clear();  // the call is the last one with its name
     out.irs.push_back(result.irs[i]);
     out.labels.push_back(labels[i]);
   }

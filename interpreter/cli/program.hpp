@@ -1,4 +1,4 @@
-// Shared by commands that analyse programs without running them.
+// Functions for commands that analyse programs without running them.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ constexpr Flag program_flag{"--program", "CALL", "select a program; with argumen
                             "-p"};
 constexpr Flag set_flag{"--set", "NAME=VALUE,...", "set options of the script"};
 
-/// The programs of a file, with the interpreter that owns them.
+/// A file's programs, with the interpreter that owns them.
 struct Checked {
   InterpreterPtr interpreter;
   CheckResult result;
@@ -28,17 +28,17 @@ void print_unchecked(const std::string& path, const CheckResult& result);
 struct Programs {
   Checked checked;
   std::vector<std::shared_ptr<Ir>> irs;  ///< all programs that can be built; with --program the selected ones
-  std::vector<std::string> labels;       ///< of these programs
+  std::vector<std::string> labels;       ///< labels of these programs
 };
-/// "p:12": a program and the line of the script's call; the name alone for the top level.
+/// "p:12": the program and the line of the script's call; the name alone for the top level.
 std::string program_line(const Ir& ir);
 
-/// The value of --program that selects a program: its name, with the line of its call if several have this name
-/// ("p:12"), and a number if several are built in this line ("p:12#2").
+/// The values of --program that select programs. A value is the program's name. If several programs have this name, the
+/// line of the call follows ("p:12"). If this line builds several programs, a number follows ("p:12#2").
 std::vector<std::string> program_labels(const std::vector<std::shared_ptr<Ir>>& irs);
 
-/// Builds the programs of a file; reports to stderr what is not built, unless --quiet. Throws the errors of the file,
-/// and a usage Error if no program has a requested name.
+/// Builds the programs of a file. Unless --quiet is given, reports to stderr which programs were not built. Throws the
+/// errors of the file, and a usage Error if no program has a requested name.
 Programs programs_of(const CommonFlags& common, const std::string& path, const Invocation& call);
 
 }  // namespace pxl::cli

@@ -1,4 +1,4 @@
-// `pxl repl`, and `pxl` on a terminal.
+// `pxl repl`, and `pxl` on a terminal: start the REPL.
 #include "interpreter/repl/repl.hpp"
 
 #include "interpreter/cli/command.hpp"

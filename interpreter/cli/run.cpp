@@ -1,4 +1,4 @@
-// `pxl FILE`, `pxl run` and `pxl -e`.
+// `pxl FILE`, `pxl run` and `pxl -e`: run a script.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ CommonFlags take_common_flags(CommonFlags flags, std::vector<std::string>& argum
 
 namespace {
 
-/// A file that each process reads; standard input is that of the first one.
+/// Each process reads the file itself; standard input is that of the first process.
 const SourceFile& read_in_job(const std::string& script) {
   Processes& job = processes();
   if (script != "-" || !job.several()) return read_source(script);

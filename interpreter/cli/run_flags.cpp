@@ -12,7 +12,7 @@ namespace pxl::cli {
 
 namespace {
 
-/// A whole text as a number from `least` to `most`.
+/// Parses a whole text as a number from `least` to `most`.
 std::optional<double> number_within(const std::string& text, double least, double most) {
   double value = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -1,4 +1,4 @@
-// The flags before FILE, with and without the word `run`: one row each, from which parsing, help, manual and
+// The flags before FILE, with and without the word `run`. Each flag is one row, from which parsing, help, manual and
 // completion are made.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace pxl::cli {
 
-/// Sets what a flag says; false for a value that it does not take.
+/// Sets the flag's value; returns false if the flag does not accept the value.
 using SetFlag = bool (*)(CommonFlags& flags, const std::string& value);
 bool set_ranks(CommonFlags& flags, const std::string& value);
 bool set_timeout(CommonFlags& flags, const std::string& value);
@@ -16,8 +16,8 @@ bool set_timeout(CommonFlags& flags, const std::string& value);
 struct RunFlag {
   Flag flag;
   SetFlag set;
-  std::string_view takes = {};    ///< what its value is, for errors
-  std::string_view example = {};  ///< for the hint where there is none
+  std::string_view takes = {};    ///< description of the value, for errors
+  std::string_view example = {};  ///< example for the hint if the value is missing
 };
 
 inline constexpr RunFlag run_flag_table[] = {

@@ -50,7 +50,7 @@ void emit_schedule(const Ir& ir, const Graph& graph) {
   }
 }
 
-/// What the passes of the planner make of a graph: its nodes, and those after each pass that changes them.
+/// Prints a graph's nodes before the planner's passes, and after each pass that changes them.
 void print_passes(const Ir& ir, const Graph& graph, bool json) {
   for (const auto& [pass, nodes] : pass_stages(graph))
     if (json)

@@ -52,7 +52,7 @@ Axis axis_of(const std::string& given) {
                step = step_at == rest.npos ? 0 : number_of(given, rest.substr(step_at + 2));
   if (first > last || step < 0 || (step_at != rest.npos && step == 0) || (step == 0 && first <= 0))
     refuse(given, "the range is empty or does not end");
-  // A millionth more, for sums of fractions.
+  // The limit is a millionth higher, since sums of fractions are inexact.
   for (double v = first; v <= last * (1 + 1e-6) && axis.values.size() <= max_rows; v = step > 0 ? v + step : 2 * v)
     axis.values.push_back(fmt::format("{}", std::round(v * 1e9) / 1e9));
   if (step == 0 && axis.values.back() != fmt::format("{}", last)) axis.values.push_back(fmt::format("{}", last));

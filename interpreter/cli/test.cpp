@@ -12,7 +12,7 @@ namespace pxl::cli {
 
 namespace {
 
-/// Prints outcomes, and what tests print, line by line with the file and the test.
+/// Prints outcomes, and the output of tests line by line, with the file and the test.
 class TestReport {
  public:
   explicit TestReport(bool json) : json_(json) {}
@@ -37,7 +37,7 @@ class TestReport {
       say(fmt::format("       {}: no test blocks\n", file_));
     }
   }
-  /// What the program prints: of a test, or of the statements that tests depend on.
+  /// Prints the output of a test, or of the statements on which tests depend.
   void output(std::string_view text) {
     if (json_) return emit({{"event", "output"}, {"file", file_}, {"title", title_}, {"text", text}});
     while (!text.empty()) {

@@ -25,7 +25,7 @@ constexpr std::string_view compiler = "g++ " __VERSION__;
 }  // namespace
 
 void print_version(const CommonFlags& flags) {
-  const std::string_view used = supported_instruction_set();  // or its error, before anything is printed
+  const std::string_view used = supported_instruction_set();  // throws, if at all, before anything is printed
   std::vector<std::string> engines;
   for (const EngineRow& row : engine_table()) engines.emplace_back(row.name);
   if (flags.json) {
