@@ -25,7 +25,7 @@
 namespace pxl {
 namespace {
 
-/// The graph of a value; programs without parameters are built.
+/// The graph of a value. Programs without parameters are built.
 const Graph& graph_of(Interpreter& in, Value v, const char* where) {
   if (v.as<ProgramObject>()) v = invoke(in, v);
   if (auto* ir = v.as<IrObject>()) return ir->ir->main();

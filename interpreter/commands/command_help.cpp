@@ -12,7 +12,7 @@
 namespace pxl {
 namespace {
 
-/// Fills words into lines of the terminal's width.
+/// Arranges words in lines of the terminal's width.
 std::string filled(const std::vector<std::string>& words, int width, std::string_view indent) {
   std::string out(indent);
   int column = static_cast<int>(indent.size());

@@ -80,7 +80,7 @@ void command_time(Console& console, std::string_view arguments) {
   if (!need(console, arguments, ":time: an input is required; `:time x100 INPUT` runs it 100 times")) return;
   constexpr long most = 1000000;
   long count = 1;
-  // A lone `x3` is a name.
+  // `x3` alone is a name.
   const size_t space = arguments.find_first_of(" \t\n");
   const std::string digits(arguments.substr(1, space == arguments.npos ? 0 : space - 1));
   if (arguments.front() == 'x' && !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos) {
@@ -117,7 +117,7 @@ void command_reload(Console& console, std::string_view) {
   console.engine().reset();
   for (const std::string& file : files) {
     console.load(file);
-    // A file that fails now is kept for :reload, which retries it after it is fixed.
+    // A file that fails now is remembered for :reload, which retries it after the user has fixed it.
     if (std::find(console.loaded.begin(), console.loaded.end(), file) == console.loaded.end())
       console.loaded.push_back(file);
   }

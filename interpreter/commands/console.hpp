@@ -1,4 +1,5 @@
-// What a command that begins with `:` has of the place where it was typed: a terminal or a notebook.
+// The place where a command that begins with `:` was typed, a terminal or a notebook: its output, its input and its
+// state.
 #pragma once
 
 #include <string>
@@ -18,23 +19,23 @@ class Console {
   /// Prints a text, and ends its last line.
   virtual void print(std::string_view text) = 0;
   virtual void print_schedule(std::string_view text) { print(text); }
-  /// The same for a text that may be long: through a pager on a terminal.
+  /// Prints a text that may be long, through a pager on a terminal.
   virtual void print_long(std::string_view text) { print(text); }
-  /// An error of a command, in one line.
+  /// Prints the error of a command in one line.
   virtual void print_error(std::string_view text) = 0;
-  /// The outcome of an input: its value, or its diagnostics.
+  /// Shows the outcome of an input: its value, or its diagnostics.
   virtual void report(const Outcome& outcome) = 0;
-  /// Shows a graph as a picture; false where only text can be shown.
+  /// Shows a graph as a picture; returns false if the console shows text only.
   virtual bool show_graph(const Graph&) { return false; }
-  /// Whether texts may have escape sequences of colours.
+  /// Whether texts may contain escape sequences for colours.
   virtual bool colour() const { return false; }
-  /// The width that texts are filled to.
+  /// The width in which texts are laid out.
   virtual int columns() const = 0;
   /// Earlier inputs, oldest first.
   virtual std::vector<std::string> history() = 0;
 
   enum class Read : uint8_t { line, end, interrupted };
-  /// Whether read() has someone to ask.
+  /// Whether read() can ask a user.
   virtual bool interactive() const { return false; }
   /// Reads one line after a prompt.
   virtual Read read(std::string_view, std::string&) { return Read::end; }
@@ -46,7 +47,7 @@ class Console {
     if (o.ok()) loaded.push_back(path);
   }
 
-  std::vector<std::string> loaded;  ///< files, in order, for :reload
+  std::vector<std::string> loaded;  ///< loaded files, in order, for :reload
   bool done = false;                ///< after :quit or exit()
   std::string last_error;           ///< its kind, for :explain
 };

@@ -1,5 +1,5 @@
-// The interactive introduction: each step prints an explanation and an input; Enter runs it, other text is run
-// instead.
+// The interactive introduction. Each step prints an explanation and an input. Enter runs the input; if the user types
+// another text, that text runs.
 #include <fmt/format.h>
 
 #include "interpreter/commands/commands.hpp"
