@@ -23,7 +23,7 @@ namespace {
 
 constexpr unsigned thread_bits = 40;
 
-/// Never 0, and another one in each thread and in each process.
+/// A number that is never 0 and differs in each thread and each process.
 uint64_t own_number() {
   static std::atomic<uint64_t> next{1};
   static thread_local const uint64_t number = next.fetch_add(1);

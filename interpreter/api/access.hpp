@@ -1,5 +1,5 @@
-// What the parts of the library's interface share: turns of threads, exceptions to errors, conversions of arrays and
-// values.
+// Shared by the parts of the library's interface: turns of threads, exceptions converted to errors, conversions of
+// arrays and values.
 #pragma once
 
 #include <atomic>
@@ -16,16 +16,16 @@
 
 namespace pxl::api {
 
-/// Calls of one object take turns. Unlike a mutex it finds out that its thread has the turn already (a call from a
-/// callback), and that the thread which has it is not in this process (the child of a fork).
+/// Calls of one object take turns. Unlike a mutex, Turns detects two cases. The thread has the turn already, in a call
+/// from a callback. Or the thread that has the turn is not in this process, which is the child of a fork.
 class Turns {
  public:
-  /// Waits. Throws Error in the two cases above.
+  /// Waits for the turn. Throws Error in the two cases above.
   void enter(const char* what);
   void leave() noexcept;
 
  private:
-  std::atomic<uint64_t> holder_{0};  ///< generation of forks and number of the thread; 0: none
+  std::atomic<uint64_t> holder_{0};  ///< fork generation and thread number of the holder; 0: none
 };
 
 class Turn {
@@ -39,15 +39,15 @@ class Turn {
   Turns& turns_;
 };
 
-/// The exception that is being handled, as an error.
+/// The current exception as an error.
 v1::Error current_error() noexcept;
 v1::Error usage_error(std::string message, std::vector<std::string> notes = {});
 
-/// Runs `body` as a call of the library: on enough stack, with the library's floating-point environment, heard by
-/// `cancel` alone. Throws what it throws.
+/// Runs `body` as a call of the library: on enough stack, with the library's floating-point environment, and
+/// interrupted by `cancel` alone. Throws what `body` throws.
 void run_call(const v1::Cancel& cancel, const std::function<void()>& body);
 
-/// What `body` returns, or the error for what it throws.
+/// Returns the result of `body`, or the error for its exception.
 template <class F, class T = std::invoke_result_t<F>>
 v1::Result<T> guarded(const v1::Cancel& cancel, F&& body) noexcept {
   try {
@@ -69,15 +69,16 @@ v1::Result<T> guarded(const v1::Cancel& cancel, F&& body) noexcept {
 v1::DType public_dtype(DType dtype);
 /// Whether the elements of a view are read, or only written.
 enum class Contents : uint8_t { read, undefined };
-/// An array that reads the view's memory in place, or a converted copy of it (unaligned, bools that are
-/// neither 0 nor 1). Throws Error. Whoever calls sees to it that the memory lives as long: `owner` may do so.
+/// An array that reads the view's memory in place, or a converted copy of it (unaligned memory, or bools that are
+/// neither 0 nor 1). Throws Error. The caller ensures that the memory lives as long as the array; `owner` may do so.
 Array array_of(const v1::View& view, std::shared_ptr<const void> owner = nullptr, Contents contents = Contents::read);
 v1::Array public_array(Array array);
 
-/// Whether arrays of the caller's memory are copied: code that keeps them would otherwise change with that memory.
+/// Whether arrays in the caller's memory are copied. A program that stores a shared array would see later changes to
+/// that memory.
 enum class Borrowed : uint8_t { shared, copied };
 Value value_of(const v1::Value& value, Borrowed borrowed);
-/// Tensors have the value that `eval` computes, results of runs are dicts. Throws Error.
+/// Tensors become the value that `eval` computes; results of runs become dicts. Throws Error.
 v1::Value public_value(Interpreter& in, const Value& value);
 
 }  // namespace pxl::api
@@ -85,5 +86,5 @@ v1::Value public_value(Interpreter& in, const Value& value);
 /// The elements of a public array.
 struct pxl::v1::Array::State {
   pxl::Array array;
-  bool borrowed = false;  ///< they are in memory of the caller's
+  bool borrowed = false;  ///< the elements are in the caller's memory
 };

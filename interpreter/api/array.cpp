@@ -1,4 +1,4 @@
-// Arrays of the library's interface: element types, views, elements that the caller owns.
+// Arrays of the library's interface: element types, views, and elements that the caller owns.
 #include "pxl/array.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace pxl {
 namespace {
 
-// By v1::DType. Found by name, so that no order is assumed.
+// Indexed by v1::DType. Entries are found by name, so that no order is assumed.
 constexpr size_t num_public = static_cast<size_t>(v1::DType::float8_e5m2) + 1;
 constexpr std::array<std::string_view, num_public> names = {
     "bool",    "int8",    "int16",   "int32",      "int64",      "uint8",    "uint16",        "uint32",     "uint64",
@@ -30,13 +30,13 @@ DType own_dtype(v1::DType dtype) {
   return table[static_cast<size_t>(dtype)];
 }
 
-/// Whether bytes are those of bools; reading others as bool would be undefined.
+/// Whether all bytes are valid bools, since reading another byte as bool is undefined.
 bool are_bools(const void* data, int64_t size) {
   const auto* bytes = static_cast<const uint8_t*>(data);
   return std::all_of(bytes, bytes + size, [](uint8_t byte) { return byte <= 1; });
 }
 
-/// True where a byte is not 0, as for NumPy.
+/// True for each byte that is not 0, as in NumPy.
 Array made_bools(const v1::View& view) {
   Array out(DType::boolean, view.shape);
   const auto* bytes = static_cast<const uint8_t*>(view.data);
@@ -68,7 +68,7 @@ Array array_of(const v1::View& view, std::shared_ptr<const void> owner, Contents
     std::memcpy(out.mutable_raw(), view.data, static_cast<size_t>(out.bytes()));
     return out;
   }
-  // Never written through: its count of owners is not 1, or the array is public and thereby const.
+  // The array never writes to this memory: its owner count is not 1, or the array is public and thereby const.
   auto* const data = static_cast<std::byte*>(const_cast<void*>(view.data));
   return Array::wrap(dtype, view.shape, std::shared_ptr<std::byte>(std::const_pointer_cast<void>(owner), data));
 }

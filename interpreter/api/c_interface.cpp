@@ -1,4 +1,4 @@
-// The C interface, over the C++ one.
+// The C interface, implemented on the C++ interface.
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -39,7 +39,7 @@ pxl_error* result(const v1::Result<T>& r) {
   return r ? nullptr : failed(r.error());
 }
 
-/// No exception leaves the library, whatever the caller's pointers name.
+/// No exception leaves the library, whatever the caller's pointers point at.
 template <class F>
 pxl_error* guarded(F&& body) noexcept {
   try {
@@ -56,7 +56,7 @@ T& given(T* pointer, const char* what) {
 }
 const char* text_of(const char* text, const char* what) { return &given(text, what); }
 
-/// Elements that the caller has to give if there are any.
+/// Elements that the caller must supply if the count is not 0.
 template <class T>
 std::span<const T> span_of(const T* all, size_t count, const char* what) {
   if (count == 0) return {};
@@ -64,7 +64,7 @@ std::span<const T> span_of(const T* all, size_t count, const char* what) {
 }
 
 v1::DType dtype_of(const pxl_array& a) {
-  int number = 0;  // any number may be there: a pxl_dtype has only those of its list
+  int number = 0;  // the caller may pass any number, but a pxl_dtype has only those of its list
   static_assert(sizeof number == sizeof a.dtype);
   std::memcpy(&number, &a.dtype, sizeof number);
   if (number < 0 || number > PXL_FLOAT8_E5M2)
@@ -94,7 +94,7 @@ v1::LoadOptions options_of(const pxl_option* options, size_t count) {
   return out;
 }
 
-/// Loads by `load(options)` and stores the program.
+/// Loads a program with `load(options)` and stores it.
 template <class F>
 pxl_error* create(const pxl_option* options, size_t num_options, pxl_program** program, F&& load) {
   return guarded([&]() -> pxl_error* {

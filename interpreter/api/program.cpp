@@ -1,4 +1,4 @@
-// Loading, evaluating, calling: the part of the library's interface that runs code of the language.
+// Loads, evaluates and calls: the part of the library's interface that runs code of the language.
 #include "interpreter/api/program.hpp"
 
 #include <fmt/format.h>
@@ -50,7 +50,7 @@ void bind_names(Interpreter& in, std::span<const v1::Argument> names, api::Borro
   for (const v1::Argument& a : names) evaluator_of(in).file_scope()->bind(a.name, api::value_of(a.value, borrowed));
 }
 
-/// An interpreter for a text, with the names that it is given.
+/// An interpreter for a text that may use the given names.
 InterpreterPtr interpreter_for(const ast::TreePtr& tree, const std::string& title, const v1::LoadOptions& options) {
   check_options(*tree, options.options);
   InterpreterOptions host;
@@ -86,7 +86,7 @@ Interpreter& entered(v1::Program::State& program) {
 }
 
 Value evaluate_text(Interpreter& in, std::string_view title, std::string_view text) {
-  // A name, as most texts are, needs no parser; only names of the file are in this scope.
+  // Most texts are a name, which needs no parser. This scope has only the names of the file.
   if (const Value* bound = evaluator_of(in).file_scope()->find_here(text)) return *bound;
   return evaluator_of(in).run_more(parse_or_throw(add_source(std::string(title), std::string(text))));
 }
@@ -96,7 +96,7 @@ Value evaluate_text(Interpreter& in, std::string_view title, std::string_view te
 namespace v1 {
 
 Program::Program(std::shared_ptr<State> state) : state_(std::move(state)) {}
-// A program that was moved from is the same one: no function needs a check for null.
+// A program that was moved from keeps its state, so that no function needs a null check.
 Program::Program(Program&& other) noexcept : state_(other.state_) {}
 Program& Program::operator=(Program&& other) noexcept {
   state_ = other.state_;
@@ -166,7 +166,7 @@ Result<Value> eval(std::string_view text, std::span<const Argument> names, const
   return api::guarded(options.cancel, [&] {
     const ast::TreePtr tree = parse_or_throw(add_source("<eval>", std::string(text)));
     const InterpreterPtr in = interpreter_for(tree, "<eval>", options);
-    // `names` share the arrays until this returns, so that code which changes one gets a copy.
+    // `names` share the arrays until this function returns, so that code which changes an array gets a copy.
     bind_names(*in, names, api::Borrowed::shared);
     return api::public_value(*in, evaluator_of(*in).run_more(tree));
   });

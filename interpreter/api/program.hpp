@@ -1,4 +1,4 @@
-// A loaded file: its interpreter, and whose turn it is.
+// A loaded file: its interpreter, and the turns of threads that use it.
 #pragma once
 
 #include <memory>
@@ -15,15 +15,15 @@ struct pxl::v1::Program::State {
 
 namespace pxl::api {
 
-/// A session of a program of the file.
+/// Makes a session that runs a program from the file.
 v1::Result<v1::Session> make_session(const std::shared_ptr<v1::Program::State>& program, std::string_view text,
                                      const v1::SessionOptions& options);
 
-/// The interpreter, for a call from outside by whoever has the turn: at no place of a text that ran before, and without
-/// what such texts have left.
+/// Prepares the interpreter for a call from outside, by the thread that has the turn. The call has no position in
+/// earlier texts and no state that they left.
 Interpreter& entered(v1::Program::State& program);
 
-/// The value of an expression in the scope of the file. By whoever has the turn.
+/// The value of an expression in the scope of the file. The caller must have the turn.
 Value evaluate_text(Interpreter& in, std::string_view title, std::string_view text);
 
 }  // namespace pxl::api

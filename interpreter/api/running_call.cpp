@@ -1,5 +1,6 @@
-// Each thread has a slot with the flag that cancels its call. The order of the slots and of `ended` is sequential: a
-// thread whose slot the end has found full sees `ended` when it leaves, and stays.
+// Each thread has a slot with the flag that cancels its call. Accesses to slots and to `ended` are sequentially
+// consistent. A thread whose slot was occupied at the end of the process sees `ended` when it leaves its call, and
+// stays there.
 #include "interpreter/api/running_call.hpp"
 
 #include <unistd.h>
@@ -41,9 +42,9 @@ Threads& threads() {
   return all;
 }
 
-constinit thread_local const Slot* here = nullptr;  ///< this thread's slot, while there is one
+constinit thread_local const Slot* here = nullptr;  ///< this thread's slot, while the slot exists
 
-/// A thread's place in the list, while it lives.
+/// A thread's entry in the list, while the thread lives.
 class Slot {
  public:
   Slot() {
@@ -59,7 +60,7 @@ class Slot {
   Slot(const Slot&) = delete;
   Slot& operator=(const Slot&) = delete;
 
-  std::atomic<std::atomic<bool>*> cancel{nullptr};  ///< of the innermost call; null outside of calls
+  std::atomic<std::atomic<bool>*> cancel{nullptr};  ///< flag of the innermost call; null outside calls
 };
 
 Slot& own_slot() {
@@ -67,8 +68,9 @@ Slot& own_slot() {
   return own;
 }
 
-/// Statics are destroyed in the opposite order of their making, and `end_calls` is called among them: registered when
-/// the first call begins and ends, and after more and more calls, for the statics that they have made.
+/// Registers `end_calls` with `atexit`, which runs it among the destructors of statics, in reverse order of
+/// registration. The first call of the library registers it when it begins and when it ends. Later calls register it at
+/// doubling distances, for the statics that calls have made meanwhile.
 void register_end() {
   static std::atomic<uint32_t> times{0};
   const uint32_t before = times.fetch_add(1, std::memory_order_relaxed);
@@ -86,7 +88,7 @@ void end_calls() {
       for (const Slot* slot : threads().slots) {
         std::atomic<bool>* const flag = slot == own ? nullptr : slot->cancel.load();
         if (!flag) continue;
-        flag->store(true);  // again: a request ends one task of several
+        flag->store(true);  // repeated, since a request ends one task of several
         running = true;
       }
     }

@@ -1,5 +1,6 @@
-// The calls of the library that run while their process ends. `exit` destroys what other libraries keep in statics (the
-// parser's, those of matrix products), and calls in other threads still use it: the end waits until they are over.
+// The library's calls that still run when their process ends. `exit` destroys the statics of other libraries (the
+// parser, matrix products), which calls in other threads still use. The end of the process therefore waits for these
+// calls.
 #pragma once
 
 #include <atomic>
@@ -7,10 +8,10 @@
 namespace pxl::api {
 
 /// A call of this thread, from its first line to its last. When the process ends, the call is cancelled, and its thread
-/// never returns to its caller. A call that does not end within seconds is left alone.
+/// never returns to its caller. The process does not wait longer than a few seconds for a call.
 class RunningCall {
  public:
-  /// `cancel` outlives the call.
+  /// `cancel` must outlive the call.
   explicit RunningCall(std::atomic<bool>& cancel) noexcept;
   ~RunningCall();
   RunningCall(const RunningCall&) = delete;

@@ -38,7 +38,7 @@ using State = v1::Session::State;
 
 constexpr const char* the_session = "the session";
 
-/// An error of a call that is given data is a failure while running, wherever it was found.
+/// Marks an error of a call that takes data as a failure while running, wherever it was found.
 template <class F>
 auto running(F&& body) {
   try {
@@ -82,7 +82,7 @@ StreamData stream_data(const State& s, std::span<const v1::Input> inputs) {
   return data;
 }
 
-/// Takes the program's turn too if its top level may grow while the session runs.
+/// Also takes the program's turn if its top level may grow while the session runs.
 template <class F>
 auto in_turn(const std::shared_ptr<State>& s, const v1::Cancel& cancel, F&& body) {
   return api::guarded(cancel, [&] {
@@ -165,7 +165,7 @@ AttentionScope::AttentionScope(std::atomic<bool>& asked, std::function<bool()> a
 AttentionScope::~AttentionScope() = default;
 
 Session::Session(std::shared_ptr<State> state, Cancel cancel) : state_(std::move(state)), cancel_(std::move(cancel)) {}
-// A session that was moved from is the same one: no function needs a check for null.
+// A session that was moved from keeps its state, so that no function needs a null check.
 Session::Session(Session&& other) noexcept : state_(other.state_), cancel_(other.cancel_) {}
 Session& Session::operator=(Session&& other) noexcept {
   state_ = other.state_;
@@ -190,7 +190,7 @@ Result<void> Session::run(std::span<const Input> inputs, std::span<const Output>
     StreamData into;
     for (const Output& output : outputs) {
       const Stream* stream = output_stream(*state_, std::string(output.name));
-      // An owner that owns nothing: the array may be written to while it is the only one.
+      // This pointer owns nothing. The array may be written to while it is the pointer's only user.
       std::shared_ptr<void> sole(output.array.data, [](void*) {});
       pxl::Array array = api::array_of(View(output.array.dtype, output.array.shape, output.array.data), std::move(sole),
                                        api::Contents::undefined);
@@ -250,7 +250,7 @@ Result<LoadReport> Session::restore(const std::string& path, const RestoreOption
 Result<LoadReport> Session::load_from(Session& other) {
   State *first = state_.get(), *second = other.state_.get();
   if (first == second) return api::usage_error("load_from: a session has its own variables already");
-  if (std::less<>()(second, first)) std::swap(first, second);  // one order, whichever session is the other one
+  if (std::less<>()(second, first)) std::swap(first, second);  // both threads lock in one order
   return api::guarded(cancel_, [&] {
     const api::Turn turn(first->turns, the_session), other_turn(second->turns, "the other session");
     return running([&] { return public_report(state_->session().load_from(other.state_->session())); });

@@ -1,4 +1,4 @@
-// Values of the language to values of the library's interface, and back.
+// Converts the language's values to those of the library's interface, and back.
 #include "pxl/value.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 namespace pxl::api {
 namespace {
 
-constexpr int max_depth = 200;  ///< of lists and dicts within each other
+constexpr int max_depth = 200;  ///< maximum nesting of lists and dicts
 
 void check_depth(int depth) {
   if (depth > max_depth)
