@@ -1,4 +1,4 @@
-// Python-like functions: printing, iteration, conversions. Arithmetic ones are in builtins_math.cpp.
+// Python-like functions: printing, iteration, conversions. Arithmetic functions are in builtins_math.cpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ Value print(Interpreter& in, const Arguments& args) {
   Arguments options;
   options.named = args.named;
   ArgReader a("print", options, {"sep", "end"});
-  // Keywords only: print(a, b) prints both.
+  // `sep` and `end` are keywords only: print(a, b) prints both.
   const std::string sep = a.has("sep") ? a.string("sep") : " ";
   std::string line;
   for (size_t i = 0; i < args.positional.size(); ++i) {
@@ -134,17 +134,17 @@ Value filter(Interpreter& in, const Arguments& args) {
   });
 }
 
-/// What `sorted` orders: a key, and the place of its item.
+/// An entry that `sorted` orders: a key, and the position of its item.
 struct SortKey {
   Value key;
   size_t item;
-  uint64_t prefix = 0;  ///< if two differ, the keys have their order
+  uint64_t prefix = 0;  ///< if two prefixes differ, they order as their keys do
 };
 
-/// Of a kind of values that have prefixes: ints, floats, strs, and tuples that begin with one.
+/// The kinds of values with prefixes: ints, floats, strs, and tuples that begin with one of these.
 enum class Prefix : uint8_t { none, integer, floating, text };
 
-/// The prefix of a key, and its kind.
+/// Computes the prefix of a key, and returns its kind.
 Prefix prefix_of(const Value& key, uint64_t& prefix) {
   constexpr uint64_t sign = uint64_t{1} << 63;
   const auto* tuple = key.as<TupleObject>();
@@ -155,7 +155,7 @@ Prefix prefix_of(const Value& key, uint64_t& prefix) {
     return Prefix::integer;
   }
   if (v.is_float() && !std::isnan(v.float64())) {
-    const auto bits = std::bit_cast<uint64_t>(v.float64() + 0.0);  // no -0.0
+    const auto bits = std::bit_cast<uint64_t>(v.float64() + 0.0);  // -0.0 becomes 0.0
     prefix = bits & sign ? ~bits : bits | sign;
     return Prefix::floating;
   }
@@ -166,7 +166,7 @@ Prefix prefix_of(const Value& key, uint64_t& prefix) {
   return Prefix::text;
 }
 
-/// Sets the prefixes, or clears them if the keys are not of one kind.
+/// Sets the prefixes, or clears them if the keys differ in kind.
 void set_prefixes(std::vector<SortKey>& keys) {
   if (keys.empty()) return;
   const bool tuples = keys[0].key.as<TupleObject>() != nullptr;
@@ -186,7 +186,7 @@ Value sorted_by(Interpreter& in, const Value& of, const Value& key, bool reverse
   for (size_t i = 0; i < items.size(); ++i)
     keys.push_back({key.is_none() ? items[i] : invoke(in, key, &items[i], 1), i});
   set_prefixes(keys);
-  // A merge sort by hand: it stays within bounds whatever the comparison answers (NaNs have no order).
+  // A hand-written merge sort: it stays within bounds whatever the comparison answers (NaNs have no order).
   auto less = [&](const SortKey& x, const SortKey& y) {
     charge(compare_ns);
     if (x.prefix != y.prefix) return x.prefix < y.prefix;
@@ -200,7 +200,7 @@ Value sorted_by(Interpreter& in, const Value& of, const Value& key, bool reverse
       size_t i = from, j = std::min(from + width, keys.size());
       const size_t mid = j, end = std::min(from + 2 * width, keys.size());
       for (size_t k = from; k < end; ++k) {
-        // Stable both ways: the left one stays first among equals.
+        // Stable in both directions: among equal items the left one stays first.
         const bool right = i >= mid || (j < end && (reverse ? less(keys[i], keys[j]) : less(keys[j], keys[i])));
         buffer[k] = std::move(right ? keys[j++] : keys[i++]);
       }
@@ -323,7 +323,7 @@ bool any_or_all(Interpreter& in, const Value& v, bool any) {
   Iterator it = iterator_of(in, v);
   for (Value item; it.next(item);) {
     check_interrupt();
-    // Several dimensions: an array inside counts by all (or any) of its elements.
+    // An array with several elements counts as true if all (or any) of them are true.
     const Array* x = item.as_array();
     const bool yes = x && x->size() != 1 ? any_or_all(in, item, any) : truth_of(in, item);
     if (yes == any) return any;
@@ -354,7 +354,7 @@ Value environment(Interpreter&, const Arguments& args) {
   ArgReader a("env", args, {"name", "default"});
   const std::string name = a.string("name");
   require_effect(Effect::reads_environment);
-  // getenv would read a name up to the NUL that ends it and answer for another variable.
+  // getenv would stop at a NUL in the name and return the value of another variable.
   const char* value = name.find('\0') == name.npos ? std::getenv(name.c_str()) : nullptr;
   return value ? Value(std::string(value)) : a.value_or("default", Value());
 }

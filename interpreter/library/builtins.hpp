@@ -11,7 +11,7 @@ void bind_op_builtins(Interpreter& in, Scope& prelude);     ///< ops, bound from
 void bind_data_builtins(Interpreter& in, Scope& prelude);   ///< arrays, random draws, load, save, mnist, progress
 void bind_graph_builtins(Interpreter& in, Scope& prelude);  ///< call, autodiff, Session, in_sequence, host_load, ...
 
-// The groups that bind_core_builtins and bind_data_builtins are made of.
+// The groups that make up bind_core_builtins and bind_data_builtins.
 void bind_math_builtins(Scope& prelude);     ///< abs, min, max, sum, round, pow, allclose (builtins_math.cpp)
 void bind_mnist_builtin(Scope& prelude);     ///< mnist and its batches (mnist.cpp)
 void bind_progress_builtin(Scope& prelude);  ///< progress (progress.cpp)

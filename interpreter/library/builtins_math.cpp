@@ -1,4 +1,5 @@
-// Arithmetic on host numbers and lists under names that ops have too: tensors and arrays go on to the op.
+// Arithmetic on host numbers and lists under names that ops have too. Calls with tensors and arrays are forwarded to
+// the op.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,7 +58,7 @@ Value total_of(Interpreter& in, Arguments args) {
   for (Value item; it.next(item);) {
     check_interrupt();
     ++terms;
-    // Without a start the first element begins, so that sums of tensors add no constant to the graph.
+    // Without `start`, the sum begins with the first element, so that sums of tensors add no constant to the graph.
     total = total.is_none() ? (item.is_bool() ? Value(item.as_int()) : item)
                             : apply_binary(in, ast::BinaryOp::add, total, item);
   }
@@ -65,7 +66,7 @@ Value total_of(Interpreter& in, Arguments args) {
   return total.is_none() ? Value(0) : total;
 }
 
-// The sum of a list of ints, or of floats: the terms in order, as apply_binary adds them.
+// The sum of a list that has only ints or only floats. Adds the terms in order, as apply_binary does.
 std::optional<Value> quick_total(const Value& v) {
   auto* s = v.as<SequenceObject>();
   if (!s || s->items.empty()) return std::nullopt;
@@ -85,7 +86,7 @@ std::optional<Value> quick_total(const Value& v) {
   return total;
 }
 
-// Whether what follows the first argument is an axis, or a list of them, and perhaps keepdims.
+// Whether the arguments after the first are an axis or a list of axes, optionally with keepdims.
 bool are_axes(const std::vector<Value>& args) {
   if (args.size() < 2 || args.size() > 3 || (args.size() == 3 && !args[2].is_bool())) return false;
   if (auto* list = args[1].as<SequenceObject>())
@@ -110,7 +111,7 @@ Value extreme(Interpreter& in, Arguments args, bool largest) {
       !args.positional.empty() &&
       (as_tensor(args.positional[0]) || (args.positional[0].as_array() && args.positional[0].as_array()->rank() > 0));
   if (has_axes && options.named.empty() && are_axes(args.positional)) {
-    return to_op(in, name, std::move(args));  // max(t, 0): by axis, as in PopXL and NumPy
+    return to_op(in, name, std::move(args));  // max(t, 0) is by axis, as in PopXL and NumPy
   }
   bool tensors = false;
   for (const Value& v : args.positional)
@@ -140,7 +141,7 @@ Value extreme(Interpreter& in, Arguments args, bool largest) {
   return best;
 }
 
-/// The largest or smallest of numbers by position, or of one list of them; nullopt for other values.
+/// The largest or smallest number among positional arguments, or in one list; nullopt for other values.
 std::optional<Value> quick_extreme(const Value* v, size_t count, bool largest) {
   if (auto* list = count == 1 ? v[0].as<SequenceObject>() : nullptr) {
     v = list->items.data();
@@ -176,7 +177,7 @@ Value absolute(Interpreter& in, Arguments args) {
   return x.as_int() < 0 ? apply_unary(in, ast::UnaryOp::minus, x) : Value(x.as_int());
 }
 
-// Half to even, on the decimal that the float represents, as Python rounds.
+// Rounds half to even, on the decimal that the float represents, as Python does.
 double rounded(double d, int64_t digits) {
   if (!std::isfinite(d)) return d;
   if (digits == 0) return std::nearbyint(d);

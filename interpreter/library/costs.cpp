@@ -1,4 +1,4 @@
-// Counts of floating point operations.
+// Counts floating point operations.
 #include <fmt/format.h>
 
 #include "interpreter/graphs/modules.hpp"

@@ -1,5 +1,5 @@
-// Host arrays and random draws: array, zeros, normal and their kin. Without a shape the drawing and
-// filling functions are initialisers, drawn for the spec of the variable that they begin.
+// Host arrays and random draws: array, zeros, normal and similar functions. Without a shape, the functions that draw
+// and fill are initialisers: they draw for the spec of the variable that they initialise.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ Shape checked_shape(const Shape& shape, const char* what) {
   return shape;
 }
 
-// The shape and dtype arguments; a spec is both.
+// The spec that the shape and dtype arguments give; a spec argument gives both.
 TensorSpec given_spec(const ArgReader& a, const char* what, DType fallback) {
   const Value shape = a.value("shape");
   TensorSpec spec;
@@ -125,7 +125,7 @@ Value arange(Interpreter&, const Arguments& args) {
   Array wide(floats ? DType::float64 : DType::int64, {n});
   bool large = false;
   if (!floats && n > 0) {
-    // The last element is the farthest from zero, or the first.
+    // Either the last or the first element is farthest from zero.
     const int64_t first = start.as_int(), last = checked_add(first, checked_mul(n - 1, step.as_int()));
     large = std::max(first, last) > INT32_MAX || std::min(first, last) < INT32_MIN;
   }
@@ -178,7 +178,7 @@ Value eye(Interpreter&, const Arguments& args) {
   return x.cast(a.has("dtype") ? to_dtype(a.value("dtype"), "eye") : DType::float32);
 }
 
-// A drawing function of two numbers: an array where a shape is given, otherwise an initialiser.
+// A function that draws with two parameters. It returns an array if a shape is given, otherwise an initialiser.
 using Sample = Array (*)(Random&, DType, const Shape&, double, double);
 Value draw(Interpreter& in, const Arguments& args, const char* name, const char* first, const char* second, double f,
            double s, Sample sample) {

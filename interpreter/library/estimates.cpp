@@ -78,7 +78,7 @@ tiles::EstimateOptions estimate_options(const ArgReader& args) {
     return read_options(args);
   } catch (const Error& e) {
     if (e.first().fault != Fault::usage) throw;
-    // Here the text is at fault, not the command line.
+    // The text is wrong here, not the command line.
     throw Error(e.first().message, e.first().notes);
   }
 }

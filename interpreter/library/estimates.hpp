@@ -1,4 +1,4 @@
-// The tile model in scripts: `estimate`, and what `session.report()` says of the device "ipu_model".
+// The tile model in scripts: `estimate`, and the answer of `session.report()` for the device "ipu_model".
 #pragma once
 
 #include "interpreter/values/builtin.hpp"
@@ -12,7 +12,7 @@ class ArgReader;
 
 /// Reads `machine`, `available_memory_proportion` and `partials`.
 tiles::EstimateOptions estimate_options(const ArgReader& args);
-/// A report as a dict: totals, cycles by phase, memory, the ops.
+/// Converts a report to a dict: totals, cycles by phase, memory, the ops.
 Value estimate_value(const tiles::Report& report);
 void bind_estimate_builtins(Scope& prelude);
 

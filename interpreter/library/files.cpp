@@ -1,4 +1,4 @@
-// Texts and bytes of files, and paths.
+// Reads and writes texts and bytes in files, and handles paths.
 #include <dirent.h>
 #include <glob.h>
 #include <sys/stat.h>
@@ -79,10 +79,10 @@ Value exists(Interpreter&, const Arguments& args) {
   return path.find('\0') == path.npos && fs::exists(path, failed);
 }
 
-/// What ended the glob in progress of this thread: Ctrl-C, the budget of a look. It cannot pass through glob itself.
+/// The exception that ended this thread's glob: Ctrl-C, or the budget of a look. It cannot pass through glob itself.
 thread_local std::exception_ptr glob_ended;
 
-/// Whether glob may read on; else it ends with an error.
+/// Whether glob may continue. If not, glob ends with an error.
 bool glob_goes_on() noexcept {
   constexpr int64_t entry_ns = 300;
   if (!glob_ended) {
@@ -96,14 +96,14 @@ bool glob_goes_on() noexcept {
   return !glob_ended;
 }
 
-/// As glob, but it hears Ctrl-C: a pattern may match names in any number of folders.
+/// Like glob, but Ctrl-C stops it, since a pattern may match names in any number of folders.
 int charged_glob(const std::string& pattern, glob_t& found) {
   found.gl_opendir = [](const char* path) -> void* { return glob_goes_on() ? ::opendir(path) : nullptr; };
   found.gl_readdir = [](void* folder) { return glob_goes_on() ? ::readdir(static_cast<DIR*>(folder)) : nullptr; };
   found.gl_closedir = [](void* folder) { ::closedir(static_cast<DIR*>(folder)); };
   found.gl_stat = [](const char* path, struct stat* of) { return glob_goes_on() ? ::stat(path, of) : -1; };
   found.gl_lstat = [](const char* path, struct stat* of) { return glob_goes_on() ? ::lstat(path, of) : -1; };
-  // Sorted by bytes later, whatever the locale.
+  // The caller sorts the names by bytes later, whatever the locale.
   const int problem = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_ERR | GLOB_ALTDIRFUNC, nullptr, &found);
   if (const std::exception_ptr ended = std::exchange(glob_ended, nullptr)) std::rethrow_exception(ended);
   return problem;

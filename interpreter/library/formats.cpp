@@ -1,4 +1,4 @@
-// load and save: arrays, tables, images and sounds, by the suffix of the file's name.
+// load and save: arrays, tables, images and sounds. The suffix of the file's name selects the format.
 #include "interpreter/library/formats.hpp"
 
 #include <fmt/format.h>
@@ -47,7 +47,7 @@ const std::string& name_of(const Value& key, const std::string& path) {
   return *name;
 }
 
-/// Arrays by name; those of dicts and named trees inside have dotted names.
+/// Appends arrays by name. Arrays inside dicts and named trees have dotted names.
 void append_arrays(Interpreter& in, const Value& v, const std::string& path, const std::string& prefix,
                    std::vector<NamedArray>& arrays, int depth = 0) {
   constexpr int max_depth = 100;
@@ -218,7 +218,7 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-/// The format of a path; throws an error that lists those that the function has.
+/// The format of a path. Throws an error that lists the formats which the function supports.
 const FileFormat& format_of(std::string_view function, const std::string& path, bool writes) {
   std::string suffix = std::filesystem::path(path).extension().string();
   std::transform(suffix.begin(), suffix.end(), suffix.begin(),

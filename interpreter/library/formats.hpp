@@ -1,4 +1,4 @@
-// Files of data by their suffix: one row a format.
+// File formats by suffix: one row per format.
 #pragma once
 
 #include <span>
@@ -10,14 +10,14 @@
 
 namespace pxl {
 
-/// A format of files. `load` and `save` get the path and the named arguments of the built-in function; null: the
-/// format is only read, or only written.
+/// A file format. `load` and `save` get the path and the named arguments of the built-in function. A null function
+/// means that the format is only read, or only written.
 struct FileFormat {
   std::string_view suffixes;  ///< in lower case, separated by blanks: ".jpg .jpeg"
   std::string_view holds;     ///< "one array", for messages
   Value (*load)(Interpreter&, const std::string& path, const ArgReader& options);
   void (*save)(Interpreter&, const std::string& path, const Value& value, const ArgReader& options);
-  std::string_view load_options, save_options;  ///< names of the arguments that it takes
+  std::string_view load_options, save_options;  ///< names of the arguments that each function accepts
 };
 
 std::span<const FileFormat> file_formats();

@@ -24,7 +24,7 @@ bool is_function(const Value& v) {
          !v.as<GradGraphObject>();
 }
 
-/// Splits `call(graph, ...)` into what is called and its arguments.
+/// Splits `call(graph, ...)` into the callee and its arguments.
 Value take_callee(Arguments& args, const char* where) {
   if (args.positional.empty()) throw Error(std::string(where) + " takes a graph, then its inputs").as(codes::arguments);
   Value callee = args.positional.front();
@@ -34,7 +34,7 @@ Value take_callee(Arguments& args, const char* where) {
   return callee;
 }
 
-/// A number that is a state of a loop is a tensor.
+/// Converts a number or an array that is a loop's state to a tensor.
 Value state_of(Interpreter& in, const Value& v, std::optional<DType> dtype) {
   const bool is_number = v.is_number() && !v.is_bool();
   if (!is_number && !v.as_array()) return v;
@@ -45,7 +45,7 @@ Value state_of(Interpreter& in, const Value& v, std::optional<DType> dtype) {
   return tensor_value(target.ir, target.graph->add_constant(a, "t"));
 }
 
-/// The graph of a loop's body, and its arguments as operands. A number takes the dtype that the body returns for it.
+/// The graph of a loop's body, with its arguments as operands. A number gets the dtype that the body returns for it.
 Callable body_of_repeat(Interpreter& in, const Value& f, Arguments& args) {
   const std::vector<Value> given = args.positional;
   for (Value& v : args.positional) v = state_of(in, v, std::nullopt);
@@ -73,7 +73,7 @@ Callable body_of_repeat(Interpreter& in, const Value& f, Arguments& args) {
   return body;
 }
 
-/// `repeat(graph, n, ...)`: the loop op and what it repeats.
+/// `repeat(graph, n, ...)`: makes the loop op, and returns it with the graph that it repeats.
 std::pair<Op*, Callable> make_repeat(Interpreter& in, Arguments args, const char* where) {
   const Value callee = take_callee(args, where);
   Value count;
@@ -96,7 +96,7 @@ std::pair<Op*, Callable> make_repeat(Interpreter& in, Arguments args, const char
   return {emit_repeat(in, body, count.as_int(), args), body};
 }
 
-/// The inputs of one branch of a conditional: a list by position, or a map from inputs of the graph.
+/// The inputs for one branch of a conditional: a list by position, or a map from the graph's inputs.
 Arguments branch_arguments(Interpreter& in, const ArgReader& given, const std::string& name, const Span& span) {
   Arguments args;
   args.span = span;

@@ -1,4 +1,4 @@
-// Making and ending an interpreter.
+// Makes and destroys an interpreter.
 
 #include <charconv>
 #include <cstdlib>
@@ -20,7 +20,7 @@
 namespace pxl {
 namespace {
 
-/// PXL_SEED, or a seed of the system's.
+/// PXL_SEED, or a random seed from the system.
 uint64_t drawn_seed() {
   const char* value = std::getenv("PXL_SEED");
   if (!value || !*value) return (static_cast<uint64_t>(std::random_device{}()) << 32) | std::random_device{}();
@@ -32,7 +32,7 @@ uint64_t drawn_seed() {
   return seed;
 }
 
-/// The seed of draws before the first `random_seed`, of all processes of the job.
+/// The seed for draws before the first `random_seed`. All processes of the job share it.
 uint64_t initial_seed() {
   const uint64_t own = drawn_seed();
   if (!processes().several()) return own;

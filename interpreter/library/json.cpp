@@ -1,4 +1,4 @@
-// Values as JSON text and back, and lines of JSON in a growing file.
+// Converts values to JSON text and back, and appends lines of JSON to a file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int max_depth = 200;  ///< of lists and dicts within each other
+constexpr int max_depth = 200;  ///< maximum nesting of lists and dicts
 
 void check_depth(const char* function, int depth) {
   if (depth > max_depth)
@@ -50,7 +50,7 @@ Json array_json(const Array& a, size_t axis, int64_t& at) {
 
 Json json_of(Interpreter& in, const Value& v, int depth);
 
-/// Keys that are different values may have one text, which then has the later value.
+/// Different keys may have one text; the later value then replaces the earlier one.
 Json object_of(Interpreter& in, const DictObject& dict, int depth) {
   Json::object_t object;
   if (std::all_of(dict.items.begin(), dict.items.end(), [](const auto& item) { return item.first.is_text(); })) {
@@ -58,7 +58,7 @@ Json object_of(Interpreter& in, const DictObject& dict, int depth) {
     for (const auto& [key, value] : dict.items) object.emplace_back(*key.as_string(), json_of(in, value, depth + 1));
     return object;
   }
-  std::unordered_map<std::string, size_t> where;  // an object of the library is searched key by key
+  std::unordered_map<std::string, size_t> where;  // the library searches its objects key by key
   for (const auto& [key, value] : dict.items) {
     Json made = json_of(in, value, depth + 1);
     const auto [at, is_new] = where.emplace(str_of(in, key), object.size());
@@ -104,7 +104,7 @@ Json json_of(Interpreter& in, const Value& v, int depth) {
       .as(codes::type);
 }
 
-/// Makes values of a text as it is parsed, without a tree of JSON between: its objects would be searched key by key.
+/// Makes values while it parses a text, without a tree of JSON, whose objects would be searched key by key.
 class JsonReader final : public nlohmann::json_sax<Json> {
  public:
   Value result() && { return std::move(result_); }
@@ -115,7 +115,7 @@ class JsonReader final : public nlohmann::json_sax<Json> {
   bool number_unsigned(uint64_t v) override { return add(Value::natural(v)); }
   bool number_float(double v, const std::string&) override { return add(v); }
   bool string(std::string& v) override { return add(std::move(v)); }
-  bool binary(Json::binary_t&) override { return false; }  // text has none
+  bool binary(Json::binary_t&) override { return false; }  // JSON text contains no binary values
   bool start_object(size_t) override { return open(make_ref<DictObject>()); }
   bool key(std::string& name) override {
     Open& to = open_.back();
@@ -140,9 +140,9 @@ class JsonReader final : public nlohmann::json_sax<Json> {
   }
 
  private:
-  /// A list or dict whose end has not come.
+  /// A list or dict that is not closed yet.
   struct Open {
-    Ref<DictObject> dict;  ///< null: a list
+    Ref<DictObject> dict;  ///< null means a list
     std::vector<Value> items;
     Value key;
   };

@@ -1,4 +1,4 @@
-// The tables of members, in the order of the reference page. Each is defined beside the class whose members it lists.
+// The tables of members, in the order of the reference page. Each table is defined beside its class.
 #include "interpreter/values/members.hpp"
 
 #include "runtime/base/never_destroyed.hpp"

@@ -19,7 +19,7 @@ namespace pxl {
 
 namespace {
 
-/// Batches of one pass; each iteration draws its own order where it shuffles.
+/// The batches of one pass; each iteration draws a new order if it shuffles.
 struct BatchesObject final : Object {
   DigitSet set;
   int64_t size;
@@ -102,7 +102,7 @@ struct MnistObject final : Object {
   }
 };
 
-/// In a look: the numbers of images are unknown, and the specs of batches are known.
+/// A set in a look: the numbers of images are unknown, but the specs of batches are known.
 struct UnreadSetObject final : Object {
   std::string type_name() const override { return "dataset"; }
   std::string repr(Interpreter&) override { return "<digits>"; }

@@ -1,4 +1,4 @@
-// load_onnx and load_arrays: what the standard module `onnx` is made of.
+// load_onnx and load_arrays, on which the standard module `onnx` is based.
 #include "interpreter/library/onnx.hpp"
 
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ ScopePtr scope_of_import(Interpreter& in, const onnx::Imported& imported, const 
 }
 
 onnx::Imported import_file(const std::string& path) {
-  // A look reads what is imported.
+  // A look reads the imported file.
   const EffectScope reading(Effect::reads_files);
   const std::string title = std::filesystem::path(path).filename().string();
   return onnx::import_model(onnx::read_model(path), {.title = title, .weights_path = {}});
@@ -72,8 +72,8 @@ Value load_onnx(Interpreter& in, const Arguments& args) {
   return *scope_of_file(in, path)->find_here("Model");
 }
 
-/// The value of each tensor that `weights` knows: a session has those of its program's variables, a dict or a named
-/// tree has arrays by name.
+/// The value of each tensor that `weights` knows. A session has the values of its program's variables; a dict or a
+/// named tree has arrays by name.
 std::map<const Tensor*, Array> weights_of(Interpreter& in, const Value& weights, const Graph& graph,
                                           const std::map<const Tensor*, const Tensor*>& bound) {
   std::map<const Tensor*, Array> values;

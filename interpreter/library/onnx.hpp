@@ -1,4 +1,4 @@
-// ONNX models in a program.
+// Imports ONNX models into a program.
 #pragma once
 
 #include "interpreter/onnx/import.hpp"
@@ -6,11 +6,11 @@
 
 namespace pxl {
 
-/// Evaluates the text of an imported model; returns its module.
+/// Evaluates the text of an imported model. Returns its module.
 Value evaluate_import(Interpreter& in, const onnx::Imported& imported, const std::string& shown);
 
 class Evaluator;
-/// Teaches `from "model.onnx" import Model`.
+/// Adds the importer for `from "model.onnx" import Model`.
 void add_onnx_importer(Evaluator& evaluator);
 
 }  // namespace pxl

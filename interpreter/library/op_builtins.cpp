@@ -7,8 +7,8 @@
 
 namespace pxl {
 
-// Every op that users can reach: bare, and by its path. Names that the host language has (sum, max, abs, ...) keep
-// their bare form; those functions hand tensors and arrays on to the ops.
+// Binds every op that users can reach, bare and by its path. The host language's names (sum, max, abs, ...) keep their
+// bare form; those functions forward tensors and arrays to the ops.
 void bind_op_builtins(Interpreter&, Scope& prelude) {
   for (const OpRow* row : op_table()) {
     if (row->path.empty()) continue;

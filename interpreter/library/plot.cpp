@@ -1,4 +1,5 @@
-// plot(values, ...): a line chart in the terminal, in a file, or wherever the session shows pictures.
+// plot(values, ...): draws a line chart in the terminal, in a file, or in the display that the session uses for
+// pictures.
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -36,7 +37,8 @@ std::vector<double> numbers(Interpreter& in, const Value& v) {
 
 bool is_sequence(const Value& v) { return v.as_array() ? v.as_array()->rank() > 0 : v.as<SequenceObject>() != nullptr; }
 
-// One line: numbers. Several: a dict of lines by name, a list of lines, or an array of two axes, a line each row.
+// Numbers are one line. A dict has lines by name, a list has several lines, and an array of two axes has one line per
+// row.
 std::vector<Series> lines_of(Interpreter& in, const Value& values) {
   std::vector<Series> out;
   if (auto* dict = values.as<DictObject>()) {
@@ -57,7 +59,7 @@ std::vector<Series> lines_of(Interpreter& in, const Value& values) {
   return out;
 }
 
-// Debian's librsvg2-bin makes a PNG of an SVG.
+// Debian's librsvg2-bin converts an SVG to a PNG.
 void write_png(const std::string& path, const std::string& svg) {
   const FilterOutcome png = run_filter({"rsvg-convert"}, svg);
   if (png.status != 0 || png.output.empty())

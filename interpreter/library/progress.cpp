@@ -1,5 +1,5 @@
-// progress(iterable, title): a bar that is redrawn in place on a terminal (at most ten times a second), and plain
-// lines every few seconds elsewhere.
+// progress(iterable, title): shows the progress of a loop. It redraws a bar in place on a terminal, at most ten times a
+// second. Elsewhere it prints a plain line every few seconds.
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ std::string clock_text(double seconds) {
   return fmt::format("{:02}:{:02}", s / 60, s % 60);
 }
 
-// Elements a second, or seconds an element. A loop that does next to nothing still has four digits at most.
+// Elements per second, or seconds per element. A very fast loop still has at most four digits.
 std::string speed_text(double rate) {
   if (!(rate > 0)) return "?it/s";
   if (rate < 1) return fmt::format("{:.2f}s/it", 1 / rate);
@@ -51,7 +51,7 @@ struct ProgressObject final : Object {
   int64_t done = 0;
   Clock::time_point start, last;
   bool running = false;
-  int drawn = 0;  ///< columns of the line on the terminal
+  int drawn = 0;  ///< columns drawn on the terminal's line
 
   ProgressObject(Interpreter& i, Value v, std::string t) : in(i), items(std::move(v)), title(std::move(t)) {}
   std::string type_name() const override { return "progress"; }
@@ -79,7 +79,7 @@ struct ProgressObject final : Object {
     return Iterator([self, it = iterator_of(in, items), first = true]() mutable -> std::optional<Value> {
       if (!first) ++self->done;
       first = false;
-      // The bar is drawn before the work on an element, so that it shows what is finished.
+      // Draws the bar before the work on an element, so that the bar shows finished elements.
       std::optional<Value> v = it();
       if (!v) {
         self->finish();
@@ -96,7 +96,7 @@ struct ProgressObject final : Object {
     show(true);
   }
 
-  // A bar that is left early (break, an error) still ends its line.
+  // If the loop ends early (break, an error), the bar still ends its line.
   ~ProgressObject() override {
     if (running && drawn) host_of(in).notice("\n");
     items.bury();
@@ -133,7 +133,7 @@ struct ProgressObject final : Object {
         host_of(in).options().terminal ? std::chrono::milliseconds(100) : std::chrono::milliseconds(5000);
     if (!final && now - last < pause) return;
     if (!host_of(in).options().terminal) {
-      // The first line of a short loop would say nothing: only those that last get lines between.
+      // The first line of a short loop would say nothing. Only long loops print lines before the last one.
       const bool begin = last < start;
       last = now;
       if (!begin || final) host_of(in).notice(line(100) + "\n");

@@ -1,4 +1,4 @@
-// The arrays that a run of a session gave, by attribute, name and stream.
+// The arrays that a session's run returns, by attribute, name and stream.
 #include <algorithm>
 #include <map>
 

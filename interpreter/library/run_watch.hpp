@@ -1,4 +1,4 @@
-// Who looks at the runs of an interpreter's sessions.
+// The interface for observing the runs of an interpreter's sessions.
 #pragma once
 
 #include <memory>
@@ -13,15 +13,15 @@ struct SessionObject;
 class RunWatch {
  public:
   virtual ~RunWatch() = default;
-  /// Before a run: who observes its ops, or null for a run at full speed.
+  /// Called before a run. Returns the observer of its ops, or null for a run at full speed.
   virtual RunObserver* begin(SessionObject& session) = 0;
-  /// Before one tensor is evaluated: the same, of what it needs.
+  /// Called before the evaluation of one tensor. Returns the observer of the ops that the tensor needs, or null.
   virtual RunObserver* evaluation() = 0;
-  /// After a run that came to its end.
+  /// Called after a run that completed.
   virtual void end(SessionObject& session) = 0;
 };
 
-/// What observes the runs of an interpreter's sessions; may be null.
+/// The watch on the runs of an interpreter's sessions; may be null.
 std::shared_ptr<RunWatch>& run_watch_of(Interpreter& in);
 
 }  // namespace pxl

@@ -34,7 +34,7 @@ Tensor* state_tensor(const Value& v, const Ir& ir, const char* where) {
   return t;
 }
 
-/// Writes all of them or, where one does not fit, none.
+/// Writes all variables, or none if one value does not fit.
 void write_variables(Interpreter& in, SessionObject& s, const std::string& where,
                      const std::vector<std::pair<Value, Value>>& items) {
   std::vector<Session::VariableValue> values;
@@ -44,7 +44,7 @@ void write_variables(Interpreter& in, SessionObject& s, const std::string& where
     const Array* array = data.as_array();
     if (!array && !data.is_number() && !data.as<SequenceObject>())
       type_error(where + " takes an array or a number for `" + t->name + "`, got " + with_article(data.type_name()));
-    if (array && array->has_elements()) (void)array->raw();  // of a lazy array: what cannot be read fails here
+    if (array && array->has_elements()) (void)array->raw();  // a lazy array that cannot be read fails here
     values.push_back({t, array ? *array : to_array(in, data, t->spec.dtype, where + ": `" + t->name + "`")});
   }
   s.changing();
@@ -110,7 +110,7 @@ Value s_write_variables_data(Interpreter& in, SessionObject& s, const Arguments&
   write_variables(in, s, "write_variables_data", {d->items.begin(), d->items.end()});
   return {};
 }
-/// The report as a value; what was told apart by the order of calls alone is said besides.
+/// The report as a value. A notice names the variables that only the order of calls tells apart.
 Value noted_report(Interpreter& in, const char* function, const Session::LoadReport& r) {
   if (!r.by_order.empty())
     host_of(in).notice(fmt::format("{}: the order of calls alone tells these variables apart: {}\n", function,
@@ -135,13 +135,13 @@ Value s_save(Interpreter&, SessionObject& s, const Arguments& args) {
   s.session->save(path);
   return {};
 }
-/// The variable that `map`, a dict or a function, has for an entry of a file.
+/// The variable to which `map`, a dict or a function, assigns an entry of a file.
 std::optional<std::string> mapped_name(Interpreter& in, const Value& map, const std::string& entry) {
   Value name;
   if (const auto* dict = map.as<DictObject>()) {
     const Value* found = dict->find(Value(entry));
     std::string rest;
-    // A prefix of names: the longest one that the dict has.
+    // Searches the dict for the longest prefix of the name.
     for (size_t dot = entry.rfind('.'); !found && dot != entry.npos && dot > 0; dot = entry.rfind('.', dot - 1)) {
       found = dict->find(Value(entry.substr(0, dot)));
       rest = entry.substr(dot);
@@ -263,7 +263,7 @@ constexpr Member<SessionObject> session_rows[] = {
 };
 constexpr std::span<const Member<SessionObject>> session_table(session_rows);
 
-/// A method of a session that was not made, for a look.
+/// The result of a session's method in a look, which makes no session.
 Value look_at_method(SessionObject& s, const Member<SessionObject>& row, const Arguments& args) {
   const std::string_view name = row.info.name;
   if (name == "run") return look_at_run(s, args);

@@ -1,4 +1,4 @@
-// Sessions attached and running, and the host's copy of their variables.
+// Attaches and runs sessions, and keeps the host's copy of their variables.
 #include "interpreter/library/sessions.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
@@ -6,7 +6,7 @@
 
 namespace pxl {
 
-// All memory is the host's: what a device would forget is restored.
+// All memory belongs to the host, so the values that a device would lose are restored.
 void SessionObject::weights_to_host(const Tensor* only) {
   if (weights_to_host_on_exit || !session->is_attached()) return;
   if (only) {
@@ -33,7 +33,7 @@ void SessionObject::detach() {
   host_weights_.clear();
 }
 
-// An input that is undone has changed them. Eight inputs can be undone, so that large variables are not kept.
+// An undone input may have changed the variables. Eight inputs can be undone, so that large variables are not saved.
 std::function<void()> SessionObject::state() {
   constexpr int64_t max_bytes = int64_t{256} << 20;
   if (!session || session->memory().variables > max_bytes) return {};
@@ -66,7 +66,7 @@ void SessionObject::leave(Interpreter&, bool) {
 Value SessionObject::run(Interpreter& in, const Arguments& args) {
   check_in_effect();
   changing();
-  // Outside a `with` the run is one of its own.
+  // Outside `with` the session is attached for this run only.
   struct AttachGuard {
     SessionObject& object;
     bool needed;
@@ -79,7 +79,7 @@ Value SessionObject::run(Interpreter& in, const Arguments& args) {
     AttachGuard(const AttachGuard&) = delete;
     AttachGuard& operator=(const AttachGuard&) = delete;
   } visit(*this);
-  // What a run is given is no part of the text: whatever is wrong with it, the program failed while running.
+  // The data for a run are not part of the text, so every error about them is a failure while running.
   try {
     return run_given(in, args);
   } catch (Error& e) {

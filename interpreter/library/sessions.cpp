@@ -1,4 +1,4 @@
-// Sessions: making one, running it, its results, its variables and checkpoints, and `eval`.
+// Makes and runs sessions; `eval`.
 #include "interpreter/library/sessions.hpp"
 
 #include <fmt/format.h>
@@ -53,7 +53,7 @@ Error ambiguous_name(const std::string& name) {
       .as(codes::stream);
 }
 
-/// The note of an error about a stream that the session does not have.
+/// The note for an error about a stream that the session does not have.
 std::vector<std::string> later_stream(const Ir& ir, const SessionObject::Names& names, const std::string& name) {
   for (const auto& s : ir.streams())
     if (s->name() == name && !names.inputs.count(name) && !names.outputs.count(name))
@@ -98,7 +98,7 @@ void give(StreamData& data, const Stream* s, Array a) {
     throw run_error("session.run: stream `" + s->name() + "` is given twice").as(codes::stream);
 }
 
-/// `Session(ir, device = "ipu_model", machine = "bow", ..., engine = "planned")`
+/// Makes a session: `Session(ir, device = "ipu_model", machine = "bow", ..., engine = "planned")`.
 Value make_session(Interpreter& in, const Arguments& args) {
   ArgReader a(
       "Session", args,
@@ -134,7 +134,7 @@ Value make_session(Interpreter& in, const Arguments& args) {
   return s;
 }
 
-/// `eval(t, stream = array, ...)`: the value of a tensor, computed aside from its program.
+/// `eval(t, stream = array, ...)`: computes the value of a tensor outside its program.
 Value eval_tensor(Interpreter& in, const Value& given, const std::vector<NamedArg>& streams) {
   if (given.is_number() || given.as_array()) return given;
   if (auto* list = given.as<SequenceObject>()) {
@@ -173,7 +173,7 @@ Value eval_tensor(Interpreter& in, const Value& given, const std::vector<NamedAr
     if (!found->second) throw ambiguous_name(n.name);
     give(data, found->second, stream_data(in, n.value, *found->second));
   }
-  // The watch may be replaced by what runs.
+  // The code that runs may replace the watch.
   const std::shared_ptr<RunWatch> watch = run_watch_of(in);
   try {
     return evaluate(tensor, data, watch ? watch->evaluation() : nullptr);
@@ -242,7 +242,7 @@ Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
   auto result = make_ref<RunResultObject>();
   result->ir = ir;
   result->names = names;
-  // The watch may be replaced by what runs.
+  // The code that runs may replace the watch.
   const std::shared_ptr<RunWatch> watch = run_watch_of(in);
   result->arrays = session->run(data, watch ? watch->begin(*this) : nullptr);
   if (watch) watch->end(*this);
@@ -251,7 +251,7 @@ Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
 
 namespace {
 
-/// The result of a run in a look: its streams are known, and nothing of its arrays.
+/// The result of a run in a look: its streams are known, its arrays are unknown.
 struct UnknownRunObject final : Object {
   std::shared_ptr<const SessionObject::Names> names;
   explicit UnknownRunObject(std::shared_ptr<const SessionObject::Names> n) : names(std::move(n)) {}
@@ -277,7 +277,7 @@ struct UnknownRunObject final : Object {
 
 }  // namespace
 
-// The streams that a run is given, by name, and what it gives.
+// Checks the inputs of a run by name, and returns its result without values.
 Value look_at_run(SessionObject& s, const Arguments& args) {
   for (const Value& given : args.positional)
     if (auto* d = given.as<DictObject>())

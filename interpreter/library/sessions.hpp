@@ -14,19 +14,19 @@ namespace pxl {
 struct SessionObject final : Object {
   std::shared_ptr<Ir> ir;
   Value program;                     ///< the IrObject: its fields name streams
-  std::unique_ptr<Session> session;  ///< null in a look
+  std::unique_ptr<Session> session;  ///< null during a look
   std::string device;
-  std::string engine;                 ///< what runs it: a row of the table of engines
-  tiles::EstimateOptions estimating;  ///< what its machine is taken to be
-  /// Streams by the names that `run` and its results take: of the stream, and of the program's fields.
-  /// A name that is a stream's own and is bound to another one has no stream here.
+  std::string engine;                 ///< the engine that runs it: a row of the table of engines
+  tiles::EstimateOptions estimating;  ///< options of the machine that is modelled
+  /// Streams by the names that `run` and its results accept: names of streams, and of the program's fields. If a
+  /// stream's own name is bound to another stream, this name has no stream here.
   struct Names {
     std::unordered_map<std::string, const Stream*> inputs, outputs;
   };
   std::shared_ptr<const Names> names;
-  std::shared_ptr<const Ir::Mark> made_at;  ///< of an open-ended program: what it was when the session was made
-  bool has_grown() const;                   ///< something was added to the program since
-  const Tensor* newest_tensor = nullptr;    ///< of its main graph when the session was made
+  std::shared_ptr<const Ir::Mark> made_at;  ///< mark of an open-ended program when the session was made
+  bool has_grown() const;                   ///< whether the program has grown since
+  const Tensor* newest_tensor = nullptr;    ///< newest tensor of the main graph when the session was made
   const Op* newest_op = nullptr;
 
   std::string type_name() const override { return "session"; }
@@ -37,17 +37,17 @@ struct SessionObject final : Object {
   Value enter(Interpreter& in) override;
   void leave(Interpreter& in, bool failed) override;
   bool equals(Interpreter&, const Value& other) override { return other.is_object() && other.object().get() == this; }
-  std::function<void()> state() override;  ///< the variables
+  std::function<void()> state() override;  ///< state of the variables
   void references(References& to) const override { to.add(program); }
 
-  /// Throws if ops of the session's program were taken back.
+  /// Throws if ops of the session's program were undone.
   void check_in_effect() const;
-  /// Without it the variables are, after a `with`, what they were before it, or when they were last read in it.
+  /// If false, after a `with` the variables have the values from before it, or those of the last read inside it.
   bool weights_to_host_on_exit = true;
-  /// Makes the host's copy what the device has: of all variables, or of one.
+  /// Updates the host's copy from the device: all variables, or one.
   void weights_to_host(const Tensor* only = nullptr);
 
-  /// Every Error that leaves it is a failure while running (exit status 1).
+  /// Every Error that leaves this function is a failure while running (exit status 1).
   Value run(Interpreter& in, const Arguments& args);
 
  private:
@@ -58,7 +58,7 @@ struct SessionObject final : Object {
   bool said_grown_ = false;
 };
 
-/// What a run gave: arrays by attribute, name or stream.
+/// The result of a run: arrays by attribute, name or stream.
 struct RunResultObject final : Object {
   std::shared_ptr<Ir> ir;
   std::shared_ptr<const SessionObject::Names> names;
@@ -67,8 +67,8 @@ struct RunResultObject final : Object {
   std::string repr(Interpreter& in) override;
   std::optional<Value> member(Interpreter& in, std::string_view name) override;
   std::vector<std::string> member_names() const override;
-  /// Names of what the run gave, one for each stream, sorted: its own name unless another stream is bound to that one,
-  /// else the first of those that the program binds to it.
+  /// Names of the results, one per stream, sorted. A stream has its own name, unless another stream is bound to that
+  /// name. Otherwise it has the first name that the program binds to it.
   std::vector<std::string> output_names() const;
   Value index(Interpreter& in, const Value& key) override;
   std::optional<int64_t> length(Interpreter&) override { return static_cast<int64_t>(arrays.size()); }
@@ -77,14 +77,15 @@ struct RunResultObject final : Object {
   bool truth(Interpreter&) override { return !arrays.empty(); }
 
  private:
-  /// The note of an error about a stream that came after the session.
+  /// The note for an error about a stream that was added after the session was made.
   std::vector<std::string> later(std::string_view name) const;
 };
 
-/// The input stream that a run takes under a name. Throws run_error, with a suggestion, if there is none, or two.
+/// The input stream that a run accepts under a name. Throws run_error, with a suggestion, if no stream or two streams
+/// match.
 const Stream* input_stream(const SessionObject& s, const std::string& name);
 
-/// A run in a look: checks the names of the streams, and returns a result whose arrays are unknown.
+/// Looks at a run: checks the names of the streams, and returns a result whose arrays are unknown.
 Value look_at_run(SessionObject& s, const Arguments& args);
 
 /// The names of streams, sorted (run_result.cpp).
