@@ -59,7 +59,7 @@ def page():
                 out.append(f"| {name} | {what} | {where or 'none'} |")
         out.append("")
     out += ["## Custom operations of the IPU", "",
-            "Operations that are programs for the tiles are not there. What takes their place:", ""]
+            "Operations that are programs for the tiles are not there. These take their place:", ""]
     out += [f"- {what}: {instead}." for what, instead in CUSTOM]
     return "\n".join(out) + "\n"
 
