@@ -83,7 +83,7 @@ TEST_CASE("symbolic links are followed, also to files that are not there yet") {
   CHECK(fs::is_symlink(folder / "null"));
 }
 
-TEST_CASE("in a folder of everybody, another user's symbolic link is not followed") {
+TEST_CASE("another user's symbolic link in everybody's folder is not followed") {
   if (::geteuid() != 0) return;  // needs files of two users
   const TemporaryFolder folder;
   fs::create_directory(folder / "everybody");

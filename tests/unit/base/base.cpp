@@ -89,7 +89,7 @@ TEST_CASE("diagnostics have no control characters but those of colours") {
   CHECK(is_clean(coloured));
 }
 
-TEST_CASE("of several processes one writes, and all meet after it") {
+TEST_CASE("one of several processes writes, and all meet after it") {
   const TemporaryFolder folder;
   const std::string log = folder / "log.jsonl", text = folder / "text";
   std::vector<std::string> met;
@@ -173,7 +173,7 @@ TEST_CASE("files are replaced whole") {
   write_file_atomically("/dev/null", "gone");
 }
 
-TEST_CASE("what cannot be written is a failure that names the file, and leaves nothing behind") {
+TEST_CASE("a write that fails names the file, and leaves nothing behind") {
   TemporaryFolder folder;
   CHECK_THROWS_WITH_AS(write_file_atomically("/nowhere/at/all", "x"),
                        "cannot write /nowhere/at/all: No such file or directory", Error);

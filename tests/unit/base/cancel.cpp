@@ -35,7 +35,7 @@ TEST_CASE("scopes nest") {
   CHECK(&interrupt_flag() == &outer);
 }
 
-TEST_CASE("a thread that is asked answers in the middle of its work, and goes on unless the answer is no") {
+TEST_CASE("a thread answers a request in the middle of its work, and goes on unless the answer is no") {
   std::atomic<bool> asked{false}, flag{false};
   int answers = 0;
   bool goes_on = true;

@@ -87,7 +87,7 @@ TEST_CASE("the affinity mask bounds the cores") {
   }).join();
 }
 
-TEST_CASE("the time of the cores of the affinity mask") {
+TEST_CASE("times are those of the affinity mask's cores") {
   const Root root;
   CHECK(!core_times(root.path.string()));
   root.file("proc/stat", "cpu  9 9 9 9\nintr 1 2 3\n");

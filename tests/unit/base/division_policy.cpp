@@ -70,7 +70,7 @@ int divided_of(Machine& machine, DivisionPolicy& policy, int jobs, double work) 
 
 }  // namespace
 
-TEST_CASE("on an idle machine every job is divided") {
+TEST_CASE("every job is divided on an idle machine") {
   for (const double work : {0.3 * ms, 1 * ms, 86 * ms}) {
     Machine machine;
     machine.taken_from_caller = 0.05, machine.taken_from_other = 0.1;  // what any system does beside

@@ -58,7 +58,7 @@ TEST_CASE("a pool works with the threads that the system makes") {
   }
 }
 
-TEST_CASE("what needs a thread says that there is none") {
+TEST_CASE("code that needs a thread reports that there is none") {
   const ThreadLimit limit(0);
   CHECK(!try_to_start_thread([] {}));
   try {

@@ -123,7 +123,7 @@ TEST_CASE("chunks that wait for something else than a core are divided on: waiti
   CHECK(by_others > jobs / 2);
 }
 
-TEST_CASE("what a pool gains is measured in each long job, and in one of 16 short ones") {
+TEST_CASE("a pool's gain is measured in each long job, and in one of 16 short ones") {
   JobSampling sampling;
   constexpr int jobs = 16'000;
   int measured = 0, stood_for = 0;

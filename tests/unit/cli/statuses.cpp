@@ -21,7 +21,7 @@ TEST_CASE("each fault has its exit status") {
   CHECK(cli::guarded([] { return 0; }) == 0);
 }
 
-TEST_CASE("what is no error of the language is an internal one, out of memory is not") {
+TEST_CASE("an exception that is no language error is an internal error, but not lack of memory") {
   CHECK(cli::guarded([]() -> int { throw std::logic_error("broken promise"); }) == 70);
   CHECK(cli::guarded([]() -> int { throw std::bad_alloc(); }) == 1);
   CHECK(cli::guarded([]() -> int { throw Interrupted(); }) == 130);

@@ -204,7 +204,7 @@ TEST_CASE("rollback leaves no trace") {
   verify(ir);
 }
 
-TEST_CASE("what is taken back stays in memory, and every use of it is refused") {
+TEST_CASE("a part that is rolled back stays in memory, and every use of it is refused") {
   Ir ir;
   Tensor* v = ones(ir, {2}, "v");
   Graph& g = ir.create_graph("f");

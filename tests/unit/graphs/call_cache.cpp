@@ -65,7 +65,7 @@ TEST_CASE("the examples of all ops give the same at each repetition, whatever th
   CHECK(count > 500);
 }
 
-TEST_CASE("elements of arrays are those of the call") {
+TEST_CASE("a repeated call computes with its own elements") {
   HostSession s;
   s.run(
       "x = normal(0, 1, [3, 4])\ny = uniform(0.5, 2, [3, 4])\nh = cast(x, float16)\nm = x > 0\n"

@@ -121,7 +121,7 @@ constexpr std::string_view dtypes[] = {"int32", "int64", "uint8", "bool"};
 
 }  // namespace
 
-TEST_CASE("operators mean the same of arrays and of tensors") {
+TEST_CASE("operators mean the same for arrays and tensors") {
   const std::string values[] = {
       "operand([7, -7, 9, -9, 0, 127])", "operand([2, 2, -4, -4, 3, -1])", "operand([[0], [1]])", "-3", "0.5",
       "array([2, 2, -4, -4, 3, -1])"};
@@ -146,7 +146,7 @@ TEST_CASE("operators mean the same of arrays and of tensors") {
     }
 }
 
-TEST_CASE("every op means the same of arrays and of tensors of ints") {
+TEST_CASE("every op means the same for int arrays and int tensors") {
   for (const OpRow* row : op_table()) {
     if (row->path.empty() || row->example.empty()) continue;
     for (std::string_view dtype : dtypes) {

@@ -243,7 +243,7 @@ TEST_CASE("functions with constants are accurate, keep NaN, and do not depend on
   CHECK_THROWS(parametric_kernel(Parametric::elu, DType::int32, 1, 0, 4));
 }
 
-TEST_CASE("casts of float32 to narrow integers of any number of elements saturate, and NaN is 0") {
+TEST_CASE("casts of any number of float32 elements to narrow integers saturate, and NaN is 0") {
   for (const DType to : {DType::int8, DType::uint8, DType::int16, DType::uint16})
     for (const int64_t n : {1, 7, 15, 16, 31, 32, 33, 150}) {
       CAPTURE(name(to));

@@ -38,7 +38,7 @@ TEST_CASE("gather and its gradient") {
   CHECK_THROWS_AS(gather_kernel(x.spec(), x.spec(), 0), Error);
 }
 
-TEST_CASE("rows of any number of elements are added in the order of their indices") {
+TEST_CASE("rows with any number of elements are added in the order of their indices") {
   for (DType dtype : {DType::float32, DType::float64, DType::float16})
     for (int64_t inner : {1, 2, 7, 8, 9, 1030})
       for (bool ignore : {false, true}) {

@@ -125,7 +125,7 @@ TEST_CASE("formats") {
   }
 }
 
-TEST_CASE("scales of groups, of columns, of rows and of all") {
+TEST_CASE("scales by group, column and row, and one scale") {
   for (const NarrowCase& given : narrow_cases)
     for (bool packed : {false, true}) {
       NarrowCase c = given;

@@ -81,7 +81,7 @@ TEST_CASE("narrow products of a column agree with sums in double, in any parts")
     }
 }
 
-TEST_CASE("what follows a product sees every element once, stored or not") {
+TEST_CASE("ops after a product see every element once, stored or not") {
   for (const Case& c : cases()) {
     CAPTURE(c.m);
     CAPTURE(c.n);

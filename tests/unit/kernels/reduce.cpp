@@ -146,7 +146,7 @@ TEST_CASE("integers of every width, over columns, rows and everything, wrap in 6
         }
 }
 
-TEST_CASE("extremes of integers are found at each place of lines of any length") {
+TEST_CASE("integers' extremes are found at each place of lines with any length") {
   for (DType dtype : {DType::int8, DType::uint8, DType::int16, DType::int32, DType::uint64})
     for (Reduction op : {Reduction::max, Reduction::min})
       for (int64_t n : {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 100, 127, 128, 129, 161, 300}) {
@@ -276,7 +276,7 @@ TEST_CASE("the extreme of long lines and its place, wherever it is; the first Na
       }
 }
 
-TEST_CASE("the place of the extreme of lines of integers, wherever it is") {
+TEST_CASE("the extreme of a line of integers is found, wherever it is") {
   for (const DType dtype : {DType::boolean, DType::int8, DType::uint8, DType::int16, DType::uint16, DType::int32,
                             DType::uint32, DType::int64, DType::uint64})
     for (const int64_t n : {5, 9, 33, 130, 300})

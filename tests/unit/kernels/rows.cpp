@@ -32,7 +32,7 @@ bool same(const std::vector<float>& a, const std::vector<float>& b) {
 
 }  // namespace
 
-TEST_CASE("the largest and the smallest element of rows of every length") {
+TEST_CASE("rows of every length have their largest and smallest element") {
   for (const BlockTable* table : usable_variants(blocks_variants())) {
     const BulkFunctions& f = table->bulk;
     CHECK(f.max32(nullptr, 0) == -inf);
@@ -55,7 +55,7 @@ TEST_CASE("the largest and the smallest element of rows of every length") {
   }
 }
 
-TEST_CASE("softmax of rows of every length has the bits of each row by itself") {
+TEST_CASE("softmax of many rows has the bits of each row by itself, whatever the length") {
   constexpr int64_t rows = 37;
   for (const BlockTable* table : usable_variants(blocks_variants())) {
     for (int64_t n = 1; n < 40; ++n) {
@@ -78,7 +78,7 @@ TEST_CASE("softmax of rows of every length has the bits of each row by itself") 
   }
 }
 
-TEST_CASE("totals of many rows are those of each row by itself, of every variant") {
+TEST_CASE("totals of many rows are those of each row by itself, in every variant") {
   constexpr int64_t rows = 19;
   for (int64_t n = 0; n < 40; ++n) {
     CAPTURE(n);
@@ -114,7 +114,7 @@ TEST_CASE("totals of many rows are those of each row by itself, of every variant
   }
 }
 
-TEST_CASE("products, sums of squares and of magnitudes of columns go in the order of the rows") {
+TEST_CASE("products and sums of squares and magnitudes follow the order of rows in each column") {
   for (const BlockTable* table : usable_variants(blocks_variants())) {
     for (int64_t rows : {1, 16, 40}) {
       for (int64_t n = 1; n < 70; n += 3) {

@@ -64,7 +64,7 @@ TEST_CASE("slices, their gradients, padding, flips") {
   CHECK_THROWS_AS(slice_kernel(x.spec(), {0, 0}, {1, INT64_MIN}, {3, 2}), Error);
 }
 
-TEST_CASE("slices, flips, joins and broadcasts of rows of every length") {
+TEST_CASE("slices, flips, joins and broadcasts copy rows of every length") {
   const int64_t rows = 37;
   for (const DType dtype : {DType::int8, DType::float16, DType::float32, DType::float64})
     for (int64_t n = 2; n < 80; n += n < 20 ? 1 : 7) {

@@ -36,7 +36,7 @@ bool same(const Array& a, const Array& b) {
 
 }  // namespace
 
-TEST_CASE("a function with its derivative has the bits of the function and of its gradient") {
+TEST_CASE("a function with its derivative has the bits of both ops") {
   const Array x = numbers_and_ends();
   const int64_t n = x.size();
   const Array g = ramp(DType::float32, {n}, 2);

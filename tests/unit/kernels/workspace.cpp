@@ -62,7 +62,7 @@ struct Tenant {
 
 }  // namespace
 
-TEST_CASE("what follows a product shares no memory with the product") {
+TEST_CASE("ops after a product share no memory with the product") {
   struct Case {
     int64_t m, n, k;
     bool ta, tb, half;
@@ -110,7 +110,7 @@ TEST_CASE("what follows a product shares no memory with the product") {
       }
 }
 
-TEST_CASE("what follows the two products of a layer shares no memory with them, nor with each other") {
+TEST_CASE("ops after a layer's two products share no memory with them, nor with each other") {
   const int64_t m = 6, n = 90, k = 130;
   const Array x = ramp(DType::float32, {m, k}, 1), w = ramp(DType::float32, {k, n}, 2),
               dy = ramp(DType::float32, {m, n}, 3);

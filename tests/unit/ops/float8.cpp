@@ -145,7 +145,7 @@ TEST_CASE("fp8_amax_scale is the greatest scale without overflow") {
   CHECK(scale_of(large.cast(DType::float64)) == -1);
 }
 
-TEST_CASE("what the ops of float8 refuse") {
+TEST_CASE("float8's ops refuse wrong operands") {
   EagerOpBuilder at;
   const Expr x(at, patterns(DType::float8_143, {2, 2}, 1)), f(at, Array::full(DType::float16, {2, 2}, 1));
   const Expr scale(at, Array::scalar(int32_t{0}));

@@ -171,7 +171,7 @@ TEST_CASE("names of outputs") {
   CHECK(at.one("identity", {x}).label() == "identity_x");
 }
 
-TEST_CASE("on arrays a reshape shares its operand's memory, and neither changes with the other") {
+TEST_CASE("a reshape of an array shares its operand's memory, and neither changes with the other") {
   const Array x = floats({2, 3}, {1, 2, 3, 4, 5, 6});
   const auto ints_of = [](std::initializer_list<int64_t> all) { return Attr(Ints(all)); };
   const std::vector<Array> results{eager("reshape", {value(x), ints_of({3, 2})})[0], eager("identity", {value(x)})[0],
@@ -197,7 +197,7 @@ TEST_CASE("on arrays a reshape shares its operand's memory, and neither changes 
   CHECK(eager("transpose", {value(column), ints_of({1, 0})})[0].raw() == column.raw());
 }
 
-TEST_CASE("diagonals of matrices of any extents") {
+TEST_CASE("diagonals of matrices with any extents") {
   check_close(eager("diag", {value(floats({2, 2}, {1, 2, 3, 4}))})[0], {2}, {1, 4});
   check_close(eager("diag", {value(floats({2, 3}, {1, 2, 3, 4, 5, 6}))})[0], {2}, {1, 5});
   check_close(eager("diag", {value(floats({3, 2}, {1, 2, 3, 4, 5, 6}))})[0], {2}, {1, 4});

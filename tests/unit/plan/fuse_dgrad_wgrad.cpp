@@ -46,7 +46,7 @@ struct Layer : SmallProgram {
 
 }  // namespace
 
-TEST_CASE("the gradient of a layer's input and the update of its weights are one pass, of the same bits") {
+TEST_CASE("a layer's input gradient and weight update are one pass, with the same bits") {
   for (int64_t m : {1, 5, 8, 9, 16}) {
     for (int64_t k : {40, 300}) {
       for (int64_t n : {10, 24, 100}) {

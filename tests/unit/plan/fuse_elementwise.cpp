@@ -169,7 +169,7 @@ TEST_CASE("a callee's changes of by-value inputs stay its own") {
   check_same_bits(p);
 }
 
-TEST_CASE("slices and rolled tensors are picked block by block where they are read, unless that is what changes them") {
+TEST_CASE("slices and rolled tensors are picked block by block where they are read, unless the reader changes them") {
   Program p;
   Ops op(p.ir->main());
   InSequence order(p.ir->main(), InSequence::Mode::yes);

@@ -49,7 +49,7 @@ TEST_CASE("indices that were checked against a range as large do not fail again"
   CHECK(other.failing() == Failing{true, true});
 }
 
-TEST_CASE("what ignores indices out of range does not fail, and proves nothing") {
+TEST_CASE("an op that ignores indices out of range does not fail, and proves nothing") {
   Reads r;
   r.gather(r.indices, true);
   r.sums(r.indices, 8);

@@ -63,7 +63,7 @@ TEST_CASE("a loop is not merged with one before a change of its operands") {
   r.check_same_bits("-merge_loops");
 }
 
-TEST_CASE("of equal loops the last one is merged") {
+TEST_CASE("the last of equal loops is merged") {
   Recurrence r;
   Op *first = r.forward(), *second = r.forward();
   r.give(first->outputs[0]);

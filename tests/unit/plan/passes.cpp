@@ -57,7 +57,7 @@ TEST_CASE("ops on constants run while planning") {
   CHECK(y.data<float>()[5] == doctest::Approx(5 * std::exp(1.5)));
 }
 
-TEST_CASE("what would be large is not folded") {
+TEST_CASE("a large result is not folded") {
   Ir ir;
   Graph& g = ir.main();
   Ops op(g);

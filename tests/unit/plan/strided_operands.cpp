@@ -49,7 +49,7 @@ TEST_CASE("attention moves no element") {
   a.check_same_bits("-strided_operands");
 }
 
-TEST_CASE("what somebody else reads stays") {
+TEST_CASE("a node with another reader stays") {
   SUBCASE("one of the transposed tensors") {
     Attention a;
     const std::vector<Tensor*> qkv = a.parts();

@@ -155,7 +155,7 @@ TEST_CASE("reductions have the same bits in any placement") {
         }
 }
 
-TEST_CASE("what moves elements moves the same ones in any placement") {
+TEST_CASE("an op that moves elements moves the same ones in any placement") {
   uint32_t seed = 100;
   for (const int replicas : {2, 4, 6, 8})
     for (const ReplicaGroups& groups : groupings(replicas)) {

@@ -51,7 +51,7 @@ TEST_CASE("two names: the nearest word that begins a statement") {
   CHECK(errors("stream out: s") == "1:8-11 a stream is `in` or `out`");
 }
 
-TEST_CASE("what was expected, by class") {
+TEST_CASE("expected tokens are named by class") {
   CHECK(errors("x = 3 4") == "1:7-8 expected the end of the line, found `4`");
   CHECK(errors("x = ") == "1:4-4 expected an expression, found the end of the text");
   CHECK(errors("x = )") == "1:5-6 unmatched `)`");

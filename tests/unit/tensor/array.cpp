@@ -51,7 +51,7 @@ TEST_CASE("rows and reshapes share the buffer until written") {
   CHECK_THROWS_WITH_AS(a.reshaped({4}), "int32[3, 2] cannot be reshaped to [4]: 6 elements and 4", Error);
 }
 
-TEST_CASE("what memory cannot hold is refused with its size") {
+TEST_CASE("an array that memory cannot hold is refused with its size") {
   CHECK_THROWS_WITH_AS(Array(DType::float32, {1 << 20, 1 << 20}),
                        "float32[1048576, 1048576] needs 4398046511104 bytes, more than memory", Error);
   CHECK_THROWS_AS(Array(DType::float64, {int64_t{1} << 60}), Error);

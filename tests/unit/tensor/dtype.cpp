@@ -74,7 +74,7 @@ TEST_CASE("bfloat16 rounds to nearest even") {
   CHECK((bits(std::bit_cast<float>(0x7F800001u)) & 0x7FFF) > 0x7F80);  // a signalling NaN stays a NaN
 }
 
-TEST_CASE("the limits of narrow dtypes are those of their numbers") {
+TEST_CASE("narrow dtypes have the limits of their numbers") {
   for (const DTypeRow& r : dtype_table()) {
     if (!is_narrow(r.dtype)) continue;
     with_type(r.dtype, [&]<class T>(type_tag<T>) {

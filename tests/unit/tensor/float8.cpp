@@ -145,7 +145,7 @@ TEST_CASE("float32 and float64 round once, on the sides of every tie") {
     }
 }
 
-TEST_CASE("what is too large, infinite, NaN or -0") {
+TEST_CASE("numbers that are too large, infinite, NaN or -0") {
   constexpr double inf = std::numeric_limits<double>::infinity();
   for (const Format& d : formats) {
     const auto minus = [](int bits) { return bits == 0x7F || bits == 0x80 ? bits : bits | 0x80; };

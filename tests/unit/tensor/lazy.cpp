@@ -57,7 +57,7 @@ TEST_CASE("changing a lazy array changes no copy of it") {
   CHECK(alone.mutable_raw() == before);  // the only one: not copied
 }
 
-TEST_CASE("what a read throws reaches who needs the elements, and the next need reads again") {
+TEST_CASE("an exception of a read reaches the caller that needs the elements, and the next caller reads again") {
   int reads = 0;
   const Array a = Array::lazy(DType::int8, {1}, [&]() -> Array {
     if (++reads == 1) throw Error("no disk");

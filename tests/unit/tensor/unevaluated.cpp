@@ -7,7 +7,7 @@
 
 using namespace pxl;
 
-TEST_CASE("a look leaves out the elements of large arrays, and of what is made of them") {
+TEST_CASE("a look leaves out the elements of large arrays, and of results made from them") {
   Budget budget;
   const BudgetScope scope(&budget);
   const Array small = Array::full(DType::float32, {10, 10}, 2);
@@ -29,7 +29,7 @@ TEST_CASE("a look leaves out the elements of large arrays, and of what is made o
   CHECK(to_text(large) == "<float32[20000, 20000]>");
 }
 
-TEST_CASE("many arrays of a look leave half of its memory to everything else") {
+TEST_CASE("a look's many arrays leave half of its memory to everything else") {
   Budget budget;
   const BudgetScope scope(&budget);
   std::vector<Array> kept;

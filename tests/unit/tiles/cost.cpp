@@ -169,7 +169,7 @@ TEST_CASE("copies on a tile move atoms that divide the contiguous runs") {
   CHECK(r.copy_cycles == reorder_cycles(mk2, r.traffic.in, 2));
 }
 
-TEST_CASE("what lies in another order is put in order") {
+TEST_CASE("strided elements are put in order") {
   const TensorSpec s{{64, 96}, DType::float16, {}};
   const TileMapping rows = block_mapping(s, {4, 2}), columns = with_inner_axis(rows, s.shape, 0);
   CHECK(columns.group == 64);

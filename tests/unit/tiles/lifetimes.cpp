@@ -71,7 +71,7 @@ TEST_CASE("a vertex that writes over its operand starts later") {
   }
 }
 
-TEST_CASE("what is only an argument is not live while the graph runs, and neither are results") {
+TEST_CASE("mere arguments are not live while the graph runs, and neither are results") {
   for (const bool kept : {false, true}) {
     Ir ir;
     Graph& body = ir.create_graph("Body");
@@ -92,7 +92,7 @@ TEST_CASE("what is only an argument is not live while the graph runs, and neithe
   }
 }
 
-TEST_CASE("what a loop does not carry is kept for its next iteration") {
+TEST_CASE("a tensor that a loop does not carry is kept for its next iteration") {
   Ir ir;
   Graph& body = ir.create_graph("Body");
   Tensor* carried = body.add_input(spec({rows, width}, DType::float32), "x");

@@ -64,7 +64,7 @@ TEST_CASE("every op of the table has a cost") {
     }
 }
 
-TEST_CASE("of a table in the second level the slices that are read move") {
+TEST_CASE("slices that are read move from a table in the second level") {
   const auto moved = [](int64_t indices) {
     Ir ir;
     Tensor* table = variable(ir, {1 << 20, 256}, "table");

@@ -104,7 +104,7 @@ TEST_CASE("pairs of tiles receive the left operand in half the cycles, whatever 
   CHECK(exchange(2, 1).paired_in == 0);
 }
 
-TEST_CASE("what a search has found serves machines with other memory") {
+TEST_CASE("a search's result serves machines with other memory") {
   Ir ir;
   op("matmul", {variable(ir, {512, 300}, "x"), variable(ir, {300, 700}, "w")});
   EstimateOptions options;

@@ -351,7 +351,7 @@ TEST_CASE("the line after an incomplete text is indented by its open brackets") 
   CHECK(Engine::indentation("s = [\"(\", '{',\n").size() == 2);
 }
 
-TEST_CASE("what a command throws is an outcome") {
+TEST_CASE("an exception of a command is an outcome") {
   Engine engine({});
   CHECK(engine.guard([] {}).ok());
   const Outcome failed = engine.guard([] { throw Error("no"); });

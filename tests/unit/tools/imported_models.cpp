@@ -329,7 +329,7 @@ TEST_CASE("functions of a model are called by functions, in branches and in bodi
   CHECK(result(model_of({node("Leaky", {"x"}, {"y"}, {}, "own")}, with_default)) == -0.75);
 }
 
-TEST_CASE("what a model defines twice, or by itself, is refused") {
+TEST_CASE("a definition that a model makes twice, or by itself, is refused") {
   const Node relu = node("Relu", {"x"}, {"y"});
   CHECK(refusal(model_of({relu}, {})).empty());
   CHECK(has(refusal(model_of({relu, node("Neg", {"x"}, {"y"})}, {})), "`y` is defined twice"));

@@ -163,7 +163,7 @@ TEST_CASE("gradients of gradients") {
   verify(ir);
 }
 
-TEST_CASE("what cannot be differentiated is refused and leaves no trace") {
+TEST_CASE("a graph without a gradient is refused and leaves no trace") {
   Ir ir;
   Graph& g = ir.create_graph("f");
   Tensor* x = g.add_input(f32({3}), "x");

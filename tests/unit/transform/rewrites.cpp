@@ -80,7 +80,7 @@ TEST_CASE("a stack becomes one body and calls of it; inlining gives the same sch
   }
 }
 
-TEST_CASE("what costs more than it saves stays") {
+TEST_CASE("an outlining that costs more than it saves is left out") {
   Ir ir;
   const Graph& g = residual_stack(ir, 1);
   CHECK(outline(ir).ir->graphs().size() == 2);

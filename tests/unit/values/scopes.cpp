@@ -27,7 +27,7 @@ TEST_CASE("a name is one pointer whatever it was made of") {
   CHECK(Name(text).text() == "weight");
 }
 
-TEST_CASE("scopes of few names and of many") {
+TEST_CASE("scopes with few names and with many") {
   for (int count : {1, 8, 9, 16, 17, 700}) {
     CAPTURE(count);
     const auto outer = make_ref<Scope>();
