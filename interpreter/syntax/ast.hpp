@@ -1,5 +1,5 @@
-// The abstract syntax tree, the interface between the parser and the rest of the interpreter. Nodes live in the arena
-// of their Tree and refer to each other by pointer; all are freed with the Tree, so that a tree of any depth is
+// The abstract syntax tree: the interface between the parser and the rest of the interpreter. Nodes live in the arena
+// of their Tree and refer to each other by pointer. The Tree frees all nodes at once, so that a tree of any depth is
 // destroyed without recursion. Every node has a span.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace pxl::ast {
 
 class Tree;
 
-/// What the evaluator makes of a node. The node keeps it.
+/// The form of a node that the evaluator runs. The node keeps it.
 struct Compiled {
   Compiled() = default;
   Compiled(const Compiled&) = delete;
@@ -25,7 +25,7 @@ struct Compiled {
 };
 using CompiledPtr = std::unique_ptr<const Compiled>;
 
-// A small node takes one line, so that the definitions stay readable as a grammar.
+// A small node takes one line, so that the definitions read like a grammar.
 // clang-format off
 
 // ---- expressions ----------------------------------------------------------------------------------------------
@@ -47,11 +47,11 @@ struct NoneExpr : Expr { explicit NoneExpr(Span s) : Expr(ExprKind::none, s) {} 
 struct BoolExpr : Expr { bool value = false; explicit BoolExpr(Span s) : Expr(ExprKind::boolean, s) {} };
 struct IntExpr : Expr { int64_t value = 0; explicit IntExpr(Span s) : Expr(ExprKind::integer, s) {} };
 struct FloatExpr : Expr { double value = 0; explicit FloatExpr(Span s) : Expr(ExprKind::floating, s) {} };
-/// Escapes are resolved; adjacent literals are joined.
+/// The value has its escapes resolved and adjacent literals joined.
 struct StringExpr : Expr { std::string value; explicit StringExpr(Span s) : Expr(ExprKind::string, s) {} };
 
-/// A part of an f-string: text, or an interpolation with an optional "!r" conversion, a format (itself parts, since
-/// formats may contain interpolations), and whether it was written `{x=}`.
+/// A part of an f-string: text, or an interpolation. An interpolation may have a "!r" conversion and a format, which
+/// has parts too, since formats may contain interpolations. It also notes whether it was written `{x=}`.
 struct FPiece {
   std::string text;
   Expr* value = nullptr;
@@ -61,8 +61,8 @@ struct FPiece {
 };
 struct FStringExpr : Expr { std::vector<FPiece> pieces; explicit FStringExpr(Span s) : Expr(ExprKind::fstring, s) {} };
 
-/// `unsure`: an enclosing body binds the name and may not have done so yet; `nonlocal`: a target that is bound
-/// outside.
+/// `unsure`: an enclosing body binds the name, and may not have done so yet. `nonlocal`: the name is a target that is
+/// bound outside.
 struct NameExpr : Expr { std::string name; Name interned; bool unsure = false, nonlocal = false; explicit NameExpr(Span s) : Expr(ExprKind::name, s) {} };
 struct ListExpr : Expr { std::vector<Expr*> items; explicit ListExpr(Span s) : Expr(ExprKind::list, s) {} };
 struct TupleExpr : Expr { std::vector<Expr*> items; explicit TupleExpr(Span s) : Expr(ExprKind::tuple, s) {} };
@@ -77,12 +77,12 @@ struct Clause {
   Expr* iterable = nullptr;
   std::vector<Expr*> conditions;
 };
-/// `[value for ...]`, or `{key: value for ...}` where key is set (kind dict_comprehension).
+/// `[value for ...]`, or `{key: value for ...}` if key is set (kind dict_comprehension).
 struct ComprehensionExpr : Expr {
   Expr* key = nullptr;
   Expr* value = nullptr;
   std::vector<Clause> clauses;
-  bool captures = false;  ///< a function is made in an iteration
+  bool captures = false;  ///< an iteration makes a function
   ComprehensionExpr(ExprKind k, Span s) : Expr(k, s) {}
 };
 
@@ -92,7 +92,8 @@ struct UnaryExpr : Expr { UnaryOp op{}; Expr* operand = nullptr; explicit UnaryE
 enum class BinaryOp : uint8_t { add, sub, mul, div, floor_div, mod, matmul, power, bit_and, bit_or, bit_xor, shift_left, shift_right };
 /// The operator's source text: "+", "//", "@".
 std::string_view text(BinaryOp op);
-/// A left-associative sequence of operators of equal precedence: `a + b - c`. Evaluate in a loop, left to right.
+/// A left-associative sequence of operators with equal precedence: `a + b - c`. The evaluator runs it in a loop, left
+/// to right.
 struct ChainExpr : Expr {
   struct Step { BinaryOp op; Span op_span; Expr* operand; };
   Expr* first = nullptr;
@@ -125,7 +126,7 @@ struct Argument {
   Span span;
 };
 struct CallExpr : Expr { Expr* callee = nullptr; std::vector<Argument> arguments; explicit CallExpr(Span s) : Expr(ExprKind::call, s) {} };
-/// `base[subscripts]`; a subscript may be a slice, an ellipsis or starred. No subscripts: `float32[]`.
+/// `base[subscripts]`. A subscript may be a slice, an ellipsis or starred. `float32[]` has no subscripts.
 struct IndexExpr : Expr { Expr* base = nullptr; std::vector<Expr*> subscripts; bool trailing_comma = false; explicit IndexExpr(Span s) : Expr(ExprKind::index, s) {} };
 struct SliceExpr : Expr { Expr* start = nullptr; Expr* stop = nullptr; Expr* step = nullptr; explicit SliceExpr(Span s) : Expr(ExprKind::slice, s) {} };
 struct EllipsisExpr : Expr { explicit EllipsisExpr(Span s) : Expr(ExprKind::ellipsis, s) {} };
@@ -140,9 +141,9 @@ struct Parameter {
   Name interned;
   Span span;
   bool by_ref = false;
-  bool rest = false;     ///< takes the further arguments by position, a list
-  bool options = false;  ///< takes the further arguments by name, a dict
-  bool by_name = false;  ///< after `*` or `*rest`: is given by name only
+  bool rest = false;     ///< collects the remaining positional arguments in a list
+  bool options = false;  ///< collects the remaining named arguments in a dict
+  bool by_name = false;  ///< comes after `*` or `*rest`: is passed by name only
   Expr* annotation = nullptr;  ///< a type name, a shape pattern, or null
   Expr* default_value = nullptr;
   bool collects() const { return rest || options; }
@@ -152,22 +153,22 @@ struct Block;
 /// `with` clause items: `name(...)` with an optional `as` name.
 struct WithItem { Expr* context = nullptr; std::string as; Span as_span; };
 
-/// Name resolution of a body: of a function, a program or a test (resolve.cpp).
+/// Names that the body of a function, a program or a test owns (resolve.cpp).
 struct OwnNames {
-  std::vector<Name> slots;      ///< all names that the body binds as it runs: a layout of its scope
-  std::vector<Name> locals;     ///< bound by assignments, loops, `as`, imports and defs: never looked up outside
-  std::vector<Name> nonlocals;  ///< of `nonlocal`
-  std::vector<Name> rebinds;    ///< nonlocal names of this body and of nested functions that are bound outside of it
+  std::vector<Name> slots;      ///< all names that the body binds as it runs: the layout of its scope
+  std::vector<Name> locals;     ///< bound by assignments, loops, `as`, imports and defs: never searched outside
+  std::vector<Name> nonlocals;  ///< declared by `nonlocal`
+  std::vector<Name> rebinds;    ///< nonlocal names of this body and of nested functions, bound outside this body
 };
 
-/// The common part of `def`, `build` and lambdas.
+/// The part that `def`, `build` and lambdas share.
 struct Function {
   const Tree* tree = nullptr;
   std::string name;       ///< "build", or "<lambda>"
   std::string qualified;  ///< "Linear.build"; `name` outside a module
-  Span span;         ///< span of the head
+  Span span;         ///< span of the function's head
   std::vector<Parameter> parameters;
-  std::vector<Expr*> results;  ///< annotations after `->`; several: of a tuple's items
+  std::vector<Expr*> results;  ///< annotations after `->`; several annotate a tuple's items
   std::vector<WithItem> contexts;
   Block* body = nullptr;   ///< statements, or
   Expr* result = nullptr;  ///< a lambda's expression
@@ -175,11 +176,11 @@ struct Function {
   bool makes_defaults = false;  ///< a default is not a literal
   std::string doc;
   OwnNames own;
-  uint64_t serial = 0;  ///< one for each function of the process
-  int self_slot = -1;   ///< of a method's `self`, unless a parameter has that name
-  bool plain = false;  ///< takes values by position without a check: only annotations, kinds of parameters and contexts need one
+  uint64_t serial = 0;  ///< unique number of the function in this process
+  int self_slot = -1;   ///< slot of a method's `self`, unless a parameter has that name
+  bool plain = false;  ///< positional values need no check (of annotations, kinds of parameters, contexts)
   mutable std::unique_ptr<Compiled> compiled;
-  mutable std::unique_ptr<const std::vector<std::string>> mentioned;  ///< made by names_in (functions.hpp)
+  mutable std::unique_ptr<const std::vector<std::string>> mentioned;  ///< built by names_in (functions.hpp)
 };
 struct LambdaExpr : Expr { Function* function = nullptr; explicit LambdaExpr(Span s) : Expr(ExprKind::lambda, s) {} };
 
@@ -218,7 +219,7 @@ struct IfStmt : Stmt {
   Block* else_body = nullptr;
   explicit IfStmt(Span s) : Stmt(StmtKind::if_, s) {}
 };
-/// `round`: names with a separate binding per iteration, for functions that capture them; empty unless `captures`.
+/// `round`: names with a separate binding per iteration, for functions that capture them. Empty unless `captures`.
 struct ForStmt : Stmt {
   std::vector<Expr*> targets; Expr* iterable = nullptr; Block* body = nullptr;
   bool captures = false; std::vector<Name> round;
@@ -228,7 +229,7 @@ struct WhileStmt : Stmt { Expr* condition = nullptr; Block* body = nullptr; expl
 struct BreakStmt : Stmt { explicit BreakStmt(Span s) : Stmt(StmtKind::break_, s) {} };
 struct ContinueStmt : Stmt { explicit ContinueStmt(Span s) : Stmt(StmtKind::continue_, s) {} };
 struct PassStmt : Stmt { explicit PassStmt(Span s) : Stmt(StmtKind::pass, s) {} };
-/// `return`, `return x`, `return x, y` (a TupleExpr). `checked`: its function declares results.
+/// `return`, `return x`, `return x, y` (a TupleExpr). `checked`: the enclosing function declares results.
 struct ReturnStmt : Stmt { Expr* value = nullptr; bool checked = false; explicit ReturnStmt(Span s) : Stmt(StmtKind::return_, s) {} };
 struct WithStmt : Stmt { std::vector<WithItem> items; Block* body = nullptr; explicit WithStmt(Span s) : Stmt(StmtKind::with, s) {} };
 struct DefStmt : Stmt { Function* function = nullptr; explicit DefStmt(Span s) : Stmt(StmtKind::def, s) {} };
@@ -236,7 +237,7 @@ struct ImportStmt : Stmt { std::vector<std::string> path; std::string as; explic
 struct FromImportStmt : Stmt {
   struct Item { std::string name, as; Span span; };
   std::vector<std::string> path;
-  std::string file;  ///< of `from "model.onnx" import`, instead of a path
+  std::string file;  ///< file of `from "model.onnx" import`; empty for a path
   std::vector<Item> items;
   explicit FromImportStmt(Span s) : Stmt(StmtKind::from_import, s) {}
 };
@@ -292,12 +293,12 @@ struct NonlocalStmt : Stmt {
   explicit NonlocalStmt(Span s) : Stmt(StmtKind::nonlocal, s) {}
 };
 
-/// A parsed text. Owns its nodes. It lives as long as a value that was made of its code (`held`).
+/// A parsed text, which owns its nodes. It lives as long as any value that refers to its code (`held`).
 class Tree : public std::enable_shared_from_this<Tree> {
  public:
   const SourceFile* source = nullptr;
   Block* body = nullptr;
-  std::vector<const NameExpr*> read_too_early;  ///< reads of names that their body cannot have bound yet
+  std::vector<const NameExpr*> read_too_early;  ///< reads of names that their body has certainly not bound yet
 
   template <class T, class... A> T* make(A&&... a) {
     auto node = std::make_shared<T>(std::forward<A>(a)...);
@@ -312,7 +313,7 @@ class Tree : public std::enable_shared_from_this<Tree> {
 };
 using TreePtr = std::shared_ptr<const Tree>;
 
-/// Code that a value runs: a function or a statement, which keeps its tree alive.
+/// Code that a value runs: a function or a statement. It keeps its tree alive.
 template <class T> using Held = std::shared_ptr<const T>;
 template <class T> Held<T> held(const T& code) { return {code.tree->shared_from_this(), &code}; }
 

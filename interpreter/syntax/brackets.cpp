@@ -1,5 +1,5 @@
-// Balances brackets, braces, f-strings and interpolations with a stack. A missing closer is reported at its opening
-// and replaced by a synthetic token, so that the parser sees balanced tokens only.
+// Balances brackets, braces, f-strings and interpolations with a stack. If a closer is missing, an error is reported at
+// the opening, and a synthetic token replaces the closer. The parser therefore sees balanced tokens only.
 #include <fmt/format.h>
 
 #include "interpreter/syntax/newlines.hpp"

@@ -15,7 +15,7 @@ std::string AstBuilder::doc(const Node* node) const {
 std::vector<Parameter> AstBuilder::parameters(const Node* node) {
   std::vector<Parameter> out;
   bool by_name = false;
-  Span bare;  // of a star without a name that no parameter has followed yet
+  Span bare;  // span of a bare `*` that no parameter has followed yet
   for (const Node* n = node->child; n; n = n->next) {
     if (!n->is_rule(ids::RuleParameter)) continue;
     Parameter p;
@@ -49,7 +49,7 @@ std::vector<Parameter> AstBuilder::parameters(const Node* node) {
   return out;
 }
 
-// The shared form NAME (parameters) with contexts { body }.
+// Builds the shared form NAME (parameters) with contexts { body }.
 Function* AstBuilder::function(const Node* node, std::string name) {
   auto* f = tree_.make<Function>();
   f->name = std::move(name);

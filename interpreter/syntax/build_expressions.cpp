@@ -35,7 +35,7 @@ std::vector<Expr*> AstBuilder::element_list(const Node* node) {
   return out;
 }
 
-// One element is the element itself; several, or one with a comma, are a tuple.
+// One element stands alone. Several elements, or one with a comma, are a tuple.
 Expr* AstBuilder::elements(const Node* node) {
   if (!node->child->next) {
     Expr* e = element(node->child);
@@ -64,7 +64,7 @@ Expr* AstBuilder::expression(const Node* node) {
   return conditional(node->child, node->last);
 }
 
-// From `part` to the end of the expression: lambda heads, a value, optionally `if C else ...`.
+// Builds the rest of an expression from `part`: lambda heads, a value, optionally `if C else ...`.
 Expr* AstBuilder::conditional(const Node* part, uint32_t last) {
   Deeper deeper(*this, 1);
   if (too_deep(span(part))) return tree_.make<NoneExpr>(span(part));
@@ -255,7 +255,7 @@ Expr* AstBuilder::brackets(const Node* node) {
   const Node* inside = node->rule(ids::RuleElements);
   if (!inside) return tree_.make<TupleExpr>(span(node));
   Expr* e = elements(inside);
-  // The span of a tuple includes its brackets; that of any other expression does not, which keeps carets short.
+  // The span of a tuple includes its brackets. The span of another expression does not, which keeps carets short.
   if (inside->child->next) e->span = span(node);
   return e;
 }

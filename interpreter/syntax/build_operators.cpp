@@ -1,5 +1,5 @@
 // Operator precedence parsing: builds expressions from the flat operand-operator list of an `operation`. Chains are
-// built in loops; only prefix operators and `**` recurse, with a depth limit.
+// built in loops. Only prefix operators and `**` recurse, with a depth limit.
 #include <fmt/format.h>
 
 #include "interpreter/syntax/builder.hpp"
@@ -10,7 +10,7 @@ using namespace ast;
 
 namespace {
 
-// In order of increasing precedence. `not` and the signs are prefix operators, `power` is right-associative.
+// Listed in order of increasing precedence. `not` and the signs are prefix operators; `power` is right-associative.
 enum class Precedence { or_, and_, not_, comparison, bit_or, bit_xor, bit_and, shift, sum, product, sign, power };
 
 Precedence above(Precedence level) { return static_cast<Precedence>(static_cast<int>(level) + 1); }
@@ -34,7 +34,7 @@ Binary binary(int type) {
     case ids::FLOOR: return {Precedence::product, BinaryOp::floor_div};
     case ids::PERCENT: return {Precedence::product, BinaryOp::mod};
     case ids::AT: return {Precedence::product, BinaryOp::matmul};
-    default: return {Precedence::or_, BinaryOp::add};  // none that a chain has
+    default: return {Precedence::or_, BinaryOp::add};  // no operator of a chain
   }
 }
 
@@ -98,7 +98,7 @@ struct AstBuilder::Operators {
     while (true) {
       CompareOp op = CompareOp::not_in;
       Span op_span;
-      if (type() == ids::NOT) {  // after an operand the grammar allows `not in` only
+      if (type() == ids::NOT) {  // after an operand the grammar allows only `not in`
         op_span = take();
         op_span = join(op_span, take());
       } else if (comparison_op(type(), op)) {
@@ -150,7 +150,7 @@ struct AstBuilder::Operators {
     }
   }
 
-  // 9223372036854775808 alone overflows; with its sign it is the smallest integer.
+  // 9223372036854775808 overflows without its sign. With the sign it is the smallest integer.
   Expr* lowest_integer() {
     const Node* operand = at->next;
     if (!operand || !operand->is_rule(ids::RulePostfix) || operand->child->next || !operand->child->is(ids::INT))

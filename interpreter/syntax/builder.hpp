@@ -1,6 +1,6 @@
-// Builds the AST from a parse tree without syntax errors; implemented in
-// build_{operators,expressions,statements,declarations}.cpp. Literals that it rejects (numbers out of range, unknown
-// escapes) are added to `problems` and replaced by a placeholder.
+// Builds the AST from a parse tree without syntax errors. The files
+// build_{operators,expressions,statements,declarations}.cpp implement it. If it rejects a literal (a number out of
+// range, an unknown escape), it adds a problem to `problems` and uses a placeholder.
 #pragma once
 
 #include <functional>
@@ -72,7 +72,7 @@ class AstBuilder {
   ast::Expr* subscript(const Node* node);
   ast::Expr* starred(const Node* value, const Node* whole);
 
-  // a fold of one flat operation
+  // builds the expression for one flat operation
   struct Operators;
 
   Span span(const Node* node) const;
@@ -92,16 +92,16 @@ class AstBuilder {
 
   const TokenList& list_;
   ast::Tree& tree_;
-  bool checks_results_ = false;  ///< the function that is being built declares results
+  bool checks_results_ = false;  ///< whether the function that is being built declares results
   int depth_ = 0;
   bool reported_depth_ = false;
 };
 
 /// Resolves escapes; `at` is the location of the text. Appends problems.
 std::string unescape(std::string_view text, Span at, std::vector<Diagnostic>& problems);
-/// Of a complete STRING token.
+/// The value of a complete STRING token.
 std::string string_value(std::string_view token, Span at, std::vector<Diagnostic>& problems);
-/// Returns false if the number exceeds 64 bits; `value` is then its low 64 bits.
+/// Returns false if the number exceeds 64 bits. `value` is then its low 64 bits.
 bool integer_value(std::string_view token, uint64_t& value);
 double floating_value(std::string_view token);
 

@@ -1,4 +1,4 @@
-// Checks where statements are allowed. Names and arguments are checked in check_expressions.cpp.
+// Checks where statements are allowed. check_expressions.cpp checks names and arguments.
 #include "interpreter/syntax/checks.hpp"
 
 #include <set>
@@ -21,7 +21,7 @@ struct Place {
   Body body = Body::file;
   bool loop = false;
   bool nested = false;      ///< inside a block of `if`, `for`, `while` or `with`
-  bool in_program = false;  ///< at any depth
+  bool in_program = false;  ///< inside a program, at any depth
   bool outlined = false;
 };
 
@@ -40,7 +40,7 @@ class Checker {
     problems_.push_back(std::move(d));
   }
 
-  /// Only the first word of the statement, so that the caret does not underline a whole block.
+  /// Returns only the first word of the statement, so that the caret does not underline a whole block.
   static Span head(const Stmt* s) {
     std::string_view text = s->span.text();
     Span out = s->span;

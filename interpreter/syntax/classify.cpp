@@ -60,7 +60,7 @@ TokenClass class_of(int type) {
   }
 }
 
-// Comments are not part of the parser's tokens; merge them in by position.
+// The parser's tokens do not include comments, so these are merged in by position.
 void add_comments(std::string_view text, uint32_t from, uint32_t to, std::vector<ClassifiedToken>& out) {
   for (uint32_t i = from; i < to; ++i) {
     if (text[i] != '#') continue;

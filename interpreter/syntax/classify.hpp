@@ -1,4 +1,4 @@
-// Classified tokens of a text, for syntax colours, completion and editors.
+// Classifies the tokens of a text for syntax colours, completion and editors.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,7 @@ enum class TokenClass : uint8_t {
   string,  ///< also f-string text and quotes
   comment,
   documentation,  ///< `##`
-  bracket,        ///< one of ( ) [ ] { }
+  bracket,        ///< any of ( ) [ ] { }
   operation,
   dot,
   comma,
@@ -26,10 +26,11 @@ enum class TokenClass : uint8_t {
 
 struct ClassifiedToken {
   TokenClass kind;
-  uint32_t begin, end;  ///< bytes
+  uint32_t begin, end;  ///< byte offsets
 };
 
-/// In order of position, without whitespace and newlines. Accepts any bytes: returns an empty list for invalid UTF-8.
+/// Returns tokens in order of position, without whitespace and newlines. Accepts any bytes: returns an empty list for
+/// invalid UTF-8.
 std::vector<ClassifiedToken> classify_tokens(const SourceFile& source);
 
 }  // namespace pxl

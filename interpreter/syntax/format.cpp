@@ -30,7 +30,7 @@ class Formatter {
   }
 
  private:
-  // Tokens in [first, last): the inside of a block, or the file.
+  // Formats the tokens in [first, last): the inside of a block, or the file.
   void statements(uint32_t first, uint32_t last, int indent) {
     bool declared_above = false;
     for (uint32_t i = first; i < last;) {
@@ -149,8 +149,8 @@ class Formatter {
   LineWriter out_;
 };
 
-/// What formatting must keep: the tokens, and the texts of the comments with the number of tokens before each. Tokens
-/// that follow the line before them are not counted, since comments may move past them.
+/// Returns what formatting must preserve: the tokens, and the comments' texts with the number of tokens before each. A
+/// token that stays on the line before it is not counted, since comments may move past it.
 std::vector<std::string> substance(const TokenList& list) {
   std::vector<std::string> out;
   size_t comment = 0, counted = 0;

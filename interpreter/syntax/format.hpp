@@ -1,5 +1,5 @@
-// The code formatter. Only whitespace changes: tokens and comments of the result equal those of the source, in order
-// (verified for every text), so the meaning is preserved.
+// The code formatter. Only whitespace changes: the result has the same tokens and comments as the source, in the same
+// order. This is verified for every text, so that formatting preserves the meaning.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace pxl {
 
-/// Maximum columns of a line of code; comments are never broken.
+/// Maximum width of a code line, in columns. Comments are never broken.
 constexpr int format_width = 100;
 
 /// Returns the formatted text, which ends with one newline unless it is empty. Idempotent. Throws Error with all

@@ -9,15 +9,15 @@
 namespace pxl::syntax {
 namespace {
 
-constexpr int item_indent = 2;       ///< for items on their own lines
-constexpr int hanging_indent = 4;    ///< if alignment with the bracket leaves too little room
+constexpr int item_indent = 2;       ///< indentation of items on their own lines
+constexpr int hanging_indent = 4;    ///< indentation if alignment with the bracket leaves too little room
 constexpr int narrow = 40;           ///< minimum columns that alignment must leave
-constexpr int comment_gap = 2;       ///< before a trailing comment
+constexpr int comment_gap = 2;       ///< spaces before a trailing comment
 constexpr int comment_stretch = 24;  ///< maximum shift of a comment for alignment with adjacent ones
 
 int add_widths(int a, int b) { return std::min(a + b, never_flat); }
 
-// The first line of a text that spans lines (a triple-quoted string) is on this line.
+// Width of the first line only: a text such as a triple-quoted string may span lines.
 int first_line_width(std::string_view text) { return display_width(text.substr(0, text.find('\n'))); }
 
 }  // namespace
@@ -155,7 +155,7 @@ void LineWriter::print(DocId id, int indent, int tail) {
 }
 
 void LineWriter::print_concat(const Doc& d, int indent, int tail) {
-  // Width of what follows an item on its line: the following items up to the first possible break.
+  // The width of the text after each item on its line: the following items up to the first possible break.
   std::vector<int> tails(d.items.size());
   for (size_t i = d.items.size(); i-- > 0;) {
     tails[i] = tail;
@@ -172,7 +172,7 @@ void LineWriter::print_chain(const Doc& d, int indent, int tail) {
     if (i > 0 && !after_comment_) {
       const bool by_lead = d.breaks == Doc::late || item.flat >= never_flat;
       const int need = (d.spaced[i] ? 1 : 0) + (by_lead ? item.lead : add_widths(item.flat, after));
-      // If even its beginning does not fit, breaking before the item gains nothing.
+      // If even the item's beginning does not fit, breaking before the item gains nothing.
       const bool hopeless = d.breaks == Doc::late && indent + item.lead > format_width;
       if (d.breaks == Doc::all || (column_ + need > format_width && !hopeless))
         line(indent);
@@ -186,7 +186,7 @@ void LineWriter::print_chain(const Doc& d, int indent, int tail) {
 }
 
 void LineWriter::print_bracket(const Doc& d, int indent, int tail) {
-  // Lines that are not aligned with the bracket are indented relative to the line of the bracket.
+  // Lines that do not align with the bracket are indented relative to the bracket's line.
   const int base = lines_.empty() ? 0 : lines_.back().indent;
   print(d.items.front(), indent, 0);
   const DocId close = d.items.back();
@@ -221,7 +221,7 @@ void LineWriter::print_bracket(const Doc& d, int indent, int tail) {
 }
 
 std::string LineWriter::finish() {
-  // A space that was to separate tokens may be followed by a comment or a line break.
+  // The line may end with a space, since a comment or a line break may follow it.
   for (Line& l : lines_) l.code.resize(l.code.find_last_not_of(' ') + 1);
   while (!lines_.empty() && lines_.back().code.empty() && lines_.back().comment.empty()) lines_.pop_back();
   auto code_width = [](const Line& l) {

@@ -14,8 +14,8 @@ using DocId = uint32_t;
 
 struct Doc {
   enum Kind : uint8_t { text, trailing_comment, own_comment, concat, chain, bracket } kind = text;
-  /// Break policy of a chain: before each item that does not fit; before all items if the chain does not fit; only
-  /// before items whose beginning does not fit.
+  /// When a chain breaks. `fill`: before each item that does not fit. `all`: before all items if the chain does not
+  /// fit. `late`: only before items whose beginning does not fit.
   enum Breaks : uint8_t { fill, all, late } breaks = fill;
   std::string_view content;  ///< for a text or comment
   std::vector<DocId> items;  ///< for a concat or chain; for a bracket: opening, items, closing
@@ -32,7 +32,7 @@ class Documents {
   DocId comment(std::string_view content, bool own_line);
   DocId concat(std::vector<DocId> items);
   DocId chain(std::vector<DocId> items, std::vector<bool> spaced, Doc::Breaks breaks);
-  /// Layout of a bracket's items: filled and aligned; one per line, aligned; or one per line, indented.
+  /// Layout of a bracket's items: filled and aligned; one per line and aligned; or one per line and indented.
   enum Rows : uint8_t { filled, aligned, exploded };
   DocId bracket(DocId open, std::vector<DocId> items, std::vector<bool> spaced, DocId close, Rows rows);
   const Doc& operator[](DocId id) const { return docs_[id]; }
@@ -52,11 +52,11 @@ class LineWriter {
   /// Adds an empty line, unless it would be the first line or follow an empty line.
   void blank();
   void write(std::string_view text);
-  /// Separates what follows from the token before it, if that token is on the same line.
+  /// Separates the next text from the token before it, if that token is on the same line.
   void space();
   void comment(std::string_view text, bool own_line, int indent);
-  /// Prints a document at the current column. Its further lines are indented by `indent`; `tail` more columns follow on
-  /// its last line.
+  /// Prints a document at the current column. Indents its further lines by `indent`. Leaves room for `tail` more
+  /// columns on its last line.
   void print(DocId id, int indent, int tail);
   int column() const { return column_; }
   size_t line_count() const { return lines_.size(); }

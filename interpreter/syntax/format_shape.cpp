@@ -1,4 +1,4 @@
-// Possible line breaks of a statement, lowest precedence first: `level` follows the precedences of the language in
+// Possible line breaks of a statement, lowest precedence first: `level` goes through the language's precedences in
 // increasing order.
 #include "interpreter/syntax/format_shape.hpp"
 
@@ -29,7 +29,8 @@ enum Level : int {
   words
 };
 
-// Keywords that open a statement: no break is possible after them, and `if`, `for` and `in` in them are not operators.
+// Keywords that open a statement: no break is possible after them. In their statements `if`, `for` and `in` are not
+// operators.
 bool opens_statement(int type) {
   switch (type) {
     case ids::IF:
@@ -121,8 +122,8 @@ DocId FormatShaper::statement(uint32_t first, uint32_t last) {
                                    : documents_.concat({head, rest});
 }
 
-// Shapes brackets from the last to the first, so that inner brackets are done before outer ones and the recursion
-// depth does not grow with nesting.
+// Shapes brackets from the last to the first, so that inner brackets are done before outer ones. The recursion depth
+// therefore does not grow with nesting.
 void FormatShaper::shape_brackets(uint32_t first, uint32_t last) {
   std::vector<uint32_t> opening;
   for (uint32_t i = first; i < last; ++i) {
@@ -234,7 +235,7 @@ DocId FormatShaper::token(uint32_t i) {
   return documents_.concat(std::move(parts));
 }
 
-// Matrix rows: brackets each of which began a line in the source.
+// Whether the brackets are the rows of a matrix: each of them began a line in the source.
 bool FormatShaper::written_in_rows(const Units& inside) const {
   const std::string_view text = tokens_.list.source->text();
   if (inside.size() < 3) return false;

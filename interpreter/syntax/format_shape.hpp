@@ -1,4 +1,4 @@
-// Converts the tokens of an expression, or of the head of a statement, to a document.
+// Converts an expression's tokens, or those of a statement's head, to a document.
 #pragma once
 
 #include <unordered_map>
@@ -12,12 +12,12 @@ class FormatShaper {
  public:
   FormatShaper(const FormatTokens& tokens, Documents& documents) : tokens_(tokens), documents_(documents) {}
 
-  /// Tokens in [first, last): the head of a statement or a whole simple statement, without blocks. The caller handles
-  /// comments before the first and after the last token.
+  /// Converts the tokens in [first, last): the head of a statement or a whole simple statement, without blocks. The
+  /// caller handles comments before the first and after the last token.
   DocId statement(uint32_t first, uint32_t last);
 
  private:
-  /// A token, or a bracket with its contents.
+  /// One token, or a bracket with its contents.
   struct Unit {
     uint32_t first, last;  ///< `last` is its last token
   };
@@ -26,7 +26,7 @@ class FormatShaper {
 
   Units units(uint32_t first, uint32_t last) const;
   void shape_brackets(uint32_t first, uint32_t last);
-  /// Beginnings of the items of a level; one item if the level has no operator here.
+  /// Where the items of a level begin; one item if the level has no operator here.
   std::vector<size_t> split_at(const Units& all, Range range, int number) const;
   DocId level(const Units& all, Range range, int number);
   DocId unit(Unit u);
@@ -40,8 +40,8 @@ class FormatShaper {
 
   const FormatTokens& tokens_;
   Documents& documents_;
-  uint32_t first_ = 0, last_ = 0;                 ///< of the statement
-  std::unordered_map<uint32_t, DocId> brackets_;  ///< brackets of the statement, by opening token
+  uint32_t first_ = 0, last_ = 0;                 ///< token range of the statement
+  std::unordered_map<uint32_t, DocId> brackets_;  ///< brackets in the statement, by opening token
 };
 
 }  // namespace pxl::syntax

@@ -33,8 +33,8 @@ FormatTokens::FormatTokens(const TokenList& l)
     : list(l), before_(l.tokens.size()), after_(l.tokens.size()), blank_(l.tokens.size()) {
   const std::string_view text = list.source->text();
   size_t comment = 0;
-  std::vector<FormatComment> gap;  // comments since the last token that has received its own
-  bool first_trails = false;       // the first of them is on the line of the last token
+  std::vector<FormatComment> gap;  // comments since the last token whose comments are known
+  bool first_trails = false;       // whether the first of them is on the line of the last token
   uint32_t last = no_token;        // the last token other than a newline
   uint32_t at = 0;
   for (uint32_t i = 0; i < list.tokens.size(); ++i) {
@@ -118,7 +118,7 @@ bool FormatTokens::space_between(uint32_t a, uint32_t b) const {
     case ids::LAMBDA_OPEN:
     case ids::DOT: return false;
     case ids::COLON: {
-      // The colon of a slice, not of an annotation or a dict.
+      // This is the colon of a slice, not of an annotation or a dict.
       const uint32_t around = list.tokens[a].enclosing;
       return around == no_token || type(around) != ids::LBRACKET;
     }

@@ -13,11 +13,11 @@ struct FormatComment {
   bool blank_before = false;  ///< preceded by an empty line
 };
 
-/// The text of a comment with a space after its marks, without spaces at its end.
+/// Normalises a comment: one space after its marks, no spaces at its end.
 std::string tidy_comment(std::string_view text);
 
-/// Commas, and the `{` of a block, are printed on the line of the token before them. Comments before them are moved
-/// after them.
+/// Whether the token is printed on the line of the token before it: commas, and the `{` of a block. Comments before
+/// such a token are moved after it.
 bool follows_line(int type);
 
 class FormatTokens {
@@ -25,25 +25,25 @@ class FormatTokens {
   explicit FormatTokens(const TokenList& list);
 
   const TokenList& list;
-  /// Comments between two tokens are, in this order: at most one after the first token, on its line, and any number on
+  /// The comments between two tokens, in order. At most one follows the first token on its line. The others are on
   /// lines of their own before the second token.
   const std::vector<FormatComment>& before(uint32_t i) const { return before_[i]; }
   const std::string& after(uint32_t i) const { return after_[i]; }
-  /// Whether an empty line directly precedes the token, after those comments.
+  /// Whether an empty line directly precedes the token, after its comments.
   bool blank_before(uint32_t i) const { return blank_[i]; }
 
   int type(uint32_t i) const { return list.tokens[i].type; }
-  /// A sign, `~`, or the star of an unpacking, as opposed to a binary operator.
+  /// Whether the token is a sign, `~`, or the star of an unpacking, rather than a binary operator.
   bool is_prefix(uint32_t i) const;
-  /// One past the end of what token i begins: a bracket with its contents, an f-string, or the token.
+  /// The index after the unit that token i begins: a bracket with its contents, an f-string, or the token.
   uint32_t unit_end(uint32_t i) const;
   std::string_view unit_text(uint32_t i) const;
-  /// Whether token i is a trailing comma that puts each item of its bracket on its own line. The comma of `(1,)` and of
+  /// Whether token i is a trailing comma that puts each item of its bracket on its own line. The comma in `(1,)` or
   /// `x[1,]` makes a tuple instead.
   bool puts_items_on_lines(uint32_t i) const;
   /// Whether a space separates two adjacent tokens on one line.
   bool space_between(uint32_t a, uint32_t b) const;
-  /// Tokens in [first, last) on one line.
+  /// Prints the tokens in [first, last) on one line.
   std::string flat(uint32_t first, uint32_t last) const;
 
  private:

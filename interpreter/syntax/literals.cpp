@@ -1,4 +1,4 @@
-// Values of number and string literals.
+// Computes the values of number and string literals.
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -33,7 +33,7 @@ class Unescape {
 
   std::string run() {
     while (i_ < text_.size()) {
-      // CRLF in a triple-quoted string is a newline of the string.
+      // CRLF in a triple-quoted string becomes one newline.
       if (text_[i_] == '\r') {
         ++i_;
         if (i_ >= text_.size() || text_[i_] != '\n') out_ += '\n';
@@ -150,7 +150,7 @@ double floating_value(std::string_view token) {
   std::string digits = without_underscores(token);
   double value = 0;
   auto result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  // Out of range, strtod returns infinity or the nearest subnormal number, as Python does.
+  // For a value out of range, strtod returns infinity or the nearest subnormal number, as Python does.
   if (result.ec != std::errc{}) value = std::strtod(digits.c_str(), nullptr);
   return value;
 }

@@ -357,7 +357,7 @@ class Describe {
     if (closers_only) add(behind_opening() ? (parameters_begin() ? "a name" : "an expression") : "`,`");
     bool expression = expects(ids::INT);
     if (expression) add(expects(ids::RETURN) ? "a statement" : "an expression");
-    // The end of a statement is reported as one expectation, whatever may follow.
+    // The end of a statement is reported as one expectation, whatever else may follow.
     if (!expression && (expects(ids::NEWLINE) || expects(end_of_text))) {
       add("the end of the line");
       return parts[0];

@@ -1,4 +1,4 @@
-// Interned names (symbols): equal names are one pointer, so that a look-up compares pointers.
+// Interned names (symbols): equal names are one pointer, so that a search compares pointers.
 #pragma once
 
 #include <cstddef>

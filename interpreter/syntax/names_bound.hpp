@@ -1,4 +1,4 @@
-// Names that code reads and binds, by its text, whether or not it runs.
+// Finds the names that code reads and binds, from its text, whether or not it runs.
 #pragma once
 
 #include <functional>
@@ -11,26 +11,27 @@ namespace pxl {
 
 struct BoundNames {
   std::vector<std::string> bound;      ///< bound by the statement and its blocks, in the body that runs it
-  std::vector<std::string> declared;   ///< those declared by param, stream, variable, constant and option
-  std::vector<std::string> mentioned;  ///< read by the statement, also in its lambdas
+  std::vector<std::string> declared;   ///< declared by param, stream, variable, constant and option
+  std::vector<std::string> mentioned;  ///< read by the statement and its lambdas
   bool leaves = false;                 ///< contains a return, break or continue
 };
-/// Of one statement, without the bodies of functions, modules and programs that it declares.
+/// The names of one statement, without the bodies of functions, modules and programs that it declares.
 BoundNames names_of(const ast::Stmt& s);
 
-/// Names bound by the target of an assignment, a loop or a comprehension.
+/// Adds the names bound by the target of an assignment, a loop or a comprehension.
 void bound_by(const ast::Expr& target, std::vector<std::string>& out);
 
-/// The names of extents that an annotation binds: those of a pattern, and of a union those that each alternative has.
+/// The names of extents that an annotation binds: all names in a pattern. A union binds those that every alternative
+/// has.
 std::vector<const ast::NameExpr*> extents_of_pattern(const ast::Expr& annotation);
-/// The alternatives of a union, `A | B`; the annotation itself if it is none.
+/// The alternatives of a union, `A | B`; the annotation itself if it is not a union.
 std::vector<const ast::Expr*> alternatives_of(const ast::Expr& annotation);
 
-/// Subexpressions: operands, elements, iterables and conditions, without the bodies of lambdas.
+/// Adds the subexpressions: operands, elements, iterables and conditions, without the bodies of lambdas.
 void children(const ast::Expr& e, std::vector<const ast::Expr*>& out);
 
-/// Calls back for each name in an expression, each lambda (without its body) and the targets of each comprehension.
-/// Not recursive.
+/// Callbacks for each name in an expression, each lambda (without its body) and the targets of each comprehension. Not
+/// recursive.
 struct NameVisitor {
   std::function<void(const ast::NameExpr&)> name;
   std::function<void(const ast::Function&)> lambda;

@@ -1,4 +1,4 @@
-// Resolves newlines, braces and doc comments; brackets.cpp handles brackets.
+// Resolves newlines, braces and doc comments. brackets.cpp handles brackets.
 #include "interpreter/syntax/newlines.hpp"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ bool continues_line(int type) {
   }
 }
 
-/// Whether a type may follow: `layer: module | none`, `-> module`, `list[module]`.
+/// Whether a type may follow the previous token: `layer: module | none`, `-> module`, `list[module]`.
 static bool before_type(int type) {
   return type == ids::COLON || type == ids::BAR || type == ids::RESULT || type == ids::LBRACKET;
 }
@@ -231,11 +231,11 @@ bool NewlineResolver::starts_statement(RawToken raw) const {
   if (at_block_level() || previous() == ids::DOT) return false;
   for (const Open& o : stack_)
     if (o.kind == fstring) return false;
-  // Any word is an argument name before `=`.
+  // Before `=`, any word is an argument name.
   std::string_view rest = source_.text().substr(raw.end);
   rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
   if (rest.starts_with('=') && !rest.starts_with("==")) return false;
-  // `module` is also a type: a statement names what it declares.
+  // `module` is also a type; only a statement has a name after it.
   const auto is_name = [](char c) {
     return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80);
   };

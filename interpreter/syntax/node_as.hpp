@@ -1,4 +1,4 @@
-// Nodes as what their kind says they are.
+// Converts nodes to the class that their kind names.
 #pragma once
 
 #include "interpreter/syntax/ast.hpp"

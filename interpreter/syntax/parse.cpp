@@ -1,5 +1,5 @@
-// The stages of parsing in order: bytes, tokens, roles, tree, AST, checks. Also decides for the REPL whether a text is
-// complete, from the location of the first error.
+// The stages of parsing in order: bytes, tokens, roles, tree, AST, checks. It also decides for the REPL whether a text
+// is complete, from the location of the first error.
 #include "interpreter/syntax/parse.hpp"
 
 #include <algorithm>
@@ -19,9 +19,9 @@ namespace {
 using namespace syntax;
 
 constexpr size_t max_diagnostics = 20;
-constexpr size_t max_problems = 200;  ///< limit before sorting: noise yields thousands
+constexpr size_t max_problems = 200;  ///< limit before sorting: noise produces thousands
 
-// An error after an unclosed bracket is a consequence of it.
+// Whether an error follows an unclosed bracket, of which it is a consequence.
 bool within_unclosed(const TokenList& list, uint32_t token) {
   for (uint32_t around = list.tokens[token].enclosing; around != no_token; around = list.tokens[around].enclosing) {
     const Token& t = list.tokens[around];
@@ -30,8 +30,8 @@ bool within_unclosed(const TokenList& list, uint32_t token) {
   return false;
 }
 
-// A stray bracket is dropped; an error for a missing token in its line has the same cause, and so does the block
-// without a head below a line that lacks its `{`.
+// Whether an error has the cause of one already reported. A stray bracket is dropped, so a missing token in its line
+// has the same cause. A block without a head has the cause of the line above, which lacks its `{`.
 bool follows_from(const TokenList& list, const SyntaxError& error, const std::vector<Diagnostic>& problems,
                   const SyntaxError* before) {
   int line = list.source->position(list.tokens[error.token].begin).line;
@@ -131,7 +131,7 @@ Completeness completeness(const SourceFile& source) {
   int last = list.end == 0 ? ids::NEWLINE : list.tokens[list.end - 1].type;
   if (list.open_at_end) return Completeness::incomplete;
   if (continues_line(last)) {
-    // An open bracket continues the input without limit; a trailing operator only up to an empty line.
+    // An open bracket continues the input without limit. A trailing operator continues it only up to an empty line.
     std::string_view text = source.text();
     size_t end = text.find_last_not_of(" \t\r\n");
     std::string_view rest = text.substr(end == std::string_view::npos ? 0 : end + 1);

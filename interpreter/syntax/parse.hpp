@@ -17,7 +17,7 @@ struct ParseResult {
 /// deeper than 200 are diagnostics.
 ParseResult parse(const SourceFile& source);
 
-/// For the REPL: whether a text is a complete input, an incomplete one, or invalid.
+/// Whether a text is a complete input, an incomplete one, or invalid. The REPL uses it.
 enum class Completeness : uint8_t { complete, incomplete, invalid };
 Completeness completeness(const SourceFile& source);
 

@@ -1,5 +1,4 @@
-// Parse tree and syntax errors without ANTLR's types and without messages, as parser.cpp produces them from a
-// TokenList.
+// Parse tree and syntax errors without ANTLR's types and without messages. parser.cpp produces them from a TokenList.
 #pragma once
 
 #include <deque>
@@ -13,7 +12,7 @@ namespace pxl::syntax {
 struct Node {
   int id = 0;  ///< rule index, or token type
   bool is_token = false;
-  uint32_t first = 0, last = 0;  ///< its tokens, by index
+  uint32_t first = 0, last = 0;  ///< indices of its first and last tokens
   const Node* child = nullptr;
   const Node* next = nullptr;
 
@@ -27,13 +26,13 @@ struct Node {
 struct SyntaxError {
   uint32_t token = 0;             ///< the unexpected token
   uint32_t statement = no_token;  ///< the beginning of the innermost statement
-  std::vector<int> expected;      ///< token types
+  std::vector<int> expected;      ///< expected token types
 };
 
 struct ParseTree {
   std::deque<Node> nodes;
   const Node* root = nullptr;
-  std::vector<SyntaxError> errors;  ///< the tree is valid only if there are none
+  std::vector<SyntaxError> errors;  ///< the tree is valid only if there are no errors
 };
 
 ParseTree parse_tokens(const TokenList& list);

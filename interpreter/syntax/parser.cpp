@@ -1,6 +1,6 @@
-// Runs the generated parser over a TokenList and records a light tree. With raw_lexer.cpp one of the two files that
-// include ANTLR. An error skips to the end of the statement, and parsing resumes with the next one. The grammar is
-// LL(1), so SLL prediction is exact and full-context prediction is not needed.
+// Runs the generated parser over a TokenList and records a light tree. Only this file and raw_lexer.cpp include ANTLR.
+// An error skips to the end of the statement, and parsing resumes with the next one. The grammar is LL(1), so SLL
+// prediction is exact and full-context prediction is not needed.
 #include <antlr4-runtime.h>
 
 #include "PxlParser.h"
@@ -37,8 +37,8 @@ class ListSource : public antlr4::TokenSource {
   size_t next_ = 0;
 };
 
-// Records nodes when rules are entered and tokens consumed. ANTLR's own tree is disabled: it is slower, and its
-// destruction recurses. The end of a rule is detected from the context of the next event.
+// Records nodes when rules are entered and tokens consumed. ANTLR's own tree is disabled, since it is slower and its
+// destruction recurses. The Recorder detects the end of a rule from the context of the next event.
 class Recorder : public Generated {
  public:
   Recorder(antlr4::TokenStream* stream, ParseTree& out) : Generated(stream), out_(out) { setBuildParseTree(false); }
@@ -113,7 +113,7 @@ class SkipStatement : public antlr4::DefaultErrorStrategy {
 
   antlr4::Token* recoverInline(antlr4::Parser* parser) override { throw antlr4::InputMismatchException(parser); }
 
-  // Every rule catches exceptions; only statements, and the rules that contain statements, keep them.
+  // Every rule catches exceptions. Only statements, and the rules that contain statements, handle them.
   void recover(antlr4::Parser* parser, std::exception_ptr e) override {
     size_t rule = parser->getContext()->getRuleIndex();
     if (rule != Generated::RuleStatement && rule != Generated::RuleFile) std::rethrow_exception(e);
@@ -121,7 +121,7 @@ class SkipStatement : public antlr4::DefaultErrorStrategy {
     in_flight_ = false;
   }
 
-  // Called between statements: reports and skips what follows a statement on its line.
+  // Called between statements: reports and skips the rest of the line after a statement.
   void sync(antlr4::Parser* parser) override {
     size_t rule = parser->getContext()->getRuleIndex();
     if (rule != Generated::RuleFile && rule != Generated::RuleBlock) return;
@@ -129,7 +129,7 @@ class SkipStatement : public antlr4::DefaultErrorStrategy {
     if (type == Generated::NEWLINE || type == Generated::BLOCK_CLOSE || type == antlr4::Token::EOF) return;
     if (parser->getATN().nextTokens(parser->getATN().states[parser->getState()]).contains(type)) return;
     auto start = static_cast<uint32_t>(parser->getContext()->start->getTokenIndex());
-    // At the start of a block its brace has not been consumed yet.
+    // The brace of a block is not consumed yet when the block starts.
     if (rule == Generated::RuleBlock && list_.tokens[start].type != ids::BLOCK_OPEN) return;
     record(parser, static_cast<uint32_t>(parser->getCurrentToken()->getTokenIndex()));
     skip(parser, rule == Generated::RuleBlock ? start : no_token);

@@ -14,7 +14,7 @@
 
 namespace pxl {
 
-/// The functions of this file make program text of other text.
+/// The functions of this file make program text from other text.
 class ProgramTextMaker {
  public:
   static ProgramText made(std::string text) {
@@ -26,7 +26,7 @@ class ProgramTextMaker {
 
 namespace {
 
-/// Characters that a reader does not see as they are: controls, line and paragraph separators, marks of direction.
+/// Characters that a reader does not see: controls, line and paragraph separators, marks of direction.
 bool is_hidden(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || (c >= 0x200E && c <= 0x200F) ||
          (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF;

@@ -1,5 +1,6 @@
-// Program text, assembled from typed pieces, so that data never become code: text that this source fixes, identifiers,
-// strings, numbers and comments. No std::string converts to program text: each function checks or quotes its argument.
+// Program text, assembled from typed pieces, so that data never become code. The pieces are text that this source
+// fixes, identifiers, strings, numbers and comments. No std::string converts to program text: each function checks or
+// quotes its argument.
 #pragma once
 
 #include <compare>
@@ -14,7 +15,7 @@
 
 namespace pxl {
 
-/// A literal of this source, or a part of one: the compiler refuses text that is computed.
+/// A literal in this source, or a part of one: the compiler refuses text that is computed.
 class FixedText {
  public:
   constexpr FixedText() = default;
@@ -55,20 +56,20 @@ class ProgramText {
   std::string text_;
 };
 
-/// A pattern with a piece in place of each `{}`; `{{` and `}}` are braces. Throws std::logic_error if the number of
-/// pieces is another one.
+/// Replaces each `{}` in the pattern with a piece; `{{` and `}}` are braces. Throws std::logic_error if the number of
+/// pieces differs from the number of `{}`.
 ProgramText assemble(FixedText pattern, std::initializer_list<ProgramText> pieces);
 ProgramText joined(const std::vector<ProgramText>& pieces, FixedText separator);
 
-/// Whether a text is a name of ASCII characters that is no reserved word.
+/// Whether a text is a name of ASCII characters and not a reserved word.
 bool is_identifier(std::string_view text);
-/// Throws Error for what is no identifier.
+/// Throws Error if the name is no identifier.
 ProgramText identifier(std::string_view name);
 /// A string literal whose value is the text. Quotes, backslashes, control characters and characters that change the
 /// direction of a line are escaped; bytes that are not UTF-8 become U+FFFD.
 ProgramText string_literal(std::string_view text);
 ProgramText number_literal(int64_t value);
-/// `narrow`: with the digits of a float32.
+/// A number literal. With `narrow` it has the digits of a float32.
 ProgramText number_literal(double value, bool narrow);
 /// A line that begins with `# `. Characters that a string literal escapes become spaces.
 ProgramText comment_line(std::string_view text);

@@ -1,5 +1,5 @@
 // Wraps the generated lexer: gives it classes of characters beyond ASCII, converts code points to byte offsets and
-// protects its mode stack from underflow. With parser.cpp one of the two files that include ANTLR.
+// protects its mode stack from underflow. Only this file and parser.cpp include ANTLR.
 #include "interpreter/syntax/raw_lexer.hpp"
 
 #include <antlr4-runtime.h>
@@ -40,7 +40,7 @@ bool is_among(std::span<const CodePoints> ranges, char32_t c) {
   return after != ranges.begin() && c <= std::prev(after)->last;
 }
 
-/// What the grammar has in the place of a character that is not ASCII.
+/// The character that represents one beyond ASCII in the grammar.
 char32_t representative(char32_t c) {
   constexpr char32_t any_letter = 0xAA, any_mark = 0x300;
   return is_among(name_letters, c) ? any_letter : is_among(name_marks, c) ? any_mark : c;
@@ -53,8 +53,8 @@ class GuardedLexer : public pxl_grammar::PxlLexer {
   size_t popMode() override { return modeStack.empty() ? mode : PxlLexer::popMode(); }
 };
 
-/// A text by its code points: its own bytes if all are ASCII, else a list. ANTLR's streams copy the text to four bytes
-/// a character.
+/// A text as code points: its own bytes if all are ASCII, otherwise a list. ANTLR's streams copy the text to four bytes
+/// per character.
 class CodePointStream final : public antlr4::CharStream {
  public:
   void read(std::string_view ascii) { ascii_ = ascii, size_ = ascii.size(); }
@@ -65,13 +65,13 @@ class CodePointStream final : public antlr4::CharStream {
     ++at_;
   }
   size_t LA(ssize_t i) override {
-    const size_t at = at_ + static_cast<size_t>(i < 0 ? i : i - 1);  // wraps before the first character
+    const size_t at = at_ + static_cast<size_t>(i < 0 ? i : i - 1);  // underflow wraps before the first character
     return i == 0 ? 0 : at < size_ ? point(at) : antlr4::IntStream::EOF;
   }
   size_t index() override { return at_; }
   size_t size() override { return size_; }
   void seek(size_t index) override { at_ = std::min(index, size_); }
-  ssize_t mark() override { return -1; }  // all characters stay
+  ssize_t mark() override { return -1; }  // the stream never discards characters
   void release(ssize_t) override {}
   std::string getText(const antlr4::misc::Interval& range) override {
     std::string out;

@@ -34,7 +34,7 @@ struct FunctionBody {
   OwnNames* own = nullptr;  ///< null for files and modules, whose names are looked up at run time
   Names parameters, locals, nonlocals, declared;
   Names bound;   ///< may be bound at the current point
-  Names read;    ///< so far
+  Names read;    ///< read so far
   Names before;  ///< bound so far, without names of finished iterations
   std::vector<Loop> loops;
   Names rebinds;
@@ -87,7 +87,7 @@ class Resolver {
 
   // ---- bodies
 
-  /// `module`: of which the function is a method or the build; null for others.
+  /// `module`: the module whose method or build the function is; null for other functions.
   void function(Function& f, FunctionBody& outer, const ModuleStmt* module = nullptr) {
     ++made_;
     static std::atomic<uint64_t> latest = 0;
@@ -104,7 +104,7 @@ class Resolver {
     FunctionBody b;
     for (const Parameter& p : f.parameters) {
       b.parameters.insert(p.name);
-      // Free extents of a shape pattern are bound together with the parameters.
+      // Free extents in a shape pattern are bound together with the parameters.
       NameVisitor pattern{[&](const NameExpr& n) { b.bound.insert(n.name); }, [](const Function&) {},
                           [](const Expr&) {}};
       visit_names(p.annotation, pattern);
@@ -123,7 +123,7 @@ class Resolver {
     end(b);
   }
 
-  // Parameters come first, in their order. Sizes of patterns are among the names bound at the beginning.
+  // Parameters come first, in their order. The names bound at the beginning include the sizes in patterns.
   static std::vector<Name> slots(const Function& f, const FunctionBody& b, bool method) {
     std::vector<Name> out;
     const auto add = [&](const std::string& name) {
@@ -163,7 +163,7 @@ class Resolver {
       if (!b.set_within.count(n->name)) tree_.read_too_early.push_back(n);
   }
 
-  // Names that nested functions and modules in `outer` bind outside of themselves.
+  // Notes the names that nested functions and modules in `outer` bind outside their own bodies.
   static void rebind(const Names& names, FunctionBody& outer) {
     for (const std::string& name : names)
       (outer.locals.count(name) || outer.parameters.count(name) ? outer.set_within : outer.rebinds).insert(name);
@@ -312,7 +312,7 @@ class Resolver {
   }
 
   void nonlocal_statement(const NonlocalStmt& s, FunctionBody& b) {
-    if (!b.own) return;  // rejected as misplaced
+    if (!b.own) return;  // refused as misplaced
     for (const auto& item : s.items) {
       const std::string& name = item.name.text();
       if (b.parameters.count(name))
@@ -335,7 +335,7 @@ class Resolver {
     expected_ -= expected;
   }
 
-  /// A statement whose parts run in their order.
+  /// A statement whose parts run in order.
   struct InOrder final : StatementVisitor {
     Resolver& resolver;
     FunctionBody& b;
@@ -374,8 +374,8 @@ class Resolver {
   Tree& tree_;
   std::vector<Diagnostic>& problems_;
   std::vector<Names> shadows_;  ///< targets of the enclosing comprehensions
-  int made_ = 0;                ///< functions and modules so far
-  int expected_ = 0;            ///< enclosing `with expect_error` statements
+  int made_ = 0;                ///< number of functions and modules so far
+  int expected_ = 0;            ///< number of enclosing `with expect_error` statements
 };
 
 }  // namespace

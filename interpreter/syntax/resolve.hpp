@@ -1,4 +1,4 @@
-// Name resolution in bodies: which names are local, which are bound outside, which may be read before they are bound.
+// Resolves names in bodies: which are local, which are bound outside, and which may be read before they are bound.
 #pragma once
 
 #include "interpreter/syntax/ast.hpp"
@@ -6,10 +6,10 @@
 
 namespace pxl::syntax {
 
-/// Fills OwnNames, the flags of names, loops and comprehensions, and Tree::read_too_early. As in Python, a name that a
-/// body binds anywhere by an assignment, a loop, `as`, an import or a def is local to the whole body. Names declared
-/// by `param`, `stream`, `variable`, `constant` and `option` are local from the declaration on, so that a build may
-/// read a configuration `bias` before it declares the param of that name. Invalid uses of `nonlocal` are added to
+/// Fills OwnNames, the flags of names, loops and comprehensions, and Tree::read_too_early. The rule is Python's: a name
+/// is local to the whole body if the body binds it anywhere by an assignment, a loop, `as`, an import or a def. Names
+/// declared by `param`, `stream`, `variable`, `constant` and `option` are local from the declaration on. A build may
+/// therefore read a configuration `bias` before it declares the param `bias`. Invalid uses of `nonlocal` are added to
 /// `problems`.
 void resolve_names(ast::Tree& tree, std::vector<Diagnostic>& problems);
 

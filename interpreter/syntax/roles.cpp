@@ -1,5 +1,5 @@
-// Assigns separate token types to words and punctuation whose meaning depends on the context (contextual keywords,
-// names of arguments, lambda heads, trailing commas, `else if`), so that the grammar is LL(1).
+// Assigns separate token types to words and punctuation whose meaning depends on the context, so that the grammar is
+// LL(1). These are contextual keywords, names of arguments, lambda heads, trailing commas and `else if`.
 #include <array>
 #include <utility>
 
@@ -75,7 +75,7 @@ class Roles {
         if (word == text) tokens_[i].type = role;
     if (word == "test" && next == ids::STRING) tokens_[i].type = ids::TEST;
     if (word == "build" && next == ids::LPAREN) {
-      // A lone `build(x)` is a call.
+      // `build(x)` without a block is a call.
       int after = type(tokens_[i + 1].partner + 1);
       if (after == ids::BLOCK_OPEN || after == ids::WITH || after == ids::COLON || after == ids::RESULT)
         tokens_[i].type = ids::BUILD;

@@ -1,4 +1,4 @@
-// The text of signatures, as help, completion and editors show it.
+// Formats signatures for help, completion and editors.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace pxl {
 
-/// Program text on one line.
+/// Formats program text on one line.
 std::string one_line(std::string_view text);
 /// "(x: float, *, eps: float = 1e-5)"
 std::string parameters_text(const std::vector<ast::Parameter>& parameters);
-/// " -> float32[n], int32[n]"; empty if a function declares no results.
+/// " -> float32[n], int32[n]"; empty if the function declares no results.
 std::string results_text(const ast::Function& f);
 
 }  // namespace pxl

@@ -5,7 +5,7 @@
 namespace pxl {
 namespace {
 
-/// Says what each kind of statement consists of.
+/// Lists each statement kind's parts.
 class Parts {
  public:
   explicit Parts(StatementVisitor& v) : v_(v) {}

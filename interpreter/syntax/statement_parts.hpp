@@ -1,5 +1,5 @@
-// The parts of a statement, in the order in which they run. Walks over statements are made of this one: a walk
-// overrides what it needs to know, and a new kind of statement lists its parts once.
+// The parts of a statement, in the order in which they run. Each walk over statements derives from this one and
+// overrides the parts that it needs. A new kind of statement lists its parts once.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace pxl {
 
-/// What a walk does with each part. By default it passes over the part.
+/// The actions of a walk, one per kind of part. The default actions do nothing.
 class StatementVisitor {
  public:
   virtual ~StatementVisitor() = default;
@@ -19,13 +19,13 @@ class StatementVisitor {
   virtual void type(const ast::Expr&) {}
   /// A target of an assignment or a loop. `changes`: the statement reads it too, as `+=` does.
   virtual void target(const ast::Expr&, bool /*changes*/) {}
-  /// A name that the statement binds otherwise; `at` is empty if the name has no place of its own.
+  /// A name that the statement binds in another way. `at` is empty if the name has no place of its own.
   virtual void name(const std::string&, const Span& /*at*/) {}
-  /// The same, of a param, stream, variable, constant or option.
+  /// The name of a param, stream, variable, constant or option.
   virtual void declaration(const std::string& bound, const Span& at) { name(bound, at); }
   /// A block that belongs to the body of the statement.
   virtual void block(const ast::Block&) {}
-  /// A body of its own: of a function or program, of a module, of a test.
+  /// A separate body: of a function or program, of a module, of a test.
   virtual void function(const ast::Function&) {}
   virtual void module(const ast::ModuleStmt&) {}
   virtual void test(const ast::TestStmt&) {}
@@ -39,8 +39,8 @@ class StatementVisitor {
 
 void visit_parts(const ast::Stmt& s, StatementVisitor& visitor);
 
-/// Visits the expressions of a statement and of its blocks: of a target those parts that are no names. It passes over
-/// bodies of their own.
+/// Visits the expressions in a statement and its blocks. In a target it visits the parts that are not names. It does
+/// not enter separate bodies.
 class ExpressionVisitor : public StatementVisitor {
  public:
   void target(const ast::Expr& target, bool changes) override;
