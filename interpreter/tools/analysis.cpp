@@ -18,7 +18,7 @@ namespace pxl {
 
 namespace {
 
-// What the text does not show: the spec of a tensor, an array, or a stream that was declared without one.
+// The hint for a value whose spec the text does not show: a tensor, an array, or a stream declared without a spec.
 std::string hint_of(const Value& v, const Span& name) {
   if (auto* tensor = v.as<TensorObject>()) return text(tensor->tensor->spec);
   if (const Array* array = v.as_array()) return text(array->spec());
@@ -31,7 +31,8 @@ std::string hint_of(const Value& v, const Span& name) {
   return {};
 }
 
-// Parameters and params get the location of their whole declaration if the tree has no narrower one.
+// The name at the beginning of a span. Parameters and params get the location of their whole declaration if the tree
+// has no narrower one.
 Span name_in(const Span& span) {
   const std::string_view text = span.text();
   const size_t end = text.find_first_of(" :=,)");
@@ -66,7 +67,7 @@ void analyse(Analysis& out, const std::string& path, const std::string& text) {
   } catch (const Error& e) {
     out.diagnostics.insert(out.diagnostics.end(), e.all().begin(), e.all().end());
   } catch (const std::exception&) {
-    // Out of memory, for example: the editor continues with what is known.
+    // The analysis ended early, for example for lack of memory: the editor continues with what is known.
   }
   end_check(*in);
   for (auto& [begin, name] : names) out.names.push_back(std::move(name));
@@ -95,7 +96,7 @@ std::unique_ptr<Analysis> analyse(const std::string& path, const std::string& te
   } catch (const Interrupted&) {
     out->finished = false;
   } catch (const OverBudget&) {
-    // A text that is too long for a look: the editor continues with its symbols.
+    // The text is too long for a look: the editor continues with its symbols.
   }
   return out;
 }

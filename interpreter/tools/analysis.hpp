@@ -12,7 +12,7 @@
 
 namespace pxl {
 
-/// The value that a name was bound to, at a location of the text.
+/// The value to which a name is bound, at a location of the text.
 struct BoundName {
   Span span;
   std::string type;  ///< "tensor float32[8, 10]"
@@ -21,12 +21,12 @@ struct BoundName {
 };
 
 struct Analysis {
-  bool finished = false;  ///< false if it was interrupted
+  bool finished = false;  ///< false if the analysis was interrupted
   std::vector<Diagnostic> diagnostics;
-  std::vector<BoundName> names;  ///< in order of position, one per location: the first time it was bound
+  std::vector<BoundName> names;  ///< in order of position, one per location: its first binding
   std::unique_ptr<SourceFile> source;
-  std::shared_ptr<OpenTexts> open_texts;  ///< as it was given; it has noted the imported files
-  InterpreterPtr interpreter;             ///< after the statements of the top level; null if analysis ended earlier
+  std::shared_ptr<OpenTexts> open_texts;  ///< the object that the caller passed; it has recorded the imported files
+  InterpreterPtr interpreter;  ///< state after the statements of the top level; null if analysis ended earlier
 
   /// The last binding of a name before an offset.
   const BoundName* before(std::string_view name, uint32_t offset) const;

@@ -1,5 +1,5 @@
-// Compares gradients of autodiff with central differences. The graph is called in its own main graph; this addition is
-// rolled back.
+// Compares gradients of autodiff with central differences. The check calls the graph in the graph's own program, and
+// then rolls this addition back.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 namespace pxl {
 namespace {
 
-/// Temporarily extends an Ir, also one that a session owns.
+/// Temporarily extends an Ir, which a session may own.
 struct TemporaryIrScope {
   Interpreter& in;
   std::shared_ptr<Ir> ir;
@@ -40,13 +40,13 @@ struct TemporaryIrScope {
 
 struct Problem {
   std::unique_ptr<Session> session;
-  std::vector<Tensor*> variables;                 ///< by graph input
-  std::vector<Stream*> outputs;                   ///< of the floating-point outputs
+  std::vector<Tensor*> variables;                 ///< the graph's inputs as variables
+  std::vector<Stream*> outputs;                   ///< streams of the floating-point outputs
   std::vector<Array> cotangents;                  ///< cotangents of the outputs, by output
-  std::vector<std::pair<size_t, Stream*>> grads;  ///< by input
+  std::vector<std::pair<size_t, Stream*>> grads;  ///< input numbers and the streams of their gradients
 };
 
-/// The differentiated function: the sum over the outputs of output times cotangent, in double.
+/// The differentiated function: the sum over all outputs of output times cotangent, in double.
 double loss(Problem& p) {
   const auto results = p.session->run({});
   double sum = 0;
@@ -141,7 +141,7 @@ Value check_grad(Interpreter& in, Arguments args) {
     const double eps = a.number_or("eps", wide ? 1e-6 : 1e-2), rtol = a.number_or("rtol", wide ? 1e-6 : 2e-2);
     const Array& gradient = analytic.at(stream);
     const Array value = p.session->get_tensor_data(p.variables[input]);
-    double largest = 0;  // scale of the gradient, which errors are relative to
+    double largest = 0;  // scale of the gradient, to which errors are relative
     for (int64_t i = 0; i < gradient.size(); ++i) largest = std::max(largest, std::abs(gradient.number(i)));
     double worst = 0, by_autodiff = 0, by_difference = 0;
     int64_t where = 0;
@@ -156,7 +156,7 @@ Value check_grad(Interpreter& in, Arguments args) {
       const double low = loss(p);
       const double difference = (high - low) / (up.number(i) - down.number(i));
       const double error = std::abs(difference - gradient.number(i)) / std::max({largest, std::abs(difference), 1e-3});
-      // Written so that a NaN is the largest error.
+      // This form treats a NaN as the largest error.
       if (!(error <= worst)) {
         worst = error;
         by_autodiff = gradient.number(i);

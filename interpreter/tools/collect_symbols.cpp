@@ -35,7 +35,7 @@ Span find_word(Span in, std::string_view word) {
   return in;
 }
 
-// The last such location: of a name after `as`.
+// The last such location, for a name after `as`.
 Span find_last_word(Span in, std::string_view word) {
   Span found = in;
   for (Span rest = in; find_word(rest, word).text() == word;) {
@@ -46,7 +46,7 @@ Span find_last_word(Span in, std::string_view word) {
   return found;
 }
 
-// Visits the tree body by body. Bodies of functions are visited after the enclosing body, since they run later.
+// Visits the tree body by body. A function's body is visited after the enclosing body, since it runs later.
 class Collector {
  public:
   Collector(std::vector<Symbol>& symbols, std::vector<Occurrence>& occurrences, std::vector<Mention>& mentions)
@@ -69,7 +69,7 @@ class Collector {
     scopes_.settle(before);
   }
 
-  /// `value` is what a target gets, if the whole of it; else null.
+  /// `value` is the value of the whole target, or null.
   void bind(const ast::Expr* target, int scope, SymbolKind kind, Span span, const std::string& doc = {},
             const ast::Expr* value = nullptr) {
     switch (target->kind) {
@@ -79,7 +79,7 @@ class Collector {
         break;
       }
       case ast::ExprKind::tuple: {
-        // `a, b = x, y` binds each name to the value in its place.
+        // `a, b = x, y` binds each name to the value in its position.
         const auto& targets = static_cast<const ast::TupleExpr&>(*target).items;
         const auto* values =
             value && value->kind == ast::ExprKind::tuple ? static_cast<const ast::TupleExpr*>(value) : nullptr;
@@ -127,7 +127,7 @@ class Collector {
       scopes_.settle(before);
     });
   }
-  // A shape pattern `x: tensor[..., d]` binds the names of extents that are not bound outside.
+  // Binds the names in a shape pattern `x: tensor[..., d]` that are not bound outside.
   void shape_names(const ast::Function& f, int scope) {
     for (const ast::Parameter& p : f.parameters) {
       if (!p.annotation) continue;
@@ -144,7 +144,7 @@ class Collector {
     function_body(f, scope, owner);
   }
 
-  /// As a module of which only the configuration is there.
+  /// Declares a record like a module that has only a configuration.
   void record(const ast::RecordStmt& s, int scope) {
     const int owner =
         scopes_.declare(scope, SymbolKind::module, s.name, s.name_span, s.span, parameters_text(s.fields), s.doc);
@@ -372,7 +372,7 @@ class Collector {
       case ast::ExprKind::starred: expression(static_cast<const ast::StarredExpr&>(*e).value, scope); break;
     }
   }
-  /// An expression before a dot or an argument list.
+  /// Visits an expression before a dot or an argument list.
   void used(const ast::Expr* e, int scope, Use use) {
     if (e->kind == ast::ExprKind::name)
       scopes_.read(scope, static_cast<const ast::NameExpr&>(*e).name, e->span, use);
@@ -391,7 +391,7 @@ class Collector {
       expression(a.value, scope);
     }
   }
-  // `self.f` is a field of the enclosing module; other members are known at run time only.
+  // `self.f` is a field of the enclosing module. Other members are known only at run time.
   void member(const ast::MemberExpr& e, int scope, Use use) {
     if (e.base->kind == ast::ExprKind::name && static_cast<const ast::NameExpr&>(*e.base).name == "self" &&
         scopes_.read_field(scope, e.name, e.name_span, use))

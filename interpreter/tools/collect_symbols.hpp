@@ -8,7 +8,7 @@
 
 namespace pxl {
 
-/// Occurrences are added in order of position, one per location; mentions too.
+/// Occurrences and mentions are added in order of position. Each location has one occurrence.
 void collect_symbols(const ast::Tree& tree, std::vector<Symbol>& symbols, std::vector<Occurrence>& occurrences,
                      std::vector<Mention>& mentions);
 

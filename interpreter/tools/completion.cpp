@@ -57,7 +57,7 @@ class Completer {
         members(dot - 1);
       } else {
         arguments();
-        // With an empty prefix, only names of arguments are offered.
+        // An empty prefix completes names of arguments only.
         if (!prefix_.empty() || found_.items.empty()) names();
       }
     }
@@ -93,9 +93,9 @@ class Completer {
     return std::move(found_);
   }
 
-  /// `import n|`, `from n|`, `from nn import L|`.
+  /// Completes `import n|`, `from n|`, `from nn import L|`.
   bool imports() {
-    // Tokens of the current line before the word.
+    // The tokens on the current line before the word.
     size_t count = tokens_.size();
     if (count && tokens_[count - 1].begin >= found_.begin) --count;
     size_t line = count;
@@ -146,7 +146,7 @@ class Completer {
       }
       return;
     }
-    // A call of a module that is not evaluated: `Linear(3).`
+    // The base is a call of a module, which is not evaluated: `Linear(3).`.
     if (dot > 0 && text_[dot - 1] == ')') {
       size_t at = dot - 1;
       for (int depth = 0; at + 1 > 0; --at) {
@@ -163,7 +163,7 @@ class Completer {
     }
   }
 
-  /// Names of arguments, if an argument may begin here.
+  /// Completes names of arguments, if an argument may begin here.
   void arguments() {
     const CallContext call = enclosing_call(source_, tokens_, text_.size());
     if (!call.found || !call.at_argument_start) return;
@@ -172,7 +172,7 @@ class Completer {
     auto given = [&](const std::string& name) {
       return std::find(call.named.begin(), call.named.end(), name) != call.named.end();
     };
-    // Streams of `session.run(`.
+    // Completes the streams of `session.run(`.
     const std::string_view head = text_.substr(0, call.callee_end);
     if (head.ends_with(".run")) {
       std::optional<Value> base = resolve_chain(in_, text_, call.callee_end - 4, begin);

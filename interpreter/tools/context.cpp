@@ -9,7 +9,7 @@ std::string_view word(const SourceFile& source, const ClassifiedToken& t) {
   return source.text().substr(t.begin, t.end - t.begin);
 }
 
-// Keywords after a dot are names.
+// A keyword after a dot is a name.
 bool may_name(const ClassifiedToken& t) {
   return t.kind == TokenClass::name || t.kind == TokenClass::keyword || t.kind == TokenClass::declarer ||
          t.kind == TokenClass::constant || t.kind == TokenClass::argument;
@@ -22,7 +22,7 @@ bool chain_start(const SourceFile& source, const std::vector<ClassifiedToken>& t
   while (i > 0) {
     const ClassifiedToken& last = tokens[i - 1];
     if (word(source, last) == "]") {
-      // One literal between brackets.
+      // The brackets contain one literal.
       if (i < 4 || word(source, tokens[i - 3]) != "[") return false;
       i -= 3;
       continue;
@@ -44,7 +44,7 @@ bool chain_start(const SourceFile& source, const std::vector<ClassifiedToken>& t
 CallContext enclosing_call(const SourceFile& source, const std::vector<ClassifiedToken>& tokens, size_t cursor) {
   CallContext c;
   std::vector<size_t> open;
-  size_t before = 0;  // tokens that end before the word at the cursor
+  size_t before = 0;  // tokens that end before the word under the cursor
   while (before < tokens.size() && tokens[before].end <= cursor) ++before;
   if (before > 0 && tokens[before - 1].end == cursor && may_name(tokens[before - 1])) --before;
   for (size_t i = 0; i < before; ++i) {

@@ -1,4 +1,4 @@
-// Syntactic context of a cursor: the chain of names before it, the enclosing call.
+// The syntactic context of a cursor: the chain of names before it, and the enclosing call.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace pxl {
 
-/// The first token of the chain "a.b[0].c" whose last token is number `end` - 1; false if no chain ends there.
+/// Finds the first token of the chain "a.b[0].c" whose last token has the number `end` - 1. Returns false if no chain
+/// ends there.
 bool chain_start(const SourceFile& source, const std::vector<ClassifiedToken>& tokens, size_t end, size_t& first);
 
 /// The call whose parentheses are the innermost open bracket at a cursor.
@@ -17,7 +18,7 @@ struct CallContext {
   bool found = false;
   size_t callee_end = 0;           ///< end of the callee, in bytes
   bool at_argument_start = false;  ///< the word at the cursor begins an argument
-  std::vector<std::string> named;  ///< keyword arguments that are already given
+  std::vector<std::string> named;  ///< keyword arguments that the call has already
   size_t position = 0;             ///< index of the argument
 };
 CallContext enclosing_call(const SourceFile& source, const std::vector<ClassifiedToken>& tokens, size_t cursor);

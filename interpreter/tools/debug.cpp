@@ -31,7 +31,7 @@ std::string described(const Tensor& t, const Array& a) {
   return fmt::format("{} {}: {}", t.name, text(t.spec), text(statistics_of(a)));
 }
 
-/// A line for the variable, or for each replica where they hold different values.
+/// A line for the variable, or one per replica if they hold different values.
 std::string described_variable(const Session& session, const Tensor& t) {
   const Array all = session.get_tensor_data(&t, Session::Retrieval::all);
   const int64_t bytes = t.spec.bytes();
@@ -61,7 +61,7 @@ class Debugger::Observer final : public RunObserver {
   explicit Observer(Debugger& d) : d_(d) {}
 
   void before(const OpView& v) override {
-    // At a collective all replicas have begun before the first goes on.
+    // All replicas begin a collective before the first one continues, so each has its own list.
     std::vector<Statistics>& inputs = inputs_[v.replica];
     inputs.clear();
     if (d_.nan_)
@@ -141,7 +141,7 @@ RunObserver* Debugger::begin(SessionObject& session) {
       if (run % w.every == 0)
         for (const auto& [t, ir] : w.tensors)
           if (ir == session.ir) wanted.insert(t);
-    // Undoing an input may have removed tensors: skip those that do not exist any more.
+    // An undone input may have removed tensors. They are skipped.
     if (!wanted.empty())
       for (const auto& g : session.ir->graphs())
         for (const auto& t : g->tensors())

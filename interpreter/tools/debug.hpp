@@ -1,5 +1,5 @@
-// Debugging of runs: stops at the first NaN, at breakpoints, or op by op; statistics during training. While any of
-// these is active, sessions run op by op on the reference path, which produces the same bits.
+// Debugging of runs: stops at the first NaN, at breakpoints, or op by op, and prints statistics during training. While
+// any of these is active, sessions run op by op on the reference path, which produces the same bits.
 #pragma once
 
 #include <functional>
@@ -22,20 +22,20 @@ class Debugger final : public RunWatch {
   explicit Debugger(Interpreter& in);
   ~Debugger() override;
 
-  /// Ends a run with an Error at the first op with a result that is not finite; `infinities` includes infinities.
+  /// Makes a run end with an Error at the first op with a result that is not finite. `infinities` includes infinities.
   void check_nan(bool on, bool infinities = true);
   bool checks_nan() const { return nan_; }
 
-  /// What to do after an op at which the run stopped.
+  /// What the run does after an op at which it stopped.
   enum class Action : uint8_t { next, go_on, stop };
-  /// Called after each op at which the run stops; without it, runs do not stop.
+  /// Called after each op at which the run stops; Without it, runs do not stop.
   std::function<Action(const OpView&)> pause;
   /// Called before such an op, while its operands have their old values.
   std::function<void(const OpView&)> about_to_run;
   bool stepping = false;              ///< stops at every op
   std::set<std::string> breakpoints;  ///< "MatMul.104", "matmul", "104"
 
-  /// Prints statistics of tensors in every `every`-th run: of variables after the run, of other tensors when they are
+  /// Prints statistics of tensors in every `every`-th run: variables after the run, other tensors when they are
   /// computed.
   void watch(std::vector<std::pair<const Tensor*, std::shared_ptr<Ir>>> tensors, int64_t every);
   void watch_nothing();
@@ -58,13 +58,13 @@ class Debugger final : public RunWatch {
   std::unique_ptr<Observer> observer_;
 };
 
-/// "replica 1: ", or nothing where a program has one replica.
+/// "replica 1: "; empty if a program has one replica.
 std::string replica_prefix(const OpView& v);
 
 /// The interpreter's debugger, created on first use.
 Debugger& debugger_of(Interpreter& in);
 
-/// Binds nancheck, watch, unwatch and check_grad in the prelude; heeds PXL_NANCHECK.
+/// Binds nancheck, watch, unwatch and check_grad in the prelude, and reads PXL_NANCHECK.
 void bind_debug_builtins(Interpreter& in);
 
 /// `check_grad(what, *specs, ...)`: compares gradients of autodiff with central differences (check_grad.cpp).

@@ -8,7 +8,7 @@ namespace pxl {
 
 namespace {
 
-// With the lines of comment directly before it.
+// Where a definition begins, with the comment lines directly before it.
 size_t begin_of_comment(std::string_view text, size_t begin) {
   while (begin > 0) {
     const size_t previous = begin >= 2 ? text.rfind('\n', begin - 2) + 1 : 0;  // npos + 1 is the first line
@@ -30,7 +30,7 @@ std::string definition_text(const OpRow& row) {
     const size_t found = file.text.find(head);
     if (found == file.text.npos) continue;
     const size_t begin = found + 1, line_end = file.text.find('\n', begin);
-    // A function on one line, or one whose closing brace begins a line: the format of the sources.
+    // The definition is one line, or ends at a closing brace at the beginning of a line, as the sources are formatted.
     const size_t end = file.text[line_end - 1] == '}' ? line_end : file.text.find("\n}\n", begin) + 2;
     const size_t from = begin_of_comment(file.text, begin);
     return std::string(file.text.substr(from, end - from)) + "\n";

@@ -1,4 +1,4 @@
-// The definition of an op as its source text, from the files of runtime/reference, which are embedded in the binary.
+// The definition of an op as source text, from the files of runtime/reference, which the binary embeds.
 #pragma once
 
 #include <span>
@@ -23,8 +23,8 @@ struct DefinitionName {
 /// The functions that runtime/op/definitions.hpp declares.
 std::span<const DefinitionName> definition_names();
 
-/// The function that a row's column `definition` names, with the comment before it; ends with a newline. Empty for rows
-/// without a definition: control ops and composites.
+/// The function that a row's column `definition` names, with the comment before it. The text ends with a newline. It is
+/// empty for rows without a definition: control ops and composites.
 std::string definition_text(const OpRow& row);
 
 }  // namespace pxl

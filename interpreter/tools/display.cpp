@@ -42,7 +42,7 @@ std::string display(Interpreter& in, const Value& v) {
     return limited(out.empty() ? repr_of(in, v) : out);
   }
   std::string shown = repr_of(in, v);
-  // At most about two screens, of a list or dict in whole elements.
+  // Shows at most about two screens, and only whole elements of a list or dict.
   constexpr size_t most = 4000;
   if (shown.size() > most) {
     const size_t element = shown.rfind(", ", most);

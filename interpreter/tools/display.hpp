@@ -1,4 +1,4 @@
-// Display of values at a prompt.
+// Displays values at a prompt.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@ namespace pxl {
 
 class Interpreter;
 
-/// An array is shown as its spec and elements, a tensor as its spec, a graph as its schedule (truncated if long), a
-/// session and a run result as one line each, other values as by `repr`. No trailing newline; none is empty.
+/// Displays an array as its spec and elements, a tensor as its spec, and a graph as its schedule (truncated if long).
+/// Sessions and run results are one line each, other values as by `repr`. The text has no trailing newline, and is
+/// empty for none.
 std::string display(Interpreter& in, const Value& value);
 
 }  // namespace pxl

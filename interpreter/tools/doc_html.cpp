@@ -1,4 +1,4 @@
-// Pages of documentation as HTML.
+// Writes pages of documentation as HTML.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -74,12 +74,12 @@ std::string inline_text(std::string_view text) {
   return out;
 }
 
-// Paragraphs; lines that are indented by two or more are a program.
+// Formats paragraphs. Lines indented by two or more spaces are a program.
 std::string documentation(std::string_view doc) {
   std::string out, paragraph, program;
   const auto end_paragraph = [&] {
     std::string text = inline_text(paragraph);
-    // Keep the line break after a line that ends a sentence.
+    // Keeps the line break after a line that ends a sentence.
     for (size_t at = 0; (at = text.find(".\n", at)) != text.npos;) text.replace(at, 2, ".<br>\n"), at += 2;
     if (!paragraph.empty()) out += fmt::format("<p>{}</p>\n", text);
     paragraph.clear();

@@ -21,7 +21,7 @@ namespace {
 
 DocEntry entry_of(const LibraryEntry& e) { return {e.name, e.kind, e.signature, e.doc, {}, {}, {}, {}}; }
 
-// The comment at the beginning of a file, without its marks.
+// The comment at the beginning of a file, without comment marks.
 std::string first_comment(std::string_view text) {
   std::string out;
   while (text.starts_with('#') && !text.starts_with("##")) {
@@ -41,7 +41,7 @@ DocPage library_page(const StdlibFile& file) {
   return page;
 }
 
-/// The functions of the language that are not ops.
+/// Documents the language's functions that are not ops.
 DocEntry functions() {
   DocEntry e;
   e.name = "functions";
@@ -128,7 +128,7 @@ std::optional<DocPage> doc_page(std::string_view name) {
 
 std::optional<DocPage> help_page(Interpreter& in, const std::string& name) {
   std::optional<DocPage> page = doc_page(name);
-  // A kind of values may have a built-in of its name: `str(x)`.
+  // A kind of values may have a built-in with its name: `str(x)`.
   const Value* builtin = evaluator_of(in).prelude()->find_here(name);
   if (page && !(builtin && find_member_table(name))) return page;
   const auto* function = builtin ? builtin->as<BuiltinObject>() : nullptr;

@@ -1,4 +1,4 @@
-// Pages of documentation, as text and as HTML: of an op, a module of the library, a declaration in one, or a file.
+// Pages of documentation, as text and as HTML: an op, a library module, a declaration in one, or a file.
 #pragma once
 
 #include <optional>
@@ -29,18 +29,18 @@ struct DocPage {
 
 DocEntry op_entry(const OpRow& row);
 
-/// The page of an op ("gelu", "ops.gelu"), a kind of values ("session") or a member ("session.run"), a module of the
-/// library ("nn"), a declaration in one ("nn.Linear", "Linear"), a family of ops ("ops.var_updates"), or "" for an
-/// overview; nullopt for other names.
+/// The page that a name selects: an op ("gelu", "ops.gelu"), a kind of values ("session"), a member ("session.run"), a
+/// library module ("nn"), or a declaration in one ("nn.Linear", "Linear"). A family of ops ("ops.var_updates") has a
+/// page too, and "" is the overview. Returns nullopt for other names.
 std::optional<DocPage> doc_page(std::string_view name);
-/// The same for every name that help knows but a name of the session: built-in functions and keywords have an entry
+/// The page for every name that help knows, except names of the session: built-in functions and keywords have an entry
 /// too.
 std::optional<DocPage> help_page(Interpreter& in, const std::string& name);
 /// The top-level declarations of a file, with their `##` comments, after the file's first comment.
 DocPage doc_page_of(const ast::Tree& tree, const std::string& name);
 
 std::string doc_text(const DocPage& page);
-/// A self-contained file, for light and dark screens.
+/// A self-contained HTML file, for light and dark screens.
 std::string doc_html(const DocPage& page);
 /// Its entries without a style, for pages that have one.
 std::string doc_html_entries(const DocPage& page);

@@ -104,7 +104,7 @@ std::string dot_text(const std::string& title, const std::vector<DrawnGraph>& vi
     for (size_t i = 0; i < all.size(); ++i) all[i] = i;
     const std::string prefix = fmt::format("g{}_", g);
     dot_nodes(out, view, prefix, all, 0, clusters, 4);
-    // Boxes show shapes; edges show what a box of several ops produces.
+    // Boxes show shapes. Edges show what a box with several ops produces.
     for (const ViewEdge& e : view.edges) {
       const ViewNode& from = view.nodes[static_cast<size_t>(e.from)];
       const bool label = from.kind == ViewNode::module || from.members > 1 || e.tensors > 1;
@@ -113,7 +113,7 @@ std::string dot_text(const std::string& title, const std::vector<DrawnGraph>& vi
     }
     out += "  }\n";
   }
-  // Lines from the calls of each graph, if there are few.
+  // Draws lines from the calls of each graph, if there are few.
   for (size_t g = 0; g < views.size(); ++g) {
     for (const ViewNode& n : views[g].nodes) {
       if (!n.called || n.called->call_sites().size() > 3) continue;

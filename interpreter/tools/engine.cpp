@@ -31,7 +31,7 @@ InterpreterPtr interpreter_for(const EngineOptions& options) {
   return make_interpreter(std::move(o));
 }
 
-/// Whether the text ends in a `;` (not of a comment or string), which is removed.
+/// Whether the text ends in a `;` outside comments and strings. The `;` is removed.
 bool take_semicolon(std::string& text) {
   const std::vector<ClassifiedToken> tokens = Engine::highlight(text);
   size_t last = tokens.size();
@@ -43,10 +43,10 @@ bool take_semicolon(std::string& text) {
   return true;
 }
 
-/// What `body` returns; an empty result if it is interrupted.
+/// Returns the result of `body`, or an empty result if it is interrupted.
 template <class Result, class F>
 Result unless_interrupted(F&& body) {
-  clear_interrupt();  // an earlier one belongs to another request
+  clear_interrupt();  // an earlier interrupt belongs to another request
   try {
     return body();
   } catch (const Interrupted&) {
@@ -58,7 +58,7 @@ Diagnostic failure(std::string message, Fault fault) {
   return Diagnostic{Severity::error, fault, std::move(message), {}, {}, nullptr, {}};
 }
 
-/// What fails after the evaluation, as text for the result, fails at the last statement.
+/// Locates an error at the last statement if it arises after the evaluation, as in the display of the result.
 void located(const ast::Tree& text, const std::function<void()>& evaluate) {
   try {
     evaluate();
@@ -80,7 +80,7 @@ std::vector<ClassifiedToken> Engine::highlight(std::string_view text) {
 Completeness Engine::status(std::string_view given) {
   std::string text(given);
   take_semicolon(text);
-  clear_interrupt();  // one that came before belongs to no input
+  clear_interrupt();  // an earlier interrupt belongs to no input
   try {
     return completeness(SourceFile("<text>", std::move(text)));
   } catch (const Interrupted&) {
@@ -96,7 +96,7 @@ std::string Engine::indentation(std::string_view text) {
     const char c = text[t.begin];
     depth += c == '(' || c == '[' || c == '{' ? 1 : -1;
   }
-  // A string that is open goes on to the end of the text.
+  // An open string continues to the end of the text.
   const auto opens_string = [&](const ClassifiedToken& t) {
     const size_t quote = text.find_first_of("\"'", t.begin);
     return (t.kind == TokenClass::string || t.kind == TokenClass::unknown) && quote < t.end;
@@ -154,7 +154,8 @@ Outcome Engine::guarded(const std::function<void(Outcome&)>& body) {
   return o;
 }
 
-// Parses and evaluates the text within guarded(): an interrupt may come at any time. Failures to parse are outcomes.
+// Parses and evaluates the text within guarded(), since an interrupt may arrive at any time. A failure to parse is an
+// outcome.
 Outcome Engine::guarded_input(const SourceFile& source, ParseResult& parsed,
                               const std::function<void(Outcome&)>& evaluate) {
   return guarded([&](Outcome& out) {
@@ -171,7 +172,7 @@ Outcome Engine::guard(const std::function<void()>& body) {
 
 namespace {
 
-// What an input that did not end leaves.
+// Describes the changes that an unfinished input leaves.
 std::string left_by(bool graphs, bool values) {
   if (graphs && values)
     return "what the input added to graphs is taken back; values and sessions stay as they were when it stopped; "

@@ -28,7 +28,7 @@ class Partition {
  private:
   std::string structure(const Graph& graph) {
     std::unordered_map<const Tensor*, size_t> number;
-    // Main graphs are those of different programs.
+    // Different main graphs belong to different programs.
     std::string out = graph.is_main() ? graph.ir().name() : graph.title();
     const auto tensor = [&](const Tensor* t) {
       if (!t) return std::string("-");

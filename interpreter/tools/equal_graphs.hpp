@@ -1,4 +1,5 @@
-// Graphs of equal structure: they differ in names only, as the updates of one optimiser for params of one shape do.
+// Finds graphs with equal structure, which differ in names only. One optimiser's updates for params of one shape are an
+// example.
 #pragma once
 
 #include <unordered_map>
@@ -9,19 +10,20 @@
 namespace pxl {
 
 struct GraphClass {
-  const Graph* graph;  ///< the first of them
+  const Graph* graph;  ///< the first graph of the class
   size_t members = 1;
 };
 struct GraphClasses {
   std::vector<GraphClass> classes;              ///< in the order of their first graphs
-  std::unordered_map<const Graph*, size_t> of;  ///< the class of each graph, and of each that they call
+  std::unordered_map<const Graph*, size_t> of;  ///< the class of each given graph, and of each graph that they call
 };
 
-/// Partitions graphs, and the graphs that they call. Equal are: titles, specs of inputs, ops in order of creation with
-/// attributes and operands, constants, outputs, and the classes of the graphs that they call.
+/// Partitions graphs, and the graphs that they call. Graphs are equal if they agree in titles, specs of inputs,
+/// constants and outputs. Their ops must agree in order of creation, attributes and operands, and the graphs that they
+/// call must have equal classes.
 GraphClasses classes_of(const std::vector<const Graph*>& graphs);
 
-/// The value of an attribute as text: "none", "0.5", "[1, 2]", "float16".
+/// Formats an attribute's value: "none", "0.5", "[1, 2]", "float16".
 std::string attribute_text(const Attr& value);
 
 }  // namespace pxl

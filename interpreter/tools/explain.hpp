@@ -1,4 +1,4 @@
-// The pages of docs/errors.md, embedded in the binary: the meaning of a kind of error, an example, the remedy.
+// The pages of docs/errors.md, which the binary embeds: each explains a kind of error, with an example and a remedy.
 #pragma once
 
 #include <optional>
@@ -16,8 +16,8 @@ std::span<const ErrorPages> error_pages();
 
 /// The section of a kind (runtime/base/codes.hpp) in Markdown, without its heading; nullopt for unknown kinds.
 std::optional<std::string_view> explanation(std::string_view code);
-/// The same as text for a terminal of `width` columns: paragraphs filled, programs indented by four. Ends with a
-/// newline.
+/// The section as text for a terminal with `width` columns: paragraphs are filled, programs are indented by four. Ends
+/// with a newline.
 std::string explanation_text(std::string_view code, int width);
 /// "; did you mean `shape`?" for an unknown kind; empty if none is similar.
 std::string explanation_hint(std::string_view code);

@@ -14,7 +14,7 @@ namespace {
 
 struct FunctionExample {
   std::string_view name, program;
-  bool has_result;  ///< false: it uses files, or the result differs from run to run
+  bool has_result;  ///< false if it uses files, or if the result differs from run to run
 };
 
 constexpr FunctionExample examples[] = {

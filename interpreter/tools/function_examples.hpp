@@ -1,4 +1,4 @@
-// Examples of the language's functions that are not ops, for help and for the reference page (docs/functions.md).
+// Examples of the language's functions that are not ops, for help and the reference page (docs/functions.md).
 #pragma once
 
 #include <vector>
@@ -8,11 +8,11 @@
 
 namespace pxl {
 
-/// The functions of the prelude that are no ops, by name.
+/// The functions of the prelude that are not ops, by name.
 std::vector<const BuiltinObject*> language_functions(const Interpreter& in);
-/// What help tells of a function: its declaration, and its example with what a prompt would show for it.
+/// The help entry of a function: its declaration, and its example with the output of a prompt.
 DocEntry function_entry(const BuiltinObject& function);
-/// The page "functions": all of them, by name.
+/// The page "functions": all functions, by name.
 DocPage functions_page();
 
 }  // namespace pxl

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Files that ops come from, by number.
+/// The files that define ops, by number.
 class Sources {
  public:
   int number(const SourceFile* file) {
@@ -165,7 +165,7 @@ std::string graph_data(const std::vector<const Ir*>& programs, const Graph* firs
   }
   const Json all{{"programs", std::move(list)}, {"sources", sources.take()}};
   std::string out;
-  // In JSON a `<` occurs in strings only.
+  // JSON contains `<` in strings only.
   for (const char c : all.dump(-1, ' ', false, Json::error_handler_t::replace)) c == '<' ? out += "\\u003c" : out += c;
   return out;
 }
@@ -174,7 +174,7 @@ std::string graph_page(const std::vector<const Ir*>& programs, const Graph* firs
                        std::span<const tiles::Report> reports, std::span<const std::vector<PassStage>> passes) {
   const std::string data = graph_data(programs, first, reports, passes);
   std::string js;
-  // The licence of the layout library requires its text in each copy.
+  // The licence of the layout library requires that each copy includes its text.
   js += fmt::format("/*!\n{}*/\n{}\n", own_file("dagre-copyright.txt"), own_file("dagre.js"));
   js += shared_file("elements.js");
   for (const std::string_view part : {"model.js", "layout.js", "draw.js", "passes.js", "main.js"}) js += own_file(part);

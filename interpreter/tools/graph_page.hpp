@@ -1,5 +1,5 @@
-// The page of `pxl graph -o FILE.html`: a program's graphs, folded by modules and calls, to be opened, searched and
-// moved.
+// The page of `pxl graph -o FILE.html`: a program's graphs, folded by modules and calls, which the reader can open,
+// search and move.
 #pragma once
 
 #include <map>
@@ -18,20 +18,20 @@ struct GraphPageFile {
   std::string_view name;  ///< "draw.js"
   std::string_view text;
 };
-/// The page's own files, and the layout library with its licence, embedded in the binary.
+/// The page's own files, and the layout library with its licence. The binary embeds them.
 std::span<const GraphPageFile> graph_page_files();
 
-/// The data of the page as JSON: programs with their graphs, each class of equal graphs once, and the sources that ops
-/// come from. `<` is escaped, so that the text may be part of a script element. `reports`, one per program or none,
-/// give each op its plan on tiles. `passes`, one per program or none, are those of its main graph.
+/// The page's data as JSON: programs with their graphs, each class of equal graphs once, and the sources that define
+/// ops. `<` is escaped, so that a script element may contain the text. `reports`, one per program or empty, give each
+/// op its plan on tiles. `passes`, one per program or empty, are those of its main graph.
 std::string graph_data(const std::vector<const Ir*>& programs, const Graph* first = nullptr,
                        std::span<const tiles::Report> reports = {},
                        std::span<const std::vector<PassStage>> passes = {});
-/// A self-contained page, which loads nothing. It begins with the main graph, or with `first`.
+/// A self-contained page, which loads nothing. The page begins with the main graph, or with `first`.
 std::string graph_page(const std::vector<const Ir*>& programs, const Graph* first = nullptr,
                        std::span<const tiles::Report> reports = {},
                        std::span<const std::vector<PassStage>> passes = {});
-/// The texts that ops of the programs come from, by name.
+/// The source texts that define the programs' ops, by name.
 std::map<std::string, std::string> source_texts(const std::vector<const Ir*>& programs);
 
 }  // namespace pxl

@@ -15,14 +15,14 @@ namespace pxl {
 
 namespace {
 
-// "blocks.12" is number 12 of "blocks"; -1 for names without a number.
+// "blocks.12" is number 12 of "blocks"; names without a number have -1.
 std::pair<std::string, int64_t> numbered(const std::string& name) {
   const size_t dot = name.rfind('.');
   if (dot == name.npos || name.size() - dot > 10) return {name, -1};
   return {name.substr(0, dot), std::stoll(name.substr(dot + 1))};
 }
 
-// A param: its name contains the field that holds its module.
+// Whether the tensor is a param: its name contains the field that holds its module.
 bool belongs_to_module(const Tensor& t) { return t.key.find('.') != std::string::npos; }
 
 std::string spec_text(const Tensor& t) { return text(t.spec); }
@@ -51,10 +51,10 @@ class DrawnGraphBuilder {
   }
 
  private:
-  /// Properties of a box that are known when it has all its members.
+  /// Properties of a box that are known once it has all its members.
   struct Members {
     std::string first, last;                            ///< names of the members
-    std::vector<std::pair<std::string_view, int>> ops;  ///< number of each, in order of the first
+    std::vector<std::pair<std::string_view, int>> ops;  ///< number of each op, in order of first occurrence
   };
 
   ViewNode& at(int node) { return view_.nodes[static_cast<size_t>(node)]; }
@@ -71,7 +71,7 @@ class DrawnGraphBuilder {
     return static_cast<int>(view_.nodes.size() - 1);
   }
 
-  /// The box for the next node of a kind within a scope: a new one, or that of adjacent nodes.
+  /// The box for the next node of a kind within a scope: a new box, or the box of adjacent nodes.
   int folded(ViewNode::Kind kind, std::string_view what, const std::vector<std::string>& scope) {
     if (fold_ == 1) return node(kind, {}, scope);
     Row& row = rows_[fmt::format("{}:{}:{}", static_cast<int>(kind), what, join_texts(scope, "/"))];
@@ -97,7 +97,7 @@ class DrawnGraphBuilder {
     return box;
   }
 
-  // Variables and constants are drawn where they are first used.
+  // Variables and constants are drawn at their first use.
   int node_of(const Tensor* t, const std::vector<std::string>& scope) {
     if (const auto found = made_by_.find(t); found != made_by_.end()) return found->second;
     const ViewNode::Kind kind = t->kind == TensorKind::variable   ? ViewNode::variable
@@ -109,7 +109,7 @@ class DrawnGraphBuilder {
     return made_by_[t] = tensor_node(*t, kind, label, scope);
   }
 
-  // The box of a module; for a list of modules, that of adjacent ones.
+  // The box of a module. Adjacent modules of a list share one.
   int module_node(std::vector<std::string> scope) {
     scope.resize(depth_ + 1);
     const std::string own = scope.back();
@@ -118,7 +118,7 @@ class DrawnGraphBuilder {
     const std::string box = fold_ > 1 && number >= 0 ? fmt::format("{}.#{}", list, number / fold_) : own;
     auto [found, fresh] = modules_.emplace(fmt::format("{}/{}", join_texts(scope, "/"), box), -1);
     if (fresh) found->second = node(ViewNode::module, {own}, scope);
-    // "blocks.0 to blocks.7": the range of numbers.
+    // The label shows the range of numbers: "blocks.0 to blocks.7".
     if (std::string& label = at(found->second).labels.front(); label != own && number >= 0) {
       const std::string first = label.substr(0, label.find(' '));
       const int64_t last = label.find(' ') == label.npos ? -1 : numbered(label).second;
@@ -149,7 +149,7 @@ class DrawnGraphBuilder {
     }
     join(box, std::string(op.row->schedule), op.row->schedule);
     at(box).names.push_back(fmt::format("{}.{}", op.row->schedule, op.id));
-    // Params, variables and constants that only a box of several nodes uses are part of that box.
+    // If only a box of several nodes uses params, variables and constants, they are part of that box.
     const bool many = collapsed || fold_ > 1;
     for (const Tensor* t : op.inputs) {
       if (!t) continue;
@@ -172,7 +172,7 @@ class DrawnGraphBuilder {
     }
   }
 
-  // Boxes of several nodes show the number of each kind.
+  // Boxes with several nodes show the number of each kind.
   void finish_labels() {
     constexpr size_t kinds_shown = 3;
     for (size_t i = 0; i < view_.nodes.size(); ++i) {
@@ -228,7 +228,7 @@ DrawnGraph view_of(const Graph& graph, Detail detail) { return DrawnGraphBuilder
 
 std::vector<DrawnGraph> views_of(const std::vector<const Graph*>& graphs, int depth) {
   const GraphClasses classes = classes_of(graphs);
-  std::unordered_map<size_t, size_t> drawn;  // graphs of each class among the given ones
+  std::unordered_map<size_t, size_t> drawn;  // number of given graphs in each class
   std::vector<const Graph*> first;
   for (const Graph* graph : graphs)
     if (++drawn[classes.of.at(graph)] == 1) first.push_back(graph);

@@ -1,5 +1,5 @@
-// A graph as drawn: ops are boxes in nested modules; modules below a depth are one box; for large graphs, adjacent
-// nodes of one kind share a box.
+// A graph as drawn: ops are boxes in nested modules. Modules below a depth are one box. In large graphs, adjacent nodes
+// of one kind share a box.
 #pragma once
 
 #include <map>
@@ -21,12 +21,12 @@ struct ViewNode {
 };
 struct ViewEdge {
   int from, to;
-  std::string label;  ///< dtype and shape; for several tensors their number
+  std::string label;  ///< dtype and shape, or the number of tensors if there are several
   int tensors = 1;
 };
 struct DrawnGraph {
   const Graph* graph = nullptr;
-  size_t equal = 1;  ///< number of graphs of this structure, which are drawn once
+  size_t equal = 1;  ///< number of graphs with this structure, which is drawn once
   std::vector<ViewNode> nodes;
   std::vector<ViewEdge> edges;
 };
@@ -34,28 +34,29 @@ struct DrawnGraph {
 /// Level of detail.
 struct Detail {
   int depth = 0;  ///< levels of modules that are drawn as clusters; deeper modules become boxes
-  /// Maximum number of adjacent nodes that share a box, 1 for none: modules of a list with near numbers ("blocks.0" to
-  /// "blocks.7"), and within a module consecutive ops of the schedule, calls of one graph, inputs, outputs, variables.
+  /// Maximum number of adjacent nodes that share a box; 1 for none. Modules of a list share boxes if their numbers are
+  /// adjacent ("blocks.0" to "blocks.7"). Within a module, consecutive ops of the schedule, calls of one graph, inputs,
+  /// outputs and variables share boxes.
   int fold = 1;
 };
-constexpr size_t max_boxes = 120;  ///< of one graph
+constexpr size_t max_boxes = 120;  ///< maximum boxes in one graph
 constexpr size_t max_total_boxes = 360;
 
 DrawnGraph view_of(const Graph& graph, Detail detail);
 /// The highest level of detail at which no graph has more than `max_boxes` boxes and all graphs have at most
-/// `max_total_boxes`, if grouping can reach it: first the depth is lowered, then adjacent nodes share boxes. A
-/// given depth (0 or more) is kept, without grouping.
+/// `max_total_boxes`, if grouping can reach it. The depth is lowered first; then adjacent nodes share boxes. A given
+/// depth (0 or more) is kept, without grouping.
 Detail detail_for(const std::vector<const Graph*>& graphs, int depth = -1);
-/// Views of graphs at the level of detail of detail_for; of equal graphs (equal_graphs.hpp) the first one. Calls of the
-/// others name the first one too.
+/// Views of graphs, as detailed as detail_for decides. Equal graphs (equal_graphs.hpp) have one view, of the first one;
+/// calls of the others name it too.
 std::vector<DrawnGraph> views_of(const std::vector<const Graph*>& graphs, int depth = -1);
 /// The number of module levels in a graph.
 int levels_of(const Graph& graph);
 
-/// DOT with a cluster for each graph and nested clusters for modules. `title` names the picture, and the main graph
-/// unless the graphs belong to several programs.
+/// Writes DOT with a cluster for each graph and nested clusters for modules. `title` names the picture, and also the
+/// main graph unless the graphs belong to several programs.
 std::string dot_text(const std::string& title, const std::vector<DrawnGraph>& views);
-/// A graph and the graphs that it calls.
+/// Draws a graph and the graphs that it calls.
 std::string dot_text(const Graph& graph);
 
 /// Runs Graphviz's dot on the text and returns its output; `format` is one of dot's: "svg", "png", "pdf". Throws Error

@@ -36,7 +36,7 @@ std::string indented_by(std::string_view text, std::string_view by) {
   return out;
 }
 
-/// The source texts of the arguments of `array(...)` calls, and the example with x0, x1, ... in their places.
+/// An example whose `array(...)` calls are replaced by x0, x1, ...; the arrays are the calls' source texts.
 struct Example {
   std::string body;
   std::vector<std::string> arrays;
@@ -75,7 +75,7 @@ std::string gradient_graph(const OpRow& row) {
   return example_result(text, ExampleForm::str).value_or("");
 }
 
-// The text up to the first empty line, and of that the first sentence.
+// The first sentence of the text, which ends at the latest at the first empty line.
 std::string_view first_sentence(std::string_view doc) {
   doc = doc.substr(0, doc.find("\n\n"));
   for (const std::string_view end : {". ", ".\n", ": "})
@@ -184,7 +184,7 @@ DocEntry op_entry(const OpRow& row) {
   if (row.modifies) forms += fmt::format("{}changes its first operand in place", forms.empty() ? "" : "; ");
   if (!forms.empty()) e.facts.emplace_back("forms", forms);
   if (!row.example.empty()) e.result = example_result(std::string(row.example), ExampleForm::repr).value_or("");
-  // The gradient of a composite op is that of its ops.
+  // A composite op takes its gradient from the ops that it consists of.
   if (!row.example.empty() && !row.modifies) e.gradient = gradient_graph(row);
   if (e.gradient.empty() && !row.gradient && row.role == Role::compute) e.facts.emplace_back("gradient", "none");
   e.definition = definition_text(row);
@@ -298,7 +298,7 @@ Inspection help(Interpreter& in, std::string_view asked) {
   std::string_view bare = asked.starts_with("ops.") ? asked.substr(asked.rfind('.') + 1) : asked;
   if (const OpRow* row = find_op(bare); row && !row->path.empty() && (bare == asked || whole)) {
     Inspection i = found(name, "op", signature(*row), std::string(row->doc), op_help(in, *row));
-    // If the language has a function of that name, it forwards tensors and arrays to the op.
+    // If the language has a function with that name, it forwards tensors and arrays to the op.
     if (const Value* builtin = evaluator_of(in).prelude()->find_here(std::string(bare)))
       if (auto* f = builtin->as<BuiltinObject>(); f && f->doc != row->doc)
         i.text = function_text(*f) + "\non tensors and arrays, the op\n" + i.text;

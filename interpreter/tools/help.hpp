@@ -1,4 +1,4 @@
-// Help on names. All texts come from the declaration: an op's row, or the doc of a built-in or module.
+// Help on names. All texts come from declarations: an op's row, or the doc of a built-in or module.
 #pragma once
 
 #include <optional>
@@ -14,12 +14,12 @@ namespace pxl {
 
 class Interpreter;
 
-/// Help on a name, dotted or not: of the session, an op (bare or by path), a built-in, a keyword, a module of the
-/// library or a declaration in one. If not found, `found` is false and the text suggests similar names.
+/// Help on a name, dotted or not: a name of the session, an op (bare or by path), a built-in, a keyword, a library
+/// module or its declaration. If not found, `found` is false and the text suggests similar names.
 Inspection help(Interpreter& in, std::string_view name);
 
-/// The name in `?NAME` or `NAME?`, empty for a single `?`; nullopt for other texts. A `?` at the end of a comment is
-/// not a request.
+/// The name in `?NAME` or `NAME?`, empty for a single `?`. Returns nullopt for other texts. A `?` at the end of a
+/// comment is not a request.
 std::optional<std::string> question(std::string_view text);
 
 /// Help on an op: signature, doc, formula, parameters, example with its result, gradient graph, in-place form.
@@ -39,10 +39,10 @@ struct LibraryEntry {
 std::vector<std::string> library_modules();
 /// Declarations of a file, in order, except names that begin with `_`.
 std::vector<LibraryEntry> declarations_of(const ast::Tree& tree);
-/// Declarations of a module of the library; empty for unknown ones.
+/// The declarations of a library module; empty for unknown modules.
 std::vector<LibraryEntry> library_entries(std::string_view module);
 
-/// Names that help knows besides the session's: ops, built-ins, keywords, modules, "nn.Linear".
+/// Names that help knows, besides those of the session: ops, built-ins, keywords, modules, "nn.Linear".
 std::vector<std::string> help_names(Interpreter& in);
 
 /// The public ops by family (the part of the path between "ops." and the name), for an overview.

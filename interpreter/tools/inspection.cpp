@@ -37,7 +37,7 @@ std::string indented(std::string_view text) {
   return out + "\n";
 }
 
-/// Truncates to a number of columns, with an ellipsis.
+/// Truncates a text to a number of columns, with an ellipsis.
 std::string cut(std::string_view text, int width) {
   const size_t line = text.find('\n');
   const bool more = line != text.npos;
@@ -147,7 +147,7 @@ std::optional<Value> resolve_chain(Interpreter& in, std::string_view text, size_
   const Value* start = evaluator_of(in).file_scope()->find(word(first));
   if (!start) return std::nullopt;
   Value value = *start;
-  // Members may compute; their changes are rolled back.
+  // Members may run code; their changes are rolled back.
   std::optional<UndoJournal> record;
   if (Object::recording_era == 0) record.emplace(in);
   std::optional<Value> result;
@@ -157,7 +157,7 @@ std::optional<Value> resolve_chain(Interpreter& in, std::string_view text, size_
       if (tokens[i].kind == TokenClass::dot && i + 1 < count) {
         const std::string member = word(i + 1);
         if (!value.is_object()) return std::nullopt;
-        // `.T` makes an op or a copy, but its type is known.
+        // `.T` makes an op or a copy, but its type is known beforehand.
         const bool same_kind = member == "T" && (value.as_array() || as_tensor(value));
         if (!same_kind) {
           if (value.type_name() == "ir" && !graphs_of(in).has_target() && !value.as<IrObject>()) return std::nullopt;

@@ -1,4 +1,4 @@
-// Description of a name or a value, as text.
+// Describes a name or a value as text.
 #pragma once
 
 #include <optional>
@@ -22,12 +22,12 @@ struct Inspection {
   std::string text;  ///< the complete help text; ends with a newline
 };
 
-/// One parameter of something callable.
+/// One parameter of a callable value.
 struct ParameterInfo {
-  std::string name;      ///< without stars
-  std::string text;      ///< as written: "axis: int = -1"
-  bool rest = false;     ///< takes several arguments
-  bool by_name = false;  ///< is given by name only
+  std::string name;      ///< name without stars
+  std::string text;      ///< text as written: "axis: int = -1"
+  bool rest = false;     ///< collects several arguments
+  bool by_name = false;  ///< is passed by name only
 };
 struct SignatureInfo {
   std::string name;
@@ -41,16 +41,16 @@ std::optional<SignatureInfo> signature_of(Interpreter& in, const Value& callee);
 
 /// "tensor float32[2, 3]", "array float32[2]", "int", "graph Linear_subgraph(0)", "module Linear".
 std::string type_text(Interpreter& in, const Value& value);
-/// One line for lists of names: the value if it is short, else a description. At most `width` columns.
+/// One line for lists of names, with at most `width` columns: the value if it is short, otherwise a description.
 std::string summary(Interpreter& in, const Value& value, int width = 60);
 /// The complete description of a value.
 Inspection inspect_value(Interpreter& in, const std::string& name, const Value& value);
 
-/// A chain of names and literal subscripts that ends before `end`: "data.train", "blocks[0].up". Evaluated without
-/// calls; nullopt if a part is unknown. `begin` is set to the beginning of the chain.
+/// The value of a chain of names and literal subscripts that ends before `end`: "data.train", "blocks[0].up". It is
+/// evaluated without calls; nullopt if a part is unknown. `begin` is set to the beginning of the chain.
 std::optional<Value> resolve_chain(Interpreter& in, std::string_view text, size_t end, size_t& begin);
 
-/// The name at or directly before the cursor, else the function of the call around it.
+/// Describes the name at or directly before the cursor, or else the function of the enclosing call.
 std::optional<Inspection> inspect(Interpreter& in, std::string_view text, size_t cursor);
 
 }  // namespace pxl

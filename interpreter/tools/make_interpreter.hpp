@@ -1,4 +1,4 @@
-// Interpreters for tools: with the built-ins for debugging.
+// Makes interpreters for tools, with the built-ins for debugging.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@ struct InterpreterDeleter {
 using InterpreterPtr = std::unique_ptr<Interpreter, InterpreterDeleter>;
 
 /// Creates an interpreter with the built-ins of debug.hpp (nancheck, watch, unwatch, check_grad). All code that runs,
-/// checks or analyses programs creates interpreters here, so that all know the same names. PXL_NANCHECK=on in the
-/// environment turns nancheck on.
+/// checks or analyses programs creates interpreters here, so that all programs see the same names. PXL_NANCHECK=on in
+/// the environment turns nancheck on.
 InterpreterPtr make_interpreter(InterpreterOptions options);
 
 }  // namespace pxl

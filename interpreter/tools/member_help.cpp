@@ -20,7 +20,7 @@ std::string folded(std::string_view kind) {
   std::string out;
   for (const char c : kind)
     if (c != ' ' && c != '_') out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  // Constructors of trees.
+  // These are constructors of trees.
   if (out == "namedtensors" || out == "dottree") return "tree";
   if (out == "namedvariablefactories") return "factories";
   return out;

@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view gradient_mark = "Gradient___";
 constexpr std::string_view gradient_graph_suffix = "_bwd";
 
-/// The modules in a name: "blocks/0/mlp/gelu_out" is in blocks.0, mlp.
+/// The modules in a name: "blocks/0/mlp/gelu_out" is in blocks.0 and mlp.
 ModulePath path_of(std::string_view name) {
   ModulePath parts;
   for (size_t at = 0, slash; (slash = name.find('/', at)) != name.npos; at = slash + 1) {
@@ -27,7 +27,7 @@ ModulePath common(const ModulePath& a, const ModulePath& b) {
   return ModulePath(a.begin(), end);
 }
 
-/// The graph whose gradient this one computes; null for other graphs.
+/// The graph whose gradient this graph computes; null for other graphs.
 const Graph* forward_of(const Graph& graph) {
   const size_t at = graph.id().rfind(gradient_graph_suffix);
   if (at == std::string::npos) return nullptr;
@@ -48,7 +48,7 @@ class GradientScopes {
   std::unordered_map<const Op*, ModulePath> run(const Graph& graph) {
     for (const auto& op : graph.ops())
       if (std::optional<ModulePath> path = known(*op)) scopes_[op.get()] = std::move(*path);
-    // Others go with what uses them: a transposed activation with its matrix product.
+    // Other ops belong to the module of their users: a transposed activation to that of its matrix product.
     for (auto it = graph.ops().rbegin(); it != graph.ops().rend(); ++it) {
       if (scopes_.contains(it->get())) continue;
       std::optional<ModulePath> path;
@@ -63,7 +63,8 @@ class GradientScopes {
 
  private:
   std::optional<ModulePath> known(const Op& op) {
-    // An op that reads a param, or what one op made of it alone (transposed, cast), is of the param's module.
+    // An op belongs to a param's module if it reads the param, or what one op made of that param alone (transposed,
+    // cast).
     for (const Tensor* t : op.inputs) {
       const auto found = t ? param_scope_.find(t) : param_scope_.end();
       if (found == param_scope_.end()) continue;
@@ -77,7 +78,7 @@ class GradientScopes {
     const size_t slash = name.rfind('/');
     const size_t last = slash == name.npos ? 0 : slash + 1;
     if (std::string_view(name).substr(last).starts_with(gradient_mark)) {
-      // The gradient of a tensor is computed by the op that uses the tensor.
+      // The op that uses a tensor also computes the tensor's gradient.
       const std::string source = name.substr(0, last) + name.substr(last + gradient_mark.size());
       if (const auto found = forward_.find(source); found != forward_.end()) {
         std::optional<ModulePath> path;

@@ -1,5 +1,5 @@
-// The modules that ops of a graph belong to, as pictures frame them: forward ops by the names of their results, ops of
-// a gradient graph by the forward op that they differentiate, so that frames agree.
+// The modules of a graph's ops, as pictures frame them. A forward op belongs to the modules in its result's name. An op
+// in a gradient graph belongs to the modules of the forward op that it differentiates, so that frames agree.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace pxl {
 
-/// Names of nested modules, outermost first; an element of a list is one level: "blocks.0".
+/// Names of nested modules, outermost first. An element of a list is one level: "blocks.0".
 using ModulePath = std::vector<std::string>;
 
-/// The module path of each op of a graph. Linear in the ops and their operands.
+/// The module path of each op in a graph. The time is linear in the ops and their operands.
 std::unordered_map<const Op*, ModulePath> op_scopes(const Graph& graph);
 
 }  // namespace pxl

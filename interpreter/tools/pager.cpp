@@ -23,7 +23,7 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
-/// The command of a shell; empty for none.
+/// The shell command of the pager; empty if none is used.
 std::string pager_command() {
   const char* chosen = std::getenv("PAGER");
   if (!variable("NO_PAGER").empty() || variable("TERM") == "dumb") return {};
@@ -31,7 +31,7 @@ std::string pager_command() {
   return command == "cat" ? std::string() : command;
 }
 
-/// Rows that a text needs on a terminal.
+/// The number of rows that a text needs on a terminal.
 int rows_of(std::string_view text, int columns) {
   int rows = 0;
   while (!text.empty()) {
@@ -67,7 +67,7 @@ void run_pager(const std::string& command, int input) {
   ::_exit(127);
 }
 
-/// False if nothing was shown: the pager could not be started.
+/// Returns false if the pager could not be started, so that nothing was shown.
 bool paged(const std::string& command, std::string_view text) {
   flush_out();
   int ends[2];
@@ -79,7 +79,7 @@ bool paged(const std::string& command, std::string_view text) {
     run_pager(command, ends[0]);
   }
   ::close(ends[0]);
-  // A pager that ends early closes the pipe.
+  // A pager that ends early closes the pipe, which ends this loop.
   while (process > 0 && !text.empty()) {
     const ssize_t written = write_some(ends[1], text);
     if (written < 0) break;
@@ -88,7 +88,7 @@ bool paged(const std::string& command, std::string_view text) {
   ::close(ends[1]);
   int status = 0;
   while (process > 0 && ::waitpid(process, &status, 0) < 0 && errno == EINTR) continue;
-  constexpr int cannot_start = 126;  // and 127: the shell's exit statuses for this
+  constexpr int cannot_start = 126;  // the shell exits with 126 or 127 if it cannot start a command
   return process > 0 && !(WIFEXITED(status) && WEXITSTATUS(status) >= cannot_start);
 }
 

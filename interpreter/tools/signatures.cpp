@@ -1,4 +1,4 @@
-// Signatures of callable values.
+// Finds the signatures of callable values.
 #include <algorithm>
 
 #include "interpreter/graphs/modules.hpp"
@@ -29,7 +29,7 @@ SignatureInfo of_function(std::string name, const ast::Function& f) {
   return s;
 }
 
-/// Parses the signature that a built-in is declared with: "range(start, stop = none, step = 1)".
+/// Parses the signature in a built-in's declaration: "range(start, stop = none, step = 1)".
 SignatureInfo of_text(std::string_view text, std::string doc) {
   const size_t open = text.find('(');
   SignatureInfo s{std::string(text.substr(0, open)), {}, {}, std::move(doc)};
@@ -65,7 +65,7 @@ SignatureInfo of_graph(const Graph& graph, std::string name) {
   SignatureInfo s{std::move(name), {}, {}, {}};
   for (const Tensor* t : graph.inputs()) {
     const std::string& key = t->key.empty() ? t->name : t->key;
-    // A dotted name is bound, not passed.
+    // A dotted name is bound already and not passed.
     if (key.find('.') == key.npos) s.parameters.push_back({key, key + ": " + text(t->spec), false, false});
   }
   return s;

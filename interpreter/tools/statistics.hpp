@@ -7,7 +7,7 @@
 
 namespace pxl {
 
-/// Over the finite elements; the deviation is the population standard deviation.
+/// Statistics over the finite elements. The deviation is the population standard deviation.
 struct Statistics {
   int64_t count = 0, nan = 0, infinite = 0;
   double least = 0, most = 0, mean = 0, deviation = 0;

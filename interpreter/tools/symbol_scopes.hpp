@@ -1,4 +1,4 @@
-// The scopes of a text while its symbols are collected: what a name means at a place.
+// The scopes of a text while its symbols are collected: they map a name at a place to its symbol.
 #pragma once
 
 #include <functional>
@@ -12,35 +12,36 @@
 
 namespace pxl {
 
-/// Symbols are numbered by their place in the list given to the constructor, scopes from 0 in order of `open`.
+/// Symbols are numbered by their position in the list passed to the constructor, and scopes in order of `open`, from 0.
 class SymbolScopes {
  public:
   SymbolScopes(std::vector<Symbol>& symbols, std::vector<Occurrence>& occurrences)
       : symbols_(symbols), occurrences_(occurrences) {}
 
-  /// A scope within `outer` (-1: none), of the symbol `owner` (-1: none). `own`: the names of the body, if it is one of
-  /// a function or test.
+  /// Opens a scope within `outer` (-1: none), of the symbol `owner` (-1: none). `own`: the names of the body, if the
+  /// scope is the body of a function or test.
   int open(int outer, int owner, const ast::OwnNames* own = nullptr);
   int owner_of(int scope) const { return scopes_[scope].owner; }
 
-  /// The symbol that a name means in a scope; -1 if it is not bound yet.
+  /// The symbol that a name denotes in a scope; -1 if it is not bound yet.
   int find(int scope, std::string_view name) const;
-  /// Binds a name, and returns its symbol: that of an earlier declaration, or a new one.
+  /// Binds a name, and returns its symbol: the symbol of an earlier declaration, or a new one.
   int declare(int scope, Symbol::Kind kind, const std::string& name, Span name_span, Span span, std::string detail = {},
               std::string doc = {}, const ast::Expr* value = nullptr);
-  /// A symbol that no name means, as a test.
+  /// Adds a symbol that no name denotes, such as a test.
   int add(int scope, Symbol::Kind kind, const std::string& name, Span span);
   Symbol& symbol(int number) { return symbols_[number]; }
 
   void read(int scope, std::string_view name, Span span, Occurrence::Use use = Occurrence::Use::value);
-  /// `self.f`, a field of the module around, read or bound; false if it has none of this name.
+  /// Notes that `self.f`, a field of the enclosing module, is read or bound. Returns false if the module has no such
+  /// field.
   bool read_field(int scope, std::string_view name, Span span, Occurrence::Use use);
 
-  /// Begins a body: names that it reads before it binds them, as in loops, are resolved by `settle`.
+  /// Begins a body. `settle` resolves the names that the body reads before it binds them, as in loops.
   size_t begin_body() const { return unresolved_.size(); }
   void settle(size_t from);
 
-  /// Occurrences in order of position, one per location.
+  /// Sorts the occurrences by position, with one per location.
   void finish();
 
  private:

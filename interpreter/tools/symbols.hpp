@@ -1,5 +1,5 @@
-// The symbol table of a text: declarations, all occurrences of each name, and mentions of names whose meaning depends
-// on a value. Computed from the tree alone, so that it exists for a text that was never run.
+// The symbol table of a text: declarations, occurrences of each name, and mentions of names whose meaning depends on a
+// value. It is computed from the tree alone, so that a text need not have run.
 #pragma once
 
 #include <cstdint>
@@ -21,32 +21,32 @@ struct Symbol {
     module,
     program,
     test,
-    parameter,  ///< of a function, a build, a module's configuration or a program
-    field,      ///< of a module
+    parameter,  ///< parameter of a function, a build, a module's configuration or a program
+    field,      ///< field of a module
     param,
     stream_in,
     stream_out,
     state,  ///< `param`, `stream`, `variable`
     constant,
     option,
-    import  ///< a module of the library or a file, or a name in one
+    import  ///< a module of the library, a file, or a name in one
   } kind;
   std::string name;
   Span name_span;      ///< the name, where it is first bound
-  Span span;           ///< the whole declaration
-  std::string detail;  ///< "float32[batch, 10]" of a declared spec, "(x, n = 3)" of a callable; may be empty
+  Span span;           ///< span of the whole declaration
+  std::string detail;  ///< "float32[batch, 10]" for a declared spec, "(x, n = 3)" for a callable; may be empty
   std::string doc;
   int container = -1;  ///< index of the symbol whose body contains this one; -1 at the top level
-  /// What an import binds.
+  /// The target of an import.
   struct Import {
-    std::vector<std::string> path;  ///< the module
-    std::string name;               ///< of `from m import x`: x; empty for `import m`
+    std::vector<std::string> path;  ///< names in the module's path
+    std::string name;               ///< x in `from m import x`; empty for `import m`
     bool aliased = false;           ///< `as` follows
     Span place;                     ///< the bound word, or x before `as`
   };
   std::vector<Import> imports;
-  bool inner = false;  ///< of a comprehension or a lambda in the body of its container
-  /// What each binding of the name assigns, or has before `as`; null for bindings of other kinds.
+  bool inner = false;  ///< belongs to a comprehension or a lambda in the container's body
+  /// The values that bindings assign to the name, or have before `as`; null for other kinds of bindings.
   std::vector<const ast::Expr*> values;
 };
 std::string_view text(Symbol::Kind kind);
@@ -57,7 +57,7 @@ struct Occurrence {
     binding,  ///< binds the name
     callee,   ///< f of `f(x)`
     base,     ///< m of `m.x`
-    value     ///< any other
+    value     ///< any other use
   };
   Span span;
   int symbol = -1;
@@ -67,15 +67,15 @@ struct Occurrence {
 /// A word that may name a symbol, depending on the value of an expression.
 struct Mention {
   enum class Kind : uint8_t {
-    member,   ///< k of `m.k`
-    keyword,  ///< a of `f(a = 3)`
-    spread,   ///< `**d` of `f(**d)`: any keyword; the name is empty
+    member,   ///< k in `m.k`
+    keyword,  ///< a in `f(a = 3)`
+    spread,   ///< `**d` in `f(**d)`: any keyword; the name is empty
     text      ///< "k", which may be a key: `t["k"]`, `{"k": 1}`
   } kind;
   Span span;
   std::string name;
   const ast::Expr* of = nullptr;  ///< the base of a member, the callee of a keyword; null for a text
-  bool called = false;            ///< of a member: `m.k(...)`
+  bool called = false;            ///< the member is called: `m.k(...)`
 };
 
 /// Scopes are those of docs/language.md: the body, then the module's instance, then the file. A name that a function
@@ -85,18 +85,18 @@ class SymbolTable {
   explicit SymbolTable(const ast::Tree& tree);
 
   const std::vector<Symbol>& symbols() const { return symbols_; }
-  /// In order of position, without names of the library and members of values.
+  /// Occurrences in order of position, without library names and members of values.
   const std::vector<Occurrence>& occurrences() const { return occurrences_; }
-  /// The occurrence that contains a byte offset or ends there.
+  /// The occurrence that contains a byte offset, or ends at it.
   const Occurrence* at(uint32_t offset) const;
   /// All occurrences of a symbol, in order.
   std::vector<Occurrence> places(int symbol) const;
-  /// In order of position.
+  /// Mentions in order of position.
   const std::vector<Mention>& mentions() const { return mentions_; }
-  /// The mention that contains a byte offset or ends there; null if there is none.
+  /// The mention that contains a byte offset, or ends at it; null if none does.
   const Mention* mention_at(uint32_t offset) const;
-  /// The symbol of a name in the body of a symbol, or at the top of the file (-1), without inner ones; -1 if there is
-  /// none.
+  /// The symbol that a name has in the body of `container`, or at the top of the file (-1), without inner symbols.
+  /// Returns -1 if there is none.
   int find(int container, std::string_view name) const;
   /// A declaration at the top of the file, by name.
   const Symbol* top(std::string_view name) const;

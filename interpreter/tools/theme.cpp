@@ -65,7 +65,7 @@ std::string colour_schedule(std::string_view given) {
     } else if (in_word(text[i])) {
       size_t end = i;
       while (end < text.size() && (in_word(text[end]) || text[end] == '.')) ++end;
-      // "MatMul.100": a name with a number after its dot.
+      // This is a name with a number after its dot, "MatMul.100".
       const std::string_view word = text.substr(i, end - i);
       const size_t dot = word.rfind('.');
       const bool op =

@@ -8,11 +8,11 @@
 
 namespace pxl {
 
-/// Program text with ANSI colours by class of token. Only escape sequences are added to the cleaned text.
+/// Program text with ANSI colours for each class of tokens. Only escape sequences are added to the cleaned text.
 std::string colour_source(std::string_view text);
-/// A schedule: op names, tensors, specs.
+/// Colours a schedule: op names, tensors, specs.
 std::string colour_schedule(std::string_view text);
-/// A text in a style: "1" bold, "2" faint, "31" red.
+/// Formats a text in a style: "1" bold, "2" faint, "31" red.
 std::string styled(std::string_view text, std::string_view style);
 
 }  // namespace pxl
