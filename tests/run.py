@@ -125,7 +125,7 @@ def on_preset(preset, tally, more=None):
 
 
 def sanitized_tests(build, tally):
-    """What reads bytes of others, under sanitizers; and whether lang and unit raised the errors that they used to."""
+    """Readers of foreign bytes, under sanitizers; and whether lang and unit raised the errors that they used to."""
     tally.add("asan: places that raise an error", lambda: reached.check(build / "throws.log"))
     mutants.fuzzers(build, 30, tally, edits=False)
     onnx_models.reader_tests(build / "pxl", tally.add, tally.skip)

@@ -2,7 +2,7 @@
 
 
 class Error(Exception):
-    """What went wrong in a program, as the command prints it: the place, the message, the line with a caret, notes.
+    """An error in a program, as the command prints it: the place, the message, the line with a caret, notes.
 
     The attributes are those of the first diagnostic; `diagnostics` has all of them, as dicts. `line` is 0 if the error has
     no place in a text."""

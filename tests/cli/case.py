@@ -1,4 +1,4 @@
-"""What the tests of the command line share. Each case is a function that gets a folder of its own and the command, and
+"""Shared parts of the command line's tests. Each case is a function that gets a folder of its own and the command, and
 raises an AssertionError where something is wrong."""
 import os
 import pathlib
@@ -34,7 +34,7 @@ class Cli:
         return done.returncode, done.stdout, done.stderr
 
     def processor_seconds(self, *arguments):
-        """What the command takes of a processor, user and system."""
+        """The command's CPU seconds, user and system."""
         process = subprocess.Popen([str(self.pxl), *map(str, arguments)], cwd=self.folder, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)

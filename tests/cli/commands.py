@@ -348,7 +348,7 @@ def outputs_that_cannot_be_written(cli):
 
 @case
 def a_reader_that_has_seen_enough(cli):
-    """Behind a pipe that is closed a command ends by the signal, as others do, and says nothing."""
+    """A command whose reader closes the pipe ends with SIGPIPE, silently, as other commands do."""
     for words in (["doc"], ["man"], ["-e", "for i in range(1000000000) { print(i) }"]):
         reads, writes = os.pipe()
         os.close(reads)

@@ -14,7 +14,7 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def field(number, content):
-    """A field of a message of Protocol Buffers: an int or bytes."""
+    """A field of a Protocol Buffers message: an int or bytes."""
     def varint(v):
         out = b""
         while v > 127:

@@ -1,4 +1,4 @@
-"""What the commands write to a terminal: widths, colours, the pager."""
+"""Output of the commands on a terminal: widths, colours, the pager."""
 import os
 
 from tests.cli.case import LIMIT, case, differ, holds

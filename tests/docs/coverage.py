@@ -65,7 +65,7 @@ def page():
 
 
 def check():
-    """What is wrong with the page, or None."""
+    """The page's problem, or None."""
     problems = tests()[1]
     if not PAGE.exists() or PAGE.read_text() != page():
         problems.append("docs/coverage.md is not what `python3 tests/docs/coverage.py` writes")

@@ -82,7 +82,7 @@ class Client:
         return self.until(lambda m: m.get("method") == "textDocument/publishDiagnostics" and m["params"]["uri"] == self.uri)["params"]["diagnostics"]
 
     def at(self, needle, shift=0, nth=1):
-        """The position of the nth occurrence of a text, in UTF-16 units."""
+        """The position of a text's nth occurrence, in UTF-16 units."""
         offset = -1
         for _ in range(nth):
             offset = self.text.index(needle, offset + 1)

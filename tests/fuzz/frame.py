@@ -1,4 +1,4 @@
-"""What the drivers of the fuzzers share: options, numbers of tries until the time is over, and how pxl runs."""
+"""Shared parts of the fuzzers' drivers: options, numbers of tries until the time is over, and runs of pxl."""
 import argparse
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""What the statements of a random graph mean, in NumPy: memory is one array a dtype, a tensor an array of positions in it."""
+"""The meaning of a random graph's statements, in NumPy: memory is one array a dtype, a tensor an array of positions in it."""
 import numpy as np
 
 NUMPY = {"float32": np.float32, "float16": np.float16, "int32": np.int32, "bool": np.bool_}

@@ -101,7 +101,7 @@ def outputs_of(statements):
 
 
 def script(programs):
-    """A text that prints a line for each output of two runs of each program, then for each variable."""
+    """A text that runs each program twice, and prints a line for each output, then for each variable."""
     text = ""
     for number, program in programs:
         text += program_text(program, f"p{number}")

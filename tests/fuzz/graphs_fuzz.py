@@ -102,7 +102,7 @@ def first_difference(a, b, number):
 
 
 def from_tiles(program, number, reference, found):
-    """What is wrong with a run on tiles."""
+    """The problem of a run on tiles."""
     if has(program, SUMS):
         return against_numpy(program, number, found)
     return first_difference(reference, found, number)
@@ -138,7 +138,7 @@ class Judge:
         return None
 
     def batch(self, programs):
-        """Numbers of the programs of which something is wrong."""
+        """Numbers of the programs that have a problem."""
         self.programs += len(programs)
         first, why = run(self.pxl, programs, WAYS[0])
         self.runs += 1

@@ -4,8 +4,8 @@
 usage: tests/fuzz/interrupts.py [--seconds N] [--seed N] [--pxl FILE]
 
 Afterwards the exit status is the documented one (130, or that of the whole run where the interrupt came too late), no
-signal has ended the process, what it saved is whole, no other file is left, and a REPL goes on. Prints the number of tries
-and of failures, and exits with 1 where there are any. Try N of a seed does the same each time, but for the scheduling.
+signal has ended the process, what it saved is whole, no other file is left, and a REPL goes on. Prints the numbers of tries and failures,
+and exits with 1 if there are failures. Try N of a seed does the same each time, but for the scheduling.
 """
 import os
 import pathlib

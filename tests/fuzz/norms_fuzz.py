@@ -63,7 +63,7 @@ class Case:
         self.dy = np.array([rng.uniform(-1, 1) for _ in range(int(np.prod(out)))]).reshape(out).astype(self.dtype)
 
     def forward(self, x, w, b):
-        """Of x less its first element of each row, in long doubles."""
+        """x minus the first element of its row, in long doubles."""
         c, wide = self.shape[1], np.longdouble
         if self.kind == "logsumexp":
             return np.log(np.exp(x).sum(axis=1))
@@ -80,7 +80,7 @@ class Case:
         return hat * w.reshape(channel).astype(wide) + b.reshape(channel)
 
     def origin(self):
-        """What every element of a row loses: the result does not depend on it, but for a log-sum-exp."""
+        """Every element of a row loses this number: the result does not depend on it, but for a log-sum-exp."""
         x = self.x.astype(np.longdouble)
         if self.kind == "batch":
             return x[:1, :, :1]

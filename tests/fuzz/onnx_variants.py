@@ -107,7 +107,7 @@ def nearest(at, mode):
 
 
 def place(i, n, m, scale, kind, first, last):
-    """The place of element i of m in an axis of n elements, as a fraction."""
+    """The place of element i among m, in an axis with n elements, as a fraction."""
     if kind == "half_pixel":
         return (i + Fraction(1, 2)) / scale - Fraction(1, 2)
     if kind == "pytorch_half_pixel":

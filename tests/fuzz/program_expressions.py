@@ -1,4 +1,4 @@
-"""Random expressions of the host language and of Python: pairs of texts, asked for by the type of their value. Names have types, so that
+"""Random expressions in the host language and in Python: pairs of texts, requested by the type of their value. Names have types, so that
 most programs run to their end."""
 
 TYPES = ["int", "int", "int", "float", "bool", "str", "str", "ints", "strs", "dict", "pair"]
@@ -7,7 +7,7 @@ NAMES = "abcdefghkmnpqrstuvw"
 
 
 class Expressions:
-    """What is known at a place of a program, and expressions of it."""
+    """The names that are known at a place in a program, and expressions of them."""
 
     def __init__(self, chance):
         self.chance = chance

@@ -92,7 +92,7 @@ class Maker(Expressions):
         return [(line, "pass") for line in text.split("\n")]
 
     def expecting(self, depth):
-        """What comes after an error."""
+        """The statements after an error."""
         body = self.body(depth - 1)
         text = self.chance.choice([f for f in FAILURES if "exit" not in f and "late" not in f]).replace("V", self.chance.choice(list(self.scopes[-1]) or ["len"]))
         return [("block", [("with expect_error(\"\") {", "with expected():", body + [(line, "raise ValueError") for line in text.split("\n")])])]

@@ -144,7 +144,7 @@ def minimised(oracle, statements, commands, seconds=60):
 
 
 def kind_of(difference):
-    """What stays the same while a program gets smaller: which run it is, and the words of the last messages."""
+    """The facts that stay while a program gets smaller: which run it is, and the words of the last messages."""
     if difference is None:
         return None
     errors = re.findall(r"error: (?:[^`'\d\[]{0,30})", difference) + re.findall(r"raised \w+", difference)

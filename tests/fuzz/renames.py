@@ -84,7 +84,7 @@ def one(client, programs, path, offset):
 
 
 def campaign(pxl, seconds, seed):
-    """The numbers of renamings and of refusals; raises AssertionError at the first program that ends otherwise."""
+    """The numbers of renamings and refusals; raises AssertionError at the first program that ends otherwise."""
     programs, client = Programs(pxl), Client(pxl)
     done = refused = 0
     try:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Gradients among updates: calls, gradients of earlier calls, and updates of variables, in random order.
 
-A gradient reads what its forward call read, whatever was updated since. What that gives is computed here with versions of
-the variables; where the gradient depends on such an update, the program must be refused.
+A gradient reads what its forward call read, whatever was updated since. The expected values are computed here with versions of the
+variables; where the gradient depends on such an update, the program must be refused.
 
     python3 tests/fuzz/updates_fuzz.py --seconds 30 --seed 1
     python3 tests/fuzz/updates_fuzz.py --seed 1 --replay 17     # one program again

@@ -3,7 +3,7 @@
 
 A program has a tensor or two of a random shape and floating dtype, whose elements are -0, 0, NaN, infinities and small whole
 numbers, and some of the ops of docs/ops.md that take them: all of one or two tensors whose other parameters have defaults, and
-those of FORMS below. What is compared of an element is which of -0, 0, NaN, -inf, inf, a negative or a positive number it is.
+those of FORMS below. The comparison of an element is whether it is -0, 0, NaN, -inf, inf, a negative or a positive number.
 
     python3 tests/fuzz/zeros_fuzz.py --seconds 30 --seed 1
     python3 tests/fuzz/zeros_fuzz.py --seed 1 --replay 17     # one program again
@@ -44,7 +44,7 @@ def show(name, v) {
 
 
 def op_forms():
-    """Calls of the ops of docs/ops.md with x and y."""
+    """Calls of the ops in docs/ops.md with x and y."""
     text = (ROOT / "docs/ops.md").read_text().split("\n## ops.collectives")[0]
     forms = []
     for name, params, kinds in re.findall(r"^### `(\w+)\(([^`]*)\)`\n\n.*?\n\n([^\n]*)", text, re.M):

@@ -25,7 +25,7 @@ def declared_layers():
 
 
 def allowed_includes():
-    """By layer, the layers that it may include: itself, those before it in its target, and those of all targets that are linked."""
+    """The layers that each layer may include: itself, those before it in its target, and those of all targets that are linked."""
     folders, links = declared_layers()
 
     def reached(target):
@@ -372,7 +372,7 @@ def kernel_memory():
 
 
 def name_characters():
-    """The table of characters of names is what Python's copy of Unicode says; a later Unicode may assign more."""
+    """The table of name characters is what Python's copy of Unicode says; a later Unicode may assign more."""
     of_macro = {"LETTERS": {"Lu", "Ll", "Lt", "Lm", "Lo", "Nl"}, "MARKS": {"Nd", "Mn", "Mc"}}
     text = (ROOT / "interpreter/syntax/name_characters.inc").read_text()
     listed = {macro: set() for macro in of_macro}

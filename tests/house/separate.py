@@ -73,7 +73,7 @@ TIDY = ["runtime/io/npy.cpp", "runtime/io/idx.cpp", "runtime/execute/checkpoint.
 
 
 def tidy_tests(tally):
-    """What clang-tidy finds in some files."""
+    """The findings of clang-tidy in some files."""
     needs("clang-tidy-14")
     command = ["clang-tidy-14", "-p", str(ROOT / "build" / PRESET), "--quiet"]
     jobs = [(path, lambda p=path: run([*command, p])) for path in TIDY] if sources(tally) else []

@@ -102,7 +102,7 @@ def golden_tests(pxl, tally, update):
 
 @contextlib.contextmanager
 def by_engine(name):
-    """What is run meanwhile runs on an engine."""
+    """Programs that run meanwhile run on an engine."""
     os.environ["PXL_ENGINE"] = name
     try:
         yield

@@ -94,7 +94,7 @@ def data_problem(data):
 
 
 def browse(folder):
-    """In the Python that has selenium: prints one line a check."""
+    """Runs in the Python that has selenium, and prints one line a check."""
     with Browser(folder) as browser:
         check, one, many, run = browser.check, browser.one, browser.many, browser.run
         labels = lambda: [n.get_attribute("aria-label") for n in many("#view .node")]

@@ -43,7 +43,7 @@ def report(pxl, *arguments):
 # ---- JSON -------------------------------------------------------------------------------------------------------
 
 def documented():
-    """Fields of each heading of the page."""
+    """The fields below each heading of the page."""
     fields, heading = {}, None
     for line in DOC.read_text().splitlines():
         if line.startswith("## "):
@@ -79,7 +79,7 @@ def shown(reports):
 
 
 def sums(data):
-    """What is said twice agrees."""
+    """Figures that the page has twice agree."""
     for run in data["runs"]:
         totals, points, ops = run["totals"], run["points"], run["ops"]
         spent = sum(ops[o]["cycles"] * r for o, r in zip(points["op"], points["repeats"]))
@@ -224,7 +224,7 @@ def command_problem(pxl, folder):
 # ---- the page ---------------------------------------------------------------------------------------------------
 
 def browse(folder):
-    """In the Python that has selenium: prints one line a check, `name: problem` or `name:`."""
+    """Runs in the Python that has selenium, and prints one line a check, `name: problem` or `name:`."""
     from selenium.webdriver.common.action_chains import ActionChains
     with Browser(folder) as browser:
         driver, check, one, many, load, errors = (browser.driver, browser.check, browser.one, browser.many, browser.load, browser.errors)

@@ -57,7 +57,7 @@ def field(deb, name):
 
 
 def static_problems(deb, folder):
-    """What the package's fields and files say: no GPL library, no path of the checkout, documents in their places."""
+    """Checks the package's fields and files: no GPL library, no path of the checkout, documents in their places."""
     name, into = field(deb, "Package"), folder / deb.stem
     subprocess.run(["dpkg-deb", "-x", str(deb), str(into)], check=True)
     problems = with_build_paths(into)

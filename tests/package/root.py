@@ -1,4 +1,4 @@
-"""A root of its own for commands: copies of the files of some installed packages and of what these depend on, no others.
+"""A separate root for commands. It has copies of files from some installed packages and their dependencies, and no others.
 
 There dpkg installs and removes packages as it would on a system that has just their dependencies, and the system itself
 stays as it is. Nothing is fetched. It needs root, and mount namespaces."""
@@ -122,7 +122,7 @@ class Root:
         return done.returncode, done.stdout, done.stderr
 
     def files(self):
-        """What is there: by path, what it is."""
+        """The files by path, each with its kind."""
         found = {}
         for folder, folders, names in os.walk(self.path):
             for name in (*folders, *names):

@@ -1,4 +1,4 @@
-"""Scripts in several processes, by mpirun: the bytes of output and files of one process, and how jobs end."""
+"""Scripts in several processes, by mpirun: output and files have one process's bytes, and jobs end well."""
 # covers: I152
 import os
 import pathlib
@@ -88,7 +88,7 @@ PARTS = """program p(n) with replicated(n), in_sequence() {
 
 
 def files_of_a_job(pxl):
-    """What several processes write has the bytes that one process writes."""
+    """Several processes write the bytes that one process writes."""
     files = ["log.jsonl", "a.npy", "chart.svg", "w.safetensors"]
     with Folder() as folder:
         (folder / "s.pxl").write_text(REPLICATED + 'for step in range(3) { append_json("log.jsonl", {"step": step, "loss": 1 / (step + 1)}) }\n'
@@ -324,7 +324,7 @@ rank = env("OMPI_COMM_WORLD_RANK", "0")
 
 
 def at_call(pxl, event, code, wanted, flags=()):
-    """A job of two processes of which one is late, or stopped, in a call of MPI: exit status, messages, nothing left."""
+    """One of a job's two processes is late, or stopped, in a call of MPI: exit status, messages, nothing left."""
     with Folder() as folder:
         library = folder / "at_call.so"
         compiled = run(["mpicc", "-shared", "-fPIC", "-Wl,-z,lazy", str(HERE / "at_call.c"), "-o", str(library)])

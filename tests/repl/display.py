@@ -1,4 +1,4 @@
-"""What the REPL shows around its answers: prompts, the pager, wrapped messages."""
+"""The REPL's display around its answers: prompts, the pager, wrapped messages."""
 from tests.repl.terminal import PROMPT, Terminal, contains, lacks, same
 
 

@@ -187,7 +187,7 @@ def help_and_questions(pxl, home):
 
 
 def commands_asked_wrongly(pxl, home):
-    """What a command says to arguments that are missing, wrong or too many."""
+    """A command's answer to arguments that are missing, wrong or too many."""
     t = Terminal(pxl, home, columns=200)
     contains(t.enter(":"), "name is missing", ":undo")
     contains(t.enter(":quit now"), ":quit: unexpected argument `now`")

@@ -1,4 +1,4 @@
-"""Keys pressed in the REPL: what each editor of lines makes of them. Both editors are held to the same expectations; where
+"""Keys pressed in the REPL, with each line editor. Both editors are held to the same expectations; where
 they differ, docs/repl.md says so."""
 import re
 import time
@@ -52,7 +52,7 @@ def pasting(pxl, home):
 
 
 def stopped(t, loop):
-    """What is shown when a loop is interrupted after it has printed "begun"; it takes less than 100 ms of the processor."""
+    """The output of a loop that is interrupted after it has printed "begun"; it takes less than 100 ms of the processor."""
     t.send(loop + "\r")
     t.wait("begun\r\n")
     time.sleep(0.2)

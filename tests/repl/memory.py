@@ -1,4 +1,4 @@
-"""What a long session of the REPL keeps: memory and time of an input that is run again and again."""
+"""Memory and time of an input that a long session of the REPL runs again and again."""
 import os
 import subprocess
 

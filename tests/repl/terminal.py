@@ -30,7 +30,7 @@ STEPS = re.compile(r"\x1b\[([\d;?]*)([a-zA-Z@])|\x1b([78=>])|\x1b[()][A-Z0-9]|(\
 
 
 class Screen:
-    """What a terminal shows of what it receives: rows of (character, style); a style is the codes of SGR that are on. A
+    """The screen of a terminal for the bytes that it receives: rows of (character, style); a style is the codes of SGR that are on. A
     wide character takes two cells, of which the second one is empty."""
 
     def __init__(self, columns=80):
@@ -91,7 +91,7 @@ class Screen:
 
 
 def editor_of(pxl):
-    """What edits lines: "readline" or "libedit"."""
+    """The line editor: "readline" or "libedit"."""
     return subprocess.run([str(pxl), "--version"], capture_output=True, text=True, timeout=120).stdout.split("line editor: ")[1].split()[0]
 
 
@@ -110,7 +110,7 @@ class Terminal:
         self.banner = self.wait(prompt)
 
     def wait(self, pattern):
-        """What appeared before the pattern, without escapes and the number of a prompt."""
+        """The text before the pattern, without escapes and the number of a prompt."""
         self.child.expect(pattern)
         return NUMBER.sub("", ESCAPES.sub("", self.child.before).replace("\r", ""))
 
@@ -118,7 +118,7 @@ class Terminal:
         self.child.send(keys)
 
     def enter(self, line, until=None):
-        """What the REPL says to one line."""
+        """The REPL's answer to one line."""
         self.child.send(line + "\r")
         shown = self.wait(until or self.prompt)
         # The terminal's echo of the keys comes first.
@@ -145,7 +145,7 @@ class Terminal:
         return shown
 
     def processor_seconds(self):
-        """What the REPL has used of the processor: a limit on it holds on a busy machine, too."""
+        """The REPL's CPU seconds: a limit on them holds on a busy machine, too."""
         fields = open(f"/proc/{self.child.pid}/stat", encoding="ascii").read().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

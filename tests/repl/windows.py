@@ -102,7 +102,7 @@ def prompts_begin_in_column_0(pxl, home):
 
 
 def colours_keep_the_text_in_its_place(pxl, home):
-    """With each setting of the line editor, the screen with colours has the characters and the cursor of the one without."""
+    """The screen with colours has the characters and the cursor of the screen without, for each setting of the line editor."""
     if editor_of(pxl) != "readline":
         return
     keys = ["x = 1 if true else none", "\x15" + ROW, "\x01", "\x06" * 30 + "7, ", "\x05, \u03b1"]

@@ -1,4 +1,4 @@
-"""What is bounded: a look at any text (2 s of the processor, 512 MB), interrupts of a run, files that are no files.
+"""Bounds on a look at any text (2 CPU seconds, 512 MB), on interrupts of a run, and on files that are no files.
 
 A look's cost is measured in time of the processor, so that a busy machine makes no difference.
 """

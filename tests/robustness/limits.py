@@ -101,7 +101,7 @@ def memory_group(megabytes):
 
 
 def group_memory(pxl, text):
-    """What does not fit into the group's memory is an error: the system does not kill the process."""
+    """An array that does not fit into the group's memory is an error: the system does not kill the process."""
     with memory_group(300) as group:
         return judged(outcome(pxl, text, group=group), [(1, "more than memory")])
 

@@ -39,7 +39,7 @@ def absent_wide():
 
 
 def table():
-    """Ratios of the table are those of its figures."""
+    """The table's ratios follow from its figures."""
     record = {"figures": {"NumPy": 10.0, "PyTorch": 20.0, "hand-written limit": 80.0, "pxl": 60.0}, "rounds": 3, "processor": "P",
               "date": "2020-01-02"}
     with tempfile.TemporaryDirectory() as folder:
@@ -197,7 +197,7 @@ BUFFER = re.compile(r"^  b\d+: (arena|variable|constant|input|output)[ \d]*, (\d
 
 
 def planned(pxl, script, *args):
-    """Of the main graph's plan, in bytes: the arena, the peak of its live tensors, variables, constants; and the peak of the
+    """Sizes of the main graph's plan, in bytes: the arena, the peak of its live tensors, variables, constants; and the peak of the
     process's resident memory."""
     with tempfile.TemporaryFile("w+") as err:
         process = subprocess.Popen([str(pxl), str(script), *map(str, args)], stdout=subprocess.DEVNULL, stderr=err, cwd=ROOT,

@@ -35,7 +35,7 @@ def wanted(result, statuses, text):
 
 
 def cut_files(pxl, folder, add):
-    """In one process a format, since there are thousands."""
+    """One process reads all files of a format, since there are thousands."""
     (folder / "small.npy").write_bytes(npy("(4,)"))
     for name in WHOLE_ONLY:
         suffix, whole = name.rpartition(".")[2], (folder / name).read_bytes()

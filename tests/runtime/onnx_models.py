@@ -346,7 +346,7 @@ def nets(pxl, add, skip):
 
 
 def reader_tests(pxl, add, skip):
-    """What reads models and writes them, without training and without timing."""
+    """Programs that read models and write them, without training and without timing."""
     backend(pxl, add, skip)
     dynamic_axes(pxl, add, skip)
     loops(pxl, add)

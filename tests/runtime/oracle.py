@@ -1,7 +1,7 @@
 """Ops and their gradients against PyTorch: the fixtures of tests/oracle, written by tests/oracle/generate.py.
 
-Each case is run as a program, in each of its dtypes. float32 must agree to 1e-5 and float16 to 4e-3, of the value and of
-the largest value beside it.
+Each case is run as a program, in each of its dtypes. float32 must agree to 1e-5 and float16 to 4e-3, relative to the value and to the
+largest value beside it.
 """
 import json
 import math

@@ -13,7 +13,7 @@ UNPLANNED = {"script", "workload", "char_gpt", "image_nets"}
 
 @contextlib.contextmanager
 def verifying(how):
-    """What is run meanwhile has PXL_VERIFY set so."""
+    """Programs that run meanwhile have PXL_VERIFY set so."""
     before = os.environ.get("PXL_VERIFY")
     os.environ["PXL_VERIFY"] = how
     try:

@@ -47,7 +47,7 @@ def accuracy_on_test(floor):
 
 
 def close(least, floor):
-    """The weights of the replicas are those of one large batch, and they have learnt."""
+    """The replicas have the weights of one large batch, and have learnt."""
     def check(out):
         apart = re.search(r"weights at most ([\d.e+-]+) apart", out)
         if not apart or float(apart.group(1)) > least:

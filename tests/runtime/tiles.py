@@ -1,4 +1,4 @@
-"""What is run on tiles, each with its own memory: the language's tests, the goldens, and every example."""
+"""Runs the language's tests, the goldens and every example on tiles, each with its own memory."""
 import os
 
 from tests.language.expectations import by_engine, golden_tests, lang_tests

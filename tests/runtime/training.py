@@ -132,7 +132,7 @@ def fused_sets(pxl):
 
 
 def across_instruction_sets(pxl, path, sets):
-    """With the kernels' own products, the bits are the same with each set that has fused multiply-adds (docs/portability.md)."""
+    """The bits with the kernels' own products are the same with each set that has fused multiply-adds (docs/portability.md)."""
     outputs = {}
     for name in sets:
         code, out, err = run([str(pxl), str(path)], env={"PXL_GEMM": "packed", "PXL_ISA": name, "PXL_DATA": "built-in"})

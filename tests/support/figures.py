@@ -1,4 +1,4 @@
-"""What the kinds of tests cost: tests, seconds, and CPU seconds of this process and of all that it started; as a table of docs/testing.md."""
+"""Costs of the kinds of tests: tests, seconds, and CPU seconds of this process and all that it started; as a table of docs/testing.md."""
 import contextlib
 import math
 import os
@@ -27,7 +27,7 @@ class Figures:
 
     @contextlib.contextmanager
     def of(self, kind, name, tally):
-        """Measures the tests of a row, which may be one of several of a kind and a list."""
+        """Measures the tests of a row. A kind may have several rows in a list."""
         began, before, count = time.monotonic(), cpu_seconds(), tally.count
         yield
         new = tally.count - count, cpu_seconds() - before, time.monotonic() - began

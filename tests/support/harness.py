@@ -1,4 +1,4 @@
-"""What all kinds of tests share: running commands, counting, and where data are."""
+"""Shared by all kinds of tests: running commands, counting, and places of data."""
 import concurrent.futures
 import json
 import os
@@ -18,7 +18,7 @@ class Unavailable(Exception):
 
 
 def attempt(test):
-    """What a test returns. An exception is a problem too; a program or a Python package that is missing is Unavailable."""
+    """The result of a test. An exception is a problem too; a program or a Python package that is missing is Unavailable."""
     try:
         return test()
     except Unavailable as reason:

@@ -45,7 +45,7 @@ def value_info(name, dtype, shape):
 
 
 def attribute(name, value):
-    """An int, a float, a str, a list of one of them, an array, or the bytes of a graph."""
+    """An int, a float, a str, a list of such values, an array, or a graph's bytes."""
     head = text(1, name)
     if isinstance(value, bytes):
         return head + text(6, value) + number(20, 5)
