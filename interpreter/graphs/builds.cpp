@@ -1,4 +1,4 @@
-// Builds: which arguments become graph inputs, running a body as a new graph, and params.
+// Builds graphs: decides which arguments become graph inputs, and runs a body as a new graph with its params.
 #include <algorithm>
 #include <deque>
 #include <unordered_set>
@@ -60,11 +60,11 @@ void BuildRoot::scan() {
   } else if (program) {
     modules.emplace_back(nullptr, "");
   }
-  std::set<const Object*> containers;  // a list may hold itself
+  std::set<const Object*> containers;  // guards against a list that contains itself
   while (!modules.empty()) {
     auto [m, prefix] = modules.front();
     modules.pop_front();
-    if (std::count(prefix.begin(), prefix.end(), '.') >= 100) continue;  // deeper ones stay without a name
+    if (std::count(prefix.begin(), prefix.end(), '.') >= 100) continue;  // deeper modules get no name
     // All children of a module get their names before any of their own children do.
     std::vector<std::string> names;
     if (m)
@@ -96,7 +96,7 @@ void BuildRoot::scan() {
 const std::string* BuildRoot::path_of(const ModuleInstance* m) {
   auto it = paths_.find(m);
   if (it == paths_.end()) {
-    scan();  // fields may have changed since
+    scan();  // fields may have changed since the last scan
     it = paths_.find(m);
   }
   return it == paths_.end() ? nullptr : &it->second;
@@ -138,7 +138,7 @@ const TensorSpec& input_spec(const Value& v) {
   return t ? t->spec : *v.as_spec();
 }
 
-/// Whether a value is a list or tuple of tensors, and of nothing else.
+/// Whether a value is a list or tuple that contains only tensors.
 bool is_tensor_list(const Value& v) {
   auto* list = v.as<SequenceObject>();
   return list && !list->items.empty() && std::all_of(list->items.begin(), list->items.end(), is_tensor_like);
@@ -149,7 +149,7 @@ class InputMaker {
   InputMaker(Interpreter& in, std::shared_ptr<Ir> ir, Graph& graph, GraphFacts& facts)
       : in_(in), ir_(std::move(ir)), graph_(graph), facts_(facts) {}
 
-  /// Replaces what the arguments of a parameter hold by inputs of the graph.
+  /// Replaces the tensors and specs in a parameter's arguments with graph inputs.
   void convert(GivenArgument& given) {
     const ast::Parameter& p = *given.parameter;
     size_t first = graph_.inputs().size();
@@ -171,7 +171,7 @@ class InputMaker {
       }
     }
   }
-  /// Replaces the tensors of a tree; false if there is none.
+  /// Replaces the tensors in a tree with inputs. Returns false if the tree has no tensor.
   bool convert(Value& v, const std::string& name, const ast::Parameter& p) {
     if (!holds_tensors(in_, v)) return false;
     const char* separator = is_tensor_list(v) ? "_" : ".";
@@ -184,7 +184,7 @@ class InputMaker {
   Value make(const Value& v, const std::string& name, bool by_ref) {
     return tensor_value(ir_, graph_.add_input(input_spec(v), name, by_ref));
   }
-  /// A spec that is the default of a parameter is an input, too.
+  /// If a parameter's default is a spec, the parameter becomes an input too.
   void convert_default(const ast::Parameter& p, Scope& scope) {
     const Value* v = scope.find_here(p.name);
     if (!v || !v->as_spec()) {
@@ -348,7 +348,7 @@ GraphSource source_of(const Value& callee) {
 
 namespace {
 
-/// Runs the body of a source with inputs of the graph in place of tensors; gives what it returned.
+/// Runs a source's body with graph inputs in place of tensors. Returns what the body returned.
 Value run_source(Interpreter& in, const GraphSource& source, InputMaker& maker, GraphFacts& facts, Arguments args,
                  const std::shared_ptr<BuildState>& state) {
   std::vector<GivenArgument> given = match_arguments(source.parameters(), args);
@@ -397,7 +397,8 @@ void finish_captures(Graph& graph, const Captures& captures, GraphFacts& facts) 
   graph.set_captured_inputs(last.size());
 }
 
-/// The keys of fields that hold modules come first in the tree of factories, in the order of the fields.
+/// Reserves the keys of fields that hold modules, so that they come first in the tree of factories, in the order of the
+/// fields.
 void reserve_fields(const ModuleInstance& m, TreeObject& factories) {
   for (const std::string& name : m.field_names()) {
     const Value* v = m.scope->find_here(name);

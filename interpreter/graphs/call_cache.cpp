@@ -12,13 +12,13 @@
 namespace pxl {
 namespace {
 
-// The first word of a value. Lengths and ranks are in the upper bits.
+// The tag is the first word of a value. Its upper bits hold a length or a rank.
 enum class Tag : uint64_t { none, boolean, integer, floating, array, dtype, text, list, tuple, name };
 constexpr int length_shift = 8;
 
 uint64_t tagged(Tag tag, uint64_t length = 0) { return static_cast<uint64_t>(tag) | length << length_shift; }
 
-// Multiplies and folds, as hashes of machine words usually do; the multiplier is 2^64 over the golden ratio.
+// A multiply-and-fold hash of machine words. The multiplier is 2^64 over the golden ratio.
 uint64_t hash_of(std::span<const uint64_t> words) {
   uint64_t hash = words.size();
   for (const uint64_t word : words) {
@@ -59,7 +59,8 @@ bool CallKey::add_value(const Value& v, int depth) {
   return true;
 }
 
-// Dtype, shape, and whether it shares the elements of an array before it: `x * x` is another program than `x * y`.
+// Adds the dtype, the shape, and whether the array shares the elements of an earlier one: `x * x` is another program
+// than `x * y`.
 bool CallKey::add_array(const Array& a) {
   if (!a.has_elements() || a.spec().is_shard() || !a.spec().meta_shape.empty() || array_count_ == arrays_.size())
     return false;

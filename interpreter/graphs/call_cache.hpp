@@ -1,6 +1,6 @@
-// Calls of ops on small arrays that were made before with arguments of the same kinds, dtypes and shapes. Converting
-// and checking arguments, inference and the choice of kernels take microseconds, kernels of a hundred elements tens of
-// nanoseconds: from the second call on only the kernels run (runtime/ops/eager_program.hpp).
+// A cache of earlier op calls on small arrays, keyed by the kinds, dtypes and shapes of their arguments. Converting and
+// checking arguments, inference and the choice of kernels take microseconds; kernels on a hundred elements take tens of
+// nanoseconds. From the second call on, only the kernels run (runtime/ops/eager_program.hpp).
 #pragma once
 
 #include <array>
@@ -13,18 +13,18 @@
 
 namespace pxl {
 
-/// What the result of a call depends on, besides the elements of arrays, as words: calls with equal words differ in
-/// these only.
+/// Everything that determines a call's result, except the elements of arrays, as words. Calls with equal words differ
+/// in these elements only.
 class CallKey {
  public:
   static constexpr int max_list_depth = 2;
 
   explicit CallKey(const OpRow& row);
-  /// The next argument. The call has no key if it is another object than an array, a string, a dtype, a list or a
-  /// tuple, or if there are too many.
+  /// Adds the next argument. The call has no key if an argument is an object other than an array, a string, a dtype, a
+  /// list or a tuple, or if there are too many arguments.
   void read(const Value& v) { has_key_ = has_key_ && add_value(v, 0); }
   void read(const NamedArg& arg);
-  /// Whether the call has a key: it has arrays, all arguments could be read, and the op has no effects.
+  /// Whether the call has a key: it has arrays, all its arguments could be read, and its op has no effects.
   explicit operator bool() const { return has_key_ && array_count_ > 0; }
 
   std::span<const uint64_t> words() const { return {words_.data(), size_}; }
@@ -49,23 +49,23 @@ class CallKey {
 
 class CallCache {
  public:
-  /// What is known of the calls of a key.
+  /// The entry for the calls with one key.
   struct Entry {
-    std::vector<uint64_t> words;  ///< empty: the entry is free
-    bool refused = false;         ///< such calls have no program
+    std::vector<uint64_t> words;  ///< empty if the entry is free
+    bool refused = false;         ///< calls with this key have no program
     std::optional<EagerProgram> program;
   };
 
-  /// The cache of this thread: entries of threads need no locks.
+  /// The cache of this thread. Each thread has its own entries, which need no locks.
   static CallCache& of_thread();
 
-  /// The entry of such calls; a new one has no program and is not refused.
+  /// The entry for a key. A new entry has no program and is not refused.
   Entry& find(const CallKey& key);
   /// Memory for the results of a program's ops.
   std::vector<Array>& scratch() { return scratch_; }
 
  private:
-  static constexpr size_t sets = 128;  // of two entries: the last used one, and one more
+  static constexpr size_t sets = 128;  // each set has two entries: the last used one, and another
   std::vector<Entry> entries_;
   std::vector<Array> scratch_;
 };

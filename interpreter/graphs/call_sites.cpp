@@ -1,4 +1,4 @@
-// What is known of a call site: which tensor of the caller is which of the called graphs.
+// Describes a call site: which tensor of the caller corresponds to which tensor of the called graph.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ Tensor* tensor_argument(const ArgReader& a, const std::string& name, const char*
   return t;
 }
 
-/// Which of the called graphs is meant: a conditional has two.
+/// Selects one of the called graphs, since a conditional has two.
 size_t which_of(const Op& op, const ArgReader& a) {
   return op.row->role == Role::branch && !a.boolean_or("then_branch", true) ? 1 : 0;
 }
@@ -48,7 +48,7 @@ Tensor* graph_to_parent(const Op& op, const Tensor* t) {
       .as(codes::graph_inputs);
 }
 
-/// The first input or output of the called graph that a tensor of the caller is connected to.
+/// The first input or output of the called graph to which a tensor of the caller is connected.
 Tensor* parent_to_graph(const Op& op, const Tensor* t, size_t which) {
   const Graph& g = *op.called[which];
   for (size_t i = 0; i < g.inputs().size(); ++i)
@@ -65,7 +65,7 @@ int64_t checked_index(int64_t i, size_t first, size_t count, std::string_view ti
   return i;
 }
 
-/// `graph_to_parent_input_index` and its kin. Only the inputs of a conditional are shifted.
+/// `graph_to_parent_input_index` and similar methods. Only the inputs of a conditional are shifted.
 int64_t mapped_index(const Op& op, size_t which, int64_t i, bool input, bool to_parent, std::string_view title) {
   if (!input) return checked_index(i, 0, op.outputs.size(), title);
   const size_t first = callee_operand_begin(op, which), count = op.called[which]->inputs().size();
@@ -193,7 +193,7 @@ constexpr Member<CallInfoObject> call_rows[] = {
 };
 constexpr std::span<const Member<CallInfoObject>> call_table(call_rows);
 
-/// Of conditionals only.
+/// Rows for conditionals only.
 constexpr Member<CallInfoObject> branch_rows[] = {
     {"then_graph", "The graph that runs if the condition is true; of a conditional.", "",
      [](In, CallRef c) -> Got { return graph_value(c.ir, c.op->called[0]); }},

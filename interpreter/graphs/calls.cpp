@@ -1,4 +1,4 @@
-// Calls of graphs: from arguments to a call op, and its results. Call sites are in call_sites.cpp.
+// Calls graphs: turns arguments into a call op, and returns its results. Call sites are in call_sites.cpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,12 +30,12 @@ std::string input_list(const std::vector<Tensor*>& inputs) {
   return join_texts(parts, ", ");
 }
 
-/// The argument that gives inputs by tensor; the last two are PopXL's names for it.
+/// Whether the argument maps inputs to tensors. The last two names are PopXL's.
 bool is_input_map(std::string_view argument) {
   return argument == "inputs" || argument == "args" || argument == "inputs_dict";
 }
 
-/// Where each input of a called graph gets its tensor from.
+/// Finds the tensor for each input of a called graph.
 class InputBinder {
  public:
   InputBinder(Interpreter& in, Graph& callee, const GraphFacts& facts)
@@ -141,7 +141,8 @@ class InputBinder {
   }
 
  private:
-  /// The tensors of a tree, or, of a flat list of tensors and arrays, its elements; empty if there is no tensor.
+  /// The tensors in a tree, or a flat list's elements, which are tensors and arrays. Empty if the value contains no
+  /// tensor.
   std::vector<Value> tensors_of_tree(const Value& v) const {
     const auto* list = v.as<SequenceObject>();
     std::vector<Value> tensors = tensors_in(in_, v);

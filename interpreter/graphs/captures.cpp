@@ -1,4 +1,4 @@
-// Captures: tensors of enclosing graphs become inputs of the graph of a function.
+// Captures: if a function uses tensors of enclosing graphs, they become inputs of the function's graph.
 #include <algorithm>
 
 #include "interpreter/graphs/declarations.hpp"
@@ -41,7 +41,7 @@ Tensor* reach(const std::vector<BuildTarget>& targets, size_t level, Tensor* t) 
   return input;
 }
 
-/// The op that first changes the memory of a tensor in its graph; null if none does.
+/// The first op in a graph that changes a tensor's memory; null if none does.
 const Op* change_of(const Graph& graph, Tensor* t) {
   for (const auto& op : graph.ops())
     for (size_t slot = 0; slot < op->inputs.size(); ++slot)
@@ -49,7 +49,7 @@ const Op* change_of(const Graph& graph, Tensor* t) {
   return nullptr;
 }
 
-/// The tensor whose memory a tensor is, wholly or in part.
+/// The tensor that owns the memory of `t`, or the memory of which `t` is a part.
 Tensor* memory_root(Tensor* t) {
   Tensor* root = t;
   each_alias(t, [&](Tensor* alias) {
@@ -59,7 +59,7 @@ Tensor* memory_root(Tensor* t) {
   return root;
 }
 
-/// Whether a function may change a tensor of the graph around it.
+/// Whether a function may change a tensor of the enclosing graph.
 bool is_changeable(const Tensor& root, const Captures* around) {
   if (root.kind == TensorKind::variable || root.by_ref) return true;
   if (!around) return false;

@@ -11,7 +11,7 @@ namespace {
 
 struct InSequenceObject final : Object {
   InSequence::Mode mode;
-  std::vector<std::unique_ptr<InSequence>> active;  // one for each time that the context is entered
+  std::vector<std::unique_ptr<InSequence>> active;  // one for each entry into the context
   explicit InSequenceObject(InSequence::Mode m) : mode(m) {}
   std::string type_name() const override { return "in_sequence"; }
   bool is_context() const override { return true; }

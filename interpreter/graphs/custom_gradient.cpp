@@ -1,4 +1,4 @@
-// `build_grad`: the gradients of a module's graph, written by its author.
+// `build_grad`: gradients of a module's graph that the module's author writes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace pxl {
 namespace {
 
-/// The first argument of `build_grad`: the tensors that names of the build hold, as they are in the gradient graph.
+/// The first argument of `build_grad`: the tensors bound to names of the build, as the gradient graph sees them.
 struct ForwardObject final : Object {
   std::shared_ptr<Ir> ir;
   Graph* made = nullptr;
@@ -43,7 +43,7 @@ struct ForwardObject final : Object {
   }
 };
 
-/// What `build_grad` returned, by input of the forward graph; null where there is no gradient.
+/// The results of `build_grad`, by input of the forward graph; null for an input without a gradient.
 std::vector<Tensor*> gradients_of(Interpreter& in, const Graph& forward, const Graph& made, const Value& result,
                                   const std::string& what) {
   const auto& inputs = forward.inputs();
@@ -118,7 +118,7 @@ GradGraphInfoPtr run_build_grad(Interpreter& in, const std::shared_ptr<Ir>& ir, 
   std::vector<std::pair<Tensor*, Tensor*>> gradients;
   {
     const TargetScope target(in, ir, &made);
-    const BuildScope scope(in, std::make_shared<BuildState>());  // no params here
+    const BuildScope scope(in, std::make_shared<BuildState>());  // no params are allowed here
     const Value method = member_of(in, Value(instance), "build_grad", position_of(in).here);
     const std::vector<Tensor*> found = gradients_of(in, forward, made, invoke(in, method, std::move(args)), what);
     const TensorSet before = tensors_before(forward, provided);  // these must have a gradient
@@ -134,14 +134,14 @@ GradGraphInfoPtr run_build_grad(Interpreter& in, const std::shared_ptr<Ir>& ir, 
       gradients.emplace_back(t, g);
     }
   }
-  fwd->names = nullptr;  // a value may still refer to it
+  fwd->names = nullptr;  // a value may still refer to the object
   return finish_gradient_graph(forward, made, provided, gradients, fwd->values);
 }
 
 }  // namespace
 
 void use_build_grad(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph) {
-  // The Ir must not own itself, so the function looks it up.
+  // The function looks the Ir up, since the Ir must not own itself.
   auto gradient = [&in, weak = std::weak_ptr<Ir>(ir)](Graph& forward, const std::vector<Tensor*>& provided,
                                                       const std::vector<Tensor*>& required) {
     return run_build_grad(in, weak.lock(), forward, provided, required);

@@ -1,4 +1,4 @@
-// What the declarations of streams, variables, constants and params share.
+// Functions shared by the declarations of streams, variables, constants and params.
 #include "interpreter/graphs/declarations.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What the declarations of streams, variables, constants and params share.
+// Functions shared by the declarations of streams, variables, constants and params.
 #pragma once
 
 #include <memory>
@@ -16,11 +16,12 @@ namespace pxl {
 /// 64-bit host data becomes 32-bit, as every framework of this kind does.
 DType narrowed(DType dtype);
 Array narrowed(Array a, std::string_view what);
-/// Refuses a second declaration of a name: of streams in one program, since runs give and take data by name; of
-/// variables and constants in one body. In the REPL a later input may declare a variable again.
+/// Refuses a second declaration of a name. A program's streams need different names, since runs pass data by name.
+/// Variables and constants need different names within one body. In the REPL a later input may declare a variable
+/// again.
 void declare_once(Interpreter& in, const std::shared_ptr<Ir>& ir, const ast::Stmt& s, const std::string& name,
                   Span place, bool stream, const char* what);
-/// "mnist.pxl:31:11": where a span begins; empty for a null span.
+/// Where a span begins: "mnist.pxl:31:11"; empty for a null span.
 std::string place_text(Span span);
 
 /// The argument nan_on_overflow of conversions to float8.

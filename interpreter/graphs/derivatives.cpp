@@ -48,7 +48,7 @@ bool selects_arguments(const Value& wrt) {
   return list && !list->items.empty() && std::all_of(list->items.begin(), list->items.end(), is_selector);
 }
 
-/// The tensors of `wrt`, by name: of a bound graph its variables.
+/// The tensors of `wrt`, by name. A bound graph has its variables.
 std::vector<TreeLeaf> wanted_leaves(Interpreter& in, const Value& wrt) {
   std::vector<TreeLeaf> leaves;
   if (auto* b = wrt.as<BoundGraphObject>())
@@ -61,7 +61,7 @@ std::vector<TreeLeaf> wanted_leaves(Interpreter& in, const Value& wrt) {
   return leaves;
 }
 
-/// The operands of a call that `wrt` means. `whole` tells whether it is one tensor.
+/// The operands of a call that `wrt` selects. `whole` tells whether `wrt` is one tensor.
 std::vector<Wanted> resolve(Interpreter& in, const FunctionCall& call, const Value& f, const Value& wrt, bool& whole) {
   std::vector<Wanted> wanted;
   whole = false;
@@ -120,7 +120,7 @@ std::vector<Wanted> resolve(Interpreter& in, const FunctionCall& call, const Val
   return wanted;
 }
 
-/// The function's result that is differentiated, one number.
+/// The result of the function that is differentiated: one number.
 const Tensor& loss_of(const FunctionCall& call, bool aux, const char* where) {
   const Graph& graph = *call.callable.graph;
   const size_t n = graph.declared_outputs();

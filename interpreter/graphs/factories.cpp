@@ -1,4 +1,4 @@
-// Variable factories: what params with an initial value result in, and the variables and inputs made of them.
+// Variable factories: a param with an initial value results in one, and it makes variables and inputs.
 #include <algorithm>
 
 #include "interpreter/graphs/graph_builder.hpp"

@@ -33,7 +33,7 @@ const ast::Function* code_of(const Value& f) {
   return nullptr;
 }
 
-/// Notes the tensors of an argument.
+/// Notes the tensors in an argument.
 void add_given(Interpreter& in, const std::string& name, size_t position, const Value& v,
                std::vector<FunctionCall::Given>& given) {
   for (auto& [path, leaf] : tree_leaves(in, v))
@@ -51,7 +51,7 @@ std::string title_of(const Value& f) {
 
 GraphSource source_of_function(const Value& f, const Arguments& args) {
   if (f.as<FunctionObject>() || f.as<OutlinedFunctionObject>() || f.as<MethodObject>()) return source_of(f);
-  if (!f.is_object() || !f.object()->callable()) return source_of(f);  // says what a graph is made from
+  if (!f.is_object() || !f.object()->callable()) return source_of(f);  // this error says which values have graphs
   std::vector<std::string> names = parameters_of(f);
   while (names.size() < args.positional.size()) names.push_back("x" + std::to_string(names.size()));
   return source_of_callee(f, title_of(f), names);
@@ -125,7 +125,7 @@ bool is_number_list(const Value& v) {
                      [](const Value& x) { return (x.is_number() && !x.is_bool()) || is_number_list(x); });
 }
 
-/// The dtype of the first array or tensor of floats; float64 if there is none.
+/// The dtype of the first floating-point array or tensor; float64 if there is none.
 DType dtype_of_floats(Interpreter& in, const Arguments& args) {
   std::optional<DType> found;
   const auto look = [&](const Value& v) {

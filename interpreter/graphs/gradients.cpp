@@ -19,7 +19,7 @@
 namespace pxl {
 namespace {
 
-/// What an input or output of a gradient graph represents.
+/// The meaning of a gradient graph's input or output.
 struct ConnectionObject final : Object {
   std::shared_ptr<Ir> ir;
   ExpectedConnection connection;
@@ -202,7 +202,7 @@ std::vector<std::string> GradGraphObject::member_names() const {
 
 namespace {
 
-/// The gradients given for the declared outputs of a call, checked; null where none is given.
+/// The gradients that the caller passes for a call's declared outputs, checked; null for an output without one.
 std::vector<Tensor*> output_gradients(Interpreter& in, const Op& call, const Value& dy) {
   const Graph& callee = *call.called[0];
   const size_t n = callee.declared_outputs();
@@ -389,7 +389,7 @@ MemberTable gradients_members() {
 
 std::optional<Value> GradientsObject::member(Interpreter& in, std::string_view name) {
   if (std::optional<Value> found = member_of_table(in, gradients_table, *this, name)) return found;
-  for (const std::string& n : names)  // a tree's names: grads.fc1.weight
+  for (const std::string& n : names)  // names in a tree: grads.fc1.weight
     if (n == name || (n.size() > name.size() && n.compare(0, name.size(), name) == 0 && n[name.size()] == '.'))
       return tree()->index(in, Value(name));
   return std::nullopt;

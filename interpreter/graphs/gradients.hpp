@@ -8,7 +8,8 @@
 
 namespace pxl {
 
-/// What `autodiff` gives: callable like a graph, with the maps that stitch it to a call of the forward graph.
+/// The result of `autodiff`. It is callable like a graph, and has the maps that connect it to a call of the forward
+/// graph.
 struct GradGraphObject final : Object {
   std::shared_ptr<Ir> ir;
   GradGraphInfoPtr info;
@@ -25,13 +26,13 @@ Value grad_graph_value(const std::shared_ptr<Ir>& ir, GradGraphInfoPtr info);
 /// `called_graphs_grad_info`: a dict from graphs to gradient graphs, or none.
 std::map<Graph*, GradGraphInfoPtr> to_grad_infos(const Value& v);
 
-/// What `backward` returns: gradients by tensor, by name, and in the requested order.
+/// The result of `backward`: gradients by tensor, by name, and in the requested order.
 struct GradientsObject final : Object {
   std::shared_ptr<Ir> ir;
   std::vector<Tensor*> wanted;
-  std::vector<std::string> names;  ///< dotted names where a tree was requested, else the tensors' names
+  std::vector<std::string> names;  ///< dotted names if a tree was requested, otherwise the tensors' names
   std::vector<Value> gradients;
-  bool of_tree = false;  ///< a tree was requested: the order is that of the alphabet
+  bool of_tree = false;  ///< whether a tree was requested: the order is then alphabetical
   std::string type_name() const override { return "gradients"; }
   std::string repr(Interpreter& in) override;
   std::optional<Value> member(Interpreter& in, std::string_view name) override;

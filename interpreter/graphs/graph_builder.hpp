@@ -1,5 +1,4 @@
-// The graph builder's part of a session: the graph that ops are being added to, and the program `main` of the top
-// level.
+// The graph builder's part of a session: the graph that receives new ops, and the program `main` of the top level.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@ namespace pxl {
 class Interpreter;
 struct GraphWorld;  // builds in progress, graphs that calls share, facts about graphs; modules.hpp
 
-/// Tensors of enclosing graphs that a graph in the making uses, in order of first use, and its inputs for them.
+/// The tensors of enclosing graphs that an unfinished graph uses, in order of first use, and its inputs for them.
 struct Captures {
   struct One {
     Tensor* input = nullptr;
@@ -24,19 +23,19 @@ struct Captures {
   std::vector<One> all;
 };
 
-/// The graph that ops are being added to.
+/// The graph that receives new ops.
 struct BuildTarget {
   std::shared_ptr<Ir> ir;
   Graph* graph = nullptr;
-  std::shared_ptr<Captures> captures = nullptr;  ///< null where tensors of enclosing graphs are refused
-  size_t importing = 0;  ///< how many imports were running when this began: an imported file may not add to it
+  std::shared_ptr<Captures> captures = nullptr;  ///< null if tensors of enclosing graphs are refused
+  size_t importing = 0;  ///< number of imports that ran when this began: an imported file may not add to it
 };
 
 class GraphBuilder {
  public:
   explicit GraphBuilder(Interpreter& in) : in_(in) {}
 
-  /// The current graph; at the top level of a script this starts the implicit program `main`. Throws if ops are not
+  /// The current graph; At the top level of a script this starts the implicit program `main`. Throws if ops are not
   /// allowed (in an imported file).
   BuildTarget& target();
   bool has_target() const { return !targets_.empty(); }
@@ -49,12 +48,12 @@ class GraphBuilder {
 
   std::shared_ptr<Ir> current_ir() { return target().ir; }
   std::shared_ptr<Ir> implicit_ir() const { return implicit_ir_; }
-  /// The implicit program, made if there is none yet.
+  /// The implicit program, which is created if it does not exist.
   std::shared_ptr<Ir> top_level_ir();
 
-  /// The builds and caches of graphs (modules.hpp); made on first use.
+  /// Builds and caches of graphs (modules.hpp), created on first use.
   GraphWorld& world();
-  /// After Ir::rollback: forgets graphs and streams that have been destroyed.
+  /// Called after Ir::rollback: forgets graphs and streams that have been destroyed.
   void forget_dropped(Ir& ir);
 
  private:
@@ -67,8 +66,9 @@ class GraphBuilder {
 
 GraphBuilder& graphs_of(Interpreter& in);
 
-/// A tensor as the graph that is being built has it: itself, or an input that stands for a tensor of an enclosing graph
-/// and is made at the first use. A tensor that is out of reach is returned as it is: the caller refuses it.
+/// The tensor that represents `t` in the graph that is being built: `t` itself, or an input for a tensor of an
+/// enclosing graph. The first use makes the input. A tensor out of reach is returned unchanged, and the caller refuses
+/// it.
 Tensor* reached(Interpreter& in, Tensor* t);
 
 }  // namespace pxl

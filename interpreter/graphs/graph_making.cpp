@@ -11,7 +11,7 @@
 
 namespace pxl {
 
-/// `GraphCache()`: create_graph through it gives the graph of an earlier call that would have built the same one.
+/// `GraphCache()`: create_graph with it returns the graph of an earlier call that would have built the same graph.
 struct GraphCacheObject final : Object {
   std::string type_name() const override { return "GraphCache"; }
   std::optional<Value> member(Interpreter&, std::string_view name) override {

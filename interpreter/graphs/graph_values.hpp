@@ -1,4 +1,4 @@
-// Host values that denote parts of a graph. Each keeps its Ir alive.
+// Host values that denote parts of a graph. Each value keeps its Ir alive.
 #pragma once
 
 #include "interpreter/values/containers.hpp"
@@ -7,7 +7,7 @@
 
 namespace pxl {
 
-/// A tensor. Two objects of one tensor are the same value: `is`, dict keys and `in` compare the tensor.
+/// A tensor. Two objects that denote one tensor are the same value: `is`, dict keys and `in` compare the tensor.
 struct TensorObject final : Object {
   static constexpr ClassTag class_tag = ClassTag::tensor;
   std::shared_ptr<Ir> ir;
@@ -18,7 +18,7 @@ struct TensorObject final : Object {
   std::optional<Value> member(Interpreter&, std::string_view) override;
   std::vector<std::string> member_names() const override;
   Value index(Interpreter&, const Value&) override;
-  void set_index(Interpreter&, const Value&, Value) override;  ///< refuses
+  void set_index(Interpreter&, const Value&, Value) override;  ///< always refuses
   std::optional<int64_t> length(Interpreter&) override;
   std::optional<Iterator> iterate(Interpreter&) override;  ///< refuses: not iterable
   bool truth(Interpreter&) override;                       ///< refuses, pointing to where and conditional
@@ -30,14 +30,14 @@ struct TensorObject final : Object {
 };
 
 Value tensor_value(std::shared_ptr<Ir> ir, Tensor* tensor);
-/// The tensor of a value, or null. Of a stream out it is the tensor that was last stored.
+/// The tensor that a value denotes, or null. An output stream denotes the tensor that was last stored.
 Tensor* as_tensor(const Value& v);
 
 struct StreamObject final : Object {
   std::shared_ptr<Ir> ir;
   Stream* stream;
   StreamObject(std::shared_ptr<Ir> i, Stream* s) : ir(std::move(i)), stream(s) {}
-  /// The tensor that was last stored to it: a stream out acts as that tensor. Null if there is none.
+  /// The tensor that was last stored to the stream, which acts as that tensor. Null if there is none.
   Tensor* stored() const;
   std::string type_name() const override { return "stream"; }
   std::string repr(Interpreter&) override;  ///< HostToDeviceStream[image float32 (8, 28, 28)]
@@ -52,9 +52,9 @@ struct StreamObject final : Object {
   std::optional<std::string> hash_key() const override;
 };
 
-/// Makes a value a draw each time: `normal(0, 0.02)`, `zeros`, `xavier_uniform()` as an initialiser.
+/// Draws a new value each time: `normal(0, 0.02)`, `zeros`, `xavier_uniform()` as an initialiser.
 struct InitialiserObject final : Object {
-  std::string text;  ///< as written, for repr
+  std::string text;  ///< source text, for repr
   std::function<Array(Interpreter&, const TensorSpec&)> draw;
   std::string type_name() const override { return "initialiser"; }
   std::string repr(Interpreter&) override { return text; }

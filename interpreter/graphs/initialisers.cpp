@@ -1,4 +1,4 @@
-// Initial values of variables: what numbers, arrays, initialisers and functions denote, and the initialisers.
+// Initial values of variables, given as numbers, arrays, initialisers or functions; and the built-in initialisers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 namespace pxl {
 namespace {
 
-/// Numbers and lists take the dtype of the spec at once, so that nothing is rounded on the way.
+/// Numbers and lists get the spec's dtype in one step, so that they are rounded only once.
 Array host_array(Interpreter& in, const Value& v, const TensorSpec& spec, const std::string& what) {
   return v.as_array() || is_float8(spec.dtype) ? to_array(in, v) : to_array(in, v, spec.dtype, what);
 }
@@ -36,8 +36,8 @@ Array fitted(Array a, const TensorSpec& spec, const std::string& what) {
   return in_dtype();
 }
 
-/// Inputs and outputs that each element of a weight connects: [in, out] for matrices (x @ w), [out, in, ...] for
-/// convolutions.
+/// The numbers of inputs and outputs that each element of a weight connects: [in, out] for matrices (x @ w), [out, in,
+/// ...] for convolutions.
 std::pair<double, double> fans(const Shape& s) {
   if (s.empty()) return {1, 1};
   if (s.size() == 1) return {static_cast<double>(s[0]), static_cast<double>(s[0])};
@@ -65,7 +65,7 @@ double gain_of(const ArgReader& a) {
   return gain;
 }
 
-// The elements do not matter to a look.
+// In a look the elements are unknown.
 Array unknown_initial_value(const Value& init, const TensorSpec& spec, const std::string& what) {
   if (const auto given = unknown_spec(init)) return fitted(Array(given->dtype, given->shape), spec, what);
   return Array(spec.dtype, spec.shape);
@@ -76,12 +76,12 @@ Array unknown_initial_value(const Value& init, const TensorSpec& spec, const std
 Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, const std::string& what) {
   if (check_in_progress(in) && is_unknown(init)) return unknown_initial_value(init, spec, what);
   if (init.is_number()) {
-    if (is_float8(spec.dtype)) return Array::full(spec.dtype, spec.shape, init.as_double());  // 0 only
+    if (is_float8(spec.dtype)) return Array::full(spec.dtype, spec.shape, init.as_double());  // only 0 is valid
     return Array::repeated(to_array(in, init, spec.dtype, what), spec.shape);
   }
   if (auto* i = init.as<InitialiserObject>()) {
     if (!check_in_progress(in)) return fitted(i->draw(in, spec), spec, what);
-    // A check wants what the initialiser says of the spec, and no numbers.
+    // A check needs the initialiser's errors about the spec, but no numbers.
     TensorSpec one = spec;
     for (int64_t& n : one.shape) n = std::min<int64_t>(n, 1);
     i->draw(in, one);
@@ -110,7 +110,8 @@ Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, 
   return fitted(host_array(in, init, spec, what), spec, what);
 }
 
-/// The initialisers of `init` have the names, and take the slope of a leaky relu first, as PyTorch's do.
+/// The initialisers in the module `init` have the same names but take the slope of a leaky relu first, as PyTorch's do.
+/// A positional gain is therefore refused.
 static void need_gain_by_name(const char* name, const Arguments& args) {
   if (args.positional.empty()) return;
   throw Error(fmt::format("{} takes its gain by name: `{}(gain = ...)`", name, name),

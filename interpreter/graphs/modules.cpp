@@ -37,7 +37,7 @@ std::string inlined_frame(const std::string& what, const std::string* path, cons
   return out;
 }
 
-/// The parts of a child's path below the caller's.
+/// The parts of a child's path that follow the caller's path.
 std::vector<std::string> relative_scopes(const std::string& path, const std::string& caller_prefix) {
   std::string rest = path;
   if (rest.compare(0, caller_prefix.size(), caller_prefix) == 0) rest.erase(0, caller_prefix.size());
@@ -50,7 +50,7 @@ std::vector<std::string> relative_scopes(const std::string& path, const std::str
   return parts;
 }
 
-/// Pushes name scopes of the Ir while it lives.
+/// Adds name scopes to the Ir during its lifetime.
 struct NameScopes {
   std::vector<std::string>& scopes;
   size_t before;
@@ -62,12 +62,12 @@ struct NameScopes {
   NameScopes& operator=(const NameScopes&) = delete;
 };
 
-/// The build in which a module declares its params when it is called here: the innermost one that has it in a field, of
-/// those from which functions lead here that capture. Null outside a build.
+/// The build that receives the params of a module called here. It is the innermost build that has the module in a
+/// field, among those that capturing functions connect to this place. Null outside a build.
 struct BuildOfModule {
   std::shared_ptr<BuildState> state;
   const BuildState* caller = nullptr;
-  const std::string* path = nullptr;  ///< of the module below the root
+  const std::string* path = nullptr;  ///< path of the module below the root
 };
 BuildOfModule build_of(Interpreter& in, const ModuleInstance& m, std::string what) {
   const auto& builds = graphs_of(in).world().builds;
@@ -158,7 +158,8 @@ std::string ModuleObject::note_on_missing(std::string_view name) const {
 
 namespace {
 
-/// The first argument of a configuration whose name only the build knows, `SGD(lr = 0.1)`; empty if there is none.
+/// The first argument of a configuration that only the build declares, such as lr in `SGD(lr = 0.1)`; empty if there is
+/// none.
 std::string build_argument(const ast::ModuleStmt& code, const Arguments& args) {
   if (!code.build) return {};
   const auto has = [](const std::vector<ast::Parameter>& parameters, const std::string& name) {
@@ -191,7 +192,7 @@ Value ModuleObject::call(Interpreter& in, Arguments args) {
   ModuleInstancePtr m = new_instance();
   const bool has_cache = std::any_of(code->parameters.begin(), code->parameters.end(),
                                      [](const ast::Parameter& p) { return p.name == "cache"; });
-  if (!has_cache) {  // `cache = true` is understood by every module
+  if (!has_cache) {  // every module accepts `cache = true`
     for (auto it = args.named.begin(); it != args.named.end(); ++it)
       if (it->name == "cache") {
         m->cached = truth_of(in, it->value);
@@ -213,7 +214,7 @@ Value ModuleObject::call(Interpreter& in, Arguments args) {
                                 "` is an argument of its build: it is given where the instance is called");
     throw;
   }
-  // A module may declare `cache` itself, for another default.
+  // A module may declare `cache` itself, to change the default.
   if (has_cache) m->cached = truth_of(in, *m->scope->find_here("cache"));
   return finished(in, std::move(m), at);
 }
@@ -234,7 +235,7 @@ Value ModuleObject::finished(Interpreter& in, ModuleInstancePtr m, const Span& a
   return m;
 }
 
-// A chain of modules that hold each other dies one by one, not by recursion.
+// Destroys a chain of modules that hold each other one by one, not by recursion.
 ModuleInstance::~ModuleInstance() {
   struct Graves {
     std::vector<ScopePtr> waiting;
@@ -290,7 +291,7 @@ namespace {
 
 using InstanceRef = ModuleInstance&;
 
-/// Takes an argument out of a call.
+/// Removes a named argument from a call and returns it.
 std::optional<Value> take_named(Arguments& args, std::string_view name) {
   for (auto it = args.named.begin(); it != args.named.end(); ++it)
     if (it->name == name) {
@@ -381,7 +382,7 @@ std::optional<Value> ModuleInstance::member(Interpreter& in, std::string_view na
   }
   if (name != "build" || code->build)
     if (std::optional<Value> found = member_of_table(in, instance_table, *this, name)) return found;
-  // Inside a build, the params that the instance declared there: weight tying.
+  // Inside a build, the instance has the params that it declared there, for weight tying.
   for (auto it = graphs_of(in).world().builds.rbegin(); it != graphs_of(in).world().builds.rend(); ++it) {
     if (!*it || !(*it)->root) continue;
     BuildRoot& root = *(*it)->root;
@@ -431,7 +432,7 @@ void ModuleInstance::set_member(Interpreter& in, std::string_view name, Value va
 }
 
 std::function<void()> ModuleInstance::state() {
-  // The scope stays the same one: methods hold it.
+  // The scope object stays the same, since methods hold it.
   return [this, entries = scope->entries()] { scope->restore(entries); };
 }
 
@@ -441,7 +442,7 @@ Value ModuleInstance::call(Interpreter& in, Arguments args) {
     throw Error("module " + code->name + " has no build: it can't be called",
                 {"call one of its methods, or give it a `build(x) { ... }`"})
         .as(codes::type);
-  // A build with gradients of its own stays a graph, so that there is something to differentiate as a whole.
+  // A build with its own gradients stays a graph, so that it can be differentiated as a whole.
   if (!outlined && !method("build_grad")) return run_build_inline(in, self, std::move(args));
   GraphSource source = source_of_instance(self);
   const auto [state, caller, path] = build_of(in, *this, source.what);

@@ -1,4 +1,4 @@
-// Modules, their instances, and the state of builds: what `param` declares into, which graphs calls share.
+// Modules, their instances, and the state of builds: where `param` declares, and which graphs calls share.
 #pragma once
 
 #include <set>
@@ -20,7 +20,7 @@ struct ModuleObject final : Object {
   ast::Held<ast::ModuleStmt> code;
   ScopePtr closure;
   std::vector<Name> methods;  ///< the names of the code's methods
-  bool plain = false;         ///< its configuration takes values by position without a check
+  bool plain = false;         ///< its configuration accepts positional values without a check
   std::string type_name() const override { return "module"; }
   std::string repr(Interpreter&) override { return "<module " + code->name + ">"; }
   bool callable() const override { return true; }
@@ -61,13 +61,13 @@ struct ModuleInstance final : Object {
   const ast::Function* method(std::string_view name) const;
   /// Whether a name of the scope is a parameter of the module.
   bool is_configured(Name name) const;
-  /// Names that hold values of the user (no methods): fields first, then the configuration.
+  /// Names that hold the user's values (no methods): fields first, then the configuration.
   std::vector<std::string> field_names() const;
 };
 using ModuleInstancePtr = Ref<ModuleInstance>;
 
-/// A method as the instance's scope holds it. The reference to the instance is weak there, since the instance owns
-/// that scope; a method that a program holds keeps its instance alive.
+/// A method as the instance's scope holds it. In that scope the reference to the instance is weak, since the instance
+/// owns the scope. A method that a program holds keeps its instance alive.
 struct MethodObject final : Object {
   static constexpr ClassTag class_tag = ClassTag::method;
   ast::Held<ast::Function> code;
@@ -81,7 +81,7 @@ struct MethodObject final : Object {
   void references(References& to) const override { to.add(strong); }
 };
 
-/// `outlined def`: its calls call graphs that are shared between calls of one kind.
+/// `outlined def`: calls with equal kinds of arguments share one graph.
 struct OutlinedFunctionObject final : Object {
   ast::Held<ast::Function> code;
   ScopePtr closure;
@@ -98,20 +98,20 @@ struct OutlinedFunctionObject final : Object {
 
 // ---- builds
 
-/// One graph in the making: its params by dotted name, and the names of the modules below its root.
+/// An unfinished graph: its params by dotted name, and the names of the modules below its root.
 struct BuildRoot {
   std::shared_ptr<Ir> ir;
   Graph* graph = nullptr;
   ModuleInstancePtr instance;  ///< null for graphs of plain functions
-  bool captures = false;       ///< modules called here may declare params in the builds around it
-  /// Of the main graph: the names of the program, whose modules make variables.
+  bool captures = false;       ///< modules called here may declare params in the enclosing builds
+  /// For the main graph: the names in the program, whose modules make variables.
   ScopePtr program;
-  /// Of the outermost function that a program builds: where its modules make variables.
+  /// For the outermost function that a program builds: where its modules make variables.
   std::shared_ptr<BuildRoot> of_main;
   TreePtr factories = make_tree(TreeKind::factories);
   std::unordered_map<std::string, Tensor*> params;
 
-  /// "blocks.0.up", "" for the root; null for an instance that no field reaches.
+  /// The path of a module: "blocks.0.up", "" for the root. Null if no field reaches the instance.
   const std::string* path_of(const ModuleInstance* m);
 
  private:
@@ -121,19 +121,19 @@ struct BuildRoot {
 
 /// One running body of a build.
 struct BuildState {
-  std::shared_ptr<BuildRoot> root;       ///< null in a program's body: no params there
+  std::shared_ptr<BuildRoot> root;       ///< null in a program's body, where params are not allowed
   std::string prefix;                    ///< "", "fc1."
-  bool named = true;                     ///< false for an instance that no field reaches
+  bool named = true;                     ///< false if no field reaches the instance
   std::string what;                      ///< "Linear.build"
   std::map<std::string, Span> declared;  ///< by `param` in this call, and where
 };
 
 /// The graph world of one interpreter.
 struct GraphWorld {
-  std::vector<std::shared_ptr<BuildState>> builds;  ///< running ones, innermost last
+  std::vector<std::shared_ptr<BuildState>> builds;  ///< running builds, innermost last
 
-  /// What has its address in a key: nothing else can be at the address as long as this is here. Objects themselves may
-  /// end, because some of them own the Ir.
+  /// Holds everything whose address a key contains, so that no other object can get this address. The objects
+  /// themselves may be destroyed, because some of them own the Ir.
   struct Addresses {
     std::vector<WeakRef<const Object>> objects;
     std::vector<Array> arrays;
@@ -143,17 +143,17 @@ struct GraphWorld {
     Graph* graph = nullptr;
     TreePtr factories;
     Addresses of_key;
-    std::vector<size_t> captured;  ///< of the captured inputs: which tensors that the key's walk found
+    std::vector<size_t> captured;  ///< for each captured input: the number of its tensor in the key's walk
   };
   struct PerIr {
     std::weak_ptr<Ir> ir;
-    WeakRef<Scope> fields;                           ///< the names of the program's body
+    WeakRef<Scope> fields;                           ///< the names in the program's body
     std::unordered_map<std::string, Shared> shared;  ///< outlined and cached graphs by key
     std::unordered_map<const Graph*, GraphFacts> graphs;
     std::map<ast::Held<ast::Stmt>, Stream*> streams;  ///< of `stream` statements
     /// A tensor or stream that a statement declared, and the body in which it did.
     struct Declared {
-      const Tensor* tensor = nullptr;  ///< of a stream its handle
+      const Tensor* tensor = nullptr;  ///< for a stream, its handle
       bool stream = false;
       Span place;
       FramePtr body;
@@ -162,7 +162,7 @@ struct GraphWorld {
       ast::Held<ast::Stmt> statement;
       std::vector<Declared> all;
     };
-    std::unordered_map<std::string, std::vector<DeclaredBy>> declared;  ///< by name, in order of the first each
+    std::unordered_map<std::string, std::vector<DeclaredBy>> declared;  ///< by name, in order of first declaration
     void add_declared(const std::string& name, const ast::Stmt& by, Declared what);
   };
   std::unordered_map<const Ir*, PerIr> irs;
@@ -171,14 +171,14 @@ struct GraphWorld {
   BuildState* current() { return builds.empty() ? nullptr : builds.back().get(); }
 };
 
-/// What a graph is made from: a def, or the build of an instance.
+/// The source of a graph: a def, or the build of an instance.
 struct GraphSource {
   std::string title;  ///< "Linear"
   std::string what;   ///< "Linear.build"
   std::string frame;  ///< "Linear.build, outlined as fc2 in Net.build"
   ast::Held<ast::Function> code;
   ScopePtr closure;
-  std::vector<Value> defaults;  ///< of a def, evaluated where it was made
+  std::vector<Value> defaults;  ///< defaults of a def, evaluated where the def was made
   ModuleInstancePtr self;
   bool refs_only = false;  ///< in-place changes of arguments that are not `ref` are refused
   bool captures = false;   ///< tensors of enclosing graphs become inputs
@@ -188,51 +188,52 @@ struct GraphSource {
   const std::vector<ast::Parameter>& parameters() const { return code ? code->parameters : *callee_parameters; }
 };
 GraphSource source_of_instance(const ModuleInstancePtr& m);
-/// Of a value that is called with inputs for these parameters, whatever it is.
+/// The source for any callable value, with inputs for these parameters.
 GraphSource source_of_callee(const Value& callee, std::string title, const std::vector<std::string>& parameters);
 /// Of a def, a method or an instance; throws for anything else.
 GraphSource source_of(const Value& callee);
-/// The first argument of create_graph, which is taken out: the others are those of the graph.
+/// Removes and returns the first argument of create_graph. The other arguments belong to the graph.
 Value take_callee(Arguments& args);
 
 struct BuiltGraph {
   Graph* graph = nullptr;
   TreePtr factories;
-  BoundInputs captured;  ///< tensors of the graph around it, by input
+  BoundInputs captured;  ///< tensors of the enclosing graph, by input
 };
-/// Makes a graph in the current Ir: tensors and specs among the arguments become inputs, the rest are constants.
+/// Makes a graph in the current Ir: tensors and specs among the arguments become inputs, other arguments are constants.
 BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments args);
-/// The same through the cache of outlined graphs, or through a cache of its own, which then is part of the key.
+/// Makes or finds a graph through the cache of outlined graphs. A separate cache becomes part of the key.
 BuiltGraph shared_graph(Interpreter& in, const GraphSource& source, const Arguments& args, const Value& cache = {});
-/// Calls the shared graph; its params become params of the graph that is being built, under `prefix`.
+/// Calls the shared graph. Its params become params of the graph that is being built, under `prefix`.
 Value call_outlined(Interpreter& in, const GraphSource& source, Arguments args, BuildState* state);
 
-/// A graph input for a param of the running build, with its factory where there is one.
+/// Adds a graph input for a param of the running build, and its factory if it has one.
 Tensor* add_param(Interpreter& in, BuildRoot& root, const std::string& key, const TensorSpec& spec, bool by_ref,
                   const Value& factory);
 /// `add_variable_inputs(name, factories)`.
 Value add_variable_inputs(Interpreter& in, const Arguments& args);
 
-/// Throws where an op made since `first` changes one of the tensors (or an alias of one) in place.
+/// Throws if an op made since `first` changes one of the tensors, or an alias of one, in place.
 void check_updates(const Graph& graph, size_t first, const std::vector<std::pair<Tensor*, std::string>>& protected_args,
                    const std::string& what);
 
-/// A parameter with the values that a call gives it; `rest` parameters take several, `options` several with names.
+/// A parameter with the values that a call passes. A `rest` parameter takes several values; `options` takes several
+/// named values.
 struct GivenArgument {
   const ast::Parameter* parameter;
   std::vector<Value*> values;
-  std::vector<std::string> names;  ///< of `options`
+  std::vector<std::string> names;  ///< names of the `options`
 };
 std::vector<GivenArgument> match_arguments(const std::vector<ast::Parameter>& parameters, Arguments& args);
 bool is_tensor_like(const Value& v);  ///< a tensor or a spec
 
-/// The key of a graph among those that calls share (outlining.cpp). `reached_by_names`: the tensors that names of the
-/// code reach, each once, in the order of that walk.
+/// The key of a graph that calls share (outlining.cpp). `reached_by_names`: the tensors that names in the code reach,
+/// each once, in the order of the walk.
 std::string sharing_key(Interpreter& in, const GraphSource& source, const Arguments& args,
                         GraphWorld::Addresses& of_key, std::vector<Value>& reached_by_names);
 
-/// Calls `stop` with a tensor and those whose memory it is, wholly or in part, until that says so.
-/// The tensors that names of a function's code reach: those that a graph of it may capture.
+/// The tensors that names in a function's code reach; a graph of the function may capture these. each_alias: calls
+/// `stop` with a tensor and then with each tensor whose memory it shares, until `stop` returns true.
 std::vector<Value> tensors_reached_by(Interpreter& in, const Value& f);
 void each_alias(Tensor* t, const std::function<bool(Tensor*)>& stop);
 bool is_memory_of(Tensor* t, const Tensor* of);
@@ -241,7 +242,7 @@ bool is_memory_of(Tensor* t, const Tensor* of);
 void pass_changes_by_reference(const Graph& graph, const Captures& captures, const Captures* around,
                                const std::string& what);
 
-/// Keeps the stacks of the world balanced while a body runs.
+/// Keeps the stacks of builds balanced while a body runs.
 class BuildScope {
  public:
   BuildScope(Interpreter& in, std::shared_ptr<BuildState> state);
@@ -252,7 +253,7 @@ class BuildScope {
  private:
   Interpreter& in_;
 };
-/// Makes a graph the target of ops while it lives; name scopes start anew in it.
+/// Makes a graph the target of ops during its lifetime. Name scopes start anew in it.
 class TargetScope {
  public:
   TargetScope(Interpreter& in, std::shared_ptr<Ir> ir, Graph* graph, std::shared_ptr<Captures> captures = nullptr);

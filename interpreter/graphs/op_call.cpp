@@ -1,5 +1,5 @@
-// Calling a row of the op table with values: names and synonyms to parameters, values to operands and attributes,
-// and the choice between the graph that is being built and computing at once.
+// Calls a row of the op table with values. It maps names and synonyms to parameters, and values to operands and
+// attributes. Then it adds the op to the graph that is being built, or computes at once.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ namespace pxl {
 
 namespace {
 
-// Names that mean one parameter.
+// Whether two names mean one parameter.
 bool same_parameter(std::string_view a, std::string_view b) {
   if (a == b) return true;
   auto axis = [](std::string_view s) { return s == "axis" || s == "dim" || s == "axes"; };
@@ -113,7 +113,7 @@ Value result_of(std::vector<Value> outputs) {
 Value unwrap_host(Array result, bool as_number) {
   if (!as_number || !result.has_elements()) return result;
   if (result.rank() == 0) return element_value(result, 0);
-  // Lists of host numbers give arrays of 32 bits, as array([...]) does.
+  // A list with host numbers becomes an array of 32 bits, as in array([...]).
   if (result.dtype() == DType::float64) return result.cast(DType::float32);
   if (result.dtype() == DType::int64) {
     for (int64_t i = 0; i < result.size(); ++i) {
@@ -134,7 +134,7 @@ bool mentions_tensor(const Value& v) {
 
 namespace {
 
-/// A call, as the cache of this thread knows it. A look leaves elements out, and has no cache.
+/// A call, as the cache of this thread knows it. A look omits elements and has no cache.
 struct KeyedCall {
   CallKey key;
   CallCache* cache;
@@ -143,7 +143,7 @@ struct KeyedCall {
   KeyedCall(Interpreter& in, const OpRow& row)
       : key(row), cache(check_in_progress(in) || current_budget() ? nullptr : &CallCache::of_thread()) {}
 
-  /// To be called when all arguments were read: the result, if there is a program of such calls.
+  /// Call it when all arguments have been read. Returns the result if the cache has a program for such calls.
   std::optional<Value> run() {
     if (!cache || !key) return std::nullopt;
     entry = &cache->find(key);
@@ -167,14 +167,14 @@ struct KeyedCall {
   }
 };
 
-/// The general way of a call.
+/// Makes a call without the cache.
 Value convert_and_call(Interpreter& in, const OpRow& row, Arguments args, const KeyedCall& call) {
   read_op_habits(in, row, args);
   const std::vector<std::optional<Value>> values = bind_row(row, args, position_of(in).frames);
   OperandWorld world;
   bool has_operands = false;
   for (size_t i = 0; i < row.params.size(); ++i) {
-    // A number that takes part as an element makes floats of plain numbers, too.
+    // A number that takes part as an element also turns plain numbers into floats.
     if (row.params[i].kind == ParamKind::element && values[i]) world.floats = world.floats || values[i]->is_float();
     if (!is_operand(row.params[i].kind)) continue;
     has_operands = true;
@@ -198,7 +198,7 @@ Value convert_and_call(Interpreter& in, const OpRow& row, Arguments args, const 
     }
     return result_of(std::move(outputs));
   }
-  // An op with an effect prints: computed at once it would do so now.
+  // An op with an effect prints, and would do so now if it is computed at once.
   if (row.side_effect && row.exchange != Exchange::members) require_effect(Effect::prints);
   EagerRecorder recorder(call.key.arrays());
   if (!world.arrays) recorder.refuse();  // whether results are numbers depends on them
@@ -236,7 +236,7 @@ Value op_by_name(Interpreter& in, std::string_view op, std::vector<Value> operan
 }
 
 Value op_by_name(Interpreter& in, std::string_view op, const Value& a, const Value& b) {
-  if (check_in_progress(in)) return op_by_name(in, op, {a, b});  // some part of them may be unknown
+  if (check_in_progress(in)) return op_by_name(in, op, {a, b});  // parts of the operands may be unknown
   const OpRow& row = get_op(op);
   KeyedCall call(in, row);
   call.key.read(a);

@@ -36,7 +36,7 @@ std::string list_text(const std::vector<int64_t>& values) {
   return "[" + join_texts(texts, ", ") + "]";
 }
 
-/// PyTorch's `transpose(x, 0, 1)` swaps two axes. The op refuses two numbers for another rank.
+/// PyTorch's `transpose(x, 0, 1)` swaps two axes. The op refuses two numbers unless the rank is 2.
 void read_transpose(Interpreter&, Arguments& args) {
   const TensorSpec* x = operand_spec(args);
   if (!x || x->shape.size() != 2 || args.positional.size() != 3) return;
@@ -77,7 +77,7 @@ void flatten_pairs(const TensorSpec& x, const SequenceObject& pairs, Value& padd
   padding = make_list(std::move(before));
 }
 
-/// PyTorch's padding has pairs, the last axis first.
+/// PyTorch's padding consists of pairs, beginning with the last axis.
 void read_pad(Interpreter& in, Arguments& args) {
   const TensorSpec* x = operand_spec(args);
   Value* padding = args.positional.size() > 1 ? &args.positional[1] : named(args, {"padding"});
@@ -104,7 +104,7 @@ void read_pad(Interpreter& in, Arguments& args) {
   notice_once(in, Notice::pad, "pad takes what comes before each axis, then after each: " + way);
 }
 
-/// Sums of 8 bits have the dtype of the elements.
+/// A sum of 8-bit elements has the elements' dtype.
 void read_sum(Interpreter& in, Arguments& args) {
   const TensorSpec* x = operand_spec(args);
   if (!x || (x->dtype != DType::uint8 && x->dtype != DType::int8)) return;
@@ -120,7 +120,7 @@ void read_sum(Interpreter& in, Arguments& args) {
                           name(x->dtype), most));
 }
 
-/// PyTorch's nll_loss, and the library's, take logarithms.
+/// PyTorch's nll_loss, and the library's, take log-probabilities.
 void read_nll_loss(Interpreter& in, Arguments& args) {
   if (args.positional.size() > 4 || named(args, {"log_prob"})) return;
   notice_once(

@@ -1,5 +1,5 @@
-// Calls of ops that another framework means in another way. What would be wrong without a word is an error, or a notice
-// once a run.
+// Calls of ops that have another meaning in another framework. A call that would silently be wrong is an error, or a
+// notice once per run.
 #pragma once
 
 #include "interpreter/values/value.hpp"
@@ -7,7 +7,7 @@
 
 namespace pxl {
 
-/// Throws or notes before the arguments are bound; padding by pairs becomes the op's list.
+/// Throws or prints a notice before the arguments are bound. Padding given as pairs becomes the op's list.
 void read_op_habits(Interpreter& in, const OpRow& row, Arguments& args);
 
 }  // namespace pxl

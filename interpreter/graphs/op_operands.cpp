@@ -40,7 +40,7 @@ const SequenceObject* OperandWorld::look_at_one(const Value& v) {
   return nullptr;
 }
 
-// Each list is read once, also where it holds itself or occurs several times. Lists of plain operands need no set.
+// Reads each list once, even if it contains itself or occurs several times. Lists of plain operands need no set.
 void OperandWorld::look_within(const SequenceObject& list) {
   struct Open {
     const SequenceObject* list;
@@ -63,7 +63,7 @@ void OperandWorld::look_within(const SequenceObject& list) {
 
 namespace {
 
-// Whether a list holds an array, or is nested deeper than the lists of calls that are recorded (call_cache.hpp).
+// Whether a list may hold an array: it does, or it is nested deeper than the lists of recorded calls (call_cache.hpp).
 bool may_hold_array(const Value& v, int depth = 0) {
   const auto* list = v.as<SequenceObject>();
   if (!list) return v.as_array() != nullptr;
@@ -82,7 +82,7 @@ class Converter {
     if (p.kind == ParamKind::tensors) {
       auto* list = v.as<SequenceObject>();
       std::vector<Expr> out;
-      // A list of plain numbers is one operand; a list of lists, arrays and tensors several.
+      // A list of plain numbers is one operand. A list of lists, arrays and tensors is several operands.
       const std::vector<Value> items = list ? list->items : std::vector<Value>{v};
       const std::optional<DType> beside = dtype_beside(items);
       for (const Value& item : items)
@@ -101,7 +101,7 @@ class Converter {
         .as(codes::type);
   }
 
-  // Host numbers compute in 64 bits, as host arithmetic does; beside arrays and tensors they take their dtype.
+  // Host numbers compute in 64 bits, as host arithmetic does. Beside arrays and tensors they take their dtype.
   bool plain_numbers() const { return !world_.tensors && !world_.arrays; }
   std::optional<DType> wide() const {
     if (!plain_numbers()) return std::nullopt;
@@ -109,21 +109,21 @@ class Converter {
     return DType::int64;
   }
 
-  // The dtype that numbers take among these operands: that of the first tensor, else of the first array.
+  // The dtype that numbers take among these operands: the dtype of the first tensor, or else of the first array.
   std::optional<DType> dtype_beside(const std::vector<Value>& items) const {
     if (world_.first) return world_.first->spec.dtype;
     for (const Value& item : items)
       if (const Array* a = item.as_array()) return a->dtype();
     return std::nullopt;
   }
-  // Bools and fractions beside ints have a dtype of their own.
+  // Bools and fractions beside ints keep their own dtype.
   Array number_beside(const Value& v, DType beside) const {
     const bool own = v.is_bool() || is_float8(beside) || (!is_floating(beside) && (v.is_float() || v.is_natural())) ||
                      beside == DType::boolean;
     return own ? to_array(in_, v) : to_array(in_, v, beside, row_.name);
   }
 
-  // What becomes of a list depends on the elements of arrays in it.
+  // The conversion of a list depends on the elements of its arrays.
   void read_list(const Value& v) const {
     if (may_hold_array(v)) at_.note_elements_read();
   }

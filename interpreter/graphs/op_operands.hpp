@@ -1,4 +1,4 @@
-// The arguments of an op's call as operands and attributes of an OpBuilder.
+// Converts the arguments of an op's call to operands and attributes for an OpBuilder.
 #pragma once
 
 #include <optional>
@@ -11,19 +11,19 @@ namespace pxl {
 
 struct SequenceObject;
 
-/// What is among the operands of a call; numbers are converted by it.
+/// The kinds of operands in a call, which determine how numbers are converted.
 struct OperandWorld {
   bool tensors = false;  ///< some operand is a tensor
   bool arrays = false;   ///< some operand is a host array
-  bool any = false;      ///< some operand is given at all
+  bool any = false;      ///< some operand is present
   bool floats = false;   ///< some number is a float
   Tensor* first = nullptr;
 
-  /// Adds an operand, or a list of them and of lists, in time proportional to what it holds.
+  /// Adds an operand, or a list of operands and lists. The time is proportional to the number of elements.
   void look(const Value& v);
 
  private:
-  /// The list that remains to be looked at, if the value is one; else null.
+  /// Looks at one value. Returns it if it is a list that remains to be looked at, otherwise null.
   const SequenceObject* look_at_one(const Value& v);
   void look_within(const SequenceObject& list);
 };

@@ -1,4 +1,4 @@
-// Outlined modules and functions: their graphs are shared between calls that would build the same one.
+// Outlined modules and functions: calls that would build equal graphs share one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,13 +27,13 @@
 namespace pxl {
 namespace {
 
-/// Writes values as text such that equal texts mean equal graphs. Objects without structure count by identity.
+/// Writes values as text such that equal texts mean equal graphs. Objects without structure are compared by identity.
 class KeyWriter {
  public:
   KeyWriter(Interpreter& in, GraphWorld::Addresses& used) : in_(in), used_(used) {}
   std::string out;
   std::vector<Value> reached_by_names;  ///< tensors, each once
-  bool of_arguments = false;            ///< tensors are inputs: their specs count
+  bool of_arguments = false;            ///< tensors are inputs, so their specs are part of the key
 
   void value(const Value& v) {
     DepthGuard depth(in_);
@@ -77,7 +77,7 @@ class KeyWriter {
       tag('A', text(a->spec()));
       if (a->bytes() <= 4096) {
         bytes('b', a->raw(), static_cast<size_t>(a->bytes()));
-      } else {  // a shared buffer is never written to while this copy holds it
+      } else {  // while this copy holds the shared buffer, it is not written to
         const std::byte* p = a->raw();
         bytes('p', static_cast<const void*>(&p), sizeof p);
         used_.arrays.push_back(*a);
@@ -88,7 +88,7 @@ class KeyWriter {
     if (!seen_.insert(o).second) {
       identity('c', o, v);
       return;
-    }  // in progress or written before
+    }  // the object is being written, or was written before
     if (auto* list = v.as<SequenceObject>()) {
       out += v.as<TupleObject>() ? '(' : '[';
       for (const Value& item : list->items) value(item);
@@ -162,7 +162,7 @@ class KeyWriter {
     out += ';';
   }
 
-  /// Values that names of the code find in the scopes around it, up to the prelude.
+  /// Writes the values that names in the code find in the enclosing scopes, up to the prelude.
   void captures(const ast::Function& f, const ScopePtr& closure) {
     if (!visited_.insert({&f, closure.get()}).second) return;
     for (const std::string& name : names_in(f)) {
@@ -194,7 +194,7 @@ class KeyWriter {
   }
 
  private:
-  /// A tensor that a name reaches: its spec, and the number of its first occurrence.
+  /// Writes a tensor that a name reaches: its spec, and the number of its first occurrence.
   void tensor(const Value& v) {
     size_t i = 0;
     while (i < reached_by_names.size() && as_tensor(reached_by_names[i]) != as_tensor(v)) ++i;
@@ -202,7 +202,7 @@ class KeyWriter {
     tag('t', std::to_string(i));
     tag('S', spec_key(as_tensor(v)->spec));
   }
-  /// A graph, and the tensors that a call of it is given without being told.
+  /// Writes a graph, and the tensors that a call of it receives implicitly.
   void graph(const GraphObject& g, const BoundInputs& bound) {
     pointer('g', g.graph);
     const auto& known = facts_of(in_, g.ir, g.graph).captured;
@@ -288,7 +288,7 @@ std::string sharing_key(Interpreter& in, const GraphSource& source, const Argume
     for (const Value* v : given.values) w.value(*v);
     matched += given.values.size();
   }
-  if (matched != args.positional.size() + args.named.size()) {  // a call that binding will refuse
+  if (matched != args.positional.size() + args.named.size()) {  // binding will refuse this call
     static std::atomic<size_t> unique = 0;
     w.tag('x', std::to_string(unique++));
   }
@@ -305,7 +305,8 @@ std::vector<Value> tensors_reached_by(Interpreter& in, const Value& f) {
 
 namespace {
 
-/// Which of the tensors a graph captured, by captured input; none if it uses one that is not among them.
+/// The number of the captured tensor for each captured input; nullopt if the graph uses a tensor that is not in the
+/// list.
 std::optional<std::vector<size_t>> numbers_of(const BuiltGraph& built, const std::vector<Value>& tensors) {
   std::vector<size_t> numbers;
   const auto& inputs = built.graph->inputs();
@@ -319,7 +320,7 @@ std::optional<std::vector<size_t>> numbers_of(const BuiltGraph& built, const std
   return numbers;
 }
 
-/// The graph with the tensors of this walk for those of the walk that built it.
+/// The graph with this walk's tensors, which replace those from the walk that built it.
 BuiltGraph hit(const GraphWorld::Shared& shared, const std::vector<Value>& tensors) {
   BuiltGraph built{shared.graph, shared.factories, {}};
   const auto& inputs = shared.graph->inputs();
@@ -329,8 +330,8 @@ BuiltGraph hit(const GraphWorld::Shared& shared, const std::vector<Value>& tenso
   return built;
 }
 
-/// Whether a shared graph changes no captured tensor, or has the captures that it was built with. Which tensors a
-/// function may change, and whether two of them are one memory, is checked when its graph is built.
+/// Whether a shared graph changes no captured tensor, or has the captures with which it was built. Building the graph
+/// checks which tensors a function may change, and whether two of them share memory.
 bool changes_the_same(Interpreter& in, const std::shared_ptr<Ir>& ir, const BuiltGraph& shared) {
   const auto& built = facts_of(in, ir, shared.graph).captured;
   if (std::none_of(built.begin(), built.end(), [](const auto& c) { return c.first->by_ref; })) return true;

@@ -43,7 +43,7 @@ Tensor* add_param(Interpreter& in, BuildRoot& root, const std::string& key, cons
     root.params[key] = t;
     return t;
   }
-  std::vector<std::string> scopes;  // those of another graph, if a function declares it
+  std::vector<std::string> scopes;  // scopes of another graph, if a function declares the param
   const bool elsewhere = at != targets.rbegin();
   if (elsewhere) scopes.swap(root.ir->name_scopes);
   size_t dot = key.rfind('.');
@@ -76,7 +76,7 @@ void declare_param(Interpreter& in, const ast::ParamStmt& s, Activation& a) {
       placed_spec(to_spec(in, evaluate(in, *s.spec, a), "the spec of a param"), placement.shards, "param " + s.name);
   BuildRoot& root = *state->root;
   auto known = root.params.find(key);
-  if (known != root.params.end()) {  // a second call of the same instance shares its params
+  if (known != root.params.end()) {  // a second call of an instance shares the instance's params
     Tensor* t = known->second;
     if (t->spec != spec)
       throw Error(

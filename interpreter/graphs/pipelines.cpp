@@ -1,4 +1,4 @@
-// Pipelined execution: the contexts of a pipeline and of its stages.
+// Pipelined execution: the contexts for a pipeline and for its stages.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace pxl {
 
 namespace {
 
-/// A stage is numbered or named.
+/// A stage has a number or a name.
 using StageKey = std::variant<int64_t, std::string>;
 
 std::string shown(const StageKey& key) {
@@ -30,8 +30,8 @@ std::string shown(const StageKey& key) {
   return "`" + std::get<std::string>(key) + "`";
 }
 
-/// `pipelined_execution(steps)`. Its block adds ops to the current graph as any other; leaving it turns them into the
-/// pipeline.
+/// `pipelined_execution(steps)`. Its block adds ops to the current graph, as any block does. Leaving the block turns
+/// the ops into the pipeline.
 struct PipelineObject final : Object {
   struct Stage {
     StageKey key;
@@ -40,7 +40,7 @@ struct PipelineObject final : Object {
   int64_t steps;
   std::shared_ptr<Ir> ir;  ///< null outside the block
   Graph* graph = nullptr;
-  size_t first_op = 0;  ///< of the block, in the graph
+  size_t first_op = 0;  ///< index of the block's first op in the graph
   std::vector<Stage> stages;
   std::optional<size_t> open;  ///< the stage that is being filled
   size_t first_open_op = 0;
@@ -95,7 +95,7 @@ struct PipelineObject final : Object {
     }
   }
 
-  /// Numbered stages by their numbers, which have no gaps; named ones in the order of first use.
+  /// Numbered stages are ordered by number, without gaps. Named stages are ordered by first use.
   std::vector<PipelineStage> ordered_stages() {
     if (stages.empty())
       throw Error("pipelined_execution: the pipeline has no stages", {"`with pipeline.stage(...) { ... }` makes one"})

@@ -1,4 +1,4 @@
-// Programs: declaring one, building its Ir, and the implicit program of a file's top level.
+// Programs: declares them, builds their Irs, and manages the implicit program of a file's top level.
 #include "interpreter/graphs/programs.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@
 namespace pxl {
 namespace {
 
-/// Finds the place where a statement binds a name first.
+/// Finds the place where a statement first binds a name.
 class BindingPlace final : public StatementVisitor {
  public:
   explicit BindingPlace(const std::string& name) : name_(name) {}
@@ -102,7 +102,7 @@ std::optional<Value> ProgramObject::member(Interpreter&, std::string_view name) 
 
 namespace {
 
-// The first parameter that is given an unknown, or null.
+// The first parameter whose value is unknown, or null.
 const std::string* unknown_parameter(const ast::Function& f, const Arguments& args) {
   for (size_t i = 0; i < args.positional.size(); ++i)
     if (holds_unknown(args.positional[i]) && !f.parameters.empty())
@@ -219,7 +219,7 @@ constexpr Member<IrObject> ir_rows[] = {
 };
 constexpr std::span<const Member<IrObject>> ir_table(ir_rows);
 
-/// After the names that the program binds: these are natural names of its own.
+/// These members come after the names that the program binds, since a program may use these names itself.
 constexpr Member<IrObject> late_rows[] = {
     {"graphs", "A list of the graphs; a name that the program binds comes first.", "train().graphs",
      [](In, IrRef i) -> Got {
@@ -261,7 +261,7 @@ const std::vector<std::string>& ir_member_names() {
 
 namespace {
 
-/// `ir` of the prelude: whatever Ir is being built; `main`: that of the top level.
+/// The `ir` of the prelude is the Ir that is being built; `main` is the top level's Ir.
 struct CurrentIrObject final : Object {
   const bool top_level;
   explicit CurrentIrObject(bool top) : top_level(top) {}

@@ -1,4 +1,4 @@
-// Programs and the Irs that they build, as values.
+// Programs, and the Irs that they build, as values.
 #pragma once
 
 #include "interpreter/syntax/ast.hpp"
@@ -9,7 +9,7 @@
 
 namespace pxl {
 
-/// `program NAME(params) { ... }`; calling it builds an Ir.
+/// `program NAME(params) { ... }`. A call builds an Ir.
 struct ProgramObject final : Object {
   ast::Held<ast::ProgramStmt> code;
   ScopePtr closure;
@@ -37,12 +37,12 @@ struct IrObject final : Object {
   void references(References& to) const override { to.add(fields); }
 };
 
-/// An Ir's own members, which no program may bind as names.
+/// The names of an Ir's members, which no program may bind.
 const std::vector<std::string>& ir_member_names();
 Value ir_value(Interpreter& in, const std::shared_ptr<Ir>& ir);
-/// The Ir of a value: an IrObject, or `ir` itself; throws naming `where` for others.
+/// The Ir of a value: an IrObject, or `ir` itself. Throws an error that names `where` for other values.
 IrObject* to_ir(Interpreter& in, const Value& v, const char* where, Value& holder);
-/// `ir` as every file sees it: the Ir that is being built; and `main`, the Ir of the top level.
+/// Binds `ir`, the Ir that is being built, and `main`, the Ir of the top level, for every file.
 void bind_ir_builtin(Scope& prelude);
 
 }  // namespace pxl

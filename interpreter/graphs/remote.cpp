@@ -1,4 +1,4 @@
-// Remote buffers: made, loaded and stored; graphs that load and store; variables in them.
+// Makes remote buffers, loads and stores them, builds graphs that load and store, and places variables in buffers.
 #include "interpreter/graphs/remote.hpp"
 
 #include <fmt/format.h>
@@ -57,7 +57,7 @@ Tensor* entry_tensor(Interpreter& in, const Value& v, const BuildTarget& target,
   return target.graph->add_constant(Array::scalar(static_cast<uint32_t>(entry)), "offset");
 }
 
-/// New memory of the spec of an entry.
+/// New memory with the spec of an entry.
 Tensor* new_memory(Graph& graph, const TensorSpec& spec) {
   GraphOpBuilder at(graph);
   const TensorSpec whole = whole_spec(spec);
@@ -93,7 +93,7 @@ Value make_buffer(Interpreter& in, const Arguments& args) {
                                       target.ir->add_remote_buffer({spec, a.integer_or("entries", 1), folder_of(a)}));
 }
 
-/// The buffers of a tree with the names of its leaves, in alphabetical order.
+/// The buffers in a tree, with the names of the leaves, in alphabetical order.
 std::vector<std::pair<std::string, const RemoteBufferObject*>> buffers_of(Interpreter& in, const Value& v,
                                                                           const char* where) {
   const auto tree = v.ptr<TreeObject>();
@@ -110,7 +110,7 @@ const TensorSpec& entry_spec() {
   return spec;
 }
 
-/// A graph (entry) -> tensors, of one entry of each buffer, and the names of the tensors.
+/// A graph (entry) -> tensors that loads one entry from each buffer, and the names of the tensors.
 Value load_graph(Interpreter& in, const Arguments& args) {
   ArgReader a("load_remote_graph", args, {"buffers"});
   const auto buffers = buffers_of(in, a.value("buffers"), "load_remote_graph");
@@ -127,7 +127,7 @@ Value load_graph(Interpreter& in, const Arguments& args) {
   return make_tuple({graph_value(ir, &graph), make_list(std::move(names))});
 }
 
-/// A graph (entry, a named tensor for each buffer) -> ().
+/// A graph (entry, a named tensor for each buffer) -> () that stores the tensors.
 Value store_graph(Interpreter& in, const Arguments& args) {
   ArgReader a("store_remote_graph", args, {"buffers"});
   const auto buffers = buffers_of(in, a.value("buffers"), "store_remote_graph");

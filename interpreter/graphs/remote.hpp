@@ -12,7 +12,7 @@ namespace pxl {
 /// `remote_buffer(spec, entries)`.
 struct RemoteBufferObject final : Object {
   std::shared_ptr<Ir> ir;
-  int64_t index;  ///< in Ir::remote_buffers
+  int64_t index;  ///< index in Ir::remote_buffers
   RemoteBuffer buffer;
   RemoteBufferObject(std::shared_ptr<Ir> i, int64_t n)
       : ir(std::move(i)), index(n), buffer(ir->remote_buffers()[static_cast<size_t>(n)]) {}
@@ -24,11 +24,11 @@ struct RemoteBufferObject final : Object {
   bool is_handle() const override { return true; }
 };
 
-/// Throws unless `v` is a remote buffer of the program.
+/// Throws unless `v` is a remote buffer that belongs to the program.
 const RemoteBufferObject& to_remote_buffer(const Value& v, const std::shared_ptr<Ir>& ir, const char* where);
 
-/// `factories.init_remote(buffers, entry = 0, prefix = "")`: a variable for each factory, at an entry of the buffer of
-/// the same name.
+/// `factories.init_remote(buffers, entry = 0, prefix = "")`: makes a variable for each factory, at an entry of the
+/// buffer with the same name.
 Value init_remotely(Interpreter& in, TreeObject& factories, const Arguments& args);
 
 }  // namespace pxl

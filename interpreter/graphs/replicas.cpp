@@ -21,7 +21,7 @@ namespace pxl {
 
 namespace {
 
-/// The stride with which groups are strided, if they are.
+/// The stride between the members of a group, if it is constant.
 std::optional<int64_t> stride_of(const ReplicaGroups& groups) {
   const int64_t size = group_size(groups);
   if (size == 1) return 1;
@@ -38,7 +38,7 @@ Value grouping_value(ReplicaGroups groups) {
   return g;
 }
 
-/// Groups of the replicas that have the same position in theirs.
+/// Groups of replicas that have equal positions in their old groups.
 ReplicaGroups transposed(const ReplicaGroups& groups) {
   ReplicaGroups numbers(groups.size(), -1), out;
   int64_t next = 0;
@@ -50,7 +50,7 @@ ReplicaGroups transposed(const ReplicaGroups& groups) {
   return out;
 }
 
-/// `with replicated(n)` in the head of a program.
+/// `with replicated(n)` at the beginning of a program.
 struct ReplicatedObject final : Object {
   int64_t replicas;
   explicit ReplicatedObject(int64_t n) : replicas(n) {}

@@ -1,4 +1,4 @@
-// Replicas of a program: groupings as values, `replicated(n)`, and what declarations take of them.
+// Replicas of a program: groupings as values, `replicated(n)`, and the options of declarations for them.
 #pragma once
 
 #include "interpreter/graphs/trees.hpp"
@@ -11,10 +11,10 @@
 
 namespace pxl {
 
-/// `ir.replica_grouping(stride, group_size)`, or by assignment.
+/// `ir.replica_grouping(stride, group_size)`, or a grouping by assignment.
 struct ReplicaGroupingObject final : Object {
   ReplicaGroups groups;
-  std::optional<int64_t> stride;  ///< none where the members of a group are not at equal distances
+  std::optional<int64_t> stride;  ///< empty if the distances between the members of a group differ
   std::string type_name() const override { return "replica grouping"; }
   std::string repr(Interpreter&) override;
   std::optional<Value> member(Interpreter& in, std::string_view name) override;
@@ -22,34 +22,34 @@ struct ReplicaGroupingObject final : Object {
   bool equals(Interpreter&, const Value& other) override;
 };
 
-/// `ir.replica_grouping(...)`. Throws where the replicas of the program cannot be grouped so.
+/// `ir.replica_grouping(...)`. Throws if the program's replicas cannot be grouped this way.
 Value make_replica_grouping(Interpreter& in, const Ir& ir, const Arguments& args);
-/// Sets ir.replication_factor. Throws if parts of the program depend on it already.
+/// Sets ir.replication_factor. Throws if parts of the program already depend on it.
 void set_replication_factor(Ir& ir, int64_t replicas);
 
-/// `groups` as a value; none if they are empty.
+/// The groups as a value; none if there are no groups.
 Value replica_grouping_value(const ReplicaGroups& groups);
 
-/// The groups of a variable from a grouping of its program, or none; empty for one group.
+/// A variable's groups, from a grouping of its program or from none; empty for one group.
 ReplicaGroups to_variable_groups(const Value& v, const Ir& ir);
-/// The groups that share the parts of a variable, from a grouping of its program, or none; empty for none.
+/// The groups that share a variable's parts, from a grouping of its program or from none; empty for none.
 ReplicaGroups to_shard_groups(const Value& v, const Ir& ir);
 
-/// How the replicas hold a variable.
+/// How replicas store a variable.
 struct VariablePlacement {
-  ReplicaGroups groups;                    ///< with values of their own; empty: one value
-  ReplicaGroups shards;                    ///< that share its parts; empty: each replica holds the whole
-  std::optional<RemoteEntry> remote = {};  ///< the entry of a remote buffer that it is
+  ReplicaGroups groups;  ///< groups with separate values; empty: one value
+  ReplicaGroups shards;  ///< groups that share the variable's parts; empty: each replica has the whole
+  std::optional<RemoteEntry> remote = {};  ///< the entry of a remote buffer that stores the variable
 };
-/// The options `replica_grouping` and `shard_over` of a `variable`, `constant` or `param`, and `remote` and `entry` of
-/// a variable; `what` names the declaration.
+/// Reads the options of a declaration: `replica_grouping` and `shard_over` of a `variable`, `constant` or `param`, and
+/// `remote` and `entry` of a variable. `what` names the declaration.
 VariablePlacement declared_placement(Interpreter& in, const std::vector<ast::Argument>& options, Activation& a,
                                      const char* what);
-/// The spec of what a replica holds of a variable that is declared with `spec`, which may be a shard's already. Throws
-/// if it is a shard of other groups than `shards`.
+/// The spec of the part that a replica stores of a variable declared with `spec`. `spec` may already be that of a
+/// shard. Throws if the shard belongs to groups other than `shards`.
 TensorSpec placed_spec(const TensorSpec& spec, const ReplicaGroups& shards, const std::string& what);
 /// The initial values of a grouped variable, one after the other: drawn for each group, or given as an array with a row
-/// for each. They are whole: `spec` may be that of a shard.
+/// per group. The values are whole, even if `spec` is that of a shard.
 Array initial_values(Interpreter& in, const Value& init, const TensorSpec& spec, const ReplicaGroups& groups,
                      const std::string& what);
 

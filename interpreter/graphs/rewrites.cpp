@@ -21,7 +21,7 @@
 namespace pxl {
 namespace {
 
-/// Values of the old ir as values of the new one; nothing where they have no counterpart.
+/// Maps values of the old ir to values of the new ir, or to nullopt if they have no counterpart.
 class Translator {
  public:
   Translator(Interpreter& in, const Ir& from, const Rewritten& to) : in_(in), from_(from), to_(to) {}
@@ -58,7 +58,7 @@ class Translator {
       }
       return Value(made);
     }
-    // What describes single calls and ops of the old program.
+    // These values describe single calls and ops of the old program.
     if (v.as<CallInfoObject>() || v.as<OpObject>() || v.as<GradGraphObject>() || v.as<GradientsObject>())
       return std::nullopt;
     return v;
@@ -93,7 +93,7 @@ class Translator {
   const Rewritten& to_;
 };
 
-/// The new ir as a value: names that have a counterpart, and what is known of its graphs.
+/// The new ir as a value, with the names that have a counterpart and the facts about its graphs.
 Value rewritten_value(Interpreter& in, const IrObject& old, const Rewritten& made) {
   auto result = make_ref<IrObject>();
   result->ir = made.ir;

@@ -1,4 +1,4 @@
-// `scan(f, init, xs, ...)`: a step repeated along the first axis of sequences.
+// `scan(f, init, xs, ...)`: repeats a step along the first axis of sequences.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -74,7 +74,7 @@ std::vector<TensorSpec> slices_of(Interpreter& in, const std::vector<Value>& xs,
   return slices;
 }
 
-/// The graph of the step; removes arguments that a def takes as constants from `others`.
+/// The graph of the step. Removes the arguments from `others` that a def takes as constants.
 Callable step_of(Interpreter& in, ScanArguments& given, const std::vector<TensorSpec>& slices, const Span& span) {
   if (given.step.as<GraphObject>() || given.step.as<BoundGraphObject>() || given.step.as<GradGraphObject>())
     return to_callable(given.step, "scan");
@@ -139,7 +139,7 @@ void check_step(const Graph& step, const ScanForm& form, const std::vector<Tenso
   }
 }
 
-/// An operand that becomes a constant if it is an array.
+/// An operand: an array becomes a constant.
 Value operand(Interpreter& in, const std::shared_ptr<Ir>& ir, const Value& v) {
   if (as_tensor(v)) return v;
   const TensorSpec spec = to_spec(in, v, "scan");

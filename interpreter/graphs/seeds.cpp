@@ -1,4 +1,4 @@
-// Seeds of the random ops: arrays of them, and variables that hold one.
+// Seeds for the random ops: arrays of seeds, and variables that hold one.
 #include <set>
 
 #include "interpreter/graphs/graph_builder.hpp"
@@ -12,7 +12,7 @@
 namespace pxl {
 namespace {
 
-/// [n, 2] distinct pairs, the same ones for the same seed.
+/// Returns [n, 2] distinct pairs, which are the same for the same seed.
 Array make_seeds(int64_t seed, int64_t n) {
   if (n < 1 || n > (1 << 20)) throw Error("create_seeds: n must be in 1..1048576, not " + std::to_string(n));
   Random random(static_cast<uint64_t>(seed));

@@ -1,6 +1,6 @@
-// `t[key]` on tensors, as PopXL builds it: ints and slices become one Slice, a Subsample where a step is larger than
-// one and a Reshape that drops the axes of ints; a tensor or array of ints gathers on axis 0; a bool mask keeps the
-// shape and zeroes the rest.
+// `t[key]` on tensors, as PopXL builds it. Ints and slices become one Slice, a Subsample if a step is larger than one,
+// and a Reshape that drops the axes of ints. A tensor or array of ints gathers on axis 0. A bool mask keeps the shape
+// and zeroes the other elements.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,8 +31,8 @@ namespace {
 
 struct Basic {
   std::vector<int64_t> start, stop, step, axes;
-  Shape shape;            ///< of the result
-  bool reshaped = false;  ///< ints drop axes, none adds them
+  Shape shape;            ///< shape of the result
+  bool reshaped = false;  ///< ints drop axes, `none` adds them
 };
 
 Basic read_basic(const Tensor& t, const std::vector<Value>& given) {
@@ -77,8 +77,9 @@ Basic read_basic(const Tensor& t, const std::vector<Value>& given) {
         throw Error(fmt::format("the slice of axis {} is empty: the axis has {} elements", axis, extent))
             .as(codes::index);
       }
-      // An end before the first element is written as the op expects it: below -extent. What follows the last element
-      // that a larger step takes is included: a slice of the whole axis needs no Slice before the Subsample.
+      // An end before the first element is written as the op expects it: below -extent. The range includes the elements
+      // after the last one that a larger step takes. A slice of the whole axis then needs no Slice before the
+      // Subsample.
       const int64_t last = r.start + (r.count - 1) * r.step;
       const int64_t past = r.step < 0 ? last - 1 : last + std::min(r.step, extent - last);
       if (r.start != 0 || r.step != 1 || r.count != extent) take(r.start, past < 0 ? -extent - 1 : past, r.step);
@@ -98,7 +99,7 @@ Basic read_basic(const Tensor& t, const std::vector<Value>& given) {
 
 Value tensor_index(Interpreter& in, const Value& tensor, const Value& key) {
   Tensor* t = as_tensor(tensor);
-  // Index tensors and arrays.
+  // Handles index tensors and arrays.
   const Array* array = key.as_array();
   const bool list = key.as<ListObject>() != nullptr;
   if (as_tensor(key) || list || (array && array->rank() > 0)) {

@@ -67,7 +67,7 @@ Value m_update(Interpreter&, TreeObject& t, const Arguments& args) {
   TreePtr other = given.as<DictObject>() ? from_dict(t.kind, given) : as_tree(given, "update");
   bool overwrite = a.boolean_or("overwrite", false);
   if (other.get() == &t) return {};
-  if (!overwrite)  // nothing changes where one name clashes
+  if (!overwrite)  // if one name clashes, nothing changes
     for (auto& [name, leaf] : other->leaves())
       if (t.find(name))
         throw Error("update: `" + name + "` already exists in the tree", {"`overwrite = true` replaces it"})
@@ -106,7 +106,7 @@ Value m_filter_keys(Interpreter& in, TreeObject& t, const Arguments& args) {
     keys = elements_of(in, given);
   std::set<std::string> wanted;
   for (const Value& k : keys) {
-    Value found = t.index(in, k);  // throws with a suggestion
+    Value found = t.index(in, k);  // throws an error with a suggestion
     wanted.insert(key_name(k, "filter_keys"));
   }
   for (auto& [name, leaf] : t.leaves())
@@ -190,7 +190,7 @@ Value m_map(Interpreter& in, TreeObject& t, const Arguments& args) {
     tensors = tensors && as_tensor(made);
     out->insert(name, std::move(made));
   }
-  if (tensors) {  // mapping tensors to tensors keeps `.tensors`
+  if (tensors) {  // if every tensor maps to a tensor, `.tensors` stays
     TreePtr typed = make_tree(TreeKind::tensors);
     for (auto& [name, leaf] : out->leaves()) typed->insert(name, leaf);
     return typed;
@@ -297,7 +297,7 @@ constexpr Member<TreeObject> tree_rows[] = {
 };
 constexpr std::span<const Member<TreeObject>> tree_table(tree_rows);
 
-/// Of trees of tensors, and of plain ones.
+/// For trees of tensors, and for plain trees.
 constexpr Member<TreeObject> tensors_rows[] = {
     {"tensors", "The tensors, as a tuple sorted by name.", "NamedTensors(w = variable(1.0, name = 'w')).tensors",
      [](Interpreter&, TreeObject& t) -> Got { return make_tuple(t.sorted_tensors()); }},
@@ -307,7 +307,7 @@ constexpr Member<TreeObject> tensors_rows[] = {
 };
 constexpr std::span<const Member<TreeObject>> tensors_table(tensors_rows);
 
-/// Of trees of variable factories.
+/// For trees of variable factories.
 constexpr Member<TreeObject> factory_rows[] = {
     {"init", "(prefix = '', shard = none, replica_grouping = none)",
      "Variables for all factories, with their initial values, as a tree to bind. With replicas, `shard` is the "

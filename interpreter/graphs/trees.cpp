@@ -28,7 +28,7 @@ void check_key(std::string_view part, std::string_view whole) {
 
 constexpr int max_levels = 100;
 
-/// Puts a tree at a level, with everything below it.
+/// Sets a tree's level, and the levels of everything below it.
 void set_level(TreeObject& t, int level) {
   if (level > max_levels) throw Error("a named tree can't be deeper than " + std::to_string(max_levels) + " levels");
   t.level = level;
@@ -48,7 +48,7 @@ std::vector<std::string> keys_of(const TreeObject& t) {
   return keys;
 }
 
-/// The key that an index represents: 1 is "1", -1 the last number of the level.
+/// The key for an index: 1 is "1", and -1 is the last number in the level.
 std::string key_text(const TreeObject& t, const Value& key) {
   if (const std::string* s = key.as_string()) return *s;
   if (!key.is_int()) type_error("a tree is indexed by names and ints, got " + key.type_name());
@@ -103,7 +103,7 @@ const Value* TreeObject::find(std::string_view dotted) const {
 void TreeObject::insert(std::string_view dotted, Value value, bool overwrite) {
   const std::string whole(dotted);
   TreeObject* at = this;
-  if (auto* tree = value.as<TreeObject>()) value = tree->copy();  // so that no tree ever holds itself
+  if (auto* tree = value.as<TreeObject>()) value = tree->copy();  // ensures that no tree contains itself
   while (true) {
     at->changing();
     size_t dot = dotted.find('.');

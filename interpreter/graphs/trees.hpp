@@ -1,5 +1,5 @@
-// Named trees: nested collections of tensors or variable factories under dotted names (PopXL's DotTree,
-// NamedTensors and NamedVariableFactories). One class serves all of them; its kind decides which leaves it takes.
+// Named trees: nested collections of tensors or variable factories under dotted names (PopXL's DotTree, NamedTensors
+// and NamedVariableFactories). One class implements all of them. Its kind decides which leaves it accepts.
 #pragma once
 
 #include <unordered_map>
@@ -18,20 +18,21 @@ enum class TreeKind : uint8_t { plain, tensors, factories };
 
 struct TreeObject final : Object {
   TreeKind kind;
-  int level = 0;  ///< below its root; bounded, so that walks may recurse
-  /// Children in order of insertion: leaves, or further TreeObjects. Added here or there, erased by erase_items only.
+  int level = 0;  ///< level below its root; bounded, so that walks may recurse
+  /// Children in order of insertion: leaves, or further TreeObjects. Children are added in several places, but only
+  /// erase_items erases them.
   std::vector<std::pair<std::string, Value>> items;
 
   explicit TreeObject(TreeKind k) : kind(k) {}
   std::string type_name() const override;
-  std::string repr(Interpreter& in) override;  ///< as a dict from dotted names to leaves
+  std::string repr(Interpreter& in) override;  ///< printed as a dict from dotted names to leaves
   std::optional<Value> member(Interpreter& in, std::string_view name) override;
   std::vector<std::string> member_names() const override;
   void set_member(Interpreter& in, std::string_view name, Value value) override;
   Value index(Interpreter& in, const Value& key) override;
   void set_index(Interpreter& in, const Value& key, Value value) override;
   std::optional<int64_t> length(Interpreter&) override { return static_cast<int64_t>(items.size()); }
-  std::optional<Iterator> iterate(Interpreter& in) override;  ///< the keys of the top level
+  std::optional<Iterator> iterate(Interpreter& in) override;  ///< iterates over the keys of the top level
   bool contains(Interpreter& in, const Value& item) override;
   bool truth(Interpreter&) override { return !items.empty(); }
   std::function<void()> state() override;
@@ -41,33 +42,34 @@ struct TreeObject final : Object {
 
   /// The leaf or subtree under a dotted name, or null.
   const Value* find(std::string_view dotted) const;
-  /// Adds under a dotted name, making the levels in between. Throws where a part is no identifier or number, or
-  /// where the name exists and `overwrite` is not set; with it, a tree is merged into a tree.
+  /// Adds a value under a dotted name, and creates the levels in between. Throws if a part is neither an identifier nor
+  /// a number, or if the name exists and `overwrite` is not set. With `overwrite`, a tree is merged into an existing
+  /// tree.
   void insert(std::string_view dotted, Value value, bool overwrite = false);
-  /// An empty subtree under a dotted name, unless there is one: fixes the place of its keys.
+  /// Adds an empty subtree under a dotted name unless one exists, which fixes the position of its keys.
   void reserve(std::string_view dotted);
-  /// Drops subtrees without leaves.
+  /// Removes subtrees without leaves.
   void prune();
   bool erase(std::string_view dotted);
-  /// Drops the children that `drop` says of; gives their number.
+  /// Removes the children for which `drop` returns true, and returns their number.
   size_t erase_items(const std::function<bool(const std::pair<std::string, Value>&)>& drop);
   /// All leaves with their dotted names, in order.
   std::vector<std::pair<std::string, Value>> leaves() const;
-  Ref<TreeObject> copy() const;  ///< copies nodes, shares leaves
-  /// Leaves sorted by the name of the tensor.
+  Ref<TreeObject> copy() const;  ///< copies nodes and shares leaves
+  /// Leaves sorted by their tensors' names.
   std::vector<Value> sorted_tensors() const;
 
  private:
-  /// The place of a child; items.size() where there is none.
+  /// The position of a child; items.size() if there is none.
   size_t place(std::string_view key) const;
-  /// Of the first children, up to a limit: a list of modules may have thousands.
+  /// Positions of the first children, up to a limit, since a list of modules may have thousands.
   mutable std::unordered_map<std::string, size_t> places_;
 };
 using TreePtr = Ref<TreeObject>;
 
 TreePtr make_tree(TreeKind kind);
 
-/// What a `param` with an initial value results in: makes variables of the main graph.
+/// The result of a `param` with an initial value: makes variables in the main graph.
 struct VariableFactoryObject final : Object {
   std::string name;
   TensorSpec spec;
@@ -89,7 +91,7 @@ Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, 
 TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::string& prefix,
                        const VariablePlacement& placement, bool zero);
 
-/// New memory for all factories of a tree, in the graph that is being built.
+/// Makes memory for all factories of a tree, in the graph that is being built.
 TreePtr init_undefined(Interpreter& in, const TreeObject& factories);
 
 /// DotTree, NamedTensors, NamedVariableFactories: called, `from_dict`, `pack`.

@@ -10,7 +10,7 @@ namespace pxl {
 
 namespace {
 
-constexpr int max_path_depth = 8;  ///< of lists and dicts within each other
+constexpr int max_path_depth = 8;  ///< maximum nesting of lists and dicts
 
 class PathFinder {
  public:
@@ -33,7 +33,7 @@ class PathFinder {
     }
   }
 
-  /// Paths of variables that are named after others.
+  /// Derives the paths of variables that are named after others.
   void derive() {
     std::unordered_map<std::string_view, const Tensor*> by_name;
     for (const Tensor* v : ir_.variables()) by_name.emplace(v->name, v);

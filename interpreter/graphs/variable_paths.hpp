@@ -1,4 +1,4 @@
-// What the body of a program calls its variables, so that other programs and checkpoints find them.
+// The names that a program's body gives its variables, so that other programs and checkpoints find them.
 #pragma once
 
 #include <unordered_map>
@@ -9,9 +9,10 @@
 
 namespace pxl {
 
-/// Of each variable the first name in `fields` of a tree, a bound graph, a tensor, or a list, tuple or dict of them,
-/// and its path there. A variable that is named after another one, as the state of an optimiser is, has the path of
-/// that one before its own. Variables of local names have none.
+/// Returns a path for each variable: the first name in `fields` whose value contains it, and the path within that
+/// value. Such values are trees, bound graphs, tensors, and lists, tuples or dicts of them. A variable that is named
+/// after another one, as an optimiser's state is, has the other's path before its own. Variables with local names have
+/// no path.
 std::unordered_map<const Tensor*, VariablePath> variable_paths(const Ir& ir, const Scope& fields);
 
 }  // namespace pxl

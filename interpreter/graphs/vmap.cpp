@@ -1,4 +1,4 @@
-// `vmap(f)`: a function of one element, called for all elements of a batch.
+// `vmap(f)`: calls a function of one element for all elements of a batch.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace pxl {
 namespace {
 
-/// A tensor with another axis moved to another place.
+/// A tensor with one axis moved to another position.
 Value moved_axis(Interpreter& in, const Value& tensor, int64_t from, int64_t to) {
   if (from == to) return tensor;
   std::vector<Value> order;
@@ -38,7 +38,7 @@ int64_t checked_axis(const Value& v, int64_t rank, const char* what) {
   return axis;
 }
 
-/// The batch: its size, and the arguments of one element beside those of all.
+/// The batch: its size, its arguments, and the arguments for one element.
 class Batched {
  public:
   Batched(Interpreter& in, const DerivativeObject& d) : in_(in), d_(d) {}
@@ -58,7 +58,7 @@ class Batched {
   }
 
  private:
-  /// None, or the axis of an argument; `whole` axes are for all arguments.
+  /// The axis of an argument, or none. `whole` axes apply to all arguments.
   Value axis_of(size_t position, const std::string& name) const {
     const Value& axes = d_.parts[0];
     if (auto* dict = axes.as<DictObject>()) {
@@ -146,7 +146,7 @@ void bind_vmap_builtin(Scope& p) {
         auto d = make_ref<DerivativeObject>();
         d->key = d->title = "vmap";
         d->function = f;
-        // `axes = none` alone would map nothing: it is written for single arguments.
+        // `axes = none` alone would map nothing. `none` is meant for single arguments.
         d->parts = {a.has("axes") ? a.value("axes") : Value(int64_t{0}), a.value_or("out", Value(int64_t{0}))};
         d->parameters = parameters_of(f);
         d->build = build_vmap;
