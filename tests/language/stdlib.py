@@ -1,8 +1,8 @@
 """The standard library's examples: the indented lines of the `##` comments in stdlib/**/*.pxl.
 
 Each public declaration of the library (a module, a def, a name of the file) has a doc comment with an example, lines indented
-by four spaces, that runs with the names of its file and `run_module` imported. Its output is in the comments that end its lines: `print(1 +
-1)   # 2`.
+by four spaces, that runs with the names of its file and `run_module` imported. Its output is in the comments that
+end its lines: `print(1 + 1)   # 2`.
 """
 import pathlib
 import re
@@ -64,8 +64,7 @@ def stdlib_tests(pxl, root, tally_add, parallel, run):
         module = ".".join(path.relative_to(root / "stdlib").with_suffix("").parts)
         found = list(declarations(path.read_text()))
         if not module.startswith("onnx"):  # the ops of ONNX have its names and orders
-            tally_add(f"stdlib/{path.name}: parameters have types", "; ".join(f"{name}: {', '.join(bare)}" for name, bare in
-            unannotated(path.read_text())) or None)
+            tally_add(f"stdlib/{path.name}: parameters have types", "; ".join(f"{name}: {', '.join(bare)}" for name, bare in unannotated(path.read_text())) or None)
         names = [name for name, _, _ in found]
         for name, line, example in found:
             # Functions that stand for ops of ONNX are tested by the standard's tests (tests/runtime/onnx_models.py).
