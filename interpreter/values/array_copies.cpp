@@ -50,7 +50,7 @@ Array select_elements(const Array& a, const Array& mask) {
   const auto select = [&]<class T>(T) {
     const T* from = reinterpret_cast<const T*>(a.raw());
     T* to = reinterpret_cast<T*>(out.mutable_raw());
-    // Without branches: an element that is not kept is overwritten by the next.
+    // The loop has no branches: if an element is not kept, the next one overwrites it.
     for (int64_t i = 0, k = 0; k < count; ++i) {
       if (i % chunk == 0) charge(std::min(chunk, a.size() - i));
       to[k] = from[i];

@@ -1,4 +1,4 @@
-// Copies of parts of host arrays. Long ones check for Ctrl-C on the way.
+// Copies parts of host arrays. Long copies check for Ctrl-C on the way.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,14 @@
 
 namespace pxl {
 
-/// Runs of `bytes` at these offsets, in elements, one after the other to `to`; `expected`: offsets that are likely to
-/// be copied next (tensor/gather.hpp).
+/// Copies runs of `bytes` bytes at these offsets (in elements) to `to`, one after the other. `expected`: offsets that
+/// are likely to be copied next (tensor/gather.hpp).
 void gather_charged(const Array& a, std::span<const int64_t> offsets, std::span<const int64_t> expected, size_t bytes,
                     std::byte* to);
-/// A window to dense memory: runs of `run` adjacent elements from element `base` on, of these extents and strides.
+/// Copies a window to dense memory: runs of `run` adjacent elements from element `base` on, with these extents and
+/// strides.
 void copy_window(const Array& a, int64_t base, Shape extents, Shape strides, int64_t run, std::byte* to);
-/// The elements at which a mask, a bool array of a's shape, is true, in order.
+/// The elements at which a mask is true, in order. The mask is a bool array of a's shape.
 Array select_elements(const Array& a, const Array& mask);
 
 }  // namespace pxl

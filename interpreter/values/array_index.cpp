@@ -1,4 +1,4 @@
-// NumPy's indexing of host arrays: reading and writing are one loop each over the offsets that a key selects.
+// NumPy's indexing of host arrays. Reading and writing are one loop each over the offsets that a key selects.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,13 +23,13 @@ namespace pxl {
 
 namespace {
 
-/// The rows of an array as offsets in it.
+/// The rows of an array, as offsets in it.
 class Rows {
  public:
   explicit Rows(const Array& a) : extent_(a.shape()[0]), row_(a.size() / extent_) {}
 
-  int64_t row() const { return row_; }  ///< elements of one row
-  /// Offsets of the positions of an index; negative positions count from the end.
+  int64_t row() const { return row_; }  ///< number of elements in a row
+  /// Converts the positions in an index to offsets. Negative positions count from the end.
   void pick(const Array& index, std::vector<int64_t>& offsets) const {
     offsets.resize(static_cast<size_t>(index.size()));
     int64_t* to = offsets.data();
@@ -38,7 +38,7 @@ class Rows {
       *to++ = at * row_;
     });
   }
-  /// Offsets of the `count` positions that follow the index in memory, if they are valid rows.
+  /// Offsets of the `count` positions after the index in memory, if they are valid rows.
   void pick_following(const Array& index, int64_t count, std::vector<int64_t>& offsets) const {
     offsets.resize(static_cast<size_t>(count));
     int64_t* to = offsets.data();
@@ -54,7 +54,7 @@ class Rows {
     with_type(index.dtype(), [&]<class T>(type_tag<T>) {
       if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
         const T* data = index.data<T>();
-        // What int64 does not have is beyond every extent.
+        // A position outside int64 is beyond every extent.
         for (int64_t i = begin; i < end; ++i)
           f(std::in_range<int64_t>(data[i]) ? static_cast<int64_t>(data[i]) : INT64_MAX);
       }
@@ -64,8 +64,8 @@ class Rows {
   int64_t extent_, row_;
 };
 
-/// The last slice of positions that was used. A loop over shuffled positions selects rows by consecutive slices, so the
-/// rows of the next slice are prefetched.
+/// Remembers the last slice of positions that was used. A loop over shuffled positions selects rows by consecutive
+/// slices. The rows of the next slice are therefore prefetched.
 class LastSlice {
  public:
   void note(const Array& whole, const Array& slice) {
@@ -74,7 +74,7 @@ class LastSlice {
     at_ = slice.raw();
   }
 
-  /// The number of positions that follow `index`, at most its own number; 0 if it is not that slice.
+  /// The number of positions after `index`, at most as many as it has; 0 if `index` is not the last slice.
   int64_t following(const Array& index) const {
     if (index.raw() != at_ || index.dtype() != whole_.dtype()) return 0;
     const auto width = static_cast<int64_t>(size_of(index.dtype()));
@@ -82,13 +82,13 @@ class LastSlice {
   }
 
  private:
-  Array whole_;  ///< keeps the memory that `at_` points into alive
+  Array whole_;  ///< keeps alive the memory into which `at_` points
   const std::byte* at_ = nullptr;
 };
 
 /// Fast path for one slice of adjacent rows or one index array; nullopt for all other keys.
 std::optional<Value> simple_get(const Array& a, const Value& key) {
-  struct Reused {  // by each key
+  struct Reused {  // vectors that each key uses again
     LastSlice last;
     std::vector<int64_t> offsets, expected;
   };
@@ -127,7 +127,7 @@ Value array_get(Interpreter& in, const Array& a, const Value& key) {
   if (!a.has_elements()) return Array::unevaluated(a.dtype(), selected.shape);
   if (selected.offsets.size() == 1 && a.rank() > 0 && selected.offsets[0] % selected.run == 0 &&
       a.size() % selected.run == 0) {
-    // One dense run: share the buffer.
+    // The selection is one dense run, so it shares the buffer.
     const int64_t row = selected.offsets[0] / selected.run;
     return a.reshaped({a.size() / selected.run, selected.run}).rows(row, row + 1).reshaped(selected.shape);
   }

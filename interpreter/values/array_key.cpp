@@ -21,12 +21,12 @@ namespace pxl {
 namespace {
 
 struct Axis {
-  int64_t stride = 0;  ///< of the source, in elements
+  int64_t stride = 0;  ///< stride in the source, in elements
   int64_t start = 0, step = 1, count = 1;
-  bool dropped = false;   ///< an int
-  bool fresh = false;     ///< none: a new axis
-  bool advanced = false;  ///< an index array
-  Array positions;        ///< int64, advanced only
+  bool dropped = false;   ///< the key is an int
+  bool fresh = false;     ///< the key is none: a new axis
+  bool advanced = false;  ///< the key is an index array
+  Array positions;        ///< positions as int64, for an index array only
 };
 
 [[noreturn]] void bad_key(const Value& v) {
@@ -40,7 +40,7 @@ std::vector<Value> parts_of(const Value& key) {
   return tuple ? tuple->items : std::vector<Value>{key};
 }
 
-// A list used as a key is an index array.
+// Converts a list that is used as a key to an index array.
 std::optional<Array> index_array(Interpreter& in, const Value& v) {
   if (const Array* a = v.as_array()) {
     if (a->rank() == 0 && is_integer(a->dtype())) return std::nullopt;  // an int
@@ -54,7 +54,7 @@ std::optional<Array> index_array(Interpreter& in, const Value& v) {
   return std::nullopt;
 }
 
-// The positions of a mask's true elements, one array for each of its axes.
+// The positions of a mask's true elements, as one array per axis.
 std::vector<Array> nonzero(const Array& mask) {
   std::vector<int64_t> flat;
   for (int64_t i = 0; i < mask.size(); ++i) {
@@ -166,8 +166,8 @@ std::vector<Axis> read_key(Interpreter& in, const Array& a, const Value& key) {
 
 GatherOffsets gather_offsets(Interpreter& in, const Array& a, const Value& key, bool windows) {
   const std::vector<Axis> axes = read_key(in, a, key);
-  // One block of loop dimensions per axis; all index arrays share one block, in their position if they are adjacent,
-  // otherwise first.
+  // Each axis has one block of loop dimensions. All index arrays share one block, in their position if they are
+  // adjacent, otherwise first.
   Shape index_shape;
   size_t first = axes.size(), last = 0, count = 0;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -186,7 +186,7 @@ GatherOffsets gather_offsets(Interpreter& in, const Array& a, const Value& key, 
     const std::vector<int64_t>* table;
   };
   std::vector<Dim> dims;
-  std::vector<int64_t> table;  // offsets of the index arrays' block, flattened
+  std::vector<int64_t> table;  // offsets for the block of index arrays, flattened
   if (count) {
     const int64_t n = element_count(index_shape);
     table.assign(static_cast<size_t>(n), 0);

@@ -1,4 +1,4 @@
-// Functions written in C++, and how they read their arguments.
+// Functions written in C++: calls, and the reading of their arguments.
 #include "interpreter/values/builtin.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Functions written in C++, and how they read their arguments.
+// Functions written in C++, and the reader of their arguments.
 #pragma once
 
 #include <concepts>
@@ -14,10 +14,10 @@
 
 namespace pxl {
 
-/// What a look does with a function whose effects it does not permit.
+/// The treatment of a function whose effects a look does not permit.
 enum class InLook : uint8_t {
-  passed_over,  ///< its arguments are checked against its signature, and its result is unknown (none if it only prints)
-  calls_body,   ///< its body checks `permits`, and returns what is known of the result
+  passed_over,  ///< its arguments are checked against its signature; its result is unknown (none if it only prints)
+  calls_body,   ///< its body checks `permits`, and returns what the look knows about the result
 };
 
 struct MemberInfo;
@@ -32,7 +32,7 @@ struct BuiltinObject final : Object {
   std::string doc;
   Body body;
   InLook in_look;
-  /// As `body`, for calls with values by position alone, from `direct_min` to `direct_max` of them; may be null.
+  /// A form of `body` for calls with positional values only, from `direct_min` to `direct_max` of them; may be null.
   using Direct = Value (*)(Interpreter&, const Value* values, size_t count);
   Direct direct = nullptr;
   uint8_t direct_min = 0, direct_max = 0;
@@ -43,10 +43,10 @@ struct BuiltinObject final : Object {
   std::string repr(Interpreter&) override;
   bool callable() const override { return true; }
   Value call(Interpreter& in, Arguments args) override;
-  /// As call, of a caller that keeps the memory of the arguments.
+  /// Calls the body for a caller that keeps the memory of the arguments.
   Value call_body(Interpreter& in, Arguments&& args);
 
-  /// How a look treats unknown arguments: an op is added to the graph, a method may have changed its object.
+  /// Decides how a look treats unknown arguments: an op is added to the graph, a method may have changed its object.
   enum class Kind : uint8_t { function, method, op } kind = Kind::function;
 
  private:
@@ -55,12 +55,12 @@ struct BuiltinObject final : Object {
 
 /// A method bound to its object: effects, name and body.
 Value make_method(Effects effects, std::string name, BuiltinObject::Body body, InLook in_look = InLook::passed_over);
-/// The same for a method with a row in a table of members; the row has static storage duration.
+/// Makes a method from a row in a table of members. The row has static storage duration.
 Value make_method(Effects effects, const MemberInfo& row, BuiltinObject::Body body,
                   InLook in_look = InLook::passed_over);
 
-/// Reads arguments against a list of parameter names: used by C++ functions to accept names and defaults. Throws Error
-/// for unknown (with a suggestion), missing and surplus arguments, naming the function.
+/// Reads arguments against a list of parameter names. C++ functions use it to accept names and defaults. Throws an
+/// Error that names the function for missing, surplus and unknown arguments (with a suggestion).
 class ArgReader {
  public:
   /// The names and the arguments must outlive the reader.
@@ -70,8 +70,8 @@ class ArgReader {
   ArgReader(S&& function, const Arguments& args, std::initializer_list<std::string_view>) = delete;
   ArgReader(const ArgReader&) = delete;
   ArgReader& operator=(const ArgReader&) = delete;
-  bool has(std::string_view name) const;     ///< given and not none
-  Value value(std::string_view name) const;  ///< required
+  bool has(std::string_view name) const;     ///< passed and not none
+  Value value(std::string_view name) const;  ///< value of a required argument
   Value value_or(std::string_view name, Value fallback) const;
   int64_t integer(std::string_view name) const;
   int64_t integer_or(std::string_view name, int64_t fallback) const;
@@ -79,7 +79,7 @@ class ArgReader {
   bool boolean_or(std::string_view name, bool fallback) const;
   std::string string(std::string_view name) const;
   std::string string_or(std::string_view name, std::string fallback) const;
-  Shape shape(std::string_view name) const;  ///< an int or a list or tuple of ints
+  Shape shape(std::string_view name) const;  ///< accepts an int, or a list or tuple of ints
 
  private:
   static constexpr size_t few = 4;
@@ -90,13 +90,13 @@ class ArgReader {
   size_t count_;
   std::string_view few_names_[few];
   const Value* few_values_[few] = {};
-  std::vector<std::string_view> more_names_;  ///< of functions with more parameters
+  std::vector<std::string_view> more_names_;  ///< names for functions with more parameters
   std::vector<const Value*> more_values_;
   std::string_view* names_ = few_names_;
   const Value** values_ = few_values_;
 };
 
-/// A built-in function by its name in the prelude; throws if there is none.
+/// The built-in function with a name in the prelude. Throws if there is none.
 const Value& builtin_named(const Interpreter& in, std::string_view name);
 
 /// Registers a built-in: `effects` lists everything it does outside the program.

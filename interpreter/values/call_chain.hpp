@@ -1,4 +1,4 @@
-// The chain of running calls, and the guards that every call holds. Links are stored on the machine stack; frames,
+// The chain of running calls, and the guards that every call holds. Links are stored on the machine stack. Frames,
 // which ops and errors keep, are made when first requested.
 #pragma once
 
@@ -15,7 +15,7 @@ class Interpreter;
 
 class CallChain {
  public:
-  /// A running call; pushed when it begins and popped when it ends.
+  /// A running call, which is pushed when it begins and popped when it ends.
   struct Link {
     const std::string* what;
     const Span* at;
@@ -34,17 +34,17 @@ class CallChain {
   Link* top_ = nullptr;
 };
 
-/// Where the running code is: new ops and errors get it as their location.
+/// The position of the running code. New ops and errors get it as their location.
 struct CodePosition {
-  int depth = 0;     ///< nested calls
+  int depth = 0;     ///< depth of nested calls
   CallChain frames;  ///< the chain of running calls
   Span here;         ///< the expression that is being evaluated
-  /// Of the latest assignment `NAME = CALL` of a call of code in C++: the name, and the call. `variable` and
-  /// `constant` name their tensors by it.
+  /// The name and the call in the latest assignment `NAME = CALL` whose call runs C++ code. `variable` and `constant`
+  /// name their tensors after it.
   const std::string* target = nullptr;
   Span target_call;
 };
-/// The name that the value of a call is assigned to, or `otherwise`.
+/// The name to which a call's value is assigned, or `otherwise`.
 std::string target_name(Interpreter& in, const Span& call, std::string_view otherwise);
 CodePosition& position_of(Interpreter& in);
 
@@ -67,8 +67,8 @@ class DepthGuard {
   CodePosition& at_;
 };
 
-/// A link of the call chain while a call runs, which begins at the current location, `at`. It restores both when the
-/// call ends, also by an exception.
+/// A link of the call chain during a call, which begins at the current location, `at`. When the call ends, also by an
+/// exception, both are restored.
 struct CodeFrame {
   /// `what` and `at` must outlive the frame.
   PXL_INLINE CodeFrame(CodePosition& position, const std::string& what, const Span& at)
@@ -87,7 +87,7 @@ struct CodeFrame {
   CallChain::Link link_;
 };
 
-/// The same of a call that is at another place than the current location.
+/// A link for a call whose place differs from the current location.
 struct CallFrame {
   /// `what` must outlive the frame.
   CallFrame(CodePosition& position, const std::string& what, Span at)

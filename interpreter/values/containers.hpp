@@ -8,25 +8,25 @@
 
 namespace pxl {
 
-/// The elements start, start + step, ..., `count` of them.
+/// The `count` elements start, start + step, ...
 struct SliceRange {
   int64_t start, step, count;
 };
 
 struct StringObject final : Object {
   static constexpr ClassTag class_tag = ClassTag::text;
-  std::string value;  ///< changes only by `append`
+  std::string value;  ///< only `append` changes it
   void append(std::string_view more);
   int64_t characters() const {  ///< the number of code points
     return characters_ >= 0 ? characters_ : counted();
   }
-  size_t offset_of(int64_t character) const;  ///< in bytes, of a character up to the length
+  size_t offset_of(int64_t character) const;  ///< byte offset of a character, up to the length
   std::string_view characters(int64_t from, int64_t count) const;
   uint64_t hash() const { return hash_ != 0 ? hash_ : computed_hash(); }
   Value sliced(const SliceRange& range) const;
-  /// The character at an offset in bytes, which moves behind it.
+  /// Returns the character at a byte offset, and moves the offset past it.
   Value character_at(size_t& offset) const;
-  /// The character at a place, from the end if it is negative, of a text of ASCII alone; null for others.
+  /// The character at a position, which counts from the end if negative. Null if the text is not ASCII only.
   inline const Value* ascii_at(int64_t at) const;
   explicit StringObject(std::string&& v) : value(std::move(v)) { has_parts_ = false; }
   explicit StringObject(std::string_view v) : value(v) { has_parts_ = false; }
@@ -48,7 +48,7 @@ struct StringObject final : Object {
   uint64_t computed_hash() const;
   mutable int64_t characters_ = -1;                       ///< -1: not counted yet
   mutable uint64_t hash_ = 0;                             ///< 0: not computed yet
-  mutable std::unique_ptr<std::vector<uint32_t>> marks_;  ///< offsets of every 64th character, of texts beyond ASCII
+  mutable std::unique_ptr<std::vector<uint32_t>> marks_;  ///< offsets of every 64th character, for texts beyond ASCII
 };
 
 /// Lists (mutable) and tuples.
@@ -80,12 +80,12 @@ struct ListObject final : SequenceObject {
 struct TupleObject final : SequenceObject {
   static constexpr ClassTag class_tag = ClassTag::tuple;
   using SequenceObject::SequenceObject;
-  mutable uint64_t hash = 0;  ///< as a key of dicts; 0: not computed yet
+  mutable uint64_t hash = 0;  ///< hash as a key of dicts; 0: not computed yet
   std::string type_name() const override { return "tuple"; }
   std::string repr(Interpreter&) override;
 };
 
-/// Insertion-ordered. Keys: none, bools, numbers, strings, tuples, and objects by identity (tensors, streams).
+/// Insertion-ordered. Keys are none, bools, numbers, strings, tuples, and objects by identity (tensors, streams).
 struct DictObject final : Object {
   static constexpr ClassTag class_tag = ClassTag::dict;
   ~DictObject() override;
@@ -119,7 +119,7 @@ struct DictObject final : Object {
   std::vector<uint64_t> hashes_;  ///< of the keys, parallel to items
   struct Place {
     uint32_t item = 0;  ///< index into items plus one, 0 if free
-    uint32_t part = 0;  ///< of the key's hash
+    uint32_t part = 0;  ///< part of the key's hash
   };
   std::vector<Place> table_;  ///< open addressing; empty for few items
 };
@@ -128,7 +128,7 @@ struct RangeObject final : Object {
   static constexpr ClassTag class_tag = ClassTag::range;
   int64_t start, stop, step;
   RangeObject(int64_t a, int64_t b, int64_t s) : start(a), stop(b), step(s) {}
-  /// Element i, from 0 to below the length: the product fits, since the element is between start and stop.
+  /// Element i, for i from 0 to below the length. The product fits, since the element is between start and stop.
   int64_t at(int64_t i) const {
     return static_cast<int64_t>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(step));
   }
@@ -161,7 +161,7 @@ struct DTypeObject final : Object {
   std::vector<std::string> member_names() const override;
   Value index(Interpreter&, const Value&) override;  ///< a spec: float32[8, 784]
   bool callable() const override { return true; }
-  Value call(Interpreter&, Arguments) override;  ///< float32(x): a number or array converted
+  Value call(Interpreter&, Arguments) override;  ///< float32(x): converts a number or an array
   bool equals(Interpreter&, const Value&) override;
   bool is_handle() const override { return true; }
   std::optional<std::string> hash_key() const override;
@@ -177,7 +177,7 @@ struct SpecObject final : Object {
   std::optional<std::string> hash_key() const override;
 };
 
-/// A host n-d array. Methods are the op table's (a.reshape(...), a.mean()) plus T, shape, dtype, tolist, ...
+/// A host n-d array. Its methods are those of the op table (a.reshape(...), a.mean()) and T, shape, dtype, tolist, ...
 struct ArrayObject final : Object {
   static constexpr ClassTag class_tag = ClassTag::array;
   Array value;
@@ -195,7 +195,7 @@ struct ArrayObject final : Object {
   std::function<void()> state() override;
 };
 
-/// Lists and tuples: the only kinds of sequences.
+/// Lists and tuples are the only kinds of sequences.
 template <>
 PXL_INLINE SequenceObject* Value::as<SequenceObject>() const {
   return kind_ == kind_of(static_cast<uint8_t>(ClassTag::list)) ||
@@ -204,7 +204,7 @@ PXL_INLINE SequenceObject* Value::as<SequenceObject>() const {
              : nullptr;
 }
 
-/// A stream of values: what enumerate, zip, map and filter give. Iterated once, as in Python.
+/// A stream of values: the result of enumerate, zip, map or filter. It is iterated once, as in Python.
 struct IteratorObject final : Object {
   const char* name;
   Iterator elements;
@@ -217,7 +217,7 @@ struct IteratorObject final : Object {
   }
 };
 
-/// The tuple that an iterator returns in each round: a new one if the last is still held.
+/// The tuple that an iterator returns in each round. If the program still holds the last tuple, it makes a new one.
 class ReusedTuple {
  public:
   explicit ReusedTuple(size_t size) : size_(size) {}
@@ -233,7 +233,7 @@ class ReusedTuple {
   Ref<TupleObject> tuple_;
 };
 
-/// A str of one character of ASCII; no memory is taken.
+/// The strs of one ASCII character, which need no new memory.
 namespace ascii_detail {
 extern constinit thread_local const Value* values;  ///< null before the first call of make_values
 const Value* make_values();
@@ -252,12 +252,13 @@ inline const Value* StringObject::ascii_at(int64_t at) const {
 inline bool is_tuple(const SequenceObject& s) { return &typeid(s) == &typeid(TupleObject); }
 Value make_list(std::vector<Value> items);
 Value make_tuple(std::vector<Value> items);
-Value make_pair(Value first, Value second);  ///< a tuple
-/// An iterator over the pairs that a dict has now.
+Value make_pair(Value first, Value second);  ///< returns a tuple
+/// An iterator over the pairs that a dict has at this moment.
 Value pairs_of(const DictObject& dict);
-/// Hash of a key of a dict: equal keys have equal hashes (1, 1.0 and true are one key); nullopt if `v` cannot be a key.
+/// The hash of a value as a dict key: equal keys have equal hashes (1, 1.0 and true are one key). Returns nullopt if
+/// `v` cannot be a key.
 std::optional<uint64_t> hash_of(const Value& v);
-/// Whether two values that can be keys are one key.
+/// Whether two values that are valid keys are the same key.
 bool is_same_key(const Value& a, const Value& b);
 
 }  // namespace pxl

@@ -18,15 +18,15 @@ namespace pxl {
 
 namespace {
 
-// The leaves of a nested list; the shape is that of the first branch. Depth is limited by kMaxRank.
+// The leaves of a nested list. The first branch determines the shape. Depth is limited by kMaxRank.
 struct Leaves {
   static constexpr size_t kMaxRank = 32;
   static constexpr size_t max_leaves = size_t{1} << 28;  ///< shared sublists may have exponentially many
   Interpreter& in;
-  std::function<Array(const Value&)> array_of_number;  ///< beside arrays
+  std::function<Array(const Value&)> array_of_number;  ///< converts a number beside arrays
   Shape shape;
-  std::vector<Value> numbers;  ///< if all leaves are numbers
-  std::vector<Array> arrays;   ///< if they are arrays of one shape
+  std::vector<Value> numbers;  ///< filled if all leaves are numbers
+  std::vector<Array> arrays;   ///< filled if the leaves are arrays of one shape
 
   Leaves(Interpreter& i, std::function<Array(const Value&)> of_number) : in(i), array_of_number(std::move(of_number)) {}
 
@@ -54,7 +54,7 @@ struct Leaves {
   }
 
  private:
-  bool closed = false;  ///< a leaf was seen: the depth is known
+  bool closed = false;  ///< a leaf was visited, so the depth is known
   [[noreturn]] void ragged() {
     throw Error("the lists are ragged: the rows of an array must have one length").as(codes::shape);
   }
@@ -102,8 +102,8 @@ DType natural(const std::vector<Value>& numbers) {
 
 namespace {
 
-/// One number as T: rounded to nearest, refused beyond T's range (exact.hpp). A cast drops the fraction of an int, and
-/// takes what is not 0 for true.
+/// Converts one number to T: rounds to nearest, and refuses numbers beyond T's range (exact.hpp). A cast also drops
+/// fractions for an int, and converts nonzero numbers to true.
 template <class T>
 T converted(const Value& n, DType type, bool cast, std::string_view what) {
   const auto fitting = [&](auto x) {
@@ -119,8 +119,8 @@ T converted(const Value& n, DType type, bool cast, std::string_view what) {
   return n.is_natural() ? fitting(n.as_natural()) : fitting(n.as_int());
 }
 
-/// `dtype` is the result's. Without it host data becomes 32-bit as in PopXL: bools remain bools, ints become int32
-/// (int64 if they do not fit), floats float32.
+/// `dtype` is the result's dtype. Without it, host data becomes 32-bit as in PopXL. Bools remain bools, ints become
+/// int32 (int64 if they do not fit), floats become float32.
 Array array_of(Interpreter& in, const Value& v, std::optional<DType> dtype, bool cast, std::string_view what) {
   const auto convert = [&](const Array& a, DType type) { return cast ? a.cast(type) : convert_exactly(a, type, what); };
   if (const Array* a = v.as_array()) return dtype ? convert(*a, *dtype) : *a;

@@ -7,11 +7,11 @@
 
 namespace pxl {
 
-/// An array of numbers, nested lists or arrays, with their natural dtype.
+/// An array of numbers, nested lists or arrays, in its natural dtype.
 Array to_array(Interpreter& in, const Value& v);
-/// An array of a given dtype: refuses values that the dtype cannot represent (tensor/exact.hpp), as "WHAT: ...".
+/// An array of a given dtype. Refuses values that the dtype cannot represent (tensor/exact.hpp), as "WHAT: ...".
 Array to_array(Interpreter& in, const Value& v, DType dtype, std::string_view what);
-/// The explicit cast: drops fractions, and the high bits of arrays of ints.
+/// The explicit cast, which drops fractions and, for arrays of ints, high bits.
 Array cast_array(Interpreter& in, const Value& v, DType dtype);
 TensorSpec to_spec(Interpreter& in, const Value& v, const char* what);  ///< a spec, or a tensor's, stream's or array's
 Shape to_shape(const Value& v, const char* what);

@@ -36,7 +36,7 @@ void References::follow() {
 void free_circles(const std::vector<ScopePtr>& scopes, const std::vector<const Scope*>& roots) {
   References all;
   for (const Scope* scope : roots) all.known_.emplace(scope, root);
-  for (const ScopePtr& scope : scopes) all.add(scope);  // counts the caller's reference
+  for (const ScopePtr& scope : scopes) all.add(scope);  // the count includes the caller's reference
   all.follow();
   all.counting_ = false;
   for (size_t i = 0; i < all.nodes_.size(); ++i)
@@ -50,7 +50,7 @@ void SequenceObject::references(References& to) const {
   for (const Value& item : items) to.add(item);
 }
 
-// Keys are no containers of scopes.
+// Keys cannot contain scopes.
 void DictObject::references(References& to) const {
   for (const auto& [key, value] : items) to.add(value);
 }

@@ -1,5 +1,5 @@
-// Frees values that refer to each other in a circle, as a function and the scope that binds it do: nothing else refers
-// to them, but their counts of references never reach zero.
+// Frees values that refer to each other in a circle, such as a function and the scope that binds it. Nothing else
+// refers to them, but their reference counts never reach zero.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace pxl {
 
-/// Takes what an object refers to, one by one (Object::references). What an object leaves out counts as a reference
-/// from elsewhere, so that its circle is kept.
+/// Receives the references of an object, one by one (Object::references). A reference that the object omits is treated
+/// as coming from elsewhere, so that the circle is kept.
 class References {
  public:
   template <std::derived_from<Object> T>
@@ -21,7 +21,7 @@ class References {
   }
   void add(const ScopePtr& scope) {
     if (!scope) return;
-    const long count = scope.use_count();  // before a node holds it
+    const long count = scope.use_count();  // read before a node holds the scope
     found(scope.get(), {nullptr, scope, count});
   }
   void add(const Value& v) {
@@ -32,8 +32,8 @@ class References {
   friend void free_circles(const std::vector<ScopePtr>& scopes, const std::vector<const Scope*>& roots);
   struct Node {
     const Object* object;
-    ScopePtr scope;      ///< where it is no object
-    long elsewhere;      ///< references that were not found; those of this class are not among them
+    ScopePtr scope;      ///< set if it is not an object
+    long elsewhere;      ///< number of references not found; those that this class holds are excluded
     bool alive = false;  ///< reached from elsewhere
   };
   void found(const void* key, Node node);
@@ -42,11 +42,11 @@ class References {
   std::vector<Node> nodes_;
   std::unordered_map<const void*, size_t> known_;
   std::vector<size_t> todo_;
-  bool counting_ = true;  ///< then what is alive is marked
+  bool counting_ = true;  ///< false in the second phase, which marks live objects
 };
 
-/// Empties the scopes to which nothing else refers: of `scopes`, which the caller holds once each, and of those that
-/// they reach. Does not follow `roots`, which are alive.
+/// Empties scopes to which nothing else refers: the given `scopes`, of which the caller holds one reference each, and
+/// the scopes that they reach. Does not follow `roots`, which are alive.
 void free_circles(const std::vector<ScopePtr>& scopes, const std::vector<const Scope*>& roots);
 
 }  // namespace pxl

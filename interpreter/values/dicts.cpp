@@ -19,7 +19,7 @@ namespace pxl {
 
 namespace {
 
-/// Numbers that are equal are one key, whatever their kinds. A float that is no 64-bit int is a key by its bits.
+/// Equal numbers are one key, whatever their kinds. A float that is no 64-bit int is a key by its bits.
 struct NumberKey {
   enum Kind : uint8_t { natural, negative, other } kind;
   uint64_t bits;
@@ -55,7 +55,7 @@ uint64_t mixed(uint64_t x) {
 
 std::optional<uint64_t> hash_below(const Value& v, int depth);
 
-/// Of the values of a tuple or record; `kind` differs between the two.
+/// The hash of all values in a tuple or record. `kind` differs between the two.
 std::optional<uint64_t> hash_of_all(const std::vector<Value>& values, uint64_t kind, int depth) {
   uint64_t all = values.size() + kind;
   charge(static_cast<int64_t>(values.size()) * 10);
@@ -68,7 +68,7 @@ std::optional<uint64_t> hash_of_all(const std::vector<Value>& values, uint64_t k
   return mixed(all);
 }
 
-/// Deep nesting is refused as a key: the traversal is recursive.
+/// Deep nesting is refused as a key, since the traversal is recursive.
 std::optional<uint64_t> hash_below(const Value& v, int depth) {
   if (v.is_none()) return mixed(1);
   if (v.is_number()) return mixed(NumberKey(v).bits + 2);
@@ -200,7 +200,7 @@ bool DictObject::erase(const Value& key) {
   const size_t at = where(key, need_hash(key));
   if (at == none) return false;
   changing();
-  const auto old = std::move(items[at]);  // destroyed at the end
+  const auto old = std::move(items[at]);  // destroyed when the function ends
   charge_steps(static_cast<int64_t>(items.size()), 5);
   items.erase(items.begin() + static_cast<std::ptrdiff_t>(at));
   hashes_.erase(hashes_.begin() + static_cast<std::ptrdiff_t>(at));
@@ -266,7 +266,7 @@ bool DictObject::equals(Interpreter& in, const Value& other) {
 }
 void DictObject::clear() {
   changing();
-  const auto old = std::move(items);  // destroyed at the end
+  const auto old = std::move(items);  // destroyed when the function ends
   items.clear();
   hashes_.clear();
   table_.clear();
@@ -332,7 +332,7 @@ constexpr Member<DictObject> dict_rows[] = {
      [](In in, Dict d, A args) -> Value {
        for (const Value& v : args.positional) {
          if (auto other = v.ptr<DictObject>()) {
-           const auto entries = other->items;  // a copy: d.update(d) is fine
+           const auto entries = other->items;  // a copy, so that d.update(d) works
            for (auto& [k, w] : entries) d.put(k, w);
            continue;
          }

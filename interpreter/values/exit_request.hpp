@@ -1,4 +1,4 @@
-// How a script ends itself.
+// The request of a script to end itself.
 #pragma once
 
 namespace pxl {

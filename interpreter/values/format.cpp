@@ -18,11 +18,11 @@ namespace {
 
 struct Spec {
   std::string fill = " ";
-  char align = 0;  ///< < > ^ = or 0 for the type's own
+  char align = 0;  ///< one of < > ^ =, or 0 for the type's default
   char sign = '-';
   bool alternate = false;
   int64_t width = 0;
-  char grouping = 0;  ///< , or _
+  char grouping = 0;  ///< either , or _
   int precision = -1;
   char type = 0;
 };
@@ -78,7 +78,7 @@ std::string repeat(const std::string& fill, int64_t n) {
   return out;
 }
 
-// Places the padding; `prefix` (a sign, 0x) stays in front of zeros.
+// Adds the padding. `prefix` (a sign, 0x) stays in front of zeros.
 std::string pad(const Spec& s, const std::string& prefix, const std::string& body, char natural) {
   const int64_t missing = s.width - code_points(prefix) - code_points(body);
   if (missing <= 0) return prefix + body;
@@ -107,7 +107,7 @@ std::string sign_text(const Spec& s, bool negative) {
   return s.sign == '-' ? "" : std::string(1, s.sign);
 }
 
-// Zero padding with grouping: Python groups the zeros as well.
+// Pads with zeros and groups them, as Python does.
 std::string finish_number(Spec s, const std::string& prefix, std::string body) {
   if (s.grouping) {
     const size_t size = s.type == 'b' || s.type == 'x' || s.type == 'X' || s.type == 'o' ? 4 : 3;
@@ -128,7 +128,7 @@ std::string fixed(double magnitude, int precision) {
   return ec == std::errc() ? std::string(digits, end) : fmt::format("{:.{}f}", magnitude, precision);
 }
 
-/// `shortest`: gives the text of the fewest digits.
+/// `shortest` returns the text with the fewest digits.
 template <class Shortest>
 std::string format_float(const Spec& s, double d, std::string_view spec, Shortest&& shortest) {
   const bool negative = std::signbit(d) && !std::isnan(d);

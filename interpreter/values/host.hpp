@@ -1,4 +1,4 @@
-// What a session has of the process around it: where its output goes, what it was started with, random numbers.
+// The environment of a session: the receivers of its output, its start options, and random numbers.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@ namespace pxl {
 class Interpreter;
 
 struct InterpreterOptions {
-  std::function<void(std::string_view)> out;  ///< what `print` writes
-  std::function<void(std::string_view)> err;  ///< progress and notices
+  std::function<void(std::string_view)> out;  ///< receives what `print` writes
+  std::function<void(std::string_view)> err;  ///< receives progress and notices
   /// Receives an SVG that `plot` drew, with its title. If empty, charts are written as text.
   std::function<void(const std::string& svg, const std::string& title)> picture;
   bool quiet = false;
   bool terminal = false;                       ///< err is a terminal: progress bars may redraw
   std::map<std::string, std::string> options;  ///< values of the script's `option`s, from the command line
-  std::string program_name;                    ///< for messages on options
+  std::string program_name;                    ///< name for messages on options
 };
 
 class Host {
  public:
-  /// `random` is the state of the random numbers at first. Output that has no receiver is dropped.
+  /// `random` is the initial state of the random numbers. Output without a receiver is dropped.
   Host(InterpreterOptions options, Random random) : options_(std::move(options)), random_(random) {
     if (!options_.out) options_.out = [](std::string_view) {};
     if (!options_.err) options_.err = [](std::string_view) {};
@@ -36,12 +36,12 @@ class Host {
   const InterpreterOptions& options() const { return options_; }
   void write(std::string_view text) { options_.out(text); }
   void notice(std::string_view text) { draw(cleaned(text)); }
-  /// A notice that moves the cursor: of a bar.
+  /// Prints a notice that moves the cursor, as a progress bar does.
   void draw(std::string_view text) {
     if (!options_.quiet) options_.err(text);
   }
   Random& random() { return random_; }
-  /// Whether a kind of notices was not said before.
+  /// Whether a kind of notices has not been printed before.
   bool is_first(unsigned kind) {
     const uint64_t bit = uint64_t{1} << kind;
     const bool first = (noticed_ & bit) == 0;

@@ -1,5 +1,5 @@
-// Tables of members: one row per attribute or method of a kind of values. Attribute access, completion, help and the
-// reference page (docs/methods.md) read the same rows.
+// Tables of members: each attribute or method has one row in the table of its kind of values. Attribute access,
+// completion, help and the reference page (docs/methods.md) read the same rows.
 #pragma once
 
 #include <algorithm>
@@ -16,17 +16,17 @@
 
 namespace pxl {
 
-/// What help tells of a member.
+/// The help for a member.
 struct MemberInfo {
   std::string_view name;
   std::string_view parameters;  ///< "(sep = none, maxsplit = -1)"; empty: an attribute, which is read without a call
-  std::string_view doc;         ///< sentences
+  std::string_view doc;         ///< help text, in sentences
   std::string_view example;     ///< lines of a program after the table's setup; the last one is an expression
-  /// The example reads or writes files: it is shown without its result.
+  /// Whether the example reads or writes files; it is then shown without its result.
   bool uses_files = false;
 };
 
-/// Calls back with each name of "(text, count = -1)", and whether it has no default.
+/// Calls f with each name in "(text, count = -1)", and with whether the name has no default.
 template <class F>
 constexpr void each_parameter(std::string_view parameters, F&& visit) {
   for (std::string_view rest = parameters.substr(1); rest != ")";) {
@@ -36,15 +36,15 @@ constexpr void each_parameter(std::string_view parameters, F&& visit) {
   }
 }
 
-/// The values of arguments in the order of a row's parameters, none for those that are absent. Throws as ArgReader.
+/// The values of arguments in the order of a row's parameters, with none for absent ones. Throws as ArgReader does.
 std::vector<Value> values_by_parameter(const MemberInfo& row, const Arguments& args);
 
-/// A row of the table of a class T of objects: an attribute (`get`) or a method (`call`).
+/// A row in the table of a class T: an attribute (`get`) or a method (`call`).
 template <class T>
 struct Member {
   using Get = std::optional<Value> (*)(Interpreter&, T&);
   using Call = Value (*)(Interpreter&, T&, const Arguments&);
-  /// As Method::direct.
+  /// The type of Method::direct.
   using Direct = Value (*)(Interpreter&, T&, const Value* values, size_t count);
 
   MemberInfo info;
@@ -61,7 +61,7 @@ struct Member {
       : info{name, parameters, doc, example, e.has(Effect::reads_files) || e.has(Effect::writes_files)},
         call(c),
         effects(e) {}
-  /// A method of values, one for each parameter: those without a default have to be given.
+  /// A method with one value per parameter. Parameters without a default are required.
   constexpr Member(std::string_view name, std::string_view parameters, std::string_view doc, std::string_view example,
                    Direct d)
       : info{name, parameters, doc, example}, direct(d) {
@@ -79,7 +79,7 @@ struct Member {
   }
 };
 
-/// The row of a name, or null.
+/// The row with a name, or null.
 template <class T>
 const Member<T>* find_member(std::span<const Member<T>> rows, std::string_view name) {
   for (const Member<T>& row : rows)
@@ -87,7 +87,7 @@ const Member<T>* find_member(std::span<const Member<T>> rows, std::string_view n
   return nullptr;
 }
 
-/// The method of a row, bound to its object, which it keeps alive. `row` has static storage duration.
+/// The method of a row, bound to an object, which it keeps alive. `row` has static storage duration.
 template <class T>
 Value bind_member(const Member<T>& row, T& self) {
   auto body = [&row, owner = static_ref_cast<T>(self.shared_from_this())](Interpreter& in, const Arguments& args) {
@@ -96,7 +96,8 @@ Value bind_member(const Member<T>& row, T& self) {
   return make_method(row.effects, row.info, std::move(body));
 }
 
-/// The member of a name: an attribute's value, or a method bound to the object; nullopt if no row has the name.
+/// The member with a name: an attribute's value, or a method bound to the object. Returns nullopt if no row has the
+/// name.
 template <class T>
 std::optional<Value> member_of_table(Interpreter& in, std::span<const Member<T>> rows, T& self, std::string_view name) {
   const Member<T>* row = find_member(rows, name);
@@ -105,7 +106,7 @@ std::optional<Value> member_of_table(Interpreter& in, std::span<const Member<T>>
   return bind_member(*row, self);
 }
 
-/// As Object::method_of_class.
+/// Implements Object::method_of_class.
 template <class T>
 Method method_of_table(std::span<const Member<T>> rows, std::string_view name) {
   const Member<T>* row = find_member(rows, name);
@@ -124,17 +125,17 @@ Method method_of_table(std::span<const Member<T>> rows, std::string_view name) {
   return m;
 }
 
-/// Appends the names of a table, in order.
+/// Appends the names in a table, in order.
 template <class T>
 void append_names(std::vector<std::string>& names, std::span<const Member<T>> rows) {
   for (const Member<T>& row : rows) names.emplace_back(row.info.name);
 }
 
-/// All members of one kind of values.
+/// All members that one kind of values has.
 struct MemberTable {
-  std::string_view kind;   ///< as help is asked: "str", "session"
-  std::string_view doc;    ///< what the values are, and where they come from
-  std::string_view setup;  ///< a program before each example; may be empty
+  std::string_view kind;   ///< name in help: "str", "session"
+  std::string_view doc;    ///< what the values are, and how a program gets them
+  std::string_view setup;  ///< a program that runs before each example; may be empty
   std::vector<const MemberInfo*> rows;
 };
 

@@ -1,4 +1,4 @@
-// Notices of what is right here and would be something else in another framework. A run has each kind once, at its
+// Notices about valid code that would mean something else in another framework. Each kind appears once per run, at its
 // first place.
 #pragma once
 

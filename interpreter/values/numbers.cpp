@@ -1,5 +1,5 @@
-// Python's arithmetic on host numbers: floor division and modulo follow the divisor's sign, `/` returns a float, ints
-// have 64 bits and overflow is an error.
+// Python's arithmetic on host numbers. Floor division and modulo follow the divisor's sign, `/` returns a float, and
+// ints have 64 bits; overflow is an error.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -88,8 +88,8 @@ Value int_binary(BinaryOp op, int64_t a, int64_t b) {
   type_error("`@` multiplies tensors and arrays, not numbers");
 }
 
-/// Rounded down; what is left has the sign of the divisor. As Python's: the quotient follows from what is left, since
-/// the quotient of the floats may be rounded up to the next int.
+/// The quotient rounded down, and the remainder, which has the sign of the divisor. As in Python, the quotient is
+/// computed from the remainder, since the quotient of the floats may be rounded up to the next int.
 struct FloatDivision {
   double quotient, rest;
 };
@@ -145,7 +145,7 @@ Value number_binary(BinaryOp op, const Value& a, const Value& b) {
 
 namespace {
 
-/// A long double of x86 holds every 64-bit int, so that 2**53 + 1 and 2.0**53 differ as in Python.
+/// An x86 long double holds every 64-bit int, so that 2**53 + 1 and 2.0**53 differ as in Python.
 long double exactly(const Value& v) {
   if (v.is_float()) return static_cast<long double>(v.as_double());
   return v.is_natural() ? static_cast<long double>(v.as_natural()) : static_cast<long double>(v.as_int());
@@ -176,7 +176,7 @@ int64_t int_from_double(double d) {
 }
 
 std::optional<int64_t> parse_int(std::string_view text, int base) {
-  // The usual case: digits alone.
+  // The common case: only digits.
   if (int64_t v = 0; base == 10 && !text.empty() && text.front() >= '1' && text.front() <= '9') {
     const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), v);
     if (ec == std::errc() && end == text.data() + text.size()) return v;
@@ -212,7 +212,7 @@ std::optional<int64_t> parse_int(std::string_view text, int base) {
 }
 
 std::optional<double> parse_float(std::string_view text) {
-  // The usual case: digits alone.
+  // The common case: only digits.
   if (double v = 0; !text.empty() && text.front() >= '0' && text.front() <= '9') {
     const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), v);
     if (ec == std::errc() && end == text.data() + text.size()) return v;

@@ -1,4 +1,4 @@
-// Operations that every value answers, whatever its kind.
+// Operations that every kind of value supports.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace pxl {
 
 class Interpreter;
 
-/// As `print` shows a value, and as it appears inside containers.
+/// The text that `print` shows, and the text inside containers.
 std::string str_of(Interpreter& in, const Value& v);
 std::string repr_of(Interpreter& in, const Value& v);
 /// f"{v:spec}": Python's format mini-language.
@@ -29,7 +29,7 @@ inline constexpr int no_quick_order = 2;
 bool identical(Interpreter& in, const Value& a, const Value& b);
 
 Iterator iterator_of(Interpreter& in, const Value& v);
-/// All elements; throws if there are more than fit into a list.
+/// All elements of a value. Throws if there are more than fit into a list.
 std::vector<Value> elements_of(Interpreter& in, const Value& v);
 int64_t length_of(Interpreter& in, const Value& v);
 /// A member, or an Error with the nearest name.

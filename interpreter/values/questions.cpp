@@ -37,7 +37,7 @@ std::string repr_of(Interpreter& in, const Value& v) {
   if (v.is_int()) return std::to_string(v.as_int());
   if (v.is_float()) return number_text(v.as_double());
   charge(150);
-  // A container that contains itself is printed as `[...]` where it recurs.
+  // If a container contains itself, its inner occurrence is printed as `[...]`.
   struct Open {
     std::vector<const Object*> objects;
   };
@@ -89,7 +89,7 @@ bool equal(Interpreter& in, const Value& a, const Value& b) {
   if (in.checking && (is_unknown(a) || is_unknown(b))) throw Unevaluated{};
   charge(60);
   if (a.is_number() && b.is_number()) return number_order(a, b) == 0;
-  // Arrays inside containers, and arrays in `in`, compare as a whole, as by numpy.array_equal.
+  // Arrays inside containers, and arrays in `in`, are compared as a whole, as numpy.array_equal does.
   if (a.as_array() || b.as_array()) {
     const Array *x = a.as_array(), *y = b.as_array();
     if (!(x || a.is_number()) || !(y || b.is_number())) return false;

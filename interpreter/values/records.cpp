@@ -21,7 +21,7 @@ bool same_field(Interpreter& in, const Value& a, const Value& b) {
   return x->spec() == y->spec() && std::memcmp(x->raw(), y->raw(), static_cast<size_t>(x->bytes())) == 0;
 }
 
-/// The record with other values for some fields, checked as those of a new one.
+/// The record with new values for some fields, checked as in a new record.
 Value with_fields(Interpreter& in, RecordObject& r, const Arguments& args) {
   Arguments all = args;
   for (size_t i = 0; i < r.values.size(); ++i) {
@@ -63,7 +63,7 @@ std::optional<Value> RecordType::member(Interpreter&, std::string_view name) {
   return std::nullopt;
 }
 
-// A chain of records is freed without recursion.
+// Frees a chain of records without recursion.
 RecordObject::~RecordObject() {
   for (Value& v : values) v.bury();
 }

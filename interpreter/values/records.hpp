@@ -1,5 +1,5 @@
-// Records: immutable values with named fields, equal by value. `record NAME(fields)` declares a type, whose calls make
-// them.
+// Records: immutable values with named fields, equal by value. `record NAME(fields)` declares a type; calls of the type
+// make records.
 #pragma once
 
 #include "interpreter/syntax/ast.hpp"
@@ -16,7 +16,7 @@ struct RecordType final : Object {
   std::string repr(Interpreter&) override { return "<record " + code->name + ">"; }
   bool callable() const override { return true; }
   Value call(Interpreter& in, Arguments args) override;
-  /// As call; `what` names the callee in messages.
+  /// Makes a record as a call does. `what` names the callee in messages.
   Value make(Interpreter& in, const std::string& what, Arguments args) const;
   std::optional<Value> member(Interpreter&, std::string_view name) override;
   std::vector<std::string> member_names() const override { return {"name", "doc"}; }

@@ -6,7 +6,7 @@ constinit thread_local object_memory::Kept object_memory::kept[object_memory::si
 
 namespace {
 
-/// Frees what a thread keeps when the thread ends; nothing is kept after that.
+/// Frees the memory that a thread keeps when the thread ends. After that the thread keeps no memory.
 struct End {
   ~End() {
     for (object_memory::Kept& k : object_memory::kept) {

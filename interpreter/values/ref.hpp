@@ -1,5 +1,5 @@
-// Counted references to objects and scopes. A count is in front of its object. Counts are changed by atomic
-// instructions only in a process where several threads may refer to one object: a program that runs alone counts in
+// Counted references to objects and scopes. Each count is stored directly before its object. Counts change by atomic
+// instructions only in a process where several threads may refer to one object. A program that runs alone counts in
 // plain memory.
 #pragma once
 
@@ -11,10 +11,10 @@
 #include <type_traits>
 #include <utility>
 
-/// Of the few operations that each step of a program does.
+/// Marks the few operations that each step of a program performs.
 #define PXL_INLINE inline __attribute__((always_inline))
 
-/// Sanitizers see each object's own memory.
+/// Memory is not kept under sanitizers, so that they see each object's own memory.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define PXL_KEEPS_MEMORY false
 #elif defined(__has_feature)
@@ -28,10 +28,11 @@
 
 namespace pxl {
 
-/// Whether several threads may refer to one object. A process that runs one program says no before it makes objects.
+/// Whether several threads may refer to one object. A process that runs one program sets it to false before it makes
+/// objects.
 inline bool counts_are_shared = true;
 
-/// Memory of objects. Each thread keeps some of what was freed last, by size, for objects that it makes next.
+/// The memory of objects. Each thread keeps blocks that it freed last, by size, for the objects that it makes next.
 namespace object_memory {
 inline constexpr size_t step = 16, sizes = 20;
 /// Blocks of one size, each of which begins with the address of the next.
@@ -55,7 +56,7 @@ PXL_INLINE void* take(size_t bytes) {
   return take_new((bytes + step - 1) / step * step);
 }
 PXL_INLINE void give_back(void* memory, size_t bytes) noexcept {
-  constexpr uint32_t most = 1024;  // blocks of one size, of 3 MB in all; not measured
+  constexpr uint32_t most = 1024;  // maximum blocks of one size, 3 MB for all sizes; not measured
   const size_t size = (bytes + step - 1) / step;
   if (PXL_KEEPS_MEMORY && size < sizes && kept[size].count < most) [[likely]] {
     Kept& k = kept[size];
@@ -71,8 +72,8 @@ PXL_INLINE void give_back(void* memory, size_t bytes) noexcept {
 /// The counts of one object.
 struct alignas(16) RefCounts {
   uint32_t strong = 1;
-  uint32_t weak = 1;   ///< of all strong references together, and of each weak one
-  uint32_t bytes = 0;  ///< of the object and its counts
+  uint32_t weak = 1;   ///< one for all strong references together, and one for each weak reference
+  uint32_t bytes = 0;  ///< size of the object and its counts
   uint8_t tag = 0;     ///< T::class_tag of the object's class T; 0 if the class has none
 
   PXL_INLINE static RefCounts& of(const void* object) {
@@ -83,19 +84,19 @@ struct alignas(16) RefCounts {
       return increase_shared(count);
     ++count;
   }
-  /// Returns whether the count has become 0.
+  /// Decreases a count; returns whether it has become 0.
   PXL_INLINE static bool decrease(uint32_t& count) {
     if (counts_are_shared) [[unlikely]]
       return decrease_shared(count);
     return --count == 0;
   }
-  /// Decreases a count that does not become 0 by it, where that is certain; returns whether it has.
+  /// Decreases a count if it certainly stays above 0; returns whether it did.
   PXL_INLINE static bool decrease_above_one(uint32_t& count) {
     if (counts_are_shared || count == 1) return false;
     --count;
     return true;
   }
-  /// Increases a count that is not 0.
+  /// Increases a count that is not 0; returns whether it did.
   static bool increase_alive(uint32_t& count) {
     if (!counts_are_shared) return count != 0 && ++count != 0;
     std::atomic_ref shared(count);
@@ -109,7 +110,7 @@ struct alignas(16) RefCounts {
   }
 
  private:
-  // Not inlined: code that counts is everywhere, and stays short.
+  // Not inlined, so that the code at each use of a count stays short.
   static void increase_shared(uint32_t& count) noexcept;
   static bool decrease_shared(uint32_t& count) noexcept;
 };
@@ -144,13 +145,13 @@ class Ref {
     made.hold();
     return made;
   }
-  /// Takes over a count.
+  /// Takes over a count that the caller holds.
   static Ref adopt(T* object) noexcept {
     Ref made;
     made.object_ = object;
     return made;
   }
-  /// Gives up the object with its count.
+  /// Returns the object, and its count, to the caller.
   T* release() noexcept { return std::exchange(object_, nullptr); }
 
   T* get() const noexcept { return object_; }
@@ -181,7 +182,7 @@ class Ref {
   T* object_ = nullptr;
 };
 
-/// A reference to an object that others keep.
+/// A reference to an object that other references keep alive.
 template <class T>
 class WeakRef {
  public:
@@ -197,13 +198,13 @@ class WeakRef {
   ~WeakRef() {
     if (object_) RefCounts::of(object_).free_if_unused();
   }
-  /// The object, or null if it has ended.
+  /// The object, or null if it has been destroyed.
   Ref<T> lock() const {
     if (!object_ || !RefCounts::increase_alive(RefCounts::of(object_).strong)) return nullptr;
     return Ref<T>::adopt(object_);
   }
   bool expired() const { return !object_ || RefCounts::of(object_).strong == 0; }
-  /// One for each object, as long as a reference is here.
+  /// An address that no other object has as long as this reference exists.
   const void* identity() const { return object_; }
 
  private:
@@ -213,7 +214,7 @@ class WeakRef {
   T* object_ = nullptr;
 };
 
-/// As make_ref, where a call counts.
+/// make_ref for places where the call would cost too much.
 template <class T, class... A>
 PXL_INLINE Ref<T> make_ref_inline(A&&... arguments) {
   static_assert(alignof(T) <= alignof(RefCounts) && alignof(RefCounts) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
@@ -233,7 +234,7 @@ PXL_INLINE Ref<T> make_ref_inline(A&&... arguments) {
   }
 }
 
-/// Makes an object with its counts in front of it. A pointer to a base of T must be the address of the object.
+/// Makes an object with its counts directly before it. A pointer to a base of T must be the address of the object.
 template <class T, class... A>
 Ref<T> make_ref(A&&... arguments) {
   return make_ref_inline<T>(std::forward<A>(arguments)...);

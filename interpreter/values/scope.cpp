@@ -1,4 +1,4 @@
-// Scopes, and freeing values without recursion.
+// Scopes, and the destruction of values without recursion.
 
 #include "interpreter/values/scope.hpp"
 
@@ -15,18 +15,18 @@ namespace pxl {
 
 namespace {
 
-// Values whose destruction is deferred while another value is being destroyed; one per thread.
+// Values whose destruction is deferred while another value is being destroyed. One per thread.
 struct Graveyard {
   std::vector<ObjectPtr> waiting;
-  int depth = 0;  ///< of objects that are being destroyed within each other
+  int depth = 0;  ///< number of objects whose destructors are nested at present
 };
 
 }  // namespace
 
 void Value::bury_object() noexcept {
   ObjectPtr object = std::move(object_);
-  if (!object->has_parts() || object.use_count() > 1) return;  // shared: nothing is destroyed here
-  constexpr int max_depth = 32;                                // frames of destructors; not measured
+  if (!object->has_parts() || object.use_count() > 1) return;  // shared objects are not destroyed here
+  constexpr int max_depth = 32;                                // maximum nested destructors; not measured
   Graveyard& g = of_thread<Graveyard>();
   if (g.depth == max_depth) {
     g.waiting.push_back(std::move(object));
@@ -46,7 +46,7 @@ uint64_t Scope::next_version() {
   return latest.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-// Instances of one module add the same names in the same order.
+// Instances of one module add the same names in the same order, so they get the same versions.
 uint64_t Scope::version_with(uint64_t version, Name name) {
   struct Known {
     std::mutex mutex;
@@ -57,13 +57,13 @@ uint64_t Scope::version_with(uint64_t version, Name name) {
     hold_during_fork(made->mutex);
     return *made;
   }();
-  // What this thread asked for last: of the places that a hash names.
+  // A request that this thread made last. The hash of a name selects its place.
   struct Asked {
     uint64_t version = 0, next = 0;
     const std::string* name = nullptr;
   };
   static constexpr unsigned bits = 8;
-  // On the heap: a library that is loaded later has little memory for each thread.
+  // Allocated on the heap, since a library that is loaded later has little memory for each thread.
   struct Latest {
     std::vector<Asked> asked = std::vector<Asked>(size_t{1} << bits);
   };
@@ -175,7 +175,7 @@ void Scope::reserve(size_t names) {
 }
 
 void Scope::erase(Name name) {
-  Value old = Value::unset();  // destroyed at the end
+  Value old = Value::unset();  // destroyed when the function ends
   if (Value* slot = slot_of(name)) return std::swap(*slot, old);
   if (!names_) return;
   std::vector<Entry>& entries = names_->entries;

@@ -1,4 +1,4 @@
-// The names that code sees.
+// Scopes: the names that code sees.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,12 @@
 
 namespace pxl {
 
-/// The names of a body that are known before it runs; each has a slot in the body's scope.
+/// The names of a body that are known before it runs. Each name has a slot in the body's scope.
 using Layout = std::vector<Name>;
 
-/// The names of one body, file, instance or the prelude; looked up outward through `outer`. The names of a layout have
-/// slots, which compiled code reads by their number. Other names are added when they are bound: few are searched
-/// linearly, which is cheaper than a hash table.
+/// The names of one body, file, instance or the prelude. A search continues outward through `outer`. The names in a
+/// layout have slots, which compiled code reads by number. Other names are added when they are bound. A few of them are
+/// searched linearly, which is cheaper than a hash table.
 class Scope {
  public:
   struct Entry {
@@ -26,9 +26,9 @@ class Scope {
     Value value;
   };
   const Ref<Scope> outer;
-  const ast::OwnNames* own = nullptr;        ///< of a running body
+  const ast::OwnNames* own = nullptr;        ///< names of the running body
   const std::vector<Name>* round = nullptr;  ///< of one round of a loop or comprehension: the names that it owns
-  bool running = false;                      ///< a round that has not ended: its names are the body's as well
+  bool running = false;                      ///< the round has not ended, so its names are the body's too
   bool instance = false;                     ///< configuration, fields and methods of a module
 
   explicit Scope(Ref<Scope> o = nullptr) : outer(std::move(o)) {}
@@ -39,7 +39,7 @@ class Scope {
       slots_ = more_slots(count_);
     for (size_t i = 0; i < count_; ++i) new (&slots_[i]) Value(Value::unset());
   }
-  /// Of a body that is about to run, with few names.
+  /// The scope for a body with few names that is about to run.
   PXL_INLINE Scope(const Ref<Scope>& closure, const ast::OwnNames& names) noexcept
       : outer(closure),
         own(&names),
@@ -51,23 +51,25 @@ class Scope {
   static constexpr size_t inline_slots = 6;  ///< more than most bodies have; not measured
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
-  // The code that owns the layout may have ended.
+  // Does not use the layout, since the code that owns it may have been destroyed.
   PXL_INLINE ~Scope() {
     for (size_t i = 0; i < count_; ++i) slots_[i].bury();
     if (names_ || count_ > inline_slots) [[unlikely]]
       free_more();
   }
 
-  /// The value of a name, or null; valid until a name is bound for the first time or erased.
+  /// The value of a name, or null. It is valid until a name is bound for the first time or erased.
   const Value* find_here(Name name) const;
   const Value* find(Name name) const;
-  /// As find, but stops at the first body that binds the name and has not done so yet: returns null and sets `missing`.
+  /// Searches as `find` does, but stops at the first body that will bind the name and has not done so yet. It then
+  /// returns null and sets `missing`.
   const Value* find_bound(Name name, const Scope*& missing) const;
   void bind(Name name, Value value);
-  /// Takes memory for the first names that are added.
+  /// Allocates memory for the first names that are added.
   void reserve(size_t names);
   void erase(Name name);
-  /// Calls back with each name that is bound and its value: those of slots, then others in order of first binding.
+  /// Calls `visit` with each bound name and its value: the names with slots, then other names in order of first
+  /// binding.
   template <class F>
   void each(F&& visit) const {
     for (size_t i = 0; i < count_; ++i)
@@ -83,15 +85,16 @@ class Scope {
 
   // ---- for compiled code
   const Layout* layout() const { return layout_; }
-  /// Of a name of the layout; unset before the name is bound.
+  /// The slot of a name in the layout. It is unset before the name is bound.
   Value& slot(size_t i) { return slots_[i]; }
   const Value& slot(size_t i) const { return slots_[i]; }
-  /// Gives a slot that is unset its first value.
+  /// Gives an unset slot its first value.
   PXL_INLINE void fill(size_t i, Value value) { new (&slots_[i]) Value(std::move(value)); }
   /// Names that the layout lacks.
   std::vector<Entry>& added() { return names_ ? names_->entries : no_entries(); }
   const std::vector<Entry>& added() const { return names_ ? names_->entries : no_entries(); }
-  /// Two scopes of one version have the same added names at the same places. So does one scope at two times.
+  /// If two scopes have one version, they have the same added names at the same places. The same holds for one scope at
+  /// two times.
   uint64_t version() const { return version_; }
 
  private:
@@ -108,14 +111,14 @@ class Scope {
   void free_more();                 ///< frees added names and more_slots
   Value* slot_of(Name name) const;  ///< null if the layout lacks the name
   static uint64_t next_version();
-  /// Of an instance of this version that adds a name.
+  /// The version of an instance after it adds a name to `version`.
   static uint64_t version_with(uint64_t version, Name name);
   static std::vector<Entry>& no_entries();
 
   const Layout* layout_ = nullptr;
-  Value* slots_ = nullptr;        ///< in few_, or of the heap
-  uint32_t count_ = 0;            ///< of slots
-  uint64_t version_ = 0;          ///< 0: nothing was ever added
+  Value* slots_ = nullptr;        ///< points into few_, or to the heap
+  uint32_t count_ = 0;            ///< number of slots
+  uint64_t version_ = 0;          ///< 0: no name was ever added
   std::unique_ptr<Names> names_;  ///< null before a name is added
   union {
     Value few_[inline_slots];
@@ -123,7 +126,7 @@ class Scope {
 };
 using ScopePtr = Ref<Scope>;
 
-/// `ops`, `ops.var_updates`, an imported file: names after a dot.
+/// Names after a dot: `ops`, `ops.var_updates`, an imported file.
 struct NamespaceObject final : Object {
   std::string name;
   ScopePtr scope;

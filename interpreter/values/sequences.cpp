@@ -41,7 +41,7 @@ std::optional<Iterator> SequenceObject::iterate(Interpreter&) {
 
 bool SequenceObject::contains(Interpreter& in, const Value& item) {
   for (size_t i = 0; i < items.size(); ++i) {
-    const Value v = items[i];  // a copy: comparing may run code that changes the list
+    const Value v = items[i];  // a copy, since comparing may run code that changes the list
     if (identical(in, v, item) || equal(in, v, item)) return true;
   }
   return false;

@@ -80,7 +80,8 @@ std::vector<std::string> DTypeObject::member_names() const {
   return names;
 }
 
-// Subscripts: extents, lists of extents, a tensor's shape, or one spec, whose other properties are kept.
+// A subscript is an extent, a list of extents, a tensor's shape, or one spec. The other properties of the spec are
+// kept.
 Value DTypeObject::index(Interpreter& in, const Value& key) {
   auto* parts = key.as<TupleObject>();
   const std::vector<Value> dims = parts ? parts->items : std::vector<Value>{key};
@@ -115,7 +116,7 @@ Value DTypeObject::call(Interpreter& in, Arguments args) {
     cast.positional = {v, Value(value)};
     return invoke(in, builtin_named(in, "cast"), std::move(cast));
   }
-  // bool(x) is Python's on everything but arrays with axes.
+  // bool(x) behaves as in Python on everything except arrays with axes.
   if (value == DType::boolean && (!v.as_array() || v.as_array()->rank() == 0)) return truth_of(in, v);
   return cast_array(in, v, value);
 }

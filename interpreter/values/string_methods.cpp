@@ -1,4 +1,4 @@
-// The methods of strings: Python's.
+// Python's methods of strings.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; }
 
-// The last occurrence, in linear time: Knuth-Morris-Pratt from the end.
+// Finds the last occurrence in linear time: Knuth-Morris-Pratt from the end.
 size_t rfind_text(std::string_view text, std::string_view part) {
   constexpr size_t few = size_t{1} << 20;  // maximum number of comparisons without a table; not measured
   if (part.size() > text.size()) return std::string_view::npos;
@@ -64,18 +64,18 @@ std::string_view stripped(std::string_view s, const std::string& chars, bool lef
   return s;
 }
 
-/// An argument that is a str.
+/// Returns an argument that must be a str.
 const std::string& text_of(const Value& v, std::string_view function, std::string_view parameter) {
   if (const std::string* s = v.as_string()) return *s;
   type_error(fmt::format("{}: `{}`: expected a str, got {}", function, parameter, with_article(v.type_name())));
 }
-/// An argument that is an int, or `otherwise` where it is none.
+/// Returns an argument that must be an int, or `otherwise` if it is none.
 int64_t int_of(const Value& v, int64_t otherwise, std::string_view function, std::string_view parameter) {
   if (v.is_int64()) return v.int64();
   return v.is_none() ? otherwise : to_index(v, fmt::format("{}: `{}`", function, parameter));
 }
 
-/// The words of a text, after `left` of them the rest.
+/// The words of a text. After `left` words, the rest of the text is one more.
 std::vector<Value> words_of(std::string_view rest, int64_t left) {
   std::vector<Value> out;
   out.reserve(8);
@@ -189,7 +189,7 @@ std::string padded(const std::string& s, const Value* v, const std::string& name
   const int64_t width = to_index(v[0], name + ": `width`"), missing = width - code_points(s);
   if (missing <= 0) return s;
   if (missing > (1 << 24)) throw run_error(name + ": the width is too large");
-  // As Python: the odd one of an odd width goes before the text.
+  // As in Python, if the padding is odd, the extra character goes before the text when the width is odd.
   const int64_t half = missing / 2 + (missing & width & 1);
   const int64_t left = name == "ljust" ? 0 : name == "center" ? half : missing;
   std::string out;
@@ -212,7 +212,7 @@ std::string titled(const std::string& s) {
 }
 
 bool all_are(const std::string& s, bool (*test)(char)) { return !s.empty() && std::all_of(s.begin(), s.end(), test); }
-/// Whether `to` changes no character, but a change of case changes one.
+/// Whether `to` leaves the text unchanged, but the text has letters with case.
 bool is_cased(const std::string& s, char (*to)(char)) {
   return mapped(s, to) == s && mapped(s, upper) != mapped(s, lower);
 }

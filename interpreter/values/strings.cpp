@@ -1,4 +1,4 @@
-// Strings: UTF-8, indexed by code point. Their methods are in string_methods.cpp.
+// Strings: UTF-8, indexed by code point. string_methods.cpp has their methods.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ size_t code_point_offset(std::string_view utf8, int64_t n) {
 
 namespace {
 
-// Charges one pass over a text whose bytes are not examined one by one: about 1/3 ns per byte. Not measured.
+// Charges one pass over a text that does not examine each byte: about 1/3 ns per byte. Not measured.
 void charge_scan(size_t bytes) { charge(static_cast<int64_t>(bytes / 3)); }
 
 }  // namespace
@@ -141,7 +141,7 @@ Value StringObject::index(Interpreter&, const Value& key) {
 }
 std::optional<int64_t> StringObject::length(Interpreter&) { return characters(); }
 std::optional<Iterator> StringObject::iterate(Interpreter&) {
-  // A text that is held by two does not change.
+  // A text with two references does not change.
   return Iterator([self = static_ref_cast<StringObject>(shared_from_this()), i = size_t{0}](Value& out) mutable {
     if (i >= self->value.size()) return false;
     out = self->character_at(i);

@@ -1,4 +1,4 @@
-// Subscripts that lists, strings, arrays and tensors share.
+// Subscripts of lists, strings, arrays and tensors.
 #include <fmt/format.h>
 
 #include "interpreter/values/containers.hpp"

@@ -9,14 +9,14 @@
 
 namespace pxl {
 
-/// A subscript of an axis of `length`: negative counts from the end; throws "index 5 is out of range for ...",
-/// with the text `shown` in place of the index if there is one.
+/// The position that a subscript selects on an axis of `length`; negative subscripts count from the end. Throws "index
+/// 5 is out of range for ...", with the text `shown` in place of the index if it is not empty.
 int64_t wrap_index(int64_t index, int64_t length, const std::string& what, std::string shown = {});
-/// An int, also from a bool or an integer 0-d array; throws naming `what` otherwise.
+/// An int, from an int, a bool or an integer 0-d array. Throws an error that names `what` for other values.
 int64_t to_index(const Value& v, const std::string& what);
-/// to_index, whose error is of kind `index`.
+/// Like to_index, but its error has the kind `index`.
 int64_t element_index(const Value& v, const std::string& what);
-/// Python's rules for slices of an axis of `length`. A bound that is absent is none.
+/// Applies Python's rules for slices to an axis of `length`. An absent bound is none.
 SliceRange resolve_slice(const Value& start, const Value& stop, const Value& step, int64_t length);
 inline SliceRange resolve_slice(const SliceObject& s, int64_t length) {
   return resolve_slice(s.start, s.stop, s.step, length);

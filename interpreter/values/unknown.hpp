@@ -1,4 +1,4 @@
-// Values that only a run gives, in a look at a program (language/look.hpp).
+// Values that only a run produces, as a look at a program represents them (language/look.hpp).
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@ namespace pxl {
 /// A value that only a run produces. Every operation that needs the value throws Unevaluated during a look.
 struct UnknownObject final : Object {
   static constexpr ClassTag class_tag = ClassTag::unknown;
-  std::optional<TensorSpec> spec;  ///< of an array whose elements are unknown
-  std::optional<Value> element;    ///< the element of each iteration; the number of iterations is unknown
+  std::optional<TensorSpec> spec;  ///< for an array: the spec; its elements are unknown
+  std::optional<Value> element;    ///< the element in each iteration; the number of iterations is unknown
   explicit UnknownObject(std::optional<TensorSpec> s = {}) : spec(std::move(s)) {}
   std::string type_name() const override;
   std::string repr(Interpreter&) override;
@@ -38,16 +38,16 @@ struct UnknownObject final : Object {
 Value unknown_value();
 Value unknown_array(TensorSpec spec);
 Value unknown_array(Shape shape, DType dtype);
-/// Whether a value is unknown, or an object whose state is (Object::forget).
+/// Whether a value is unknown, or an object whose state is unknown (Object::forget).
 inline bool is_unknown(const Value& v) {
   return v.is_object() && (v.object()->forgotten() || v.as<UnknownObject>() != nullptr);
 }
-/// Whether it is unknown, or a list, tuple or dict that holds an unknown.
+/// Whether a value is unknown, or is a list, tuple or dict that holds an unknown value.
 bool holds_unknown(const Value& v);
 bool holds_unknown(const Arguments& args);
 /// The spec of an array whose elements are unknown.
 std::optional<TensorSpec> unknown_spec(const Value& v);
-/// The value as code sees it: unknown if its state was forgotten.
+/// The value that code sees: unknown if its state was forgotten.
 Value as_known(Value v);
 
 }  // namespace pxl

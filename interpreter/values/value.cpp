@@ -1,4 +1,4 @@
-// Values, and the default operations of objects: errors that name the type.
+// Values, and the default operations of objects, which are errors that name the type.
 #include "interpreter/values/value.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// Host values. Small ones are stored in place; everything else is an Object held by a shared pointer. Each kind of
-// object is one class that implements the operations below; the evaluator does not switch on kinds.
+// Host values. Small values are stored in place. Every other value is an Object, held by a counted pointer. Each kind
+// of object is one class that implements the operations below; the evaluator does not switch on kinds.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ class Object;
 class References;  // cycles.hpp
 using ObjectPtr = Ref<Object>;
 
-/// The classes that a Value recognises without a look at its object: T::class_tag names the tag of a class T.
+/// The classes that a Value recognises without reading its object: T::class_tag is the tag of a class T.
 enum class ClassTag : uint8_t {
   none,
   text,
@@ -57,8 +57,8 @@ class Value {
   Value(int v) : Value(int64_t{v}) {}
   Value(int64_t v) : kind_(Kind::integer), bits_(static_cast<uint64_t>(v)) {}
   Value(double v) : kind_(Kind::floating), bits_(std::bit_cast<uint64_t>(v)) {}
-  /// An int from 0 on, of which the elements of uint64 have more than other ints. Those from 2^63 on can be read,
-  /// compared and stored; arithmetic does not take them.
+  /// An int from 0 to 2^64 - 1: elements of uint64 may exceed other ints. Ints from 2^63 on can be read, compared and
+  /// stored. Arithmetic refuses them.
   static Value natural(uint64_t v);
   Value(std::string v);
   Value(std::string_view v);
@@ -89,7 +89,7 @@ class Value {
     if (is_object()) object_.~ObjectPtr();
   }
 
-  /// What a slot of a scope holds before its name is bound. No other value is unset.
+  /// The content of a scope's slot before its name is bound. No other value is unset.
   static Value unset() {
     Value v;
     v.kind_ = Kind::unset;
@@ -99,9 +99,9 @@ class Value {
   bool is_none() const { return kind_ == Kind::none; }
   bool is_bool() const { return kind_ == Kind::boolean; }
   bool is_int() const { return kind_ == Kind::integer || kind_ == Kind::natural; }
-  bool is_natural() const { return kind_ == Kind::natural; }  ///< an int from 2^63 on
+  bool is_natural() const { return kind_ == Kind::natural; }  ///< whether it is an int from 2^63 on
   bool is_float() const { return kind_ == Kind::floating; }
-  bool is_int64() const { return kind_ == Kind::integer; }  ///< an int below 2^63
+  bool is_int64() const { return kind_ == Kind::integer; }  ///< whether it is an int below 2^63
   bool is_number() const { return is_bool() || is_int() || is_float(); }
   bool is_object() const { return kind_ >= Kind::object; }
   bool is_text() const { return kind_ == kind_of(static_cast<uint8_t>(ClassTag::text)); }
@@ -110,21 +110,21 @@ class Value {
     if (!is_bool()) wrong_kind();
     return bits_ != 0;
   }
-  /// Of a bool or an int; an error for an int from 2^63 on.
+  /// The value of a bool or an int. Throws an error for an int from 2^63 on.
   int64_t as_int() const {
     if (kind_ != Kind::integer && kind_ != Kind::boolean) no_int64();
     return static_cast<int64_t>(bits_);
   }
-  /// Of a value that is_int64.
+  /// The value, which must be is_int64.
   int64_t int64() const { return static_cast<int64_t>(bits_); }
-  /// Of a value that is_float.
+  /// The value, which must be is_float.
   double float64() const { return std::bit_cast<double>(bits_); }
-  /// Of an int from 2^63 on.
+  /// The value of an int from 2^63 on.
   uint64_t as_natural() const {
     if (!is_natural()) wrong_kind();
     return bits_;
   }
-  /// Of a number.
+  /// The value of a number.
   double as_double() const {
     if (is_float()) return std::bit_cast<double>(bits_);
     return is_natural() ? static_cast<double>(bits_) : static_cast<double>(as_int());
@@ -134,8 +134,8 @@ class Value {
     return object_;
   }
 
-  /// The object as a T, or null. Final types without a tag are compared by the address of their type_info, since all
-  /// code is in one binary.
+  /// The object as a T, or null. Final types without a tag are compared by the address of their type_info, since one
+  /// binary has all code.
   template <class T>
   PXL_INLINE T* as() const {
     if constexpr (Tagged<T>)
@@ -147,13 +147,13 @@ class Value {
     else
       return is_object() ? dynamic_cast<T*>(object_.get()) : nullptr;
   }
-  /// The object, whose class is complete where `as` is used.
+  /// The object. Its class is complete at each use of `as`.
   template <class>
   static const auto& object_for(const auto& pointer) {
     return *pointer;
   }
-  /// Ends this value without recursion, so that a chain of a million nested lists does not overflow the stack. It is
-  /// then none.
+  /// Destroys this value without recursion, so that a chain of a million nested lists does not overflow the stack. The
+  /// value is then none.
   PXL_INLINE void bury() noexcept {
     if (!is_object()) return;
     if (RefCounts::decrease_above_one(RefCounts::of(object_.get()).strong))
@@ -172,18 +172,18 @@ class Value {
   const DType* as_dtype() const;
   const TensorSpec* as_spec() const;
 
-  /// "int", "str", "tensor": the kind as messages name it.
+  /// The kind as messages name it: "int", "str", "tensor".
   std::string type_name() const;
 
  private:
-  /// From `object` on: an object, by its class; the values of ClassTag follow.
+  /// A kind from `object` on is an object: it is `object` plus the ClassTag of the object's class.
   enum class Kind : uint8_t { unset, none, boolean, integer, natural, floating, object };
 
   static constexpr Kind kind_of(uint8_t tag) { return static_cast<Kind>(static_cast<uint8_t>(Kind::object) + tag); }
   void bury_object() noexcept;
   [[noreturn]] static void wrong_kind();
   [[noreturn]] void no_int64() const;
-  /// Moves from another value, which becomes none if it was an object. Requires that this one holds no object.
+  /// Moves from another value, which becomes none if it was an object. This value must not hold an object.
   PXL_INLINE void take(Value& other) noexcept {
     kind_ = other.kind_;
     if (!is_object()) {
@@ -196,7 +196,7 @@ class Value {
   }
   void replace_object(Value&& other) noexcept {
     if (this == &other) return;
-    const Value old(std::move(*this));  // destroyed when the new one is in place
+    const Value old(std::move(*this));  // destroyed after the new value is in place
     take(other);
   }
 
@@ -209,7 +209,7 @@ class Value {
 
 }  // namespace pxl
 
-/// Vectors of values take their memory as objects do.
+/// Vectors of values allocate memory as objects do.
 template <class T>
 requires(std::same_as<T, pxl::Value> || std::same_as<T, std::pair<pxl::Value, pxl::Value>>) class std::allocator<T> {
  public:
@@ -232,24 +232,24 @@ struct NamedArg {
   Value value;
   Span span;
 };
-/// The arguments of a call, as written.
+/// The arguments of a call, in the order of the text.
 struct Arguments {
-  Span span;  ///< of the whole call
+  Span span;  ///< span of the whole call
   std::vector<Value> positional;
   std::vector<Span> spans;  ///< parallel to positional; may be empty when called from C++
   std::vector<NamedArg> named;
 };
 
-/// Elements one after another. Each step is charged, so that iteration is bounded in a look and can be interrupted.
+/// A sequence of elements. Each step is charged, so that iteration is bounded in a look and can be interrupted.
 class Iterator {
  public:
   Iterator() = default;
-  /// `pull` sets the next element and returns true, or returns the next element; false or nullopt at the end.
+  /// `pull` sets the next element and returns true, or returns the next element; The end is false or nullopt.
   template <class F>
   requires(!std::same_as<std::remove_cvref_t<F>, Iterator>) Iterator(F pull)
       : source_(std::make_unique<Pulled<F>>(std::move(pull))) {}
   explicit operator bool() const { return source_ != nullptr; }
-  /// Sets the next element; false at the end.
+  /// Sets the next element; returns false at the end.
   bool next(Value& out) {
     constexpr int64_t pull_ns = 50;
     charge(pull_ns);
@@ -290,8 +290,8 @@ class Iterator {
 struct Method {
   const void* row = nullptr;
   Value (*call)(const void* row, Interpreter& in, Object& self, const Arguments& args) = nullptr;
-  /// For values by position alone, from `direct_min` to `direct_max` of them; may be null. `values` has `direct_max`
-  /// elements, and those that are not given are none. It reads no value after code of the program has run.
+  /// The form for positional values only, from `direct_min` to `direct_max` of them. May be null. `values` has
+  /// `direct_max` elements, and absent ones are none. The function reads no value after code of the program has run.
   Value (*direct)(const void* row, Interpreter& in, Object& self, const Value* values, size_t count) = nullptr;
   uint8_t direct_min = 0, direct_max = 0;
   explicit operator bool() const { return call != nullptr; }
@@ -304,55 +304,56 @@ class Object {
   Object(const Object&) = default;
   Object& operator=(const Object&) = default;
   virtual ~Object() = default;
-  /// Whether it refers to other values: chains of such objects are freed without recursion.
+  /// Whether the object refers to other values. Chains of such objects are freed without recursion.
   bool has_parts() const { return has_parts_; }
-  /// A reference to this object, which others keep.
+  /// A reference to this object, which other references keep alive.
   ObjectPtr shared_from_this() { return ObjectPtr::to(this); }
   virtual std::string type_name() const = 0;
-  /// As `print` shows it (str), and as it appears inside containers (repr).
+  /// The text that `print` shows (str), and the text inside containers (repr).
   virtual std::string str(Interpreter& in) { return repr(in); }
   virtual std::string repr(Interpreter& in);
-  /// A member, or nullopt if there is none of that name.
+  /// The member with a name, or nullopt if there is none.
   virtual std::optional<Value> member(Interpreter& in, std::string_view name);
   /// Names for completion and suggestions.
   virtual std::vector<std::string> member_names() const { return {}; }
-  /// Those of member_names that the program gave, which an error lists if it has no suggestion.
+  /// The member names that the program chose. An error lists them if it has no suggestion.
   virtual std::vector<std::string> own_names() const { return {}; }
   virtual void set_member(Interpreter& in, std::string_view name, Value value);
-  /// The method of a name that all objects of the class have; none if `member` has to be asked.
+  /// The method with this name that all objects of the class have; empty if `member` must be asked.
   virtual Method method_of_class(std::string_view) const { return {}; }
   virtual bool callable() const { return false; }
   virtual Value call(Interpreter& in, Arguments args);
-  /// As call, with values by position alone.
+  /// Calls the object with positional values only.
   virtual Value call_by_position(Interpreter& in, const Value* values, size_t count);
-  /// Whether call_by_position takes a number of values without a check of each, whose place an error would need.
+  /// Whether call_by_position accepts this number of values without checking each one, since such an error would need
+  /// the value's place.
   virtual bool takes_by_position(size_t /*count*/) const { return false; }
-  /// `base[key]`; several subscripts arrive as a tuple, slices as SliceObject.
+  /// `base[key]`. Several subscripts arrive as a tuple, slices as a SliceObject.
   virtual Value index(Interpreter& in, const Value& key);
   virtual void set_index(Interpreter& in, const Value& key, Value value);
   virtual std::optional<int64_t> length(Interpreter&) { return std::nullopt; }
   virtual std::optional<Iterator> iterate(Interpreter&) { return std::nullopt; }
   virtual bool contains(Interpreter& in, const Value& item);
   virtual bool truth(Interpreter& in);
-  /// `==` between containers and the like; identity unless said otherwise.
+  /// `==`, for example between containers. The default is identity.
   virtual bool equals(Interpreter& in, const Value& other);
-  /// Key of dicts: equal values have equal keys; nullopt if the object cannot be a key.
+  /// The key of a dict: equal values have equal keys. Returns nullopt if the object cannot be a key.
   virtual std::optional<std::string> hash_key() const;
-  /// Whether objects of one thing are one value for `is`: tensors, streams, dtypes.
+  /// Whether objects that denote one thing are one value for `is`: tensors, streams, dtypes.
   virtual bool is_handle() const { return false; }
   /// The spec of a tensor or stream.
   virtual std::optional<TensorSpec> spec_in_graph() const { return std::nullopt; }
   /// Throws if the elements exist only while a session runs.
   virtual void check_has_elements() const {}
-  /// Further help in the error about a member that there is not, or an empty text.
+  /// A note for the error about a missing member, or an empty text.
   virtual std::string note_on_missing(std::string_view /*name*/) const { return {}; }
-  /// Further help in the error about its use in place of a tensor or a number, or an empty text.
+  /// A note for the error about its use as a tensor or a number, or an empty text.
   virtual std::string note_on_misuse() const { return {}; }
-  /// `with` contexts: enter gives the `as` value. `failed`: an exception is passing through.
+  /// `with` contexts: `enter` returns the `as` value. `failed`: an exception is propagating.
   virtual bool is_context() const { return false; }
   virtual Value enter(Interpreter& in);
   virtual void leave(Interpreter&, bool /*failed*/) {}
-  /// The values and scopes that the object refers to, of objects that can be part of a circle.
+  /// Reports the values and scopes to which the object refers. Objects that can be part of a circle implement it.
   virtual void references(References&) const {}
 
   /// Must be called before the object's own state changes: undoing an input (undo.hpp) restores the state. Costs a
@@ -360,18 +361,18 @@ class Object {
   void changing() {
     if (era_ < recording_era) record_state();
   }
-  /// The state is unknown from now on: code changed it that may not run (look.hpp).
+  /// Makes the state unknown: code that may not run has changed it (look.hpp).
   void forget() { forgotten_ = true; }
   bool forgotten() const { return forgotten_; }
   /// Whether a change now would be recorded.
   bool is_recorded() const { return era_ < recording_era; }
-  /// Changes are not recorded for undo: changed objects are forgotten.
+  /// If true, changes are not recorded for undo: changed objects are forgotten.
   static inline thread_local bool forgets_changes = false;
-  /// Returns a function that restores the present state; empty for immutable objects.
+  /// Returns a function that restores the present state. It is empty for immutable objects.
   virtual std::function<void()> state() { return {}; }
   /// The number of the input that this thread records; 0 if it records none.
   static inline thread_local uint64_t recording_era = 0;
-  /// Incremented by each input of any thread: objects made in an input need no record in it.
+  /// Each input of any thread increments it. Objects made during an input need no record in that input.
   static inline std::atomic<uint64_t> latest_era = 0;
 
  private:
@@ -386,11 +387,11 @@ class Object {
 /// "a str", "an int".
 std::string with_article(const std::string& noun);
 
-/// Throws an Error "expected X, got Y" style message with no span (the evaluator locates it).
+/// Throws an Error with a message like "expected X, got Y" and without a span, which the evaluator adds.
 [[noreturn]] void type_error(const std::string& what, std::string_view code = codes::type);
-/// The notes of an error that refuses a value as a tensor or a number.
+/// The notes for an error that refuses a value as a tensor or a number.
 std::vector<std::string> notes_on_misuse(const Value& v);
-/// A type error about a value that was given in place of a tensor or a number.
+/// Throws a type error about a value that was passed in place of a tensor or a number.
 [[noreturn]] void misuse_error(const std::string& what, const Value& v);
 
 }  // namespace pxl
