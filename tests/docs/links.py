@@ -1,4 +1,4 @@
-"""Documents: links lead to files and headings that are there."""
+"""Documents: links lead to files and headings that are there, and files that a page names exist."""
 import re
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
@@ -28,4 +28,19 @@ def broken_links(root, files):
                 problems.append(f"{path.relative_to(root)}: there is no {target}")
             elif heading and heading not in headings(there):
                 problems.append(f"{path.relative_to(root)}: no heading is #{heading} in {there.relative_to(root)}")
+    return "\n".join(problems) or None
+
+
+# A source file in backquotes: a path below one of these folders. Capital letters stand for a name.
+BELOW = ("", "runtime", "interpreter", "include")
+SOURCE = re.compile(r"`([a-z_]+(?:/\w+)+\.(?:cpp|hpp|inc|py))`")
+TO_BE_WRITTEN = ["runtime/execute/engine_gpu.cpp"]
+
+
+def missing_files(root, files):
+    problems = []
+    for path in files:
+        for name in SOURCE.findall(FENCE.sub("", path.read_text())):
+            if not re.search(r"[A-Z]{2}", name) and name not in TO_BE_WRITTEN and not any((root / folder / name).exists() for folder in BELOW):
+                problems.append(f"{path.relative_to(root)}: there is no file {name}")
     return "\n".join(problems) or None

@@ -474,6 +474,7 @@ def house_tests(tally, build, lists):
     tally.add("house: sentences are short and direct", lambda: prose.problems(prose.rooms(tracked(*prose.FILES)), prose.ratchet()))
     tally.add("house: planted sentences are found", prose.planted_sentences_are_found)
     tally.add("house: links of the documents", lambda: links.broken_links(ROOT, tracked("*.md")))
+    tally.add("house: files that pages name exist", lambda: links.missing_files(ROOT, tracked("*.md")))
     tally.add("house: each kind of test is in a list, and documented", lambda: kinds.problems(lists))
     tally.add("house: a test that raises ends no other", kinds.attempts)
     tally.add("house: tests are given as functions", kinds.tests_are_functions)
