@@ -2,9 +2,9 @@
 //
 //   comments [--every N] [--seed S] FOLDER...
 //
-// Each .pxl file below the folders makes one text per token (per N tokens): a comment before the token, and in every
-// second text one after it. The formatted text keeps comments and tokens, in their order and places. It formats to
-// itself. No line ends with a space. Lines within a statement are indented further than the statement.
+// Each .pxl file below the folders makes one text per token (per N tokens). It has a comment before the token, and in
+// every second text one after it. The formatted text keeps comments and tokens, in their order and places. It formats
+// to itself. No line ends with a space. Lines within a statement are indented further than the statement.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -23,7 +23,7 @@ CHAIN = re.compile(r"\bof\b(?: [\w`'-]+){0,4} of\b")
 KINDS = [Kind("long", 0.04, "have more than 25 words", lambda words, sentence: words > 25),
          Kind("front", 0.025, "begin with the object", lambda words, sentence: bool(FRONT.match(sentence))),
          Kind("chain", 0.01, "chain `of`", lambda words, sentence: bool(CHAIN.search(sentence)))]
-# What begins a comment; a page has paragraphs.
+# The mark of a comment; a page has paragraphs.
 MARKS = {".md": re.compile(r"()(?=[A-Za-z`(\[])"), ".pxl": re.compile(r"\s*##?(\s+)"), ".py": re.compile(r"\s*##?(\s+)")}
 SLASHES = re.compile(r"\s*(?://+|\*)!?(\s+)")
 # Lines of a test that its runner reads.

@@ -1,5 +1,5 @@
-// Calls of ops on arrays that were made before (graphs/call_cache.hpp): results, errors and promotions as in the
-// general way, whatever the elements are, and few allocations.
+// Calls of ops on arrays that were made before (graphs/call_cache.hpp): they have the results, errors and promotions of
+// the general way, whatever the elements are, and few allocations.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// The example of every op that a program can name. It runs on arrays as written. On tensors the op infers the arrays'
-// specs, and a session computes the same bits.
+// The example of every op that a program can name. It runs on arrays as written. The op infers the arrays' specs for
+// tensors, and a session computes the same bits.
 #include <doctest/doctest.h>
 
 #include <cctype>

@@ -28,7 +28,7 @@ std::string refusal(std::string_view text) {
   return {};
 }
 
-/// The message of the reader of descriptions, and the text that its caret points at.
+/// The message of the description's reader, and the text that its caret points at.
 std::pair<std::string, std::string> refused_description(std::string_view text) {
   try {
     read_machine("here.machine", text);
