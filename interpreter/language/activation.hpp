@@ -1,4 +1,4 @@
-// A running body: the names that it sees, the names that it binds.
+// A running body: the names that it sees, and the names that it binds.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ struct Activation {
   Activation& operator=(const Activation&) = default;
 
   ScopePtr scope;
-  ScopePtr round = nullptr;  ///< in a loop that makes functions: the names of this round
-  const ScopePtr& closure() const { return round ? round : scope; }  ///< what a function made here sees
+  ScopePtr round = nullptr;  ///< the names of this round, in a loop that makes functions
+  const ScopePtr& closure() const { return round ? round : scope; }  ///< the scope that a function made here sees
   Value self;                                                        ///< the instance in a module's methods and build
   std::shared_ptr<BuildState> build;                                 ///< where `param` declares; null outside a build
   enum class Kind : uint8_t { file, function, build, program, test } kind = Kind::function;
@@ -34,12 +34,12 @@ struct Activation {
   Span returned;  ///< the return statement, in a function that declares results
 };
 
-/// Binds a name as a statement of the body does: in it, outside of it after `nonlocal`, and in the running round.
+/// Binds a name as a statement in the body does: in the body, outside it after `nonlocal`, and in the running round.
 void bind_name(Interpreter& in, Activation& a, Name name, Value value);
-/// bind_name; false if the name is nonlocal and not bound outside the body.
+/// Binds a name as bind_name does. Returns false if the name is nonlocal and not bound outside the body.
 bool bind_in_body(Activation& a, Name name, Value value);
-/// Where `nonlocal name` binds for a body whose scope is directly inside `from`: the nearest body or file that binds
-/// the name. Null if there is none, or if the name belongs to a module's instance.
+/// The scope in which `nonlocal name` binds, for a body whose scope is directly inside `from`: the nearest body or file
+/// that binds the name. Null if there is none, or if the name belongs to a module's instance.
 ScopePtr nonlocal_scope(const ScopePtr& from, Name name);
 
 /// One round of a loop: if the loop makes functions, a scope for the names that the round owns.
@@ -64,13 +64,13 @@ class Round {
   ScopePtr outside_;
 };
 
-/// Saves a scope other than the running body's before it changes, so that an undone input restores it (undo.cpp).
+/// Saves a scope before it changes, unless it is the running body's. An undone input then restores it (undo.cpp).
 void record_change(const ScopePtr& scope);
-/// What has a name outside of a body.
+/// The kind of thing that has a name outside a body.
 enum class OuterName : uint8_t { none, name, field, builtin };
 OuterName outer_kind(const Interpreter& in, const Scope* from, Name name);
-/// The errors of a name that its body binds after it is read, and of `nonlocal` without a name outside; no location
-/// yet.
+/// The error about a name that its body binds after reading it, or about `nonlocal` without such a name outside. It has
+/// no location yet.
 Error read_too_early(const std::string& name, OuterName outer);
 Error no_outer_name(const std::string& name, bool is_field);
 

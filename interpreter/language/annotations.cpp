@@ -1,6 +1,6 @@
 // Annotations of parameters and results: types `n: int`, unions `float | none`, containers `list[int]`, and shape
-// patterns `x: tensor[..., d]`. A pattern checks a shape and names its free dimensions; only the instance's
-// configuration and earlier arguments are treated as known.
+// patterns `x: tensor[..., d]`. A pattern checks a shape and binds names to its free dimensions. Known names are the
+// instance's configuration and earlier arguments only.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ constexpr std::array<std::string_view, 16> kTypeNames{"int",    "float", "bool",
                                                       "dict",   "array", "tensor", "spec",    "dtype", "range",
                                                       "stream", "any",   "module", "function"};
 
-/// Why a value does not match.
+/// The reason why a value does not match.
 struct Mismatch {
   std::string expected, got;
   std::vector<std::string> notes;
@@ -49,14 +49,14 @@ std::string described(Interpreter& in, const Value& v) {
   return with_article(v.type_name());
 }
 
-// The spec that a pattern is matched against: a tensor's, an array's or a spec itself.
+// The spec against which a pattern is matched: that of a tensor or an array, or the value itself.
 const TensorSpec* spec_of(const Value& v) {
   if (const Tensor* t = as_tensor(v)) return &t->spec;
   if (const Array* x = v.as_array()) return &x->spec();
   return v.as_spec();
 }
 
-// A name that a pattern may read: an argument bound before, or a part of the instance's configuration.
+// The value of a name that a pattern may read: an earlier argument, or a part of the instance's configuration.
 const Value* known(const std::string& name, Activation& a) {
   if (const Value* v = a.scope->find_here(name)) return v;
   if (auto* self = a.self.as<ModuleInstance>()) {
@@ -69,7 +69,7 @@ bool is_type_name(const std::string& name) {
   return std::find(kTypeNames.begin(), kTypeNames.end(), name) != kTypeNames.end();
 }
 
-// A type by its name: whether the value is of it; `v` is converted if the type requires it.
+// Whether a value has a named type. Converts `v` if the type requires it.
 bool of_named_type(const std::string& type, Value& v) {
   if (type == "any") return true;
   if (type == "int") return v.is_int();
@@ -93,12 +93,13 @@ bool of_named_type(const std::string& type, Value& v) {
   throw error;
 }
 
-/// Matches values with annotations. Names of patterns are bound in the activation's scope.
+/// Matches values with annotations. Names in patterns are bound in the activation's scope.
 class Matcher {
  public:
   Matcher(Interpreter& in, Activation& a) : in_(in), a_(a) {}
 
-  /// The value, converted if the type requires it; nothing if it does not match: then `mismatch` tells why.
+  /// Returns the value, converted if the type requires it. If it does not match, returns nullopt, and `mismatch` has
+  /// the reason.
   std::optional<Value> match(const ast::Expr& e, Value v) {
     if (in_.checking && holds_unknown(v)) return v;
     if (e.kind == ast::ExprKind::none) return v.is_none() ? std::optional(v) : differs(v, "none");
@@ -133,7 +134,7 @@ class Matcher {
     return differs(v, std::string(e.span.text()), std::move(notes));
   }
 
-  /// Takes back what was bound since, except for some names.
+  /// Unbinds the names bound since `before`, except those in `kept`.
   void forget(size_t before, const std::vector<const ast::NameExpr*>& kept) {
     for (size_t i = before; i < bound_.size();) {
       const auto is_it = [&](const ast::NameExpr* n) { return n->interned == bound_[i]; };
@@ -161,7 +162,7 @@ class Matcher {
     return match_shape(e, v, spec->shape) ? std::optional(v) : std::nullopt;
   }
 
-  /// `list[T]`, `tuple[A, B]`, `dict[K, V]`. A container with items that were converted is a new one.
+  /// `list[T]`, `tuple[A, B]`, `dict[K, V]`. If items were converted, the container is a new one.
   std::optional<Value> match_container(const std::string& base, const ast::IndexExpr& e, const Value& v) {
     const auto& types = e.subscripts;
     if (types.size() != 1 && base != "tuple" && !(base == "dict" && types.size() == 2))
@@ -235,7 +236,7 @@ class Matcher {
     return true;
   }
 
-  // The open part: `...`, or `*name`, which binds or has a tuple of extents.
+  // Matches the open part: `...`, or `*name`, which binds a tuple of extents or compares with one.
   bool match_part(const ast::Expr& d, const Value& v, const Shape& part, const std::string& expected) {
     if (d.kind != ast::ExprKind::starred) return true;
     const auto& inner = *static_cast<const ast::StarredExpr&>(d).value;
@@ -274,7 +275,7 @@ class Matcher {
     bound_.push_back(name);
   }
 
-  // A type that the program has under a name, or computes.
+  // Matches a type that the program has bound to a name, or that it computes.
   std::optional<Value> match_type(const ast::Expr& e, const Value& v) {
     if (e.kind == ast::ExprKind::name) {
       const std::string& type = static_cast<const ast::NameExpr&>(e).name;

@@ -43,7 +43,7 @@ size_t ops_of_file(Interpreter& in) {
   return ir ? ir->main().ops().size() : 0;
 }
 
-/// Each error once, by place; files in the order in which they were first named.
+/// Sorts errors by place, and removes repeated ones. Files are in the order in which errors first name them.
 std::vector<Diagnostic> in_order_of_text(std::vector<Diagnostic> errors) {
   std::unordered_map<const SourceFile*, size_t> files;
   for (const Diagnostic& d : errors) files.try_emplace(d.span.file, files.size());
@@ -51,7 +51,7 @@ std::vector<Diagnostic> in_order_of_text(std::vector<Diagnostic> errors) {
   std::stable_sort(errors.begin(), errors.end(),
                    [&](const Diagnostic& x, const Diagnostic& y) { return place(x) < place(y); });
   std::vector<Diagnostic> out;
-  std::unordered_set<std::string> said;  // at the place of the last one
+  std::unordered_set<std::string> said;  // messages at the place of the last error
   for (Diagnostic& d : errors) {
     if (out.empty() || place(out.back()) != place(d)) said.clear();
     if (said.insert(d.message).second) out.push_back(std::move(d));
@@ -70,7 +70,7 @@ void observe(const CheckState& checking, const Span& name, const Value& value) {
   try {
     checking.observe(name, value);
   } catch (const Unevaluated&) {
-    // A list or dict that holds an unknown.
+    // The value is a list or dict that holds an unknown.
   }
 }
 
@@ -103,11 +103,11 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
   Activation a;
   a.scope = evaluator_of(in).file_scope();
   a.kind = Activation::Kind::file;
-  bool gave_up = false, cut = false;  // the graph of the file itself lacks skipped statements
+  bool gave_up = false, cut = false;  // skipped statements are missing in the graph of the file itself
   auto run = [&](const ast::Stmt& s) {
     const std::string line = fmt::format("line {}", s.span.file->position(s.span.begin).line);
     if (budget.spent()) {
-      // One message for everything that follows.
+      // One message covers everything that follows.
       if (!gave_up) result.unchecked.push_back("the file from " + line + " on takes too long");
       gave_up = true;
     } else {
@@ -129,7 +129,7 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
   try {
     for (const ast::Stmt* s : tree->body->statements) run(*s);
   } catch (const ExitRequest&) {
-    // The script ends here.
+    // The script ends here, which is no error.
   }
   for (const std::string& call : calls) {
     const ast::TreePtr text = parse_or_throw(add_source("<program>", call));
@@ -160,7 +160,7 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
       none.span = p->code->span;
       const size_t before = c.irs.size();
       p->call(in, std::move(none));
-      // Programs that the file itself builds are checked where their sessions are made.
+      // Programs that the file itself builds are checked when their sessions are made.
       if (c.irs.size() > before) check_inplace_order(*c.irs.back());
     } catch (const Unevaluated&) {
     } catch (const ExitRequest&) {

@@ -1,6 +1,6 @@
-// Checks a file without running it: programs are built, so that names, shapes and dtypes are checked, but no session
-// runs and nothing outside the program changes (look.hpp). A failed statement is reported and checking continues with
-// the next one, so that several errors are found at once.
+// Checks a file without running it. Programs are built, so that names, shapes and dtypes are checked, but no session
+// runs and nothing outside the program changes (look.hpp). If a statement fails, the check reports it and continues
+// with the next one, so that it finds several errors at once.
 #pragma once
 
 #include <functional>
@@ -19,49 +19,49 @@ namespace pxl {
 
 class Interpreter;
 
-/// State of a check; Interpreter::checking points to it while one is in progress.
+/// The state of a check. Interpreter::checking points to it during the check.
 struct CheckState {
   std::vector<Diagnostic> errors;
   std::vector<std::shared_ptr<Ir>> irs;       ///< programs that were built, in order
-  int expecting = 0;                          ///< `with expect_error` around: errors pass
-  int64_t steps = 0;                          ///< statements that were followed
+  int expecting = 0;                          ///< depth of enclosing `with expect_error`: errors pass through
+  int64_t steps = 0;                          ///< number of statements that were followed
   std::vector<std::shared_ptr<Ir>> sessions;  ///< programs for which sessions were made, in order
   std::vector<std::string> unbuilt;           ///< "program p is not built: ...", each once
   std::map<const Ir*, Span> incomplete;       ///< graphs that lack a part that depends on an unknown, and where
-  int silent = 0;                             ///< enclosing code that may not run: errors are dropped
-  int uncertain_depth = 0;                    ///< scopes of code that may not run
+  int silent = 0;                             ///< depth of enclosing code that may not run: errors are dropped
+  int uncertain_depth = 0;                    ///< depth of scopes for code that may not run
   uint8_t left = 0;  ///< a statement may have left the loop (1) or function (2): what follows may not run
-  int64_t runs = 0;  ///< skipped sessions and runs
-  /// Called with each value that is bound to a name, and the location of the name: for editors. May be empty.
+  int64_t runs = 0;  ///< number of skipped sessions and runs
+  /// Called for editors with each value that is bound to a name, and with the name's location. May be empty.
   std::function<void(const Span& name, const Value& value)> observe;
 };
 
-/// The check that is in progress, or null.
+/// The running check, or null.
 CheckState* check_in_progress(const Interpreter& in);
-/// After check_file, also one that has thrown: what is inspected of `in` is evaluated as usual.
+/// Ends a check, even if check_file has thrown. Code that inspects `in` afterwards is evaluated as usual.
 void end_check(Interpreter& in);
 
 void observe(const CheckState& checking, const Span& name, const Value& value);
-/// During a check, passes a value that is bound to a name to `CheckState::observe`.
+/// During a check, passes a value that a name is bound to on to `CheckState::observe`.
 inline void observed(const CheckState* checking, const Span& name, const Value& value) {
   if (checking) observe(*checking, name, value);
 }
-/// Finds unknown names in all code, also in code that is never called (check_names.cpp).
+/// Finds unknown names in all code, even if it is never called (check_names.cpp).
 void check_names(const ast::Tree& tree, const Scope& prelude, std::vector<Diagnostic>& errors);
 
-/// Notes "program p is not built: WHY depends on the result of a run", once.
+/// Notes once: "program p is not built: WHY depends on the result of a run".
 void note_unbuilt(Interpreter& in, const std::string& program, const std::string& why);
-/// Whether a graph lacks a part that depends on an unknown; if so, notes it.
+/// Whether a graph lacks a part that depends on an unknown. If so, the check notes it.
 bool lacks_part_noted(Interpreter& in, const Ir& ir);
 
 struct CheckResult {
   std::vector<Diagnostic> errors;             ///< in order of location
-  std::vector<std::shared_ptr<Ir>> irs;       ///< all that were built
-  std::vector<std::shared_ptr<Ir>> sessions;  ///< those for which sessions were made, in order
+  std::vector<std::shared_ptr<Ir>> irs;       ///< all programs that were built
+  std::vector<std::shared_ptr<Ir>> sessions;  ///< programs for which sessions were made, in order
   std::vector<std::string> unbuilt;    ///< "program p is not built: its parameter `n` depends on the result of a run"
   std::vector<std::string> unchecked;  ///< "program infer needs `n`", "line 12 takes too long"
 };
-/// "line 12 takes too long": the message about work beyond the budget.
+/// The message about work beyond the budget: "line 12 takes too long".
 std::string beyond(const std::string& what, const OverBudget& over);
 /// Checks a file, then builds each of its programs whose parameters all have defaults and that the file did not call,
 /// and those requested by `calls`, written as calls of programs: "infer(n = 80)". `in` must be fresh and must not be

@@ -1,5 +1,5 @@
 // Finds unbound names anywhere in a file. A body is one scope, so a name is accepted if its body or an enclosing one
-// binds it anywhere; whether it is bound before it is read is known only in a run.
+// binds it anywhere. Only a run shows whether it is bound before it is read.
 #include <unordered_set>
 
 #include "interpreter/language/activation.hpp"
@@ -30,10 +30,10 @@ class NameChecker {
     const Level* outer;
     const ast::OwnNames* own = nullptr;
     bool instance = false;
-    bool of_expression = false;  ///< the targets of an expression's comprehensions
+    bool of_expression = false;  ///< the level has the targets of an expression's comprehensions
   };
 
-  // Statements, with additional names that are bound.
+  // Checks statements, in which further names are bound.
   void body(const std::vector<std::string>& more, const std::vector<const ast::Expr*>& patterns,
             const std::vector<ast::Stmt*>& statements, const Level* outer, const ast::OwnNames* own = nullptr) {
     Level level{{more.begin(), more.end()}, outer, own};
@@ -95,7 +95,7 @@ class NameChecker {
     body(names, patterns, f.body ? f.body->statements : none, &level, &f.own);
   }
 
-  // Code that is meant to fail.
+  // Whether a statement contains code that is meant to fail.
   static bool expects_error(const ast::Stmt& s) {
     if (s.kind != ast::StmtKind::with) return false;
     bool found = false;
@@ -105,7 +105,7 @@ class NameChecker {
     return found;
   }
 
-  /// The statements of one level.
+  /// The statements on one level.
   struct Statements final : ExpressionVisitor {
     NameChecker& checker;
     const Level& level;
@@ -131,7 +131,7 @@ class NameChecker {
     const Level* body = &level;
     while (body->of_expression) body = body->outer;
     for (const Level* l = body->outer; l; l = l->outer) {
-      // Nonlocal names of a body are bound outside of it.
+      // The nonlocal names of a body are bound outside it.
       if (!l->names.count(name) || (l->own && contains(l->own->nonlocals, name))) continue;
       return l->instance ? OuterName::field : OuterName::name;
     }

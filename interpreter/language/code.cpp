@@ -1,4 +1,4 @@
-// Compiling on demand: a node that runs for the first time in a scope of some layout is compiled for it.
+// Compiles on demand: a node that runs for the first time in a scope with some layout is compiled for that layout.
 #include "interpreter/language/code.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t statement_ns = 150;
 
-/// Not inlined, so that running code has small frames.
+/// Not inlined, so that running code has small stack frames.
 [[noreturn, gnu::cold, gnu::noinline]] void rethrow_at(Interpreter& in, const Span& at) {
   try {
     throw;
@@ -34,8 +34,8 @@ constexpr int64_t statement_ns = 150;
   }
 }
 
-/// Runs code of consecutive statements, which notes where each begins. The innermost expression that fails locates an
-/// error; what declarations did not locate is at the statement.
+/// Runs the code of consecutive statements, which notes where each begins. The innermost failing expression locates an
+/// error. An error that declarations left without a location is located at the statement.
 template <class F>
 PXL_INLINE auto run_statements(Interpreter& in, F&& code) {
   const Span* at = nullptr;
@@ -51,7 +51,7 @@ PXL_INLINE auto run_statements(Interpreter& in, F&& code) {
   }
 }
 
-/// The code of a node in each form in which it was needed. Almost always there is one.
+/// The code of a node in each form that was needed. Almost always there is only one form.
 struct Forms final : ast::Compiled {
   struct Form {
     const Layout* layout;
@@ -73,7 +73,7 @@ const T& form_of(std::unique_ptr<ast::Compiled>& at, const Layout* layout, bool 
   return code;
 }
 
-/// In a look, an expression that needs a value that only a run produces is unknown.
+/// In a look, an expression is unknown if it needs a value that only a run produces.
 class LookCode final : public Code {
  public:
   LookCode(const ast::Expr& e, CodePtr code) : Code(e.span), e_(e), code_(std::move(code)) {}

@@ -1,5 +1,5 @@
-// Compiled code: what runs a body. Each node of the syntax tree becomes an object that knows the slots of its names and
-// keeps what it found the last time. A node's methods are the ways in which its value is needed.
+// Compiled code, which runs bodies. Each node of the syntax tree becomes an object that knows the slots of its names
+// and remembers what it found last. A node has one method for each way in which its value is needed.
 #pragma once
 
 #include <initializer_list>
@@ -14,7 +14,7 @@
 
 namespace pxl {
 
-/// Memory for a value that is no object: nothing ends it.
+/// Memory for a value that is no object and needs no destructor.
 union Scalar {
   Value value;
   Scalar() {}   // NOLINT(modernize-use-equals-default): the value is not made yet
@@ -29,17 +29,19 @@ class Code : public ast::Compiled {
  public:
   explicit Code(const Span& at) : span(at) {}
   virtual Value value(Interpreter& in, Activation& a) const = 0;
-  /// The value without a copy where it is stored, else in `made`. Valid until other code runs.
-  /// `made` holds no object before.
+  /// Returns the stored value without a copy, or makes the value in `made`. The reference is valid until other code
+  /// runs. `made` must hold no object.
   virtual const Value& borrow(Interpreter& in, Activation& a, Value& made) const {
     return *new (&made) Value(value(in, a));
   }
   virtual bool truth(Interpreter& in, Activation& a) const;
-  /// The value where it is stored, or a value that is no object, in `room`. Null if it isn't found so: then the other
-  /// methods evaluate the expression. Runs no code of the program, changes nothing, and has no errors.
+  /// Returns the stored value, or a value that is no object, in `room`. Returns null if the value cannot be found this
+  /// way; other methods must then evaluate the expression. Runs no code of the program, changes nothing, and has no
+  /// errors.
   virtual const Value* quick(const Activation&, Scalar& /*room*/) const { return nullptr; }
   virtual bool has_quick() const { return false; }
-  /// Its evaluation runs no code of the program and changes nothing: names, literals, elements and sums of such.
+  /// Whether its evaluation runs no code of the program and changes nothing. This holds for names, literals, their
+  /// elements and their sums.
   virtual bool is_leaf() const { return false; }
   /// The slot of a name that has one, or -1; the value of a literal, or null.
   virtual int slot() const { return -1; }
@@ -98,7 +100,7 @@ class Operand {
   const Value* constant_;
 };
 
-/// Whether the quick way of an expression is worth a try: not if it has failed often.
+/// Whether to try the quick way of an expression: not after it has failed often.
 class QuickTries {
  public:
   QuickTries(std::initializer_list<const Operand*> operands) : left_(most) {
@@ -113,7 +115,7 @@ class QuickTries {
   mutable uint8_t left_;
 };
 
-/// What an assignment assigns to.
+/// The target of an assignment.
 class TargetCode : public ast::Compiled {
  public:
   /// The slot of a name that the body owns, or -1.
@@ -143,7 +145,7 @@ class StmtCode : public ast::Compiled {
  public:
   explicit StmtCode(const Span& at) : span(at) {}
   virtual Flow run(Interpreter& in, Activation& a) const = 0;
-  /// What `run` returns, of a statement that does nothing else: `break`, `continue`, `pass`.
+  /// The result of `run`, if the statement does nothing else: `break`, `continue`, `pass`.
   virtual std::optional<Flow> flow() const { return std::nullopt; }
 
   const Span span;
@@ -158,44 +160,44 @@ class BlockCode final : public ast::Compiled {
 
  private:
   std::vector<StmtPtr> statements_;
-  std::optional<Flow> flow_;  ///< of a block that is one such statement
+  std::optional<Flow> flow_;  ///< set if the block is one such statement
 };
 using BlockPtr = std::unique_ptr<const BlockCode>;
 
-/// Where code is compiled for.
+/// The place for which code is compiled.
 struct Place {
-  const Layout* layout;  ///< of the scope in which it runs; null if all of its names are added
-  bool look;             ///< it runs in a look: an expression that needs what only a run has is unknown
-  const ast::AssignStmt* assignment = nullptr;  ///< `NAME = value`; the code is of its value, or of a part of that
+  const Layout* layout;  ///< layout of the scope in which the code runs; null if all its names are added
+  bool look;             ///< the code runs in a look: an expression is unknown if it needs a run's value
+  const ast::AssignStmt* assignment = nullptr;  ///< the code belongs to the value in `NAME = value`
 };
 
 CodePtr compile(const ast::Expr& e, const Place& place);
-/// Of what a loop iterates over: a list that is written there may be a tuple.
+/// Compiles the iterable of a loop: a list literal may become a tuple.
 CodePtr compile_iterable(const ast::Expr& e, const Place& place);
 CodePtr compile_constant(const Span& at, Value v);
 CodePtr compile_or_null(const ast::Expr* e, const Place& place);
 std::vector<Operand> compile(const std::vector<ast::Expr*>& list, const Place& place);
 TargetPtr compile_target(const ast::Expr& target, const Place& place);
-/// Several targets without brackets are a tuple.
+/// Compiles several targets; without brackets they are a tuple.
 TargetPtr compile_targets(const std::vector<ast::Expr*>& targets, const Place& place);
 StmtPtr compile(const ast::Stmt& s, const Place& place);
 BlockPtr compile(const ast::Block& block, const Place& place);
-/// Its index in the layout of `place`, or -1.
+/// The index of a name in the layout of `place`, or -1.
 int slot_of(Name name, const Place& place);
 
 // ---- by kind, in the files named
 CodePtr compile_kind(const ast::Expr& e, const Place& place);      ///< code_values.cpp
 CodePtr compile_name(const ast::NameExpr& e, const Place& place);  ///< code_names.cpp
 CodePtr compile_operator(const ast::Expr& e, const Place& place);  ///< code_operators.cpp
-/// `iterated`: a loop iterates over its value.
+/// `iterated`: a loop iterates over the call's value.
 CodePtr compile_call(const ast::CallExpr& e, const Place& place, bool iterated = false);  ///< code_calls.cpp
 CodePtr compile_comprehension(const ast::ComprehensionExpr& e, const Place& place);       ///< comprehensions.cpp
 TargetPtr compile_name_target(const ast::NameExpr& e, const Place& place);                ///< code_names.cpp
 
-/// `x op y` of ints or floats, if it is one of the quick cases.
+/// Computes `x op y` for ints or floats; returns false if the case is not quick.
 bool quick_binary(ast::BinaryOp op, const Value& x, const Value& y, Value& out);
 bool other_truth_at(Interpreter& in, const Value& v, const Span& at);
-/// The truth of a value; an error of it is located.
+/// The truth of a value. An error in computing it gets a location.
 PXL_INLINE bool truth_at(Interpreter& in, const Value& v, const Span& at) {
   if (v.is_bool()) [[likely]]
     return v.as_bool();
@@ -229,16 +231,16 @@ class StoredCode : public Code {
   }
 };
 
-/// Code of a function's body for the layout of the scope in which it runs.
+/// The code of a function's body, for the layout of the scope in which it runs.
 struct FunctionCode final : ast::Compiled {
   BlockPtr body;                  ///< the statements before the result; may be null
-  std::optional<Operand> result;  ///< of a lambda, or of the `return` that ends a body
+  std::optional<Operand> result;  ///< result of a lambda, or of the `return` that ends a body
   std::optional<Span> returns;    ///< the `return` that ends a body
   /// The value of the result.
   Value evaluate(Interpreter& in, Activation& a) const;
 };
 const FunctionCode& code_of(const ast::Function& f, const Layout* layout);
-/// The result of a body that has no contexts, in a prepared activation.
+/// Runs a body without contexts in a prepared activation, and returns its result.
 PXL_INLINE Value run_body(Interpreter& in, const FunctionCode& code, Activation& a) {
   if (code.body && code.body->run(in, a) == Flow::returned) return std::move(a.result);
   return code.result ? code.evaluate(in, a) : Value();

@@ -1,4 +1,4 @@
-// Calls. A call of a function of the program puts its arguments into the slots of the new scope.
+// Calls. A call to a function of the program puts its arguments into the slots of the new scope.
 #include <algorithm>
 #include <typeinfo>
 
@@ -53,7 +53,7 @@ void note_uncallable(const ast::Expr& callee, const Activation& a, Error& error)
   }
 }
 
-/// A call. What it shares are the arguments, and the ways in which functions get them.
+/// A call. The class has the arguments, and the ways to pass them to functions.
 class CallCode : public Code {
  public:
   CallCode(const ast::CallExpr& e, const Place& place) : Code(e.span), e_(e), look_(place.look) {
@@ -72,7 +72,7 @@ class CallCode : public Code {
 
  protected:
   bool is_between(uint8_t min, uint8_t max) const { return count_ >= min && count_ <= max && max <= max_direct; }
-  /// Calls code in C++ with few values: `body` gets them.
+  /// Calls C++ code with few values, which `body` receives.
   template <class F>
   PXL_INLINE Value call_direct(Interpreter& in, Activation& a, size_t max, F&& body) const {
     if (max > 1) return call_with_values(in, a, body);
@@ -109,7 +109,7 @@ class CallCode : public Code {
     operands.tell(error);
   }
 
-  /// Whether a function takes the arguments without a check; notes which parameter each is for.
+  /// Whether a function accepts the arguments without a check. Notes the parameter for each argument.
   PXL_INLINE bool takes(const ast::Function& f) const { return f.serial == function_ || finds_places(f); }
   __attribute__((noinline)) bool finds_places(const ast::Function& f) const {
     if (!f.plain || spread_) return false;
@@ -150,10 +150,10 @@ class CallCode : public Code {
     return exact_ ? call_exactly(in, a, f, function, self) : call_in_order(in, a, f, function, self);
   }
 
-  /// With a value by position for each parameter.
+  /// Calls with one positional value for each parameter.
   __attribute__((noinline)) Value call_exactly(Interpreter& in, Activation& a, const ast::Function& f,
                                                FunctionObject* function, const Value* self) const {
-    const auto keep = Ref<FunctionObject>::to(function);  // the name may be bound to another while it runs
+    const auto keep = Ref<FunctionObject>::to(function);  // the name may be bound to another function meanwhile
     const FunctionCode& code = *code_;
     Activation inner(scope_of_body(function ? function->closure : self->as<ModuleInstance>()->scope, f));
     Scope& scope = *inner.scope;
@@ -164,7 +164,7 @@ class CallCode : public Code {
     return run(in, code, inner, function ? function->qualified_name : f.qualified);
   }
 
-  /// With values by name, or with defaults.
+  /// Calls with values by name, or with defaults.
   __attribute__((noinline)) Value call_in_order(Interpreter& in, Activation& a, const ast::Function& f,
                                                 FunctionObject* function, const Value* self) const {
     const auto keep = Ref<FunctionObject>::to(function);
@@ -237,7 +237,7 @@ class CallCode : public Code {
     }
   }
 
-  /// Calls code in C++ with the arguments, which are in memory that calls of this expression share.
+  /// Calls C++ code with the arguments, in memory that all calls of this expression share.
   template <class F>
   __attribute__((noinline)) Value call_builtin(Interpreter& in, Activation& a, F&& body) const {
     Arguments own;
@@ -265,7 +265,7 @@ class CallCode : public Code {
     }
   }
 
-  /// The shared memory, or other memory while an outer call uses it.
+  /// Uses the shared memory, or other memory while an outer call uses it.
   struct Use {
     const CallCode& code;
     Arguments& args;
@@ -322,8 +322,8 @@ class CallCode : public Code {
     }
   }
 
-  static constexpr int64_t call_ns = 100;  // as `invoke`
-  static constexpr size_t max_direct = 4;  // of values by position that need no Arguments
+  static constexpr int64_t call_ns = 100;  // cost of a call, as in `invoke`
+  static constexpr size_t max_direct = 4;  // maximum positional values that need no Arguments
   const ast::CallExpr& e_;
   bool look_;
   bool positional_ = true, spread_ = false;
@@ -331,16 +331,16 @@ class CallCode : public Code {
   size_t named_ = 0;
   const std::string* assigned_ = nullptr;  ///< the name that the value is assigned to
   std::vector<Operand> arguments_;
-  size_t count_ = 0;  ///< of the arguments
+  size_t count_ = 0;  ///< number of arguments
   mutable Arguments shared_;
   mutable bool busy_ = false;
-  mutable uint64_t function_ = UINT64_MAX;  ///< serial of the one that was called last; of it:
+  mutable uint64_t function_ = UINT64_MAX;  ///< serial of the function that was called last; the rest belongs to it
   mutable bool exact_ = false;              ///< it has a parameter for each argument by position, and no others
   mutable const FunctionCode* code_ = nullptr;
-  mutable std::vector<uint32_t> slots_, absent_;  ///< of the parameters by argument, and without an argument
+  mutable std::vector<uint32_t> slots_, absent_;  ///< slots by argument, and of parameters without an argument
 };
 
-/// A call of the value of an expression, mostly of a name.
+/// A call of an expression's value, which is usually a name.
 class ValueCallCode final : public CallCode {
  public:
   ValueCallCode(const ast::CallExpr& e, const Place& place) : CallCode(e, place), callee_(compile(*e.callee, place)) {}
@@ -432,10 +432,10 @@ class MemberCallCode final : public CallCode {
 
   const ast::MemberExpr& member_;
   Name name_;
-  bool pairs_;  ///< `d.items()` in a loop, which makes no list of a dict's pairs
+  bool pairs_;  ///< `d.items()` in a loop, which makes no list of the dict's pairs
   FieldCache methods_;
   Operand base_;
-  mutable const std::type_info* type_ = nullptr;  ///< of the object whose method was called last
+  mutable const std::type_info* type_ = nullptr;  ///< type of the object whose method was called last
   mutable Method method_;
 };
 

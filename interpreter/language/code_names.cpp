@@ -1,5 +1,5 @@
-// Names. A name of the body has a slot. Others are looked up outward once: the code keeps where the name was found, and
-// what shows that it is still there.
+// Names. A name of the body has a slot. Other names are searched outward once. The code remembers where it found the
+// name, and the versions that prove that the name is still there.
 #include <algorithm>
 
 #include "interpreter/graphs/graph_builder.hpp"
@@ -23,7 +23,7 @@ const Name ir_name("ir");
   throw error;
 }
 
-/// The value of a name by a search of all scopes.
+/// Searches all scopes for the value of a name.
 const Value& searched(Interpreter& in, const ast::NameExpr& e, const Activation& a) {
   if (!e.unsure) {
     if (const Value* v = a.scope->find(e.interned)) return *v;
@@ -66,8 +66,8 @@ class SlotCode final : public NameCode<SlotCode> {
   size_t slot_;
 };
 
-/// A name of an enclosing body, of the file or of the prelude. Code at one place of a text always sees scopes of the
-/// same layouts; scopes with added names are compared by their version.
+/// A name in an enclosing body, in the file or in the prelude. Code at one place in a text always sees scopes with the
+/// same layouts. Scopes with added names are compared by version.
 class OuterCode final : public NameCode<OuterCode> {
  public:
   using NameCode::NameCode;
@@ -143,7 +143,7 @@ class OuterCode final : public NameCode<OuterCode> {
   mutable uint64_t versions_[max_versions] = {};
 };
 
-// Inside a program, and in the defs that it calls, a script's own `ir` does not hide the one that is being built.
+// Inside a program, and in the defs that it calls, the `ir` that is being built hides a script's own `ir`.
 class IrNameCode final : public NameCode<IrNameCode> {
  public:
   using NameCode::NameCode;
@@ -166,7 +166,7 @@ class NameTarget final : public TargetCode {
     if (e_.nonlocal && !in.checking) return assign_outside(in, a, std::move(value));
     if (e_.nonlocal || a.round) return bind_name(in, a, e_.interned, std::move(value));
     Scope& s = *a.scope;
-    // The old value ends when the new one is in place: its destructor may read the scope.
+    // The old value is destroyed after the new value is in place, since its destructor may read the scope.
     if (slot_ >= 0) {
       s.slot(static_cast<size_t>(slot_)) = std::move(value);
       return;
@@ -182,7 +182,7 @@ class NameTarget final : public TargetCode {
   }
 
  private:
-  /// A nonlocal name of an enclosing body, which keeps its place.
+  /// Assigns to a nonlocal name in an enclosing body, where the name keeps its place.
   void assign_outside(Interpreter& in, Activation& a, Value value) const {
     const ScopePtr* s = &a.scope;
     for (size_t i = 0; i < hops_ && *s; ++i) s = &(*s)->outer;

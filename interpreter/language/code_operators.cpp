@@ -1,4 +1,4 @@
-// Operators. Those of two ints or two floats compute at once; all others are in operators.hpp.
+// Operators. Operators on two ints or two floats compute at once. operators.hpp has all others.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -52,7 +52,7 @@ class UnaryCode final : public Code {
   Operand operand_;
 };
 
-/// The two operands of an operator. The left one is borrowed if no code runs before it is used.
+/// The two operands of an operator. The left operand is borrowed if no code runs before its use.
 struct Operands {
   Value made_left, made_right;
   const Value *left, *right;
@@ -62,7 +62,7 @@ struct Operands {
   }
 };
 
-/// Calls `f` with an operator as a constant.
+/// Calls `f` with an operator as a compile-time constant.
 template <class F>
 auto with_constant(BinaryOp op, F&& f) {
   switch (op) {
@@ -105,7 +105,7 @@ auto with_constant(CompareOp op, F&& f) {
   __builtin_unreachable();
 }
 
-/// The result of ints or floats, if it is one of the quick cases, in `out`, which holds no object.
+/// Computes the result for ints or floats in `out`, which must hold no object. Returns false if the case is not quick.
 template <BinaryOp op>
 PXL_INLINE bool computed(const Value& x, const Value& y, Value& out) {
   if (x.is_int64() && y.is_int64()) {
@@ -161,7 +161,7 @@ PXL_INLINE bool computed(const Value& x, const Value& y, Value& out) {
   return true;
 }
 
-/// An operator of two operands. `first`: the left operand as written, where it is the first of a chain; else null.
+/// A binary operator. `first`: the left operand in the text if it is the first of a chain, otherwise null.
 template <BinaryOp op>
 class BinaryCode final : public Code {
  public:
@@ -236,7 +236,7 @@ CodePtr make_binary(BinaryOp op, const Span& at, CodePtr left, CodePtr right, co
   });
 }
 
-/// A long chain `a + b + ...` evaluates in a loop, so that its length does not matter.
+/// A long chain `a + b + ...` is evaluated in a loop, so that its length does not matter.
 class LongChainCode final : public Code {
  public:
   LongChainCode(const ast::ChainExpr& e, const Place& place) : Code(e.span), e_(e), first_(compile(*e.first, place)) {
@@ -291,13 +291,13 @@ inline bool ordered(T a, T b) {
 }
 constexpr bool is_order(CompareOp op) { return op <= CompareOp::ge; }
 
-/// Most texts that differ do so in their first character.
+/// Most unequal texts differ in their first character.
 bool same_text(const std::string& a, const std::string& b) {
   if (a.size() != b.size()) return false;
   return a.data() == b.data() || (a[0] == b[0] && std::memcmp(a.data(), b.data(), a.size()) == 0);
 }
 
-/// The truth of a comparison, 0 or 1; -1 if the case is not quick. `look`: an operand may be unknown.
+/// The truth of a comparison, 0 or 1. The result is -1 if the case is not quick. `look`: an operand may be unknown.
 template <CompareOp op>
 PXL_INLINE int compared(const Value& x, const Value& y, [[maybe_unused]] bool look) {
   if constexpr (op == CompareOp::is || op == CompareOp::is_not) {
@@ -332,7 +332,7 @@ PXL_INLINE int compared(const Value& x, const Value& y, [[maybe_unused]] bool lo
         return (find_text(t->value, s->value, 0) != std::string::npos) == (op == CompareOp::in);
       }
     auto* d = y.as<DictObject>();
-    if (!d || (look && x.is_object() && !x.is_text())) return -1;  // it may be unknown
+    if (!d || (look && x.is_object() && !x.is_text())) return -1;  // `x` may be unknown
     return (d->find(x) != nullptr) == (op == CompareOp::in);
   }
 }

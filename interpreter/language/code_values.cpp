@@ -41,7 +41,7 @@ class ConstantCode final : public Code {
   Value value_;
 };
 
-/// Elements of a list, a tuple or subscripts; some may be `*iterable`.
+/// The elements of a list or tuple, or subscripts. Some may be `*iterable`.
 class ItemsCode {
  public:
   ItemsCode(const std::vector<ast::Expr*>& list, const Place& place) {
@@ -138,11 +138,11 @@ class FStringCode final : public Code {
 
  private:
   struct Piece {
-    std::string text;  ///< also what `{x=}` shows before the value
+    std::string text;  ///< also the text that `{x=}` shows before the value
     CodePtr code;
     char conversion;
     std::vector<Piece> format;
-    bool plain;  ///< without a conversion and a format
+    bool plain;  ///< has no conversion and no format
   };
 
   static std::vector<Piece> pieces(const std::vector<ast::FPiece>& list, const Place& place) {
@@ -245,7 +245,7 @@ class SliceCode final : public Code {
   CodePtr start_, stop_, step_;
 };
 
-/// `base[start:stop:step]`, which makes no slice for a list, tuple or str.
+/// `base[start:stop:step]`, which makes no slice object for a list, tuple or str.
 class SlicedCode final : public Code {
  public:
   SlicedCode(const ast::IndexExpr& e, const Place& place)
@@ -268,7 +268,7 @@ class SlicedCode final : public Code {
   SliceCode slice_;
 };
 
-/// Several subscripts, or one that is starred or has a comma behind it.
+/// Several subscripts, or one that is starred or followed by a comma.
 class SubscriptsCode final : public Code {
  public:
   SubscriptsCode(const ast::IndexExpr& e, const Place& place)
@@ -315,7 +315,7 @@ class IndexCode final : public StoredCode<IndexCode> {
     Value made_base, made_key;
     const Value& base = leaf_key_ ? base_.borrow(in, a, made_base) : base_.keep(in, a, made_base);
     const Value& key = key_.borrow(in, a, made_key);
-    // An element of what the base expression made ends with it.
+    // If the base is a temporary value, its element is copied, since both are destroyed together.
     if (const Value* item = stored_element(base, key)) return &base == &made_base ? made = *item : *item;
     if (auto* s = base.as<StringObject>(); s && key.is_int64()) {
       const int64_t count = s->characters(), at = key.int64() < 0 ? key.int64() + count : key.int64();
@@ -332,7 +332,7 @@ class IndexCode final : public StoredCode<IndexCode> {
   }
 
  private:
-  /// An element that is stored: of a list, tuple or dict, or a character of an ASCII text. Null for others.
+  /// The stored element of a list, tuple or dict, or a character of an ASCII text. Null for other values.
   PXL_INLINE static const Value* stored_element(const Value& base, const Value& key) {
     if (key.is_int64()) {
       if (auto* s = base.as<SequenceObject>()) {
@@ -494,7 +494,7 @@ class ElementTarget final : public TargetCode {
   const ast::IndexExpr& e_;
   Operand base_;
   std::vector<Operand> keys_;
-  bool one_leaf_;  ///< the key is one leaf: no code runs before the element is set
+  bool one_leaf_;  ///< the key is one leaf, so no code runs before the element is set
 };
 
 class NoTarget final : public TargetCode {
@@ -511,7 +511,7 @@ class NoTarget final : public TargetCode {
   Span span_;
 };
 
-/// Trees have an order of names, not of places.
+/// Refuses trees, since their order is by name, not by position.
 void refuse_unordered(const Value& v) {
   const auto* gradients = v.as<GradientsObject>();
   const auto* tree = v.as<TreeObject>();
@@ -541,7 +541,7 @@ class TupleTarget final : public TargetCode {
     }
     auto* sequence = value.as<SequenceObject>();
     if (sequence && sequence->items.size() == parts_.size() && star_ == parts_.size() && parts_.size() <= few) {
-      if (are_slots_) {  // nothing runs between the assignments
+      if (are_slots_) {  // no code runs between the assignments
         for (size_t i = 0; i < parts_.size(); ++i) parts_[i].assign(in, a, sequence->items[i]);
         return;
       }
@@ -584,7 +584,7 @@ class TupleTarget final : public TargetCode {
 
   Span span_;
   std::vector<Target> parts_;
-  size_t star_;            ///< the number of parts if none is starred
+  size_t star_;            ///< index of the starred part; the number of parts if none is starred
   bool are_slots_ = true;  ///< all parts are names with slots
 };
 
@@ -594,8 +594,8 @@ namespace {
 
 std::optional<Value> literal_tuple(const std::vector<ast::Expr*>& list);
 
-/// The value of a literal, a number with a minus, or a tuple of such. Nothing is compiled for it: nested expressions
-/// are compiled once.
+/// The value of a literal, of a negated number, or of a tuple of these. It is computed without compilation, so that
+/// nested expressions are compiled only once.
 std::optional<Value> literal_value(const ast::Expr& e) {
   switch (e.kind) {
     case ExprKind::none: return Value();

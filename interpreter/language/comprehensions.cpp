@@ -1,5 +1,5 @@
-// Comprehensions. The targets have a scope of their own, as in Python. If functions are made, each round of a clause
-// has one, inside that of the preceding clause.
+// Comprehensions. The targets have a separate scope, as in Python. If the comprehension makes functions, each round of
+// a clause has a scope inside that of the preceding clause.
 #include <algorithm>
 
 #include "interpreter/language/code.hpp"
@@ -53,7 +53,7 @@ class ComprehensionCode final : public Code {
     Ref<DictObject> dict;
   };
 
-  /// `outside` is where the clause's iterable is evaluated.
+  /// `outside` is the activation in which the clause's iterable is evaluated.
   void run_clause(Interpreter& in, size_t index, Activation& outside, Activation& inner, Made& made) const {
     const Clause& clause = clauses_[index];
     const bool last = index + 1 == clauses_.size();
@@ -105,10 +105,10 @@ class ComprehensionCode final : public Code {
     return layout;
   }
 
-  Layout layout_;  ///< all targets
+  Layout layout_;  ///< layout with all targets
   bool captures_;
   std::vector<Clause> clauses_;
-  CodePtr key_;  ///< null: a list
+  CodePtr key_;  ///< null means a list
   Operand value_;
 };
 

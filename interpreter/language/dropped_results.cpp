@@ -24,7 +24,7 @@ bool is_pure(const OpRow& row) {
   return computes && row.modifies == 0 && !row.side_effect && row.exchange == Exchange::none;
 }
 
-/// A function of the library that takes no module, which it could change, or call.
+/// Whether a function is one of the library that accepts no module, since it could change or call a module.
 bool is_pure(const FunctionObject& f) {
   if (!f.code->tree->source || !is_library(f.code->tree->source->name())) return false;
   bool takes_module = false;
@@ -37,7 +37,7 @@ bool is_pure(const FunctionObject& f) {
   return !takes_module;
 }
 
-/// Whether the callee is known to change nothing by itself.
+/// Whether the callee certainly changes nothing itself.
 bool is_pure_call(const ast::Expr& callee, const Activation& a) {
   const Value* f = nullptr;
   if (callee.kind == ast::ExprKind::name) f = a.scope->find(as<ast::NameExpr>(callee).interned);

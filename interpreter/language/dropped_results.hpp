@@ -1,4 +1,4 @@
-// Statements that compute a result which nothing takes, and change nothing: `relu(x)`.
+// Finds statements that compute an unused result and change nothing: `relu(x)`.
 #pragma once
 
 #include "interpreter/language/activation.hpp"
@@ -7,14 +7,14 @@
 
 namespace pxl {
 
-/// How many ops the graph that is being built has.
+/// The number of ops in the graph that is being built.
 struct OpsSoFar {
   explicit OpsSoFar(Interpreter& in);
-  const Graph* graph = nullptr;  ///< null: none is being built
+  const Graph* graph = nullptr;  ///< null if no graph is being built
   size_t count = 0;
 };
 
-/// A notice, if a call that has a result was one of an op or of a function of the library, and changed nothing.
+/// Prints a notice if a call of an op or a library function had an unused result and changed nothing.
 void note_dropped(Interpreter& in, const ast::CallExpr& call, const Activation& a, const OpsSoFar& before);
 
 }  // namespace pxl

@@ -1,5 +1,5 @@
-// The evaluator's part of a session: files that run, imports, the names of the session, outcomes of tests. Expressions,
-// statements and functions are evaluated by the functions of evaluate.hpp, functions.hpp and operators.hpp.
+// The evaluator's part of a session: running files, imports, the session's names, outcomes of tests. The functions of
+// evaluate.hpp, functions.hpp and operators.hpp evaluate expressions, statements and functions.
 #pragma once
 
 #include <cstddef>
@@ -37,30 +37,30 @@ class Evaluator {
 
   /// Runs a whole file in a new file scope. Throws Error, Interrupted, ExitRequest.
   void run_file(const ast::TreePtr& tree);
-  /// Runs more text in the session's own file scope; returns the value of a final expression statement (none
-  /// otherwise). For the REPL and -e. The caller rolls back on failure.
+  /// Runs more text in the session's own file scope; Returns the value of a final expression statement, or none. The
+  /// REPL and -e use it. If it fails, the caller rolls back.
   Value run_more(const ast::TreePtr& tree);
-  /// Begins a file scope, for a tree whose statements the caller runs.
+  /// Begins a file scope for a tree whose statements the caller runs.
   void begin_file();
-  /// A module of the standard library, or a file next to the importing one; loaded once.
+  /// Imports a module of the standard library, or a file next to the importing one. A module is loaded once.
   ScopePtr import_module(const std::vector<std::string>& path, const Span& at);
-  /// A file of another format, by a path from the folder of the importing file; read once. Throws Error for suffixes
-  /// that `importers` lacks.
+  /// Imports a file of another format, by a path relative to the importing file's folder. A file is read once. Throws
+  /// Error for suffixes that `importers` lacks.
   ScopePtr import_file(const std::string& file, const Span& at);
   size_t running_imports() const { return importing_.size(); }
 
   const ScopePtr& file_scope() const { return file_scope_; }
   const ScopePtr& prelude() const { return prelude_; }
-  /// Notes a scope captured by a function, so that cycles of scopes and functions end with the session.
+  /// Notes a scope that a function captures, so that cycles of scopes and functions are freed with the session.
   void remember(const ScopePtr& scope);
-  /// Frees what was captured since the last time and is referred to by itself alone. Between texts that run.
+  /// Frees the scopes captured since the last call to which only they themselves refer. Called between texts that run.
   void free_captured();
-  /// Empties all scopes: functions hold the scopes that hold them.
+  /// Empties all scopes, since functions hold the scopes that hold them.
   void release_scopes();
 
-  /// What reads a file of a suffix (".onnx") and gives the names that it defines.
+  /// The reader for each suffix (".onnx"), which returns the names that a file defines.
   std::map<std::string, ScopePtr (*)(Interpreter&, const std::string& path), std::less<>> importers;
-  /// Texts that imports take in place of files; null except in an editor.
+  /// Texts that imports use in place of files. Null except in an editor.
   std::shared_ptr<OpenTexts> open_texts;
   std::vector<OptionInfo> declared_options;  ///< in order of declaration, for --help and for checking the command line
 
@@ -75,7 +75,7 @@ class Evaluator {
   std::vector<std::string> importing_;
   std::vector<WeakRef<Scope>> captured_;
   size_t captured_limit_ = 1024;
-  size_t captured_alive_ = 0;  ///< at the last free_captured
+  size_t captured_alive_ = 0;  ///< number of live scopes at the last free_captured
 };
 
 Evaluator& evaluator_of(Interpreter& in);

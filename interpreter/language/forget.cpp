@@ -1,4 +1,4 @@
-// What code that was not followed may have changed becomes unknown.
+// Makes everything unknown that skipped code may have changed.
 #include <algorithm>
 #include <set>
 
@@ -22,7 +22,7 @@ bool is_of_graph(const Value& v) {
   return as_tensor(v) || v.as<StreamObject>() || v.as<GraphObject>() || v.as<TreeObject>();
 }
 
-// Makes the outer names that a function binds unknown.
+// Makes the outer names unknown that a function binds.
 void forget_rebound(const ast::Function& code, const ScopePtr& closure) {
   for (const Name name : code.own.rebinds)
     if (const ScopePtr at = nonlocal_scope(closure, name)) at->bind(name, unknown_value());
@@ -34,7 +34,7 @@ void forget_changed(const std::vector<std::string>& names, const ScopePtr& scope
       const Value* found = s->find_here(name);
       if (!found) continue;
       if (can_change(*found)) found->object()->forget();
-      // A mentioned function might have been called.
+      // The code might have called a function that it mentions.
       if (auto* f = found->as<FunctionObject>(); f && seen.insert(f->code.get()).second) {
         const ScopePtr closure = f->closure;
         const ast::Function& code = *f->code;

@@ -1,4 +1,4 @@
-// Functions: calls, the binding of arguments to parameters, and running bodies.
+// Functions: calls, the binding of arguments to parameters, and the running of bodies.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ Value FunctionObject::call(Interpreter& in, Arguments args) {
   return run_function(in, *code, a);
 }
 
-/// Whether values by position bind to the parameters without a check, the others of which have defaults.
+/// Whether `count` positional values bind to parameters without a check, and the other parameters have defaults.
 bool FunctionObject::takes(const Interpreter& in, size_t count) const {
   const auto& parameters = code->parameters;
   return code->plain && !in.checking && count <= parameters.size() &&
@@ -81,7 +81,7 @@ Value FunctionObject::call_by_position(Interpreter& in, const Value* values, siz
 
 namespace {
 
-// In a look, a function that may have returned before its end has an unknown result.
+// In a look, a function that may have returned early has an unknown result.
 class LeavingScope {
  public:
   LeavingScope(Interpreter& in, Activation& a)
@@ -147,7 +147,7 @@ Value run_function(Interpreter& in, const ast::Function& f, Activation& a) {
 
 namespace {
 
-/// The binding of one call's arguments.
+/// Binds the arguments of one call.
 class ParameterBinder {
  public:
   ParameterBinder(Interpreter& in, const std::string& what, const std::vector<ast::Parameter>& parameters,
@@ -165,7 +165,7 @@ class ParameterBinder {
   }
 
   void bind() {
-    // Fast path: one positional argument for each parameter.
+    // Fast path: one positional argument per parameter.
     const auto by_position = [](const ast::Parameter& p) { return !p.collects() && !p.by_name; };
     if (args_.named.empty() && args_.positional.size() == parameters_.size() &&
         std::all_of(parameters_.begin(), parameters_.end(), by_position)) {
@@ -212,7 +212,7 @@ class ParameterBinder {
     refuse(std::move(message), {"by name it takes " + named}, at);
   }
 
-  /// What a call of the library means that is written as in another framework; empty if it is none.
+  /// The meaning of a library call that is written as in another framework; empty if it is not.
   std::string library_habit(const std::string& told_by) const {
     const bool of_library =
         !parameters_.empty() && parameters_[0].span.file && is_library(parameters_[0].span.file->name());
@@ -286,8 +286,8 @@ class ParameterBinder {
     return a;
   }
 
-  // Defaults of a def or lambda were evaluated where it was made. A method, a build, a program and a module's
-  // configuration have their defaults evaluated at each call, in the scope of the definition.
+  // Defaults of a def or lambda were evaluated where the function was made. Defaults of methods, builds, programs and
+  // module configurations are evaluated at each call, in the scope of the definition.
   Value absent(const ast::Parameter& p) {
     if (p.rest) return make_list({});
     if (p.options) return make_ref<DictObject>();
@@ -296,7 +296,7 @@ class ParameterBinder {
     return evaluate(in_, *p.default_value, outside);
   }
 
-  // Sizes that a pattern would bind are unknown with the value.
+  // If the value is unknown, so are the sizes that its pattern would bind.
   void bind_unknown(const ast::Parameter& p) {
     if (!p.annotation) return;
     for (const ast::NameExpr* n : extents_of_pattern(*p.annotation))

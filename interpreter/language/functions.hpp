@@ -1,4 +1,4 @@
-// Functions: their values, the binding of arguments to parameters, and running bodies.
+// Functions: their values, the binding of arguments to parameters, and the running of bodies.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct FunctionObject final : Object {
   static constexpr ClassTag class_tag = ClassTag::function;
   ast::Held<ast::Function> code;
   ScopePtr closure;
-  std::vector<Value> defaults;  ///< as make_defaults returns them
+  std::vector<Value> defaults;  ///< defaults as make_defaults returns them
   Value self;
   std::string qualified_name;  ///< "Linear.build", "train.loss", "<lambda>"
   std::string type_name() const override { return "function"; }
@@ -30,13 +30,13 @@ struct FunctionObject final : Object {
 
  private:
   bool takes(const Interpreter& in, size_t count) const;
-  /// Sets the slots of the parameters from `given` on.
+  /// Sets the slots of the parameters from number `given` on.
   void set_defaults(Interpreter& in, Scope& scope, size_t given) const;
 };
 
-/// The function that a def or a lambda makes.
+/// Makes the function of a def or a lambda.
 Value make_function(Interpreter& in, const ast::Function& f, Activation& a, std::string qualified_name);
-/// The scope of a body that is about to run, with a slot for each of its names.
+/// Makes the scope for a body that is about to run, with a slot for each of its names.
 PXL_INLINE ScopePtr scope_of_body(const ScopePtr& closure, const ast::Function& f) {
   if (f.own.slots.size() <= Scope::inline_slots) [[likely]]
     return make_ref_inline<Scope>(closure, f.own);
@@ -44,23 +44,24 @@ PXL_INLINE ScopePtr scope_of_body(const ScopePtr& closure, const ast::Function& 
   scope->own = &f.own;
   return scope;
 }
-/// Defaults of a function that is made here, by parameter; empty if all are literals.
+/// The defaults of a function that is made here, by parameter. Empty if all are literals.
 std::vector<Value> make_defaults(Interpreter& in, const ast::Function& f, Activation& a);
-/// Binds arguments to parameters by position, name and default; checks annotations (types and shape patterns, binding
-/// their free dimensions as names); fills `scope`. `what` names the callee in messages.
+/// Binds arguments to parameters by position, name and default, and fills `scope`. It checks annotations (types and
+/// shape patterns) and binds the free dimensions of patterns as names. `what` names the callee in messages.
 void bind_parameters(Interpreter& in, const std::string& what, const std::vector<ast::Parameter>& parameters,
                      Arguments args, const ScopePtr& scope, const ScopePtr& defaults_scope,
                      const std::vector<Value>& defaults = {});
 /// Runs a body in a prepared activation, inside its `with` contexts, and returns its result.
 Value run_function(Interpreter& in, const ast::Function& f, Activation& a);
-/// Checks an argument against its parameter's annotation; returns it, converted if the type requires it.
+/// Checks an argument against its parameter's annotation. Returns the argument, converted if the type requires it.
 Value check_argument(Interpreter& in, const std::string& what, const ast::Parameter& p, Value v, Activation& a);
 
-/// The results that a function declares. The names that its arguments bound are those at the beginning of the body.
+/// Checks the results that a function declares. The names that its arguments bound are those at the beginning of the
+/// body.
 class DeclaredResults {
  public:
   DeclaredResults(Interpreter& in, const ast::Function& f, const Activation& a);
-  /// The result, converted if its type requires it. `returned`: the return statement, for errors.
+  /// Returns the result, converted if its type requires it. `returned`: the return statement, for errors.
   Value check(Value result, const Span& returned);
 
  private:
@@ -69,7 +70,7 @@ class DeclaredResults {
   Activation a_;
 };
 
-/// Every name that occurs in a function's code (names.cpp).
+/// Every name in a function's code (names.cpp).
 const std::vector<std::string>& names_in(const ast::Function& f);
 
 }  // namespace pxl

@@ -1,5 +1,5 @@
-// Statements that declare parts of graphs, as the language reaches them; the room `graphs` implements them, in the
-// files named here.
+// Statements that declare parts of graphs, as the language calls them. The room `graphs` implements them, in the files
+// named here.
 #pragma once
 
 #include <string>

@@ -28,7 +28,7 @@ std::string filled(std::string_view form, const std::vector<std::string>& values
   return out;
 }
 
-/// What the other framework writes: a build is called by its instance.
+/// The call as the other framework writes it: an instance calls its build.
 std::string other_call(std::string_view callable, const std::string& arguments) {
   const size_t dot = callable.find(".build");
   return fmt::format("{}({})", dot == callable.npos ? callable : "layer", arguments);

@@ -1,4 +1,4 @@
-// Calls of the library as other frameworks write them, and what is written here: one table (habits.inc).
+// Library calls as other frameworks write them, and their forms in pxl: one table (habits.inc).
 #pragma once
 
 #include <span>
@@ -14,8 +14,7 @@ struct Habit {
 };
 std::span<const Habit> habits();
 
-/// The arguments of a call as they are written. An argument that a program does not write, of a call from C++, has
-/// none.
+/// The arguments of a call as the program writes them. A call from C++ has none.
 struct Written {
   std::string arguments;            ///< separated by commas
   std::vector<std::string> values;  ///< each one, without its name

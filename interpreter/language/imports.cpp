@@ -1,4 +1,4 @@
-// Running texts, and imports: the standard library's modules, and files in the importing file's directory.
+// Runs texts and imports: the standard library's modules, and files in the importing file's directory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ void Evaluator::release_scopes() {
   empty(prelude_);
 }
 
-// Those that have ended, and all but one of each.
+// Drops scopes that have been destroyed, and duplicates.
 void Evaluator::drop_captured() {
   std::erase_if(captured_, [](const WeakRef<Scope>& w) { return w.expired(); });
   const auto before = [](const WeakRef<Scope>& a, const WeakRef<Scope>& b) {
@@ -66,10 +66,10 @@ void Evaluator::remember(const ScopePtr& scope) {
   if (scope->round && scope->outer) remember(scope->outer);
 }
 
-// All captured scopes are looked at if their number has grown: by one where they are few, else by an eighth.
+// Examines all captured scopes if their number has grown: by one if there are few, otherwise by an eighth.
 void Evaluator::free_captured() {
   constexpr size_t few = 4096;
-  // What is known of graphs that have ended, code among it.
+  // Drops the facts, including code, about graphs that have been destroyed.
   std::erase_if(graphs_of(in_).world().irs, [](const auto& known) { return known.second.ir.expired(); });
   if (captured_.size() <= captured_alive_ + (captured_alive_ > few ? captured_alive_ / 8 : 0)) return;
   drop_captured();
@@ -112,8 +112,8 @@ Value Evaluator::run_more(const ast::TreePtr& tree) {
 namespace {
 
 struct ModuleText {
-  std::string key;    ///< identifies the module: it is loaded once
-  std::string shown;  ///< the source's name in messages
+  std::string key;    ///< key of the module, which is loaded once
+  std::string shown;  ///< name of the source in messages
   std::string text;
 };
 
@@ -133,7 +133,7 @@ ModuleText find_module(OpenTexts* open, const std::vector<std::string>& path, co
   std::string dotted;
   for (const std::string& part : path) dotted += (dotted.empty() ? "" : ".") + part;
   const std::string importer = name_of(at);
-  // A file in the importing file's directory hides a standard module of the same name, as in Python.
+  // As in Python, a file in the importing file's directory hides a standard module of the same name.
   const fs::path candidate = file_of_import(importer, path);
   const bool standard_importer = is_library(importer);
   const auto beside = [&]() -> std::optional<ModuleText> {
@@ -141,7 +141,7 @@ ModuleText find_module(OpenTexts* open, const std::vector<std::string>& path, co
     if (!text) return std::nullopt;
     return ModuleText{real_path(candidate), candidate.string(), *std::move(text)};
   };
-  // A file that imports its own name imports the standard module that it hides.
+  // If a file imports its own name, it imports the standard module that it hides.
   const bool itself = real_path(candidate) == real_path(importer);
   if (!standard_importer && !itself)
     if (std::optional<ModuleText> found = beside()) return *std::move(found);
@@ -157,8 +157,8 @@ ModuleText find_module(OpenTexts* open, const std::vector<std::string>& path, co
   throw Error("there is no module `" + dotted + "`", notes).as(codes::import);
 }
 
-/// The import of each public name of the library; of two with one name the first file's, and in a file the module
-/// itself, then modules, functions and programs.
+/// The import for each public name of the library. If files share a name, the first file has precedence. Within a file
+/// the order is the module itself, then modules, functions and programs.
 std::unordered_map<std::string_view, std::string> library_imports() {
   std::unordered_map<std::string_view, std::string> out;
   for (const StdlibFile& f : stdlib_files()) {
@@ -215,7 +215,7 @@ ScopePtr Evaluator::import_module(const std::vector<std::string>& path, const Sp
     Activation a;
     a.scope = scope;
     a.kind = Activation::Kind::file;
-    // The depth guard and the call chain: an import is a call of the file.
+    // An import is a call of the file, so it counts for the depth guard and the call chain.
     const CallFrame frame(in_, "import " + found.shown, at);
     struct Importing {
       std::vector<std::string>& stack;

@@ -1,4 +1,4 @@
-// Errors are located at the innermost expression that fails.
+// Locates errors at the innermost failing expression.
 #pragma once
 
 #include "interpreter/values/call_chain.hpp"
@@ -6,7 +6,7 @@
 
 namespace pxl {
 
-/// Runs one operation at `span`; an error without a location gets that of `span`.
+/// Runs one operation. An error without a location gets `span`.
 template <class F>
 auto located(CodePosition& code, const Span& span, F&& operation) -> decltype(operation()) {
   code.here = span;

@@ -16,10 +16,10 @@
 namespace pxl {
 namespace {
 
-/// Maximum nesting of conditions and loops over unknowns that are followed; deeper ones are only forgotten. Not
-/// measured.
+/// Maximum nesting of the conditions and loops over unknowns that a look follows. A look only forgets the effects of
+/// deeper ones. Not measured.
 constexpr int max_uncertain_depth = 6;
-/// Maximum number of statements of one loop after it has run a session: further rounds of a training loop add no
+/// Maximum number of statements of a loop after it has run a session: further rounds of a training loop add no
 /// information. Not measured.
 constexpr int64_t max_training_steps = 20000;
 
@@ -60,14 +60,14 @@ void follow(Interpreter& in, const ast::Stmt& s, Activation& a, const std::funct
   forget_bound(s, a);
 }
 
-/// Decides in a look, round by round, whether a loop is followed further.
+/// Decides for each round in a look whether to follow the loop further.
 class LoopLook {
  public:
   LoopLook(Interpreter& in, const ast::Stmt& s, Activation& a)
       : in_(in), s_(s), a_(a), outer_left_(in.checking->left), steps_(in.checking->steps), runs_(in.checking->runs) {
     in.checking->left = 0;
   }
-  /// Follows the rounds until one leaves the loop, or `next` returns nothing: there is no other.
+  /// Follows the rounds until one leaves the loop, or `next` returns nullopt because no round is left.
   template <class Next>
   Flow follow_rounds(bool endless, Next&& next) {
     for (;;) {
@@ -86,7 +86,7 @@ class LoopLook {
   }
 
  private:
-  /// Whether another round is to be followed.
+  /// Whether to follow another round.
   bool go_on(bool endless) {
     CheckState& c = *in_.checking;
     if (c.left) {
@@ -115,7 +115,7 @@ class LoopLook {
   std::optional<UncertainScope> rest_;
 };
 
-/// Runs one statement; returns false if it was skipped.
+/// Runs one statement. Returns false if it was skipped.
 bool attempt(Interpreter& in, const ast::Stmt& s, Activation& a, Flow& flow, bool& failed) {
   CheckState& c = *in.checking;
   try {
@@ -130,7 +130,7 @@ bool attempt(Interpreter& in, const ast::Stmt& s, Activation& a, Flow& flow, boo
       for (const Diagnostic& d : e.all()) c.errors.push_back(d);
     }
   } catch (const ExitRequest&) {
-    // The script may end here; the look continues.
+    // The script may end here, but the look continues.
     if (c.uncertain_depth == 0) throw;
   }
   forget(s, a);
@@ -162,7 +162,7 @@ void look_at_statement(Interpreter& in, const ast::Stmt& s, Activation& a) {
 Flow look_at_block(Interpreter& in, const ast::Block& block, Activation& a) {
   CheckState& c = *in.checking;
   bool failed = false;
-  std::optional<UncertainScope> rest;  // after a statement that may have left the block
+  std::optional<UncertainScope> rest;  // set after a statement that may have left the block
   std::vector<const ast::Stmt*> uncertain;
   auto end = [&] {
     rest.reset();
@@ -184,7 +184,7 @@ Flow look_at_block(Interpreter& in, const ast::Block& block, Activation& a) {
     if (c.left && !rest) rest.emplace(in, false);
   }
   end();
-  // Statements after a failed one would report follow-up errors.
+  // After a failed statement, the next ones would report follow-up errors.
   if (failed) throw Unevaluated{};
   return Flow::normal;
 }
@@ -225,7 +225,7 @@ void assign_item(Interpreter& in, const ast::ForStmt& s, Value item, Activation&
   assign(in, tuple, std::move(item), a);
 }
 
-// A loop whose number of rounds is unknown.
+// Follows a loop whose number of rounds is unknown.
 Flow some_rounds(Interpreter& in, const ast::Stmt& s, Activation& a, const std::function<Flow()>& round) {
   follow(in, s, a, round);
   forget(s, a);

@@ -1,4 +1,4 @@
-// Calls of built-in functions in a look: called if all of their effects are permitted.
+// Calls of built-in functions in a look: a function is called if all its effects are permitted.
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/look.hpp"
 #include "interpreter/values/builtin.hpp"
@@ -9,7 +9,7 @@
 namespace pxl {
 namespace {
 
-// Checks the arguments of a skipped call against the signature: "save(path, array)".
+// Checks the arguments of a skipped call against its signature: "save(path, array)".
 void check_arguments(const BuiltinObject& f, const Arguments& args) {
   const size_t open = f.signature.find('('), close = f.signature.rfind(')');
   if (open == f.signature.npos || close == f.signature.npos || f.signature.find("...") != f.signature.npos) return;

@@ -1,4 +1,4 @@
-// Where fields of instances were found: instances of one module have their fields at the same places.
+// Remembers where fields of instances were found, since instances of one module store their fields at the same places.
 #pragma once
 
 #include "interpreter/graphs/modules.hpp"
@@ -8,7 +8,7 @@ namespace pxl {
 
 class FieldCache {
  public:
-  /// A field of an instance; null for other values and other members.
+  /// A field of an instance; null for other values and members.
   const Value* find(const Value& base, Name name) const {
     auto* m = base.as<ModuleInstance>();
     const Value* v = m ? place(*m, name) : nullptr;
@@ -19,7 +19,7 @@ class FieldCache {
     const Value* v = place(m, name);
     return v ? v->as<MethodObject>() : nullptr;
   }
-  /// Sets a field that the instance has; takes the value only if it returns true.
+  /// Sets a field that the instance already has. It takes the value only if it returns true.
   bool set(Interpreter& in, const Value& base, Name name, Value& value) const {
     auto* m = base.as<ModuleInstance>();
     Value* v = m ? place(*m, name) : nullptr;

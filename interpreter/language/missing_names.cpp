@@ -1,4 +1,4 @@
-// Errors of names that are not bound where they are read.
+// Errors about names that are not bound when they are read.
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/values/scope.hpp"

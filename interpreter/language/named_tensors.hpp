@@ -1,4 +1,4 @@
-// Names of tensors and the names that they are bound to, in messages.
+// Explains tensors' names in messages by the names to which the program binds the tensors.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace pxl {
 /// tensor `t`. Adds a note with both names if a message mentions such a tensor.
 class NamedTensors {
  public:
-  /// An operand: its expression, which outlives this, and its value.
+  /// Notes an operand: its expression, which must outlive this object, and its value.
   void note(const ast::Expr& written, const Value& value) {
     if (value.is_object() && written.kind == ast::ExprKind::name) note_object(written, value);
   }

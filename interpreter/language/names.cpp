@@ -10,7 +10,7 @@
 namespace pxl {
 namespace {
 
-/// Walks code with explicit stacks, so that its depth does not matter.
+/// Walks code with explicit stacks, so that its nesting depth does not matter.
 class NameCollector final : private ExpressionVisitor {
  public:
   std::vector<std::string> names;
@@ -46,7 +46,7 @@ class NameCollector final : private ExpressionVisitor {
     if (f.body) block(*f.body);
   }
 
-  // Programs, tests and options are not allowed in functions.
+  // Functions cannot contain programs, tests and options.
   void read(const ast::Expr& e) override { expression(&e); }
   void block(const ast::Block& b) override {
     statements_.insert(statements_.end(), b.statements.begin(), b.statements.end());

@@ -1,4 +1,4 @@
-// Texts that are open in an editor, by file. An analysis imports them in place of the files on the disk.
+// The texts that are open in an editor, by file. An analysis imports them in place of files on disk.
 #pragma once
 
 #include <filesystem>
@@ -14,11 +14,11 @@ namespace pxl {
 
 class OpenTexts {
  public:
-  /// `path` is absolute and normal. `real_path` names the same file without links.
+  /// `path` is absolute and normal. `real_path` names the same file with links resolved.
   void add(const std::string& path, const std::string& real_path, std::shared_ptr<const SourceFile> text);
-  /// The open text of a file, by any of its paths; null if the file is not open. Notes the paths.
+  /// The open text of a file, found by any of its paths. Null if the file is not open. Notes the paths.
   const SourceFile* find(const std::filesystem::path& path);
-  /// The files that were looked for, with and without links. A change of another file changes no result.
+  /// The paths of the files that were looked for, with and without links. A change to another file changes no result.
   const std::set<std::string>& looked_for() const { return looked_for_; }
 
  private:
@@ -26,10 +26,10 @@ class OpenTexts {
   std::set<std::string> looked_for_;
 };
 
-/// The path without links, as far as it exists.
+/// The path with links resolved, as far as it exists.
 std::string real_path(const std::filesystem::path& path);
 
-/// The file that `import a.b` means in a file, whether it exists or not: a/b.pxl in the folder of the importing file.
+/// The file to which `import a.b` refers, whether it exists or not: a/b.pxl in the importing file's folder.
 std::filesystem::path file_of_import(const std::string& importer, const std::vector<std::string>& path);
 
 }  // namespace pxl

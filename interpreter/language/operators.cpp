@@ -1,4 +1,5 @@
-// Operators on any values: numbers compute here, tensors and arrays through the op table, containers by their kind.
+// Operators on any values: numbers compute here, tensors and arrays use the op table, and containers behave by their
+// kind.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -86,7 +87,7 @@ Value bool_as_int(Interpreter& in, const Value& v, const Value& other) {
   return cast_to(in, v, alike ? (t ? t->spec.dtype : x->dtype()) : DType::int32);
 }
 
-// Arrays and tensors have the same arithmetic: the kinds of elements determine the op, whether it computes at once or
+// Arrays and tensors have the same arithmetic. The kinds of elements determine the op, whether it computes at once or
 // is added to a graph.
 Value data_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) {
   const Elements x = elements(a), y = elements(b);
@@ -108,7 +109,7 @@ Value data_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) 
       break;
     case BinaryOp::div: {
       if (x == Elements::floats && y == Elements::floats) break;
-      // The quotient of ints is a float32; with an array or a tensor of floats, ints are converted as for other
+      // The quotient of ints is a float32. Beside a floating-point array or tensor, ints are converted as for other
       // operators.
       auto as_float = [&](const Value& v, const Value& other) {
         if (elements(v) == Elements::floats) return v;
@@ -187,7 +188,7 @@ Value dict_union(const DictObject& a, const DictObject& b) {
   return out;
 }
 
-// A list of numbers is converted to an array if the other operand is an array or a tensor.
+// A list of numbers becomes an array if the other operand is an array or a tensor.
 Value operand(Interpreter& in, const Value& v) {
   if (v.as<SequenceObject>() && !mentions_tensor(v)) return to_array(in, v);
   return v;
@@ -235,7 +236,7 @@ int order_of(Interpreter& in, CompareOp op, const Value& a, const Value& b) {
 Value data_compare(Interpreter& in, CompareOp op, const Value& a, const Value& b) {
   auto operand_like = [](const Value& v) { return is_data(v) || v.is_number() || v.as<SequenceObject>(); };
   if (!operand_like(a) || !operand_like(b)) {
-    // `t == none`, `t == "x"` are not compared element by element.
+    // `t == none` and `t == "x"` are not compared element by element.
     if (op == CompareOp::eq) return false;
     if (op == CompareOp::ne) return true;
     refuse(text(op), a, b);
@@ -271,7 +272,7 @@ bool contains(Interpreter& in, const Value& container, const Value& item) {
 
 namespace {
 
-// If the specs of arrays are known but not their elements, the spec of the result is known.
+// If the specs of arrays are known but their elements are not, the result's spec is known.
 Value binary_of_specs(Interpreter& in, BinaryOp op, const Value& a, const Value& b) {
   auto stand_in = [](const Value& v) -> std::optional<Value> {
     if (const auto spec = unknown_spec(v)) return Value(Array::unevaluated(spec->dtype, spec->shape));

@@ -1,4 +1,5 @@
-// `option NAME: TYPE = DEFAULT`: values from the command line by type, and the list for --help without running.
+// `option NAME: TYPE = DEFAULT`: converts values from the command line by type, and lists options for --help without a
+// run.
 #include "interpreter/language/options.hpp"
 
 #include <fmt/format.h>
@@ -38,7 +39,7 @@ OptionInfo info_of(const ast::OptionStmt& s) {
       .as(codes::option);
 }
 
-// One value of a plain type from its text.
+// Parses one value of a plain type from its text.
 Value parse_value(const std::string& name, const std::string& type, const std::string& text) {
   if (type == "str") return text;
   if (type == "int") {
@@ -106,7 +107,7 @@ void declare_option(Interpreter& in, const ast::OptionStmt& s, Activation& a) {
   if (a.kind != Activation::Kind::file)
     throw Error("an option is declared at the top level of a file").as(codes::misplaced);
   const OptionInfo info = info_of(s);
-  // An imported file's options keep their defaults unless the command line names them too.
+  // An imported file's options keep their defaults, unless the command line names them too.
   bool known = false;
   for (const OptionInfo& o : evaluator_of(in).declared_options) known |= o.name == info.name;
   if (!known) evaluator_of(in).declared_options.push_back(info);

@@ -1,4 +1,4 @@
-// A script's `option` declarations, read without running the script: for --help and for checking the command line.
+// A script's `option` declarations, read without a run: for --help and for checking the command line.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace pxl {
 
-/// `option NAME: TYPE = DEFAULT`.
+/// Declares `option NAME: TYPE = DEFAULT`.
 void declare_option(Interpreter& in, const ast::OptionStmt& s, Activation& a);
 
 /// The options that the text declares at its top level, in order. `default_text` is the default as written.

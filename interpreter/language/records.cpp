@@ -106,7 +106,7 @@ class FromDict {
   static bool is_name(const ast::Expr& type, std::string_view name) {
     return type.kind == ast::ExprKind::name && as<ast::NameExpr>(type).name == name;
   }
-  /// "float32" of `float32[n]`; empty for others.
+  /// The base type: "float32" for `float32[n]`, empty for other annotations.
   static std::string base_of(const ast::Expr& type) {
     if (type.kind != ast::ExprKind::index) return {};
     const ast::Expr& base = *as<ast::IndexExpr>(type).base;

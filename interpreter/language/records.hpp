@@ -1,4 +1,4 @@
-// Declaring records, and making them of the values that JSON has.
+// Declares records, and makes records from JSON values.
 #pragma once
 
 #include "interpreter/language/activation.hpp"
@@ -7,8 +7,8 @@
 namespace pxl {
 
 void declare_record(Interpreter& in, const ast::RecordStmt& s, Activation& a);
-/// The record of a dict of its fields. Dicts become records, lists become tuples and arrays, where the annotations of
-/// fields say so.
+/// The record with the fields in a dict. Dicts become records, and lists become tuples or arrays, as the annotations of
+/// fields require.
 Value record_from(Interpreter& in, const RecordType& type, const Value& fields);
 
 }  // namespace pxl

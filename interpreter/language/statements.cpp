@@ -57,7 +57,7 @@ void import_statement(Interpreter& in, const ast::ImportStmt& s, Activation& a) 
     bind_name(in, a, s.as, module);
     return;
   }
-  // `import lib.util` binds `lib`, a namespace that contains `util`; an existing one is extended.
+  // `import lib.util` binds `lib`, a namespace that contains `util`, or extends an existing namespace `lib`.
   for (size_t i = s.path.size(); i-- > 1;) {
     std::string prefix = s.path[0];
     for (size_t j = 1; j < i; ++j) prefix += "." + s.path[j];
@@ -84,7 +84,7 @@ void from_statement(Interpreter& in, const ast::FromImportStmt& s, Activation& a
   }
 }
 
-/// An expression whose value nothing takes.
+/// An expression statement, whose value is unused.
 class ExpressionCode final : public StmtCode {
  public:
   ExpressionCode(const ast::ExprStmt& s, const Place& place) : StmtCode(s.span), value_(compile(*s.value, place)) {
@@ -105,7 +105,7 @@ class ExpressionCode final : public StmtCode {
  private:
   CodePtr value_;
   const ast::CallExpr* call_ = nullptr;
-  mutable bool asked_ = false;  ///< whether nothing takes a result that matters: once a statement
+  mutable bool asked_ = false;  ///< whether this statement was already checked for a dropped result
 };
 
 /// `target = value`.
@@ -126,7 +126,7 @@ class AssignCode final : public StmtCode {
   Operand value_;
 };
 
-/// `a, b = x, y`: the values are computed before the first is assigned.
+/// `a, b = x, y`: all values are computed before the first assignment.
 class AssignEachCode final : public StmtCode {
  public:
   AssignEachCode(const ast::AssignStmt& s, const Place& place)
@@ -139,7 +139,7 @@ class AssignEachCode final : public StmtCode {
     for (size_t i = 0; i < targets_.size(); ++i) targets_[i].assign(in, a, std::move(values[i]));
     return Flow::normal;
   }
-  /// Whether an assignment has as many targets as values.
+  /// Whether an assignment has equal numbers of targets and values.
   static bool takes(const ast::AssignStmt& s, const Place& place) {
     if (place.look || s.targets[0]->kind != ast::ExprKind::tuple || s.value->kind != ast::ExprKind::tuple) return false;
     const auto &to = as<ast::TupleExpr>(*s.targets[0]).items, &from = as<ast::TupleExpr>(*s.value).items;
@@ -180,7 +180,8 @@ class AssignAllCode final : public StmtCode {
   std::string name_;
 };
 
-/// `target += value`. The parts of the target (names, members, subscripts) are evaluated twice: to read and to write.
+/// `target += value`. The parts of the target (names, members, subscripts) are evaluated twice, for the read and the
+/// write.
 class AugmentedCode final : public StmtCode {
  public:
   AugmentedCode(const ast::AssignStmt& s, const Place& place)
@@ -226,7 +227,8 @@ class AugmentedCode final : public StmtCode {
     return Flow::normal;
   }
 
-  /// Appends to a text in the slot that nothing else holds. `left` may be a second reference, of this statement.
+  /// Appends to a text in the slot if no other value holds the text. `left` may be a second reference, which this
+  /// statement holds.
   static bool append(Value& slot, Value& left, const Value& right) {
     auto* s = slot.as<StringObject>();
     const std::string* more = s ? right.as_string() : nullptr;
@@ -242,7 +244,7 @@ class AugmentedCode final : public StmtCode {
   Operand left_, right_;
   bool leaf_right_;
   QuickTries tries_;
-  int slot_ = -1;  ///< of a target to which text may be appended
+  int slot_ = -1;  ///< slot of a target to which text may be appended
 };
 
 class IfCode final : public StmtCode {
@@ -354,7 +356,7 @@ class FlowCode final : public StmtCode {
   Flow flow_;
 };
 
-/// A statement that is run as it is written: a declaration, or control flow in a look.
+/// A statement that runs from the syntax tree: a declaration, or control flow in a look.
 class WrittenCode final : public StmtCode {
  public:
   explicit WrittenCode(const ast::Stmt& s) : StmtCode(s.span), s_(s) {}
@@ -388,7 +390,7 @@ class WrittenCode final : public StmtCode {
       case StmtKind::variable:
       case StmtKind::constant: declare_variable(in, as<ast::VariableStmt>(s_), a); break;
       case StmtKind::option: declare_option(in, as<ast::OptionStmt>(s_), a); break;
-      default: break;  // run_tests runs tests
+      default: break;  // run_tests runs the tests
     }
     return Flow::normal;
   }
@@ -440,7 +442,7 @@ bool bind_in_body(Activation& a, Name name, Value value) {
   if (a.scope->own && contains(a.scope->own->nonlocals, name)) {
     ScopePtr at = nonlocal_scope(a.scope->outer, name);
     if (!at) return false;
-    // In a look, code that may not run makes the name unknown.
+    // In a look, a name becomes unknown if code that may not run binds it.
     if (Object::forgets_changes) value = unknown_value();
     record_change(at);
     at->bind(name, value);

@@ -19,7 +19,7 @@ using Names = std::set<std::string, std::less<>>;
 void read_by(const ast::Stmt& s, Names& out);
 void read_by(const ast::Function& f, Names& out);
 
-// Recursive only for comprehensions and lambdas, whose depth the parser limits.
+// Recurses only into comprehensions and lambdas, whose depth the parser limits.
 void read_by(const ast::Expr* e, Names& out) {
   std::vector<const ast::Expr*> todo{e};
   while (!todo.empty()) {
@@ -80,7 +80,7 @@ void read_by(const ast::ModuleStmt& m, Names& out) {
 class ReadNames final : public ExpressionVisitor {
  public:
   explicit ReadNames(Names& out) : out_(out) {}
-  // What the head of a loop or a `with` binds, its block reads of it.
+  // Names that the head of a loop or a `with` binds are not free in its block.
   ~ReadNames() override {
     for (const std::string& name : heads_) in_blocks_.erase(name);
     out_.merge(in_blocks_);
@@ -140,7 +140,7 @@ class Slicer {
     const std::vector<ast::Stmt*>& all = tree_.body->statements;
     std::vector<bool> taken(all.size(), false);
     Names needed;
-    std::vector<std::string> todo;  // needed names whose statements are not taken yet
+    std::vector<std::string> todo;  // needed names whose statements are not included yet
     const auto take = [&](size_t i) {
       if (taken[i]) return;
       taken[i] = true;
@@ -180,7 +180,7 @@ class Slicer {
   }
 
  private:
-  // Names whose values a statement may change. What a definition binds is not changed by calls.
+  // Collects names whose values a statement may change. A call does not change what a definition binds.
   void changed_by(const ast::Stmt& s, Names& out, bool& seeds) {
     struct Changes final : ExpressionVisitor {
       Slicer& slicer;
@@ -221,7 +221,7 @@ class Slicer {
       if (!definitions_.count(one)) out.insert(one);
   }
 
-  // The name at the beginning of `a.b[0].c`.
+  // Adds the name at the beginning of `a.b[0].c`.
   void add_root(const ast::Expr* e, Names& out) const {
     for (; e->kind != ast::ExprKind::name;) {
       switch (e->kind) {
@@ -235,7 +235,7 @@ class Slicer {
     if (!definitions_.count(name)) out.insert(name);
   }
 
-  // What a function of the file may change when it is called: variables that it or what it uses reads.
+  // Adds what a call of the file's function may change: variables that the function, or a function that it uses, reads.
   void add_reach(const std::string& name, Names& out) {
     if (!definitions_.count(name)) return;
     const auto [known, fresh] = reach_.try_emplace(name);
@@ -259,7 +259,7 @@ class Slicer {
     out.insert(known->second.begin(), known->second.end());
   }
 
-  // Built-in functions leave their arguments as they are, apart from ops that work in place.
+  // Whether a built-in function leaves its arguments unchanged, unlike ops that work in place.
   bool changes_nothing(const std::string& name) const {
     if (name.empty() || bound_.count(name) || name.ends_with('_')) return false;
     const OpRow* row = find_op(name);
@@ -270,9 +270,9 @@ class Slicer {
 
   const ast::Tree& tree_;
   const Scope& prelude_;
-  Names bound_;                                                       ///< at the top level
-  std::map<std::string, std::vector<const ast::Stmt*>> definitions_;  ///< by name
-  std::map<std::string, Names> reach_;                                ///< what calls of a function may change
+  Names bound_;                                                       ///< names bound at the top level
+  std::map<std::string, std::vector<const ast::Stmt*>> definitions_;  ///< definitions by name
+  std::map<std::string, Names> reach_;                                ///< names that a call of each function may change
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Program slicing for `pxl test`: the top-level statements of a file that its tests depend on.
+// Program slicing for `pxl test`: finds the top-level statements on which a file's tests depend.
 #pragma once
 
 #include <vector>
@@ -8,11 +8,12 @@
 
 namespace pxl {
 
-/// The `test` blocks of a file and, in the order of the file, the top-level statements that bind a name which a test
-/// reads (directly, or through what it uses), that may change its value, or that set the random seed. Names are
-/// compared by text and calls of functions of the file are followed, so a statement too many may be included, but none
-/// is missing whose effect a test can see through a name. All statements if a test refers to the implicit program
-/// (`ir`, `main`). Empty for a file without tests.
+/// Returns the `test` blocks of a file and the top-level statements that they need, in the order of the file. A
+/// statement is needed if it binds a name that a test reads (directly, or through what it uses), may change such a
+/// name's value, or sets the random seed. Names are compared by text, and calls of the file's functions are followed. A
+/// statement too many may be included, but no statement is missing whose effect a test can see through a name. If a
+/// test refers to the implicit program (`ir`, `main`), all statements are returned. The result is empty for a file
+/// without tests.
 std::vector<const ast::Stmt*> test_slice(const ast::Tree& tree, const Scope& prelude);
 
 }  // namespace pxl

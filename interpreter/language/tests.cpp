@@ -45,7 +45,7 @@ const std::string* expected_error(const Value& v) {
 
 namespace {
 
-// Names that a test binds are local to it; after a failure the next test runs.
+// A test's names are local to it. After a failure the next test runs.
 TestOutcome run_test(Interpreter& in, const ast::TestStmt& s, const ScopePtr& file) {
   Activation inner;
   inner.scope = make_ref<Scope>(file);
@@ -95,7 +95,7 @@ std::vector<std::string> sides(Interpreter& in, const ast::Expr& e, Activation& 
   if (e.kind != ast::ExprKind::compare) return {};
   const auto& c = static_cast<const ast::CompareExpr&>(e);
   if (c.rest.size() != 1) return {};
-  // Only expressions that can be evaluated twice without effect: names, literals and their members.
+  // Only these expressions can be evaluated twice without effect: names, literals and their members.
   auto plain = [](const ast::Expr& x) {
     const ast::Expr* at = &x;
     while (at->kind == ast::ExprKind::member) at = static_cast<const ast::MemberExpr*>(at)->base;
@@ -127,7 +127,7 @@ void run_assert(Interpreter& in, const ast::AssertStmt& s, Activation& a) {
   bool holds = false;
   try {
     position_of(in).here = s.condition->span;
-    // `assert a == b` on arrays means all of their elements.
+    // `assert a == b` on arrays requires all elements to be equal.
     const Array* array = v.as_array();
     if (array && array->size() != 1 && s.condition->kind == ast::ExprKind::compare) {
       holds = true;

@@ -9,15 +9,15 @@
 
 namespace pxl {
 
-/// Runs the tests of a file in their order, and of its other statements those that a test depends on (test_slice.hpp);
-/// tests of imported files do not run. `began` is called before each test, `ended` after it. Throws what the other
-/// statements throw, and Interrupted.
+/// Runs a file's tests in order, and the other statements on which a test depends (test_slice.hpp). Tests of imported
+/// files do not run. `began` is called before each test, `ended` after it. Throws Interrupted, and the errors of the
+/// other statements.
 void run_tests(Interpreter& in, const ast::TreePtr& tree, const std::function<void(const std::string& title)>& began,
                const std::function<void(const TestOutcome&)>& ended);
 void run_assert(Interpreter& in, const ast::AssertStmt& s, Activation& a);
-/// `with expect_error("text") { }`.
+/// The context `with expect_error("text") { }`.
 Value expect_error_context(std::string text);
-/// The text of `expect_error` if the value is its context, else null.
+/// The text of `expect_error` if the value is its context, otherwise null.
 const std::string* expected_error(const Value& v);
 
 }  // namespace pxl

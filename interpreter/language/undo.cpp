@@ -18,7 +18,7 @@ namespace {
 
 thread_local UndoJournal* recorder = nullptr;
 
-/// One number, or one object.
+/// Whether two values are one number, or one object.
 bool is_same(const Value& a, const Value& b) {
   if (a.is_object() || b.is_object()) return a.is_object() && b.is_object() && a.object() == b.object();
   if (a.is_float() || b.is_float())
@@ -91,7 +91,7 @@ bool UndoJournal::values_changed() const {
          !std::ranges::equal(names_, evaluator_of(in_).file_scope_->entries(), same_entry);
 }
 
-// The contexts of graphs that were being built, and the first graph of the top level.
+// Leaves the contexts of graphs that were being built, and the first graph of the top level.
 void UndoJournal::leave_graphs() {
   in_.here = {};
   graphs_of(in_).targets_.resize(std::min(targets_, graphs_of(in_).targets_.size()));
@@ -113,7 +113,7 @@ void UndoJournal::take_back_graphs() {
 
 void UndoJournal::take_back() {
   stop();
-  // Values of the input are destroyed first: they point into the graphs.
+  // Values of the input are destroyed first, since they point into the graphs.
   for (const SavedObject& saved : objects_) saved.restore();
   for (const auto& [scope, entries] : scopes_) scope->restore(entries);
   evaluator_of(in_).file_scope_ = file_scope_;

@@ -1,7 +1,7 @@
-// Undo of an input of a session. Changes are journalled while the input runs: names of the file scope and graphs by a
-// mark at its beginning; objects (lists, dicts, arrays, trees, modules, the variables of sessions) and scopes that
-// `nonlocal` reaches by their state before the first change. A journal owns what the names of its beginning refer to,
-// and no graph besides: a graph that nothing else refers to is not there to be restored.
+// Undoes an input of a session. Changes are journalled while the input runs. A mark at its beginning records the file
+// scope's names and the graphs. Objects (lists, dicts, arrays, trees, modules, the variables of sessions) and scopes
+// that `nonlocal` reaches are recorded by their state before the first change. A journal owns everything to which the
+// names at its beginning refer, but no other graph. A graph to which nothing else refers therefore cannot be restored.
 #pragma once
 
 #include <map>
@@ -17,21 +17,21 @@ namespace pxl {
 
 class UndoJournal {
  public:
-  /// Records from construction until stop() or destruction; one record at a time.
+  /// Records from construction until stop() or destruction. Only one record exists at a time.
   explicit UndoJournal(Interpreter& in);
   ~UndoJournal();
   UndoJournal(const UndoJournal&) = delete;
   UndoJournal& operator=(const UndoJournal&) = delete;
 
   void stop();
-  /// Whether anything was added to a graph of the record's beginning, or to the first graph of the top level.
+  /// Whether a graph that existed at the beginning, or the first graph of the top level, has grown.
   bool graphs_changed() const;
   /// Whether names, objects, random numbers or imports have changed.
   bool values_changed() const;
-  /// Takes back what was added to graphs. Values stay, and those that refer to what is gone are refused where they are
-  /// used (Ir::take_back_since).
+  /// Rolls back the additions to graphs. Values stay. Those that refer to a removed part are refused at their next use
+  /// (Ir::take_back_since).
   void take_back_graphs();
-  /// Restores the state at which the record began. Later records must have been undone before.
+  /// Restores the state at which the record began. Later records must have been undone first.
   void take_back();
   /// Saves the entries of a scope before `nonlocal` changes it.
   void record(const ScopePtr& scope);

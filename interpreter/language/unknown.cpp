@@ -1,4 +1,4 @@
-// Unknown values, and whether a value is one or holds one.
+// Unknown values, and tests for values that are unknown or hold an unknown.
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/records.hpp"
 
@@ -14,7 +14,7 @@
 namespace pxl {
 namespace {
 
-// After the look a value may be shown: hover, completion.
+// A value may be shown after the look: by hover or completion.
 void need_run() {
   if (!permits(Effect::runs_session)) throw Unevaluated{};
 }

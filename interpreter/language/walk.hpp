@@ -1,5 +1,5 @@
-// A walk over the elements of a value, as loops and comprehensions do. The elements of lists, tuples, ranges and strs
-// are read where they are.
+// A walk over the elements of a value, as loops and comprehensions do it. The elements of lists, tuples, ranges and
+// strs are read in place.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class Walk {
         iterator_ = iterator_of(in, iterable_);
     });
   }
-  /// Moves to the next element; false at the end. Throws Interrupted.
+  /// Moves to the next element; returns false at the end. Throws Interrupted.
   PXL_INLINE bool next(Value& out) {
     charge(round_ns);
     if (static_cast<uint64_t>(next_) % polled_rounds == 0) metering::poll();
@@ -49,9 +49,9 @@ class Walk {
     }
     return next_of_iterator(out);
   }
-  /// The number of elements if it is known and not large, else 0.
+  /// The number of elements if it is known and not large, otherwise 0.
   size_t reserved() const {
-    constexpr size_t most = 4096;  // a list that grows from there is copied little; not measured
+    constexpr size_t most = 4096;  // a list that grows from this size is rarely copied; not measured
     return std::min(most, sequence_ ? sequence_->items.size() : range_ ? static_cast<size_t>(length_) : size_t{0});
   }
 
@@ -59,7 +59,7 @@ class Walk {
   __attribute__((noinline)) bool next_of_iterator(Value& out) {
     return located(in_, at_, [&] { return iterator_.next(out); });
   }
-  static constexpr int64_t round_ns = 100;  // of what a round does besides
+  static constexpr int64_t round_ns = 100;  // cost of a round besides its body
   static constexpr uint64_t polled_rounds = 16;
   Interpreter& in_;
   const Span& at_;

@@ -11,7 +11,7 @@
 namespace pxl {
 namespace {
 
-/// In a check, errors propagate to the enclosing `expect_error`.
+/// Errors in a check propagate to the enclosing `expect_error`.
 struct Expecting {
   CheckState* checking;
   Expecting(Interpreter& in, bool expected) : checking(expected ? check_in_progress(in) : nullptr) {
@@ -40,7 +40,7 @@ void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Act
         context->leave(in, failed);
       } catch (Error& e) {
         e.locate(span, position_of(in).frames);
-        // An exception that is passing takes precedence over errors of leaving; the remaining contexts are still left.
+        // A propagating exception takes precedence over errors from leaving. The remaining contexts are still left.
         if (!failed) {
           failed = true;
           while (!open.empty()) {
@@ -86,7 +86,7 @@ void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Act
     const Expecting expecting(in, expected != nullptr);
     body();
   } catch (Error& e) {
-    // A look, which runs nothing, may find another error than a run.
+    // A look runs nothing, so it may find another error than a run.
     const bool wanted = expected && e.first().fault != Fault::internal &&
                         (check_in_progress(in) || e.first().message.find(*expected) != std::string::npos || [&] {
                           for (const std::string& note : e.first().notes) {
@@ -107,7 +107,7 @@ void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Act
   }
   const std::string text = expected ? *expected : std::string();
   leave_all(false);
-  // The failing statement may be one that the look skips.
+  // The look may skip the failing statement.
   if (expected_at && !check_in_progress(in)) {
     Error e = run_error("no error came where one with the text `" + text + "` was expected").as(codes::assertion);
     e.locate(expected_at, position_of(in).frames);
