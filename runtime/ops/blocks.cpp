@@ -94,8 +94,8 @@ constexpr OpRow block_table[] = {
      .path = "ops.depth_to_space",
      .schedule = "DepthToSpace",
      .output = "depth_to_space_out",
-     .doc = "Channels become square blocks of pixels: [N, C b^2, H, W] to [N, C, H b, W b]. With mode CRD as PyTorch's "
-            "pixel_shuffle.",
+     .doc = "Channels become square blocks of pixels: [N, C b^2, H, W] to [N, C, H b, W b]. Mode CRD has the order of "
+            "PyTorch's pixel_shuffle.",
      .example = "depth_to_space(array([[[[1.0]], [[2.0]], [[3.0]], [[4.0]]]]), 2)",
      .params = to_space_params,
      .infer = infer_to_space,
@@ -109,8 +109,8 @@ constexpr OpRow block_table[] = {
      .path = "ops.space_to_depth",
      .schedule = "SpaceToDepth",
      .output = "space_to_depth_out",
-     .doc = "Square blocks of pixels become channels: [N, C, H b, W b] to [N, C b^2, H, W]. With mode CRD as PyTorch's "
-            "pixel_unshuffle.",
+     .doc = "Square blocks of pixels become channels: [N, C, H b, W b] to [N, C b^2, H, W]. Mode CRD has the order of "
+            "PyTorch's pixel_unshuffle.",
      .example = "space_to_depth(array([[[[1.0, 2.0], [3.0, 4.0]]]]), 2)",
      .params = to_depth_params,
      .infer = infer_to_depth,

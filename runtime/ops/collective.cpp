@@ -100,7 +100,7 @@ constexpr OpRow all_reduce_row = {
     .schedule = "ReplicatedAllReduce",
     .output = "{0}_all_reduce",
     .doc =
-        "Reduces t over the members of a group of replicas; each gets the result. Sums are made in a fixed order, a "
+        "Reduces t over the replicas of a group; each gets the result. Sums are made in a fixed order, a "
         "tree over the numbers of the replicas, and mean divides the sum once.",
     .formula = "y = op of x[r], r in the group",
     .example = "replicated_all_reduce(array([1.0, 2.0]), \"mean\")",
@@ -145,9 +145,8 @@ constexpr OpRow identical_grad_inputs_row() {
   row.name = "replicated_all_reduce_identical_grad_inputs";
   row.path = "ops.collectives.replicated_all_reduce_identical_grad_inputs";
   row.doc =
-      "The sum of t over a group of replicas, whose members get equal gradients of it: the gradient of t is that of "
-      "the "
-      "sum. Ends what the members of a group compute in parts.";
+      "The sum of t over a group of replicas, whose members get equal gradients for it. The gradient of t is the sum's "
+      "gradient. Ends a computation that a group's members do in parts.";
   row.example = "replicated_all_reduce_identical_grad_inputs(array([1.0, 2.0]))";
   row.formula = {};
   row.params = member_params;
@@ -174,7 +173,7 @@ constexpr OpRow collective_table[] = {
      .path = "ops.collectives.replicated_broadcast",
      .schedule = "ReplicatedBroadcast",
      .output = "{0}_broadcast",
-     .doc = "The tensor of one member of a group, to all of them.",
+     .doc = "Sends the tensor of one member to all members of its group.",
      .example = "replicated_broadcast(array([1.0, 2.0]))",
      .params = root_params,
      .infer =

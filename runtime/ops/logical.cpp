@@ -174,12 +174,12 @@ constexpr OpRow logical_table[] = {
           "bitwise_xor(array([6, 5]), array([3, 4]))"},
          reference::bitwise_xor, pairwise<Binary::bit_xor>),
     shift({"shift_left", "ops.shift_left", "ShiftLeft", "shift_left_out",
-           "Shifts the bits left. By as many places as there are, or more, or by a negative number, nothing is left.",
+           "Shifts the bits left. The result is 0 if the number of places is negative or at least the number of bits.",
            "lhs << rhs", "shift_left(array([1, 3]), array([2, 1]))"},
           reference::shift_left, pairwise<Binary::shift_left>),
     shift({"shift_right", "ops.shift_right", "ShiftRight", "shift_right_out",
-           "Shifts the bits right; arithmetic for signed integers. By as many places as there are, or more, or by a "
-           "negative number, 0 is left, or -1 of a negative number.",
+           "Shifts the bits right; arithmetic for signed integers. If the number of places is negative or at least the "
+           "number of bits, the result is 0, or -1 for a negative number.",
            "lhs >> rhs", "shift_right(array([8, -8]), array([2, 1]))"},
           reference::shift_right, pairwise<Binary::shift_right>),
     {.name = "bitwise_not",

@@ -71,7 +71,7 @@ constexpr OpRow nd_index_table[] = {
      .path = "ops.gather_nd",
      .schedule = "GatherND",
      .output = "gather_nd_out",
-     .doc = "The slices of t at positions: the last axis of the indices has an index for each of the first axes of t.",
+     .doc = "The slices of t at positions: the last axis of the indices has an index for each of t's first axes.",
      .formula = "out[i..., ...] = t[indices[i..., 0], indices[i..., 1], ..., ...]",
      .example = "gather_nd(array([[1.0, 2.0], [3.0, 4.0]]), array([[0, 1], [1, -2]]))",
      .params = gather_nd_params,

@@ -249,7 +249,7 @@ constexpr OpRow placement_table[] = {
     identical_grad_inputs_between,
     {.name = "all_reduce",
      .path = "ops.collectives.all_reduce",
-     .doc = "Reduces tensors, one on each of several IPUs of a replica; each gets the result. Sums have the order of "
+     .doc = "Reduces tensors, one on each of a replica's IPUs; each IPU gets the result. Sums have the order of "
             "collectives over replicas, by the position in the list.",
      .formula = "y[i] = op of all ts",
      .example = "all_reduce([array([1.0, 2.0]), array([3.0, 5.0])], [0, 1])",
@@ -268,9 +268,8 @@ constexpr OpRow placement_table[] = {
      .role = Role::composite},
     {.name = "all_reduce_identical_grad_inputs",
      .path = "ops.collectives.all_reduce_identical_grad_inputs",
-     .doc =
-         "The sum of tensors, one on each of several IPUs of a replica, which get equal gradients of it: the gradient "
-         "of each tensor is that of its own result. Ends what the IPUs compute in parts.",
+     .doc = "The sum of tensors, one on each of a replica's IPUs, which get equal gradients for it. The gradient of "
+            "each tensor is its own result's gradient. Ends a computation that the IPUs do in parts.",
      .example = "all_reduce_identical_grad_inputs([array([1.0, 2.0]), array([3.0, 5.0])], [0, 1])",
      .params = between_params,
      .expand = [](OpBuilder& at,

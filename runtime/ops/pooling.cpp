@@ -131,7 +131,7 @@ constexpr OpRow pooling_table[] = {
      .path = "ops.max_pool",
      .schedule = "MaxPool",
      .output = "max_pool_out",
-     .doc = "The maximum of each window of the spatial axes, without padding. The default stride is 1. The gradient "
+     .doc = "The maximum in each window of the spatial axes, without padding. The default stride is 1. The gradient "
             "goes to the first maximum.",
      .example = "max_pool(array([[[1.0, 3.0, 2.0, 4.0]]]), 2, stride = 2)",
      .params = max_params,
@@ -187,7 +187,7 @@ constexpr OpRow pooling_table[] = {
      .path = "ops.average_pool",
      .schedule = "AveragePool",
      .output = "average_pool_out",
-     .doc = "The mean of each window of the spatial axes, without padding unless count_include_pad is set. The default "
+     .doc = "The mean in each window of the spatial axes, without padding unless count_include_pad is set. The default "
             "stride is 1.",
      .example = "average_pool(array([[[1.0, 3.0, 2.0, 4.0]]]), 2, stride = 2)",
      .params = average_params,

@@ -270,7 +270,7 @@ constexpr OpRow reduce_table[] = {
           if (c.wants(0)) c.set(0, full(c, c.dy() / sum(c.in(0), reduced_axes(c), c.site().boolean("keepdims"))));
         }),
     reduce<Reduction::logsumexp>({"logsumexp", "ops.logsumexp", "ReduceLogSumExp", "logsumexp_out",
-                                  "The logarithm of the sum of exponentials over axes, without overflow.", "ln sum e^t",
+                                  "The logarithm of summed exponentials over axes, without overflow.", "ln sum e^t",
                                   "logsumexp(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceLogSumExp"},
                                  infer_reduce_float, reference::logsumexp, logsumexp_gradient),
     {.name = "median",
@@ -406,7 +406,7 @@ constexpr OpRow reduce_table[] = {
      .path = "ops.lamb_square",
      .schedule = "LambSquare",
      .output = "lamb_square_out",
-     .doc = "The sum of squares of all elements, as a float32 scalar: the norms of LAMB.",
+     .doc = "The sum of all elements' squares, as a float32 scalar: the norms of LAMB.",
      .formula = "sum t^2",
      .example = "lamb_square(array([3.0, 4.0]))",
      .params = unary_params,

@@ -79,7 +79,7 @@ constexpr OpRow response_table[] = {
      .path = "ops.lrn",
      .schedule = "LRN",
      .output = "lrn_out",
-     .doc = "Local response normalisation: each element divided by a power of the squares of neighbouring channels.",
+     .doc = "Local response normalisation: divides each element by a power of its neighbouring channels' squares.",
      .formula = "t / (bias + alpha / size * sum of squares over size channels)^beta",
      .example = "lrn(array([[1.0, 2.0, 3.0]]), 3, alpha = 1.0)",
      .params = lrn_params,

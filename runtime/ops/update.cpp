@@ -162,7 +162,7 @@ constexpr OpRow scaled_add_row = {
     .schedule = "ScaledAdd",
     .output = "scaled_add_out",
     .doc =
-        "The weighted sum of two tensors of equal shape, each step rounded to X's dtype. The weights are numbers or "
+        "The weighted sum of two tensors with equal shapes, each step rounded to X's dtype. The weights are numbers or "
         "scalar tensors.",
     .formula = "a X + b Y",
     .example = "scaled_add(array([1.0, 2.0]), array([10.0, 20.0]), b = 0.5)",
@@ -370,7 +370,7 @@ constexpr OpRow update_table[] = {
      .path = "ops.var_updates.adam_var_update",
      .schedule = "AdamVarUpdate",
      .output = "adam_var_update_out",
-     .doc = "Subtracts a LAMB step: the direction scaled by the ratio of the norms of weight and direction, which is "
+     .doc = "Subtracts a LAMB step: the direction scaled by the ratio between weight's and direction's norms, which is "
             "float32.",
      .formula = "t - learning_rate min(sqrt(r1), max_weight_norm) / sqrt(r2) x",
      .params = var_update_params,
