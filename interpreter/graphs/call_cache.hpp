@@ -1,6 +1,6 @@
 // A cache of earlier op calls on small arrays, keyed by the kinds, dtypes and shapes of their arguments. Converting and
 // checking arguments, inference and the choice of kernels take microseconds; kernels on a hundred elements take tens of
-// nanoseconds. From the second call on, only the kernels run (runtime/ops/eager_program.hpp).
+// nanoseconds. Only the kernels run from the second call on (runtime/ops/eager_program.hpp).
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@ class CallKey {
   static constexpr int max_list_depth = 2;
 
   explicit CallKey(const OpRow& row);
-  /// Adds the next argument. The call has no key if an argument is an object other than an array, a string, a dtype, a
-  /// list or a tuple, or if there are too many arguments.
+  /// Adds the next argument. The call has no key if it has too many arguments. Arguments must be numbers, none, arrays,
+  /// strings, dtypes, lists or tuples; a call with another object has no key.
   void read(const Value& v) { has_key_ = has_key_ && add_value(v, 0); }
   void read(const NamedArg& arg);
   /// Whether the call has a key: it has arrays, all its arguments could be read, and its op has no effects.

@@ -17,11 +17,11 @@ namespace pxl {
 DType narrowed(DType dtype);
 Array narrowed(Array a, std::string_view what);
 /// Refuses a second declaration of a name. A program's streams need different names, since runs pass data by name.
-/// Variables and constants need different names within one body. In the REPL a later input may declare a variable
+/// Variables and constants need different names within one body. A later input of the REPL may declare a variable
 /// again.
 void declare_once(Interpreter& in, const std::shared_ptr<Ir>& ir, const ast::Stmt& s, const std::string& name,
                   Span place, bool stream, const char* what);
-/// Where a span begins: "mnist.pxl:31:11"; empty for a null span.
+/// The beginning of a span: "mnist.pxl:31:11"; empty for a null span.
 std::string place_text(Span span);
 
 /// The argument nan_on_overflow of conversions to float8.

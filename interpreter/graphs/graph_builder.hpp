@@ -35,7 +35,7 @@ class GraphBuilder {
  public:
   explicit GraphBuilder(Interpreter& in) : in_(in) {}
 
-  /// The current graph; At the top level of a script this starts the implicit program `main`. Throws if ops are not
+  /// The current graph; A call at the top level of a script starts the implicit program `main`. Throws if ops are not
   /// allowed (in an imported file).
   BuildTarget& target();
   bool has_target() const { return !targets_.empty(); }

@@ -65,7 +65,7 @@ double gain_of(const ArgReader& a) {
   return gain;
 }
 
-// In a look the elements are unknown.
+// A look does not know the elements.
 Array unknown_initial_value(const Value& init, const TensorSpec& spec, const std::string& what) {
   if (const auto given = unknown_spec(init)) return fitted(Array(given->dtype, given->shape), spec, what);
   return Array(spec.dtype, spec.shape);

@@ -66,7 +66,7 @@ struct ModuleInstance final : Object {
 };
 using ModuleInstancePtr = Ref<ModuleInstance>;
 
-/// A method as the instance's scope holds it. In that scope the reference to the instance is weak, since the instance
+/// A method as the instance's scope holds it. The method's reference to the instance is weak there, since the instance
 /// owns the scope. A method that a program holds keeps its instance alive.
 struct MethodObject final : Object {
   static constexpr ClassTag class_tag = ClassTag::method;
@@ -104,9 +104,9 @@ struct BuildRoot {
   Graph* graph = nullptr;
   ModuleInstancePtr instance;  ///< null for graphs of plain functions
   bool captures = false;       ///< modules called here may declare params in the enclosing builds
-  /// For the main graph: the names in the program, whose modules make variables.
+  /// The names in the program, whose modules make variables. Set for the main graph.
   ScopePtr program;
-  /// For the outermost function that a program builds: where its modules make variables.
+  /// The root in which its modules make variables. Set for the outermost function that a program builds.
   std::shared_ptr<BuildRoot> of_main;
   TreePtr factories = make_tree(TreeKind::factories);
   std::unordered_map<std::string, Tensor*> params;

@@ -101,7 +101,7 @@ class Converter {
         .as(codes::type);
   }
 
-  // Host numbers compute in 64 bits, as host arithmetic does. Beside arrays and tensors they take their dtype.
+  // Host numbers compute in 64 bits, as host arithmetic does. They take the dtype of arrays and tensors beside them.
   bool plain_numbers() const { return !world_.tensors && !world_.arrays; }
   std::optional<DType> wide() const {
     if (!plain_numbers()) return std::nullopt;

@@ -297,7 +297,7 @@ constexpr Member<TreeObject> tree_rows[] = {
 };
 constexpr std::span<const Member<TreeObject>> tree_table(tree_rows);
 
-/// For trees of tensors, and for plain trees.
+/// Methods of trees that hold tensors, and of plain trees.
 constexpr Member<TreeObject> tensors_rows[] = {
     {"tensors", "The tensors, as a tuple sorted by name.", "NamedTensors(w = variable(1.0, name = 'w')).tensors",
      [](Interpreter&, TreeObject& t) -> Got { return make_tuple(t.sorted_tensors()); }},
@@ -307,7 +307,7 @@ constexpr Member<TreeObject> tensors_rows[] = {
 };
 constexpr std::span<const Member<TreeObject>> tensors_table(tensors_rows);
 
-/// For trees of variable factories.
+/// Methods of trees that hold variable factories.
 constexpr Member<TreeObject> factory_rows[] = {
     {"init", "(prefix = '', shard = none, replica_grouping = none)",
      "Variables for all factories, with their initial values, as a tree to bind. With replicas, `shard` is the "

@@ -43,8 +43,8 @@ struct TreeObject final : Object {
   /// The leaf or subtree under a dotted name, or null.
   const Value* find(std::string_view dotted) const;
   /// Adds a value under a dotted name, and creates the levels in between. Throws if a part is neither an identifier nor
-  /// a number, or if the name exists and `overwrite` is not set. With `overwrite`, a tree is merged into an existing
-  /// tree.
+  /// a number, or if the name exists and `overwrite` is not set. If `overwrite` is set, a tree is merged into an
+  /// existing tree.
   void insert(std::string_view dotted, Value value, bool overwrite = false);
   /// Adds an empty subtree under a dotted name unless one exists, which fixes the position of its keys.
   void reserve(std::string_view dotted);
