@@ -594,7 +594,7 @@ namespace {
 
 std::optional<Value> literal_tuple(const std::vector<ast::Expr*>& list);
 
-/// The value of a literal, of a negated number, or of a tuple of these. It is computed without compilation, so that
+/// The value of a literal, a negated number, or a tuple with such elements. It is computed without compilation, so that
 /// nested expressions are compiled only once.
 std::optional<Value> literal_value(const ast::Expr& e) {
   switch (e.kind) {

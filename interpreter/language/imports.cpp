@@ -133,7 +133,7 @@ ModuleText find_module(OpenTexts* open, const std::vector<std::string>& path, co
   std::string dotted;
   for (const std::string& part : path) dotted += (dotted.empty() ? "" : ".") + part;
   const std::string importer = name_of(at);
-  // As in Python, a file in the importing file's directory hides a standard module of the same name.
+  // A file in the importing file's directory hides a standard module of the same name, as in Python.
   const fs::path candidate = file_of_import(importer, path);
   const bool standard_importer = is_library(importer);
   const auto beside = [&]() -> std::optional<ModuleText> {

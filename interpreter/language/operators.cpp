@@ -109,7 +109,7 @@ Value data_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) 
       break;
     case BinaryOp::div: {
       if (x == Elements::floats && y == Elements::floats) break;
-      // The quotient of ints is a float32. Beside a floating-point array or tensor, ints are converted as for other
+      // The quotient of ints is a float32. Ints beside a floating-point array or tensor are converted as for other
       // operators.
       auto as_float = [&](const Value& v, const Value& other) {
         if (elements(v) == Elements::floats) return v;
