@@ -63,8 +63,8 @@ Tab tab(const std::string& line, size_t cursor);
 constexpr int end_of_transmission = 4;
 /// Whether a line is empty or has spaces only.
 inline bool is_blank(std::string_view line) { return line.find_first_not_of(' ') == line.npos; }
-/// Number of spaces before the cursor that a closing bracket removes when it is typed: one level of indentation if
-/// nothing else is before the cursor.
+/// Number of spaces before the cursor that a typed closing bracket removes: one level of indentation, if nothing else
+/// is before the cursor.
 size_t outdent(std::string_view line, size_t cursor);
 /// Prints the candidates below the line in columns, with details if there are few.
 void list(const Completions& found);
