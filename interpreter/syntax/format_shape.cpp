@@ -29,7 +29,7 @@ enum Level : int {
   words
 };
 
-// Keywords that open a statement: no break is possible after them. In their statements `if`, `for` and `in` are not
+// Keywords that open a statement: no break is possible after them. Their statements use `if`, `for` and `in` not as
 // operators.
 bool opens_statement(int type) {
   switch (type) {

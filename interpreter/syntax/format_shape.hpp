@@ -26,7 +26,7 @@ class FormatShaper {
 
   Units units(uint32_t first, uint32_t last) const;
   void shape_brackets(uint32_t first, uint32_t last);
-  /// Where the items of a level begin; one item if the level has no operator here.
+  /// The beginnings of a level's items; one item if the level has no operator here.
   std::vector<size_t> split_at(const Units& all, Range range, int number) const;
   DocId level(const Units& all, Range range, int number);
   DocId unit(Unit u);

@@ -25,8 +25,8 @@ class FormatTokens {
   explicit FormatTokens(const TokenList& list);
 
   const TokenList& list;
-  /// The comments between two tokens, in order. At most one follows the first token on its line. The others are on
-  /// lines of their own before the second token.
+  /// The comments between two tokens, in order. The first token has at most one on its line. The others are on lines of
+  /// their own before the second token.
   const std::vector<FormatComment>& before(uint32_t i) const { return before_[i]; }
   const std::string& after(uint32_t i) const { return after_[i]; }
   /// Whether an empty line directly precedes the token, after its comments.

@@ -150,7 +150,7 @@ double floating_value(std::string_view token) {
   std::string digits = without_underscores(token);
   double value = 0;
   auto result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  // For a value out of range, strtod returns infinity or the nearest subnormal number, as Python does.
+  // If the value is out of range, strtod returns infinity or the nearest subnormal number, as Python does.
   if (result.ec != std::errc{}) value = std::strtod(digits.c_str(), nullptr);
   return value;
 }

@@ -69,7 +69,7 @@ ProgramText identifier(std::string_view name);
 /// direction of a line are escaped; bytes that are not UTF-8 become U+FFFD.
 ProgramText string_literal(std::string_view text);
 ProgramText number_literal(int64_t value);
-/// A number literal. With `narrow` it has the digits of a float32.
+/// A number literal. If `narrow` is set, it has the digits of a float32.
 ProgramText number_literal(double value, bool narrow);
 /// A line that begins with `# `. Characters that a string literal escapes become spaces.
 ProgramText comment_line(std::string_view text);

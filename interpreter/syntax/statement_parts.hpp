@@ -39,7 +39,7 @@ class StatementVisitor {
 
 void visit_parts(const ast::Stmt& s, StatementVisitor& visitor);
 
-/// Visits the expressions in a statement and its blocks. In a target it visits the parts that are not names. It does
+/// Visits the expressions in a statement and its blocks. It visits those parts of a target that are not names. It does
 /// not enter separate bodies.
 class ExpressionVisitor : public StatementVisitor {
  public:
