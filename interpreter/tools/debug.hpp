@@ -26,7 +26,7 @@ class Debugger final : public RunWatch {
   void check_nan(bool on, bool infinities = true);
   bool checks_nan() const { return nan_; }
 
-  /// What the run does after an op at which it stopped.
+  /// The continuation of a run after an op at which it stopped.
   enum class Action : uint8_t { next, go_on, stop };
   /// Called after each op at which the run stops; Without it, runs do not stop.
   std::function<Action(const OpView&)> pause;

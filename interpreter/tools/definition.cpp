@@ -8,7 +8,7 @@ namespace pxl {
 
 namespace {
 
-// Where a definition begins, with the comment lines directly before it.
+// The beginning of a definition, with the comment lines directly before it.
 size_t begin_of_comment(std::string_view text, size_t begin) {
   while (begin > 0) {
     const size_t previous = begin >= 2 ? text.rfind('\n', begin - 2) + 1 : 0;  // npos + 1 is the first line

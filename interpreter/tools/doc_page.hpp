@@ -29,9 +29,9 @@ struct DocPage {
 
 DocEntry op_entry(const OpRow& row);
 
-/// The page that a name selects: an op ("gelu", "ops.gelu"), a kind of values ("session"), a member ("session.run"), a
-/// library module ("nn"), or a declaration in one ("nn.Linear", "Linear"). A family of ops ("ops.var_updates") has a
-/// page too, and "" is the overview. Returns nullopt for other names.
+/// The page that a name selects. The name is that of an op ("gelu", "ops.gelu"), a kind of values ("session") or a
+/// member ("session.run"). It may also name a library module ("nn"), or a declaration in one ("nn.Linear", "Linear"). A
+/// family of ops ("ops.var_updates") has a page too, and "" is the overview. Returns nullopt for other names.
 std::optional<DocPage> doc_page(std::string_view name);
 /// The page for every name that help knows, except names of the session: built-in functions and keywords have an entry
 /// too.

@@ -92,8 +92,8 @@ class Engine {
   /// Describes the name at or directly before `cursor`, or the enclosing call's function: type, signature,
   /// documentation, value.
   std::optional<Inspection> inspect(std::string_view text, size_t cursor);
-  /// Help on a name of the session, an op (also by path), a built-in, a keyword, or a library module or its declaration
-  /// ("nn", "nn.Linear"). For an unknown name `found` is false and the text suggests similar names.
+  /// Help on a name. It may belong to the session, an op (also by path), a built-in, a keyword, a library module or its
+  /// declaration ("nn", "nn.Linear"). If the name is unknown, `found` is false and the text suggests similar names.
   Inspection help(std::string_view name);
   /// The classified tokens of a text.
   static std::vector<ClassifiedToken> highlight(std::string_view text);

@@ -1,5 +1,5 @@
-// A graph as drawn: ops are boxes in nested modules. Modules below a depth are one box. In large graphs, adjacent nodes
-// of one kind share a box.
+// A graph as drawn: ops are boxes in nested modules. Modules below a depth are one box. Adjacent nodes of one kind
+// share a box in large graphs.
 #pragma once
 
 #include <map>
@@ -43,9 +43,9 @@ constexpr size_t max_boxes = 120;  ///< maximum boxes in one graph
 constexpr size_t max_total_boxes = 360;
 
 DrawnGraph view_of(const Graph& graph, Detail detail);
-/// The highest level of detail at which no graph has more than `max_boxes` boxes and all graphs have at most
-/// `max_total_boxes`, if grouping can reach it. The depth is lowered first; then adjacent nodes share boxes. A given
-/// depth (0 or more) is kept, without grouping.
+/// The highest level of detail that keeps the limits `max_boxes` for each graph and `max_total_boxes` for all graphs,
+/// if grouping can reach it. The depth is lowered first; then adjacent nodes share boxes. A given depth (0 or more) is
+/// kept, without grouping.
 Detail detail_for(const std::vector<const Graph*>& graphs, int depth = -1);
 /// Views of graphs, as detailed as detail_for decides. Equal graphs (equal_graphs.hpp) have one view, of the first one;
 /// calls of the others name it too.

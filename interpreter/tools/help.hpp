@@ -14,8 +14,8 @@ namespace pxl {
 
 class Interpreter;
 
-/// Help on a name, dotted or not: a name of the session, an op (bare or by path), a built-in, a keyword, a library
-/// module or its declaration. If not found, `found` is false and the text suggests similar names.
+/// Help on a name, dotted or not. It may be a name of the session, an op (bare or by path), a built-in or a keyword. It
+/// may also be a library module or its declaration. If not found, `found` is false and the text suggests similar names.
 Inspection help(Interpreter& in, std::string_view name);
 
 /// The name in `?NAME` or `NAME?`, empty for a single `?`. Returns nullopt for other texts. A `?` at the end of a

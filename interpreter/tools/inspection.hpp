@@ -46,7 +46,7 @@ std::string summary(Interpreter& in, const Value& value, int width = 60);
 /// The complete description of a value.
 Inspection inspect_value(Interpreter& in, const std::string& name, const Value& value);
 
-/// The value of a chain of names and literal subscripts that ends before `end`: "data.train", "blocks[0].up". It is
+/// The value of a chain that ends before `end`, with names and literal subscripts: "data.train", "blocks[0].up". It is
 /// evaluated without calls; nullopt if a part is unknown. `begin` is set to the beginning of the chain.
 std::optional<Value> resolve_chain(Interpreter& in, std::string_view text, size_t end, size_t& begin);
 
