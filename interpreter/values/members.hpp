@@ -1,5 +1,5 @@
-// Tables of members: each attribute or method has one row in the table of its kind of values. Attribute access,
-// completion, help and the reference page (docs/methods.md) read the same rows.
+// Tables of members: each attribute or method has one row. Attribute access, completion, help and the reference page
+// (docs/methods.md) read the same rows.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ constexpr void each_parameter(std::string_view parameters, F&& visit) {
   }
 }
 
-/// The values of arguments in the order of a row's parameters, with none for absent ones. Throws as ArgReader does.
+/// The arguments' values in the order of a row's parameters, with none for absent ones. Throws as ArgReader does.
 std::vector<Value> values_by_parameter(const MemberInfo& row, const Arguments& args);
 
 /// A row in the table of a class T: an attribute (`get`) or a method (`call`).

@@ -88,8 +88,8 @@ Value int_binary(BinaryOp op, int64_t a, int64_t b) {
   type_error("`@` multiplies tensors and arrays, not numbers");
 }
 
-/// The quotient rounded down, and the remainder, which has the sign of the divisor. As in Python, the quotient is
-/// computed from the remainder, since the quotient of the floats may be rounded up to the next int.
+/// The quotient rounded down, and the remainder, which has the sign of the divisor. The quotient is computed from the
+/// remainder, as in Python, since the quotient of the floats may be rounded up to the next int.
 struct FloatDivision {
   double quotient, rest;
 };

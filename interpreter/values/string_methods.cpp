@@ -189,7 +189,7 @@ std::string padded(const std::string& s, const Value* v, const std::string& name
   const int64_t width = to_index(v[0], name + ": `width`"), missing = width - code_points(s);
   if (missing <= 0) return s;
   if (missing > (1 << 24)) throw run_error(name + ": the width is too large");
-  // As in Python, if the padding is odd, the extra character goes before the text when the width is odd.
+  // If padding and width are odd, the extra character goes before the text, as in Python.
   const int64_t half = missing / 2 + (missing & width & 1);
   const int64_t left = name == "ljust" ? 0 : name == "center" ? half : missing;
   std::string out;
