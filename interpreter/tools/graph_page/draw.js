@@ -1,4 +1,4 @@
-// The picture as SVG, and how it is moved: drag, wheel, two fingers, keys.
+// Draws the picture as SVG, and moves it by drag, wheel, two fingers and keys.
 const SVG = "http://www.w3.org/2000/svg";
 function shape(tag, attributes, ...children) {
   const node = document.createElementNS(SVG, tag);
@@ -17,7 +17,7 @@ function fillsOf(box) {
   return FILLS[box.kind === "group" ? (box.equal ? "frame" : "op") : b.kind];
 }
 
-// A rounded path through the points of an edge.
+// A rounded path through an edge's points.
 function pathOf(points) {
   let d = `M${points[0].x},${points[0].y}`;
   for (let i = 1; i < points.length - 1; ++i) {
@@ -32,7 +32,7 @@ function textLine(text, x, y, size, colour, weight, anchor) {
   return shape("text", { x, y, "font-size": size, fill: `var(${colour})`, "font-weight": weight, "text-anchor": anchor }, text);
 }
 
-// Draws a level at a place; `nodes` gets the element and the place of each box by key.
+// Draws a level at a position. `nodes` receives each box's element and position by key.
 function drawLevel(into, at, x, y, nodes, open) {
   const edges = shape("g", {}), labels = shape("g", {});
   into.append(edges);
@@ -76,7 +76,7 @@ function drawn(at, open) {
   return { svg, root, nodes, width: at.width, height: at.height };
 }
 
-// Place and scale of the picture in its window.
+// Position and scale of the picture in its window.
 function mover(window_) {
   const view = { x: 0, y: 0, scale: 1 }, fingers = new Map();
   let root = null, moved = 0;
@@ -125,7 +125,7 @@ function mover(window_) {
     fit(width, height) {
       const b = window_.getBoundingClientRect(), margin = 24;
       view.scale = Math.min(1.2, (b.width - 2 * margin) / Math.max(width, 1), (b.height - 2 * margin) / Math.max(height, 1));
-      // What would be too small to read begins at its top.
+      // A picture that would be too small to read keeps a readable scale and begins at its top.
       view.scale = Math.max(view.scale, Math.min(.55, (b.width - 2 * margin) / Math.max(Math.min(width, 900), 1)));
       view.x = width * view.scale < b.width ? (b.width - width * view.scale) / 2 : margin;
       view.y = height * view.scale < b.height ? (b.height - height * view.scale) / 2 : margin;

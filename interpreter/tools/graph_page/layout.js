@@ -1,4 +1,4 @@
-// Places boxes: each open frame is laid out by itself (dagre), and is then one box of the level around it.
+// Places boxes. Each open frame is laid out separately (dagre), and is then one box in the enclosing level.
 const LINE = 15, PAD = 12, HEAD = 26;
 const measure = (() => {
   const context = document.createElement("canvas").getContext("2d"), known = new Map();
@@ -18,7 +18,7 @@ const edgeLabel = (edge, graph) => {
   return list.length === 1 ? graph.tensors[list[0]].spec : `${list.length} tensors`;
 };
 
-// Width, height and what is inside of a box; `open` has the keys of open boxes.
+// Width, height and content of a box. `open` has the keys of open boxes.
 function sized(box, open) {
   const title = cutTo(titleOf(box), 40), note = noteOf(box), lines = linesOf(box).map((l) => cutTo(l, 36));
   const label = { title, note, lines };
@@ -38,7 +38,7 @@ function sized(box, open) {
 function arranged(parent, { boxes: list, edges }, graph, open) {
   const g = new dagre.graphlib.Graph({ multigraph: true });
   const parts = new Map(list.map((box) => [box.key, sized(box, open)]));
-  // Boxes without edges, as updates are, in rows instead of one long line.
+  // Boxes without edges, such as updates, are placed in rows instead of one long line.
   const tied = new Set(edges.flatMap((e) => [e.from.key, e.to.key]));
   const loose = list.filter((box) => !tied.has(box.key));
   g.setGraph({ rankdir: "TB", nodesep: 18, edgesep: 10, ranksep: 30, marginx: 0, marginy: 0 });
@@ -81,7 +81,7 @@ function arranged(parent, { boxes: list, edges }, graph, open) {
   return { parts: [...parts.values()], lines, width, height };
 }
 
-// The picture of a program: the boxes of its main graph.
+// The picture of a program: its main graph's boxes.
 function picture(root, open) {
   return arranged(root, level(root, root.children, root.graph), root.graph, open);
 }

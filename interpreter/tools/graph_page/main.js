@@ -1,11 +1,11 @@
-// The page: which boxes are open, what is chosen, search, pictures to save.
+// The page: open boxes, the chosen box, search, and pictures to save.
 (function () {
   const GRAPHS = JSON.parse(document.getElementById("data").textContent);
   const at = (id) => document.getElementById(id), view = at("view"), panel = at("panel");
   const move = mover(view);
   let root, open, shown, chosen = null, hits = [], hit = -1;
 
-  // Boxes that are open at first: modules, and graphs that are called once, while the picture stays small.
+  // The boxes open at first: modules, and graphs that are called once, as long as the picture stays small.
   function opened(budget) {
     const keys = new Set();
     let queue = root.children.slice(), count = queue.length;
@@ -46,8 +46,8 @@
   }
 
   const find = (key) => shown.nodes.get(key)?.part.box;
-  // A page that has this one in a frame is told which op is chosen here. What the page itself asked for is not told back:
-  // it may have gone on to another op since.
+  // A page that shows this one in a frame receives the op chosen here. It does not receive an op that it requested itself,
+  // since it may have requested another op meanwhile.
   let asked = false;
   function choose(box) {
     chosen = box;
@@ -74,14 +74,14 @@
     if (event.key === "0") move.whole(shown.width, shown.height);
   });
 
-  // ---- what is chosen
+  // ---- the chosen box
 
   function rows(list, kind) { return el("table", { class: kind }, el("tbody", {}, list.map(([name, text]) => el("tr", {}, el("td", { class: "hint" }, name), el("td", {}, text))))); }
   function sourceOf(op) {
     const file = GRAPHS.sources[op.file];
     return file ? excerpt(file.name, file.text, op.line) : [];
   }
-  // How the tile model runs an op; in pages with estimates.
+  // Shows how the tile model runs an op, in pages with estimates.
   function planOf(op) {
     const plan = op.plan;
     if (!plan) return [];
@@ -111,7 +111,7 @@
     panel.replaceChildren(...parts);
   }
 
-  // ---- search: over all graphs, also where they are folded
+  // ---- search, over all graphs, even in folded ones
 
   function* everything(list, trail) {
     for (const box of list) {
@@ -138,7 +138,7 @@
     hit = (hit + step + hits.length) % hits.length;
     if (reveal(...hits[hit])) at("found").textContent = `${hit + 1} of ${hits.length}`;
   }
-  // Opens the boxes around one and moves it to the middle.
+  // Opens the boxes that enclose a box, and moves the box to the middle.
   function reveal(box, trail) {
     for (const outer of trail) open.add(outer.key);
     render();
@@ -162,7 +162,7 @@
   });
   at("fit").addEventListener("click", () => move.whole(shown.width, shown.height));
 
-  // What is shown as a picture of its own: colours are those of the page.
+  // The shown boxes as a separate picture, in the page's colours.
   function pictureText() {
     const copy = shown.svg.cloneNode(true), margin = 12, colours = getComputedStyle(document.documentElement);
     copy.querySelector("g").setAttribute("transform", `translate(${margin},${margin})`);
@@ -183,7 +183,7 @@
   at("png").addEventListener("click", () => {
     const { text, width, height } = pictureText(), image = new Image();
     image.onload = () => {
-      // Canvases have at most 8192 pixels a side in every browser.
+      // Every browser supports canvases with 8192 pixels per side; larger ones may fail.
       const scale = Math.min(2, 8192 / width, 8192 / height);
       const canvas = el("canvas", { width: Math.round(width * scale), height: Math.round(height * scale) });
       canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
@@ -214,7 +214,7 @@
     move.fit(shown.width, shown.height);
     unseen = !view.clientWidth;
   }
-  // A frame that is hidden at first, as a notebook's may be, has no size to fit.
+  // A frame that is hidden at first, such as a notebook's, has no size to fit.
   let unseen = false;
   new ResizeObserver(() => { if (unseen && view.clientWidth) { unseen = false; move.fit(shown.width, shown.height); } }).observe(view);
   const programs = at("program");
@@ -222,7 +222,7 @@
   programs.append(...GRAPHS.programs.map((p, i) => el("option", { value: i }, `${i + 1}. ${p.name}`)));
   programs.addEventListener("change", () => show(+programs.value));
   show(0);
-  // A page that has this one in a frame names the program and the op to show.
+  // A page that shows this one in a frame names the program and the op to show.
   addEventListener("message", ({ source, data }) => {
     if (source !== parent || parent === window || !data) return;
     if (GRAPHS.programs[data.program] && GRAPHS.programs[data.program] !== PROGRAM) { programs.value = data.program; show(data.program); }

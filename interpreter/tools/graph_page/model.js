@@ -1,9 +1,9 @@
-// Boxes of a graph: modules are frames, equal neighbours are one box with a count, calls are boxes that open their graph.
+// A graph's boxes. Modules are frames, equal neighbours are one box with a count, calls are boxes that open their graph.
 // A box: {key, kind, title, note, ops, children, ...}; kind is op, frame, call, group or port.
 const isScalar = (graph, op) => !op.calls && !op.stream && !op.modifies && op.out.length > 0 && op.out.every((t) => graph.tensors[t].scalar) &&
   op.in.every((t) => t < 0 || graph.tensors[t].scalar);
 
-// Users and maker of each tensor of a graph.
+// Finds the users and the maker of each tensor in a graph.
 function wired(graph) {
   if (graph.maker) return graph;
   graph.maker = new Map();
@@ -14,12 +14,12 @@ function wired(graph) {
     for (const t of new Set(op.in)) if (t >= 0) graph.users.set(t, [...(graph.users.get(t) || []), op]);
   }
   graph.declared = new Set(graph.outputs);
-  // The memory that a transfer from the host fills is part of the transfer.
+  // The memory that a transfer from the host fills belongs to the transfer.
   graph.hidden = new Set(graph.ops.filter((op) => op.name === "Init" && op.out.every((t) => (graph.users.get(t) || []).every((user) => user.stream))));
   return graph;
 }
 
-// The text that equal sets of ops share: names, attributes, operands by position, specs. Paths count from `depth` on.
+// A text that is equal for equal sets of ops: names, attributes, operands by position, specs. Paths count from `depth` on.
 function structure(graph, ops, depth) {
   const number = new Map(), at = (t) => {
     if (t < 0) return "-";
@@ -43,7 +43,7 @@ function rangeTitle(names) {
   return `${parts[0][1]}.${Math.min(...numbers)} to ${Math.max(...numbers)}`;
 }
 
-// The boxes of the ops of a frame at a depth of the module path.
+// The boxes for the ops in a frame, at a depth of the module path.
 function boxes(graph, ops, depth, key) {
   const frames = new Map(), list = [];
   for (const op of ops) {
@@ -64,7 +64,7 @@ function boxes(graph, ops, depth, key) {
   return grouped(graph, list, key);
 }
 
-// A box for boxes that belong together; opened, it shows the first of equal ones, or all of different ones.
+// A box for boxes that belong together. When open, it shows the first of equal boxes, or all different boxes.
 function group(key, graph, title, members, equal) {
   return { key, kind: "group", graph, title, equal, members, ops: members.flatMap((m) => m.ops), count: members.length };
 }
@@ -96,7 +96,7 @@ function grouped(graph, list, key) {
   return optimisers(graph, found, key);
 }
 
-// Calls of several graphs of one title, as those of an optimiser for params of different shapes, are one box.
+// Calls of several graphs with one title are one box, such as an optimiser's calls for params with different shapes.
 function optimisers(graph, list, key) {
   const titles = new Map();
   for (const box of list) {
@@ -120,7 +120,7 @@ function optimisers(graph, list, key) {
   return out;
 }
 
-// Connected parts of two or more ops that compute scalars from scalars: box -> number of its part.
+// Connected parts with two or more ops that compute scalars from scalars: box -> number of its part.
 function scalarParts(graph, list) {
   const part = new Map(), scalar = new Map();
   for (const box of list) if (box.kind === "op" && isScalar(graph, box.op)) scalar.set(box.op, box);
@@ -141,7 +141,7 @@ function scalarParts(graph, list) {
 let PROGRAM;
 const calledOf = (box, which = 0) => wired(PROGRAM.graphs[box.op.calls[which]]);
 
-// What a box shows when it is open.
+// The content of an open box.
 function childrenOf(box) {
   if (box.children) return box.children;
   if (box.kind === "frame") box.children = boxes(box.graph, box.ops, box.depth, box.key);
@@ -156,7 +156,7 @@ function childrenOf(box) {
 }
 const inner = (box) => (box.kind === "group" && box.equal ? inner(box.members[0]) : box);
 const opens = (box) => box.kind !== "op" && box.kind !== "port";
-// The graph whose ops the children of a box are.
+// The graph to which the ops in a box's children belong.
 const graphInside = (box) => { const b = inner(box); return b.kind === "call" ? calledOf(b) : b.graph; };
 
 function titleOf(box) {
@@ -178,7 +178,7 @@ function noteOf(box) {
   return plural(n(box), "op");
 }
 
-// Lines below the name of an op: its params, variables and constants.
+// The lines below an op's name: its params, variables and constants.
 function linesOf(box) {
   if (box.kind !== "op") return [];
   const lines = [], seen = new Set();
@@ -192,7 +192,7 @@ function linesOf(box) {
   return lines.length > 4 ? [...lines.slice(0, 3), `${lines.length - 3} more`] : lines;
 }
 
-// The boxes at one level with the edges between them, and ports where single ops meet the outside.
+// The boxes at one level, the edges between them, and ports where single ops have operands or users outside.
 function level(parent, list, graph) {
   const boxOf = new Map(), edges = new Map(), ports = new Map();
   for (const box of list) for (const op of box.ops) boxOf.set(op, box);

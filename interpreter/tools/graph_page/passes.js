@@ -1,6 +1,6 @@
-// What each pass of the planner changes: the nodes before it and after it, side by side.
+// Shows the changes of each planner pass: the nodes before and after it, side by side.
 
-// The lines of nodes in rows of two: equal ones in one row, others in rows of their own side. Positions do not count.
+// The lines for nodes in rows of two. Equal lines share a row; other lines have a row on their own side. Positions do not count.
 function sideBySide(before, after) {
   const lines = (text) => text.split("\n").filter((line) => line).map((line) => ({ line, what: line.replace(/^\s*\d+: /, "") }));
   const left = lines(before), right = lines(after), rows = [];
