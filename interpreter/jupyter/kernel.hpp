@@ -34,7 +34,7 @@ class Kernel final : public xeus::xinterpreter, private Console {
   nlohmann::json kernel_info_request_impl() override;
   void shutdown_request_impl() override;
 
-  // ---- of Console
+  // ---- Console
   Engine& engine() override { return engine_; }
   void print(std::string_view text) override;
   void print_error(std::string_view text) override;

@@ -185,7 +185,7 @@ BlockPtr compile(const ast::Block& block, const Place& place);
 /// The index of a name in the layout of `place`, or -1.
 int slot_of(Name name, const Place& place);
 
-// ---- by kind, in the files named
+// ---- by kind of node, in the files named here
 CodePtr compile_kind(const ast::Expr& e, const Place& place);      ///< code_values.cpp
 CodePtr compile_name(const ast::NameExpr& e, const Place& place);  ///< code_names.cpp
 CodePtr compile_operator(const ast::Expr& e, const Place& place);  ///< code_operators.cpp

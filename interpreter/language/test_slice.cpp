@@ -14,7 +14,7 @@ namespace {
 
 using Names = std::set<std::string, std::less<>>;
 
-// ---- names that code reads of its surroundings, also in the bodies of functions, modules, programs and tests
+// ---- names that code reads from outside, even inside functions, modules, programs and tests
 
 void read_by(const ast::Stmt& s, Names& out);
 void read_by(const ast::Function& f, Names& out);

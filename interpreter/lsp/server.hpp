@@ -28,7 +28,7 @@ class Server {
   /// Serves until `exit` or the end of the input. Returns the exit status: 0 after `shutdown`, otherwise 1.
   int run();
 
-  // ---- what handlers use
+  // ---- functions for handlers
   /// The document that a message names. Throws Refusal if it is not open.
   Document& document(const DocumentParams& params);
   /// The open document at a path, or null.

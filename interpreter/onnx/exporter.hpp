@@ -36,7 +36,7 @@ class Exporter {
 
   Model run(const pxl::Graph& graph);
 
-  // ---- what the forms of ops are made of
+  // ---- the tools of the forms of ops
 
   /// Adds a node. Its outputs get the wanted names, or similar ones.
   Texts several(const std::string& op, Texts inputs, std::vector<Attribute> attributes, const Texts& wanted);
@@ -60,7 +60,7 @@ class Exporter {
   void add_op(const Op& op, Frame& frame);
   void add_computation(const Op& op, Frame& frame);
 
-  // ---- ops that change tensors in place (export_changes.cpp). In a model nothing changes: later readers of the memory
+  // ---- ops that change tensors in place (export_changes.cpp). A model changes nothing: later readers of the memory
   // read the new value.
 
   /// Notes which tensors of a graph share memory that an op changes.
@@ -72,7 +72,7 @@ class Exporter {
   /// From now on, the memory of `t` has this value.
   void change(const Tensor* t, const std::string& value, Frame& frame);
 
-  // ---- ops with graphs of their own (export_control.cpp)
+  // ---- ops that contain graphs (export_control.cpp)
 
   void add_call(const Op& op, Frame& frame);
   void add_scan(const Op& op, const ScanForm& form, Frame& frame);

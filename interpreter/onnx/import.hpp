@@ -19,12 +19,12 @@ struct ImportRow {
   int since = 1, until = 1 << 20;  ///< opset versions, both included
   /// An expression with placeholders, or "*". "*" calls a function of the library's module `onnx`. Its name is the op's
   /// in lower case, or the text after the "*". Its arguments are the node's inputs, then its attributes by name.
-  ///   {0}            the first input, `none` where it is absent; {*} all inputs
+  ///   {0}            the first input, or `none` if it is absent; {*} all inputs
   ///   {0:ints}       an input that must be known while the graph is built, as a list of ints; also floats,
   ///                one number as int1 and float1, host for an array, and axes for ints of which none are `none`
   ///   {axis}         an attribute; {axis|1} with its default; {to:dtype}, {x:bool},
   ///   {x:lower}, {x:axes} as above, {x:sampling} a mode of GridSample; {outputs} the number of outputs
-  ///   {,stride=X}    ", stride = ..." where X, an input or an attribute as above, is there; nothing elsewhere
+  ///   {,stride=X}    ", stride = ..." if X, an input or an attribute as above, is present; otherwise nothing
   FixedText text = "*";
   /// Conditions, separated by commas: "1" input 1 is present, "!1" it is absent, "a=1" the attribute a is present and
   /// 1, "a~1" it is 1 or absent, "outputs=2" the node has two outputs. "steady" and "plain" are conditions of loops

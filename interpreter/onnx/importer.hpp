@@ -61,7 +61,7 @@ class Importer {
   Imported run();
 
  private:
-  // ---- what cannot be imported (import.cpp)
+  // ---- checks of what can be imported (import.cpp)
 
   Error refusal() const;
   void refuse(const Node& node, const std::string& why);
@@ -69,7 +69,7 @@ class Importer {
   void check_node(const Node& node, int64_t opset, int depth);
   void check_attributes(const Node& node);
 
-  // ---- functions of the model (import_functions.cpp)
+  // ---- the functions of the model (import_functions.cpp)
 
   void index_functions();
   /// Makes the instances that nodes call, and the instances that these call. A callee comes before its caller.
