@@ -33,8 +33,8 @@ struct CommonFlags {
   std::string engine = {};  ///< engine of sessions that name none; empty: the default
   bool nancheck = false;    ///< runs stop at the first NaN or infinity
   bool json = false;        ///< standard output is JSON (json.hpp)
-  int ranks = 0;            ///< number of processes that run the script; 0: this one, or those of the launcher
-  std::string hosts = {};   ///< hosts of these processes, comma separated; empty: this one
+  int ranks = 0;            ///< processes that run the script; 0: this one, or those of the launcher
+  std::string hosts = {};   ///< on which they run, comma separated; empty: on this one
   double timeout = 60;      ///< seconds that a process waits for another
 };
 

@@ -1,4 +1,4 @@
-// Reads and writes texts and bytes in files, and handles paths.
+// Texts and bytes of files, and paths.
 #include <dirent.h>
 #include <glob.h>
 #include <sys/stat.h>

@@ -34,7 +34,7 @@ Value take_callee(Arguments& args, const char* where) {
   return callee;
 }
 
-/// Converts a number or an array that is a loop's state to a tensor.
+/// A number that is a state of a loop is a tensor.
 Value state_of(Interpreter& in, const Value& v, std::optional<DType> dtype) {
   const bool is_number = v.is_number() && !v.is_bool();
   if (!is_number && !v.as_array()) return v;
@@ -45,7 +45,7 @@ Value state_of(Interpreter& in, const Value& v, std::optional<DType> dtype) {
   return tensor_value(target.ir, target.graph->add_constant(a, "t"));
 }
 
-/// The graph of a loop's body, with its arguments as operands. A number gets the dtype that the body returns for it.
+/// The graph of a loop's body, and its arguments as operands. A number takes the dtype that the body returns for it.
 Callable body_of_repeat(Interpreter& in, const Value& f, Arguments& args) {
   const std::vector<Value> given = args.positional;
   for (Value& v : args.positional) v = state_of(in, v, std::nullopt);
@@ -73,7 +73,7 @@ Callable body_of_repeat(Interpreter& in, const Value& f, Arguments& args) {
   return body;
 }
 
-/// `repeat(graph, n, ...)`: makes the loop op, and returns it with the graph that it repeats.
+/// `repeat(graph, n, ...)`: the loop op and what it repeats.
 std::pair<Op*, Callable> make_repeat(Interpreter& in, Arguments args, const char* where) {
   const Value callee = take_callee(args, where);
   Value count;

@@ -44,7 +44,7 @@ void write_variables(Interpreter& in, SessionObject& s, const std::string& where
     const Array* array = data.as_array();
     if (!array && !data.is_number() && !data.as<SequenceObject>())
       type_error(where + " takes an array or a number for `" + t->name + "`, got " + with_article(data.type_name()));
-    if (array && array->has_elements()) (void)array->raw();  // a lazy array that cannot be read fails here
+    if (array && array->has_elements()) (void)array->raw();  // of a lazy array: what cannot be read fails here
     values.push_back({t, array ? *array : to_array(in, data, t->spec.dtype, where + ": `" + t->name + "`")});
   }
   s.changing();
@@ -263,7 +263,7 @@ constexpr Member<SessionObject> session_rows[] = {
 };
 constexpr std::span<const Member<SessionObject>> session_table(session_rows);
 
-/// The result of a session's method in a look, which makes no session.
+/// A method of a session that was not made, for a look.
 Value look_at_method(SessionObject& s, const Member<SessionObject>& row, const Arguments& args) {
   const std::string_view name = row.info.name;
   if (name == "run") return look_at_run(s, args);

@@ -251,7 +251,7 @@ Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
 
 namespace {
 
-/// The result of a run in a look: its streams are known, its arrays are unknown.
+/// The result of a run in a look: its streams are known, and nothing of its arrays.
 struct UnknownRunObject final : Object {
   std::shared_ptr<const SessionObject::Names> names;
   explicit UnknownRunObject(std::shared_ptr<const SessionObject::Names> n) : names(std::move(n)) {}
@@ -277,7 +277,7 @@ struct UnknownRunObject final : Object {
 
 }  // namespace
 
-// Checks the inputs of a run by name, and returns its result without values.
+// The streams that a run is given, by name, and what it gives.
 Value look_at_run(SessionObject& s, const Arguments& args) {
   for (const Value& given : args.positional)
     if (auto* d = given.as<DictObject>())

@@ -85,7 +85,7 @@ struct RunResultObject final : Object {
 /// match.
 const Stream* input_stream(const SessionObject& s, const std::string& name);
 
-/// Looks at a run: checks the names of the streams, and returns a result whose arrays are unknown.
+/// A run in a look: checks the names of the streams, and returns a result whose arrays are unknown.
 Value look_at_run(SessionObject& s, const Arguments& args);
 
 /// The names of streams, sorted (run_result.cpp).

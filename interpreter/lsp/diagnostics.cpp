@@ -1,4 +1,4 @@
-// Diagnostics (published or pulled), and quick fixes for names.
+// Diagnostics, published or pulled, and quick fixes for names.
 #include <fmt/format.h>
 
 #include "interpreter/language/stdlib.hpp"
@@ -48,7 +48,7 @@ Json diagnostic(Server& server, const PullParams& params) {
 
 namespace {
 
-// The place to insert an import: before the first statement and its documentation comment.
+// Where to insert an import: before the first statement and its documentation comment.
 size_t place_of_imports(const Document& d) {
   const auto& statements = d.parsed().result.tree->body->statements;
   const std::string_view text = d.text();
@@ -59,7 +59,7 @@ size_t place_of_imports(const Document& d) {
   return at;
 }
 
-/// The two calls in a message like "so PyTorch's `LSTM(32, 64)` is `LSTM(64)`", if both call one function.
+/// The calls of "so PyTorch's `LSTM(32, 64)` is `LSTM(64)`", if both are of one function.
 std::pair<std::string_view, std::string_view> rewritten_call(std::string_view message) {
   const size_t from = message.find("'s `", message.find(", so "));
   const size_t middle = from == message.npos ? from : message.find("` is `", from);

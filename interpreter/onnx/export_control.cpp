@@ -118,7 +118,7 @@ void Exporter::add_scan(const Op& op, const ScanForm& form, Frame& frame) {
 void Exporter::add_loop(const Op& op, Frame& frame) {
   const pxl::Graph& callee = *op.called[0];
   const OpContextStorage storage(op);
-  // The loop carries what each iteration returns and what it changes in place.
+  // Carried: what each iteration returns, and what it changes in place.
   std::vector<size_t> carried;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     if (i >= op.outputs.size() && !op.modifies(i)) continue;

@@ -26,9 +26,9 @@ struct ImportRow {
   ///   {x:lower}, {x:axes} as above, {x:sampling} a mode of GridSample; {outputs} the number of outputs
   ///   {,stride=X}    ", stride = ..." if X, an input or an attribute as above, is present; otherwise nothing
   FixedText text = "*";
-  /// Conditions, separated by commas: "1" input 1 is present, "!1" it is absent, "a=1" the attribute a is present and
-  /// 1, "a~1" it is 1 or absent, "outputs=2" the node has two outputs. "steady" and "plain" are conditions of loops
-  /// (import_loops.hpp). "optional": a graph inside the node returns an optional.
+  /// Conditions, separated by commas: "1" input 1 is there, "!1" it is not, "a=1" the attribute a is there and 1,
+  /// "a~1" it is 1 or not there, "outputs=2" the node has two outputs; of loops "steady" and "plain"
+  /// (import_loops.hpp); "optional" a graph of the node gives an optional.
   std::string_view when = {};
   std::string_view host = {};  ///< inputs that must be known while the graph is built, besides those of `text`
   bool several = false;        ///< the expression is a tuple or a list of the node's outputs

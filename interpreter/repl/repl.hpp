@@ -15,8 +15,8 @@ namespace pxl {
 struct ReplOptions {
   bool init = true;                ///< run the start-up file
   bool quiet = false;              ///< no banner, notices or progress
-  std::vector<std::string> files;  ///< files loaded first
-  std::string version;             ///< version for the banner
+  std::vector<std::string> files;  ///< loaded first
+  std::string version;             ///< for the banner
 };
 
 class Repl final : public Console {
