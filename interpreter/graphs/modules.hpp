@@ -233,7 +233,7 @@ std::string sharing_key(Interpreter& in, const GraphSource& source, const Argume
                         GraphWorld::Addresses& of_key, std::vector<Value>& reached_by_names);
 
 /// The tensors that names in a function's code reach; a graph of the function may capture these. each_alias: calls
-/// `stop` with a tensor and then with each tensor whose memory it shares, until `stop` returns true.
+/// `stop` with a tensor and then with each tensor that it aliases, wholly or in part, until `stop` returns true.
 std::vector<Value> tensors_reached_by(Interpreter& in, const Value& f);
 void each_alias(Tensor* t, const std::function<bool(Tensor*)>& stop);
 bool is_memory_of(Tensor* t, const Tensor* of);

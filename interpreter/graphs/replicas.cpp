@@ -21,7 +21,7 @@ namespace pxl {
 
 namespace {
 
-/// The stride between the members of a group, if it is constant.
+/// The stride between the members of a group, if the groups are strided.
 std::optional<int64_t> stride_of(const ReplicaGroups& groups) {
   const int64_t size = group_size(groups);
   if (size == 1) return 1;

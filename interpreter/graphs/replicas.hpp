@@ -30,9 +30,9 @@ void set_replication_factor(Ir& ir, int64_t replicas);
 /// The groups as a value; none if there are no groups.
 Value replica_grouping_value(const ReplicaGroups& groups);
 
-/// A variable's groups, from a grouping of its program or from none; empty for one group.
+/// The groups of a variable: `v` is a grouping of its program, or none. Empty for one group.
 ReplicaGroups to_variable_groups(const Value& v, const Ir& ir);
-/// The groups that share a variable's parts, from a grouping of its program or from none; empty for none.
+/// The groups that share the parts of a variable: `v` is a grouping of its program, or none. Empty for none.
 ReplicaGroups to_shard_groups(const Value& v, const Ir& ir);
 
 /// How replicas store a variable.

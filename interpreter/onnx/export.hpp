@@ -14,8 +14,8 @@ constexpr int64_t export_opset = 17;
 
 struct ExportOptions {
   std::string name;                        ///< name of the model's graph
-  std::map<const Tensor*, Array> weights;  ///< values of variables and of named inputs; variables keep their initial
-                                           ///< value where there is none, inputs remain inputs of the model
+  std::map<const Tensor*, Array> weights;  ///< values of variables and of named inputs. A variable without a value
+                                           ///< keeps its initial one; an input without a value remains an input
 };
 
 /// Exports a graph. A main graph's inputs are the tensors that it loads from streams; its outputs are those that it

@@ -21,7 +21,7 @@ struct ImportRow {
   /// in lower case, or the text after the "*". Its arguments are the node's inputs, then its attributes by name.
   ///   {0}            the first input, or `none` if it is absent; {*} all inputs
   ///   {0:ints}       an input that must be known while the graph is built, as a list of ints; also floats,
-  ///                one number as int1 and float1, host for an array, and axes for ints of which none are `none`
+  ///                one number as int1 and float1, host for an array, and axes for ints, where no ints are `none`
   ///   {axis}         an attribute; {axis|1} with its default; {to:dtype}, {x:bool},
   ///   {x:lower}, {x:axes} as above, {x:sampling} a mode of GridSample; {outputs} the number of outputs
   ///   {,stride=X}    ", stride = ..." if X, an input or an attribute as above, is present; otherwise nothing
