@@ -86,6 +86,11 @@ class Operand {
     }
     return code_->value(in, a);
   }
+  PXL_INLINE bool truth(Interpreter& in, Activation& a) const {
+    if (slot_ >= 0)
+      if (const Value& v = a.scope->slot(static_cast<size_t>(slot_)); v.is_bool()) return v.as_bool();
+    return code_->truth(in, a);
+  }
   /// The value in `made`, which holds no object before.
   PXL_INLINE const Value& keep(Interpreter& in, Activation& a, Value& made) const {
     return *new (&made) Value(value(in, a));
@@ -103,6 +108,7 @@ class Operand {
 /// Whether to try the quick way of an expression: not after it has failed often.
 class QuickTries {
  public:
+  QuickTries() = default;
   QuickTries(std::initializer_list<const Operand*> operands) : left_(most) {
     for (const Operand* o : operands)
       if (!o->has_quick()) left_ = 0;
@@ -112,7 +118,7 @@ class QuickTries {
 
  private:
   static constexpr uint8_t most = 64;  // a try costs a part of what the other way costs, so few are lost
-  mutable uint8_t left_;
+  mutable uint8_t left_ = 0;
 };
 
 /// The target of an assignment.

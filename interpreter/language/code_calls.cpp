@@ -343,7 +343,20 @@ class CallCode : public Code {
 /// A call of an expression's value, which is usually a name.
 class ValueCallCode final : public CallCode {
  public:
-  ValueCallCode(const ast::CallExpr& e, const Place& place) : CallCode(e, place), callee_(compile(*e.callee, place)) {}
+  ValueCallCode(const ast::CallExpr& e, const Place& place) : CallCode(e, place), callee_(compile(*e.callee, place)) {
+    if (count_ == 1 && positional_) tries_ = QuickTries{&callee_, &arguments_[0]};
+  }
+  bool has_quick() const override { return static_cast<bool>(tries_); }
+  const Value* quick(const Activation& a, Scalar& room) const override {
+    if (!tries_) return nullptr;
+    Scalar other;
+    const Value* callee = callee_.quick(a, other);
+    auto* b = callee ? callee->as<BuiltinObject>() : nullptr;
+    const Value* v = b && b->quick ? arguments_[0].quick(a, other) : nullptr;
+    if (v && b->quick(*v, *new (&room.value) Value())) return &room.value;
+    tries_.failed();
+    return nullptr;
+  }
 
   Value value(Interpreter& in, Activation& a) const override {
     Scalar room;
@@ -368,6 +381,7 @@ class ValueCallCode final : public CallCode {
   }
 
   Operand callee_;
+  QuickTries tries_{};
 };
 
 /// A call of a member.

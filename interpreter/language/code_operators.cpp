@@ -404,12 +404,25 @@ class CompareChainCode final : public Code {
       rest_.push_back({step.op, join(left->span, step.operand->span), compile(*step.operand, place)});
       left = step.operand;
     }
+    tries_ = QuickTries{&first_};
+    for (const Step& step : rest_)
+      if (!step.operand.has_quick()) tries_ = QuickTries();
+  }
+  bool has_quick() const override { return static_cast<bool>(tries_); }
+  const Value* quick(const Activation& a, Scalar& room) const override {
+    const int quickly = quick_truth(a);
+    return quickly >= 0 ? room.put(quickly != 0) : nullptr;
+  }
+  bool truth(Interpreter& in, Activation& a) const override {
+    const int quickly = quick_truth(a);
+    return quickly >= 0 ? quickly != 0 : Code::truth(in, a);
   }
   Value value(Interpreter& in, Activation& a) const override {
+    if (const int quickly = quick_truth(a); quickly >= 0) return quickly != 0;
     Value left = first_.value(in, a);
     for (const Step& step : rest_) {
       Value right = step.operand.value(in, a);
-      const int quickly = with_constant(step.op, [&](auto constant) { return compared<constant()>(left, right, look_); });
+      const int quickly = compared_by(step.op, left, right);
       const Value result = quickly >= 0
                                ? Value(quickly != 0)
                                : located(in, step.at, [&] { return apply_comparison(in, step.op, left, right); });
@@ -425,9 +438,27 @@ class CompareChainCode final : public Code {
     Span at;
     Operand operand;
   };
+  int compared_by(CompareOp op, const Value& x, const Value& y) const {
+    return with_constant(op, [&](auto constant) { return compared<constant()>(x, y, look_); });
+  }
+  int quick_truth(const Activation& a) const {
+    if (!tries_) return -1;
+    Scalar rooms[2];
+    const Value* left = first_.quick(a, rooms[1]);
+    int quickly = 1;
+    for (size_t i = 0; i < rest_.size() && quickly == 1; ++i) {
+      const Value* right = left ? rest_[i].operand.quick(a, rooms[i % 2]) : nullptr;
+      quickly = right ? compared_by(rest_[i].op, *left, *right) : -1;
+      left = right;
+    }
+    if (quickly < 0) tries_.failed();
+    return quickly;
+  }
+
   bool look_;
   Operand first_;
   std::vector<Step> rest_;
+  QuickTries tries_;
 };
 
 CodePtr compile_compare(const ast::CompareExpr& e, const Place& place) {
@@ -450,8 +481,8 @@ class LogicalCode final : public Code {
   }
   bool truth(Interpreter& in, Activation& a) const override {
     for (size_t i = 0; i + 1 < operands_.size(); ++i)
-      if (operands_[i]->truth(in, a) != is_and_) return !is_and_;
-    return operands_.back()->truth(in, a);
+      if (operands_[i].truth(in, a) != is_and_) return !is_and_;
+    return operands_.back().truth(in, a);
   }
 
  private:

@@ -48,13 +48,21 @@ class ItemsCode {
     for (const ast::Expr* e : list) {
       const bool starred = e->kind == ExprKind::starred;
       items_.push_back({compile(starred ? *as<ast::StarredExpr>(*e).value : *e, place), e->span, starred});
+      any_starred_ = any_starred_ || starred;
     }
   }
   std::vector<Value> values(Interpreter& in, Activation& a) const {
-    std::vector<Value> out;
-    add_to(out, in, a);
+    if (any_starred_) {
+      std::vector<Value> out;
+      add_to(out, in, a);
+      return out;
+    }
+    std::vector<Value> out(items_.size());
+    for (size_t i = 0; i < items_.size(); ++i) items_[i].code.keep(in, a, out[i]);
     return out;
   }
+
+ private:
   void add_to(std::vector<Value>& out, Interpreter& in, Activation& a) const {
     out.reserve(items_.size());
     for (const Item& item : items_) {
@@ -70,13 +78,13 @@ class ItemsCode {
     }
   }
 
- private:
   struct Item {
     Operand code;
     Span span;
     bool starred;
   };
   std::vector<Item> items_;
+  bool any_starred_ = false;
 };
 
 /// `Sequence`: ListObject or TupleObject.
@@ -85,11 +93,7 @@ class SequenceCode final : public Code {
  public:
   SequenceCode(const Span& at, const std::vector<ast::Expr*>& items, const Place& place)
       : Code(at), items_(items, place) {}
-  Value value(Interpreter& in, Activation& a) const override {
-    auto made = make_ref<Sequence>();
-    items_.add_to(made->items, in, a);
-    return made;
-  }
+  Value value(Interpreter& in, Activation& a) const override { return make_ref<Sequence>(items_.values(in, a)); }
 
  private:
   ItemsCode items_;
@@ -208,12 +212,11 @@ class ConditionalCode final : public Code {
         then_(compile(*e.then_value, place)),
         else_(compile(*e.else_value, place)) {}
   Value value(Interpreter& in, Activation& a) const override {
-    return condition_->truth(in, a) ? then_.value(in, a) : else_.value(in, a);
+    return condition_.truth(in, a) ? then_.value(in, a) : else_.value(in, a);
   }
 
  private:
-  CodePtr condition_;
-  Operand then_, else_;
+  Operand condition_, then_, else_;
 };
 
 class SliceCode final : public Code {
@@ -448,6 +451,20 @@ class ElementTarget final : public TargetCode {
         keys_(compile(e.subscripts, place)),
         one_leaf_(keys_.size() == 1 && !e.trailing_comma && keys_[0]->is_leaf()) {}
   void assign(Interpreter& in, Activation& a, Value value) const override {
+    Scalar made, other;
+    const Value* base = one_leaf_ && !in.checking ? base_.quick(a, made) : nullptr;
+    auto* list = base ? base->as<ListObject>() : nullptr;
+    const Value* key = list ? keys_[0].quick(a, other) : nullptr;
+    if (key && key->is_int64() && static_cast<uint64_t>(key->int64()) < list->items.size()) {
+      in.here = e_.span;
+      list->changing();
+      return std::swap(list->items[static_cast<size_t>(key->int64())], value);
+    }
+    assign_in_full(in, a, std::move(value));
+  }
+
+ private:
+  __attribute__((noinline)) void assign_in_full(Interpreter& in, Activation& a, Value value) const {
     try {
       Value made_base, made_key;
       const Value& base = one_leaf_ ? base_.borrow(in, a, made_base) : base_.keep(in, a, made_base);
@@ -456,11 +473,6 @@ class ElementTarget final : public TargetCode {
       if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
       if (&base == &made_base && base.as_array() && base.object().use_count() == 1) refuse_copy();
       if (in.checking) return look_at_element(in, base, key, std::move(value));
-      if (key.is_int64())
-        if (auto* list = base.as<ListObject>(); list && static_cast<uint64_t>(key.int64()) < list->items.size()) {
-          list->changing();
-          return std::swap(list->items[static_cast<size_t>(key.int64())], value);
-        }
       if (auto* dict = base.as<DictObject>()) return dict->put(key, std::move(value));
       base.object()->set_index(in, key, std::move(value));
     } catch (Error& e) {
@@ -469,7 +481,6 @@ class ElementTarget final : public TargetCode {
     }
   }
 
- private:
   /// Nothing but this statement holds the array.
   [[noreturn]] void refuse_copy() const {
     Error error(fmt::format("`{}` is a copy: an assignment to its elements changes nothing", e_.base->span.text()));

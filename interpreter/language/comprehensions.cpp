@@ -64,7 +64,7 @@ class ComprehensionCode final : public Code {
       if (captures_) inner.scope = new_scope(scope);
       clause.target.assign(in, inner, std::move(v));
       if (!std::all_of(clause.conditions.begin(), clause.conditions.end(),
-                       [&](const Operand& condition) { return condition->truth(in, inner); }))
+                       [&](const Operand& condition) { return condition.truth(in, inner); }))
         continue;
       if (last) {
         add_to(in, inner, made);

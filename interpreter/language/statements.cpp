@@ -255,13 +255,13 @@ class IfCode final : public StmtCode {
   }
   Flow run(Interpreter& in, Activation& a) const override {
     for (const Arm& arm : arms_)
-      if (arm.condition->truth(in, a)) return arm.body->run(in, a);
+      if (arm.condition.truth(in, a)) return arm.body->run(in, a);
     return else_ ? else_->run(in, a) : Flow::normal;
   }
 
  private:
   struct Arm {
-    CodePtr condition;
+    Operand condition;
     BlockPtr body;
   };
   std::vector<Arm> arms_;
@@ -317,7 +317,7 @@ class WhileCode final : public StmtCode {
   WhileCode(const ast::WhileStmt& s, const Place& place)
       : StmtCode(s.span), condition_(compile(*s.condition, place)), body_(compile(*s.body, place)) {}
   Flow run(Interpreter& in, Activation& a) const override {
-    while (condition_->truth(in, a)) {
+    while (condition_.truth(in, a)) {
       check_interrupt();
       const Flow flow = body_->run(in, a);
       if (flow == Flow::break_loop) break;
@@ -327,7 +327,7 @@ class WhileCode final : public StmtCode {
   }
 
  private:
-  CodePtr condition_;
+  Operand condition_;
   BlockPtr body_;
 };
 

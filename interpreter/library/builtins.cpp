@@ -444,7 +444,19 @@ void bind_core_builtins(Interpreter&, Scope& p) {
            if (a.has("default") && !(v.is_object() && v.object()->member(in, name))) return a.value("default");
            return member_of(in, v, name, position_of(in).here);
          });
-  define_direct(p, "len", 1, 1, [](Interpreter& in, const Value* v, size_t) -> Value { return length_of(in, v[0]); });
+  define_direct(
+      p, "len", 1, 1, [](Interpreter& in, const Value* v, size_t) -> Value { return length_of(in, v[0]); },
+      [](const Value& v, Value& out) {
+        if (auto* s = v.as<SequenceObject>())
+          out = static_cast<int64_t>(s->items.size());
+        else if (auto* t = v.as<StringObject>())
+          out = t->characters();
+        else if (auto* d = v.as<DictObject>())
+          out = static_cast<int64_t>(d->items.size());
+        else
+          return false;
+        return true;
+      });
   define_direct(p, "str", 1, 1, [](Interpreter& in, const Value* v, size_t) -> Value {
     return v[0].as_string() ? v[0] : Value(str_of(in, v[0]));
   });

@@ -44,11 +44,13 @@ void define(Scope& scope, Effects effects, std::string name, std::string signatu
   scope.bind(name, std::move(f));
 }
 
-void define_direct(Scope& scope, std::string_view name, uint8_t min, uint8_t max, BuiltinObject::Direct direct) {
+void define_direct(Scope& scope, std::string_view name, uint8_t min, uint8_t max, BuiltinObject::Direct direct,
+                   BuiltinObject::Quick quick) {
   auto* f = scope.find_here(name)->as<BuiltinObject>();
   f->direct = direct;
   f->direct_min = min;
   f->direct_max = max;
+  f->quick = quick;
 }
 
 ArgReader::ArgReader(std::string_view function, const Arguments& args,

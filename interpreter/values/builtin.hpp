@@ -36,6 +36,10 @@ struct BuiltinObject final : Object {
   using Direct = Value (*)(Interpreter&, const Value* values, size_t count);
   Direct direct = nullptr;
   uint8_t direct_min = 0, direct_max = 0;
+  /// Of one value, where the result is a number or a bool and there can be no error: sets `out`, which holds no object,
+  /// and returns true; false for other values. Runs no code of the program. May be null.
+  using Quick = bool (*)(const Value& v, Value& out);
+  Quick quick = nullptr;
   const MemberInfo* row = nullptr;  ///< of a method: what help tells of it (members.hpp)
   BuiltinObject(Effects e, std::string n, std::string s, std::string d, Body b, InLook l = InLook::passed_over)
       : effects(e), name(std::move(n)), signature(std::move(s)), doc(std::move(d)), body(std::move(b)), in_look(l) {}
@@ -102,7 +106,8 @@ const Value& builtin_named(const Interpreter& in, std::string_view name);
 /// Registers a built-in: `effects` lists everything it does outside the program.
 void define(Scope& scope, Effects effects, std::string name, std::string signature, std::string doc,
             BuiltinObject::Body body, InLook in_look = InLook::passed_over);
-/// Gives a registered built-in a direct form.
-void define_direct(Scope& scope, std::string_view name, uint8_t min, uint8_t max, BuiltinObject::Direct direct);
+/// Gives a registered built-in a direct form, and a quick one.
+void define_direct(Scope& scope, std::string_view name, uint8_t min, uint8_t max, BuiltinObject::Direct direct,
+                   BuiltinObject::Quick quick = nullptr);
 
 }  // namespace pxl

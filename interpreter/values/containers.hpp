@@ -112,11 +112,12 @@ struct DictObject final : Object {
 
  private:
   static constexpr size_t none = static_cast<size_t>(-1);
-  size_t where(const Value& key, uint64_t hash) const;  ///< index into items, or none
+  size_t where(const Value& key) const;  ///< index into items, or none
+  size_t among_few(const Value& key) const;
   void add_to_table(size_t item);
   void make_table();
 
-  std::vector<uint64_t> hashes_;  ///< of the keys, parallel to items
+  std::vector<uint64_t> hashes_;  ///< of the keys, parallel to items; empty for few items
   struct Place {
     uint32_t item = 0;  ///< index into items plus one, 0 if free
     uint32_t part = 0;  ///< part of the key's hash

@@ -60,7 +60,10 @@ std::optional<uint64_t> hash_of_all(const std::vector<Value>& values, uint64_t k
   uint64_t all = values.size() + kind;
   charge(static_cast<int64_t>(values.size()) * 10);
   for (const Value& v : values) {
-    const std::optional<uint64_t> one = v.is_number() ? NumberKey(v).bits : hash_below(v, depth + 1);
+    auto* text = v.as<StringObject>();
+    const std::optional<uint64_t> one = text            ? text->hash()
+                                        : v.is_number() ? NumberKey(v).bits
+                                                        : hash_below(v, depth + 1);
     if (!one) return std::nullopt;
     all = (all ^ *one) * 0x9e3779b97f4a7c15u;
     all ^= all >> 32;
@@ -139,21 +142,35 @@ bool is_same_key(const Value& a, const Value& b) {
 }
 
 namespace {
+constexpr size_t few = 8;  // maximum number of items without a table; not measured
 /// The bits that do not say where the hash begins in the table.
 uint32_t part_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
 }  // namespace
 
-size_t DictObject::where(const Value& key, uint64_t hash) const {
-  if (table_.empty()) {
-    for (size_t i = 0; i < hashes_.size(); ++i)
-      if (hashes_[i] == hash && is_same_key(items[i].first, key)) return i;
-    return none;
+/// Few keys are compared without a hash.
+size_t DictObject::among_few(const Value& key) const {
+  const size_t count = items.size();
+  size_t i = 0;
+  if (auto* text = key.as<StringObject>()) {
+    const auto is_same = [&](const Value& v) {
+      auto* other = v.as<StringObject>();
+      return other && (other == text || other->value == text->value);
+    };
+    while (i < count && !is_same(items[i].first)) ++i;
+  } else {
+    while (i < count && !is_same_key(items[i].first, key)) ++i;
   }
+  return i == count ? none : i;
+}
+size_t DictObject::where(const Value& key) const {
+  if (table_.empty()) return among_few(key);
+  const std::optional<uint64_t> hash = hash_of(key);
+  if (!hash) return none;
   const size_t mask = table_.size() - 1;
-  for (size_t at = hash & mask;; at = (at + 1) & mask) {
+  for (size_t at = *hash & mask;; at = (at + 1) & mask) {
     const Place& place = table_[at];
     if (place.item == 0) return none;
-    if (place.part == part_of(hash) && is_same_key(items[place.item - 1].first, key)) return place.item - 1;
+    if (place.part == part_of(*hash) && is_same_key(items[place.item - 1].first, key)) return place.item - 1;
   }
 }
 void DictObject::add_to_table(size_t item) {
@@ -164,9 +181,9 @@ void DictObject::add_to_table(size_t item) {
 }
 // Maximum load factor 1/2, so that probe sequences are short.
 void DictObject::make_table() {
-  constexpr size_t few = 8;  // maximum number of items without a table; not measured
   table_.clear();
-  if (items.size() <= few) return;
+  if (items.size() <= few) return hashes_.clear();
+  while (hashes_.size() < items.size()) hashes_.push_back(need_hash(items[hashes_.size()].first));
   size_t size = 32;
   while (size < 4 * items.size()) size *= 2;
   table_.assign(size, {});
@@ -174,36 +191,35 @@ void DictObject::make_table() {
 }
 
 const Value* DictObject::find(const Value& key) const {
-  const std::optional<uint64_t> hash = hash_of(key);
-  if (!hash) return nullptr;
-  const size_t at = where(key, *hash);
+  const size_t at = where(key);
   return at == none ? nullptr : &items[at].second;
 }
 void DictObject::put(const Value& key, Value value) {
   changing();
-  const uint64_t hash = need_hash(key);
-  const size_t at = where(key, hash);
+  const size_t at = where(key);
   if (at != none) return std::swap(items[at].second, value);
   if (items.size() >= max_elements) throw run_error("the dict has too many elements");
-  if (items.empty()) {
-    items.reserve(4);
-    hashes_.reserve(4);
-  }
+  if (!key.is_int64() && !key.is_text()) need_hash(key);
+  if (items.empty()) items.reserve(4);
   items.emplace_back(key, std::move(value));
-  hashes_.push_back(hash);
-  if (2 * items.size() > table_.size())
-    make_table();
-  else
-    add_to_table(items.size() - 1);
+  if (2 * items.size() > table_.size()) {
+    if (items.size() > few) make_table();
+    return;
+  }
+  hashes_.push_back(need_hash(key));
+  add_to_table(items.size() - 1);
 }
 bool DictObject::erase(const Value& key) {
-  const size_t at = where(key, need_hash(key));
-  if (at == none) return false;
+  const size_t at = where(key);
+  if (at == none) {
+    need_hash(key);
+    return false;
+  }
   changing();
   const auto old = std::move(items[at]);  // destroyed when the function ends
   charge_steps(static_cast<int64_t>(items.size()), 5);
   items.erase(items.begin() + static_cast<std::ptrdiff_t>(at));
-  hashes_.erase(hashes_.begin() + static_cast<std::ptrdiff_t>(at));
+  if (!hashes_.empty()) hashes_.erase(hashes_.begin() + static_cast<std::ptrdiff_t>(at));
   make_table();
   return true;
 }
@@ -231,8 +247,9 @@ std::string DictObject::repr(Interpreter& in) {
   return s + "}";
 }
 Value DictObject::index(Interpreter& in, const Value& key) {
-  const size_t at = where(key, need_hash(key));
+  const size_t at = where(key);
   if (at != none) return items[at].second;
+  need_hash(key);
   std::vector<std::string> names;
   for (auto& [k, v] : items) {
     if (const std::string* s = k.as_string()) names.push_back(*s);
@@ -271,8 +288,6 @@ void DictObject::clear() {
   hashes_.clear();
   table_.clear();
 }
-
-namespace {}  // namespace
 
 Value pairs_of(const DictObject& dict) {
   return make_ref<IteratorObject>("items",

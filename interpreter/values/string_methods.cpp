@@ -55,13 +55,31 @@ std::string mapped(std::string s, char (*f)(char)) {
   return s;
 }
 
-std::string_view stripped(std::string_view s, const std::string& chars, bool left, bool right) {
-  std::array<bool, 256> dropped{};
-  for (char c : chars) dropped[static_cast<unsigned char>(c)] = true;
-  auto drop = [&](char c) { return chars.empty() ? is_space(c) : dropped[static_cast<unsigned char>(c)]; };
+template <class F>
+std::string_view stripped_of(std::string_view s, bool left, bool right, F&& drop) {
   while (left && !s.empty() && drop(s.front())) s.remove_prefix(1);
   while (right && !s.empty() && drop(s.back())) s.remove_suffix(1);
   return s;
+}
+std::string_view stripped(std::string_view s, const std::string& chars, bool left, bool right) {
+  constexpr size_t few = 8;  // maximum number of characters that are compared one by one; not measured
+  if (chars.empty()) return stripped_of(s, left, right, is_space);
+  if (chars.size() <= few)
+    return stripped_of(s, left, right, [&](char c) { return chars.find(c) != std::string::npos; });
+  std::array<bool, 256> dropped{};
+  for (char c : chars) dropped[static_cast<unsigned char>(c)] = true;
+  return stripped_of(s, left, right, [&](char c) { return dropped[static_cast<unsigned char>(c)]; });
+}
+
+/// A part of a text, or the text itself where the part is all of it.
+Value part_of(StringObject& s, std::string_view part) {
+  return part.size() == s.value.size() ? Value(s.shared_from_this()) : text_value(part);
+}
+/// A text with each character replaced; the text itself where none changes.
+Value mapped_text(StringObject& s, char (*f)(char)) {
+  for (const char c : s.value)
+    if (f(c) != c) return mapped(s.value, f);
+  return Value(s.shared_from_this());
 }
 
 /// Returns an argument that must be a str.
@@ -216,9 +234,9 @@ bool all_are(const std::string& s, bool (*test)(char)) { return !s.empty() && st
 bool is_cased(const std::string& s, char (*to)(char)) {
   return mapped(s, to) == s && mapped(s, upper) != mapped(s, lower);
 }
-Value strip(const char* name, const std::string& s, const Value* v, bool left, bool right) {
+Value strip(const char* name, StringObject& s, const Value* v, bool left, bool right) {
   static const auto& none = never_destroyed(std::string());
-  return text_value(stripped(s, v[0].is_none() ? none : text_of(v[0], name, "chars"), left, right));
+  return part_of(s, stripped(s.value, v[0].is_none() ? none : text_of(v[0], name, "chars"), left, right));
 }
 int64_t find(const char* name, const std::string& s, const Value* v, bool last) {
   const std::string& text = text_of(v[0], name, "text");
@@ -237,9 +255,9 @@ using Str = StringObject&;
 using V = const Value*;
 constexpr Member<StringObject> str_rows[] = {
     {"upper", "()", "The text in capitals; letters beyond ASCII stay.", "'word'.upper()",
-     [](In, Str s, V, size_t) -> Value { return mapped(s.value, upper); }},
+     [](In, Str s, V, size_t) { return mapped_text(s, upper); }},
     {"lower", "()", "The text in small letters; letters beyond ASCII stay.", "'WORD'.lower()",
-     [](In, Str s, V, size_t) -> Value { return mapped(s.value, lower); }},
+     [](In, Str s, V, size_t) { return mapped_text(s, lower); }},
     {"title", "()", "Each word with a capital first letter.", "'two words'.title()",
      [](In, Str s, V, size_t) -> Value { return titled(s.value); }},
     {"capitalize", "()", "The first letter a capital, the others small.", "'tWO'.capitalize()",
@@ -249,11 +267,11 @@ constexpr Member<StringObject> str_rows[] = {
        return out;
      }},
     {"strip", "(chars = none)", "Without white space, or these characters, at both ends.", "'  a b '.strip()",
-     [](In, Str s, V v, size_t) { return strip("strip", s.value, v, true, true); }},
+     [](In, Str s, V v, size_t) { return strip("strip", s, v, true, true); }},
     {"lstrip", "(chars = none)", "Without white space, or these characters, at the beginning.", "'0042'.lstrip('0')",
-     [](In, Str s, V v, size_t) { return strip("lstrip", s.value, v, true, false); }},
+     [](In, Str s, V v, size_t) { return strip("lstrip", s, v, true, false); }},
     {"rstrip", "(chars = none)", "Without white space, or these characters, at the end.", "'end...'.rstrip('.')",
-     [](In, Str s, V v, size_t) { return strip("rstrip", s.value, v, false, true); }},
+     [](In, Str s, V v, size_t) { return strip("rstrip", s, v, false, true); }},
     {"split", "(sep = none, maxsplit = -1)",
      "A list of the parts between separators, of the words if there is no separator; at most maxsplit cuts.",
      "'a,b,c'.split(',', 1)", [](In, Str s, V v, size_t) { return split(s.value, v, false); }},
@@ -266,8 +284,10 @@ constexpr Member<StringObject> str_rows[] = {
     {"replace", "(old, new, count = -1)", "Every occurrence of a text, or the first count of them, replaced.",
      "'a-b-c'.replace('-', '+', 1)",
      [](In, Str s, V v, size_t) -> Value {
-       return replace(s.value, text_of(v[0], "replace", "old"), text_of(v[1], "replace", "new"),
-                      int_of(v[2], -1, "replace", "count"));
+       const std::string &from = text_of(v[0], "replace", "old"), &to = text_of(v[1], "replace", "new");
+       const int64_t count = int_of(v[2], -1, "replace", "count");
+       if (!from.empty() && find_text(s.value, from, 0) == std::string::npos) return Value(s.shared_from_this());
+       return replace(s.value, from, to, count);
      }},
     {"startswith", "(text)", "Whether the str begins with a text, or with one of a tuple of texts.",
      "'conv1.weight'.startswith(('conv', 'fc'))",
