@@ -267,7 +267,7 @@ bool ModuleInstance::is_configured(Name name) const {
 std::vector<std::string> ModuleInstance::field_names() const {
   std::vector<std::string> fields, config;
   for (const auto& [name, value] : scope->entries()) {
-    if (value.as<MethodObject>()) continue;
+    if (own_method(value)) continue;
     (is_configured(name) ? config : fields).push_back(name.text());
   }
   fields.insert(fields.end(), config.begin(), config.end());
@@ -372,7 +372,7 @@ MemberTable module_instance_members() {
 
 std::optional<Value> ModuleInstance::member(Interpreter& in, std::string_view name) {
   auto self = static_ref_cast<ModuleInstance>(shared_from_this());
-  if (const Value* v = scope->find_here(name); v && !v->as<MethodObject>()) return *v;
+  if (const Value* v = scope->find_here(name); v && !own_method(*v)) return *v;
   if (const ast::Function* f = method(name)) {
     auto m = make_ref<MethodObject>();
     m->code = ast::held(*f);

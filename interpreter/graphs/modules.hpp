@@ -80,6 +80,12 @@ struct MethodObject final : Object {
   Value call(Interpreter& in, Arguments args) override;
   void references(References& to) const override { to.add(strong); }
 };
+/// The method of the instance itself that a name of its scope is; null for a field, which may hold a method of another
+/// instance.
+inline const MethodObject* own_method(const Value& v) {
+  auto* m = v.as<MethodObject>();
+  return m && !m->strong ? m : nullptr;
+}
 
 /// `outlined def`: calls with equal kinds of arguments share one graph.
 struct OutlinedFunctionObject final : Object {

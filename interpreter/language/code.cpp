@@ -201,6 +201,8 @@ const FunctionCode& code_of(const ast::Function& f, const Layout* layout) {
   return form_of<FunctionCode>(f.compiled, layout, false, false, [&] {
     auto code = std::make_unique<FunctionCode>();
     const Place place{layout, false};
+    if (!f.makes_defaults)
+      for (const ast::Parameter& p : f.parameters) code->defaults.push_back(compile_or_null(p.default_value, place));
     if (f.result)
       code->result.emplace(compile(*f.result, place));
     else if (f.body)

@@ -14,6 +14,27 @@
 
 namespace pxl {
 
+/// Where code found a name that its body lacks: so many scopes outside, at a place that the scopes of one layout or of
+/// one version share.
+class OuterPlace {
+ public:
+  /// The value, if it is certain that a search would find it there; else null.
+  const Value* find(const Activation& a) const;
+  /// The scope of the layout that has the name, if the name is bound in it; else null.
+  const ScopePtr* body(const Activation& a) const;
+  size_t slot() const { return index_; }
+  /// Notes where a search from the scope of `a` found the value, unless a scope in between could bind the name without
+  /// notice.
+  void note(const Activation& a, Name name, const Value& v);
+
+ private:
+  static constexpr size_t max_versions = 3;  // instance, file, prelude
+  const Layout* layout_ = nullptr;           ///< null: the name was added to its scope
+  const Value* value_ = nullptr;             ///< of a version that one scope has; null if several share it
+  uint32_t hops_ = 0, index_ = 0, known_ = 0;
+  uint64_t versions_[max_versions] = {};
+};
+
 /// Memory for a value that is no object and needs no destructor.
 union Scalar {
   Value value;
@@ -43,19 +64,25 @@ class Code : public ast::Compiled {
   /// Whether its evaluation runs no code of the program and changes nothing. This holds for names, literals, their
   /// elements and their sums.
   virtual bool is_leaf() const { return false; }
-  /// The slot of a name that has one, or -1; the value of a literal, or null.
+  /// The slot of a name that has one, or -1; the place of another name, or null; the value of a literal, or null.
   virtual int slot() const { return -1; }
+  virtual const OuterPlace* outer() const { return nullptr; }
   virtual const Value* constant() const { return nullptr; }
 
   const Span span;
 };
 using CodePtr = std::unique_ptr<const Code>;
 
-/// A part of an expression. Slots and literals, the most frequent parts, are read without a call.
+/// A part of an expression. Slots and literals, the most frequent parts, are read without a call, other names without a
+/// virtual one.
 class Operand {
  public:
   Operand(CodePtr code)
-      : code_(std::move(code)), slot_(code_->slot()), has_quick_(code_->has_quick()), constant_(code_->constant()) {}
+      : code_(std::move(code)),
+        slot_(code_->slot()),
+        has_quick_(code_->has_quick()),
+        constant_(code_->constant()),
+        outer_(code_->outer()) {}
   /// As of Code.
   PXL_INLINE const Value* quick(const Activation& a, Scalar& room) const {
     if (slot_ >= 0) {
@@ -63,6 +90,7 @@ class Operand {
       return v.is_unset() ? nullptr : &v;
     }
     if (constant_) return constant_;
+    if (outer_) return outer_->find(a);
     return has_quick_ ? code_->quick(a, room) : nullptr;
   }
   bool has_quick() const { return slot_ >= 0 || constant_ || has_quick_; }
@@ -103,6 +131,7 @@ class Operand {
   int slot_;
   bool has_quick_;
   const Value* constant_;
+  const OuterPlace* outer_;
 };
 
 /// Whether to try the quick way of an expression: not after it has failed often.
@@ -242,6 +271,7 @@ struct FunctionCode final : ast::Compiled {
   BlockPtr body;                  ///< the statements before the result; may be null
   std::optional<Operand> result;  ///< result of a lambda, or of the `return` that ends a body
   std::optional<Span> returns;    ///< the `return` that ends a body
+  std::vector<CodePtr> defaults;  ///< by parameter, if all are literals; null for a parameter without one
   /// The value of the result.
   Value evaluate(Interpreter& in, Activation& a) const;
 };

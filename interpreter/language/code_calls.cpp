@@ -175,17 +175,17 @@ class CallCode : public Code {
     if (self) set_self(inner, f, *self);
     for (size_t i = 0; i < count_; ++i) {
       Value v = arguments_[i].value(in, a);
-      takes(f);  // the argument may have called another function at this place
+      if (!leaves_) takes(f);  // the argument may have called another function at this place
       scope.fill(slots_[i], std::move(v));
     }
     in.here = span;
     charge(call_ns);
-    takes(f);
+    if (!leaves_) takes(f);
     try {
       for (const size_t at : absent_)
-        scope.slot(at) = function && !function->defaults.empty()
-                             ? function->defaults[at]
-                             : default_of(in, f.parameters[at], closure, inner.self);
+        scope.slot(at) = !code.defaults.empty() ? code.defaults[at]->value(in, inner)
+                         : function             ? function->defaults[at]
+                                                : default_of(in, f.parameters[at], closure, inner.self);
     } catch (Error& e) {
       e.locate(span, in.frames);
       throw;

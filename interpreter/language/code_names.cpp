@@ -72,75 +72,17 @@ class OuterCode final : public NameCode<OuterCode> {
  public:
   using NameCode::NameCode;
   bool has_quick() const override { return true; }
-  const Value* quick(const Activation& a, Scalar&) const override {
-    const Scope* s = a.scope.get();
-    for (uint32_t i = hops_; i > 0; --i) {
-      s = s->outer.get();
-      if (!s) return nullptr;
-    }
-    if (layout_) {
-      if (s->layout() != layout_) return nullptr;
-      const Value& v = s->slot(index_);
-      return v.is_unset() ? nullptr : &v;
-    }
-    if (!known_ || s->version() != versions_[0]) return nullptr;
-    for (uint32_t i = 1; i < known_; ++i) {
-      s = s->outer.get();
-      if (!s || s->version() != versions_[i]) return nullptr;
-    }
-    return value_ ? value_ : &s->added()[index_].value;
-  }
+  const OuterPlace* outer() const override { return &place_; }
+  const Value* quick(const Activation& a, Scalar&) const override { return place_.find(a); }
   const Value& borrow(Interpreter& in, Activation& a, Value&) const override {
-    Scalar room;
-    if (const Value* v = quick(a, room)) return *v;
-    return find(in, a);
+    if (const Value* v = place_.find(a)) return *v;
+    const Value& v = searched(in, e_, a);
+    place_.note(a, e_.interned, v);
+    return v;
   }
 
  private:
-  const Value& find(Interpreter& in, const Activation& a) const {
-    const Value& v = searched(in, e_, a);
-    note(a, v);
-    return v;
-  }
-  /// Notes where a value was found, unless a scope in between could bind the name without notice.
-  void note(const Activation& a, const Value& v) const {
-    known_ = 0;
-    value_ = nullptr;
-    layout_ = nullptr;
-    hops_ = 0;
-    for (const Scope* s = a.scope.get(); s; s = s->outer.get()) {
-      if (s->layout()) {
-        if (known_) break;
-        const auto at = std::find(s->layout()->begin(), s->layout()->end(), e_.interned);
-        if (at != s->layout()->end()) {
-          const auto index = static_cast<uint32_t>(at - s->layout()->begin());
-          if (&s->slot(index) != &v) break;
-          layout_ = s->layout();
-          index_ = index;
-          return;
-        }
-        if (!s->added().empty()) break;
-        ++hops_;
-        continue;
-      }
-      if (known_ == max_versions) break;
-      versions_[known_++] = s->version();
-      for (size_t i = 0; i < s->added().size(); ++i)
-        if (&s->added()[i].value == &v) {
-          index_ = static_cast<uint32_t>(i);
-          if (!s->instance) value_ = &v;  // only instances share versions
-          return;
-        }
-    }
-    known_ = 0;
-    hops_ = 0;
-  }
-
-  static constexpr size_t max_versions = 3;  // instance, file, prelude
-  mutable const Layout* layout_ = nullptr;
-  mutable const Value* value_ = nullptr;
-  mutable uint32_t hops_ = 0, index_ = 0, known_ = 0;
-  mutable uint64_t versions_[max_versions] = {};
+  mutable OuterPlace place_;
 };
 
 // Inside a program, and in the defs that it calls, the `ir` that is being built hides a script's own `ir`.
@@ -184,34 +126,82 @@ class NameTarget final : public TargetCode {
  private:
   /// Assigns to a nonlocal name in an enclosing body, where the name keeps its place.
   void assign_outside(Interpreter& in, Activation& a, Value value) const {
-    const ScopePtr* s = &a.scope;
-    for (size_t i = 0; i < hops_ && *s; ++i) s = &(*s)->outer;
-    if (layout_ && *s && (*s)->layout() == layout_ && !(*s)->slot(index_).is_unset()) {
-      record_change(*s);
-      (*s)->slot(index_) = std::move(value);
+    if (const ScopePtr* body = place_.body(a)) {
+      record_change(*body);
+      (*body)->slot(place_.slot()) = std::move(value);
       return;
     }
     bind_name(in, a, e_.interned, std::move(value));
-    layout_ = nullptr;
-    hops_ = 0;
+    place_ = OuterPlace();
     const ScopePtr at = nonlocal_scope(a.scope->outer, e_.interned);
-    if (!at || at->round || !at->layout()) return;
-    const auto place = std::find(at->layout()->begin(), at->layout()->end(), e_.interned);
-    if (place == at->layout()->end()) return;
-    for (const Scope* from = a.scope.get(); from != at.get(); from = from->outer.get()) ++hops_;
-    index_ = static_cast<size_t>(place - at->layout()->begin());
-    layout_ = at->layout();
+    const Value* bound = at && !at->round ? at->find_here(e_.interned) : nullptr;
+    if (bound) place_.note(a, e_.interned, *bound);
   }
 
   const ast::NameExpr& e_;
   int slot_;
-  mutable const Layout* layout_ = nullptr;  ///< of the body that has a nonlocal name, so many scopes outside
-  mutable size_t hops_ = 0;
+  mutable OuterPlace place_;  ///< of a nonlocal name
   mutable uint64_t version_ = 0;
   mutable size_t index_ = 0;
 };
 
 }  // namespace
+
+const Value* OuterPlace::find(const Activation& a) const {
+  const Scope* s = a.scope.get();
+  for (uint32_t i = hops_; i > 0; --i) {
+    s = s->outer.get();
+    if (!s) return nullptr;
+  }
+  if (layout_) {
+    if (s->layout() != layout_) return nullptr;
+    const Value& v = s->slot(index_);
+    return v.is_unset() ? nullptr : &v;
+  }
+  if (!known_ || s->version() != versions_[0]) return nullptr;
+  for (uint32_t i = 1; i < known_; ++i) {
+    s = s->outer.get();
+    if (!s || s->version() != versions_[i]) return nullptr;
+  }
+  return value_ ? value_ : &s->added()[index_].value;
+}
+
+const ScopePtr* OuterPlace::body(const Activation& a) const {
+  if (!layout_) return nullptr;
+  const ScopePtr* s = &a.scope;
+  for (uint32_t i = hops_; i > 0 && *s; --i) s = &(*s)->outer;
+  return *s && (*s)->layout() == layout_ && !(*s)->slot(index_).is_unset() ? s : nullptr;
+}
+
+void OuterPlace::note(const Activation& a, Name name, const Value& v) {
+  OuterPlace found;
+  for (const Scope* s = a.scope.get(); s; s = s->outer.get()) {
+    if (s->layout()) {
+      if (found.known_) break;
+      const auto at = std::find(s->layout()->begin(), s->layout()->end(), name);
+      found.index_ = static_cast<uint32_t>(at - s->layout()->begin());
+      if (at != s->layout()->end()) {
+        if (&s->slot(found.index_) != &v) break;
+        found.layout_ = s->layout();
+        *this = found;
+        return;
+      }
+      if (!s->added().empty()) break;
+      ++found.hops_;
+      continue;
+    }
+    if (found.known_ == max_versions) break;
+    found.versions_[found.known_++] = s->version();
+    for (size_t i = 0; i < s->added().size(); ++i) {
+      if (&s->added()[i].value != &v) continue;
+      found.index_ = static_cast<uint32_t>(i);
+      if (!s->instance) found.value_ = &v;  // only instances share versions
+      *this = found;
+      return;
+    }
+  }
+  *this = OuterPlace();
+}
 
 CodePtr compile_name(const ast::NameExpr& e, const Place& place) {
   if (e.interned == ir_name) return std::make_unique<IrNameCode>(e);

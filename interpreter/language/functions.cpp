@@ -57,16 +57,11 @@ bool FunctionObject::takes(const Interpreter& in, size_t count) const {
 }
 
 void FunctionObject::set_defaults(Interpreter& in, Scope& scope, size_t given) const {
-  for (size_t i = given; i < code->parameters.size(); ++i) {
-    if (!defaults.empty()) {
-      scope.fill(i, defaults[i]);
-      continue;
-    }
-    Activation outside;
-    outside.scope = closure;
-    outside.self = self;
-    scope.fill(i, evaluate(in, *code->parameters[i].default_value, outside));
-  }
+  if (given == code->parameters.size()) return;
+  const FunctionCode& compiled = code_of(*code, &code->own.slots);
+  Activation none;
+  for (size_t i = given; i < code->parameters.size(); ++i)
+    scope.fill(i, compiled.defaults.empty() ? defaults[i] : compiled.defaults[i]->value(in, none));
 }
 
 Value FunctionObject::call_by_position(Interpreter& in, const Value* values, size_t count) {

@@ -12,18 +12,18 @@ class FieldCache {
   const Value* find(const Value& base, Name name) const {
     auto* m = base.as<ModuleInstance>();
     const Value* v = m ? place(*m, name) : nullptr;
-    return v && !v->as<MethodObject>() ? v : nullptr;
+    return v && !own_method(*v) ? v : nullptr;
   }
   /// A method of an instance; null for other members.
   const MethodObject* method(const ModuleInstance& m, Name name) const {
     const Value* v = place(m, name);
-    return v ? v->as<MethodObject>() : nullptr;
+    return v ? own_method(*v) : nullptr;
   }
   /// Sets a field that the instance already has. It takes the value only if it returns true.
   bool set(Interpreter& in, const Value& base, Name name, Value& value) const {
     auto* m = base.as<ModuleInstance>();
     Value* v = m ? place(*m, name) : nullptr;
-    if (!v || v->as<MethodObject>()) return false;
+    if (!v || own_method(*v)) return false;
     // The field may hold, through others, the instance itself.
     if (value.is_object() && !value.as_string()) evaluator_of(in).remember(m->scope);
     m->changing();

@@ -114,6 +114,7 @@ struct DictObject final : Object {
   static constexpr size_t none = static_cast<size_t>(-1);
   size_t where(const Value& key) const;  ///< index into items, or none
   size_t among_few(const Value& key) const;
+  size_t in_table(const Value& key, uint64_t hash) const;
   void add_to_table(size_t item);
   void make_table();
 

@@ -105,6 +105,7 @@ uint64_t need_hash(const Value& key) {
 std::optional<uint64_t> hash_of(const Value& v) {
   if (v.is_int64()) return mixed(static_cast<uint64_t>(v.int64()) + 2);
   if (auto* s = v.as<StringObject>()) return s->hash();
+  if (auto* t = v.as<TupleObject>(); t && t->hash != 0) return t->hash;
   return hash_below(v, 0);
 }
 
@@ -162,16 +163,18 @@ size_t DictObject::among_few(const Value& key) const {
   }
   return i == count ? none : i;
 }
+size_t DictObject::in_table(const Value& key, uint64_t hash) const {
+  const size_t mask = table_.size() - 1;
+  for (size_t at = hash & mask;; at = (at + 1) & mask) {
+    const Place& place = table_[at];
+    if (place.item == 0) return none;
+    if (place.part == part_of(hash) && is_same_key(items[place.item - 1].first, key)) return place.item - 1;
+  }
+}
 size_t DictObject::where(const Value& key) const {
   if (table_.empty()) return among_few(key);
   const std::optional<uint64_t> hash = hash_of(key);
-  if (!hash) return none;
-  const size_t mask = table_.size() - 1;
-  for (size_t at = *hash & mask;; at = (at + 1) & mask) {
-    const Place& place = table_[at];
-    if (place.item == 0) return none;
-    if (place.part == part_of(*hash) && is_same_key(items[place.item - 1].first, key)) return place.item - 1;
-  }
+  return hash ? in_table(key, *hash) : none;
 }
 void DictObject::add_to_table(size_t item) {
   const size_t mask = table_.size() - 1;
@@ -196,18 +199,19 @@ const Value* DictObject::find(const Value& key) const {
 }
 void DictObject::put(const Value& key, Value value) {
   changing();
-  const size_t at = where(key);
+  const bool are_few = table_.empty();
+  const uint64_t hash = are_few ? 0 : need_hash(key);
+  const size_t at = are_few ? among_few(key) : in_table(key, hash);
   if (at != none) return std::swap(items[at].second, value);
   if (items.size() >= max_elements) throw run_error("the dict has too many elements");
-  if (!key.is_int64() && !key.is_text()) need_hash(key);
+  if (are_few && !key.is_int64() && !key.is_text()) need_hash(key);
   if (items.empty()) items.reserve(4);
   items.emplace_back(key, std::move(value));
-  if (2 * items.size() > table_.size()) {
-    if (items.size() > few) make_table();
-    return;
-  }
-  hashes_.push_back(need_hash(key));
-  add_to_table(items.size() - 1);
+  if (!are_few) hashes_.push_back(hash);
+  if (2 * items.size() <= table_.size())
+    add_to_table(items.size() - 1);
+  else if (items.size() > few)
+    make_table();
 }
 bool DictObject::erase(const Value& key) {
   const size_t at = where(key);

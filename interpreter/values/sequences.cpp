@@ -105,6 +105,7 @@ constexpr Member<ListObject> list_rows[] = {
     {"append", "(item)", "Adds an element at the end.", "l.append(4)\nl",
      [](In, List list, V v, size_t) -> Value {
        list.changing();
+       if (list.items.empty()) list.items.reserve(4);  // a short list grows once
        list.items.push_back(v[0]);
        return {};
      }},
