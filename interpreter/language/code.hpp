@@ -240,19 +240,20 @@ PXL_INLINE bool truth_at(Interpreter& in, const Value& v, const Span& at) {
   return other_truth_at(in, v, at);
 }
 
-/// An expression whose value is stored somewhere. `T` has borrow.
+/// An expression whose value is stored somewhere. `T` has borrow, and `stored`, which is its quick way.
 template <class T>
 class StoredCode : public Code {
  public:
   using Code::Code;
+  const Value* quick(const Activation& a, Scalar& room) const override { return self().stored(a, room); }
   Value value(Interpreter& in, Activation& a) const override {
     Scalar room;
-    if (const Value* v = self().T::quick(a, room)) return *v;
+    if (const Value* v = self().stored(a, room)) return *v;
     return made(in, a);
   }
   bool truth(Interpreter& in, Activation& a) const override {
     Scalar room;
-    if (const Value* v = self().T::quick(a, room)) return truth_at(in, *v, span);
+    if (const Value* v = self().stored(a, room)) return truth_at(in, *v, span);
     Value made;
     return truth_at(in, self().T::borrow(in, a, made), span);
   }

@@ -157,7 +157,7 @@ class CallCode : public Code {
     const FunctionCode& code = *code_;
     Activation inner(scope_of_body(function ? function->closure : self->as<ModuleInstance>()->scope, f));
     Scope& scope = *inner.scope;
-    if (self) set_self(inner, f, *self);
+    if (self) scope.fill(static_cast<size_t>(f.self_slot), *self);
     for (size_t i = 0; i < count_; ++i) arguments_[i].keep(in, a, scope.slot(i));
     in.here = span;
     charge(call_ns);
@@ -172,7 +172,10 @@ class CallCode : public Code {
     const FunctionCode& code = *code_;
     Activation inner(scope_of_body(closure, f));
     Scope& scope = *inner.scope;
-    if (self) set_self(inner, f, *self);
+    if (self) {
+      inner.self = *self;
+      scope.fill(static_cast<size_t>(f.self_slot), *self);
+    }
     for (size_t i = 0; i < count_; ++i) {
       Value v = arguments_[i].value(in, a);
       if (!leaves_) takes(f);  // the argument may have called another function at this place
@@ -191,11 +194,6 @@ class CallCode : public Code {
       throw;
     }
     return run(in, code, inner, function ? function->qualified_name : f.qualified);
-  }
-
-  static void set_self(Activation& inner, const ast::Function& f, const Value& self) {
-    new (&inner.self) Value(self);
-    inner.scope->fill(static_cast<size_t>(f.self_slot), self);
   }
 
   PXL_INLINE Value run(Interpreter& in, const FunctionCode& code, Activation& inner, const std::string& what) const {
@@ -396,23 +394,31 @@ class MemberCallCode final : public CallCode {
 
   Value value(Interpreter& in, Activation& a) const override {
     Scalar room;
-    // A base is kept if its arguments may change where it is stored.
     if (const Value* base = base_.quick(a, room)) {
-      if (leaves_ || base->as<ModuleInstance>()) return call_member(in, a, *base);
-      return call_member(in, a, Value(*base));
+      if (const ast::Function* method = plain_method(*base)) return call_plain(in, a, *method, nullptr, base);
+      if (leaves_) return call_member(in, a, *base);
     }
-    Value made;
-    return call_member(in, a, leaves_ ? base_.borrow(in, a, made) : base_.keep(in, a, made));
+    return call_kept(in, a);
   }
 
  private:
+  /// The method of an instance that takes the arguments without a check; else null.
+  PXL_INLINE const ast::Function* plain_method(const Value& base) const {
+    auto* m = base.as<ModuleInstance>();
+    const MethodObject* method = m ? methods_.method(*m, name_) : nullptr;
+    if (!method) return nullptr;
+    const ast::Function& f = *method->code;
+    return takes(f) && !f.outlined && f.self_slot >= 0 ? &f : nullptr;
+  }
+  /// A base is kept if its arguments may change where it is stored.
+  __attribute__((noinline)) Value call_kept(Interpreter& in, Activation& a) const {
+    Value made;
+    const Value& base = leaves_ ? base_.borrow(in, a, made) : base_.keep(in, a, made);
+    if (const ast::Function* method = plain_method(base)) return call_plain(in, a, *method, nullptr, &base);
+    return call_member(in, a, base);
+  }
   Value call_member(Interpreter& in, Activation& a, const Value& base) const {
-    if (auto* m = base.as<ModuleInstance>()) {
-      const MethodObject* method = methods_.method(*m, name_);
-      if (method && !method->code->outlined && method->code->self_slot >= 0 && takes(*method->code)) {
-        return call_plain(in, a, *method->code, nullptr, &base);
-      }
-    } else if (auto* dict = pairs_ ? base.as<DictObject>() : nullptr) {
+    if (auto* dict = pairs_ ? base.as<DictObject>() : nullptr) {
       in.here = span;
       return pairs_of(*dict);
     } else if (base.is_object()) {

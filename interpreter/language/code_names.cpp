@@ -51,7 +51,7 @@ class SlotCode final : public NameCode<SlotCode> {
  public:
   SlotCode(const ast::NameExpr& e, int slot) : NameCode(e), slot_(static_cast<size_t>(slot)) {}
   int slot() const override { return static_cast<int>(slot_); }
-  const Value* quick(const Activation& a, Scalar&) const override {
+  PXL_INLINE const Value* stored(const Activation& a, Scalar&) const {
     const Value& v = a.scope->slot(slot_);
     return v.is_unset() ? nullptr : &v;
   }
@@ -73,7 +73,7 @@ class OuterCode final : public NameCode<OuterCode> {
   using NameCode::NameCode;
   bool has_quick() const override { return true; }
   const OuterPlace* outer() const override { return &place_; }
-  const Value* quick(const Activation& a, Scalar&) const override { return place_.find(a); }
+  PXL_INLINE const Value* stored(const Activation& a, Scalar&) const { return place_.find(a); }
   const Value& borrow(Interpreter& in, Activation& a, Value&) const override {
     if (const Value* v = place_.find(a)) return *v;
     const Value& v = searched(in, e_, a);
@@ -89,6 +89,7 @@ class OuterCode final : public NameCode<OuterCode> {
 class IrNameCode final : public NameCode<IrNameCode> {
  public:
   using NameCode::NameCode;
+  static const Value* stored(const Activation&, Scalar&) { return nullptr; }
   const Value& borrow(Interpreter& in, Activation& a, Value&) const override {
     if (!graphs_of(in).in_program()) return searched(in, e_, a);
     const Evaluator& evaluator = evaluator_of(in);

@@ -305,7 +305,7 @@ class IndexCode final : public StoredCode<IndexCode> {
         tries_{&base_, &key_} {}
   bool is_leaf() const override { return leaf_key_ && base_->is_leaf(); }
   bool has_quick() const override { return static_cast<bool>(tries_); }
-  const Value* quick(const Activation& a, Scalar& room) const override {
+  PXL_INLINE const Value* stored(const Activation& a, Scalar& room) const {
     if (!tries_) return nullptr;
     Scalar other;
     const Value* base = base_.quick(a, room);
@@ -366,7 +366,7 @@ class MemberCode final : public StoredCode<MemberCode> {
       : StoredCode(e.span), e_(e), name_(e.name), look_(place.look), base_(compile(*e.base, place)), tries_{&base_} {}
   bool is_leaf() const override { return base_->is_leaf() && !look_; }
   bool has_quick() const override { return static_cast<bool>(tries_); }
-  const Value* quick(const Activation& a, Scalar& room) const override {
+  PXL_INLINE const Value* stored(const Activation& a, Scalar& room) const {
     if (!tries_) return nullptr;
     const Value* base = base_.quick(a, room);
     const Value* field = base ? field_.find(*base, name_) : nullptr;
