@@ -1,6 +1,6 @@
-// The tokens of pxl. No actions: what depends on context (which newlines end a statement, block or dict brace,
-// words after a dot, declaring words, where an interpolation ends) is decided in interpreter/syntax/{layout,roles}.cpp,
-// which retypes tokens to the ones listed first here.
+// The tokens of pxl. The grammar has no actions. interpreter/syntax/{layout,roles}.cpp decides what depends on context,
+// and retypes tokens to the ones listed first here. That is: which newlines end a statement, block or dict brace, words
+// after a dot, declaring words, the end of an interpolation.
 lexer grammar PxlLexer;
 
 tokens {
@@ -52,8 +52,8 @@ UNKNOWN: .;
 
 fragment DIGITS: [0-9] ('_'? [0-9])*;
 fragment EXPONENT: [eE] [+-]? DIGITS;
-// Every letter beyond ASCII is given as U+00AA, every other character that names may contain as U+0300: sets of all of
-// them would be built at each start (interpreter/syntax/raw_lexer.cpp).
+// The lexer gets U+00AA for every letter beyond ASCII, and U+0300 for every other character that names may contain.
+// Sets of all these characters would be built at each start (interpreter/syntax/raw_lexer.cpp).
 fragment LETTER: [a-zA-Z_\u00AA];
 fragment ESCAPED: '\\' ('\r' '\n' | .);
 fragment IN_DOUBLE: ~["\\\r\n] | ESCAPED;
