@@ -12,7 +12,7 @@ block: BLOCK_OPEN statement? (NEWLINE statement?)* BLOCK_CLOSE;
 statement
   : simple | ifStatement | forStatement | whileStatement | withStatement | returnStatement | assertStatement
   | importStatement | fromStatement | nonlocalStatement | defStatement | outlinedStatement | moduleStatement | recordStatement | programStatement
-  | buildStatement | paramStatement | streamStatement | variableStatement | constantStatement | optionStatement
+  | buildStatement | paramStatement | stateStatement | nextStatement | streamStatement | variableStatement | constantStatement | optionStatement
   | testStatement | BREAK | CONTINUE | PASS
   ;
 
@@ -40,6 +40,8 @@ programStatement: PROGRAM NAME parameters? withClause? block;
 buildStatement: BUILD parameters resultClause? withClause? block;
 testStatement: TEST STRING block;
 paramStatement: PARAM REF? NAME COLON expression (ASSIGN expression)? optionClause?;
+stateStatement: STATE NAME COLON expression ASSIGN expression optionClause?;
+nextStatement: NEXT NAME (COMMA NAME)* ASSIGN elements;
 streamStatement: STREAM (IN | OUT) NAME (COLON expression)? (ASSIGN expression)?;
 variableStatement: VARIABLE NAME COLON expression ASSIGN expression optionClause?;
 constantStatement: CONSTANT NAME COLON expression ASSIGN expression;

@@ -10,7 +10,7 @@ RESERVED = ("if", "else", "for", "while", "break", "continue", "return", "with",
 OPERATORS = ("and", "or", "not", "in", "is")
 CONSTANTS = ("true", "false", "none")
 LATER = ("try", "except", "raise", "lambda", "class", "let", "yield", "del", "global", "elif", "async", "await", "match")
-DECLARING = ("program", "record", "param", "stream", "variable", "constant", "option", "outlined")
+DECLARING = ("program", "record", "param", "state", "next", "stream", "variable", "constant", "option", "outlined")
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float8_143", "float8_152", "float8_e4m3fn",
           "float8_e5m2", "float16", "bfloat16", "float32", "float64")
 

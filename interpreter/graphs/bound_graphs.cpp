@@ -18,16 +18,17 @@
 
 namespace pxl {
 
-Value bind_graph(Interpreter& in, const Ref<GraphObject>& g, const BoundInputs& before, const TreePtr& vars,
-                 const Arguments& args) {
+Value bind_graph(Interpreter& in, const Ref<GraphObject>& g, const BoundGraphObject* before, const Arguments& args) {
   auto bound = make_ref<BoundGraphObject>();
   bound->graph = g;
-  bound->inputs = before;
-  bound->vars = vars ? vars->copy() : make_tree(TreeKind::tensors);
+  if (before) bound->inputs = before->inputs;
+  bound->vars = before ? before->vars->copy() : make_tree(TreeKind::tensors);
+  bound->states = before ? before->states->copy() : make_tree(TreeKind::tensors);
   if (args.positional.size() > 1)
     throw Error("bind takes one tree of tensors, got " + std::to_string(args.positional.size()) + " arguments")
         .as(codes::bind);
   TreePtr tree;
+  bool of_bound = false;  // whose further states are ignored
   if (!args.positional.empty() && !args.positional[0].is_none()) {
     const Value& given = args.positional[0];
     if (auto* d = given.as<DictObject>()) {
@@ -44,6 +45,10 @@ Value bind_graph(Interpreter& in, const Ref<GraphObject>& g, const BoundInputs& 
         }
       }
       if (tree->items.empty()) return bound;
+    } else if (auto* other = given.as<BoundGraphObject>()) {
+      of_bound = true;
+      tree = other->vars->copy();
+      for (auto& [name, leaf] : other->states->leaves()) tree->insert(name, leaf, true);
     } else if (auto t = given.ptr<TreeObject>()) {
       if (t->kind == TreeKind::factories)
         throw Error("bind takes tensors, got variable factories", {"`graph.bind(facts.init())` makes their variables"})
@@ -67,6 +72,7 @@ Value bind_graph(Interpreter& in, const Ref<GraphObject>& g, const BoundInputs& 
     }
   for (auto& [name, leaf] : tree->leaves()) {
     auto it = inputs.find(name);
+    if (it == inputs.end() && of_bound && args.positional[0].as<BoundGraphObject>()->states->find(name)) continue;
     if (it == inputs.end()) {
       std::string hint = did_you_mean(name, names);
       throw Error("bind: " + g->graph->id() + " has no input named `" + name + "`" + (hint.empty() ? "" : "; " + hint),
@@ -79,7 +85,7 @@ Value bind_graph(Interpreter& in, const Ref<GraphObject>& g, const BoundInputs& 
                   as_tensor(leaf)->name + "` is " + text(as_tensor(leaf)->spec))
           .as(codes::bind);
     bound->inputs[it->second] = leaf;
-    bound->vars->insert(name, leaf, true);
+    (is_state_of(*g->graph, it->second) ? bound->states : bound->vars)->insert(name, leaf, true);
   }
   std::vector<std::string> missing;
   for (const std::string& name : names)
@@ -103,6 +109,8 @@ using BoundRef = BoundGraphObject&;
 constexpr Member<BoundGraphObject> bound_rows[] = {
     {"vars", "The tensors that were bound, as a tree.", "layer.vars",
      [](In, BoundRef b) -> Got { return Value(b.vars); }},
+    {"states", "The states that were bound, as a tree.", "layer.states",
+     [](In, BoundRef b) -> Got { return Value(b.states); }},
     {"graph", "The graph without its tensors.", "layer.graph", [](In, BoundRef b) -> Got { return Value(b.graph); }},
     {"subgraph_io_map", "A dict from inputs of the graph to the tensors that were bound.", "layer.subgraph_io_map",
      [](In, BoundRef b) -> Got {
@@ -113,7 +121,7 @@ constexpr Member<BoundGraphObject> bound_rows[] = {
      }},
     {"bind", "(tree, name = tensor, ...)", "A bound graph with these tensors as well.",
      "layer.bind({'bias': variable([1.0, 2.0, 3.0], name = 'other')}).vars.bias",
-     [](In in, BoundRef b, A args) { return bind_graph(in, b.graph, b.inputs, b.vars, args); }},
+     [](In in, BoundRef b, A args) { return bind_graph(in, b.graph, &b, args); }},
     {"with", "(tree)",
      "The same graph with other tensors, computed or not, for the names of a tree; the other names keep theirs.",
      "layer.with({'bias': variable([1.0, 2.0, 3.0], name = 'other')}).vars.bias",
@@ -124,7 +132,20 @@ constexpr Member<BoundGraphObject> bound_rows[] = {
        const Value given = a.value("tree");
        auto* g = given.as<GradientsObject>();
        tree.positional.push_back(g ? Value(g->tree()) : given);
-       return bind_graph(in, b.graph, b.inputs, b.vars, tree);
+       return bind_graph(in, b.graph, &b, tree);
+     }},
+    {"frozen", "()", "The same graph, bound to the same tensors: its calls read states, and write none.",
+     "layer.frozen().vars",
+     [](In in, BoundRef b, A args) -> Value {
+       ArgReader a("frozen", args, {});
+       const Callable made = frozen_states(in, {b.graph->ir, b.graph->graph, b.all_inputs(), b.vars});
+       if (made.graph == b.graph->graph) return Value(static_ref_cast<BoundGraphObject>(b.shared_from_this()));
+       auto frozen = make_ref<BoundGraphObject>();
+       frozen->graph = graph_value(made.ir, made.graph).ptr<GraphObject>();
+       frozen->vars = b.vars;
+       frozen->states = b.states;
+       frozen->inputs = made.inputs;
+       return Value(frozen);
      }},
     {"call", "(*inputs, inputs = none)", "Calls the graph: `layer(x)`, by its long name.", "layer.call(ones([2, 4]))",
      [](In in, BoundRef b, A args) { return b.call(in, args); }},

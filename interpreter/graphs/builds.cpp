@@ -313,6 +313,20 @@ Value take_callee(Arguments& args) {
   return callee;
 }
 
+void take_training(Interpreter& in, GraphSource& source, Arguments& args) {
+  const auto is_it = [](const auto& named) { return named.name == "training"; };
+  if (std::ranges::any_of(source.parameters(), is_it)) return;
+  const auto at = std::ranges::find_if(args.named, is_it);
+  if (at == args.named.end()) return;
+  source.training = truth_of(in, at->value);
+  args.named.erase(at);
+}
+
+bool is_training(Interpreter& in, const GraphSource& source) {
+  const BuildState* around = graphs_of(in).world().current();
+  return source.training.value_or(around && around->training);
+}
+
 GraphSource source_of(const Value& callee) {
   GraphSource s;
   if (auto m = callee.ptr<ModuleInstance>()) return source_of_instance(m);
@@ -427,6 +441,7 @@ BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments arg
   auto state = std::make_shared<BuildState>();
   state->root = root;
   state->what = source.what;
+  state->training = is_training(in, source);
   GraphFacts facts;
   if (source.self) reserve_fields(*source.self, *root->factories);
   const auto captures = source.captures ? std::make_shared<Captures>() : nullptr;
@@ -437,6 +452,7 @@ BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments arg
     InputMaker maker(in, ir, graph, facts);
     const Value result = run_source(in, source, maker, facts, std::move(args), state);
     add_outputs(in, graph, facts, result, source.what);
+    finish_states(in, graph);
     if (source.refs_only) {
       std::vector<std::pair<Tensor*, std::string>> protected_args;
       for (Tensor* t : graph.inputs())

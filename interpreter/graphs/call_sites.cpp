@@ -118,14 +118,22 @@ Value index_of(CallRef c, std::string_view title, A args) {
 constexpr Member<CallInfoObject> call_rows[] = {
     {"output", "The only output of the call; an error if there are several.", "info.output",
      [](In, CallRef c) -> Got {
-       const size_t n = c.op->called[0]->declared_outputs();
+       const size_t n = result_outputs(*c.op->called[0]);
        if (n != 1)
          throw Error(fmt::format("the call of {} has {} outputs: use `.outputs`", called_text(*c.op), n))
              .as(codes::graph_inputs);
        return tensor_value(c.ir, c.op->outputs[0]);
      }},
     {"outputs", "The outputs of the call, as a tuple of tensors.", "info.outputs",
-     [](In, CallRef c) -> Got { return tensors_of(c, c.op->outputs); }},
+     [](In, CallRef c) -> Got {
+       std::vector<Tensor*> results = c.op->outputs;
+       const Graph& callee = *c.op->called[0];
+       results.erase(results.begin() + static_cast<std::ptrdiff_t>(result_outputs(callee)),
+                     results.begin() + static_cast<std::ptrdiff_t>(callee.declared_outputs()));
+       return tensors_of(c, results);
+     }},
+    {"next", "The next values of the states of the graph that is called, as a tree.", "info.next",
+     [](In, CallRef c) -> Got { return Value(next_tree(c.ir, *c.op)); }},
     {"inputs", "The operands of the call, as a tuple of tensors.", "len(info.inputs)",
      [](In, CallRef c) -> Got { return tensors_of(c, c.op->inputs); }},
     {"backward", "(dy = none, wanted = none)",

@@ -85,7 +85,7 @@ class InputBinder {
     }
     size_t i = 0;
     for (const Value& v : flat) {
-      while (i < given_.size() && from_[i] == From::bound) ++i;
+      while (i < given_.size() && (from_[i] == From::bound || is_state_of(callee_, callee_.inputs()[i]))) ++i;
       if (i >= given_.size()) {
         size_t room =
             static_cast<size_t>(std::count_if(from_.begin(), from_.end(), [](From f) { return f == From::bound; }));
@@ -111,10 +111,16 @@ class InputBinder {
     put(named(arg.name), arg.value, From::name);
   }
 
+  const NextStates& next() const { return next_; }
   std::vector<Tensor*> finish() {
     std::vector<Tensor*> missing, connected;
     for (size_t i = 0; i < given_.size(); ++i)
       (from_[i] == From::nothing ? missing : connected).push_back(callee_.inputs()[i]);
+    for (const Tensor* t : missing)
+      if (is_state_of(callee_, t))
+        throw Error("state `" + input_name(*t) + "` of " + callee_.id() + " is not bound",
+                    {"`graph.bind(facts.init())` gives states and params their variables"})
+            .as(codes::param);
     if (!missing.empty())
       throw Error("not enough inputs for the called graph (" + callee_.id() + "): missing " + input_list(missing),
                   {"connected: " + (connected.empty() ? std::string("none") : input_list(connected))})
@@ -125,6 +131,7 @@ class InputBinder {
       Tensor* input = callee_.inputs()[i];
       const std::string what = "input `" + input_name(*input) + "` of " + callee_.id();
       Tensor* t = to_operand(in_, given_[i], input->spec, what);
+      if (is_state_of(callee_, input)) t = current(*input, as_tensor(given_[i]) ? as_tensor(given_[i]) : t);
       if (t->graph != &caller)
         throw Error("parent input tensor `" + t->name + "` for " + what + " is not in the graph that is being built",
                     {caller.is_main() ? "it belongs to " + (t->graph->is_main() ? "another program" : t->graph->id())
@@ -153,6 +160,14 @@ class InputBinder {
   }
 
   enum class From : uint8_t { nothing, bound, map, position, name };
+
+  /// The current value of the state that an input is given; notes what the call makes its next one.
+  Tensor* current(const Tensor& input, Tensor* holder) {
+    for (const GraphState& s : states_of(callee_))
+      if (s.input == &input && s.next) next_.emplace_back(*s.next, holder);
+    Tensor* now = state_now(in_, holder);
+    return now ? now : holder;
+  }
 
   size_t index_of(const Tensor* input) const {
     const auto& inputs = callee_.inputs();
@@ -189,6 +204,7 @@ class InputBinder {
   const GraphFacts& facts_;
   std::vector<Value> given_;
   std::vector<From> from_;
+  NextStates next_;
 };
 
 }  // namespace
@@ -213,9 +229,15 @@ Tensor* to_operand(Interpreter& in, const Value& v, const TensorSpec& spec, cons
 
 namespace {
 
-/// The tensors for the inputs of a graph that is about to be called, from a call's arguments.
-std::vector<Tensor*> bind_inputs(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, const BoundInputs& bound,
-                                 const Arguments& args) {
+/// What a call of a graph is given.
+struct Operands {
+  std::vector<Tensor*> tensors;  ///< by input
+  NextStates next;
+};
+
+/// The operands of a graph that is about to be called, from a call's arguments.
+Operands bind_inputs(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, const BoundInputs& bound,
+                     const Arguments& args) {
   BuildTarget target = graphs_of(in).target();
   if (target.ir != ir)
     throw Error(
@@ -234,32 +256,40 @@ std::vector<Tensor*> bind_inputs(Interpreter& in, const std::shared_ptr<Ir>& ir,
   binder.positional(args.positional);
   for (const NamedArg& n : args.named)
     if (!is_input_map(n.name)) binder.by_name(n);
-  std::vector<Tensor*> inputs = binder.finish();
+  Operands operands{binder.finish(), binder.next()};
   stamp(in, *ir);
-  return inputs;
+  return operands;
 }
 
 }  // namespace
 
 Op* emit_call(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, const BoundInputs& bound,
               const Arguments& args) {
-  std::vector<Tensor*> inputs = bind_inputs(in, ir, graph, bound, args);
-  Op* call = graphs_of(in).target().graph->add_call(graph, std::move(inputs));
+  Operands operands = bind_inputs(in, ir, graph, bound, args);
+  Op* call = graphs_of(in).target().graph->add_call(graph, std::move(operands.tensors));
   order_gradient_call(*call);
+  set_states(in, *call, operands.next);
   return call;
 }
 
-Op* emit_repeat(Interpreter& in, const Callable& body, int64_t count, const Arguments& args) {
+Op* emit_repeat(Interpreter& in, const Callable& given, int64_t count, const Arguments& args) {
   if (count < 0) throw Error(fmt::format("repeat: the count must be at least 0, got {}", count)).as(codes::value);
   static const OpRow& row = get_op("loop");
   Attributes attrs(row.params.size());
   attrs[param_index(row, "count")] = count;
-  std::vector<Tensor*> inputs = bind_inputs(in, body.ir, *body.graph, body.inputs, args);
-  return graphs_of(in).target().graph->add_control(row, {body.graph}, std::move(inputs), std::move(attrs));
+  const size_t carried = result_outputs(*given.graph);
+  CarriedBody carry = carry_states(in, given, carried);
+  Callable& body = carry.body;
+  for (size_t i = 0; i < carry.holders.size(); ++i)
+    body.inputs[body.graph->inputs()[carried + i]] = tensor_value(body.ir, carry.holders[i]);
+  Operands operands = bind_inputs(in, body.ir, *body.graph, body.inputs, args);
+  Op* op = graphs_of(in).target().graph->add_control(row, {body.graph}, std::move(operands.tensors), std::move(attrs));
+  set_states(in, *op, operands.next);
+  return op;
 }
 
-Op* emit_conditional(Interpreter& in, const Value& condition, const Callable& yes, const Arguments& yes_args,
-                     const Callable& no, const Arguments& no_args) {
+Op* emit_conditional(Interpreter& in, const Value& condition, Callable yes, const Arguments& yes_args, Callable no,
+                     const Arguments& no_args) {
   Tensor* chooses = reached(in, as_tensor(condition));
   if (!chooses)
     misuse_error("conditional takes a tensor as its condition, got " + with_article(condition.type_name()) +
@@ -267,10 +297,15 @@ Op* emit_conditional(Interpreter& in, const Value& condition, const Callable& ye
                  condition);
   static const OpRow& row = get_op("branch");
   std::vector<Tensor*> inputs{chooses};
-  for (Tensor* t : bind_inputs(in, yes.ir, *yes.graph, yes.inputs, yes_args)) inputs.push_back(t);
-  for (Tensor* t : bind_inputs(in, no.ir, *no.graph, no.inputs, no_args)) inputs.push_back(t);
-  return graphs_of(in).target().graph->add_control(row, {yes.graph, no.graph}, std::move(inputs),
-                                                   Attributes(row.params.size()));
+  join_states(in, yes, no);
+  const Operands of_yes = bind_inputs(in, yes.ir, *yes.graph, yes.inputs, yes_args);
+  const Operands of_no = bind_inputs(in, no.ir, *no.graph, no.inputs, no_args);
+  inputs.insert(inputs.end(), of_yes.tensors.begin(), of_yes.tensors.end());
+  inputs.insert(inputs.end(), of_no.tensors.begin(), of_no.tensors.end());
+  Op* op = graphs_of(in).target().graph->add_control(row, {yes.graph, no.graph}, std::move(inputs),
+                                                     Attributes(row.params.size()));
+  set_states(in, *op, of_yes.next);
+  return op;
 }
 
 Callable to_callable(const Value& v, const char* where) {
@@ -284,7 +319,7 @@ Value in_result_form(Interpreter& in, const std::shared_ptr<Ir>& ir, const Graph
   const GraphFacts& facts = facts_of(in, ir, &graph);
   if (facts.form == ResultForm::nothing && outputs.empty()) return {};
   if (facts.form == ResultForm::single && outputs.size() == 1) return outputs[0];
-  if (facts.form == ResultForm::tree && outputs.size() == graph.declared_outputs()) {
+  if (facts.form == ResultForm::tree && outputs.size() == result_outputs(graph)) {
     size_t next = 0;
     return map_tree(in, facts.result, [&](const Value&, const std::string&) { return outputs[next++]; });
   }
@@ -294,7 +329,7 @@ Value in_result_form(Interpreter& in, const std::shared_ptr<Ir>& ir, const Graph
 Value call_result(Interpreter& in, const std::shared_ptr<Ir>& ir, const Op& op) {
   const Graph& callee = *op.called[0];
   std::vector<Value> out;
-  for (size_t i = 0; i < callee.declared_outputs() && i < op.outputs.size(); ++i)
+  for (size_t i = 0; i < result_outputs(callee) && i < op.outputs.size(); ++i)
     out.push_back(tensor_value(ir, op.outputs[i]));
   return in_result_form(in, ir, callee, std::move(out));
 }

@@ -18,15 +18,6 @@ std::string captured_name(const Tensor& t) {
   return name;
 }
 
-Tensor* add_captured(Graph& graph, const Tensor& outer) {
-  Ir& ir = graph.ir();
-  std::vector<std::string> scopes;
-  scopes.swap(ir.name_scopes);  // an input of the whole graph, whatever module uses it first
-  Tensor* input = graph.add_input(outer.spec, captured_name(outer));
-  scopes.swap(ir.name_scopes);
-  return input;
-}
-
 /// The tensor as the target at `level` has it; null if it is out of reach.
 Tensor* reach(const std::vector<BuildTarget>& targets, size_t level, Tensor* t) {
   const BuildTarget& at = targets[level];
@@ -35,7 +26,7 @@ Tensor* reach(const std::vector<BuildTarget>& targets, size_t level, Tensor* t) 
   Tensor* outer = reach(targets, level - 1, t);
   if (!outer) return nullptr;
   for (const Captures::One& known : at.captures->all)
-    if (known.outer == outer) return known.input;
+    if (known.outer == outer && !known.is_state) return known.input;
   Tensor* input = add_captured(*at.graph, *t);
   at.captures->all.push_back({input, outer, t});
   return input;
@@ -75,6 +66,15 @@ bool is_changeable(const Tensor& root, const Captures* around) {
 
 }  // namespace
 
+Tensor* add_captured(Graph& graph, const Tensor& outer) {
+  Ir& ir = graph.ir();
+  std::vector<std::string> scopes;
+  scopes.swap(ir.name_scopes);  // an input of the whole graph, whatever module uses it first
+  Tensor* input = graph.add_input(outer.spec, captured_name(outer));
+  scopes.swap(ir.name_scopes);
+  return input;
+}
+
 Tensor* reached(Interpreter& in, Tensor* t) {
   const auto& targets = graphs_of(in).targets();
   if (!t || targets.empty()) return t;
@@ -93,6 +93,9 @@ void pass_changes_by_reference(const Graph& graph, const Captures& captures, con
   for (const Captures::One& c : captures.all) {
     const Op* change = change_of(graph, c.input);
     if (!change) continue;
+    if (c.is_state)
+      refuse(*change, "state `" + c.origin->name + "` is changed in place in " + what,
+             {"the build of its module gives its next value: `next NAME = VALUE`"});
     Tensor* root = memory_root(c.outer);
     if (!is_changeable(*root, around))
       refuse(*change, "`" + c.outer->name + "` is changed in place in " + what + ", but it is no variable",

@@ -69,7 +69,7 @@ std::vector<Wanted> resolve(Interpreter& in, const FunctionCall& call, const Val
   const bool of_params = wrt.is_none() && f.as<ModuleInstance>();
   if (of_params) {
     for (const auto& [input, outer] : call.callable.inputs)
-      if (Tensor* t = as_tensor(outer); t && !t->key.empty()) wanted.push_back({t->key, t, {}});
+      if (Tensor* t = as_tensor(outer); t && !t->key.empty() && !is_state(in, t)) wanted.push_back({t->key, t, {}});
     std::sort(wanted.begin(), wanted.end(), [](const Wanted& x, const Wanted& y) { return x.name < y.name; });
   } else if (wrt.is_none() ? !of_vars : selects_arguments(wrt)) {
     std::vector<Value> selectors;
@@ -123,7 +123,7 @@ std::vector<Wanted> resolve(Interpreter& in, const FunctionCall& call, const Val
 /// The result of the function that is differentiated: one number.
 const Tensor& loss_of(const FunctionCall& call, bool aux, const char* where) {
   const Graph& graph = *call.callable.graph;
-  const size_t n = graph.declared_outputs();
+  const size_t n = result_outputs(graph);
   if (n == 0) throw Error(std::string(where) + ": the function returns no tensor").as(codes::gradient);
   const Tensor& y = *graph.outputs()[0];
   if (n > 1 && !aux)
@@ -240,7 +240,7 @@ Value build_grad_call(Interpreter& in, const DerivativeObject& d, LiftedArgument
   const FunctionCall call = call_function(in, d.function, lifted.args);
   const Value result = call_result(in, call.callable.ir, *call.op);
   const Tensor& loss = loss_of(call, options.aux, where);
-  std::vector<Tensor*> dys(call.callable.graph->declared_outputs(), nullptr);
+  std::vector<Tensor*> dys(result_outputs(*call.callable.graph), nullptr);
   dys[0] = ones_for(in, loss);
   bool whole = false;
   const std::vector<Wanted> wanted = resolve(in, call, d.function, d.parts[0], whole);
@@ -348,13 +348,13 @@ std::vector<Wanted> all_arguments(const FunctionCall& call, size_t first = 0) {
 std::vector<Tensor*> output_gradients(Interpreter& in, const FunctionCall& call, const Value& dy, const char* where) {
   const Graph& graph = *call.callable.graph;
   std::vector<Value> given;
-  if (graph.declared_outputs() == 1)
+  if (result_outputs(graph) == 1)
     given = {dy};
   else
     for (auto& [path, leaf] : tree_leaves(in, dy)) given.push_back(leaf);
-  if (given.size() != graph.declared_outputs())
-    throw Error(fmt::format("{}: the function has {} results, but {} gradients are given", where,
-                            graph.declared_outputs(), given.size()))
+  if (given.size() != result_outputs(graph))
+    throw Error(fmt::format("{}: the function has {} results, but {} gradients are given", where, result_outputs(graph),
+                            given.size()))
         .as(codes::gradient);
   std::vector<Tensor*> out;
   for (size_t i = 0; i < given.size(); ++i) {
@@ -369,6 +369,15 @@ std::vector<Tensor*> output_gradients(Interpreter& in, const FunctionCall& call,
     out.push_back(to_operand(in, v, spec, what));
   }
   return out;
+}
+
+/// The states of the graph that is being built, where there is one.
+std::shared_ptr<StateMoment> moment_of(Interpreter& in) {
+  return graphs_of(in).has_target() ? std::make_shared<StateMoment>(in) : nullptr;
+}
+/// Calls read the states of a moment, and write none: a function of functions advances states once.
+std::unique_ptr<AtMoment> at_moment(Interpreter& in, const std::shared_ptr<StateMoment>& moment) {
+  return moment ? std::make_unique<AtMoment>(in, *moment) : nullptr;
 }
 
 Value one_or_all(const std::vector<Value>& values) { return values.size() == 1 ? values[0] : make_tuple(values); }
@@ -414,13 +423,15 @@ Value make_vjp(Interpreter& in, Arguments args) {
   const Value f = args.positional.front();
   args.positional.erase(args.positional.begin());
   args.spans.clear();
+  const auto before = moment_of(in);
   const Value y = as_graph(f)->call(in, args);
   const Ref<DerivativeObject> back = pullback(f);
-  return make_tuple({y, make_method(no_effects, "back", [back, args](Interpreter& i, Arguments given) -> Value {
+  return make_tuple({y, make_method(no_effects, "back", [back, args, before](Interpreter& i, Arguments given) -> Value {
                        ArgReader a("back", given, {"dy"});
                        Arguments all = args;
                        all.span = given.span;
                        all.positional.push_back(a.value("dy"));
+                       const auto then = at_moment(i, before);
                        return back->call(i, std::move(all));
                      })});
 }
@@ -433,9 +444,11 @@ Ref<DerivativeObject> pushforward(const Value& f) {
     Arguments args;
     args.span = lifted.args.span;
     args.positional.assign(lifted.args.positional.begin(), lifted.args.positional.begin() + middle);
+    const auto before = moment_of(i);
     const FunctionCall call = call_function(i, self.function, args);
+    const auto then = at_moment(i, before);
     const Graph& graph = *call.callable.graph;
-    if (graph.declared_outputs() != 1) throw Error("jvp: the function returns one tensor").as(codes::gradient);
+    if (result_outputs(graph) != 1) throw Error("jvp: the function returns one tensor").as(codes::gradient);
     const TensorSpec& spec = graph.outputs()[0]->spec;
     Arguments back = args;
     back.positional.push_back(zeros_like(i, spec));
@@ -478,7 +491,9 @@ Value make_jvp(Interpreter& in, const Arguments& given) {
   if (tangents.size() != args.positional.size())
     throw Error(fmt::format("jvp: {} arguments, but {} tangents", args.positional.size(), tangents.size()))
         .as(codes::arguments);
+  const auto before = moment_of(in);
   const Value y = as_graph(a.value("f"))->call(in, args);
+  const auto then = at_moment(in, before);
   args.positional.insert(args.positional.end(), tangents.begin(), tangents.end());
   return make_tuple({y, pushforward(a.value("f"))->call(in, std::move(args))});
 }
@@ -493,7 +508,7 @@ Value make_hvp(Interpreter& in, const Arguments& given) {
     std::vector<Tensor*> dys;
     const std::vector<Value> vs = tensors_in(i, v);
     for (size_t k = 0; k < vs.size(); ++k) dys.push_back(reached(i, as_tensor(vs[k])));
-    if (dys.size() != call.callable.graph->declared_outputs())
+    if (dys.size() != result_outputs(*call.callable.graph))
       throw Error("hvp: `v` has the form of `x`").as(codes::gradient);
     const std::vector<Wanted> wanted = all_arguments(call);
     std::vector<Value> products = gradients_of_call(i, call, dys, wanted, Unused::zero);
@@ -526,9 +541,11 @@ Value make_jacobian(const Arguments& given) {
   const bool reverse = a.boolean_or("reverse", false);
   auto d = derivative(
       "jacobian", a.value("f"), [reverse](Interpreter& i, const DerivativeObject& self, LiftedArguments& l) -> Value {
+        const auto moment = moment_of(i);
         const FunctionCall call = call_function(i, self.function, l.args);
+        const auto then = at_moment(i, moment);
         const Tensor* x = call.given.empty() ? nullptr : as_tensor(call.given[0].tensor);
-        if (!x || call.callable.graph->declared_outputs() != 1)
+        if (!x || result_outputs(*call.callable.graph) != 1)
           throw Error("jacobian: the function takes a tensor first, and returns one tensor").as(codes::gradient);
         const Tensor* y = call.op->outputs[0];
         const TensorSpec& over = reverse ? y->spec : x->spec;
@@ -538,6 +555,8 @@ Value make_jacobian(const Arguments& given) {
         const Value f = self.function;
         const Value step =
             make_method(no_effects, "step", [reverse, args, f](Interpreter& k, Arguments slice) -> Value {
+              const auto here = moment_of(k);
+              const auto unchanged = at_moment(k, here);
               Arguments more = args;
               more.span = slice.span;
               if (reverse) {

@@ -29,6 +29,22 @@ using In = Interpreter&;
 using FactoryRef = VariableFactoryObject&;
 using A = const Arguments&;
 using Got = std::optional<Value>;
+/// The initial value of a factory's variable of a full name.
+Array drawn(In in, const VariableFactoryObject& f, const TensorSpec& spec, const ReplicaGroups& groups,
+            const std::string& name) {
+  if (auto* of = f.init.as<VariableFactoryObject>()) return drawn(in, *of, spec, groups, name);
+  if (auto* i = f.init.as<InitialiserObject>(); i && i->of_name) {
+    const std::shared_ptr<Ir> ir = graphs_of(in).target().ir;
+    std::string unique = name;  // nets with equal names have values of their own
+    for (int n = 1; ir->main().find_tensor(unique); ++n) unique = name + "#" + std::to_string(n);
+    auto named = make_ref<InitialiserObject>();
+    named->text = i->text;
+    named->draw = [i, unique](In k, const TensorSpec& s) { return i->of_name(k, s, unique); };
+    return initial_values(in, Value(named), spec, groups, "state " + name);
+  }
+  return initial_values(in, f.init, spec, groups, (f.is_state ? "state " : "param ") + name);
+}
+
 constexpr Member<VariableFactoryObject> variable_factory_rows[] = {
     {"name", "The name of the param.", "f.name", [](In, FactoryRef f) -> Got { return Value(f.name); }},
     {"spec", "Dtype and shape of the variables that it makes.", "f.spec",
@@ -41,7 +57,7 @@ constexpr Member<VariableFactoryObject> variable_factory_rows[] = {
     {"next_data", "()", "An initial value, as an array: the next draw of a random initialiser.", "f.next_data()",
      [](In in, FactoryRef f, A args) -> Value {
        ArgReader a("next_data", args, {});
-       return Value(initial_values(in, f.init, f.spec, f.groups, "param " + f.name));
+       return Value(drawn(in, f, f.spec, f.groups, f.name));
      }},
     {"create_tensor", "(name = none)", "A variable of the graph that is being built, with the next initial value.",
      "f.create_tensor('bias')",
@@ -49,7 +65,7 @@ constexpr Member<VariableFactoryObject> variable_factory_rows[] = {
        ArgReader a("create_tensor", args, {"name"});
        const std::string as = a.string_or("name", f.name);
        const BuildTarget target = graphs_of(in).target();
-       Array data = initial_values(in, f.init, f.spec, f.groups, "variable " + as);
+       Array data = drawn(in, f, f.spec, f.groups, as);
        stamp(in, *target.ir);
        return tensor_value(target.ir, target.graph->add_variable(std::move(data), as, f.groups, f.spec.shard_groups));
      }},
@@ -87,14 +103,24 @@ TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::
   auto all = factories.leaves();
   std::sort(all.begin(), all.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
   TreePtr out = make_tree(TreeKind::tensors);
+  std::unordered_map<const Object*, Array> params;  // by factory: states may begin with their values
+  const auto begins_with = [](const VariableFactoryObject& f) { return f.init.as<VariableFactoryObject>(); };
+  std::stable_partition(all.begin(), all.end(), [&](const auto& x) {
+    const auto* f = x.second.template as<VariableFactoryObject>();
+    return !f || !begins_with(*f);
+  });
   for (auto& [name, leaf] : all) {
     auto* f = leaf.as<VariableFactoryObject>();
     if (!f) type_error("init: `" + name + "` is no variable factory, but " + with_article(leaf.type_name()));
     const ReplicaGroups& groups = f->groups.empty() ? placement.groups : f->groups;
     const TensorSpec spec = f->spec.is_shard() ? f->spec : shard_spec(f->spec, placement.shards);
-    Array data = initial_values(in, zero ? Value(int64_t{0}) : f->init, spec, groups, "param " + name);
-    stamp(in, *target.ir);
     const std::string full = prefix.empty() ? name : prefix + "." + name;
+    const auto known = zero ? params.end() : params.find(begins_with(*f));
+    Array data = known != params.end() ? known->second
+                 : zero                ? initial_values(in, Value(int64_t{0}), spec, groups, "param " + name)
+                                       : drawn(in, *f, spec, groups, full);
+    params.emplace(f, data);
+    stamp(in, *target.ir);
     out->insert(name, tensor_value(target.ir, target.graph->add_variable(std::move(data), full, groups,
                                                                          spec.shard_groups, placement.remote)));
   }

@@ -205,7 +205,7 @@ namespace {
 /// The gradients that the caller passes for a call's declared outputs, checked; null for an output without one.
 std::vector<Tensor*> output_gradients(Interpreter& in, const Op& call, const Value& dy) {
   const Graph& callee = *call.called[0];
-  const size_t n = callee.declared_outputs();
+  const size_t n = result_outputs(callee);
   std::vector<Value> given;
   auto* list = dy.as<SequenceObject>();
   if (list && !(n == 1 && !list->items.empty() && list->items[0].is_number()))

@@ -29,6 +29,14 @@ void GraphBuilder::forget_dropped(Ir& ir) {
   std::set<const Tensor*> tensors;
   for (const auto& g : ir.graphs())
     for (const auto& t : g->tensors()) tensors.insert(t.get());
+  std::erase_if(known.states, [&](const auto& e) { return !graphs.count(e.first); });
+  for (auto& [graph, states] : known.states) {
+    std::erase_if(states, [&](const StateValue& s) { return !tensors.count(s.values.front()); });
+    for (StateValue& s : states) {
+      std::erase_if(s.values, [&](const Tensor* t) { return !tensors.count(t); });
+      if (!tensors.count(s.stored)) s.stored = nullptr;
+    }
+  }
   for (auto& [name, statements] : known.declared) {
     for (auto& by : statements) std::erase_if(by.all, [&](const auto& d) { return !tensors.count(d.tensor); });
     std::erase_if(statements, [](const auto& by) { return by.all.empty(); });

@@ -19,6 +19,7 @@ struct Captures {
     Tensor* input = nullptr;
     Tensor* outer = nullptr;   ///< as the graph around it has it
     Tensor* origin = nullptr;  ///< as the program names it
+    bool is_state = false;     ///< `origin` is a state, whose current value a call passes
   };
   std::vector<One> all;
 };

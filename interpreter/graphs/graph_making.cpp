@@ -19,7 +19,8 @@ struct GraphCacheObject final : Object {
     auto self = static_ref_cast<GraphCacheObject>(shared_from_this());
     return make_method(no_effects, "create_graph", [self](Interpreter& in, Arguments args) -> Value {
       const Value callee = take_callee(args);
-      const GraphSource source = source_of(callee);
+      GraphSource source = source_of(callee);
+      take_training(in, source, args);
       const BuiltGraph built = shared_graph(in, source, args, Value(self));
       Value graph = graph_value(graphs_of(in).target().ir, built.graph, built.captured);
       if (!callee.as<ModuleInstance>()) return graph;

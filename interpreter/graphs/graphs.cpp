@@ -63,7 +63,7 @@ Value graph_value(std::shared_ptr<Ir> ir, Graph* graph) { return make_ref<GraphO
 TreePtr args_tree(const std::shared_ptr<Ir>& ir, const Graph& graph) {
   TreePtr tree = make_tree(TreeKind::tensors);
   for (Tensor* t : graph.inputs())
-    if (!t->key.empty()) tree->insert(t->key, tensor_value(ir, t));
+    if (!t->key.empty() && !is_state_of(graph, t)) tree->insert(t->key, tensor_value(ir, t));
   return tree;
 }
 
@@ -146,6 +146,8 @@ constexpr Member<GraphObject> graph_rows[] = {
      }},
     {"args", "The named inputs, as a tree of tensors.", "graph.args",
      [](In, GraphRef g) -> Got { return Value(args_tree(g.ir, *g.graph)); }},
+    {"states", "The inputs that are states, as a tree of tensors.", "graph.states",
+     [](In, GraphRef g) -> Got { return Value(states_tree(g.ir, *g.graph)); }},
     {"inputs_by_name", "The inputs, as a dict from names to tensors.", "graph.inputs_by_name.keys()",
      [](In, GraphRef g) -> Got {
        auto d = make_ref<DictObject>();
@@ -189,7 +191,7 @@ constexpr Member<GraphObject> graph_rows[] = {
     {"bind", "(tree, name = tensor, ...)",
      "A graph that is called with these tensors for its named inputs: a tree, a dict from inputs or names, or names.",
      "graph.bind(facts.init_zero()).vars",
-     [](In in, GraphRef g, A args) { return bind_graph(in, shared(g), {}, nullptr, args); }},
+     [](In in, GraphRef g, A args) { return bind_graph(in, shared(g), nullptr, args); }},
     {"call", "(*inputs, inputs = none)", "Calls the graph: `graph(x)`, by its long name.",
      "graph.call(ones([2, 4]), ones([4, 3]), ones([3]))", [](In in, GraphRef g, A args) { return g.call(in, args); }},
     {"call_with_info", "(*inputs, inputs = none)",

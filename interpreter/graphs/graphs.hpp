@@ -78,7 +78,7 @@ TreePtr args_tree(const std::shared_ptr<Ir>& ir, const Graph& graph);
 /// A graph with tensors for its named inputs.
 struct BoundGraphObject final : Object {
   Ref<GraphObject> graph;
-  TreePtr vars;
+  TreePtr vars, states;  ///< params, and states
   BoundInputs inputs;
   /// The inputs, which include those that the graph captured.
   BoundInputs all_inputs() const;
@@ -92,8 +92,7 @@ struct BoundGraphObject final : Object {
 };
 /// `bind(tree)`, `bind({input: tensor})`, `bind(weight = w)`: the graph with these tensors and those that were bound
 /// before.
-Value bind_graph(Interpreter& in, const Ref<GraphObject>& g, const BoundInputs& before, const TreePtr& vars,
-                 const Arguments& args);
+Value bind_graph(Interpreter& in, const Ref<GraphObject>& g, const BoundGraphObject* before, const Arguments& args);
 
 /// A call site.
 struct CallInfoObject final : Object {
@@ -131,8 +130,8 @@ Op* emit_repeat(Interpreter& in, const Callable& body, int64_t count, const Argu
 /// `scan(f, init, xs, *args, count = none, reverse = false)`: returns the last states, then the stacked results.
 Value make_scan(Interpreter& in, Arguments args);
 /// `conditional`: an op that runs one of two graphs by a bool tensor of one element.
-Op* emit_conditional(Interpreter& in, const Value& condition, const Callable& yes, const Arguments& yes_args,
-                     const Callable& no, const Arguments& no_args);
+Op* emit_conditional(Interpreter& in, const Value& condition, Callable yes, const Arguments& yes_args, Callable no,
+                     const Arguments& no_args);
 
 /// The graph in a graph, bound graph or gradient graph. Throws an error that names `where` for other values.
 Ref<GraphObject> to_graph(const Value& v, const char* where);

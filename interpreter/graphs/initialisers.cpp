@@ -119,7 +119,30 @@ static void need_gain_by_name(const char* name, const Arguments& args) {
       .as(codes::arguments);
 }
 
+/// A seed that depends on `random_seed` and a name alone (FNV-1a of the name).
+static Array seed_of_name(Interpreter& in, const TensorSpec& spec, const std::string& name) {
+  if (spec.dtype != DType::uint32 || spec.shape != Shape{2})
+    throw Error("own_seed is a seed, uint32[2], not " + text(spec)).as(codes::initial_value);
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  Random random(host_of(in).random().seed() ^ hash);
+  const std::vector<uint32_t> words{random.bits(), random.bits()};
+  return Array::from<uint32_t>({2}, words);
+}
+
 void bind_initialiser_builtins(Scope& p) {
+  define(
+      p, no_effects, "own_seed", "own_seed()",
+      "Initialiser of a state uint32[2]: a seed for random ops that is the variable's own. It comes from `random_seed` "
+      "and the variable's name, without a draw.",
+      [](Interpreter&, Arguments args) -> Value {
+        ArgReader a("own_seed", args, {});
+        auto i = make_ref<InitialiserObject>();
+        i->text = "own_seed()";
+        i->of_name = seed_of_name;
+        i->draw = [](Interpreter& in, const TensorSpec& s) { return seed_of_name(in, s, ""); };
+        return i;
+      });
   // X. Glorot, Y. Bengio, "Understanding the difficulty of training deep feedforward neural networks", AISTATS 2010.
   define(p, no_effects, "xavier_uniform", "xavier_uniform(gain = 1.0)",
          "Initialiser: uniform on +-gain sqrt(6 / (fan_in + fan_out)).", [](Interpreter&, Arguments args) {

@@ -75,6 +75,7 @@ BuildOfModule build_of(Interpreter& in, const ModuleInstance& m, std::string wha
   found.state = std::make_shared<BuildState>();
   found.state->what = std::move(what);
   found.caller = builds.empty() ? nullptr : builds.back().get();
+  found.state->training = found.caller && found.caller->training;
   if (!found.caller || !found.caller->root) return found;
   found.state->root = found.caller->root;
   BuildRoot* outermost = nullptr;
@@ -303,9 +304,9 @@ std::optional<Value> take_named(Arguments& args, std::string_view name) {
 }
 
 Value bound_of(Interpreter& in, InstanceRef m, const Arguments& given) {
-  const GraphSource source = source_of_instance(static_ref_cast<ModuleInstance>(m.shared_from_this()));
+  GraphSource source = source_of_instance(static_ref_cast<ModuleInstance>(m.shared_from_this()));
   for (const ast::Parameter& p : source.code->parameters)
-    if (p.name == "vars" || p.name == "name")
+    if (p.name == "vars" || p.name == "name" || p.name == "training")
       throw Error("bound: " + source.what + " has an argument `" + p.name + "` of its own",
                   {"write `facts, graph = ....create_graph(...)` and `graph.bind(facts.init())`"})
           .as(codes::arguments);
@@ -315,6 +316,7 @@ Value bound_of(Interpreter& in, InstanceRef m, const Arguments& given) {
   };
   for (Value& v : args.positional) spec_of_stream(v);
   for (NamedArg& n : args.named) spec_of_stream(n.value);
+  take_training(in, source, args);
   const std::optional<Value> vars = take_named(args, "vars"), name = take_named(args, "name");
   std::string prefix = target_name(in, given.span, "");
   if (name && !name->is_none()) {
@@ -326,36 +328,43 @@ Value bound_of(Interpreter& in, InstanceRef m, const Arguments& given) {
   Arguments tree;
   tree.span = given.span;
   if (vars && !vars->is_none()) {
-    auto* b = vars->as<BoundGraphObject>();
-    tree.positional.push_back(b ? Value(b->vars) : *vars);
+    tree.positional.push_back(*vars);
   } else if (!built.factories->items.empty()) {
     tree.positional.emplace_back(init_factories(in, *built.factories, prefix, {}, false));
   }
-  return bind_graph(in, graph, {}, nullptr, tree);
+  return bind_graph(in, graph, nullptr, tree);
 }
 constexpr Member<ModuleInstance> instance_rows[] = {
-    {"create_graph", "(*inputs, name = value, ...)",
-     "The factories of its params, and a graph of its build. Tensors and specs are inputs, other arguments are "
-     "constants.",
+    {"create_graph", "(*inputs, name = value, training = false, ...)",
+     "The factories of its params and states, and a graph of its build. Tensors and specs are inputs, other arguments "
+     "are constants. training: what `self.training` is in the build, and in those of the modules that it calls.",
      "layer.create_graph(float32[2, 4])",
      [](Interpreter& in, InstanceRef m, const Arguments& args) -> Value {
        const auto self = static_ref_cast<ModuleInstance>(m.shared_from_this());
-       const GraphSource source = source_of_instance(self);
-       const BuiltGraph built = m.cached ? shared_graph(in, source, args) : build_graph(in, source, args);
+       GraphSource source = source_of_instance(self);
+       Arguments inputs = args;
+       take_training(in, source, inputs);
+       const BuiltGraph built = m.cached ? shared_graph(in, source, inputs) : build_graph(in, source, inputs);
        return make_tuple(
            {Value(built.factories->copy()), graph_value(graphs_of(in).target().ir, built.graph, built.captured)});
      }},
-    {"bound", "(*inputs, vars = none, name = none, ...)",
-     "A graph of its build with variables for its params: `create_graph`, `init` and `bind`. name: what the variables' "
-     "names begin with; by default the name that the bound graph is assigned to. vars: a tree or a bound graph that "
-     "has "
-     "the variables; none are made.",
+    {"bound", "(*inputs, vars = none, name = none, training = false, ...)",
+     "A graph of its build with variables for its params and states: `create_graph`, `init` and `bind`. name: what the "
+     "variables' names begin with; by default the name that the bound graph is assigned to. vars: a tree or a bound "
+     "graph that has the variables; none are made. training: what `self.training` is.",
      "layer.bound(ones([2, 4])).vars", bound_of},
     {"fields", "A dict of its fields, then of its configuration, by name.", "layer.fields",
      [](Interpreter&, InstanceRef m) -> std::optional<Value> {
        auto fields = make_ref<DictObject>();
        for (const std::string& name : m.field_names()) fields->put(Value(name), *m.scope->find_here(name));
        return Value(fields);
+     }},
+    {"training",
+     "In a build, whether it is for training: `create_graph` and `bound` say so, and modules that it calls inherit it.",
+     "layer.training",
+     [](Interpreter& in, InstanceRef) -> std::optional<Value> {
+       const BuildState* running = graphs_of(in).world().current();
+       return Value(running && running->training);
      }},
     {"build", "(...)", "Adds its ops to the graph that is being built: `layer(x)`, by its long name.", "",
      [](Interpreter& in, InstanceRef m, const Arguments& args) { return m.call(in, args); }},

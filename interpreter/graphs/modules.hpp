@@ -4,6 +4,7 @@
 #include <set>
 
 #include "interpreter/graphs/graphs.hpp"
+#include "interpreter/graphs/states.hpp"
 #include "interpreter/graphs/trees.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/values/cycles.hpp"
@@ -125,13 +126,21 @@ struct BuildRoot {
   std::unordered_map<const ModuleInstance*, std::string> paths_;
 };
 
+/// A state that a running body declared.
+struct StateOfBuild {
+  Tensor* holder = nullptr;
+  Span next;  ///< of its `next` in this call, if there was one
+};
+
 /// One running body of a build.
 struct BuildState {
   std::shared_ptr<BuildRoot> root;       ///< null in a program's body, where params are not allowed
   std::string prefix;                    ///< "", "fc1."
   bool named = true;                     ///< false if no field reaches the instance
   std::string what;                      ///< "Linear.build"
-  std::map<std::string, Span> declared;  ///< by `param` in this call, and where
+  bool training = false;                 ///< what `self.training` is
+  std::map<std::string, Span> declared;  ///< by `param` and `state` in this call, and where
+  std::map<std::string, StateOfBuild> states;
 };
 
 /// The graph world of one interpreter.
@@ -156,6 +165,7 @@ struct GraphWorld {
     WeakRef<Scope> fields;                           ///< the names in the program's body
     std::unordered_map<std::string, Shared> shared;  ///< outlined and cached graphs by key
     std::unordered_map<const Graph*, GraphFacts> graphs;
+    std::unordered_map<const Graph*, std::vector<StateValue>> states;
     std::map<ast::Held<ast::Stmt>, Stream*> streams;  ///< of `stream` statements
     /// A tensor or stream that a statement declared, and the body in which it did.
     struct Declared {
@@ -186,8 +196,9 @@ struct GraphSource {
   ScopePtr closure;
   std::vector<Value> defaults;  ///< defaults of a def, evaluated where the def was made
   ModuleInstancePtr self;
-  bool refs_only = false;  ///< in-place changes of arguments that are not `ref` are refused
-  bool captures = false;   ///< tensors of enclosing graphs become inputs
+  bool refs_only = false;        ///< in-place changes of arguments that are not `ref` are refused
+  bool captures = false;         ///< tensors of enclosing graphs become inputs
+  std::optional<bool> training;  ///< `self.training` in it; by default that of the running build
   /// In place of `code`: what is called with the inputs, and the parameters that name them.
   Value callee;
   std::shared_ptr<const std::vector<ast::Parameter>> callee_parameters;
@@ -196,6 +207,10 @@ struct GraphSource {
 GraphSource source_of_instance(const ModuleInstancePtr& m);
 /// The source for any callable value, with inputs for these parameters.
 GraphSource source_of_callee(const Value& callee, std::string title, const std::vector<std::string>& parameters);
+/// Takes `training = ...` out of the arguments, unless the source has a parameter of that name.
+void take_training(Interpreter& in, GraphSource& source, Arguments& args);
+/// `self.training` in the graph of a source.
+bool is_training(Interpreter& in, const GraphSource& source);
 /// Of a def, a method or an instance; throws for anything else.
 GraphSource source_of(const Value& callee);
 /// Removes and returns the first argument of create_graph. The other arguments belong to the graph.
@@ -243,6 +258,8 @@ std::string sharing_key(Interpreter& in, const GraphSource& source, const Argume
 std::vector<Value> tensors_reached_by(Interpreter& in, const Value& f);
 void each_alias(Tensor* t, const std::function<bool(Tensor*)>& stop);
 bool is_memory_of(Tensor* t, const Tensor* of);
+/// A further input for a tensor of a graph around it.
+Tensor* add_captured(Graph& graph, const Tensor& outer);
 /// Makes captured inputs that the graph changes in place references. Throws where the graph around it, whose captures
 /// are `around`, may not change them (captures.cpp).
 void pass_changes_by_reference(const Graph& graph, const Captures& captures, const Captures* around,

@@ -276,6 +276,7 @@ std::string sharing_key(Interpreter& in, const GraphSource& source, const Argume
     w.captures(*source.code, source.closure);
     for (const Value& given : source.defaults) w.value(given);
   }
+  if (is_training(in, source)) w.out += 'L';
   const Ir& ir = *graphs_of(in).target().ir;
   w.tag('u', ir.ipu ? std::to_string(*ir.ipu) : "-");
   w.out += ir.io_tiles ? 'I' : 'C';

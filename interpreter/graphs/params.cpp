@@ -53,38 +53,61 @@ Tensor* add_param(Interpreter& in, BuildRoot& root, const std::string& key, cons
   return t;
 }
 
+namespace {
+
+/// What the value of a state begins with. That of a param is the value which the param is drawn.
+Value initial_of_state(Interpreter& in, const BuildRoot& root, const std::string& name, const Value& init) {
+  const Tensor* t = reached(in, as_tensor(init));
+  if (!t) return init;
+  for (const auto& [key, param] : root.params)
+    if (param == t)
+      if (const Value* factory = root.factories->find(key)) return *factory;
+  throw Error("state `" + name + "` begins with a tensor, `" + t->name + "`, which is no param with an initial value",
+              {"a state begins with a number, an array, an initialiser, or the value of a param"})
+      .as(codes::param);
+}
+
+}  // namespace
+
 void declare_param(Interpreter& in, const ast::ParamStmt& s, Activation& a) {
+  const std::string kind = s.is_state ? "state" : "param";
   position_of(in).here = s.span;
   BuildState* state = graphs_of(in).world().current();
   if (!state || !state->root)
-    throw Error("param `" + s.name + "` is only allowed while a graph is being built",
+    throw Error(kind + " `" + s.name + "` is only allowed while a graph is being built",
                 {"make a graph with `create_graph` first, or declare a `variable`"})
         .as(codes::param);
   if (!state->named)
-    throw Error("param `" + s.name + "` of " + state->what + " has no name here: the module is in no field",
+    throw Error(kind + " `" + s.name + "` of " + state->what + " has no name here: the module is in no field",
                 {"hold the module in a field of the module that calls it"})
         .as(codes::param);
   std::string key = state->prefix + s.name;
   if (const auto [first, fresh] = state->declared.emplace(s.name, s.name_span); !fresh) {
-    Error e("param `" + s.name + "` occurs twice in " + state->what,
+    Error e(kind + " `" + s.name + "` occurs twice in " + state->what,
             {"first declared at " + place_text(first->second)});
     e.as(codes::param).locate(s.name_span, position_of(in).frames);
     throw e;
   }
-  const VariablePlacement placement = declared_placement(in, s.options, a, "param");
+  const VariablePlacement placement = declared_placement(in, s.options, a, s.is_state ? "state" : "param");
   const TensorSpec spec =
-      placed_spec(to_spec(in, evaluate(in, *s.spec, a), "the spec of a param"), placement.shards, "param " + s.name);
+      placed_spec(to_spec(in, evaluate(in, *s.spec, a), "the spec of a param"), placement.shards, kind + " " + s.name);
   BuildRoot& root = *state->root;
+  const auto bind = [&](Tensor* t) {
+    if (s.is_state) state->states[s.name].holder = t;
+    const Value made = tensor_value(root.ir, s.is_state ? state_now(in, t) : t);
+    observed(check_in_progress(in), s.name_span, made);
+    a.scope->bind(s.name, made);
+  };
   auto known = root.params.find(key);
   if (known != root.params.end()) {  // a second call of an instance shares the instance's params
     Tensor* t = known->second;
     if (t->spec != spec)
-      throw Error(
-          "param `" + key + "` is " + text(t->spec) + " already, and " + text(spec) + " in this call of " + state->what,
-          {"calls of one module share its params; use two modules for two shapes"})
+      throw Error(kind + " `" + key + "` is " + text(t->spec) + " already, and " + text(spec) + " in this call of " +
+                      state->what,
+                  {"calls of one module share its " + kind + "s; use two modules for two shapes"})
           .as(codes::param);
     if (s.by_ref && !t->by_ref) throw Error("param `" + key + "` was declared without `ref` before").as(codes::param);
-    a.scope->bind(s.name, tensor_value(root.ir, t));
+    bind(t);
     return;
   }
   Value factory;
@@ -93,13 +116,13 @@ void declare_param(Interpreter& in, const ast::ParamStmt& s, Activation& a) {
     f->name = s.name;
     f->spec = spec;
     f->init = evaluate(in, *s.init, a);
+    f->is_state = s.is_state;
+    if (s.is_state) f->init = initial_of_state(in, root, s.name, f->init);
     f->by_ref = s.by_ref;
     f->groups = placement.groups;
     if (!f->init.is_none()) factory = f;
   }
-  const Value made = tensor_value(root.ir, add_param(in, root, key, spec, s.by_ref, factory));
-  observed(check_in_progress(in), s.name_span, made);
-  a.scope->bind(s.name, made);
+  bind(add_param(in, root, key, spec, s.by_ref, factory));
 }
 
 Value add_variable_inputs(Interpreter& in, const Arguments& args) {
@@ -133,7 +156,9 @@ Value add_variable_inputs(Interpreter& in, const Arguments& args) {
     std::string key = state->prefix + name + "." + leaf;
     if (root.params.count(key))
       throw Error("`" + name + "." + leaf + "` already exists among the params of " + state->what).as(codes::param);
-    named->insert(leaf, tensor_value(root.ir, add_param(in, root, key, f->spec, f->by_ref, value)));
+    Tensor* t = add_param(in, root, key, f->spec, f->by_ref, value);
+    if (f->is_state) state_now(in, t);
+    named->insert(leaf, tensor_value(root.ir, t));
   }
   return named;
 }

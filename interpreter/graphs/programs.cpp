@@ -146,6 +146,7 @@ Value ProgramObject::call(Interpreter& in, Arguments args) {
     a.scope = result->fields;
     a.kind = Activation::Kind::program;
     run_function(in, f, a);
+    store_states(in, result->ir);
   } catch (Error& e) {
     e.locate(position_of(in).here, position_of(in).frames);
     throw;
@@ -179,8 +180,9 @@ using Got = std::optional<Value>;
 Value create_graph(In in, IrRef self, A given) {
   Arguments args = given;
   const Value callee = take_callee(args);
-  const GraphSource source =
+  GraphSource source =
       callee.as<ModuleInstance>() || callee.as<ModuleObject>() ? source_of(callee) : source_of_function(callee, args);
+  take_training(in, source, args);
   std::optional<TargetScope> other;
   if (!graphs_of(in).has_target() || graphs_of(in).targets().back().ir != self.ir)
     other.emplace(in, self.ir, &self.ir->main());
@@ -294,6 +296,7 @@ IrObject* to_ir(Interpreter& in, const Value& v, const char* where, Value& holde
   if (auto* ir = v.as<IrObject>()) return ir;
   if (auto* current = v.as<CurrentIrObject>()) {
     holder = current->now(in);
+    if (!graphs_of(in).in_program()) store_states(in, holder.as<IrObject>()->ir);
     return holder.as<IrObject>();
   }
   if (auto* p = v.as<ProgramObject>())

@@ -75,10 +75,12 @@ class Translator {
   std::optional<Value> bound(const BoundGraphObject& b) {
     const auto made_graph = graph(*b.graph);
     const auto vars = value(Value(b.vars));
-    if (!made_graph || !vars) return std::nullopt;
+    const auto states = value(Value(b.states));
+    if (!made_graph || !vars || !states) return std::nullopt;
     auto made = make_ref<BoundGraphObject>();
     made->graph = made_graph->ptr<GraphObject>();
     made->vars = vars->ptr<TreeObject>();
+    made->states = states->ptr<TreeObject>();
     for (const auto& [input, v] : b.inputs) {
       const auto at = to_.tensors.find(input);
       const auto item = value(v);

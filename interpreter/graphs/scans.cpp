@@ -146,6 +146,12 @@ Value operand(Interpreter& in, const std::shared_ptr<Ir>& ir, const Value& v) {
   return tensor_value(ir, to_operand(in, v, spec, "scan"));
 }
 
+/// The current value of a state.
+Value current_state(Interpreter& in, const std::shared_ptr<Ir>& ir, const Value& holder) {
+  Tensor* now = state_now(in, as_tensor(holder));
+  return now ? tensor_value(ir, now) : holder;
+}
+
 }  // namespace
 
 Value make_scan(Interpreter& in, Arguments args) {
@@ -164,12 +170,13 @@ Value make_scan(Interpreter& in, Arguments args) {
   if (*count > max_scan_iterations)
     throw Error(fmt::format("scan: {} iterations, but at most {} can be counted", *count, max_scan_iterations))
         .as(codes::value);
-  const Callable step = step_of(in, given, slices, span);
+  const CarriedBody carry = carry_states(in, step_of(in, given, slices, span), given.init.size());
+  const Callable& step = carry.body;
   if (step.graph->is_main()) throw Error("the main graph can't be called").as(codes::program);
   ScanForm form;
   form.step = step.graph;
   form.count = *count;
-  form.carried = given.init.size();
+  form.carried = given.init.size() + carry.holders.size();
   form.sliced = given.xs.size();
   form.reversed = given.reversed;
   check_step(*step.graph, form, slices, step.inputs);
@@ -185,15 +192,21 @@ Value make_scan(Interpreter& in, Arguments args) {
   BoundInputs bound;
   for (size_t i = 0; i < step.graph->inputs().size(); ++i)
     if (const auto at = step.inputs.find(step.graph->inputs()[i]); at != step.inputs.end())
-      bound.emplace(scan.inputs()[i], at->second);
+      bound.emplace(scan.inputs()[i],
+                    is_state_of(*step.graph, at->first) ? current_state(in, ir, at->second) : at->second);
   Arguments operands;
   operands.span = span;
-  for (const auto* list : {&given.init, &given.xs})
-    for (const Value& v : *list) operands.positional.push_back(operand(in, ir, v));
+  for (const Value& v : given.init) operands.positional.push_back(operand(in, ir, v));
+  for (Tensor* holder : carry.holders) operands.positional.push_back(current_state(in, ir, tensor_value(ir, holder)));
+  for (const Value& v : given.xs) operands.positional.push_back(operand(in, ir, v));
   operands.positional.insert(operands.positional.end(), given.others.begin(), given.others.end());
   const Op* call = emit_call(in, ir, scan, bound, operands);
   std::vector<Value> results;
-  for (size_t j = 0; j < scan.declared_outputs(); ++j) results.push_back(tensor_value(ir, call->outputs[j]));
+  for (size_t j = 0; j < scan.declared_outputs(); ++j)
+    if (j < given.init.size() || j >= form.carried)
+      results.push_back(tensor_value(ir, call->outputs[j]));
+    else
+      set_state(in, carry.holders[j - given.init.size()], call->outputs[j]);
   return results.size() == 1 ? results[0] : make_tuple(std::move(results));
 }
 

@@ -73,8 +73,8 @@ TreePtr make_tree(TreeKind kind);
 struct VariableFactoryObject final : Object {
   std::string name;
   TensorSpec spec;
-  Value init;
-  bool by_ref = false;
+  Value init;  ///< of a state perhaps the factory of the param whose initial value it has
+  bool by_ref = false, is_state = false;
   std::vector<int64_t> groups;  ///< of replicas, with a variable's value each; empty: one value (replica_groups.hpp)
   std::string type_name() const override { return "VariableFactory"; }
   std::string repr(Interpreter& in) override;

@@ -23,6 +23,7 @@ class PathFinder {
       visit_tree(*tree, prefix);
     } else if (const auto* bound = v.as<BoundGraphObject>()) {
       if (bound->vars) visit_tree(*bound->vars, prefix);
+      if (bound->states) visit_tree(*bound->states, prefix);
     } else if (depth == max_path_depth) {
       return;
     } else if (const auto* list = v.as<SequenceObject>()) {

@@ -101,6 +101,12 @@ Value build_vmap(Interpreter& in, const DerivativeObject& d, LiftedArguments& li
   Batched batch(in, d);
   batch.read(lifted.args);
   const Callable f = graph_of_function(in, d.function, batch.one);
+  for (const GraphState& s : states_of(*f.graph))
+    if (s.next)
+      throw Error("vmap: a call of " + f.graph->id() + " gives a next value to the state `" + input_name(*s.input) +
+                      "`, which all elements share",
+                  {"build the net without `training`, or freeze it: `net.frozen()`"})
+          .as(codes::param);
   const std::vector<FunctionCall::Given> elements = tensors_given(in, d.function, batch.one);
   const std::vector<FunctionCall::Given> tensors = tensors_given(in, d.function, batch.all);
   const auto& inputs = f.graph->inputs();

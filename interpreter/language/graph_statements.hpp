@@ -10,6 +10,7 @@ namespace pxl {
 
 void declare_module(Interpreter& in, const ast::ModuleStmt& s, Activation& a);      ///< modules.cpp
 void declare_program(Interpreter& in, const ast::ProgramStmt& s, Activation& a);    ///< programs.cpp
+void set_next(Interpreter& in, const ast::NextStmt& s, Activation& a);              ///< states.cpp
 void declare_param(Interpreter& in, const ast::ParamStmt& s, Activation& a);        ///< params.cpp
 void declare_stream(Interpreter& in, const ast::StreamStmt& s, Activation& a);      ///< streams.cpp
 void declare_variable(Interpreter& in, const ast::VariableStmt& s, Activation& a);  ///< variables.cpp

@@ -386,6 +386,7 @@ class WrittenCode final : public StmtCode {
         break;
       case StmtKind::program: declare_program(in, as<ast::ProgramStmt>(s_), a); break;
       case StmtKind::param: declare_param(in, as<ast::ParamStmt>(s_), a); break;
+      case StmtKind::next: set_next(in, as<ast::NextStmt>(s_), a); break;
       case StmtKind::stream: declare_stream(in, as<ast::StreamStmt>(s_), a); break;
       case StmtKind::variable:
       case StmtKind::constant: declare_variable(in, as<ast::VariableStmt>(s_), a); break;

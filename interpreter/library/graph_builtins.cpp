@@ -15,6 +15,7 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/states.hpp"
 
 namespace pxl {
 namespace {
@@ -53,7 +54,7 @@ Callable body_of_repeat(Interpreter& in, const Value& f, Arguments& args) {
   std::vector<FunctionCall::Given> tensors = tensors_given(in, f, args);
   const auto dtype_of = [&](size_t i) {
     const auto& outputs = body.graph->outputs();
-    return i < body.graph->declared_outputs() ? std::optional(outputs[i]->spec.dtype) : std::nullopt;
+    return i < result_outputs(*body.graph) ? std::optional(outputs[i]->spec.dtype) : std::nullopt;
   };
   bool again = false;
   for (size_t i = 0; i < given.size() && tensors.size() == given.size(); ++i) {

@@ -263,11 +263,16 @@ struct RecordStmt : Stmt {
   explicit RecordStmt(Span s) : Stmt(StmtKind::record, s) {}
 };
 struct ProgramStmt : Stmt { Function* function = nullptr; explicit ProgramStmt(Span s) : Stmt(StmtKind::program, s) {} };
-/// `param [ref] NAME: SPEC [= INIT] [with a = x, ...]`.
+/// `param [ref] NAME: SPEC [= INIT] [with a = x, ...]` and `state NAME: SPEC = INIT [with ...]`.
 struct ParamStmt : Stmt {
-  std::string name; Span name_span; bool by_ref = false;
+  std::string name; Span name_span; bool by_ref = false, is_state = false;
   Expr* spec = nullptr; Expr* init = nullptr; std::vector<Argument> options; std::string doc;
   explicit ParamStmt(Span s) : Stmt(StmtKind::param, s) {}
+};
+/// `next a, b = v, w`: the next values of states.
+struct NextStmt : Stmt {
+  std::vector<NameExpr*> targets; Expr* value = nullptr;
+  explicit NextStmt(Span s) : Stmt(StmtKind::next, s) {}
 };
 /// `stream in|out NAME[: SPEC] [= TENSOR]`.
 struct StreamStmt : Stmt {

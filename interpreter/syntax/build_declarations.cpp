@@ -166,10 +166,19 @@ Stmt* AstBuilder::param_statement(const Node* node) {
   s->name = text(name);
   s->name_span = span(name);
   s->by_ref = node->token(ids::REF) != nullptr;
+  s->is_state = node->token(ids::STATE) != nullptr;
   s->spec = expression(node->token(ids::COLON)->next);
   if (const Node* equals = node->token(ids::ASSIGN)) s->init = expression(equals->next);
   s->options = options(node);
   s->doc = doc(node);
+  return s;
+}
+
+Stmt* AstBuilder::next_statement(const Node* node) {
+  auto* s = tree_.make<NextStmt>(span(node));
+  for (const Node* n = node->child; n; n = n->next)
+    if (n->is_token && n->id == ids::NAME) s->targets.push_back(static_cast<NameExpr*>(name(n)));
+  s->value = elements(node->rule(ids::RuleElements));
   return s;
 }
 

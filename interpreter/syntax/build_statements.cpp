@@ -41,7 +41,9 @@ Stmt* AstBuilder::statement(const Node* node) {
               {"elsewhere, declare a function: `def NAME(...) { ... }`"});
       return tree_.make<PassStmt>(span(n));
     }
-    case ids::RuleParamStatement: return param_statement(n);
+    case ids::RuleParamStatement:
+    case ids::RuleStateStatement: return param_statement(n);
+    case ids::RuleNextStatement: return next_statement(n);
     case ids::RuleStreamStatement: return stream_statement(n);
     case ids::RuleVariableStatement: return variable_statement(n, StmtKind::variable);
     case ids::RuleConstantStatement: return variable_statement(n, StmtKind::constant);

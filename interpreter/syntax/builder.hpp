@@ -34,6 +34,7 @@ class AstBuilder {
   ast::Stmt* outlined_statement(const Node* node);
   ast::Stmt* module_statement(const Node* node);
   ast::Stmt* record_statement(const Node* node);
+  ast::Stmt* next_statement(const Node* node);
   ast::Stmt* program_statement(const Node* node);
   ast::Stmt* param_statement(const Node* node);
   ast::Stmt* stream_statement(const Node* node);

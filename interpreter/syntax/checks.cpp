@@ -79,6 +79,7 @@ class Checker {
         function(*static_cast<const ProgramStmt*>(s)->function, Body::program, p);
         break;
       case StmtKind::param: param(*static_cast<const ParamStmt*>(s), p); break;
+      case StmtKind::next: next(*static_cast<const NextStmt*>(s), p); break;
       case StmtKind::stream: stream(*static_cast<const StreamStmt*>(s), p); break;
       case StmtKind::variable:
       case StmtKind::constant: variable(*static_cast<const VariableStmt*>(s), p); break;
@@ -172,13 +173,21 @@ class Checker {
 
   void param(const ParamStmt& s, Place p) {
     if (p.body != Body::build)
-      problem("`param` is only allowed in a module's `build`", head(&s),
+      problem(fmt::format("`{}` is only allowed in a module's `build`", s.is_state ? "state" : "param"), head(&s),
               p.body == Body::module     ? "fields are bound with `=`; a tensor of the module is declared in `build`"
               : p.body == Body::function ? "declare it in `build` and pass the tensor"
                                          : "a tensor of a program is declared with `variable`");
     expressions_.value(s.spec);
     expressions_.value(s.init);
     expressions_.options(s.options);
+  }
+
+  void next(const NextStmt& s, Place p) {
+    if (p.body != Body::build)
+      problem("`next` is only allowed in a module's `build`", head(&s),
+              p.body == Body::function ? "return the value, and write `next` in `build`"
+                                       : "a state belongs to a module: `state NAME: SPEC = INIT` in its `build`");
+    expressions_.value(s.value);
   }
 
   void stream(const StreamStmt& s, Place p) {

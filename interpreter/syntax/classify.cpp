@@ -14,6 +14,8 @@ TokenClass class_of(int type) {
     case ids::FALSE:
     case ids::NONE: return TokenClass::constant;
     case ids::PARAM:
+    case ids::STATE:
+    case ids::NEXT:
     case ids::PROGRAM:
     case ids::RECORD:
     case ids::REF:

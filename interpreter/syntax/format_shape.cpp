@@ -46,6 +46,8 @@ bool opens_statement(int type) {
     case ids::DEF:
     case ids::MODULE:
     case ids::PARAM:
+    case ids::STATE:
+    case ids::NEXT:
     case ids::REF:
     case ids::PROGRAM:
     case ids::RECORD:

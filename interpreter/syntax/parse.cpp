@@ -159,8 +159,8 @@ const std::vector<std::string>& reserved_words() {
 
 const std::vector<std::string>& declaring_words() {
   static const auto& words =
-      never_destroyed(std::vector<std::string>{"param", "program", "record", "ref", "stream", "out", "variable",
-                                               "constant", "option", "outlined", "test", "build"});
+      never_destroyed(std::vector<std::string>{"param", "state", "next", "program", "record", "ref", "stream", "out",
+                                               "variable", "constant", "option", "outlined", "test", "build"});
   return words;
 }
 

@@ -8,15 +8,17 @@
 namespace pxl::syntax {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, int>, 9> before_a_name{{{"param", ids::PARAM},
-                                                                         {"program", ids::PROGRAM},
-                                                                         {"stream", ids::STREAM},
-                                                                         {"variable", ids::VARIABLE},
-                                                                         {"constant", ids::CONSTANT},
-                                                                         {"option", ids::OPTION},
-                                                                         {"outlined", ids::OUTLINED},
-                                                                         {"record", ids::RECORD},
-                                                                         {"module", ids::MODULE}}};
+constexpr std::array<std::pair<std::string_view, int>, 11> before_a_name{{{"param", ids::PARAM},
+                                                                          {"state", ids::STATE},
+                                                                          {"next", ids::NEXT},
+                                                                          {"program", ids::PROGRAM},
+                                                                          {"stream", ids::STREAM},
+                                                                          {"variable", ids::VARIABLE},
+                                                                          {"constant", ids::CONSTANT},
+                                                                          {"option", ids::OPTION},
+                                                                          {"outlined", ids::OUTLINED},
+                                                                          {"record", ids::RECORD},
+                                                                          {"module", ids::MODULE}}};
 
 class Roles {
  public:

@@ -64,6 +64,10 @@ class Parts {
     v_.name(s.name, s.name_span);
   }
   void operator()(const ast::ParamStmt& s) { declaration(s, s.init, s.options); }
+  void operator()(const ast::NextStmt& s) {
+    for (const ast::NameExpr* target : s.targets) read(target);
+    read(s.value);
+  }
   void operator()(const ast::VariableStmt& s) { declaration(s, s.init, s.options); }
   void operator()(const ast::StreamStmt& s) { declaration(s, s.value, {}); }
   void operator()(const ast::OptionStmt& s) {

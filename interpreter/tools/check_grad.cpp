@@ -77,7 +77,7 @@ Problem prepare(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, Ra
   stamp(in, *ir);
   Op* call = main.add_call(graph, p.variables);
   std::vector<Tensor*> seeds;
-  for (size_t o = 0; o < graph.declared_outputs(); ++o) {
+  for (size_t o = 0; o < result_outputs(graph); ++o) {
     Tensor* y = call->outputs[o];
     seeds.push_back(nullptr);
     if (!is_floating(y->spec.dtype)) continue;

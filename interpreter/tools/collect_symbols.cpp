@@ -246,6 +246,12 @@ class Collector {
         for (const ast::Argument& a : s.options) expression(a.value, scope);
         break;
       }
+      case ast::StmtKind::next: {
+        const auto& s = static_cast<const ast::NextStmt&>(statement);
+        for (const ast::NameExpr* target : s.targets) scopes_.read(scope, target->name, target->span);
+        expression(s.value, scope);
+        break;
+      }
       case ast::StmtKind::stream: {
         const auto& s = static_cast<const ast::StreamStmt&>(statement);
         declaration(scope, s.is_input ? SymbolKind::stream_in : SymbolKind::stream_out, s.name, s.name_span, s.span,

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "runtime/graph/schedule.hpp"
+#include "runtime/graph/states.hpp"
 
 namespace pxl {
 
@@ -30,8 +31,8 @@ class Printer {
     std::swap(body, text_);
     text_ += ") -> (";
     separator = "";
-    for (const Tensor* t : graph.outputs()) {
-      fmt::format_to(out(), "{}%{}", separator, number(t));
+    for (size_t i = 0; i < graph.outputs().size(); ++i) {
+      fmt::format_to(out(), "{}{}%{}", separator, next_of(graph, i), number(graph.outputs()[i]));
       separator = ", ";
     }
     text_ += ") {\n" + body + "  }";
@@ -42,6 +43,13 @@ class Printer {
   std::back_insert_iterator<std::string> out() { return std::back_inserter(text_); }
 
   size_t number(const Tensor* t) { return numbers_.emplace(t, numbers_.size() + 1).first->second; }
+
+  /// "running_mean=" for the next value of a state; empty for other outputs.
+  static std::string next_of(const Graph& graph, size_t output) {
+    for (const GraphState& s : states_of(graph))
+      if (s.next == output) return (s.input->key.empty() ? s.input->name : s.input->key) + "=";
+    return {};
+  }
 
   void print(const Op& op) {
     fmt::format_to(out(), "    {}.{}", op.row->schedule, op.id);

@@ -13,7 +13,8 @@ class Random {
  public:
   explicit Random(uint64_t seed) { reseed(seed); }
   void reseed(uint64_t seed);
-  bool operator==(const Random&) const = default;  ///< the same draws follow
+  bool operator==(const Random&) const = default;                       ///< the same draws follow
+  uint64_t seed() const { return uint64_t{key_[1]} << 32U | key_[0]; }  ///< that of the last `reseed`
 
   uint32_t bits();           ///< 32 uniform bits
   double uniform();          ///< [0, 1), 53 bits

@@ -2,6 +2,7 @@
 // ops; contributions to a tensor's gradient are summed when its producer is reached. Dead code is eliminated at the
 // end; only then do the forward values that are still used become outputs of the forward graph.
 #include "runtime/transform/autodiff.hpp"
+#include "runtime/graph/states.hpp"
 
 #include <fmt/format.h>
 
@@ -354,7 +355,7 @@ GradGraphInfoPtr autodiff(Graph& graph, std::optional<std::vector<Tensor*>> grad
     provided = floating_once(*grads_provided);
   } else {
     provided = floating_once(
-        {graph.outputs().begin(), graph.outputs().begin() + static_cast<std::ptrdiff_t>(graph.declared_outputs())});
+        {graph.outputs().begin(), graph.outputs().begin() + static_cast<std::ptrdiff_t>(result_outputs(graph))});
   }
   if (provided.empty())
     throw Error(fmt::format("autodiff: the graph `{}` has no output that can have a gradient", graph.id()),

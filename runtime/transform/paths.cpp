@@ -2,6 +2,7 @@
 // tensors after it are not treated as constants: ops on float8 have no gradient and report that.
 #include <algorithm>
 
+#include "runtime/graph/states.hpp"
 #include "runtime/transform/differentiator.hpp"
 
 namespace pxl {
@@ -71,7 +72,7 @@ std::vector<Tensor*> differentiable_inputs(const Graph& graph, std::optional<std
     provided = *grads_provided;
   else
     provided.assign(graph.outputs().begin(),
-                    graph.outputs().begin() + static_cast<std::ptrdiff_t>(graph.declared_outputs()));
+                    graph.outputs().begin() + static_cast<std::ptrdiff_t>(result_outputs(graph)));
   const TensorSet before = inputs_before(graph, floating_once(provided));
   std::vector<Tensor*> found;
   for (Tensor* t : graph.inputs())

@@ -20,7 +20,7 @@ syntax keyword pxlDType bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 f
 syntax keyword pxlType int float str tensor
 
 " Words that only declare: names everywhere else.
-syntax match pxlDeclaration /\v%(^|\{)\s*\zs%(program|record|param|stream|variable|constant|option|outlined)\ze\s+\h/
+syntax match pxlDeclaration /\v%(^|\{)\s*\zs%(program|record|param|state|next|stream|variable|constant|option|outlined)\ze\s+\h/
 syntax match pxlDeclaration /\v%(^|\{)\s*\zstest\ze\s+["']/
 syntax match pxlDeclaration /\v%(^|\{)\s*\zsbuild\ze\s*\([^{]*\{/
 syntax match pxlDeclaration /\v%(%(^|\{)\s*stream\s+)@<=%(in|out)\ze\s+\h/

@@ -232,7 +232,16 @@ std::string show(const Stmt* s) {
     case StmtKind::program: return "(program " + function(*static_cast<const ProgramStmt*>(s)->function) + ")";
     case StmtKind::param: {
       const auto& p = *static_cast<const ParamStmt*>(s);
-      return declared(p.by_ref ? "param ref" : "param", p.name, p.spec, p.init, p.options, p.doc);
+      return declared(p.by_ref     ? "param ref"
+                      : p.is_state ? "state"
+                                   : "param",
+                      p.name, p.spec, p.init, p.options, p.doc);
+    }
+    case StmtKind::next: {
+      const auto& n = *static_cast<const NextStmt*>(s);
+      std::string out = "(next";
+      for (const NameExpr* target : n.targets) out += " " + target->name;
+      return out + " " + show(n.value) + ")";
     }
     case StmtKind::stream: {
       const auto& p = *static_cast<const StreamStmt*>(s);
