@@ -271,7 +271,7 @@ bool writes_states(const Graph& graph) {
 
 CarriedBody carry_states(Interpreter& in, const Callable& body, size_t carried) {
   const Graph& graph = *body.graph;
-  if (!writes_states(graph)) return {body, {}};
+  if (!writes_states(graph) || graph.inputs().size() < carried) return {body, {}};  // the loop refuses the latter
   CarriedBody made;
   Wrapper w(in, body);
   std::vector<Tensor*> own;  // inputs of the wrapper

@@ -5,6 +5,7 @@
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/remote.hpp"
 #include "interpreter/graphs/replicas.hpp"
+#include "interpreter/graphs/tensor_trees.hpp"
 #include "interpreter/graphs/trees.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
@@ -352,6 +353,44 @@ struct TreeClassObject final : Object {
   std::vector<std::string> member_names() const override { return {"from_dict", "pack"}; }
 };
 
+/// The leaves of a further tree of `tree_map`, by path. Throws unless the paths are those of the first tree.
+std::vector<TreeLeaf> matching_leaves(Interpreter& in, const Value& tree, const std::vector<TreeLeaf>& first) {
+  const std::vector<TreeLeaf> leaves = tree_leaves(in, tree);
+  std::vector<TreeLeaf> ordered;
+  const auto has = [](const std::vector<TreeLeaf>& among, const std::string& path) {
+    return std::ranges::find(among, path, &TreeLeaf::first) != among.end();
+  };
+  for (const TreeLeaf& leaf : leaves)
+    if (!has(first, leaf.first))
+      throw Error("tree_map: a tree has `" + leaf.first + "`, which the first has not").as(codes::key);
+  for (const TreeLeaf& leaf : first) {
+    if (!has(leaves, leaf.first))
+      throw Error("tree_map: a tree lacks `" + leaf.first + "`, which the first has").as(codes::key);
+    ordered.push_back(*std::ranges::find(leaves, leaf.first, &TreeLeaf::first));
+  }
+  return ordered;
+}
+
+Value mapped_trees(Interpreter& in, const Arguments& args) {
+  if (args.positional.size() < 2 || !args.named.empty())
+    throw Error("tree_map takes a function, then one or more trees").as(codes::arguments);
+  const Value& f = args.positional[0];
+  if (!f.is_object() || !f.object()->callable())
+    type_error("tree_map takes a function first, got " + with_article(f.type_name()));
+  const std::vector<TreeLeaf> first = tree_leaves(in, args.positional[1]);
+  std::vector<std::vector<TreeLeaf>> others;
+  for (size_t i = 2; i < args.positional.size(); ++i) others.push_back(matching_leaves(in, args.positional[i], first));
+  size_t next = 0;
+  return map_tree(in, args.positional[1], [&](const Value& leaf, const std::string&) {
+    Arguments call;
+    call.span = args.span;
+    call.positional.push_back(leaf);
+    for (const auto& leaves : others) call.positional.push_back(leaves[next].second);
+    ++next;
+    return invoke(in, f, std::move(call));
+  });
+}
+
 }  // namespace
 
 MemberTable tree_members() {
@@ -389,6 +428,10 @@ std::vector<std::string> TreeObject::member_names() const {
 }
 
 void bind_tree_builtins(Scope& prelude) {
+  define(prelude, no_effects, "tree_map", "tree_map(f, tree, *trees)",
+         "f of each leaf of a tree, and of the leaves with the same paths in further trees, in the form of the first "
+         "tree. Lists, tuples, dicts, named trees, records and gradients are trees.",
+         [](Interpreter& in, Arguments args) { return mapped_trees(in, args); });
   prelude.bind("DotTree", make_ref<TreeClassObject>(TreeKind::plain));
   prelude.bind("NamedTensors", make_ref<TreeClassObject>(TreeKind::tensors));
   prelude.bind("NamedVariableFactories", make_ref<TreeClassObject>(TreeKind::factories));
