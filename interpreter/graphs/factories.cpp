@@ -92,37 +92,89 @@ std::vector<std::string> VariableFactoryObject::member_names() const {
   return names;
 }
 
+namespace {
+
+using NamedFactories = std::vector<std::pair<std::string, VariableFactoryObject*>>;
+
+/// The factories of a tree in alphabetical order; those of states that begin with the value of a param are last.
+NamedFactories sorted_factories(const TreeObject& factories) {
+  NamedFactories all;
+  for (auto& [name, leaf] : factories.leaves()) {
+    auto* f = leaf.as<VariableFactoryObject>();
+    if (!f) type_error("init: `" + name + "` is no variable factory, but " + with_article(leaf.type_name()));
+    all.emplace_back(name, f);
+  }
+  std::ranges::sort(all, {}, &NamedFactories::value_type::first);
+  std::stable_partition(all.begin(), all.end(),
+                        [](const auto& x) { return !x.second->init.template as<VariableFactoryObject>(); });
+  return all;
+}
+
+std::string full_name(const std::string& prefix, const std::string& name) {
+  return prefix.empty() ? name : prefix + "." + name;
+}
+
+/// What the variables of an `init` begin with, in the order of the factories.
+std::vector<Array> drawn_all(In in, const NamedFactories& all, const std::string& prefix,
+                             const VariablePlacement& placement, bool zero) {
+  std::vector<Array> values;
+  for (const auto& [name, f] : all) {
+    const ReplicaGroups& groups = f->groups.empty() ? placement.groups : f->groups;
+    const TensorSpec spec = f->spec.is_shard() ? f->spec : shard_spec(f->spec, placement.shards);
+    const auto* of = f->init.as<VariableFactoryObject>();
+    const auto param = std::ranges::find(all, of, &NamedFactories::value_type::second);
+    if (zero)
+      values.push_back(initial_values(in, Value(int64_t{0}), spec, groups, "param " + name));
+    else if (of && static_cast<size_t>(param - all.begin()) < values.size())
+      values.push_back(values[static_cast<size_t>(param - all.begin())]);
+    else
+      values.push_back(drawn(in, *f, spec, groups, full_name(prefix, name)));
+  }
+  return values;
+}
+
+/// Arrays of one spec along a new first axis.
+Array stacked(const std::vector<Array>& rows) {
+  Shape shape = rows.front().shape();
+  shape.insert(shape.begin(), static_cast<int64_t>(rows.size()));
+  if (!rows.front().has_elements()) return Array::unevaluated(rows.front().dtype(), shape);
+  Array all(rows.front().dtype(), shape);
+  const int64_t bytes = rows.front().bytes();
+  for (size_t i = 0; i < rows.size(); ++i)
+    std::copy_n(rows[i].raw(), bytes, all.mutable_raw() + static_cast<int64_t>(i) * bytes);
+  return all;
+}
+
+}  // namespace
+
 TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::string& prefix,
-                       const VariablePlacement& placement, bool zero) {
+                       const VariablePlacement& placement, bool zero, std::optional<int64_t> copies) {
   BuildTarget target = graphs_of(in).target();
   if (!target.graph->is_main())
     throw Error(
         "variables live in the main graph only: init can't be called while " + target.graph->id() + " is being built",
         {"`add_variable_inputs(name, factories)` makes inputs of this graph for them"})
         .as(codes::param);
-  auto all = factories.leaves();
-  std::sort(all.begin(), all.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+  const NamedFactories all = sorted_factories(factories);
+  std::vector<std::vector<Array>> values;  // by factory: a row for each copy
+  values.resize(all.size());
+  for (int64_t copy = 0; copy < copies.value_or(1); ++copy) {
+    const std::string of_copy = copies ? full_name(prefix, std::to_string(copy)) : prefix;
+    std::vector<Array> row = drawn_all(in, all, of_copy, placement, zero);
+    for (size_t i = 0; i < row.size(); ++i) values[i].push_back(std::move(row[i]));
+  }
   TreePtr out = make_tree(TreeKind::tensors);
-  std::unordered_map<const Object*, Array> params;  // by factory: states may begin with their values
-  const auto begins_with = [](const VariableFactoryObject& f) { return f.init.as<VariableFactoryObject>(); };
-  std::stable_partition(all.begin(), all.end(), [&](const auto& x) {
-    const auto* f = x.second.template as<VariableFactoryObject>();
-    return !f || !begins_with(*f);
-  });
-  for (auto& [name, leaf] : all) {
-    auto* f = leaf.as<VariableFactoryObject>();
-    if (!f) type_error("init: `" + name + "` is no variable factory, but " + with_article(leaf.type_name()));
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto& [name, f] = all[i];
     const ReplicaGroups& groups = f->groups.empty() ? placement.groups : f->groups;
     const TensorSpec spec = f->spec.is_shard() ? f->spec : shard_spec(f->spec, placement.shards);
-    const std::string full = prefix.empty() ? name : prefix + "." + name;
-    const auto known = zero ? params.end() : params.find(begins_with(*f));
-    Array data = known != params.end() ? known->second
-                 : zero                ? initial_values(in, Value(int64_t{0}), spec, groups, "param " + name)
-                                       : drawn(in, *f, spec, groups, full);
-    params.emplace(f, data);
+    if (copies && (!groups.empty() || !spec.shard_groups.empty()))
+      throw Error("init: `copies` is not for variables with groups of replicas, as `" + name + "` has")
+          .as(codes::replicas);
     stamp(in, *target.ir);
-    out->insert(name, tensor_value(target.ir, target.graph->add_variable(std::move(data), full, groups,
-                                                                         spec.shard_groups, placement.remote)));
+    Array data = copies ? stacked(values[i]) : std::move(values[i].front());
+    out->insert(name, tensor_value(target.ir, target.graph->add_variable(std::move(data), full_name(prefix, name),
+                                                                         groups, spec.shard_groups, placement.remote)));
   }
   return out;
 }

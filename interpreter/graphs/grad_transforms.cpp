@@ -1,4 +1,7 @@
 // Transforms of gradient graphs as functions of the language: accumulation and recomputation.
+#include <numeric>
+
+#include "interpreter/graphs/derivatives.hpp"
 #include "interpreter/graphs/gradients.hpp"
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
@@ -81,6 +84,34 @@ Value rows_of_gradient(Interpreter& in, const Arguments& args) {
 
 }  // namespace
 
+namespace {
+
+/// A call of a function as a graph whose gradients compute it again.
+Value build_recomputed(Interpreter& in, const DerivativeObject& d, LiftedArguments& lifted) {
+  const Callable f = graph_of_function(in, d.function, lifted.args);
+  std::vector<size_t> results(result_outputs(*f.graph));
+  std::iota(results.begin(), results.end(), size_t{0});
+  const Callable made = with_results(in, f, results);
+  recompute_in_gradients(*made.graph);
+  Arguments call;
+  call.span = lifted.args.span;
+  for (const FunctionCall::Given& g : tensors_given(in, d.function, lifted.args)) call.positional.push_back(g.tensor);
+  return call_result(in, made.ir, *emit_call(in, made.ir, *made.graph, made.inputs, call));
+}
+
+Value make_recompute(const Value& f) {
+  if (!f.is_object() || !f.object()->callable())
+    type_error("recompute takes a function of tensors, got " + with_article(f.type_name()));
+  auto d = make_ref<DerivativeObject>();
+  d->key = d->title = "recompute";
+  d->function = f;
+  d->parameters = parameters_of(f);
+  d->build = build_recomputed;
+  return Value(d);
+}
+
+}  // namespace
+
 void bind_gradient_builtins(Scope& p) {
   define(p, no_effects, "autodiff",
          "autodiff(graph, grads_provided = none, grads_required = none, called_graphs_grad_info = none)",
@@ -94,6 +125,12 @@ void bind_gradient_builtins(Scope& p) {
          "called_graphs_grad_info = none)",
          "Factories of accumulators, and a gradient graph whose calls keep the running mean of the tensors' gradients.",
          [](Interpreter& in, Arguments args) { return accumulation(in, args); });
+  define(p, no_effects, "recompute", "recompute(f)",
+         "f as a function whose gradients keep its arguments alone, and compute what else they need again.",
+         [](Interpreter&, Arguments args) -> Value {
+           ArgReader a("recompute", args, {"f"});
+           return make_recompute(a.value("f"));
+         });
   define(p, no_effects, "recompute_graph", "recompute_graph(grad_graph)",
          "A gradient graph that computes the forward pass again, so that no activation is kept for it.",
          [](Interpreter& in, Arguments args) { return recomputation(in, args); });

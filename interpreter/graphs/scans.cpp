@@ -13,13 +13,14 @@
 #include "interpreter/values/conversions.hpp"
 #include "interpreter/values/operations.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/transform/scan.hpp"
 
 namespace pxl {
 
 namespace {
 
-/// A tensor or array, or a list or tuple of them.
+/// What a list or tuple holds, or one value: tensors, arrays, or trees of them.
 std::vector<Value> tensors_of(const Value& v) {
   if (v.is_none()) return {};
   if (auto* list = v.as<SequenceObject>()) return list->items;
@@ -54,6 +55,14 @@ ScanArguments read_arguments(Arguments args) {
   return found;
 }
 
+/// The leaves of states or sequences.
+std::vector<Value> leaves_of(Interpreter& in, const std::vector<Value>& trees) {
+  std::vector<Value> leaves;
+  for (const Value& tree : trees)
+    for (auto& [path, leaf] : tree_leaves(in, tree)) leaves.push_back(std::move(leaf));
+  return leaves;
+}
+
 /// Specs of the slices of an iteration; sets `count` by the sequences.
 std::vector<TensorSpec> slices_of(Interpreter& in, const std::vector<Value>& xs, std::optional<int64_t>& count) {
   std::vector<TensorSpec> slices;
@@ -80,14 +89,18 @@ Callable step_of(Interpreter& in, ScanArguments& given, const std::vector<Tensor
     return to_callable(given.step, "scan");
   Arguments args;
   args.span = span;
-  for (const Value& v : given.init) {
-    if (v.is_number())
-      throw Error("scan: a state is a tensor or an array, got " + with_article(v.type_name()),
-                  {"its shape is that of the step's result: `zeros([2, 3])`; a scalar is `zeros([])`"})
-          .as(codes::type);
-    args.positional.emplace_back(to_spec(in, v, "scan"));
-  }
-  for (const TensorSpec& s : slices) args.positional.emplace_back(s);
+  for (const Value& state : given.init)
+    args.positional.push_back(map_tree(in, state, [&](const Value& v, const std::string&) {
+      if (v.is_number())
+        throw Error("scan: a state is a tensor or an array, got " + with_article(v.type_name()),
+                    {"its shape is that of the step's result: `zeros([2, 3])`; a scalar is `zeros([])`"})
+            .as(codes::type);
+      return Value(to_spec(in, v, "scan"));
+    }));
+  size_t next = 0;
+  for (const Value& sequence : given.xs)
+    args.positional.push_back(
+        map_tree(in, sequence, [&](const Value&, const std::string&) { return Value(slices[next++]); }));
   args.positional.insert(args.positional.end(), given.others.begin(), given.others.end());
   const GraphSource source = source_of_function(given.step, args);
   const BuiltGraph built = build_graph(in, source, std::move(args));
@@ -146,6 +159,48 @@ Value operand(Interpreter& in, const std::shared_ptr<Ir>& ir, const Value& v) {
   return tensor_value(ir, to_operand(in, v, spec, "scan"));
 }
 
+/// What a step returned: a value for each state, then for each stacked result; specs stand for tensors.
+std::vector<Value> results_of(Interpreter& in, const Callable& step) {
+  const GraphFacts& facts = facts_of(in, step.ir, step.graph);
+  if (facts.form == ResultForm::tree) {
+    if (auto* list = facts.result.as<SequenceObject>()) return list->items;
+    return {facts.result};
+  }
+  std::vector<Value> results;
+  for (size_t j = 0; j < result_outputs(*step.graph); ++j) results.emplace_back(step.graph->outputs()[j]->spec);
+  return results;
+}
+
+std::string listed(const std::vector<TreeLeaf>& leaves) {
+  std::vector<std::string> paths;
+  for (const TreeLeaf& leaf : leaves) paths.push_back(leaf.first.empty() ? "a tensor" : "`" + leaf.first + "`");
+  return join_texts(paths, ", ");
+}
+
+/// The outputs of a step in the order of its states: a state that is a tree is matched by path.
+Callable in_order_of_states(Interpreter& in, Callable step, const ScanArguments& given,
+                            const std::vector<Value>& results) {
+  std::vector<size_t> order;
+  size_t first = 0;
+  bool same = true;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const std::vector<TreeLeaf> made = tree_leaves(in, results[i]);
+    const std::vector<TreeLeaf> wanted = i < given.init.size() ? tree_leaves(in, given.init[i]) : made;
+    for (const TreeLeaf& leaf : wanted) {
+      const auto at = std::ranges::find(made, leaf.first, &TreeLeaf::first);
+      if (at == made.end() || made.size() != wanted.size())
+        throw Error(
+            fmt::format("scan: state {} has {}, but the step returns {} for it", i, listed(wanted), listed(made)))
+            .as(codes::graph_inputs);
+      const size_t j = first + static_cast<size_t>(at - made.begin());
+      same = same && j == order.size();
+      order.push_back(j);
+    }
+    first += made.size();
+  }
+  return same ? step : with_results(in, step, order);
+}
+
 /// The current value of a state.
 Value current_state(Interpreter& in, const std::shared_ptr<Ir>& ir, const Value& holder) {
   Tensor* now = state_now(in, as_tensor(holder));
@@ -164,20 +219,24 @@ Value make_scan(Interpreter& in, Arguments args) {
       type_error("scan: `count` is an int, at least 0, got " + with_article(given.count.type_name()));
     count = given.count.as_int();
   }
-  const std::vector<TensorSpec> slices = slices_of(in, given.xs, count);
+  const std::vector<Value> init = leaves_of(in, given.init), xs = leaves_of(in, given.xs);
+  const std::vector<TensorSpec> slices = slices_of(in, xs, count);
   if (!count)
     throw Error("scan: nothing tells the number of iterations", {"give sequences, or `count`"}).as(codes::arguments);
   if (*count > max_scan_iterations)
     throw Error(fmt::format("scan: {} iterations, but at most {} can be counted", *count, max_scan_iterations))
         .as(codes::value);
-  const CarriedBody carry = carry_states(in, step_of(in, given, slices, span), given.init.size());
+  Callable whole = step_of(in, given, slices, span);
+  const std::vector<Value> made = results_of(in, whole);
+  if (made.size() >= given.init.size()) whole = in_order_of_states(in, whole, given, made);
+  const CarriedBody carry = carry_states(in, whole, init.size());
   const Callable& step = carry.body;
   if (step.graph->is_main()) throw Error("the main graph can't be called").as(codes::program);
   ScanForm form;
   form.step = step.graph;
   form.count = *count;
-  form.carried = given.init.size() + carry.holders.size();
-  form.sliced = given.xs.size();
+  form.carried = init.size() + carry.holders.size();
+  form.sliced = xs.size();
   form.reversed = given.reversed;
   check_step(*step.graph, form, slices, step.inputs);
   form.stacked = step.graph->declared_outputs() - form.carried;
@@ -196,17 +255,20 @@ Value make_scan(Interpreter& in, Arguments args) {
                     is_state_of(*step.graph, at->first) ? current_state(in, ir, at->second) : at->second);
   Arguments operands;
   operands.span = span;
-  for (const Value& v : given.init) operands.positional.push_back(operand(in, ir, v));
+  for (const Value& v : init) operands.positional.push_back(operand(in, ir, v));
   for (Tensor* holder : carry.holders) operands.positional.push_back(current_state(in, ir, tensor_value(ir, holder)));
-  for (const Value& v : given.xs) operands.positional.push_back(operand(in, ir, v));
+  for (const Value& v : xs) operands.positional.push_back(operand(in, ir, v));
   operands.positional.insert(operands.positional.end(), given.others.begin(), given.others.end());
   const Op* call = emit_call(in, ir, scan, bound, operands);
+  for (size_t j = 0; j < carry.holders.size(); ++j) set_state(in, carry.holders[j], call->outputs[init.size() + j]);
   std::vector<Value> results;
-  for (size_t j = 0; j < scan.declared_outputs(); ++j)
-    if (j < given.init.size() || j >= form.carried)
-      results.push_back(tensor_value(ir, call->outputs[j]));
-    else
-      set_state(in, carry.holders[j - given.init.size()], call->outputs[j]);
+  size_t next = 0;
+  for (size_t i = 0; i < made.size(); ++i) {
+    if (i == given.init.size()) next = form.carried;
+    const Value& form_of = i < given.init.size() ? given.init[i] : made[i];
+    results.push_back(map_tree(
+        in, form_of, [&](const Value&, const std::string&) { return tensor_value(ir, call->outputs[next++]); }));
+  }
   return results.size() == 1 ? results[0] : make_tuple(std::move(results));
 }
 

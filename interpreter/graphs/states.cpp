@@ -338,6 +338,23 @@ void join_states(Interpreter& in, Callable& yes, Callable& no) {
   }
 }
 
+Callable with_results(Interpreter& in, const Callable& body, const std::vector<size_t>& order) {
+  const Graph& graph = *body.graph;
+  Wrapper w(in, body);
+  for (size_t i = 0; i < graph.inputs().size(); ++i) w.input(i);
+  const std::vector<Tensor*> outputs = w.call();
+  for (const size_t j : order) w.output(outputs[j]);
+  std::vector<GraphState> states;
+  for (const GraphState& s : states_of(graph)) {
+    states.push_back({w.operand(index_of(graph, s.input)), {}});
+    if (!s.next) continue;
+    states.back().next = w.graph().outputs().size();
+    w.output(outputs[*s.next]);
+  }
+  set_states(w.graph(), std::move(states));
+  return w.finish({}, 0, 0);
+}
+
 Callable frozen_states(Interpreter& in, const Callable& body) {
   const Graph& graph = *body.graph;
   if (!writes_states(graph)) return body;

@@ -46,6 +46,8 @@ struct CarriedBody {
   std::vector<Tensor*> holders;  ///< of these states
 };
 CarriedBody carry_states(Interpreter& in, const Callable& body, size_t carried);
+/// A graph that returns results of another one in another order.
+Callable with_results(Interpreter& in, const Callable& body, const std::vector<size_t>& order);
 /// Two branches that write the same states.
 void join_states(Interpreter& in, Callable& yes, Callable& no);
 

@@ -235,11 +235,15 @@ Value m_remap(Interpreter&, TreeObject& t, const Arguments& args) {
   return out;
 }
 Value initialised(Interpreter& in, TreeObject& t, const Arguments& args, const char* where, bool zero) {
-  ArgReader a(where, args, {"prefix", "shard", "replica_grouping"});
+  ArgReader a(where, args, {"prefix", "shard", "replica_grouping", "copies"});
   const Ir& ir = *graphs_of(in).target().ir;
   const VariablePlacement placement{to_variable_groups(a.value_or("replica_grouping", {}), ir),
                                     to_shard_groups(a.value_or("shard", {}), ir)};
-  return init_factories(in, t, a.string_or("prefix", ""), placement, zero);
+  std::optional<int64_t> copies;
+  if (a.has("copies")) copies = a.integer("copies");
+  if (copies && *copies < 1)
+    throw Error(std::string(where) + ": `copies` is at least 1, got " + std::to_string(*copies)).as(codes::value);
+  return init_factories(in, t, a.string_or("prefix", ""), placement, zero, copies);
 }
 Value m_init(Interpreter& in, TreeObject& t, const Arguments& args) { return initialised(in, t, args, "init", false); }
 Value m_init_zero(Interpreter& in, TreeObject& t, const Arguments& args) {
@@ -310,13 +314,14 @@ constexpr std::span<const Member<TreeObject>> tensors_table(tensors_rows);
 
 /// Methods of trees that hold variable factories.
 constexpr Member<TreeObject> factory_rows[] = {
-    {"init", "(prefix = '', shard = none, replica_grouping = none)",
-     "Variables for all factories, with their initial values, as a tree to bind. With replicas, `shard` is the "
+    {"init", "(prefix = '', shard = none, replica_grouping = none, copies = none)",
+     "Variables for all factories, with their initial values, as a tree to bind. `copies = n` gives each a first axis "
+     "with the draws of n calls, for `vmap`. With replicas, `shard` is the "
      "grouping "
      "whose members share the parts of each, and `replica_grouping` that of the values, of params declared without "
      "one.",
      "facts.init().keys_flat()", m_init},
-    {"init_zero", "(prefix = '', shard = none, replica_grouping = none)",
+    {"init_zero", "(prefix = '', shard = none, replica_grouping = none, copies = none)",
      "Variables for all factories, filled with zeros.", "facts.init_zero().keys_flat()", m_init_zero},
     {"init_remote", "(buffers, entry = 0, prefix = '')",
      "Variables for all factories that are entries of remote buffers, those with the same names in a tree.",

@@ -88,8 +88,9 @@ Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, 
 
 /// Variables for all factories of a tree, drawn in alphabetical order of dotted names; the result is in that order
 /// too. `placement` is for factories that have no groups of their own. Throws outside a main graph.
+/// With `copies` each variable has a first axis, with the draws of as many calls.
 TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::string& prefix,
-                       const VariablePlacement& placement, bool zero);
+                       const VariablePlacement& placement, bool zero, std::optional<int64_t> copies = {});
 
 /// Makes memory for all factories of a tree, in the graph that is being built.
 TreePtr init_undefined(Interpreter& in, const TreeObject& factories);

@@ -42,6 +42,16 @@ bool uses_streams(const Graph& graph) {
   return uses_streams(graph, seen);
 }
 
+void recompute_in_gradients(Graph& graph) {
+  set_custom_gradient(
+      graph,
+      [](Graph& of, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required) {
+        const GradInfos called;
+        return recompute_graph(*Differentiator(of, provided, required, called).run());
+      },
+      false);
+}
+
 GradGraphInfoPtr recompute_graph(const GradGraphInfo& info) {
   Graph& forward = *info.forward_graph;
   Graph& gradient = *info.graph;

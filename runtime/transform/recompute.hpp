@@ -11,6 +11,9 @@ namespace pxl {
 /// graph's additional inputs (accumulators) by name. Throws if the forward graph uses streams.
 GradGraphInfoPtr recompute_graph(const GradGraphInfo& info);
 
+/// Has the gradients of a graph recompute it: each is the `recompute_graph` of what it would be. The graph is new.
+void recompute_in_gradients(Graph& graph);
+
 /// Whether a run of a graph, with all it calls, accesses a stream.
 bool uses_streams(const Graph& graph);
 
