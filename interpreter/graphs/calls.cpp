@@ -161,7 +161,7 @@ class InputBinder {
 
   enum class From : uint8_t { nothing, bound, map, position, name };
 
-  /// The current value of the state that an input is given; notes what the call makes its next one.
+  /// The current value of the state for an input. Notes which output of the call becomes the state's next value.
   Tensor* current(const Tensor& input, Tensor* holder) {
     for (const GraphState& s : states_of(callee_))
       if (s.input == &input && s.next) next_.emplace_back(*s.next, holder);
@@ -229,13 +229,13 @@ Tensor* to_operand(Interpreter& in, const Value& v, const TensorSpec& spec, cons
 
 namespace {
 
-/// What a call of a graph is given.
+/// The operands of a graph's call.
 struct Operands {
   std::vector<Tensor*> tensors;  ///< by input
   NextStates next;
 };
 
-/// The operands of a graph that is about to be called, from a call's arguments.
+/// The operands for the call of a graph that is about to be made, from the call's arguments.
 Operands bind_inputs(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, const BoundInputs& bound,
                      const Arguments& args) {
   BuildTarget target = graphs_of(in).target();

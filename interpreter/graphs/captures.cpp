@@ -18,7 +18,7 @@ std::string captured_name(const Tensor& t) {
   return name;
 }
 
-/// The tensor as the target at `level` has it; null if it is out of reach.
+/// The tensor that represents `t` in the target at `level`; null if `t` is out of reach.
 Tensor* reach(const std::vector<BuildTarget>& targets, size_t level, Tensor* t) {
   const BuildTarget& at = targets[level];
   if (at.graph == t->graph) return t;

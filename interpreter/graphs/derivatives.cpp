@@ -371,7 +371,7 @@ std::vector<Tensor*> output_gradients(Interpreter& in, const FunctionCall& call,
   return out;
 }
 
-/// The states of the graph that is being built, where there is one.
+/// The states of the graph that is being built, if there is one.
 std::shared_ptr<StateMoment> moment_of(Interpreter& in) {
   return graphs_of(in).has_target() ? std::make_shared<StateMoment>(in) : nullptr;
 }

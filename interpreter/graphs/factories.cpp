@@ -96,7 +96,7 @@ namespace {
 
 using NamedFactories = std::vector<std::pair<std::string, VariableFactoryObject*>>;
 
-/// The factories of a tree in alphabetical order; those of states that begin with the value of a param are last.
+/// The factories in a tree, in alphabetical order. States that begin with a param's value come last.
 NamedFactories sorted_factories(const TreeObject& factories) {
   NamedFactories all;
   for (auto& [name, leaf] : factories.leaves()) {
@@ -114,7 +114,7 @@ std::string full_name(const std::string& prefix, const std::string& name) {
   return prefix.empty() ? name : prefix + "." + name;
 }
 
-/// What the variables of an `init` begin with, in the order of the factories.
+/// The initial values for the variables of an `init`, in the order of the factories.
 std::vector<Array> drawn_all(In in, const NamedFactories& all, const std::string& prefix,
                              const VariablePlacement& placement, bool zero) {
   std::vector<Array> values;
@@ -133,7 +133,7 @@ std::vector<Array> drawn_all(In in, const NamedFactories& all, const std::string
   return values;
 }
 
-/// Arrays of one spec along a new first axis.
+/// Stacks arrays of one spec along a new first axis.
 Array stacked(const std::vector<Array>& rows) {
   Shape shape = rows.front().shape();
   shape.insert(shape.begin(), static_cast<int64_t>(rows.size()));

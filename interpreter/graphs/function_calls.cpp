@@ -210,7 +210,7 @@ Value DerivativeObject::call(Interpreter& in, Arguments args) {
 
 namespace {
 
-/// A program that computes a function of arrays.
+/// A program that computes a function on arrays.
 struct ProgramOfFunction {
   std::shared_ptr<Ir> ir;
   std::unique_ptr<Session> session;

@@ -86,7 +86,7 @@ Value rows_of_gradient(Interpreter& in, const Arguments& args) {
 
 namespace {
 
-/// A call of a function as a graph whose gradients compute it again.
+/// A call of a function as a graph. The gradients of the graph compute it again.
 Value build_recomputed(Interpreter& in, const DerivativeObject& d, LiftedArguments& lifted) {
   const Callable f = graph_of_function(in, d.function, lifted.args);
   std::vector<size_t> results(result_outputs(*f.graph));

@@ -56,7 +56,7 @@ struct StreamObject final : Object {
 struct InitialiserObject final : Object {
   std::string text;  ///< source text, for repr
   std::function<Array(Interpreter&, const TensorSpec&)> draw;
-  /// In place of `draw`: what depends on the name of the variable, and draws nothing.
+  /// Replaces `draw` if the value depends on the variable's name and draws no random numbers.
   std::function<Array(Interpreter&, const TensorSpec&, const std::string&)> of_name;
   std::string type_name() const override { return "initialiser"; }
   std::string repr(Interpreter&) override { return text; }

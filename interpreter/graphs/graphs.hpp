@@ -90,8 +90,7 @@ struct BoundGraphObject final : Object {
   bool callable() const override { return true; }
   Value call(Interpreter& in, Arguments args) override;
 };
-/// `bind(tree)`, `bind({input: tensor})`, `bind(weight = w)`: the graph with these tensors and those that were bound
-/// before.
+/// `bind(tree)`, `bind({input: tensor})`, `bind(weight = w)`: the graph with these tensors and those bound before.
 Value bind_graph(Interpreter& in, const Ref<GraphObject>& g, const BoundGraphObject* before, const Arguments& args);
 
 /// A call site.
@@ -129,7 +128,7 @@ Callable to_callable(const Value& v, const char* where);
 Op* emit_repeat(Interpreter& in, const Callable& body, int64_t count, const Arguments& args);
 /// `scan(f, init, xs, *args, count = none, reverse = false)`: returns the last states, then the stacked results.
 Value make_scan(Interpreter& in, Arguments args);
-/// `conditional`: an op that runs one of two graphs by a bool tensor of one element.
+/// `conditional`: adds an op that runs one of two graphs, as a one-element bool tensor decides.
 Op* emit_conditional(Interpreter& in, const Value& condition, Callable yes, const Arguments& yes_args, Callable no,
                      const Arguments& no_args);
 

@@ -119,7 +119,7 @@ static void need_gain_by_name(const char* name, const Arguments& args) {
       .as(codes::arguments);
 }
 
-/// A seed that depends on `random_seed` and a name alone (FNV-1a of the name).
+/// A seed that depends only on `random_seed` and a name (FNV-1a of the name).
 static Array seed_of_name(Interpreter& in, const TensorSpec& spec, const std::string& name) {
   if (spec.dtype != DType::uint32 || spec.shape != Shape{2})
     throw Error("own_seed is a seed, uint32[2], not " + text(spec)).as(codes::initial_value);

@@ -81,8 +81,7 @@ struct MethodObject final : Object {
   Value call(Interpreter& in, Arguments args) override;
   void references(References& to) const override { to.add(strong); }
 };
-/// The method of the instance itself that a name of its scope is; null for a field, which may hold a method of another
-/// instance.
+/// The instance's own method with a name in its scope. Null for a field, which may hold a method of another instance.
 inline const MethodObject* own_method(const Value& v) {
   auto* m = v.as<MethodObject>();
   return m && !m->strong ? m : nullptr;
@@ -132,7 +131,7 @@ struct StateOfBuild {
   Span next;  ///< of its `next` in this call, if there was one
 };
 
-/// One running body of a build.
+/// One running body.
 struct BuildState {
   std::shared_ptr<BuildRoot> root;       ///< null in a program's body, where params are not allowed
   std::string prefix;                    ///< "", "fc1."
@@ -199,7 +198,7 @@ struct GraphSource {
   bool refs_only = false;        ///< in-place changes of arguments that are not `ref` are refused
   bool captures = false;         ///< tensors of enclosing graphs become inputs
   std::optional<bool> training;  ///< `self.training` in it; by default that of the running build
-  /// In place of `code`: what is called with the inputs, and the parameters that name them.
+  /// Replaces `code`: the value that is called with the inputs, and the parameters that name them.
   Value callee;
   std::shared_ptr<const std::vector<ast::Parameter>> callee_parameters;
   const std::vector<ast::Parameter>& parameters() const { return code ? code->parameters : *callee_parameters; }
@@ -207,11 +206,11 @@ struct GraphSource {
 GraphSource source_of_instance(const ModuleInstancePtr& m);
 /// The source for any callable value, with inputs for these parameters.
 GraphSource source_of_callee(const Value& callee, std::string title, const std::vector<std::string>& parameters);
-/// Takes `training = ...` out of the arguments, unless the source has a parameter of that name.
+/// Removes `training = ...` from the arguments, unless the source has a parameter with this name.
 void take_training(Interpreter& in, GraphSource& source, Arguments& args);
 /// `self.training` in the graph of a source.
 bool is_training(Interpreter& in, const GraphSource& source);
-/// Of a def, a method or an instance; throws for anything else.
+/// The source for a def, a method or an instance. Throws for other values.
 GraphSource source_of(const Value& callee);
 /// Removes and returns the first argument of create_graph. The other arguments belong to the graph.
 Value take_callee(Arguments& args);
@@ -258,9 +257,9 @@ std::string sharing_key(Interpreter& in, const GraphSource& source, const Argume
 std::vector<Value> tensors_reached_by(Interpreter& in, const Value& f);
 void each_alias(Tensor* t, const std::function<bool(Tensor*)>& stop);
 bool is_memory_of(Tensor* t, const Tensor* of);
-/// A further input for a tensor of a graph around it.
+/// Adds an input for a tensor of an enclosing graph.
 Tensor* add_captured(Graph& graph, const Tensor& outer);
-/// Makes captured inputs that the graph changes in place references. Throws where the graph around it, whose captures
+/// Turns captured inputs that the graph changes in place into references. Throws if the enclosing graph, whose captures
 /// are `around`, may not change them (captures.cpp).
 void pass_changes_by_reference(const Graph& graph, const Captures& captures, const Captures* around,
                                const std::string& what);

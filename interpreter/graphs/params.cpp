@@ -55,7 +55,7 @@ Tensor* add_param(Interpreter& in, BuildRoot& root, const std::string& key, cons
 
 namespace {
 
-/// What the value of a state begins with. That of a param is the value which the param is drawn.
+/// The initial value of a state. A state that begins as a param gets the value that is drawn for the param.
 Value initial_of_state(Interpreter& in, const BuildRoot& root, const std::string& name, const Value& init) {
   const Tensor* t = reached(in, as_tensor(init));
   if (!t) return init;

@@ -20,7 +20,7 @@ namespace pxl {
 
 namespace {
 
-/// What a list or tuple holds, or one value: tensors, arrays, or trees of them.
+/// The values in a list or tuple, or a single value. Values are tensors, arrays, or trees of them.
 std::vector<Value> tensors_of(const Value& v) {
   if (v.is_none()) return {};
   if (auto* list = v.as<SequenceObject>()) return list->items;
@@ -63,7 +63,7 @@ std::vector<Value> leaves_of(Interpreter& in, const std::vector<Value>& trees) {
   return leaves;
 }
 
-/// Specs of the slices of an iteration; sets `count` by the sequences.
+/// The specs of an iteration's slices. Sets `count` from the sequences.
 std::vector<TensorSpec> slices_of(Interpreter& in, const std::vector<Value>& xs, std::optional<int64_t>& count) {
   std::vector<TensorSpec> slices;
   for (size_t i = 0; i < xs.size(); ++i) {
@@ -159,7 +159,7 @@ Value operand(Interpreter& in, const std::shared_ptr<Ir>& ir, const Value& v) {
   return tensor_value(ir, to_operand(in, v, spec, "scan"));
 }
 
-/// What a step returned: a value for each state, then for each stacked result; specs stand for tensors.
+/// The results of a step: a value for each state, then for each stacked result. Specs represent tensors.
 std::vector<Value> results_of(Interpreter& in, const Callable& step) {
   const GraphFacts& facts = facts_of(in, step.ir, step.graph);
   if (facts.form == ResultForm::tree) {

@@ -1,4 +1,4 @@
-// States of builds: their current values, what a finished graph declares of them, and loops and branches that carry
+// States of builds: their current values, their declaration in a finished graph, and loops and branches that carry
 // them.
 #include "interpreter/graphs/states.hpp"
 
@@ -33,7 +33,8 @@ StateValue* find(std::vector<StateValue>& states, const Tensor* holder) {
   return at == states.end() ? nullptr : &*at;
 }
 
-/// The current value at a level of the targets. A new one is added there, and at the levels from which it is captured.
+/// The current value at a level of the targets. A new value is added there, and at the levels from which it is
+/// captured.
 Tensor* value_at(Interpreter& in, size_t level, Tensor* holder) {
   const BuildTarget at = graphs_of(in).targets()[level];
   if (const StateValue* known = find(values_of(in, at.ir, at.graph), holder)) return known->values.back();
@@ -197,7 +198,7 @@ TreePtr states_tree(const std::shared_ptr<Ir>& ir, const Graph& graph) {
 
 namespace {
 
-/// A graph that calls another one with other places of inputs and outputs.
+/// Wraps a graph in one that calls it, with inputs and outputs in another order.
 class Wrapper {
  public:
   Wrapper(Interpreter& in, const Callable& body)
@@ -216,7 +217,7 @@ class Wrapper {
     return operands_[i];
   }
   Tensor* further_input(const Tensor& like) { return graph_.add_input(like.spec, like.name, false, like.key); }
-  /// What the body's input is bound to; null for none.
+  /// The tensor to which the body's input is bound; null if it is not bound.
   Tensor* bound(size_t i) const {
     const auto at = body_.inputs.find(body_.graph->inputs()[i]);
     return at == body_.inputs.end() ? nullptr : as_tensor(at->second);
@@ -225,7 +226,7 @@ class Wrapper {
   const std::vector<Tensor*>& call() { return graph_.add_call(*body_.graph, operands_)->outputs; }
   void output(Tensor* t) { graph_.add_output(t); }
 
-  /// Inputs of the body that were added keep what they were bound to, but `without`.
+  /// Added inputs of the body stay bound to their tensors, except those in `without`.
   Callable finish(const std::vector<Tensor*>& without, size_t shift_from, size_t shift) {
     for (size_t i = 0; i < operands_.size(); ++i) {
       const auto at = body_.inputs.find(body_.graph->inputs()[i]);

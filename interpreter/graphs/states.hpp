@@ -1,5 +1,5 @@
 // States of builds: values that a call of a graph reads and replaces. The graph that is being built has a current value
-// of each state; a call takes it, and its `next` becomes the current value (docs/language.md, State).
+// for each state. A call reads it, and the call's `next` becomes the current value (docs/language.md, State).
 #pragma once
 
 #include <memory>
@@ -12,22 +12,21 @@
 
 namespace pxl {
 
-/// A state in a graph that is being built. The holder is what the state is bound to: a variable, an input or a computed
-/// tensor.
+/// A state in a graph that is being built. The state is bound to its holder: a variable, an input or a computed tensor.
 struct StateValue {
   Tensor* holder = nullptr;
   std::vector<Tensor*> values;  ///< tensors of the graph: the value at its beginning, then each `next`
   Tensor* stored = nullptr;     ///< of a main graph: the value that ops write to the variable
 };
 
-/// The current value of a state in the graph that is being built; a function's graph captures the state. Null where the
+/// The current value of a state in the graph that is being built. A function's graph captures the state. Null if the
 /// holder is out of reach.
 Tensor* state_now(Interpreter& in, Tensor* holder);
 /// Makes a tensor the current value of a state whose value was read.
 void set_state(Interpreter& in, Tensor* holder, Tensor* value);
 /// Whether a tensor is a state of its graph.
 bool is_state(Interpreter& in, const Tensor* t);
-/// Declares what a finished build did to its states: its last outputs are their next values.
+/// Declares the states of a finished build: its last outputs are their next values.
 void finish_states(Interpreter& in, Graph& graph);
 /// Adds the ops that write current values to the variables of a main graph.
 void store_states(Interpreter& in, const std::shared_ptr<Ir>& ir);
@@ -46,15 +45,15 @@ struct CarriedBody {
   std::vector<Tensor*> holders;  ///< of these states
 };
 CarriedBody carry_states(Interpreter& in, const Callable& body, size_t carried);
-/// A graph that returns results of another one in another order.
+/// A graph that returns another graph's results in a new order.
 Callable with_results(Interpreter& in, const Callable& body, const std::vector<size_t>& order);
-/// Two branches that write the same states.
+/// Extends two branches so that they write the same states.
 void join_states(Interpreter& in, Callable& yes, Callable& no);
 
 /// A graph whose calls read states and write none.
 Callable frozen_states(Interpreter& in, const Callable& body);
 
-/// The states of the graph that is being built at some moment.
+/// The states, at one moment, of the graph that is being built.
 class StateMoment {
  public:
   explicit StateMoment(Interpreter& in);
@@ -65,7 +64,7 @@ class StateMoment {
   std::vector<std::pair<const Tensor*, size_t>> counts_;
 };
 
-/// While it lives, states have the values of a moment; what calls write is dropped at its end.
+/// During its lifetime, states have the values of a moment. At its end, the values that calls wrote are dropped.
 class AtMoment {
  public:
   AtMoment(Interpreter& in, const StateMoment& moment);

@@ -358,7 +358,7 @@ struct TreeClassObject final : Object {
   std::vector<std::string> member_names() const override { return {"from_dict", "pack"}; }
 };
 
-/// The leaves of a further tree of `tree_map`, by path. Throws unless the paths are those of the first tree.
+/// The leaves in a further tree of `tree_map`, by path. Throws unless its paths equal those of the first tree.
 std::vector<TreeLeaf> matching_leaves(Interpreter& in, const Value& tree, const std::vector<TreeLeaf>& first) {
   const std::vector<TreeLeaf> leaves = tree_leaves(in, tree);
   std::vector<TreeLeaf> ordered;

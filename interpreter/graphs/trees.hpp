@@ -86,9 +86,9 @@ struct VariableFactoryObject final : Object {
 /// drawn. `what` names the variable in messages.
 Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, const std::string& what);
 
-/// Variables for all factories of a tree, drawn in alphabetical order of dotted names; the result is in that order
-/// too. `placement` is for factories that have no groups of their own. Throws outside a main graph.
-/// With `copies` each variable has a first axis, with the draws of as many calls.
+/// Variables for all factories of a tree, drawn in alphabetical order of dotted names; the result is in that order too.
+/// `placement` is for factories that have no groups of their own. Throws outside a main graph. If `copies` is set, each
+/// variable has a further first axis: the draws of that number of calls.
 TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::string& prefix,
                        const VariablePlacement& placement, bool zero, std::optional<int64_t> copies = {});
 
