@@ -73,7 +73,7 @@ const T& form_of(std::unique_ptr<ast::Compiled>& at, const Layout* layout, bool 
   return code;
 }
 
-/// In a look, an expression is unknown if it needs a value that only a run produces.
+/// An expression in a look is unknown if it needs a value that only a run produces.
 class LookCode final : public Code {
  public:
   LookCode(const ast::Expr& e, CodePtr code) : Code(e.span), e_(e), code_(std::move(code)) {}

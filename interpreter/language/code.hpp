@@ -14,17 +14,17 @@
 
 namespace pxl {
 
-/// Where code found a name that its body lacks: so many scopes outside, at a place that the scopes of one layout or of
-/// one version share.
+/// The place where code found a name that its body lacks: a number of scopes outside, and a position in that scope. All
+/// scopes with one layout, or with one version, have the name at this position.
 class OuterPlace {
  public:
-  /// The value, if it is certain that a search would find it there; else null.
+  /// The value, if a search would certainly find it there; otherwise null.
   const Value* find(const Activation& a) const;
-  /// The scope of the layout that has the name, if the name is bound in it; else null.
+  /// The scope whose layout has the name, if the name is bound in it; otherwise null.
   const ScopePtr* body(const Activation& a) const;
   size_t slot() const { return index_; }
-  /// Notes where a search from the scope of `a` found the value, unless a scope in between could bind the name without
-  /// notice.
+  /// Notes where a search from the scope of `a` found the value, unless a scope in between could bind the name
+  /// unnoticed.
   void note(const Activation& a, Name name, const Value& v);
 
  private:
@@ -64,7 +64,7 @@ class Code : public ast::Compiled {
   /// Whether its evaluation runs no code of the program and changes nothing. This holds for names, literals, their
   /// elements and their sums.
   virtual bool is_leaf() const { return false; }
-  /// The slot of a name that has one, or -1; the place of another name, or null; the value of a literal, or null.
+  /// The slot of a name, or -1 if it has none; the place of another name, or null; the value of a literal, or null.
   virtual int slot() const { return -1; }
   virtual const OuterPlace* outer() const { return nullptr; }
   virtual const Value* constant() const { return nullptr; }
@@ -73,8 +73,8 @@ class Code : public ast::Compiled {
 };
 using CodePtr = std::unique_ptr<const Code>;
 
-/// A part of an expression. Slots and literals, the most frequent parts, are read without a call, other names without a
-/// virtual one.
+/// A part of an expression. Slots and literals, the most frequent parts, are read without a call. Other names are read
+/// without a virtual call.
 class Operand {
  public:
   Operand(CodePtr code)
@@ -83,7 +83,7 @@ class Operand {
         has_quick_(code_->has_quick()),
         constant_(code_->constant()),
         outer_(code_->outer()) {}
-  /// As of Code.
+  /// Does what Code::quick does.
   PXL_INLINE const Value* quick(const Activation& a, Scalar& room) const {
     if (slot_ >= 0) {
       const Value& v = a.scope->slot(static_cast<size_t>(slot_));
@@ -119,7 +119,7 @@ class Operand {
       if (const Value& v = a.scope->slot(static_cast<size_t>(slot_)); v.is_bool()) return v.as_bool();
     return code_->truth(in, a);
   }
-  /// The value in `made`, which holds no object before.
+  /// Keeps the value in `made`, which must hold no object.
   PXL_INLINE const Value& keep(Interpreter& in, Activation& a, Value& made) const {
     return *new (&made) Value(value(in, a));
   }
@@ -240,7 +240,7 @@ PXL_INLINE bool truth_at(Interpreter& in, const Value& v, const Span& at) {
   return other_truth_at(in, v, at);
 }
 
-/// An expression whose value is stored somewhere. `T` has borrow, and `stored`, which is its quick way.
+/// An expression whose value is stored somewhere. `T` has `borrow`, and `stored`, which is its quick way.
 template <class T>
 class StoredCode : public Code {
  public:

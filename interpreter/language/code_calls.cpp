@@ -402,7 +402,7 @@ class MemberCallCode final : public CallCode {
   }
 
  private:
-  /// The method of an instance that takes the arguments without a check; else null.
+  /// The method of an instance if it accepts the arguments without a check; otherwise null.
   PXL_INLINE const ast::Function* plain_method(const Value& base) const {
     auto* m = base.as<ModuleInstance>();
     const MethodObject* method = m ? methods_.method(*m, name_) : nullptr;
@@ -410,7 +410,7 @@ class MemberCallCode final : public CallCode {
     const ast::Function& f = *method->code;
     return takes(f) && !f.outlined && f.self_slot >= 0 ? &f : nullptr;
   }
-  /// A base is kept if its arguments may change where it is stored.
+  /// The base is kept alive if the arguments may change the place where it is stored.
   __attribute__((noinline)) Value call_kept(Interpreter& in, Activation& a) const {
     Value made;
     const Value& base = leaves_ ? base_.borrow(in, a, made) : base_.keep(in, a, made);

@@ -481,7 +481,7 @@ class ElementTarget final : public TargetCode {
     }
   }
 
-  /// Nothing but this statement holds the array.
+  /// Refuses the assignment if only this statement holds the array.
   [[noreturn]] void refuse_copy() const {
     Error error(fmt::format("`{}` is a copy: an assignment to its elements changes nothing", e_.base->span.text()));
     if (e_.base->kind == ExprKind::index && !e_.subscripts.empty()) {

@@ -76,7 +76,7 @@ Value FunctionObject::call_by_position(Interpreter& in, const Value* values, siz
 
 namespace {
 
-// In a look, a function that may have returned early has an unknown result.
+// A function that may have returned early has an unknown result in a look.
 class LeavingScope {
  public:
   LeavingScope(Interpreter& in, Activation& a)

@@ -24,7 +24,7 @@ class FieldCache {
     auto* m = base.as<ModuleInstance>();
     Value* v = m ? place(*m, name) : nullptr;
     if (!v || own_method(*v)) return false;
-    // The field may hold, through others, the instance itself.
+    // The field's value may hold the instance itself through other values.
     if (value.is_object() && !value.as_string()) evaluator_of(in).remember(m->scope);
     m->changing();
     std::swap(*v, value);

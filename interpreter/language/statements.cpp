@@ -443,7 +443,7 @@ bool bind_in_body(Activation& a, Name name, Value value) {
   if (a.scope->own && contains(a.scope->own->nonlocals, name)) {
     ScopePtr at = nonlocal_scope(a.scope->outer, name);
     if (!at) return false;
-    // In a look, a name becomes unknown if code that may not run binds it.
+    // A name becomes unknown in a look if code that may not run binds it.
     if (Object::forgets_changes) value = unknown_value();
     record_change(at);
     at->bind(name, value);
