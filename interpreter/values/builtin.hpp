@@ -36,8 +36,8 @@ struct BuiltinObject final : Object {
   using Direct = Value (*)(Interpreter&, const Value* values, size_t count);
   Direct direct = nullptr;
   uint8_t direct_min = 0, direct_max = 0;
-  /// Of one value, where the result is a number or a bool and there can be no error: sets `out`, which holds no object,
-  /// and returns true; false for other values. Runs no code of the program. May be null.
+  /// A form for one value that cannot fail and returns a number or a bool. Sets `out`, which must hold no object, and
+  /// returns true; returns false for other values. Runs no code of the program. May be null.
   using Quick = bool (*)(const Value& v, Value& out);
   Quick quick = nullptr;
   const MemberInfo* row = nullptr;  ///< of a method: what help tells of it (members.hpp)

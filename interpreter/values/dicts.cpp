@@ -144,11 +144,11 @@ bool is_same_key(const Value& a, const Value& b) {
 
 namespace {
 constexpr size_t few = 8;  // maximum number of items without a table; not measured
-/// The bits that do not say where the hash begins in the table.
+/// The hash bits that do not select the start position in the table.
 uint32_t part_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
 }  // namespace
 
-/// Few keys are compared without a hash.
+/// If there are few keys, they are compared without a hash.
 size_t DictObject::among_few(const Value& key) const {
   const size_t count = items.size();
   size_t i = 0;

@@ -71,11 +71,11 @@ std::string_view stripped(std::string_view s, const std::string& chars, bool lef
   return stripped_of(s, left, right, [&](char c) { return dropped[static_cast<unsigned char>(c)]; });
 }
 
-/// A part of a text, or the text itself where the part is all of it.
+/// A part of a text, or the text itself if the part is the whole text.
 Value part_of(StringObject& s, std::string_view part) {
   return part.size() == s.value.size() ? Value(s.shared_from_this()) : text_value(part);
 }
-/// A text with each character replaced; the text itself where none changes.
+/// A text with each character replaced; the text itself if no character changes.
 Value mapped_text(StringObject& s, char (*f)(char)) {
   for (const char c : s.value)
     if (f(c) != c) return mapped(s.value, f);
