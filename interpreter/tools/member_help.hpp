@@ -13,8 +13,8 @@ namespace pxl {
 
 /// The name of a table in help texts: "str", "call_info".
 std::string kind_name(const MemberTable& table);
-/// The table of a kind, or null. Case, spaces and underscores make no difference: "Session", "call info"; A constructor
-/// of trees finds the table of trees.
+/// The table of a kind, or null. Case, spaces and underscores make no difference: "Session", "call info"; A tree
+/// constructor finds the table of trees.
 const MemberTable* find_member_table(std::string_view kind);
 
 struct FoundMember {
