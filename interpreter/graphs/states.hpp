@@ -64,7 +64,7 @@ class StateMoment {
   std::vector<std::pair<const Tensor*, size_t>> counts_;
 };
 
-/// During its lifetime, states have the values of a moment. At its end, the values that calls wrote are dropped.
+/// During its lifetime, states have the values of a moment. Its end drops the values that calls wrote.
 class AtMoment {
  public:
   AtMoment(Interpreter& in, const StateMoment& moment);

@@ -88,7 +88,7 @@ Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, 
 
 /// Variables for all factories of a tree, drawn in alphabetical order of dotted names; the result is in that order too.
 /// `placement` is for factories that have no groups of their own. Throws outside a main graph. If `copies` is set, each
-/// variable has a further first axis: the draws of that number of calls.
+/// variable gets a further first axis with one row per copy, as if each row were drawn by its own call.
 TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::string& prefix,
                        const VariablePlacement& placement, bool zero, std::optional<int64_t> copies = {});
 
