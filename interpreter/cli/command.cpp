@@ -23,6 +23,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/input_file.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/settings.hpp"
 #include "runtime/base/signals.hpp"
 #include "runtime/base/stack.hpp"
 #include "runtime/base/standard_streams.hpp"
@@ -59,18 +60,10 @@ constexpr ExitRow exits[] = {
     {exit_interrupted, "Interrupted."},
 };
 
-constexpr std::pair<std::string_view, std::string_view> environment[] = {
+constexpr std::pair<std::string_view, std::string_view> common_environment[] = {
     {"NO_COLOR", "No colours in messages."},
     {"NO_PAGER", "No pager for long texts."},
     {"PAGER", "The pager of long texts on a terminal; by default less."},
-    {"PXL_DATA", "The folder of MNIST; `built-in` selects generated digits."},
-    {"PXL_ENGINE", "The default engine of sessions: `planned`, `reference` or `tiles`."},
-    {"PXL_MACHINE", "The machine of sessions and estimates that name none, as `pxl profile --machine` takes it."},
-    {"PXL_FUSE", "`off`: plans run op by op."},
-    {"PXL_NANCHECK", "`on`: runs stop at the first op that produces a NaN or an infinity."},
-    {"PXL_PROFILE", "`on`: sessions print a time profile when they end."},
-    {"PXL_SEED", "The seed of random draws before the first `random_seed`."},
-    {"PXL_THREADS", "The number of threads."},
 };
 
 // The first Ctrl-C requests the running work to stop. If the work has not stopped, a second Ctrl-C ends the process.
@@ -148,7 +141,12 @@ int dispatch(std::vector<std::string> arguments) {
 
 std::span<const Command* const> commands() { return table; }
 std::span<const ExitRow> exit_rows() { return exits; }
-std::span<const std::pair<std::string_view, std::string_view>> environment_rows() { return environment; }
+std::vector<std::pair<std::string_view, std::string_view>> environment_rows() {
+  std::vector<std::pair<std::string_view, std::string_view>> rows(std::begin(common_environment),
+                                                                  std::end(common_environment));
+  for (const SettingRow& r : settings_table()) rows.emplace_back(r.name, r.doc);
+  return rows;
+}
 
 bool use_json(const CommonFlags& flags, const Invocation& call) {
   json_output |= flags.json || call.has(json_flag.name);
@@ -201,7 +199,11 @@ int run_and_report(const std::vector<std::string>& arguments) {
   prepare_standard_streams();
   handle_interrupts(on_interrupt);
   signal(SIGPIPE, SIG_DFL);
-  int status = guarded([&] { return dispatch(arguments); });
+  int status = guarded([&] {
+    for (const std::string& sentence : unknown_settings()) write_err_as_is(wrapped_message("note: " + sentence) + "\n");
+    check_settings();
+    return dispatch(arguments);
+  });
   if (!flush_out()) {
     const int reason = out_error();
     if (!told_unwritable) report(unwritable(reason != 0 ? reason : EINTR));

@@ -75,7 +75,7 @@ struct ExitRow {
 };
 /// Exit statuses and environment variables with their meanings, for the manual.
 std::span<const ExitRow> exit_rows();
-std::span<const std::pair<std::string_view, std::string_view>> environment_rows();
+std::vector<std::pair<std::string_view, std::string_view>> environment_rows();
 
 /// The arguments of a command, parsed with its flags.
 struct Invocation {

@@ -15,6 +15,7 @@
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/settings.hpp"
 #include "runtime/processes/processes.hpp"
 
 namespace pxl {
@@ -22,14 +23,8 @@ namespace {
 
 /// PXL_SEED, or a random seed from the system.
 uint64_t drawn_seed() {
-  const char* value = std::getenv("PXL_SEED");
-  if (!value || !*value) return (static_cast<uint64_t>(std::random_device{}()) << 32) | std::random_device{}();
-  const std::string_view text = value;
-  uint64_t seed = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (fault != std::errc() || end != text.data() + text.size())
-    throw Error("PXL_SEED is `" + std::string(text) + "`, not an integer from 0 to 2^64 - 1", {}, Fault::usage);
-  return seed;
+  if (const auto seed = number_of(Setting::seed)) return *seed;
+  return (static_cast<uint64_t>(std::random_device{}()) << 32) | std::random_device{}();
 }
 
 /// The seed for draws before the first `random_seed`. All processes of the job share it.

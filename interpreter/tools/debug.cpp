@@ -20,6 +20,7 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/settings.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {
@@ -215,8 +216,7 @@ void bind_debug_builtins(Interpreter& in) {
          "for `specs` (float64 gives the sharpest test). Returns the largest relative error by input; fails if one "
          "exceeds rtol.",
          [](Interpreter& i, Arguments args) { return check_grad(i, std::move(args)); });
-  const char* asked = std::getenv("PXL_NANCHECK");
-  if (asked && std::string_view(asked) == "on") debugger_of(in).check_nan(true);
+  if (is_on(Setting::nancheck)) debugger_of(in).check_nan(true);
 }
 
 }  // namespace pxl

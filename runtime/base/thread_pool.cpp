@@ -22,6 +22,7 @@
 #include "runtime/base/fork.hpp"
 #include "runtime/base/never_destroyed.hpp"
 #include "runtime/base/pool_turn.hpp"
+#include "runtime/base/settings.hpp"
 
 namespace pxl {
 
@@ -276,16 +277,13 @@ void ThreadPool::run(const std::function<void(int, int)>& chunk, double expected
 namespace {
 
 int requested_threads() {
-  const char* asked = std::getenv("PXL_THREADS");
-  const long wanted = asked ? std::strtol(asked, nullptr, 10) : 0;
-  const long cores = usable_cores();
-  return static_cast<int>(std::clamp(wanted > 0 ? wanted : cores, 1l, 64l));
+  const auto wanted = number_of(Setting::threads);
+  return wanted ? static_cast<int>(*wanted) : std::clamp(usable_cores(), 1, 64);
 }
 
 /// The cores to bind threads to: with fewer threads than cores, other processes may have the rest.
 std::vector<int> requested_cores(int threads) {
-  const char* asked = std::getenv("PXL_PIN");
-  if (!asked || std::string_view(asked) != "on") return {};
+  if (!is_on(Setting::pin)) return {};
   std::vector<int> cores = core_numbers();
   if (cores.size() != static_cast<size_t>(threads)) cores.clear();
   return cores;

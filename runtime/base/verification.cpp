@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/settings.hpp"
 
 namespace pxl {
 
@@ -22,13 +23,9 @@ enum class Level : uint8_t { off, on, run, text };
 constexpr std::string_view words[] = {"0", "1", "run", "text"};
 
 Level read_environment() {
-  const char* value = std::getenv("PXL_VERIFY");
-  const std::string word = value ? value : "";
+  const std::string word = setting(Setting::verify);
   if (word.empty()) return default_on ? Level::on : Level::off;
-  const auto found = std::find(std::begin(words), std::end(words), word);
-  if (found == std::end(words))
-    throw Error("PXL_VERIFY: expected 0, 1, run or text, got `" + word + "`", {}, Fault::usage);
-  return static_cast<Level>(found - std::begin(words));
+  return static_cast<Level>(std::find(std::begin(words), std::end(words), word) - std::begin(words));
 }
 
 Level level() {

@@ -8,6 +8,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/join_texts.hpp"
 #include "runtime/base/never_destroyed.hpp"
+#include "runtime/base/settings.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/execute/engines.hpp"
 
@@ -23,8 +24,8 @@ constexpr EngineRow engines[] = {
 
 std::string& chosen() {
   static auto& name = never_destroyed([] {
-    const char* value = std::getenv("PXL_ENGINE");
-    return std::string(value && *value ? value : engines[0].name.data());
+    const std::string value = setting(Setting::engine);
+    return value.empty() ? std::string(engines[0].name) : value;
   }());
   return name;
 }

@@ -9,6 +9,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/never_destroyed.hpp"
+#include "runtime/base/settings.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/execute/replicas.hpp"
@@ -53,10 +54,7 @@ void check_transfers(const Ir& ir, const ExecutionEngine& engine) {
 }
 
 bool& profiling_asked() {
-  static bool asked = [] {
-    const char* value = std::getenv("PXL_PROFILE");
-    return value && std::string_view(value) == "on";
-  }();
+  static bool asked = is_on(Setting::profile);
   return asked;
 }
 

@@ -8,6 +8,7 @@
 
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/join_texts.hpp"
+#include "runtime/base/settings.hpp"
 #include "runtime/io/dataset.hpp"
 #include "runtime/io/pixels.hpp"
 
@@ -55,7 +56,7 @@ std::optional<fs::path> beside(fs::path folder) {
 }
 
 std::optional<fs::path> find_folder() {
-  if (std::string set = environment("PXL_DATA"); !set.empty()) {
+  if (std::string set = setting(Setting::data); !set.empty()) {
     if (set == built_in) return std::nullopt;
     std::vector<std::string> missing = missing_files(set);
     if (missing.empty()) return fs::path(set);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "runtime/base/settings.hpp"
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/libraries.hpp"
 #include "runtime/kernels/one_openmp_thread.hpp"
@@ -83,9 +84,8 @@ Way way() {
 #else
     constexpr Way usual = Way::packed;
 #endif
-    const char* asked = std::getenv("PXL_GEMM");
-    if (!asked) return usual;
-    return std::string_view(asked) == "packed" ? Way::packed : Way::library;
+    const std::string asked = setting(Setting::gemm);
+    return asked.empty() ? usual : asked == "packed" ? Way::packed : Way::library;
   }();
   return chosen;
 }

@@ -7,6 +7,7 @@
 
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/join_texts.hpp"
+#include "runtime/base/settings.hpp"
 #include "runtime/kernels/kernel_variants.hpp"
 #include "runtime/kernels/processor_sets.hpp"
 
@@ -19,8 +20,8 @@ constexpr std::string_view built[] = {PXL_PRODUCT_SETS(PXL_SET_NAME, )};
 
 /// Number of leading sets that PXL_ISA permits on this architecture.
 size_t permitted_sets() {
-  const char* asked = std::getenv("PXL_ISA");
-  if (!asked || !*asked) return processor_sets.size();
+  const std::string asked = setting(Setting::isa);
+  if (asked.empty()) return processor_sets.size();
   if (std::find(std::begin(built), std::end(built), asked) == std::end(built))
     throw Error(fmt::format("PXL_ISA: no kernels were built for the instruction set `{}`", asked),
                 {"there are " + join_texts(built)}, Fault::usage);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/base/join_texts.hpp"
+#include "runtime/base/settings.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/base/verification.hpp"
@@ -118,18 +119,14 @@ PlanOptions PlanOptions::reference() {
 }
 
 PlanOptions PlanOptions::from_environment() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string_view(value ? value : "");
-  };
-  PlanOptions options = variable("PXL_FUSE") == "off" ? reference() : PlanOptions();
-  for (const std::string& word : words(variable("PXL_TRANSFORMS"))) {
+  PlanOptions options = is_on(Setting::fuse) ? PlanOptions() : reference();
+  for (const std::string& word : words(setting(Setting::transforms))) {
     if (word[0] != '-')
       throw usage(fmt::format("PXL_TRANSFORMS: expected passes to leave out, such as -fold_constants, got `{}`", word),
                   word, all_names());
     options.without(std::string_view(word).substr(1));
   }
-  options.print = words(variable("PXL_PRINT"));
+  options.print = words(setting(Setting::print));
   for (const std::string& stage : options.print) {
     std::vector<std::string> stages = all_names();
     stages.insert(stages.end(), {"plan", "all"});

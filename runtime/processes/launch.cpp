@@ -16,6 +16,7 @@
 #include "runtime/base/installation.hpp"
 #include "runtime/base/join_texts.hpp"
 #include "runtime/base/output_file.hpp"
+#include "runtime/base/settings.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/processes/liveness.hpp"
 #include "runtime/processes/processes.hpp"
@@ -112,8 +113,7 @@ void check_host(const std::string& host) {
 bool started_by_launcher() { return launcher() != nullptr; }
 
 void divide_cores(const Processes& job) {
-  const char* threads = std::getenv("PXL_THREADS");
-  if (threads && *threads) return;
+  if (number_of(Setting::threads)) return;
   ::setenv("PXL_THREADS", std::to_string(std::max(1, usable_cores() / job.sharing_cores())).c_str(), 1);
 }
 

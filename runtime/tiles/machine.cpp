@@ -12,6 +12,7 @@
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/join_texts.hpp"
 #include "runtime/base/never_destroyed.hpp"
+#include "runtime/base/settings.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/tiles/machine_file.hpp"
 
@@ -214,8 +215,8 @@ Machine parse_machine(std::string_view text) {
 
 const Machine& standard_machine() {
   static const auto& machine = never_destroyed([] {
-    const char* text = std::getenv("PXL_MACHINE");
-    return parse_machine(text && *text ? std::string_view(text) : default_machine);
+    const std::string text = setting(Setting::machine);
+    return parse_machine(text.empty() ? default_machine : std::string_view(text));
   }());
   return machine;
 }

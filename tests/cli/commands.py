@@ -278,6 +278,24 @@ def the_environment_seeds_draws(cli):
 
 
 @case
+def settings_are_checked(cli):
+    def said(**env):
+        return cli.run("-e", "print(1)", env=env)
+    for name, value, why in (("PXL_PIN", "true", "is `true`; it is one of: on, off\n  did you mean `on`?"),
+                             ("PXL_FUSE", "0", "is `0`; it is one of: on, off\n  did you mean `off`?"),
+                             ("PXL_GEMM", "paked", "is `paked`; it is one of: packed, library\n  did you mean `packed`?"),
+                             ("PXL_VERIFY", "2", "is `2`; it is one of: 0, 1, run, text"),
+                             ("PXL_THREADS", "abc", "is `abc`, not an integer from 1 to 64"),
+                             ("PXL_THREADS", "0", "is `0`, not an integer from 1 to 64")):
+        status, out, err = said(**{name: value})
+        differ(f"{name}={value}", (status, out), (2, ""))
+        holds("message", err, f"error: {name} {why}")
+    differ("empty is unset", said(PXL_PIN="", PXL_THREADS=""), (0, "1\n", ""))
+    differ("a setting that there is not", said(PXL_THREAD="2"),
+           (0, "1\n", "note: the environment has PXL_THREAD, which is no setting of pxl: did you mean `PXL_THREADS`?\n"))
+
+
+@case
 def a_chart_names_its_axes(cli):
     cli.write("a.pxl", 'plot([1, 4, 9], x_label = "step", y_label = "loss")\n')
     code, out, err = cli.run("a.pxl")

@@ -60,7 +60,7 @@ def recorded(log, more=False):
         subprocess.run(["c++", "-std=c++20", "-O1", "-shared", "-fPIC", "-o", library, str(ROOT / "tests/support/throw_log.cpp")], check=True)
         # The address sanitizer wants to be loaded first, but has no need to.
         options = [os.environ.get("ASAN_OPTIONS", ""), "verify_asan_link_order=0"]
-        given = {"LD_PRELOAD": library, "PXL_THROW_LOG": str(log), "ASAN_OPTIONS": ":".join(filter(None, options))}
+        given = {"LD_PRELOAD": library, "THROW_LOG": str(log), "ASAN_OPTIONS": ":".join(filter(None, options))}
         before = {name: os.environ.get(name) for name in given}
         os.environ.update(given)
         try:

@@ -101,6 +101,18 @@ def interpreters():
                      for number, line in enumerate(path.read_text().splitlines(), 1) if made.search(line)) or None
 
 
+def settings_are_rows():
+    """Environment variables of pxl are read through runtime/base/settings.inc, and docs/cli.md has each."""
+    read = re.compile(r'(?:getenv|environment|variable)\("PXL_')
+    problems = [f"{path.relative_to(ROOT)}:{number}: use runtime/base/settings.hpp"
+                for path in tracked("runtime/*.[ch]pp", "interpreter/*.[ch]pp", "python/*.[ch]pp")
+                for number, line in enumerate(path.read_text().splitlines(), 1) if read.search(line)]
+    names = re.findall(r'^PXL_SETTING\(\w+, "(\w+)"', "".join(p.read_text() for p in tracked("runtime/*settings.inc")), re.M)
+    page = (ROOT / "docs/cli.md").read_text()
+    problems += [f"docs/cli.md: no row for {name}" for name in names if f"`{name}" not in page]
+    return "\n".join(problems) or (None if names else "no settings were found")
+
+
 def calls_upward(build):
     """Symbols that a layer's library uses and only the library of a later layer defines, in the order of CMakeLists.txt. A
     layer that CMakeLists.txt links to a later one by name is one layer with it, compiled with other options."""
@@ -450,6 +462,7 @@ def house_tests(tally, build, lists):
     tally.add("house: data flows one way", layering)
     tally.add("house: tests are in rooms", rooms_of_tests)
     tally.add("house: one place makes interpreters", interpreters)
+    tally.add("house: settings are rows", settings_are_rows)
     tally.add("house: no layer calls a later one", lambda: calls_upward(build))
     tally.add("house: a tile strategy is one row", one_table_of_strategies)
     tally.add("house: nothing switches on an op", switches_on_ops)

@@ -1,4 +1,4 @@
-/* What happens to one process of a job in a call of MPI: PXL_AT has the process, the call and the event,
+/* What happens to one process of a job in a call of MPI: AT_CALL has the process, the call and the event,
    "1 MPI_Finalize stop". MPI's own function has the same name with a P, as its standard says. Loaded by LD_PRELOAD. */
 #include <mpi.h>
 #include <signal.h>
@@ -8,7 +8,7 @@
 #include <time.h>
 
 static void event(const char *call) {
-  const char *at = getenv("PXL_AT"), *rank = getenv("OMPI_COMM_WORLD_RANK");
+  const char *at = getenv("AT_CALL"), *rank = getenv("OMPI_COMM_WORLD_RANK");
   char who[16], where[64], what[16];
   if (!at || !rank || sscanf(at, "%15s %63s %15s", who, where, what) != 3) return;
   if (strcmp(who, rank) != 0 || strcmp(where, call) != 0) return;

@@ -331,7 +331,7 @@ def at_call(pxl, event, code, wanted, flags=()):
         if compiled[0] != 0:
             return compiled[2]
         (folder / "s.pxl").write_text("print(1)\n")
-        command = [*mpirun(2, "-x", f"LD_PRELOAD={library}", "-x", f"PXL_AT={event}"), str(pxl), "run", *flags, "s.pxl"]
+        command = [*mpirun(2, "-x", f"LD_PRELOAD={library}", "-x", f"AT_CALL={event}"), str(pxl), "run", *flags, "s.pxl"]
         job = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         seen = set()
         start = time.monotonic()

@@ -1,4 +1,4 @@
-// For LD_PRELOAD: writes where a program throws exceptions to the file in PXL_THROW_LOG. Each line has the program's
+// For LD_PRELOAD: writes where a program throws exceptions to the file in THROW_LOG. Each line has the program's
 // path and the addresses of the throw and the calls around it, innermost first; a process writes a place once.
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -38,7 +38,7 @@ bool is_new(const std::array<void*, depth>& frames, int count) {
 }
 
 void log_throw() {
-  static const char* const path = std::getenv("PXL_THROW_LOG");
+  static const char* const path = std::getenv("THROW_LOG");
   static const uintptr_t base = program_base();
   std::array<void*, depth> frames{};
   const int count = backtrace(frames.data(), depth);
