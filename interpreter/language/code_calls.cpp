@@ -81,7 +81,8 @@ class CallCode : public Code {
     const Value* value = &made;
     if (count_ == 1) {
       value = arguments_[0].quick(a, room);
-      if (!value) value = &arguments_[0].borrow(in, a, made);
+      if (!value)
+        value = arguments_[0].has_quick() ? &arguments_[0].borrow(in, a, made) : &arguments_[0].keep(in, a, made);
     }
     return located_call(in, value, body);
   }

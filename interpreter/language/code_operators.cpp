@@ -57,8 +57,9 @@ struct Operands {
   Value made_left, made_right;
   const Value *left, *right;
   PXL_INLINE Operands(Interpreter& in, Activation& a, const Operand& l, const Operand& r, bool leaf_right) {
-    left = leaf_right ? &l.borrow(in, a, made_left) : &l.keep(in, a, made_left);
-    right = &r.borrow(in, a, made_right);
+    // A value that is made anyway is made in its place.
+    left = leaf_right && l.has_quick() ? &l.borrow(in, a, made_left) : &l.keep(in, a, made_left);
+    right = r.has_quick() ? &r.borrow(in, a, made_right) : &r.keep(in, a, made_right);
   }
 };
 

@@ -113,7 +113,9 @@ namespace {
 bool are_same_keys(const std::vector<Value>& a, const std::vector<Value>& b) {
   charge(10);
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Value& x, const Value& y) {
-    return x.is_int64() && y.is_int64() ? x.int64() == y.int64() : is_same_key(x, y);
+    if (x.is_int64() && y.is_int64()) return x.int64() == y.int64();
+    if (x.is_text() && y.is_text() && x.object() == y.object()) return true;
+    return is_same_key(x, y);
   });
 }
 }  // namespace
@@ -126,9 +128,9 @@ bool is_same_key(const Value& a, const Value& b) {
     return NumberKey(a) == NumberKey(b);
   }
   if (a.object() == b.object()) return true;
-  if (const std::string* s = a.as_string()) {
-    const std::string* t = b.as_string();
-    return t && *s == *t;
+  if (auto* s = a.as<StringObject>()) {
+    auto* t = b.as<StringObject>();
+    return t && s->value == t->value;
   }
   if (auto* s = a.as<TupleObject>()) {
     auto* t = b.as<TupleObject>();
