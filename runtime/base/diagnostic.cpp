@@ -187,6 +187,25 @@ Error& Error::as(std::string_view code) & {
 }
 Error&& Error::as(std::string_view code) && { return std::move(as(code)); }
 
+void Diagnostic::offer(Span at, std::string text, std::string title) {
+  if (!at) return;
+  if (title.empty()) title = fmt::format("Change to `{}`", text);
+  fixes.push_back({std::move(title), {{at, std::move(text)}}});
+}
+
+Error& Error::offer(Span at, std::string text, std::string title) & {
+  first().offer(at, std::move(text), std::move(title));
+  return *this;
+}
+Error&& Error::offer(Span at, std::string text, std::string title) && {
+  return std::move(offer(at, std::move(text), std::move(title)));
+}
+Error& Error::relate(Span at, std::string text) & {
+  if (at) first().related.push_back({at, std::move(text)});
+  return *this;
+}
+Error&& Error::relate(Span at, std::string text) && { return std::move(relate(at, std::move(text))); }
+
 void Error::locate(Span span, const FramePtr& frames) {
   if (!first().span) first().span = span;
   if (!first().frames) first().frames = frames;
@@ -213,6 +232,10 @@ std::string render(const Diagnostic& d, bool with_colour, int width) {
   std::string out = (width == 0 ? head : wrap_words(head, width, 0, hang)) + "\n";
   if (d.span) append_excerpt(out, d.span, colour, width);
   for (const std::string& note : d.notes) append_indented(out, clipped(note), width);
+  for (const Related& r : d.related) {
+    append_indented(out, fmt::format("{}, at {}:", clipped(r.text), place(r.at)), width);
+    append_excerpt(out, r.at, colour, width);
+  }
   append_frames(out, d.frames.get(), width);
   return out;
 }

@@ -27,6 +27,23 @@ enum class Severity : uint8_t { error, warning };
 /// wrong command-line usage 2, a bug in pxl 70.
 enum class Fault : uint8_t { refused, failed, unreadable, usage, internal };
 
+/// A second place of a diagnostic: "`w` is declared here".
+struct Related {
+  Span at;
+  std::string text;
+};
+
+/// A change of a text: `text` takes the place of what is at `at`.
+struct Edit {
+  Span at;
+  std::string text;
+};
+/// What mends a diagnostic, as edits of one file: `pxl check --fix` and editors make them.
+struct Fix {
+  std::string title;  ///< "Change to `relu`"
+  std::vector<Edit> edits;
+};
+
 struct Diagnostic {
   Severity severity = Severity::error;
   Fault fault = Fault::refused;
@@ -35,6 +52,11 @@ struct Diagnostic {
   std::vector<std::string> notes;  ///< further lines, shown indented: facts, then the way out
   FramePtr frames;                 ///< innermost call first
   std::string_view code{};         ///< one of codes.hpp; empty: code_of() says which
+  std::vector<Related> related{};
+  std::vector<Fix> fixes{};  ///< the best one first
+
+  /// Offers a fix of one edit. Without a title it is "Change to `TEXT`".
+  void offer(Span at, std::string text, std::string title = {});
 };
 
 /// The kind of a diagnostic, one of codes.hpp: its own, or that of its fault.
@@ -65,6 +87,13 @@ class Error : public std::exception {
   /// place that knows the kind decides; a caller that passes an error on sets the only kind possible there.
   Error& as(std::string_view code) &;
   Error&& as(std::string_view code) &&;
+
+  /// Offers a fix, as Diagnostic::offer does; an edit without a place is left out.
+  Error& offer(Span at, std::string text, std::string title = {}) &;
+  Error&& offer(Span at, std::string text, std::string title = {}) &&;
+  /// Adds a second place, unless it is null.
+  Error& relate(Span at, std::string text) &;
+  Error&& relate(Span at, std::string text) &&;
 
   /// Gives the first diagnostic a place and a call chain if it has none yet.
   void locate(Span span, const FramePtr& frames);

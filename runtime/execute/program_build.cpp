@@ -6,6 +6,7 @@
 #include <set>
 
 #include "runtime/base/codes.hpp"
+#include "runtime/base/size_text.hpp"
 #include "runtime/execute/direct_transfers.hpp"
 #include "runtime/execute/program.hpp"
 #include "runtime/execute/repeated_values.hpp"
@@ -336,8 +337,8 @@ Error too_large(const Plan& plan) {
     if (b.kind == Buffer::Kind::arena && b.tensor && (!largest || b.bytes > largest->bytes)) largest = &b;
   std::vector<std::string> notes;
   if (largest)
-    notes.push_back(fmt::format("the largest tensor is {}, {} bytes", text(*largest->tensor), largest->bytes));
-  return run_error(fmt::format("a run needs {} bytes for tensors, more than memory", plan.arena_bytes),
+    notes.push_back(fmt::format("the largest tensor is {}, {}", text(*largest->tensor), size_text(largest->bytes)));
+  return run_error(fmt::format("a run needs {} for tensors, more than memory", size_text(plan.arena_bytes)),
                    std::move(notes))
       .as(codes::memory);
 }

@@ -10,6 +10,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/mapped_file.hpp"
 #include "runtime/base/parallel_copy.hpp"
+#include "runtime/base/size_text.hpp"
 #include "runtime/op/replica_groups.hpp"
 #include "runtime/plan/arena.hpp"
 #include "runtime/tensor/print.hpp"
@@ -38,10 +39,10 @@ Variables::Variables(const Ir& ir, Processes& processes)
     try {
       block.memory = Array(DType::uint8, {all_bytes});
     } catch (const Error&) {
-      throw run_error(fmt::format("the variables of {} need {} bytes, more than memory",
+      throw run_error(fmt::format("the variables of {} need {}, more than memory",
                                   range_.count == 1 ? fmt::format("program {}", ir.name())
                                                     : fmt::format("{} replicas of program {}", range_.count, ir.name()),
-                                  all_bytes))
+                                  size_text(all_bytes)))
           .as(codes::memory);
     }
   }

@@ -17,6 +17,7 @@
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/memory_limit.hpp"
 #include "runtime/base/never_destroyed.hpp"
+#include "runtime/base/size_text.hpp"
 #include "runtime/tensor/block_cache.hpp"
 #include "runtime/tensor/exact.hpp"
 #include "runtime/tensor/float8.hpp"
@@ -35,7 +36,7 @@ constexpr size_t max_joined_bytes = size_t{1} << 14;  ///< not measured
 // never runs cost nothing. Null if a look omits the elements.
 std::shared_ptr<std::byte> allocate(const TensorSpec& spec, int64_t bytes, bool zeroed = false) {
   auto refuse = [&] {
-    throw run_error(fmt::format("{} needs {} bytes, more than memory", text(spec), bytes)).as(codes::memory);
+    throw run_error(fmt::format("{} needs {}, more than memory", text(spec), size_text(bytes))).as(codes::memory);
   };
   // Linux overcommits: it grants memory at allocation and takes it when it is written. An array larger than memory
   // would end in swapping or in the OOM killer.

@@ -53,7 +53,7 @@ TEST_CASE("rows and reshapes share the buffer until written") {
 
 TEST_CASE("an array that memory cannot hold is refused with its size") {
   CHECK_THROWS_WITH_AS(Array(DType::float32, {1 << 20, 1 << 20}),
-                       "float32[1048576, 1048576] needs 4398046511104 bytes, more than memory", Error);
+                       "float32[1048576, 1048576] needs 4.0 TiB, more than memory", Error);
   CHECK_THROWS_AS(Array(DType::float64, {int64_t{1} << 60}), Error);
   CHECK_THROWS_AS(Array::zeros(DType::int8, {-1}), Error);
   try {
