@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/syntax/newlines.hpp"
+#include "interpreter/syntax/syntax_fixes.hpp"
 #include "runtime/base/codes.hpp"
 
 namespace pxl::syntax {
@@ -20,6 +21,22 @@ void NewlineResolver::unclosed(const Open& o, std::vector<std::string> notes) {
                      : o.kind == interpolation ? "this interpolation is not closed"
                                                : fmt::format("`{}` is not closed", out_.text(o.token));
   problem(what, t.begin, t.end, std::move(notes), codes::unclosed);
+  mend_unclosed(out_, o.token, out_.problems.back());
+}
+
+void NewlineResolver::compare_indentation(const Open& o, uint32_t closer) {
+  const uint32_t open = out_.tokens[o.token].begin;
+  const size_t outside = indentation_at(source_, open).size(), own = indentation_at(source_, closer).size();
+  if (closer != source_.line_start(source_.position(closer).line) + own) return;  // it begins no line
+  if (source_.position(open).line == source_.position(closer).line) return;
+  if (own < outside && !closed_below_) closed_below_ = Indented{o, closer};
+  if (own > outside && !closed_above_) closed_above_ = Indented{o, closer};
+}
+
+NewlineResolver::Open NewlineResolver::unclosed_block() const {
+  const Open& innermost = stack_.back();
+  const bool braces = innermost.kind == block || innermost.kind == dict;
+  return braces && closed_below_ ? closed_below_->opening : innermost;
 }
 
 uint32_t NewlineResolver::push(int type, uint32_t begin, uint32_t end) {
@@ -72,7 +89,10 @@ void NewlineResolver::close(RawToken raw) {
   auto matches = [&](const Open& o) {
     return o.kind == wanted || (wanted == dict && (o.kind == block || o.kind == interpolation));
   };
-  if (!stack_.empty() && matches(stack_.back())) return pop(raw.begin, raw.end, false);
+  if (!stack_.empty() && matches(stack_.back())) {
+    if (stack_.back().kind == block || stack_.back().kind == dict) compare_indentation(stack_.back(), raw.begin);
+    return pop(raw.begin, raw.end, false);
+  }
   // A `}` also closes unclosed parentheses inside its block; a `)` never closes a block.
   for (size_t i = stack_.size(); i > 0; --i) {
     const Open& o = stack_[i - 1];
@@ -90,12 +110,27 @@ void NewlineResolver::close(RawToken raw) {
 void NewlineResolver::close_mismatched(RawToken raw, Kind wanted) {
   bool other_kind =
       !stack_.empty() && (stack_.back().kind == parenthesis || stack_.back().kind == bracket) && wanted != dict;
-  if (!other_kind) return problem(fmt::format("unmatched `{}`", text(raw)), raw.begin, raw.end, {}, codes::unclosed);
+  if (!other_kind) {
+    const bool earlier = wanted == dict && closed_above_;
+    const uint32_t begin = earlier ? closed_above_->closer : raw.begin, end = begin + (raw.end - raw.begin);
+    std::vector<std::string> notes;
+    if (earlier) notes.emplace_back("it is indented more than the line of the `{` that it closes");
+    problem(fmt::format("unmatched `{}`", text(raw)), begin, end, std::move(notes), codes::unclosed);
+    Diagnostic& d = out_.problems.back();
+    if (earlier) {
+      d.related.push_back({out_.span(closed_above_->opening.token), "it closes this `{`"});
+      d.related.push_back({{&source_, raw.begin, raw.end}, "no `{` is left for this `}`"});
+      closed_above_.reset();
+    }
+    return mend_unmatched(source_, begin, end, d);
+  }
   const Open& o = stack_.back();
   Token& t = out_.tokens[o.token];
   Position at = source_.position(raw.begin);
   problem(fmt::format("`{}` is closed by `{}`", out_.text(o.token), text(raw)), t.begin, t.end,
           {fmt::format("the `{}` is at {}:{}", text(raw), at.line, at.column)}, codes::unclosed);
+  const std::string_view closer = o.kind == parenthesis ? ")" : "]";
+  out_.problems.back().offer({&source_, raw.begin, raw.end}, std::string(closer));
   pop(raw.begin, raw.end, true);
 }
 

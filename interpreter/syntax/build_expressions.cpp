@@ -161,6 +161,7 @@ Expr* AstBuilder::name(const Node* node) {
     std::string lower = e->name;
     lower[0] = static_cast<char>(lower[0] - 'A' + 'a');
     problem(fmt::format("`{}` is written `{}`", e->name, lower), e->span);
+    problems.back().offer(e->span, lower);
     problems.back().code = codes::other_language;
   }
   return e;

@@ -1,5 +1,6 @@
 // Statements other than declarations.
 #include "interpreter/syntax/builder.hpp"
+#include "interpreter/syntax/syntax_fixes.hpp"
 
 namespace pxl::syntax {
 
@@ -55,10 +56,12 @@ Stmt* AstBuilder::statement(const Node* node) {
 
 Stmt* AstBuilder::simple(const Node* node, bool outlined) {
   int first = list_.tokens[node->first].type;
-  if (first == ids::PLUS || first == ids::MINUS)
+  if (first == ids::PLUS || first == ids::MINUS) {
     problem("a statement does not begin with `" + std::string(list_.text(node->first)) + "`",
             span(node->first, node->first),
             {"the line above ended its statement; to continue it, end it with the operator, or use brackets"});
+    mend_leading_operator(list_, node->first, problems.back());
+  }
   if (const Node* update = node->token(ids::UPDATE)) {
     auto* s = tree_.make<AssignStmt>(span(node));
     s->augmented = true;

@@ -1,5 +1,6 @@
 // Checks of assignment targets, arguments and parameters.
 #include "interpreter/syntax/check_expressions.hpp"
+#include "interpreter/syntax/syntax_fixes.hpp"
 #include "runtime/base/codes.hpp"
 
 #include <set>
@@ -63,6 +64,12 @@ void ExpressionChecks::assignment(const AssignStmt& s) {
       continue;
     }
     target(t, false);
+    // `area(w, h) = w * h` of another language.
+    if (t->kind == ExprKind::call && !s.augmented && s.targets.size() == 1 && !problems_.empty()) {
+      Diagnostic& d = problems_.back();
+      d.notes.emplace_back("a function is declared with `def f(x) { return ... }`");
+      mend_equation(*t->span.file, t->span, s.value->span, d);
+    }
   }
   if (s.outlined && s.augmented) problem(codes::assignment, "`outlined` binds a name with `=`", s.span);
   value(s.value);

@@ -70,6 +70,10 @@ class Checker {
         parts(s, p);
         break;
       case StmtKind::def: function(*static_cast<const DefStmt*>(s)->function, Body::function, p); break;
+      case StmtKind::assert_:
+        parts(s, p);
+        tuple_asserted(*static_cast<const AssertStmt*>(s));
+        break;
       case StmtKind::record: record(*static_cast<const RecordStmt*>(s)); break;
       case StmtKind::module: module(*static_cast<const ModuleStmt*>(s), p); break;
       case StmtKind::program:
@@ -111,6 +115,20 @@ class Checker {
       void block(const Block& b) override { checker.block(&b, inside); }
     } in_order(*this, inside);
     visit_parts(*s, in_order);
+  }
+
+  /// `assert (x > 0, "why")` holds whatever x is.
+  void tuple_asserted(const AssertStmt& a) {
+    if (a.condition->kind != ExprKind::tuple || static_cast<const TupleExpr*>(a.condition)->items.empty()) return;
+    problem("a tuple is always true, so this assertion can't fail", a.condition->span,
+            "write it without the parentheses: `assert condition, \"why\"`");
+    Diagnostic& d = problems_.back();
+    d.code = codes::value;
+    const Span at = a.condition->span;
+    const std::string_view text = at.text();
+    if (!text.starts_with('(') || !text.ends_with(')') || a.message) return;
+    d.fixes.push_back(
+        {"Remove the parentheses", {{{at.file, at.begin, at.begin + 1}, ""}, {{at.file, at.end - 1, at.end}, ""}}});
   }
 
   static Place nested(Place p) {

@@ -1,5 +1,6 @@
 // Resolves newlines, braces and doc comments. brackets.cpp handles brackets.
 #include "interpreter/syntax/newlines.hpp"
+#include "interpreter/syntax/syntax_fixes.hpp"
 
 #include <algorithm>
 
@@ -133,9 +134,8 @@ void NewlineResolver::place_newline(int next_type) {
 }
 
 void NewlineResolver::visible(RawToken raw) {
-  if (first_on_line_ && starts_statement(raw)) {
-    // This word only occurs at the beginning of a statement, so the bracket above was not closed and the statements
-    // below are valid.
+  if (first_on_line_ && (starts_statement(raw) || leaves_bracket(raw))) {
+    // The bracket above was not closed, and the statements below are valid.
     unclosed(stack_.back());
     size_t base = stack_.size();
     while (base > 0 && stack_[base - 1].kind != block) --base;
@@ -242,6 +242,18 @@ bool NewlineResolver::starts_statement(RawToken raw) const {
   return raw.type != ids::MODULE || (!rest.empty() && is_name(rest.front()));
 }
 
+bool NewlineResolver::leaves_bracket(RawToken raw) const {
+  if (raw.type != ids::NAME) return false;
+  if (at_block_level() || stack_.back().kind == dict || !ends_operand(previous())) return false;
+  size_t outermost = stack_.size();
+  while (outermost > 0 && stack_[outermost - 1].kind != block) {
+    if (stack_[outermost - 1].kind == fstring) return false;
+    --outermost;
+  }
+  const uint32_t open = out_.tokens[stack_[outermost].token].begin;
+  return indentation_at(source_, raw.begin).size() <= indentation_at(source_, open).size();
+}
+
 // `a ++b` is two operators; `x++` is an increment of another language.
 void NewlineResolver::doubled(RawToken raw) {
   std::string_view rest = source_.text().substr(raw.end);
@@ -265,7 +277,7 @@ void NewlineResolver::end(RawToken raw) {
   out_.end = static_cast<uint32_t>(out_.tokens.size());
   if (!stack_.empty() && !too_deep_) {
     out_.open_at_end = true;
-    unclosed(stack_.back());
+    unclosed(unclosed_block());
   }
   unwind(0, at);
   out_.doc_at_end = has_doc_ && doc_line_ + 1 >= line_;

@@ -2,6 +2,8 @@
 // brackets are unbalanced. docs/language.md ("Text") has the rules.
 #pragma once
 
+#include <optional>
+
 #include "interpreter/syntax/raw_lexer.hpp"
 #include "interpreter/syntax/tokens.hpp"
 #include "runtime/base/codes.hpp"
@@ -38,6 +40,13 @@ class NewlineResolver {
   void pop(uint32_t begin, uint32_t end, bool synthetic);
   void unwind(size_t size, uint32_t at);
   bool opens_block() const;
+  /// Whether a line begins a statement, though a bracket above it is open: it follows a whole value, and is indented no
+  /// more than the statement of the bracket.
+  bool leaves_bracket(RawToken raw) const;
+  /// Notes a `}` at the beginning of a line that is indented otherwise than the line of its `{`.
+  void compare_indentation(const Open& o, uint32_t closer);
+  /// The `{` that is not closed, by indentation, of those that are open at the end.
+  Open unclosed_block() const;
   bool starts_statement(RawToken raw) const;
   int previous() const { return out_.tokens.empty() ? ids::NEWLINE : out_.tokens.back().type; }
   bool at_block_level() const { return stack_.empty() || stack_.back().kind == block; }
@@ -58,6 +67,13 @@ class NewlineResolver {
   int line_ = 1;
   std::string doc_;
   bool has_doc_ = false;
+  /// The first `{` whose `}` is indented less than its line, and the first `}` that is indented more than that of its
+  /// `{`: where a brace is missing, or one is too many.
+  struct Indented {
+    Open opening;
+    uint32_t closer;
+  };
+  std::optional<Indented> closed_below_, closed_above_;
   int doc_line_ = 0;  ///< end of the last comment line, if the doc comment is still attached
 };
 
