@@ -8,13 +8,16 @@
 #include "runtime/base/pointer_map.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/remote.hpp"
+#include "runtime/graph/shown_names.hpp"
 #include "runtime/op/structural_rows.hpp"
 
 namespace pxl {
 
 namespace {
 
-std::string shown(const Graph& graph) { return graph.is_main() ? "the main graph" : fmt::format("`{}`", graph.id()); }
+std::string shown(const Graph& graph) {
+  return graph.is_main() ? shown_name(graph) : fmt::format("`{}`", shown_name(graph));
+}
 
 bool reaches(Graph* from, const Graph* target, std::unordered_set<const Graph*>& seen) {
   std::vector<Graph*> open{from};
@@ -99,7 +102,7 @@ void check_branch(const OpRow& row, const Graph& yes, const Graph& no, const Ten
     for (const Tensor* t : g->inputs())
       if (t->by_ref)
         throw Error(fmt::format("{}: the input `{}` of {} is by reference, which a branch cannot have", row.name,
-                                t->name, shown(*g)),
+                                shown_name(*t), shown(*g)),
                     {"return the new value instead"})
             .as(codes::graph_inputs);
   if (yes.declared_outputs() != no.declared_outputs())
@@ -110,7 +113,8 @@ void check_branch(const OpRow& row, const Graph& yes, const Graph& no, const Ten
     const TensorSpec &a = yes.outputs()[i]->spec, &b = no.outputs()[i]->spec;
     if (a.shape != b.shape || a.dtype != b.dtype)
       throw Error(fmt::format("{}: output {} differs between the branches: {} in {}, {} in {}", row.name, i, text(a),
-                              shown(yes), text(b), shown(no)))
+                              shown(yes), text(b), shown(no)),
+                  {"the branches `then` and `else` return tensors of one shape and dtype"})
           .as(codes::graph_inputs);
   }
 }

@@ -10,12 +10,11 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/memory_order.hpp"
 #include "runtime/graph/schedule.hpp"
+#include "runtime/graph/shown_names.hpp"
 
 namespace pxl {
 
 namespace {
-
-std::string shown(const Op& op) { return fmt::format("{}.{}", op.row->schedule, op.id); }
 
 class Ancestors {
  public:
@@ -60,12 +59,13 @@ class Ancestors {
   d.message = fmt::format(
       "Inplacing ambiguity detected. The tensor `{}` is modified by `{}` and used by `{}`; nothing orders them: put "
       "both in in_sequence(), or make one use the other's result",
-      pair.changed->id, shown(update), shown(use));
+      shown_name(*pair.changed), shown_name(update), shown_name(use));
   d.span = update.origin.span;
   d.frames = update.origin.frames;
   if (use.origin.span) {
     const Position at = use.origin.span.file->position(use.origin.span.begin);
-    d.notes.push_back(fmt::format("`{}` is at {}:{}:{}", shown(use), use.origin.span.file->name(), at.line, at.column));
+    d.notes.push_back(
+        fmt::format("`{}` is at {}:{}:{}", shown_name(use), use.origin.span.file->name(), at.line, at.column));
   }
   throw Error(std::move(d)).as(codes::in_place_order);
 }

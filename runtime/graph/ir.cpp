@@ -10,6 +10,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/remote.hpp"
 #include "runtime/graph/sequencing.hpp"
+#include "runtime/graph/shown_names.hpp"
 #include "runtime/op/op_ipus.hpp"
 #include "runtime/op/replica_groups.hpp"
 #include "runtime/op/shards.hpp"
@@ -61,8 +62,8 @@ void check_one_ipu(const OpRow& row, const std::vector<Tensor*>& inputs) {
     if (!placed) placed = t;
     if (*placed->ipu() != *t->ipu())
       throw Error(fmt::format("{}: the tensors `{}` and `{}` are located on different IPUs: {} != {}", row.name,
-                              placed->name, t->name, *placed->ipu(), *t->ipu()),
-                  {fmt::format("copy one of them first: {}.copy_to_ipu({})", last_part(t->name), *placed->ipu())})
+                              placed->name, shown_name(*t), *placed->ipu(), *t->ipu()),
+                  {fmt::format("copy one of them first: {}.copy_to_ipu({})", operand_text(*t), *placed->ipu())})
           .as(codes::program);
   }
 }
@@ -115,24 +116,25 @@ bool is_exchanged(const Op& op) {
 }
 
 OpContextStorage::OpContextStorage(const Op& op) : site{*op.row, {}, op.attrs} {
-  for (const Tensor* t : op.inputs) {
-    in.push_back(t ? &t->spec : nullptr);
-    labels.emplace_back(t ? last_part(t->name) : std::string_view());
-  }
+  for (const Tensor* t : op.inputs) in.push_back(t ? &t->spec : nullptr);
   for (const Tensor* t : op.outputs) out.push_back(t->spec);
-  if (op.row->exchange == Exchange::replica) {
-    in.push_back(&replica_operand());
-    labels.emplace_back();
-  }
+  if (op.row->exchange == Exchange::replica) in.push_back(&replica_operand());
   if (op.row->exchange == Exchange::members) {
     const auto members = static_cast<size_t>(group_size(replica_groups_of(site)));
     in.assign(members, in.at(0));
-    labels.assign(members, labels.at(0));
     if (!out.empty()) out.assign(members, out.at(0));
   }
   site.in = in;
   site.out = out;
-  site.labels = labels;
+  site.named = &op;
+  site.name_of = [](const void* named, size_t slot) {
+    const Op& of = *static_cast<const Op*>(named);
+    if (of.row->exchange == Exchange::members) slot = 0;
+    const Tensor* t = slot < of.inputs.size() ? of.inputs[slot] : nullptr;
+    // An array beside tensors is called as the parameter is.
+    const bool unnamed = t && t->kind == TensorKind::constant && is_unnamed(*t);
+    return t && !unnamed ? shown_name(*t) : std::string();
+  };
 }
 
 Graph::Graph(Ir& ir, std::string id, std::string title)
@@ -151,26 +153,28 @@ void Graph::check_open() const {
 void Graph::check_member(std::string_view what, const Tensor* tensor) const {
   if (contains(tensor)) {
     if (!tensor->remote) return;
-    throw Error(fmt::format("{}: `{}` is an entry of a remote buffer", what, tensor->name),
+    throw Error(fmt::format("{}: `{}` is an entry of a remote buffer", what, shown_name(*tensor)),
                 {"`remote_load(buffer, entry)` makes a tensor of it"})
         .as(codes::program);
   }
   check_in_effect(what, *tensor);
-  const std::string here = is_main() ? "main graph" : fmt::format("current graph `{}`", id_);
+  const std::string here = is_main() ? "main graph" : fmt::format("current graph `{}`", shown_name(*this));
   const std::string there =
-      tensor->graph->is_main() ? std::string("the main graph") : fmt::format("`{}`", tensor->graph->id());
+      tensor->graph->is_main() ? std::string("the main graph") : fmt::format("`{}`", shown_name(*tensor->graph));
   if (&tensor->graph->ir() != &ir_)
     throw Error(fmt::format("{}: the input tensor `{}` is not in the {}: it belongs to another program", what,
-                            tensor->name, here),
+                            shown_name(*tensor), here),
                 {"tensors of one program cannot be used in another: use a stream or a variable of this one"})
         .as(codes::other_graph);
   if (is_main())
-    throw Error(fmt::format("{}: the input tensor `{}` is not in the {}: it is in {}", what, tensor->name, here, there),
-                {"only a graph's outputs reach its callers: return the tensor, and use the result of the call"})
+    throw Error(
+        fmt::format("{}: the input tensor `{}` is not in the {}: it is in {}", what, shown_name(*tensor), here, there),
+        {"only a graph's outputs reach its callers: return the tensor, and use the result of the call"})
         .as(codes::other_graph);
-  throw Error(fmt::format("{}: the input tensor `{}` is not in the {}: it is in {}", what, tensor->name, here, there),
-              {fmt::format("pass it as an argument where the graph is called, and use the graph's input here: {}",
-                           text(*tensor))})
+  throw Error(
+      fmt::format("{}: the input tensor `{}` is not in the {}: it is in {}", what, shown_name(*tensor), here, there),
+      {fmt::format("pass it as an argument where the graph is called, and use the graph's input here: {}",
+                   text(*tensor))})
       .as(codes::other_graph);
 }
 
@@ -229,7 +233,8 @@ Tensor* Graph::add_input(TensorSpec spec, const std::string& name, bool by_ref, 
     throw Error(fmt::format("the main graph has no inputs: `{}` cannot be one", name), {"use a stream or a variable"})
         .as(codes::program);
   if (!call_sites_.empty())
-    throw Error(fmt::format("the graph `{}` is called already: it can have no further input `{}`", id_, name))
+    throw Error(
+        fmt::format("the graph `{}` is called already: it can have no further input `{}`", shown_name(*this), name))
         .as(codes::program);
   Tensor* t = new_tensor(TensorKind::input, std::move(spec), name);
   t->by_ref = by_ref;
@@ -262,7 +267,7 @@ Tensor* Graph::add_variable(Array initial, const std::string& name, const std::v
   check_open();
   if (!is_main())
     throw Error(fmt::format("the variable `{}` cannot be made outside the main graph: the current graph is `{}`",
-                            name.empty() ? "t" : name, id_),
+                            name.empty() ? "t" : name, shown_name(*this)),
                 {"declare it with `param`, or make it an argument and pass the variable where the graph is called"})
         .as(codes::program);
   TensorSpec spec = initial.spec();
@@ -297,11 +302,24 @@ void Graph::add_output(Tensor* tensor) {
   check_open();
   check_member("return", tensor);
   if (outputs_.size() != declared_outputs_ || !call_sites_.empty())
-    throw Error(fmt::format("the graph `{}` is called or differentiated already: it can have no further output", id_))
+    throw Error(fmt::format("the graph `{}` is called or differentiated already: it can have no further output",
+                            shown_name(*this)))
         .as(codes::program);
   outputs_.push_back(tensor);
   declared_outputs_ = outputs_.size();
 }
+
+namespace {
+
+/// The word `constant` of its declaration; null for a constant that has none.
+Span word_of_declaration(const Tensor& constant) {
+  constexpr std::string_view word = "constant";
+  const Span at = constant.origin.span;
+  if (!at.text().starts_with("constant ")) return {};
+  return {at.file, at.begin, at.begin + static_cast<uint32_t>(word.size())};
+}
+
+}  // namespace
 
 Op* Graph::add_op(const OpRow& row, std::vector<Tensor*> inputs, Attributes attrs,
                   const std::vector<std::string>& names) {
@@ -316,9 +334,12 @@ Op* Graph::add_op(const OpRow& row, std::vector<Tensor*> inputs, Attributes attr
     if (!constant) continue;
     const bool direct = constant == inputs[slot];
     throw Error(fmt::format("{}: {}the constant `{}` cannot be changed in place", row.name,
-                            direct ? "" : fmt::format("`{}` is a view, and ", inputs[slot]->name), constant->name),
+                            direct ? "" : fmt::format("`{}` is a view, and ", shown_name(*inputs[slot])),
+                            shown_name(*constant)),
                 {"declare it as a `variable`, or use the form that makes a new tensor"})
-        .as(codes::in_place);
+        .as(codes::in_place)
+        .relate(constant->origin.span, fmt::format("`{}` is declared here", shown_name(*constant)))
+        .offer(word_of_declaration(*constant), "variable");
   }
   if (inputs.size() > 1 && !op_ipus(row, attrs)) check_one_ipu(row, inputs);
   if (!row.infer) throw Error(fmt::format("{}: cannot be added as an op of its own", row.name), {}, Fault::internal);
@@ -378,7 +399,7 @@ Op* Graph::add_host_store(Stream& stream, Tensor* tensor) {
         .as(codes::stream);
   if (stream.spec().shape != tensor->spec.shape || stream.spec().dtype != tensor->spec.dtype)
     throw Error(fmt::format("host_store: the stream `{}` takes {}, but `{}` is {}", stream.name(), text(stream.spec()),
-                            tensor->name, text(tensor->spec)),
+                            shown_name(*tensor), text(tensor->spec)),
                 {"give the stream the tensor's spec, or reshape or cast the tensor"})
         .as(codes::stream);
   Op* op = new_op(host_store_row(), {tensor}, {});

@@ -114,11 +114,11 @@ void replace_input(Op& op, size_t slot, Tensor* by);
 /// Whether an op is a collective whose groups have more than one replica: it needs what others have.
 bool is_exchanged(const Op& op);
 
-/// Storage of an op's context; must outlive the context. It has the operands that a kernel gets (Exchange).
+/// Storage of an op's context; must outlive the context, and the op it. It has the operands that a kernel gets
+/// (Exchange).
 struct OpContextStorage {
   std::vector<const TensorSpec*> in;
   std::vector<TensorSpec> out;
-  std::vector<std::string> labels;
   OpContext site;
   explicit OpContextStorage(const Op& op);
 };

@@ -9,6 +9,7 @@
 #include "runtime/base/library_sources.hpp"
 #include "runtime/graph/memory_order.hpp"
 #include "runtime/graph/sequencing.hpp"
+#include "runtime/graph/shown_names.hpp"
 
 namespace pxl {
 
@@ -43,11 +44,10 @@ Span user_line(const Origin& origin) {
     const Position at = line.file->position(line.begin);
     return fmt::format(" at {}:{}:{}", line.file->name(), at.line, at.column);
   };
-  const auto shown = [](const Op& op) { return fmt::format("{}.{}", op.row->schedule, op.id); };
   throw Error(
       fmt::format("{}: `{}` is changed by `{}`{} after the forward pass `{}`{} read it, and the gradient, which "
                   "reads the old value, cannot run before that change",
-                  what, changed.name, shown(change), place(change), shown(since), place(since)),
+                  what, shown_name(changed), shown_name(change), place(change), shown_name(since), place(since)),
       {"take the gradient before the change; or take the change out of `in_sequence`, and make the gradient "
        "independent of it"})
       .as(codes::in_place_order);

@@ -7,6 +7,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/remote.hpp"
+#include "runtime/graph/shown_names.hpp"
 #include "runtime/op/structural_rows.hpp"
 
 namespace pxl {
@@ -35,7 +36,7 @@ const RemoteBuffer& buffer_at(const Ir& ir, int64_t buffer) {
 
 void check_entry(std::string_view what, const Tensor* entry) {
   if (!is_integer(entry->spec.dtype) || entry->spec.size() != 1)
-    throw Error(fmt::format("{}: the number of the entry, `{}`, must be one integer, not {}", what, entry->name,
+    throw Error(fmt::format("{}: the number of the entry, `{}`, must be one integer, not {}", what, shown_name(*entry),
                             text(entry->spec)))
         .as(codes::dtype);
 }
@@ -46,8 +47,8 @@ const TensorSpec& check_transfer(const Ir& ir, const OpRow& row, int64_t buffer,
   check_entry(row.name, entry);
   const TensorSpec& spec = buffer_at(ir, buffer).spec;
   if (tensor.spec != spec)
-    throw Error(fmt::format("{}: entries of the buffer are {}, but `{}` is {}", row.name, text(spec), tensor.name,
-                            text(tensor.spec)))
+    throw Error(fmt::format("{}: entries of the buffer are {}, but `{}` is {}", row.name, text(spec),
+                            shown_name(tensor), text(tensor.spec)))
         .as(codes::graph_inputs);
   return spec;
 }
@@ -76,7 +77,7 @@ Op* Graph::add_remote_load(int64_t buffer, Tensor* memory, Tensor* entry, bool i
   check_member(row.name, entry);
   const TensorSpec& spec = check_transfer(ir_, row, buffer, *memory, entry);
   if (in_place && memory->kind == TensorKind::constant)
-    throw Error(fmt::format("{}: the constant `{}` cannot be changed in place", row.name, memory->name))
+    throw Error(fmt::format("{}: the constant `{}` cannot be changed in place", row.name, shown_name(*memory)))
         .as(codes::in_place);
   Attributes attrs(row.params.size());
   attrs[param_index(row, "buffer")] = buffer;
@@ -119,7 +120,8 @@ void check_remote_variable(const Ir& ir, const RemoteEntry& at, const TensorSpec
         .as(codes::index);
   for (const Tensor* other : ir.variables())
     if (other->remote && other->remote->buffer == at.buffer && other->remote->entry == at.entry)
-      throw Error(fmt::format("entry {} of the remote buffer is the variable `{}` already", at.entry, other->name))
+      throw Error(
+          fmt::format("entry {} of the remote buffer is the variable `{}` already", at.entry, shown_name(*other)))
           .as(codes::value);
 }
 

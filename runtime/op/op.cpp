@@ -69,7 +69,8 @@ size_t slot_of(const OpRow& row, std::string_view param) {
 }
 
 std::string OpContext::label(size_t slot) const {
-  if (slot < labels.size() && !labels[slot].empty()) return labels[slot];
+  if (name_of)
+    if (std::string name = name_of(named, slot); !name.empty()) return name;
   if (is_variadic(row)) return fmt::format("operand {}", slot + 1);
   size_t seen = 0;
   for (const Param& p : row.params)

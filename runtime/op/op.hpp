@@ -94,8 +94,10 @@ struct OpContext {
   const OpRow& row;
   std::span<const TensorSpec* const> in;  ///< by slot; null for an absent optional operand
   const Attributes& attrs;
-  std::span<const TensorSpec> out = {};      ///< inferred outputs; empty during inference
-  std::span<const std::string> labels = {};  ///< names of the operands for messages, by slot; may be empty
+  std::span<const TensorSpec> out = {};  ///< inferred outputs; empty during inference
+  /// The name of an operand for messages; null: those of the parameters. `named` is what it is asked of.
+  std::string (*name_of)(const void* named, size_t slot) = nullptr;
+  const void* named = nullptr;
 
   const TensorSpec& input(size_t slot) const { return *in[slot]; }
   bool has(size_t slot) const { return slot < in.size() && in[slot] != nullptr; }

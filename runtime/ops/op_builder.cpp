@@ -1,5 +1,6 @@
 // Op builders: ops in a graph, or computed eagerly on host arrays.
 #include "runtime/ops/op_builder.hpp"
+#include "runtime/graph/shown_names.hpp"
 
 #include <fmt/format.h>
 
@@ -23,7 +24,7 @@ namespace pxl {
 
 const TensorSpec& Expr::spec() const { return is_tensor() ? tensor()->spec : array().spec(); }
 
-std::string Expr::label() const { return is_tensor() ? tensor()->name : "array"; }
+std::string Expr::label() const { return is_tensor() ? shown_name(*tensor()) : "array"; }
 
 namespace {
 

@@ -1,4 +1,5 @@
 #include "runtime/transform/accumulate.hpp"
+#include "runtime/graph/shown_names.hpp"
 
 #include <algorithm>
 
@@ -37,7 +38,7 @@ Accumulation autodiff_with_accumulation(Graph& graph, const std::vector<Tensor*>
   TensorSet accumulated;
   for (Tensor* t : accumulate) {
     if (!accumulated.insert(t).second)
-      throw Error("autodiff_with_accumulation: `" + t->name + "` is named twice among the tensors to accumulate")
+      throw Error("autodiff_with_accumulation: `" + shown_name(*t) + "` is named twice among the tensors to accumulate")
           .as(codes::gradient);
     if (seen.insert(t).second) required.push_back(t);
   }

@@ -29,8 +29,6 @@ std::string gradient_name(const Tensor& forward) {
   return name.insert(slash == std::string::npos ? 0 : slash + 1, gradient_prefix);
 }
 
-std::string shown(const Op& op) { return fmt::format("{}.{}", op.row->schedule, op.id); }
-
 std::string place(const Origin& origin) {
   if (!origin.span) return {};
   const Position at = origin.span.file->position(origin.span.begin);
@@ -50,11 +48,11 @@ void check_nothing_modified(const Op& op) {
   if (op.row->role == Role::host_load) return;  // fills memory that no other op uses
   for (size_t slot = 0; slot < op.inputs.size(); ++slot)
     if (op.inputs[slot] && op.modifies(slot))
-      refuse(
-          op,
-          fmt::format("the graph `{}` contains a modifying op: `{}` changes `{}` in place, so it has no gradient",
-                      op.graph->is_main() ? op.graph->ir().name() : op.graph->id(), shown(op), op.inputs[slot]->name),
-          {"use the form that gives a new tensor, or differentiate a graph without the update"});
+      refuse(op,
+             fmt::format("the graph `{}` contains a modifying op: `{}` changes `{}` in place, so it has no gradient",
+                         op.graph->is_main() ? op.graph->ir().name() : shown_name(*op.graph), shown_name(op),
+                         shown_name(*op.inputs[slot])),
+             {"use the form that gives a new tensor, or differentiate a graph without the update"});
 }
 
 using Memo = std::map<std::string, GradGraphInfoPtr>;
@@ -74,7 +72,8 @@ void check_strict(const GradGraphInfo& info, const std::vector<Tensor*>& provide
     const auto has = [&](const ExpectedConnection& c) { return c.fwd_tensor == t; };
     if (std::any_of(info.expected_outputs.begin(), info.expected_outputs.end(), has)) continue;
     throw Error(fmt::format("autodiff: cannot provide a gradient for `{}`: no differentiable path leads from it to {}",
-                            t->name, provided.size() == 1 ? fmt::format("`{}`", provided[0]->name) : "the outputs"),
+                            shown_name(*t),
+                            provided.size() == 1 ? fmt::format("`{}`", shown_name(*provided[0])) : "the outputs"),
                 lost_gradient(*t, wanted, "leave it out of grads_required"))
         .as(codes::gradient);
   }
@@ -83,7 +82,7 @@ void check_strict(const GradGraphInfo& info, const std::vector<Tensor*>& provide
 void check_members(const Graph& graph, std::string_view list, const std::vector<Tensor*>& tensors) {
   for (const Tensor* t : tensors)
     if (!graph.contains(t))
-      throw Error(fmt::format("autodiff: `{}` in {} is not a tensor of the graph `{}`", t->id, list, graph.id()))
+      throw Error(fmt::format("autodiff: `{}` in {} is not a tensor of the graph `{}`", t->id, list, shown_name(graph)))
           .as(codes::gradient);
 }
 
@@ -108,7 +107,7 @@ std::vector<std::string> lost_gradient(const Tensor& tensor, const TensorSet& pr
         if (seen.insert(y).second) open.push_back(y);
       }
       const bool stops = !op->outputs.empty() && (!goes_on || op->row->gradient == stop_gradient);
-      if (stops) notes.push_back(fmt::format("the path stops at `{}`{}", shown(*op), place(op->origin)));
+      if (stops) notes.push_back(fmt::format("the path stops at `{}`{}", shown_name(*op), place(op->origin)));
     }
   }
   if (tensor.consumers.empty()) notes.push_back("no op uses it");
@@ -349,8 +348,8 @@ GradGraphInfoPtr autodiff(Graph& graph, std::optional<std::vector<Tensor*>> grad
     check_members(graph, "grads_provided", *grads_provided);
     for (const Tensor* t : *grads_provided)
       if (!is_floating(t->spec.dtype))
-        throw Error(fmt::format("autodiff: `{}` in grads_provided is {}: only floating tensors have gradients", t->name,
-                                text(t->spec)))
+        throw Error(fmt::format("autodiff: `{}` in grads_provided is {}: only floating tensors have gradients",
+                                shown_name(*t), text(t->spec)))
             .as(codes::gradient);
     provided = floating_once(*grads_provided);
   } else {
@@ -358,7 +357,7 @@ GradGraphInfoPtr autodiff(Graph& graph, std::optional<std::vector<Tensor*>> grad
         {graph.outputs().begin(), graph.outputs().begin() + static_cast<std::ptrdiff_t>(result_outputs(graph))});
   }
   if (provided.empty())
-    throw Error(fmt::format("autodiff: the graph `{}` has no output that can have a gradient", graph.id()),
+    throw Error(fmt::format("autodiff: the graph `{}` has no output that can have a gradient", shown_name(graph)),
                 {"return a floating tensor, or name tensors in grads_provided"})
         .as(codes::gradient);
   std::vector<Tensor*> required;
@@ -371,7 +370,7 @@ GradGraphInfoPtr autodiff(Graph& graph, std::optional<std::vector<Tensor*>> grad
     required = differentiable_inputs(graph, provided);
   }
   if (required.empty())
-    throw Error(fmt::format("autodiff: no input of the graph `{}` can have a gradient", graph.id()),
+    throw Error(fmt::format("autodiff: no input of the graph `{}` can have a gradient", shown_name(graph)),
                 {"a gradient needs a floating input from which differentiable ops lead to an output"})
         .as(codes::gradient);
 

@@ -7,6 +7,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/read_order.hpp"
+#include "runtime/graph/shown_names.hpp"
 #include "runtime/ops/op_builder.hpp"
 #include "runtime/transform/differentiator.hpp"
 
@@ -15,13 +16,13 @@ namespace pxl {
 namespace {
 
 std::string called_text(const Op& op) {
-  return op.called.empty() ? "no graph" : fmt::format("`{}`", op.called[0]->id());
+  return op.called.empty() ? "no graph" : fmt::format("`{}`", shown_name(*op.called[0]));
 }
 
 void check_calls(const Op& call, const Graph& graph, std::string_view what) {
   if (call.row->role == Role::call && call.called[0] == &graph) return;
-  throw Error(fmt::format("{}: the call site {}.{} calls {}, not `{}`", what, call.row->schedule, call.id,
-                          called_text(call), graph.id()),
+  throw Error(fmt::format("{}: the call site `{}` calls {}, not `{}`", what, shown_name(call), called_text(call),
+                          shown_name(graph)),
               {"give the call site that call_with_info returned for this graph"})
       .as(codes::gradient);
 }
@@ -36,8 +37,8 @@ class Parents {
   Tensor* of(const Tensor* inner) const {
     const auto found = parent_.find(inner);
     if (found != parent_.end()) return found->second;
-    throw Error(fmt::format("`{}` is neither an input nor an output of `{}`", inner->name, callee_.id()), {},
-                Fault::internal);
+    throw Error(fmt::format("`{}` is neither an input nor an output of `{}`", shown_name(*inner), shown_name(callee_)),
+                {}, Fault::internal);
   }
 
  private:
@@ -143,7 +144,7 @@ std::vector<Tensor*> provided_outputs(const Op& fwd_call, const std::vector<Tens
   const Graph& callee = *fwd_call.called[0];
   if (output_grads.size() > callee.declared_outputs())
     throw Error(fmt::format("backward: {} gradients were given, but `{}` has {} outputs", output_grads.size(),
-                            callee.id(), callee.declared_outputs()))
+                            shown_name(callee), callee.declared_outputs()))
         .as(codes::gradient);
   std::vector<Tensor*> provided;
   for (size_t i = 0; i < output_grads.size(); ++i) {
@@ -151,18 +152,19 @@ std::vector<Tensor*> provided_outputs(const Op& fwd_call, const std::vector<Tens
     const Tensor* out = callee.outputs()[i];
     const TensorSpec &given = output_grads[i]->spec, &expected = out->spec;
     if (!is_floating(expected.dtype))
-      throw Error(
-          fmt::format("backward: output {} of `{}` is {}, which has no gradient", i, callee.id(), text(expected)))
+      throw Error(fmt::format("backward: output {} of `{}` is {}, which has no gradient", i, shown_name(callee),
+                              text(expected)))
           .as(codes::gradient);
     if (given.shape != expected.shape || given.dtype != expected.dtype)
-      throw Error(fmt::format("backward: the gradient of output {} of `{}` must be {}, but `{}` is {}", i, callee.id(),
-                              text(expected), output_grads[i]->name, text(given)))
+      throw Error(fmt::format("backward: the gradient of output {} of `{}` must be {}, but `{}` is {}", i,
+                              shown_name(callee), text(expected), output_grads[i]->name, text(given)))
           .as(codes::gradient);
     provided.push_back(callee.outputs()[i]);
   }
   provided = floating_once(provided);
   if (provided.empty())
-    throw Error(fmt::format("backward: no gradient was given for an output of `{}`", callee.id())).as(codes::gradient);
+    throw Error(fmt::format("backward: no gradient was given for an output of `{}`", shown_name(callee)))
+        .as(codes::gradient);
   return provided;
 }
 
@@ -240,13 +242,13 @@ Backward backward(Op& fwd_call, const std::vector<Tensor*>& output_grads, const 
       needed.insert(inner);
     }
     if (given == slots.end())
-      throw Error(fmt::format("backward: `{}` was not given to this call of `{}`, so it has no gradient here", t->name,
-                              callee.id()))
+      throw Error(fmt::format("backward: `{}` was not given to this call of `{}`, so it has no gradient here",
+                              shown_name(*t), shown_name(callee)))
           .as(codes::gradient);
     if (!connected)
       throw Error(fmt::format("backward: cannot provide a gradient for `{}`: no differentiable path leads from it to "
                               "the outputs of `{}`",
-                              t->name, callee.id()),
+                              shown_name(*t), shown_name(callee)),
                   lost_gradient(*callee.inputs()[given->second.front()], TensorSet(provided.begin(), provided.end()),
                                 "ask for the gradients of other tensors only"))
           .as(codes::gradient);
@@ -295,7 +297,7 @@ std::vector<Reading> readings_of(const GradGraphInfo& info, const Op& call, cons
     }
     if (!last) continue;
     if (first != last && is_memory_changed_after(*first) && is_read_changed(*first, *last, call, {slot}))
-      throw Error(fmt::format("grad: `{}` is changed between two ops that the gradient is of", t->name),
+      throw Error(fmt::format("grad: `{}` is changed between two ops that the gradient is of", shown_name(*t)),
                   {"the gradient reads one value of it: take it before the change"})
           .as(codes::in_place_order);
     readings.push_back({slot, const_cast<Op*>(last)});

@@ -9,6 +9,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/call_operands.hpp"
+#include "runtime/graph/shown_names.hpp"
 #include "runtime/op/op_ipus.hpp"
 #include "runtime/op/structural_rows.hpp"
 #include "runtime/transform/rebuild.hpp"
@@ -195,9 +196,9 @@ class PartBuilder {
     std::vector<Graph*> called;
     for (const Graph* callee : op.called) {
       if (ipus_of_call({callee, ipu}).size() > 1) {
-        Error error(fmt::format("the conditional {}.{} has ops on several IPUs: it has no cost on one of them",
-                                op.row->schedule, op.id),
-                    {"put both branches on one IPU"});
+        Error error(
+            fmt::format("the conditional `{}` has ops on several IPUs: it has no cost on one of them", shown_name(op)),
+            {"put both branches on one IPU"});
         error.as(codes::program).locate(op.origin.span, op.origin.frames);
         throw error;
       }

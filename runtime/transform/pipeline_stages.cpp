@@ -9,6 +9,7 @@
 #include "runtime/base/never_destroyed.hpp"
 #include "runtime/graph/memory_order.hpp"
 #include "runtime/graph/remote.hpp"
+#include "runtime/graph/shown_names.hpp"
 #include "runtime/op/op_ipus.hpp"
 #include "runtime/transform/pipeline.hpp"
 
@@ -86,9 +87,9 @@ void StageFlow::check_ipus() const {
         if (t && is_made(t) && *t->ipu() != op->ipu.value_or(0))
           refuse_stage(
               *op,
-              fmt::format("pipelined_execution: `{}` is located on IPU {}, but {}, of the stage {}, on IPU {}", t->name,
-                          *t->ipu(), fmt::format("{}.{}", op->row->schedule, op->id), stage.name, op->ipu.value_or(0)),
-              {fmt::format("copy it first: {}.copy_to_ipu({})", last_part(t->name), op->ipu.value_or(0))});
+              fmt::format("pipelined_execution: `{}` is located on IPU {}, but `{}`, of the stage {}, on IPU {}",
+                          shown_name(*t), *t->ipu(), shown_name(*op), stage.name, op->ipu.value_or(0)),
+              {fmt::format("copy it first: {}.copy_to_ipu({})", operand_text(*t), op->ipu.value_or(0))});
     }
 }
 

@@ -1,4 +1,5 @@
 #include "runtime/transform/recompute.hpp"
+#include "runtime/graph/shown_names.hpp"
 
 #include <algorithm>
 #include <unordered_map>
@@ -56,8 +57,9 @@ GradGraphInfoPtr recompute_graph(const GradGraphInfo& info) {
   Graph& forward = *info.forward_graph;
   Graph& gradient = *info.graph;
   if (uses_streams(forward))
-    throw Error("recompute_graph: `" + forward.id() + "` loads from or stores to a stream, and would do so again",
-                {"move the streams out of the graph"})
+    throw Error(
+        "recompute_graph: `" + shown_name(forward) + "` loads from or stores to a stream, and would do so again",
+        {"move the streams out of the graph"})
         .as(codes::gradient);
   Ir& ir = forward.ir();
   const auto mark = ir.mark();

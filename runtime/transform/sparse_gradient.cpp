@@ -1,4 +1,5 @@
 #include "runtime/transform/sparse_gradient.hpp"
+#include "runtime/graph/shown_names.hpp"
 
 #include <fmt/format.h>
 
@@ -49,7 +50,7 @@ Tensor* outside(const Op& call, Tensor* t) {
 /// The gradients whose sum a tensor is, in its graph.
 std::vector<Term> terms_of(const Tensor& t) {
   const Op* op = t.producer;
-  if (!op) refuse(t, fmt::format("`{}` is no result of an op", t.name));
+  if (!op) refuse(t, fmt::format("`{}` is no result of an op", shown_name(t)));
   if (op->row->role == Role::call) {
     std::vector<Term> terms = terms_of(*op->called[0]->outputs()[static_cast<size_t>(t.output_index)]);
     for (Term& term : terms) {
@@ -65,12 +66,11 @@ std::vector<Term> terms_of(const Tensor& t) {
     return terms;
   }
   if (!op->row->scatter_add)
-    refuse(t,
-           fmt::format("`{}` is made by `{}.{}`, not by the gradient of a gather", t.name, op->row->schedule, op->id));
+    refuse(t, fmt::format("`{}` is made by `{}`, not by the gradient of a gather", shown_name(t), op->row->name));
   const OpContextStorage storage(*op);
   const ScatterAdd scatter = op->row->scatter_add(storage.site);
   if (scatter.axis != 0 || scatter.batch != 0)
-    refuse(t, fmt::format("`{}` is the gradient of a gather along axis {}, not 0", t.name, scatter.axis));
+    refuse(t, fmt::format("`{}` is the gradient of a gather along axis {}, not 0", shown_name(t), scatter.axis));
   return {{op->inputs[1], op->inputs[0], op, scatter.ignore_out_of_range}};
 }
 
@@ -89,7 +89,8 @@ SparseGradient sparse_gradient(Tensor& gradient) {
     DType dtype = terms[0].indices->spec.dtype;
     for (const Term& term : terms) {
       if (term.ignore_out_of_range != ignore)
-        refuse(gradient, fmt::format("`{}` is a sum of gradients of gathers with and without zero_OOR", gradient.name));
+        refuse(gradient,
+               fmt::format("`{}` is a sum of gradients of gathers with and without zero_OOR", shown_name(gradient)));
       if (term.indices->spec.dtype != dtype) dtype = DType::int64;
     }
     const BuildStateGuard guard(ir);

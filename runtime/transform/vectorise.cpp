@@ -1,4 +1,5 @@
 #include "runtime/transform/vectorise.hpp"
+#include "runtime/graph/shown_names.hpp"
 
 #include <fmt/format.h>
 
@@ -18,7 +19,7 @@ namespace pxl {
 namespace {
 
 [[noreturn]] void refuse(const Op& op, const std::string& why, std::string way_out) {
-  Error e(fmt::format("vmap: `{}.{}` {}", op.row->schedule, op.id, why), {std::move(way_out)});
+  Error e(fmt::format("vmap: `{}` {}", shown_name(op), why), {std::move(way_out)});
   e.as(codes::graph_inputs);
   e.locate(op.origin.span, op.origin.frames);
   throw e;
@@ -31,7 +32,7 @@ class Vectoriser {
     for (size_t i = 0; i < from.inputs().size(); ++i) {
       const Tensor* t = from.inputs()[i];
       if (t->by_ref) {
-        Error e("vmap: `" + t->name + "` is changed in place, which a mapped function can't do");
+        Error e("vmap: `" + shown_name(*t) + "` is changed in place, which a mapped function can't do");
         throw e.as(codes::in_place);
       }
       TensorSpec spec = t->spec;
@@ -109,7 +110,7 @@ class Vectoriser {
   void check(const Op& op) const {
     for (size_t slot = 0; slot < op.inputs.size(); ++slot)
       if (op.inputs[slot] && op.modifies(slot))
-        refuse(op, "changes `" + op.inputs[slot]->name + "` in place, which a mapped function can't do",
+        refuse(op, "changes `" + shown_name(*op.inputs[slot]) + "` in place, which a mapped function can't do",
                "return the new value");
     if (op.row->side_effect || op.row->exchange != Exchange::none || op.stream)
       refuse(op, "has an effect or exchanges data between replicas, so it can't run for each element",

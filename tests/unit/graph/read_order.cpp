@@ -48,8 +48,8 @@ TEST_CASE("a reader that depends on the change is refused, with nothing moved") 
   Late by_data, by_memory;
   Op* late = binary_op(add_row, by_data.v, by_data.follows->outputs[0])->producer;
   const std::string message = error_of([&] { read_as_of(*by_data.read, *late, {0}, "test"); });
-  CHECK(contains(message, "test: `v` is changed by `ReluInplace.101`"));
-  CHECK(contains(message, "after the forward pass `Neg.100`"));
+  CHECK(contains(message, "test: `v` is changed by `relu_`"));
+  CHECK(contains(message, "after the forward pass `neg`"));
   late = binary_op(add_row, by_memory.v, by_memory.v)->producer;  // of the second operand the value of now is meant
   CHECK(contains(error_of([&] { read_as_of(*by_memory.read, *late, {0}, "test"); }), "cannot run before that change"));
   CHECK(order(by_memory.ir.main()) == std::vector<int>{100, 101, 102, 103, 104});
