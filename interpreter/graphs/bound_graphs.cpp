@@ -15,6 +15,7 @@
 #include "runtime/base/join_texts.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/shown_names.hpp"
 
 namespace pxl {
 
@@ -36,7 +37,8 @@ Value bind_graph(Interpreter& in, const Ref<GraphObject>& g, const BoundGraphObj
       for (const auto& [k, v] : d->items) {
         if (Tensor* input = as_tensor(k)) {
           if (std::find(g->graph->inputs().begin(), g->graph->inputs().end(), input) == g->graph->inputs().end())
-            throw Error("bind: tensor `" + input->name + "` is no input of " + g->graph->id()).as(codes::bind);
+            throw Error("bind: tensor `" + shown_name(*input) + "` is no input of " + shown_name(*g->graph))
+                .as(codes::bind);
           bound->inputs[input] = v;
         } else if (const std::string* name = k.as_string()) {
           tree->insert(*name, v);
@@ -52,7 +54,9 @@ Value bind_graph(Interpreter& in, const Ref<GraphObject>& g, const BoundGraphObj
     } else if (auto t = given.ptr<TreeObject>()) {
       if (t->kind == TreeKind::factories)
         throw Error("bind takes tensors, got variable factories", {"`graph.bind(facts.init())` makes their variables"})
-            .as(codes::bind);
+            .as(codes::bind)
+            .offer(args.spans.empty() ? Span() : Span{args.spans[0].file, args.spans[0].end, args.spans[0].end},
+                   ".init()", "Add `.init()`");
       tree = t;
     } else {
       type_error("bind takes a named tree, got " + with_article(given.type_name()));
@@ -75,14 +79,15 @@ Value bind_graph(Interpreter& in, const Ref<GraphObject>& g, const BoundGraphObj
     if (it == inputs.end() && of_bound && args.positional[0].as<BoundGraphObject>()->states->find(name)) continue;
     if (it == inputs.end()) {
       std::string hint = did_you_mean(name, names);
-      throw Error("bind: " + g->graph->id() + " has no input named `" + name + "`" + (hint.empty() ? "" : "; " + hint),
-                  {"its named inputs: " + (names.empty() ? std::string("none") : join_texts(names, ", "))})
+      throw Error(
+          "bind: " + shown_name(*g->graph) + " has no input named `" + name + "`" + (hint.empty() ? "" : "; " + hint),
+          {"its named inputs: " + (names.empty() ? std::string("none") : join_texts(names, ", "))})
           .as(codes::bind);
     }
     if (!as_tensor(leaf)) type_error("bind: `" + name + "` must be a tensor, got " + leaf.type_name());
     if (as_tensor(leaf)->spec != it->second->spec)
-      throw Error("bind: input `" + name + "` of " + g->graph->id() + " is " + text(it->second->spec) + ", but `" +
-                  as_tensor(leaf)->name + "` is " + text(as_tensor(leaf)->spec))
+      throw Error("bind: input `" + name + "` of " + shown_name(*g->graph) + " is " + text(it->second->spec) +
+                  ", but `" + as_tensor(leaf)->name + "` is " + text(as_tensor(leaf)->spec))
           .as(codes::bind);
     bound->inputs[it->second] = leaf;
     (is_state_of(*g->graph, it->second) ? bound->states : bound->vars)->insert(name, leaf, true);
@@ -92,9 +97,9 @@ Value bind_graph(Interpreter& in, const Ref<GraphObject>& g, const BoundGraphObj
     if (!bound->inputs.count(inputs[name]) && facts_of(in, g->ir, g->graph).with_factory.count(name))
       missing.push_back(name);
   if (!missing.empty())
-    throw Error(
-        "bind: nothing is given for " + fmt::format("`{}`", join_texts(missing, "`, `")) + " of " + g->graph->id(),
-        {"bind a tree with all its named inputs: `facts.init()` makes one"})
+    throw Error("bind: nothing is given for " + fmt::format("`{}`", join_texts(missing, "`, `")) + " of " +
+                    shown_name(*g->graph),
+                {"bind a tree with all its named inputs: `facts.init()` makes one"})
         .as(codes::bind);
   return bound;
 }

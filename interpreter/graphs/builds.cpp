@@ -16,6 +16,7 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/shown_names.hpp"
 
 namespace pxl {
 
@@ -234,7 +235,7 @@ void add_outputs(Interpreter& in, Graph& graph, GraphFacts& facts, const Value& 
                   with_article(v.type_name()) + (path.empty() ? "" : " at `" + path + "`"))
           .as(codes::type);
     if (t->graph != &graph)
-      throw Error(what + ": the returned tensor `" + t->name + "` belongs to another graph",
+      throw Error(what + ": the returned tensor `" + shown_name(*t) + "` belongs to another graph",
                   {"pass it as an argument, or return a tensor that is made in the graph"})
           .as(codes::other_graph);
     graph.add_output(t);

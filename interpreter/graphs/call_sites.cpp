@@ -11,6 +11,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/call_operands.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/shown_names.hpp"
 
 namespace pxl {
 namespace {
@@ -44,7 +45,7 @@ Tensor* graph_to_parent(const Op& op, const Tensor* t) {
     if (const auto i = place_in(op.called[which]->inputs(), t)) return op.inputs[callee_operand_begin(op, which) + *i];
   for (const Graph* g : op.called)
     if (const auto i = place_in(g->outputs(), t); i && *i < op.outputs.size()) return op.outputs[*i];
-  throw Error("tensor `" + t->name + "` is no input or output of the called graph (" + called_text(op) + ")")
+  throw Error("tensor `" + shown_name(*t) + "` is no input or output of the called graph (" + called_text(op) + ")")
       .as(codes::graph_inputs);
 }
 
@@ -54,7 +55,8 @@ Tensor* parent_to_graph(const Op& op, const Tensor* t, size_t which) {
   for (size_t i = 0; i < g.inputs().size(); ++i)
     if (op.inputs[callee_operand_begin(op, which) + i] == t) return g.inputs()[i];
   if (const auto i = place_in(op.outputs, t)) return g.outputs()[*i];
-  throw Error("tensor `" + t->name + "` is no input or output of this call of " + g.id()).as(codes::graph_inputs);
+  throw Error("tensor `" + shown_name(*t) + "` is no input or output of this call of " + shown_name(g))
+      .as(codes::graph_inputs);
 }
 
 int64_t checked_index(int64_t i, size_t first, size_t count, std::string_view title) {
@@ -78,9 +80,10 @@ void mark_modified(Op& call, const Tensor* t) {
     throw Error("set_parent_input_modified: a conditional cannot change its inputs", {"return the new value instead"})
         .as(codes::graph_inputs);
   if (!place_in(call.inputs, t))
-    throw Error("tensor `" + t->name + "` is no input of this call of " + call.called[0]->id()).as(codes::graph_inputs);
+    throw Error("tensor `" + shown_name(*t) + "` is no input of this call of " + shown_name(*call.called[0]))
+        .as(codes::graph_inputs);
   if (t->kind == TensorKind::constant)
-    throw Error("set_parent_input_modified: the constant `" + t->name + "` cannot be changed in place",
+    throw Error("set_parent_input_modified: the constant `" + shown_name(*t) + "` cannot be changed in place",
                 {"declare it as a `variable`"})
         .as(codes::graph_inputs);
   call.input_modified.resize(call.inputs.size(), false);

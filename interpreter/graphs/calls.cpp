@@ -15,6 +15,7 @@
 #include "runtime/base/join_texts.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/shown_names.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/transform/autodiff.hpp"
 
@@ -68,7 +69,8 @@ class InputBinder {
         type_error("`" + argument + "`: keys are inputs of the called graph, got " + with_article(k.type_name()));
       if (input->graph != &callee_ ||
           std::find(callee_.inputs().begin(), callee_.inputs().end(), input) == callee_.inputs().end())
-        throw Error("graph input tensor `" + input->name + "` is not in the called graph (" + callee_.id() + ")")
+        throw Error("graph input tensor `" + shown_name(*input) + "` is not in the called graph (" +
+                    shown_name(callee_) + ")")
             .as(codes::other_graph);
       put(index_of(input), leaf, From::map);
     }
@@ -89,7 +91,7 @@ class InputBinder {
       if (i >= given_.size()) {
         size_t room =
             static_cast<size_t>(std::count_if(from_.begin(), from_.end(), [](From f) { return f == From::bound; }));
-        throw Error(fmt::format("too many inputs for the called graph ({}): it takes {}, got {}", callee_.id(),
+        throw Error(fmt::format("too many inputs for the called graph ({}): it takes {}, got {}", shown_name(callee_),
                                 given_.size() - room, flat.size()),
                     {"its inputs: " + (callee_.inputs().empty() ? std::string("none") : input_list(callee_.inputs()))})
             .as(codes::graph_inputs);
@@ -102,8 +104,8 @@ class InputBinder {
       if (g.name != arg.name || !g.is_list) continue;
       std::vector<Value> items = tensors_of_tree(arg.value);
       if (items.size() != g.count)
-        throw Error(
-            fmt::format("argument `{}` of {} takes {} tensors, got {}", g.name, callee_.id(), g.count, items.size()))
+        throw Error(fmt::format("argument `{}` of {} takes {} tensors, got {}", g.name, shown_name(callee_), g.count,
+                                items.size()))
             .as(codes::graph_inputs);
       for (size_t i = 0; i < items.size(); ++i) put(g.first + i, items[i], From::name);
       return;
@@ -116,29 +118,31 @@ class InputBinder {
     std::vector<Tensor*> missing, connected;
     for (size_t i = 0; i < given_.size(); ++i)
       (from_[i] == From::nothing ? missing : connected).push_back(callee_.inputs()[i]);
-    for (const Tensor* t : missing)
-      if (is_state_of(callee_, t))
-        throw Error("state `" + input_name(*t) + "` of " + callee_.id() + " is not bound",
-                    {"`graph.bind(facts.init())` gives states and params their variables"})
-            .as(codes::param);
-    if (!missing.empty())
-      throw Error("not enough inputs for the called graph (" + callee_.id() + "): missing " + input_list(missing),
-                  {"connected: " + (connected.empty() ? std::string("none") : input_list(connected))})
+    if (!missing.empty()) {
+      const bool params = std::all_of(missing.begin(), missing.end(), [](const Tensor* t) { return !t->key.empty(); });
+      std::vector<std::string> notes;
+      if (params) notes.emplace_back("params are bound first: `net = graph.bind(facts.init())`, then `net(x)`");
+      notes.push_back("connected: " + (connected.empty() ? std::string("none") : input_list(connected)));
+      throw Error(
+          "not enough inputs for the called graph (" + shown_name(callee_) + "): missing " + input_list(missing),
+          std::move(notes))
           .as(codes::graph_inputs);
+    }
     std::vector<Tensor*> out;
     Graph& caller = *graphs_of(in_).target().graph;
     for (size_t i = 0; i < given_.size(); ++i) {
       Tensor* input = callee_.inputs()[i];
-      const std::string what = "input `" + input_name(*input) + "` of " + callee_.id();
+      const std::string what = "input `" + input_name(*input) + "` of " + shown_name(callee_);
       Tensor* t = to_operand(in_, given_[i], input->spec, what);
       if (is_state_of(callee_, input)) t = current(*input, as_tensor(given_[i]) ? as_tensor(given_[i]) : t);
       if (t->graph != &caller)
-        throw Error("parent input tensor `" + t->name + "` for " + what + " is not in the graph that is being built",
-                    {caller.is_main() ? "it belongs to " + (t->graph->is_main() ? "another program" : t->graph->id())
-                                      : "pass it to " + caller.id() + " as an argument"})
+        throw Error(
+            "parent input tensor `" + shown_name(*t) + "` for " + what + " is not in the graph that is being built",
+            {caller.is_main() ? "it belongs to " + (t->graph->is_main() ? "another program" : shown_name(*t->graph))
+                              : "pass it to " + shown_name(caller) + " as an argument"})
             .as(codes::other_graph);
       if (t->spec != input->spec)
-        throw Error(what + " is " + text(input->spec) + ", but `" + t->name + "` is " + text(t->spec))
+        throw Error(what + " is " + text(input->spec) + ", but `" + shown_name(*t) + "` is " + text(t->spec))
             .as(codes::graph_inputs);
       if (input->by_ref && !as_tensor(given_[i]))
         throw Error(what + " is `ref`: it takes a tensor, got " + given_[i].type_name()).as(codes::graph_inputs);
@@ -181,11 +185,12 @@ class InputBinder {
       names.push_back(input_name(*inputs[i]));
     }
     if (std::find(facts_.baked.begin(), facts_.baked.end(), name) != facts_.baked.end())
-      throw Error("`" + name + "` is no input of " + callee_.id() + ": it was a constant when the graph was built",
-                  {"give create_graph a tensor or a spec for it to make it an input"})
+      throw Error(
+          "`" + name + "` is no input of " + shown_name(callee_) + ": it was a constant when the graph was built",
+          {"give create_graph a tensor or a spec for it to make it an input"})
           .as(codes::graph_inputs);
     std::string hint = did_you_mean(name, names);
-    throw Error("`" + name + "` is no input of " + callee_.id() + (hint.empty() ? "" : "; " + hint),
+    throw Error("`" + name + "` is no input of " + shown_name(callee_) + (hint.empty() ? "" : "; " + hint),
                 {"its inputs: " + (names.empty() ? std::string("none") : join_texts(names, ", "))})
         .as(codes::graph_inputs);
   }
@@ -193,7 +198,7 @@ class InputBinder {
     if (i >= given_.size()) return;
     if (from_[i] != From::nothing && from_[i] != From::bound)
       throw Error("graph input tensor `" + input_name(*callee_.inputs()[i]) +
-                  "` is specified twice for the called graph (" + callee_.id() + ")")
+                  "` is specified twice for the called graph (" + shown_name(callee_) + ")")
           .as(codes::graph_inputs);
     given_[i] = v;
     from_[i] = from;
@@ -240,13 +245,14 @@ Operands bind_inputs(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& grap
                      const Arguments& args) {
   BuildTarget target = graphs_of(in).target();
   if (target.ir != ir)
-    throw Error(
-        graph.id() + " belongs to program " + ir->name() + ", but program " + target.ir->name() + " is being built",
-        {"graphs are called in the program that makes them"})
+    throw Error(shown_name(graph) + " belongs to program " + ir->name() + ", but program " + target.ir->name() +
+                    " is being built",
+                {"graphs are called in the program that makes them"})
         .as(codes::other_graph);
   if (graph.is_main()) throw Error("the main graph can't be called").as(codes::program);
   for (const BuildTarget& t : graphs_of(in).targets())
-    if (t.graph == &graph) throw Error(graph.id() + " can't call itself: it is still being built").as(codes::program);
+    if (t.graph == &graph)
+      throw Error(shown_name(graph) + " can't call itself: it is still being built").as(codes::program);
   InputBinder binder(in, graph, facts_of(in, ir, &graph));
   BoundInputs captured = bound;
   for (const auto& [input, outer] : facts_of(in, ir, &graph).captured) captured.emplace(input, tensor_value(ir, outer));

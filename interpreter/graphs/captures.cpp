@@ -7,6 +7,7 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/shown_names.hpp"
 
 namespace pxl {
 namespace {
@@ -98,7 +99,7 @@ void pass_changes_by_reference(const Graph& graph, const Captures& captures, con
              {"the build of its module gives its next value: `next NAME = VALUE`"});
     Tensor* root = memory_root(c.outer);
     if (!is_changeable(*root, around))
-      refuse(*change, "`" + c.outer->name + "` is changed in place in " + what + ", but it is no variable",
+      refuse(*change, "`" + shown_name(*c.outer) + "` is changed in place in " + what + ", but it is no variable",
              {"return the new value; a function changes variables and `ref` inputs of the graph around it alone"});
     for (const Captures::One& other : captures.all) {
       if (other.input == c.input || memory_root(other.outer) != root || other.input->consumers.empty()) continue;
@@ -106,8 +107,8 @@ void pass_changes_by_reference(const Graph& graph, const Captures& captures, con
       std::vector<std::string> notes{"read one of them after the call, or pass the value as an argument"};
       if (read.span) notes.insert(notes.begin(), "it is read at " + place_text(read.span));
       refuse(*change,
-             "`" + c.outer->name + "` is changed in place in " + what + ", which also reads its memory as `" +
-                 other.outer->name + "`",
+             "`" + shown_name(*c.outer) + "` is changed in place in " + what + ", which also reads its memory as `" +
+                 shown_name(*other.outer) + "`",
              std::move(notes));
     }
     c.input->by_ref = true;

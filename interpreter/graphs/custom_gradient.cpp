@@ -12,6 +12,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/shown_names.hpp"
 #include "runtime/transform/build_state.hpp"
 
 namespace pxl {
@@ -56,7 +57,7 @@ std::vector<Tensor*> gradients_of(Interpreter& in, const Graph& forward, const G
       const auto at = name ? std::find(names.begin(), names.end(), *name) : names.end();
       if (at == names.end()) {
         const std::string hint = name ? did_you_mean(*name, names) : std::string();
-        throw Error(what + ": " + repr_of(in, key) + " is no input of " + forward.id() +
+        throw Error(what + ": " + repr_of(in, key) + " is no input of " + shown_name(forward) +
                     (hint.empty() ? "" : "; " + hint))
             .as(codes::gradient);
       }
@@ -66,8 +67,8 @@ std::vector<Tensor*> gradients_of(Interpreter& in, const Graph& forward, const G
     std::vector<Value> items{result};
     if (result.as<SequenceObject>()) items = elements_of(in, result);
     if (items.size() > inputs.size())
-      throw Error(
-          fmt::format("{} gives {} gradients, but {} has {} inputs", what, items.size(), forward.id(), inputs.size()))
+      throw Error(fmt::format("{} gives {} gradients, but {} has {} inputs", what, items.size(), shown_name(forward),
+                              inputs.size()))
           .as(codes::gradient);
     std::copy(items.begin(), items.end(), given.begin());
   }
@@ -80,7 +81,7 @@ std::vector<Tensor*> gradients_of(Interpreter& in, const Graph& forward, const G
     const std::string name = what + ": the gradient of `" + input_name(*inputs[i]) + "`";
     Tensor* t = to_operand(in, given[i], inputs[i]->spec, name);
     if (!made.contains(t))
-      throw Error(name + ", `" + t->name + "`, is not made in build_grad",
+      throw Error(name + ", `" + shown_name(*t) + "`, is not made in build_grad",
                   {"reach tensors of the build through the first argument"})
           .as(codes::gradient);
     if (t->spec != inputs[i]->spec)

@@ -8,9 +8,12 @@
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/language/check.hpp"
+#include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/look.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/values/call_chain.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/graph/ir.hpp"
@@ -65,6 +68,20 @@ std::string place_text(Span span) {
 
 Float8Overflow float8_overflow(const ArgReader& a) {
   return a.boolean_or("nan_on_overflow", true) ? Float8Overflow::nan : Float8Overflow::saturate;
+}
+
+TensorSpec declared_spec(Interpreter& in, const ast::Expr& written, Activation& a, const char* what) {
+  const Value value = evaluate(in, written, a);
+  try {
+    return to_spec(in, value, what);
+  } catch (Error& e) {
+    const Span start{written.span.file, written.span.begin, written.span.begin};
+    if (value.as<SequenceObject>() && written.span.text().starts_with('['))
+      e.offer(start, "float32", fmt::format("Change to `float32{}`", written.span.text()));
+    if (value.as_dtype()) e.offer({start.file, written.span.end, written.span.end}, "[]", "Add `[]`: a scalar");
+    e.locate(written.span, position_of(in).frames);
+    throw;
+  }
 }
 
 }  // namespace pxl

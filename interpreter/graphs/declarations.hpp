@@ -13,6 +13,8 @@
 
 namespace pxl {
 
+struct Activation;
+
 /// 64-bit host data becomes 32-bit, as every framework of this kind does.
 DType narrowed(DType dtype);
 Array narrowed(Array a, std::string_view what);
@@ -26,5 +28,8 @@ std::string place_text(Span span);
 
 /// The argument nan_on_overflow of conversions to float8.
 Float8Overflow float8_overflow(const ArgReader& a);
+
+/// The spec that a declaration has; an error is at its text.
+TensorSpec declared_spec(Interpreter& in, const ast::Expr& written, Activation& a, const char* what);
 
 }  // namespace pxl

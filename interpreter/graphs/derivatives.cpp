@@ -17,6 +17,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/shown_names.hpp"
 #include "runtime/transform/autodiff.hpp"
 
 namespace pxl {
@@ -141,7 +142,7 @@ const Tensor& loss_of(const FunctionCall& call, bool aux, const char* where) {
 }
 
 [[noreturn]] void no_path(const std::string& name, const Tensor& inner, const Tensor& loss) {
-  throw Error("grad: `" + name + "` has no path to `" + loss.name + "`",
+  throw Error("grad: `" + name + "` has no path to `" + shown_name(loss) + "`",
               notes_on_lost_gradient(inner, loss, "`unused = \"zero\"` gives zeros, `unused = \"none\"` none"))
       .as(codes::gradient);
 }
@@ -294,13 +295,13 @@ Value grad_of_tensor(Interpreter& in, const Value& given, const Value& wrt, Unus
     throw Error("the program `" + target.ir->name() + "` belongs to a session already: nothing can be added to it")
         .as(codes::complete);
   if (loss->graph != target.graph)
-    throw Error("grad: `" + loss->name + "` is not in the graph that is being built").as(codes::other_graph);
+    throw Error("grad: `" + shown_name(*loss) + "` is not in the graph that is being built").as(codes::other_graph);
   if (element_count(loss->spec.shape) != 1)
     throw Error(fmt::format("grad: `{}` is {}; a gradient is of one number", loss->name, text(loss->spec)),
                 {fmt::format("write `grad(sum({}), ...)`, or give a gradient for it: `vjp`", loss->name)})
         .as(codes::gradient);
   if (!is_floating(loss->spec.dtype))
-    throw Error(fmt::format("grad: `{}` is {}, and only floats have gradients", loss->name, text(loss->spec)))
+    throw Error(fmt::format("grad: `{}` is {}, and only floats have gradients", shown_name(*loss), text(loss->spec)))
         .as(codes::gradient);
   if (wrt.is_none())
     throw Error("grad: of a tensor's gradient, say what it is for: `grad(loss, w)`",

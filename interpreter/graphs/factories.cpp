@@ -14,6 +14,7 @@
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/graph/shown_names.hpp"
 #include "runtime/op/shards.hpp"
 #include "runtime/ops/table.hpp"
 
@@ -151,9 +152,9 @@ TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::
                        const VariablePlacement& placement, bool zero, std::optional<int64_t> copies) {
   BuildTarget target = graphs_of(in).target();
   if (!target.graph->is_main())
-    throw Error(
-        "variables live in the main graph only: init can't be called while " + target.graph->id() + " is being built",
-        {"`add_variable_inputs(name, factories)` makes inputs of this graph for them"})
+    throw Error("variables live in the main graph only: init can't be called while " + shown_name(*target.graph) +
+                    " is being built",
+                {"`add_variable_inputs(name, factories)` makes inputs of this graph for them"})
         .as(codes::param);
   const NamedFactories all = sorted_factories(factories);
   std::vector<std::vector<Array>> values;  // by factory: a row for each copy

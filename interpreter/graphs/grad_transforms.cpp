@@ -11,6 +11,7 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/shown_names.hpp"
 #include "runtime/transform/accumulate.hpp"
 #include "runtime/transform/recompute.hpp"
 #include "runtime/transform/sparse_gradient.hpp"
@@ -75,7 +76,7 @@ Value rows_of_gradient(Interpreter& in, const Arguments& args) {
   const BuildTarget target = graphs_of(in).target();
   check_in_effect("sparse_gradient", *gradient);
   if (gradient->graph != target.graph)
-    throw Error("sparse_gradient: `" + gradient->name + "` is not in the graph that is being built")
+    throw Error("sparse_gradient: `" + shown_name(*gradient) + "` is not in the graph that is being built")
         .as(codes::other_graph);
   stamp(in, *target.ir);
   const SparseGradient found = sparse_gradient(*gradient);

@@ -15,6 +15,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/shown_names.hpp"
 
 namespace pxl {
 namespace {
@@ -136,7 +137,8 @@ Value fwd_graph_ins_to_grad_parent_outs(In, GradGraphRef g, A args) {
   ArgReader a("fwd_graph_ins_to_grad_parent_outs", args, {"grad_info"});
   const CallInfoObject& grad = to_info(a.value("grad_info"), "fwd_graph_ins_to_grad_parent_outs");
   if (grad.op->called[0] != g.info->graph)
-    throw Error("the call site calls " + grad.op->called[0]->id() + ", not " + g.info->graph->id()).as(codes::gradient);
+    throw Error("the call site calls " + shown_name(*grad.op->called[0]) + ", not " + shown_name(*g.info->graph))
+        .as(codes::gradient);
   auto d = make_ref<DictObject>();
   for (size_t i = 0; i < g.info->expected_outputs.size() && i < grad.op->outputs.size(); ++i)
     d->put(tensor_value(g.ir, g.info->expected_outputs[i].fwd_tensor), tensor_value(g.ir, grad.op->outputs[i]));
@@ -213,7 +215,7 @@ std::vector<Tensor*> output_gradients(Interpreter& in, const Op& call, const Val
   else
     given.push_back(dy);
   if (given.size() != n)
-    throw Error("backward: the call of " + callee.id() + " has " + std::to_string(n) +
+    throw Error("backward: the call of " + shown_name(callee) + " has " + std::to_string(n) +
                 (n == 1 ? " output" : " outputs") + ", but " + std::to_string(given.size()) +
                 (given.size() == 1 ? " gradient is given" : " gradients are given"))
         .as(codes::gradient);
@@ -236,7 +238,7 @@ std::vector<Tensor*> output_gradients(Interpreter& in, const Op& call, const Val
     if (v.is_number()) v = Value(Array::repeated(to_array(in, v, spec.dtype, what), spec.shape));
     Tensor* t = to_operand(in, v, spec, what);
     if (t->graph != graphs_of(in).target().graph)
-      throw Error(what + ", `" + t->name + "`, is not in the graph that is being built").as(codes::other_graph);
+      throw Error(what + ", `" + shown_name(*t) + "`, is not in the graph that is being built").as(codes::other_graph);
     if (t->spec != spec)
       throw Error(what + " must be " + text(spec) + ", as the output is; `" + t->name + "` is " + text(t->spec))
           .as(codes::gradient);
@@ -254,7 +256,7 @@ Value backward(Interpreter& in, const Ref<CallInfoObject>& info, const Arguments
   Graph& callee = *call.called[0];
   check_in_effect("backward", *call.graph);
   if (call.graph != graphs_of(in).target().graph)
-    throw Error("backward: the call of " + callee.id() + " is not in the graph that is being built")
+    throw Error("backward: the call of " + shown_name(callee) + " is not in the graph that is being built")
         .as(codes::other_graph);
   if (info->ir->frozen)
     throw Error("the program `" + info->ir->name() + "` belongs to a session already: nothing can be added to it")
@@ -286,7 +288,7 @@ Value backward(Interpreter& in, const Ref<CallInfoObject>& info, const Arguments
   }
   for (size_t w = 0; w < out->wanted.size(); ++w)
     if (std::find(call.inputs.begin(), call.inputs.end(), out->wanted[w]) == call.inputs.end())
-      throw Error("backward: `" + out->names[w] + "` is no input of this call of " + callee.id(),
+      throw Error("backward: `" + out->names[w] + "` is no input of this call of " + shown_name(callee),
                   {"gradients are taken with respect to the tensors that the call was given"})
           .as(codes::gradient);
   std::vector<Tensor*> dys = output_gradients(in, call, a.value("dy"));
@@ -319,7 +321,7 @@ TreePtr GradientsObject::tree() const {
 Value GradientsObject::index(Interpreter&, const Value& key) {
   if (Tensor* t = as_tensor(key)) {
     auto it = std::find(wanted.begin(), wanted.end(), t);
-    if (it == wanted.end()) throw Error("no gradient of `" + t->name + "` was asked for").as(codes::gradient);
+    if (it == wanted.end()) throw Error("no gradient of `" + shown_name(*t) + "` was asked for").as(codes::gradient);
     return gradients[static_cast<size_t>(it - wanted.begin())];
   }
   if (const std::string* s = key.as_string()) {

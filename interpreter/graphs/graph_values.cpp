@@ -12,6 +12,7 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/shown_names.hpp"
 #include "runtime/tensor/print.hpp"
 
 namespace pxl {
@@ -84,7 +85,8 @@ constexpr Member<TensorObject> tensor_rows[] = {
      [](In, TensorRef t) -> Got {
        const std::optional<int> ipu = t.tensor->ipu();
        if (!ipu)
-         throw Error("tensor `" + t.tensor->name + "` has no ipu: no op on an ipu makes it").as(codes::unknown_member);
+         throw Error("tensor `" + shown_name(*t.tensor) + "` has no ipu: no op on an ipu makes it")
+             .as(codes::unknown_member);
        return Value(static_cast<int64_t>(*ipu));
      }},
     {"T", "The tensor with its axes in reverse order: transpose without a permutation.", "w.T",

@@ -12,6 +12,7 @@
 #include "interpreter/graphs/op_operands.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/look.hpp"
+#include "interpreter/values/argument_names.hpp"
 #include "interpreter/values/arrays.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/call_chain.hpp"
@@ -22,7 +23,6 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
-#include "runtime/base/suggest.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/ops/eager_program.hpp"
 #include "runtime/ops/infer.hpp"
@@ -41,18 +41,19 @@ bool same_parameter(std::string_view a, std::string_view b) {
   return (axis(a) && axis(b)) || (keep(a) && keep(b));
 }
 
-size_t find_param(const OpRow& row, const NamedArg& named, const FramePtr& frames) {
+size_t find_param(const OpRow& row, const NamedArg& named, const Arguments& args, size_t by_position,
+                  const FramePtr& frames) {
   for (size_t i = 0; i < row.params.size(); ++i) {
     if (row.params[i].name == named.name) return i;
   }
   for (size_t i = 0; i < row.params.size(); ++i) {
     if (same_parameter(row.params[i].name, named.name)) return i;
   }
-  std::vector<std::string> names, notes;
+  std::vector<std::string> names;
   for (const Param& p : row.params) names.emplace_back(p.name);
-  if (std::string hint = did_you_mean(named.name, names); !hint.empty()) notes.push_back(hint);
-  notes.push_back("it is " + signature(row));
-  Error e(fmt::format("{}: no argument is named `{}`", row.name, named.name), notes);
+  const auto taken = names.begin() + static_cast<std::ptrdiff_t>(std::min(by_position, names.size()));
+  Error e(fmt::format("{}: no argument is named `{}`", row.name, named.name), {"it is " + signature(row)});
+  explain_unknown_argument(e, named, names, args, {names.begin(), taken});
   e.as(codes::arguments);
   if (named.span) e.locate(named.span, frames);
   throw e;
@@ -63,8 +64,11 @@ bool takes_list(ParamKind k) { return k == ParamKind::shape || k == ParamKind::i
 bool is_operand_value(const Value& v) { return v.is_number() || v.as_array() || as_tensor(v); }
 
 // Values by parameter; positional ones of a variadic op, and the ints of `x.reshape(-1, 4)`, are gathered.
-std::vector<std::optional<Value>> bind_row(const OpRow& row, Arguments& args, const FramePtr& frames) {
+// `places` gets where each value is written, if that is one argument.
+std::vector<std::optional<Value>> bind_row(const OpRow& row, Arguments& args, const FramePtr& frames,
+                                           std::vector<Span>& places) {
   std::vector<std::optional<Value>> values(row.params.size());
+  places.resize(row.params.size());
   std::vector<Value> positional = std::move(args.positional);
   size_t param = 0, next = 0;
   if (is_variadic(row) && !positional.empty()) {
@@ -86,6 +90,7 @@ std::vector<std::optional<Value>> bind_row(const OpRow& row, Arguments& args, co
       values[param] = make_list({positional.begin() + static_cast<std::ptrdiff_t>(next), positional.end()});
       next = positional.size();
     } else {
+      if (next < args.spans.size()) places[param] = args.spans[next];
       values[param] = positional[next++];
     }
   }
@@ -96,10 +101,11 @@ std::vector<std::optional<Value>> bind_row(const OpRow& row, Arguments& args, co
         .as(codes::arguments);
   }
   for (NamedArg& named : args.named) {
-    const size_t i = find_param(row, named, frames);
+    const size_t i = find_param(row, named, args, positional.size(), frames);
     if (values[i])
       throw Error(fmt::format("{}: argument `{}` was given twice", row.name, named.name)).as(codes::arguments);
     values[i] = std::move(named.value);
+    places[i] = named.span;
   }
   return values;
 }
@@ -170,7 +176,8 @@ struct KeyedCall {
 /// Makes a call without the cache.
 Value convert_and_call(Interpreter& in, const OpRow& row, Arguments args, const KeyedCall& call) {
   read_op_habits(in, row, args);
-  const std::vector<std::optional<Value>> values = bind_row(row, args, position_of(in).frames);
+  std::vector<Span> places;
+  const std::vector<std::optional<Value>> values = bind_row(row, args, position_of(in).frames, places);
   OperandWorld world;
   bool has_operands = false;
   for (size_t i = 0; i < row.params.size(); ++i) {
@@ -192,7 +199,7 @@ Value convert_and_call(Interpreter& in, const OpRow& row, Arguments args, const 
     }
     stamp(in, *at.ir);
     GraphOpBuilder builder(*at.graph);
-    const OpArgs op_args = convert_all(in, builder, row, world, values);
+    const OpArgs op_args = convert_all(in, builder, row, world, values, places);
     for (const Expr& e : builder.emit(row, op_args)) {
       outputs.push_back(e.is_tensor() ? tensor_value(at.ir, e.tensor()) : Value(e.array()));
     }
@@ -203,7 +210,7 @@ Value convert_and_call(Interpreter& in, const OpRow& row, Arguments args, const 
   EagerRecorder recorder(call.key.arrays());
   if (!world.arrays) recorder.refuse();  // whether results are numbers depends on them
   EagerOpBuilder builder(call.entry ? &recorder : nullptr);
-  const OpArgs op_args = convert_all(in, builder, row, world, values);
+  const OpArgs op_args = convert_all(in, builder, row, world, values, places);
   std::vector<Array> arrays;
   for (const Expr& e : builder.emit(row, op_args)) arrays.push_back(e.array());
   if (call.entry) {
@@ -216,8 +223,34 @@ Value convert_and_call(Interpreter& in, const OpRow& row, Arguments args, const 
 
 }  // namespace
 
+namespace {
+
+/// In a look, an op on arrays of which only the specs are known: nothing if another argument is unknown.
+std::optional<Value> call_with_specs(Interpreter& in, const OpRow& row, Arguments args) {
+  const auto stand_in = [](Value& v) {
+    if (const auto spec = unknown_spec(v)) v = Value(Array::unevaluated(spec->dtype, spec->shape));
+    return !holds_unknown(v) && !mentions_tensor(v);
+  };
+  for (Value& v : args.positional)
+    if (!stand_in(v)) return std::nullopt;
+  for (NamedArg& n : args.named)
+    if (!stand_in(n.value)) return std::nullopt;
+  try {
+    const KeyedCall call(in, row);
+    const Value made = convert_and_call(in, row, std::move(args), call);
+    if (const Array* array = made.as_array()) return unknown_array(array->spec());
+  } catch (const Unevaluated&) {
+  } catch (const Error& e) {
+    if (depends_on_specs(e)) throw;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 Value call_op(Interpreter& in, const OpRow& row, Arguments args) {
   if (check_in_progress(in) && holds_unknown(args)) {
+    if (std::optional<Value> made = call_with_specs(in, row, args)) return *std::move(made);
     lacks_part_of(in, args);
     return unknown_value();
   }

@@ -10,6 +10,7 @@
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/graph_values.hpp"
 #include "interpreter/graphs/replicas.hpp"
+#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
 #include "interpreter/values/operations.hpp"
@@ -217,12 +218,18 @@ class Converter {
 }  // namespace
 
 OpArgs convert_all(Interpreter& in, OpBuilder& at, const OpRow& row, const OperandWorld& world,
-                   const std::vector<std::optional<Value>>& values) {
+                   const std::vector<std::optional<Value>>& values, const std::vector<Span>& places) {
   const Converter converter(in, at, row, world);
   OpArgs args;
   args.values.resize(row.params.size());
   for (size_t i = 0; i < row.params.size(); ++i) {
-    if (values[i]) args.values[i] = converter.convert(row.params[i], *values[i]);
+    if (!values[i]) continue;
+    try {
+      args.values[i] = converter.convert(row.params[i], *values[i]);
+    } catch (Error& e) {
+      if (places[i]) e.locate(places[i], position_of(in).frames);
+      throw;
+    }
   }
   return args;
 }

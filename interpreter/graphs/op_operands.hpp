@@ -29,8 +29,8 @@ struct OperandWorld {
 };
 
 /// The values of a call, by parameter, for `at.emit`: tensors and arrays as operands, numbers as operands or
-/// attributes, the rest as attributes. Throws Error that names op and parameter.
+/// attributes, the rest as attributes. Throws Error that names op and parameter, at its place in `places`.
 OpArgs convert_all(Interpreter& in, OpBuilder& at, const OpRow& row, const OperandWorld& world,
-                   const std::vector<std::optional<Value>>& values);
+                   const std::vector<std::optional<Value>>& values, const std::vector<Span>& places);
 
 }  // namespace pxl

@@ -74,8 +74,10 @@ void declare_param(Interpreter& in, const ast::ParamStmt& s, Activation& a) {
   position_of(in).here = s.span;
   BuildState* state = graphs_of(in).world().current();
   if (!state || !state->root)
-    throw Error(kind + " `" + s.name + "` is only allowed while a graph is being built",
-                {"make a graph with `create_graph` first, or declare a `variable`"})
+    throw Error(
+        "param `" + s.name + "` is only allowed while a graph is being built",
+        {"a module is bound before it is called: `net = Linear(3).bound(x)`, then `net(x)`; a tensor of a program "
+         "is declared with `variable`"})
         .as(codes::param);
   if (!state->named)
     throw Error(kind + " `" + s.name + "` of " + state->what + " has no name here: the module is in no field",
@@ -90,7 +92,7 @@ void declare_param(Interpreter& in, const ast::ParamStmt& s, Activation& a) {
   }
   const VariablePlacement placement = declared_placement(in, s.options, a, s.is_state ? "state" : "param");
   const TensorSpec spec =
-      placed_spec(to_spec(in, evaluate(in, *s.spec, a), "the spec of a param"), placement.shards, kind + " " + s.name);
+      placed_spec(declared_spec(in, *s.spec, a, "the spec of a param"), placement.shards, "param " + s.name);
   BuildRoot& root = *state->root;
   const auto bind = [&](Tensor* t) {
     if (s.is_state) state->states[s.name].holder = t;

@@ -16,6 +16,7 @@
 #include "interpreter/values/scope.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/shown_names.hpp"
 #include "runtime/transform/pipeline.hpp"
 
 namespace pxl {
@@ -88,7 +89,7 @@ struct PipelineObject final : Object {
     for (size_t k = first_op; k < graph->ops().size(); ++k) {
       const Op& op = *graph->ops()[k];
       if (staged.count(&op)) continue;
-      Error error(fmt::format("pipelined_execution: {}.{} is in no stage", op.row->schedule, op.id),
+      Error error(fmt::format("pipelined_execution: `{}` is in no stage", shown_name(op)),
                   {"operations of a pipeline must be created in a stage context: `with pipeline.stage(...) { ... }`"});
       error.as(codes::program).locate(op.origin.span, op.origin.frames);
       throw error;
@@ -192,13 +193,13 @@ Value stash_and_restore_tensor(In, PipelineRef pipeline, A args) {
   if (!t) type_error(std::string(where) + " takes a tensor, got " + with_article(a.value("t").type_name()));
   const std::optional<size_t> made = p.stage_of(t);
   if (!made)
-    throw Error(fmt::format("{}: `{}` is no result of an earlier stage", where, t->name),
+    throw Error(fmt::format("{}: `{}` is no result of an earlier stage", where, shown_name(*t)),
                 {"variables and what precedes the pipeline are the same for all micro-batches: use them as they "
                  "are"})
         .as(codes::program);
   if (a.has("from_stage") && p.stages[*made].key != to_key(a.value("from_stage")))
-    throw Error(fmt::format("{}: `{}` is made by the stage {}, not {}", where, t->name, shown(p.stages[*made].key),
-                            shown(to_key(a.value("from_stage")))))
+    throw Error(fmt::format("{}: `{}` is made by the stage {}, not {}", where, shown_name(*t),
+                            shown(p.stages[*made].key), shown(to_key(a.value("from_stage")))))
         .as(codes::value);
   return tensor_value(p.ir, t);
 }

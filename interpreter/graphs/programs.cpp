@@ -1,6 +1,8 @@
 // Programs: declares them, builds their Irs, and manages the implicit program of a file's top level.
 #include "interpreter/graphs/programs.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "interpreter/graphs/derivatives.hpp"
@@ -27,6 +29,7 @@
 #include "runtime/base/never_destroyed.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/shown_names.hpp"
 
 namespace pxl {
 namespace {
@@ -121,7 +124,8 @@ Value ProgramObject::call(Interpreter& in, Arguments args) {
                 {"a program builds an ir of its own: call it at the top level, or share code with a def or a module"})
         .as(codes::program);
   if (graphs_of(in).has_target() && !graphs_of(in).targets().back().graph->is_main())
-    throw Error("program " + f.name + " is called inside the build of " + graphs_of(in).targets().back().graph->id())
+    throw Error("program " + f.name + " is called inside the build of " +
+                shown_name(*graphs_of(in).targets().back().graph))
         .as(codes::program);
   if (check_in_progress(in))
     if (const std::string* unknown = unknown_parameter(f, args)) {
@@ -300,7 +304,8 @@ IrObject* to_ir(Interpreter& in, const Value& v, const char* where, Value& holde
     return holder.as<IrObject>();
   }
   if (auto* p = v.as<ProgramObject>())
-    type_error(std::string(where) + " takes an ir: call the program, `" + p->code->function->name + "(...)`");
+    type_error(fmt::format("{} takes an ir: call the program, `{}({})`", where, p->code->function->name,
+                           p->code->function->parameters.empty() ? "" : "..."));
   type_error(std::string(where) + " takes an ir, got " + with_article(v.type_name()));
 }
 

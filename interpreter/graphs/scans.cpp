@@ -117,37 +117,37 @@ void check_step(const Graph& step, const ScanForm& form, const std::vector<Tenso
   const auto& inputs = step.inputs();
   const size_t leading = form.carried + form.sliced;
   if (inputs.size() < leading)
-    throw Error(fmt::format("scan: {} has {} inputs, but there are {} states and {} sequences", step.id(),
+    throw Error(fmt::format("scan: {} has {} inputs, but there are {} states and {} sequences", shown_name(step),
                             inputs.size(), form.carried, form.sliced))
         .as(codes::graph_inputs);
   if (step.declared_outputs() < form.carried)
-    throw Error(fmt::format("scan: {} returns {} tensors, but there are {} states", step.id(), step.declared_outputs(),
-                            form.carried),
+    throw Error(fmt::format("scan: {} returns {} tensors, but there are {} states", shown_name(step),
+                            step.declared_outputs(), form.carried),
                 {"a step returns the next states, then what is stacked"})
         .as(codes::graph_inputs);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i]->by_ref)
-      throw Error(
-          fmt::format("scan: input `{}` of {} is `ref`: a step changes nothing", input_name(*inputs[i]), step.id()),
-          {"carry it as a state, or use repeat"})
+      throw Error(fmt::format("scan: input `{}` of {} is `ref`: a step changes nothing", input_name(*inputs[i]),
+                              shown_name(step)),
+                  {"carry it as a state, or use repeat"})
           .as(codes::graph_inputs);
     if (i < leading && bound.count(inputs[i]))
-      throw Error(
-          fmt::format("scan: input `{}` of {} is bound, but it is a state or slice", input_name(*inputs[i]), step.id()))
+      throw Error(fmt::format("scan: input `{}` of {} is bound, but it is a state or slice", input_name(*inputs[i]),
+                              shown_name(step)))
           .as(codes::graph_inputs);
   }
   for (size_t i = 0; i < form.carried; ++i) {
     const Tensor* next = step.outputs()[i];
     if (next->spec.shape != inputs[i]->spec.shape || next->spec.dtype != inputs[i]->spec.dtype)
       throw Error(fmt::format("scan: output {} of {} is {}, but it becomes the state `{}` of the next iteration, {}", i,
-                              step.id(), text(next->spec), input_name(*inputs[i]), text(inputs[i]->spec)))
+                              shown_name(step), text(next->spec), input_name(*inputs[i]), text(inputs[i]->spec)))
           .as(codes::graph_inputs);
   }
   for (size_t i = 0; i < slices.size(); ++i) {
     const Tensor* input = inputs[form.carried + i];
     if (input->spec.shape != slices[i].shape || input->spec.dtype != slices[i].dtype)
       throw Error(fmt::format("scan: input `{}` of {} is {}, but the slices of sequence {} are {}", input_name(*input),
-                              step.id(), text(input->spec), i, text(slices[i])))
+                              shown_name(step), text(input->spec), i, text(slices[i])))
           .as(codes::graph_inputs);
   }
 }
@@ -243,9 +243,9 @@ Value make_scan(Interpreter& in, Arguments args) {
 
   stamp(in, *ir);
   if (step.ir != ir)
-    throw Error(
-        step.graph->id() + " belongs to program " + step.ir->name() + ", but program " + ir->name() + " is being built",
-        {"graphs are called in the program that makes them"})
+    throw Error(shown_name(*step.graph) + " belongs to program " + step.ir->name() + ", but program " + ir->name() +
+                    " is being built",
+                {"graphs are called in the program that makes them"})
         .as(codes::other_graph);
   Graph& scan = make_scan(form);
   BoundInputs bound;

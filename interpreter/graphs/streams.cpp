@@ -18,6 +18,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/shown_names.hpp"
 #include "runtime/tensor/exact.hpp"
 #include "runtime/tensor/float8.hpp"
 
@@ -64,11 +65,11 @@ void store(Interpreter& in, Stream& stream, const Value& v) {
   const std::string what = "what stream `" + stream.name() + "` stores";
   Tensor* t = to_operand(in, v, stream.spec(), what);
   if (t->graph != target.graph)
-    throw Error("tensor `" + t->name + "` is not in the graph that is being built: it can't be stored here")
+    throw Error("tensor `" + shown_name(*t) + "` is not in the graph that is being built: it can't be stored here")
         .as(codes::other_graph);
   if (t->spec.shape != stream.spec().shape || t->spec.dtype != stream.spec().dtype)
-    throw Error("host_store: stream `" + stream.name() + "` is " + text(stream.spec()) + ", but `" + t->name + "` is " +
-                text(t->spec))
+    throw Error("host_store: stream `" + stream.name() + "` is " + text(stream.spec()) + ", but `" + shown_name(*t) +
+                "` is " + text(t->spec))
         .as(codes::stream);
   stamp(in, *target.ir);
   target.graph->add_host_store(stream, t);
@@ -81,7 +82,7 @@ void declare_stream(Interpreter& in, const ast::StreamStmt& s, Activation& a) {
   BuildTarget at = graphs_of(in).target();
   auto& known = graphs_of(in).world().of(at.ir).streams;
   std::optional<TensorSpec> spec;
-  if (s.spec) spec = to_spec(in, evaluate(in, *s.spec, a), "the spec of a stream");
+  if (s.spec) spec = declared_spec(in, *s.spec, a, "the spec of a stream");
   Value value;
   if (s.value) {
     value = evaluate(in, *s.value, a);

@@ -16,6 +16,7 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/shown_names.hpp"
 #include "runtime/ops/op_builder.hpp"
 #include "runtime/tensor/print.hpp"
 
@@ -114,7 +115,7 @@ Value tensor_index(Interpreter& in, const Value& tensor, const Value& key) {
   const Basic b = read_basic(*t, tuple ? tuple->items : std::vector<Value>{key});
   BuildTarget at = graphs_of(in).target();
   if (&t->graph->ir() != at.ir.get()) {
-    throw Error(fmt::format("tensor `{}` belongs to program `{}`, but ops are being added to `{}`", t->name,
+    throw Error(fmt::format("tensor `{}` belongs to program `{}`, but ops are being added to `{}`", shown_name(*t),
                             t->graph->ir().name(), at.ir->name()))
         .as(codes::other_graph);
   }

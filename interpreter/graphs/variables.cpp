@@ -71,7 +71,7 @@ void declare_variable(Interpreter& in, const ast::VariableStmt& s, Activation& a
     data = Array(narrowed(unknown->dtype), unknown->shape);
   else if (s.spec) {
     const TensorSpec spec =
-        placed_spec(to_spec(in, evaluate(in, *s.spec, a), "the spec of a variable"), placement.shards, what);
+        placed_spec(declared_spec(in, *s.spec, a, "the spec of a variable"), placement.shards, what);
     placement.shards = spec.shard_groups;
     data = initial_values(in, init, spec, placement.groups, what);
   } else

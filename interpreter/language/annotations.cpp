@@ -8,6 +8,7 @@
 
 #include "interpreter/graphs/graph_values.hpp"
 #include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/trees.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/functions.hpp"
@@ -30,9 +31,9 @@ namespace pxl {
 
 namespace {
 
-constexpr std::array<std::string_view, 16> kTypeNames{"int",    "float", "bool",   "str",     "list",  "tuple",
-                                                      "dict",   "array", "tensor", "spec",    "dtype", "range",
-                                                      "stream", "any",   "module", "function"};
+constexpr std::array<std::string_view, 18> kTypeNames{"int",    "float", "bool",   "str",      "list",  "tuple",
+                                                      "dict",   "array", "tensor", "spec",     "dtype", "range",
+                                                      "stream", "any",   "module", "function", "tree",  "gradients"};
 
 /// The reason why a value does not match.
 struct Mismatch {
@@ -46,6 +47,7 @@ std::string described(Interpreter& in, const Value& v) {
   if (const TensorSpec* s = v.as_spec()) return "the spec " + text(*s);
   if (v.is_number()) return with_article(v.type_name()) + ", " + repr_of(in, v);
   if (v.is_none()) return "none";
+  if (const auto* m = v.as<ModuleObject>()) return "the module " + m->code->name + " itself";
   return with_article(v.type_name());
 }
 
@@ -81,6 +83,7 @@ bool of_named_type(const std::string& type, Value& v) {
   if (type == "str") return v.as_string() != nullptr;
   if (type == "tensor") return as_tensor(v) || v.as_spec() || v.as_array();
   if (type == "function") return can_be_called(v);
+  if (type == "tree") return v.as<TreeObject>() != nullptr;
   if (type == "module") return v.as<ModuleInstance>() != nullptr;
   return v.type_name() == type;
 }
@@ -306,9 +309,9 @@ class Matcher {
       if (!instance || instance->code != m->code) return differs(v, "a module " + m->code->name);
       return v;
     }
-    refuse_type(
-        in_, e, fmt::format("`{}` is no type", e.span.text()),
-        {"types are int, float, bool, str, list, tuple, dict, array, tensor, modules, records, dtypes and specs"});
+    refuse_type(in_, e, fmt::format("`{}` is no type", e.span.text()),
+                {"types are int, float, bool, str, list, tuple, dict, array, tensor, tree, modules, records, dtypes "
+                 "and specs"});
   }
 
   Interpreter& in_;

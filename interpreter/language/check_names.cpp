@@ -4,7 +4,7 @@
 
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
-#include "interpreter/language/stdlib.hpp"
+#include "interpreter/language/name_fixes.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/names_bound.hpp"
 #include "interpreter/syntax/statement_parts.hpp"
@@ -178,7 +178,9 @@ class NameChecker {
       std::vector<std::string> visible = prelude_.visible_names();
       for (const Level* l = &level; l; l = l->outer) visible.insert(visible.end(), l->names.begin(), l->names.end());
       compared_ += visible.size();
-      d.notes = unknown_name_notes(n.name, visible);
+      if (++explained_ > max_explained) d.span = {};  // notes alone: an edit takes a look at the whole text
+      explain_unknown_name(d, n.name, visible);
+      d.span = n.span;
     }
     errors_.push_back(std::move(d));
   }
@@ -186,7 +188,9 @@ class NameChecker {
   static constexpr size_t max_compared = 500'000;  ///< names compared for suggestions: about 20 ms
   const Scope& prelude_;
   std::vector<Diagnostic>& errors_;
+  static constexpr int max_explained = 50;
   size_t compared_ = 0;
+  int explained_ = 0;
   std::unordered_set<const ast::NameExpr*> early_;
 };
 

@@ -2,13 +2,14 @@
 #include <algorithm>
 #include <typeinfo>
 
+#include "interpreter/graphs/graphs.hpp"
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/language/code.hpp"
 #include "interpreter/language/evaluator.hpp"
-#include "interpreter/language/foreign_names.hpp"
 #include "interpreter/language/functions.hpp"
 #include "interpreter/language/located.hpp"
 #include "interpreter/language/member_cache.hpp"
+#include "interpreter/language/name_fixes.hpp"
 #include "interpreter/language/named_tensors.hpp"
 #include "interpreter/syntax/node_as.hpp"
 #include "interpreter/values/arrays.hpp"
@@ -24,13 +25,11 @@
 namespace pxl {
 
 void note_member(Interpreter& in, const Value& base, const std::string& name, Error& error) {
-  if (error.first().code != codes::unknown_member || base.as<NamespaceObject>()) return;
+  if (error.first().code != codes::unknown_member) return;
+  if (const auto* module = base.as<NamespaceObject>()) return explain_unknown_import(error.first(), module->name, name);
   if (base.is_object() && !base.object()->note_on_missing(name).empty()) return;
   const Value* function = evaluator_of(in).prelude()->find(name);
-  if (const std::string_view way_out = way_out_of_method(name); !way_out.empty())
-    error.first().notes = {std::string(way_out)};
-  else if (function && function->as<BuiltinObject>())
-    error.first().notes.push_back("`" + name + "` is a function, not a member: `" + name + "(...)`");
+  explain_unknown_member(error.first(), base, name, function && function->as<BuiltinObject>());
 }
 
 namespace {
@@ -38,7 +37,10 @@ namespace {
 using ast::ExprKind;
 
 /// A call of a value that is no function: what the code may have meant.
-void note_uncallable(const ast::Expr& callee, const Activation& a, Error& error) {
+void note_uncallable(const ast::Expr& callee, const Value& value, const Activation& a, Error& error) {
+  if (const auto* pair = value.as<TupleObject>(); pair && pair->items.size() == 2 && pair->items[1].as<GraphObject>())
+    error.first().notes.push_back(
+        "`create_graph` returns the params and the graph: `facts, graph = ...`, then `graph.bind(facts.init())`");
   if (callee.kind == ExprKind::member) {
     const std::string& name = as<ast::MemberExpr>(callee).name;
     error.first().notes.push_back("`" + name + "` is a value, not a method: leave out the parentheses");
@@ -231,7 +233,7 @@ class CallCode : public Code {
     try {
       return invoke(in, callee, std::move(args));
     } catch (Error& error) {
-      if (!can_be_called(callee)) note_uncallable(*e_.callee, a, error);
+      if (!can_be_called(callee)) note_uncallable(*e_.callee, callee, a, error);
       throw;
     }
   }

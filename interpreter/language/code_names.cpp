@@ -6,7 +6,7 @@
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/code.hpp"
 #include "interpreter/language/evaluator.hpp"
-#include "interpreter/language/stdlib.hpp"
+#include "interpreter/language/name_fixes.hpp"
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"
 #include "runtime/base/codes.hpp"
@@ -17,8 +17,10 @@ namespace {
 const Name ir_name("ir");
 
 [[noreturn]] void refuse_name(Interpreter& in, const ast::NameExpr& e, const Activation& a) {
-  Error error("unknown name `" + e.name + "`", unknown_name_notes(e.name, a.scope->visible_names()));
+  Error error("unknown name `" + e.name + "`");
   error.as(codes::unknown_name);
+  error.first().span = e.span;
+  explain_unknown_name(error.first(), e.name, a.scope->visible_names());
   error.locate(e.span, in.frames);
   throw error;
 }

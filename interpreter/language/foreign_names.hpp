@@ -1,4 +1,4 @@
-// Names of Python, NumPy and PyTorch that are unknown here, with what is written in their place.
+// Names of Python, NumPy, PyTorch, JAX and others that are unknown here, with what is written in their place.
 #pragma once
 
 #include <span>
@@ -9,14 +9,23 @@ namespace pxl {
 struct ForeignName {
   std::string_view name;     ///< "clamp"
   std::string_view way_out;  ///< a note of the error; in backticks what the language has
+  /// What takes the place of the use (filled_form in written_use.hpp), of several the first that fits, separated by
+  /// `|`: a name, or a form of the whole call. `.` removes the name and its dot. Empty: the text does not say.
+  std::string_view edit = {};
+};
+struct ForeignMember {
+  std::string_view type;  ///< type_name() of the value; empty for any
+  ForeignName row;
 };
 std::span<const ForeignName> foreign_names();
-/// The way out of an unknown name of the table; empty for others.
-std::string_view way_out_of(std::string_view name);
-
 /// Methods of tensors and modules that are unknown here.
 std::span<const ForeignName> foreign_methods();
-/// The way out of an unknown method: of those, or of the names. Empty for others.
-std::string_view way_out_of_method(std::string_view name);
+
+/// Whether a name is a module of another framework, whose members are visible here by their names.
+bool is_framework(std::string_view name);
+/// The row of a path such as "json.loads", of a name, of a member of a value; null if there is none.
+const ForeignName* foreign_path(std::string_view path);
+const ForeignName* foreign_name(std::string_view name);
+const ForeignName* foreign_member(std::string_view name, std::string_view type);
 
 }  // namespace pxl

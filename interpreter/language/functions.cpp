@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "interpreter/graphs/graphs.hpp"
+#include "interpreter/graphs/modules.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/code.hpp"
@@ -12,6 +14,7 @@
 #include "interpreter/language/habits.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/names_bound.hpp"
+#include "interpreter/values/argument_names.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/interpreter.hpp"
@@ -21,7 +24,6 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/join_texts.hpp"
 #include "runtime/base/library_sources.hpp"
-#include "runtime/base/suggest.hpp"
 #include "runtime/base/text.hpp"
 
 namespace pxl {
@@ -219,14 +221,31 @@ class ParameterBinder {
     for (size_t i = 0; next < args_.positional.size(); ++i) {
       if (i == parameters_.size() || parameters_[i].options || (parameters_[i].by_name && !parameters_[i].rest))
         refuse_positional(i);
+      if (next < args_.spans.size()) places_[i] = args_.spans[next];
       if (parameters_[i].rest) {
         std::vector<Value> items(args_.positional.begin() + static_cast<std::ptrdiff_t>(next), args_.positional.end());
         given_[i] = make_list(std::move(items));
         break;
       }
-      if (next < args_.spans.size()) places_[i] = args_.spans[next];
       given_[i] = std::move(args_.positional[next++]);
     }
+  }
+
+  [[noreturn]] void refuse_name(const NamedArg& named) {
+    std::vector<std::string> names, by_position;
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      if (parameters_[i].rest) continue;
+      names.push_back(parameters_[i].name);
+      if (given_[i] && i < args_.positional.size()) by_position.push_back(names.back());
+    }
+    std::string message = fmt::format("{} has no argument named `{}`", what_, named.name);
+    if (const std::string habit = library_habit("name:" + named.name); !habit.empty()) message += ": " + habit;
+    Error e(std::move(message));
+    explain_unknown_argument(e, named, names, args_, by_position);
+    if (!names.empty()) e.first().notes.push_back("it takes " + join_texts(names, ", "));
+    e.as(codes::arguments);
+    e.locate(named.span ? named.span : span_, in_.frames);
+    throw e;
   }
 
   void take_named() {
@@ -243,18 +262,7 @@ class ParameterBinder {
         if (named.span && dict.items.size() == 1) places_.back() = named.span;
         continue;
       }
-      if (i == parameters_.size()) {
-        std::vector<std::string> names, notes;
-        for (const ast::Parameter& p : parameters_)
-          if (!p.rest) names.push_back(p.name);
-        if (std::string hint = did_you_mean(named.name, names); !hint.empty())
-          notes.push_back(hint);
-        else if (!names.empty())
-          notes.push_back("it takes " + join_texts(names, ", "));
-        std::string message = fmt::format("{} has no argument named `{}`", what_, named.name);
-        if (const std::string habit = library_habit("name:" + named.name); !habit.empty()) message += ": " + habit;
-        refuse(std::move(message), notes, named.span);
-      }
+      if (i == parameters_.size()) refuse_name(named);
       if (given_[i]) refuse(fmt::format("{}: argument `{}` was given twice", what_, named.name), {}, named.span);
       given_[i] = std::move(named.value);
       if (named.span) places_[i] = named.span;
@@ -302,17 +310,49 @@ class ParameterBinder {
     if (in_.checking && holds_unknown(v)) {
       bind_unknown(p);
     } else if (p.annotation && !(p.default_value && v.is_none())) {
+      const Value given = v;
       try {
         Activation a = activation(scope_);
         v = check_argument(in_, what_, p, std::move(v), a);
       } catch (Error& e) {
         e.locate(place ? place : p.span, in_.frames);
+        explain_mismatch(e, given, place);
         if (const std::string habit = library_habit("type:" + p.name); !habit.empty()) e.first().notes.push_back(habit);
         throw;
       }
     }
     observed(in_.checking, p.span, v);
     scope_->bind(p.interned, std::move(v));
+  }
+
+  /// What a value of a wrong type was probably meant to be.
+  static void explain_mismatch(Error& e, const Value& given, const Span& place) {
+    const std::string text(place.text());
+    const Span after{place.file, place.end, place.end};
+    const auto say = [&](std::string note, const Span& at, std::string edit, std::string title) {
+      e.first().notes.push_back(std::move(note));
+      if (place && !text.empty()) e.offer(at, std::move(edit), std::move(title));
+    };
+    const std::string& expected = e.first().message;
+    const auto* list = given.as<SequenceObject>();
+    if (list && list->items.size() == 1 && list->items[0].as<SequenceObject>())
+      list = list->items[0].as<SequenceObject>();
+    if (const auto* m = given.as<ModuleObject>(); m && expected.find("expected a module") != expected.npos) {
+      say(fmt::format("`{}()` makes one", m->code->name), after, "()", "Add `()`");
+    } else if (given.as<BoundGraphObject>() && expected.find("tree") != expected.npos) {
+      say(fmt::format("its tree of variables is `{}.vars`", text.empty() ? "net" : text), after, ".vars",
+          "Add `.vars`");
+    } else if (expected.find("expected gradients") != expected.npos && given.type_name() == "tensor") {
+      e.first().notes.push_back(fmt::format("`grad({}, variables)` gives the gradients", text));
+    } else if (list && expected.find("a function, got a list") != expected.npos && text.starts_with('[') &&
+               text.ends_with(']')) {
+      say("they are given one by one, without the brackets", place, text.substr(1, text.size() - 2),
+          "Remove the brackets");
+    } else if (list && expected.find("expected tensor") != expected.npos &&
+               (text.starts_with('(') || text.starts_with('['))) {
+      const std::string spec = fmt::format("float32[{}]", text.substr(1, text.size() - 2));
+      say(fmt::format("a shape with a dtype is a spec: `{}`", spec), place, spec, {});
+    }
   }
 
   Interpreter& in_;

@@ -152,7 +152,14 @@ ModuleText find_module(OpenTexts* open, const std::vector<std::string>& path, co
   }
   if (itself)
     if (std::optional<ModuleText> found = beside()) return *std::move(found);
+  std::error_code ignored;
+  for (fs::directory_iterator it(candidate.has_parent_path() ? candidate.parent_path() : ".", ignored), end;
+       !ignored && it != end; it.increment(ignored))
+    if (it->path().extension() == ".pxl")
+      names.push_back(dotted.substr(0, dotted.size() - path.back().size()) + it->path().stem().string());
   if (std::string hint = did_you_mean(dotted, names); !hint.empty()) notes.push_back(hint);
+  if (notes.empty() && is_framework(path.front()))
+    notes.emplace_back("functions and ops are visible without an import: `zeros([2, 3])`, `relu(x)`");
   notes.push_back("looked for " + candidate.string() + " and in the standard library");
   throw Error("there is no module `" + dotted + "`", notes).as(codes::import);
 }
@@ -188,15 +195,6 @@ std::optional<std::string> library_import(std::string_view name) {
   static const auto& imports = never_destroyed(library_imports());
   const auto found = imports.find(name);
   return found == imports.end() ? std::nullopt : std::optional(found->second);
-}
-
-std::vector<std::string> unknown_name_notes(std::string_view name, const std::vector<std::string>& known) {
-  if (const auto import = library_import(name); import && !import->starts_with("from onnx"))
-    return {"the library has it: `" + *import + "`"};
-  if (const std::string_view note = way_out_of(name); !note.empty()) return {std::string(note)};
-  if (const auto import = library_import(name)) return {"the library has it: `" + *import + "`"};
-  if (std::string hint = did_you_mean(name, known); !hint.empty()) return {hint};
-  return {};
 }
 
 ScopePtr Evaluator::import_module(const std::vector<std::string>& path, const Span& at) {

@@ -1,23 +1,25 @@
 #include "interpreter/language/named_tensors.hpp"
 
-#include <fmt/format.h>
+#include <algorithm>
 
 #include "interpreter/graphs/graph_values.hpp"
+#include "runtime/graph/shown_names.hpp"
 
 namespace pxl {
 
 namespace {
 
-// Whether a text contains a name as a whole word.
-bool mentions(const std::string& text, const std::string& name) {
+// Puts a name in place of another, wherever a text has it as a whole word.
+void replace_word(std::string& text, const std::string& word, const std::string& by) {
   auto inside = [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
   };
-  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
-    const size_t end = at + name.size();
-    if ((at == 0 || !inside(text[at - 1])) && (end == text.size() || !inside(text[end]))) return true;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at)) {
+    const size_t end = at + word.size();
+    const bool whole = (at == 0 || !inside(text[at - 1])) && (end == text.size() || !inside(text[end]));
+    if (whole) text.replace(at, word.size(), by);
+    at += whole ? by.size() : 1;
   }
-  return false;
 }
 
 }  // namespace
@@ -28,16 +30,17 @@ void NamedTensors::note_object(const ast::Expr& written, const Value& value) {
 }
 
 void NamedTensors::tell(Error& e) const {
-  std::string facts, said = e.first().message;
-  for (const std::string& note : e.first().notes) said += " " + note;
   for (const auto& [written, value] : list_) {
-    const Tensor* t = as_tensor(value);
-    const std::string& name = *written;
-    const std::string shown = t->name.substr(t->name.rfind('/') == std::string::npos ? 0 : t->name.rfind('/') + 1);
-    if (shown == name || !mentions(said, shown) || facts.find("`" + shown + "`") != std::string::npos) continue;
-    facts += fmt::format("{}`{}` is {}", facts.empty() ? "" : ", ", shown, name);
+    const std::string shown = shown_name(*as_tensor(value));
+    if (shown == *written) continue;
+    // The message begins with the name of the op, which a tensor may have as well.
+    Diagnostic& d = e.first();
+    const size_t head = std::min(d.message.find(": ") + 1, d.message.size());
+    std::string rest = d.message.substr(head);
+    replace_word(rest, shown, *written);
+    d.message = d.message.substr(0, head) + rest;
+    for (std::string& note : d.notes) replace_word(note, shown, *written);
   }
-  if (!facts.empty()) e.first().notes.push_back(facts);
 }
 
 }  // namespace pxl

@@ -11,14 +11,13 @@
 namespace pxl {
 
 /// Messages use the names of tensors, which differ from the names that they are bound to: `x = variable(...)` makes a
-/// tensor `t`. Adds a note with both names if a message mentions such a tensor.
+/// tensor `t`. Puts the name that the program has in place of such a name.
 class NamedTensors {
  public:
   /// Notes an operand: its expression, which must outlive this object, and its value.
   void note(const ast::Expr& written, const Value& value) {
     if (value.is_object() && written.kind == ast::ExprKind::name) note_object(written, value);
   }
-  /// Adds the note to an error.
   void tell(Error& e) const;
 
  private:

@@ -285,8 +285,8 @@ Value binary_of_specs(Interpreter& in, BinaryOp op, const Value& a, const Value&
     const Value made = apply_binary(in, op, *x, *y);
     if (const Array* array = made.as_array()) return unknown_array(array->spec());
   } catch (const Unevaluated&) {
-  } catch (const Error&) {
-    // An error that depends on an unknown is not reported.
+  } catch (const Error& e) {
+    if (depends_on_specs(e)) throw;
   }
   return unknown_value();
 }

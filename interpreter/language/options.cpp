@@ -120,7 +120,7 @@ void declare_option(Interpreter& in, const ast::OptionStmt& s, Activation& a) {
     v = parse_option(s.name, info.type, it->second);
   } else if (s.default_value) {
     v = evaluate(in, *s.default_value, a);
-    if (s.type && !v.is_none() && s.type->kind == ast::ExprKind::name) {
+    if (s.type && !v.is_none()) {
       try {
         v = check_argument(in, "option", typed, std::move(v), a);
       } catch (Error& e) {

@@ -80,7 +80,14 @@ void from_statement(Interpreter& in, const ast::FromImportStmt& s, Activation& a
   for (const std::string& part : s.path) full += (full.empty() ? "" : ".") + part;
   const Value module = make_ref<NamespaceObject>(full, scope);
   for (const auto& item : s.items) {
-    bind_name(in, a, item.as.empty() ? item.name : item.as, member_of(in, module, item.name, item.span));
+    Value value;
+    try {
+      value = member_of(in, module, item.name, item.span);
+    } catch (Error& error) {
+      note_member(in, module, item.name, error);
+      throw;
+    }
+    bind_name(in, a, item.as.empty() ? item.name : item.as, std::move(value));
   }
 }
 

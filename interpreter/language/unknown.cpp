@@ -9,6 +9,7 @@
 #include "interpreter/language/look.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/value.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/effects.hpp"
 
 namespace pxl {
@@ -67,7 +68,18 @@ Value UnknownObject::call(Interpreter& in, Arguments args) {
   if (check_in_progress(in)) lacks_part_of(in, args);
   return unknown_value();
 }
-Value UnknownObject::index(Interpreter&, const Value&) { return unknown_value(); }
+Value UnknownObject::index(Interpreter& in, const Value& key) {
+  if (!spec || holds_unknown(key)) return unknown_value();
+  try {
+    const Value stand_in(Array::unevaluated(spec->dtype, spec->shape));
+    const Value made = stand_in.object()->index(in, key);
+    if (const Array* array = made.as_array()) return unknown_array(array->spec());
+  } catch (const Unevaluated&) {
+  } catch (const Error& e) {
+    if (depends_on_specs(e)) throw;
+  }
+  return unknown_value();
+}
 std::optional<int64_t> UnknownObject::length(Interpreter&) {
   if (spec && !spec->shape.empty()) return spec->shape[0];
   need_run();
@@ -128,6 +140,8 @@ std::optional<TensorSpec> unknown_spec(const Value& v) {
   if (const Array* a = v.as_array(); a && v.object()->forgotten()) return a->spec();
   return std::nullopt;
 }
+
+bool depends_on_specs(const Error& e) { return e.first().code == codes::shape || e.first().code == codes::dtype; }
 
 Value as_known(Value v) {
   if (!v.is_object() || !v.object()->forgotten()) return v;

@@ -1,9 +1,12 @@
 // `with`: contexts are entered in order and left in reverse, also if an exception passes.
+#include <fmt/format.h>
+
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/tests.hpp"
 #include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/builtin.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
@@ -69,11 +72,16 @@ void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Act
       try {
         position_of(in).here = span;
         if (!v.is_object() || !v.object()->is_context()) {
-          throw Error("`with` needs a context, not " + with_article(v.type_name()),
-                      {"contexts are sessions, in_sequence(), name_scope(...), ipu(...), io_tiles(), "
-                       "expect_error(...), pipelined_execution(...), and in the head of "
-                       "a program replicated(n)"})
-              .as(codes::type);
+          const bool call_lacks = v.as<BuiltinObject>() && v.as<BuiltinObject>()->name == "in_sequence";
+          Error e("`with` needs a context, not " + with_article(v.type_name()),
+                  {"contexts are sessions, in_sequence(), name_scope(...), ipu(...), io_tiles(), "
+                   "expect_error(...), pipelined_execution(...), and in the head of "
+                   "a program replicated(n)"});
+          if (call_lacks) {
+            e.first().notes = {fmt::format("a context is what a call gives: `{}()`", span.text())};
+            e.offer({span.file, span.end, span.end}, "()", "Add the parentheses");
+          }
+          throw std::move(e.as(codes::type));
         }
         const Value entered = v.object()->enter(in);
         open.emplace_back(v.object(), span);

@@ -245,6 +245,10 @@ Value to_dict(Interpreter& in, const Arguments& args) {
   return dict;
 }
 
+[[noreturn]] void refuse_tensor(const std::string& what) {
+  throw Error(what, {"its value is a result of a run, `stream out y = t`, or of `eval(t)`"}).as(codes::no_value_yet);
+}
+
 Value to_int(Value v, const Value& base_given) {
   if (std::optional<Value> s = scalar_of(v)) v = *s;
   if (v.is_float()) {
@@ -261,8 +265,7 @@ Value to_int(Value v, const Value& base_given) {
     throw run_error(fmt::format("int: `{}` is not a 64-bit integer", *s));
   }
   if (as_tensor(v))
-    type_error("int: a tensor has no value before a session runs; `cast(t, int32)` converts it in the graph",
-               codes::no_value_yet);
+    refuse_tensor("int: a tensor has no value before a session runs; `cast(t, int32)` converts it in the graph");
   type_error("int: expected a number or a str, got " + with_article(v.type_name()));
 }
 
@@ -282,8 +285,7 @@ Value to_float(Value v) {
     throw run_error(fmt::format("float: an array of shape {} is no single number", bracket_text(x->shape())));
   }
   if (as_tensor(v))
-    type_error("float: a tensor has no value before a session runs; `cast(t, float32)` converts it in the graph",
-               codes::no_value_yet);
+    refuse_tensor("float: a tensor has no value before a session runs; `cast(t, float32)` converts it in the graph");
   type_error("float: expected a number or a str, got " + with_article(v.type_name()));
 }
 

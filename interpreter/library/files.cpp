@@ -1,4 +1,6 @@
-// Texts and bytes of files, and paths.
+// Reads and writes texts and bytes in files, and handles paths.
+#include <fmt/format.h>
+
 #include <dirent.h>
 #include <glob.h>
 #include <sys/stat.h>
@@ -11,6 +13,7 @@
 #include <utility>
 
 #include "interpreter/library/builtins.hpp"
+#include "interpreter/library/missing_files.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
@@ -30,12 +33,19 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Value read_text(Interpreter&, const Arguments& args) {
+[[noreturn]] void refuse_unreadable(Interpreter& in, const char* function, const std::string& path,
+                                    const std::string& why) {
+  Error e(fmt::format("{}: cannot read `{}`: {}", function, path, why), {}, Fault::unreadable);
+  note_missing_file(in, e, path);
+  throw e;
+}
+
+Value read_text(Interpreter& in, const Arguments& args) {
   const std::string path = ArgReader("read_text", args, {"path"}).string("path");
   require_effect(Effect::reads_files);
   std::string why;
   std::optional<std::string> found = read_file(path, static_cast<int64_t>(max_text), why);
-  if (!found) throw Error("read_text: cannot read `" + path + "`: " + why, {}, Fault::unreadable);
+  if (!found) refuse_unreadable(in, "read_text", path, why);
   std::string text = *std::move(found);
   charge(static_cast<int64_t>(text.size()));
   if (!is_utf8(text)) throw run_error("read_text: `" + path + "` is not UTF-8");
@@ -48,12 +58,12 @@ Value write_text(Interpreter&, const Arguments& args) {
   return {};
 }
 
-Value read_bytes(Interpreter&, const Arguments& args) {
+Value read_bytes(Interpreter& in, const Arguments& args) {
   const std::string path = ArgReader("read_bytes", args, {"path"}).string("path");
   require_effect(Effect::reads_files);
   std::string why;
   std::optional<InputFile> file = InputFile::open(path, why);
-  if (!file) throw Error("read_bytes: cannot read `" + path + "`: " + why, {}, Fault::unreadable);
+  if (!file) refuse_unreadable(in, "read_bytes", path, why);
   Array bytes(DType::uint8, {file->size()});
   if (file->read(bytes.mutable_raw(), bytes.bytes()) != bytes.bytes())
     throw Error("read_bytes: cannot read `" + path + "` to its end", {}, Fault::unreadable);

@@ -8,6 +8,7 @@
 
 #include "interpreter/graphs/trees.hpp"
 #include "interpreter/library/builtins.hpp"
+#include "interpreter/library/missing_files.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
 #include "interpreter/values/limits.hpp"
@@ -254,8 +255,10 @@ Value load(Interpreter& in, const Arguments& args) {
   const ArgReader a("load", args, {"path", "header", "dtype"});
   const std::string path = a.string("path");
   require_effect(Effect::reads_files);
-  std::string why;
-  if (!InputFile::open(path, why)) throw cannot_read(path, why);
+  reading_file(in, path, [&] {
+    std::string why;
+    if (!InputFile::open(path, why)) throw cannot_read(path, why);
+  });
   const FileFormat& format = format_of("load", path, false);
   constexpr std::string_view options[] = {"header", "dtype"};
   check_options("load", path, format.load_options, a, options);
@@ -296,7 +299,7 @@ void bind_format_builtins(Scope& p) {
       "Writes a file by its suffix: an array as .npy, an image as .png, samples as .wav, a dict of arrays as .npz or "
       ".safetensors, a dict of columns as .csv or .tsv. Of .safetensors, `metadata` is a dict of strings, and `dtype` "
       "that of all arrays of floats in the file: bfloat16, for one.",
-      save);
+      save, InLook::calls_body);
   define(p, Effect::reads_files, "read_metadata", "read_metadata(path)",
          "The metadata of a .safetensors file: a dict of strings.", read_metadata);
 }

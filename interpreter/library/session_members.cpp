@@ -4,11 +4,15 @@
 #include "interpreter/graphs/graph_values.hpp"
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/graphs/programs.hpp"
+#include "interpreter/graphs/variable_paths.hpp"
 #include "interpreter/language/check.hpp"
+#include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/look.hpp"
 #include "interpreter/library/estimates.hpp"
+#include "interpreter/library/missing_files.hpp"
 #include "interpreter/library/sessions.hpp"
 #include "interpreter/values/builtin.hpp"
+#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
 #include "interpreter/values/host.hpp"
@@ -19,17 +23,52 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/join_texts.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/shown_names.hpp"
 #include "runtime/io/suffix.hpp"
 
 namespace pxl {
 namespace {
 
-Tensor* state_tensor(const Value& v, const Ir& ir, const char* where) {
+/// How the script names a variable of a session: "ir.net.vars.weight"; empty if it has no name, or several.
+std::string written_variable(Interpreter& in, const SessionObject& s, const std::string& name) {
+  const auto* program = s.program.as<IrObject>();
+  if (!program || !program->fields) return {};
+  std::string found, ir = "session.ir";
+  for (const auto& [bound, value] : evaluator_of(in).file_scope()->entries())
+    if (const auto* other = value.as<IrObject>(); other && other->ir == s.ir) ir = bound.text();
+  for (const auto& [tensor, at] : variable_paths(*s.ir, *program->fields)) {
+    if (tensor->name != name && at.path != name && !at.path.ends_with("." + name)) continue;
+    if (!found.empty()) return {};
+    const Value* field = program->fields->find_here(at.prefix);
+    const bool bound = field && field->as<BoundGraphObject>();
+    found = fmt::format("{}.{}{}{}{}", ir, at.prefix, bound ? ".vars" : "", at.path.empty() ? "" : ".", at.path);
+  }
+  return found;
+}
+
+Tensor* state_tensor(Interpreter& in, const Value& v, const SessionObject& session, const char* where) {
+  const Ir& ir = *session.ir;
   Tensor* t = as_tensor(v);
+  if (const std::string* name = v.as_string(); name && !t) {
+    Error e(std::string(where) + " takes a variable, got a str",
+            {"a tensor is given itself, as a field of the program: `ir.net.vars.weight`"});
+    e.as(codes::type);
+    if (const std::string written = written_variable(in, session, *name); !written.empty()) {
+      e.first().notes = {fmt::format("a tensor is given itself: `{}`", written)};
+      const Span call = position_of(in).here;
+      for (const char quote : {'"', '\''}) {
+        const size_t at = call.text().find(quote + *name + quote);
+        if (at == std::string_view::npos) continue;
+        const auto begin = call.begin + static_cast<uint32_t>(at);
+        e.offer({call.file, begin, begin + static_cast<uint32_t>(name->size()) + 2}, written);
+      }
+    }
+    throw std::move(e);
+  }
   if (!t) type_error(std::string(where) + " takes a variable, got " + with_article(v.type_name()));
   if (&t->graph->ir() != &ir)
-    throw Error(std::string(where) + ": `" + t->name + "` belongs to program " + t->graph->ir().name() + ", not to " +
-                ir.name())
+    throw Error(std::string(where) + ": `" + shown_name(*t) + "` belongs to program " + t->graph->ir().name() +
+                ", not to " + ir.name())
         .as(codes::other_graph);
   return t;
 }
@@ -39,11 +78,12 @@ void write_variables(Interpreter& in, SessionObject& s, const std::string& where
                      const std::vector<std::pair<Value, Value>>& items) {
   std::vector<Session::VariableValue> values;
   for (const auto& [tensor, data] : items) {
-    Tensor* t = state_tensor(tensor, *s.ir, where.c_str());
-    if (t->kind != TensorKind::variable) type_error(where + ": `" + t->name + "` is no variable");
+    Tensor* t = state_tensor(in, tensor, s, where.c_str());
+    if (t->kind != TensorKind::variable) type_error(where + ": `" + shown_name(*t) + "` is no variable");
     const Array* array = data.as_array();
     if (!array && !data.is_number() && !data.as<SequenceObject>())
-      type_error(where + " takes an array or a number for `" + t->name + "`, got " + with_article(data.type_name()));
+      type_error(where + " takes an array or a number for `" + shown_name(*t) + "`, got " +
+                 with_article(data.type_name()));
     if (array && array->has_elements()) (void)array->raw();  // of a lazy array: what cannot be read fails here
     values.push_back({t, array ? *array : to_array(in, data, t->spec.dtype, where + ": `" + t->name + "`")});
   }
@@ -65,7 +105,7 @@ Value report_value(const Session::LoadReport& r) {
   return d;
 }
 
-Value s_get_tensor_data(Interpreter&, SessionObject& s, const Arguments& args) {
+Value s_get_tensor_data(Interpreter& in, SessionObject& s, const Arguments& args) {
   ArgReader a("get_tensor_data", args, {"tensor", "retrieval"});
   const std::string retrieval = a.string_or("retrieval", "one_per_group");
   if (retrieval != "one_per_group" && retrieval != "all")
@@ -73,7 +113,7 @@ Value s_get_tensor_data(Interpreter&, SessionObject& s, const Arguments& args) {
         .as(codes::value);
   s.weights_to_host();
   return Value(
-      s.session->get_tensor_data(state_tensor(a.value("tensor"), *s.ir, "get_tensor_data"),
+      s.session->get_tensor_data(state_tensor(in, a.value("tensor"), s, "get_tensor_data"),
                                  retrieval == "all" ? Session::Retrieval::all : Session::Retrieval::one_per_group));
 }
 Value s_check_replicas(Interpreter&, SessionObject& s, const Arguments& args) {
@@ -93,7 +133,7 @@ Value s_get_tensors_data(Interpreter& in, SessionObject& s, const Arguments& arg
     list.push_back(given);
   else
     list = elements_of(in, given);
-  for (const Value& t : list) d->put(t, Value(s.session->get_tensor_data(state_tensor(t, *s.ir, "get_tensors_data"))));
+  for (const Value& t : list) d->put(t, Value(s.session->get_tensor_data(state_tensor(in, t, s, "get_tensors_data"))));
   return d;
 }
 Value s_write_variable_data(Interpreter& in, SessionObject& s, const Arguments& args) {
@@ -166,7 +206,8 @@ Value s_restore(Interpreter& in, SessionObject& s, const Arguments& args) {
   const Value map = a.value_or("map", {});
   if (!map.is_none()) options.variable_of = [&](const std::string& entry) { return mapped_name(in, map, entry); };
   s.changing();
-  return noted_report(in, "restore", s.session->restore(a.string("path"), options));
+  const std::string path = a.string("path");
+  return noted_report(in, "restore", reading_file(in, path, [&] { return s.session->restore(path, options); }));
 }
 Value s_report(Interpreter&, SessionObject& s, const Arguments& args) {
   ArgReader a("report", args, {});
@@ -264,16 +305,23 @@ constexpr Member<SessionObject> session_rows[] = {
 constexpr std::span<const Member<SessionObject>> session_table(session_rows);
 
 /// A method of a session that was not made, for a look.
-Value look_at_method(SessionObject& s, const Member<SessionObject>& row, const Arguments& args) {
+Value look_at_method(Interpreter& in, SessionObject& s, const Member<SessionObject>& row, const Arguments& args) {
   const std::string_view name = row.info.name;
-  if (name == "run") return look_at_run(s, args);
+  if (name == "run") return look_at_run(in, s, args);
+  if (!holds_unknown(args)) values_by_parameter(row.info, args);
   if (name == "get_tensor_data") {
     ArgReader a(name, args, {"tensor", "retrieval"});
-    if (is_unknown(a.value("tensor")) || s.ir->replication_factor > 1) return unknown_value();
-    return unknown_array(state_tensor(a.value("tensor"), *s.ir, "get_tensor_data")->spec);
+    if (is_unknown(a.value("tensor"))) return unknown_value();
+    const TensorSpec& spec = state_tensor(in, a.value("tensor"), s, "get_tensor_data")->spec;
+    return s.ir->replication_factor > 1 ? unknown_value() : unknown_array(spec);
   }
-  if (name == "write_variable_data" || name == "write_variables_data" || name == "save" || name == "check_replicas")
+  if (name == "save") {
+    ArgReader a(name, args, {"path", "shards"});
+    if (a.value("path").as_string() && !holds_unknown(args) && !a.boolean_or("shards", false))
+      require_suffix("session.save", a.string("path"), ".safetensors", "variables");
     return {};
+  }
+  if (name == "write_variable_data" || name == "write_variables_data" || name == "check_replicas") return {};
   return unknown_value();
 }
 
@@ -299,7 +347,7 @@ std::optional<Value> SessionObject::member(Interpreter& in, std::string_view nam
   auto self = static_ref_cast<SessionObject>(shared_from_this());
   return make_method(
       {Effect::runs_session}, row->info,
-      [self, row](Interpreter&, const Arguments& args) { return look_at_method(*self, *row, args); },
+      [self, row](Interpreter& inner, const Arguments& args) { return look_at_method(inner, *self, *row, args); },
       InLook::calls_body);
 }
 

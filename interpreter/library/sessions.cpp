@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
@@ -29,6 +30,7 @@
 #include "runtime/execute/streams.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
+#include "runtime/graph/shown_names.hpp"
 #include "runtime/io/suffix.hpp"
 
 namespace pxl {
@@ -153,8 +155,9 @@ Value eval_tensor(Interpreter& in, const Value& given, const std::vector<NamedAr
   check_in_effect("eval", tensor);
   if (tensor.kind == TensorKind::variable || tensor.kind == TensorKind::constant) return Value(tensor.data);
   if (!tensor.graph->is_main())
-    throw Error("`" + tensor.name + "` belongs to " + tensor.graph->id() + ", and has a value only in its calls",
-                {"eval works on tensors of the main graph"})
+    throw Error(
+        "`" + shown_name(tensor) + "` belongs to " + shown_name(*tensor.graph) + ", and has a value only in its calls",
+        {"eval works on tensors of the main graph"})
         .as(codes::session);
   require_effect(Effect::runs_session);
   const Value program = ir_value(in, t->ir);
@@ -195,37 +198,66 @@ Value eval_call(Interpreter& in, Arguments args) {
 
 std::string SessionObject::repr(Interpreter&) { return "Session[" + ir->name() + " on " + device + "]"; }
 
-Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
-  StreamData data;
+namespace {
+
+/// The stream that a key of the dict of a run means.
+const Stream* stream_of_key(SessionObject& session, const Value& key) {
+  if (const std::string* name = key.as_string()) return input_stream(session, *name);
+  auto* stream = key.as<StreamObject>();
+  if (!stream) type_error("session.run: keys are streams or their names, got " + with_article(key.type_name()));
+  if (stream->ir != session.ir)
+    throw run_error("session.run: stream `" + stream->stream->name() + "` belongs to program " + stream->ir->name())
+        .as(codes::other_graph);
+  if (!stream->stream->to_device)
+    throw run_error("session.run: stream `" + stream->stream->name() +
+                    "` goes out of the device: nothing can be given for it")
+        .as(codes::stream);
+  return stream->stream;
+}
+
+/// A run with arrays by position: by name, in the order in which the program declares its streams.
+[[noreturn]] void refuse_positions(SessionObject& session, const Arguments& args, const std::string& message) {
+  std::string names, edit;
+  size_t next = 0;
+  for (const auto& s : session.ir->streams()) {
+    if (!s->to_device) continue;
+    const bool given =
+        std::any_of(args.named.begin(), args.named.end(), [&](const NamedArg& n) { return n.name == s->name(); });
+    if (given) continue;
+    names += fmt::format("{}{} = ...", names.empty() ? "" : ", ", s->name());
+    if (next < args.spans.size())
+      edit += fmt::format("{}{} = {}", edit.empty() ? "" : ", ", s->name(), args.spans[next].text());
+    ++next;
+  }
+  Error e(message);
+  if (!names.empty()) e.first().notes.push_back(fmt::format("arrays are given by name: `session.run({})`", names));
+  if (next == args.positional.size() && args.spans.size() == next)
+    e.offer(join(args.spans.front(), args.spans.back()), edit);
+  throw std::move(e.as(codes::arguments));
+}
+
+/// What a run is given, by stream. In a look an unknown dict gives nothing that is known.
+std::vector<std::pair<const Stream*, Value>> given_streams(SessionObject& session, const Arguments& args) {
+  std::vector<std::pair<const Stream*, Value>> given;
   if (args.positional.size() > 1)
-    throw Error("session.run takes one dict, or an array for each input stream by name").as(codes::arguments);
-  if (!args.positional.empty() && !args.positional[0].is_none()) {
+    refuse_positions(session, args, "session.run takes one dict, or an array for each input stream by name");
+  if (!args.positional.empty() && !args.positional[0].is_none() && !is_unknown(args.positional[0])) {
     auto* d = args.positional[0].as<DictObject>();
     if (!d)
-      type_error("session.run takes a dict from streams to arrays, or arrays by name; got " +
-                 with_article(args.positional[0].type_name()));
-    for (const auto& [k, v] : d->items) {
-      const Stream* s = nullptr;
-      if (auto* stream = k.as<StreamObject>()) {
-        s = stream->stream;
-        if (stream->ir != ir)
-          throw run_error("session.run: stream `" + s->name() + "` belongs to program " + stream->ir->name())
-              .as(codes::other_graph);
-        if (!s->to_device)
-          throw run_error("session.run: stream `" + s->name() + "` goes out of the device: nothing can be given for it")
-              .as(codes::stream);
-      } else if (const std::string* name = k.as_string()) {
-        s = input_stream(*this, *name);
-      } else {
-        type_error("session.run: keys are streams or their names, got " + with_article(k.type_name()));
-      }
-      give(data, s, stream_data(in, v, *s));
-    }
+      refuse_positions(session, args,
+                       "session.run takes a dict from streams to arrays, or arrays by name; got " +
+                           with_article(args.positional[0].type_name()));
+    for (const auto& [k, v] : d->items) given.emplace_back(is_unknown(k) ? nullptr : stream_of_key(session, k), v);
   }
-  for (const NamedArg& n : args.named) {
-    const Stream* s = input_stream(*this, n.name);
-    give(data, s, stream_data(in, n.value, *s));
-  }
+  for (const NamedArg& n : args.named) given.emplace_back(input_stream(session, n.name), n.value);
+  return given;
+}
+
+}  // namespace
+
+Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
+  StreamData data;
+  for (const auto& [stream, value] : given_streams(*this, args)) give(data, stream, stream_data(in, value, *stream));
   if (!said_grown_ && made_at) {
     const std::vector<const Op*> added = session->added_later();
     if (!added.empty()) {
@@ -251,10 +283,33 @@ Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
 
 namespace {
 
-/// The result of a run in a look: its streams are known, and nothing of its arrays.
+/// How often a run loads a stream; nullopt where a called graph loads it, which may run several times.
+std::optional<int64_t> transfers_in_look(const Ir& ir, const Stream& stream) {
+  if (ir.num_host_transfers) return std::nullopt;  // what a session says of them comes first
+  int64_t count = 0;
+  for (const auto& graph : ir.graphs())
+    for (const auto& op : graph->ops()) {
+      if (op->stream != &stream) continue;
+      if (!graph->is_main()) return std::nullopt;
+      ++count;
+    }
+  return count > 0 ? std::optional(count) : std::nullopt;
+}
+
+void refuse_missing_streams(const SessionObject& s, const std::set<const Stream*>& given) {
+  std::vector<std::string> missing;
+  for (const auto& stream : s.ir->streams())
+    if (stream->to_device && stream->used && !given.contains(stream.get()) && transfers_in_look(*s.ir, *stream))
+      missing.push_back(fmt::format("`{}` {}", stream->name(), text(stream->spec())));
+  if (!missing.empty()) throw run_error("session.run: missing input " + join_texts(missing, ", ")).as(codes::stream);
+}
+
+/// The result of a run in a look: its streams are known, and of its arrays the specs.
 struct UnknownRunObject final : Object {
   std::shared_ptr<const SessionObject::Names> names;
-  explicit UnknownRunObject(std::shared_ptr<const SessionObject::Names> n) : names(std::move(n)) {}
+  std::shared_ptr<Ir> ir;
+  UnknownRunObject(std::shared_ptr<const SessionObject::Names> n, std::shared_ptr<Ir> i)
+      : names(std::move(n)), ir(std::move(i)) {}
   std::string type_name() const override { return "run result"; }
   std::string repr(Interpreter&) override { throw Unevaluated{}; }
   std::optional<int64_t> length(Interpreter&) override { throw Unevaluated{}; }
@@ -262,14 +317,23 @@ struct UnknownRunObject final : Object {
   bool contains(Interpreter&, const Value&) override { throw Unevaluated{}; }
   bool truth(Interpreter&) override { throw Unevaluated{}; }
   std::optional<Value> member(Interpreter&, std::string_view name) override {
-    if (names->outputs.contains(std::string(name)) || name == "keys" || name == "values" || name == "items")
-      return unknown_value();
+    if (const auto found = names->outputs.find(std::string(name)); found != names->outputs.end())
+      return array_of(found->second);
+    if (name == "keys" || name == "values" || name == "items") return unknown_value();
     return std::nullopt;
   }
+  /// Where the program stores once: a loop may store more often.
+  Value array_of(const Stream* stream) const {
+    const auto transfers = stream ? transfers_in_look(*ir, *stream) : std::nullopt;
+    if (transfers != 1 || ir->replication_factor != 1) return unknown_value();
+    return unknown_array(stream->spec());
+  }
   std::vector<std::string> member_names() const override { return sorted_names(names->outputs); }
+  std::vector<std::string> own_names() const override { return sorted_names(names->outputs); }
   Value index(Interpreter&, const Value& key) override {
     const std::string* name = key.as_string();
-    if (!name || names->outputs.contains(*name)) return unknown_value();
+    if (!name) return unknown_value();
+    if (const auto found = names->outputs.find(*name); found != names->outputs.end()) return array_of(found->second);
     std::string hint = did_you_mean(*name, sorted_names(names->outputs));
     throw run_error("the run gave nothing named `" + *name + "`" + (hint.empty() ? "" : "; " + hint)).as(codes::key);
   }
@@ -277,14 +341,27 @@ struct UnknownRunObject final : Object {
 
 }  // namespace
 
-// The streams that a run is given, by name, and what it gives.
-Value look_at_run(SessionObject& s, const Arguments& args) {
-  for (const Value& given : args.positional)
-    if (auto* d = given.as<DictObject>())
-      for (const auto& [key, value] : d->items)
-        if (const std::string* name = key.as_string()) input_stream(s, *name);
-  for (const NamedArg& n : args.named) input_stream(s, n.name);
-  return make_ref<UnknownRunObject>(s.names);
+// The streams that a run is given, and what it gives. How often a stream is loaded is known where the program has a
+// loop around it only in a run: its array is then of any shape.
+Value look_at_run(Interpreter& in, SessionObject& s, const Arguments& args) {
+  const bool open = !args.positional.empty() && is_unknown(args.positional[0]);
+  std::set<const Stream*> known;
+  bool all_known = !open;
+  for (const auto& [stream, value] : given_streams(s, args)) {
+    all_known = all_known && stream;
+    if (!stream || !known.insert(stream).second || is_unknown(value) || holds_unknown(value)) continue;
+    const std::optional<int64_t> transfers = transfers_in_look(*s.ir, *stream);
+    if (!transfers) continue;
+    try {
+      prepare_input(*stream, *transfers, s.ir->replication_factor, stream_data(in, value, *stream));
+    } catch (Error& e) {
+      if (e.first().message.starts_with("stream `")) e.first().message = "session.run: " + e.first().message;
+      e.first().fault = Fault::failed;
+      throw;
+    }
+  }
+  if (all_known && !s.made_at && !lacks_part_noted(in, *s.ir)) refuse_missing_streams(s, known);
+  return make_ref<UnknownRunObject>(s.names, s.ir);
 }
 
 bool SessionObject::has_grown() const { return made_at && ir->changed_since(*made_at); }

@@ -67,8 +67,9 @@ struct RunResultObject final : Object {
   std::string repr(Interpreter& in) override;
   std::optional<Value> member(Interpreter& in, std::string_view name) override;
   std::vector<std::string> member_names() const override;
-  /// Names of the results, one per stream, sorted. A stream has its own name, unless another stream is bound to that
-  /// name. Otherwise it has the first name that the program binds to it.
+  std::vector<std::string> own_names() const override { return output_names(); }
+  /// Names of what the run gave, one for each stream, sorted: its own name unless another stream is bound to that one,
+  /// else the first of those that the program binds to it.
   std::vector<std::string> output_names() const;
   Value index(Interpreter& in, const Value& key) override;
   std::optional<int64_t> length(Interpreter&) override { return static_cast<int64_t>(arrays.size()); }
@@ -85,8 +86,8 @@ struct RunResultObject final : Object {
 /// match.
 const Stream* input_stream(const SessionObject& s, const std::string& name);
 
-/// A run in a look: checks the names of the streams, and returns a result whose arrays are unknown.
-Value look_at_run(SessionObject& s, const Arguments& args);
+/// A run in a look: checks what the streams are given, and returns a result whose arrays are unknown.
+Value look_at_run(Interpreter& in, SessionObject& s, const Arguments& args);
 
 /// The names of streams, sorted (run_result.cpp).
 std::vector<std::string> sorted_names(const std::unordered_map<std::string, const Stream*>& streams);

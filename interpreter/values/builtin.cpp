@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "interpreter/values/argument_names.hpp"
 #include "interpreter/values/arrays.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
@@ -14,7 +15,6 @@
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
-#include "runtime/base/suggest.hpp"
 
 namespace pxl {
 
@@ -76,21 +76,22 @@ ArgReader::ArgReader(std::string_view function, const Arguments& args, const std
 }
 
 void ArgReader::bind(const Arguments& args) {
+  args_ = &args;
   if (args.positional.size() > count_) {
     Error e(fmt::format("{}: takes {} argument{}, got {}", function_,
                         count_ == 0 ? "no" : fmt::format("at most {}", count_), count_ == 1 ? "" : "s",
                         args.positional.size()));
     e.as(codes::arguments);
+    if (args.spans.size() > count_) e.locate(args.spans[count_], nullptr);
     throw e;
   }
   for (size_t i = 0; i < args.positional.size(); ++i) values_[i] = &args.positional[i];
   for (const NamedArg& n : args.named) {
     const auto i = static_cast<size_t>(std::find(names_, names_ + count_, n.name) - names_);
     if (i == count_) {
-      std::vector<std::string> notes;
-      if (std::string hint = did_you_mean(n.name, std::vector<std::string>(names_, names_ + count_)); !hint.empty())
-        notes.push_back(hint);
-      Error e(fmt::format("{}: no argument is named `{}`", function_, n.name), notes);
+      Error e(fmt::format("{}: no argument is named `{}`", function_, n.name));
+      const size_t given = args.positional.size();
+      explain_unknown_argument(e, n, {names_, names_ + count_}, args, {names_, names_ + given});
       e.as(codes::arguments);
       if (n.span) e.locate(n.span, nullptr);
       throw e;
@@ -134,8 +135,22 @@ Value ArgReader::value_or(std::string_view name, Value fallback) const {
   const Value* v = given(name);
   return v ? *v : fallback;
 }
+Span ArgReader::place(std::string_view name) const {
+  const Value* v = given(name);
+  for (size_t i = 0; i < args_->positional.size() && i < args_->spans.size(); ++i)
+    if (&args_->positional[i] == v) return args_->spans[i];
+  for (const NamedArg& n : args_->named)
+    if (&n.value == v) return n.span;
+  return {};
+}
+void ArgReader::refuse(std::string_view name, std::string_view expected, const Value& v) const {
+  Error e(fmt::format("{}: `{}`: expected {}, got {}", function_, name, expected, with_article(v.type_name())));
+  e.as(codes::type);
+  if (const Span span = place(name)) e.locate(span, nullptr);
+  throw e;
+}
 int64_t ArgReader::integer(std::string_view name) const {
-  return to_index(value(name), fmt::format("{}: `{}`", function_, name));
+  return at(name, [&] { return to_index(value(name), fmt::format("{}: `{}`", function_, name)); });
 }
 int64_t ArgReader::integer_or(std::string_view name, int64_t fallback) const {
   return has(name) ? integer(name) : fallback;
@@ -145,20 +160,20 @@ double ArgReader::number_or(std::string_view name, double fallback) const {
   const Value v = value(name);
   if (v.is_number()) return v.as_double();
   if (std::optional<Value> s = scalar_of(v)) return s->as_double();
-  type_error(fmt::format("{}: `{}`: expected a number, got {}", function_, name, with_article(v.type_name())));
+  refuse(name, "a number", v);
 }
 bool ArgReader::boolean_or(std::string_view name, bool fallback) const {
   if (!has(name)) return fallback;
   const Value v = value(name);
   if (!v.is_bool()) {
-    type_error(fmt::format("{}: `{}`: expected true or false, got {}", function_, name, with_article(v.type_name())));
+    refuse(name, "true or false", v);
   }
   return v.as_bool();
 }
 std::string ArgReader::string(std::string_view name) const {
   const Value v = value(name);
   if (const std::string* s = v.as_string()) return *s;
-  type_error(fmt::format("{}: `{}`: expected a str, got {}", function_, name, with_article(v.type_name())));
+  refuse(name, "a str", v);
 }
 std::string ArgReader::string_or(std::string_view name, std::string fallback) const {
   return has(name) ? string(name) : fallback;
@@ -166,12 +181,13 @@ std::string ArgReader::string_or(std::string_view name, std::string fallback) co
 Shape ArgReader::shape(std::string_view name) const {
   const Value v = value(name);
   const std::string what = fmt::format("{}: `{}`", function_, name);
-  if (auto* s = v.as<SequenceObject>()) {
+  return at(name, [&]() -> Shape {
+    const auto* s = v.as<SequenceObject>();
+    if (!s) return {to_index(v, what)};
     Shape shape;
     for (const Value& d : s->items) shape.push_back(to_index(d, what));
     return shape;
-  }
-  return {to_index(v, what)};
+  });
 }
 
 }  // namespace pxl

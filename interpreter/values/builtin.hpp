@@ -89,6 +89,20 @@ class ArgReader {
   static constexpr size_t few = 4;
   void bind(const Arguments& args);
   const Value* given(std::string_view name) const;  ///< null if it was not
+  /// Runs what reads an argument; an error is at its place.
+  template <class F>
+  auto at(std::string_view name, F&& read) const {
+    try {
+      return read();
+    } catch (Error& e) {
+      if (const Span span = place(name)) e.locate(span, nullptr);
+      throw;
+    }
+  }
+  Span place(std::string_view name) const;
+  [[noreturn]] void refuse(std::string_view name, std::string_view expected, const Value& v) const;
+
+  const Arguments* args_ = nullptr;
 
   std::string_view function_;
   size_t count_;

@@ -174,8 +174,9 @@ TensorSpec to_spec(Interpreter& in, const Value& v, const char* what) {
                 {fmt::format("a scalar is `{}[]`", repr_of(in, v))})
         .as(codes::type);
   }
-  throw Error(fmt::format("{}: expected a spec such as float32[8, 784], got {}", what, with_article(v.type_name())))
-      .as(codes::type);
+  Error e(fmt::format("{}: expected a spec such as float32[8, 784], got {}", what, with_article(v.type_name())));
+  if (v.as<SequenceObject>()) e.first().notes.emplace_back("a spec is a dtype with a shape: `float32[8, 784]`");
+  throw std::move(e.as(codes::type));
 }
 
 Shape to_shape(const Value& v, const char* what) {

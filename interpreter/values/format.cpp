@@ -213,6 +213,10 @@ std::string format_value(Interpreter& in, const Value& v, std::string_view text)
                             bracket_text(v.as_array()->shape())),
                 {"format its elements, or reduce it to one number"});
   }
+  if (v.type_name() == "tensor" && spec.type && spec.type != 's')
+    throw Error(fmt::format("format `{}`: a tensor has no value before a session runs", text),
+                {"its value is a result of a run, `stream out y = t`, or of `eval(t)`"})
+        .as(codes::no_value_yet);
   return format_text(spec, str_of(in, v), text, with_article(v.type_name()).c_str());
 }
 

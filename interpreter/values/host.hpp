@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/base/diagnostic.hpp"
 #include "runtime/base/utf8.hpp"
 #include "runtime/kernels/draws.hpp"
 
@@ -20,6 +21,8 @@ struct InterpreterOptions {
   std::function<void(std::string_view)> err;  ///< receives progress and notices
   /// Receives an SVG that `plot` drew, with its title. If empty, charts are written as text.
   std::function<void(const std::string& svg, const std::string& title)> picture;
+  /// Receives the warnings of a look, each as often as it is found. If empty, a look has none.
+  std::function<void(Diagnostic warning)> warn;
   bool quiet = false;
   bool terminal = false;                       ///< err is a terminal: progress bars may redraw
   std::map<std::string, std::string> options;  ///< values of the script's `option`s, from the command line

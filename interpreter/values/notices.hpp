@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace pxl {
 
@@ -11,7 +12,11 @@ class Interpreter;
 
 enum class Notice : uint8_t { split, pad, narrow_sum, nll_loss, batches, dropped };
 
-/// Says it on the stream of notices, with the place of the running code; not for code of the library, nor in a look.
+/// Their kinds as warnings of a look: of `dropped`, and of the others.
+inline constexpr std::string_view unused_result = "unused-result", other_meaning = "other-meaning";
+
+/// Says it on the stream of notices, with the place of the running code; not for code of the library. A look has a
+/// warning of it (InterpreterOptions::warn).
 void notice_once(Interpreter& in, Notice kind, const std::string& text);
 
 }  // namespace pxl

@@ -27,7 +27,7 @@ Value with_fields(Interpreter& in, RecordObject& r, const Arguments& args) {
   for (size_t i = 0; i < r.values.size(); ++i) {
     const auto is_it = [&](const NamedArg& n) { return n.name == r.field(i); };
     if (std::none_of(args.named.begin(), args.named.end(), is_it))
-      all.named.push_back({r.field(i), r.values[i], args.span});
+      all.named.push_back({r.field(i), r.values[i], {}});  // it is not written
   }
   if (!args.positional.empty())
     throw Error(r.type_name() + ".with takes fields by name", {fmt::format("`with({} = ...)`", r.field(0))})

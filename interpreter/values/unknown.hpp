@@ -50,4 +50,7 @@ std::optional<TensorSpec> unknown_spec(const Value& v);
 /// The value that code sees: unknown if its state was forgotten.
 Value as_known(Value v);
 
+/// Whether an error of a value whose spec alone is known follows from the spec; others depend on what is unknown.
+bool depends_on_specs(const Error& e);
+
 }  // namespace pxl

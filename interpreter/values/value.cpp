@@ -72,7 +72,7 @@ void misuse_error(const std::string& what, const Value& v) { throw Error(what, n
 
 std::string with_article(const std::string& noun) {
   if (noun == "none") return noun;
-  const bool vowel = !noun.empty() && std::string_view("aeiou").find(noun[0]) != std::string_view::npos;
+  const bool vowel = !noun.empty() && std::string_view("aeiouAEIO").find(noun[0]) != std::string_view::npos;
   return (vowel ? "an " : "a ") + noun;
 }
 

@@ -1,0 +1,216 @@
+#include "interpreter/language/fixes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "interpreter/language/name_fixes.hpp"
+#include "interpreter/language/stdlib.hpp"
+#include "interpreter/syntax/classify.hpp"
+#include "interpreter/syntax/written_use.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/base/suggest.hpp"
+
+namespace pxl {
+
+namespace {
+
+/// The calls of "so PyTorch's `LSTM(32, 64)` is `LSTM(64)`", if both are of one function.
+std::pair<std::string_view, std::string_view> rewritten_call(std::string_view message) {
+  const size_t from = message.find("'s `", message.find(", so "));
+  const size_t middle = from == message.npos ? from : message.find("` is `", from);
+  if (middle == message.npos) return {};
+  const std::string_view foreign = message.substr(from + 4, middle - from - 4);
+  const std::string_view here = message.substr(middle + 6, message.find('`', middle + 6) - middle - 6);
+  const std::string_view function = foreign.substr(0, foreign.find('(') + 1);
+  if (!here.starts_with(function) && !here.starts_with("optimise(")) return {};
+  return {foreign, here};
+}
+
+/// The text of a diagnostic's messages and notes.
+std::string said(const Diagnostic& d) {
+  std::string all = d.message;
+  for (const std::string& note : d.notes) all += "\n" + note;
+  return all;
+}
+
+void offer_rewritten_call(Diagnostic& d, std::string_view foreign, std::string_view here) {
+  const std::string_view text = d.span.file->text();
+  const size_t at = text.rfind(foreign, d.span.begin);
+  if (at == text.npos || at + foreign.size() < d.span.end) return;
+  const auto begin = static_cast<uint32_t>(at);
+  d.offer({d.span.file, begin, begin + static_cast<uint32_t>(foreign.size())}, std::string(here));
+}
+
+/// The mistyped name is one of the words in the marked range: `x.shap`, `xs.appned(1)`.
+void offer_meant_name(Diagnostic& d, const std::string& meant) {
+  for (const ClassifiedToken& t : classify_tokens(*d.span.file)) {
+    if (t.begin < d.span.begin || t.end > d.span.end || t.kind == TokenClass::bracket) continue;
+    const std::string_view word = d.span.file->text().substr(t.begin, t.end - t.begin);
+    const bool quoted = word.size() > 2 && (word[0] == '"' || word[0] == '\'') && word.back() == word[0];
+    const std::string_view name = quoted ? word.substr(1, word.size() - 2) : word;
+    if (name == meant || nearest(name, {meant}) != meant) continue;
+    const uint32_t inset = quoted ? 1 : 0;
+    return d.offer({d.span.file, t.begin + inset, t.end - inset}, meant);
+  }
+}
+
+/// `optimise(Adam(0.1), vars, grads)`: the rate becomes an argument of the call around.
+bool offer_rate(Diagnostic& d, std::string_view here) {
+  if (!here.starts_with("optimise(")) return false;
+  const size_t from = here.find("lr = ");
+  if (from == here.npos || !here.ends_with(')')) return true;
+  const std::string rate(here.substr(from, here.size() - 1 - from));
+  const std::string_view optimiser = here.substr(9, here.find('(', 9) - 9), text = d.span.file->text();
+  const auto use_before = [&](std::string_view name) {
+    const size_t at = text.rfind(std::string(name) + "(", d.span.begin);
+    if (at == text.npos) return WrittenUse();
+    const auto begin = static_cast<uint32_t>(at);
+    return written_use({d.span.file, begin, begin + static_cast<uint32_t>(name.size())});
+  };
+  const WrittenUse made = use_before(optimiser), around = use_before("optimise");
+  if (!made.call || made.call.end < d.span.end) return true;
+  Fix fix{fmt::format("Change to `{}()`", optimiser), {{made.arguments, ""}}};
+  if (around.call && around.call.end > made.call.end && around.arguments.text().find("lr =") == text.npos) {
+    fix.title = fmt::format("Give `{}` to `optimise`", rate);
+    fix.edits.push_back({{d.span.file, around.arguments.end, around.arguments.end}, ", " + rate});
+  }
+  d.fixes.push_back(std::move(fix));
+  return true;
+}
+
+/// "`host_load(x)` gives the tensor": the stream's name in the marked range becomes the call.
+bool offer_host_load(Diagnostic& d, const std::string& all) {
+  const size_t from = all.find("`host_load(");
+  const size_t end = from == all.npos ? from : all.find(")` gives the tensor", from);
+  if (end == all.npos) return false;
+  const std::string name = all.substr(from + 11, end - from - 11);
+  for (const ClassifiedToken& t : classify_tokens(*d.span.file)) {
+    if (t.begin < d.span.begin || t.end > d.span.end) continue;
+    if (d.span.file->text().substr(t.begin, t.end - t.begin) != name) continue;
+    d.offer({d.span.file, t.begin, t.end}, "host_load(" + name + ")");
+    break;
+  }
+  return true;
+}
+
+/// "call the program, `p()`": its name in the marked range gets parentheses.
+bool offer_call(Diagnostic& d, const std::string& all) {
+  constexpr std::string_view head = "call the program, `";
+  const size_t from = all.find(head), end = from == all.npos ? from : all.find("()`", from);
+  if (end == all.npos) return false;
+  const std::string name = all.substr(from + head.size(), end - from - head.size());
+  for (const ClassifiedToken& t : classify_tokens(*d.span.file)) {
+    if (t.begin < d.span.begin || t.end > d.span.end) continue;
+    if (d.span.file->text().substr(t.begin, t.end - t.begin) != name) continue;
+    d.offer({d.span.file, t.begin, t.end}, name + "()");
+    break;
+  }
+  return true;
+}
+
+/// `import torch`, which nothing needs: the line.
+bool offer_no_import(Diagnostic& d, const std::string& all) {
+  if (d.code != codes::import || all.find("visible without an import") == all.npos) return false;
+  const SourceFile& source = *d.span.file;
+  const int line = source.position(d.span.begin).line;
+  if (source.line(line).starts_with("import ") && line < source.line_count())
+    d.offer({&source, source.line_start(line), source.line_start(line + 1)}, "", "Remove the import");
+  return true;
+}
+
+/// `from nn import *`: the names of the module that the file has.
+void offer_imported_names(Diagnostic& d) {
+  const SourceFile& source = *d.span.file;
+  const int line_number = source.position(d.span.begin).line;
+  const std::string_view line = source.line(line_number);
+  const size_t from = line.find("from "), import = line.find(" import", from);
+  if (from == line.npos || import == line.npos || import <= from + 5) return;
+  const std::string prefix = std::string(line.substr(from, import - from)) + " import ";
+  std::string names;
+  std::set<std::string_view> seen;
+  std::string imported;  // by other imports of the file
+  for (int i = 1; i <= source.line_count(); ++i)
+    if (i != line_number && source.line(i).starts_with("from ")) imported += std::string(source.line(i)) + ",";
+  for (const ClassifiedToken& t : classify_tokens(source)) {
+    const std::string_view word = source.text().substr(t.begin, t.end - t.begin);
+    const auto known = library_import(word);
+    if (!known || !known->starts_with(prefix) || !seen.insert(word).second) continue;
+    if (imported.find(std::string(word)) != imported.npos) continue;
+    names += (names.empty() ? "" : ", ") + std::string(word);
+  }
+  if (!names.empty()) d.offer(d.span, names, fmt::format("Change to `{}{}`", prefix, names));
+}
+
+void add_implied_fix(Diagnostic& d) {
+  if (!d.span || !d.fixes.empty()) return;
+  const std::string all = said(d);
+  if (d.code == codes::other_language && d.span.text() == "*") return offer_imported_names(d);
+  if (all.find("`%` does not format text") != all.npos) {
+    if (std::string text = percent_as_fstring(d.span.text()); !text.empty()) d.offer(d.span, std::move(text));
+    return;
+  }
+  if (offer_host_load(d, all) || offer_call(d, all) || offer_no_import(d, all)) return;
+  if (const auto [foreign, here] = rewritten_call(all); !here.empty())
+    return offer_rate(d, here) ? void() : offer_rewritten_call(d, foreign, here);
+  if (const std::optional<std::string> meant = meant_name(all)) offer_meant_name(d, *meant);
+}
+
+}  // namespace
+
+uint32_t place_of_imports(const SourceFile& source) {
+  const std::string_view text = source.text();
+  int line = 1;
+  const auto is_blank = [&](int i) { return source.line(i).find_first_not_of(" \t\r") == std::string_view::npos; };
+  while (line <= source.line_count() && (is_blank(line) || source.line(line).starts_with('#'))) ++line;
+  if (line > source.line_count()) return static_cast<uint32_t>(text.size());
+  while (line > 1 && source.line(line - 1).starts_with("##")) --line;
+  return source.line_start(line);
+}
+
+Edit import_edit(const SourceFile& source, const std::string& import) {
+  const uint32_t at = place_of_imports(source);
+  const std::string_view next = source.text().substr(at);
+  const bool beside_others = next.starts_with("from ") || next.starts_with("import ");
+  return {{&source, at, at}, import + (beside_others ? "\n" : "\n\n")};
+}
+
+void add_implied_fixes(std::vector<Diagnostic>& found) {
+  constexpr size_t max_mended = 100;  // each takes a look at the whole text
+  for (size_t i = 0; i < found.size() && i < max_mended; ++i) add_implied_fix(found[i]);
+}
+
+std::optional<std::string> fixed_text(const SourceFile& source, const std::vector<Diagnostic>& found,
+                                      std::vector<std::string>* made) {
+  std::vector<const Edit*> taken;
+  const auto overlaps = [&](const Edit& e) {
+    return std::any_of(taken.begin(), taken.end(), [&](const Edit* other) {
+      const Span &a = e.at, &b = other->at;
+      return a.begin == b.begin ? a.end > a.begin || b.end > b.begin || e.text != other->text
+                                : a.begin < b.end && b.begin < a.end;
+    });
+  };
+  for (const Diagnostic& d : found) {
+    if (d.fixes.empty()) continue;
+    const Fix& fix = d.fixes.front();
+    const bool here =
+        std::all_of(fix.edits.begin(), fix.edits.end(), [&](const Edit& e) { return e.at.file == &source; });
+    if (!here || std::any_of(fix.edits.begin(), fix.edits.end(), overlaps)) continue;
+    for (const Edit& e : fix.edits) taken.push_back(&e);
+    if (made) made->push_back(fix.title);
+  }
+  if (taken.empty()) return std::nullopt;
+  std::stable_sort(taken.begin(), taken.end(), [](const Edit* a, const Edit* b) { return a->at.begin < b->at.begin; });
+  std::string out;
+  uint32_t done = 0;
+  for (const Edit* e : taken) {
+    out += source.text().substr(done, e->at.begin - done);
+    out += e->text;
+    done = e->at.end;
+  }
+  out += source.text().substr(done);
+  return out;
+}
+
+}  // namespace pxl

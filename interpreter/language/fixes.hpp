@@ -1,0 +1,26 @@
+// Edits that mend diagnostics: those that their messages imply, and their application to a text.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/base/diagnostic.hpp"
+
+namespace pxl {
+
+/// Adds a fix to each diagnostic that has none and whose words imply one: "did you mean `x`?", the import of a name of
+/// the library, the call of a habit (habits.hpp).
+void add_implied_fixes(std::vector<Diagnostic>& found);
+
+/// The text of a file with the first fix of each diagnostic; a fix that overlaps an earlier one is left out. Nullopt if
+/// there is no fix. `made` gets their titles.
+std::optional<std::string> fixed_text(const SourceFile& source, const std::vector<Diagnostic>& found,
+                                      std::vector<std::string>* made = nullptr);
+
+/// Where an import is inserted: before the first statement and its documentation comment, at the beginning of a line.
+uint32_t place_of_imports(const SourceFile& source);
+/// The import of a name of the library as an edit of a file: "from nn import Linear".
+Edit import_edit(const SourceFile& source, const std::string& import);
+
+}  // namespace pxl
