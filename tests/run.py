@@ -14,7 +14,7 @@ from tests.docs import book, documents, first_hour, habits, methods, traps
 from tests.editors import files, lsp
 from tests.house import reached, rules, separate
 from tests.jupyter import kernel
-from tests.language import expectations, explain, looks, stdlib
+from tests.language import expectations, explain, looks, mistakes, stdlib
 from tests.library import installed, python_module
 from tests.model import graph_page, page, validation
 from tests.package import debs
@@ -41,7 +41,9 @@ DAILY = [
     ("cli", lambda r: commands.cli_tests(r.pxl, r.tally.add, parallel)),
     ("processes", lambda r: mpi.process_tests(r.pxl, r.tally.add, r.tally.skip)),
     ("look", lambda r: looks.look_tests(r.pxl, r.tally.add, r.tally.skip, parallel)),
+    ("look", lambda r: looks.warning_tests(r.pxl, r.tally.add, 8)),
     ("explain", lambda r: explain.explain_tests(r.pxl, r.tally.add, parallel)),
+    ("mistakes", lambda r: mistakes.mistakes_tests(r.pxl, r.tally.add)),
     ("hostile", lambda r: hostile.hostile_tests(r.pxl, r.tally.add, parallel)),
     ("hostile", lambda r: limits.limit_tests(r.pxl, r.tally.add)),
     ("mutants", lambda r: mutants.fuzzers(r.build, 5, r.tally)),
@@ -65,6 +67,7 @@ DAILY = [
     ("house", lambda r: rules.house_tests(r.tally, r.build, LISTS)),
 ]
 FULL = [
+    ("look", lambda r: looks.warning_tests(r.pxl, r.tally.add, 1)),
     ("reference", lambda r: reference.whole_epoch(r.pxl, r.tally)),
     ("plans", lambda r: plans.text_tests(r.pxl, r.tally, 1)),
     ("plans", lambda r: plans.value_tests(r.pxl, r.tally)),

@@ -3,18 +3,46 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+#include <set>
+
 #include "interpreter/cli/json.hpp"
 #include "interpreter/cli/program.hpp"
+#include "interpreter/language/fixes.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "runtime/base/atomic_file.hpp"
 #include "runtime/base/standard_streams.hpp"
 
 namespace pxl::cli {
 
 namespace {
 
+constexpr Flag fix_flag{"--fix", "", "make the changes that errors offer, and report the errors that are left"};
+
+/// Makes the fixes that the diagnostics of a file offer, until none is left: a fix may show another mistake.
+void fix_one(const std::string& path, const Invocation& call, bool quiet) {
+  constexpr int max_rounds = 20;
+  std::set<std::string> seen;
+  for (int round = 0; round < max_rounds; ++round) {
+    const Checked checked = check_source(path, call);
+    const std::vector<Diagnostic>& found = checked.result.errors.empty() ? checked.warnings : checked.result.errors;
+    const SourceFile* source = nullptr;
+    for (const Diagnostic& d : found)
+      if (d.span && d.span.file->name() == path) source = d.span.file;
+    std::vector<std::string> made;
+    const std::optional<std::string> text = source ? fixed_text(*source, found, &made) : std::nullopt;
+    if (!text || !seen.insert(*text).second) return;
+    write_file_atomically(path, *text);
+    if (quiet) continue;
+    for (const std::string& title : made) print_err("{}: fixed: {}\n", path, title);
+  }
+}
+
 int check_one(const CommonFlags& flags, const Invocation& call, const std::string& path, bool json) {
+  if (call.has(fix_flag.name)) fix_one(path, call, flags.quiet);
   const Checked checked = check_source(path, call);
   for (const Diagnostic& d : checked.result.errors) report(Error(d));
+  for (const Diagnostic& d : checked.warnings) report(Error(d));
   if (!flags.quiet) print_unchecked(path, checked.result);
   if (json) {
     Json programs = Json::array();
@@ -22,6 +50,7 @@ int check_one(const CommonFlags& flags, const Invocation& call, const std::strin
     emit({{"event", "checked"},
           {"file", path},
           {"errors", checked.result.errors.size()},
+          {"warnings", checked.warnings.size()},
           {"programs", programs},
           {"unchecked", checked.result.unchecked}});
   }
@@ -40,13 +69,13 @@ int run_check(const CommonFlags& flags, const std::vector<std::string>& argument
   return worst;
 }
 
-constexpr Flag check_flags[] = {program_flag, set_flag, json_flag};
+constexpr Flag check_flags[] = {program_flag, set_flag, fix_flag, allow_flag, json_flag};
 
 }  // namespace
 
 const Command check_command{
     "check",
-    "check [--program CALL] FILE ...",
+    "check [--fix] [--program CALL] FILE ...",
     "report errors without running anything",
     run_check,
     check_flags,
@@ -54,6 +83,7 @@ const Command check_command{
     "builds its programs to check shapes and\n"
     "dtypes. Programs whose parameters all have defaults are built as they are; --program builds one with\n"
     "given arguments. No session runs, no file is written, no data set is loaded; what depends on these is left out.\n"
+    "A file without errors is also searched for code that probably does not do what is meant: these are warnings.\n"
     "Exits with 65 if there are errors, else with 0."};
 
 }  // namespace pxl::cli

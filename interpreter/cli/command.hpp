@@ -29,13 +29,14 @@ enum ExitStatus : int {
 /// Flags that every command accepts.
 struct CommonFlags {
   bool quiet = false;
-  bool profile = false;     ///< sessions print a time profile
-  std::string engine = {};  ///< engine of sessions that name none; empty: the default
-  bool nancheck = false;    ///< runs stop at the first NaN or infinity
-  bool json = false;        ///< standard output is JSON (json.hpp)
-  int ranks = 0;            ///< processes that run the script; 0: this one, or those of the launcher
-  std::string hosts = {};   ///< on which they run, comma separated; empty: on this one
-  double timeout = 60;      ///< seconds that a process waits for another
+  bool profile = false;        ///< sessions print a time profile
+  std::string engine = {};     ///< engine of sessions that name none; empty: the default
+  bool nancheck = false;       ///< runs stop at the first NaN or infinity
+  bool json = false;           ///< standard output is JSON (json.hpp)
+  int ranks = 0;               ///< number of processes that run the script; 0: this one, or those of the launcher
+  std::string hosts = {};      ///< hosts of these processes, comma separated; empty: this one
+  bool repl_on_error = false;  ///< a script that fails leaves its session to the REPL
+  double timeout = 60;         ///< seconds that a process waits for another
 };
 
 /// Removes the flags of run_flags.hpp from the beginning of the arguments, and sets their values.

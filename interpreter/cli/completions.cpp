@@ -7,7 +7,7 @@
 #include "interpreter/language/options.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
-#include "runtime/base/codes.hpp"
+#include "interpreter/tools/explain.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/execute/engine.hpp"
 #include "runtime/tiles/machine.hpp"
@@ -24,7 +24,7 @@ std::string words_of(const Command& c) {
   }
   if (c.operands == "KIND") {
     std::string out;
-    for (std::string_view code : codes::all) out += (out.empty() ? "" : " ") + std::string(code);
+    for (const std::string& code : explained_kinds()) out += (out.empty() ? "" : " ") + code;
     return out;
   }
   std::string out(c.operands);

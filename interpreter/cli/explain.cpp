@@ -7,7 +7,6 @@
 #include "interpreter/cli/json.hpp"
 #include "interpreter/tools/explain.hpp"
 #include "interpreter/tools/pager.hpp"
-#include "runtime/base/codes.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/wrap.hpp"
 
@@ -26,7 +25,7 @@ int run_explain(const CommonFlags& common, const std::vector<std::string>& argum
   const bool json = use_json(common, call);
   if (call.operands.empty() && !json) {
     std::string list;
-    for (std::string_view code : codes::all) {
+    for (const std::string& code : explained_kinds()) {
       std::string line(summary(explanation(code).value_or("")));
       std::replace(line.begin(), line.end(), '\n', ' ');
       list += fmt::format("{:<15}  {}\n", code, line);
@@ -36,7 +35,7 @@ int run_explain(const CommonFlags& common, const std::vector<std::string>& argum
   }
   std::vector<std::string> wanted = call.operands;
   std::string pages;
-  if (wanted.empty()) wanted.assign(codes::all.begin(), codes::all.end());
+  if (wanted.empty()) wanted = explained_kinds();
   for (const std::string& code : wanted) {
     const auto page = explanation(code);
     if (!page)

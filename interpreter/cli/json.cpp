@@ -70,6 +70,29 @@ Json diagnostic_event(const Diagnostic& d) {
     frames.push_back(std::move(frame));
   }
   out["frames"] = std::move(frames);
+  if (!d.related.empty()) {
+    Json related = Json::array();
+    for (const Related& r : d.related) {
+      Json place{{"message", r.text}};
+      put_place(place, r.at);
+      related.push_back(std::move(place));
+    }
+    out["related"] = std::move(related);
+  }
+  if (!d.fixes.empty()) {
+    Json fixes = Json::array();
+    for (const Fix& fix : d.fixes) {
+      Json edits = Json::array();
+      for (const Edit& e : fix.edits) {
+        Json edit;
+        put_place(edit, e.at);
+        edit["text"] = e.text;
+        edits.push_back(std::move(edit));
+      }
+      fixes.push_back({{"title", fix.title}, {"edits", std::move(edits)}});
+    }
+    out["fixes"] = std::move(fixes);
+  }
   return out;
 }
 

@@ -4,14 +4,18 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "interpreter/language/evaluator.hpp"
+#include "interpreter/language/fixes.hpp"
 #include "interpreter/language/options.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
+#include "interpreter/tools/lints.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/values/host.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/graph/ir.hpp"
@@ -20,11 +24,38 @@ namespace pxl::cli {
 
 namespace {
 
-Checked check_tree(const std::string& path, const ast::TreePtr& tree, const Invocation& call) {
+InterpreterPtr silent_interpreter(const std::string& path, std::map<std::string, std::string> values,
+                                  const std::shared_ptr<std::vector<Diagnostic>>& warnings = nullptr) {
   InterpreterOptions options;
+  if (warnings) options.warn = [warnings](Diagnostic d) { warnings->push_back(std::move(d)); };
   options.out = options.err = [](std::string_view) {};
   options.quiet = true;
   options.program_name = path;
+  options.options = std::move(values);
+  return make_interpreter(std::move(options));
+}
+
+/// The kinds of --allow.
+std::set<std::string, std::less<>> kinds_off(const Invocation& call) {
+  std::set<std::string, std::less<>> off;
+  const std::string given = call.value("--allow");
+  for (size_t at = 0; at < given.size();) {
+    const size_t end = std::min(given.find(',', at), given.size());
+    const std::string kind = given.substr(at, end - at);
+    std::vector<std::string> known;
+    for (const LintKind& lint : lint_kinds()) known.emplace_back(lint.kind);
+    if (std::find(known.begin(), known.end(), kind) == known.end()) {
+      const std::string hint = did_you_mean(kind, known);
+      throw Error(fmt::format("--allow: unknown kind of warning `{}`{}", kind, hint.empty() ? hint : "; " + hint),
+                  {"kinds are " + join_texts(known, ", ")}, Fault::usage);
+    }
+    off.insert(kind);
+    at = end + 1;
+  }
+  return off;
+}
+
+Checked check_tree(const std::string& path, const ast::TreePtr& tree, const Invocation& call) {
   std::vector<std::string> words;
   std::string given = call.value("--set");
   for (size_t at = 0; at < given.size();) {
@@ -35,13 +66,14 @@ Checked check_tree(const std::string& path, const ast::TreePtr& tree, const Invo
   // An option that is not given has an unknown value.
   std::vector<OptionInfo> declared = scan_options(*tree);
   for (auto& o : declared) o.required = false;
-  options.options = parse_options(path, declared, words);
   Checked out;
-  out.interpreter = make_interpreter(std::move(options));
+  const auto warnings = std::make_shared<std::vector<Diagnostic>>();
+  out.interpreter = silent_interpreter(path, parse_options(path, declared, words), warnings);
   std::vector<std::string> calls;
   // A name alone needs no extra call: the file builds its program, or the check builds it with its defaults.
   if (const std::string text = call.value("--program"); text.find('(') != text.npos) calls.push_back(text);
   out.result = check_file(*out.interpreter, tree, calls);
+  if (out.result.errors.empty()) out.warnings = lints(*tree, out.result.irs, std::move(*warnings), kinds_off(call));
   return out;
 }
 
@@ -52,12 +84,37 @@ Checked check_source(const std::string& path, const Invocation& call) {
   Budget budget;
   const BudgetScope scope(&budget);
   try {
-    return check_tree(path, parse_or_throw(source), call);
+    ParseResult parsed = parse(source);
+    Checked out;
+    if (parsed.tree)
+      out = check_tree(path, parsed.tree, call);
+    else
+      out.result.errors = std::move(parsed.diagnostics);
+    add_implied_fixes(out.result.errors);
+    return out;
   } catch (const OverBudget& over) {
     // The budget is exceeded before the first statement, since the text has some 400,000 tokens or more.
     Checked out;
     out.result.unchecked.push_back(beyond("the text", over));
     return out;
+  }
+}
+
+std::vector<Diagnostic> errors_before_run(const std::string& path, const ast::TreePtr& tree,
+                                          std::map<std::string, std::string> options) {
+  BudgetLimits limits;
+  limits.work_ns = limits.part_ns = limits.cpu_ns = max_check_ns;
+  Budget budget(limits);
+  const BudgetScope scope(&budget);
+  try {
+    const InterpreterPtr interpreter = silent_interpreter(path, std::move(options));
+    std::vector<Diagnostic> errors = check_file(*interpreter, tree, {}).errors;
+    // A script may write a file before it imports it.
+    std::erase_if(errors, [](const Diagnostic& d) { return d.fault == Fault::unreadable; });
+    add_implied_fixes(errors);
+    return errors;
+  } catch (const OverBudget&) {
+    return {};
   }
 }
 

@@ -12,15 +12,24 @@ namespace pxl::cli {
 
 constexpr Flag program_flag{"--program", "CALL", "select a program; with arguments to build it: \"infer(n = 80)\"",
                             "-p"};
+constexpr Flag allow_flag{"--allow", "KIND,...", "kinds of warnings that are not wanted (`pxl explain` lists them)"};
 constexpr Flag set_flag{"--set", "NAME=VALUE,...", "set options of the script"};
 
 /// A file's programs, with the interpreter that owns them.
 struct Checked {
   InterpreterPtr interpreter;
   CheckResult result;
+  std::vector<Diagnostic> warnings;  ///< lints, of a file without errors
 };
-/// Checks a file with the given --program and --set. Throws if it does not parse.
+/// Checks a file with the given --program and --set; a text that does not parse has no interpreter.
 Checked check_source(const std::string& path, const Invocation& call);
+
+/// Most work of the check before a run, in ns: 50 ms, which a user does not notice. Not measured.
+constexpr int64_t max_check_ns = 50'000'000;
+/// What is wrong in a script, found before it runs, with the values of its options. A script whose check is more work
+/// than `max_check_ns` is checked as far as that goes.
+std::vector<Diagnostic> errors_before_run(const std::string& path, const ast::TreePtr& tree,
+                                          std::map<std::string, std::string> options);
 
 /// Prints to stderr what was not checked or not built, and why.
 void print_unchecked(const std::string& path, const CheckResult& result);

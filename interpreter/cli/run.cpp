@@ -5,9 +5,12 @@
 #include <chrono>
 
 #include "interpreter/cli/json.hpp"
+#include "interpreter/cli/program.hpp"
 #include "interpreter/cli/run_flags.hpp"
+#include "interpreter/cli/version.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/options.hpp"
+#include "interpreter/repl/repl.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
@@ -47,6 +50,20 @@ const SourceFile& read_in_job(const std::string& script) {
   const SourceFile* own = job.rank() == 0 ? &read_source(script) : nullptr;
   const std::string text = job.from_first(own ? own->text() : std::string_view(), "read standard input");
   return own ? *own : add_source("<stdin>", text);
+}
+
+/// Runs a script in a session that the REPL takes over if the script fails.
+int run_in_repl(const CommonFlags& flags, const std::string& script, std::map<std::string, std::string> values) {
+  if (flags.json || processes().several() || script == "-" || script == "-e")
+    throw Error("--on-error repl: the REPL needs a script in a file, one process and no --json", {}, Fault::usage);
+  ReplOptions options;
+  options.init = false;
+  options.quiet = flags.quiet;
+  options.files = {script};
+  options.only_after_error = true;
+  options.values = std::move(values);
+  options.version = version();
+  return Repl(options).run();
 }
 
 int run_source(const CommonFlags& common, const std::vector<std::string>& arguments) {
@@ -90,6 +107,11 @@ int run_source(const CommonFlags& common, const std::vector<std::string>& argume
   InterpreterOptions options = interpreter_options(flags);
   options.options = parse_options(script, declared, rest);
   options.program_name = script;
+  if (common.repl_on_error) return run_in_repl(flags, script, std::move(options.options));
+  // Processes of a job would end apart if one of them came to another result. A single statement fails by itself.
+  if (!processes().several() && tree->body->statements.size() > 1)
+    if (std::vector<Diagnostic> found = errors_before_run(script, tree, options.options); !found.empty())
+      throw Error(std::move(found));
   const auto owned = make_interpreter(std::move(options));
   Interpreter& interpreter = *owned;
   if (flags.nancheck) debugger_of(interpreter).check_nan(true);

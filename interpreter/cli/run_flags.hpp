@@ -31,6 +31,13 @@ inline constexpr RunFlag run_flag_table[] = {
      "`--engine reference`"},
     {{"--nancheck", "", "before FILE: stop runs at the first op that produces a NaN or an infinity"},
      [](CommonFlags& flags, const std::string&) { return flags.nancheck = true; }},
+    {{"--on-error", "exit|repl", "before FILE: what follows an error: the end, or the REPL with the script's session"},
+     [](CommonFlags& flags, const std::string& value) {
+       flags.repl_on_error = value == "repl";
+       return value == "repl" || value == "exit";
+     },
+     "`exit` or `repl`",
+     "`--on-error repl`"},
     {{"--ranks", "N", "before FILE: run the script in N processes, which share its replicas (docs/replicas.md)"},
      set_ranks,
      "a number of processes, from 1",

@@ -272,9 +272,8 @@ Completions complete_command(Console& console, std::string_view line, size_t cur
       break;
     case ReplCommand::Argument::error_kind:
       found.begin = begin;
-      for (std::string_view code : codes::all)
-        if (code.starts_with(text.substr(begin)))
-          found.items.push_back({std::string(code), Completion::Kind::keyword, {}});
+      for (const std::string& code : explained_kinds())
+        if (code.starts_with(text.substr(begin))) found.items.push_back({code, Completion::Kind::keyword, {}});
       break;
     case ReplCommand::Argument::on_off:
       found.begin = begin;

@@ -1,12 +1,28 @@
 // Diagnostics, published or pulled, and quick fixes for names.
 #include <fmt/format.h>
 
-#include "interpreter/language/stdlib.hpp"
+#include <algorithm>
+
 #include "interpreter/lsp/server.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/suggest.hpp"
 
 namespace pxl::lsp {
+
+namespace {
+
+/// The fixes of a diagnostic that change this document alone, as the protocol's edits.
+Json fixes_of(const Document& d, const Diagnostic& one) {
+  Json fixes = Json::array();
+  for (const Fix& fix : one.fixes) {
+    Json edits = Json::array();
+    for (const Edit& e : fix.edits)
+      if (e.at.file->name() == d.path())
+        edits.push_back({{"range", d.lines().range(e.at.begin, e.at.end)}, {"newText", e.text}});
+    if (edits.size() == fix.edits.size()) fixes.push_back({{"title", fix.title}, {"edits", std::move(edits)}});
+  }
+  return fixes;
+}
+
+}  // namespace
 
 Json diagnostic_items(const Document& d, const std::vector<Diagnostic>& found) {
   Json list = Json::array();
@@ -22,6 +38,9 @@ Json diagnostic_items(const Document& d, const std::vector<Diagnostic>& found) {
       related.push_back(
           {{"location", {{"uri", d.uri()}, {"range", d.lines().range(f->at)}}}, {"message", "in " + f->what}});
     }
+    for (const Related& r : one.related)
+      if (r.at.file->name() == d.path())
+        related.push_back({{"location", {{"uri", d.uri()}, {"range", d.lines().range(r.at)}}}, {"message", r.text}});
     if (one.span && !here)
       message += fmt::format(" ({}:{})", one.span.file->name(), one.span.file->position(one.span.begin).line);
     for (const std::string& note : one.notes) message += "\n" + note;
@@ -33,6 +52,7 @@ Json diagnostic_items(const Document& d, const std::vector<Diagnostic>& found) {
                   {"code", code_of(one)},
                   {"message", message}};
     if (!related.empty()) entry["relatedInformation"] = related;
+    if (Json fixes = fixes_of(d, one); !fixes.empty()) entry["data"] = {{"fixes", std::move(fixes)}};
     list.push_back(std::move(entry));
   }
   return list;
@@ -46,70 +66,22 @@ Json diagnostic(Server& server, const PullParams& params) {
   return {{"kind", "full"}, {"resultId", id}, {"items", d.diagnostics}};
 }
 
-namespace {
-
-// Where to insert an import: before the first statement and its documentation comment.
-size_t place_of_imports(const Document& d) {
-  const auto& statements = d.parsed().result.tree->body->statements;
-  const std::string_view text = d.text();
-  size_t at = statements.empty() ? text.size() : statements.front()->span.begin;
-  const auto line_before = [&] { return at < 2 ? 0 : text.rfind('\n', at - 2) + 1; };
-  at = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
-  while (at > 0 && text.substr(line_before()).starts_with("##")) at = line_before();
-  return at;
-}
-
-/// The calls of "so PyTorch's `LSTM(32, 64)` is `LSTM(64)`", if both are of one function.
-std::pair<std::string_view, std::string_view> rewritten_call(std::string_view message) {
-  const size_t from = message.find("'s `", message.find(", so "));
-  const size_t middle = from == message.npos ? from : message.find("` is `", from);
-  if (middle == message.npos) return {};
-  const std::string_view foreign = message.substr(from + 4, middle - from - 4);
-  const std::string_view here = message.substr(middle + 6, message.find('`', middle + 6) - middle - 6);
-  const std::string_view function = foreign.substr(0, foreign.find('(') + 1);
-  if (!here.starts_with(function)) return {};
-  return {foreign, here};
-}
-
-}  // namespace
-
 Json code_actions(Server& server, const ActionParams& params) {
   const Document& d = server.document(params);
   Json list = Json::array();
-  const auto action = [&](const Json& mended, const std::string& title, size_t begin, size_t end, std::string text) {
-    list.push_back(
-        {{"title", title},
-         {"kind", "quickfix"},
-         {"isPreferred", true},
-         {"diagnostics", {mended}},
-         {"edit", {{"changes", {{d.uri(), {{{"range", d.lines().range(begin, end)}, {"newText", text}}}}}}}}});
-  };
   for (const ActionParams::Problem& one : params.problems) {
-    const size_t begin = d.lines().offset(one.range.start), end = d.lines().offset(one.range.end);
-    const std::string_view marked = d.text().substr(begin, end < begin ? 0 : end - begin);
-    if (one.code == codes::unknown_name && d.parsed().result.tree)
-      if (const auto import = library_import(marked)) {
-        const size_t at = place_of_imports(d);
-        const std::string_view next = d.text().substr(at);
-        action(one.whole, *import, at, at,
-               *import + (next.starts_with("from ") || next.starts_with("import ") ? "\n" : "\n\n"));
-        continue;
-      }
-    if (const auto [foreign, here] = rewritten_call(one.message); !here.empty()) {
-      const size_t at = d.text().rfind(foreign, begin);
-      if (at != std::string_view::npos && at + foreign.size() >= end)
-        action(one.whole, fmt::format("Change to `{}`", here), at, at + foreign.size(), std::string(here));
-      continue;
-    }
-    const std::optional<std::string> meant = meant_name(one.message);
-    if (!meant) continue;
-    // The mistyped name is one of the words in the marked range: `x.shap`, `xs.appned(1)`.
-    for (const ClassifiedToken& t : classify_tokens(*d.parsed().source)) {
-      if (t.begin < begin || t.end > end || t.kind == TokenClass::bracket) continue;
-      if (nearest(d.text().substr(t.begin, t.end - t.begin), {*meant}) != meant) continue;
-      action(one.whole, fmt::format("Change to `{}`", *meant), t.begin, t.end, *meant);
-      break;
-    }
+    const auto same = [&](const Json& item) {
+      const Json &range = one.whole["range"], &of_item = item["range"];
+      return item["message"] == one.message && of_item["start"] == range["start"] && of_item["end"] == range["end"];
+    };
+    const auto item = std::find_if(d.diagnostics.begin(), d.diagnostics.end(), same);
+    if (!d.settled || item == d.diagnostics.end() || !item->contains("data")) continue;
+    for (const Json& fix : (*item)["data"]["fixes"])
+      list.push_back({{"title", fix["title"]},
+                      {"kind", "quickfix"},
+                      {"isPreferred", &fix == &(*item)["data"]["fixes"].front()},
+                      {"diagnostics", {one.whole}},
+                      {"edit", {{"changes", {{d.uri(), fix["edits"]}}}}}});
   }
   return list;
 }

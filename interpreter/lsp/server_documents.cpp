@@ -1,6 +1,7 @@
 // Documents that are opened, changed, closed and analysed, and the requests that wait for an analysis.
 #include <algorithm>
 
+#include "interpreter/language/fixes.hpp"
 #include "interpreter/lsp/server.hpp"
 
 namespace pxl::lsp {
@@ -87,7 +88,9 @@ void Server::start_analysis(const std::string& first) {
     analyst_.start({d.path(), std::string(d.text()), d.revision, changes_, open_texts()});
     return;
   }
-  d.diagnostics = diagnostic_items(d, d.parsed().result.diagnostics);
+  std::vector<Diagnostic> found = d.parsed().result.diagnostics;
+  add_implied_fixes(found);
+  d.diagnostics = diagnostic_items(d, found);
   settle(d);
 }
 

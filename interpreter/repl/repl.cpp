@@ -21,11 +21,13 @@
 namespace pxl {
 namespace {
 
-EngineOptions engine_options(bool quiet) {
+EngineOptions engine_options(const ReplOptions& options) {
   EngineOptions o;
+  o.options = options.values;
+  if (options.only_after_error) o.program_name = options.files.front();
   o.out = [](std::string_view text) { write_out_as_is(text); };
   o.err = [](std::string_view text) { write_err_as_is(wrapped_message(text)); };
-  o.quiet = quiet;
+  o.quiet = options.quiet;
   o.terminal = isatty(STDERR_FILENO);
   return o;
 }
@@ -65,7 +67,7 @@ Repl::Repl(const ReplOptions& options)
       terminal_(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)),
       colour_(terminal_ && wants_colour(STDOUT_FILENO)),
       error_colour_(wants_colour(STDERR_FILENO)),
-      engine_(engine_options(options.quiet)),
+      engine_(engine_options(options)),
       history_(terminal_ ? history_path() : std::string()),
       editor_(!terminal_) {}
 
@@ -182,6 +184,7 @@ int Repl::run() {
       !init.empty() && std::filesystem::exists(init, ignored))
     load(init);
   for (const std::string& file : options_.files) load(file);
+  if (options_.only_after_error && loaded.size() >= options_.files.size()) return status_;
   loaded = options_.files;
   while (!done) {
     std::string line;

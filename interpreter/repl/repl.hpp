@@ -1,6 +1,7 @@
 // The REPL: reads inputs from a terminal, runs them in the engine, and prints the results.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,10 +14,12 @@
 namespace pxl {
 
 struct ReplOptions {
-  bool init = true;                ///< run the start-up file
-  bool quiet = false;              ///< no banner, notices or progress
-  std::vector<std::string> files;  ///< loaded first
-  std::string version;             ///< for the banner
+  bool init = true;                           ///< run the start-up file
+  bool quiet = false;                         ///< no banner, notices or progress
+  std::vector<std::string> files;             ///< loaded first
+  bool only_after_error = false;              ///< ends after the files unless one of them fails
+  std::map<std::string, std::string> values;  ///< of the options of the files
+  std::string version;                        ///< for the banner
 };
 
 class Repl final : public Console {

@@ -6,9 +6,11 @@
 #include "interpreter/graphs/graph_values.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/evaluator.hpp"
+#include "interpreter/language/fixes.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/inspection.hpp"
+#include "interpreter/tools/lints.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/values/host.hpp"
 #include "interpreter/values/unknown.hpp"
@@ -48,6 +50,8 @@ void analyse(Analysis& out, const std::string& path, const std::string& text) {
   InterpreterOptions options;
   options.out = options.err = [](std::string_view) {};
   options.quiet = true;
+  const auto warnings = std::make_shared<std::vector<Diagnostic>>();
+  options.warn = [warnings](Diagnostic d) { warnings->push_back(std::move(d)); };
   auto in = make_interpreter(std::move(options));
   evaluator_of(*in).open_texts = out.open_texts;
   std::map<uint32_t, BoundName> names;
@@ -64,6 +68,7 @@ void analyse(Analysis& out, const std::string& path, const std::string& text) {
   try {
     CheckResult checked = check_file(*in, parsed.tree, {}, observe);
     for (Diagnostic& d : checked.errors) out.diagnostics.push_back(std::move(d));
+    if (out.diagnostics.empty()) out.diagnostics = lints(*parsed.tree, checked.irs, std::move(*warnings));
   } catch (const Error& e) {
     out.diagnostics.insert(out.diagnostics.end(), e.all().begin(), e.all().end());
   } catch (const std::exception&) {
@@ -98,6 +103,7 @@ std::unique_ptr<Analysis> analyse(const std::string& path, const std::string& te
   } catch (const OverBudget&) {
     // The text is too long for a look: the editor continues with its symbols.
   }
+  add_implied_fixes(out->diagnostics);
   return out;
 }
 

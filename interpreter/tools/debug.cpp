@@ -22,6 +22,7 @@
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/settings.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/shown_names.hpp"
 
 namespace pxl {
 namespace {
@@ -97,12 +98,12 @@ class Debugger::Observer final : public RunObserver {
         if (!v.has(k)) continue;
         const Statistics& in = inputs_[v.replica][k];
         came_in |= offends(in, d_.infinities_);
-        notes.push_back(fmt::format("{} {}: {}", v.op.inputs[k]->name, text(v.op.inputs[k]->spec), text(in)));
+        notes.push_back(fmt::format("{} {}: {}", shown_name(*v.op.inputs[k]), text(v.op.inputs[k]->spec), text(in)));
       }
-      notes.push_back(fmt::format("{} {}: {}", v.op.outputs[i]->name, text(v.op.outputs[i]->spec), text(s)));
+      notes.push_back(fmt::format("{} {}: {}", shown_name(*v.op.outputs[i]), text(v.op.outputs[i]->spec), text(s)));
       const char* kind = s.nan ? (s.infinite && d_.infinities_ ? "NaN and infinities" : "NaN") : "infinities";
-      throw run_error(came_in ? fmt::format("{} gets values that are not finite", op_name(v.op))
-                              : fmt::format("{} makes {}", op_name(v.op), kind),
+      throw run_error(came_in ? fmt::format("`{}` gets values that are not finite", shown_name(v.op))
+                              : fmt::format("`{}` makes {}", shown_name(v.op), kind),
                       std::move(notes))
           .as(codes::not_finite);
     }

@@ -27,7 +27,8 @@ InterpreterPtr interpreter_for(const EngineOptions& options) {
   o.picture = options.picture;
   o.quiet = options.quiet;
   o.terminal = options.terminal;
-  o.program_name = "session";
+  o.program_name = options.program_name;
+  o.options = options.options;
   return make_interpreter(std::move(o));
 }
 

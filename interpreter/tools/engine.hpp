@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,8 @@ struct EngineOptions {
   bool quiet = false;                         ///< no notices
   bool terminal = false;                      ///< err is a terminal: progress bars may be redrawn
   std::function<void(const std::string& svg, const std::string& title)> picture{};  ///< as in InterpreterOptions
+  std::map<std::string, std::string> options{};                                     ///< values of a script's options
+  std::string program_name = "session";
 };
 
 /// The result of an input.

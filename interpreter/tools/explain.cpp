@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "interpreter/tools/lints.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/source.hpp"
 #include "runtime/base/suggest.hpp"
@@ -73,9 +74,14 @@ std::string explanation_text(std::string_view code, int width) {
   return out;
 }
 
+std::vector<std::string> explained_kinds() {
+  std::vector<std::string> kinds(codes::all.begin(), codes::all.end());
+  for (const LintKind& lint : lint_kinds()) kinds.emplace_back(lint.kind);
+  return kinds;
+}
+
 std::string explanation_hint(std::string_view code) {
-  std::vector<std::string> names(codes::all.begin(), codes::all.end());
-  const std::string hint = did_you_mean(std::string(code), names);
+  const std::string hint = did_you_mean(std::string(code), explained_kinds());
   return hint.empty() ? hint : "; " + hint;
 }
 

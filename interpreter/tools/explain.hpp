@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace pxl {
 
@@ -14,7 +15,9 @@ struct ErrorPages {
 };
 std::span<const ErrorPages> error_pages();
 
-/// The section of a kind (runtime/base/codes.hpp) in Markdown, without its heading; nullopt for unknown kinds.
+/// The kinds of errors (runtime/base/codes.hpp) and of warnings (lints.hpp).
+std::vector<std::string> explained_kinds();
+/// The section of a kind in Markdown, without its heading; nullopt for unknown kinds.
 std::optional<std::string_view> explanation(std::string_view code);
 /// The section as text for a terminal with `width` columns: paragraphs are filled, programs are indented by four. Ends
 /// with a newline.

@@ -49,7 +49,7 @@ def problem(pxl, code, says, kind, test):
     more = GRADIENTS if "grads" in code else FILES if "session" in code else ""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "trap.pxl"
-        path.write_text(SETUP + more + f"{code}\n" * 2)
+        path.write_text(SETUP + more + f"{code}\n" * (2 if kind == "notice" else 1))
         status, out, err = run([str(pxl), path.name], cwd=folder, env={"NO_COLOR": "1", "PXL_DATA": "built-in"})
     if status != (0 if kind == "notice" else 65 if "session.restore" not in code else status or 65):
         return f"exit status {status}\n{out}{err}"

@@ -31,6 +31,13 @@ def kinds():
     return re.findall(r'inline constexpr std::string_view \w+ = "([\w-]+)"', text)
 
 
+def warnings():
+    """Kinds of warnings, in order."""
+    named = dict(re.findall(r'(\w+) = "([\w-]+)"', "".join((ROOT / p).read_text() for p in ("interpreter/tools/lints.cpp", "interpreter/values/notices.hpp"))))
+    table = re.search(r"LintKind table\[\] = \{(.*?)\n\};", (ROOT / "interpreter/tools/lints.cpp").read_text(), re.S).group(1)
+    return [named[row] for row in re.findall(r"\{(\w+), \"", table)]
+
+
 def sections():
     """{kind: (language, example, arguments)}; the last two are None where a section has none."""
     out = {}
@@ -55,8 +62,9 @@ def example_gives(pxl, kind, language, text, arguments):
         if language == "sh":
             status, found = given(pxl, shlex.split(text)[1:], folder)
         else:
-            status, found = given(pxl, ["run", "example.pxl", *shlex.split(arguments)], folder, text)
-        if status == 0 or found[:1] != [kind]:
+            warns = kind in warnings()
+            status, found = given(pxl, ["check" if warns else "run", "example.pxl", *shlex.split(arguments)], folder, text)
+        if (status == 0) != (kind in warnings()) or found[:1] != [kind]:
             return f"the example exits with {status} and gives {found}, not {kind}"
         page = subprocess.run([str(pxl), "explain", kind], capture_output=True, text=True, timeout=60)
         lines = ["    " + line for line in text.splitlines()]
@@ -79,6 +87,7 @@ def table():
     listed = [name.strip().replace("_", "-") for name in listed.split(",")]
     if sorted(listed) != sorted(kinds()):
         return f"codes::all lacks {set(kinds()) - set(listed)} or has {set(listed) - set(kinds())}"
+    listed += warnings()
     if list(pages) != listed:
         return f"docs/errors.md: without a section {set(listed) - set(pages)}, without a kind {set(pages) - set(listed)}, or another order"
     bare = {k for k, (_, text, _) in pages.items() if text is None} - WITHOUT_EXAMPLE

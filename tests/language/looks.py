@@ -192,6 +192,16 @@ def named_tests(pxl, add):
             f"exit status {done.returncode}, lacks {missing}\n{done.stderr}" if missing or done.returncode else None)
 
 
+def warning_tests(pxl, add, every):
+    """Programs that do what is meant have no warnings: of the language's tests each of `every` one is checked."""
+    lang = [p for p in sorted((ROOT / "tests/lang").rglob("*.pxl")) if "expect" in p.read_text() and "expect error" not in p.read_text()]
+    files = [p for folder in ("examples", "stdlib", "bench", "tests/golden", "tests/repeat") for p in sorted((ROOT / folder).rglob("*.pxl"))] + lang[::every]
+    done = subprocess.run([str(pxl), "check", "--json", *map(str, files)], capture_output=True, text=True, timeout=600)
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    found = [f"{e.get('file')}:{e.get('line')}: {e['message']} [{e['code']}]" for e in events if e["event"] == "diagnostic" and e["severity"] == "warning"]
+    add("look: programs that do what is meant have no warnings", "\n".join(found) or (None if len(events) >= len(files) else done.stderr[-2000:]))
+
+
 def look_tests(pxl, add, skip, parallel):
     effect_tests(pxl, add, skip)
     named_tests(pxl, add)

@@ -338,7 +338,7 @@ def debugging(pxl, home):
 session = Session(p())""")
     contains(t.enter(":nancheck"), "off")
     contains(t.enter(":nancheck on"), "on")
-    contains(t.enter("session.run(x = [1, -1])"), "[1]:3:7: error: Log.", "makes NaN", "from -1 to 1", "1 of 2 elements NaN")
+    contains(t.enter("session.run(x = [1, -1])"), "[1]:3:7: error: `log(host_load(x))` makes NaN", "from -1 to 1", "1 of 2 elements NaN")
     t.enter(":nancheck off")
     contains(t.enter(":engine"), f"* {expectations.engine()}")
     contains(t.enter(":engine reference"), "* reference")

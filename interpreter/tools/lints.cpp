@@ -1,0 +1,233 @@
+#include "interpreter/tools/lints.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "interpreter/syntax/node_as.hpp"
+#include "interpreter/syntax/statement_parts.hpp"
+#include "interpreter/tools/symbols.hpp"
+#include "interpreter/values/notices.hpp"
+#include "runtime/base/never_destroyed.hpp"
+#include "runtime/base/text.hpp"
+#include "runtime/graph/shown_names.hpp"
+
+namespace pxl {
+
+namespace {
+
+using ast::ExprKind;
+using ast::StmtKind;
+
+constexpr std::string_view unused_import = "unused-import", unused_variable = "unused-variable",
+                           unused_value = "unused-value", unreachable = "unreachable", redefinition = "redefinition",
+                           unloaded_stream = "unloaded-stream", unread_param = "unread-param",
+                           softmax_twice = "softmax-twice";
+
+constexpr LintKind table[] = {
+    {unused_import, "an import that nothing uses"},
+    {unused_variable, "a local name that is bound and never read"},
+    {unused_value, "a comparison that is a statement"},
+    {unreachable, "statements after `return`, `break` or `continue`"},
+    {redefinition, "a function, module or program that a second one of its name replaces"},
+    {unloaded_stream, "a `stream in` that no op loads"},
+    {unread_param, "a `param` that no op reads"},
+    {unused_result, "the result of an op or of a function of the library that nothing takes"},
+    {other_meaning, "a call that means something else in another framework"},
+    {softmax_twice, "a loss of logits that gets probabilities: the result of `softmax`"},
+};
+
+/// The lists of statements of a tree: of each block and each body.
+class StatementLists final : public StatementVisitor {
+ public:
+  explicit StatementLists(std::function<void(const std::vector<ast::Stmt*>&)> visit) : visit_(std::move(visit)) {}
+
+  void list(const std::vector<ast::Stmt*>& statements) {
+    visit_(statements);
+    for (const ast::Stmt* s : statements)
+      if (!expects_error(*s)) visit_parts(*s, *this);
+  }
+  void block(const ast::Block& b) override { list(b.statements); }
+  void function(const ast::Function& f) override {
+    if (f.body) list(f.body->statements);
+  }
+  void module(const ast::ModuleStmt& m) override {
+    list(m.fields);
+    for (const ast::Function* f : m.methods) function(*f);
+    if (m.build) function(*m.build);
+  }
+  void test(const ast::TestStmt& t) override { list(t.body->statements); }
+
+ private:
+  /// Code that is meant to fail.
+  static bool expects_error(const ast::Stmt& s) {
+    if (s.kind != StmtKind::with) return false;
+    const auto& items = as<ast::WithStmt>(s).items;
+    return std::any_of(items.begin(), items.end(), [](const ast::WithItem& item) {
+      return item.context->span.text().starts_with("expect_error(");
+    });
+  }
+
+  std::function<void(const std::vector<ast::Stmt*>&)> visit_;
+};
+
+class Linter {
+ public:
+  Linter(const ast::Tree& tree, std::set<std::string, std::less<>> off) : tree_(tree), off_(std::move(off)) {
+    for (int i = 1; i <= tree.source->line_count(); ++i) {
+      const std::string_view line = tree.source->line(i);
+      const size_t at = line.find("# allow: ");
+      if (at == line.npos) continue;
+      for (std::string_view rest = line.substr(at + 9); !rest.empty();) {
+        const size_t comma = rest.find(',');
+        off_.emplace(trimmed(rest.substr(0, comma)));
+        rest = comma == rest.npos ? std::string_view() : rest.substr(comma + 1);
+      }
+    }
+  }
+
+  std::vector<Diagnostic> run(const std::vector<std::shared_ptr<Ir>>& irs, std::vector<Diagnostic> warnings) {
+    for (Diagnostic& d : warnings) warn(d.code, d.span, std::move(d.message));
+    names();
+    StatementLists([this](const auto& list) { block(list); }).list(tree_.body->statements);
+    for (const auto& ir : irs) program(*ir);
+    std::stable_sort(found_.begin(), found_.end(),
+                     [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
+    return std::move(found_);
+  }
+
+ private:
+  Diagnostic* warn(std::string_view kind, Span at, std::string message, std::string note = {}) {
+    if (off_.contains(kind) || !at || at.file != tree_.source) return nullptr;
+    Diagnostic d;
+    d.severity = Severity::warning;
+    d.message = std::move(message);
+    d.span = at;
+    d.code = kind;
+    if (!note.empty()) d.notes.push_back(std::move(note));
+    const bool known = std::any_of(found_.begin(), found_.end(), [&](const Diagnostic& other) {
+      return other.span.begin == at.begin && other.message == d.message;
+    });
+    if (known) return nullptr;
+    found_.push_back(std::move(d));
+    return &found_.back();
+  }
+
+  // ---- names
+  void names() {
+    const SymbolTable symbols(tree_);
+    std::vector<size_t> reads(symbols.symbols().size()), calls(reads.size());
+    for (const Occurrence& o : symbols.occurrences()) {
+      if (o.symbol < 0 || o.use == Occurrence::Use::binding) continue;
+      ++reads[static_cast<size_t>(o.symbol)];
+      if (o.use == Occurrence::Use::callee) ++calls[static_cast<size_t>(o.symbol)];
+    }
+    for (size_t i = 0; i < reads.size(); ++i) {
+      const Symbol& s = symbols.symbols()[i];
+      if (s.name.starts_with('_')) continue;
+      if (s.kind == Symbol::Kind::import && reads[i] == 0 && s.container < 0) import(s);
+      if (s.kind == Symbol::Kind::variable && reads[i] == 0) variable(s, symbols);
+    }
+  }
+
+  void import(const Symbol& s) {
+    // Names that another file may import from this one: a file without statements of its own.
+    const bool runs =
+        std::any_of(tree_.body->statements.begin(), tree_.body->statements.end(), [](const ast::Stmt* one) {
+          return one->kind == StmtKind::expression || one->kind == StmtKind::for_ || one->kind == StmtKind::program;
+        });
+    if (runs) warn(unused_import, s.name_span, fmt::format("nothing uses the import `{}`", s.name));
+  }
+
+  /// A name that a function or a build binds by `name = value` alone: others may be there for their side.
+  void variable(const Symbol& s, const SymbolTable& symbols) {
+    if (s.container < 0 || s.inner || s.values.size() != 1 || !s.values[0]) return;
+    const Symbol::Kind body = symbols.symbols()[static_cast<size_t>(s.container)].kind;
+    if (body != Symbol::Kind::function && body != Symbol::Kind::method && body != Symbol::Kind::build) return;
+    warn(unused_variable, s.name_span, fmt::format("`{}` is never read", s.name), "a name that begins with `_` may be");
+  }
+
+  // ---- statements
+  void block(const std::vector<ast::Stmt*>& list) {
+    std::map<std::string, Span> declared;
+    for (size_t i = 0; i < list.size(); ++i) {
+      const ast::Stmt& s = *list[i];
+      const bool leaves = s.kind == StmtKind::return_ || s.kind == StmtKind::break_ || s.kind == StmtKind::continue_;
+      if (leaves && i + 1 < list.size())
+        warn(unreachable, list[i + 1]->span, "this statement is never reached",
+             fmt::format("the `{}` above leaves the block", s.kind == StmtKind::return_  ? "return"
+                                                            : s.kind == StmtKind::break_ ? "break"
+                                                                                         : "continue"));
+      if (s.kind == StmtKind::expression) value(as<ast::ExprStmt>(s));
+      if (const auto [name, at] = declaration(s); !name.empty()) {
+        const auto [first, fresh] = declared.emplace(name, at);
+        if (fresh) continue;
+        Diagnostic* d = warn(redefinition, at, fmt::format("`{}` is declared a second time", name),
+                             "the second declaration takes the place of the first one");
+        if (d) d->related.push_back({first->second, "the first declaration"});
+      }
+    }
+  }
+
+  static std::pair<std::string, Span> declaration(const ast::Stmt& s) {
+    switch (s.kind) {
+      case StmtKind::def: return {as<ast::DefStmt>(s).function->name, as<ast::DefStmt>(s).function->span};
+      case StmtKind::program: return {as<ast::ProgramStmt>(s).function->name, as<ast::ProgramStmt>(s).function->span};
+      case StmtKind::module: return {as<ast::ModuleStmt>(s).name, as<ast::ModuleStmt>(s).name_span};
+      case StmtKind::record: return {as<ast::RecordStmt>(s).name, as<ast::RecordStmt>(s).name_span};
+      default: return {};
+    }
+  }
+
+  void value(const ast::ExprStmt& s) {
+    if (s.value->kind != ExprKind::compare) return;
+    const auto& c = as<ast::CompareExpr>(*s.value);
+    Diagnostic* d = warn(unused_value, s.span, "nothing takes the result of this comparison",
+                         "a name is bound by `=`, a condition is asserted by `assert`");
+    if (d && c.rest.size() == 1 && c.rest[0].op == ast::CompareOp::eq) d->offer(c.rest[0].op_span, "=");
+  }
+
+  // ---- programs
+  void program(const Ir& ir) {
+    for (const auto& stream : ir.streams())
+      if (stream->to_device && !stream->used)
+        warn(unloaded_stream, stream->handle->origin.span, fmt::format("no op loads the stream `{}`", stream->name()),
+             fmt::format("`host_load({})` gives its next sample", stream->name()));
+    for (const auto& graph : ir.graphs()) {
+      for (const Tensor* input : graph->inputs()) {
+        const auto& outputs = graph->outputs();
+        const bool is_output = std::find(outputs.begin(), outputs.end(), input) != outputs.end();
+        if (input->key.empty() || !input->consumers.empty() || is_output) continue;
+        if (!input->origin.span.text().starts_with("param")) continue;
+        warn(unread_param, input->origin.span, fmt::format("no op reads the param `{}`", last_part(input->name)));
+      }
+      for (const auto& op : graph->ops()) {
+        if (op->row->name != "log_softmax" || op->inputs.empty() || !op->inputs[0]->producer) continue;
+        if (op->inputs[0]->producer->row->name != "softmax") continue;
+        Span at = op->origin.span;
+        for (const Frame* f = op->origin.frames.get(); f && at && at.file != tree_.source; f = f->outer.get())
+          at = f->at;
+        warn(softmax_twice, at,
+             fmt::format("the loss takes logits, and `{}` gives probabilities", shown_name(*op->inputs[0])),
+             "leave `softmax` out: the loss applies it");
+      }
+    }
+  }
+
+  const ast::Tree& tree_;
+  std::set<std::string, std::less<>> off_;
+  std::vector<Diagnostic> found_;
+};
+
+}  // namespace
+
+std::span<const LintKind> lint_kinds() { return table; }
+
+std::vector<Diagnostic> lints(const ast::Tree& tree, const std::vector<std::shared_ptr<Ir>>& irs,
+                              std::vector<Diagnostic> warnings, const std::set<std::string, std::less<>>& off) {
+  return Linter(tree, off).run(irs, std::move(warnings));
+}
+
+}  // namespace pxl

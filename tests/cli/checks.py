@@ -1,0 +1,65 @@
+"""What is wrong with a script is found before it runs; `check` warns and mends; a script that fails may leave its session to the REPL."""
+import json
+
+from tests.cli.case import case, differ, holds
+
+PROGRAM = "program p {\n  stream in x: float32[2]\n  stream out y = host_load(x) + 1\n}\nsession = Session(p())\nprint(\"ready\")\n"
+
+
+@case
+def mistakes_are_found_before_a_script_runs(cli):
+    for line, said in (("print(loses)", "unknown name `loses`"), ("session.run(z = [1, 2])", "no input stream `z`"),
+                       ("session.run(x = ones([3]))", "expected float32[2], got float32[3]"), ("session.run()", "missing input `x` float32[2]"),
+                       ("session.run(x = [1, 2]).out", "has no member `out`"), ("session.save(\"model.pt\")", ".safetensors"),
+                       ("uniform(0, 1, [2, 3]) @ uniform(0, 1, [2, 3])", "inner dimensions differ"), ("save(\"model.pt\", ones([2]))", "model.pt")):
+        code, out, err = cli.run("-", stdin=PROGRAM + line + "\n")
+        differ(line, (out, code != 0), ("", True))
+        holds(line, err, said)
+    differ("what only a run knows", cli.run("-", stdin="print(\"ready\")\nassert time() < 0\n")[:2], (1, "ready\n"))
+    # What does not run is looked at too, and what depends on a run is not.
+    differ("a function that is not called", cli.run("-", stdin="def f() { return nothing_known }\nprint(1)\n")[:2], (65, ""))
+    differ("values of options", cli.run("-", "--n", "3", stdin="option n: int = 2\nx = zeros([n]) + zeros([3])\nprint(x.shape)\n")[:2], (0, "(3,)\n"))
+    differ("values of options that do not fit", cli.run("-", stdin="option n: int = 2\nprint(1)\nx = zeros([n]) + zeros([3])\n")[:2], (65, ""))
+
+
+@case
+def check_mends_what_it_can(cli):
+    path = cli.write("a.pxl", "losses = [0.5, 0.25]\nfor x in losses:\n  if x === 0.5 && true { println(x) }\nprint(loses.mean(), silu(1.0))\n")
+    code, out, err = cli.run("check", "--fix", path)
+    differ("fixed", (code, out), (0, ""))
+    differ("text", (cli.folder / "a.pxl").read_text(),
+           "losses = [0.5, 0.25]\nfor x in losses {\n  if x == 0.5 and true { print(x) }\n}\nprint(mean(losses), swish(1.0))\n")
+    holds("told", err, "fixed: Change to `losses`")
+    differ("again", cli.run("check", "--fix", path), (0, "", ""))
+    text = "print(1 +\n"
+    path = cli.write("b.pxl", text)
+    differ("nothing to mend", (cli.run("check", "--fix", path)[0], (cli.folder / "b.pxl").read_text()), (65, text))
+
+
+@case
+def check_warns(cli):
+    path = cli.write("a.pxl", "from nn import Linear\ndef f(x) {\n  y = 2\n  return x\n  print(x)\n}\nx = 3\nx == f(4)\nprint(x)\n")
+    code, _, err = cli.run("check", path)
+    differ("status", code, 0)
+    for kind in ("unused-import", "unused-variable", "unreachable", "unused-value"):
+        holds(kind, err, f"[{kind}]")
+    err = cli.run("check", "--allow", "unused-import,unreachable", path)[2]
+    differ("left out", ("[unused-import]" in err, "[unreachable]" in err, "[unused-value]" in err), (False, False, True))
+    differ("an unknown kind", cli.run("check", "--allow", "unused-imports", path)[0], 2)
+    path = cli.write("b.pxl", "# allow: unused-import\nfrom nn import Linear\nprint(1)\n")
+    differ("a comment", cli.run("check", path), (0, "", ""))
+    events = [json.loads(line) for line in cli.run("check", "--json", "a.pxl")[1].splitlines()]
+    differ("events", (events[0]["severity"], events[-1]["errors"], events[-1]["warnings"]), ("warning", 0, 4))
+    differ("a run is silent", cli.run("a.pxl"), (0, "3\n", ""))
+
+
+@case
+def an_error_leaves_the_session_to_the_repl(cli):
+    path = cli.write("a.pxl", "option n: int = 2\nx = n * 10\nassert time() < 0\ny = 3\n")
+    code, out, err = cli.run("--on-error", "repl", path, "--n", "4", stdin="x + 1\n")
+    differ("the session", (code, out), (1, "41\n"))
+    holds("the error", err, "assertion failed")
+    path = cli.write("b.pxl", "print(5)\n")
+    differ("no error", cli.run("--on-error", "repl", path, stdin="6\n"), (0, "5\n", ""))
+    differ("no such way", cli.run("--on-error", "stop", path)[0], 2)
+    differ("-i keeps it too", cli.run("-i", "a.pxl", stdin="x + 1\n")[:2], (1, "21\n"))
