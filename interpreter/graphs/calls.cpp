@@ -118,6 +118,11 @@ class InputBinder {
     std::vector<Tensor*> missing, connected;
     for (size_t i = 0; i < given_.size(); ++i)
       (from_[i] == From::nothing ? missing : connected).push_back(callee_.inputs()[i]);
+    for (const Tensor* t : missing)
+      if (is_state_of(callee_, t))
+        throw Error("state `" + input_name(*t) + "` of " + shown_name(callee_) + " is not bound",
+                    {"`graph.bind(facts.init())` gives states and params their variables"})
+            .as(codes::param);
     if (!missing.empty()) {
       const bool params = std::all_of(missing.begin(), missing.end(), [](const Tensor* t) { return !t->key.empty(); });
       std::vector<std::string> notes;

@@ -75,7 +75,7 @@ void declare_param(Interpreter& in, const ast::ParamStmt& s, Activation& a) {
   BuildState* state = graphs_of(in).world().current();
   if (!state || !state->root)
     throw Error(
-        "param `" + s.name + "` is only allowed while a graph is being built",
+        kind + " `" + s.name + "` is only allowed while a graph is being built",
         {"a module is bound before it is called: `net = Linear(3).bound(x)`, then `net(x)`; a tensor of a program "
          "is declared with `variable`"})
         .as(codes::param);
@@ -92,7 +92,7 @@ void declare_param(Interpreter& in, const ast::ParamStmt& s, Activation& a) {
   }
   const VariablePlacement placement = declared_placement(in, s.options, a, s.is_state ? "state" : "param");
   const TensorSpec spec =
-      placed_spec(declared_spec(in, *s.spec, a, "the spec of a param"), placement.shards, "param " + s.name);
+      placed_spec(declared_spec(in, *s.spec, a, "the spec of a param"), placement.shards, kind + " " + s.name);
   BuildRoot& root = *state->root;
   const auto bind = [&](Tensor* t) {
     if (s.is_state) state->states[s.name].holder = t;

@@ -14,6 +14,7 @@
 #include "interpreter/values/operations.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/join_texts.hpp"
+#include "runtime/graph/shown_names.hpp"
 #include "runtime/transform/scan.hpp"
 
 namespace pxl {

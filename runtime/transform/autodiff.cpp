@@ -2,6 +2,7 @@
 // ops; contributions to a tensor's gradient are summed when its producer is reached. Dead code is eliminated at the
 // end; only then do the forward values that are still used become outputs of the forward graph.
 #include "runtime/transform/autodiff.hpp"
+#include "runtime/graph/shown_names.hpp"
 #include "runtime/graph/states.hpp"
 
 #include <fmt/format.h>
