@@ -16,7 +16,7 @@ def mistakes_are_found_before_a_script_runs(cli):
         differ(line, (out, code != 0), ("", True))
         holds(line, err, said)
     differ("what only a run knows", cli.run("-", stdin="print(\"ready\")\nassert time() < 0\n")[:2], (1, "ready\n"))
-    # What does not run is looked at too, and what depends on a run is not.
+    # Code that does not run is looked at too; code that depends on a run is not.
     differ("a function that is not called", cli.run("-", stdin="def f() { return nothing_known }\nprint(1)\n")[:2], (65, ""))
     differ("values of options", cli.run("-", "--n", "3", stdin="option n: int = 2\nx = zeros([n]) + zeros([3])\nprint(x.shape)\n")[:2], (0, "(3,)\n"))
     differ("values of options that do not fit", cli.run("-", stdin="option n: int = 2\nprint(1)\nx = zeros([n]) + zeros([3])\n")[:2], (65, ""))
