@@ -30,7 +30,7 @@ using In = Interpreter&;
 using FactoryRef = VariableFactoryObject&;
 using A = const Arguments&;
 using Got = std::optional<Value>;
-/// The initial value of a factory's variable of a full name.
+/// The initial value of a factory's variable, which has this full name.
 Array drawn(In in, const VariableFactoryObject& f, const TensorSpec& spec, const ReplicaGroups& groups,
             const std::string& name) {
   if (auto* of = f.init.as<VariableFactoryObject>()) return drawn(in, *of, spec, groups, name);

@@ -134,7 +134,7 @@ TEST_CASE("places of statements") {
 
 TEST_CASE("a build declares states and gives their next values") {
   CHECK(tree("module M {\n build(x) {\n state a: float32 = 0\n next a = x\n next a, b = x, 1\n }\n}") ==
-        "(module M (build build(x){(state a : float32 = 0); (next a x); (next a b (tuple x 1))}))");
+        "(module M() (build build(x){(state a : float32 = 0); (next a x); (next a b (tuple x 1))}))");
   CHECK(tree("state = 1\nnext = state\nx = next(state)") == "(state = 1); (next = state); (x = (call next state))");
   CHECK(errors("def f() {\n next a = 1\n}") == "2:2-6 `next` is only allowed in a module's `build`");
   CHECK(errors("state a: float32 = 0") == "1:1-6 `state` is only allowed in a module's `build`");
