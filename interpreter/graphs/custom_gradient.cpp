@@ -101,7 +101,7 @@ GradGraphInfoPtr run_build_grad(Interpreter& in, const std::shared_ptr<Ir>& ir, 
   Graph& made = ir->create_gradient_graph(forward);
   std::unordered_map<const Tensor*, Tensor*> dys;
   for (const Tensor* t : provided) dys.emplace(t, made.add_input(t->spec, "Gradient___" + t->name));
-  for (size_t i = 0; i < forward.declared_outputs(); ++i) {
+  for (size_t i = 0; i < result_outputs(forward); ++i) {
     const auto& outputs = forward.outputs();
     dys.emplace(outputs[i], nullptr);
   }
@@ -112,7 +112,7 @@ GradGraphInfoPtr run_build_grad(Interpreter& in, const std::shared_ptr<Ir>& ir, 
   Arguments args;
   args.span = position_of(in).here;
   args.positional.push_back(Value(fwd));
-  for (size_t i = 0; i < forward.declared_outputs(); ++i) {
+  for (size_t i = 0; i < result_outputs(forward); ++i) {
     Tensor* dy = dys.at(forward.outputs()[i]);
     args.positional.push_back(dy ? tensor_value(ir, dy) : Value());
   }
