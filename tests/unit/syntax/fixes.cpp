@@ -57,11 +57,11 @@ TEST_CASE("statements and lines") {
   CHECK(fixed("a = 1; b = 2;") == "a = 1\nb = 2");
   CHECK(fixed("a = 1;\nb = 2;") == "a = 1\nb = 2");
   CHECK(fixed("print \"x\", y") == "print(\"x\", y)");
-  CHECK(fixed("retrun x") == "retrun x");  // the first error is the place of `return`
+  CHECK(fixed("retrun x") == "return x");
   CHECK(fixed("x = a + \\\n  b") == "x = a +\n  b");
   CHECK(fixed("x = a \\\n  + b") == "x = a +\n  b");
   CHECK(fixed("x = a\n    + b\n    - c") == "x = a +\n    b -\n    c");
-  CHECK(fixed("x = a\n    * b") == "x = a *\n    b");
+  CHECK(fixed("x = a\n    / b") == "x = a /\n    b");
   CHECK(fixed("for (int i = 0; i < n; i++) { f(i) }") == "for i in range(n) { f(i) }");
   CHECK(fixed("for i in 1:10 { f(i) }") == "for i in range(1, 11) { f(i) }");
   CHECK(fixed("for i in 0..3 { f(i) }") == "for i in range(0, 3) { f(i) }");
