@@ -18,6 +18,7 @@
 #include "runtime/graph/shown_names.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/transform/autodiff.hpp"
+#include "runtime/transform/scan.hpp"
 
 namespace pxl {
 
@@ -274,6 +275,17 @@ Operands bind_inputs(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& grap
 
 }  // namespace
 
+std::vector<Tensor*> operands_without_states(Interpreter& in, const Callable& callable, const Arguments& args) {
+  Operands operands = bind_inputs(in, callable.ir, *callable.graph, callable.inputs, args);
+  if (!operands.next.empty())
+    throw Error("a loop with a condition can't write the state of a module in its body: " + callable.graph->id() +
+                    " has a `next`",
+                {"`repeat` with a count and `scan` carry states; here a step returns them as values",
+                 "`net.frozen()` and builds without training read states alone"})
+        .as(codes::graph_inputs);
+  return std::move(operands.tensors);
+}
+
 Op* emit_call(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, const BoundInputs& bound,
               const Arguments& args) {
   Operands operands = bind_inputs(in, ir, graph, bound, args);
@@ -285,16 +297,13 @@ Op* emit_call(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, cons
 
 Op* emit_repeat(Interpreter& in, const Callable& given, int64_t count, const Arguments& args) {
   if (count < 0) throw Error(fmt::format("repeat: the count must be at least 0, got {}", count)).as(codes::value);
-  static const OpRow& row = get_op("loop");
-  Attributes attrs(row.params.size());
-  attrs[param_index(row, "count")] = count;
   const size_t carried = result_outputs(*given.graph);
   CarriedBody carry = carry_states(in, given, carried);
   Callable& body = carry.body;
   for (size_t i = 0; i < carry.holders.size(); ++i)
     body.inputs[body.graph->inputs()[carried + i]] = tensor_value(body.ir, carry.holders[i]);
   Operands operands = bind_inputs(in, body.ir, *body.graph, body.inputs, args);
-  Op* op = graphs_of(in).target().graph->add_control(row, {body.graph}, std::move(operands.tensors), std::move(attrs));
+  Op* op = add_loop(*graphs_of(in).target().graph, *body.graph, std::move(operands.tensors), count);
   set_states(in, *op, operands.next);
   return op;
 }

@@ -46,6 +46,8 @@ struct DerivativeObject final : Object {
   }
 };
 
+/// A graph, bound graph or gradient graph.
+bool is_graph_value(const Value& v);
 /// What a graph of a function is made from: of a def or a method its code, of anything else a call of it.
 GraphSource source_of_function(const Value& f, const Arguments& args);
 /// The names of a function's parameters, as far as its value reveals them.

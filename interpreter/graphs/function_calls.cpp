@@ -23,8 +23,6 @@
 namespace pxl {
 namespace {
 
-bool is_graph(const Value& v) { return v.as<GraphObject>() || v.as<BoundGraphObject>() || v.as<GradGraphObject>(); }
-
 const ast::Function* code_of(const Value& f) {
   if (auto* function = f.as<FunctionObject>()) return function->code.get();
   if (auto* outlined = f.as<OutlinedFunctionObject>()) return outlined->code.get();
@@ -41,6 +39,10 @@ void add_given(Interpreter& in, const std::string& name, size_t position, const 
 }
 
 }  // namespace
+
+bool is_graph_value(const Value& v) {
+  return v.as<GraphObject>() || v.as<BoundGraphObject>() || v.as<GradGraphObject>();
+}
 
 std::string title_of(const Value& f) {
   if (auto* d = f.as<DerivativeObject>()) return d->title;
@@ -63,7 +65,7 @@ std::vector<std::string> parameters_of(const Value& f) {
   if (const ast::Function* code = code_of(f)) {
     for (const ast::Parameter& p : code->parameters)
       if (!p.rest && !p.options) names.push_back(p.name);
-  } else if (is_graph(f)) {
+  } else if (is_graph_value(f)) {
     const Callable c = to_callable(f, "grad");
     for (const Tensor* input : c.graph->inputs())
       if (!c.inputs.count(input)) names.push_back(input_name(*input));
@@ -73,7 +75,7 @@ std::vector<std::string> parameters_of(const Value& f) {
 
 std::vector<FunctionCall::Given> tensors_given(Interpreter& in, const Value& f, const Arguments& args) {
   std::vector<FunctionCall::Given> given;
-  if (is_graph(f)) {
+  if (is_graph_value(f)) {
     const std::vector<std::string> names = parameters_of(f);
     for (size_t i = 0; i < args.positional.size(); ++i)
       add_given(in, i < names.size() ? names[i] : "", i, args.positional[i], given);
@@ -89,7 +91,7 @@ std::vector<FunctionCall::Given> tensors_given(Interpreter& in, const Value& f, 
 }
 
 Callable graph_of_function(Interpreter& in, const Value& f, const Arguments& args) {
-  if (is_graph(f)) return to_callable(f, "grad");
+  if (is_graph_value(f)) return to_callable(f, "grad");
   const BuiltGraph built = shared_graph(in, source_of_function(f, args), args);
   return {graphs_of(in).target().ir, built.graph, built.captured, nullptr};
 }

@@ -124,6 +124,8 @@ struct Callable {
   TreePtr vars;
 };
 Callable to_callable(const Value& v, const char* where);
+/// The operands of a graph in a loop with a condition; throws if it writes the states of modules.
+std::vector<Tensor*> operands_without_states(Interpreter& in, const Callable& callable, const Arguments& args);
 /// `repeat`: a loop op; the declared outputs of an iteration are the first inputs of the next.
 Op* emit_repeat(Interpreter& in, const Callable& body, int64_t count, const Arguments& args);
 /// `scan(f, init, xs, *args, count = none, reverse = false)`: returns the last states, then the stacked results.
@@ -157,6 +159,7 @@ void bind_stream_builtins(Scope& prelude);
 void bind_param_builtins(Scope& prelude);
 void bind_gradient_builtins(Scope& prelude);
 void bind_derivative_builtins(Scope& prelude);
+void bind_loop_builtins(Scope& prelude);
 void bind_vmap_builtin(Scope& prelude);
 void bind_graph_making_builtins(Scope& prelude);
 void bind_cost_builtins(Scope& prelude);

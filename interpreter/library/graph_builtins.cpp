@@ -20,10 +20,7 @@
 namespace pxl {
 namespace {
 
-bool is_function(const Value& v) {
-  return v.is_object() && v.object()->callable() && !v.as<GraphObject>() && !v.as<BoundGraphObject>() &&
-         !v.as<GradGraphObject>();
-}
+bool is_function(const Value& v) { return v.is_object() && v.object()->callable() && !is_graph_value(v); }
 
 /// Splits `call(graph, ...)` into the callee and its arguments.
 Value take_callee(Arguments& args, const char* where) {
@@ -35,69 +32,7 @@ Value take_callee(Arguments& args, const char* where) {
   return callee;
 }
 
-/// A number that is a state of a loop is a tensor.
-Value state_of(Interpreter& in, const Value& v, std::optional<DType> dtype) {
-  const bool is_number = v.is_number() && !v.is_bool();
-  if (!is_number && !v.as_array()) return v;
-  const Array a = is_number ? to_array(in, v, dtype.value_or(v.is_float() ? DType::float32 : DType::int32), "repeat")
-                            : *v.as_array();
-  const BuildTarget target = graphs_of(in).target();
-  stamp(in, *target.ir);
-  return tensor_value(target.ir, target.graph->add_constant(a, "t"));
-}
-
-/// The graph of a loop's body, and its arguments as operands. A number takes the dtype that the body returns for it.
-Callable body_of_repeat(Interpreter& in, const Value& f, Arguments& args) {
-  const std::vector<Value> given = args.positional;
-  for (Value& v : args.positional) v = state_of(in, v, std::nullopt);
-  Callable body = graph_of_function(in, f, args);
-  std::vector<FunctionCall::Given> tensors = tensors_given(in, f, args);
-  const auto dtype_of = [&](size_t i) {
-    const auto& outputs = body.graph->outputs();
-    return i < result_outputs(*body.graph) ? std::optional(outputs[i]->spec.dtype) : std::nullopt;
-  };
-  bool again = false;
-  for (size_t i = 0; i < given.size() && tensors.size() == given.size(); ++i) {
-    const auto dtype = given[i].is_number() ? dtype_of(i) : std::nullopt;
-    if (!dtype || *dtype == as_tensor(args.positional[i])->spec.dtype) continue;
-    args.positional[i] = state_of(in, given[i], dtype);
-    again = true;
-  }
-  if (again) {
-    body = graph_of_function(in, f, args);
-    tensors = tensors_given(in, f, args);
-  }
-  args.positional.clear();
-  for (const FunctionCall::Given& t : tensors) args.positional.push_back(t.tensor);
-  args.named.clear();
-  args.spans.clear();
-  return body;
-}
-
-/// `repeat(graph, n, ...)`: the loop op and what it repeats.
-std::pair<Op*, Callable> make_repeat(Interpreter& in, Arguments args, const char* where) {
-  const Value callee = take_callee(args, where);
-  Value count;
-  if (!args.positional.empty()) {
-    count = args.positional.front();
-    args.positional.erase(args.positional.begin());
-    if (!args.spans.empty()) args.spans.erase(args.spans.begin());
-  } else {
-    const auto named =
-        std::find_if(args.named.begin(), args.named.end(), [](const NamedArg& n) { return n.name == "count"; });
-    if (named != args.named.end()) {
-      count = named->value;
-      args.named.erase(named);
-    }
-  }
-  if (!count.is_int())
-    type_error(std::string(where) + " takes how often as its second argument, an int, got " +
-               with_article(count.type_name()));
-  const Callable body = is_function(callee) ? body_of_repeat(in, callee, args) : to_callable(callee, where);
-  return {emit_repeat(in, body, count.as_int(), args), body};
-}
-
-/// The inputs for one branch of a conditional: a list by position, or a map from the graph's inputs.
+/// The inputs of one branch of a conditional: a list by position, or a map from inputs of the graph.
 Arguments branch_arguments(Interpreter& in, const ArgReader& given, const std::string& name, const Span& span) {
   Arguments args;
   args.span = span;
@@ -149,17 +84,7 @@ void bind_graph_builtins(Interpreter&, Scope& prelude) {
   define(prelude, no_effects, "call_with_info", "call_with_info(graph, *inputs, inputs = none)",
          "Calls a graph and gives the call site: its inputs and outputs, and the maps between both graphs.",
          [](Interpreter& in, Arguments args) { return call_member(in, "call_with_info", std::move(args)); });
-  define(prelude, no_effects, "repeat", "repeat(graph, count, *inputs, inputs = none)",
-         "Runs a graph a number of times: its declared outputs become its first inputs, the others stay.",
-         [](Interpreter& in, Arguments args) {
-           const auto [op, body] = make_repeat(in, std::move(args), "repeat");
-           return call_result(in, body.ir, *op);
-         });
-  define(prelude, no_effects, "repeat_with_info", "repeat_with_info(graph, count, *inputs, inputs = none)",
-         "The same, and gives the call site.", [](Interpreter& in, Arguments args) {
-           const auto [op, body] = make_repeat(in, std::move(args), "repeat_with_info");
-           return Value(make_ref<CallInfoObject>(body.ir, op, body.vars));
-         });
+  bind_loop_builtins(prelude);
   define(
       prelude, no_effects, "scan", "scan(f, init, xs, *inputs, count = none, reverse = false)",
       "Runs a step along the first axis of sequences: f(*states, *slices, *inputs) returns the next states, then what "

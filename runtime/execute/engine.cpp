@@ -11,6 +11,7 @@
 #include "runtime/base/settings.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/execute/engines.hpp"
+#include "runtime/graph/call_operands.hpp"
 
 namespace pxl {
 
@@ -47,5 +48,12 @@ const EngineRow& find_engine(const std::string& name) {
 
 const std::string& default_engine() { return chosen(); }
 void set_default_engine(const std::string& name) { chosen() = find_engine(name).name; }
+
+Error goes_on_beyond_bound(const Op& loop) {
+  return run_error(fmt::format("the condition of the loop {}.{} still holds after {} iterations, its bound",
+                               loop.row->schedule, loop.id, most_iterations(loop)),
+                   {"a larger `bound` allows more"})
+      .as(codes::value);
+}
 
 }  // namespace pxl

@@ -118,4 +118,7 @@ const EngineRow& find_engine(const std::string& name);
 const std::string& default_engine();
 void set_default_engine(const std::string& name);
 
+/// The failure of a loop with a condition that still holds after its last iteration.
+Error goes_on_beyond_bound(const Op& loop);
+
 }  // namespace pxl

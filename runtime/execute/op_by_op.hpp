@@ -205,9 +205,7 @@ class OpByOpEngine : public ExecutionEngine {
       case Role::call: enter(*op.called[0], arguments(op, *op.called[0], frame, 0)); break;
       case Role::loop: begin_loop(op, a); break;
       case Role::branch: {
-        Array condition(op.inputs[0]->spec.dtype, op.inputs[0]->spec.shape);
-        store_.read(frame.at(op.inputs[0]), condition.mutable_raw());
-        const bool yes = *condition.raw() != std::byte{0};
+        const bool yes = is_true(frame.at(op.inputs[0]));
         const Graph& taken = *op.called[yes ? 0 : 1];
         enter(taken, arguments(op, taken, frame, callee_operand_begin(op, yes ? 0 : 1)));
         break;
@@ -253,12 +251,15 @@ class OpByOpEngine : public ExecutionEngine {
     const Graph& body = *op.called[0];
     a.given = arguments(op, body, a.frame, 0);
     for (size_t i = 0; i < op.outputs.size(); ++i) a.given[i] = store_.copied(a.given[i], *body.inputs()[i]);
-    a.left = repeat_count(op);
+    a.left = most_iterations(op);
     go_on_with_loop(op, a);
   }
   void go_on_with_loop(const Op& op, Activation& a) {
     const Graph& body = *op.called[0];
-    if (a.left > 0) {
+    const auto condition = loop_condition(op);
+    const bool goes_on = condition ? is_true(a.given[*condition]) : a.left > 0;
+    if (goes_on && a.left == 0) throw goes_on_beyond_bound(op);
+    if (goes_on) {
       std::vector<Value> given = a.given;
       for (size_t i = op.outputs.size(); known(body).changes && i < given.size(); ++i)
         if (!op.modifies(i)) given[i] = store_.copied(given[i], *body.inputs()[i]);
@@ -268,6 +269,13 @@ class OpByOpEngine : public ExecutionEngine {
     a.given.resize(op.outputs.size());
     give(op, a.frame, std::move(a.given));
     a.given.clear();
+  }
+
+  /// Of a bool of one element.
+  bool is_true(const Value& condition) const {
+    std::byte element{0};
+    store_.read(condition, &element);
+    return element != std::byte{0};
   }
 
   void about_to_change(const Value& value) {

@@ -31,6 +31,8 @@ struct RunStep {
     loop,        ///< initialises counter `port`
     repeat,      ///< jumps to `target` until counter `port` reaches `bytes`
     branch,      ///< jumps to `target` if the bool at `from` is false
+    leave,       ///< the same, out of a loop
+    unended,     ///< fails if the bool at `from` is true: a loop goes on beyond its bound
     jump,        ///< jumps to `target`
     collective,  ///< gives back the `bytes` stops from number `port` on
   };
@@ -172,12 +174,16 @@ std::span<const CollectiveStop> Program::advance(Commit&& commit) {
           }
           break;
         case RunStep::Kind::branch:
+        case RunStep::Kind::leave:
           if (*step.from == std::byte{0}) {
             at = step.target;
             continue;
           }
           break;
         case RunStep::Kind::jump: at = step.target; continue;
+        case RunStep::Kind::unended:
+          if (*step.from != std::byte{0}) throw goes_on_beyond_bound(*step.op);
+          break;
         case RunStep::Kind::collective: {
           const size_t together = observer_ ? 1 : static_cast<size_t>(step.bytes);
           if (observer_) show(step, false);

@@ -285,6 +285,7 @@ class Program::Builder {
   void add_loop(const Frame& frame, const Instruction& instruction) {
     add_copies(frame, instruction.before, instruction.op);
     const PlanCall& body = instruction.calls[0];
+    if (instruction.condition) return add_conditional_loop(frame, instruction);
     in_callee(frame, body, [&](const Frame& callee) { add_once(callee); });
     const bool in_pairs =
         std::any_of(body.after.begin(), body.after.end(), [](const Copy& copy) { return copy.alternates; });
@@ -302,6 +303,37 @@ class Program::Builder {
       step.bytes = rounds;
     }
     if (in_pairs && instruction.repeats % 2 == 1) add_call(frame, instruction, body);
+    add_copies(frame, instruction.after, instruction.op);
+  }
+
+  /// What the iterations share is computed if there is one.
+  void add_conditional_loop(const Frame& frame, const Instruction& instruction) {
+    const PlanCall& body = instruction.calls[0];
+    const std::byte* goes_on = pointer(frame, instruction.out[*instruction.condition]);
+    std::vector<size_t> leaving;
+    const auto add_leave = [&] {
+      leaving.push_back(program_.steps_.size());
+      push(RunStep::Kind::leave, instruction.op).from = goes_on;
+    };
+    if (instruction.repeats > 0) {
+      add_leave();
+      in_callee(frame, body, [&](const Frame& callee) { add_once(callee); });
+      const size_t counter = program_.counters_.size();
+      program_.counters_.push_back(0);
+      push(RunStep::Kind::loop, instruction.op).port = counter;
+      const size_t first = program_.steps_.size();
+      add_leave();
+      add_call(frame, instruction, body);
+      RunStep& step = push(RunStep::Kind::repeat, instruction.op);
+      step.port = counter;
+      step.target = first;
+      step.bytes = instruction.repeats;
+    }
+    // A run that may not end, or fails at its bound, keeps what it needs to be taken back.
+    RunStep& beyond = push(RunStep::Kind::unended, instruction.op);
+    beyond.from = goes_on;
+    beyond.fallible = true;
+    for (const size_t step : leaving) program_.steps_[step].target = program_.steps_.size();
     add_copies(frame, instruction.after, instruction.op);
   }
 

@@ -91,7 +91,9 @@ class Proof {
           break;
         // The step before the else branch jumps to its end.
         case RunStep::Kind::branch: branch_end_ = std::max(branch_end_, b_.steps[step.target - 1].target); break;
+        case RunStep::Kind::leave: branch_end_ = std::max(branch_end_, step.target); break;
         case RunStep::Kind::store:
+        case RunStep::Kind::unended:
         case RunStep::Kind::jump: break;
       }
     }

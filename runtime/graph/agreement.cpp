@@ -27,18 +27,20 @@ class Agreement {
     } while (changed_);
   }
 
-  /// Throws for the first collective in a branch that replicas may not share.
+  /// Throws for the first collective in a branch or loop that replicas may not share.
   void check() const {
     for (const auto& graph : ir_.graphs()) {
       const auto found = parting_.find(graph.get());
       if (found == parting_.end()) continue;
       for (const auto& op : graph->ops()) {
         if (!is_exchanged(*op)) continue;
-        const Tensor* condition = found->second->inputs[0];
+        const Tensor* condition = deciding_tensor(*found->second);
         Error error(fmt::format("{}: the replicas may not all come here: the condition `{}` may differ between them",
                                 op->row->schedule, condition->name),
                     {fmt::format("it depends on {}", *cause(condition)),
-                     "move the collective out of the branch, or make the condition the result of one"});
+                     found->second->row->role == Role::branch
+                         ? "move the collective out of the branch, or make the condition the result of one"
+                         : "move the collective out of the loop, or make the condition the result of one"});
         error.as(codes::replicas).locate(op->origin.span, op->origin.frames);
         throw error;
       }
@@ -82,7 +84,7 @@ class Agreement {
   }
 
   void visit_call(const Op& op) {
-    const bool branch = op.row->role == Role::branch;
+    const Tensor* deciding = deciding_tensor(op);
     for (size_t which = 0; which < op.called.size(); ++which) {
       const Graph& callee = *op.called[which];
       const size_t first = callee_operand_begin(op, which);
@@ -94,10 +96,10 @@ class Agreement {
         follow(callee.outputs()[i], op.outputs[i]);
         if (op.row->role == Role::loop) follow(callee.outputs()[i], callee.inputs()[i]);
       }
-      if (branch && cause(op.inputs[0])) part(callee, op);
+      if (cause(deciding)) part(callee, op);
     }
-    if (branch)
-      for (const Tensor* out : op.outputs) follow(op.inputs[0], out);
+    if (deciding)
+      for (const Tensor* out : op.outputs) follow(deciding, out);
   }
 
   void part(const Graph& graph, const Op& at) {
@@ -108,7 +110,8 @@ class Agreement {
 
   const Ir& ir_;
   std::unordered_map<const Tensor*, std::string> causes_;  ///< of the tensors that may differ: on what they depend
-  std::unordered_map<const Graph*, const Op*> parting_;    ///< graphs that not all replicas may run, and the branch
+  std::unordered_map<const Graph*, const Op*>
+      parting_;  ///< graphs that not all replicas may run alike, and the branch or loop
   bool changed_ = false;
 };
 

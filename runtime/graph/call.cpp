@@ -76,7 +76,30 @@ void check_count(const OpRow& row, const std::vector<Graph*>& called, size_t giv
       .as(codes::graph_inputs);
 }
 
-void check_loop(const OpRow& row, const Graph& body) {
+/// Whether a run of the graph transfers data of a stream.
+bool transfers(const Graph& graph) {
+  return std::ranges::any_of(graph.ops(), [](const auto& op) {
+    return op->stream || std::ranges::any_of(op->called, [](const Graph* callee) { return transfers(*callee); });
+  });
+}
+
+void check_condition(const OpRow& row, const Graph& body, int64_t slot) {
+  const size_t carried = body.declared_outputs();
+  if (slot < 0 || static_cast<size_t>(slot) >= carried)
+    throw Error(fmt::format("{}: the condition is no carried tensor: there are {}", row.name, carried), {},
+                Fault::internal);
+  const Tensor& condition = *body.inputs()[static_cast<size_t>(slot)];
+  if (condition.spec != TensorSpec{{}, DType::boolean, {}} || condition.by_ref)
+    throw Error(fmt::format("{}: the condition must be a bool of one element, not {}", row.name, text(condition.spec)))
+        .as(codes::dtype);
+  if (transfers(body))
+    throw Error(fmt::format("{}: {} loads from or stores to a stream, and the number of its iterations is not known",
+                            row.name, shown(body)),
+                {"load before the loop, and store after it", "a loop without a condition may transfer: `repeat`"})
+        .as(codes::graph_inputs);
+}
+
+void check_loop(const OpRow& row, const Graph& body, const Attributes& attrs) {
   const size_t n = body.declared_outputs();
   if (body.inputs().size() < n)
     throw Error(fmt::format("{}: to repeat {}, the number of inputs must be greater than or equal to the number of "
@@ -91,6 +114,8 @@ void check_loop(const OpRow& row, const Graph& body) {
                               row.name, i, shown(body), text(out), body.inputs()[i]->name, text(in)))
           .as(codes::graph_inputs);
   }
+  if (const auto* slot = std::get_if<int64_t>(&attrs.at(param_index(row, "condition"))))
+    check_condition(row, body, *slot);
 }
 
 void check_branch(const OpRow& row, const Graph& yes, const Graph& no, const Tensor* condition) {
@@ -141,7 +166,7 @@ Op* Graph::add_control(const OpRow& row, std::vector<Graph*> called, std::vector
     check_inputs(row, *g, inputs, first);
     first += g->inputs().size();
   }
-  if (row.role == Role::loop) check_loop(row, *called[0]);
+  if (row.role == Role::loop) check_loop(row, *called[0], attrs);
   if (branch) check_branch(row, *called[0], *called[1], inputs[0]);
 
   int depth = depth_;

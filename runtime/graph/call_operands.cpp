@@ -18,11 +18,28 @@ bool is_by_reference(const Op& op, size_t which, size_t input) {
   return op.called[which]->inputs()[input]->by_ref || (slot < op.input_modified.size() && op.input_modified[slot]);
 }
 
-int64_t repeat_count(const Op& op) {
+int64_t most_iterations(const Op& op) {
   if (op.row->role != Role::loop) return 1;
-  for (const Attr& attr : op.attrs)
-    if (const int64_t* n = std::get_if<int64_t>(&attr)) return std::max<int64_t>(*n, 0);
+  if (const auto* n = std::get_if<int64_t>(&op.attrs.at(param_index(*op.row, "count"))))
+    return std::max<int64_t>(*n, 0);
   throw Error("a loop without a number of repetitions", {}, Fault::internal);
+}
+
+int64_t repeat_count(const Op& op) {
+  const int64_t most = most_iterations(op);
+  return most == no_bound ? 1 : most;
+}
+
+std::optional<size_t> loop_condition(const Op& op) {
+  if (op.row->role != Role::loop) return std::nullopt;
+  const auto* slot = std::get_if<int64_t>(&op.attrs.at(param_index(*op.row, "condition")));
+  return slot ? std::optional(static_cast<size_t>(*slot)) : std::nullopt;
+}
+
+const Tensor* deciding_tensor(const Op& op) {
+  if (op.row->role == Role::branch) return op.inputs[0];
+  if (const auto slot = loop_condition(op)) return op.called[0]->inputs()[*slot];
+  return nullptr;
 }
 
 }  // namespace pxl

@@ -9,6 +9,7 @@
 
 #include "runtime/base/pointer_map.hpp"
 #include "runtime/base/verification.hpp"
+#include "runtime/graph/call_operands.hpp"
 #include "runtime/op/replica_groups.hpp"
 #include "runtime/op/shards.hpp"
 
@@ -207,6 +208,9 @@ class Verifier {
         require(same(op.outputs[i], callee->outputs()[i]), "output {} of {} does not fit `{}`", i, shown(op),
                 callee->outputs()[i]->id);
     }
+    if (const auto condition = loop_condition(op))
+      require(*condition < op.outputs.size() && op.outputs[*condition]->spec == TensorSpec{{}, DType::boolean, {}},
+              "the condition of {} is no carried bool", shown(op));
     require(slot == op.inputs.size(), "op {} has {} inputs, its graphs take {}", shown(op), op.inputs.size(), slot);
     require(op.input_modified.empty() || op.input_modified.size() == op.inputs.size(),
             "op {} marks inputs that it does not have", shown(op));

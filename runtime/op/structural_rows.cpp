@@ -17,7 +17,10 @@ namespace pxl {
 namespace {
 
 constexpr Param call_params[] = {{"inputs", ParamKind::tensors}};
-constexpr Param loop_params[] = {{"inputs", ParamKind::tensors}, {"count", ParamKind::integer}};
+constexpr Param loop_params[] = {
+    {"inputs", ParamKind::tensors},
+    {"count", ParamKind::integer, no_default, "iterations; at most, where there is a condition"},
+    {"condition", ParamKind::integer, none_default, "a carried bool, read before each iteration; none: no condition"}};
 constexpr Param branch_params[] = {{"inputs", ParamKind::tensors, no_default, "the condition, then those of both"}};
 constexpr Param load_params[] = {{"memory", ParamKind::tensor}};
 constexpr Param store_params[] = {{"t", ParamKind::tensor}};
@@ -66,7 +69,7 @@ constexpr OpRow structural_table[] = {
     {.name = "loop",
      .schedule = "Loop",
      .output = "loop_out",
-     .doc = "Calls a graph repeatedly; its outputs become its first inputs.",
+     .doc = "Calls a graph repeatedly; its outputs become its first inputs. A carried bool may end it.",
      .params = loop_params,
      .role = Role::loop,
      .tiles = tile_control},

@@ -50,7 +50,8 @@ std::optional<StridedLayout> layout_of(const Op& op, size_t j, const StridedLayo
 }
 
 bool may_fail(const Op& op) {
-  if (is_remote(op)) return true;  // the entry may be out of range
+  if (is_remote(op)) return true;       // the entry may be out of range
+  if (loop_condition(op)) return true;  // it may go on beyond its bound
   return op.row->checks_indices && op.row->checks_indices(OpContextStorage(op).site).fails;
 }
 

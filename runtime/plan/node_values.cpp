@@ -23,6 +23,7 @@ namespace {
 
 // Graphs of more operations are not run: by definitions these take about a second.
 constexpr int64_t max_operations = 4'000'000;
+constexpr int64_t max_iterations = 1000;
 
 Array widened(const Array& a) {
   return is_float8(a.dtype()) ? from_float8(a, DType::float64, 0) : a.cast(DType::float64);
@@ -184,12 +185,17 @@ class Run {
         states.back().kind = TensorKind::result;
         if (!is_by_reference(op, 0, j)) body.in[j] = &states.back(), set(body.in[j], value(n.in[j]));
       }
-      for (int64_t k = repeat_count(op); k-- > 0;) {
+      const auto condition = loop_condition(op);
+      const auto goes_on = [&] { return !condition || value(body.in[*condition]).number(0) != 0; };
+      // Of random values, a condition may never end a loop.
+      int64_t left = condition ? std::min(most_iterations(op), max_iterations) : repeat_count(op);
+      for (; left > 0 && goes_on(); --left) {
         run_graph(body, 0);
         std::vector<Array> next;
         for (size_t j = 0; j < n.out.size(); ++j) next.push_back(value(graph.outputs()[j]));
         for (size_t j = 0; j < n.out.size(); ++j) change(body.in[j], next[j]);
       }
+      if (condition && goes_on()) throw Error("a loop whose condition still holds");
       for (size_t j = 0; j < n.out.size(); ++j) results.push_back(value(body.in[j]));
       for (size_t j = 0; j < n.out.size(); ++j) memory_.erase(&states[j]), changed_.erase(&states[j]);
     }

@@ -150,7 +150,8 @@ class Assembler {
         // The carried state is in the result's memory, or in the caller's if the input is by reference.
         call.in.push_back(direct ? given : instruction.out[i]);
         const int64_t bytes = outputs[i]->spec.bytes();
-        const bool alternates = !direct && bytes >= min_alternating && callee.step_count <= max_alternating_steps;
+        const bool alternates =
+            !direct && bytes >= min_alternating && callee.step_count <= max_alternating_steps && !loop_condition(op);
         call.after.push_back({call.out[i], call.in.back(), bytes, alternates});
         continue;
       }
@@ -196,7 +197,8 @@ class Assembler {
 
   void add_loop(const Node& node, Instruction& instruction) {
     instruction.kind = Instruction::Kind::loop;
-    instruction.repeats = repeat_count(*node.op);
+    instruction.repeats = most_iterations(*node.op);
+    instruction.condition = loop_condition(*node.op);
     PlanCall body = plan_call(node, instruction, 0);
     for (size_t i = 0; i < instruction.out.size(); ++i) {
       const int64_t bytes = node.out[i]->spec.bytes();

@@ -71,6 +71,7 @@ struct Instruction {
   std::vector<PlanCall> calls;     ///< one, or then and else
   std::vector<Copy> after;         ///< after a loop, copied once
   int64_t repeats = 1;
+  std::optional<size_t> condition = {};  ///< of a loop: the result that is read before each iteration
   const Stream* stream = nullptr;
 };
 

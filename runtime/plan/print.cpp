@@ -70,7 +70,10 @@ std::string print_plan(const Plan& plan) {
   for (const Instruction& instruction : plan.instructions) {
     add_copies(text, instruction.before, "  ");
     text += fmt::format("  {}: {}.{}", instruction.position, instruction.op->row->schedule, instruction.op->id);
-    if (instruction.kind == Instruction::Kind::loop) text += fmt::format(" {} times", instruction.repeats);
+    if (instruction.kind == Instruction::Kind::loop) {
+      if (instruction.condition) text += fmt::format(" while %{}", instruction.out[*instruction.condition]);
+      if (instruction.repeats != no_bound) text += fmt::format(" {} times", instruction.repeats);
+    }
     text += fmt::format(" ({}) -> ({}){}\n", list(instruction.in), list(instruction.out), instruction.note);
     for (const PlanCall& call : instruction.calls) {
       add_copies(text, call.before, "      ");

@@ -69,6 +69,8 @@ class Differentiator : public GradContext {
   /// The gradient graph of an iteration whose outputs have these gradients (null: none); null if no input has one.
   GradGraphInfoPtr info_of_iteration(Graph& body, const std::vector<Tensor*>& grads);
   void gradient_by_scan(Graph& body, int64_t n);
+  /// Of a loop with a condition.
+  void gradient_by_segments(Graph& body, int64_t bound);
   void gradient_of_branch();
   GradGraphInfoPtr info_of(Graph& callee, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required);
   /// Calls the gradient graph of a callee, given its inputs and outputs at the call and the gradients of its outputs

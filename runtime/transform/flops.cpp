@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "runtime/graph/call_operands.hpp"
+
 namespace pxl {
 
 namespace {
@@ -29,12 +31,7 @@ int64_t of_graph(const Graph& graph, Known& known);
 int64_t of_op(const Op& op, Known& known) {
   switch (op.row->role) {
     case Role::call: return of_graph(*op.called[0], known);
-    case Role::loop: {
-      int64_t count = 0;
-      for (const Attr& attr : op.attrs)
-        if (const auto* n = std::get_if<int64_t>(&attr)) count = *n;
-      return times(of_graph(*op.called[0], known), count);
-    }
+    case Role::loop: return times(of_graph(*op.called[0], known), repeat_count(op));
     case Role::branch: return std::max(of_graph(*op.called[0], known), of_graph(*op.called[1], known));
     case Role::host_load:
     case Role::host_store:

@@ -1,10 +1,15 @@
-// Gradients of repeats: very short ones are differentiated iteration by iteration, the others as scans (scan.hpp).
+// Gradients of loops. Very short repeats are differentiated iteration by iteration, the others as scans (scan.hpp). A
+// loop with a condition is, once it has run, a scan of a known number of iterations: segments of it keep their first
+// states, and are computed again for their gradients.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/base/codes.hpp"
+#include "runtime/graph/call_operands.hpp"
 #include "runtime/transform/differentiator.hpp"
+#include "runtime/transform/repeat_while.hpp"
 #include "runtime/transform/scan.hpp"
 
 namespace pxl {
@@ -14,26 +19,59 @@ namespace {
 /// Unrolled iterations are separate ops, which are planned together. Not measured.
 constexpr int64_t max_unrolled = 4;
 
-int64_t iterations(const Op& op) {
-  for (const Attr& a : op.attrs)
-    if (const auto* n = std::get_if<int64_t>(&a)) return *n;
-  throw Error(fmt::format("{}: no count", op.row->name), {}, Fault::internal);
+/// A loop that may run more often than this is divided into segments. Not measured.
+constexpr int64_t max_undivided = 16;
+
+[[noreturn]] void refuse_gradient(const Op& op, std::string why, std::vector<std::string> notes) {
+  Error e(fmt::format("`{}` has no gradient {}", op.row->name, why), std::move(notes));
+  e.as(codes::gradient).locate(op.origin.span, op.origin.frames);
+  throw e;
+}
+
+/// A scan of segments of a counted scan: the step runs up to `length` iterations. It carries also the number of the
+/// first one.
+ScanForm in_segments(const ScanForm& all, int64_t length) {
+  Graph& step = *all.step;
+  Graph& segment = step.ir().create_graph(step.title() + "_segment");
+  GraphOpBuilder at(segment);
+  std::vector<Tensor*> given;
+  const auto take = [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i)
+      given.push_back(segment.add_input(step.inputs()[i]->spec, step.inputs()[i]->name));
+  };
+  take(0, all.carried);
+  const Expr first = at.of(segment.add_input({{}, DType::int32, {}}, "first"));
+  take(all.carried, step.inputs().size());
+  const Expr number = at.of(segment.add_input({{}, DType::int32, {}}, "iterations"));
+  const Expr most = at.constant(Array::scalar(static_cast<int32_t>(length)), "length");
+  given.push_back(at.one("minimum", {number - first, most}).tensor());
+  ScanForm inner = all;
+  inner.count = length;
+  const Op* call = segment.add_call(make_scan(inner), given);
+  for (size_t i = 0; i < all.carried; ++i) segment.add_output(call->outputs[i]);
+  segment.add_output((first + most).tensor());
+  ScanForm outer = all;
+  outer.step = &segment;
+  outer.carried = all.carried + 1;
+  outer.count = (all.count + length - 1) / length;
+  outer.recomputed = true;
+  return outer;
 }
 
 }  // namespace
 
 void Differentiator::gradient_of_loop() {
   Graph& body = *op_->called[0];
-  const int64_t n = iterations(*op_);
+  const int64_t n = most_iterations(*op_);
   check_repeatable(*op_);
-  if (n > max_scan_iterations) {
-    Diagnostic d;
-    d.message = fmt::format("`{}` has no gradient for {} iterations: at most {} can be counted", op_->row->name, n,
-                            max_scan_iterations);
-    d.span = op_->origin.span;
-    d.frames = op_->origin.frames;
-    throw Error(std::move(d)).as(codes::gradient);
-  }
+  if (n == no_bound)
+    refuse_gradient(
+        *op_, "without a bound: its states are kept for each iteration",
+        {"`repeat_while(..., bound = 200)` keeps those of up to 200",
+         "a module with a `build_grad` has a gradient of its own, such as that of an implicit or adjoint method"});
+  if (n > max_scan_iterations)
+    refuse_gradient(*op_, fmt::format("for {} iterations: at most {} can be counted", n, max_scan_iterations), {});
+  if (loop_condition(*op_)) return gradient_by_segments(body, n);
   if (n > max_unrolled) return gradient_by_scan(body, n);
   gradient_by_iteration(body, n);
 }
@@ -87,11 +125,49 @@ void Differentiator::gradient_by_iteration(Graph& body, int64_t n) {
   }
 }
 
+void Differentiator::gradient_by_segments(Graph& body, int64_t bound) {
+  ScanForm all{&body, bound, body.declared_outputs()};
+  all.counted = true;
+  const auto length = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(bound))));
+  const bool divided = bound > max_undivided;
+  const ScanForm form = divided ? in_segments(all, length) : all;
+  // The inputs of the scan: those of the loop, with the number of the first iteration after the states.
+  const size_t carried = all.carried, extra = divided ? 1 : 0;
+  const auto of_loop = [&](size_t i) { return i < carried ? i : i - extra; };
+  const auto is_extra = [&](size_t i) { return divided && (i == carried || i + 1 == form.step->inputs().size()); };
+  std::vector<bool> given, wanted;
+  for (Tensor* t : op_->outputs) given.push_back(gradient(t) != nullptr);
+  given.resize(form.carried, false);
+  for (size_t i = 0; i < form.step->inputs().size(); ++i) wanted.push_back(!is_extra(i) && wants(of_loop(i)));
+  ScanGradient scan(form, given, wanted, called_);
+  if (!scan.any()) return;
+  const Expr number = out(carried - 1);
+  Expr rounds = number;
+  Tensor* first = nullptr;
+  if (divided) {
+    const auto int_constant = [&](int64_t v) { return builder_.constant(Array::scalar(static_cast<int32_t>(v)), "t"); };
+    rounds = builder_.one("floor_div", {number + int_constant(length - 1), int_constant(length)});
+    first = int_constant(0).tensor();
+  }
+  const auto input = [&](size_t i) {
+    if (!is_extra(i)) return in(of_loop(i)).tensor();
+    return i == carried ? first : number.tensor();
+  };
+  std::vector<Tensor*> inputs;
+  for (size_t i = 0; i < form.step->inputs().size(); ++i) inputs.push_back(input(i));
+  inputs.push_back(rounds.tensor());
+  Graph* keeping = scan.keeping_scan(nullptr);
+  const Op* kept = keeping ? graph_.add_call(*keeping, inputs) : nullptr;
+  const std::vector<Tensor*> found = scan.reverse(
+      graph_, {input, [&](size_t j) { return out(j).tensor(); },
+               [&](size_t k) { return kept->outputs.at(scan.stash_begin() + k); },
+               [&](size_t j) { return j < carried ? gradient(op_->outputs[j]) : nullptr; }, rounds.tensor()});
+  for (size_t i = 0; i < found.size(); ++i)
+    if (found[i] && !is_extra(i)) set(of_loop(i), builder_.of(found[i]));
+}
+
 void Differentiator::gradient_by_scan(Graph& body, int64_t n) {
-  ScanForm form;
-  form.step = &body;
-  form.count = n;
-  form.carried = body.declared_outputs();
+  const ScanForm form{&body, n, body.declared_outputs()};
   std::vector<bool> given, wanted;
   for (Tensor* t : op_->outputs) given.push_back(gradient(t) != nullptr);
   for (size_t i = 0; i < op_->inputs.size(); ++i) wanted.push_back(wants(i));

@@ -14,6 +14,7 @@
 #include "runtime/ops/table.hpp"
 #include "runtime/transform/build_state.hpp"
 #include "runtime/transform/rebuild.hpp"
+#include "runtime/transform/scan.hpp"
 
 namespace pxl {
 
@@ -341,12 +342,9 @@ class PipelineBuilder {
     }
     for (const Input& input : carried) cycle.add_output(inner.at(input));
 
-    const OpRow& loop = get_op("loop");
-    Attributes attrs(loop.params.size());
-    attrs[param_index(loop, "count")] = steps_ - static_cast<int64_t>(count_) + 1;
     std::vector<Tensor*> given;
     for (const Input& input : inputs) given.push_back(values.at(input));
-    const Op* repeated = body.add_control(loop, {&cycle}, std::move(given), std::move(attrs));
+    const Op* repeated = add_loop(body, cycle, std::move(given), steps_ - static_cast<int64_t>(count_) + 1);
     for (size_t i = 0; i < carried.size(); ++i) values[carried[i]] = repeated->outputs[i];
 
     for (size_t first = 1; first < count_; ++first) add_cycle(body, first, count_ - 1, values);

@@ -4,8 +4,8 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/memory_order.hpp"
-#include "runtime/ops/table.hpp"
 #include "runtime/transform/build_state.hpp"
+#include "runtime/transform/scan.hpp"
 
 namespace pxl {
 
@@ -47,10 +47,7 @@ Rewritten repeat_graph(const Ir& from, int64_t count) {
       rebuild.constrain(*made, *op);
       rebuild.replaced[op.get()] = {made};
     }
-    const OpRow& loop = get_op("loop");
-    Attributes attrs(loop.params.size());
-    attrs[param_index(loop, "count")] = count;
-    ir.main().add_control(loop, {&body}, std::move(given), std::move(attrs));
+    add_loop(ir.main(), body, std::move(given), count);
   }
   return rebuild.finish();
 }

@@ -29,13 +29,6 @@ Expr index_constant(OpBuilder& at, int64_t value) {
   return at.constant(Array::full_int(DType::int32, {1}, value), "index");
 }
 
-Op* add_loop(Graph& graph, Graph& body, std::vector<Tensor*> inputs, int64_t count) {
-  const OpRow& row = get_op("loop");
-  Attributes attrs(row.params.size());
-  attrs[param_index(row, "count")] = count;
-  return graph.add_control(row, {&body}, std::move(inputs), std::move(attrs));
-}
-
 class ScanBuilder {
  public:
   explicit ScanBuilder(const ScanForm& form)
@@ -53,11 +46,11 @@ class ScanBuilder {
       operands.push_back(
           scan_.add_input(is_sliced(i) ? sequence_of(form_.count, ins[i]->spec) : ins[i]->spec, ins[i]->name));
 
+    Tensor* number = form_.counted ? scan_.add_input({{}, DType::int32, {}}, "iterations") : nullptr;
     if (form_.count == 0) return without_iterations(operands);
     for (size_t i = 0; i < form_.carried; ++i) given_.push_back(add_input(ins[i]->spec, ins[i]->name, operands[i]));
-    const int64_t first = form_.reversed ? form_.count - 1 : 0;
-    const Expr index =
-        inside_.of(add_input({{1}, DType::int32, {}}, "index", index_constant(outside_, first).tensor()));
+    const Expr index = inside_.of(add_input({{1}, DType::int32, {}}, "index", first_index(number).tensor()));
+    if (number) add_input({{}, DType::boolean, {}}, "goes_on", goes_on(outside_, number, {}).tensor());
     for (size_t i = form_.carried; i < ins.size(); ++i) {
       Tensor* t = add_input(operands[i]->spec, ins[i]->name, operands[i]);
       if (is_sliced(i)) {
@@ -73,9 +66,16 @@ class ScanBuilder {
       buffers.push_back(collect(index, call->outputs[j], j < form_.carried + form_.stacked));
     for (size_t i = 0; i < form_.carried; ++i) body_.add_output(call->outputs[i]);
     const Expr one = index_constant(inside_, 1);
-    body_.add_output((form_.reversed ? index - one : index + one).tensor());
+    const Expr next = form_.reversed ? index - one : index + one;
+    body_.add_output(next.tensor());
+    std::optional<size_t> condition;
+    if (number) {
+      condition = body_.declared_outputs();
+      Tensor* all = form_.reversed ? nullptr : add_input(number->spec, "iterations", number);
+      body_.add_output(goes_on(inside_, all, next).tensor());
+    }
 
-    const Op* loop = add_loop(scan_, body_, std::move(inputs_), form_.count);
+    const Op* loop = add_loop(scan_, body_, std::move(inputs_), form_.count, condition);
     for (size_t i = 0; i < form_.carried; ++i) scan_.add_output(loop->outputs[i]);
     for (Tensor* buffer : buffers) scan_.add_output(buffer);
     return scan_;
@@ -83,6 +83,19 @@ class ScanBuilder {
 
  private:
   bool is_sliced(size_t i) const { return i >= form_.carried && i < form_.carried + form_.sliced; }
+
+  Expr first_index(Tensor* number) {
+    if (!form_.reversed) return index_constant(outside_, 0);
+    if (!number) return index_constant(outside_, form_.count - 1);
+    return reshape(outside_.of(number), {1}) - index_constant(outside_, 1);
+  }
+  /// Whether there is an iteration with this index; without one, whether there is any at all.
+  Expr goes_on(GraphOpBuilder& at, Tensor* number, const Expr& index) {
+    const Expr zero = at.constant(Array::scalar<int32_t>(0), "zero");
+    if (!index) return at.one("greater", {at.of(number), zero});
+    const Expr i = reshape(index, {});
+    return form_.reversed ? at.one("greater_equal", {i, zero}) : at.one("less", {i, at.of(number)});
+  }
 
   Tensor* buffer(const Tensor* result, bool stacked) {
     const TensorSpec spec = stacked ? sequence_of(form_.count, result->spec) : result->spec;
@@ -189,7 +202,8 @@ class GradientOfScan {
     const std::vector<Tensor*> results = gradient.reverse(
         made_, {[&](size_t i) { return value(scan_.inputs()[i]); }, [&](size_t j) { return value(scan_.outputs()[j]); },
                 [&](size_t k) { return value(kept->outputs[gradient.stash_begin() + k]); },
-                [&](size_t j) { return given[j] ? gradients_.at(scan_.outputs()[j]) : nullptr; }});
+                [&](size_t j) { return given[j] ? gradients_.at(scan_.outputs()[j]) : nullptr; },
+                form_.counted ? value(scan_.inputs().back()) : nullptr});
     for (size_t i = 0; i < results.size(); ++i) add(i, results[i]);
   }
 
@@ -248,14 +262,18 @@ GradGraphInfoPtr gradient_of_no_iterations(const ScanForm& form, Graph& scan, co
   return finish_gradient_graph(scan, made, provided, results, {});
 }
 
-}  // namespace
-
-namespace {
-
 using Forms = std::map<const Graph*, ScanForm>;
 constexpr const char* forms_memo = "scan_forms";
 
 }  // namespace
+
+Op* add_loop(Graph& graph, Graph& body, std::vector<Tensor*> inputs, int64_t count, std::optional<size_t> condition) {
+  const OpRow& row = get_op("loop");
+  Attributes attrs(row.params.size());
+  attrs[param_index(row, "count")] = count;
+  if (condition) attrs[param_index(row, "condition")] = static_cast<int64_t>(*condition);
+  return graph.add_control(row, {&body}, std::move(inputs), std::move(attrs));
+}
 
 const ScanForm* scan_form(const Graph& graph) {
   const auto found = graph.ir().memo.find(forms_memo);
@@ -310,6 +328,7 @@ Graph* ScanGradient::keeping_scan(const Graph* loop_body) {
   form.step = &more;
   form.stacked += stash_.size();
   Graph& scan = make_scan(form);
+  if (form.counted) return &scan;  // such loops are not merged
 
   // Inputs of a body: carried tensors, the index, the other inputs of the step, buffers. A body that is the step itself
   // has no index and no buffers.

@@ -14,18 +14,26 @@ struct ScanForm {
   int64_t count = 0;  ///< iterations, at most max_scan_iterations
   size_t carried = 0, sliced = 0, stacked = 0;
   bool reversed = false;  ///< from the last slice to the first
+  /// A run decides the number of iterations: the last input of the scan, int32[], is at most `count`. Stacks have zeros
+  /// for the others.
+  bool counted = false;
+  bool recomputed = false;  ///< the step's gradient keeps its inputs alone
 };
 
 /// Iterations are counted in int32.
 constexpr int64_t max_scan_iterations = (int64_t{1} << 31) - 1;
 
+/// Adds a loop op. `condition`: the carried bool that ends it.
+Op* add_loop(Graph& graph, Graph& body, std::vector<Tensor*> inputs, int64_t count,
+             std::optional<size_t> condition = {});
+
 /// The form of a graph that make_scan has made; null for other graphs, and for scans without iterations.
 const ScanForm* scan_form(const Graph& graph);
 
 /// A graph that runs a scan. Inputs: the carried tensors before the first iteration, the sequences [count, ...], the
-/// other inputs of the step. Outputs: the carried tensors after the last iteration, the stacked results [count, ...],
-/// written in place, and the sums. It has a custom gradient, which again calls a scan; what the step's gradient needs
-/// is stored for each iteration.
+/// other inputs of the step, the number of iterations if it is counted. Outputs: the carried tensors after the last
+/// iteration, the stacked results [count, ...], written in place, and the sums. It has a custom gradient, which again
+/// calls a scan; what the step's gradient needs is stored for each iteration.
 Graph& make_scan(const ScanForm& form);
 
 /// Emits the gradient of a scan, or of a loop whose iterations are steps of a scan.
@@ -47,6 +55,7 @@ class ScanGradient {
   /// Tensors of the graph in which the reversed scan is called; by index, or null for a gradient that is zero.
   struct Operands {
     std::function<Tensor*(size_t)> input, output, stashed, gradient;
+    Tensor* count = nullptr;  ///< of a counted scan
   };
   /// Calls the reversed scan in `made`. Returns the gradients by input of the scan, null for none.
   std::vector<Tensor*> reverse(Graph& made, const Operands& operands);

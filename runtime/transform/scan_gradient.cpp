@@ -8,6 +8,7 @@
 #include "runtime/ops/op_builder.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/transform/differentiator.hpp"
+#include "runtime/transform/recompute.hpp"
 #include "runtime/transform/scan.hpp"
 
 namespace pxl {
@@ -80,6 +81,7 @@ ScanGradient::ScanGradient(const ScanForm& form, const std::vector<bool>& given,
   if (provided.empty() || required.empty()) return;
   const auto known = called.find(&step);
   info_ = known != called.end() ? known->second : differentiate(step, provided, required, called, false);
+  if (form.recomputed && any()) info_ = recompute_graph(*info_);
   for (const ExpectedConnection& c : info_->expected_inputs) {
     if (c.type != ConnectionType::fwd) continue;
     const size_t i = index_in(step.inputs(), c.fwd_tensor), j = index_in(step.outputs(), c.fwd_tensor);
@@ -132,6 +134,7 @@ std::vector<Tensor*> ScanGradient::reverse(Graph& made, const Operands& operands
   form.step = &back;
   form.count = form_.count;
   form.reversed = !form_.reversed;
+  form.counted = form_.counted;
   form.carried = states_.size();
   std::vector<Tensor*> inputs;
   for (const auto kind : {Given::carried, Given::sliced, Given::invariant})
@@ -191,7 +194,7 @@ std::vector<Tensor*> ScanGradient::reverse(Graph& made, const Operands& operands
       continue;
     }
     if (const TransposedProduct p = transposed_product(gradient.outputs()[k]);
-        p.left && p.left->spec.shape[0] < min_inner_extent)
+        p.left && !form_.counted && p.left->spec.shape[0] < min_inner_extent)
       if (const auto left = factor(p.left))
         if (const auto right = factor(p.right)) {
           products.push_back({i, *left, *right, p.left->spec, p.right->spec});
@@ -208,6 +211,7 @@ std::vector<Tensor*> ScanGradient::reverse(Graph& made, const Operands& operands
   for (const size_t k : places) back.add_output(call->outputs[k]);
   for (const auto& [i, k] : summed) back.add_output(call->outputs[k]);
   form.stacked = stacked.size() + collected.size();
+  if (form.counted) inputs.push_back(operands.count);
   const Op* reversed = made.add_call(make_scan(form), std::move(inputs));
 
   size_t output = 0;

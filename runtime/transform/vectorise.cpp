@@ -272,7 +272,8 @@ class Vectoriser {
   }
   void call(const Op& op) {
     Graph& callee = *op.called[0];
-    if (const ScanForm* form = scan_form(callee)) return scan(op, *form);
+    if (const ScanForm* form = scan_form(callee))
+      return form->counted && is_mapped(op.inputs.back()) ? one_by_one(op) : scan(op, *form);
     if (is_custom_path(callee)) return one_by_one(op);  // its gradient is that of one element
     const std::vector<bool> mapped = mapped_of(op, 0, op.inputs.size());
     const Vectorised v = Vectoriser(callee, n_, mapped).run(mapped, op.outputs.size(), {});
@@ -296,12 +297,63 @@ class Vectoriser {
     std::vector<bool> mapped = mapped_of(op, 0, op.inputs.size());
     while (add_states(mapped, of_graph(body, n_, mapped).mapped_outputs, states)) {
     }
+    const auto condition = loop_condition(op);
+    const bool gated = condition && mapped[*condition];
+    if (gated) std::fill_n(mapped.begin(), states, true);
     const Vectorised v = of_graph(body, n_, mapped, mapped);
     std::vector<Tensor*> inputs;
     for (size_t i = 0; i < op.inputs.size(); ++i)
       inputs.push_back(mapped[i] ? with_batch(of(op.inputs[i])) : of(op.inputs[i]).tensor);
-    const Op* made = graph_.add_control(*op.row, {v.graph}, std::move(inputs), op.attrs);
+    const Op* made = gated ? until_all_are_done(op, v, mapped, inputs)
+                           : graph_.add_control(*op.row, {v.graph}, std::move(inputs), op.attrs);
     for (size_t j = 0; j < states; ++j) known_[op.outputs[j]] = {made->outputs[j], mapped[j]};
+  }
+  /// A loop that runs until no element goes on. The states of an element that is done stay. The body gets for it what
+  /// it gets for an element that goes on, without a gradient, so that no value and no derivative is undefined.
+  const Op* until_all_are_done(const Op& op, const Vectorised& v, const std::vector<bool>& mapped,
+                               std::vector<Tensor*> operands) {
+    const size_t states = op.outputs.size(), condition = *loop_condition(op);
+    Graph& body = ir_.create_graph(v.graph->title() + "_until_done");
+    GraphOpBuilder at(body);
+    std::vector<Expr> given;
+    const auto take = [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i)
+        given.push_back(at.of(body.add_input(v.graph->inputs()[i]->spec, v.graph->inputs()[i]->name)));
+    };
+    take(0, states);
+    body.add_input({{}, DType::boolean, {}}, "goes_on");
+    const Expr index = at.of(body.add_input({{}, DType::int32, {}}, "iterations"));
+    take(states, operands.size());
+    const auto zero = [](OpBuilder& b) { return b.constant(Array::scalar<int32_t>(0), "t"); };
+    const auto any = [&](const Expr& bools) {
+      OpBuilder& b = bools.builder();
+      return b.one("greater", {b.one("max", {cast(bools, DType::int32)}), zero(b)});
+    };
+
+    const Expr goes_on = given[condition];
+    const Expr running = reshape(at.one("argmax", {cast(goes_on, DType::int32)}, {{"axis", int64_t{0}}}), {1});
+    const auto chosen = [&](const Expr& yes, const Expr& no) {
+      Shape shape(static_cast<size_t>(yes.rank()), 1);
+      shape[0] = n_;
+      return at.one("where", {reshape(goes_on, shape), yes, no});
+    };
+    std::vector<Tensor*> inner;
+    for (size_t i = 0; i < given.size(); ++i) {
+      Expr x = given[i];
+      if (mapped[i]) {
+        const Expr other = at.one("dynamic_slice", {x, running},
+                                  {{"axes", std::vector<int64_t>{0}}, {"sizes", std::vector<int64_t>{1}}});
+        x = chosen(x, at.one("detach", {other}));
+      }
+      inner.push_back(x.tensor());
+    }
+    const Op* call = body.add_call(*v.graph, inner);
+    for (size_t j = 0; j < states; ++j) body.add_output(chosen(at.of(call->outputs[j]), given[j]).tensor());
+    body.add_output(any(at.of(body.outputs()[condition])).tensor());
+    body.add_output((index + at.constant(Array::scalar<int32_t>(1), "t")).tensor());
+    const Expr first = any(builder_.of(operands[condition]));
+    operands.insert(operands.begin() + static_cast<std::ptrdiff_t>(states), {first.tensor(), zero(builder_).tensor()});
+    return add_loop(graph_, body, std::move(operands), most_iterations(op), states);
   }
   void scan(const Op& op, const ScanForm& form) {
     std::vector<bool> mapped = mapped_of(op, 0, op.inputs.size());

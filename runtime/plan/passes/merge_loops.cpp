@@ -32,7 +32,9 @@ class LoopMerger {
   }
 
  private:
-  static bool is_loop(const Node& n) { return n.op && n.op->row->role == Role::loop && !n.effect && n.alias < 0; }
+  static bool is_loop(const Node& n) {
+    return n.op && n.op->row->role == Role::loop && !loop_condition(*n.op) && !n.effect && n.alias < 0;
+  }
 
   /// Memory of zeros that only the node at `writer` writes.
   const Node* buffer(const Tensor* t, size_t writer) const {
