@@ -39,6 +39,18 @@ struct LoopBody {
   std::vector<TreeLeaf> operands;  ///< the tensors among them, by path
 };
 
+/// The paths of what a graph returns.
+std::vector<std::string> result_paths(Interpreter& in, const Callable& callable) {
+  const GraphFacts& facts = facts_of(in, callable.ir, callable.graph);
+  const size_t n = callable.graph->declared_outputs();
+  std::vector<std::string> paths;
+  if (facts.form == ResultForm::single) return {""};
+  if (facts.form == ResultForm::tree)
+    for (const auto& [path, leaf] : tree_leaves(in, facts.result)) paths.push_back(path);
+  for (size_t i = paths.size(); i < n; ++i) paths.push_back(std::to_string(i));
+  return paths;
+}
+
 class BodyMaker {
  public:
   /// `deep`: the numbers in trees are states, too.
@@ -51,9 +63,12 @@ class BodyMaker {
     Dtypes wanted(numbers_.size());
     bool again = false;
     const auto& outputs = made.body.graph->outputs();
-    for (size_t i = 0; i < numbers_.size() && i < made.body.graph->declared_outputs(); ++i) {
-      if (!numbers_[i] || made.operands.size() != numbers_.size()) continue;
-      wanted[i] = outputs[i]->spec.dtype;
+    const std::vector<std::string> results = result_paths(in_, made.body);
+    for (size_t i = 0; i < numbers_.size() && made.operands.size() == numbers_.size(); ++i) {
+      const auto at = std::ranges::find(results, made.operands[i].first);
+      const size_t j = at == results.end() ? i : static_cast<size_t>(at - results.begin());
+      if (!numbers_[i] || j >= results.size()) continue;
+      wanted[i] = outputs[j]->spec.dtype;
       again = again || *wanted[i] != as_tensor(made.operands[i].second)->spec.dtype;
     }
     return again ? with(wanted) : made;
@@ -181,18 +196,6 @@ std::pair<Op*, Callable> make_repeat(Interpreter& in, Arguments args, const char
 }
 
 // ---- repeat_while
-
-/// The paths of what a graph returns.
-std::vector<std::string> result_paths(Interpreter& in, const Callable& callable) {
-  const GraphFacts& facts = facts_of(in, callable.ir, callable.graph);
-  const size_t n = callable.graph->declared_outputs();
-  std::vector<std::string> paths;
-  if (facts.form == ResultForm::single) return {""};
-  if (facts.form == ResultForm::tree)
-    for (const auto& [path, leaf] : tree_leaves(in, facts.result)) paths.push_back(path);
-  for (size_t i = paths.size(); i < n; ++i) paths.push_back(std::to_string(i));
-  return paths;
-}
 
 std::string listed(const std::vector<std::string>& paths) {
   std::vector<std::string> shown;

@@ -7,6 +7,13 @@
 
 namespace pxl {
 
+namespace {
+
+/// Other names of ops, by which users of other frameworks know them.
+constexpr std::pair<std::string_view, std::string_view> other_names[] = {{"stop_gradient", "detach"}};
+
+}  // namespace
+
 // Binds every op that users can reach, bare and by its path. The host language's names (sum, max, abs, ...) keep their
 // bare form; those functions forward tensors and arrays to the ops.
 void bind_op_builtins(Interpreter&, Scope& prelude) {
@@ -34,6 +41,7 @@ void bind_op_builtins(Interpreter&, Scope& prelude) {
     }
     at->bind(std::string(path), f);
   }
+  for (const auto& [name, op] : other_names) prelude.bind(std::string(name), *prelude.find_here(std::string(op)));
 }
 
 }  // namespace pxl

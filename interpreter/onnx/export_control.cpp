@@ -7,6 +7,7 @@
 #include "interpreter/onnx/exporter.hpp"
 
 #include "runtime/base/never_destroyed.hpp"
+#include "runtime/graph/call_operands.hpp"
 
 namespace pxl::onnx {
 
@@ -39,7 +40,7 @@ std::string Exporter::parameter(const std::string& wanted, const TensorSpec& spe
 // A call becomes the callee's ops. A scan becomes a Scan, or a Loop if it has no sequence to iterate over.
 void Exporter::add_call(const Op& op, Frame& frame) {
   const pxl::Graph& callee = *op.called[0];
-  if (const ScanForm* form = scan_form(callee)) return add_scan(op, *form, frame);
+  if (const ScanForm* form = scan_form(callee); form && !form->counted) return add_scan(op, *form, frame);
   Frame inner;
   for (size_t i = 0; i < callee.inputs().size(); ++i) inner[callee.inputs()[i]] = name_of(op.inputs[i], frame);
   add_ops(callee, inner);
@@ -117,7 +118,7 @@ void Exporter::add_scan(const Op& op, const ScanForm& form, Frame& frame) {
 
 void Exporter::add_loop(const Op& op, Frame& frame) {
   const pxl::Graph& callee = *op.called[0];
-  const OpContextStorage storage(op);
+  const auto condition = loop_condition(op);
   // Carried: what each iteration returns, and what it changes in place.
   std::vector<size_t> carried;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
@@ -134,15 +135,16 @@ void Exporter::add_loop(const Op& op, Frame& frame) {
         for (size_t i : carried)
           inner[callee.inputs()[i]] = parameter(callee.inputs()[i]->name, callee.inputs()[i]->spec);
         add_ops(callee, inner);
-        result(go, condition_spec);
+        result(condition ? name_of(callee.outputs()[*condition], inner) : go, condition_spec);
         for (size_t i : carried) {
           const Tensor* next = i < op.outputs.size() ? callee.outputs()[i] : callee.inputs()[i];
           result(name_of(next, inner), next->spec);
         }
       },
       callee.name());
-  Texts inputs{initialiser("count", Array::scalar<int64_t>(storage.site.integer("count"))),
-               initialiser("always", Array::scalar<bool>(true))},
+  // A Loop ends at its trip count without an error, and a loop with a condition fails at its bound: it has none.
+  Texts inputs{condition ? "" : initialiser("count", Array::scalar<int64_t>(most_iterations(op))),
+               condition ? name_of(op.inputs[*condition], frame) : initialiser("always", Array::scalar<bool>(true))},
       wanted;
   for (size_t i : carried) {
     inputs.push_back(name_of(op.inputs[i], frame));

@@ -27,7 +27,7 @@ struct ImportRow {
   ///   {,stride=X}    ", stride = ..." if X, an input or an attribute as above, is present; otherwise nothing
   FixedText text = "*";
   /// Conditions, separated by commas: "1" input 1 is there, "!1" it is not, "a=1" the attribute a is there and 1,
-  /// "a~1" it is 1 or not there, "outputs=2" the node has two outputs; of loops "steady" and "plain"
+  /// "a~1" it is 1 or not there, "outputs=2" the node has two outputs; of loops "steady", "plain", "conditional"
   /// (import_loops.hpp); "optional" a graph of the node gives an optional.
   std::string_view when = {};
   std::string_view host = {};  ///< inputs that must be known while the graph is built, besides those of `text`

@@ -84,20 +84,38 @@ void add_host_values(const std::vector<Node>& nodes, int64_t opset, std::set<std
   }
 }
 
+namespace {
+
+/// Whether no value that the body gets must be known while its graph is built.
+bool needs_no_values(const Graph& body, int64_t opset) {
+  std::set<std::string> host;
+  add_host_values(body.nodes, opset, host);
+  return std::none_of(body.inputs.begin(), body.inputs.end(), [&](const auto& i) { return host.contains(i.name); });
+}
+
+/// Whether what a Loop carries keeps its shape.
+bool keeps_shapes(const Node& node, const Graph& body) {
+  if (node.inputs.size() < loop_inputs || body.inputs.size() != node.inputs.size()) return false;
+  const size_t carried = node.inputs.size() - loop_inputs;
+  if (carried == 0 || body.outputs.size() < loop_outputs + carried) return false;
+  for (size_t i = 0; i < carried; ++i)
+    if (!same_spec(body.inputs[loop_inputs + i], body.outputs[loop_outputs + i])) return false;
+  return true;
+}
+
+}  // namespace
+
 bool is_steady(const Node& node, int64_t opset) {
   const Graph* body = body_of(node);
-  if (!body) return false;
-  std::set<std::string> host;
-  add_host_values(body->nodes, opset, host);
-  if (std::any_of(body->inputs.begin(), body->inputs.end(), [&](const auto& i) { return host.contains(i.name); }))
-    return false;
-  if (node.op != "Loop") return true;
-  if (node.inputs.size() < loop_inputs || body->inputs.size() != node.inputs.size()) return false;
-  const size_t carried = node.inputs.size() - loop_inputs;
-  if (carried == 0 || body->outputs.size() < loop_outputs + carried || !always_continues(*body)) return false;
-  for (size_t i = 0; i < carried; ++i)
-    if (!same_spec(body->inputs[loop_inputs + i], body->outputs[loop_outputs + i])) return false;
-  return true;
+  if (!body || !needs_no_values(*body, opset)) return false;
+  return node.op != "Loop" || (keeps_shapes(node, *body) && always_continues(*body));
+}
+
+bool is_conditional_loop(const Node& node, int64_t opset, bool judging_loops) {
+  const Graph* body = body_of(node);
+  return body && keeps_shapes(node, *body) &&
+         body->outputs.size() + loop_inputs == body->inputs.size() + loop_outputs && !always_continues(*body) &&
+         (!judging_loops || needs_no_values(*body, opset));
 }
 
 bool is_plain_loop(const Node& node) {

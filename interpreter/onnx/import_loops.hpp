@@ -21,6 +21,9 @@ void add_host_values(const std::vector<Node>& nodes, int64_t opset, std::set<std
 /// Whether the iterations of a Loop or Scan can run one graph again. No iteration needs values while the graph is
 /// built, none ends the loop, and all carried values keep their shape.
 bool is_steady(const Node& node, int64_t opset);
+/// Whether a Loop may end by a condition of what it carries, which keeps its shape, and stacks no results. Without
+/// `judging_loops` the body may need values while it is built.
+bool is_conditional_loop(const Node& node, int64_t opset, bool judging_loops);
 /// Whether a Loop's body stacks no results and does not read the number of its iteration.
 bool is_plain_loop(const Node& node);
 

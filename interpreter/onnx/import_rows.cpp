@@ -219,6 +219,7 @@ constexpr ImportRow rows[] = {
     {.op = "If", .text = "*if_onnx", .several = true},
     {.op = "Loop", .text = "*loop_repeat", .when = "0,steady,plain", .host = "0,1", .several = true},
     {.op = "Loop", .text = "*loop_scan", .when = "0,steady", .host = "0,1", .several = true},
+    {.op = "Loop", .text = "*loop_while", .when = "conditional", .host = "0", .several = true},
     {.op = "Loop", .host = "0,1", .several = true},
     {.op = "Scan", .since = 9, .when = "steady", .several = true},
     {.op = "Scan", .since = 9, .text = "*scan_unrolled", .several = true},

@@ -70,6 +70,7 @@ bool gives_optional(const Node& node) {
 bool fits(const Node& node, std::string_view condition, int64_t opset, bool judging_loops) {
   if (condition.empty()) return true;
   if (condition == "steady") return judging_loops && is_steady(node, opset);
+  if (condition == "conditional") return is_conditional_loop(node, opset, judging_loops);
   if (condition == "plain") return is_plain_loop(node);
   if (condition == "optional") return gives_optional(node);
   if (condition[0] == '!') return !has_input(node, std::stoul(std::string(condition.substr(1))));

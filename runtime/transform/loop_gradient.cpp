@@ -44,7 +44,7 @@ ScanForm in_segments(const ScanForm& all, int64_t length) {
   take(all.carried, step.inputs().size());
   const Expr number = at.of(segment.add_input({{}, DType::int32, {}}, "iterations"));
   const Expr most = at.constant(Array::scalar(static_cast<int32_t>(length)), "length");
-  given.push_back(at.one("minimum", {number - first, most}).tensor());
+  given.push_back(at.one("minimum", {std::vector<Expr>{number - first, most}}).tensor());
   ScanForm inner = all;
   inner.count = length;
   const Op* call = segment.add_call(make_scan(inner), given);
