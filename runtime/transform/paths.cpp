@@ -1,7 +1,9 @@
 // Paths of gradients: floating tensors, from an op's outputs to its inputs. Paths continue through float8, so that
 // tensors after it are not treated as constants: ops on float8 have no gradient and report that.
 #include <algorithm>
+#include <map>
 
+#include "runtime/graph/call_operands.hpp"
 #include "runtime/graph/states.hpp"
 #include "runtime/transform/differentiator.hpp"
 
@@ -34,23 +36,76 @@ std::vector<Tensor*> floating_once(const std::vector<Tensor*>& tensors) {
   return found;
 }
 
-TensorSet tensors_before(const Graph& graph, const std::vector<Tensor*>& provided) {
-  TensorSet found(provided.begin(), provided.end());
-  for (auto it = graph.ops().rbegin(); it != graph.ops().rend(); ++it) {
-    const std::vector<Tensor*> results = given_by(**it);
-    if (!std::any_of(results.begin(), results.end(), [&](const Tensor* t) { return carries(t) && found.count(t); }))
-      continue;
-    for (const Tensor* t : (*it)->inputs)
-      if (carries(t)) found.insert(t);
+namespace {
+
+/// Tensors that lead to given ones. Calls, loops and branches are looked through: an output depends on what it depends
+/// on in the called graph.
+class Before {
+ public:
+  TensorSet of(const Graph& graph, const std::vector<Tensor*>& provided) {
+    TensorSet found(provided.begin(), provided.end());
+    for (auto it = graph.ops().rbegin(); it != graph.ops().rend(); ++it) {
+      const Op& op = **it;
+      const std::vector<Tensor*> results = given_by(op);
+      if (!std::any_of(results.begin(), results.end(), [&](const Tensor* t) { return carries(t) && found.count(t); }))
+        continue;
+      for (size_t which = 0; which < op.called.size(); ++which) add_operands(op, which, found);
+      for (const Tensor* t : op.inputs)
+        if (op.called.empty() && carries(t)) found.insert(t);
+    }
+    return found;
   }
-  return found;
+
+  /// By input of a graph, whether it leads to the provided tensors.
+  const std::vector<bool>& inputs(const Graph& graph, const std::vector<Tensor*>& provided) {
+    const auto [at, fresh] = known_.try_emplace({&graph, provided});
+    if (!fresh) return at->second;
+    std::vector<bool> leads;
+    const bool all = !provided.empty() && is_custom_path(graph);
+    const TensorSet found = all ? TensorSet() : of(graph, provided);
+    for (const Tensor* t : graph.inputs()) leads.push_back(carries(t) && (all || found.count(t) > 0));
+    return at->second = std::move(leads);
+  }
+
+ private:
+  void add_operands(const Op& op, size_t which, TensorSet& found) {
+    const Graph& callee = *op.called[which];
+    const size_t first = callee_operand_begin(op, which);
+    const bool loop = op.row->role == Role::loop;
+    std::vector<bool> wanted;  // by output
+    for (const Tensor* t : op.outputs) wanted.push_back(carries(t) && found.count(t) > 0);
+    for (bool grows = true; grows;) {
+      std::vector<Tensor*> provided;
+      for (size_t i = 0; i < wanted.size(); ++i)
+        if (wanted[i]) provided.push_back(callee.outputs()[i]);
+      for (size_t i = 0; i < callee.inputs().size(); ++i)
+        if (op.modifies(first + i) && found.count(op.inputs[first + i])) provided.push_back(callee.inputs()[i]);
+      const std::vector<bool>& leads = inputs(callee, provided);
+      grows = false;
+      for (size_t i = 0; i < leads.size(); ++i) {
+        if (!leads[i]) continue;
+        if (op.inputs[first + i]) found.insert(op.inputs[first + i]);
+        if (loop && i < wanted.size() && !wanted[i]) wanted[i] = grows = true;
+      }
+    }
+  }
+
+  std::map<std::pair<const Graph*, std::vector<Tensor*>>, std::vector<bool>> known_;
+};
+
+}  // namespace
+
+TensorSet tensors_before(const Graph& graph, const std::vector<Tensor*>& provided) {
+  return Before().of(graph, provided);
 }
 
 TensorSet inputs_before(const Graph& graph, const std::vector<Tensor*>& provided) {
-  if (provided.empty() || !is_custom_path(graph)) return tensors_before(graph, provided);
   TensorSet found;
-  for (const Tensor* t : graph.inputs())
-    if (carries(t)) found.insert(t);
+  Before before;
+  if (!provided.empty() && !is_custom_path(graph)) return before.of(graph, provided);
+  const std::vector<bool>& leads = before.inputs(graph, provided);
+  for (size_t i = 0; i < leads.size(); ++i)
+    if (leads[i]) found.insert(graph.inputs()[i]);
   return found;
 }
 

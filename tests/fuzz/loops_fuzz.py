@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Gradients of random loops: of `repeat` and of `scan` against those of the same calls written one after the other.
+"""Gradients of random loops: of `repeat`, `repeat_while` and `scan` against those of the same calls written one after the other.
 
 A step has states that use each other, and inputs that stay. Some results of the loop have no reader; of these, some
 have derivatives that are NaN or infinite, which must not reach any gradient.
@@ -24,6 +24,7 @@ class Loop:
         self.states = [f"s{i}" for i in range(rng.randrange(1, 5))]
         self.others = [f"w{i}" for i in range(rng.randrange(0, 3))]
         self.count = rng.choice([1, 2, 3, 4, 5, 6, 9])
+        self.bound = max(self.count, random.Random(self.count + len(self.states)).choice([0, 16, 17, 26, 200]))
         names = self.states + self.others
         sinks = {s for s in self.states[1:] if rng.random() < 0.4}
         others = [n for n in names if n not in sinks]
@@ -56,6 +57,8 @@ class Loop:
                  f"  return [{', '.join(self.results)}]", "}"]
         ways = {"repeat": [f"out = repeat(ir.create_graph(step{number}, {names}), {self.count}, {names})"],
                 "scan": [f"out = scan(step{number}, [{states}], []{others}, count = {self.count})"],
+                "while": [f"out = repeat_while(({states}, n) => list(step{number}({names})) + [n + 1], "
+                          f"({states}, n) => n < {self.count}, {states}, 0, bound = {self.bound})"],
                 "calls": [f"g = ir.create_graph(step{number}, {names})", f"out = [{states}]",
                           f"for _ in range({self.count}) {{ out = g.call_with_info(*out{others}).outputs }}"]}
         for way, body in ways.items():
