@@ -143,7 +143,7 @@ void Exporter::add_loop(const Op& op, Frame& frame) {
       },
       callee.name());
   // A Loop ends at its trip count without an error, and a loop with a condition fails at its bound: it has none.
-  Texts inputs{condition ? "" : initialiser("count", Array::scalar<int64_t>(most_iterations(op))),
+  Texts inputs{condition ? "" : initialiser("count", Array::scalar<int64_t>(iteration_limit(op))),
                condition ? name_of(op.inputs[*condition], frame) : initialiser("always", Array::scalar<bool>(true))},
       wanted;
   for (size_t i : carried) {

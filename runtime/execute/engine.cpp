@@ -51,7 +51,7 @@ void set_default_engine(const std::string& name) { chosen() = find_engine(name).
 
 Error goes_on_beyond_bound(const Op& loop) {
   return run_error(fmt::format("the condition of the loop {}.{} still holds after {} iterations, its bound",
-                               loop.row->schedule, loop.id, most_iterations(loop)),
+                               loop.row->schedule, loop.id, iteration_limit(loop)),
                    {"a larger `bound` allows more"})
       .as(codes::value);
 }

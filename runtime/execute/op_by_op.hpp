@@ -251,7 +251,7 @@ class OpByOpEngine : public ExecutionEngine {
     const Graph& body = *op.called[0];
     a.given = arguments(op, body, a.frame, 0);
     for (size_t i = 0; i < op.outputs.size(); ++i) a.given[i] = store_.copied(a.given[i], *body.inputs()[i]);
-    a.left = most_iterations(op);
+    a.left = iteration_limit(op);
     go_on_with_loop(op, a);
   }
   void go_on_with_loop(const Op& op, Activation& a) {

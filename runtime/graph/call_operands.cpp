@@ -18,7 +18,7 @@ bool is_by_reference(const Op& op, size_t which, size_t input) {
   return op.called[which]->inputs()[input]->by_ref || (slot < op.input_modified.size() && op.input_modified[slot]);
 }
 
-int64_t most_iterations(const Op& op) {
+int64_t iteration_limit(const Op& op) {
   if (op.row->role != Role::loop) return 1;
   if (const auto* n = std::get_if<int64_t>(&op.attrs.at(param_index(*op.row, "count"))))
     return std::max<int64_t>(*n, 0);
@@ -26,7 +26,7 @@ int64_t most_iterations(const Op& op) {
 }
 
 int64_t repeat_count(const Op& op) {
-  const int64_t most = most_iterations(op);
+  const int64_t most = iteration_limit(op);
   return most == no_bound ? 1 : most;
 }
 

@@ -20,11 +20,11 @@ size_t callee_operand_begin(const Op& op, size_t which);
 /// Whether the callee works on the caller's memory of this input: it is by reference or marked as modified.
 bool is_by_reference(const Op& op, size_t which, size_t input);
 /// Iterations of a loop op at most: `no_bound` where a condition alone ends it; 1 for other ops.
-int64_t most_iterations(const Op& op);
-/// What a cost counts: most_iterations, and one iteration where there is no bound.
+int64_t iteration_limit(const Op& op);
+/// What a cost counts: iteration_limit(op), and one iteration where there is no bound.
 int64_t repeat_count(const Op& op);
 /// Of a loop with a condition: which of its carried tensors is read before each iteration. A loop that still goes on
-/// after `most_iterations` fails.
+/// after `iteration_limit` fails.
 std::optional<size_t> loop_condition(const Op& op);
 /// The tensor on which it depends what a branch or a loop runs; null for other ops. Of a loop it is the body's input.
 const Tensor* deciding_tensor(const Op& op);

@@ -37,6 +37,7 @@ constexpr OpRow order_table[] = {
                c.builder().one("init", {}, {{"shape", c.in_spec(0).shape}, {"dtype", c.in_spec(0).dtype}});
            c.set(0, c.builder().one("scatter", {zeros, c.out(1), c.dy()}, {{"axis", c.site().integer("axis")}}));
          },
+     .batch = Batch::axis,
      .tiles = tile_sort},
     {.name = "argsort",
      .path = "ops.argsort",

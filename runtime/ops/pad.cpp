@@ -148,6 +148,7 @@ constexpr OpRow pad_table[] = {
            c.set(0, c.builder().one("roll", {c.dy()}, {{"shift", back}, {"axis", s.integer("axis")}}));
          },
      .pattern = Pattern::movement,
+     .batch = Batch::axis,
      .order = orders::in_order,
      .tiles = tile_movement},
     {.name = "tril",

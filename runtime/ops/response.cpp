@@ -73,6 +73,7 @@ constexpr OpRow response_table[] = {
      .tolerance = &tolerance::bits,
      .kernel = [](const OpContext& s) { return hardmax_kernel(s.input(0), axis_of(s, "axis", rank_of(s.input(0)))); },
      .gradient = [](GradContext& c) { set_zero(c, 0); },
+     .batch = Batch::axis,
      .onnx = "Hardmax",
      .tiles = tile_softmax},
     {.name = "lrn",

@@ -169,6 +169,7 @@ constexpr OpRow take_along_row = {.name = "take_along",
                                       },
                                   .gradient = take_along_gradient,
                                   .pattern = Pattern::movement,
+                                  .batch = Batch::axis,
                                   .onnx = "GatherElements",
                                   .checks_indices = checks_values,
                                   .tiles = tile_gather};
@@ -205,6 +206,7 @@ constexpr OpRow scatter_table[] = {
            if (c.wants(2)) c.set(2, c.builder().one("scatter_update_grad", {c.dy(), c.in(1)}, {{"axis", axis}}));
          },
      .pattern = Pattern::movement,
+     .batch = Batch::axis,
      .inplace_ok = true,
      .onnx = "ScatterElements",
      .checks_indices = checks_values,
@@ -226,6 +228,7 @@ constexpr OpRow scatter_table[] = {
            if (c.wants(0)) c.set(0, c.builder().one("scatter_zero", {c.dy(), c.in(1)}, {{"axis", axis}}));
          },
      .pattern = Pattern::movement,
+     .batch = Batch::axis,
      .checks_indices = checks_values,
      .tiles = tile_scatter},
     take_along_row,

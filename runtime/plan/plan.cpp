@@ -197,7 +197,7 @@ class Assembler {
 
   void add_loop(const Node& node, Instruction& instruction) {
     instruction.kind = Instruction::Kind::loop;
-    instruction.repeats = most_iterations(*node.op);
+    instruction.repeats = iteration_limit(*node.op);
     instruction.condition = loop_condition(*node.op);
     PlanCall body = plan_call(node, instruction, 0);
     for (size_t i = 0; i < instruction.out.size(); ++i) {

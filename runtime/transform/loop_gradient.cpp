@@ -62,7 +62,7 @@ ScanForm in_segments(const ScanForm& all, int64_t length) {
 
 void Differentiator::gradient_of_loop() {
   Graph& body = *op_->called[0];
-  const int64_t n = most_iterations(*op_);
+  const int64_t n = iteration_limit(*op_);
   check_repeatable(*op_);
   if (n == no_bound)
     refuse_gradient(

@@ -353,7 +353,7 @@ class Vectoriser {
     body.add_output((index + at.constant(Array::scalar<int32_t>(1), "t")).tensor());
     const Expr first = any(builder_.of(operands[condition]));
     operands.insert(operands.begin() + static_cast<std::ptrdiff_t>(states), {first.tensor(), zero(builder_).tensor()});
-    return add_loop(graph_, body, std::move(operands), most_iterations(op), states);
+    return add_loop(graph_, body, std::move(operands), iteration_limit(op), states);
   }
   void scan(const Op& op, const ScanForm& form) {
     std::vector<bool> mapped = mapped_of(op, 0, op.inputs.size());
