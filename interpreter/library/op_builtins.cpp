@@ -41,7 +41,13 @@ void bind_op_builtins(Interpreter&, Scope& prelude) {
     }
     at->bind(std::string(path), f);
   }
-  for (const auto& [name, op] : other_names) prelude.bind(std::string(name), *prelude.find_here(std::string(op)));
+  for (const auto& [name, op] : other_names) {
+    const OpRow& row = get_op(op);
+    const std::string parameters = signature(row).substr(row.name.size());
+    define(prelude, no_effects, std::string(name).c_str(), (std::string(name) + parameters).c_str(),
+           (std::string(row.doc) + " Another name of `" + std::string(op) + "`.").c_str(),
+           [&row](Interpreter& in, Arguments args) { return call_op(in, row, std::move(args)); });
+  }
 }
 
 }  // namespace pxl
