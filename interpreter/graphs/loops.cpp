@@ -12,7 +12,9 @@
 #include "interpreter/values/conversions.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/join_texts.hpp"
+#include "runtime/graph/call_operands.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/states.hpp"
 #include "runtime/transform/repeat_while.hpp"
 #include "runtime/transform/scan.hpp"
 
@@ -42,7 +44,7 @@ struct LoopBody {
 /// The paths of what a graph returns.
 std::vector<std::string> result_paths(Interpreter& in, const Callable& callable) {
   const GraphFacts& facts = facts_of(in, callable.ir, callable.graph);
-  const size_t n = callable.graph->declared_outputs();
+  const size_t n = result_outputs(*callable.graph);
   std::vector<std::string> paths;
   if (facts.form == ResultForm::single) return {""};
   if (facts.form == ResultForm::tree)
@@ -156,10 +158,6 @@ void check_states(const Callable& callable, size_t states, const char* where) {
           .as(codes::graph_inputs);
 }
 
-std::vector<Tensor*> operands_of(Interpreter& in, const Callable& callable, const Arguments& args) {
-  return bind_inputs(in, callable.ir, *callable.graph, callable.inputs, args);
-}
-
 // ---- repeat
 
 Op* repeat_by_tensor(Interpreter& in, const LoopBody& loop, const Arguments& args, const Value& count,
@@ -167,9 +165,9 @@ Op* repeat_by_tensor(Interpreter& in, const LoopBody& loop, const Arguments& arg
   WhileForm form{loop.body.graph, {}, nullptr, reached(in, as_tensor(count)), bound};
   if (form.count->spec.dtype != DType::int32 || !form.count->spec.shape.empty())
     throw Error("repeat: the count is an int or an int32[] tensor, got " + text(form.count->spec)).as(codes::type);
-  for (size_t i = 0; i < loop.body.graph->declared_outputs(); ++i) form.output.push_back(i);
+  for (size_t i = 0; i < result_outputs(*loop.body.graph); ++i) form.output.push_back(i);
   check_states(loop.body, form.output.size(), "repeat");
-  return add_while(*graphs_of(in).target().graph, form, operands_of(in, loop.body, args), {});
+  return add_while(*graphs_of(in).target().graph, form, operands_without_states(in, loop.body, args), {});
 }
 
 /// `repeat(f, count, ...)`: the loop op and what it repeats.
@@ -262,8 +260,8 @@ Value make_repeat_while(Interpreter& in, Arguments args) {
       is_graph_value(condition) ? to_callable(condition, "repeat_while") : graph_of_function(in, condition, loop.args);
   form.condition = decides.graph;
   check_states(decides, form.output.size(), "repeat_while");
-  const std::vector<Tensor*> of_step = operands_of(in, loop.body, states),
-                             of_condition = operands_of(in, decides, states);
+  const std::vector<Tensor*> of_step = operands_without_states(in, loop.body, states),
+                             of_condition = operands_without_states(in, decides, states);
   check_reads(form, of_step, of_condition);
   const Op* op = add_while(*graphs_of(in).target().graph, form, of_step, of_condition);
   std::vector<Value> results(form.output.size());
@@ -273,11 +271,6 @@ Value make_repeat_while(Interpreter& in, Arguments args) {
 
 }  // namespace
 
-Op* emit_repeat(Interpreter& in, const Callable& body, int64_t count, const Arguments& args) {
-  if (count < 0) throw Error(fmt::format("repeat: the count must be at least 0, got {}", count)).as(codes::value);
-  return add_loop(*graphs_of(in).target().graph, *body.graph, operands_of(in, body, args), count);
-}
-
 void bind_loop_builtins(Scope& prelude) {
   define(
       prelude, no_effects, "repeat", "repeat(graph, count, *inputs, inputs = none, bound = none)",
@@ -285,8 +278,9 @@ void bind_loop_builtins(Scope& prelude) {
       "an int32[] tensor; a gradient then needs `bound`, the largest count.",
       [](Interpreter& in, Arguments args) {
         const auto [op, body] = make_repeat(in, std::move(args), "repeat");
+        if (!loop_condition(*op)) return call_result(in, body.ir, *op);
         std::vector<Value> states;
-        for (size_t i = 0; i < body.graph->declared_outputs(); ++i)
+        for (size_t i = 0; i < result_outputs(*body.graph); ++i)
           states.push_back(tensor_value(body.ir, op->outputs[i]));
         return in_result_form(in, body.ir, *body.graph, std::move(states));
       });
@@ -294,7 +288,7 @@ void bind_loop_builtins(Scope& prelude) {
       prelude, no_effects, "repeat_with_info", "repeat_with_info(graph, count, *inputs, inputs = none, bound = none)",
       "The same, and gives the call site.", [](Interpreter& in, Arguments args) {
         const auto [op, body] = make_repeat(in, std::move(args), "repeat_with_info");
-        if (op->called[0] != body.graph)
+        if (loop_condition(*op))
           type_error(
               "repeat_with_info takes an int as its second argument: a loop whose count is a tensor has another body");
         return Value(make_ref<CallInfoObject>(body.ir, op, body.vars));
