@@ -73,7 +73,7 @@ TEST_CASE("brackets are reported where they open") {
   CHECK(errors("f(a\ndef g() { }\nz = 1 1") ==
         "1:2-3 `(` is not closed | 3:7-8 expected the end of the line, found `1`");
   CHECK(errors("def f() {\n  g(a\n}\nx = 1") == "2:4-5 `(` is not closed");
-  CHECK(errors("def f() {\n  if x {\n}\n") == "1:9-10 `{` is not closed");
+  CHECK(errors("def f() {\n  if x {\n}\n") == "2:8-9 `{` is not closed");
   CHECK(errors("def f() {\n  if x {\n    y\n") == "2:8-9 `{` is not closed");
   CHECK(errors("f(a, b]\ny = 1") == "1:2-3 `(` is closed by `]`");
   CHECK(errors("x = 1\n}\ny = 2 2") == "2:1-2 unmatched `}` | 3:7-8 expected the end of the line, found `2`");
