@@ -8,7 +8,7 @@ PAGE = ROOT / "docs/language.md"
 BEGIN, END = "<!-- features: begin -->\n", "<!-- features: end -->\n"
 X = "[[0.5, -1.0, 2.0], [1.5, 0.25, -0.5]]"
 
-# What is computed of a tensor x: float32[2, 3], and has its shape; its elements, and those of the gradient of their sum.
+# A program computes the expression with a tensor x: float32[2, 3]. The lists have the result's elements and the gradient of their sum.
 FEATURES = {
     "captures": ("", "scan((s, r) => (s * 0.5 + sum(x), s + r), constant(zeros([3])), x)[1]",
                  [0.5, -1, 2, 4.25, 3, 2.25], [4, 4, 4, 4, 4, 4]),
@@ -51,7 +51,7 @@ INSIDE = {
     "`conditional`": "conditional(sum(x) > -100, (v) => compute(v), (v) => v, [x], [x])",
     "`outlined def`": "shared(x)",
 }
-# By feature and place, what the error says.
+# The text of the error, by feature and place.
 REFUSED = {}
 
 
