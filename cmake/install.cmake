@@ -2,10 +2,10 @@
 # (cmake/package.cmake); libraries and modules add theirs where they are built.
 set(share ${CMAKE_INSTALL_DATADIR})
 
-# Programs and modules that the command itself starts and opens (runtime/base/installation.hpp).
+# Programs and modules that the command itself starts and opens (runtime/base/files/installation.hpp).
 set(private_libraries ${CMAKE_INSTALL_LIBDIR}/pxl)
 file(RELATIVE_PATH library_folder ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/pxl)
-set_source_files_properties(${PROJECT_SOURCE_DIR}/runtime/base/installation.cpp
+set_source_files_properties(${PROJECT_SOURCE_DIR}/runtime/base/files/installation.cpp
                             PROPERTIES COMPILE_DEFINITIONS PXL_LIBRARY_FOLDER="${library_folder}")
 
 install(TARGETS pxl RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT pxl)

@@ -1,4 +1,4 @@
-# The kernels' number-crunching libraries. Without BLAS the kernels compute all products themselves (kernels/gemm.cpp).
+# The kernels' number-crunching libraries. Without BLAS the kernels compute all products themselves (kernels/gemm/gemm.cpp).
 if(NOT PXL_KERNELS_ONLY)
   find_package(BLAS REQUIRED)
 endif()
@@ -40,16 +40,33 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64" AND PXL_INSTRUCTION_SETS 
 elseif(NOT PXL_INSTRUCTION_SETS MATCHES "^(all|native)$")
   message(FATAL_ERROR "PXL_INSTRUCTION_SETS is ${PXL_INSTRUCTION_SETS}: expected all or native")
 endif()
-get_target_property(kernel_sources pxl_kernels SOURCES)
+# Kernels that are compiled once for each instruction set and chosen at run time (runtime/kernels/kernel_variants.hpp): the
+# file that they include, the macro that names their table, the name of the table, the instruction sets.
+set(PXL_VARIANTS
+    "block/block|PXL_BLOCKS|blocks|baseline avx2 avx512"
+    "block/block_integer|PXL_INTEGER_BLOCKS|integer_blocks|baseline avx2"
+    "gemm/packed|PXL_PACKED|packed|baseline avx2 avx512 neon"
+    "gemm/quantised_product|PXL_QUANTISED_PRODUCT|quantised_product|baseline avx2"
+    "gemm/skinny|PXL_SKINNY|skinny|baseline avx2 avx512 neon"
+    "convolution/direct|PXL_DIRECT|direct|baseline avx2 avx512 neon"
+    "convolution/winograd|PXL_WINOGRAD|winograd|baseline avx2 avx512")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+  set(built_sets baseline avx2 avx512)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  set(built_sets baseline neon)
+else()
+  set(built_sets baseline)
+endif()
+set(options_avx2 -march=x86-64-v3)
+set(options_avx512 -march=x86-64-v4)
+set(options_neon -DPXL_FUSED)
 foreach(set ${left_out_sets})
   string(TOUPPER ${set} upper)
   target_compile_definitions(pxl_kernels PRIVATE PXL_WITHOUT_${upper})
-  list(FILTER kernel_sources EXCLUDE REGEX "/(block|direct|packed|skinny|winograd)_${set}\\.cpp$")
+  list(REMOVE_ITEM built_sets ${set})
 endforeach()
-set_target_properties(pxl_kernels PROPERTIES SOURCES "${kernel_sources}")
 
-# The block functions are compiled once per instruction set and chosen at run time (runtime/kernels/block.cpp). The
-# options allow vector code for square roots and selections and change no result.
+# The options of block functions allow vector code for square roots and selections, and change no result.
 if(PXL_SANITIZE)
   set(kernel_level -O1)  # minutes a file with more
 else()
@@ -61,17 +78,15 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
 else()
   list(APPEND block_options -fno-thread-jumps)  # it takes selections apart into several masks
 endif()
-# On x86-64 the baseline is for processors without AVX2: less vector code there, for less than half of the time.
+# On x86-64 the baseline is for processors without AVX2: less vector code there, for less than half of the time. A build for
+# this processor runs it only if PXL_ISA asks for it.
 set(baseline_level)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64" AND NOT PXL_SANITIZE)
+if(best_set AND NOT best_set STREQUAL baseline)
+  set(baseline_level -O1)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64" AND NOT PXL_SANITIZE)
   set(baseline_level -O2)
 endif()
 set(kernels_dir ${PROJECT_SOURCE_DIR}/runtime/kernels)
-set_source_files_properties(${kernels_dir}/block_baseline.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${block_options};${baseline_level}")
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
-  set_source_files_properties(${kernels_dir}/block_avx2.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${block_options};-march=x86-64-v3")
-  set_source_files_properties(${kernels_dir}/block_avx512.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${block_options};-march=x86-64-v4")
-endif()
 
 # Rounding to float8, one loop that is selections throughout.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/runtime/tensor/float8.cpp
@@ -83,33 +98,45 @@ set(window_options -O3 -fno-trapping-math)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   list(APPEND window_options -fno-tree-loop-distribute-patterns)
 endif()
-foreach(file broadcast_rows convert convolution draws elementwise index median order pooling quantise reduce resample scatter scatter_reduce strided)
+foreach(file elementwise/broadcast_rows elementwise/convert elementwise/elementwise elementwise/quantise convolution/convolution random/draws
+        indexing/index indexing/scatter indexing/scatter_reduce reduction/median reduction/order reduction/reduce image/pooling image/resample movement/strided)
   set_source_files_properties(${kernels_dir}/${file}.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${window_options}")
 endforeach()
 
-# The same for integers, also with the products, minima and maxima of AVX2.
-set_source_files_properties(${kernels_dir}/block_integer_baseline.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${window_options};${baseline_level}")
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
-  set_source_files_properties(${kernels_dir}/block_integer_avx2.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${window_options};-march=x86-64-v3")
-endif()
-
-# The same for the products. GCC 12 takes the undefined upper lanes of its own AVX-512 intrinsics for a mistake of ours,
-# hence the two warnings that are off.
+# GCC 12 takes the undefined upper lanes of its own AVX-512 intrinsics for a mistake of ours, hence the two warnings that are
+# off in products.
 set(product_options ${kernel_level} -fno-math-errno)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   list(APPEND product_options -Wno-uninitialized -Wno-maybe-uninitialized)
 endif()
-set_source_files_properties(${kernels_dir}/quantised_product_baseline.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${product_options};${baseline_level}")
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
-  set_source_files_properties(${kernels_dir}/quantised_product_avx2.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${product_options};-march=x86-64-v3")
-endif()
-foreach(products direct packed skinny winograd)
-  set_source_files_properties(${kernels_dir}/${products}_baseline.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${product_options};${baseline_level}")
-  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
-    set_source_files_properties(${kernels_dir}/${products}_avx2.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${product_options};-march=x86-64-v3")
-    set_source_files_properties(${kernels_dir}/${products}_avx512.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${product_options};-march=x86-64-v4")
-    set_source_files_properties(${kernels_dir}/${products}_neon.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
-    set_source_files_properties(${kernels_dir}/${products}_neon.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${product_options}")
+foreach(variant ${PXL_VARIANTS})
+  string(REPLACE "|" ";" variant "${variant}")
+  list(GET variant 0 PXL_KERNEL)
+  list(GET variant 1 PXL_MACRO)
+  list(GET variant 2 table)
+  list(GET variant 3 sets)
+  string(REPLACE " " ";" sets "${sets}")
+  if(PXL_KERNEL STREQUAL block/block)
+    set(options ${block_options})
+  elseif(PXL_KERNEL STREQUAL block/block_integer)
+    set(options ${window_options})
+  else()
+    set(options ${product_options})
   endif()
+  get_filename_component(kernel_name ${PXL_KERNEL} NAME)
+  foreach(PXL_SET ${sets})
+    if(NOT PXL_SET IN_LIST built_sets)
+      continue()
+    endif()
+    set(PXL_TABLE ${table}_${PXL_SET})
+    set(made ${PROJECT_BINARY_DIR}/kernels/${kernel_name}_${PXL_SET}.cpp)
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/kernel_variant.cpp.in ${made} @ONLY)
+    if(PXL_SET STREQUAL baseline)
+      set(of_set ${baseline_level})
+    else()
+      set(of_set ${options_${PXL_SET}})
+    endif()
+    set_source_files_properties(${made} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${options};${of_set}")
+    target_sources(pxl_kernels PRIVATE ${made})
+  endforeach()
 endforeach()

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "runtime/base/standard_streams.hpp"
+#include "runtime/base/files/standard_streams.hpp"
 #include "runtime/execute/process_collectives.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/ops/op_builder.hpp"

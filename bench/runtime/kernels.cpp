@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "runtime/execute/program.hpp"
-#include "runtime/kernels/product.hpp"
+#include "runtime/kernels/gemm/product.hpp"
 #include "runtime/ops/op_builder.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/plan/cpu_lowering.hpp"

@@ -7,9 +7,9 @@
 #include <ctime>
 
 #include "runtime/execute/program.hpp"
-#include "runtime/kernels/product.hpp"
-#include "runtime/kernels/quantise.hpp"
-#include "runtime/kernels/quantised_product.hpp"
+#include "runtime/kernels/elementwise/quantise.hpp"
+#include "runtime/kernels/gemm/product.hpp"
+#include "runtime/kernels/gemm/quantised_product.hpp"
 #include "runtime/tensor/array.hpp"
 
 namespace {

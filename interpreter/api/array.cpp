@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "interpreter/api/access.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/tensor/dtype.hpp"
 
 namespace pxl {

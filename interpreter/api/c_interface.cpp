@@ -7,8 +7,8 @@
 #include "interpreter/api/access.hpp"
 #include "pxl/program.hpp"
 #include "pxl/pxl.h"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/tensor/shape.hpp"
 
 using namespace pxl;

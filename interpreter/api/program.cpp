@@ -11,12 +11,12 @@
 #include "interpreter/values/host.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/input_file.hpp"
-#include "runtime/base/join_texts.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/files/input_file.hpp"
+#include "runtime/base/files/standard_streams.hpp"
 #include "runtime/base/never_destroyed.hpp"
-#include "runtime/base/standard_streams.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/text/join_texts.hpp"
+#include "runtime/base/text/suggest.hpp"
 #include "runtime/execute/engine.hpp"
 
 namespace pxl {

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/base/fork.hpp"
+#include "runtime/base/threads/fork.hpp"
 
 namespace pxl::api {
 namespace {

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include "interpreter/api/access.hpp"
-#include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/graphs/tensor_objects.hpp"
 #include "interpreter/library/sessions.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/operations.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 
 namespace pxl::api {
 namespace {

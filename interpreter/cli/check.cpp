@@ -10,8 +10,8 @@
 #include "interpreter/cli/program.hpp"
 #include "interpreter/language/fixes.hpp"
 #include "interpreter/syntax/parse.hpp"
-#include "runtime/base/atomic_file.hpp"
-#include "runtime/base/standard_streams.hpp"
+#include "runtime/base/files/atomic_file.hpp"
+#include "runtime/base/files/standard_streams.hpp"
 
 namespace pxl::cli {
 

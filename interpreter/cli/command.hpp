@@ -11,7 +11,7 @@
 
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/values/host.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 
 namespace pxl::cli {
 

@@ -8,7 +8,7 @@
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/explain.hpp"
-#include "runtime/base/standard_streams.hpp"
+#include "runtime/base/files/standard_streams.hpp"
 #include "runtime/execute/engine.hpp"
 #include "runtime/tiles/machine.hpp"
 

@@ -8,10 +8,10 @@
 #include "interpreter/tools/doc_page.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/tools/pager.hpp"
-#include "runtime/base/atomic_file.hpp"
-#include "runtime/base/standard_streams.hpp"
-#include "runtime/base/suggest.hpp"
-#include "runtime/base/wrap.hpp"
+#include "runtime/base/files/atomic_file.hpp"
+#include "runtime/base/files/standard_streams.hpp"
+#include "runtime/base/text/suggest.hpp"
+#include "runtime/base/text/wrap.hpp"
 
 namespace pxl::cli {
 

@@ -7,8 +7,8 @@
 #include "interpreter/cli/json.hpp"
 #include "interpreter/tools/explain.hpp"
 #include "interpreter/tools/pager.hpp"
-#include "runtime/base/standard_streams.hpp"
-#include "runtime/base/wrap.hpp"
+#include "runtime/base/files/standard_streams.hpp"
+#include "runtime/base/text/wrap.hpp"
 
 namespace pxl::cli {
 

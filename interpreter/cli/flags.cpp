@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "interpreter/cli/command.hpp"
-#include "runtime/base/suggest.hpp"
-#include "runtime/base/wrap.hpp"
+#include "runtime/base/text/suggest.hpp"
+#include "runtime/base/text/wrap.hpp"
 
 namespace pxl::cli {
 

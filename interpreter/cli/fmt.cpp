@@ -8,10 +8,10 @@
 #include "interpreter/cli/diff.hpp"
 #include "interpreter/syntax/format.hpp"
 #include "interpreter/tools/theme.hpp"
-#include "runtime/base/atomic_file.hpp"
-#include "runtime/base/interrupt.hpp"
-#include "runtime/base/standard_streams.hpp"
-#include "runtime/base/wrap.hpp"
+#include "runtime/base/files/atomic_file.hpp"
+#include "runtime/base/files/standard_streams.hpp"
+#include "runtime/base/limits/interrupt.hpp"
+#include "runtime/base/text/wrap.hpp"
 
 namespace pxl::cli {
 

@@ -9,8 +9,8 @@
 #include "interpreter/cli/program.hpp"
 #include "interpreter/tools/graph_page.hpp"
 #include "interpreter/tools/graph_view.hpp"
-#include "runtime/base/atomic_file.hpp"
-#include "runtime/base/standard_streams.hpp"
+#include "runtime/base/files/atomic_file.hpp"
+#include "runtime/base/files/standard_streams.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/tiles/estimate.hpp"
 

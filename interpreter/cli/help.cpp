@@ -4,9 +4,9 @@
 #include "interpreter/cli/command.hpp"
 #include "interpreter/cli/version.hpp"
 #include "interpreter/tools/pager.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/standard_streams.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/files/standard_streams.hpp"
+#include "runtime/base/text/suggest.hpp"
 
 namespace pxl::cli {
 

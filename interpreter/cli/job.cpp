@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "interpreter/cli/command.hpp"
-#include "runtime/base/installation.hpp"
-#include "runtime/base/join_texts.hpp"
-#include "runtime/base/standard_streams.hpp"
+#include "runtime/base/files/installation.hpp"
+#include "runtime/base/files/standard_streams.hpp"
+#include "runtime/base/text/join_texts.hpp"
 #include "runtime/processes/launch.hpp"
 #include "runtime/processes/liveness.hpp"
 #include "runtime/processes/processes.hpp"

@@ -5,8 +5,8 @@
 #include <cerrno>
 
 #include "interpreter/cli/command.hpp"
-#include "runtime/base/standard_streams.hpp"
-#include "runtime/base/utf8.hpp"
+#include "runtime/base/files/standard_streams.hpp"
+#include "runtime/base/text/utf8.hpp"
 
 namespace pxl::cli {
 

@@ -8,9 +8,9 @@
 
 #include "interpreter/cli/command.hpp"
 #include "interpreter/cli/logo.hpp"
-#include "runtime/base/atomic_file.hpp"
-#include "runtime/base/installation.hpp"
-#include "runtime/base/standard_streams.hpp"
+#include "runtime/base/files/atomic_file.hpp"
+#include "runtime/base/files/installation.hpp"
+#include "runtime/base/files/standard_streams.hpp"
 
 namespace pxl::cli {
 

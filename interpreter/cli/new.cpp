@@ -8,8 +8,8 @@
 
 #include "interpreter/cli/command.hpp"
 #include "interpreter/syntax/program_text.hpp"
-#include "runtime/base/atomic_file.hpp"
-#include "runtime/base/standard_streams.hpp"
+#include "runtime/base/files/atomic_file.hpp"
+#include "runtime/base/files/standard_streams.hpp"
 
 namespace pxl::cli {
 

@@ -15,8 +15,8 @@
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/values/operations.hpp"
-#include "runtime/base/atomic_file.hpp"
-#include "runtime/base/standard_streams.hpp"
+#include "runtime/base/files/atomic_file.hpp"
+#include "runtime/base/files/standard_streams.hpp"
 #include "runtime/execute/checkpoint.hpp"
 
 namespace pxl::cli {

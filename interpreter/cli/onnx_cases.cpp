@@ -13,8 +13,8 @@
 #include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/operations.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/input_file.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/files/input_file.hpp"
 
 namespace pxl::cli {
 

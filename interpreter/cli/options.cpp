@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "interpreter/cli/command.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/suggest.hpp"
-#include "runtime/base/wrap.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/suggest.hpp"
+#include "runtime/base/text/wrap.hpp"
 
 namespace pxl::cli {
 

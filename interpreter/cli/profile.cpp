@@ -9,8 +9,8 @@
 #include "interpreter/language/options.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
-#include "runtime/base/atomic_file.hpp"
-#include "runtime/base/standard_streams.hpp"
+#include "runtime/base/files/atomic_file.hpp"
+#include "runtime/base/files/standard_streams.hpp"
 #include "runtime/tiles/estimate.hpp"
 #include "runtime/tiles/report_json.hpp"
 

@@ -12,8 +12,8 @@
 #include "interpreter/tools/graph_page.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/values/host.hpp"
-#include "runtime/base/join_texts.hpp"
-#include "runtime/base/standard_streams.hpp"
+#include "runtime/base/files/standard_streams.hpp"
+#include "runtime/base/text/join_texts.hpp"
 #include "runtime/tiles/remedies.hpp"
 #include "runtime/transform/ipu_part.hpp"
 

@@ -15,9 +15,9 @@
 #include "interpreter/tools/lints.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/values/host.hpp"
-#include "runtime/base/join_texts.hpp"
-#include "runtime/base/standard_streams.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/files/standard_streams.hpp"
+#include "runtime/base/text/join_texts.hpp"
+#include "runtime/base/text/suggest.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl::cli {

@@ -18,7 +18,7 @@
 #include "interpreter/tools/pager.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/host.hpp"
-#include "runtime/base/standard_streams.hpp"
+#include "runtime/base/files/standard_streams.hpp"
 #include "runtime/execute/engine.hpp"
 #include "runtime/execute/session.hpp"
 #include "runtime/processes/launch.hpp"

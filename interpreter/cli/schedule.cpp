@@ -1,6 +1,6 @@
 // `pxl schedule`: prints the schedules of a file's programs, or their plans.
 #include "runtime/graph/schedule.hpp"
-#include "runtime/base/join_texts.hpp"
+#include "runtime/base/text/join_texts.hpp"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 #include "interpreter/cli/json.hpp"
 #include "interpreter/cli/program.hpp"
 #include "interpreter/tools/pass_stages.hpp"
-#include "runtime/base/interrupt.hpp"
-#include "runtime/base/standard_streams.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/files/standard_streams.hpp"
+#include "runtime/base/limits/interrupt.hpp"
+#include "runtime/base/text/suggest.hpp"
 #include "runtime/plan/plan.hpp"
 
 namespace pxl::cli {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "interpreter/language/options.hpp"
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 
 namespace pxl::cli {
 

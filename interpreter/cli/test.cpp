@@ -6,7 +6,7 @@
 #include "interpreter/language/tests.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
-#include "runtime/base/standard_streams.hpp"
+#include "runtime/base/files/standard_streams.hpp"
 
 namespace pxl::cli {
 

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/cli/command.hpp"
-#include "runtime/base/standard_streams.hpp"
+#include "runtime/base/files/standard_streams.hpp"
 #include "runtime/tiles/published.hpp"
 #include "runtime/tiles/published_scaling.hpp"
 

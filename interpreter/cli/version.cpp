@@ -7,8 +7,8 @@
 
 #include "interpreter/cli/json.hpp"
 #include "interpreter/repl/line_editor.hpp"
-#include "runtime/base/join_texts.hpp"
-#include "runtime/base/standard_streams.hpp"
+#include "runtime/base/files/standard_streams.hpp"
+#include "runtime/base/text/join_texts.hpp"
 #include "runtime/execute/engine.hpp"
 #include "runtime/kernels/instruction_sets.hpp"
 

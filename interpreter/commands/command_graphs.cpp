@@ -5,8 +5,8 @@
 #include <set>
 
 #include "interpreter/commands/commands.hpp"
-#include "interpreter/graphs/graphs.hpp"
-#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/graph_objects.hpp"
+#include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/graphs/programs.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/library/sessions.hpp"
@@ -14,9 +14,9 @@
 #include "interpreter/tools/graph_view.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/atomic_file.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/text.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/files/atomic_file.hpp"
+#include "runtime/base/text/text.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/tiles/estimate.hpp"

@@ -6,7 +6,7 @@
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/tools/help.hpp"
 #include "interpreter/tools/theme.hpp"
-#include "runtime/base/wrap.hpp"
+#include "runtime/base/text/wrap.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {

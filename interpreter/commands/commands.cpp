@@ -10,11 +10,11 @@
 #include "interpreter/tools/help.hpp"
 #include "interpreter/tools/inspection.hpp"
 #include "interpreter/values/operations.hpp"
-#include "runtime/base/atomic_file.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/join_texts.hpp"
-#include "runtime/base/suggest.hpp"
-#include "runtime/base/text.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/files/atomic_file.hpp"
+#include "runtime/base/text/join_texts.hpp"
+#include "runtime/base/text/suggest.hpp"
+#include "runtime/base/text/text.hpp"
 
 namespace pxl {
 namespace {

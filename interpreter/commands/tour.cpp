@@ -4,8 +4,8 @@
 
 #include "interpreter/commands/commands.hpp"
 #include "interpreter/tools/theme.hpp"
-#include "runtime/base/interrupt.hpp"
-#include "runtime/base/standard_streams.hpp"
+#include "runtime/base/files/standard_streams.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 
 namespace pxl {
 namespace {

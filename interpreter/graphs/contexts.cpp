@@ -1,6 +1,6 @@
 // The contexts of graph building: in_sequence, name_scope, ipu, io_tiles.
-#include "interpreter/graphs/graph_builder.hpp"
-#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/calls/graph_builder.hpp"
+#include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "interpreter/graphs/graph_builder.hpp"
-#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/calls/graph_builder.hpp"
+#include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/look.hpp"
@@ -14,8 +14,8 @@
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/suggest.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/tensor/exact.hpp"
 #include "runtime/tensor/float8.hpp"

@@ -5,16 +5,16 @@
 #include <unordered_set>
 #include <variant>
 
-#include "interpreter/graphs/gradients.hpp"
-#include "interpreter/graphs/graph_builder.hpp"
-#include "interpreter/graphs/graphs.hpp"
+#include "interpreter/graphs/calls/graph_builder.hpp"
+#include "interpreter/graphs/derivatives/gradients.hpp"
+#include "interpreter/graphs/graph_objects.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
 #include "interpreter/values/members.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/shown_names.hpp"
 #include "runtime/transform/pipeline.hpp"

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "interpreter/graphs/derivatives.hpp"
-#include "interpreter/graphs/graph_builder.hpp"
-#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/calls/graph_builder.hpp"
+#include "interpreter/graphs/derivatives/derivatives.hpp"
+#include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/graphs/replicas.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
@@ -25,9 +25,9 @@
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/never_destroyed.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/text/suggest.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/shown_names.hpp"
 

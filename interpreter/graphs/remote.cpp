@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "interpreter/graphs/graph_builder.hpp"
-#include "interpreter/graphs/graphs.hpp"
+#include "interpreter/graphs/calls/graph_builder.hpp"
+#include "interpreter/graphs/graph_objects.hpp"
 #include "interpreter/graphs/replicas.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
@@ -14,7 +14,7 @@
 #include "interpreter/values/members.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/subscripts.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/never_destroyed.hpp"
 #include "runtime/op/shards.hpp"
 #include "runtime/ops/op_builder.hpp"

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "interpreter/graphs/trees.hpp"
+#include "interpreter/graphs/modules/trees.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/graph/ir.hpp"
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/graphs/graph_builder.hpp"
-#include "interpreter/graphs/graphs.hpp"
+#include "interpreter/graphs/calls/graph_builder.hpp"
+#include "interpreter/graphs/graph_objects.hpp"
 #include "interpreter/graphs/remote.hpp"
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/values/containers.hpp"
@@ -12,9 +12,9 @@
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/subscripts.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/join_texts.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/join_texts.hpp"
+#include "runtime/base/text/suggest.hpp"
 #include "runtime/op/shards.hpp"
 
 namespace pxl {

@@ -1,7 +1,7 @@
 // Replicas of a program: groupings as values, `replicated(n)`, and the options of declarations for them.
 #pragma once
 
-#include "interpreter/graphs/trees.hpp"
+#include "interpreter/graphs/modules/trees.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/values/builtin.hpp"

@@ -1,9 +1,9 @@
 // `stream in` and `stream out`: the statements and the functions, and host_load and host_store.
 #include <fmt/format.h>
 
+#include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/graphs/declarations.hpp"
-#include "interpreter/graphs/graph_builder.hpp"
-#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/evaluate.hpp"
@@ -15,8 +15,8 @@
 #include "interpreter/values/conversions.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/suggest.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/shown_names.hpp"
 #include "runtime/tensor/exact.hpp"

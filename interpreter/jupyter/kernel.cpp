@@ -12,9 +12,9 @@
 #include "interpreter/jupyter/rich.hpp"
 #include "interpreter/tools/doc_page.hpp"
 #include "interpreter/tools/help.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/interrupt.hpp"
-#include "runtime/base/text.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/limits/interrupt.hpp"
+#include "runtime/base/text/text.hpp"
 
 namespace pxl::jupyter {
 

@@ -10,9 +10,9 @@
 #include "interpreter/jupyter/history.hpp"
 #include "interpreter/jupyter/kernel.hpp"
 #include "interpreter/jupyter/server.hpp"
-#include "runtime/base/interrupt.hpp"
-#include "runtime/base/signals.hpp"
-#include "runtime/base/standard_streams.hpp"
+#include "runtime/base/files/standard_streams.hpp"
+#include "runtime/base/limits/interrupt.hpp"
+#include "runtime/base/limits/signals.hpp"
 #include "runtime/kernels/libraries.hpp"
 
 namespace pxl::jupyter {

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/graphs/gradients.hpp"
-#include "interpreter/graphs/graphs.hpp"
+#include "interpreter/graphs/derivatives/gradients.hpp"
+#include "interpreter/graphs/graph_objects.hpp"
 #include "interpreter/jupyter/raster.hpp"
 #include "interpreter/tools/graph_page.hpp"
 #include "interpreter/tools/graph_view.hpp"
-#include "runtime/base/markup.hpp"
+#include "runtime/base/text/markup.hpp"
 #include "runtime/tensor/print.hpp"
 
 namespace pxl::jupyter {

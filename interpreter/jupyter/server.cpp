@@ -13,8 +13,8 @@
 #include "interpreter/jupyter/refusals.hpp"
 #include "interpreter/jupyter/request.hpp"
 #include "interpreter/jupyter/wire.hpp"
-#include "runtime/base/interrupt.hpp"
-#include "runtime/base/standard_streams.hpp"
+#include "runtime/base/files/standard_streams.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 
 namespace pxl::jupyter {
 

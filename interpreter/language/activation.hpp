@@ -14,7 +14,7 @@ namespace pxl {
 
 class Interpreter;
 
-struct BuildState;  // what a module's build or a graph function collects; graphs/modules.hpp
+struct BuildState;  // what a module's build or a graph function collects; graphs/modules/modules.hpp
 
 /// One running body.
 struct Activation {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 
-#include "interpreter/graphs/graph_values.hpp"
-#include "interpreter/graphs/modules.hpp"
-#include "interpreter/graphs/trees.hpp"
+#include "interpreter/graphs/modules/modules.hpp"
+#include "interpreter/graphs/modules/trees.hpp"
+#include "interpreter/graphs/tensor_objects.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/functions.hpp"
@@ -23,8 +23,8 @@
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/suggest.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "interpreter/graphs/graph_builder.hpp"
-#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/calls/graph_builder.hpp"
+#include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/graphs/programs.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/evaluator.hpp"
@@ -19,8 +19,8 @@
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/budget.hpp"
 #include "runtime/base/effects.hpp"
+#include "runtime/base/limits/budget.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
 

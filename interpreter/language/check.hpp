@@ -12,7 +12,7 @@
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/budget.hpp"
+#include "runtime/base/limits/budget.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {
@@ -65,8 +65,8 @@ struct CheckResult {
 std::string beyond(const std::string& what, const OverBudget& over);
 /// Checks a file, then builds each of its programs whose parameters all have defaults and that the file did not call,
 /// and those requested by `calls`, written as calls of programs: "infer(n = 80)". `in` must be fresh and must not be
-/// used afterwards. Spends the thread's budget (base/budget.hpp), or a separate one if there is none; `unchecked` lists
-/// what is beyond it. Throws Interrupted, and Error for a text in `calls` that does not parse.
+/// used afterwards. Spends the thread's budget (base/limits/budget.hpp), or a separate one if there is none;
+/// `unchecked` lists what is beyond it. Throws Interrupted, and Error for a text in `calls` that does not parse.
 CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vector<std::string>& calls,
                        std::function<void(const Span&, const Value&)> observe = {});
 

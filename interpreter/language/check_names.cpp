@@ -9,7 +9,7 @@
 #include "interpreter/syntax/names_bound.hpp"
 #include "interpreter/syntax/statement_parts.hpp"
 #include "interpreter/values/scope.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/never_destroyed.hpp"
 
 namespace pxl {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <span>
 
-#include "interpreter/graphs/graph_builder.hpp"
+#include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/located.hpp"
 #include "interpreter/language/look.hpp"
@@ -12,8 +12,8 @@
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/unknown.hpp"
-#include "runtime/base/budget.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/limits/budget.hpp"
 
 namespace pxl {
 namespace {

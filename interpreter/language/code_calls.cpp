@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <typeinfo>
 
-#include "interpreter/graphs/graphs.hpp"
-#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/graph_objects.hpp"
+#include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/language/code.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/functions.hpp"
@@ -19,8 +19,8 @@
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/ops.hpp"
 #include "interpreter/values/scope.hpp"
-#include "runtime/base/budget.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/limits/budget.hpp"
 
 namespace pxl {
 

@@ -2,14 +2,14 @@
 // name, and the versions that prove that the name is still there.
 #include <algorithm>
 
-#include "interpreter/graphs/graph_builder.hpp"
+#include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/code.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/name_fixes.hpp"
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 
 namespace pxl {
 namespace {

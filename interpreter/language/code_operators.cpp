@@ -13,7 +13,7 @@
 #include "interpreter/values/limits.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/strings.hpp"
-#include "runtime/base/budget.hpp"
+#include "runtime/base/limits/budget.hpp"
 
 namespace pxl {
 namespace {

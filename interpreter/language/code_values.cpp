@@ -5,8 +5,8 @@
 #include <charconv>
 #include <iterator>
 
-#include "interpreter/graphs/gradients.hpp"
-#include "interpreter/graphs/trees.hpp"
+#include "interpreter/graphs/derivatives/gradients.hpp"
+#include "interpreter/graphs/modules/trees.hpp"
 #include "interpreter/language/code.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/functions.hpp"
@@ -20,8 +20,8 @@
 #include "interpreter/values/strings.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/unknown.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/text.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/text.hpp"
 
 namespace pxl {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "interpreter/graphs/graph_builder.hpp"
+#include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/language/functions.hpp"
 #include "interpreter/syntax/names_bound.hpp"
 #include "interpreter/syntax/node_as.hpp"
@@ -12,7 +12,7 @@
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/notices.hpp"
 #include "interpreter/values/scope.hpp"
-#include "runtime/base/library_sources.hpp"
+#include "runtime/base/diagnostics/library_sources.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {

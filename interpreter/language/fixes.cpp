@@ -9,8 +9,8 @@
 #include "interpreter/language/stdlib.hpp"
 #include "interpreter/syntax/classify.hpp"
 #include "interpreter/syntax/written_use.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/suggest.hpp"
 
 namespace pxl {
 

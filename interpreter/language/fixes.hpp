@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 
 namespace pxl {
 

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <set>
 
-#include "interpreter/graphs/graph_builder.hpp"
-#include "interpreter/graphs/graphs.hpp"
-#include "interpreter/graphs/modules.hpp"
-#include "interpreter/graphs/trees.hpp"
+#include "interpreter/graphs/calls/graph_builder.hpp"
+#include "interpreter/graphs/graph_objects.hpp"
+#include "interpreter/graphs/modules/modules.hpp"
+#include "interpreter/graphs/modules/trees.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/functions.hpp"
 #include "interpreter/language/look.hpp"

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "interpreter/graphs/graphs.hpp"
-#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/graph_objects.hpp"
+#include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/code.hpp"
@@ -21,10 +21,10 @@
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/join_texts.hpp"
-#include "runtime/base/library_sources.hpp"
-#include "runtime/base/text.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/library_sources.hpp"
+#include "runtime/base/text/join_texts.hpp"
+#include "runtime/base/text/text.hpp"
 
 namespace pxl {
 

@@ -6,8 +6,8 @@
 #include <functional>
 #include <unordered_map>
 
-#include "interpreter/graphs/graph_builder.hpp"
-#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/calls/graph_builder.hpp"
+#include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/evaluator.hpp"
@@ -20,13 +20,13 @@
 #include "interpreter/values/cycles.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/input_file.hpp"
-#include "runtime/base/interrupt.hpp"
-#include "runtime/base/library_sources.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/library_sources.hpp"
+#include "runtime/base/files/input_file.hpp"
+#include "runtime/base/files/source_folder.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 #include "runtime/base/never_destroyed.hpp"
-#include "runtime/base/source_folder.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/text/suggest.hpp"
 
 namespace pxl {
 

@@ -1,7 +1,7 @@
 // Remembers where fields of instances were found, since instances of one module store their fields at the same places.
 #pragma once
 
-#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/language/evaluator.hpp"
 
 namespace pxl {

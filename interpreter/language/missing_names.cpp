@@ -2,7 +2,7 @@
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/values/scope.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 
 namespace pxl {
 

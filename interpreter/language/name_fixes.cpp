@@ -9,7 +9,7 @@
 #include "interpreter/language/stdlib.hpp"
 #include "interpreter/syntax/written_use.hpp"
 #include "interpreter/values/containers.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/text/suggest.hpp"
 
 namespace pxl {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "interpreter/values/value.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 
 namespace pxl {
 

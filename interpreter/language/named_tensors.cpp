@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/graphs/tensor_objects.hpp"
 #include "runtime/graph/shown_names.hpp"
 
 namespace pxl {

@@ -1,7 +1,7 @@
 // The names that a function's code mentions: the possible captures of an outlined graph.
 #include <algorithm>
 
-#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/language/functions.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/names_bound.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/base/source.hpp"
+#include "runtime/base/diagnostics/source.hpp"
 
 namespace pxl {
 

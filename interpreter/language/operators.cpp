@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "interpreter/graphs/graph_builder.hpp"
-#include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/graphs/calls/graph_builder.hpp"
+#include "interpreter/graphs/tensor_objects.hpp"
 #include "interpreter/language/look.hpp"
 #include "interpreter/language/operators.hpp"
 #include "interpreter/syntax/ast.hpp"
@@ -21,8 +21,8 @@
 #include "interpreter/values/ops.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/budget.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/limits/budget.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/ops/arguments.hpp"
 

@@ -16,8 +16,8 @@
 #include "interpreter/values/numbers.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/text.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/text.hpp"
 
 namespace pxl {
 

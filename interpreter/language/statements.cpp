@@ -1,7 +1,7 @@
 // Statements.
 #include <algorithm>
 
-#include "interpreter/graphs/graph_builder.hpp"
+#include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/code.hpp"
 #include "interpreter/language/dropped_results.hpp"
@@ -22,7 +22,7 @@
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 
 namespace pxl {
 

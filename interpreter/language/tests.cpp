@@ -1,7 +1,7 @@
 // `test` blocks, `assert`, and the context of `expect_error`.
 #include <fmt/format.h>
 
-#include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/graphs/tensor_objects.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/evaluate.hpp"
@@ -18,8 +18,8 @@
 #include "interpreter/values/strings.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 
 namespace pxl {
 

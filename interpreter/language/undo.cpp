@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "interpreter/graphs/graph_builder.hpp"
-#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/calls/graph_builder.hpp"
+#include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/values/host.hpp"

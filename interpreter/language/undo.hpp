@@ -11,7 +11,7 @@
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/graph/ir.hpp"
-#include "runtime/kernels/draws.hpp"
+#include "runtime/kernels/random/draws.hpp"
 
 namespace pxl {
 

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "interpreter/graphs/graphs.hpp"
+#include "interpreter/graphs/graph_objects.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/look.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/effects.hpp"
 
 namespace pxl {

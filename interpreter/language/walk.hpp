@@ -8,7 +8,7 @@
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/operations.hpp"
-#include "runtime/base/budget.hpp"
+#include "runtime/base/limits/budget.hpp"
 
 namespace pxl {
 

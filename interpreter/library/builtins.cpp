@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/graphs/tensor_objects.hpp"
 #include "interpreter/language/operators.hpp"
 #include "interpreter/language/tests.hpp"
 #include "interpreter/library/builtins.hpp"
@@ -26,11 +26,11 @@
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/budget.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/interrupt.hpp"
-#include "runtime/base/text.hpp"
-#include "runtime/base/utf8.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/limits/budget.hpp"
+#include "runtime/base/limits/interrupt.hpp"
+#include "runtime/base/text/text.hpp"
+#include "runtime/base/text/utf8.hpp"
 #include "runtime/processes/processes.hpp"
 #include "runtime/tensor/print.hpp"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/graphs/tensor_objects.hpp"
 #include "interpreter/language/operators.hpp"
 #include "interpreter/library/builtins.hpp"
 #include "interpreter/syntax/ast.hpp"
@@ -21,9 +21,9 @@
 #include "interpreter/values/ops.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/budget.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/limits/budget.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/tensor/print.hpp"
 

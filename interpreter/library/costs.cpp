@@ -1,7 +1,7 @@
 // Counts floating point operations.
 #include <fmt/format.h>
 
-#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/graphs/programs.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/graphs/tensor_objects.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/library/builtins.hpp"
 #include "interpreter/values/builtin.hpp"
@@ -16,8 +16,8 @@
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/kernels/draws.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/kernels/random/draws.hpp"
 #include "runtime/tensor/exact.hpp"
 #include "runtime/tensor/print.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/graphs/graphs.hpp"
+#include "interpreter/graphs/graph_objects.hpp"
 #include "interpreter/graphs/programs.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"

@@ -20,12 +20,12 @@
 #include "interpreter/values/limits.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/atomic_file.hpp"
-#include "runtime/base/budget.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/input_file.hpp"
-#include "runtime/base/source_folder.hpp"
-#include "runtime/base/utf8.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/files/atomic_file.hpp"
+#include "runtime/base/files/input_file.hpp"
+#include "runtime/base/files/source_folder.hpp"
+#include "runtime/base/limits/budget.hpp"
+#include "runtime/base/text/utf8.hpp"
 
 namespace pxl {
 

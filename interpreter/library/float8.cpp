@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/library/builtins.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 
 namespace pxl {
 

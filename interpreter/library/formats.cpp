@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "interpreter/graphs/trees.hpp"
+#include "interpreter/graphs/modules/trees.hpp"
 #include "interpreter/library/builtins.hpp"
 #include "interpreter/library/missing_files.hpp"
 #include "interpreter/values/containers.hpp"
@@ -14,9 +14,9 @@
 #include "interpreter/values/limits.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/join_texts.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/join_texts.hpp"
+#include "runtime/base/text/suggest.hpp"
 #include "runtime/execute/checkpoint.hpp"
 #include "runtime/io/csv.hpp"
 #include "runtime/io/format_limits.hpp"

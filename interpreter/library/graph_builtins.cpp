@@ -1,9 +1,9 @@
 // The graph functions of the prelude: calls, autodiff, contexts, streams, sessions, named trees.
 #include <algorithm>
 
-#include "interpreter/graphs/derivatives.hpp"
-#include "interpreter/graphs/gradients.hpp"
-#include "interpreter/graphs/graph_builder.hpp"
+#include "interpreter/graphs/calls/graph_builder.hpp"
+#include "interpreter/graphs/derivatives/derivatives.hpp"
+#include "interpreter/graphs/derivatives/gradients.hpp"
 #include "interpreter/graphs/programs.hpp"
 #include "interpreter/library/builtins.hpp"
 #include "interpreter/library/estimates.hpp"
@@ -13,7 +13,7 @@
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/states.hpp"
 

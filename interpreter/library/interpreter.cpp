@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "interpreter/graphs/graph_builder.hpp"
+#include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/library/builtins.hpp"
@@ -14,7 +14,7 @@
 #include "interpreter/values/host.hpp"
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/settings.hpp"
 #include "runtime/processes/processes.hpp"
 

@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "interpreter/values/call_chain.hpp"
-#include "runtime/base/budget.hpp"
-#include "runtime/base/source_folder.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/files/source_folder.hpp"
+#include "runtime/base/limits/budget.hpp"
+#include "runtime/base/text/suggest.hpp"
 
 namespace pxl {
 

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <functional>
 
-#include "interpreter/graphs/graph_values.hpp"
-#include "interpreter/graphs/graphs.hpp"
+#include "interpreter/graphs/graph_objects.hpp"
+#include "interpreter/graphs/modules/trees.hpp"
 #include "interpreter/graphs/programs.hpp"
-#include "interpreter/graphs/trees.hpp"
+#include "interpreter/graphs/tensor_objects.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/evaluator.hpp"
@@ -21,8 +21,8 @@
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
 #include "interpreter/values/operations.hpp"
-#include "runtime/base/atomic_file.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/files/atomic_file.hpp"
 #include "runtime/execute/checkpoint.hpp"
 #include "runtime/io/suffix.hpp"
 

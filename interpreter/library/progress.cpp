@@ -13,7 +13,7 @@
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/strings.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/source.hpp"
+#include "runtime/base/diagnostics/source.hpp"
 
 namespace pxl {
 

@@ -2,15 +2,15 @@
 #include <algorithm>
 #include <map>
 
-#include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/graphs/tensor_objects.hpp"
 #include "interpreter/library/sessions.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/members.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/suggest.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {

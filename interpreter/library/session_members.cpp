@@ -1,10 +1,10 @@
 // The members of sessions: runs, variables, checkpoints, reports.
 #include <fmt/format.h>
 
-#include "interpreter/graphs/graph_values.hpp"
-#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/graphs/programs.hpp"
-#include "interpreter/graphs/variable_paths.hpp"
+#include "interpreter/graphs/tensor_objects.hpp"
+#include "interpreter/graphs/variables/variable_paths.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/look.hpp"
@@ -20,8 +20,8 @@
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/join_texts.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/join_texts.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/shown_names.hpp"
 #include "runtime/io/suffix.hpp"

@@ -1,7 +1,7 @@
 // Attaches and runs sessions, and keeps the host's copy of their variables.
 #include "interpreter/library/sessions.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <set>
 
-#include "interpreter/graphs/graph_builder.hpp"
-#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/calls/graph_builder.hpp"
+#include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/graphs/programs.hpp"
-#include "interpreter/graphs/variable_paths.hpp"
+#include "interpreter/graphs/variables/variable_paths.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/look.hpp"
 #include "interpreter/library/estimates.hpp"
@@ -22,9 +22,9 @@
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/join_texts.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/join_texts.hpp"
+#include "runtime/base/text/suggest.hpp"
 #include "runtime/execute/engine.hpp"
 #include "runtime/execute/evaluate.hpp"
 #include "runtime/execute/streams.hpp"

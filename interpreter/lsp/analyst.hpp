@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "interpreter/tools/analysis.hpp"
-#include "runtime/base/start_thread.hpp"
+#include "runtime/base/threads/start_thread.hpp"
 
 namespace pxl::lsp {
 

@@ -5,10 +5,10 @@
 
 #include "interpreter/language/open_texts.hpp"
 #include "interpreter/language/stdlib.hpp"
-#include "runtime/base/input_file.hpp"
-#include "runtime/base/interrupt.hpp"
-#include "runtime/base/join_texts.hpp"
-#include "runtime/base/library_sources.hpp"
+#include "runtime/base/diagnostics/library_sources.hpp"
+#include "runtime/base/files/input_file.hpp"
+#include "runtime/base/limits/interrupt.hpp"
+#include "runtime/base/text/join_texts.hpp"
 
 namespace pxl::lsp {
 

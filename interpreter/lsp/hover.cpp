@@ -5,7 +5,7 @@
 #include "interpreter/tools/help.hpp"
 #include "interpreter/tools/inspection.hpp"
 #include "interpreter/tools/member_help.hpp"
-#include "runtime/base/join_texts.hpp"
+#include "runtime/base/text/join_texts.hpp"
 
 namespace pxl::lsp {
 

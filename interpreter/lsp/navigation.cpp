@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "interpreter/lsp/uses.hpp"
-#include "runtime/base/budget.hpp"
-#include "runtime/base/library_sources.hpp"
+#include "runtime/base/diagnostics/library_sources.hpp"
+#include "runtime/base/limits/budget.hpp"
 
 namespace pxl::lsp {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "interpreter/lsp/messages.hpp"
-#include "runtime/base/source.hpp"
+#include "runtime/base/diagnostics/source.hpp"
 
 namespace pxl::lsp {
 

@@ -9,8 +9,8 @@
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/values/host.hpp"
-#include "runtime/base/budget.hpp"
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/limits/budget.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 #include "runtime/base/unevaluated.hpp"
 
 namespace pxl::lsp {

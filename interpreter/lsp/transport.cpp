@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <iterator>
 
-#include "runtime/base/write_some.hpp"
+#include "runtime/base/files/write_some.hpp"
 
 namespace pxl::lsp {
 

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "interpreter/lsp/messages.hpp"
-#include "runtime/base/start_thread.hpp"
+#include "runtime/base/threads/start_thread.hpp"
 
 namespace pxl::lsp {
 

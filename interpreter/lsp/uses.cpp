@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "runtime/base/budget.hpp"
-#include "runtime/base/library_sources.hpp"
+#include "runtime/base/diagnostics/library_sources.hpp"
+#include "runtime/base/limits/budget.hpp"
 
 namespace pxl::lsp {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "interpreter/onnx/exporter.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/ops/table.hpp"
 

@@ -8,8 +8,8 @@
 #include "interpreter/onnx/import_literals.hpp"
 #include "interpreter/onnx/import_loops.hpp"
 #include "interpreter/onnx/importer.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/utf8.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/utf8.hpp"
 
 namespace pxl::onnx {
 

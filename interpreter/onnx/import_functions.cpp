@@ -5,7 +5,7 @@
 
 #include "interpreter/onnx/import_literals.hpp"
 #include "interpreter/onnx/importer.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 
 namespace pxl::onnx {
 

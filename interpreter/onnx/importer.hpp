@@ -13,7 +13,7 @@
 #include "interpreter/onnx/import.hpp"
 #include "interpreter/onnx/import_template.hpp"
 #include "interpreter/onnx/names.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 
 namespace pxl::onnx {
 

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "runtime/base/atomic_file.hpp"
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/base/output_file.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/base/files/atomic_file.hpp"
+#include "runtime/base/files/output_file.hpp"
 
 namespace pxl {
 namespace {

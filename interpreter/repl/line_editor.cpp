@@ -16,12 +16,12 @@
 
 #include "interpreter/repl/line_backend.hpp"
 #include "interpreter/tools/theme.hpp"
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/diagnostics/source.hpp"
+#include "runtime/base/files/standard_streams.hpp"
+#include "runtime/base/limits/interrupt.hpp"
+#include "runtime/base/limits/signals.hpp"
 #include "runtime/base/never_destroyed.hpp"
-#include "runtime/base/signals.hpp"
-#include "runtime/base/source.hpp"
-#include "runtime/base/standard_streams.hpp"
-#include "runtime/base/utf8.hpp"
+#include "runtime/base/text/utf8.hpp"
 
 namespace pxl {
 namespace {

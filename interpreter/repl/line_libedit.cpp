@@ -13,9 +13,9 @@
 
 #include "interpreter/repl/line_backend.hpp"
 #include "interpreter/repl/line_editor.hpp"
-#include "runtime/base/standard_streams.hpp"
-#include "runtime/base/utf8.hpp"
-#include "runtime/base/wrap.hpp"
+#include "runtime/base/files/standard_streams.hpp"
+#include "runtime/base/text/utf8.hpp"
+#include "runtime/base/text/wrap.hpp"
 
 namespace pxl::line_backend {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "interpreter/repl/line_backend.hpp"
 #include "interpreter/repl/line_editor.hpp"
-#include "runtime/base/source.hpp"
-#include "runtime/base/standard_streams.hpp"
-#include "runtime/base/wrap.hpp"
+#include "runtime/base/diagnostics/source.hpp"
+#include "runtime/base/files/standard_streams.hpp"
+#include "runtime/base/text/wrap.hpp"
 
 namespace pxl::line_backend {
 namespace {

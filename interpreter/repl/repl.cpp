@@ -7,16 +7,16 @@
 #include <filesystem>
 
 #include "interpreter/commands/commands.hpp"
-#include "interpreter/graphs/graphs.hpp"
+#include "interpreter/graphs/graph_objects.hpp"
 #include "interpreter/tools/help.hpp"
 #include "interpreter/tools/pager.hpp"
 #include "interpreter/tools/theme.hpp"
-#include "runtime/base/interrupt.hpp"
-#include "runtime/base/signals.hpp"
-#include "runtime/base/standard_streams.hpp"
-#include "runtime/base/text.hpp"
-#include "runtime/base/utf8.hpp"
-#include "runtime/base/wrap.hpp"
+#include "runtime/base/files/standard_streams.hpp"
+#include "runtime/base/limits/interrupt.hpp"
+#include "runtime/base/limits/signals.hpp"
+#include "runtime/base/text/text.hpp"
+#include "runtime/base/text/utf8.hpp"
+#include "runtime/base/text/wrap.hpp"
 
 namespace pxl {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "interpreter/syntax/name.hpp"
-#include "runtime/base/source.hpp"
+#include "runtime/base/diagnostics/source.hpp"
 
 namespace pxl::ast {
 

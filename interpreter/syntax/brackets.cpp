@@ -4,7 +4,7 @@
 
 #include "interpreter/syntax/newlines.hpp"
 #include "interpreter/syntax/syntax_fixes.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 
 namespace pxl::syntax {
 

@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "interpreter/syntax/builder.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 
 namespace pxl::syntax {
 

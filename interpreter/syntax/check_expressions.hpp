@@ -2,7 +2,7 @@
 #pragma once
 
 #include "interpreter/syntax/ast.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 
 namespace pxl::syntax {
 

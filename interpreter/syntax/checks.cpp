@@ -7,7 +7,7 @@
 
 #include "interpreter/syntax/check_expressions.hpp"
 #include "interpreter/syntax/statement_parts.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 
 namespace pxl::syntax {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "runtime/base/source.hpp"
+#include "runtime/base/diagnostics/source.hpp"
 
 namespace pxl {
 

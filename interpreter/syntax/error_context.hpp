@@ -9,7 +9,7 @@
 
 #include "interpreter/syntax/foreign_syntax.hpp"
 #include "interpreter/syntax/parse_tree.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 
 namespace pxl::syntax {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "interpreter/syntax/format.hpp"
-#include "runtime/base/source.hpp"
+#include "runtime/base/diagnostics/source.hpp"
 
 namespace pxl::syntax {
 namespace {

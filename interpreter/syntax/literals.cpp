@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "interpreter/syntax/builder.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/utf8.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/utf8.hpp"
 
 namespace pxl::syntax {
 namespace {

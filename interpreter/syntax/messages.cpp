@@ -10,9 +10,9 @@
 #include "interpreter/syntax/foreign_syntax.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/syntax/syntax_fixes.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/suggest.hpp"
-#include "runtime/base/utf8.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/suggest.hpp"
+#include "runtime/base/text/utf8.hpp"
 
 namespace pxl::syntax {
 namespace {

@@ -3,7 +3,7 @@
 #include <mutex>
 #include <unordered_set>
 
-#include "runtime/base/fork.hpp"
+#include "runtime/base/threads/fork.hpp"
 
 namespace pxl {
 

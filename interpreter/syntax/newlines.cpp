@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/budget.hpp"
+#include "runtime/base/limits/budget.hpp"
 
 namespace pxl::syntax {
 

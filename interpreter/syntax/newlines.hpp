@@ -6,7 +6,7 @@
 
 #include "interpreter/syntax/raw_lexer.hpp"
 #include "interpreter/syntax/tokens.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 
 namespace pxl::syntax {
 

@@ -10,7 +10,7 @@
 #include "interpreter/syntax/checks.hpp"
 #include "interpreter/syntax/messages.hpp"
 #include "interpreter/syntax/resolve.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/never_destroyed.hpp"
 
 namespace pxl {

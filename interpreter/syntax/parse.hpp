@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "interpreter/syntax/ast.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 
 namespace pxl {
 

@@ -5,7 +5,7 @@
 
 #include "PxlParser.h"
 #include "interpreter/syntax/parse_tree.hpp"
-#include "runtime/base/budget.hpp"
+#include "runtime/base/limits/budget.hpp"
 
 namespace pxl::syntax {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "interpreter/syntax/format.hpp"
 #include "interpreter/syntax/parse.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/base/utf8.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/base/text/utf8.hpp"
 
 namespace pxl {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/base/source.hpp"
+#include "runtime/base/diagnostics/source.hpp"
 
 namespace pxl {
 

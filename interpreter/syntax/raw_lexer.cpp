@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "PxlLexer.h"
-#include "runtime/base/utf8.hpp"
+#include "runtime/base/text/utf8.hpp"
 
 namespace pxl::syntax {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "runtime/base/source.hpp"
+#include "runtime/base/diagnostics/source.hpp"
 
 namespace pxl::syntax {
 

@@ -2,7 +2,7 @@
 #include "interpreter/syntax/error_context.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/syntax/syntax_fixes.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/text/suggest.hpp"
 
 namespace pxl::syntax {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "pxl_grammar_ids.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 
 namespace pxl::syntax {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/base/source.hpp"
+#include "runtime/base/diagnostics/source.hpp"
 
 namespace pxl {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/graphs/tensor_objects.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/fixes.hpp"
@@ -14,7 +14,7 @@
 #include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/values/host.hpp"
 #include "interpreter/values/unknown.hpp"
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 
 namespace pxl {
 

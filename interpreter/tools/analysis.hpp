@@ -8,7 +8,7 @@
 
 #include "interpreter/language/open_texts.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 
 namespace pxl {
 
@@ -32,7 +32,7 @@ struct Analysis {
   const BoundName* before(std::string_view name, uint32_t offset) const;
 };
 
-/// Never throws for any text, and has a separate budget (base/budget.hpp). Thread-safe. `cancelled` may be null;
+/// Never throws for any text, and has a separate budget (base/limits/budget.hpp). Thread-safe. `cancelled` may be null;
 /// otherwise the analysis ends when it becomes true.
 /// `open_texts` may be null; otherwise imports take its texts in place of files.
 std::unique_ptr<Analysis> analyse(const std::string& path, const std::string& text,

@@ -5,18 +5,18 @@
 #include <algorithm>
 #include <cmath>
 
-#include "interpreter/graphs/graph_builder.hpp"
-#include "interpreter/graphs/graphs.hpp"
-#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/calls/graph_builder.hpp"
+#include "interpreter/graphs/graph_objects.hpp"
+#include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/language/functions.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/execute/session.hpp"
 #include "runtime/graph/ir.hpp"
-#include "runtime/kernels/draws.hpp"
+#include "runtime/kernels/random/draws.hpp"
 #include "runtime/transform/autodiff.hpp"
 
 namespace pxl {

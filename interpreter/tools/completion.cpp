@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/library/sessions.hpp"
 #include "interpreter/syntax/ast.hpp"

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "interpreter/graphs/graphs.hpp"
-#include "interpreter/graphs/trees.hpp"
+#include "interpreter/graphs/graph_objects.hpp"
+#include "interpreter/graphs/modules/trees.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/library/run_watch.hpp"
 #include "interpreter/library/sessions.hpp"
@@ -18,8 +18,8 @@
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 #include "runtime/base/settings.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/shown_names.hpp"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "interpreter/graphs/graphs.hpp"
+#include "interpreter/graphs/graph_objects.hpp"
 #include "interpreter/library/sessions.hpp"
 #include "interpreter/tools/inspection.hpp"
 #include "interpreter/values/operations.hpp"

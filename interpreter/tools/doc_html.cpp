@@ -5,7 +5,7 @@
 
 #include "interpreter/syntax/classify.hpp"
 #include "interpreter/tools/doc_page.hpp"
-#include "runtime/base/markup.hpp"
+#include "runtime/base/text/markup.hpp"
 
 namespace pxl {
 

@@ -6,9 +6,9 @@
 #include <filesystem>
 
 #include "interpreter/tools/graph_view.hpp"
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/base/filter_program.hpp"
-#include "runtime/base/join_texts.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/base/limits/filter_program.hpp"
+#include "runtime/base/text/join_texts.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {

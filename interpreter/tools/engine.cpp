@@ -14,8 +14,8 @@
 #include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/values/exit_request.hpp"
 #include "interpreter/values/host.hpp"
-#include "runtime/base/input_file.hpp"
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/files/input_file.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 
 namespace pxl {
 namespace {

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "interpreter/graphs/graph_builder.hpp"
+#include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/language/undo.hpp"
 #include "interpreter/syntax/classify.hpp"
 #include "interpreter/syntax/parse.hpp"
@@ -46,7 +46,7 @@ struct Outcome {
   } kind = Kind::done;
   Value value;                          ///< value of a final expression; otherwise none
   std::string shown;                    ///< `value` as displayed; empty for none and after a trailing `;`
-  std::vector<Diagnostic> diagnostics;  ///< render() (runtime/base/diagnostic.hpp) converts them to text
+  std::vector<Diagnostic> diagnostics;  ///< render() (runtime/base/diagnostics/diagnostic.hpp) converts them to text
   std::string left;                     ///< a sentence on what an input that did not end has changed; empty: nothing
   int exit_status = 0;
   int number = 0;      ///< number of the input, from 1: diagnostics call it "[number]"

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "interpreter/tools/lints.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/source.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/source.hpp"
+#include "runtime/base/text/suggest.hpp"
 
 namespace pxl {
 

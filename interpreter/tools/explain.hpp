@@ -15,7 +15,7 @@ struct ErrorPages {
 };
 std::span<const ErrorPages> error_pages();
 
-/// The kinds of errors (runtime/base/codes.hpp) and of warnings (lints.hpp).
+/// The kinds of errors (runtime/base/diagnostics/codes.hpp) and of warnings (lints.hpp).
 std::vector<std::string> explained_kinds();
 /// The section of a kind in Markdown, without its heading; nullopt for unknown kinds.
 std::optional<std::string_view> explanation(std::string_view code);

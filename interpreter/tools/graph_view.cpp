@@ -7,7 +7,7 @@
 
 #include "interpreter/tools/equal_graphs.hpp"
 #include "interpreter/tools/op_scopes.hpp"
-#include "runtime/base/join_texts.hpp"
+#include "runtime/base/text/join_texts.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
 

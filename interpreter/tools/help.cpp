@@ -18,8 +18,8 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/library_sources.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/diagnostics/library_sources.hpp"
+#include "runtime/base/text/suggest.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {

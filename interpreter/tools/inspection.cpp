@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "interpreter/graphs/graph_builder.hpp"
-#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/calls/graph_builder.hpp"
+#include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/graphs/programs.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/undo.hpp"
@@ -21,7 +21,7 @@
 #include "interpreter/values/records.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/utf8.hpp"
+#include "runtime/base/text/utf8.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/ops/table.hpp"
 

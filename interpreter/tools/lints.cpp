@@ -11,7 +11,7 @@
 #include "interpreter/tools/symbols.hpp"
 #include "interpreter/values/notices.hpp"
 #include "runtime/base/never_destroyed.hpp"
-#include "runtime/base/text.hpp"
+#include "runtime/base/text/text.hpp"
 #include "runtime/graph/shown_names.hpp"
 
 namespace pxl {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "interpreter/syntax/ast.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {

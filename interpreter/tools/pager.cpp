@@ -10,10 +10,10 @@
 #include <string>
 
 #include "runtime/base/effects.hpp"
-#include "runtime/base/standard_streams.hpp"
-#include "runtime/base/utf8.hpp"
-#include "runtime/base/wrap.hpp"
-#include "runtime/base/write_some.hpp"
+#include "runtime/base/files/standard_streams.hpp"
+#include "runtime/base/files/write_some.hpp"
+#include "runtime/base/text/utf8.hpp"
+#include "runtime/base/text/wrap.hpp"
 
 namespace pxl {
 namespace {

@@ -1,7 +1,7 @@
 // Finds the signatures of callable values.
 #include <algorithm>
 
-#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/graphs/programs.hpp"
 #include "interpreter/language/functions.hpp"
 #include "interpreter/syntax/ast.hpp"

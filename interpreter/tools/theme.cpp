@@ -2,7 +2,7 @@
 
 #include <cctype>
 
-#include "runtime/base/utf8.hpp"
+#include "runtime/base/text/utf8.hpp"
 
 namespace pxl {
 namespace {

@@ -1,4 +1,4 @@
-// Terminal colours of source text and schedules. Texts are cleaned (runtime/base/utf8.hpp).
+// Terminal colours of source text and schedules. Texts are cleaned (runtime/base/text/utf8.hpp).
 #pragma once
 
 #include <string>

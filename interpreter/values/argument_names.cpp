@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/text/suggest.hpp"
 
 namespace pxl {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "runtime/base/budget.hpp"
-#include "runtime/kernels/strided.hpp"
+#include "runtime/base/limits/budget.hpp"
+#include "runtime/kernels/movement/strided.hpp"
 #include "runtime/tensor/gather.hpp"
 
 namespace pxl {

@@ -13,10 +13,10 @@
 #include "interpreter/values/ops.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/budget.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/limits/budget.hpp"
 #include "runtime/base/never_destroyed.hpp"
-#include "runtime/kernels/index.hpp"
+#include "runtime/kernels/indexing/index.hpp"
 #include "runtime/tensor/print.hpp"
 
 namespace pxl {

@@ -10,9 +10,9 @@
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
 #include "interpreter/values/subscripts.hpp"
-#include "runtime/base/budget.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/kernels/index.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/limits/budget.hpp"
+#include "runtime/kernels/indexing/index.hpp"
 #include "runtime/tensor/exact.hpp"
 #include "runtime/tensor/print.hpp"
 

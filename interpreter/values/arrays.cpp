@@ -10,7 +10,7 @@
 #include "interpreter/values/members.hpp"
 #include "interpreter/values/ops.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/tensor/print.hpp"
 
 namespace pxl {

@@ -6,10 +6,10 @@
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/budget.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/limits/budget.hpp"
+#include "runtime/base/limits/stack.hpp"
 #include "runtime/base/never_destroyed.hpp"
-#include "runtime/base/stack.hpp"
 
 namespace pxl {
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "interpreter/values/ref.hpp"
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/base/stack.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/base/limits/stack.hpp"
 
 namespace pxl {
 

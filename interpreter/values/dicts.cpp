@@ -11,9 +11,9 @@
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/records.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/budget.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/limits/budget.hpp"
+#include "runtime/base/text/suggest.hpp"
 
 namespace pxl {
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/base/utf8.hpp"
-#include "runtime/kernels/draws.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/base/text/utf8.hpp"
+#include "runtime/kernels/random/draws.hpp"
 
 namespace pxl {
 

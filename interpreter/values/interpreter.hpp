@@ -1,6 +1,6 @@
 // A session of a user (a script run, a REPL). It holds the parts that have headers of their own: the host (host.hpp),
 // the position of the running code (call_chain.hpp), the evaluator (language/evaluator.hpp), which runs texts, and the
-// graph builder (graphs/graph_builder.hpp), which has the graph that ops are added to. Code that needs one part
+// graph builder (graphs/calls/graph_builder.hpp), which has the graph that ops are added to. Code that needs one part
 // includes its header, and gets the part by a function that takes an Interpreter&; code that needs operations of values
 // includes operations.hpp. This header is for code on the evaluator's hot paths and for what makes sessions.
 #pragma once

@@ -5,7 +5,7 @@
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/host.hpp"
 #include "interpreter/values/interpreter.hpp"
-#include "runtime/base/library_sources.hpp"
+#include "runtime/base/diagnostics/library_sources.hpp"
 
 namespace pxl {
 

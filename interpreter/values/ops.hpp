@@ -1,5 +1,5 @@
-// Ops of the op table as values reach them (graphs/op_call.cpp): in the graph that is being built if an operand is a
-// tensor, computed at once on arrays and numbers.
+// Ops of the op table as values reach them (graphs/ops/op_call.cpp): in the graph that is being built if an operand is
+// a tensor, computed at once on arrays and numbers.
 #pragma once
 
 #include <optional>

@@ -14,10 +14,10 @@
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/budget.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/limits/budget.hpp"
 #include "runtime/base/never_destroyed.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/text/suggest.hpp"
 #include "runtime/tensor/print.hpp"
 
 namespace pxl {

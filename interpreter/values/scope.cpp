@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "interpreter/values/value.hpp"
-#include "runtime/base/fork.hpp"
 #include "runtime/base/never_destroyed.hpp"
+#include "runtime/base/threads/fork.hpp"
 
 namespace pxl {
 

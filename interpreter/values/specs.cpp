@@ -9,7 +9,7 @@
 #include "interpreter/values/ops.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/tensor/print.hpp"
 
 namespace pxl {

@@ -11,8 +11,8 @@
 #include "interpreter/values/strings.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/budget.hpp"
-#include "runtime/base/utf8.hpp"
+#include "runtime/base/limits/budget.hpp"
+#include "runtime/base/text/utf8.hpp"
 
 namespace pxl {
 

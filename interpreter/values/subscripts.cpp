@@ -4,8 +4,8 @@
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/text.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/text.hpp"
 
 namespace pxl {
 

@@ -1,5 +1,5 @@
 // Subscripts that lists, strings, arrays and tensors share: ints that count from either end, and slices. Their `x[key]`
-// is in list_index.cpp, strings.cpp, array_index.cpp and graphs/tensor_index.cpp.
+// is in list_index.cpp, strings.cpp, array_index.cpp and graphs/ops/tensor_index.cpp.
 #pragma once
 
 #include <cstdint>

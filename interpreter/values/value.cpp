@@ -8,8 +8,8 @@
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/operations.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 
 namespace pxl {
 

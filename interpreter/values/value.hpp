@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "interpreter/values/ref.hpp"
-#include "runtime/base/budget.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/base/limits/budget.hpp"
 #include "runtime/tensor/array.hpp"
 
 namespace pxl {

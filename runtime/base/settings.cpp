@@ -6,9 +6,9 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/base/join_texts.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/base/text/join_texts.hpp"
+#include "runtime/base/text/suggest.hpp"
 
 namespace pxl {
 namespace {

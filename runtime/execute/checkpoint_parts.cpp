@@ -11,11 +11,11 @@
 #include <optional>
 #include <span>
 
-#include "runtime/base/atomic_file.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/base/effects.hpp"
-#include "runtime/base/input_file.hpp"
+#include "runtime/base/files/atomic_file.hpp"
+#include "runtime/base/files/input_file.hpp"
 #include "runtime/execute/json_text.hpp"
 #include "runtime/tensor/dtype.hpp"
 

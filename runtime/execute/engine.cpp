@@ -5,11 +5,11 @@
 
 #include <cstdlib>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/join_texts.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/never_destroyed.hpp"
 #include "runtime/base/settings.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/text/join_texts.hpp"
+#include "runtime/base/text/suggest.hpp"
 #include "runtime/execute/engines.hpp"
 #include "runtime/graph/call_operands.hpp"
 

@@ -11,7 +11,7 @@
 #include "runtime/execute/observe.hpp"
 #include "runtime/execute/profile.hpp"
 #include "runtime/graph/ir.hpp"
-#include "runtime/kernels/remote.hpp"
+#include "runtime/kernels/outside/remote.hpp"
 
 namespace pxl {
 

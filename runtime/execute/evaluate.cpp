@@ -5,8 +5,8 @@
 
 #include <map>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/join_texts.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/join_texts.hpp"
 #include "runtime/execute/engine.hpp"
 #include "runtime/execute/replicas.hpp"
 #include "runtime/graph/agreement.hpp"

@@ -8,7 +8,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "runtime/base/join_texts.hpp"
+#include "runtime/base/text/join_texts.hpp"
 #include "runtime/execute/json_text.hpp"
 
 namespace pxl {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/base/interrupt.hpp"
-#include "runtime/base/subnormals.hpp"
+#include "runtime/base/limits/interrupt.hpp"
+#include "runtime/base/threads/subnormals.hpp"
 #include "runtime/execute/engine.hpp"
 #include "runtime/execute/graph_facts.hpp"
 #include "runtime/execute/program.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/base/subnormals.hpp"
+#include "runtime/base/threads/subnormals.hpp"
 #include "runtime/execute/program.hpp"
 #include "runtime/op/replica_groups.hpp"
 #include "runtime/ops/collective.hpp"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/thread_pool.hpp"
+#include "runtime/base/threads/thread_pool.hpp"
 #include "runtime/execute/program.hpp"
 
 namespace pxl {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <span>
 
-#include "runtime/base/interrupt.hpp"
-#include "runtime/base/subnormals.hpp"
+#include "runtime/base/limits/interrupt.hpp"
+#include "runtime/base/threads/subnormals.hpp"
 #include "runtime/execute/engine.hpp"
 #include "runtime/execute/observe.hpp"
 #include "runtime/execute/profile.hpp"

@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/size_text.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/size_text.hpp"
 #include "runtime/execute/direct_transfers.hpp"
 #include "runtime/execute/program.hpp"
 #include "runtime/execute/repeated_values.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/graph/ir.hpp"
-#include "runtime/kernels/remote.hpp"
+#include "runtime/kernels/outside/remote.hpp"
 #include "runtime/processes/processes.hpp"
 
 namespace pxl {

@@ -4,8 +4,8 @@
 
 #include <new>
 
-#include "runtime/base/interrupt.hpp"
-#include "runtime/base/subnormals.hpp"
+#include "runtime/base/limits/interrupt.hpp"
+#include "runtime/base/threads/subnormals.hpp"
 #include "runtime/execute/program.hpp"
 #include "runtime/op/replica_groups.hpp"
 

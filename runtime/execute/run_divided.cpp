@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <atomic>
 
-#include "runtime/base/cancel.hpp"
-#include "runtime/base/interrupt.hpp"
-#include "runtime/base/thread_pool.hpp"
+#include "runtime/base/limits/cancel.hpp"
+#include "runtime/base/limits/interrupt.hpp"
+#include "runtime/base/threads/thread_pool.hpp"
 #include "runtime/execute/program.hpp"
 
 namespace pxl {

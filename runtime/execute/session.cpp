@@ -7,11 +7,11 @@
 #include <cstdlib>
 #include <unordered_set>
 
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/files/standard_streams.hpp"
 #include "runtime/base/never_destroyed.hpp"
 #include "runtime/base/settings.hpp"
-#include "runtime/base/standard_streams.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/text/suggest.hpp"
 #include "runtime/execute/replicas.hpp"
 #include "runtime/execute/session_state.hpp"
 #include "runtime/graph/agreement.hpp"

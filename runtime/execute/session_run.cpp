@@ -5,9 +5,9 @@
 #include <chrono>
 #include <optional>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/join_texts.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/join_texts.hpp"
+#include "runtime/base/text/suggest.hpp"
 #include "runtime/execute/replicas.hpp"
 #include "runtime/execute/session_state.hpp"
 

@@ -3,8 +3,8 @@
 
 #include <unordered_map>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/join_texts.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/join_texts.hpp"
 #include "runtime/execute/checkpoint.hpp"
 #include "runtime/execute/checkpoint_parts.hpp"
 #include "runtime/execute/session_state.hpp"

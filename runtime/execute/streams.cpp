@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/tensor/exact.hpp"
 
 namespace pxl {

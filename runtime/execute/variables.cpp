@@ -7,10 +7,10 @@
 #include <numeric>
 #include <set>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/mapped_file.hpp"
-#include "runtime/base/parallel_copy.hpp"
-#include "runtime/base/size_text.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/files/mapped_file.hpp"
+#include "runtime/base/text/size_text.hpp"
+#include "runtime/base/threads/parallel_copy.hpp"
 #include "runtime/op/replica_groups.hpp"
 #include "runtime/plan/arena.hpp"
 #include "runtime/tensor/print.hpp"

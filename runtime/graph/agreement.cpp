@@ -4,7 +4,7 @@
 
 #include <unordered_map>
 
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/graph/call_operands.hpp"
 #include "runtime/op/replica_groups.hpp"
 

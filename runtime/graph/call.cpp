@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/pointer_map.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/remote.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {

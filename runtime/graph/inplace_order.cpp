@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/graph/memory_order.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/graph/shown_names.hpp"

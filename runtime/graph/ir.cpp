@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "runtime/base/budget.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/limits/budget.hpp"
 #include "runtime/graph/remote.hpp"
 #include "runtime/graph/sequencing.hpp"
 #include "runtime/graph/shown_names.hpp"

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/op/op.hpp"
 #include "runtime/tensor/array.hpp"
 

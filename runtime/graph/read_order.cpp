@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/library_sources.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/library_sources.hpp"
 #include "runtime/graph/memory_order.hpp"
 #include "runtime/graph/sequencing.hpp"
 #include "runtime/graph/shown_names.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/library_sources.hpp"
+#include "runtime/base/diagnostics/library_sources.hpp"
 
 namespace pxl {
 

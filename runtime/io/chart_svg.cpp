@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/base/markup.hpp"
+#include "runtime/base/text/markup.hpp"
 #include "runtime/io/chart_scale.hpp"
 
 namespace pxl {

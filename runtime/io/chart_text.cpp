@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/base/source.hpp"
-#include "runtime/base/utf8.hpp"
+#include "runtime/base/diagnostics/source.hpp"
+#include "runtime/base/text/utf8.hpp"
 #include "runtime/io/chart_scale.hpp"
 
 namespace pxl {

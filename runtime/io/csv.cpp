@@ -12,10 +12,10 @@
 #include <optional>
 #include <set>
 
-#include "runtime/base/atomic_file.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/interrupt.hpp"
-#include "runtime/base/utf8.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/files/atomic_file.hpp"
+#include "runtime/base/limits/interrupt.hpp"
+#include "runtime/base/text/utf8.hpp"
 #include "runtime/io/format_limits.hpp"
 #include "runtime/tensor/exact.hpp"
 #include "runtime/tensor/print.hpp"

@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 #include "runtime/io/dataset.hpp"
 #include "runtime/io/glyphs.hpp"
 #include "runtime/io/pixels.hpp"

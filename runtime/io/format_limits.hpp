@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/base/effects.hpp"
-#include "runtime/base/input_file.hpp"
+#include "runtime/base/files/input_file.hpp"
 
 namespace pxl {
 

@@ -10,10 +10,10 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/base/budget.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/base/effects.hpp"
-#include "runtime/base/input_file.hpp"
+#include "runtime/base/files/input_file.hpp"
+#include "runtime/base/limits/budget.hpp"
 #include "runtime/io/dataset.hpp"
 
 namespace pxl {

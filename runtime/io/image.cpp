@@ -7,8 +7,8 @@
 #include <memory>
 #include <string_view>
 
-#include "runtime/base/atomic_file.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/files/atomic_file.hpp"
 #include "runtime/base/never_destroyed.hpp"
 #include "runtime/io/format_limits.hpp"
 #include "runtime/io/shared_library.hpp"

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <optional>
 
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/base/join_texts.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/base/settings.hpp"
+#include "runtime/base/text/join_texts.hpp"
 #include "runtime/io/dataset.hpp"
 #include "runtime/io/pixels.hpp"
 

@@ -8,12 +8,12 @@
 #include <cstring>
 #include <memory>
 
-#include "runtime/base/atomic_file.hpp"
-#include "runtime/base/budget.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/base/effects.hpp"
-#include "runtime/base/input_file.hpp"
+#include "runtime/base/files/atomic_file.hpp"
+#include "runtime/base/files/input_file.hpp"
+#include "runtime/base/limits/budget.hpp"
 #include "runtime/tensor/column_major.hpp"
 
 namespace pxl {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <set>
 
-#include "runtime/base/atomic_file.hpp"
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/files/atomic_file.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 #include "runtime/base/never_destroyed.hpp"
 #include "runtime/io/format_limits.hpp"
 #include "runtime/io/npy.hpp"

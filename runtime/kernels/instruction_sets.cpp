@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/base/join_texts.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/base/settings.hpp"
+#include "runtime/base/text/join_texts.hpp"
 #include "runtime/kernels/kernel_variants.hpp"
 #include "runtime/kernels/processor_sets.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/budget.hpp"
+#include "runtime/base/limits/budget.hpp"
 
 namespace pxl {
 

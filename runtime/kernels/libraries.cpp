@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "runtime/base/thread_pool.hpp"
+#include "runtime/base/threads/thread_pool.hpp"
 
 // OpenBLAS has these functions; other BLAS libraries do not.
 extern "C" {

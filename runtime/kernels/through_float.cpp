@@ -5,8 +5,8 @@
 #include <array>
 #include <memory>
 
-#include "runtime/kernels/block.hpp"
-#include "runtime/kernels/float8.hpp"
+#include "runtime/kernels/block/block.hpp"
+#include "runtime/kernels/elementwise/float8.hpp"
 #include "runtime/tensor/float8.hpp"
 
 namespace pxl {

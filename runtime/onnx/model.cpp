@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <limits>
 
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/effects.hpp"
-#include "runtime/base/input_file.hpp"
+#include "runtime/base/files/input_file.hpp"
 #include "runtime/tensor/shape.hpp"
 
 namespace pxl::onnx {

@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 
 namespace pxl::onnx {
 

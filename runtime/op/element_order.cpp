@@ -1,6 +1,6 @@
 #include "runtime/op/element_order.hpp"
 
-#include "runtime/kernels/broadcast.hpp"
+#include "runtime/kernels/elementwise/broadcast.hpp"
 
 namespace pxl {
 

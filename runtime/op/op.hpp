@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/kernels/gemm/matmul.hpp"
 #include "runtime/kernels/kernel.hpp"
-#include "runtime/kernels/matmul.hpp"
 #include "runtime/op/tile_map.hpp"
 #include "runtime/op/tolerance.hpp"
 #include "runtime/tensor/layout.hpp"
@@ -177,7 +177,7 @@ struct ViewPart {
 using ViewFn = std::vector<ViewPart> (*)(const OpContext&);
 using ProductFn = GemmShape (*)(const OpContext&);
 using FlopsFn = int64_t (*)(const OpContext&);
-/// Zeros to which input 0 is added along `axis` at the indices in input 1 (kernels/index.hpp: gather_shape).
+/// Zeros to which input 0 is added along `axis` at the indices in input 1 (kernels/indexing/index.hpp: gather_shape).
 struct ScatterAdd {
   int64_t axis = 0, batch = 0;  ///< axis -1: the op adds no rows
   bool ignore_out_of_range = false;

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/base/join_texts.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/base/never_destroyed.hpp"
+#include "runtime/base/text/join_texts.hpp"
 
 namespace pxl {
 

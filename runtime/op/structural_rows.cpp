@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/kernels/elementwise.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/kernels/elementwise/elementwise.hpp"
 #include "runtime/op/complete.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/op/errors.hpp"

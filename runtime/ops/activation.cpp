@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/kernels/elementwise.hpp"
+#include "runtime/kernels/elementwise/elementwise.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/ops/pairwise.hpp"
 #include "runtime/ops/row.hpp"

@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/kernels/quantise.hpp"
-#include "runtime/kernels/quantised_product.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/kernels/elementwise/quantise.hpp"
+#include "runtime/kernels/gemm/quantised_product.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {

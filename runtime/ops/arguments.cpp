@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/op/replica_groups.hpp"
 #include "runtime/ops/infer.hpp"
 #include "runtime/tensor/exact.hpp"

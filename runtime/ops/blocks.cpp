@@ -1,9 +1,9 @@
 // Square blocks of pixels to and from channels.
 #include <fmt/format.h>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/kernels/shape.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/kernels/movement/shape.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {

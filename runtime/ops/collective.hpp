@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "runtime/kernels/collective.hpp"
+#include "runtime/kernels/outside/collective.hpp"
 #include "runtime/op/op.hpp"
 
 namespace pxl {

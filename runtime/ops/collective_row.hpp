@@ -1,8 +1,8 @@
 // Code that the rows of collectives share: runtime/ops/collective.cpp and runtime/ops/collective_parts.cpp.
 #pragma once
 
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/kernels/collective.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/kernels/outside/collective.hpp"
 #include "runtime/op/replica_groups.hpp"
 #include "runtime/ops/collective.hpp"
 #include "runtime/ops/row.hpp"

@@ -1,6 +1,6 @@
 // Convolutions and transposed convolutions. Each is linear in both operands, and the gradients consist of the same
 // three ops, so they are differentiable too.
-#include "runtime/kernels/convolution.hpp"
+#include "runtime/kernels/convolution/convolution.hpp"
 
 #include <array>
 #include <limits>

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/ops/float8.hpp"
 #include "runtime/ops/infer.hpp"
 

@@ -1,7 +1,7 @@
 // Resolves a convolution from the specs and attributes of its op: windows, channels, spec of the result.
 #pragma once
 
-#include "runtime/kernels/convolution.hpp"
+#include "runtime/kernels/convolution/convolution.hpp"
 #include "runtime/op/op.hpp"
 #include "runtime/ops/window_params.hpp"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "runtime/base/budget.hpp"
-#include "runtime/base/subnormals.hpp"
+#include "runtime/base/limits/budget.hpp"
+#include "runtime/base/threads/subnormals.hpp"
 #include "runtime/kernels/interruptible.hpp"
 #include "runtime/ops/run.hpp"
 

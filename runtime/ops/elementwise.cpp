@@ -1,7 +1,7 @@
 // Elementwise functions of one tensor, their in-place forms, and helpers of their gradients.
 #include <limits>
 
-#include "runtime/kernels/elementwise.hpp"
+#include "runtime/kernels/elementwise/elementwise.hpp"
 #include "runtime/ops/row.hpp"
 #include "runtime/ops/unary.hpp"
 

@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/kernels/float8.hpp"
-#include "runtime/kernels/matmul.hpp"
-#include "runtime/kernels/narrow.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/kernels/elementwise/float8.hpp"
+#include "runtime/kernels/gemm/matmul.hpp"
+#include "runtime/kernels/gemm/narrow.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {

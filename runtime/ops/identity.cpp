@@ -1,9 +1,9 @@
 // Ops that forward their operand: under another name, without gradient, or in another dtype.
 #include <fmt/format.h>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/kernels/elementwise.hpp"
-#include "runtime/kernels/shape.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/kernels/elementwise/elementwise.hpp"
+#include "runtime/kernels/movement/shape.hpp"
 #include "runtime/ops/row.hpp"
 #include "runtime/ops/stop_gradient.hpp"
 

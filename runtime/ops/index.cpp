@@ -1,13 +1,13 @@
 // Reads at indices given by a tensor, and their gradients.
-#include "runtime/kernels/index.hpp"
+#include "runtime/kernels/indexing/index.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/kernels/shape.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/kernels/movement/shape.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {

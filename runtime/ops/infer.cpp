@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/kernels/matmul.hpp"
-#include "runtime/kernels/reduce.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/kernels/gemm/matmul.hpp"
+#include "runtime/kernels/reduction/reduce.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {

@@ -2,8 +2,8 @@
 // to bfloat16.
 #include <fmt/format.h>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/kernels/quantise.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/kernels/elementwise/quantise.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {

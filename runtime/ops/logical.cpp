@@ -3,10 +3,10 @@
 
 #include <cstring>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/kernels/broadcast.hpp"
-#include "runtime/kernels/elementwise.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/kernels/elementwise/broadcast.hpp"
+#include "runtime/kernels/elementwise/elementwise.hpp"
 #include "runtime/ops/pairwise.hpp"
 #include "runtime/ops/row.hpp"
 

@@ -1,8 +1,8 @@
 // Losses on class probabilities. Formulas: PopXL's nll_loss and nll_loss_with_softmax_grad.
 #include <fmt/format.h>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/kernels/normalise.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/kernels/reduction/normalise.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {

@@ -3,7 +3,7 @@
 #include <limits>
 #include <numeric>
 
-#include "runtime/kernels/matmul.hpp"
+#include "runtime/kernels/gemm/matmul.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {

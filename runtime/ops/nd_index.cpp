@@ -1,11 +1,11 @@
 // Reads and writes at positions on several axes.
-#include "runtime/kernels/nd_index.hpp"
+#include "runtime/kernels/indexing/nd_index.hpp"
 
 #include <fmt/format.h>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/base/join_texts.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/base/text/join_texts.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {

@@ -1,11 +1,11 @@
 // Softmax and normalisations, with their gradients. Statistics are float64 for float64, else float32.
-#include "runtime/kernels/normalise.hpp"
+#include "runtime/kernels/reduction/normalise.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {

@@ -1,5 +1,5 @@
 // Sorting along an axis.
-#include "runtime/kernels/reduce.hpp"
+#include "runtime/kernels/reduction/reduce.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {

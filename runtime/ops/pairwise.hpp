@@ -1,7 +1,7 @@
 // Kernel column of rows with two elementwise operands that broadcast.
 #pragma once
 
-#include "runtime/kernels/elementwise.hpp"
+#include "runtime/kernels/elementwise/elementwise.hpp"
 #include "runtime/op/op.hpp"
 
 namespace pxl {

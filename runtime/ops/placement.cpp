@@ -4,10 +4,10 @@
 
 #include <cstring>
 
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/kernels/collective.hpp"
-#include "runtime/kernels/print.hpp"
-#include "runtime/kernels/shape.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/kernels/movement/shape.hpp"
+#include "runtime/kernels/outside/collective.hpp"
+#include "runtime/kernels/outside/print.hpp"
 #include "runtime/op/op_ipus.hpp"
 #include "runtime/ops/collective_row.hpp"
 #include "runtime/ops/print_format.hpp"

@@ -1,10 +1,10 @@
 // Pooling: maxima and averages over sliding windows, and over whole planes.
-#include "runtime/kernels/pooling.hpp"
+#include "runtime/kernels/image/pooling.hpp"
 
 #include <fmt/format.h>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/ops/row.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/ops/window_params.hpp"

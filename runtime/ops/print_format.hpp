@@ -1,7 +1,7 @@
 // Resolves the format of a print op from its attributes.
 #pragma once
 
-#include "runtime/kernels/print.hpp"
+#include "runtime/kernels/outside/print.hpp"
 #include "runtime/op/op.hpp"
 
 namespace pxl {

@@ -1,12 +1,12 @@
 // Random ops. Seeds are explicit uint32[2] tensors: equal seeds yield equal values.
-#include "runtime/kernels/random.hpp"
+#include "runtime/kernels/random/random.hpp"
 
 #include <fmt/format.h>
 
 #include <limits>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {

@@ -1,9 +1,9 @@
 // Reductions, arg-reductions, prefix sums and selections along axes.
 #include <algorithm>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/kernels/reduce.hpp"
-#include "runtime/kernels/update.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/kernels/reduction/reduce.hpp"
+#include "runtime/kernels/update/update.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {

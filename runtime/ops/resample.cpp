@@ -1,12 +1,12 @@
 // Interpolation along axes, and regions of interest.
-#include "runtime/kernels/resample.hpp"
+#include "runtime/kernels/image/resample.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {

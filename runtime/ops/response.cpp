@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/kernels/normalise.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/kernels/reduction/normalise.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {

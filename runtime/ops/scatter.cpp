@@ -1,11 +1,11 @@
 // Writes at indices given by a tensor, and their gradients.
-#include "runtime/base/join_texts.hpp"
-#include "runtime/kernels/index.hpp"
+#include "runtime/base/text/join_texts.hpp"
+#include "runtime/kernels/indexing/index.hpp"
 
 #include <fmt/format.h>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {

@@ -1,13 +1,13 @@
 // Ops that keep the elements and change their shape or the order of axes.
-#include "runtime/kernels/shape.hpp"
+#include "runtime/kernels/movement/shape.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {

@@ -1,9 +1,9 @@
 // Parts of sparse updates: sums of rows with equal indices, and rows of a table that are written in place.
-#include "runtime/kernels/sparse_rows.hpp"
+#include "runtime/kernels/indexing/sparse_rows.hpp"
 
 #include <fmt/format.h>
 
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {

@@ -5,7 +5,7 @@
 
 #include <unordered_map>
 
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/base/never_destroyed.hpp"
 #include "runtime/op/structural_rows.hpp"
 #include "runtime/ops/row.hpp"

@@ -1,7 +1,7 @@
 // The kernel column of rows that compute one function of each element.
 #pragma once
 
-#include "runtime/kernels/elementwise.hpp"
+#include "runtime/kernels/elementwise/elementwise.hpp"
 #include "runtime/op/op.hpp"
 
 namespace pxl {

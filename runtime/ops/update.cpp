@@ -1,12 +1,12 @@
 // Updates of variables: accumulators, scaled additions, and the steps of Adam, AdaMax and LAMB. Operands may have any
 // floating dtype; results keep the dtype of the first.
-#include "runtime/kernels/update.hpp"
+#include "runtime/kernels/update/update.hpp"
 
 #include <fmt/format.h>
 
 #include <limits>
 
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {

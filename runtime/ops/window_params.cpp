@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/ops/infer.hpp"
 
 namespace pxl {

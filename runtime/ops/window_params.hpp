@@ -2,8 +2,8 @@
 // ceil_mode, as in PyTorch, no window starts in the padding after the input.
 #pragma once
 
-#include "runtime/kernels/pooling.hpp"
-#include "runtime/kernels/window_axis.hpp"
+#include "runtime/kernels/convolution/window_axis.hpp"
+#include "runtime/kernels/image/pooling.hpp"
 #include "runtime/op/op.hpp"
 
 namespace pxl {

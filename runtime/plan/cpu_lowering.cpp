@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/kernels/elementwise.hpp"
-#include "runtime/kernels/index.hpp"
-#include "runtime/kernels/packed_product.hpp"
-#include "runtime/kernels/remote.hpp"
-#include "runtime/kernels/shape.hpp"
-#include "runtime/kernels/value_and_derivative.hpp"
+#include "runtime/kernels/elementwise/elementwise.hpp"
+#include "runtime/kernels/elementwise/value_and_derivative.hpp"
+#include "runtime/kernels/gemm/packed_product.hpp"
+#include "runtime/kernels/indexing/index.hpp"
+#include "runtime/kernels/movement/shape.hpp"
+#include "runtime/kernels/outside/remote.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/plan/register_program.hpp"
 

@@ -10,7 +10,7 @@
 #include <random>
 #include <set>
 
-#include "runtime/base/subnormals.hpp"
+#include "runtime/base/threads/subnormals.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/op/structural_rows.hpp"

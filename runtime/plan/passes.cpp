@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <utility>
 
-#include "runtime/base/join_texts.hpp"
+#include "runtime/base/files/standard_streams.hpp"
 #include "runtime/base/settings.hpp"
-#include "runtime/base/standard_streams.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/text/join_texts.hpp"
+#include "runtime/base/text/suggest.hpp"
 #include "runtime/base/verification.hpp"
 #include "runtime/plan/node_values.hpp"
 #include "runtime/plan/verify_nodes.hpp"

@@ -1,8 +1,8 @@
 // The planner's passes: one table (passes.inc), and the function that runs it. Every pass can be left out.
 //
 // Passes keep the bits of all results, with four exceptions. absorb_transposes changes the order of additions in a GEMM
-// with a transposed matrix and at most 128 rows (kernels/product.cpp). strided_operands leaves to the library in which
-// order a batch of GEMMs adds. fuse_prologues multiplies sums, not terms, by the scales of columns and groups
+// with a transposed matrix and at most 128 rows (kernels/gemm/product.cpp). strided_operands leaves to the library in
+// which order a batch of GEMMs adds. fuse_prologues multiplies sums, not terms, by the scales of columns and groups
 // (fuse_elementwise makes the nodes that it accepts). sparse_updates leaves -0 where an update by 0 gives 0.
 #pragma once
 

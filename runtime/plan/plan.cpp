@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/standard_streams.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/files/standard_streams.hpp"
 #include "runtime/base/verification.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/plan/arena.hpp"

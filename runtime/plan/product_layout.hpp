@@ -1,7 +1,7 @@
 // Batched GEMM on strided operands and results.
 #pragma once
 
-#include "runtime/kernels/matmul.hpp"
+#include "runtime/kernels/gemm/matmul.hpp"
 #include "runtime/tensor/layout.hpp"
 
 namespace pxl {

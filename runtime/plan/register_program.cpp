@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "runtime/kernels/block.hpp"
+#include "runtime/kernels/block/block.hpp"
 
 namespace pxl {
 

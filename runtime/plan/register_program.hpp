@@ -1,13 +1,14 @@
 // A fused kernel as a program on registers. Its steps are kernels, each with its own rounding. The steps run one after
 // the other on a block of elements that stays in L1: over all elements, or on each part of a GEMM's result. Steps that
-// are a compiled update (kernels/update_table.inc) run as one loop. The bits are those of the kernels one by one.
+// are a compiled update (kernels/update/update_table.inc) run as one loop. The bits are those of the kernels one by
+// one.
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "runtime/kernels/fused_update.hpp"
-#include "runtime/kernels/product.hpp"
+#include "runtime/kernels/gemm/product.hpp"
+#include "runtime/kernels/update/fused_update.hpp"
 
 namespace pxl {
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "runtime/kernels/elementwise/value_and_derivative.hpp"
+#include "runtime/kernels/gemm/packed_product.hpp"
 #include "runtime/kernels/interruptible.hpp"
-#include "runtime/kernels/packed_product.hpp"
-#include "runtime/kernels/value_and_derivative.hpp"
 #include "runtime/plan/register_program.hpp"
 #include "runtime/transform/flops.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/plan/plan.hpp"
 

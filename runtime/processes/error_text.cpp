@@ -1,8 +1,8 @@
 // Errors on their way to another process.
 #include <algorithm>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/source_registry.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/source_registry.hpp"
 #include "runtime/processes/json_text.hpp"
 #include "runtime/processes/processes.hpp"
 

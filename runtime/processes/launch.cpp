@@ -10,14 +10,14 @@
 #include <cstdlib>
 #include <memory>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/cores.hpp"
-#include "runtime/base/filter_program.hpp"
-#include "runtime/base/installation.hpp"
-#include "runtime/base/join_texts.hpp"
-#include "runtime/base/output_file.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/files/installation.hpp"
+#include "runtime/base/files/output_file.hpp"
+#include "runtime/base/files/standard_streams.hpp"
+#include "runtime/base/limits/filter_program.hpp"
 #include "runtime/base/settings.hpp"
-#include "runtime/base/standard_streams.hpp"
+#include "runtime/base/text/join_texts.hpp"
+#include "runtime/base/threads/cores.hpp"
 #include "runtime/processes/liveness.hpp"
 #include "runtime/processes/processes.hpp"
 

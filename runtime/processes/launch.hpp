@@ -17,7 +17,7 @@ class Processes;
 /// PXL_THREADS overrides the division.
 void divide_cores(const Processes& job);
 
-/// Joins the job: opens the plug-in (base/installation.hpp), and replaces processes(). `timeout`: seconds that a
+/// Joins the job: opens the plug-in (base/files/installation.hpp), and replaces processes(). `timeout`: seconds that a
 /// process waits for another. After this call only process 0 writes to the standard streams and writes files. Divides
 /// the cores. Throws Error if there is no plug-in. `end` ends the process if the start or the end of MPI waits for
 /// longer.

@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/base/interrupt.hpp"
-#include "runtime/base/signals.hpp"
+#include "runtime/base/limits/interrupt.hpp"
+#include "runtime/base/limits/signals.hpp"
 
 namespace pxl {
 

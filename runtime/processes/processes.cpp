@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <thread>
 
-#include "runtime/base/budget.hpp"
-#include "runtime/base/codes.hpp"
-#include "runtime/base/interrupt.hpp"
-#include "runtime/base/join_texts.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/limits/budget.hpp"
+#include "runtime/base/limits/interrupt.hpp"
+#include "runtime/base/text/join_texts.hpp"
 #include "runtime/kernels/instruction_sets.hpp"
 #include "runtime/processes/json_text.hpp"
 #include "runtime/processes/liveness.hpp"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/processes/run_output.hpp"
 #include "runtime/processes/transport.hpp"
 #include "runtime/processes/watchdog.hpp"

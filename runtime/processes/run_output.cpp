@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/standard_streams.hpp"
+#include "runtime/base/files/standard_streams.hpp"
 #include "runtime/processes/json_text.hpp"
 
 namespace pxl {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 
 namespace pxl {
 

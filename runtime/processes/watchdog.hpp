@@ -7,8 +7,8 @@
 #include <functional>
 #include <mutex>
 
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/base/start_thread.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/base/threads/start_thread.hpp"
 
 namespace pxl {
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "runtime/kernels/elementwise.hpp"
+#include "runtime/kernels/elementwise/elementwise.hpp"
 #include "runtime/tensor/float8.hpp"
 
 namespace pxl {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "runtime/base/keep_subnormals.hpp"
+#include "runtime/base/threads/keep_subnormals.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/reference/context.hpp"
 

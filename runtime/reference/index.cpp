@@ -1,6 +1,6 @@
 // Ops that read or write at the positions in an index tensor. An index out of range is an error, unless something else
 // is requested.
-#include "runtime/kernels/index.hpp"
+#include "runtime/kernels/indexing/index.hpp"
 
 #include <limits>
 #include <map>

@@ -1,7 +1,7 @@
 // Elements at positions on several axes. Source: ONNX, operators GatherND and ScatterND.
-#include "runtime/kernels/nd_index.hpp"
+#include "runtime/kernels/indexing/nd_index.hpp"
 
-#include "runtime/kernels/index.hpp"
+#include "runtime/kernels/indexing/index.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/reference/context.hpp"
 

@@ -1,5 +1,5 @@
 // Printing: the op's result is its operand.
-#include "runtime/kernels/print.hpp"
+#include "runtime/kernels/outside/print.hpp"
 
 #include "runtime/op/definitions.hpp"
 #include "runtime/ops/print_format.hpp"

@@ -4,7 +4,7 @@
 
 #include <xtensor-blas/xlinalg.hpp>
 
-#include "runtime/kernels/float8.hpp"
+#include "runtime/kernels/elementwise/float8.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/reference/context.hpp"
 

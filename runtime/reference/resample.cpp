@@ -1,5 +1,5 @@
 // Reading images between their elements. Sources: ONNX, operator Resize; He et al., Mask R-CNN, section 3.
-#include "runtime/kernels/resample.hpp"
+#include "runtime/kernels/image/resample.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/kernels/shape.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/kernels/movement/shape.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/reference/context.hpp"
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/kernels/index.hpp"
+#include "runtime/kernels/indexing/index.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/reference/context.hpp"
 

@@ -12,12 +12,12 @@
 #include <mutex>
 #include <type_traits>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/base/interrupt.hpp"
-#include "runtime/base/memory_limit.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/base/limits/interrupt.hpp"
+#include "runtime/base/limits/memory_limit.hpp"
 #include "runtime/base/never_destroyed.hpp"
-#include "runtime/base/size_text.hpp"
+#include "runtime/base/text/size_text.hpp"
 #include "runtime/tensor/block_cache.hpp"
 #include "runtime/tensor/exact.hpp"
 #include "runtime/tensor/float8.hpp"

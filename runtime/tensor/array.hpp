@@ -1,7 +1,7 @@
 // Host arrays: dense, row-major, reference-counted, copy-on-write. Copying an Array shares its buffer; mutable_data()
-// first makes the buffer unique, so an Array has value semantics. A large array under a budget (base/budget.hpp) may
-// have a spec only: access to its elements throws Unevaluated. Code that needs only the spec continues, and the look
-// skips code that needs elements. A lazy array reads its elements when they are first needed.
+// first makes the buffer unique, so an Array has value semantics. A large array under a budget (base/limits/budget.hpp)
+// may have a spec only: access to its elements throws Unevaluated. Code that needs only the spec continues, and the
+// look skips code that needs elements. A lazy array reads its elements when they are first needed.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "runtime/base/budget.hpp"
+#include "runtime/base/limits/budget.hpp"
 #include "runtime/base/unevaluated.hpp"
 #include "runtime/tensor/shape.hpp"
 

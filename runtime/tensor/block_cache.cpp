@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "runtime/base/fork.hpp"
+#include "runtime/base/threads/fork.hpp"
 
 namespace pxl {
 

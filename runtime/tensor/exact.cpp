@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "runtime/base/budget.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/base/limits/budget.hpp"
 #include "runtime/tensor/print.hpp"
 
 namespace pxl {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/base/never_destroyed.hpp"
-#include "runtime/base/thread_pool.hpp"
+#include "runtime/base/threads/thread_pool.hpp"
 
 namespace pxl {
 

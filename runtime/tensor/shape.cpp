@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <span>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/base/join_texts.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/base/text/join_texts.hpp"
 
 namespace pxl {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/tensor/array.hpp"
 
 namespace pxl {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/join_texts.hpp"
+#include "runtime/base/text/join_texts.hpp"
 #include "runtime/tiles/partition.hpp"
 #include "runtime/tiles/receptive_field.hpp"
 #include "runtime/tiles/strategies.hpp"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/join_texts.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/join_texts.hpp"
 #include "runtime/tiles/fit.hpp"
 #include "runtime/tiles/writer.hpp"
 #include "runtime/transform/ipu_part.hpp"

@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 
 namespace pxl::tiles {
 

@@ -4,7 +4,7 @@
 #include <compare>
 #include <map>
 
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 #include "runtime/graph/call_operands.hpp"
 #include "runtime/tensor/layout.hpp"
 #include "runtime/tiles/library_plan.hpp"

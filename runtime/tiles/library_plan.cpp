@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <compare>
 
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 #include "runtime/tiles/partition.hpp"
 
 namespace pxl::tiles {

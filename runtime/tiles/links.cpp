@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/base/join_texts.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/base/text/join_texts.hpp"
+#include "runtime/base/text/suggest.hpp"
 
 namespace pxl::tiles {
 

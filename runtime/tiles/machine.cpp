@@ -9,11 +9,11 @@
 #include <cmath>
 #include <vector>
 
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/base/join_texts.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/base/never_destroyed.hpp"
 #include "runtime/base/settings.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/text/join_texts.hpp"
+#include "runtime/base/text/suggest.hpp"
 #include "runtime/tiles/machine_file.hpp"
 
 namespace pxl::tiles {

@@ -8,12 +8,12 @@
 #include <cmath>
 #include <map>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/base/effects.hpp"
-#include "runtime/base/input_file.hpp"
-#include "runtime/base/join_texts.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/files/input_file.hpp"
+#include "runtime/base/text/join_texts.hpp"
+#include "runtime/base/text/suggest.hpp"
 
 namespace pxl::tiles {
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <set>
 
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 #include "runtime/graph/call_operands.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/tiles/joint_products.hpp"

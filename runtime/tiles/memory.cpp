@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 #include "runtime/graph/call_operands.hpp"
 
 namespace pxl::tiles {

@@ -5,7 +5,7 @@
 #include <map>
 #include <memory>
 
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 #include "runtime/tiles/lowering.hpp"
 
 namespace pxl::tiles {

@@ -3,8 +3,8 @@
 
 #include <cstdlib>
 
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/base/suggest.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/base/text/suggest.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/tiles/estimate.hpp"
 

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <numeric>
 
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 #include "runtime/tiles/partition.hpp"
 
 namespace pxl::tiles {

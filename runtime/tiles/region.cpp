@@ -1,6 +1,6 @@
 #include "runtime/tiles/region.hpp"
 
-#include "runtime/base/join_texts.hpp"
+#include "runtime/base/text/join_texts.hpp"
 
 #include <fmt/format.h>
 

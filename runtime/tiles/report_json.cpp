@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 #include "runtime/tiles/dump.hpp"
 
 namespace pxl::tiles {

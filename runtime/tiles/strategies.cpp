@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 
 namespace pxl::tiles {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/base/join_texts.hpp"
+#include "runtime/base/text/join_texts.hpp"
 #include "runtime/tiles/cost.hpp"
 
 namespace pxl::tiles {

@@ -1,7 +1,7 @@
 // The timeline, and the liveness at each of its points.
 #include <algorithm>
 
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 #include "runtime/graph/call_operands.hpp"
 #include "runtime/tiles/writer.hpp"
 

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/graph/verify.hpp"
 #include "runtime/op/shards.hpp"
 #include "runtime/ops/stop_gradient.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/graph/read_order.hpp"
 #include "runtime/graph/shown_names.hpp"
 #include "runtime/ops/op_builder.hpp"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/transform/differentiator.hpp"
 #include "runtime/transform/recompute.hpp"
 

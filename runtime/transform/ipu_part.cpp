@@ -7,7 +7,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/graph/call_operands.hpp"
 #include "runtime/graph/shown_names.hpp"
 #include "runtime/op/op_ipus.hpp"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/graph/call_operands.hpp"
 #include "runtime/transform/differentiator.hpp"
 #include "runtime/transform/repeat_while.hpp"

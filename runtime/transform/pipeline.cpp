@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 #include "runtime/graph/verify.hpp"
 #include "runtime/op/structural_rows.hpp"
 #include "runtime/ops/op_builder.hpp"

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/never_destroyed.hpp"
 #include "runtime/graph/memory_order.hpp"
 #include "runtime/graph/remote.hpp"

@@ -2,7 +2,7 @@
 
 #include <unordered_set>
 
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/graph/memory_order.hpp"
 #include "runtime/transform/build_state.hpp"
 #include "runtime/transform/scan.hpp"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/graph/call_operands.hpp"
 #include "runtime/ops/op_builder.hpp"
 #include "runtime/transform/scan.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/ops/op_builder.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/transform/differentiator.hpp"

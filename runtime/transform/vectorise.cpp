@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/graph/call_operands.hpp"
 #include "runtime/ops/infer.hpp"
 #include "runtime/ops/op_builder.hpp"

@@ -19,7 +19,7 @@
 
 #include "interpreter/tools/engine.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "tests/fuzz/call_generator.hpp"
 #include "tests/fuzz/call_values.hpp"
 #include "tests/fuzz/command_line.hpp"

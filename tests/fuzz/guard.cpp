@@ -9,7 +9,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 // Values of a script may form cycles, which live as long as the process.

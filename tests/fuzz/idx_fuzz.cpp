@@ -1,6 +1,6 @@
 // Any bytes as an IDX file, plain or gzip: an array of bytes or an Error.
 #include "bytes_file.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/io/dataset.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,6 +1,6 @@
 // Any bytes as a .npy file: an array whose elements can all be read, or an Error.
 #include "bytes_file.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/io/npy.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,7 +1,7 @@
 // Reads any bytes as an ONNX model. The outcome is an Error, or a model that can be written and read again, and whose
 // tensors can be read or are refused.
 #include "bytes_file.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/onnx/model.hpp"
 
 namespace {

@@ -199,19 +199,19 @@ WRITES = re.compile(r"\bfmt::print\(|\bstd::(cout|cerr|clog)\b|\b(printf|puts|pu
 
 
 def standard_streams():
-    return lines_with(WRITES, "use runtime/base/standard_streams.hpp", "runtime/base/standard_streams.cpp",
-                      "runtime/base/standard_streams.hpp")
+    return lines_with(WRITES, "use runtime/base/files/standard_streams.hpp", "runtime/base/files/standard_streams.cpp",
+                      "runtime/base/files/standard_streams.hpp")
 
 
 # Text goes to the streams cleaned, but for what a program prints, colours and keys of the cursor. These files write such text, of
 # which they, `styled` or `render` have cleaned each part that comes from elsewhere.
 AS_IS = re.compile(r"\bwrite_(out|err)_as_is\b")
-MAY_WRITE_AS_IS = ["runtime/base/standard_streams.cpp", "runtime/base/standard_streams.hpp", "runtime/processes/run_output.cpp",
+MAY_WRITE_AS_IS = ["runtime/base/files/standard_streams.cpp", "runtime/base/files/standard_streams.hpp", "runtime/processes/run_output.cpp",
                    "interpreter/api/program.cpp", "interpreter/cli/command.cpp", "interpreter/cli/fmt.cpp", "interpreter/cli/test.cpp",
                    "interpreter/commands/tour.cpp", "interpreter/repl/repl.cpp", "interpreter/repl/line_editor.cpp",
                    "interpreter/repl/line_libedit.cpp", "interpreter/repl/line_readline.cpp"]
 ESCAPES = re.compile(r"\\x1[bB]|\\033|\\e\[|\\u001[bB]")
-MAY_ESCAPE = ["runtime/base/diagnostic.cpp", "runtime/base/wrap.cpp", "runtime/io/chart_text.cpp", "interpreter/cli/command.cpp",
+MAY_ESCAPE = ["runtime/base/diagnostics/diagnostic.cpp", "runtime/base/text/wrap.cpp", "runtime/io/chart_text.cpp", "interpreter/cli/command.cpp",
               "interpreter/tools/theme.cpp", "interpreter/repl/repl.cpp", "interpreter/repl/line_editor.cpp",
               "interpreter/repl/line_libedit.cpp", "interpreter/repl/line_readline.cpp", "runtime/io/png.cpp"]
 
@@ -222,16 +222,16 @@ def terminals_get_clean_text():
     return "\n".join(filter(None, found)) or None
 
 
-# Code that makes or changes a file, but for runtime/base/output_file.cpp, which opens all files for writing. Standard
+# Code that makes or changes a file, but for runtime/base/files/output_file.cpp, which opens all files for writing. Standard
 # input and output are opened where they are closed.
 OPENS = re.compile(r"\b(basic_)?(ofstream|fstream)\b(?!>)|\bfopen\([^;]*\"[^\"]*[wa+]|\bf(d|re)open\(|\bO_(CREAT|WRONLY|RDWR|APPEND|TMPFILE|TRUNC)\b"
                    r"|\bcreat\(|\bmk[os]*temps?\(|\btmpfile\(|\brename\(\w+\.c_str|\b(fs|filesystem)::(rename|copy|copy_file|resize_file)\("
                    r"|\btruncate\(|\bgzopen|\bsf_open\(|\bstbi_write_")
-MAY_OPEN = ["runtime/base/output_file.cpp", "runtime/base/standard_streams.cpp"]
+MAY_OPEN = ["runtime/base/files/output_file.cpp", "runtime/base/files/standard_streams.cpp"]
 
 
 def files_are_opened_in_one_place():
-    return lines_with(OPENS, "use runtime/base/output_file.hpp or atomic_file.hpp", *MAY_OPEN)
+    return lines_with(OPENS, "use runtime/base/files/output_file.hpp or atomic_file.hpp", *MAY_OPEN)
 
 
 # Lines that a rule must find, and lines that it must not.
@@ -257,7 +257,7 @@ READS_PROGRAMS = ["runtime/tiles/machine_file.cpp", "interpreter/api/program.cpp
                   "interpreter/cli/run.cpp", "interpreter/cli/command.cpp", "interpreter/cli/onnx.cpp", "interpreter/tools/engine.cpp",
                   "interpreter/tools/member_help.cpp", "interpreter/language/imports.cpp", "interpreter/language/check.cpp",
                   "interpreter/library/onnx.cpp"]  # the last one: a ProgramText
-MAKES_PROGRAMS = ["runtime/base/source.cpp", "runtime/base/source.hpp", "interpreter/syntax/program_text.cpp",
+MAKES_PROGRAMS = ["runtime/base/diagnostics/source.cpp", "runtime/base/diagnostics/source.hpp", "interpreter/syntax/program_text.cpp",
                   "interpreter/syntax/program_text.hpp"]
 # Program text of the documentation, with examples from tables, and of remedies in messages.
 SHOWS_PROGRAMS = ["interpreter/tools/doc_page.cpp", "interpreter/tools/help.cpp", "interpreter/language/imports.cpp", "interpreter/graphs/streams.cpp"]
@@ -311,7 +311,7 @@ THREADS = re.compile(r"\bstd::j?thread\s*[({]|\bstd::j?thread \w+[({]|\bpthread_
 
 def threads_are_made_in_one_place():
     # The Python module has the library's public headers only; it goes on without the thread.
-    return lines_with(THREADS, "use runtime/base/start_thread.hpp", "runtime/base/start_thread.cpp", "python/calls.cpp")
+    return lines_with(THREADS, "use runtime/base/threads/start_thread.hpp", "runtime/base/threads/start_thread.cpp", "python/calls.cpp")
 
 
 # Its formatters are 250 functions in each file, for a second of the compiler's time.
@@ -319,7 +319,7 @@ RANGES = re.compile(r"fmt/ranges\.h|\bfmt::join\(")
 
 
 def lists_are_joined_in_one_way():
-    return lines_with(RANGES, "use runtime/base/join_texts.hpp")
+    return lines_with(RANGES, "use runtime/base/text/join_texts.hpp")
 
 
 def formatting():

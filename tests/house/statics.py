@@ -8,7 +8,7 @@ from tests.support.harness import ROOT, needs, run
 
 # The layers of libpxl, but for ANTLR's code, whose statics are made before the first call (interpreter/api/running_call.cpp).
 LIBRARY = ["base", "tensor", "kernels", "op", "graph", "ops", "reference", "tiles", "plan", "execute", "io", "onnx", "syntax", "translate", "language",
-           "elaborate", "tools", "api"]
+           "elaborate", "builtins", "tools", "api"]
 # What <iostream> leaves in each file that includes it: it flushes streams, which stay usable.
 HARMLESS = "std::ios_base::Init::~Init()"
 # Destructors of a thread's statics: a class `End` notes that its thread ended (of_thread, object_memory). The others are

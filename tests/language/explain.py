@@ -27,7 +27,7 @@ TEXTS = [
 
 
 def kinds():
-    text = (ROOT / "runtime/base/codes.hpp").read_text()
+    text = (ROOT / "runtime/base/diagnostics/codes.hpp").read_text()
     return re.findall(r'inline constexpr std::string_view \w+ = "([\w-]+)"', text)
 
 
@@ -83,7 +83,7 @@ def texts(pxl):
 
 def table():
     pages = sections()
-    listed = re.search(r"std::array all = \{(.*?)\};", (ROOT / "runtime/base/codes.hpp").read_text(), re.S).group(1)
+    listed = re.search(r"std::array all = \{(.*?)\};", (ROOT / "runtime/base/diagnostics/codes.hpp").read_text(), re.S).group(1)
     listed = [name.strip().replace("_", "-") for name in listed.split(",")]
     if sorted(listed) != sorted(kinds()):
         return f"codes::all lacks {set(kinds()) - set(listed)} or has {set(listed) - set(kinds())}"

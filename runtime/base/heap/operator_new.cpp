@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "runtime/base/budget.hpp"
+#include "runtime/base/limits/budget.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <unordered_map>
 
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/plan/plan.hpp"
 #include "runtime/plan/text/fields.hpp"

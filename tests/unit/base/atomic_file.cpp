@@ -1,5 +1,5 @@
 // Saves that are cut off, permissions, links, leftovers; filters.
-#include "runtime/base/atomic_file.hpp"
+#include "runtime/base/files/atomic_file.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -15,9 +15,9 @@
 #include <sstream>
 #include <thread>
 
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/base/filter_program.hpp"
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/base/limits/filter_program.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 #include "tests/unit/support/files.hpp"
 
 using namespace pxl;

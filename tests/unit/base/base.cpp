@@ -7,17 +7,17 @@
 #include <fstream>
 #include <sstream>
 
-#include "runtime/base/append_line.hpp"
-#include "runtime/base/atomic_file.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/base/diagnostics/source.hpp"
 #include "runtime/base/effects.hpp"
-#include "runtime/base/interrupt.hpp"
-#include "runtime/base/mapped_file.hpp"
-#include "runtime/base/output_file.hpp"
-#include "runtime/base/source.hpp"
-#include "runtime/base/suggest.hpp"
-#include "runtime/base/utf8.hpp"
-#include "runtime/base/wrap.hpp"
+#include "runtime/base/files/atomic_file.hpp"
+#include "runtime/base/files/mapped_file.hpp"
+#include "runtime/base/files/output_file.hpp"
+#include "runtime/base/limits/interrupt.hpp"
+#include "runtime/base/text/append_line.hpp"
+#include "runtime/base/text/suggest.hpp"
+#include "runtime/base/text/utf8.hpp"
+#include "runtime/base/text/wrap.hpp"
 #include "tests/unit/support/files.hpp"
 
 using namespace pxl;

@@ -1,5 +1,5 @@
 // The meter of work and memory: who charges is bounded, and hears interrupts.
-#include "runtime/base/budget.hpp"
+#include "runtime/base/limits/budget.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 
 using namespace pxl;
 

@@ -1,10 +1,10 @@
-#include "runtime/base/cancel.hpp"
+#include "runtime/base/limits/cancel.hpp"
 
 #include <doctest/doctest.h>
 
 #include <thread>
 
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 
 using namespace pxl;
 

@@ -1,5 +1,5 @@
 // Quotas of control groups and the time of cores, in made-up trees of /proc and /sys.
-#include "runtime/base/cores.hpp"
+#include "runtime/base/threads/cores.hpp"
 
 #include <doctest/doctest.h>
 #include <sched.h>

@@ -1,11 +1,11 @@
 // Diagnostics as text: the form of the language's section on errors, to the column.
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "runtime/base/source.hpp"
+#include "runtime/base/diagnostics/source.hpp"
 
 using namespace pxl;
 

@@ -1,5 +1,5 @@
 // When a pool divides its jobs and when it works serially, on machines that are made up.
-#include "runtime/base/division_policy.hpp"
+#include "runtime/base/threads/division_policy.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // Rounding, traps, flags and subnormal numbers of a caller change nothing that the library computes, and stay.
-#include "runtime/base/float_environment.hpp"
+#include "runtime/base/threads/float_environment.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "runtime/base/subnormals.hpp"
+#include "runtime/base/threads/subnormals.hpp"
 
 using namespace pxl;
 

@@ -1,5 +1,5 @@
 // Text within HTML and SVG, and bytes in base64.
-#include "runtime/base/markup.hpp"
+#include "runtime/base/text/markup.hpp"
 
 #include <doctest/doctest.h>
 

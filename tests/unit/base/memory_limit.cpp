@@ -1,5 +1,5 @@
 // Memory limits of control groups, in made-up trees of /proc and /sys.
-#include "runtime/base/memory_limit.hpp"
+#include "runtime/base/limits/memory_limit.hpp"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "runtime/base/pool_turn.hpp"
+#include "runtime/base/threads/pool_turn.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/wait.h>
@@ -8,8 +8,8 @@
 #include <optional>
 #include <thread>
 
-#include "runtime/base/fork.hpp"
-#include "runtime/base/thread_pool.hpp"
+#include "runtime/base/threads/fork.hpp"
+#include "runtime/base/threads/thread_pool.hpp"
 
 using namespace pxl;
 

@@ -1,5 +1,5 @@
 // The system makes no more threads: pools keep their threads, and code that needs a thread reports an error.
-#include "runtime/base/start_thread.hpp"
+#include "runtime/base/threads/start_thread.hpp"
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>
@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/base/thread_pool.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/base/threads/thread_pool.hpp"
 
 namespace {
 std::atomic<int> threads_left{std::numeric_limits<int>::max()};

@@ -1,5 +1,5 @@
 // The thread pool: every chunk once, jobs in order, idle threads asleep and awake again.
-#include "runtime/base/thread_pool.hpp"
+#include "runtime/base/threads/thread_pool.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/base/cores.hpp"
-#include "runtime/base/parallel_copy.hpp"
+#include "runtime/base/threads/cores.hpp"
+#include "runtime/base/threads/parallel_copy.hpp"
 
 using namespace pxl;
 

@@ -1,5 +1,5 @@
 // Wrapping of text at words.
-#include "runtime/base/wrap.hpp"
+#include "runtime/base/text/wrap.hpp"
 
 #include <doctest/doctest.h>
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "interpreter/cli/command.hpp"
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 
 using namespace pxl;
 

@@ -1,7 +1,7 @@
 // Tables of where a session's time went.
 #include <sstream>
 
-#include "runtime/base/thread_pool.hpp"
+#include "runtime/base/threads/thread_pool.hpp"
 #include "runtime/execute/session.hpp"
 #include "tests/unit/support/arrays.hpp"
 #include "tests/unit/support/errors.hpp"

@@ -6,7 +6,7 @@
 #include <ctime>
 #include <thread>
 
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 #include "runtime/execute/evaluate.hpp"
 #include "runtime/execute/streams.hpp"
 #include "tests/unit/support/arrays.hpp"

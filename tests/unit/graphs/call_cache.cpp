@@ -1,11 +1,11 @@
-// Calls of ops on arrays that were made before (graphs/call_cache.hpp): they have the results, errors and promotions of
-// the general way, whatever the elements are, and few allocations.
+// Calls of ops on arrays that were made before (graphs/calls/call_cache.hpp): they have the results, errors and
+// promotions of the general way, whatever the elements are, and few allocations.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
 
 #include "interpreter/values/value.hpp"
-#include "runtime/base/budget.hpp"
+#include "runtime/base/limits/budget.hpp"
 #include "runtime/ops/table.hpp"
 #include "tests/unit/support/host_session.hpp"
 

@@ -9,7 +9,7 @@
 #include <iostream>
 #include <set>
 
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "tests/unit/support/errors.hpp"
 #include "tests/unit/support/files.hpp"
 

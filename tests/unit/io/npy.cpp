@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "tests/unit/support/errors.hpp"
 #include "tests/unit/support/files.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "runtime/kernels/reduce.hpp"
+#include "runtime/kernels/reduction/reduce.hpp"
 #include "runtime/tensor/array.hpp"
 
 namespace pxl::test {

@@ -11,13 +11,13 @@
 #include <set>
 #include <sstream>
 
-#include "runtime/base/subnormals.hpp"
-#include "runtime/kernels/block_integer.hpp"
-#include "runtime/kernels/block_table.hpp"
-#include "runtime/kernels/direct_table.hpp"
+#include "runtime/base/threads/subnormals.hpp"
+#include "runtime/kernels/block/block_integer.hpp"
+#include "runtime/kernels/block/block_table.hpp"
+#include "runtime/kernels/convolution/direct_table.hpp"
+#include "runtime/kernels/gemm/packed_table.hpp"
+#include "runtime/kernels/gemm/skinny_table.hpp"
 #include "runtime/kernels/instruction_sets.hpp"
-#include "runtime/kernels/packed_table.hpp"
-#include "runtime/kernels/skinny_table.hpp"
 #include "runtime/tensor/random.hpp"
 #include "tests/unit/kernels/checksum.hpp"
 #include "tests/unit/kernels/support.hpp"

@@ -1,5 +1,5 @@
 // The order in which replicas are combined, and that no division of the work changes a bit.
-#include "runtime/kernels/collective.hpp"
+#include "runtime/kernels/outside/collective.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 #include <map>
 #include <random>
 
-#include "runtime/kernels/replica_tree.hpp"
+#include "runtime/kernels/outside/replica_tree.hpp"
 
 using namespace pxl;
 

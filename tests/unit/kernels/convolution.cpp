@@ -1,16 +1,16 @@
 // Convolutions by each way of computing them against sums in double, and in bits however they are divided.
-#include "runtime/kernels/convolution.hpp"
+#include "runtime/kernels/convolution/convolution.hpp"
 
 #include "runtime/base/div_up.hpp"
-#include "runtime/kernels/block.hpp"
-#include "runtime/kernels/channels_last_convolution.hpp"
-#include "runtime/kernels/depthwise_convolution.hpp"
-#include "runtime/kernels/dilated_convolution.hpp"
-#include "runtime/kernels/direct_convolution.hpp"
-#include "runtime/kernels/direct_table.hpp"
-#include "runtime/kernels/primitive_convolution.hpp"
-#include "runtime/kernels/winograd_convolution.hpp"
-#include "runtime/kernels/winograd_table.hpp"
+#include "runtime/kernels/block/block.hpp"
+#include "runtime/kernels/convolution/channels_last_convolution.hpp"
+#include "runtime/kernels/convolution/depthwise_convolution.hpp"
+#include "runtime/kernels/convolution/dilated_convolution.hpp"
+#include "runtime/kernels/convolution/direct_convolution.hpp"
+#include "runtime/kernels/convolution/direct_table.hpp"
+#include "runtime/kernels/convolution/primitive_convolution.hpp"
+#include "runtime/kernels/convolution/winograd_convolution.hpp"
+#include "runtime/kernels/convolution/winograd_table.hpp"
 #include "support.hpp"
 
 using namespace pxl;

@@ -1,9 +1,9 @@
 // Kernels that are divided among threads: the bits do not depend on how.
-#include "runtime/kernels/broadcast.hpp"
-#include "runtime/kernels/matmul.hpp"
-#include "runtime/kernels/normalise.hpp"
-#include "runtime/kernels/reduce.hpp"
-#include "runtime/kernels/shape.hpp"
+#include "runtime/kernels/elementwise/broadcast.hpp"
+#include "runtime/kernels/gemm/matmul.hpp"
+#include "runtime/kernels/movement/shape.hpp"
+#include "runtime/kernels/reduction/normalise.hpp"
+#include "runtime/kernels/reduction/reduce.hpp"
 #include "support.hpp"
 
 using namespace pxl;

@@ -1,5 +1,5 @@
 // The host's generator: what seeds fix, distributions, arrays against single draws.
-#include "runtime/kernels/draws.hpp"
+#include "runtime/kernels/random/draws.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,8 +7,8 @@
 #include <cmath>
 #include <vector>
 
-#include "runtime/base/budget.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/base/limits/budget.hpp"
 
 using namespace pxl;
 

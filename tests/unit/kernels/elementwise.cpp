@@ -3,7 +3,7 @@
 #include <cstring>
 #include <map>
 
-#include "runtime/kernels/block.hpp"
+#include "runtime/kernels/block/block.hpp"
 #include "tests/unit/kernels/support.hpp"
 
 using namespace pxl;

@@ -2,7 +2,7 @@
 #include <bit>
 #include <cstring>
 
-#include "runtime/kernels/block.hpp"
+#include "runtime/kernels/block/block.hpp"
 #include "tests/unit/kernels/support.hpp"
 
 using namespace pxl;

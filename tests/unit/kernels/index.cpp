@@ -1,5 +1,5 @@
 // Gather, scatter and one-hot kernels.
-#include "runtime/kernels/index.hpp"
+#include "runtime/kernels/indexing/index.hpp"
 
 #include "tests/unit/kernels/support.hpp"
 

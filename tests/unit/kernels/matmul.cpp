@@ -1,5 +1,5 @@
 // Matrix products against plain loops.
-#include "runtime/kernels/matmul.hpp"
+#include "runtime/kernels/gemm/matmul.hpp"
 
 #include "tests/unit/kernels/support.hpp"
 

@@ -1,12 +1,12 @@
 // Products with weights that are widened in registers: the bits of those with widened copies, or, where groups' sums
 // are multiplied by scales, nearly so; and the same bits however the product is divided.
-#include "runtime/kernels/narrow.hpp"
+#include "runtime/kernels/gemm/narrow.hpp"
 
 #include <cmath>
 
-#include "runtime/kernels/block.hpp"
-#include "runtime/kernels/product.hpp"
-#include "runtime/kernels/quantise.hpp"
+#include "runtime/kernels/block/block.hpp"
+#include "runtime/kernels/elementwise/quantise.hpp"
+#include "runtime/kernels/gemm/product.hpp"
 #include "support.hpp"
 
 using namespace pxl;

@@ -1,5 +1,5 @@
 // Softmax, normalisation and losses: values against definitions, gradients against differences.
-#include "runtime/kernels/normalise.hpp"
+#include "runtime/kernels/reduction/normalise.hpp"
 
 #include "tests/unit/kernels/support.hpp"
 

@@ -1,5 +1,5 @@
 // Medians, sorting and the best elements against plain loops.
-#include "runtime/kernels/reduce.hpp"
+#include "runtime/kernels/reduction/reduce.hpp"
 
 #include <algorithm>
 #include <numeric>

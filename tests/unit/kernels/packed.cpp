@@ -1,13 +1,13 @@
 // Packed products: every instruction set against sums in double, float16 products however they are divided.
-#include "runtime/kernels/packed.hpp"
+#include "runtime/kernels/gemm/packed.hpp"
 
 #include <cmath>
 
-#include "runtime/kernels/block.hpp"
-#include "runtime/kernels/gemm.hpp"
-#include "runtime/kernels/packed_product.hpp"
-#include "runtime/kernels/packed_table.hpp"
-#include "runtime/kernels/product.hpp"
+#include "runtime/kernels/block/block.hpp"
+#include "runtime/kernels/gemm/gemm.hpp"
+#include "runtime/kernels/gemm/packed_product.hpp"
+#include "runtime/kernels/gemm/packed_table.hpp"
+#include "runtime/kernels/gemm/product.hpp"
 #include "support.hpp"
 
 using namespace pxl;

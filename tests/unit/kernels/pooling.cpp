@@ -1,5 +1,5 @@
 // Pools: the places of maxima where values tie, are NaN or -inf.
-#include "runtime/kernels/pooling.hpp"
+#include "runtime/kernels/image/pooling.hpp"
 
 #include "tests/unit/kernels/support.hpp"
 

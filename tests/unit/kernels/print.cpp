@@ -1,6 +1,6 @@
 // What print_tensor prints.
 // covers: G128
-#include "runtime/kernels/print.hpp"
+#include "runtime/kernels/outside/print.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // float32 products against sums in double: every way they are computed, every way they may be divided.
-#include "runtime/kernels/product.hpp"
+#include "runtime/kernels/gemm/product.hpp"
 
-#include "runtime/kernels/skinny.hpp"
+#include "runtime/kernels/gemm/skinny.hpp"
 #include "support.hpp"
 
 using namespace pxl;

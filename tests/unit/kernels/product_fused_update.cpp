@@ -1,7 +1,7 @@
 // Updates in the registers of the product that gives their gradient: the bits of the gradient, stored, and then the
 // update; the input's gradient sees the weights as they were.
-#include "runtime/kernels/block.hpp"
-#include "runtime/kernels/skinny.hpp"
+#include "runtime/kernels/block/block.hpp"
+#include "runtime/kernels/gemm/skinny.hpp"
 #include "support.hpp"
 
 using namespace pxl;

@@ -1,6 +1,6 @@
 // Panels of large products: within their limits, enough of them for many cores, and none so narrow that packing takes
 // the time.
-#include "runtime/kernels/product_panels.hpp"
+#include "runtime/kernels/gemm/product_panels.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,11 +1,11 @@
 // Products of quantised operands: exact sums of blocks, times scales, in the order that is documented, to the bit, with
 // every instruction set; and the same bits however the product is divided.
-#include "runtime/kernels/quantised_product.hpp"
+#include "runtime/kernels/gemm/quantised_product.hpp"
 
 #include <cmath>
 
-#include "runtime/kernels/quantised_product_table.hpp"
-#include "runtime/kernels/skinny.hpp"
+#include "runtime/kernels/gemm/quantised_product_table.hpp"
+#include "runtime/kernels/gemm/skinny.hpp"
 #include "support.hpp"
 
 using namespace pxl;

@@ -1,5 +1,5 @@
 // Random kernels: statistics, repeatability, masks.
-#include "runtime/kernels/random.hpp"
+#include "runtime/kernels/random/random.hpp"
 
 #include "runtime/tensor/random.hpp"
 #include "tests/unit/kernels/support.hpp"

@@ -1,5 +1,5 @@
 // Reductions and running sums against plain loops.
-#include "runtime/kernels/reduce.hpp"
+#include "runtime/kernels/reduction/reduce.hpp"
 
 #include <cstring>
 #include <map>

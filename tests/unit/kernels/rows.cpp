@@ -1,7 +1,7 @@
 // Rows of every length in every instruction-set variant: short ones have code of their own, long ones a tail.
 #include <cstring>
 
-#include "runtime/kernels/block_table.hpp"
+#include "runtime/kernels/block/block_table.hpp"
 #include "tests/unit/kernels/support.hpp"
 
 using namespace pxl;

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <random>
 
-#include "runtime/base/keep_subnormals.hpp"
-#include "runtime/kernels/block.hpp"
-#include "runtime/kernels/block_table.hpp"
+#include "runtime/base/threads/keep_subnormals.hpp"
+#include "runtime/kernels/block/block.hpp"
+#include "runtime/kernels/block/block_table.hpp"
 #include "tests/unit/kernels/support.hpp"
 
 using namespace pxl;

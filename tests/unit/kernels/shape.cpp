@@ -1,5 +1,5 @@
 // Movement kernels.
-#include "runtime/kernels/shape.hpp"
+#include "runtime/kernels/movement/shape.hpp"
 
 #include "tests/unit/kernels/support.hpp"
 

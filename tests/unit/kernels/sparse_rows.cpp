@@ -1,5 +1,5 @@
 // Sums of rows with equal indices, and rows written in place.
-#include "runtime/kernels/sparse_rows.hpp"
+#include "runtime/kernels/indexing/sparse_rows.hpp"
 
 #include <map>
 

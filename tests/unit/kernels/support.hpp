@@ -9,8 +9,8 @@
 #include <limits>
 #include <vector>
 
-#include "runtime/base/diagnostic.hpp"
-#include "runtime/kernels/elementwise.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/kernels/elementwise/elementwise.hpp"
 #include "runtime/kernels/instruction_sets.hpp"
 #include "runtime/kernels/kernel_variants.hpp"
 #include "runtime/tensor/array.hpp"

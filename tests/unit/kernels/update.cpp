@@ -1,8 +1,8 @@
 // Updates of variables: precision of every step, in-place use.
-#include "runtime/kernels/update.hpp"
+#include "runtime/kernels/update/update.hpp"
 
-#include "runtime/kernels/block.hpp"
-#include "runtime/kernels/fused_update.hpp"
+#include "runtime/kernels/block/block.hpp"
+#include "runtime/kernels/update/fused_update.hpp"
 #include "tests/unit/kernels/support.hpp"
 
 using namespace pxl;

@@ -1,5 +1,5 @@
 // Functions with their derivatives in one pass: the bits of the two kernels that they replace.
-#include "runtime/kernels/value_and_derivative.hpp"
+#include "runtime/kernels/elementwise/value_and_derivative.hpp"
 
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // All instruction-set variants of the block functions give the same bits, in every alignment of a tail.
 #include <cstring>
 
-#include "runtime/kernels/block_table.hpp"
+#include "runtime/kernels/block/block_table.hpp"
 #include "tests/unit/kernels/support.hpp"
 
 using namespace pxl;

@@ -1,7 +1,7 @@
 // Workspaces: arrays of a layout are apart from each other, and a kernel's from those of what runs within it.
 #include "runtime/kernels/workspace.hpp"
 
-#include "runtime/kernels/product.hpp"
+#include "runtime/kernels/gemm/product.hpp"
 #include "support.hpp"
 
 using namespace pxl;

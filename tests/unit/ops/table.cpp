@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "runtime/kernels/elementwise.hpp"
+#include "runtime/kernels/elementwise/elementwise.hpp"
 #include "samples.hpp"
 
 using namespace pxl;

@@ -2,7 +2,7 @@
 #include "runtime/plan/product_layout.hpp"
 
 #include "../kernels/support.hpp"
-#include "runtime/kernels/product.hpp"
+#include "runtime/kernels/gemm/product.hpp"
 
 using namespace pxl;
 using namespace pxl::test;

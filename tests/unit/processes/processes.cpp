@@ -10,9 +10,9 @@
 #include <string>
 #include <thread>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/interrupt.hpp"
-#include "runtime/base/source.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/source.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 #include "tests/unit/support/thread_job.hpp"
 
 using namespace pxl;

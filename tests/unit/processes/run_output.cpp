@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/base/standard_streams.hpp"
+#include "runtime/base/files/standard_streams.hpp"
 
 using namespace pxl;
 

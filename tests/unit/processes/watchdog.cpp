@@ -7,7 +7,7 @@
 #include <future>
 #include <thread>
 
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 
 using namespace pxl;
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "oracle.hpp"
-#include "runtime/base/subnormals.hpp"
+#include "runtime/base/threads/subnormals.hpp"
 #include "runtime/op/element_order.hpp"
 #include "runtime/tensor/print.hpp"
 

@@ -10,7 +10,7 @@
 #include "../ops/gradient_rows.hpp"
 #include "coverage.hpp"
 #include "draw.hpp"
-#include "runtime/base/subnormals.hpp"
+#include "runtime/base/threads/subnormals.hpp"
 #include "runtime/execute/session.hpp"
 #include "runtime/op/shards.hpp"
 #include "runtime/tensor/print.hpp"

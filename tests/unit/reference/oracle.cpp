@@ -10,7 +10,7 @@
 
 #include "coverage.hpp"
 #include "draw.hpp"
-#include "runtime/kernels/update.hpp"
+#include "runtime/kernels/update/update.hpp"
 
 using namespace pxl;
 using namespace pxl::test;

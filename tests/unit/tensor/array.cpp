@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 
 using namespace pxl;
 

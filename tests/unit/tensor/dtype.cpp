@@ -1,6 +1,6 @@
 // Element types and the binary16 conversions.
 #include "runtime/tensor/dtype.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 
 #include <doctest/doctest.h>
 

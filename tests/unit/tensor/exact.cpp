@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 
 using namespace pxl;
 

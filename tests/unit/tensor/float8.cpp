@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/tensor/array.hpp"
 #include "runtime/tensor/float8.hpp"
 #include "runtime/tensor/print.hpp"

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/tensor/array.hpp"
 #include "runtime/tensor/print.hpp"
 

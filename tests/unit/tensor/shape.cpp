@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 
 using namespace pxl;
 

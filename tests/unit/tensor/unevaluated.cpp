@@ -1,7 +1,7 @@
 // Arrays under a budget: a large one has a spec and no elements.
 #include <doctest/doctest.h>
 
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/tensor/array.hpp"
 #include "runtime/tensor/print.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/tiles/report_json.hpp"
 #include "runtime/tiles/strategies.hpp"
 #include "tests/unit/tiles/consistent.hpp"

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/tiles/published_scaling.hpp"
 
 using namespace pxl;

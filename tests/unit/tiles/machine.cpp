@@ -8,7 +8,7 @@
 #include <fstream>
 #include <random>
 
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/base/effects.hpp"
 #include "runtime/tiles/cost.hpp"
 #include "runtime/tiles/exchange.hpp"

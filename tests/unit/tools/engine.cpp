@@ -11,10 +11,10 @@
 #include <thread>
 #include <vector>
 
-#include "interpreter/graphs/graph_values.hpp"
 #include "interpreter/graphs/programs.hpp"
+#include "interpreter/graphs/tensor_objects.hpp"
 #include "interpreter/library/sessions.hpp"
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 #include "runtime/graph/schedule.hpp"
 
 using namespace pxl;

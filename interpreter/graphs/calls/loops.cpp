@@ -1,0 +1,302 @@
+// `repeat(f, count, ...)` and `repeat_while(step, condition, ...)`: loops of graphs.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "interpreter/graphs/calls/graph_builder.hpp"
+#include "interpreter/graphs/derivatives/derivatives.hpp"
+#include "interpreter/graphs/modules/modules.hpp"
+#include "interpreter/graphs/modules/tensor_trees.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/join_texts.hpp"
+#include "runtime/graph/call_operands.hpp"
+#include "runtime/graph/ir.hpp"
+#include "runtime/graph/states.hpp"
+#include "runtime/transform/repeat_while.hpp"
+#include "runtime/transform/scan.hpp"
+
+namespace pxl {
+namespace {
+
+using Dtypes = std::vector<std::optional<DType>>;
+
+/// A number or an array that a loop is given is a tensor.
+Value as_operand(Interpreter& in, const Value& v, std::optional<DType> dtype, const char* where) {
+  const bool is_number = v.is_number() && !v.is_bool();
+  if (!is_number && !v.as_array()) return v;
+  const Array a =
+      is_number ? to_array(in, v, dtype.value_or(v.is_float() ? DType::float32 : DType::int32), where) : *v.as_array();
+  const BuildTarget target = graphs_of(in).target();
+  stamp(in, *target.ir);
+  return tensor_value(target.ir, target.graph->add_constant(a, "t"));
+}
+
+/// The body of a loop, and the arguments that it is called with.
+struct LoopBody {
+  Callable body;
+  Arguments args;                  ///< in the form that they were given in
+  std::vector<TreeLeaf> operands;  ///< the tensors among them, by path
+};
+
+/// The paths of what a graph returns.
+std::vector<std::string> result_paths(Interpreter& in, const Callable& callable) {
+  const GraphFacts& facts = facts_of(in, callable.ir, callable.graph);
+  const size_t n = result_outputs(*callable.graph);
+  std::vector<std::string> paths;
+  if (facts.form == ResultForm::single) return {""};
+  if (facts.form == ResultForm::tree)
+    for (const auto& [path, leaf] : tree_leaves(in, facts.result)) paths.push_back(path);
+  for (size_t i = paths.size(); i < n; ++i) paths.push_back(std::to_string(i));
+  return paths;
+}
+
+class BodyMaker {
+ public:
+  /// `deep`: the numbers in trees are states, too.
+  BodyMaker(Interpreter& in, const Value& f, const Arguments& given, bool deep, const char* where)
+      : in_(in), f_(f), given_(given), deep_(deep), where_(where) {}
+
+  /// A number takes the dtype that the body returns for it.
+  LoopBody make() {
+    LoopBody made = with({});
+    Dtypes wanted(numbers_.size());
+    bool again = false;
+    const auto& outputs = made.body.graph->outputs();
+    const std::vector<std::string> results = result_paths(in_, made.body);
+    for (size_t i = 0; i < numbers_.size() && made.operands.size() == numbers_.size(); ++i) {
+      const auto at = std::ranges::find(results, made.operands[i].first);
+      const size_t j = at == results.end() ? i : static_cast<size_t>(at - results.begin());
+      if (!numbers_[i] || j >= results.size()) continue;
+      wanted[i] = outputs[j]->spec.dtype;
+      again = again || *wanted[i] != as_tensor(made.operands[i].second)->spec.dtype;
+    }
+    return again ? with(wanted) : made;
+  }
+
+ private:
+  LoopBody with(const Dtypes& dtypes) {
+    LoopBody made{{}, given_, {}};
+    numbers_.clear();
+    const auto convert = [&](const Value& v, const std::string&) {
+      const size_t i = numbers_.size();
+      Value t = as_operand(in_, v, i < dtypes.size() ? dtypes[i] : std::nullopt, where_);
+      if (as_tensor(t)) numbers_.push_back(v.is_number());
+      return t;
+    };
+    for (Value& v : made.args.positional)
+      if (deep_ || !is_tree(v))
+        v = map_tree(in_, v, convert);
+      else
+        numbers_.resize(numbers_.size() + tensors_in(in_, v).size(), false);
+    const bool one = made.args.positional.size() == 1;
+    const Value all = one ? made.args.positional[0] : make_tuple(made.args.positional);
+    if (!is_graph_value(f_)) {
+      made.body = graph_of_function(in_, f_, made.args);
+      for (const FunctionCall::Given& t : tensors_given(in_, f_, made.args)) {
+        std::string path = one ? "" : std::to_string(t.position);
+        if (!t.path.empty()) path += (path.empty() ? "" : ".") + t.path;
+        made.operands.emplace_back(std::move(path), t.tensor);
+      }
+      return made;
+    }
+    made.body = to_callable(f_, where_);
+    for (TreeLeaf& leaf : tree_leaves(in_, all))
+      if (as_tensor(leaf.second)) made.operands.push_back(std::move(leaf));
+    return made;
+  }
+
+  Interpreter& in_;
+  const Value& f_;
+  const Arguments& given_;
+  bool deep_;
+  const char* where_;
+  std::vector<bool> numbers_;  ///< by operand: whether it was given as a number
+};
+
+Arguments call_arguments(const LoopBody& loop) {
+  Arguments args;
+  args.span = loop.args.span;
+  for (const TreeLeaf& leaf : loop.operands) args.positional.push_back(leaf.second);
+  return args;
+}
+
+/// Takes `name = ...` out of the arguments.
+Value take_option(Arguments& args, std::string_view name) {
+  const auto named = std::ranges::find_if(args.named, [&](const NamedArg& n) { return n.name == name; });
+  if (named == args.named.end()) return {};
+  Value v = std::move(named->value);
+  args.named.erase(named);
+  return v;
+}
+
+Value take_leading(Arguments& args) {
+  Value first = std::move(args.positional.front());
+  args.positional.erase(args.positional.begin());
+  if (!args.spans.empty()) args.spans.erase(args.spans.begin());
+  return first;
+}
+
+std::optional<int64_t> to_bound(const Value& v, const char* where) {
+  if (v.is_none()) return std::nullopt;
+  if (!v.is_int() || v.is_bool() || v.as_int() < 0 || v.as_int() > max_scan_iterations)
+    throw Error(fmt::format("{}: `bound` is the largest number of iterations, an int from 0 to {}, or none", where,
+                            max_scan_iterations))
+        .as(codes::value);
+  return v.as_int();
+}
+
+/// The first inputs of a graph are the states of its loop.
+void check_states(const Callable& callable, size_t states, const char* where) {
+  const auto& inputs = callable.graph->inputs();
+  for (size_t i = 0; i < states; ++i)
+    if (i >= inputs.size() || callable.inputs.count(inputs[i]))
+      throw Error(fmt::format("{}: {} takes {} inputs before those that are bound, but there are {} states", where,
+                              callable.graph->id(), i, states))
+          .as(codes::graph_inputs);
+}
+
+// ---- repeat
+
+Op* repeat_by_tensor(Interpreter& in, const LoopBody& loop, const Arguments& args, const Value& count,
+                     std::optional<int64_t> bound) {
+  WhileForm form{loop.body.graph, {}, nullptr, reached(in, as_tensor(count)), bound};
+  if (form.count->spec.dtype != DType::int32 || !form.count->spec.shape.empty())
+    throw Error("repeat: the count is an int or an int32[] tensor, got " + text(form.count->spec)).as(codes::type);
+  for (size_t i = 0; i < result_outputs(*loop.body.graph); ++i) form.output.push_back(i);
+  check_states(loop.body, form.output.size(), "repeat");
+  return add_while(*graphs_of(in).target().graph, form, operands_without_states(in, loop.body, args), {});
+}
+
+/// `repeat(f, count, ...)`: the loop op and what it repeats.
+std::pair<Op*, Callable> make_repeat(Interpreter& in, Arguments args, const char* where) {
+  if (args.positional.empty()) throw Error(std::string(where) + " takes a graph, then its inputs").as(codes::arguments);
+  const Value callee = take_leading(args);
+  const bool is_graph = is_graph_value(callee);
+  if (!callee.is_object() || !callee.object()->callable()) to_graph(callee, where);  // throws
+  const Value count = args.positional.empty() ? take_option(args, "count") : take_leading(args);
+  const std::optional<int64_t> bound = to_bound(take_option(args, "bound"), where);
+  if (!count.is_int() && !as_tensor(count))
+    type_error(std::string(where) + " takes how often as its second argument, an int or an int32[] tensor, got " +
+               with_article(count.type_name()));
+  LoopBody loop;
+  if (is_graph)
+    loop.body = to_callable(callee, where);
+  else
+    loop = BodyMaker(in, callee, args, false, where).make();
+  if (!is_graph) args = call_arguments(loop);
+  if (as_tensor(count)) return {repeat_by_tensor(in, loop, args, count, bound), loop.body};
+  if (bound && count.as_int() > *bound)
+    throw Error(fmt::format("{}: the count {} is above the bound {}", where, count.as_int(), *bound)).as(codes::value);
+  return {emit_repeat(in, loop.body, count.as_int(), args), loop.body};
+}
+
+// ---- repeat_while
+
+std::string listed(const std::vector<std::string>& paths) {
+  std::vector<std::string> shown;
+  for (const std::string& p : paths) shown.push_back(p.empty() ? "a tensor" : "`" + p + "`");
+  return shown.empty() ? "nothing" : join_texts(shown, ", ");
+}
+
+/// By state, the output of the step with its path; throws unless they are the same.
+std::vector<size_t> outputs_by_state(Interpreter& in, const LoopBody& loop) {
+  const std::vector<std::string> results = result_paths(in, loop.body);
+  std::vector<std::string> states;
+  for (const TreeLeaf& leaf : loop.operands) states.push_back(leaf.first);
+  std::vector<size_t> found;
+  for (const std::string& path : states) {
+    const auto at = std::ranges::find(results, path);
+    if (at != results.end()) found.push_back(static_cast<size_t>(at - results.begin()));
+  }
+  if (states.size() == 1 && results.size() == 1) found = {0};
+  if (found.size() != states.size() || states.size() != results.size())
+    throw Error("repeat_while: the step returns " + listed(results) + ", but the states are " + listed(states),
+                {"a step returns all states; what stays the same is captured"})
+        .as(codes::graph_inputs);
+  for (size_t i = 0; i < states.size(); ++i) {
+    const TensorSpec &state = as_tensor(loop.operands[i].second)->spec,
+                     &next = loop.body.graph->outputs()[found[i]]->spec;
+    if (state.shape != next.shape || state.dtype != next.dtype)
+      throw Error(fmt::format("repeat_while: {} is {}, but the step returns {} for it",
+                              states[i].empty() ? "the state" : "the state `" + states[i] + "`", text(state),
+                              text(next)))
+          .as(codes::graph_inputs);
+  }
+  return found;
+}
+
+/// The condition reads none of the memory that an iteration changes.
+void check_reads(const WhileForm& form, const std::vector<Tensor*>& of_step, const std::vector<Tensor*>& of_condition) {
+  for (size_t i = form.output.size(); i < of_step.size(); ++i)
+    for (size_t k = form.output.size(); form.step->inputs()[i]->by_ref && k < of_condition.size(); ++k)
+      if (is_memory_of(of_condition[k], of_step[i]) || is_memory_of(of_step[i], of_condition[k]))
+        throw Error(
+            "repeat_while: the condition reads `" + of_condition[k]->name + "`, which the step changes in place",
+            {"make it a state: the step returns its new value"})
+            .as(codes::in_place);
+}
+
+Value make_repeat_while(Interpreter& in, Arguments args) {
+  if (args.positional.size() < 3)
+    throw Error("repeat_while takes a step, a condition, then the states",
+                {"`repeat_while(step, (y, t) => t < 1, y, 0.0, bound = 100)`"})
+        .as(codes::arguments);
+  const Value step = take_leading(args), condition = take_leading(args);
+  const std::optional<int64_t> bound = to_bound(take_option(args, "bound"), "repeat_while");
+  if (!args.named.empty())
+    throw Error("repeat_while: `" + args.named[0].name + "` is no argument: states are given by position")
+        .as(codes::arguments);
+  for (const Value& f : {step, condition})
+    if (!f.is_object() || !f.object()->callable())
+      type_error("repeat_while takes a function or graph, got " + with_article(f.type_name()));
+  const LoopBody loop = BodyMaker(in, step, args, true, "repeat_while").make();
+  WhileForm form{loop.body.graph, outputs_by_state(in, loop), nullptr, nullptr, bound};
+  check_states(loop.body, form.output.size(), "repeat_while");
+  const Arguments states = call_arguments(loop);
+  const Callable decides =
+      is_graph_value(condition) ? to_callable(condition, "repeat_while") : graph_of_function(in, condition, loop.args);
+  form.condition = decides.graph;
+  check_states(decides, form.output.size(), "repeat_while");
+  const std::vector<Tensor*> of_step = operands_without_states(in, loop.body, states),
+                             of_condition = operands_without_states(in, decides, states);
+  check_reads(form, of_step, of_condition);
+  const Op* op = add_while(*graphs_of(in).target().graph, form, of_step, of_condition);
+  std::vector<Value> results(form.output.size());
+  for (size_t i = 0; i < results.size(); ++i) results[form.output[i]] = tensor_value(loop.body.ir, op->outputs[i]);
+  return in_result_form(in, loop.body.ir, *loop.body.graph, std::move(results));
+}
+
+}  // namespace
+
+void bind_loop_builtins(Scope& prelude) {
+  define(
+      prelude, no_effects, "repeat", "repeat(graph, count, *inputs, inputs = none, bound = none)",
+      "Runs a graph a number of times: its declared outputs become its first inputs, the others stay. The count may be "
+      "an int32[] tensor; a gradient then needs `bound`, the largest count.",
+      [](Interpreter& in, Arguments args) {
+        const auto [op, body] = make_repeat(in, std::move(args), "repeat");
+        if (!loop_condition(*op)) return call_result(in, body.ir, *op);
+        std::vector<Value> states;
+        for (size_t i = 0; i < result_outputs(*body.graph); ++i)
+          states.push_back(tensor_value(body.ir, op->outputs[i]));
+        return in_result_form(in, body.ir, *body.graph, std::move(states));
+      });
+  define(
+      prelude, no_effects, "repeat_with_info", "repeat_with_info(graph, count, *inputs, inputs = none, bound = none)",
+      "The same, and gives the call site.", [](Interpreter& in, Arguments args) {
+        const auto [op, body] = make_repeat(in, std::move(args), "repeat_with_info");
+        if (loop_condition(*op))
+          type_error(
+              "repeat_with_info takes an int as its second argument: a loop whose count is a tensor has another body");
+        return Value(make_ref<CallInfoObject>(body.ir, op, body.vars));
+      });
+  define(prelude, no_effects, "repeat_while", "repeat_while(step, condition, *states, bound = none)",
+         "Runs a step as long as the condition holds, which is read before each iteration. Both are functions of the "
+         "states; the step returns the next ones. A gradient needs `bound`, the largest number of iterations.",
+         [](Interpreter& in, Arguments args) { return make_repeat_while(in, std::move(args)); });
+}
+
+}  // namespace pxl

@@ -1,0 +1,196 @@
+// Initial values of variables, given as numbers, arrays, initialisers or functions; and the built-in initialisers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "interpreter/graphs/graph_objects.hpp"
+#include "interpreter/language/check.hpp"
+#include "interpreter/language/functions.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/host.hpp"
+#include "interpreter/values/operations.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/tensor/exact.hpp"
+#include "runtime/tensor/print.hpp"
+
+namespace pxl {
+namespace {
+
+/// Numbers and lists get the spec's dtype in one step, so that they are rounded only once.
+Array host_array(Interpreter& in, const Value& v, const TensorSpec& spec, const std::string& what) {
+  return v.as_array() || is_float8(spec.dtype) ? to_array(in, v) : to_array(in, v, spec.dtype, what);
+}
+
+Array fitted(Array a, const TensorSpec& spec, const std::string& what) {
+  const auto in_dtype = [&] { return convert_exactly(a, spec.dtype, what, codes::initial_value); };
+  if (a.rank() == 0 && !spec.shape.empty()) return Array::repeated(in_dtype(), spec.shape);
+  if (a.shape() != spec.shape)
+    throw Error(what + " is " + text(spec) + ", but its initial value has shape " + bracket_text(a.shape()))
+        .as(codes::initial_value);
+  return in_dtype();
+}
+
+/// The numbers of inputs and outputs that each element of a weight connects: [in, out] for matrices (x @ w), [out, in,
+/// ...] for convolutions.
+std::pair<double, double> fans(const Shape& s) {
+  if (s.empty()) return {1, 1};
+  if (s.size() == 1) return {static_cast<double>(s[0]), static_cast<double>(s[0])};
+  if (s.size() == 2) return {static_cast<double>(s[0]), static_cast<double>(s[1])};
+  double window = 1;
+  for (size_t i = 2; i < s.size(); ++i) window *= static_cast<double>(s[i]);
+  return {static_cast<double>(s[1]) * window, static_cast<double>(s[0]) * window};
+}
+
+void need_floating(const TensorSpec& spec, const std::string& name) {
+  if (!is_floating(spec.dtype))
+    throw Error(name + " draws floating numbers, but the spec is " + text(spec)).as(codes::initial_value);
+}
+
+Value initialiser(std::string text, std::function<Array(Interpreter&, const TensorSpec&)> draw) {
+  auto i = make_ref<InitialiserObject>();
+  i->text = std::move(text);
+  i->draw = std::move(draw);
+  return i;
+}
+
+double gain_of(const ArgReader& a) {
+  double gain = a.number_or("gain", 1.0);
+  if (!(gain > 0) || !std::isfinite(gain)) throw Error("gain must be positive").as(codes::value);
+  return gain;
+}
+
+// A look does not know the elements.
+Array unknown_initial_value(const Value& init, const TensorSpec& spec, const std::string& what) {
+  if (const auto given = unknown_spec(init)) return fitted(Array(given->dtype, given->shape), spec, what);
+  return Array(spec.dtype, spec.shape);
+}
+
+}  // namespace
+
+Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, const std::string& what) {
+  if (check_in_progress(in) && is_unknown(init)) return unknown_initial_value(init, spec, what);
+  if (init.is_number()) {
+    if (is_float8(spec.dtype)) return Array::full(spec.dtype, spec.shape, init.as_double());  // only 0 is valid
+    return Array::repeated(to_array(in, init, spec.dtype, what), spec.shape);
+  }
+  if (auto* i = init.as<InitialiserObject>()) {
+    if (!check_in_progress(in)) return fitted(i->draw(in, spec), spec, what);
+    // A check needs the initialiser's errors about the spec, but no numbers.
+    TensorSpec one = spec;
+    for (int64_t& n : one.shape) n = std::min<int64_t>(n, 1);
+    i->draw(in, one);
+    return Array::unevaluated(spec.dtype, spec.shape);
+  }
+  if (as_tensor(init))
+    type_error(what + " can't start from a tensor, whose value exists only when a session runs; give an array",
+               codes::no_value_yet);
+  if (can_be_called(init)) {
+    Arguments args;
+    if (auto* f = init.as<FunctionObject>()) {
+      if (!f->code->parameters.empty()) args.positional.push_back(Value(spec));  // a function may ask what to draw
+    } else {                                                                     // `zeros`, `ones`
+      args.positional = {make_list(std::vector<Value>(spec.shape.begin(), spec.shape.end())), Value(spec.dtype)};
+    }
+    Value made = invoke(in, init, std::move(args));
+    if (check_in_progress(in) && is_unknown(made)) return unknown_initial_value(made, spec, what);
+    if (auto* i = made.as<InitialiserObject>()) return fitted(i->draw(in, spec), spec, what);
+    if (!made.is_number() && !made.as_array() && !made.as<SequenceObject>())
+      type_error(what + ": its initial function must give an array or a number, got " + made.type_name());
+    return fitted(host_array(in, made, spec, what), spec, what);
+  }
+  if (!init.as_array() && !init.as<SequenceObject>())
+    type_error(what + " starts from a number, an array, an initialiser or a function, got " +
+               with_article(init.type_name()));
+  return fitted(host_array(in, init, spec, what), spec, what);
+}
+
+/// The initialisers in the module `init` have the same names but take the slope of a leaky relu first, as PyTorch's do.
+/// A positional gain is therefore refused.
+static void need_gain_by_name(const char* name, const Arguments& args) {
+  if (args.positional.empty()) return;
+  throw Error(fmt::format("{} takes its gain by name: `{}(gain = ...)`", name, name),
+              {fmt::format("`from init import {}` has PyTorch's arguments `a`, `mode` and `nonlinearity`", name)})
+      .as(codes::arguments);
+}
+
+/// A seed that depends only on `random_seed` and a name (FNV-1a of the name).
+static Array seed_of_name(Interpreter& in, const TensorSpec& spec, const std::string& name) {
+  if (spec.dtype != DType::uint32 || spec.shape != Shape{2})
+    throw Error("own_seed is a seed, uint32[2], not " + text(spec)).as(codes::initial_value);
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  Random random(host_of(in).random().seed() ^ hash);
+  const std::vector<uint32_t> words{random.bits(), random.bits()};
+  return Array::from<uint32_t>({2}, words);
+}
+
+void bind_initialiser_builtins(Scope& p) {
+  define(
+      p, no_effects, "own_seed", "own_seed()",
+      "Initialiser of a state uint32[2]: a seed for random ops that is the variable's own. It comes from `random_seed` "
+      "and the variable's name, without a draw.",
+      [](Interpreter&, Arguments args) -> Value {
+        ArgReader a("own_seed", args, {});
+        auto i = make_ref<InitialiserObject>();
+        i->text = "own_seed()";
+        i->of_name = seed_of_name;
+        i->draw = [](Interpreter& in, const TensorSpec& s) { return seed_of_name(in, s, ""); };
+        return i;
+      });
+  // X. Glorot, Y. Bengio, "Understanding the difficulty of training deep feedforward neural networks", AISTATS 2010.
+  define(p, no_effects, "xavier_uniform", "xavier_uniform(gain = 1.0)",
+         "Initialiser: uniform on +-gain sqrt(6 / (fan_in + fan_out)).", [](Interpreter&, Arguments args) {
+           ArgReader a("xavier_uniform", args, {"gain"});
+           return initialiser("xavier_uniform(" + number_text(gain_of(a)) + ")",
+                              [gain = gain_of(a)](Interpreter& in, const TensorSpec& s) {
+                                need_floating(s, "xavier_uniform");
+                                auto [fan_in, fan_out] = fans(s.shape);
+                                double bound = gain * std::sqrt(6.0 / (fan_in + fan_out));
+                                return host_of(in).random().uniform(s.dtype, s.shape, -bound, bound);
+                              });
+         });
+  define(p, no_effects, "xavier_normal", "xavier_normal(gain = 1.0)",
+         "Initialiser: normal with deviation gain sqrt(2 / (fan_in + fan_out)).", [](Interpreter&, Arguments args) {
+           ArgReader a("xavier_normal", args, {"gain"});
+           return initialiser("xavier_normal(" + number_text(gain_of(a)) + ")",
+                              [gain = gain_of(a)](Interpreter& in, const TensorSpec& s) {
+                                need_floating(s, "xavier_normal");
+                                auto [fan_in, fan_out] = fans(s.shape);
+                                return host_of(in).random().normal(s.dtype, s.shape, 0,
+                                                                   gain * std::sqrt(2.0 / (fan_in + fan_out)));
+                              });
+         });
+  // K. He et al., "Delving deep into rectifiers", ICCV 2015.
+  define(p, no_effects, "kaiming_uniform", "kaiming_uniform(gain = 1.0)",
+         "Initialiser: uniform on +-gain sqrt(6 / fan_in).", [](Interpreter&, Arguments args) {
+           need_gain_by_name("kaiming_uniform", args);
+           ArgReader a("kaiming_uniform", args, {"gain"});
+           return initialiser("kaiming_uniform(" + number_text(gain_of(a)) + ")",
+                              [gain = gain_of(a)](Interpreter& in, const TensorSpec& s) {
+                                need_floating(s, "kaiming_uniform");
+                                double bound = gain * std::sqrt(6.0 / fans(s.shape).first);
+                                return host_of(in).random().uniform(s.dtype, s.shape, -bound, bound);
+                              });
+         });
+  define(p, no_effects, "kaiming_normal", "kaiming_normal(gain = 1.0)",
+         "Initialiser: normal with deviation gain sqrt(2 / fan_in).", [](Interpreter&, Arguments args) {
+           need_gain_by_name("kaiming_normal", args);
+           ArgReader a("kaiming_normal", args, {"gain"});
+           return initialiser("kaiming_normal(" + number_text(gain_of(a)) + ")",
+                              [gain = gain_of(a)](Interpreter& in, const TensorSpec& s) {
+                                need_floating(s, "kaiming_normal");
+                                return host_of(in).random().normal(s.dtype, s.shape, 0,
+                                                                   gain * std::sqrt(2.0 / fans(s.shape).first));
+                              });
+         });
+}
+
+// ---- factories
+
+}  // namespace pxl

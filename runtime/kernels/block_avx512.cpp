@@ -1,6 +1,0 @@
-// The floating block functions for x86-64-v4 (AVX-512); compiled with separate flags, see
-// cmake/kernels.cmake.
-#if defined(__x86_64__)
-#define PXL_BLOCKS blocks_avx512
-#include "runtime/kernels/block.inc"
-#endif

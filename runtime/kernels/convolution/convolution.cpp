@@ -1,0 +1,266 @@
+#include "runtime/kernels/convolution/convolution.hpp"
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "runtime/kernels/convolution/channel_bias.hpp"
+#include "runtime/kernels/convolution/channels_last_convolution.hpp"
+#include "runtime/kernels/convolution/depthwise_convolution.hpp"
+#include "runtime/kernels/convolution/dilated_convolution.hpp"
+#include "runtime/kernels/convolution/direct_convolution.hpp"
+#include "runtime/kernels/convolution/im2col.hpp"
+#include "runtime/kernels/convolution/partial_sums.hpp"
+#include "runtime/kernels/convolution/primitive_convolution.hpp"
+#include "runtime/kernels/convolution/winograd_convolution.hpp"
+#include "runtime/kernels/gemm/gemm.hpp"
+#include "runtime/kernels/through_float.hpp"
+
+namespace pxl {
+namespace {
+
+using namespace im2col;
+
+// Time to pack one number of an operand in a library, in single-core ns. Measured with weight gradients of 16 to 512
+// channels on AMD EPYC.
+constexpr double ns_per_packed_number = 0.4;
+// Time to pack one number for 1x1 kernels, whose operand is already a matrix of few rows. Measured on AMD EPYC (Zen 3)
+// with AVX2.
+constexpr double ns_per_packed_number_in_place = 0.15;
+
+double convolution_ns(const Convolution& c) {
+  const double windows = static_cast<double>(c.batch * c.groups) * static_cast<double>(output_size(c.axes));
+  const double depth = static_cast<double>(c.cin * kernel_size(c.axes));
+  return windows * depth * (static_cast<double>(c.cout) / 40.0 + 0.4);
+}
+
+template <class T>
+Phase zero(int64_t n) {
+  return {n, 4096, [](const Buffers& b, int64_t begin, int64_t end) {
+            std::fill(b.output<T>(0) + begin, b.output<T>(0) + end, T(0));
+          }};
+}
+
+/// The kernel of a convolution whose sums have no terms: zeros, or the biases of the channels.
+template <class T>
+Kernel without_terms(int64_t batch, int64_t channels, int64_t plane, bool bias) {
+  const int64_t size = batch * channels * plane;
+  if (!bias || size == 0) return Kernel::parallel({zero<T>(size)}, static_cast<double>(size));
+  return Kernel::parallel(batch * channels, 1, static_cast<double>(size),
+                          [=](const Buffers& b, int64_t begin, int64_t end) {
+                            for (int64_t p = begin; p < end; ++p)
+                              std::fill_n(b.output<T>(0) + p * plane, plane, b.input<T>(2)[p % channels]);
+                          });
+}
+
+template <class T>
+Kernel forward(const Convolution& c, bool bias) {
+  const int64_t depth = c.cin * kernel_size(c.axes);
+  if (c.batch * c.groups * c.cout * output_size(c.axes) == 0 || depth == 0)
+    return without_terms<T>(c.batch, c.groups * c.cout, output_size(c.axes), bias);
+  const Tiling t(c, depth);
+  WorkspaceLayout workspace;
+  const auto packed = column_buffer<T>(workspace, c, t, c.cin), results = result_buffer<T>(workspace, c, t);
+  const auto memory = workspace.per_thread<float>(gemm_memory(c.cout));
+  return Kernel::parallel(t.tiles * c.groups, 1, convolution_ns(c),
+                          [=](const Buffers& b, int64_t begin, int64_t end) {
+                            for (int64_t u = begin; u < end; ++u) {
+                              const Tile tile = tile_at(c, t, u / c.groups);
+                              const int64_t g = u % c.groups;
+                              const T* weight = b.input<T>(1) + g * c.cout * depth;
+                              const Im2colRows<const T> columns =
+                                  columns_of(c, t, tile, b.input<T>(0), g, 0, c.cin, b.workspace(packed));
+                              const bool whole = tile.samples == 1;
+                              const Im2colRows<T> y = whole ? in_place(c, t, tile, b.output<T>(0), g)
+                                                            : Im2colRows<T>{b.workspace(results), tile.columns};
+                              gemm_one_thread(false, false, c.cout, tile.columns, depth, weight, depth, columns.data,
+                                              columns.stride, y.data, y.stride, b.workspace(memory));
+                              if (bias)
+                                add_channel_bias(b.input<T>(2) + g * c.cout, c.cout, y.stride, tile.columns, y.data);
+                              if (!whole) scatter_rows<T>(c, t, tile, y.data, g, b.output<T>(0));
+                            }
+                          })
+      .with_workspace(workspace);
+}
+
+template <class T>
+Kernel data_gradient(const Convolution& c, bool bias) {
+  const int64_t kernel = kernel_size(c.axes), plane = input_size(c.axes);
+  if (c.batch * c.groups * c.cin * plane == 0 || c.cout == 0 || output_size(c.axes) == 0 || kernel == 0)
+    return without_terms<T>(c.batch, c.groups * c.cin, plane, bias);
+  // An iteration owns some channels of one sample (or of several samples), and adds the tiles to them one after
+  // another.
+  const int64_t windows = output_size(c.axes);
+  const int64_t channels =
+      std::clamp<int64_t>(tile_elements / std::max<int64_t>(1, kernel * std::min(windows, good_columns)), 1, c.cin);
+  const int64_t blocks = (c.cin + channels - 1) / channels;
+  const Tiling t(c, channels * kernel);
+  const int64_t sample_units = (c.batch + t.samples_per_tile - 1) / t.samples_per_tile;
+  const int64_t depth = c.cin * kernel;
+  WorkspaceLayout workspace;
+  const auto packed = column_buffer<T>(workspace, c, t, channels), results = result_buffer<T>(workspace, c, t);
+  const auto memory = workspace.per_thread<float>(gemm_memory(channels * kernel));
+  return Kernel::parallel(
+             sample_units * c.groups * blocks, 1, convolution_ns(c),
+             [=](const Buffers& b, int64_t begin, int64_t end) {
+               for (int64_t u = begin; u < end; ++u) {
+                 const int64_t block = u % blocks, g = u / blocks % c.groups, unit = u / blocks / c.groups;
+                 const int64_t c0 = block * channels, c1 = std::min(c0 + channels, c.cin), deep = (c1 - c0) * kernel;
+                 T* dx = b.output<T>(0);
+                 const int64_t first = unit * t.samples_per_tile, last = std::min(first + t.samples_per_tile, c.batch);
+                 const bool direct = t.direct && t.samples_per_tile == 1;
+                 if (!direct)
+                   for (int64_t s = first; s < last; ++s) {
+                     T* at = dx + ((s * c.groups + g) * c.cin + c0) * plane;
+                     std::fill(at, at + (c1 - c0) * plane, T(0));
+                   }
+                 for (int64_t i = 0; i < t.tiles_per_sample; ++i) {
+                   const Tile tile = tile_at(c, t, unit * t.tiles_per_sample + i);
+                   const Im2colRows<const T> dy = gradient_rows(c, t, tile, b.input<T>(0), g, b.workspace(results));
+                   const Im2colRows<T> columns =
+                       direct ? Im2colRows<T>{dx + ((first * c.groups + g) * c.cin + c0) * plane +
+                                                  tile.row * c.axes[2].out,
+                                              plane}
+                              : Im2colRows<T>{b.workspace(packed), tile.columns};
+                   gemm_one_thread(true, false, deep, tile.columns, c.cout,
+                                   b.input<T>(1) + g * c.cout * depth + c0 * kernel, depth, dy.data, dy.stride,
+                                   columns.data, columns.stride, b.workspace(memory));
+                   if (!direct) add_back<T>(c, t, tile, columns.data, g, c0, c1, dx);
+                 }
+                 const int64_t channel = g * c.cin + c0;
+                 for (int64_t s = first; bias && s < last; ++s)
+                   add_channel_bias(b.input<T>(2) + channel, c1 - c0, plane, plane,
+                                    dx + (s * c.groups * c.cin + channel) * plane);
+               }
+             })
+      .with_workspace(workspace);
+}
+
+template <class T>
+Kernel weights_gradient(const Convolution& c) {
+  const int64_t depth = c.cin * kernel_size(c.axes), per_group = c.cout * depth, size = c.groups * per_group;
+  if (size == 0 || c.batch == 0 || output_size(c.axes) == 0)
+    return Kernel::parallel({zero<T>(size)}, static_cast<double>(size));
+  const Tiling t(c, depth);
+  const int64_t parts = std::min(t.tiles, max_partial_results(size));
+  WorkspaceLayout workspace;
+  const auto partial = workspace.per_call<T>(parts > 1 ? parts * size : 0);
+  const auto packed = column_buffer<T>(workspace, c, t, c.cin), results = result_buffer<T>(workspace, c, t);
+  const auto product = workspace.per_thread<T>(t.tiles > parts ? per_group : 0);
+  const auto memory = workspace.per_thread<float>(gemm_memory(c.cout));
+  std::vector<Phase> phases;
+  phases.push_back({parts * c.groups, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
+                      for (int64_t u = begin; u < end; ++u) {
+                        const int64_t part = u / c.groups, g = u % c.groups;
+                        T* sums = (parts > 1 ? b.workspace(partial) + part * size : b.output<T>(0)) + g * per_group;
+                        const int64_t first = t.tiles * part / parts, last = t.tiles * (part + 1) / parts;
+                        for (int64_t i = first; i < last; ++i) {
+                          const Tile tile = tile_at(c, t, i);
+                          const Im2colRows<const T> columns =
+                              columns_of(c, t, tile, b.input<T>(1), g, 0, c.cin, b.workspace(packed));
+                          const Im2colRows<const T> dy =
+                              gradient_rows(c, t, tile, b.input<T>(0), g, b.workspace(results));
+                          T* to = i == first ? sums : b.workspace(product);
+                          gemm_one_thread(false, true, c.cout, depth, tile.columns, dy.data, dy.stride, columns.data,
+                                          columns.stride, to, depth, b.workspace(memory));
+                          if (to != sums) add_numbers(to, per_group, sums);
+                        }
+                      }
+                    }});
+  if (parts > 1) phases.push_back(partial_sums_phase(partial, parts, size));
+  return Kernel::parallel(std::move(phases), convolution_ns(c)).with_workspace(workspace);
+}
+
+/// The expected time of weights_gradient per sample, in single-core ns: that of im2col, the library's packing for a
+/// small product, and the partial sums.
+double weights_gradient_ns(const Convolution& c) {
+  const double windows = static_cast<double>(output_size(c.axes)), batch = static_cast<double>(c.batch * c.groups);
+  const int64_t depth = c.cin * kernel_size(c.axes), size = c.groups * c.cout * depth;
+  const Tiling tiling(c, depth);
+  const double partial = static_cast<double>(std::min(tiling.tiles, max_partial_results(size)) * size);
+  const double packed =
+      tiling.direct && tiling.samples_per_tile == 1 ? ns_per_packed_number_in_place : ns_per_packed_number;
+  return im2col_ns(c) + windows * static_cast<double>(c.cout + depth) * packed +
+         partial * ns_per_partial_number / batch;
+}
+
+// Chooses the float32 algorithm with the smallest expected time. The candidates are Winograd, Winograd on a dilated
+// convolution's residue classes, a primitive of oneDNN, direct, depthwise in lanes, channels last, and im2col with
+// GEMM.
+Kernel float_forward(const Convolution& c, bool bias) {
+  const double direct = direct_outputs_ns(c), gemm = im2col_ns(c), winograd = winograd_outputs_ns(c),
+               channels_last = channels_last_outputs_ns(c), dilated = dilated_outputs_ns(c),
+               least = std::min({direct, gemm, winograd, channels_last, dilated});
+  if (depthwise_outputs_ns(c) < std::min(direct, gemm)) return depthwise_convolution_kernel(c, bias);
+  if (const auto primitive = primitive_convolution_kernel(c, least, bias)) return *primitive;
+  if (winograd == least) return winograd_convolution_kernel(c, bias);
+  if (dilated == least) return dilated_convolution_kernel(c, bias);
+  if (channels_last == least) return channels_last_convolution_kernel(c, bias);
+  return direct < gemm ? direct_convolution_kernel(c, bias) : forward<float>(c, bias);
+}
+Kernel float_data_gradient(const Convolution& c, bool bias) {
+  const double direct = direct_data_grad_ns(c), gemm = im2col_ns(c), winograd = winograd_data_grad_ns(c),
+               channels_last = channels_last_data_grad_ns(c), dilated = dilated_data_grad_ns(c),
+               least = std::min({direct, gemm, winograd, channels_last, dilated});
+  if (depthwise_data_grad_ns(c) < std::min(direct, gemm)) return depthwise_data_grad_kernel(c, bias);
+  if (const auto primitive = primitive_data_grad_kernel(c, least, bias)) return *primitive;
+  if (winograd == least) return winograd_data_grad_kernel(c, bias);
+  if (dilated == least) return dilated_data_grad_kernel(c, bias);
+  if (channels_last == least) return channels_last_data_grad_kernel(c, bias);
+  return direct < gemm ? direct_data_grad_kernel(c, bias) : data_gradient<float>(c, bias);
+}
+Kernel float_weights_gradient(const Convolution& c) {
+  const double direct = direct_weights_grad_ns(c), gemm = weights_gradient_ns(c),
+               winograd = winograd_weights_grad_ns(c), channels_last = channels_last_weights_grad_ns(c),
+               dilated = dilated_weights_grad_ns(c), least = std::min({direct, gemm, winograd, channels_last, dilated});
+  if (depthwise_weights_grad_ns(c) < std::min(direct, gemm)) return depthwise_weights_grad_kernel(c);
+  if (const auto primitive = primitive_weights_grad_kernel(c, least)) return *primitive;
+  if (winograd < std::min({direct, gemm, channels_last})) return winograd_weights_grad_kernel(c);
+  if (dilated < std::min({direct, gemm, channels_last})) return dilated_weights_grad_kernel(c);
+  if (channels_last < std::min(direct, gemm)) return channels_last_weights_grad_kernel(c);
+  return direct < gemm ? direct_weights_grad_kernel(c) : weights_gradient<float>(c);
+}
+
+int64_t data_size(const Convolution& c) { return c.batch * c.groups * c.cin * input_size(c.axes); }
+int64_t weights_size(const Convolution& c) { return c.groups * c.cout * c.cin * kernel_size(c.axes); }
+int64_t result_size(const Convolution& c) { return c.batch * c.groups * c.cout * output_size(c.axes); }
+
+/// A float32 kernel for operands with these sizes, applied to a dtype that computes in float32.
+Kernel rounded_once(DType dtype, const Kernel& kernel, std::initializer_list<int64_t> sizes, int64_t results) {
+  if (!is_narrow(dtype)) return kernel;
+  std::vector<NarrowOperand> operands;
+  for (const int64_t size : sizes)
+    if (size > 0 || operands.size() < 2) operands.push_back({size, dtype});  // a bias may be absent
+  return through_float(kernel, operands, {results, dtype});
+}
+
+}  // namespace
+
+Kernel convolution_kernel(DType dtype, const Convolution& c, bool bias) {
+  if (dtype == DType::float64) return forward<double>(c, bias);
+  return rounded_once(dtype, float_forward(c, bias), {data_size(c), weights_size(c), bias ? c.groups * c.cout : 0},
+                      result_size(c));
+}
+
+Kernel convolution_data_grad_kernel(DType dtype, const Convolution& c, bool bias) {
+  if (dtype == DType::float64) return data_gradient<double>(c, bias);
+  return rounded_once(dtype, float_data_gradient(c, bias),
+                      {result_size(c), weights_size(c), bias ? c.groups * c.cin : 0}, data_size(c));
+}
+
+Kernel convolution_float8_kernel(DType x, DType weight, const Convolution& c) {
+  return through_float(float_forward(c, false), {{data_size(c), x}, {weights_size(c), weight}},
+                       {result_size(c), DType::float16}, 2, 2);
+}
+
+Kernel convolution_data_grad_float8_kernel(DType dy, DType weight, const Convolution& c) {
+  return through_float(float_data_gradient(c, false), {{result_size(c), dy}, {weights_size(c), weight}},
+                       {data_size(c), DType::float16}, 2, 2);
+}
+
+Kernel convolution_weights_grad_kernel(DType dtype, const Convolution& c) {
+  if (dtype == DType::float64) return weights_gradient<double>(c);
+  return rounded_once(dtype, float_weights_gradient(c), {result_size(c), data_size(c)}, weights_size(c));
+}
+
+}  // namespace pxl

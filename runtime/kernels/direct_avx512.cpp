@@ -1,5 +1,0 @@
-// Direct convolution for x86-64-v4 (AVX-512); compiled with separate flags, see cmake/kernels.cmake.
-#if defined(__x86_64__)
-#define PXL_DIRECT direct_avx512
-#include "runtime/kernels/direct.inc"
-#endif

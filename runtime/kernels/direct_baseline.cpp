@@ -1,3 +1,0 @@
-// Direct convolution for the baseline of the architecture; compiled with separate flags, see cmake/kernels.cmake.
-#define PXL_DIRECT direct_baseline
-#include "runtime/kernels/direct.inc"

@@ -1,5 +1,0 @@
-// The skinny GEMM for x86-64-v4 (AVX-512); compiled with separate flags, see cmake/kernels.cmake.
-#if defined(__x86_64__)
-#define PXL_SKINNY skinny_avx512
-#include "runtime/kernels/skinny.inc"
-#endif
