@@ -140,7 +140,6 @@ constexpr ForeignName foreign_table[] = {
     {"writeln", "it is written `print(x)`", "print"},
     {"puts", "it is written `print(x)`", "print"},
     {"nothing", nothing, "none"},
-    {"stop_gradient", "it is written `detach(x)`", "detach"},
     {"Dense", "a dense layer is `Linear`: `from nn import Linear`", "Linear"},
     {"Flatten", "a shape is changed by `x.reshape([8, -1])`"},
     {"CrossEntropyLoss", "the loss is `cross_entropy(scores, labels)`: `from losses import cross_entropy`"},

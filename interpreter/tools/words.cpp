@@ -64,6 +64,8 @@ constexpr Word words[] = {
     {"record", "`record NAME(width: int = 64)`: immutable values with named fields, equal by value"},
     {"build", "the part of a module that adds ops: its tensor arguments become graph inputs"},
     {"param", "`param NAME: SPEC [= INIT]` in a build: a named graph input with a variable factory"},
+    {"state", "`state NAME: SPEC = INIT` in a build: a value that the module keeps from call to call and run to run"},
+    {"next", "`next NAME = TENSOR` in a build: the value that a state has after the call"},
     {"ref", "`ref x`, `param ref x`: passed by reference, so that in-place changes reach the caller's tensor"},
     {"program", "`program NAME(params) { ... }` declares an ir; calling it builds one"},
     {"stream", "`stream in NAME: SPEC`, `stream out NAME = TENSOR`: data between host and device"},

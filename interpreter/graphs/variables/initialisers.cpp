@@ -81,10 +81,12 @@ Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, 
   }
   if (auto* i = init.as<InitialiserObject>()) {
     if (!check_in_progress(in)) return fitted(i->draw(in, spec), spec, what);
-    // A check needs the initialiser's errors about the spec, but no numbers.
-    TensorSpec one = spec;
-    for (int64_t& n : one.shape) n = std::min<int64_t>(n, 1);
-    i->draw(in, one);
+    // A check needs the initialiser's errors about the spec, but few numbers.
+    TensorSpec drawn = spec;
+    constexpr int64_t few = 16;
+    if (spec.size() > few)
+      for (int64_t& n : drawn.shape) n = std::min<int64_t>(n, 1);
+    i->draw(in, drawn);
     return Array::unevaluated(spec.dtype, spec.shape);
   }
   if (as_tensor(init))

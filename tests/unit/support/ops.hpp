@@ -47,7 +47,7 @@ inline Op* add_repeat(Graph& at, Graph& body, int64_t n, std::vector<Tensor*> in
   const OpRow& row = row_of(Role::loop);
   Attributes attrs(row.params.size());
   for (size_t i = 0; i < attrs.size(); ++i)
-    if (row.params[i].kind == ParamKind::integer) attrs[i] = n;
+    if (row.params[i].name == "count") attrs[i] = n;
   return at.add_control(row, {&body}, std::move(inputs), std::move(attrs));
 }
 inline Op* add_conditional(Graph& at, Graph& yes, Graph& no, std::vector<Tensor*> inputs) {

@@ -91,7 +91,7 @@ TEST_CASE("calls, members and subscripts") {
   CHECK(tree("x[:, 1:2:3, a,]") == "(index x (_:_:_) (1:2:3) a ,)");
   CHECK(tree("x\n  .reshape([1])\n  .sum()") == "(call (call x.reshape [list 1]).sum)");
   CHECK(errors("f(a = 1, a = 2)") == "1:10-15 `a` is given twice");
-  CHECK(errors("f(x y)") == "1:5-6 expected `,` or `)`, found `y`");
+  CHECK(errors("f(x y)") == "1:5-6 expected `,`, found `y`");
   CHECK(errors("f(x for x in y)") == "1:5-8 a comprehension needs square brackets");
   CHECK(errors("f((a) = 1)") == "1:7-8 expected `,` or `)`, found `=`");
 }

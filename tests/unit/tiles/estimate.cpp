@@ -151,7 +151,7 @@ TEST_CASE("a loop body has its code once and runs many times") {
     Graph& body = ir.create_graph("Body");
     Tensor* in = body.add_input(spec({256, 256}), "x");
     body.add_output(op("gelu", {in}));
-    Attributes attrs(2);
+    Attributes attrs(get_op("loop").params.size());
     attrs[1] = count;
     ir.main().add_control(get_op("loop"), {&body}, {variable(ir, {256, 256}, "x")}, attrs);
     return report(ir);

@@ -331,7 +331,7 @@ TEST_CASE("loops without iterations, and nested graphs") {
   Ir ir;
   Graph& body = ir.create_graph("Body");
   body.add_output(op("gelu", {body.add_input(spec({64}), "x")}));
-  Attributes attrs(2);
+  Attributes attrs(get_op("loop").params.size());
   attrs[1] = int64_t{0};
   ir.main().add_control(get_op("loop"), {&body}, {variable(ir, {64}, "x")}, attrs);
   const Report never = report(ir);

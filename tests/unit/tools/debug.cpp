@@ -60,7 +60,8 @@ TEST_CASE_FIXTURE(Fixture, "a run ends at the op that first makes a NaN, and is 
   CHECK(show("session.get_tensor_data(ir_p.w)") == "float32[4]\n[-2.  0.  1.  2.]");
   show("nancheck()");
   const std::string why = show("session.run(x = [0, 0, 0, 0])");
-  CHECK(why.starts_with("Log.100 makes NaN and infinities"));
+  CHECK(why.starts_with("`log("));
+  CHECK(why.find("` makes NaN and infinities") != std::string::npos);
   CHECK(why.find("from -2 to 2") != std::string::npos);
   CHECK(why.find("1 of 4 elements NaN, 1 infinite") != std::string::npos);
   // The message tells the origin of a NaN apart from an op that only gets it.

@@ -171,8 +171,7 @@ TEST_CASE("a graph without a gradient is refused and leaves no trace") {
   Tensor* index = g.add_input({{3}, DType::int32, {}}, "index");
   SUBCASE("a modifying op") {
     g.add_output(op("relu_", {op("mul", {x, x})}));
-    CHECK(contains(error_of([&] { autodiff(g); }),
-                   "the graph `f_subgraph(0)` contains a modifying op: `ReluInplace.101`"));
+    CHECK(contains(error_of([&] { autodiff(g); }), "the graph `f` contains a modifying op: `relu_`"));
   }
   SUBCASE("no path") {
     g.add_output(op("mul", {x, x}));
@@ -186,11 +185,11 @@ TEST_CASE("a graph without a gradient is refused and leaves no trace") {
     g.add_output(op("mul", {op("cast", {op("cast", {x}, {{"data_type", Attr(DType::int32)}})},
                                {{"data_type", Attr(DType::float32)}}),
                             unused}));
-    CHECK(contains(error_of([&] { autodiff(g, {}, {{x}}); }), "the path stops at `Cast."));
+    CHECK(contains(error_of([&] { autodiff(g, {}, {{x}}); }), "the path stops at `cast`"));
   }
   SUBCASE("a path only through detach") {
     g.add_output(op("mul", {op("detach", {x}), unused}));
-    CHECK(contains(error_of([&] { autodiff(g, {}, {{x}}); }), "the path stops at `Detach."));
+    CHECK(contains(error_of([&] { autodiff(g, {}, {{x}}); }), "the path stops at `detach`"));
   }
   SUBCASE("the main graph, foreign tensors, nothing floating") {
     CHECK(contains(error_of([&] { autodiff(ir.main()); }), "the main graph cannot be differentiated"));

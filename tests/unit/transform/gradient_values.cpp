@@ -114,7 +114,7 @@ TEST_CASE("a repeat: carried state and an invariant") {
   const OpRow& loop = get_op("loop");
   Attributes attrs(loop.params.size());
   for (size_t i = 0; i < attrs.size(); ++i)
-    if (loop.params[i].kind == ParamKind::integer) attrs[i] = int64_t{3};
+    if (loop.params[i].name == "count") attrs[i] = int64_t{3};
   g.add_output(g.add_control(loop, {&body}, {a, b}, attrs)->outputs[0]);  // a b^3
   Tensor* v = variable(*ir, {2}, {2, 1}, "v");
   Tensor* w0 = variable(*ir, {2}, {3, -2}, "w");
