@@ -63,7 +63,10 @@ void check(const SettingRow& r, std::string_view value) {
   const std::vector<std::string> words = words_of(r);
   if (std::find(words.begin(), words.end(), value) != words.end()) return;
   std::vector<std::string> notes;
-  if (std::string hint = did_you_mean(std::string(usual_word(value)), words); !hint.empty()) notes.push_back(hint);
+  if (const std::string_view word = usual_word(value); word != value)
+    notes.push_back("did you mean `" + std::string(word) + "`?");
+  else if (std::string hint = did_you_mean(std::string(value), words); !hint.empty())
+    notes.push_back(hint);
   throw Error(std::string(r.name) + " is `" + std::string(value) + "`; it is one of: " + join_texts(words, ", "),
               std::move(notes), Fault::usage);
 }

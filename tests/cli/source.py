@@ -189,7 +189,7 @@ def check_as_objects(cli):
     differ("events", [e["event"] for e in events], ["diagnostic", "checked", "diagnostic"])
     first = events[0]
     differ("place", [first[k] for k in ("file", "line", "column", "end_line", "end_column")], ["a.pxl", 1, 5, 1, 18])
-    differ("summary", events[1], {"event": "checked", "file": "a.pxl", "errors": 1, "programs": ["p"], "unchecked": []})
+    differ("summary", events[1], {"event": "checked", "file": "a.pxl", "errors": 1, "warnings": 0, "programs": ["p"], "unchecked": []})
     differ("fault", events[2]["fault"], "unreadable")
     holds("text for people", err, "a.pxl:1:5: error: unknown name `undefined_one`")
 

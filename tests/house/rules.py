@@ -3,7 +3,7 @@ import re
 import unicodedata
 
 from tests.docs import coverage, links
-from tests.house import kinds, prose, statics
+from tests.house import budgets, kinds, prose, statics
 from tests.support.harness import ROOT, TESTS, Unavailable, run
 
 def declared_layers():
@@ -463,6 +463,8 @@ def house_tests(tally, build, lists):
     tally.add("house: tests are in rooms", rooms_of_tests)
     tally.add("house: one place makes interpreters", interpreters)
     tally.add("house: settings are rows", settings_are_rows)
+    tally.add("house: rooms keep their budgets", lambda: budgets.check(tracked("*")))
+    tally.add("house: planted rooms beyond a budget are found", budgets.planted)
     tally.add("house: no layer calls a later one", lambda: calls_upward(build))
     tally.add("house: a tile strategy is one row", one_table_of_strategies)
     tally.add("house: nothing switches on an op", switches_on_ops)
