@@ -127,11 +127,13 @@ Value ProgramObject::call(Interpreter& in, Arguments args) {
     throw Error("program " + f.name + " is called inside the build of " +
                 shown_name(*graphs_of(in).targets().back().graph))
         .as(codes::program);
-  if (check_in_progress(in))
+  if (CheckState* check = check_in_progress(in)) {
+    if (check->expecting > 0) check->expected.insert(f.name);
     if (const std::string* unknown = unknown_parameter(f, args)) {
       note_unbuilt(in, f.name, "its parameter `" + *unknown + "`");
       return unknown_value();
     }
+  }
   auto result = make_ref<IrObject>();
   result->ir = std::make_shared<Ir>(f.name);
   result->ir->called_at = args.span;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct CheckState {
   int64_t steps = 0;                          ///< number of statements that were followed
   std::vector<std::shared_ptr<Ir>> sessions;  ///< programs for which sessions were made, in order
   std::vector<std::string> unbuilt;           ///< "program p is not built: ...", each once
+  std::set<std::string> expected;             ///< programs that `with expect_error` calls: they are not built once more
   std::map<const Ir*, Span> incomplete;       ///< graphs that lack a part that depends on an unknown, and where
   int silent = 0;                             ///< depth of enclosing code that may not run: errors are dropped
   int uncertain_depth = 0;                    ///< depth of scopes for code that may not run

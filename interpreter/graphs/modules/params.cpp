@@ -93,6 +93,7 @@ void declare_param(Interpreter& in, const ast::ParamStmt& s, Activation& a) {
   const VariablePlacement placement = declared_placement(in, s.options, a, s.is_state ? "state" : "param");
   const TensorSpec spec =
       placed_spec(declared_spec(in, *s.spec, a, "the spec of a param"), placement.shards, kind + " " + s.name);
+  position_of(in).here = s.span;  // the spec's expressions moved it
   BuildRoot& root = *state->root;
   const auto bind = [&](Tensor* t) {
     if (s.is_state) state->states[s.name].holder = t;
