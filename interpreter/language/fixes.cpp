@@ -10,6 +10,7 @@
 #include "interpreter/syntax/classify.hpp"
 #include "interpreter/syntax/written_use.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/limits/budget.hpp"
 #include "runtime/base/text/suggest.hpp"
 
 namespace pxl {
@@ -178,7 +179,11 @@ Edit import_edit(const SourceFile& source, const std::string& import) {
 
 void add_implied_fixes(std::vector<Diagnostic>& found) {
   constexpr size_t max_mended = 100;  // each takes a look at the whole text
-  for (size_t i = 0; i < found.size() && i < max_mended; ++i) add_implied_fix(found[i]);
+  try {
+    for (size_t i = 0; i < found.size() && i < max_mended; ++i) add_implied_fix(found[i]);
+  } catch (const OverBudget&) {
+    // The errors stand without further fixes.
+  }
 }
 
 std::optional<std::string> fixed_text(const SourceFile& source, const std::vector<Diagnostic>& found,

@@ -69,7 +69,7 @@ PROGRAMS = {
     "a checkpoint to write": SESSION + f"s.save('none/' + {QUOTED} + '.safetensors')",
     "a suffix": SESSION + f"s.save({QUOTED})",
     "keys of a checkpoint": SESSION + "s.restore('keys.safetensors')",
-    "the name of a tensor": NAMED + "print(w)\nw @ ones([3])",
+    "the name of a tensor": NAMED + "assert false, str(w)",
     "the name of a graph": f"g = ir.create_empty_graph({QUOTED})\ng(ones([2]))",
     "a tensor of a graph": NAMED + f"main.main_graph.get_tensor({QUOTED} + 'x')",
     "a scope": f"with name_scope({QUOTED}) {{ x = variable([1.0], name = 'word') @ ones([3]) }}",

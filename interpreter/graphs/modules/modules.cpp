@@ -236,12 +236,18 @@ Value ModuleObject::finished(Interpreter& in, ModuleInstancePtr m, const Span& a
   return m;
 }
 
+namespace {
+
+/// Scopes of modules that wait for their destruction, and whether a destructor works them off.
+struct Graves {
+  std::vector<ScopePtr> waiting;
+  bool digging = false;
+};
+
+}  // namespace
+
 // Destroys a chain of modules that hold each other one by one, not by recursion.
 ModuleInstance::~ModuleInstance() {
-  struct Graves {
-    std::vector<ScopePtr> waiting;
-    bool digging = false;
-  };
   auto& [graves, digging] = of_thread<Graves>();
   graves.push_back(std::move(scope));
   if (digging) return;
