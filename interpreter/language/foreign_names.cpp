@@ -217,7 +217,7 @@ constexpr ForeignName method_table[] = {
 };
 
 // Members of values of one type, or of any.
-constexpr ForeignMember member_table[] = {
+constexpr ForeignMember foreign_members[] = {
     {"array", {"numpy", "it is an array already: leave out `.numpy()`", "{base}"}},
     {"array", {"copy", unchanged, "{base}"}},
     {"array", {"clone", unchanged, "{base}"}},
@@ -281,7 +281,7 @@ const ForeignName* foreign_path(std::string_view path) { return row_in(path_tabl
 const ForeignName* foreign_name(std::string_view name) { return row_in(foreign_table, name); }
 
 const ForeignName* foreign_member(std::string_view name, std::string_view type) {
-  for (const ForeignMember& m : member_table)
+  for (const ForeignMember& m : foreign_members)
     if (m.row.name == name && (m.type.empty() || m.type == type)) return &m.row;
   if (const ForeignName* found = row_in(method_table, name)) return found;
   const ForeignName* found = foreign_name(name);

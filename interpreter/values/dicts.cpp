@@ -145,7 +145,7 @@ bool is_same_key(const Value& a, const Value& b) {
 }
 
 namespace {
-constexpr size_t few = 8;  // maximum number of items without a table; not measured
+constexpr size_t few_items = 8;  // maximum number of items without a table; not measured
 /// The hash bits that do not select the start position in the table.
 uint32_t part_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
 }  // namespace
@@ -187,7 +187,7 @@ void DictObject::add_to_table(size_t item) {
 // Maximum load factor 1/2, so that probe sequences are short.
 void DictObject::make_table() {
   table_.clear();
-  if (items.size() <= few) return hashes_.clear();
+  if (items.size() <= few_items) return hashes_.clear();
   while (hashes_.size() < items.size()) hashes_.push_back(need_hash(items[hashes_.size()].first));
   size_t size = 32;
   while (size < 4 * items.size()) size *= 2;
@@ -212,7 +212,7 @@ void DictObject::put(const Value& key, Value value) {
   if (!are_few) hashes_.push_back(hash);
   if (2 * items.size() <= table_.size())
     add_to_table(items.size() - 1);
-  else if (items.size() > few)
+  else if (items.size() > few_items)
     make_table();
 }
 bool DictObject::erase(const Value& key) {
