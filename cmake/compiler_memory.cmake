@@ -1,14 +1,17 @@
 # What a build without ccache takes memory for: larger batches, and a GCC that does not look for garbage before it has a
-# gigabyte of it, which is up to a seventh of its time. A batch then takes up to 1.4 GiB, so that ninja's processes together need
-# 1.5 GiB for each. With ccache neither depends on the machine, since other options are other entries of the cache.
+# gigabyte of it, which is up to a seventh of its time. A batch of 32 files takes up to 1.4 GiB, one of 64 up to 1.6 GiB, so that
+# each of ninja's processes needs 1.5 or 1.8 GiB. With ccache neither depends on the machine, since other options are other entries
+# of the cache.
 cmake_host_system_information(RESULT memory_mib QUERY TOTAL_PHYSICAL_MEMORY)
 cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
 math(EXPR compiler_mib "${memory_mib} / (${cores} + 2)")
 if(compiler_mib LESS 1536)
   set(files_in_a_batch 21)
-else()
+elseif(compiler_mib LESS 1843)
   set(files_in_a_batch 32)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT PXL_SANITIZE)
-    add_compile_options(--param=ggc-min-heapsize=1048576)
-  endif()
+else()
+  set(files_in_a_batch 64)
+endif()
+if(compiler_mib GREATER_EQUAL 1536 AND CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT PXL_SANITIZE)
+  add_compile_options(--param=ggc-min-heapsize=1048576)
 endif()

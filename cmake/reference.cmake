@@ -5,7 +5,7 @@ find_path(XTENSOR_BLAS_INCLUDE xtensor-blas/xlinalg.hpp REQUIRED)
 find_package(BLAS REQUIRED)
 pxl_layer(pxl_reference FOLDERS runtime/reference LINKS pxl_kernels PRECOMPILE runtime/reference/xtensor.hpp)
 # xtensor's templates take most of the time: smaller batches, so that touching a definition recompiles few others.
-if(PXL_UNITY AND PXL_UNITY_BATCH GREATER 0)
+if(PXL_UNITY AND CCACHE AND PXL_UNITY_BATCH GREATER 0)
   math(EXPR most "${PXL_UNITY_BATCH} / 3 + 1")
   pxl_batches(pxl_reference ${most})
 endif()

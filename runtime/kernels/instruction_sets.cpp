@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "built_sets.hpp"
 #include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/base/settings.hpp"
 #include "runtime/base/text/join_texts.hpp"
@@ -15,7 +16,7 @@ namespace pxl {
 namespace {
 
 #define PXL_SET_NAME(set, ...) #set,
-constexpr std::string_view built[] = {PXL_PRODUCT_SETS(PXL_SET_NAME, )};
+constexpr std::string_view built[] = {PXL_BUILT_SETS(PXL_SET_NAME, )};
 #undef PXL_SET_NAME
 
 /// Number of leading sets that PXL_ISA permits on this architecture.

@@ -1,6 +1,7 @@
 // Selects the variant of the block functions once, for the instruction set of the processor.
 #include "runtime/kernels/block/block.hpp"
 
+#include "built_sets.hpp"
 #include "runtime/kernels/block/block_integer.hpp"
 #include "runtime/kernels/block/block_table.hpp"
 #include "runtime/kernels/instruction_sets.hpp"
@@ -8,8 +9,8 @@
 
 namespace pxl {
 
-PXL_VARIANTS(PXL_VECTOR_SETS, BlockTable, blocks)
-PXL_VARIANTS(PXL_INTEGER_SETS, IntegerBlocks, integer_blocks)
+PXL_VARIANTS(BlockTable, blocks)
+PXL_VARIANTS(IntegerBlocks, integer_blocks)
 
 namespace {
 

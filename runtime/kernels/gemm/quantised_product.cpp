@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "built_sets.hpp"
 #include "runtime/kernels/block/block.hpp"
 #include "runtime/kernels/gemm/product_parts.hpp"
 #include "runtime/kernels/gemm/quantised_product_table.hpp"
@@ -9,7 +10,7 @@
 
 namespace pxl {
 
-PXL_VARIANTS(PXL_INTEGER_SETS, QuantisedProductFunctions, quantised_product)
+PXL_VARIANTS(QuantisedProductFunctions, quantised_product)
 
 const QuantisedProductFunctions& quantised_product() {
   static const QuantisedProductFunctions& chosen = variant_for(instruction_set(), quantised_product_variants());
