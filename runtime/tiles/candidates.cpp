@@ -86,7 +86,7 @@ int64_t OpCandidate::sum_partials(const Machine& m, std::string_view what, int64
     Traffic t;
     t.in = t.out = saturating_product((here - 1) * mine, partial_bytes);
     t.runs = here - 1;
-    t.sends = std::min<int64_t>(here - 1, 2);  // what the tile keeps is between what it sends
+    t.sends = std::min<int64_t>(here - 1, 2);  // the tile keeps one share, which lies between those that it sends
     t.jumps = 1;                               // partial sums of all tiles are stored one after the other
     t.fragments = std::max(t.runs, div_up(t.in, 256));
     t.total = saturating_product(t.in, used);
@@ -148,7 +148,8 @@ int64_t keep_best(std::vector<OpCandidate>& candidates, int64_t temp_bound, size
     if (std::none_of(kept.begin(), kept.end(), [&](const OpCandidate& k) { return dominates(k, p); }))
       kept.push_back(std::move(p));
   if (kept.size() > most) {
-    // The fastest of each variant and half of all; of the rest, those with the smallest product of cycles and bytes.
+    // Keeps the fastest of each variant, and the fastest half. The others are kept by the smallest product of cycles
+    // and bytes.
     const auto weight = [](const OpCandidate& p) {
       return static_cast<double>(p.cycles) * static_cast<double>(p.temp_bytes + p.resident_bytes + 64);
     };
@@ -188,7 +189,7 @@ std::vector<int64_t> partition_counts(int64_t extent, int64_t grain, int64_t mos
     const int64_t n = div_up(blocks, each);
     if (n <= most && (counts.empty() || counts.back() != n)) counts.push_back(n);
   }
-  // Powers of two divide most extents evenly, and rings into steps.
+  // Powers of two divide most extents evenly, and divide rings into steps.
   for (int64_t n = 1; n <= blocks && n <= most; n *= 2) counts.push_back(n);
   std::sort(counts.begin(), counts.end());
   counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
@@ -210,7 +211,7 @@ namespace {
 template <class Counts>
 std::vector<int64_t> counts_of_axes(const Shape& axes, int64_t most, Counts&& counts_of) {
   std::vector<int64_t> counts{1};
-  int64_t before = 1;  // the axes before are divided into single indices
+  int64_t before = 1;  // parts of the preceding axes, which are divided into single indices
   for (const int64_t extent : axes) {
     if (before > most) break;
     for (const int64_t n : counts_of(extent, most / before)) counts.push_back(before * n);

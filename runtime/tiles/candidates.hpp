@@ -1,6 +1,6 @@
-// Candidates: the ways to run one op on tiles. An op's strategy (strategies.hpp) enumerates, for the op's
-// specs and attributes, tile mappings, partitions and the steps of each. Only Pareto-optimal candidates in time and
-// memory are kept.
+// Candidates: the ways to run one op on tiles. An op's strategy (strategies.hpp) enumerates tile mappings, partitions
+// and their steps from the op's specs and attributes. Only candidates that are Pareto-optimal in time and memory are
+// kept.
 #pragma once
 
 #include <memory>
@@ -24,20 +24,20 @@ struct CandidateStep {
   Traffic traffic;
 };
 
-/// The order in which parts of a product are numbered; the last ones are on neighbouring tiles.
+/// The numbering of a product's parts. Neighbouring tiles compute parts that differ in the last axis of the name.
 enum class ProductOrder : uint8_t { rows_depth_columns, rows_columns_depth, depth_rows_columns, columns_depth_rows };
-/// Which operand the accumulating units hold as coefficients: the right one, or the left one if operands are swapped.
+/// The operand that the accumulating units hold as coefficients: the right one (straight) or the left one (swapped).
 enum class ProductOperands : uint8_t { faster, straight, swapped };
 
-/// The partition of a matrix product [groups, rows, depth] x [groups, depth, columns]. Tile
-/// g rows depth columns + r row_stride + d depth_stride + c column_stride computes part (g, r, d, c); groups and rows
-/// are divided along axes of the operands, leading axes first.
+/// The partition of a matrix product [groups, rows, depth] x [groups, depth, columns]. Tile g rows depth columns + r
+/// row_stride + d depth_stride + c column_stride computes part (g, r, d, c). Groups and rows are divided along axes of
+/// the operands, leading axes first.
 struct ProductCut {
   int64_t groups = 1, rows = 1, depth = 1, columns = 1;  ///< numbers of parts
   int64_t shifts = 1;                                    ///< steps of the temporal partition; 1: operands are gathered
   bool shift_a = false, shift_b = false;
   int64_t serial = 1;                   ///< serial parts of a tile's columns
-  bool hold_a = false, hold_b = false;  ///< each tile stores the whole block that it uses, in copies
+  bool hold_a = false, hold_b = false;  ///< each tile stores the whole block that it uses; blocks exist in copies
   ProductOrder order = ProductOrder::rows_depth_columns;
   bool joint = false;  ///< found for all products of a variable together (joint_products.hpp)
   int64_t tiles() const { return groups * rows * depth * columns; }
@@ -56,7 +56,7 @@ struct ProductCut {
   }
 
  private:
-  /// Of rows, depth, columns: 0, 1, 2.
+  /// The stride of an axis: 0 is rows, 1 is depth, 2 is columns.
   int64_t stride_of(int axis) const {
     constexpr int orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {2, 1, 0}};
     const int64_t counts[] = {rows, depth, columns};
@@ -70,7 +70,7 @@ struct ProductCut {
 /// The partition of a convolution. Tile (((b first + f) groups + g) depth + d) columns + c computes part (b, f, g, d,
 /// c).
 struct ConvolutionCut {
-  int64_t groups = 1, batch = 1, first = 1, depth = 1, columns = 1;  ///< first: of the leading spatial axis
+  int64_t groups = 1, batch = 1, first = 1, depth = 1, columns = 1;  ///< first: the leading spatial axis
   int64_t rows() const { return batch * first; }
   int64_t tiles() const { return groups * rows() * depth * columns; }
 };
@@ -82,27 +82,27 @@ struct OpCandidate {
   std::vector<int32_t> out;  ///< mapping by output
   std::vector<CandidateStep> steps;
   int64_t cycles = 0;            ///< sum of the steps
-  int64_t planner_cycles = 0;    ///< as PopLibs' planner counts (library_plan.hpp), of products planned separately
+  int64_t planner_cycles = 0;    ///< the count of PopLibs' planner (library_plan.hpp), for products planned separately
   int64_t temp_bytes = 0;        ///< on the most loaded tile, besides operands and results
   int64_t resident_bytes = 0;    ///< operands and results on the most loaded tile
-  int64_t replicated_bytes = 0;  ///< of resident_bytes, copies of what other tiles also hold
-  int64_t own_bytes = 0;         ///< of resident_bytes, the tile's own share of slices that several tiles gather
-  /// What the available memory limits. The vertex reads the tile's own share where it is stored, but PopLibs' planner
-  /// limits whole slices.
+  int64_t replicated_bytes = 0;  ///< part of resident_bytes: copies of bytes that other tiles also hold
+  int64_t own_bytes = 0;         ///< part of resident_bytes: the tile's share of slices that several tiles gather
+  /// The bytes that the available memory limits. PopLibs' planner limits whole slices, although the vertex reads the
+  /// tile's own share in place.
   int64_t constrained_bytes() const { return temp_bytes + replicated_bytes + own_bytes; }
   int64_t state_bytes = 0;    ///< vertex state on the most loaded tile
-  int64_t list_bytes = 0;     ///< of state_bytes, lists (VertexState)
+  int64_t list_bytes = 0;     ///< part of state_bytes: lists (VertexState)
   int64_t code_bytes = 0;     ///< exchange code on the most loaded tile
-  int64_t phases = 0;         ///< exchange phases in the code; those of a loop count once
-  int64_t control_bytes = 0;  ///< control code; that of a loop counts once
+  int64_t phases = 0;         ///< exchange phases in the code; a phase of a loop counts once
+  int64_t control_bytes = 0;  ///< control code; the code of a loop counts once
   int64_t tiles = 0;          ///< tiles that compute
-  /// Of a table (operand 0, and the result if that is the changed table): the slices that the op reads or changes.
+  /// The slices that an op reads or changes in a table. The table is operand 0, and the result if the op changes it.
   struct TableAccess {
     int64_t slices = 0;  ///< 0: all of the table
-    int64_t bytes = 0;   ///< of a slice, contiguous
+    int64_t bytes = 0;   ///< per slice, contiguous
   } table = {};
   bool outputs_share = false;  ///< output 0 is stored in the memory of input 0
-  bool records_steps = true;   ///< false: `steps` stays empty, for candidates of which only the sums are read
+  bool records_steps = true;   ///< false: `steps` stays empty, since only the sums are read
   std::optional<ProductCut> product = {};
   std::optional<ConvolutionCut> convolution = {};
 
@@ -113,30 +113,30 @@ struct OpCandidate {
   void host(const Machine& m, int64_t bytes);
   /// Adds `times` iterations of a loop. Its code and vertices exist once.
   void repeat(const OpCandidate& once, int64_t times);
-  /// Adds the reduction of `elements` partial sums, of which each of `partials` tiles holds one set; `used` tiles take
-  /// part. Each tile then holds an equal share of the results. As in PopLibs there are one, two (from 16 partials) or
-  /// three (from 125) stages. Returns the largest number of bytes that arrive in one stage.
+  /// Adds the reduction of partial sums. Each of `partials` tiles holds one set of `elements` sums, and `used` tiles
+  /// take part. Each tile then holds an equal share of the results. The stages are PopLibs': one, two (from 16
+  /// partials) or three (from 125). Returns the largest number of bytes that arrive in one stage.
   int64_t sum_partials(const Machine& m, std::string_view what, int64_t partials, int64_t elements,
                        int64_t partial_bytes, int64_t out_bytes, int64_t used);
 };
 
 class ProductMemo;
-/// What enumerate_products has found, by shape, for searches on machines that differ in their memory only.
+/// A memo for the results of enumerate_products, by shape. Searches share it if their machines differ only in memory.
 std::shared_ptr<ProductMemo> make_product_memo();
 
 struct CandidateOptions {
   int64_t available_memory_permille = 600;  ///< bound on an op's temporary memory, in thousandths of a tile's memory
   int64_t half_partial_bytes = 4;           ///< bytes of a partial sum of float16 operands: 4 or 2
-  /// Variables and operands of products may be stored in copies, and products rotate slices of operands between tiles
+  /// Variables and operands of products may be stored in copies. Products may rotate slices of operands between tiles
   /// (compute-shift).
   bool copies = true;
-  /// Products that share a variable are offered one cut of all (joint_products.hpp).
+  /// Products that share a variable are offered one common cut (joint_products.hpp).
   bool joint = true;
-  /// Products may gather operands that are stored once; without it only as far as no other plan exists.
+  /// Products may gather operands that are stored once. If false, they do so only if no other plan exists.
   bool gather = true;
-  /// Each op whose strategy chooses its mappings (products, convolutions, row ops) takes the plan that is best for it
-  /// alone, whatever its neighbours store, as PopLibs plans ops one after the other; products by the cost of PopLibs'
-  /// planner (library_plan.hpp). Otherwise the search weighs rearrangements too.
+  /// Ops are planned one after the other, as by PopLibs. Each op whose strategy chooses its mappings (products,
+  /// convolutions, row ops) takes its own best plan, whatever its neighbours store. The cost of a product is then that
+  /// of PopLibs' planner (library_plan.hpp). If false, the search weighs rearrangements too.
   bool separately = false;
   size_t max_candidates = 10;                  ///< kept per op
   std::shared_ptr<ProductMemo> products = {};  ///< may be null
@@ -164,7 +164,8 @@ struct CandidateRequest {
   std::vector<bool> constant;  ///< by slot: a one-element constant, which needs no exchange
   std::vector<bool> stored;    ///< by slot: no op computes the operand, so it may be stored in copies beforehand
   std::vector<OpCandidate>& candidates;  ///< output
-  /// Of a product: cuts to offer besides its own (joint_products.hpp), or instead where ops are planned separately.
+  /// Cuts to offer for a product, besides its own cuts (joint_products.hpp). If ops are planned separately, these cuts
+  /// replace the product's own.
   std::vector<ProductCut> joint = {};
 
   int32_t mapping(const TileMapping& l) const { return pool.table.id(l); }
@@ -189,35 +190,35 @@ void enumerate_gathers(const CandidateRequest& r);
 void enumerate_scatters(const CandidateRequest& r);
 void enumerate_host(const CandidateRequest& r);
 
-/// Removes dominated candidates: those for which another one with equal mappings is no worse in cycles, temporary,
-/// resident and code bytes (of equal ones the first remains). Then keeps at most `most`: the fastest, and those with
-/// the smallest product of cycles and bytes. First removes candidates above the bound on temporary memory, unless all
-/// are above it; returns how many. Sorts by cycles.
+/// Removes candidates above the bound on temporary memory, unless all are above it. Then removes dominated candidates:
+/// another candidate with equal mappings is no worse in cycles, temporary, resident and code bytes. The first of equal
+/// candidates remains. Then keeps at most `most`: the fastest, and those with the smallest product of cycles and bytes.
+/// Sorts by cycles. Returns the number of candidates above the bound.
 int64_t keep_best(std::vector<OpCandidate>& candidates, int64_t temp_bound, size_t most);
 
-/// Removes all but the candidate that an op takes which is planned separately: of those within the bound the one with
-/// the fewest planner_cycles, or cycles where it has none.
+/// Keeps the one candidate that an op takes if ops are planned separately. Candidates within the bound come first. The
+/// fewest planner_cycles decide, or the fewest cycles without planner_cycles.
 void keep_separate(std::vector<OpCandidate>& candidates, int64_t temp_bound);
 
 // Helpers of the enumeration functions.
-/// How many partial sums one stage of OpCandidate::sum_partials adds.
+/// Number of partial sums that one stage of OpCandidate::sum_partials adds.
 int64_t partials_of_a_stage(int64_t partials);
-/// Numbers of parts to try for an axis: those that give blocks of different extents, in steps of roughly the square
-/// root of two, and powers of two.
+/// Numbers of parts to try for an axis. Their blocks have different extents, and the numbers grow by about the factor
+/// sqrt(2). Powers of two are included.
 std::vector<int64_t> partition_counts(int64_t extent, int64_t grain, int64_t most);
-/// The same for several axes: numbers into which partition_axes divides them exactly.
+/// The same for several axes: numbers into which partition_axes divides the axes exactly.
 std::vector<int64_t> axes_partition_counts(const Shape& axes, int64_t most);
 /// All numbers of parts, up to `most`, that give blocks of different extents, ascending.
 std::vector<int64_t> all_partition_counts(int64_t extent, int64_t most);
-/// The same for several axes, as axes_partition_counts.
+/// The same for several axes, as in axes_partition_counts.
 std::vector<int64_t> all_axes_partition_counts(const Shape& axes, int64_t most);
 /// Partitions the axes [first, end) of a shape, leading axes first, into at most `parts` blocks.
 void partition_axes(const Shape& shape, size_t first, size_t end, int64_t parts, std::vector<int32_t>& out);
 /// The axes named by the op's parameter `axis`. Without one: the last axis if `fallback_last`, else all.
 std::vector<bool> axes_of_site(const OpContext& site, size_t rank, bool fallback_last);
 int64_t element_bytes(const TensorSpec& spec);
-/// Bytes of an operand's element in the product vertices: 4 (float64 is treated as float32), 2 (also 8-bit integers),
-/// or 1 for float8 if the machine has float8 units; otherwise float8 is widened to float16.
+/// Bytes of an operand's element in the product vertices: 4 (float64 is treated as float32), 2 (8-bit integers too), or
+/// 1 (float8, if the machine has float8 units). Other machines widen float8 to float16.
 int64_t product_bytes(const Machine& m, const TensorSpec& spec);
 /// Bytes of a partial sum, for operands of `product_bytes`.
 int64_t product_partial_bytes(const CandidateOptions& options, int64_t operand_bytes);

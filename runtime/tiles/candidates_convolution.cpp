@@ -1,5 +1,5 @@
-// Candidates of convolutions: partitions of groups, batch, the leading spatial axis, input and output channels. Shared
-// operand slices and halos are gathered in one exchange.
+// Candidates of convolutions: partitions of groups, batch, the leading spatial axis, input and output channels. One
+// exchange gathers shared operand slices and halos.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,13 +13,13 @@ namespace pxl::tiles {
 
 namespace {
 
-/// Channels that the units read together, which are adjacent in a line of the field.
+/// Channels that the units read together. The channels are adjacent in a line of the field.
 constexpr int64_t line_channels = 16;
 
 enum class ConvolutionKind : uint8_t { forward, data_gradient, weight_gradient };
 
-/// The three convolutions as sums over `depth` channels and kernel elements (weight gradient: over windows) for
-/// `columns` channels of the result.
+/// The three convolutions as sums. The sums run over `depth` channels and kernel elements, or over windows for the
+/// weight gradient. Results have `columns` channels.
 struct ConvolutionProblem {
   ConvolutionKind kind = ConvolutionKind::forward;
   int64_t groups = 1, batch = 1, depth = 1, columns = 1;  ///< depth, columns: channels of one group
@@ -44,7 +44,7 @@ ConvolutionProblem convolution_problem(const CandidateRequest& r, ConvolutionKin
   if (s.has(2) && !s.input(2).shape.empty()) p.bias = s.in[2];
   p.groups = std::max<int64_t>(1, per_axis(s, "groups", 1, 1)[0]);
   p.batch = std::max<int64_t>(1, a.shape[0]);
-  // The weights of all three: [output channels, input channels, kernel] of the forward convolution.
+  // The weights of all three kinds are [output channels, input channels, kernel] of the forward convolution.
   const TensorSpec& weight = p.weights ? y : b;
   const int64_t give = std::max<int64_t>(1, weight.shape[0] / p.groups), read = std::max<int64_t>(1, weight.shape[1]);
   p.depth = conv ? read : give;
@@ -70,7 +70,7 @@ ConvolutionBlock block_of(const ConvolutionProblem& p, const ConvolutionCut& c) 
   return b;
 }
 
-/// Adds the faster of the unit's loop over kernel elements (ConvPartialnx1) and im2col followed by a matrix product.
+/// Adds the faster of two steps: the unit's loop over kernel elements (ConvPartialnx1), or im2col and a matrix product.
 void add_product_step(const Machine& m, const ConvolutionProblem& p, const ConvolutionBlock& b, int64_t used,
                       OpCandidate& candidate) {
   const int64_t kernel = p.windows.kernel_size(), width = b.field.empty() ? 1 : std::max<int64_t>(1, b.field.back());
@@ -81,7 +81,8 @@ void add_product_step(const Machine& m, const ConvolutionProblem& p, const Convo
   shape.kernel = kernel;
   const VertexState state = amp_state(m, shape.product);
   if (p.weights) {
-    // For each kernel element: gather the windows' elements at that offset, then a matrix product over batch and field.
+    // The loop visits each kernel element: it gathers the windows' elements at that offset, then multiplies over batch
+    // and field.
     const ProductShape one{b.groups, b.columns, windows, b.depth, p.operand_bytes, p.partial_bytes};
     const int64_t copied = saturating_product(b.groups * b.columns, windows) * p.operand_bytes;
     if (kernel > 1)
@@ -108,7 +109,7 @@ void add_product_step(const Machine& m, const ConvolutionProblem& p, const Convo
   }
 }
 
-/// Into how many shares the tiles that read the same slice of the weights divide it.
+/// Number of shares into which tiles that read the same slice of the weights divide the slice.
 int64_t weight_shares(const ConvolutionProblem& p, const ConvolutionCut& c) {
   const ConvolutionBlock b = block_of(p, c);
   const int64_t elements = saturating_product(b.groups * b.depth, b.columns * p.windows.kernel_size());
@@ -130,7 +131,7 @@ void add_convolution_steps(const Machine& m, const ConvolutionProblem& p, const 
                         p.operand_bytes;
   const int64_t sums = p.weights ? saturating_product(b.groups * b.depth, b.columns * kernel)
                                  : saturating_product(b.groups * b.columns, field);
-  // Number of tiles that hold a copy of each operand slice. For the weight gradient, the reduction runs over field and
+  // Number of tiles that hold a copy of each operand slice. The reduction of the weight gradient runs over field and
   // batch.
   const int64_t data_consumers = p.weights ? c.depth : c.columns, other_consumers = p.weights ? c.columns : c.rows();
   const int64_t partials = p.weights ? c.rows() : c.depth;
@@ -140,8 +141,8 @@ void add_convolution_steps(const Machine& m, const ConvolutionProblem& p, const 
                       p.operand_bytes / data_consumers;
   if (p.widened)
     candidate.compute(m, "Cast", cast_cycles(m, (own + other / other_consumers) / p.operand_bytes, 1, 2), used);
-  // Each of the tiles that read a block has an equal share of it, and receives the shares of the others. The rim comes
-  // from the neighbours in lines of a group of channels.
+  // Each tile that reads a block has an equal share of the block, and receives the other shares. The rim comes from the
+  // neighbours, in lines of `line_channels` channels.
   const int64_t block = own * data_consumers, rim = std::max<int64_t>(0, data - block);
   const int64_t other_shares = p.weights ? other_consumers : weight_shares(p, c);
   const SharedSlice shares = equal_shares(std::min(data, block), data_consumers, data_consumers),
@@ -152,7 +153,7 @@ void add_convolution_steps(const Machine& m, const ConvolutionProblem& p, const 
   const SharedSlice rims{rim, std::min(rim, own), lines, line, lines};
   Traffic operands = gather(shares, weights, p.operand_bytes, used);
   operands.add(gather(rims, {}, p.operand_bytes, used));
-  // Tiles of a pair compute neighbouring columns.
+  // The tiles of a pair compute neighbouring columns.
   if (c.columns % 2 == 0) operands.paired_in = p.weights ? weights.in : shares.in + rim;
   if (p.bias) {
     Traffic biases;
@@ -194,8 +195,8 @@ void set_convolution_mappings(const CandidateRequest& r, const ConvolutionProble
     strides.end()[-2] = static_cast<int32_t>(spread_stride);
     return with_strides(block_mapping(t, std::move(parts), spread), std::move(strides));
   };
-  // Of two partitioned kinds of channels, those of the groups follow each other in even steps only if the inner ones
-  // are the last.
+  // Groups and channels may both be partitioned. The parts of the groups follow each other in even steps only if the
+  // channels within a group come last.
   const auto channels_stride = [&](bool columns) { return columns ? 1 : c.columns; };
   const auto data = [&](const TensorSpec& t, bool columns) {
     const int64_t channels = columns ? c.columns : c.depth;

@@ -1,4 +1,4 @@
-// Candidates of elementwise ops, views and changes of order. Their mappings come from their neighbours.
+// Candidates of elementwise ops, views and changes of order. Neighbours determine their mappings.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,22 +25,22 @@ std::vector<int64_t> permutation_of(const OpContext& s) {
   return order;
 }
 
-/// Copies `bytes` on a tile, in runs that are contiguous on both sides.
+/// Cycles to copy `bytes` on a tile, in runs that are contiguous on both sides.
 int64_t local_copy_cycles(const Machine& m, int64_t bytes, int64_t run_bytes) {
   const int64_t atom = atom_bytes(run_bytes);
   return atom == 8 ? memcpy_cycles(m, bytes) : reorder_cycles(m, bytes, atom);
 }
 
-/// Permutes the axes of a tile's block, of which it holds `most` elements.
+/// Cycles to permute the axes of a tile's block. The tile holds `most` elements of the block.
 int64_t permutation_cycles(const Machine& m, const Shape& block, const std::vector<int64_t>& order, int64_t most,
                            int64_t bytes) {
-  // Axes of one index do not count.
+  // Axes with one index do not count.
   std::vector<int64_t> rank(block.size(), -1), extents, permuted;
   for (size_t i = 0; i < block.size(); ++i)
     if (block[i] > 1) rank[i] = std::ssize(extents), extents.push_back(block[i]);
   for (const int64_t axis : order)
     if (rank[static_cast<size_t>(axis)] >= 0) permuted.push_back(rank[static_cast<size_t>(axis)]);
-  // The last axes that stay are contiguous; the first ones that stay count matrices.
+  // Trailing axes that stay in place are contiguous. Leading axes that stay in place count matrices.
   int64_t together = 1, count = 1;
   size_t first = 0, end = permuted.size();
   while (end > 0 && permuted[end - 1] == static_cast<int64_t>(end) - 1)
@@ -61,7 +61,7 @@ int64_t permutation_cycles(const Machine& m, const Shape& block, const std::vect
   return transpose_cycles(m, count, rows, columns, together * bytes);
 }
 
-/// A candidate that makes another view of its operand.
+/// Offers a candidate whose result is another view of its operand.
 void offer_view(const CandidateRequest& r, const TileMapping& from, const TileMapping& to) {
   const TensorSpec& x = r.site.input(0);
   OpCandidate candidate = r.start("no step");
@@ -96,7 +96,7 @@ void enumerate_transpositions(const CandidateRequest& r) {
     OpCandidate candidate = r.start("on its tile");
     candidate.in[0] = id;
     if (!l.flat && m.has_orders()) {
-      // The elements stay where they are; readers that need them in another order put them in order.
+      // The elements stay in place. Readers that need another order rearrange the elements.
       offer_view(r, l, transposed_view(l, x.shape, order));
       continue;
     }
@@ -128,7 +128,7 @@ void enumerate_transpositions(const CandidateRequest& r) {
   }
 }
 
-/// Elements of an operand that a block of the result is computed from, of the operand's shape broadcast to the
+/// Number of the operand's elements that one block of the result depends on. The operand's shape is broadcast to the
 /// result's.
 int64_t elements_for_block(const TileMapping& l, const Shape& result, const Shape& operand) {
   int64_t n = element_count(operand);
@@ -139,15 +139,15 @@ int64_t elements_for_block(const TileMapping& l, const Shape& result, const Shap
   return n;
 }
 
-/// A part of a tensor with the axes of the whole, partitioned as the whole.
+/// The mapping of a part that has the axes of the whole. The part is partitioned as the whole is.
 TileMapping partitioned_as(const TensorSpec& part, const TileMapping& l) {
   TileMapping mapping = with_strides(block_mapping(part, l.parts, l.spread, l.copies), l.all_strides());
   return l.group > 1 ? with_inner_axis(std::move(mapping), part.shape, static_cast<size_t>(l.inner_axis), l.group)
                      : mapping;
 }
 
-/// Elements of a tile's block that stay contiguous where parts are joined, or sliced off, along the last axis in which
-/// they differ from the whole.
+/// Contiguous elements in a tile's block where parts are joined or sliced off. The last axis in which a part differs
+/// from the whole limits the run.
 int64_t contiguous_elements(const OpContext& s, const TensorSpec& whole, const TileMapping& l) {
   int64_t least = INT64_MAX;
   const auto limit = [&](const TensorSpec& part) {
@@ -174,7 +174,7 @@ void enumerate_elementwise(const CandidateRequest& r, const Vertex& vertex) {
     const TileMapping l = r.pool.table.at(id);
     const int64_t n = r.max_elements(id, out), tiles = l.tiles();
     OpCandidate candidate = r.start("as the result is mapped");
-    Traffic spread;  // operands that do not have the result's shape: each tile needs a slice stored elsewhere
+    Traffic spread;  // operands without the result's shape: each tile needs a slice stored elsewhere
     for (size_t i = 0; i < s.in.size(); ++i) {
       if (!s.in[i]) continue;
       const TensorSpec& x = *s.in[i];
@@ -215,7 +215,7 @@ void enumerate_movement(const CandidateRequest& r) {
   const Machine& m = r.machine;
   const OpContext& s = r.site;
   if (is_transposition(s)) return enumerate_transpositions(r);
-  // Mappings that do not partition the sliced or joined axes: each tile works on its own elements.
+  // These mappings do not partition the sliced or joined axes, so each tile works on its own elements.
   const bool joins = s.out.size() == 1 && s.in.size() > 1;
   const TensorSpec& large = joins ? s.out[0] : s.input(0);
   const auto fits = [&](const TensorSpec& part, const TileMapping& l) {
@@ -252,7 +252,7 @@ void enumerate_movement(const CandidateRequest& r) {
     int64_t run = INT64_MAX, held = 0;
     for (size_t i = 0; i < s.in.size(); ++i) {
       if (!s.in[i] || s.in[i]->size() <= 1) continue;
-      // For any mapping of the operand, evenly distributed: what arrives is the result.
+      // The operand has any mapping, evenly distributed. The elements that arrive are the result.
       t.out += max_elements_per_tile(linear_mapping(m, *s.in[i]), s.in[i]->shape) * element_bytes(*s.in[i]);
       held += t.out;
       run = std::min(run, std::max<int64_t>(1, s.in[i]->shape.empty() ? 1 : s.in[i]->shape.back()));
@@ -277,15 +277,15 @@ void enumerate_movement(const CandidateRequest& r) {
 void enumerate_host(const CandidateRequest& r) {
   const Machine& m = r.machine;
   const TensorSpec& t = r.site.out.empty() ? r.site.input(0) : r.site.out[0];
-  // The host link reads and writes equal runs on all tiles, in place where the tensor is mapped like that, else in
-  // buffers; the tensor is mapped as its neighbours want it.
+  // The host link reads and writes equal runs on all tiles. The link works in place if the tensor has such a mapping,
+  // and uses buffers otherwise. The tensor's neighbours determine its mapping.
   const TileMapping buffers = linear_mapping(m, t);
   const int64_t buffer = max_elements_per_tile(buffers, t.shape) * element_bytes(t);
   for (const int32_t mapping : r.pool.of(t)) {
     const TileMapping& l = r.pool.table.at(mapping);
     if (l.copies > 1 || !same_order(l, buffers, t.shape)) continue;
     OpCandidate candidate = r.start("host link");
-    // What is loaded takes the memory of operand 0, which holds nothing yet.
+    // The loaded tensor takes the memory of operand 0, which holds nothing yet.
     for (size_t i = 0; i < r.site.in.size(); ++i)
       candidate.in[i] = r.site.out.empty() || (i == 0 && *r.site.in[0] == t) ? mapping : -1;
     candidate.outputs_share = !r.site.out.empty() && !r.site.in.empty() && candidate.in[0] == mapping;

@@ -1,4 +1,4 @@
-// Candidates of gathers and scatters: the table is partitioned by entries and along its slices; each tile examines all
+// Candidates of gathers and scatters. The table is partitioned by entries and along its slices. Each tile examines all
 // indices.
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ Slices slices_of(const OpContext& s, const TensorSpec& table, const TensorSpec* 
   v.entries = table.shape.empty() ? 1 : std::max<int64_t>(1, table.shape[v.axis]);
   v.length = std::max<int64_t>(1, table.size() / v.entries);
   v.indices = indices ? std::max<int64_t>(1, indices->size()) : 1;
-  // Windows, and elements along an axis: the equivalent number of whole slices.
+  // Ops on windows, and on elements along an axis, are counted as the equivalent number of whole slices.
   if (v.indices * v.length > moved) v.length = std::max<int64_t>(1, moved / v.indices);
   if (v.indices * v.length < moved) v.indices = div_up(moved, v.length);
   return v;
@@ -78,7 +78,7 @@ void enumerate_gathers(const CandidateRequest& r) {
     candidate.compute(m, "MultiSlice", gather_cycles(m, v.indices, found, part, size), tiles, {24});
     const TileMapping to = linear_mapping(m, y);
     const int64_t mine = max_elements_per_tile(to, y.shape) * element_bytes(y);
-    // Each slice comes from one of the tiles that hold its entry; all of them send what they found.
+    // Each slice comes from one of the tiles that hold its entry; all of these send what they found.
     candidate.exchange(m, "slices to their places",
                        {mine, found * part * size, std::max<int64_t>(1, div_up(mine, part * size)), y.bytes(), 0});
     candidate.temp_bytes = index_bytes + v.indices * part * size;
@@ -96,7 +96,7 @@ void enumerate_scatters(const CandidateRequest& r) {
   const TensorSpec& table = s.out[0];
   size_t slot = 0;
   const TensorSpec* indices = indices_of(s, slot);
-  // The updates: the operand besides the table and the indices.
+  // The updates are the operand besides the table and the indices.
   int64_t moved = 1;
   for (size_t i = 0; i < s.in.size(); ++i)
     if (s.in[i] && i != slot && (s.in[i]->shape != table.shape || s.in.size() <= 2))

@@ -26,7 +26,7 @@ void enumerate_pooling(const CandidateRequest& r) {
   w.transposed = given > read;
   if (axes == 0) return enumerate_as_binary(r);
   const int64_t size = element_bytes(y), kernel = w.kernel_size();
-  // Channels stay together in groups; then, as the producer of the operand divides it.
+  // Partitions that keep groups of channels together come first, then the partitions of the operand's producer.
   struct Partition {
     int64_t batch, channels, first;
     bool operator==(const Partition&) const = default;
@@ -80,7 +80,7 @@ void enumerate_pooling(const CandidateRequest& r) {
     }
     candidate.exchange(m, "rims of windows", rims);
     candidate.temp_bytes = rims.in;
-    // Gradient: each window that covers an element adds to it, kernel / stride windows along each axis.
+    // Gradient: each window that covers an element adds to it. There are kernel / stride such windows along each axis.
     int64_t terms = kernel;
     if (w.transposed)
       for (const int64_t step : w.stride) terms = div_up(terms, step);

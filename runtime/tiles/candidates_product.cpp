@@ -1,6 +1,6 @@
 // Candidates of matrix products: partitions of groups, rows, depth (with partial sums) and columns. Operands are
-// gathered at once, gathered in serial parts, stored where they are used, or rotated in steps (compute-shift with
-// spatial and temporal factors: T10, SOSP 2024).
+// gathered at once, gathered in serial parts, stored where they are used, or rotated in steps. Rotation is
+// compute-shift with spatial and temporal factors (T10, SOSP 2024).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ ProductProblem product_problem(const Machine& m, const CandidateOptions& options
   for (const int64_t extent : p.row_axes) p.rows *= extent;
   int64_t* const extents[] = {&p.groups, &p.rows, &p.depth, &p.columns};
   for (int64_t* n : extents) *n = std::max<int64_t>(1, *n);
-  // Halve extents until the cycles can be counted without overflow; no machine could hold such products.
+  // Halves extents until the cycles can be counted without overflow; no machine could hold such products.
   while (std::log2(p.groups) + std::log2(p.rows) + std::log2(p.depth) + std::log2(p.columns) > 52)
     **std::max_element(std::begin(extents), std::end(extents),
                        [](const int64_t* less, const int64_t* more) { return *less < *more; }) /= 2;
@@ -44,8 +44,9 @@ ProductProblem product_problem(const Machine& m, const CandidateOptions& options
 
 namespace {
 
-/// Where neighbouring tiles compute neighbouring columns, a pair of them receives the same slices of the left operand
-/// if the number of parts of the columns is even (PopLibs, convolution planner); so with rows and the right operand.
+/// Bytes that both tiles of a pair receive (PopLibs, convolution planner). Neighbouring tiles that compute neighbouring
+/// columns receive the same slices of the left operand. Such tiles form pairs if the number of column parts is even.
+/// The same holds for rows and the right operand.
 int64_t paired_bytes(const ProductCut& cut, const SharedSlice& left, const SharedSlice& right) {
   if (cut.order == ProductOrder::columns_depth_rows) return cut.rows % 2 == 0 ? right.in : 0;
   return cut.order != ProductOrder::rows_columns_depth && cut.columns % 2 == 0 ? left.in : 0;
@@ -139,7 +140,7 @@ void add_product_steps(const Machine& m, const ProductProblem& p, const ProductC
     shift.fragments = fragments(shift.runs, shift.in);
     shift.total = shift.in * used;
     const ProductCost cost = compute_cost(m, p, step, cut.operands);
-    // Tiles begin at different pieces: of two rotated operands both are brought to where they meet.
+    // Tiles begin at different pieces. If both operands rotate, an exchange first brings the two pieces together.
     if (cut.shift_a && cut.shift_b) candidate.exchange(m, "first pieces to where they meet", shift);
     candidate.compute(m, vertex_name(cost.vertex), cost.cycles, used, product_state(m, p, b, cost));
     OpCandidate next;
@@ -172,10 +173,10 @@ std::string text_of(const ProductProblem& p, const ProductCut& cut) {
   return s + (p.partial_bytes == 2 ? ", float16 partial sums" : ", float32 partial sums");
 }
 
-/// A tensor with axes of groups, rows, depth and columns, in this order, or some of them: `parts` and `strides` by kind
-/// of axis, then the strides of the tiles that share a block and of copies.
+/// One kind of axis in a product's tensor. A tensor has some of the kinds groups, rows, depth and columns, in this
+/// order. The strides of tiles that share a block, and of copies, come after these axes.
 struct AxisKind {
-  size_t axes = 0;  ///< how many
+  size_t axes = 0;  ///< number of axes
   int64_t parts = 1, stride = 1;
 };
 TileMapping product_mapping(const TensorSpec& spec, const std::vector<AxisKind>& kinds, int64_t spread,
@@ -194,8 +195,9 @@ TileMapping product_mapping(const TensorSpec& spec, const std::vector<AxisKind>&
   return with_strides(block_mapping(spec, std::move(parts), spread, copies), std::move(strides));
 }
 
-/// As units read and write them: of operands the terms of a sum are side by side, of results the columns, or the rows
-/// if operands are swapped (PopLibs: input and output channels are the innermost axis).
+/// Sets mappings with the element order that the units read and write (PopLibs: input and output channels are the
+/// innermost axis). Operands have the terms of a sum side by side. Results have columns side by side, or rows if
+/// operands are swapped.
 void set_product_mappings(const CandidateRequest& r, const ProductProblem& p, const ProductCut& cut,
                           OpCandidate& candidate) {
   const TensorSpec& a = r.site.input(0);
@@ -205,7 +207,7 @@ void set_product_mappings(const CandidateRequest& r, const ProductProblem& p, co
   const size_t b_groups = b.shape.size() > 2 ? b.shape.size() - 2 : 0, row_axes = p.row_axes.size();
   const AxisKind a_groups{p.a_groups, cut.groups, groups_stride}, rows{row_axes, cut.rows, rows_stride},
       columns{b.shape.size() >= 2 ? size_t{1} : 0, cut.columns, cut.column_stride()};
-  // Of rotated operands each tile of a ring has one piece along the depth; the others have whole blocks.
+  // If an operand rotates, each tile of a ring has one piece along the depth. Other operands have whole blocks.
   const auto depth = [&](bool rotated, int64_t stride) {
     return rotated ? AxisKind{1, cut.depth * cut.shifts, stride} : AxisKind{1, cut.depth, cut.depth_stride()};
   };
@@ -241,7 +243,7 @@ void set_product_mappings(const CandidateRequest& r, const ProductProblem& p, co
 
 namespace {
 
-/// The library's plan, and where none takes as little memory as it may, those that compute in serial parts.
+/// The library's plan. If its temporary memory exceeds the bound, adds the plans that compute in serial parts.
 std::vector<ProductCut> library_cuts(const Machine& m, const ProductProblem& p, int64_t bound) {
   std::vector<ProductCut> cuts{library_cut(m, p, bound)};
   if (library_temp_bytes(m, p, cuts[0]) > bound)
@@ -257,8 +259,8 @@ std::vector<ProductCut> library_cuts(const Machine& m, const ProductProblem& p, 
   return cuts;
 }
 
-/// A cut with each order of its result that may be worth its cycles: a slower vertex must not take longer than putting
-/// the result of the faster one in order.
+/// The cut with each order of its result that may be worth its cycles. A slower vertex must not take longer than the
+/// faster vertex and a transposition of its result.
 std::vector<ProductCut> with_orders(const Machine& m, const ProductProblem& p, const ProductCut& cut) {
   if (cut.operands != ProductOperands::faster || !m.has_orders()) return {cut};
   std::vector<ProductCut> cuts(2, cut);

@@ -111,7 +111,7 @@ void enumerate_reductions(const CandidateRequest& r) {
   const std::vector<bool> along = axes_of_site(s, x.shape.size(), false);
   const int64_t size = element_bytes(x), sums = 4;
   std::vector<int32_t> mappings = r.pool.of(x);
-  // Also a mapping without exchange: only the kept axes are partitioned.
+  // One candidate needs no exchange: only the kept axes are partitioned.
   std::vector<int32_t> parts(x.shape.size(), 1);
   int64_t left = m.tiles;
   for (size_t i = 0; i < x.shape.size(); ++i) {
@@ -124,7 +124,8 @@ void enumerate_reductions(const CandidateRequest& r) {
     const TileMapping l = r.pool.table.at(id);
     const int64_t n = r.max_elements(id, x), tiles = std::max<int64_t>(1, l.tiles());
     const bool contiguous = x.shape.empty() || along[order_of(l, x.shape).axis];
-    int64_t partials = 1, mine = 1;  // partials: of each output; mine: outputs of which a tile has a partial sum
+    int64_t partials = 1,
+            mine = 1;  // partials: number of partial sums of an output; mine: outputs of which a tile has a partial sum
     if (l.flat) {
       mine = std::min(outputs, contiguous ? div_up(n, length) + (n % length ? 1 : 0) : n);
       partials = contiguous ? std::max<int64_t>(1, div_up(length, std::max<int64_t>(1, n)))
@@ -153,7 +154,7 @@ void enumerate_reductions(const CandidateRequest& r) {
       candidate.temp_bytes = mine * sums + arrives;
       candidate.out = {r.mapping(to)};
     } else {
-      // Each tile's results are a row-major slice of the output.
+      // The results on each tile are a row-major slice of the output.
       candidate.out = {r.mapping(to)};
       const std::vector<int32_t> strides = l.flat ? std::vector<int32_t>{} : l.all_strides();
       if (!l.flat && y.shape.size() == x.shape.size())
