@@ -1,7 +1,7 @@
 // Cycles of vertices on one tile, as pure integer functions of a machine and a shape. All workers of a tile run the
-// vertex; each worker issues once in `workers` cycles, so the tile takes `workers` times its slowest worker. Formulas:
-// PopLibs (poplin and popnn PerformanceEstimation, popops cycle estimators and planners), restated in
-// docs/ipu-model.md.
+// vertex. Each worker issues once in `workers` cycles, so the tile takes `workers` times its slowest worker. Sources of
+// the formulas: PopLibs (poplin and popnn PerformanceEstimation, popops cycle estimators and planners).
+// docs/ipu-model.md restates them.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace pxl::tiles {
 
-/// Saturation bound for counts, bytes and cycles, so that sums of a few of them do not overflow.
+/// Saturation bound for counts, bytes and cycles. Sums of a few such values do not overflow.
 constexpr int64_t max_count = int64_t{1} << 50;
 constexpr int64_t saturating_product(int64_t a, int64_t b) {
   if (a == 0 || b == 0) return 0;
@@ -24,11 +24,11 @@ constexpr int64_t saturating_product(int64_t a, int64_t b) {
 /// One tile's share of a matrix product: `groups` products of [rows, depth] x [depth, columns].
 struct ProductShape {
   int64_t groups = 1, rows = 1, depth = 1, columns = 1;
-  int64_t operand_bytes = 2;  ///< of an element: 1, 2 or 4
-  int64_t partial_bytes = 4;  ///< of a partial sum: 2 or 4
+  int64_t operand_bytes = 2;  ///< per element: 1, 2 or 4
+  int64_t partial_bytes = 4;  ///< per partial sum: 2 or 4
 };
 
-/// Columns that the units compute at once, and depth of one coefficient load; blocks are padded to multiples of them.
+/// Columns that the units compute at once, and depth of one coefficient load. Blocks are padded to multiples of both.
 int64_t product_column_grain(const Machine& m, int64_t operand_bytes, int64_t partial_bytes);
 int64_t product_depth_grain(int64_t operand_bytes);
 
@@ -39,8 +39,8 @@ int64_t mac_cycles(const Machine& m, const ProductShape& s);
 /// Cycles of OuterProduct, for a depth of one.
 int64_t outer_product_cycles(const Machine& m, const ProductShape& s);
 
-/// Cycles of a unit that multiplies blocks: each takes as long as its multiplication or the load of its operands, then
-/// blocks of the result are stored.
+/// Cycles of a unit that multiplies blocks. A block takes as long as its multiplication or the load of its operands,
+/// whichever is longer. Blocks of the result are then stored.
 int64_t block_product_cycles(const Machine& m, const ProductShape& s);
 
 enum class ProductVertex : uint8_t { amp, mac, outer, blocks };
@@ -48,26 +48,27 @@ enum class ProductVertex : uint8_t { amp, mac, outer, blocks };
 struct ProductCost {
   ProductVertex vertex = ProductVertex::amp;
   int64_t cycles = 0;
-  bool swapped = false;  ///< the right operand is streamed, the left one loaded as coefficients
+  bool swapped = false;  ///< the right operand is streamed, and the left one is loaded as coefficients
 };
 ProductCost product_cycles(const Machine& m, const ProductShape& s);
-/// One tile's share of a convolution: the sum of `kernel` products, whose rows are `lines` lines of the field.
+/// One tile's share of a convolution: the sum of `kernel` products. The rows of each product are `lines` lines of the
+/// field.
 struct ConvolutionShape {
   ProductShape product;  ///< rows: elements of field and batch
   int64_t lines = 1, kernel = 1;
 };
 /// Cycles of ConvPartialnx1, on the accumulating units.
 int64_t convolution_cycles(const Machine& m, const ConvolutionShape& s);
-/// Bytes of a vertex on a tile. Poplar counts what its lists point to as vertex field data and list descriptors, the
-/// fields as vertex state.
+/// Bytes of a vertex on a tile. Poplar counts the data behind list pointers as vertex field data and list descriptors,
+/// and the fields as vertex state.
 struct VertexState {
-  int64_t fields = 16;  ///< of an elementwise vertex known to be in 8..20
+  int64_t fields = 16;  ///< an elementwise vertex is known to have 8..20
   int64_t lists = 0;    ///< worklists, pointers to slices
 };
 /// State of ConvPartial1x1Out.
 VertexState amp_state(const Machine& m, const ProductShape& s);
 
-/// Cycles to add `partials` partial sums of each of `outputs` elements stored on the tile.
+/// Cycles to add `partials` partial sums per output, for `outputs` elements stored on the tile.
 int64_t sum_partials_cycles(const Machine& m, int64_t partials, int64_t outputs, int64_t partial_bytes,
                             int64_t output_bytes);
 
@@ -80,10 +81,10 @@ int64_t inner_cycles(const Machine& m, const VectorCost& vector, int64_t element
 
 int64_t unary_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);
 int64_t binary_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);
-/// What the two take beyond that if the vertex writes over its operand.
+/// Cycles that the two vertices take in addition if they write over their operand.
 int64_t unary_in_place_cycles(const Machine& m, int64_t elements, int64_t element_bytes);
 int64_t binary_in_place_cycles(const Machine& m, int64_t elements, int64_t element_bytes);
-/// One operand has a single element, which is loaded once: a vector takes one cycle less than in `binary_cycles`.
+/// One operand has a single element, which is loaded once. A vector takes one cycle less than in `binary_cycles`.
 int64_t broadcast_scalar_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);
 /// One operand has shape [columns], the other [rows, columns]. A vector of the first is loaded once for all rows.
 int64_t broadcast_vector_cycles(const Machine& m, const VectorCost& vector, int64_t rows, int64_t columns,
@@ -98,13 +99,13 @@ int64_t random_cycles(const Machine& m, const VectorCost& vector, int64_t elemen
 int64_t slice_cycles(const Machine& m, int64_t elements, int64_t element_bytes);
 /// Copy without a change of order.
 int64_t memcpy_cycles(const Machine& m, int64_t bytes);
-/// On-tile change of order ("Rearrange"), in contiguous atoms of `atom_bytes`.
+/// Change of order on one tile ("Rearrange"), in contiguous atoms of `atom_bytes`.
 int64_t reorder_cycles(const Machine& m, int64_t bytes, int64_t atom_bytes);
-/// `count` contiguous matrices [rows, columns] transposed on their tile, by PopLibs' transposition vertices where both
-/// extents are multiples of their grain, two elements of 4 bytes or four of 2; a matrix may be divided among the
-/// workers.
+/// Transposes `count` contiguous matrices [rows, columns] on their tile. PopLibs' transposition vertices are used where
+/// both extents are multiples of their grain: two elements of 4 bytes, or four of 2 bytes. A matrix may be divided
+/// among the workers.
 int64_t transpose_cycles(const Machine& m, int64_t count, int64_t rows, int64_t columns, int64_t element_bytes);
-/// Bytes that a copy moves at once where contiguous runs are this long: a power of two up to 8 that divides the run.
+/// Bytes that a copy moves at once for contiguous runs of this length: a power of two up to 8 that divides the run.
 int64_t atom_bytes(int64_t run_bytes);
 
 // ---- reductions, rows, indices
@@ -113,9 +114,9 @@ int64_t atom_bytes(int64_t run_bytes);
 int64_t reduce_cycles(const Machine& m, int64_t outputs, int64_t length, int64_t element_bytes, bool contiguous);
 int64_t scan_cycles(const Machine& m, const VectorCost& vector, int64_t lines, int64_t length);
 int64_t sort_cycles(const Machine& m, const VectorCost& vector, int64_t lines, int64_t length);
-/// One value for each of `rows` rows of `length` elements.
+/// One value per row, for `rows` rows of `length` elements.
 int64_t loss_cycles(const Machine& m, int64_t rows, int64_t length, int64_t element_bytes);
-/// MultiSlice: of `indices`, the `in_range` ones copy `length` elements each.
+/// MultiSlice: the `in_range` ones among `indices` copy `length` elements each.
 int64_t gather_cycles(const Machine& m, int64_t indices, int64_t in_range, int64_t length, int64_t element_bytes);
 /// MultiUpdateAdd.
 int64_t scatter_cycles(const Machine& m, int64_t indices, int64_t in_range, int64_t length, int64_t element_bytes);

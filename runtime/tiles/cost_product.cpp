@@ -1,4 +1,4 @@
-// Cycles of the vertices of matrix products and convolutions.
+// Cycles of the vertices that compute matrix products and convolutions.
 #include <algorithm>
 
 #include "runtime/tiles/cost.hpp"
@@ -16,7 +16,7 @@ Path path_of(const Machine& m, const ProductShape& s) {
   return s.partial_bytes >= 4 || m.units_f16_f16 >= 16 ? Path::common : Path::half_narrow;
 }
 
-// Cycles of a worker for n rows; `zero`: accumulators start at zero instead of loading partial sums.
+// Cycles of a worker for n rows. `zero`: accumulators start at zero instead of loading partial sums.
 int64_t worker(Path path, int64_t units, int64_t n, bool zero) {
   const int64_t z = zero ? 1 : 0;
   switch (path) {
@@ -97,7 +97,7 @@ int64_t convolution_cycles(const Machine& m, const ConvolutionShape& s) {
   const int64_t in = div_up(p.depth, depth), out = div_up(p.columns, units);
   const int64_t load = div_up(units * depth * p.operand_bytes, m.weight_bytes);
   const bool single = p.operand_bytes >= 4;
-  // A worker iterates over its lines; a line costs as much as that many rows of a product.
+  // A worker iterates over its lines. A line costs as much as `width` rows of a product.
   const int64_t width = div_up(p.rows, std::max<int64_t>(1, s.lines));
   const auto item = [&](int64_t n) -> int64_t {
     switch (n) {
@@ -110,7 +110,7 @@ int64_t convolution_cycles(const Machine& m, const ConvolutionShape& s) {
   const auto worker = [&](int64_t lines) {
     return 17 + (p.partial_bytes == 2 ? 1 : 0) - 9 + lines * (3 + item(width));
   };
-  // With fewer lines than workers, lines are split.
+  // Lines are split if there are fewer lines than workers.
   int64_t most = worker(div_up(s.lines, w)), least = worker(s.lines / w);
   if (s.lines < w) most = least = 17 - 9 + 3 + item(div_up(p.rows, w));
   const int64_t pass = load + std::max(w * most, w * least + 9);
@@ -168,8 +168,8 @@ int64_t sum_partials_cycles(const Machine& m, int64_t partials, int64_t outputs,
                             int64_t output_bytes) {
   if (outputs == 0) return 0;
   if (partials <= 1) return partial_bytes == output_bytes ? 0 : cast_cycles(m, outputs, partial_bytes, output_bytes);
-  // PopLibs' vertex of one contiguous input, to which the tile's own sums are added. It loads a vector a cycle, since
-  // fast reductions are off by default (poplin, ConvOptions).
+  // PopLibs' vertex with one contiguous input, which adds the tile's own sums to that input. The vertex loads a vector
+  // a cycle, since fast reductions are off by default (poplin, ConvOptions).
   const int64_t accumulators = partial_bytes >= 4 ? 4 : 8;
   const int64_t load = div_up(accumulators, m.vector_elements(partial_bytes));
   const int64_t store = output_bytes >= 4 ? (partial_bytes >= 4 ? 7 : 8) : (partial_bytes >= 4 ? 10 : 9);

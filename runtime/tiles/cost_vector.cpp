@@ -11,7 +11,8 @@ namespace {
 /// 32-bit words per element for 8-byte dtypes, else 1. One-byte dtypes use float16 vectors.
 int64_t words_of(int64_t element_bytes) { return element_bytes > 4 ? element_bytes / 4 : 1; }
 
-/// The op table counts cycles for vectors of 8 bytes; wider ones do as many elements more in the same cycles.
+/// The op table counts cycles for vectors of 8 bytes. Wider vectors process proportionally more elements in the same
+/// cycles.
 int64_t rate(const Machine& m, const VectorCost& v, int64_t element_bytes, int64_t elements) {
   constexpr int64_t table_vector_bytes = 8;
   const bool half = element_bytes <= 2;
@@ -20,8 +21,8 @@ int64_t rate(const Machine& m, const VectorCost& v, int64_t element_bytes, int64
   return (half ? v.f16_cycles : v.f32_cycles) * words_of(element_bytes) * div_up(elements, at_once * wider);
 }
 
-/// Workers that have a vector of their own. With fewer vectors than workers, a tile takes the time of these: an
-/// assumption, PopLibs' estimators charge all workers.
+/// Number of workers that have a vector to process. A tile with fewer vectors than workers takes the time of these
+/// workers only. This is an assumption: PopLibs' estimators charge all workers.
 int64_t busy_workers(const Machine& m, int64_t elements, int64_t element_bytes) {
   return std::clamp<int64_t>(div_up(elements, m.vector_elements(element_bytes)), 1, m.workers);
 }
@@ -64,7 +65,7 @@ int64_t broadcast_scalar_cycles(const Machine& m, const VectorCost& v, int64_t e
 int64_t broadcast_vector_cycles(const Machine& m, const VectorCost& v, int64_t rows, int64_t columns,
                                 int64_t element_bytes) {
   if (rows == 0 || columns == 0) return 0;
-  // As in PopLibs, the faster of: whole rows per worker, or a share of the columns of each row per worker.
+  // The faster of two ways, as in PopLibs: whole rows per worker, or a share of each row's columns per worker.
   const auto worker = [&](int64_t n, int64_t of) {
     const int64_t vector = m.vector_elements(element_bytes);
     return n * ((of % vector == 0 ? 7 : 25) + rate(m, v, element_bytes, of) - div_up(of, vector));
@@ -120,8 +121,8 @@ int64_t memcpy_cycles(const Machine& m, int64_t bytes) {
 
 int64_t reorder_cycles(const Machine&, int64_t bytes, int64_t atom_bytes) {
   if (bytes == 0) return 0;
-  // Thousandths of a cycle per byte: PopLibs' regression over random shapes, which has no atoms of one byte. Those take
-  // as many cycles an atom as two bytes, since a part of a word is read, changed and written back either way.
+  // Thousandths of a cycle per byte: PopLibs' regression over random shapes, which has no atoms of one byte. An atom of
+  // one byte takes as many cycles as one of two bytes. Either way a part of a word is read, changed and written back.
   const int64_t rate = atom_bytes >= 8 ? 440 : atom_bytes >= 4 ? 3125 : atom_bytes >= 2 ? 5148 : 2 * 5148;
   return 587 + bytes / 1000 * rate + div_up(bytes % 1000 * rate, 1000);
 }
@@ -184,7 +185,7 @@ int64_t gather_cycles(const Machine& m, int64_t indices, int64_t in_range, int64
 
 int64_t scatter_cycles(const Machine& m, int64_t indices, int64_t in_range, int64_t length, int64_t element_bytes) {
   if (indices == 0) return 0;
-  // The elements of a slice are distributed among the workers; each worker examines each index. Atoms are words.
+  // The elements of a slice are distributed among the workers. Each worker examines each index. Atoms are words.
   const int64_t share = div_up(length, m.workers), atom = element_bytes <= 2 ? 2 : 1;
   const int64_t body = 12 + std::max<int64_t>(0, div_up(share, atom) - 1) * 3 * words_of(element_bytes);
   return m.workers * (3 + 30 + in_range * body + (indices - in_range) * 5);

@@ -22,7 +22,7 @@ struct Pair {
   int64_t most() const { return std::llabs(now - before); }
 };
 
-// The pairs with the largest difference, in descending order; ties by name.
+// The pairs with the largest difference, in descending order. Equal differences are ordered by name.
 std::vector<std::pair<std::string, Pair>> largest(const std::map<std::string, Pair>& pairs, size_t top) {
   std::vector<std::pair<std::string, Pair>> found;
   for (const auto& p : pairs)

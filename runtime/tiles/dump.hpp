@@ -6,7 +6,8 @@
 
 namespace pxl::tiles {
 
-/// One line. Names come from programs and may be truncated within a UTF-8 sequence, which is replaced.
+/// Returns the JSON as one line. Names come from programs and may be truncated within a UTF-8 sequence, which is
+/// replaced.
 std::string dump(const nlohmann::ordered_json& json);
 
 }  // namespace pxl::tiles

@@ -33,24 +33,25 @@ Schedule scheduled(const Graph& graph, const EstimateOptions& options) {
   return s;
 }
 
-/// The next lower power of two or memory size of a built-in machine's tile, whichever is larger.
+/// The larger of two limits below `bytes`: the next lower power of two, and the largest tile memory of a built-in
+/// machine.
 uint64_t limit_below(uint64_t bytes) {
   uint64_t limit = std::bit_floor(bytes - 1);
   for (const Machine& m : machine_table())
     if (m.dram_memory > 0)
-      continue;  // Its plans are others.
+      continue;  // Plans of such a machine have a second memory level.
     else if (const auto memory = static_cast<uint64_t>(m.memory); memory < bytes)
       limit = std::max(limit, memory);
   return limit;
 }
 
-/// The largest number of bytes on a tile at which a decision may have depended on the limit.
+/// The largest number of bytes on a tile at which the limit may have changed a decision.
 int64_t bytes_needed(const Report& r) {
   return std::max(r.search.bytes_without_rejection, r.tiles[static_cast<size_t>(r.fullest_tile)].total);
 }
 
-/// Enumeration, search and fitting are heuristic, so a tighter limit may lead to a faster schedule, which fits here as
-/// well. The limits do not depend on this machine's memory, so that a larger machine is never slower than a smaller
+/// Enumeration, search and fitting are heuristic, so a tighter limit may lead to a faster schedule. That schedule also
+/// fits here. The limits do not depend on this machine's memory, so a larger machine is never slower than a smaller
 /// one.
 Schedule with_tighter_limits(const Graph& graph, const EstimateOptions& options) {
   Schedule best = scheduled(graph, options);
@@ -85,13 +86,13 @@ Schedule fastest(const Graph& graph, const EstimateOptions& options) {
     if (is_faster(other.report, best.report)) best = std::move(other);
   };
   if (options.candidates.copies && options.candidates.gather) {
-    // For the same reason fewer families of candidates may lead to a faster schedule.
+    // Fewer families of candidates may lead to a faster schedule, since the search is heuristic.
     EstimateOptions fewer = options;
     fewer.candidates.copies = fewer.candidates.joint = false;
     take_faster(with_tighter_limits(graph, fewer));
   }
   if (options.machine.dram_memory > 0) {
-    // Tensors are kept in the second memory level; tiles hold what they work on.
+    // Tensors are kept in the second memory level; tiles hold the data of the running op.
     EstimateOptions spilled = options;
     spilled.machine.spill = options.machine.dram_memory / options.machine.tiles;
     take_faster(scheduled(graph, spilled));
@@ -104,7 +105,7 @@ Schedule fastest(const Graph& graph, const EstimateOptions& options) {
 Schedule plan(const Graph& graph, const EstimateOptions& options) {
   EstimateOptions all = options;
   if (!all.candidates.products) all.candidates.products = make_product_memo();
-  // Planned separately, ops have no second choice with which a tighter limit could lead to a faster schedule.
+  // Ops that are planned separately have no second choice, so a tighter limit cannot lead to a faster schedule.
   Schedule best = options.candidates.separately ? scheduled(graph, all) : fastest(graph, all);
   if (!options.compare_families) return best;
   std::vector<FamilyReport> families;

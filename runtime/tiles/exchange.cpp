@@ -9,8 +9,8 @@ namespace pxl::tiles {
 namespace {
 constexpr int64_t words_per_send = 64;
 
-/// Cycles of the links of a mesh, if traffic is spread evenly over them. What a tile sends crosses a third of the rows
-/// and columns on average; each further receiver of a multicast is one link from the one before.
+/// Cycles of a mesh's links for traffic that is spread evenly. A message crosses a third of the rows and columns on
+/// average. Each further receiver of a multicast is one link from the preceding receiver.
 int64_t link_cycles(const Machine& m, const Traffic& t) {
   if (m.mesh_columns == 0) return 0;
   const int64_t columns = std::min(m.mesh_columns, m.tiles), rows = div_up(m.tiles, columns);
