@@ -11,7 +11,7 @@ namespace pxl::tiles {
 
 namespace {
 
-/// Bytes beyond the memory: the worst tile first, then the sum over tiles.
+/// Bytes beyond the memory: first of the worst tile, then the sum over tiles.
 struct Shortfall {
   int64_t worst = 0, sum = 0;
   friend auto operator<=>(const Shortfall&, const Shortfall&) = default;
@@ -35,7 +35,7 @@ struct Move {
   int64_t lost = 0;   ///< cycles, at least 1
 };
 
-// Bytes per cycle, compared as fractions; ties by number, so that the order is total.
+// Compares bytes per cycle as fractions. Ties are decided by number, so that the order is total.
 bool is_better_move(const Move& a, const Move& b) {
   const double one = static_cast<double>(a.freed) * static_cast<double>(b.lost),
                other = static_cast<double>(b.freed) * static_cast<double>(a.lost);
@@ -77,8 +77,8 @@ class Fitting {
   static constexpr int max_multiplier_log2 = 28;  // log2 of thousandths of a cycle per byte
   static constexpr int max_rounds = 24;
   static constexpr size_t max_moves_at_once = 64;
-  static constexpr int64_t max_pairs = int64_t{1} << 18;             // of choices of the two nodes of an edge
-  static constexpr int64_t max_improvement_work = int64_t{1} << 24;  // ops times tiles, of all tries; not measured
+  static constexpr int64_t max_pairs = int64_t{1} << 18;             // per edge: pairs of choices of its two nodes
+  static constexpr int64_t max_improvement_work = int64_t{1} << 24;  // ops times tiles, over all tries; not measured
 
   std::vector<int> choice() const {
     std::vector<int> all;
@@ -104,7 +104,8 @@ class Fitting {
       auto next = std::make_unique<Memory>(m_);
       const Shortfall then = shortfall(m_, *next);
       if (then <= now_) {
-        // Of two choices that free the same bytes the way back is closed, so this terminates.
+        // The previous choices are not tried again, since a choice with the same bytes could undo the move. So the loop
+        // terminates.
         for (size_t i = 0; i < moves.size(); ++i) tried_.insert({moves[i].node, before[i]});
         memory_ = std::move(next);
         now_ = then;
@@ -119,7 +120,7 @@ class Fitting {
     }
   }
 
-  /// Takes the solution for a multiplier, and returns whether the program fits.
+  /// Applies the solution for a multiplier, and returns whether the program fits.
   bool fits_at(int64_t multiplier) {
     check_interrupt();
     take(solve(m_.with_memory_multiplier(multiplier)).choice);
@@ -127,7 +128,8 @@ class Fitting {
     return shortfall(m_, *memory_).worst == 0;
   }
 
-  /// Takes the fastest choices of the smallest multipliers at which the program fits; it must fit at the largest.
+  /// Applies the fastest choices among the smallest multipliers at which the program fits. The program must fit at the
+  /// largest multiplier.
   void fit_with_multiplier() {
     int low = 3, high = max_multiplier_log2;
     while (high - low > 1) {
@@ -137,7 +139,7 @@ class Fitting {
     now_ = {};
     if (!fits_at(int64_t{1} << high))
       throw Error("the program does not fit at the largest multiplier", {}, Fault::internal);
-    // Between a power of two that fits and one that does not.
+    // Refines between a multiplier that does not fit and one that does, both powers of two.
     std::vector<int> best = choice();
     int64_t above = int64_t{1} << high, below = int64_t{1} << low;
     for (int step = 0; step < 4; ++step) {
@@ -154,8 +156,8 @@ class Fitting {
     improve();
   }
 
-  /// If the program does not fit at the largest multiplier: the choices with the smallest shortfall of several
-  /// multipliers, then local search.
+  /// Handles a program that does not fit at the largest multiplier. Takes the choices with the smallest shortfall among
+  /// several multipliers, then runs local search.
   void minimise_shortfall(const std::vector<int>& fastest) {
     std::vector<int> best = fastest;
     for (int multiplier = max_multiplier_log2; multiplier > 0; multiplier -= 8) {
@@ -170,8 +172,8 @@ class Fitting {
     if (now_.worst == 0) improve();
   }
 
-  /// Other choices of one node, of the two nodes of an edge, or of a node and the best ones of its neighbours, which
-  /// together take fewer cycles.
+  /// A change of choices that takes fewer cycles in total. The change affects one node, both nodes of an edge, or a
+  /// node and its neighbours, which take their best choices.
   struct Gain {
     int64_t cycles = 0;
     std::vector<std::pair<int, int>> choices;  ///< node and choice
@@ -242,7 +244,7 @@ class Fitting {
   }
 
   /// Local search: takes choices with fewer cycles, largest gain first, while the program still fits. Each try adds up
-  /// the memory, so that large programs have few.
+  /// the memory, so large programs have few tries.
   void improve() {
     int64_t ops = 1;
     for (const GraphInstance& instance : m_.graphs()) ops += std::ssize(instance.order);
@@ -297,7 +299,7 @@ class Fitting {
       const int64_t cycles = m_.cost_of(node, now);
       for (int choice = 0; choice < static_cast<int>(choices_of(node)); ++choice) {
         if (choice == now || tried_.count({node, choice})) continue;
-        // Without tensors on the tile only code can be freed, which is cheap to check.
+        // If the node has no tensors on the tile, only code can be freed, which is cheap to check.
         if (there == live.end() && !less_code(node, now, choice)) continue;
         m_.set_choice(node, choice);
         const Move move{node, choice, held - node_bytes(node, there == live.end() ? nullptr : &there->second, running),
@@ -308,7 +310,7 @@ class Fitting {
       if (best.freed > 0) found.push_back(best);
     }
     std::sort(found.begin(), found.end(), is_better_move);
-    // If all moves together free too little, none is worth its cycles.
+    // If all moves together free too little, no move is worth its cycles.
     int64_t all = 0;
     for (const Move& move : found) all += move.freed;
     if (all < bytes) return {};
@@ -324,8 +326,8 @@ class Fitting {
                                       MappedProgram::code_and_state_bytes(candidates[static_cast<size_t>(now)]);
   }
 
-  /// Bytes on the fullest tile that depend on the node's choice: its tensors there, temporaries of the running op,
-  /// code.
+  /// Bytes on the fullest tile that depend on the node's choice: the node's tensors there, temporaries of the running
+  /// op, and code.
   int64_t node_bytes(int node, const std::vector<const Tensor*>* tensors, const Op* running) const {
     int64_t sum = 0;
     if (tensors) {

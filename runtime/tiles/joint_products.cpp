@@ -15,7 +15,7 @@ namespace pxl::tiles {
 
 namespace {
 
-/// A value, and whether it is the transposition of what others of its class are.
+/// A value, and whether the tensor is its transposition. Tensors with one value form a class.
 struct Seen {
   const Tensor* value = nullptr;
   bool transposed = false;
@@ -29,7 +29,7 @@ bool swaps_axes(const Op& op) {
          at[0].strides[1] == op.inputs[0]->spec.shape[1] && at[0].strides[0] == 1;
 }
 
-/// Where values come from: through reshapes, transpositions and calls.
+/// Traces values to their origins: through reshapes, transpositions and calls.
 class Values {
  public:
   explicit Values(const std::vector<GraphInstance>& graphs) {
@@ -126,7 +126,7 @@ ProductCut cut_of_weight_gradient(const ProductCut& f) {
 
 namespace {
 
-/// Cycles of a product, and what available memory limits.
+/// The cycles of a product, and the bytes that the available memory limits.
 std::pair<int64_t, int64_t> rated(const Machine& m, const ProductProblem& p, const ProductCut& cut, bool as_library) {
   if (as_library) return {library_cycles(m, p, cut), library_temp_bytes(m, p, cut)};
   OpCandidate candidate;
@@ -136,7 +136,7 @@ std::pair<int64_t, int64_t> rated(const Machine& m, const ProductProblem& p, con
 }
 
 struct JointCost {
-  bool above = true;  ///< the bound on temporary memory
+  bool above = true;  ///< whether the bytes exceed the bound on temporary memory
   int64_t cycles = INT64_MAX;
   auto operator<=>(const JointCost&) const = default;
 };

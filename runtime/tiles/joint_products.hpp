@@ -1,4 +1,5 @@
-// Products that share a variable: a product and those of its gradients, which may have one layout of the variable.
+// Products that share a variable: a product and its gradients' products. These products may use one layout of the
+// variable.
 #pragma once
 
 #include <vector>
@@ -10,10 +11,10 @@ namespace pxl::tiles {
 /// y = x w, dx = dy w^T and dw = x^T dy.
 struct JointProducts {
   const Op* forward = nullptr;
-  const Op *data = nullptr, *weights = nullptr;  ///< null: there is none
+  const Op *data = nullptr, *weights = nullptr;  ///< null: the gradient does not exist
 };
 
-/// The products of each variable of two axes that has a gradient, also where calls and transpositions lie between them.
+/// Finds the products of each variable that has two axes and a gradient. Calls and transpositions may lie between them.
 std::vector<JointProducts> find_joint_products(const std::vector<GraphInstance>& graphs);
 
 }  // namespace pxl::tiles

@@ -10,7 +10,7 @@ namespace pxl::tiles {
 
 namespace {
 
-/// A product as a convolution: extents of one tile's part, or of all.
+/// A product as a convolution: extents of one tile's part, or of the whole product.
 struct Channels {
   int64_t groups, field, in, out;
 };
@@ -21,7 +21,7 @@ Channels channels(const ProductCut& cut, int64_t groups, int64_t rows, int64_t d
 
 int64_t rounded_up(int64_t n, int64_t grain) { return div_up(n, grain) * grain; }
 
-/// Numbers of parts that leave no tile without channels if parts are multiples of a grain.
+/// Whether every tile has channels if parts are multiples of a grain.
 bool is_tight(int64_t extent, int64_t grain, int64_t parts) {
   const int64_t grains = div_up(extent, grain);
   return parts == div_up(grains, div_up(grains, parts));
@@ -54,7 +54,8 @@ class Estimate {
   int64_t sums() const { return part_.groups * part_.field * part_.out; }
   int64_t exchange(int64_t elements, int64_t bytes) const { return div_up(elements * bytes, m_.exchange_bytes); }
 
-  /// Each tile already has its share. Tiles of neighbouring output channels receive the same inputs, in pairs.
+  /// Each tile already has its share. Tiles with neighbouring output channels form pairs, which receive the same
+  /// inputs.
   int64_t operands() const {
     const bool channels_side_by_side =
         (cut_.operands == ProductOperands::swapped ? cut_.row_stride() : cut_.column_stride()) == 1;
@@ -63,7 +64,7 @@ class Estimate {
     return div_up(in * p_.operand_bytes, rate) + exchange(other, p_.operand_bytes);
   }
 
-  /// All partial sums count as exchanged in each stage, the first one also where there is but one part.
+  /// Each stage counts all partial sums as exchanged. The first stage does so even with a single part.
   int64_t reduction() const {
     int64_t cycles = exchange(sums(), p_.partial_bytes), elements = sums(), left = parts_.in;
     if (left <= 1) return cycles + sum_partials_cycles(m_, 1, elements, p_.partial_bytes, p_.out_bytes);
@@ -80,13 +81,14 @@ class Estimate {
   int64_t stage(int64_t partials, int64_t elements, int64_t out_bytes) const {
     const int64_t accumulators = p_.partial_bytes >= 4 ? 4 : 8;
     if (elements % accumulators == 0) return sum_partials_cycles(m_, partials, elements, p_.partial_bytes, out_bytes);
-    // Without whole accumulators the vertex has an input for each partial sum.
+    // The vertex has an input for each partial sum, since there are no whole accumulators.
     const int64_t load = div_up(accumulators, m_.vector_elements(p_.partial_bytes)) + 1;
     const int64_t store = out_bytes >= 4 ? (p_.partial_bytes >= 4 ? 7 : 9) : (p_.partial_bytes >= 4 ? 6 : 8);
     return m_.workers * (32 + (load * partials + store) * div_up(div_up(elements, accumulators), m_.workers));
   }
 
-  /// What lies otherwise than it is allocated for swapped operands, or is padded to whole grains, is rearranged once.
+  /// Tensors are rearranged once if their layout is not the one allocated for swapped operands, or if they are padded
+  /// to whole grains.
   int64_t transforms() const {
     const bool straight = cut_.operands != ProductOperands::swapped;
     const bool pads_in = all_.in % in_grain_ != 0, pads_out = all_.out % out_grain_ != 0;
@@ -130,8 +132,8 @@ ProductCut library_cut(const Machine& m, const ProductProblem& p, int64_t temp_b
              rows = all_axes_partition_counts(p.row_axes, m.tiles), depths = all_partition_counts(p.depth, m.tiles),
              columns = all_partition_counts(p.columns, m.tiles);
   ProductCut best;
-  std::pair<bool, int64_t> least{true, INT64_MAX};  // whether it is above the bound, cycles
-  // Swapped operands first, so that of equal plans they are kept, as by PopLibs' planner.
+  std::pair<bool, int64_t> least{true, INT64_MAX};  // whether the bytes are above the bound, then cycles
+  // Swapped operands are tried first, so that they win ties, as in PopLibs' planner.
   for (const ProductOperands operands : {ProductOperands::swapped, ProductOperands::straight})
     for (const int64_t g : groups)
       for (const int64_t r : rows) {

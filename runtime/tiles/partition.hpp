@@ -9,42 +9,42 @@ namespace pxl::tiles {
 
 /// A slice of an operand that several tiles consume.
 struct SharedSlice {
-  int64_t in = 0;        ///< bytes of the slice that a tile must receive
-  int64_t own = 0;       ///< bytes that it already holds, and sends to the others
-  int64_t runs = 0;      ///< receives: contiguous fragments, of any length
-  int64_t piece = 256;   ///< bytes of the longest fragment contiguous on both sides
-  int64_t jumps = 2;     ///< receives that do not continue the previous one: the first, and the one after its own share
-  int64_t mean_in = -1;  ///< `in` on average over the tiles; -1: the same
+  int64_t in = 0;       ///< bytes of the slice that a tile must receive
+  int64_t own = 0;      ///< bytes that it already holds, and sends to the other tiles
+  int64_t runs = 0;     ///< receives: contiguous fragments, of any length
+  int64_t piece = 256;  ///< bytes of the longest fragment contiguous on both sides
+  int64_t jumps = 2;  ///< receives that do not continue the previous one: the first, and the one after the tile's share
+  int64_t mean_in = -1;  ///< `in` as the mean over tiles; -1: equal to `in`
 };
-/// Bytes of a share below which PopLibs does not divide an operand further, to have less exchange code: of the streamed
-/// operand of products and convolutions, and of the weights (poplin, mapping of activations and weights).
+/// Minimum bytes per share, below which PopLibs does not divide an operand further. Larger shares need less exchange
+/// code. The bounds are for the streamed operand, and for the weights (poplin, mapping of activations and weights).
 inline constexpr int64_t min_share_of_data = 128, min_share_of_weights = 256;
-/// Into how many shares a slice of `bytes` is divided among the tiles that consume it.
+/// Number of shares into which the tiles that consume a slice of `bytes` divide the slice.
 int64_t shares_of(int64_t bytes, int64_t consumer_tiles, int64_t min_share);
-/// A slice of `bytes`, of which each of the first `shares` of its `consumer_tiles` stores an equal share.
+/// A slice of `bytes`. The first `shares` of its `consumer_tiles` store an equal share each.
 SharedSlice equal_shares(int64_t bytes, int64_t consumer_tiles, int64_t shares);
 /// The exchange phase in which `used` tiles gather the slices of both operands; `element`: bytes of an element.
 Traffic gather(const SharedSlice& a, const SharedSlice& b, int64_t element, int64_t used);
 
-/// Adds to a phase an operand of any mapping, of which each of `tiles` needs `needed` bytes.
+/// Adds an operand of any mapping to a phase. Each of `tiles` tiles needs `needed` bytes.
 void add_broadcast(const Machine& m, const TensorSpec& operand, int64_t needed, int64_t tiles, Traffic& traffic);
 
 std::string_view vertex_name(ProductVertex vertex);
 
-/// Reduces `sums` sums on each of `used` tiles, of which `partials` tiles hold partial sums; without partial sums,
-/// casts to the results' dtype. Returns the bytes that it takes besides the sums.
+/// Reduces `sums` sums on each of `used` tiles; `partials` tiles hold partial sums. If there are no partial sums, casts
+/// to the results' dtype. Returns the bytes that the reduction takes besides the sums.
 int64_t add_reduction_steps(const Machine& m, OpCandidate& candidate, int64_t partials, int64_t sums,
                             int64_t partial_bytes, int64_t out_bytes, int64_t used);
-/// Calls add_reduction_steps for all sums of a tile and accounts for its temporaries and outputs in `candidate`.
+/// Calls add_reduction_steps for all sums of a tile, and accounts for its temporaries and outputs in `candidate`.
 void add_product_reduction(const Machine& m, OpCandidate& candidate, int64_t partials, int64_t sums,
                            int64_t partial_bytes, int64_t out_bytes, int64_t used);
 
-/// Whether this number of parts splits the groups enough: independent groups are distributed first, as far as there are
+/// Whether this number of parts splits the groups enough. Independent groups are distributed first, as far as there are
 /// tiles.
 inline bool splits_groups_enough(int64_t parts, int64_t groups, const Machine& m) {
   return parts * 8 >= std::min(groups, m.tiles);
 }
-/// Calls f(count) for the three largest counts that fit into the tiles left by a partition into `used`.
+/// Calls f(count) for the three largest counts that fit into the tiles that a partition into `used` leaves free.
 template <class F>
 void for_largest_counts(const std::vector<int64_t>& counts, int64_t used, const Machine& m, F&& f) {
   int taken = 0;
@@ -52,7 +52,8 @@ void for_largest_counts(const std::vector<int64_t>& counts, int64_t used, const 
     if (saturating_product(used, *n) <= m.tiles) f(*n), ++taken;
 }
 
-/// Inserts `candidate` into a Pareto set and removes what it dominates. Returns false if it is dominated itself.
+/// Inserts `candidate` into a Pareto set and removes the elements that it dominates. Returns false if `candidate` is
+/// dominated.
 template <class T, class Beats>
 bool insert_pareto(std::vector<T>& kept, const T& candidate, Beats&& dominates) {
   if (std::any_of(kept.begin(), kept.end(), [&](const T& k) { return dominates(k, candidate); })) return false;

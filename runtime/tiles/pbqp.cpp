@@ -13,9 +13,10 @@ int64_t edge_cost(const PbqpProblem& p, const PbqpProblem::Edge& e, int a, int b
   return e.cost[static_cast<size_t>(a) * p.nodes[static_cast<size_t>(e.b)].size() + static_cast<size_t>(b)];
 }
 
-/// Reductions of nodes (Scholz and Eckstein, "Register allocation for irregular architectures", LCTES 2002): a node
-/// with one or two neighbours is eliminated exactly, into the costs of the neighbour or of an edge between the two. If
-/// all nodes have more, the choice of the one with most neighbours is fixed by its cost and the least of each edge.
+/// Reductions of nodes (Scholz and Eckstein, "Register allocation for irregular architectures", LCTES 2002). A node
+/// with one or two neighbours is eliminated exactly: its costs move to the neighbour, or to the edge between both
+/// neighbours. If all nodes have more neighbours, the choice of the node with most neighbours is fixed. Its cost and
+/// the least cost of each edge decide the choice.
 class PbqpReduction {
  public:
   explicit PbqpReduction(const PbqpProblem& problem) : cost_(problem.nodes), edges_(problem.nodes.size()) {
@@ -114,7 +115,7 @@ class PbqpReduction {
     by_degree_.insert({degree(b), b});
   }
 
-  /// Leaves one choice of a node, whose edges become costs of the neighbours.
+  /// Fixes the choice of a node. The node's edges become costs of the neighbours.
   void fix(Eliminated& gone) {
     size_t best = 0;
     int64_t least = INT64_MAX;
@@ -207,7 +208,7 @@ class PbqpSolver {
       root[static_cast<size_t>(a)] = b;
       in_tree_[static_cast<size_t>(e)] = true;
     }
-    // Order in which each node comes after its parent.
+    // An order in which each node comes after its parent.
     std::vector<bool> seen(p_.nodes.size());
     for (size_t start = 0; start < p_.nodes.size(); ++start) {
       if (seen[start]) continue;
@@ -228,8 +229,8 @@ class PbqpSolver {
     }
   }
 
-  // Optimal choices along the forest (dynamic programming). With `hold`, the other edges are charged with the current
-  // choices of their far ends; otherwise they are ignored.
+  // Optimal choices along the forest (dynamic programming). Edges outside the forest are charged with the current
+  // choices of their far ends if `hold`, and are ignored otherwise.
   void optimise_forest(std::vector<int>& choice, bool hold) const {
     std::vector<std::vector<int64_t>> below = p_.nodes;
     for (size_t e = 0; e < p_.edges.size(); ++e) {
@@ -269,7 +270,7 @@ class PbqpSolver {
     }
   }
 
-  /// By choice of a node: its cost and that of its edges but those to `other`.
+  /// Costs of a node, by choice, including its edges except those to `other`.
   std::vector<int64_t> apart(const std::vector<int>& choice, int node, int other) const {
     std::vector<int64_t> costs = p_.nodes[static_cast<size_t>(node)];
     for (const int e : at_[static_cast<size_t>(node)]) {
@@ -301,7 +302,7 @@ class PbqpSolver {
       const int a0 = choice[a];
       int best_a = a0, best_b = choice[b];
       int64_t least = INT64_MAX;
-      // Costs of each of the two without the edges between them.
+      // Costs of each node without the edges between the two.
       const std::vector<int64_t> of_a = apart(choice, edge.a, edge.b), of_b = apart(choice, edge.b, edge.a);
       std::vector<const PbqpProblem::Edge*> between;
       for (const int e : at_[a]) {

@@ -1,6 +1,6 @@
-// Partitioned Boolean quadratic problem: one choice per node, with costs of choices and of pairs of choices along
-// edges. Nodes are ops and tensors, edges the rearrangements between them. Independent of graphs, so that tests can
-// compare it with exhaustive search.
+// Partitioned Boolean quadratic problem: one choice per node, costs of choices, and costs of choice pairs along edges.
+// Nodes are ops and tensors; edges are the rearrangements between them. The problem is independent of graphs, so that
+// tests can compare it with exhaustive search.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@ struct PbqpSolution {
 };
 
 /// Exact if the edges form a series-parallel graph (elimination of nodes with up to two neighbours). Otherwise a
-/// heuristic: elimination, then dynamic programming along a maximum spanning forest with the other edges fixed,
-/// alternating with local search over single nodes and pairs of neighbours. Deterministic.
+/// heuristic: elimination first, then two methods in turn. One is dynamic programming along a maximum spanning forest,
+/// with the other edges fixed. The other is local search over single nodes and pairs of neighbours. Deterministic.
 PbqpSolution solve(const PbqpProblem& problem);
-/// Tries all combinations; for tests, up to a few million.
+/// Tries all combinations, for tests: up to a few million.
 PbqpSolution solve_exhaustively(const PbqpProblem& problem);
 
 }  // namespace pxl::tiles

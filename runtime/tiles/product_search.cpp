@@ -11,7 +11,7 @@ namespace pxl::tiles {
 
 namespace {
 
-/// Minimum bytes of a block, operands and sums, for which serial parts are tried. Not measured.
+/// Minimum bytes of a block, operands and sums included, for which serial parts are tried. Not measured.
 constexpr int64_t min_serial_bytes = 8192;
 /// Maximum steps of a rotation.
 constexpr int64_t max_shifts = 64;
@@ -55,8 +55,8 @@ class ProductSearch {
                rows = axes_partition_counts(p_.row_axes, m_.tiles);
     const auto depths = partition_counts(p_.depth, product_depth_grain(p_.operand_bytes), 64);
     const auto columns = partition_counts(p_.columns, grain_, m_.tiles);
-    // Variants need different operand mappings, with costs at the neighbours that are not visible here: only cuts of
-    // one variant compete.
+    // Variants need different operand mappings, whose costs at the neighbours are not visible here. So cuts compete
+    // only within one variant.
     const auto dominates = [](const RatedCut& a, const RatedCut& b) {
       return a.cut.variant() == b.cut.variant() && a.cycles <= b.cycles && a.temp <= b.temp && a.resident <= b.resident;
     };
@@ -68,14 +68,14 @@ class ProductSearch {
     });
   }
 
-  /// All cuts whose operands are gathered at once. Those whose vertices alone take longer than the fastest cut are not
-  /// looked at further (branch and bound); vertices take no fewer cycles on larger blocks.
+  /// Tries all cuts whose operands are gathered at once. Discards cuts whose vertices alone take longer than the
+  /// fastest cut (branch and bound). Vertices take no fewer cycles on larger blocks.
   void refine() {
     const auto groups = all_axes_partition_counts(p_.group_axes, m_.tiles),
                rows = all_axes_partition_counts(p_.row_axes, m_.tiles);
     const auto depths = all_partition_counts(p_.depth, m_.tiles);
     auto columns = all_partition_counts(p_.columns, m_.tiles);
-    // Pairs of tiles share the left operand of even numbers.
+    // Pairs of tiles share the left operand if the number of column parts is even.
     for (size_t i = columns.size(); i-- > 0;)
       if (columns[i] % 2 != 0 && columns[i] < std::min(p_.columns, m_.tiles)) columns.push_back(columns[i] + 1);
     std::sort(columns.begin(), columns.end());
@@ -111,7 +111,7 @@ class ProductSearch {
     }
   }
 
-  /// Pairs of tiles share the larger operand, if its readers are an even number.
+  /// Pairs of tiles share the larger operand if its readers are an even number.
   ProductCut with_pairs(ProductCut cut) const {
     const ProductBlock b = block_of(p_, cut);
     if (b.columns > b.rows && cut.rows % 2 == 0) cut.order = ProductOrder::columns_depth_rows;
@@ -187,7 +187,7 @@ class ProductSearch {
     for (const auto& [variant, f] : fastest_) slowest_ = std::max(slowest_, f.cycles);
   }
 
-  /// Of each variant the fastest cuts, and each slower one that takes a fifth less memory than all before it.
+  /// The fastest cuts of each variant, and each slower cut that takes a fifth less memory than all faster ones.
   std::vector<RatedCut> selected() {
     sort(best_);
     std::vector<RatedCut> kept;

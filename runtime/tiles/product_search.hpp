@@ -1,4 +1,4 @@
-// Search over the partitions of one matrix product, by the candidates' own cycles and memory.
+// Search over the partitions of one matrix product. The candidates' own cycles and memory are the objective.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ struct ProductProblem {
   int64_t groups = 1, rows = 1, depth = 1, columns = 1;
   int64_t operand_bytes = 4, partial_bytes = 4, out_bytes = 4;
   bool widened = false;  ///< float8 operands, widened to float16 first
-  size_t a_groups = 0;   ///< leading axes of the left operand that are groups; the other axes but the last are rows
+  size_t a_groups = 0;  ///< leading axes of the left operand that are groups; its other axes, except the last, are rows
   Shape group_axes = {}, row_axes = {};
 };
 
@@ -36,25 +36,26 @@ ProductCost compute_cost(const Machine& m, const ProductProblem& p, const Produc
 /// Sets the candidate's steps and bytes; mappings and text stay empty.
 void add_product_steps(const Machine& m, const ProductProblem& p, const ProductCut& cut, OpCandidate& candidate);
 
-/// The cuts to choose from. Of each variant (ProductCut::variant) the fastest cut of all, then of widely spaced cuts
-/// the `most` fastest Pareto-optimal ones and those that take a fifth less memory than all faster ones. Sorted by
-/// cycles.
+/// The cuts to choose from, sorted by cycles. Each variant (ProductCut::variant) has its fastest cut. Each variant also
+/// has widely spaced cuts: the `most` fastest Pareto-optimal ones, and those that take a fifth less memory than all
+/// faster ones.
 std::vector<ProductCut> search_products(const Machine& m, size_t most, const ProductProblem& p);
 
-/// The products of one variable w: y = x w, and for gradients dx = dy w^T and dw = x^T dy, as far as there are any.
+/// The products of one variable w: y = x w, and for its gradients dx = dy w^T and dw = x^T dy, if these exist.
 struct JointProblem {
   ProductProblem forward;
   std::optional<ProductProblem> data, weights;
-  int64_t temp_bound = 0;   ///< of what available memory limits, on a tile
-  bool as_library = false;  ///< as PopLibs plans them: rows are not divided, and cycles are those of its planner
+  int64_t temp_bound = 0;   ///< bound, per tile, on the bytes that the available memory limits
+  bool as_library = false;  ///< as PopLibs plans: rows are not divided, and its planner counts the cycles
 };
-/// The cut of the forward product with which all of them take the fewest cycles if every tile has the same blocks of x,
-/// w and y in each of them, as PopLibs plans the passes of a fully connected layer jointly (poplin, ConvPlan).
+/// Returns the cut of the forward product with the fewest cycles for all products. Every tile has the same blocks of x,
+/// w and y in each product. PopLibs plans the passes of a fully connected layer jointly in the same way (poplin,
+/// ConvPlan).
 ProductCut search_joint_cut(const Machine& m, const JointProblem& p);
-/// Whether the planner counts fewer cycles for this cut than for the products' own plans and, between them,
-/// rearrangements of the variable and of its gradient.
+/// Whether the planner counts fewer cycles for this cut than for the products' own plans. Rearrangements of the
+/// variable and its gradient between the products count as part of the own plans.
 bool joint_is_faster(const Machine& m, const JointProblem& p, const ProductCut& forward);
-/// The cuts of the gradients that go with it.
+/// The cuts of the gradients that belong to a forward cut.
 ProductCut cut_of_data_gradient(const ProductCut& forward);
 ProductCut cut_of_weight_gradient(const ProductCut& forward);
 
