@@ -1,4 +1,4 @@
-// Tables of the machines and of their constants, and the parser of what-if machines.
+// Tables of the machines and their constants, and the parser of what-if machines.
 #include "runtime/tiles/machine.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// Machines of the tile model: their constants, with the names of Poplar's IPUModel where it has one. Values come from
-// descriptions (machine_file.hpp).
+// Machines of the tile model: their constants, named as in Poplar's IPUModel where it has one. Descriptions hold the
+// values (machine_file.hpp).
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace pxl::tiles {
 
-/// Tiles or cores with a memory each, and what connects them. Sizes are in bytes, times in tile cycles, rates per tile
-/// and cycle unless stated otherwise.
+/// Tiles or cores with a memory each, and the network between them. Sizes are in bytes, times in tile cycles, and rates
+/// per tile and cycle, unless stated otherwise.
 struct Machine {
   std::string name;        ///< "bow"
   std::string chip;        ///< "Bow IPU"
@@ -31,7 +31,7 @@ struct Machine {
   int64_t mesh_columns = 0;         ///< tiles in a row of a mesh; 0: every tile reaches every other one at full rate
   int64_t hop_latency = 0;          ///< from a tile of a mesh to its neighbour
   int64_t link_bytes = 0;           ///< per cycle, on a link between neighbours of a mesh, in each direction
-  int64_t overlap = 0;              ///< percent of exchange and second level that may run while tiles compute
+  int64_t overlap = 0;  ///< percent of exchanges and second-level transfers that may run while tiles compute
 
   int64_t units_f16_f16 = 0;  ///< accumulating units per tile: float16 operands, float16 partial sums
   int64_t units_f16_f32 = 0;  ///< float16 operands, float32 partial sums
@@ -39,13 +39,13 @@ struct Machine {
   int64_t units_f8 = 0;       ///< float8 operands, float16 partial sums; 0: none
   int64_t weight_bytes = 0;   ///< coefficients loaded per cycle
 
-  int64_t block_rows = 0;  ///< of a matrix unit that multiplies whole blocks; 0: accumulating units
+  int64_t block_rows = 0;  ///< rows of a matrix unit that multiplies whole blocks; 0: accumulating units
   int64_t block_depth = 0, block_columns = 0;
-  int64_t block_f32 = 0, block_f16 = 0, block_f8 = 0;  ///< cycles of a block, by operands; block_f8 0: none
-  int64_t block_load_bytes = 0;  ///< of both operands, per cycle, while the block before is multiplied
-  int64_t block_overhead = 0;    ///< cycles of a block beyond its multiplication or load
+  int64_t block_f32 = 0, block_f16 = 0, block_f8 = 0;  ///< cycles per block, by operands; block_f8 0: none
+  int64_t block_load_bytes = 0;  ///< bytes of both operands, per cycle, while the preceding block is multiplied
+  int64_t block_overhead = 0;    ///< cycles per block beyond its multiplication or load
   int64_t block_store = 0;       ///< cycles to store a block of the result
-  int64_t product_cycles = 0;    ///< of a product's vertex beyond its blocks
+  int64_t product_cycles = 0;    ///< cycles of a product's vertex beyond its blocks
 
   int64_t vector_bytes = 0;      ///< arithmetic vector: four float16, two float32
   int64_t load_store_bytes = 0;  ///< loaded and stored per cycle by all ports
@@ -65,15 +65,15 @@ struct Machine {
   int64_t gap_percent = 0;    ///< of the variables: lost to alignment and element constraints
 
   int64_t memory_of_chip() const { return tiles * memory; }
-  /// Bytes that tensors of a tile may take: its memory and, of a plan that uses it, its share of the second level.
+  /// Bytes that a tile's tensors may take: its memory, and its share of the second level if the plan uses that.
   int64_t capacity() const { return memory + spill; }
-  /// Whether the order in which a tile stores its elements matters: accumulating units read and write elements side by
-  /// side; a matrix unit has blocks, and from the second level slices are read in any order.
+  /// Whether the element order within a tile matters. Accumulating units read and write elements side by side. A matrix
+  /// unit has blocks, and slices are read from the second level in any order.
   bool has_orders() const { return block_rows == 0 && spill == 0; }
   bool has_float8() const { return block_rows > 0 ? block_f8 > 0 : units_f8 > 0; }
-  /// Cycles of a block, by bytes of an operand's element.
+  /// Cycles per block, by the bytes of an operand's element.
   int64_t block_cycles(int64_t operand_bytes) const;
-  /// Multiply-accumulates per tile and cycle, by bytes of an operand's element and of a partial sum.
+  /// Multiply-accumulates per tile and cycle, by the bytes of an operand's element and a partial sum.
   int64_t macs(int64_t operand_bytes, int64_t partial_bytes) const;
   /// Accumulating units for operands and partial sums of these sizes.
   int64_t units(int64_t operand_bytes, int64_t partial_bytes) const;
@@ -81,7 +81,8 @@ struct Machine {
   /// Converts cycles to microseconds.
   double microseconds(int64_t cycles) const;
 
-  /// By field of machine_fields(): whether the machine's description has it, and where its value is from.
+  /// Entries by field of machine_fields(): whether the machine's description has the field, and the source of its
+  /// value.
   struct Given {
     bool given = false;
     std::string source;
@@ -106,12 +107,12 @@ std::span<const MachineField> machine_fields();
 std::span<const Machine> machine_table();
 inline constexpr std::string_view default_machine = "bow";
 
-/// Parses "mk2", "bow,tiles=736,clock=2e9", "memory=1M" (on the default machine) or "my.machine,tiles=4", which reads a
-/// description: a first word with a `.` or `/` is a path. Numbers may be written as 1.85e9 or end in k, M, G (powers of
-/// ten), Ki, Mi, Gi. Throws a usage Error that names the invalid word, with suggestions, and the errors of
+/// Parses "mk2", "bow,tiles=736,clock=2e9", "memory=1M" (on the default machine) or "my.machine,tiles=4". A first word
+/// with a `.` or `/` is the path of a description. Numbers may be written as 1.85e9, or end in k, M, G (powers of ten),
+/// Ki, Mi, Gi. Throws a usage Error that names the invalid word, with suggestions. Throws the errors of
 /// read_machine_file.
 Machine parse_machine(std::string_view text);
-/// What PXL_MACHINE in the environment says, or the default machine.
+/// The machine in the environment variable PXL_MACHINE, or the default machine.
 const Machine& standard_machine();
 
 }  // namespace pxl::tiles

@@ -22,7 +22,7 @@ namespace {
 constexpr int max_extends = 8;
 constexpr int64_t max_description_bytes = 1 << 20;
 
-/// A unit that values may be written in, for constants that are kept in `of`.
+/// A unit in which values may be written. `of` is the unit in which the constant is kept.
 struct UnitRow {
   std::string_view of, text;
   double factor;
