@@ -8,7 +8,7 @@ namespace pxl::tiles {
 
 namespace {
 
-/// Part i of n equal shares of a region's elements.
+/// Returns part i if a region's elements are divided into n equal shares.
 Region share_of(const Region& region, int64_t n, int64_t i) {
   if (n == 1) return region;
   const ElementRange mine = part_of(region.size(), n, i);

@@ -1,4 +1,4 @@
-// Layouts: the elements of a tensor that each tile stores, of a tile mapping and a shape.
+// Layouts: the elements that each tile stores, for a tile mapping and a shape.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ class Layout {
 
   const Shape& shape() const { return shape_; }
   int32_t tiles() const { return static_cast<int32_t>(on_.size()); }
-  /// What a tile stores.
+  /// The elements that a tile stores.
   const Region& on(int32_t tile) const { return on_[static_cast<size_t>(tile)]; }
-  /// Of a copy of the tensor: who stores which range, ascending.
+  /// A range of elements, and the tile that stores the range in one copy. Owners are in ascending order.
   struct Owner {
     ElementRange elements;
     int32_t tile = 0;
@@ -32,7 +32,7 @@ class Layout {
   std::vector<std::vector<Owner>> owners_;  // by copy
 };
 
-/// Calls f(elements, tile) for the owners, in one copy, of the ranges of a region, ascending.
+/// Calls f(elements, tile) for each range of `region` and the tile that owns it in one copy, ascending.
 template <class F>
 void for_owners(const Layout& layout, size_t copy, const Region& region, F&& f) {
   const std::vector<Layout::Owner>& owners = layout.owners(copy);

@@ -8,7 +8,7 @@ namespace pxl::tiles {
 
 namespace {
 
-/// Moves of one exchange; those of equal bytes from one tile become one multicast.
+/// Moves of one exchange. Moves of equal bytes from one tile become one multicast.
 class OpExchange {
  public:
   void add(SliceMove::What what, size_t index, Region region, int32_t from, int32_t to) {
@@ -25,7 +25,7 @@ class OpExchange {
   std::vector<SliceMove> moves_;
 };
 
-/// What each owner holds of a region, in the copy that a tile reads.
+/// The elements of a region that each owner holds, in the copy that a tile reads.
 std::map<int32_t, Region> by_owner(const Layout& layout, const Region& region, int32_t reader) {
   std::map<int32_t, Region> owners;
   const size_t copy = static_cast<size_t>(reader) % layout.copies();
@@ -46,7 +46,8 @@ PlacedSlice placed(const TensorPlace& place, const Region& region, const std::ve
   region.for_each([&](int64_t e) { addresses.push_back((*place.addresses)[static_cast<size_t>(e)]); });
   std::map<size_t, std::vector<int64_t>> elements;
   for (const uint64_t a : addresses) elements[memory_of(a)].push_back(element_of(a));
-  std::map<size_t, std::pair<int64_t, size_t>> before;  // by memory: elements before its slice, and which slice it is
+  std::map<size_t, std::pair<int64_t, size_t>>
+      before;  // by memory: elements before its slice, and the index of the slice
   int64_t size = 0;
   for (auto& [memory, of] : elements) {
     before[memory] = {size, slice.slices.size()};
@@ -70,7 +71,8 @@ bool is_partial(const LoweredOp& op, const PlacedSlice& write) {
   return !write.is_operand && write.tensor < op.partial.size() && op.partial[write.tensor].has_value();
 }
 
-/// Adds the moves of what parts wrote to the tiles that store it, but for what these have written themselves.
+/// Adds the moves from the tiles that wrote elements to the tiles that store the elements. Elements that the storing
+/// tile wrote itself do not move.
 void deliver(const LoweredOp& op, const std::vector<PlacedPart>& parts, const std::vector<const Layout*>& memories,
              OpExchange& exchange) {
   Regions present;
@@ -100,7 +102,7 @@ void deliver(const LoweredOp& op, const std::vector<PlacedPart>& parts, const st
   });
 }
 
-/// The buffers of partial results: one for each tile and slice.
+/// Numbers the buffers of partial results: one for each tile and slice.
 void number_partials(LoweredOp& op) {
   std::map<std::tuple<int32_t, size_t, std::vector<int64_t>>, size_t> buffers;
   for (LoweredStep& step : op.steps)

@@ -1,5 +1,5 @@
-// Lowering of an op to an explicit schedule: which slices move from which tile to which, and which vertex then runs on
-// which tile. It follows from intersecting what the op's parts read and write with the layouts of the tensors.
+// Lowering of an op to an explicit schedule: the slices that move between tiles, and the vertex that runs on each tile.
+// The schedule is the intersection of the parts' reads and writes with the layouts of the tensors.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace pxl::tiles {
 
-/// Where the elements of a tensor are: those of one memory, in order, or of views an address each.
+/// The places of a tensor's elements: one memory, in order. A view has an address for each element.
 struct TensorPlace {
   size_t memory = 0;
   const std::vector<uint64_t>* addresses = nullptr;  ///< by element; null: element i is element i of the memory
 };
-/// The address of an element of a memory.
+/// The address of an element within a memory.
 constexpr uint64_t address_of(size_t memory, int64_t element) {
   return static_cast<uint64_t>(memory) << 48 | static_cast<uint64_t>(element);
 }
@@ -29,17 +29,17 @@ struct MemorySlice {
   Region region;
 };
 
-/// A slice of a tensor, as slices of memories: element i is element `index[i]` of them, one after the other, or a
-/// constant if that is -1 (empty: element i).
+/// A slice of a tensor, as consecutive slices of memories. Element i is element `index[i]` of these, or a constant if
+/// `index[i]` is -1. If `index` is empty, element i is element i.
 struct PlacedSlice {
-  size_t tensor = 0;  ///< a read: the slot; a write: the result, or the slot of an operand that is modified
+  size_t tensor = 0;  ///< read: the slot; write: the result, or the slot of an operand that the op modifies
   bool is_operand = true;
   Shape shape;
   std::vector<MemorySlice> slices;
   std::vector<int64_t> index;
-  bool ones = false;           ///< of a read: as in OperandSlice
-  std::vector<int64_t> order;  ///< of a write: as in ResultSlice
-  int64_t partial = -1;        ///< of a write: the buffer that a partial result is combined into
+  bool ones = false;           ///< read: as in OperandSlice
+  std::vector<int64_t> order;  ///< write: as in ResultSlice
+  int64_t partial = -1;        ///< write: the buffer that combines a partial result
 };
 
 struct PlacedPart {
@@ -52,7 +52,7 @@ struct PlacedPart {
 /// Bytes that move in an exchange: a multicast.
 struct SliceMove {
   enum class What : uint8_t { operand, result, partial } what = What::operand;
-  size_t index = 0;  ///< the memory; of partial results the buffer
+  size_t index = 0;  ///< the memory; for partial results, the buffer
   Region region;     ///< of the memory
   int32_t from = 0;
   std::vector<int32_t> to;
@@ -65,7 +65,7 @@ struct PartialBuffer {
   int32_t tile = 0;
 };
 
-/// The vertex that makes elements of a result of partial results.
+/// The vertex that combines partial results into elements of a result.
 struct Combination {
   size_t result = 0, memory = 0;
   int32_t tile = 0;
@@ -89,17 +89,17 @@ struct LoweredOp {
   std::vector<Combination> combine;
 };
 
-/// `memories` are the layouts of all memories that the op touches, `operands` the places of its operands by slot,
-/// `results` those of its results.
+/// `memories` are the layouts of all memories that the op touches. `operands` has the place of each operand, by slot.
+/// `results` has the place of each result.
 LoweredOp lower(OpParts parts, const std::vector<const Layout*>& memories, const std::vector<TensorPlace>& operands,
                 const std::vector<TensorPlace>& results);
 
-/// The traffic of moves as one exchange phase, counted: `paired_in` of what the tile with the largest `in` receives,
-/// `runs` are the receives of the tile that has most, `sends` its sends, and `fragments` the largest number of ranges
-/// of elements that a tile receives or sends.
+/// The traffic of the moves as one exchange phase, by counting. `in`, `out`, `runs` (receives), `sends` and `fragments`
+/// are maxima over tiles; fragments are element ranges that a tile receives or sends. `paired_in` belongs to the tile
+/// with the largest `in`.
 Traffic traffic_of(const std::vector<SliceMove>& moves, int64_t element_bytes);
 
-/// The moves that give each tile of `to` what it stores of a tensor with the mapping `from`.
+/// The moves that bring a tensor from the mapping `from` to the mapping `to`.
 std::vector<SliceMove> rearranging_moves(const Layout& from, const Layout& to);
 
 }  // namespace pxl::tiles

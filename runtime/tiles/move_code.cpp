@@ -10,11 +10,11 @@ namespace pxl::tiles {
 
 namespace {
 
-/// One axis that both mappings partition: of each pair of parts, the pieces of what they have in common.
+/// One axis that both mappings partition. Two parts, one per mapping, overlap in pieces.
 struct Axis {
   std::vector<ElementRange> from, to;
-  bool contiguous = true;     ///< what two parts have in common of a group is one piece; else each index is one
-  int64_t group = INT64_MAX;  ///< indices side by side, counted from the beginning of a part of `from`, or of `to`
+  bool contiguous = true;     ///< a group of two parts' overlap is one piece; else each index is a piece
+  int64_t group = INT64_MAX;  ///< indices side by side, counted from the beginning of a part (of `from` or `to`)
   bool groups_of_to = false;
   const ElementRange& part(size_t i, size_t j) const { return groups_of_to ? to[j] : from[i]; }
   int64_t pieces(size_t i, size_t j) const {
@@ -23,7 +23,7 @@ struct Axis {
     const int64_t base = part(i, j).begin;
     return (both.end - 1 - base) / group - (both.begin - base) / group + 1;
   }
-  /// Calls f(i, j) for the parts that have anything in common.
+  /// Calls f(i, j) for the parts that overlap.
   template <class F>
   void for_pairs(F&& f) const {
     for (size_t i = 0, first = 0; i < from.size(); ++i) {
@@ -32,7 +32,7 @@ struct Axis {
         if (common(from[i], to[j]).size() > 0) f(i, j);
     }
   }
-  /// Whether all groups are of both mappings or of none.
+  /// Whether every overlap consists of whole groups.
   bool keeps_groups() const {
     bool keeps = true;
     for_pairs([&](size_t i, size_t j) {
@@ -50,7 +50,7 @@ std::vector<ElementRange> parts(int64_t extent, int64_t n) {
   return ranges;
 }
 
-/// Both mappings as axes with parts; the last part of a share's number is that of the last axis.
+/// Both mappings as axes with parts. The numbering of shares is row-major: the last axis varies fastest.
 std::vector<Axis> axes_of(const TilePlacement& a, const TilePlacement& b, const TileMapping& from,
                           const TileMapping& to, const Shape& shape, bool row_major) {
   if (row_major && a.runs() && b.runs()) {
@@ -78,7 +78,7 @@ std::vector<TileMoves> moves_by_tile(const Machine& m, const TileMapping& from, 
   std::vector<Axis> axes = axes_of(a, b, from, to, shape, row_major);
   if (axes.empty()) return {};
   if (axes.size() == shape.size() && shape.size() > 1) {
-    // Pieces are contiguous along the innermost axis, and along the next ones as long as no part of one is left out.
+    // Pieces are contiguous along the innermost axis, and along each further axis while all inner axes are undivided.
     for (Axis& axis : axes) axis.contiguous = false;
     bool whole = true;
     const auto join = [&](size_t i) {
@@ -129,7 +129,7 @@ std::vector<TileMoves> moves_by_tile(const Machine& m, const TileMapping& from, 
     const Sum sum = all(by_to, j);
     TileMoves& t = moves[static_cast<size_t>(tile)];
     t.senders += sum.pairs, t.pieces += sum.pieces;
-    // What is in place does not move.
+    // Elements in place do not move.
     int64_t i = a.index_at(tile), share = j;
     if (i < 0) continue;
     Sum here;

@@ -1,4 +1,4 @@
-// The moves of a schedule: each op lowered, without running it.
+// Counts the moves of a schedule by lowering each op, without running it.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace pxl::tiles {
 struct MoveCounts {
   int64_t exchanges = 0, moves = 0;
   int64_t sent_bytes = 0;      ///< a multicast counts once
-  int64_t received_bytes = 0;  ///< by all tiles
+  int64_t received_bytes = 0;  ///< by all tiles together
   int64_t vertices = 0;
-  int64_t ops_not_counted = 0;  ///< with more elements than `max_elements`
+  int64_t ops_not_counted = 0;  ///< ops with more elements than `max_elements`
 };
-/// One run of the program; graphs count as often as they run. Ops with more than `max_elements` elements in one operand
-/// or result are left out, since lowering enumerates them. Throws Interrupted.
+/// Counts one run of the program; a graph counts once per run. Leaves out ops with more than `max_elements` elements in
+/// one operand or result, since lowering enumerates the elements. Throws Interrupted.
 MoveCounts count_moves(const MappedProgram& program, int64_t max_elements = int64_t{1} << 20);
 
 /// "12 exchanges of 345 moves: 6,789 bytes sent, 9,876 received; 54 vertices".

@@ -1,4 +1,4 @@
-// Cost of rearrangements: which elements are already in place, and what moving the others costs.
+// Cost of rearrangements: the elements that are already in place, and the cost of moving the other elements.
 #include <algorithm>
 #include <numeric>
 
@@ -17,10 +17,10 @@ int64_t in_place(const TilePlacement& from, const TilePlacement& to, int64_t cop
   return there < 0 ? 0 : from.shared(there, to, index);
 }
 
-/// Maximum number of elements of a share in `to` that its tile does not hold in `from`.
+/// Maximum number of elements that a share in `to` lacks on its tile in `from`.
 int64_t max_moved(const TilePlacement& from, const TilePlacement& to, int64_t copies, int64_t largest) {
   int64_t most = 0;
-  // Larger shares come first; the very first one is most often in place and is checked last.
+  // Larger shares come first. The very first share is most often in place, so it is checked last.
   for (int64_t copy = 0; copy < copies; ++copy)
     for (int64_t i = 0; i < to.each() && most < largest; ++i) {
       const int64_t index = i + 1 == to.each() ? 0 : i + 1;
@@ -36,13 +36,13 @@ int64_t all_moved(const TilePlacement& from, const TilePlacement& to, int64_t co
   return sum;
 }
 
-/// Elements that are contiguous on both sides if both store them in the order of `order`.
+/// Elements that are contiguous on both sides if both sides store them in the order of `order`.
 int64_t common_run(TileMapping from, TileMapping to, const TileMapping& order, const Shape& shape) {
   if (order.group > 1 && (from.flat || to.flat)) return 1;
   for (TileMapping* l : {&from, &to}) l->group = order.group, l->inner_axis = order.inner_axis;
   return std::max<int64_t>(1, std::min(run_length(from, shape), run_length(to, shape)));
 }
-/// The same if one side has this order, and the other one has another.
+/// The same if `order` is the order of one side only.
 int64_t run_in_order(const TileMapping& from, const TileMapping& to, TileMapping order, const Shape& shape) {
   if (order.group > 1) {
     const auto axis = static_cast<size_t>(order.inner_axis);
@@ -54,7 +54,7 @@ int64_t run_in_order(const TileMapping& from, const TileMapping& to, TileMapping
   return common_run(from, to, order, shape);
 }
 
-/// Extents of a tile's block, or of its share of one that is spread.
+/// Extents of a tile's block, or of its share if the block is spread.
 Shape block_extents(const TileMapping& l, const Shape& shape) {
   Shape extents = shape;
   int64_t spread = l.spread;
@@ -66,7 +66,7 @@ Shape block_extents(const TileMapping& l, const Shape& shape) {
   return extents;
 }
 
-/// Cycles to bring a tile's block of a mapping from one order into the other.
+/// Cycles to reorder a tile's block from one order to the other.
 int64_t order_cycles(const Machine& m, const TileMapping& l, const Shape& shape, const StorageOrder& from,
                      const StorageOrder& to, int64_t size) {
   const int64_t elements = max_elements_per_tile(l, shape);
@@ -81,14 +81,15 @@ int64_t order_cycles(const Machine& m, const TileMapping& l, const Shape& shape,
 Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, const TileMapping& to,
                                     const TensorSpec& spec, bool all) {
   Rearrangement r;
-  // Of a plan that keeps tensors in the second memory level, an op reads its slices from there in any layout.
+  // A plan that keeps tensors in the second memory level needs no rearrangements: an op reads its slices from there in
+  // any layout.
   if (from == to || spec.size() == 0 || m.spill > 0) return r;
   const auto size = static_cast<int64_t>(size_of(spec.dtype));
   const bool same = same_order(from, to, spec.shape);
   const StorageOrder orders[] = {order_of(from, spec.shape), order_of(to, spec.shape)};
   int64_t in = max_elements_per_tile(to, spec.shape), out = max_elements_per_tile(from, spec.shape);
   int64_t total = saturating_product(element_count(spec.shape), to.copies);
-  // Mappings onto more tiles than the machine has are not comparable by tile.
+  // Mappings onto more tiles than the machine has cannot be compared by tile.
   if (from.tiles() <= m.tiles && to.tiles() <= m.tiles) {
     const TilePlacement a(m, from, spec.shape), b(m, to, spec.shape);
     in = max_moved(a, b, to.copies, in);
@@ -104,8 +105,8 @@ Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, c
   }
   in *= size;
   out *= size;
-  // If both sides have different orders, slices travel in that of one side, and the other side puts them in order: in
-  // the way that has the longer runs, but for runs of whole words, which is what is sent.
+  // If the orders differ, slices travel in the order of one side, and the other side puts them in order. The order with
+  // the longer runs is used. Runs of whole words come first, since an exchange sends words.
   const int64_t as_from = same ? common_run(from, to, from, spec.shape) : run_in_order(from, to, from, spec.shape),
                 as_to = same ? common_run(from, to, to, spec.shape) : run_in_order(from, to, to, spec.shape);
   const auto in_words = [&](int64_t run) { return run * size % exchange_word_bytes == 0; };
@@ -119,7 +120,7 @@ Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, c
   r.traffic.fragments = std::max(r.traffic.runs, r.traffic.sends);
   r.temp_bytes = in;
   // Slices arrive in the order of their sources. If a fragment is shorter than a run of the destination, the tile puts
-  // them in order; if the order is another one, all that a tile holds.
+  // the received slices in order. If the orders differ, a tile puts all its elements in order.
   r.sorts_there = same ? run < run_length(to, spec.shape) : sorts_there;
   if (!same)
     r.copy_cycles = order_cycles(m, sorts_there ? to : from, spec.shape, orders[0], orders[1], size);

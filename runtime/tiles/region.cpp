@@ -8,7 +8,7 @@ namespace pxl::tiles {
 
 namespace {
 
-/// Calls f(range) for the ranges that the two have in common, ascending.
+/// Calls f(range) for the ranges that both regions have in common, ascending.
 template <class F>
 void for_common(const Region& a, const Region& b, F&& f) {
   auto i = a.ranges().begin();
@@ -46,7 +46,7 @@ Region Region::box(const Shape& shape, const Box& ranges) {
   if (shape.empty()) return all(1);
   for (const ElementRange& r : ranges)
     if (r.size() == 0) return region;
-  // The last axes that are whole are contiguous with the one before them.
+  // The trailing axes that are whole are contiguous with the axis before them.
   size_t inner = shape.size() - 1;
   int64_t size = 1;
   while (inner > 0 && ranges[inner].size() == shape[inner]) size *= shape[inner--];
@@ -135,7 +135,7 @@ Region merged(const Region& a, const Region& b) {
 
 std::string text(const Region& region, const Shape& shape) {
   if (region.empty()) return "nothing";
-  // The box around the elements, if it has no others.
+  // The box around the elements, if it has no other elements.
   Box around(shape.size(), {INT64_MAX, 0});
   for (const ElementRange& r : region.ranges()) {
     int64_t first = r.begin, last = r.end - 1;

@@ -1,5 +1,5 @@
-// Regions: sets of a tensor's elements, as ranges of their row-major numbers. Boxes, runs of a flat mapping and what is
-// left of either are all regions, so that who holds what is decided by intersections alone.
+// Regions: sets of a tensor's elements, as ranges of their row-major numbers. Boxes, runs of a flat mapping and
+// differences of these are all regions. So intersections alone decide which tile holds an element.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +20,13 @@ struct ElementRange {
 inline ElementRange common(const ElementRange& a, const ElementRange& b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
-/// Part i of a balanced division of n: the first n % parts have one more.
+/// Part i if n is divided evenly into parts: the first n % parts have one element more.
 inline ElementRange part_of(int64_t n, int64_t parts, int64_t i) {
   const int64_t each = n / parts, more = n % parts, begin = i * each + std::min(i, more);
   return {begin, begin + each + (i < more ? 1 : 0)};
 }
 
-/// A box of a tensor: a range of each axis.
+/// A box of a tensor: a range along each axis.
 using Box = std::vector<ElementRange>;
 Shape extents_of(const Box& box);
 
@@ -34,15 +34,15 @@ class Region {
  public:
   static Region all(int64_t elements);
   static Region box(const Shape& shape, const Box& box);
-  /// Of any numbers, repeated or not.
+  /// The region of these elements, in any order, possibly repeated.
   static Region of(std::vector<int64_t> elements);
 
-  /// Appends a range, which does not begin before the last one ends.
+  /// Appends a range, which does not begin before the end of the last one.
   void add(ElementRange range);
   const std::vector<ElementRange>& ranges() const { return ranges_; }
   int64_t size() const { return first_.empty() ? 0 : first_.back() + ranges_.back().size(); }
   bool empty() const { return ranges_.empty(); }
-  /// Which of the region's elements, in ascending order, one is; -1 if it is not among them.
+  /// The number of an element within the region, in ascending order; -1 if the region lacks it.
   int64_t index_of(int64_t element) const;
   /// Calls f(element) in ascending order.
   template <class F>
@@ -61,7 +61,7 @@ Region intersection(const Region& a, const Region& b);
 Region difference(const Region& a, const Region& b);
 Region merged(const Region& a, const Region& b);
 
-/// "[0:4, 16:32]", or the ranges of what is no box: "elements 0:64, 70:72 and 3 more ranges".
+/// "[0:4, 16:32]". A region that is no box yields its ranges: "elements 0:64, 70:72 and 3 more ranges".
 std::string text(const Region& region, const Shape& shape);
 
 }  // namespace pxl::tiles

@@ -14,10 +14,10 @@ namespace {
 
 constexpr int64_t min_bytes_per_tile = 128;  // as in Poplar's linear mapping
 
-/// Element i of a balanced division of n into parts: the first n % parts have one more.
+/// Size of part i if n is divided evenly into parts: the first n % parts have one more.
 int64_t share(int64_t n, int64_t parts, int64_t i) { return n / parts + (i < n % parts ? 1 : 0); }
 
-/// The first tile of small tensors, a hash of the spec, so that they are spread over the chip.
+/// The first tile of a small tensor: a hash of the spec, so that small tensors are spread over the chip.
 int64_t home_tile(const Machine& m, const TensorSpec& spec) {
   uint64_t h = 0x9E3779B97F4A7C15ULL + static_cast<uint64_t>(spec.dtype);
   for (int64_t extent : spec.shape) h = (h ^ static_cast<uint64_t>(extent)) * 0xBF58476D1CE4E5B9ULL, h ^= h >> 29;
@@ -122,7 +122,7 @@ TileMapping with_inner_axis(TileMapping l, const Shape& shape, size_t axis, int6
   l.group = 1;
   l.inner_axis = 0;
   if (l.flat || axis >= shape.size()) return l;
-  // The last axis of more than one index is the innermost of row-major blocks.
+  // The last axis with more than one index is the innermost axis of row-major blocks.
   const bool is_last = std::all_of(shape.begin() + static_cast<int64_t>(axis) + 1, shape.end(),
                                    [](int64_t extent) { return extent == 1; });
   group = std::min(group, shape[axis]);
@@ -228,7 +228,7 @@ bool reshape_mapping(const TileMapping& l, const Shape& from, const Shape& to, T
         return false;
     }
     if (const auto axis = static_cast<size_t>(l.inner_axis); l.group > 1 && i0 <= axis && axis < i) {
-      // The innermost axis of the group stays the innermost one, in runs that are contiguous on both sides.
+      // The innermost axis of the group stays innermost, in runs that are contiguous on both sides.
       int64_t before = 1, after = 1;
       for (size_t k = i0; k < axis; ++k) before *= from[k];
       for (size_t k = axis + 1; k < i; ++k) after *= from[k];
@@ -243,7 +243,7 @@ bool reshape_mapping(const TileMapping& l, const Shape& from, const Shape& to, T
       continue;
     }
     int64_t cut = 1;
-    bool whole = true;  // the axes before are split into single indices
+    bool whole = true;  // the preceding axes are split into single indices
     for (size_t k = i0; k < i; ++k) {
       if (l.parts[k] > 1 && !whole) return false;
       cut *= l.parts[k];
@@ -316,7 +316,7 @@ int64_t run_length(const TileMapping& l, const Shape& shape) {
   size_t first = 0, skipped = shape.size();
   bool whole = true;  // the axes so far
   if (l.group > 1) {
-    // Groups are before the axis itself and the last two.
+    // Groups precede the axis itself and the last two axes.
     skipped = static_cast<size_t>(l.inner_axis);
     first = std::min(skipped, shape.size() - 2);
     const int64_t block = div_up(shape[skipped], l.parts[skipped]);

@@ -1,5 +1,5 @@
-// The slice of a tensor that each tile stores, of a tile mapping and a shape, without enumerating its elements: a
-// row-major run or a box.
+// The slice of a tensor that each tile stores, for a tile mapping and a shape: a row-major run or a box. Elements are
+// not enumerated.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace pxl::tiles {
 
-/// A mapping with the slice of each tile: a row-major run or a box.
+/// A mapping with each tile's slice: a row-major run or a box.
 class TilePlacement {
  public:
   TilePlacement(const Machine& m, const TileMapping& mapping, const Shape& shape)
@@ -21,7 +21,7 @@ class TilePlacement {
       for (int64_t copy = 0; copy < l_.copies; ++copy)
         for (int64_t i = 0; i < each_; ++i) index_at_[static_cast<size_t>(tile_of(copy, i))] = i;
     }
-    // Blocks are runs if all axes before the last partitioned one are split into single indices.
+    // Blocks are runs if all axes that precede the last partitioned axis are split into single indices.
     size_t last = 0;
     for (size_t i = 0; i < shape.size(); ++i)
       if (l_.parts[i] > 1) last = i;
@@ -68,7 +68,7 @@ class TilePlacement {
     return part_of(n, l_.spread, index % l_.spread).size();
   }
 
-  /// Elements that share `a` of this mapping and share `b` of the other have in common; a lower bound.
+  /// Number of elements in both share `a` of this mapping and share `b` of the other mapping; a lower bound.
   int64_t shared(int64_t a, const TilePlacement& other, int64_t b) const {
     if (runs() && other.runs()) return common(run(a), other.run(b)).size();
     if (l_.flat || other.l_.flat) return 0;
@@ -98,7 +98,7 @@ class TilePlacement {
   const Shape& shape_;
   int64_t tiles_, each_;
   bool runs_ = true;
-  std::vector<int64_t> index_at_;  // by tile, where blocks have strides of their own
+  std::vector<int64_t> index_at_;  // by tile, if blocks have separate strides
 };
 
 }  // namespace pxl::tiles
