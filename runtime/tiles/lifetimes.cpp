@@ -1,4 +1,4 @@
-// Lifetimes of the tensors of a graph: liveness over its schedule, results over operands, copies of calls.
+// Lifetimes of a graph's tensors: liveness over the schedule, results that overwrite operands, copies of calls.
 #include <algorithm>
 #include <set>
 
@@ -39,8 +39,8 @@ void Memory::find_lifetimes(int graph) {
         begin(t, i);
         continue;
       }
-      // Variables, constants and by-reference arguments have no lifetime here, and neither has what shares their
-      // memory.
+      // Variables, constants and by-reference arguments have no lifetime here. Tensors that share their memory have
+      // none either.
       const auto root = held.find(op.inputs[0]);
       if (root != held.end()) held[t] = root->second, use(t, i);
     }
@@ -49,7 +49,7 @@ void Memory::find_lifetimes(int graph) {
     use(t, end);
     if (const auto found = held.find(t); found != held.end()) out[static_cast<size_t>(found->second)].returned = true;
   }
-  // What a loop does not carry is read by each iteration.
+  // Each iteration of a loop reads the inputs that the loop does not carry.
   if (const auto loop = carried_.find(&g); loop != carried_.end())
     for (size_t i = loop->second; i < g.inputs().size(); ++i) use(g.inputs()[i], end);
   overwrite_operands(instance, out, held);
@@ -74,7 +74,7 @@ void Memory::overwrite_operands(const GraphInstance& instance, std::vector<Lifet
     if (!std::holds_alternative<ElementwiseStrategy>(strategy_info(op.row->tiles.strategy).work)) continue;
     const int32_t mapping = m_.mapping_of(result);
     if (m_.mapping_of(operand) != mapping || m_.candidate(op).in[0] != mapping) continue;
-    bool read_again = false;  // by another slot, maybe in another order
+    bool read_again = false;  // another slot reads the operand, perhaps in another order
     for (size_t slot = 1; slot < op.inputs.size(); ++slot) {
       if (!op.inputs[slot]) continue;
       const auto other = held.find(op.inputs[slot]);

@@ -76,7 +76,7 @@ MappedProgram::MappedProgram(const Graph& graph, const EstimateOptions& options)
 }
 
 void MappedProgram::collect_graphs(const Graph& main) {
-  // Callers before callees, so that the runs of the callers are known.
+  // Callers come before callees, so that the runs of the callers are known.
   std::vector<const Graph*> postorder;
   std::set<const Graph*> seen;
   const std::function<void(const Graph*)> visit = [&](const Graph* g) {
@@ -154,7 +154,7 @@ void MappedProgram::enumerate(int key) {
   if (!empty) enumerate_candidates(strategy, request);
   if (op.row->role == Role::compute && !op.row->view) charge_second_level(request, candidate_options);
   if (candidates.empty()) {
-    // No elements: no step.
+    // An op without elements has no step.
     OpCandidate none = request.start("nothing");
     none.text = "no elements";
     for (const TensorSpec& t : site.out) none.out.push_back(request.mapping(linear_mapping(options_.machine, t)));
@@ -207,7 +207,8 @@ void MappedProgram::make_candidates() {
     const Op& op = *example_[key];
     size_t taken = 0;
     for (const OpCandidate& p : candidates_[key]) {
-      // The fastest ones only, and those that other products of a variable have too.
+      // Only the fastest candidates add their mappings. Candidates with the common cut of a variable's products add
+      // theirs too.
       if (taken++ >= 8 && !(p.product && p.product->joint)) continue;
       for (size_t i = 0; i < op.inputs.size(); ++i)
         if (op.inputs[i] && p.in[i] >= 0) pool_.add(op.inputs[i]->spec, p.in[i]);
@@ -219,7 +220,7 @@ void MappedProgram::make_candidates() {
     enumerate(static_cast<int>(k));
     offer_mappings(k);
   }
-  // Mappings propagate through views and transpositions in both directions, so that ops beyond can use them.
+  // Mappings propagate through views and transpositions in both directions, so that the ops beyond can use them.
   for (int round = 0; round < 2; ++round)
     for (size_t k = 0; k < example_.size(); ++k) {
       if (strategy_info(example_[k]->row->tiles.strategy).mappings != MappingSource::propagated) continue;

@@ -1,6 +1,6 @@
-// A program mapped to tiles: a candidate for each op and a tile mapping for each tensor without a producer. Ops with
-// equal rows, specs, attributes and neighbours share one choice, so that outlined bodies and repeated layers do not
-// enlarge the search.
+// A program mapped to tiles: a candidate for each op, and a tile mapping for each tensor without a producer. Ops with
+// equal rows, specs, attributes and neighbours share one choice. So outlined bodies and repeated layers do not enlarge
+// the search.
 #pragma once
 
 #include <memory>
@@ -16,16 +16,16 @@ namespace pxl::tiles {
 struct EstimateOptions {
   Machine machine = standard_machine();
   CandidateOptions candidates;
-  /// available memory of single ops, in thousandths: by schedule name ("MatMul") or op id ("107").
+  /// Available memory of single ops, in thousandths, by schedule name ("MatMul") or op id ("107").
   std::vector<std::pair<std::string, int64_t>> op_memory;
-  bool compare_families = false;  ///< also plans with each family of products alone: Report::families
+  bool compare_families = false;  ///< also plans with each family of products alone (Report::families)
 };
 
-/// A graph of the program; one instance, regardless of the number of calls.
+/// A graph of the program. All its calls share one instance.
 struct GraphInstance {
   const Graph* graph = nullptr;
   std::vector<Op*> order;
-  int64_t runs = 0;   ///< in one run of the program; saturates
+  int64_t runs = 0;   ///< number of runs in one run of the program; saturates
   int64_t calls = 0;  ///< call sites
 };
 
@@ -43,7 +43,7 @@ struct TileBytes {
   size_t begin = 0, end = 0;  ///< tiles outside [begin, end) hold nothing
 };
 
-/// Control code of a call: itself, and a copy of each argument and result.
+/// Control code of a call: the call itself, and a copy of each argument and result.
 int64_t call_control_bytes(const Op& op);
 
 struct TileRange {
@@ -68,20 +68,20 @@ class MappedProgram {
   int32_t mapping_of(const Tensor* tensor) const;
   const TileMapping& mapping(int32_t id) const { return pool_.table.at(id); }
   const TileMappingTable& mappings() const { return pool_.table; }
-  /// The rearrangement of a tensor into a mapping; empty if `mapping` is -1.
+  /// The rearrangement of a tensor into `mapping`; empty if `mapping` is -1.
   const Rearrangement& rearrangement_to(const Tensor* tensor, int32_t mapping) const;
-  /// The rearrangement that brings an operand which the op has modified in another mapping back to its own; empty for
-  /// results of other ops, whose memory the op may take over.
+  /// The rearrangement that returns an operand to its own mapping, if the op changes the operand in another mapping.
+  /// Empty for results of other ops, whose memory the op may take over.
   const Rearrangement& write_back(const Op& op, size_t slot) const;
   /// Bytes on each tile; cached.
   const TileBytes& bytes_by_tile(int32_t mapping, const TensorSpec& spec) const;
 
   /// The tiles that hold an op's temporaries, vertices and vertex state.
   TileRange place(const Op& op) const;
-  /// Bytes of code and vertex state of an op on the most loaded tile, without its rearrangements.
+  /// Bytes of code and vertex state on the most loaded tile, without the op's rearrangements.
   static int64_t code_and_state_bytes(const OpCandidate& candidate);
 
-  /// The solved problem: one node per group of equal ops or of equal tensors without a producer.
+  /// The solved problem. A node is a group of equal ops, or a group of equal tensors without a producer.
   const PbqpProblem& problem() const { return problem_; }
 
   // Changing the choices of the search, for fit.hpp.
@@ -98,11 +98,10 @@ class MappedProgram {
   int node_of(const Tensor* tensor) const;
   const std::vector<OpCandidate>& candidates_of(int node) const;
   void set_choice(int node, int choice) { nodes_[static_cast<size_t>(node)].chosen = choice; }
-  /// The problem with a Lagrange multiplier on memory: adds `multiplier` thousandths of a cycle for each byte of the
-  /// most loaded tile that a choice takes in temporaries, results, code and state, and that a rearrangement takes in
-  /// its result.
+  /// The problem with a Lagrange multiplier on memory. Each byte on the most loaded tile adds `multiplier` thousandths
+  /// of a cycle. A choice counts its temporaries, results, code and state. A rearrangement counts its result.
   PbqpProblem with_memory_multiplier(int64_t multiplier) const;
-  /// Cycles of a node and of the rearrangements on its edges, for this choice.
+  /// Cycles of a node for this choice, including the rearrangements on its edges.
   int64_t cost_of(int node, int choice) const;
 
   SearchReport search;
@@ -126,7 +125,7 @@ class MappedProgram {
   std::unordered_map<const Op*, int> key_of_;
   std::vector<const Op*> example_;                    ///< by key: an op with that key
   std::vector<std::vector<OpCandidate>> candidates_;  ///< by key
-  std::vector<std::vector<ProductCut>> joint_cuts_;   ///< by key: of products of which others share a variable
+  std::vector<std::vector<ProductCut>> joint_cuts_;   ///< by key: cuts of products that share a variable with others
   std::vector<Node> nodes_;
   PbqpProblem problem_;
   std::vector<std::vector<int>> edges_;  ///< indices in problem_.edges, by node

@@ -97,7 +97,7 @@ void MappedProgram::make_problem() {
     auto operator<=>(const Wire&) const = default;
   };
   struct Flow {
-    int64_t count = 0, back = 0;  ///< transfers to the reader, and of what it has modified back
+    int64_t count = 0, back = 0;  ///< transfers to the reader, and back if the reader modifies the tensor
     const TensorSpec* spec = nullptr;
   };
   std::map<Wire, Flow> wires;
@@ -134,7 +134,7 @@ void MappedProgram::make_problem() {
     return n.key < 0 ? n.mappings[choice]
                      : candidates_[static_cast<size_t>(n.key)][choice].in[static_cast<size_t>(slot)];
   };
-  // Both directions of a by-reference argument and all readers of a tensor count separately.
+  // Both directions of a by-reference argument count separately, and so do all readers of a tensor.
   std::map<std::tuple<int32_t, int32_t, const TensorSpec*>, int64_t> known;
   ProductMemo* const memo = options_.candidates.products.get();
   for (const auto& [w, flow] : wires) {
@@ -226,7 +226,7 @@ const std::vector<OpCandidate>& MappedProgram::candidates_of(int node) const {
 TileRange MappedProgram::place(const Op& op) const {
   const OpCandidate& p = candidate(op);
   TileRange range{0, std::clamp<int64_t>(p.tiles, 1, machine().tiles)};
-  // An op that runs where its result is stored also has its temporaries and vertices there.
+  // If an op runs where its result is stored, its temporaries and vertices are there too.
   if (!p.out.empty() && p.out[0] >= 0 && mapping(p.out[0]).tiles() >= range.count)
     range.first = mapping(p.out[0]).first % machine().tiles;
   return range;

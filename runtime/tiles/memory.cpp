@@ -11,7 +11,7 @@ namespace pxl::tiles {
 
 namespace {
 
-/// Code size of a kind of vertex. An assumption within PopLibs' known range, a few hundred bytes to 2 kB.
+/// Code size per kind of vertex. This is an assumption within PopLibs' known range, a few hundred bytes to 2 kB.
 int64_t vertex_code_bytes(std::string_view vertex) {
   if (vertex == "ConvPartial1x1Out") return 1536;
   if (vertex == "ConvPartialHorizontalMac" || vertex == "Reduce" || vertex == "ReduceRows") return 512;
@@ -55,7 +55,7 @@ Memory::Memory(const MappedProgram& program) : m_(program) {
       }
   for (size_t g = 0; g < m_.graphs().size(); ++g) find_lifetimes(static_cast<int>(g));
   find_classes();
-  // Callees come after their callers.
+  // The loop visits callees before their callers.
   for (size_t g = m_.graphs().size(); g-- > 0;) {
     check_interrupt();
     run(static_cast<int>(g));
@@ -70,7 +70,7 @@ int64_t Memory::temp_bytes(const Op& op) const {
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     if (!op.inputs[i]) continue;
     const Rearrangement& r = m_.rearrangement_to(op.inputs[i], candidate.in[i]);
-    // The rearranged operand, and the received slices.
+    // Adds the rearranged operand and the received slices.
     if (r.cycles > 0)
       bytes += max_elements_per_tile(m_.mapping(candidate.in[i]), op.inputs[i]->spec.shape) *
                    element_bytes(op.inputs[i]->spec) +
@@ -89,7 +89,7 @@ void Memory::add_up() {
   std::map<std::string_view, Ranges> vertices;                             // by vertex name
   std::vector<int64_t> weights(classes_.count(), 0), constants = weights;  // by class
   int64_t everywhere = 0;                                                  // control code of all tiles
-  std::unordered_map<const Rearrangement*, int64_t> rearrangements;        // how often the program has each
+  std::unordered_map<const Rearrangement*, int64_t> rearrangements;        // number of times that the program has each
   const auto add_code = [&](const Rearrangement& r) {
     if (!r.code.empty()) ++rearrangements[&r];
   };
@@ -102,7 +102,7 @@ void Memory::add_up() {
     }
     for (const Op* op : instance.order) {
       if (!op->called.empty()) {
-        // One copy per argument that is not aliased, and the call.
+        // A call takes one copy per argument that is not aliased, and the call itself.
         everywhere += call_control_bytes(*op);
         for (size_t which = 0; which < op->called.size(); ++which) {
           const auto& inputs = op->called[which]->inputs();
@@ -115,7 +115,8 @@ void Memory::add_up() {
       }
       const OpCandidate& candidate = m_.candidate(*op);
       const TileRange place = m_.place(*op);
-      // A tile that takes no part in a phase or a compute set only synchronises (libpva: programs of its own kind).
+      // A tile that takes no part in a phase or a compute set only synchronises (libpva: such programs are a separate
+      // kind).
       const int64_t syncs = candidate.phases * sync_control_bytes;
       exchange.add(place, candidate.code_bytes);
       control.add(place, candidate.control_bytes - syncs);
@@ -219,7 +220,7 @@ std::vector<std::pair<const Tensor*, int64_t>> Memory::on_tile(int64_t tile, int
     const auto i = static_cast<size_t>(next_offset - memory.offset.begin()) - 1;
     int64_t left = point - memory.offset[i] - 1;
     const auto at = static_cast<int>(i);
-    const bool inside = left >= 0;  // of a graph that the op calls
+    const bool inside = left >= 0;  // the point is inside a graph that the op calls
     for (const Lifetime& l : lifetimes_[static_cast<size_t>(graph)])
       if (l.first <= at && at <= l.last &&
           !(inside && ((l.into_call && l.last == at) || (l.out_of_call && l.first == at))))

@@ -1,4 +1,4 @@
-// Memory of each tile over the schedule: always-live bytes, and lifetimes.
+// Memory of each tile over the schedule: always-live bytes and lifetimes.
 #pragma once
 
 #include <map>
@@ -10,11 +10,11 @@
 
 namespace pxl::tiles {
 
-/// Peak of the bytes on each tile that are not always live, in one run of a graph, without its caller's. Points number
-/// the ops in execution order, those of called graphs after their call; they saturate.
+/// Peak of the bytes on each tile that are not always live, in one run of a graph. The caller's bytes are excluded.
+/// Points number the ops in execution order; ops of called graphs follow their call. Points saturate.
 struct GraphMemory {
   std::vector<int64_t> peak;    ///< by class of tiles: bytes at the peak
-  std::vector<int64_t> temp;    ///< of peak, temporaries
+  std::vector<int64_t> temp;    ///< part of peak: temporaries
   std::vector<int64_t> point;   ///< point of the peak
   std::vector<int64_t> offset;  ///< by op of the instance's order: its point
   int64_t points = 0;
@@ -25,19 +25,21 @@ struct Lifetime {
   const Tensor* tensor = nullptr;
   int first = 0, last = 0;  ///< positions in the instance's order, inclusive
   int32_t mapping = -1;
-  bool into_call = false;    ///< position `last` is a call that copies it on entry: not live while the graph runs
-  bool out_of_call = false;  ///< position `first` is a call that makes it on exit: not live while the graph runs
-  bool returned = false;     ///< a result of the graph
+  bool into_call =
+      false;  ///< position `last` is a call that copies the tensor on entry: it is not live while the graph runs
+  bool out_of_call =
+      false;  ///< position `first` is a call that makes the tensor on exit: it is not live while the graph runs
+  bool returned = false;  ///< a result of the graph
 };
 
-/// Tiles that store as many bytes of every tensor and temporary as each other: what is true of one is true of its
-/// class.
+/// Classes of tiles. Tiles of one class store equal bytes of each tensor and temporary, so a result for one tile holds
+/// for its class.
 struct TileClasses {
   std::vector<size_t> of;    ///< by tile
   std::vector<size_t> tile;  ///< by class: its first tile
   size_t count() const { return tile.size(); }
 };
-/// Classes of `tiles` tiles on which all these bytes and ranges are constant.
+/// Returns the classes of `tiles` tiles on which all these bytes and ranges are constant.
 TileClasses classes_of_tiles(size_t tiles, const std::vector<const TileBytes*>& bytes,
                              const std::vector<TileRange>& ranges);
 
@@ -53,9 +55,9 @@ class Memory {
   const Op* op_at(int64_t point) const;
   /// Temporary bytes of the most loaded tile while the op runs, its rearrangements included.
   int64_t temp_bytes(const Op& op) const;
-  /// Whether the op writes its result over its first operand, which is not read afterwards: elementwise ops do where
-  /// both are stored alike. PopLibs' vertices have such forms; that compilers use them: graphcore/tensorflow,
-  /// inplace_util, and PopART's in-place pass.
+  /// Whether the op writes its result over its first operand, which no later op reads. Elementwise ops do so if both
+  /// have the same mapping. PopLibs' vertices have such forms. Compilers use them: graphcore/tensorflow, inplace_util,
+  /// and PopART's in-place pass.
   bool overwrites(const Op& op) const { return overwriting_.count(&op) > 0; }
   /// Tensors on a tile at a point, with their bytes, largest first.
   std::vector<std::pair<const Tensor*, int64_t>> on_tile(int64_t tile, int64_t point) const;
@@ -68,7 +70,7 @@ class Memory {
                    const std::unordered_map<const Tensor*, int>& held) const;
   /// Classes of tiles, and temporaries by graph and op.
   void find_classes();
-  /// Bytes on the classes that hold any.
+  /// Bytes on the classes that hold any bytes.
   using ClassBytes = std::vector<std::pair<size_t, int64_t>>;
   const ClassBytes& on_classes(int32_t mapping, const TensorSpec& spec);
   const std::vector<size_t>& classes_in(const TileRange& range);
@@ -76,7 +78,8 @@ class Memory {
   void add_up();
 
   const MappedProgram& m_;
-  std::unordered_map<const Graph*, size_t> carried_;  // by loop body: inputs that are results of the iteration before
+  std::unordered_map<const Graph*, size_t>
+      carried_;  // by loop body: number of inputs that carry results of the preceding iteration
   std::unordered_set<const Op*> overwriting_;
   std::vector<std::vector<Lifetime>> lifetimes_;
   TileClasses classes_;

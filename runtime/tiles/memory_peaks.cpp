@@ -1,4 +1,4 @@
-// Peaks of the memory of tiles over a schedule. They are added up once for each class of tiles that store the same.
+// Peaks of the tiles' memory over a schedule. Bytes are added up once for each class of tiles that store equal bytes.
 #include <algorithm>
 
 #include "runtime/tiles/memory.hpp"
@@ -8,7 +8,7 @@ namespace pxl::tiles {
 TileClasses classes_of_tiles(size_t tiles, const std::vector<const TileBytes*>& bytes,
                              const std::vector<TileRange>& ranges) {
   std::vector<uint64_t> key(tiles, 0);
-  // Parts between the ends of ranges.
+  // The ends of the ranges divide the tiles into parts.
   std::vector<bool> ends(tiles + 1, false);
   for (const TileRange& r : ranges) {
     if (r.count >= static_cast<int64_t>(tiles)) continue;
@@ -30,7 +30,7 @@ TileClasses classes_of_tiles(size_t tiles, const std::vector<const TileBytes*>& 
     if (fresh) classes.tile.push_back(t);
     classes.of[t] = at->second;
   }
-  // Should two different tiles have one key, each tile is a class of its own.
+  // If two different tiles have one key, every tile becomes a separate class.
   const auto same = [&](size_t t) {
     const size_t one = classes.tile[classes.of[t]];
     return std::all_of(bytes.begin(), bytes.end(), [&](const TileBytes* b) { return b->on[t] == b->on[one]; });
@@ -116,10 +116,10 @@ void Memory::run(int graph) {
         for (const size_t c : classes_in(m_.place(op))) reach(c, live[c] + temp, temp, out.points);
       out.points = std::min(max_count, out.points + 1);
     } else {
-      // Arguments are copied on entry, results on exit; the graph runs in between.
+      // Arguments are copied on entry, and results on exit. The graph runs in between.
       const int64_t at = out.points;
       const auto below = [&](const Graph* called) -> size_t { return static_cast<size_t>(m_.graph_index(called)); };
-      // Points at which tensors of the called graph are live beside what the caller holds.
+      // Points at which tensors of the called graph are live beside the caller's tensors.
       const auto beside = [&](const Graph* called, auto&& chosen) {
         for (const int64_t sign : {1, 0, -1})
           for (const Lifetime& l : lifetimes_[below(called)]) {

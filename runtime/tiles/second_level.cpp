@@ -6,28 +6,29 @@ namespace pxl::tiles {
 
 namespace {
 
-constexpr int64_t streamed_depth = 128;  ///< of the slices that are read at once; at least a few blocks of any unit
+constexpr int64_t streamed_depth =
+    128;  ///< depth of the slices that are read at once; at least a few blocks of any unit
 constexpr std::string_view second_level_step = "operands and results in the second memory level";
 
-/// Cycles of a transfer at the rate of the whole level.
+/// Cycles of a transfer at the rate of the whole second level.
 int64_t transfer_cycles(const Machine& m, int64_t bytes) {
   const int64_t rate = std::max<int64_t>(1, m.dram_bytes / 100'000 * m.dram_efficiency), clock = m.clock / 1000;
   return m.dram_latency + saturating_product(bytes / rate, clock) +
          div_up(saturating_product(bytes % rate, clock), rate);
 }
 
-/// Bytes of whole transfers of `runs` contiguous runs.
+/// Bytes of whole transfers that move `runs` contiguous runs.
 int64_t transferred(const Machine& m, int64_t runs, int64_t run_bytes) {
   return saturating_product(runs, div_up(run_bytes, m.dram_transfer) * m.dram_transfer);
 }
 
-/// Bytes that the level moves for a tensor of which pieces of this mapping are read: whole transfers.
+/// Bytes that the level moves if a tensor's pieces are read in this mapping, in whole transfers.
 int64_t moved_bytes(const CandidateRequest& r, const TensorSpec& spec, int32_t mapping) {
   if (mapping < 0) return spec.bytes();
   const int64_t run = std::max<int64_t>(1, run_length(r.pool.table.at(mapping), spec.shape) * element_bytes(spec));
   return transferred(r.machine, div_up(spec.bytes(), run), run);
 }
-/// The same of a table, of which the op reads or changes some slices.
+/// The same for a table, if the op reads or changes some slices only.
 int64_t moved_bytes_of_table(const CandidateRequest& r, const TensorSpec& spec, int32_t mapping, const OpCandidate& c) {
   const int64_t all = moved_bytes(r, spec, mapping);
   return c.table.slices == 0 ? all : std::min(all, transferred(r.machine, c.table.slices, c.table.bytes));
@@ -36,7 +37,7 @@ int64_t moved_bytes_of_table(const CandidateRequest& r, const TensorSpec& spec, 
 void stream(const CandidateRequest& r, const CandidateOptions& options, OpCandidate& c) {
   const Machine& m = r.machine;
   const int64_t bound = m.memory * options.available_memory_permille / 1000;
-  // Operands are in the second level: a tile's own share of a slice comes from there, too.
+  // Operands are in the second level, so a tile's own share of a slice also comes from there.
   c.temp_bytes += c.own_bytes;
   c.own_bytes = 0;
   int64_t left = 1, right = 1;
@@ -74,7 +75,7 @@ void stream(const CandidateRequest& r, const CandidateOptions& options, OpCandid
   c.control_bytes += step_control_bytes;
 }
 
-/// Exchanges and the second level run at the same time; what is not hidden by computing remains of the longer one.
+/// Exchanges and the second level run at the same time. Computing hides a part of the longer one.
 void hide(const Machine& m, OpCandidate& c) {
   int64_t compute = 0, exchange = 0, level = 0;
   for (const CandidateStep& s : c.steps) {

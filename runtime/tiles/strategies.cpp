@@ -1,4 +1,4 @@
-// Rows of the strategies: vertices, cycles, and how mappings are chosen.
+// Rows of the strategies: vertices, cycles, and the choice of mappings.
 #include "runtime/tiles/strategies.hpp"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ int64_t update_vertex_cycles(const CandidateRequest& r, const TileShare& t) {
   return update_cycles(r.machine, vector_of(r), t.elements, t.element_bytes, mixed);
 }
 
-/// n operands are combined pairwise, by n - 1 vertices.
+/// n - 1 vertices combine n operands pairwise.
 int64_t binary_vertex_cycles(const CandidateRequest& r, const TileShare& t) {
   const Machine& m = r.machine;
   const OpContext& s = r.site;
@@ -85,7 +85,7 @@ constexpr VectorCost softmax_passes[] = {add_pass, tile_exp.vector, add_pass},
                      normalise_grad_passes[] = {add_pass, add_pass, add_pass, add_pass, add_pass},
                      loss_passes[] = {tile_log.vector}, loss_grad_passes[] = {add_pass, add_pass};
 
-/// Vertices whose formula holds for any mapping of the result.
+/// Returns 0 for vertices whose formula is the same wherever the result is stored.
 int64_t as_elsewhere(const Machine&, int64_t, int64_t) { return 0; }
 constexpr ElementwiseStrategy elementwise(std::string_view vertex, VertexCyclesFn cycles,
                                           InPlaceCyclesFn in_place = as_elsewhere) {
