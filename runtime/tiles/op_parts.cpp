@@ -1,4 +1,4 @@
-// The dispatch of op_parts, the partition into one part, and those of elementwise ops and of ops that move elements.
+// The dispatch of op_parts. Partitions into one part, and of elementwise ops and ops that move elements.
 #include "runtime/tiles/op_parts.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace pxl::tiles {
 
 namespace {
 
-/// Elementwise on a common shape, which each operand has or is broadcast to.
+/// Whether the op is elementwise on a common shape. Each operand has this shape or is broadcast to it.
 bool is_elementwise(const OpContext& s, const Op& op) {
   if (s.row.pattern != Pattern::elementwise || s.row.exchange != pxl::Exchange::none || s.out.empty()) return false;
   const Shape& shape = s.out[0].shape;
@@ -24,7 +24,7 @@ bool is_elementwise(const OpContext& s, const Op& op) {
   return true;
 }
 
-/// The elements of an operand that are broadcast to these elements of the result, in their order.
+/// The elements of an operand that are broadcast to these elements of the result, in the order of the result.
 std::vector<int64_t> broadcast_elements(const Region& result, const Shape& from, const Shape& to) {
   Shape strides = strides_of(from);
   for (size_t i = 0; i < from.size(); ++i)
@@ -46,7 +46,8 @@ constexpr int64_t element_of(uint64_t source) {
   return static_cast<int64_t>(source & ((uint64_t{1} << slot_shift) - 1));
 }
 
-/// The elements of the results where element e of slot i is its number `i << slot_shift | e`, or the complement of it.
+/// Runs the definition on numbers: element e of slot i is `i << slot_shift | e`, or its complement. Returns the
+/// elements of the results.
 std::vector<std::vector<uint64_t>> moved_numbers(const OpContext& s, bool complement) {
   std::vector<TensorSpec> in(s.in.size()), out(s.out.begin(), s.out.end());
   std::vector<const TensorSpec*> slots;
@@ -74,10 +75,9 @@ std::vector<std::vector<uint64_t>> moved_numbers(const OpContext& s, bool comple
   return found;
 }
 
-/// Where the elements of the results come from: slot and element of each. Empty if an element of a result is none of an
-/// operand. The definition moves the numbers of the elements, and then their complements: what the op itself puts into
-/// a result, whatever its value, is the same both times. The dtype is float64, which holds every number that an op
-/// fills with.
+/// The origin of each result's elements: slot and element. Empty if an element comes from no operand. The definition
+/// moves the numbers of the elements, and then their complements. A value that the op itself puts into a result is the
+/// same both times. The dtype is float64, which holds every number that an op fills with.
 std::vector<std::vector<uint64_t>> sources_of(const OpContext& s) {
   std::vector<std::vector<uint64_t>> found = moved_numbers(s, false);
   const std::vector<std::vector<uint64_t>> complements = moved_numbers(s, true);
@@ -124,8 +124,8 @@ std::optional<OpParts> elementwise_parts(const PartsRequest& r) {
   return parts;
 }
 
-/// Whether the parts write every element of the results that are no memory of an operand. Parts are slices of what they
-/// sum over, too: of sums of no terms there are none.
+/// Whether the parts write every element of the results, except results in an operand's memory. Parts are also slices
+/// of the summed axis, so a sum of no terms has no parts.
 bool writes_results(const OpParts& parts, const OpContext& s) {
   for (size_t o = s.row.alias >= 0 ? 1 : 0; o < s.out.size(); ++o) {
     std::vector<ElementRange> written;
@@ -170,7 +170,7 @@ std::optional<OpParts> movement_parts(const PartsRequest& r) {
         const uint64_t from = sources[o][static_cast<size_t>(e)];
         elements[slot_of(from)].push_back(element_of(from));
       });
-      std::vector<int64_t> before(s.in.size(), 0);  // elements of the slices before that of a slot
+      std::vector<int64_t> before(s.in.size(), 0);  // elements of the slices that precede a slot's slice
       std::vector<const Region*> regions(s.in.size());
       part.reads.reserve(s.in.size());
       int64_t read = 0;

@@ -1,5 +1,5 @@
-// The partition of an op as its candidate says: which tile runs a vertex on which boxes of the operands, and which
-// boxes of the results it writes. A vertex is the op's definition on these slices.
+// The partition of an op according to its candidate. A part is a vertex on a tile: the boxes of operands that it reads,
+// and the boxes of results that it writes. A vertex is the op's definition on these slices.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,9 @@
 
 namespace pxl::tiles {
 
-/// A slice of an operand as a vertex sees it: a tensor of `shape`, row-major, of which element i is element `order[i]`
-/// of the region in ascending order, or a constant if that is -1 (empty: element i).
+/// A slice of an operand as a row-major tensor of `shape`, which the vertex reads. Element i is element `order[i]` of
+/// the region, in ascending order, or a constant if `order[i]` is -1. If `order` is empty, element i is element i of
+/// the region.
 struct OperandSlice {
   size_t slot = 0;
   Region region;
@@ -22,11 +23,11 @@ struct OperandSlice {
   bool ones = false;  ///< the constant is 1, not 0
 };
 
-/// A slice of a result, or of an operand that the op modifies: element i of the region, in ascending order, is element
-/// `order[i]` of what the vertex makes (empty: element i, and it makes nothing else).
+/// A slice of a result, or of an operand that the op modifies. Element i of the region, in ascending order, is element
+/// `order[i]` of the vertex's output. If `order` is empty, it is element i, and the output has no other elements.
 struct ResultSlice {
   size_t index = 0;
-  bool is_operand = false;  ///< `index` is a slot, whose slice the vertex reads as well
+  bool is_operand = false;  ///< `index` is a slot, and the vertex also reads its slice
   Region region;
   Shape shape;
   std::vector<int64_t> order = {};
@@ -37,29 +38,29 @@ struct Part {
   int32_t tile = 0;
   std::vector<OperandSlice> reads = {};  ///< at most one of each slot
   std::vector<ResultSlice> writes = {};
-  /// Of vertices that copy: element i of the only result is element `source[i]` of the slices that are read, one after
-  /// the other.
+  /// Set for vertices that copy. Element i of the only result is element `source[i]` of the slices read, which follow
+  /// one another.
   std::vector<int64_t> source = {};
-  std::optional<Attributes> attrs = {};  ///< of the op on these slices, if they are not the op's
+  std::optional<Attributes> attrs = {};  ///< attributes of the op on these slices, if they are not the op's
 };
 
-/// How partial results of several tiles become the result.
+/// The combination of partial results on several tiles.
 struct PartialResults {
-  const OpRow* combine = nullptr;  ///< a reduction: of the partial results of an element, over axis 0
+  const OpRow* combine = nullptr;  ///< a reduction over axis 0, which has an element's partial results
   DType dtype = DType::float32;    ///< of a partial result
-  /// At most one of the partial results of an element is not 0: they are combined as bits, integers of `dtype`, and the
-  /// op runs on bits too.
+  /// An element has at most one partial result that is not 0. Partial results are combined as bits (integers of
+  /// `dtype`), and the op also runs on bits.
   bool as_bits = false;
 };
 
 struct OpParts {
   enum class Vertex : uint8_t { definition, copy } vertex = Vertex::definition;
-  bool as_planned = true;  ///< false: the op runs on one tile, whatever the candidate's partition
-  /// What a tile has received stays there until the last step; else until the end of the step.
+  bool as_planned = true;  ///< false: the op runs on one tile, regardless of the candidate's partition
+  /// A tile keeps received slices until the last step; else until the end of the step.
   bool keeps_received = false;
-  /// Supersteps, each after the one before.
+  /// Supersteps, in execution order.
   std::vector<std::vector<Part>> steps = {};
-  /// By result, or empty: an element has partial results in several parts, or in several steps.
+  /// Entries by result, or empty. A result has an entry if several parts or steps have partial results of an element.
   std::vector<std::optional<PartialResults>> partial = {};
 };
 
@@ -73,11 +74,11 @@ struct PartsRequest {
   const TileMappingTable& mappings;
 };
 
-/// The partition of an op. Ops whose strategy has no rule for their attributes run on one tile, the first of their
-/// result.
+/// Returns the partition of an op. If the op's strategy has no rule for its attributes, the op runs on the first tile
+/// of its result.
 OpParts op_parts(const PartsRequest& r);
 
-// Rules of strategies; nothing if they do not apply.
+// Rules of strategies. A rule returns nullopt if it does not apply.
 using PartsFn = std::optional<OpParts> (*)(const PartsRequest&);
 std::optional<OpParts> element_parts(const PartsRequest& r);
 std::optional<OpParts> reduction_parts(const PartsRequest& r);

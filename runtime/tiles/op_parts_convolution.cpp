@@ -1,5 +1,5 @@
-// Partitions of convolutions and their gradients. A tile that computes a slice of the leading spatial axis reads the
-// rim of its windows, too; padding along that axis is zeros on the tile.
+// Partitions of convolutions and their gradients. A tile that computes a slice of the leading spatial axis also reads
+// the rim of its windows. Padding along that axis is zeros on the tile.
 #include <algorithm>
 
 #include "runtime/ops/convolution_shape.hpp"
@@ -11,12 +11,12 @@ namespace pxl::tiles {
 
 namespace {
 
-/// A slice of one part: ranges of batch, groups, depth and columns, and of the leading spatial axis.
+/// The slice of one part: ranges of batch, groups, depth, columns and the leading spatial axis.
 struct Slice {
   ElementRange batch, groups, depth, columns, first;
 };
 
-/// Channels [groups, channels of one] as one axis.
+/// Merges the axes [groups, channels of a group] into one axis.
 Shape folded(const Shape& shape, size_t axis) {
   Shape result = shape;
   result[axis] *= result[axis + 1];
@@ -24,7 +24,7 @@ Shape folded(const Shape& shape, size_t axis) {
   return result;
 }
 
-/// Data [batch, groups x channels, spatial...] of a part; along the leading spatial axis elements outside of it are 0.
+/// The data [batch, groups x channels, spatial...] of a part. Elements outside the leading spatial axis are 0.
 OperandSlice data_slice(size_t slot, const Shape& shape, int64_t groups, const Slice& s, const ElementRange& channels,
                         const ElementRange& rows) {
   Shape view{shape[0], groups, shape[1] / groups};
@@ -74,8 +74,7 @@ OperandSlice bias_slice(size_t slot, int64_t groups, int64_t channels, const Sli
   return {slot, Region::box({groups, channels}, box), folded(extents_of(box), 0)};
 }
 
-/// The attributes of a part: padding of the leading spatial axis, groups, and the spatial shape that a data gradient
-/// has.
+/// The attributes of a part: padding of the leading spatial axis, groups, and a data gradient's spatial shape.
 Attributes attributes_of(const OpContext& s, const ResolvedConvolution& r, int64_t groups, int64_t before,
                          int64_t after, int64_t extent) {
   Attributes attrs = s.attrs;
@@ -94,9 +93,9 @@ Attributes attributes_of(const OpContext& s, const ResolvedConvolution& r, int64
   return attrs;
 }
 
-/// Sets the extents of a part of a transposed convolution by padding and output_padding: `more` elements after the
-/// windows along the leading spatial axis, along the others as the whole convolution has. False where the op does not
-/// take so many.
+/// Sets the extents of a transposed convolution's part by padding and output_padding. The leading spatial axis has
+/// `more` elements after the windows; the other axes are those of the whole convolution. Returns false if the op does
+/// not accept the value.
 bool set_extents(const OpContext& s, const ResolvedConvolution& r, int64_t more, Attributes& attrs) {
   auto& padding = std::get<std::vector<int64_t>>(attrs[param_index(s.row, "padding")]);
   std::vector<int64_t> padding_after{more};
@@ -113,7 +112,8 @@ bool set_extents(const OpContext& s, const ResolvedConvolution& r, int64_t more,
   return true;
 }
 
-/// The windows whose elements are in a range of the data, and how far the first begins before it: at least 0.
+/// The windows whose elements are in a range of the data. `before` is the distance from the first window's begin to the
+/// range; it is at least 0.
 ElementRange windows_over(const WindowAxis& a, const ElementRange& rows, int64_t& before) {
   const int64_t span = a.dilation * (a.kernel - 1);
   int64_t begin = std::max<int64_t>(0, rows.begin + a.padding_before - span);
@@ -154,7 +154,7 @@ std::optional<OpParts> convolution(const PartsRequest& r, const ResolvedConvolut
               continue;
             Part part{.tile = static_cast<int32_t>(tile % r.machine.tiles)};
             make(slice, part);
-            // A scale, or a bias, which of the parts that share sums the first one adds.
+            // Adds a scale, or a bias. Among the parts that share sums, the first one adds the bias.
             for (size_t i = 2; i < s.in.size(); ++i) {
               if (!s.in[i]) continue;
               if (s.in[i]->shape.empty())

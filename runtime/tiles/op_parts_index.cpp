@@ -1,5 +1,5 @@
-// Partitions of gathers and scatters: each tile has some entries of the table, or a part of each. It examines all
-// indices, on a table in which the entries of others are 0, so that what it finds of these is 0.
+// Partitions of gathers and scatters. Each tile has some entries of the table, or a part of each entry. A tile examines
+// all indices on a table whose other entries are 0, so indices of other tiles' entries yield 0.
 #include "runtime/ops/infer.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/tiles/layout.hpp"
@@ -18,7 +18,7 @@ DType bits_of(DType dtype) {
   }
 }
 
-/// The block of a table that a tile has, for block mappings without shared or repeated blocks.
+/// Calls f for the block of a table on each tile. Supports block mappings without shared or repeated blocks.
 template <class F>
 bool for_blocks(const PartsRequest& r, int32_t id, const Shape& shape, F&& f) {
   if (id < 0) return false;
@@ -36,7 +36,7 @@ bool for_blocks(const PartsRequest& r, int32_t id, const Shape& shape, F&& f) {
   return true;
 }
 
-/// By element of a tensor of `shape`: which element of the box it is, or -1.
+/// Numbers the elements of a tensor with this shape: the number within the box, or -1.
 std::vector<int64_t> elements_in(const Shape& shape, const Box& box) {
   const Region inside = Region::box(shape, box);
   std::vector<int64_t> order(static_cast<size_t>(element_count(shape)), -1);
@@ -45,17 +45,17 @@ std::vector<int64_t> elements_in(const Shape& shape, const Box& box) {
   return order;
 }
 
-/// A box with all of one axis.
+/// Returns the box with the whole extent of one axis.
 Box with_whole(Box box, size_t axis, int64_t extent) {
   box[axis] = {0, extent};
   return box;
 }
-/// The box counted from where another one begins.
+/// Returns the box relative to the begin of `outer`.
 Box within(Box box, const Box& outer) {
   for (size_t i = 0; i < box.size(); ++i) box[i] = {box[i].begin - outer[i].begin, box[i].end - outer[i].begin};
   return box;
 }
-/// The box of a tensor that has the axes of the indices in place of one axis of the table.
+/// Returns a box of a tensor in which the axes of the indices replace one axis of the table.
 Box with_indices(const Box& table, size_t axis, const Shape& indices) {
   Box box(table.begin(), table.begin() + static_cast<ptrdiff_t>(axis));
   for (const int64_t extent : indices) box.push_back({0, extent});

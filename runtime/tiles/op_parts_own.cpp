@@ -1,5 +1,5 @@
-// Partitions of ops whose definitions need to know of all elements: random numbers, scatters, losses. Each tile runs
-// the op on whole tensors, of which it reads only what its own results depend on, and keeps its own results.
+// Partitions of ops whose definitions depend on all elements: random numbers, scatters, losses. Each tile runs the op
+// on whole tensors. A tile reads only elements on which its own results depend, and keeps these results.
 #include <algorithm>
 #include <map>
 
@@ -11,11 +11,12 @@ namespace pxl::tiles {
 
 namespace {
 
-/// Maximum number of elements of all vertices together: beyond it, fewer tiles run the op. Bounds the time and memory
-/// of carrying it out; not measured.
+/// Maximum number of elements over all vertices. Fewer tiles run the op if the number is larger. The bound limits the
+/// time and memory of execution; not measured.
 constexpr int64_t max_elements = int64_t{1} << 22;
 
-/// What each tile computes: of several tiles the first one has the work of all, where each takes `elements`.
+/// The region that each tile computes, if each vertex has `elements` elements. Above `max_elements`, tiles form groups.
+/// The first tile of a group then computes the group's region.
 using Shares = std::vector<std::pair<int32_t, Region>>;
 Shares joined(const std::map<int32_t, Region>& by_tile, int64_t elements) {
   const int64_t most = std::max<int64_t>(1, max_elements / std::max<int64_t>(1, elements)),
@@ -31,7 +32,7 @@ Shares joined(const std::map<int32_t, Region>& by_tile, int64_t elements) {
   return shares;
 }
 
-/// By element: which one of the region it is, or -1.
+/// Numbers `elements` elements: the number within the region, or -1.
 std::vector<int64_t> order_of(const Region& region, int64_t elements) {
   std::vector<int64_t> order(static_cast<size_t>(elements), -1);
   int64_t next = 0;
@@ -55,7 +56,7 @@ std::optional<OpParts> own_element_parts(const PartsRequest& r) {
   const int64_t n = s.out[0].size();
   for (const TensorSpec& t : s.out)
     if (t.shape != shape) return std::nullopt;
-  // An element of the result depends on one element of the operand that the op changes, and on all other operands.
+  // An element of the result depends on all other operands, and on one element of the operand that the op changes.
   const auto is_changed = [&](size_t i) {
     return i == 0 && i < s.in.size() && s.in[i] && s.in[i]->shape == shape &&
            (r.op.modifies(i) || s.row.params[i].name == "t");
@@ -87,7 +88,7 @@ std::optional<OpParts> own_element_parts(const PartsRequest& r) {
 
 std::optional<OpParts> loss_parts(const PartsRequest& r) {
   const OpContext& s = r.site;
-  // Probabilities [..., classes], labels [...] of integers, and scalars or one value for each label.
+  // The operands are probabilities [..., classes], integer labels [...], and scalars or one value for each label.
   size_t probabilities = 0, labels = 0;
   for (size_t i = 0; i < s.in.size(); ++i) {
     if (!s.in[i]) continue;
@@ -98,13 +99,14 @@ std::optional<OpParts> loss_parts(const PartsRequest& r) {
   const TensorSpec& x = s.input(probabilities);
   if (x.shape.empty() || x.size() == 0 || r.candidate.in[probabilities] < 0 || r.op.modifies(probabilities))
     return std::nullopt;
-  // Ops of loss and gradient add a constant to each probability, so that rows of ones have a loss: no sum of parts.
+  // Ops with loss and gradient add a constant to each probability. Rows of ones then have a loss, so the loss is no sum
+  // of the parts.
   if (s.out.size() > 1 && std::any_of(s.out.begin(), s.out.end(), [](const TensorSpec& t) { return t.shape.empty(); }))
     return std::nullopt;
   const int64_t classes = x.shape.back();
   const Shape of_labels(x.shape.begin(), x.shape.end() - 1);
   if (s.input(labels).shape != of_labels) return std::nullopt;
-  // Whole rows, each on the first tile that has a part of it.
+  // Whole rows, each on the first tile that has a part of the row.
   std::map<int32_t, Region> rows_by_tile;
   const Layout layout(r.machine, r.mappings.at(r.candidate.in[probabilities]), x.shape);
   int64_t next = 0;
@@ -114,7 +116,7 @@ std::optional<OpParts> loss_parts(const PartsRequest& r) {
     rows_by_tile[o.tile].add(rows);
     next = rows.end;
   }
-  // A row of ones has no loss, whatever its label is; of logarithms a row of zeros.
+  // A row of ones has no loss, regardless of its label. A row of zeros has none if the values are logarithms.
   const bool logarithms =
       std::any_of(s.row.params.begin(), s.row.params.end(), [](const Param& p) { return p.name == "log_prob"; }) &&
       s.boolean("log_prob");

@@ -1,5 +1,6 @@
 // Partitions of pooling and its gradients: planes, and slices of the leading spatial axis with the rims of their
-// windows. The vertex sees whole planes in which what the tile does not need is 0, and gives the windows of its slice.
+// windows. The vertex sees whole planes, in which elements that the tile does not need are 0. The vertex returns the
+// windows of the tile's slice.
 #include <algorithm>
 
 #include "runtime/ops/window_params.hpp"
@@ -9,7 +10,7 @@ namespace pxl::tiles {
 
 namespace {
 
-/// Some rows of the planes of a part, in planes of which the other rows are 0.
+/// Some rows of a part's planes. The other rows of the planes are 0.
 OperandSlice rows_of(size_t slot, const Shape& shape, const Box& planes, ElementRange rows) {
   rows = common(rows, {0, shape[2]});
   Box box = planes, all = planes;
@@ -36,7 +37,7 @@ std::optional<OpParts> pooling_parts(const PartsRequest& r) {
   if (mapping.flat || mapping.spread > 1 || mapping.copies > 1) return std::nullopt;
   for (size_t i = 3; i < mapping.parts.size(); ++i)
     if (mapping.parts[i] > 1) return std::nullopt;
-  // Gradients produce what windows read. The operands of either kind are mapped as the data, or as the windows.
+  // Gradients produce what windows read. Operands of both kinds are mapped as the data, or as the windows.
   const bool gradient = s.row.name.ends_with("_grad");
   if (!s.is_none("out_pads"))
     for (const int64_t pad : s.integers("out_pads"))
@@ -57,7 +58,7 @@ std::optional<OpParts> pooling_parts(const PartsRequest& r) {
         const Box planes{part_of(y[0], mapping.parts[0], n), part_of(y[1], mapping.parts[1], c)};
         const ElementRange mine = part_of(y[2], mapping.parts[2], f);
         if (planes[0].size() * planes[1].size() * mine.size() == 0) continue;
-        // The windows that touch the slice, and the rows that these read.
+        // The windows that touch the slice, and the rows that these windows read.
         ElementRange windows = mine;
         if (gradient) {
           const int64_t reach = a.dilation * (a.kernel - 1), first = mine.begin + a.padding_before - reach;

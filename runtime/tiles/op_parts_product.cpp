@@ -8,7 +8,7 @@ namespace pxl::tiles {
 
 namespace {
 
-/// The axes of the operands and of the result. Either operand may lack the groups.
+/// The axes of a product's operands and result. Either operand may lack the groups.
 struct ProductAxes {
   Shape groups, rows;
   bool a_groups = false, b_groups = false, columns = false;
@@ -29,7 +29,7 @@ std::optional<ProductAxes> axes_of(const Shape& a, const Shape& b) {
   return axes;
 }
 
-/// The blocks of axes that are divided into `parts`, row-major.
+/// The blocks, in row-major order, of axes that are divided into `parts`.
 std::vector<Box> blocks_of(const Shape& axes, int64_t parts) {
   std::vector<int32_t> counts;
   partition_axes(axes, 0, axes.size(), parts, counts);
@@ -65,7 +65,7 @@ std::optional<OpParts> product_parts(const PartsRequest& r) {
   const ProductCut& cut = *r.candidate.product;
   const Shape &a = s.input(0).shape, &b = s.input(1).shape;
   const std::optional<ProductAxes> axes = axes_of(a, b);
-  // Every vertex reads all of the other operands.
+  // Every vertex reads all further operands whole.
   const bool others_are_scalars =
       std::all_of(s.in.begin() + 2, s.in.end(), [](const TensorSpec* t) { return !t || t->size() == 1; });
   if (!axes || !others_are_scalars) return std::nullopt;
@@ -108,7 +108,7 @@ std::optional<OpParts> product_parts(const PartsRequest& r) {
               group_begin + r_index * cut.row_stride() + d * cut.depth_stride() + c * cut.column_stride();
           const ElementRange depth = part_of(all_depth, cut.depth, d), columns = part_of(all_columns, cut.columns, c);
           for (int64_t step = 0; step < steps; ++step) {
-            // Tiles of a ring begin at different pieces, so that each piece is on one of them.
+            // Tiles of a ring begin at different pieces, so that each piece is on one tile.
             const int64_t piece =
                 (step % cut.shifts + (cut.shift_a ? c : 0) + (cut.shift_b ? r_index : 0)) % cut.shifts;
             ElementRange chunk = part_of(all_depth, cut.depth * cut.shifts, d * cut.shifts + piece),

@@ -9,7 +9,7 @@ namespace pxl::tiles {
 
 namespace {
 
-/// Reductions that partial results are combined by.
+/// Reductions, and the reductions that combine their partial results.
 struct Combined {
   std::string_view op, by;
 };
@@ -22,10 +22,11 @@ const OpRow* combining_row(const OpRow& row) {
   return nullptr;
 }
 
-/// The boxes of a range of elements: at most two for each axis.
+/// Appends the boxes that cover a range of elements: at most two for each axis.
 void add_boxes(ElementRange range, const Shape& shape, std::vector<Box>& boxes) {
   while (range.size() > 0) {
-    // The largest box that begins here: whole indices of the outermost axis that the range has one of.
+    // The largest box that begins here. The box covers whole indices of the outermost axis that has a whole index in
+    // the range.
     int64_t inner = 1;
     size_t axis = shape.size();
     while (axis > 1 && range.begin % (inner * shape[axis - 1]) == 0 && range.size() >= inner * shape[axis - 1])
@@ -43,7 +44,7 @@ void add_boxes(ElementRange range, const Shape& shape, std::vector<Box>& boxes) 
   }
 }
 
-/// The slices of a tile as boxes: of a block mapping the block itself.
+/// The region of a tile as boxes. A block is a single box.
 std::vector<Box> boxes_of(const Region& region, const Shape& shape) {
   Box around(shape.size(), {INT64_MAX, 0});
   region.for_each([&](int64_t e) {
@@ -59,7 +60,7 @@ std::vector<Box> boxes_of(const Region& region, const Shape& shape) {
   return boxes;
 }
 
-/// The box without the axes that are reduced, as the result has them: of extent 1, or not at all.
+/// The box without the reduced axes. The result keeps such an axis with extent 1, or not at all.
 Box kept_box(const Box& box, const std::vector<bool>& along, size_t rank) {
   Box kept;
   for (size_t i = 0; i < box.size(); ++i) {
@@ -71,7 +72,7 @@ Box kept_box(const Box& box, const std::vector<bool>& along, size_t rank) {
   return kept;
 }
 
-/// Whether a shape is `x` without the axes that are reduced.
+/// Whether a shape is `x` without the reduced axes.
 bool is_kept(const Shape& shape, const Shape& x, const std::vector<bool>& along) {
   Shape with_ones, without;
   for (size_t i = 0; i < x.size(); ++i) {
@@ -125,7 +126,7 @@ std::optional<OpParts> row_parts(const PartsRequest& r) {
   const std::vector<bool> along = axes_of_site(s, x.shape.size(), true);
   const TileMapping& mapping = r.mappings.at(r.candidate.in[main]);
   if (mapping.flat || mapping.copies > 1) return std::nullopt;
-  // Of operands and results with the rows' shape, and with one element a row, a tile has its rows.
+  // Operands and results have the rows' shape, or one element a row. All are partitioned by rows.
   const auto by_rows = [&](const TensorSpec& t) { return t.shape == x.shape || is_kept(t.shape, x.shape, along); };
   for (size_t i = 0; i < s.in.size(); ++i)
     if (s.in[i] && !by_rows(*s.in[i])) return std::nullopt;
@@ -133,7 +134,7 @@ std::optional<OpParts> row_parts(const PartsRequest& r) {
     if (!by_rows(t)) return std::nullopt;
   OpParts parts;
   parts.steps.emplace_back();
-  // Whole rows, on the first of the tiles that have a part of them.
+  // Whole rows, on the first tile that has a part of them.
   std::vector<int32_t> at(x.shape.size(), 0);
   Box box(x.shape.size());
   for (size_t axis = 1; axis > 0;) {
@@ -167,7 +168,7 @@ namespace {
 
 std::optional<OpParts> normalised(const PartsRequest& r, bool gradient) {
   const OpContext& s = r.site;
-  // Statistics are of rows, or of samples, which have a row for each group.
+  // Statistics belong to rows, or to samples. A sample has one row for each group.
   const bool samples =
       std::any_of(s.row.params.begin(), s.row.params.end(), [](const Param& p) { return p.name == "num_groups"; });
   const size_t main = gradient ? 1 : 0;
@@ -194,7 +195,7 @@ std::optional<OpParts> normalised(const PartsRequest& r, bool gradient) {
       if (range.size() == 0) return;
     Part part{.tile =
                   static_cast<int32_t>((mapping.first + mapping.tile_of(0, block * mapping.spread)) % r.machine.tiles)};
-    // Statistics are one axis: of rows, or of samples and groups.
+    // Statistics have one axis: rows, or samples and groups.
     Shape counts(x.begin(), x.end() - 1);
     Box of_statistics(rows.begin(), rows.end() - 1);
     if (samples) {
