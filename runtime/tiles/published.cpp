@@ -286,7 +286,7 @@ std::string row_text(const ReferenceMeasurement& p) {
                      p.calibrated() ? fmt::format("calibrated to {} %", number(p.tolerance)) : "seen", p.source);
 }
 
-/// The rows of one kind, and the mean and the largest of their errors.
+/// The rows of one kind, with the mean and the largest error.
 std::string rows_text(ReferenceMeasurement::Of kind, std::string_view title, std::string_view first_rows = {}) {
   std::string text = fmt::format("{}{}", heading, first_rows);
   double sum = 0, largest = 0;

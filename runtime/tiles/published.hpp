@@ -1,5 +1,5 @@
-// Published measurements of IPUs and the model's predictions, with their sources. The model's constants were fitted to
-// the entries marked as calibrated only; the others were seen while the model was built.
+// Published measurements of IPUs and the model's predictions, with their sources. The model's constants were fitted
+// only to the entries marked as calibrated. The other entries were seen while the model was built.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ struct ReferenceMeasurement {
   std::string_view machine;  ///< the machine that the prediction uses
   std::string_view unit;
   double figure, max_figure;  ///< a range if the source gives one, else equal
-  double tolerance;           ///< percent: maximum error of a calibrated entry; 0: not fitted to
+  double tolerance;  ///< percent: maximum error of a calibrated entry; 0: the model was not fitted to the entry
   std::string_view source;
   double (*predict)();
-  /// What a prediction shows.
+  /// The kind of a prediction.
   enum class Of : uint8_t {
-    formula,   ///< of a vertex, an exchange, a size
-    planned,   ///< what the planner chooses for a program
+    formula,   ///< a formula: of a vertex, an exchange, a size
+    planned,   ///< the planner's choice for a program
     identity,  ///< the constants of a machine, multiplied
-    unstated,  ///< as planned, but the source does not state the programs: shown, not counted
+    unstated,  ///< as planned, but the source does not state the programs: shown, but not counted
   } of = Of::formula;
   bool calibrated() const { return tolerance > 0; }
   /// Error of a prediction in percent: positive above the figure (or its range), negative below.
@@ -46,8 +46,8 @@ struct AmpErrors {
 };
 AmpErrors amp_errors();
 
-/// Tables as Markdown: figure, prediction and error of formulas, of planned programs, and of identities; with `points`,
-/// also of each of amp_points.
+/// Tables as Markdown: figure, prediction and error of formulas, planned programs and identities. `points` adds each
+/// point of amp_points.
 std::string validation_text(bool points);
 
 }  // namespace pxl::tiles

@@ -1,4 +1,4 @@
-// What the programs with published figures are built of. Included by published_*.cpp only.
+// Building blocks for the programs with published figures. Included by published_*.cpp only.
 #pragma once
 
 #include <initializer_list>
@@ -40,7 +40,7 @@ inline Tensor* from_host(Ir& ir, Shape shape, DType dtype) {
 }
 inline void to_host(Ir& ir, Tensor* t) { ir.main().add_host_store(ir.add_stream(t->spec, "y", false), t); }
 
-/// As the vendor's libraries plan: each op separately, without operands in copies.
+/// Plans as the vendor's libraries do: each op separately, without operands in copies.
 inline Report report(const Graph& graph, std::string_view machine, bool half_partials = false) {
   EstimateOptions options;
   options.machine = parse_machine(machine);

@@ -26,7 +26,7 @@ std::vector<Shape> layer_weights(const LayerSizes& s) {
   return shapes;
 }
 
-/// x [batch * tokens, width] through attention and the two dense layers; weights as in layer_weights.
+/// Applies attention and the two dense layers to x [batch * tokens, width]. The weights are those of layer_weights.
 Tensor* transformer_layer(const LayerSizes& s, Tensor* x, std::vector<Tensor*> w) {
   for (Tensor*& t : w)
     if (t->spec.dtype != x->spec.dtype) t = op("cast", {t}, {{"data_type", x->spec.dtype}});
@@ -52,10 +52,10 @@ Tensor* transformer_layer(const LayerSizes& s, Tensor* x, std::vector<Tensor*> w
   return op("add", {x, dense(op("gelu", {dense(h, 6, 10)}), 7, 11)});
 }
 
-/// Weights of dense layers are int8 here, which takes as many bytes as float8; others are float16.
+/// Weights of dense layers are int8 here, which takes as many bytes as float8. Other weights are float16.
 DType vit_dtype(const Shape& shape) { return shape.size() > 1 ? DType::int8 : DType::float16; }
 
-/// One query, a parameter, attends to all tokens; then two dense layers.
+/// One query, a parameter, attends to all tokens. Two dense layers follow.
 Tensor* attention_pool(Ir& ir, const LayerSizes& s, Tensor* x) {
   const int64_t head = s.width / s.heads;
   const auto dense = [&](Tensor* t, int64_t columns) {
@@ -137,11 +137,11 @@ Report nanogpt(int64_t tokens) {
   const Op* backward = ir.main().add_call(*gradient->graph, operands);
   for (const auto& [weight, grad] : gradient->fwd_parent_ins_to_grad_parent_outs(*forward, *backward))
     if (weight != given[0]) op("scaled_add_", {weight, grad}, {{"a", 1.0}, {"b", -0.1}});
-  // The published program had no calls, which would add copies of the saved activations.
+  // The published program had no calls. Calls would add copies of the saved activations.
   return report(inline_calls(ir, [](const Graph&) { return true; }).ir->main(), "mk2");
 }
 
-/// The products of a ViT's layer, by name; with the suffix "_f8": in float8.
+/// The products of a ViT's layer, by name. The suffix "_f8" selects float8.
 Report product(std::string_view which) {
   const bool float8 = which.ends_with("_f8");
   const std::string_view name = which.substr(0, which.size() - (float8 ? 3 : 0));
@@ -158,8 +158,8 @@ Report product(std::string_view which) {
   return report(ir.main(), "c600", true);
 }
 
-/// What reports of a model without compiled code do not count. Graphcore's tests of such models have programs of 772
-/// and 2,110 bytes on their fullest tile, less than the runtime and the code of one vertex take.
+/// Bytes that reports of a model without compiled code do not count. Programs in Graphcore's tests of such models take
+/// 772 and 2,110 bytes on their fullest tile. The runtime and the code of one vertex take more.
 constexpr MemoryCategory not_of_data[] = {MemoryCategory::vertex_code, MemoryCategory::runtime, MemoryCategory::gaps};
 
 template <class F>
@@ -265,7 +265,7 @@ double layer_cycles(const Report& r) {
   for (const ReportOp& o : r.ops) {
     if (is_of_host(o)) continue;
     sum += o.cycles.compute + o.cycles.exchange;
-    // What a phase takes beyond its schedule was found on hardware; the figure is an estimate of the schedule.
+    // A phase's cycles beyond its schedule were found on hardware. The figure is an estimate of the schedule alone.
     for_steps(r, o,
               [&](const ReportStep& s) { sum -= s.kind == BspPhaseKind::exchange ? phase_overhead(r.machine) : 0; });
   }

@@ -1,5 +1,5 @@
-// Inference of ResNet-50 (He et al. 2015; strides in the 3 x 3 convolutions, as in version 1.5) in float16, with
-// float16 partial sums, images of one byte an element, and normalisations folded into the convolutions.
+// Inference of ResNet-50 (He et al. 2015) in float16. Strides are in the 3 x 3 convolutions, as in version 1.5. Partial
+// sums are float16, images have one byte an element, and normalisations are folded into the convolutions.
 #include <map>
 
 #include "runtime/base/never_destroyed.hpp"
@@ -12,7 +12,7 @@ using namespace published;
 
 namespace {
 
-/// Convolution with padding that keeps the field, and a bias for each channel.
+/// Convolution with padding that keeps the field, and a bias per channel.
 Tensor* biased_convolution(Ir& ir, Tensor* x, int64_t channels, int64_t kernel, int64_t stride) {
   Tensor* weight = variable(ir, {channels, x->spec.shape[1], kernel, kernel}, DType::float16);
   x = op("conv", {x, weight}, {{"stride", Ints{stride, stride}}, {"padding", Ints(4, kernel / 2)}});

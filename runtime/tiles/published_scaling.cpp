@@ -1,6 +1,6 @@
-// A step of data-parallel training takes the time of its IPUs' items, a serial part, and a collective of the gradients.
-// The time of an item follows from the figure of the smallest system, and the serial part, which only BERT has (ramps
-// of its pipeline, optimiser), from both figures of its phase 1.
+// A step of data-parallel training takes the time of its IPUs' items, a serial part, and a collective for the
+// gradients. The smallest system's figure yields the time of an item. Only BERT has a serial part (ramps of its
+// pipeline, optimiser). Both figures of its phase 1 yield the serial part.
 #include "runtime/tiles/published_scaling.hpp"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ constexpr ScalingMeasurement scaling_table[] = {
     {"BERT-Large phase 1, packed, PyTorch", 64, 56064, 18494, false},
 };
 
-/// Parameters, and IPUs of a replica, among which they are divided. Gradients are float16.
+/// Parameters, and the IPUs of a replica, among which the parameters are divided. Gradients are float16.
 struct TrainedModel {
   std::string_view name;  ///< beginning of ScalingMeasurement::model
   double parameters;
@@ -61,7 +61,7 @@ double gradient_seconds(const ScalingMeasurement& m) {
 double step_seconds(const ScalingMeasurement& m) { return static_cast<double>(m.batch) / m.figure; }
 double items_of_ipu(const ScalingMeasurement& m) { return static_cast<double>(m.batch) / static_cast<double>(m.ipus); }
 
-/// From two systems: what is left of a step when its items and gradients take no time.
+/// The rest of a step if its items and gradients take no time. Two systems determine it.
 double bert_serial_seconds() {
   const auto of = [](int64_t ipus) -> const ScalingMeasurement& {
     return *std::find_if(std::begin(scaling_table), std::end(scaling_table), [&](const ScalingMeasurement& m) {

@@ -1,4 +1,4 @@
-// Published throughput of systems of IPUs, and what the constants of the links predict.
+// Published throughput of IPU systems, and the predictions of the links' constants.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 
 namespace pxl::tiles {
 
-/// Training on a Bow Pod with that many IPUs.
+/// Training on a Bow Pod with `ipus` IPUs.
 struct ScalingMeasurement {
   std::string_view model;  ///< "ResNet-50"
   int64_t ipus;
-  int64_t batch;    ///< items of a step
-  double figure;    ///< items a second
-  bool calibrated;  ///< the constants of the links, or of this training, were fitted to it
+  int64_t batch;    ///< items per step
+  double figure;    ///< items per second
+  bool calibrated;  ///< the constants of the links, or of this training, were fitted to the figure
   double predicted() const;
   double error_percent() const;
 };
 std::span<const ScalingMeasurement> scaling_measurements();
 
-/// Maximum error of a calibrated figure, in percent: constants are rounded.
+/// Maximum error of a calibrated figure, in percent. Constants are rounded.
 inline constexpr double scaling_tolerance = 0.1;
 
 /// The table as Markdown.

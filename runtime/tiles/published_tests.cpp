@@ -1,4 +1,4 @@
-// Programs of Graphcore's own tests, which state the figures that their profiler must report.
+// Programs of Graphcore's own tests. The tests state the figures that their profiler must report.
 #include <map>
 
 #include "runtime/base/never_destroyed.hpp"
@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view eight_tiles = "mk2,tiles=8";
 const Shape& square = never_destroyed(Shape{64, 64});
 
-/// The gradient of the cross entropy of logits with labels.
+/// The gradient of the cross entropy for logits and labels.
 Tensor* logits_gradient(Ir& ir, Tensor* logits) {
   Tensor* labels = from_host(ir, {logits->spec.shape[0]}, DType::int32);
   const std::vector<Tensor*> both = ops("cross_entropy_with_grad", {logits, labels});
@@ -24,7 +24,7 @@ Tensor* logits_gradient(Ir& ir, Tensor* logits) {
   return both[1];
 }
 
-/// A variable that a program does not change is copied before it is used (graphcore/tensorflow, entry_visitor:
+/// A variable that the program does not change is copied before its use (graphcore/tensorflow, entry_visitor:
 /// resource_not_modified_clone).
 Tensor* unmodified(Ir& ir, Shape shape, DType dtype) { return op("identity", {variable(ir, std::move(shape), dtype)}); }
 
@@ -122,7 +122,7 @@ Report broadcast_product() {
   Tensor* x = op("broadcast_to", {from_host(ir, {1024}, DType::float16)}, {{"shape", Ints{1024, 1024}}});
   Tensor* a = from_host(ir, large, DType::float16);
   to_host(ir, op("matmul", {a, op("matmul", {x, unmodified(ir, large, DType::float16)})}));
-  // The sizes exceed a real tile's memory, which the profiler accepts; candidates are limited to 60 % of a real tile.
+  // The sizes exceed a real tile's memory, which the profiler accepts. Candidates are limited to 60 % of a real tile.
   EstimateOptions options;
   options.machine = parse_machine("mk2,tiles=8,memory=4Mi");
   options.candidates.available_memory_permille = 91;
