@@ -67,7 +67,7 @@ void try_remedies(Report& report, const Ir& ir, const EstimateOptions& options) 
   bool fits = false;
 
   const Rewritten outlined = outline(ir);
-  // New graphs, or equal ones that became one.
+  // New graphs, or equal graphs that became one.
   bool less_code = outlined.ir->graphs().size() != ir.graphs().size();
   if (less_code) {
     fits |= attempt("outlined", *outlined.ir, options);
@@ -111,7 +111,7 @@ void try_remedies(Report& report, const Ir& ir, const EstimateOptions& options) 
             fmt::format("{} chips as one{}, with links as fast as the exchange", chips, less_code ? ", outlined" : ""),
             less_code ? *outlined.ir : ir, more))
       break;
-    if (chips > 2 && report.remedies.back().bytes >= before) break;  // what is left is on every tile
+    if (chips > 2 && report.remedies.back().bytes >= before) break;  // the remaining bytes are on every tile
   }
 }
 

@@ -29,7 +29,7 @@ Json machine_json(const Machine& m) {
           {"clock_hz", m.clock}, {"constants", std::move(constants)}};
 }
 
-/// A point's index, or -1 if it was truncated.
+/// The index of a point, or -1 if the point was truncated.
 int kept_point(const Report& r, int point) { return point < static_cast<int>(r.liveness.size()) ? point : -1; }
 
 Json totals_json(const Report& r) {
@@ -80,7 +80,7 @@ Json candidates_json(const std::vector<ReportCandidate>& candidates) {
   return all;
 }
 
-// Index in `lists` of the op's list of candidates; equal lists are shared.
+// Returns the index in `lists` at which an op's candidates are. Equal lists are shared.
 size_t list_of(const std::vector<ReportCandidate>& candidates, std::map<std::string, size_t>& known, Json& lists) {
   std::string key;
   for (const ReportCandidate& p : candidates)
@@ -200,7 +200,7 @@ Json remedies_json(const Report& r) {
   return all;
 }
 
-/// Lines without ops have their text only.
+/// Lines without ops have only their text.
 Json sources_json(const Report& r) {
   Json files = Json::array();
   for (const SourceListing& listing : r.sources) {
@@ -325,7 +325,7 @@ std::string json_text(std::span<const Report> runs, std::span<const Report> agai
 std::string sweep_json(const Sweep& sweep) { return dump(sweep_rows(sweep)) + "\n"; }
 
 std::string page_text(std::span<const Report> runs, std::span<const Report> against, const PageExtras& extras) {
-  // A `<` in the data could end the script element or begin a comment; in JSON it occurs in strings only.
+  // A `<` in the data could end the script element or begin a comment. JSON has this character only in strings.
   const auto embedded = [](const Json& json) {
     std::string out;
     for (const char c : dump(json)) c == '<' ? out += "\\u003c" : out += c;

@@ -11,29 +11,29 @@
 namespace pxl::tiles {
 
 /// The object described in docs/profile-json.md ("pxl-profile/1"), with a final newline. `against` holds the reports
-/// for comparison; may be empty.
+/// for comparison, and may be empty.
 std::string json_text(std::span<const Report> runs, std::span<const Report> against = {});
 
-/// What a page has besides the reports.
+/// Contents of a page besides the reports.
 struct PageExtras {
   std::string graphs;                          ///< a page of the graphs; may be empty
   std::map<std::string, std::string> sources;  ///< texts of the programs, by the names in ReportOp::where
-  Sweep sweep;                                 ///< gets a section, unless it is empty
+  Sweep sweep;                                 ///< shown as a section, unless it is empty
 };
 /// A self-contained page that shows everything in the JSON.
 std::string page_text(std::span<const Report> runs, std::span<const Report> against = {},
                       const PageExtras& extras = {});
 
-/// Trace events in Chrome's Trace Event Format: one process per report; one lane each for ops, compute, exchange, sync
-/// and host; complete events with times in microseconds of the machine's clock. A run with more steps than the report
-/// keeps is truncated: an instant event marks the end, otherData.complete is false.
+/// Trace events in Chrome's Trace Event Format, with one process per report. Ops, compute, exchange, sync and host have
+/// one lane each. Complete events have times in microseconds of the machine's clock. If a run has more steps than the
+/// report keeps, it is truncated. An instant event then marks the end, and otherData.complete is false.
 std::string trace_text(std::span<const Report> runs);
 
-/// Differences between reports, matched by name, else by position: totals, kinds of ops, and the ops with the largest
-/// change.
+/// Differences between reports: totals, kinds of ops, and the ops with the largest change. Reports are matched by name,
+/// else by position.
 std::string difference_text(std::span<const Report> runs, std::span<const Report> against, size_t top = 10);
 
-/// The report to compare `run` with, or nullptr.
+/// The report with which `run` is compared, or nullptr.
 const Report* counterpart(const Report& run, std::span<const Report> runs, std::span<const Report> against);
 
 /// A file of the HTML page, embedded by cmake/embed.cmake.

@@ -34,7 +34,7 @@ std::string time_text(double microseconds) {
 }
 
 std::string op_text(const ReportOp& o) {
-  // Without the folder of the file, so that the text does not depend on where the program is.
+  // The file's folder is left out, so that the text does not depend on the program's location.
   return fmt::format("{}.{}{}{}", o.name, o.id, o.where.empty() ? "" : ", ", last_part(o.where));
 }
 
@@ -47,7 +47,7 @@ std::string families_text(const Report& r) {
   return s;
 }
 
-/// Indices of the ops with the most of something, most first; without those that have none.
+/// Indices of the ops with the largest values of a field, largest first. Ops with the value 0 are left out.
 std::vector<size_t> ops_by(const Report& r, int64_t ReportOp::*most, size_t top) {
   std::vector<size_t> order(r.ops.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -59,7 +59,7 @@ std::vector<size_t> ops_by(const Report& r, int64_t ReportOp::*most, size_t top)
 
 std::string cycles_text(const Report& r) {
   const int64_t device = r.cycles.device();
-  // A run that takes no time has no rate; counts of cycles are bounded.
+  // A run that takes no time has no rate. Counts of cycles are bounded.
   const std::string rate =
       device == 0 ? std::string()
                   : fmt::format(", {}, {:.1f} runs a second", time_text(r.microseconds), r.runs_per_second);

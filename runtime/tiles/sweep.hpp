@@ -25,10 +25,10 @@ struct Sweep {
 };
 
 SweepRow sweep_row(std::vector<std::string> values, const Report& report);
-/// Rows that fit and that no other row of the program that fits dominates in seconds and bytes on all tiles.
+/// Rows that fit and that no other fitting row of the program dominates. Criteria are seconds, and bytes on all tiles.
 std::vector<bool> pareto_rows(const Sweep& sweep);
 
-/// A table; a `*` marks pareto_rows. Rows that do not fit have no cycles.
+/// Returns a table. A `*` marks pareto_rows. Rows that do not fit have no cycles.
 std::string sweep_text(const Sweep& sweep);
 /// One object ("pxl-sweep/1"), with a final newline.
 std::string sweep_json(const Sweep& sweep);

@@ -25,7 +25,8 @@ struct PipelineSize {
   int64_t stages = 0, micro_batches = 0;
 };
 
-/// The first graph that a pipeline calls is a part of its first stage, once for each cycle that ramps up.
+/// Sizes of a pipeline. The first graph that the pipeline calls is a part of the first stage. Each cycle that ramps up
+/// calls this graph once.
 PipelineSize size_of_pipeline(const Graph& graph) {
   PipelineSize size;
   const Graph* first = nullptr;
@@ -42,7 +43,7 @@ PipelineSize size_of_pipeline(const Graph& graph) {
   return size;
 }
 
-/// The IPU on which a tensor is made; nullopt for variables, constants and inputs of graphs.
+/// The IPU that computes a tensor; nullopt for variables, constants and inputs of graphs.
 std::optional<int> place_of(const Tensor& t, int around) {
   const Op* op = t.producer;
   if (!op) return std::nullopt;
@@ -52,7 +53,7 @@ std::optional<int> place_of(const Tensor& t, int around) {
   return place_of(*op->called[0]->outputs()[static_cast<size_t>(t.output_index)], around);
 }
 
-/// What a run moves between IPUs and replicas, and to remote memory.
+/// Traffic of a run between IPUs, between replicas, and with remote memory.
 class Traffics {
  public:
   explicit Traffics(SystemCost& cost, int64_t replicas) : cost_(cost), replicas_(replicas) {}
@@ -76,17 +77,17 @@ class Traffics {
     }
   }
 
-  /// Copies to different IPUs take different links.
+  /// Copies to different IPUs use different links, so the largest count decides.
   int64_t max_copied_bytes() const {
     int64_t most = 0;
     for (const auto& [ipu, bytes] : copied_to_) most = std::max(most, bytes);
     return most;
   }
-  /// Of collectives between the IPUs of a replica.
+  /// Seconds that collectives between a replica's IPUs take.
   double reduction_seconds() const { return reduction_seconds_; }
 
  private:
-  /// A ring over the IPUs of an op, if its results are reductions.
+  /// Adds a ring over the IPUs of an op, if the op's results are reductions.
   void add_reduction(const Op& op, int64_t times) {
     const auto& given = *op_ipus(*op.row, op.attrs);
     const auto members = static_cast<int64_t>(std::set<int64_t>(given.begin(), given.end()).size());
@@ -96,7 +97,7 @@ class Traffics {
     cost_.copied_bytes += saturating_product(saturating_product(2 * (members - 1), shape.bytes), times);
   }
 
-  /// Operands that were made on another IPU.
+  /// Adds the operands that another IPU computed.
   void add_copies(const Op& op, int ipu, int around, int64_t times) {
     for (const Tensor* t : op.inputs)
       if (t && place_of(*t, around).value_or(ipu) != ipu) {
@@ -138,7 +139,7 @@ class Traffics {
   double reduction_seconds_ = 0;
 };
 
-/// Cycles of a run in the pipelines of a report, and in the graphs that these call, without host transfers.
+/// Cycles of a run in a report's pipelines and in the graphs that these call, without host transfers.
 int64_t cycles_in_pipelines(const Report& r) {
   std::vector<bool> inside(r.graphs.size());
   for (size_t g = 0; g < r.graphs.size(); ++g) inside[g] = r.graphs[g].name.starts_with(pipeline_title);
@@ -146,7 +147,7 @@ int64_t cycles_in_pipelines(const Report& r) {
     if (node.kind != ProgramNode::Kind::sequence && node.graph >= 0) inside[static_cast<size_t>(node.graph)] = true;
     for (const ProgramNode& child : node.children) self(child, self);
   };
-  // A graph is listed before those that it calls, or after: until nothing changes.
+  // A graph may be listed before or after the graphs that it calls, so marking repeats until nothing changes.
   for (size_t marked = 0, before = ~size_t{0}; marked != before;) {
     before = marked;
     for (size_t g = 0; g < r.bodies.size(); ++g)
@@ -176,7 +177,7 @@ SystemCost system_cost(const Ir& ir, const EstimateOptions& options, const Links
     const int64_t pipelined = cycles_in_pipelines(report);
     cost.ipus.push_back({ipu, std::move(report), pipelined});
   }
-  // Outside of pipelines, values go from IPU to IPU, so that these wait for each other.
+  // Outside pipelines, values go from IPU to IPU, so each IPU waits for the others.
   int64_t others = 0, busiest = 0;
   for (const IpuCost& i : cost.ipus) {
     others += i.report.cycles.device() - i.pipelined_cycles;

@@ -46,7 +46,7 @@ class Writer {
   void rearrangement_steps(ReportOp& op, const std::string& what, const Rearrangement& change, int32_t to);
   void rearrangement_steps(ReportOp& op, const Tensor* t, int32_t to);
   void call_copies(ReportOp& out, const Op& op);
-  /// What the vertex of an op takes beyond its candidate's steps if it writes over its operand.
+  /// Cycles that an op's vertex takes beyond its candidate's steps if it writes over its operand.
   int64_t in_place_cycles(const Op& op) const;
   void write_ops(const GraphInstance& instance);
   void graph_cycles();
@@ -56,8 +56,8 @@ class Writer {
   void begin_memory();
   void hold(const Lifetime& l, int64_t sign);
   LivenessPoint point(const Op& op, int64_t repeats) const;
-  /// Of a call: when arguments are copied on entry or results on exit, whichever takes more. `begins` and `ends`: what
-  /// becomes live, and what is live for the last time.
+  /// The point of a call: arguments are copied on entry, or results on exit, whichever takes more. `begins` has the
+  /// lifetimes that begin at the call, and `ends` those that end there.
   LivenessPoint call_point(const Op& op, int64_t repeats, const std::vector<const Lifetime*>& begins,
                            const std::vector<const Lifetime*>& ends);
   void expand(int graph, int64_t repeats);

@@ -81,7 +81,7 @@ void Writer::write_memory() {
 }
 
 namespace {
-/// "gelu_out" of "layers/3/gelu_out", "x_*" of "x_17".
+/// Returns "gelu_out" for "layers/3/gelu_out", and "x_*" for "x_17".
 std::string group_name(std::string_view name) {
   std::string out;
   for (const char c : last_part(name)) {

@@ -82,7 +82,8 @@ void Writer::rearrangement_steps(ReportOp& op, const std::string& what, const Re
   }
 }
 
-// A call copies arguments and results that are not aliased: on the tile if both mappings agree, else by an exchange.
+// A call copies arguments and results that are not aliased. The copy stays on its tile if both mappings agree, and is
+// an exchange otherwise.
 void Writer::call_copies(ReportOp& out, const Op& op) {
   const Machine& m = m_.machine();
   const auto copy = [&](const Tensor* from, const Tensor* to) {
@@ -161,7 +162,7 @@ void Writer::write_ops(const GraphInstance& instance) {
         out.flops = op->row->flops(full);
       else if (op->row->role == Role::compute && !op->row->view)
         for (const Tensor* t : op->outputs) out.flops += t->spec.size();
-      // A loop within a candidate has its code once, regardless of its iterations.
+      // The code of a loop within a candidate exists once, regardless of its iterations.
       out.exchange_code_bytes += candidate.code_bytes - planned;
       out.control_bytes += candidate.control_bytes;
       out.tiles = candidate.tiles;
@@ -187,7 +188,7 @@ void Writer::write_ops(const GraphInstance& instance) {
 }
 
 void Writer::graph_cycles() {
-  // Callees come after their callers; a branch is charged with its longer side.
+  // The loop visits callees before their callers. A branch is charged with its longer side.
   once_.resize(m_.graphs().size());
   for (size_t g = m_.graphs().size(); g-- > 0;) {
     const GraphInstance& instance = m_.graphs()[g];

@@ -1,4 +1,4 @@
-// The timeline, and the liveness at each of its points.
+// The timeline, and the liveness at each point of the timeline.
 #include <algorithm>
 
 #include "runtime/base/limits/interrupt.hpp"
@@ -56,7 +56,7 @@ LivenessPoint Writer::call_point(const Op& op, int64_t repeats, const std::vecto
     most.live_bytes = std::max(most.live_bytes, p.live_bytes);
     if (p.fullest > most.fullest) most.fullest = p.fullest, most.tile = p.tile;
   };
-  // While f holds for lifetimes of a called graph, they are live too.
+  // Lifetimes of a called graph for which f holds are live too.
   const auto beside = [&](auto&& f) {
     for (const Graph* called : op.called) {
       const std::vector<Lifetime>& all = memory_.lifetimes(m_.graph_index(called));
@@ -80,7 +80,7 @@ LivenessPoint Writer::call_point(const Op& op, int64_t repeats, const std::vecto
   return most;
 }
 
-// Appends the timeline and the liveness points of a graph, with calls expanded and loop bodies once.
+// Appends the timeline and the liveness points of a graph. Calls are expanded; loop bodies appear once.
 void Writer::expand(int graph, int64_t repeats) {
   const GraphInstance& instance = m_.graphs()[static_cast<size_t>(graph)];
   r_.graphs[static_cast<size_t>(graph)].entries.push_back(static_cast<int64_t>(r_.liveness.size()));

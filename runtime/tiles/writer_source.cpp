@@ -19,7 +19,7 @@ struct PlacesOfOp {
 
 }  // namespace
 
-// An op counts for its own line and for each line of the calls in which it was created.
+// An op counts for its own line, and for the lines of the calls in which it was created.
 void Writer::write_sources() {
   std::map<const SourceFile*, size_t> listing;
   for (const GraphInstance& instance : m_.graphs())
