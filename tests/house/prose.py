@@ -127,12 +127,12 @@ def planted_sentences_are_found():
 
 
 def update(found):
-    """A room without a row keeps the goals, once there is a ratchet."""
+    """A room without a row keeps the goals."""
     rows = ratchet()
     text = "# Rooms above a goal: how many sentences are long, begin with the object, chain `of` (prose.py). Counts may only fall.\n"
     for room, there in found.items():
         above = [got if got > allowed(kind, len(there), 0) else 0 for kind, got in zip(KINDS, counts(there))]
-        row = [min(pair) for pair in zip(above, rows.get(room, [0] * len(KINDS) if rows else above))]
+        row = [min(pair) for pair in zip(above, rows.get(room, [0] * len(KINDS)))]
         text += f"{room} {' '.join(map(str, row))}\n" if any(row) else ""
     RATCHET.write_text(text)
 
