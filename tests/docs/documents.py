@@ -7,7 +7,7 @@ import tempfile
 from tests.support.harness import ROOT, parallel, run
 
 DOCS = ["README.md", "docs/getting-started.md", "docs/from-pytorch.md", "docs/from-popxl.md", "docs/language.md", "docs/graphs.md",
-        "docs/stdlib.md", "docs/replicas.md", "docs/onnx.md", "docs/formats.md", "docs/library.md", "docs/python.md",
+        "docs/stdlib.md", "docs/replicas.md", "docs/onnx.md", "docs/formats.md", "docs/library.md", "docs/python.md", "docs/comparison.md",
         *(f"docs/tasks/{page.name}" for page in sorted((ROOT / "docs/tasks").glob("*.md"))),
         *(f"docs/book/{page.name}" for page in sorted((ROOT / "docs/book").glob("*.md")))]
 
