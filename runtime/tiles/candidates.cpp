@@ -86,7 +86,7 @@ int64_t OpCandidate::sum_partials(const Machine& m, std::string_view what, int64
     Traffic t;
     t.in = t.out = saturating_product((here - 1) * mine, partial_bytes);
     t.runs = here - 1;
-    t.sends = std::min<int64_t>(here - 1, 2);  // the tile keeps one share, which lies between those that it sends
+    t.sends = std::min<int64_t>(here - 1, 2);  // the share that the tile keeps splits the rest in two
     t.jumps = 1;                               // partial sums of all tiles are stored one after the other
     t.fragments = std::max(t.runs, div_up(t.in, 256));
     t.total = saturating_product(t.in, used);

@@ -70,7 +70,7 @@ struct ProductCut {
 /// The partition of a convolution. Tile (((b first + f) groups + g) depth + d) columns + c computes part (b, f, g, d,
 /// c).
 struct ConvolutionCut {
-  int64_t groups = 1, batch = 1, first = 1, depth = 1, columns = 1;  ///< first: the leading spatial axis
+  int64_t groups = 1, batch = 1, first = 1, depth = 1, columns = 1;  ///< first: parts of the leading spatial axis
   int64_t rows() const { return batch * first; }
   int64_t tiles() const { return groups * rows() * depth * columns; }
 };

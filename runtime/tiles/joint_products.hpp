@@ -14,7 +14,8 @@ struct JointProducts {
   const Op *data = nullptr, *weights = nullptr;  ///< null: the gradient does not exist
 };
 
-/// Finds the products of each variable that has two axes and a gradient. Calls and transpositions may lie between them.
+/// Finds the products of each variable that has two axes and a gradient. Calls and transpositions may be between these
+/// products.
 std::vector<JointProducts> find_joint_products(const std::vector<GraphInstance>& graphs);
 
 }  // namespace pxl::tiles

@@ -20,7 +20,7 @@ struct GraphMemory {
   int64_t points = 0;
 };
 
-/// A tensor with memory of its own in a run of a graph.
+/// A tensor with separate memory in a run of a graph.
 struct Lifetime {
   const Tensor* tensor = nullptr;
   int first = 0, last = 0;  ///< positions in the instance's order, inclusive

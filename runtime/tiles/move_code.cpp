@@ -13,7 +13,7 @@ namespace {
 /// One axis that both mappings partition. Two parts, one per mapping, overlap in pieces.
 struct Axis {
   std::vector<ElementRange> from, to;
-  bool contiguous = true;     ///< a group of two parts' overlap is one piece; else each index is a piece
+  bool contiguous = true;     ///< each group in an overlap is one piece; false: each index is one piece
   int64_t group = INT64_MAX;  ///< indices side by side, counted from the beginning of a part (of `from` or `to`)
   bool groups_of_to = false;
   const ElementRange& part(size_t i, size_t j) const { return groups_of_to ? to[j] : from[i]; }

@@ -16,7 +16,7 @@ constexpr int64_t min_serial_bytes = 8192;
 /// Maximum steps of a rotation.
 constexpr int64_t max_shifts = 64;
 
-/// A cut and what it costs.
+/// A cut and its cost.
 struct RatedCut {
   ProductCut cut;
   int64_t cycles = 0, temp = 0, resident = 0;  ///< temp: constrained bytes
@@ -204,9 +204,9 @@ class ProductSearch {
   size_t most_;
   const ProductProblem& p_;
   int64_t grain_;
-  std::vector<RatedCut> best_;                    // of spread(): Pareto set
+  std::vector<RatedCut> best_;                    // Pareto set of spread()
   std::map<std::string_view, RatedCut> fastest_;  // by variant
-  int64_t slowest_ = INT64_MAX;                   // of fastest_
+  int64_t slowest_ = INT64_MAX;                   // slowest cut of fastest_
 };
 
 }  // namespace
