@@ -47,10 +47,13 @@ Value in_result_form(Interpreter& in, const std::shared_ptr<Ir>& ir, const Graph
 /// The declared outputs of a call in the graph's form.
 Value call_result(Interpreter& in, const std::shared_ptr<Ir>& ir, const Op& op);
 
+struct GraphOrigin;
+
 struct GraphObject final : Object {
   std::shared_ptr<Ir> ir;
   Graph* graph;
-  BoundInputs captured;  ///< set if the graph is shared and its captures were other tensors
+  std::shared_ptr<const GraphOrigin> origin;  ///< of a graph that an instance made; else null
+  BoundInputs captured;                       ///< set if the graph is shared and its captures were other tensors
   GraphObject(std::shared_ptr<Ir> i, Graph* g) : ir(std::move(i)), graph(g) {}
   std::string type_name() const override { return "graph"; }
   std::string str(Interpreter&) override;   ///< its schedule

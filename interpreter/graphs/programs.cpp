@@ -9,6 +9,7 @@
 #include "interpreter/graphs/derivatives/derivatives.hpp"
 #include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/graphs/replicas.hpp"
+#include "interpreter/graphs/variables/variable_paths.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/evaluator.hpp"
@@ -153,6 +154,7 @@ Value ProgramObject::call(Interpreter& in, Arguments args) {
     a.kind = Activation::Kind::program;
     run_function(in, f, a);
     store_states(in, result->ir);
+    name_variables(*result->ir, *result->fields);
   } catch (Error& e) {
     e.locate(position_of(in).here, position_of(in).frames);
     throw;

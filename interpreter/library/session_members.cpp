@@ -66,6 +66,7 @@ Tensor* state_tensor(Interpreter& in, const Value& v, const SessionObject& sessi
     throw std::move(e);
   }
   if (!t) type_error(std::string(where) + " takes a variable, got " + with_article(v.type_name()));
+  if (Tensor* variable = variable_of(session, t)) t = variable;
   if (&t->graph->ir() != &ir)
     throw Error(std::string(where) + ": `" + shown_name(*t) + "` belongs to program " + t->graph->ir().name() +
                 ", not to " + ir.name())
@@ -198,9 +199,10 @@ std::optional<std::string> mapped_name(Interpreter& in, const Value& map, const 
   return *text;
 }
 Value s_restore(Interpreter& in, SessionObject& s, const Arguments& args) {
-  ArgReader a("restore", args, {"path", "strict", "map", "transpose_linear"});
+  ArgReader a("restore", args, {"path", "strict", "map", "transpose_linear", "states"});
   Session::RestoreOptions options;
   options.strict = a.boolean_or("strict", true);
+  options.states = a.boolean_or("states", true);
   if (const Value given = a.value_or("transpose_linear", {}); !given.is_none())
     options.transpose_linear = a.boolean_or("transpose_linear", false);
   const Value map = a.value_or("map", {});
@@ -208,6 +210,48 @@ Value s_restore(Interpreter& in, SessionObject& s, const Arguments& args) {
   s.changing();
   const std::string path = a.string("path");
   return noted_report(in, "restore", reading_file(in, path, [&] { return s.session->restore(path, options); }));
+}
+Value s_reset(Interpreter& in, SessionObject& s, const Arguments& args) {
+  ArgReader a("reset", args, {"what"});
+  std::vector<const Tensor*> variables;
+  for (const auto& [path, v] : variables_meant(in, s, a.value("what"), "reset")) variables.push_back(v);
+  s.changing();
+  s.session->reset(variables);
+  for (const Tensor* v : variables) s.weights_to_host(v);
+  return {};
+}
+/// The variables of `session.copy`: from, to. Throws unless each path of `to` is one of `from`, with its spec.
+std::vector<std::pair<Tensor*, Tensor*>> copied_pairs(Interpreter& in, SessionObject& s, const ArgReader& a) {
+  const auto from = variables_meant(in, s, a.value("from"), "copy"), to = variables_meant(in, s, a.value("to"), "copy");
+  std::vector<std::pair<Tensor*, Tensor*>> pairs;
+  std::vector<std::string> missing, paths;
+  for (const auto& [path, v] : from) paths.push_back(path);
+  for (const auto& [path, v] : to) {
+    const auto source = std::ranges::find(paths, path);
+    if (source == paths.end()) {
+      missing.push_back(path);
+      continue;
+    }
+    Tensor* of = from[static_cast<size_t>(source - paths.begin())].second;
+    if (of->data.spec() != v->data.spec())
+      throw Error(fmt::format("session.copy: `{}` is {} in `from` and {} in `to`", path, text(of->spec), text(v->spec)))
+          .as(codes::session);
+    pairs.emplace_back(of, v);
+  }
+  if (!missing.empty())
+    throw Error(fmt::format("session.copy: `from` has no `{}`", join_texts(missing, "`, `")),
+                {"its paths: " + join_texts(paths, ", ")})
+        .as(codes::session);
+  return pairs;
+}
+Value s_copy(Interpreter& in, SessionObject& s, const Arguments& args) {
+  const ArgReader a("copy", args, {"from", "to"});
+  std::vector<Session::VariableValue> values;
+  for (const auto& [from, to] : copied_pairs(in, s, a)) values.push_back({to, s.session->get_tensor_data(from)});
+  s.changing();
+  s.session->write_variables_data(values);
+  for (const Session::VariableValue& v : values) s.weights_to_host(v.tensor);
+  return {};
 }
 Value s_report(Interpreter&, SessionObject& s, const Arguments& args) {
   ArgReader a("report", args, {});
@@ -259,6 +303,16 @@ constexpr Member<SessionObject> session_rows[] = {
      "arrays of the output streams.",
      "session.run(x = [1.0, 2.0]).y", [](In in, SessionRef s, const Arguments& args) { return s.run(in, args); },
      Effect::runs_session},
+    {"call", "(net, *arrays, name = array, ...)",
+     "Calls a bound graph of the program, or the one of this name, on arrays of any shapes, with the variables as they "
+     "are: `self.training` is false, and states are only read. The result has arrays in place of the tensors.",
+     "", [](In in, SessionRef s, const Arguments& args) { return s.call_graph(in, args); }, Effect::runs_session},
+    {"reset", "(what)",
+     "Sets initial values again: of a tree, of a bound graph with its states, or of the one that the program calls so.",
+     "session.reset(session.ir.w)", s_reset},
+    {"copy", "(from, to)",
+     "Copies variables to those with equal paths. Both are trees, bound graphs, or names of these in the program.",
+     "session.copy(session.ir.w, session.ir.w)", s_copy},
     {"get_tensor_data", "(tensor, retrieval = 'one_per_group')",
      "The array of a variable or constant. retrieval: 'all' adds a first axis for replicas.",
      "session.get_tensor_data(session.ir.w)", s_get_tensor_data},
@@ -280,13 +334,13 @@ constexpr Member<SessionObject> session_rows[] = {
      "Writes all variables to a file, NAME.safetensors, which other frameworks read too. shards: to a folder of such "
      "files with an index, which the processes of a job write at the same time.",
      "session.save('scale.safetensors')", s_save, Effect::writes_files},
-    {"restore", "(path, strict = true, map = none, transpose_linear = none)",
+    {"restore", "(path, strict = true, map = none, transpose_linear = none, states = true)",
      "Reads variables from a file, or from a folder that `save` made, by name, and returns which were loaded, missing, "
      "mismatched and unused. strict: an "
      "error if any of these is missing or mismatched. map: a dict from names in the file, or prefixes of them, to "
      "names of variables, or a "
      "function; none ignores an entry. transpose_linear: weights of dense layers are [out, in] in the file, as "
-     "PyTorch has them.",
+     "PyTorch has them. states: false leaves the states of builds as they are.",
      "session.save('scale.safetensors')\nsession.restore('scale.safetensors')", s_restore, Effect::reads_files},
     {"report", "()", "Memory of the plan in bytes, and cycles and memory on the tiles of the machine, as a dict.",
      "session.report()['memory']", s_report},
@@ -308,12 +362,21 @@ constexpr std::span<const Member<SessionObject>> session_table(session_rows);
 Value look_at_method(Interpreter& in, SessionObject& s, const Member<SessionObject>& row, const Arguments& args) {
   const std::string_view name = row.info.name;
   if (name == "run") return look_at_run(in, s, args);
+  if (name == "call") return call_of_session(in, s, args);
   if (!holds_unknown(args)) values_by_parameter(row.info, args);
   if (name == "get_tensor_data") {
     ArgReader a(name, args, {"tensor", "retrieval"});
     if (is_unknown(a.value("tensor"))) return unknown_value();
     const TensorSpec& spec = state_tensor(in, a.value("tensor"), s, "get_tensor_data")->spec;
     return s.ir->replication_factor > 1 ? unknown_value() : unknown_array(spec);
+  }
+  if (name == "reset" || name == "copy") {
+    if (holds_unknown(args)) return {};
+    if (name == "reset")
+      variables_meant(in, s, ArgReader(name, args, {"what"}).value("what"), "reset");
+    else
+      copied_pairs(in, s, ArgReader(name, args, {"from", "to"}));
+    return {};
   }
   if (name == "save") {
     ArgReader a(name, args, {"path", "shards"});

@@ -63,6 +63,25 @@ void SessionObject::leave(Interpreter&, bool) {
   if (session) detach();
 }
 
+namespace {
+
+/// The data for a run are not part of the text, so every error about them is a failure while running.
+template <class F>
+Value as_run(F&& body) {
+  try {
+    return body();
+  } catch (Error& e) {
+    Diagnostic& d = e.first();
+    if (d.fault == Fault::refused) d.fault = Fault::failed;
+    if (d.message.starts_with("missing input") || d.message.starts_with("unexpected input") ||
+        d.message.starts_with("stream `"))
+      d.message = "session.run: " + d.message;
+    throw;
+  }
+}
+
+}  // namespace
+
 Value SessionObject::run(Interpreter& in, const Arguments& args) {
   check_in_effect();
   changing();
@@ -79,17 +98,12 @@ Value SessionObject::run(Interpreter& in, const Arguments& args) {
     AttachGuard(const AttachGuard&) = delete;
     AttachGuard& operator=(const AttachGuard&) = delete;
   } visit(*this);
-  // The data for a run are not part of the text, so every error about them is a failure while running.
-  try {
-    return run_given(in, args);
-  } catch (Error& e) {
-    Diagnostic& d = e.first();
-    if (d.fault == Fault::refused) d.fault = Fault::failed;
-    if (d.message.starts_with("missing input") || d.message.starts_with("unexpected input") ||
-        d.message.starts_with("stream `"))
-      d.message = "session.run: " + d.message;
-    throw;
-  }
+  return as_run([&] { return run_given(in, args); });
+}
+
+Value SessionObject::call_graph(Interpreter& in, const Arguments& args) {
+  check_in_effect();
+  return as_run([&] { return call_of_session(in, *this, args); });
 }
 
 }  // namespace pxl

@@ -28,6 +28,7 @@
 #include "runtime/execute/engine.hpp"
 #include "runtime/execute/evaluate.hpp"
 #include "runtime/execute/streams.hpp"
+#include "runtime/execute/variables.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/graph/shown_names.hpp"
@@ -100,11 +101,32 @@ void give(StreamData& data, const Stream* s, Array a) {
     throw run_error("session.run: stream `" + s->name() + "` is given twice").as(codes::stream);
 }
 
+/// The sessions that `variables` of a session names: one, or a list of some.
+std::vector<Ref<SessionObject>> owners_given(const Value& given) {
+  std::vector<Ref<SessionObject>> owners;
+  const auto add = [&](const Value& v) {
+    if (is_unknown(v)) return;
+    auto s = v.ptr<SessionObject>();
+    if (!s)
+      throw Error("Session: `variables` is the session that has the variables, or a list of sessions; got " +
+                  with_article(v.type_name()))
+          .as(codes::type);
+    if (s->session) s->check_in_effect();
+    owners.push_back(std::move(s));
+  };
+  if (const auto* list = given.as<SequenceObject>())
+    for (const Value& v : list->items) add(v);
+  else if (!given.is_none())
+    add(given);
+  return owners;
+}
+
 /// Makes a session: `Session(ir, device = "ipu_model", machine = "bow", ..., engine = "planned")`.
 Value make_session(Interpreter& in, const Arguments& args) {
   ArgReader a(
       "Session", args,
-      {"ir", "device", "machine", "available_memory_proportion", "partials", "weights_to_host_on_exit", "engine"});
+      {"ir", "device", "machine", "available_memory_proportion", "partials", "weights_to_host_on_exit", "engine",
+       "variables"});
   Value holder;
   IrObject* ir = to_ir(in, a.value("ir"), "Session", holder);
   for (const BuildTarget& t : graphs_of(in).targets())
@@ -117,6 +139,8 @@ Value make_session(Interpreter& in, const Arguments& args) {
     check_inplace_order(*ir->ir);
     check_in_progress(in)->sessions.push_back(ir->ir);
   }
+  if (ir->fields) name_variables(*ir->ir, *ir->fields);
+  s->owners = owners_given(a.value_or("variables", {}));
   s->ir = ir->ir;
   s->program = holder.is_none() ? a.value("ir") : holder;
   s->names = stream_names(*ir->ir, ir->fields.get());
@@ -124,9 +148,14 @@ Value make_session(Interpreter& in, const Arguments& args) {
   s->engine = find_engine(a.string_or("engine", default_engine())).name;
   s->estimating = estimate_options(a);
   if (permits(Effect::runs_session)) {
-    s->session = std::make_unique<Session>(ir->ir, s->device, s->engine,
-                                           std::make_shared<const tiles::EstimateOptions>(s->estimating));
-    if (ir->fields) s->session->set_paths(variable_paths(*ir->ir, *ir->fields));
+    std::vector<const Session*> owners;
+    for (const Ref<SessionObject>& owner : s->owners) owners.push_back(owner->session.get());
+    s->session = std::make_unique<Session>(
+        ir->ir, s->device, s->engine, std::make_shared<const tiles::EstimateOptions>(s->estimating), owners);
+  } else if (!holds_unknown(a.value_or("variables", {}))) {
+    std::vector<const Ir*> programs;
+    for (const Ref<SessionObject>& owner : s->owners) programs.push_back(owner->ir.get());
+    check_shared(*ir->ir, programs);
   }
   s->weights_to_host_on_exit = a.boolean_or("weights_to_host_on_exit", true);
   if (ir->ir->open_ended) s->made_at = ir->ir->mark();
@@ -370,12 +399,13 @@ void bind_session_builtins(Scope& p) {
   define(
       p, Effect::runs_session, "Session",
       "Session(ir, device = \"ipu_model\", machine = \"bow\", available_memory_proportion = 0.6, partials = "
-      "\"float32\", weights_to_host_on_exit = true, engine = \"planned\")",
+      "\"float32\", weights_to_host_on_exit = true, engine = \"planned\", variables = none)",
       "Prepares an ir to run; devices are \"cpu\" (the evaluator alone) and \"ipu_model\" (the same numbers; report() "
       "gives cycles and bytes of the machine's tiles). Engines are \"planned\", \"reference\", which runs op by op by "
       "definitions, and \"tiles\", which carries out the schedule of the tile model on `machine`; `--engine` says "
       "which "
-      "one runs where none is named.",
+      "one runs where none is named. `variables` is the session that has the variables which the program shares with "
+      "others, or a list of sessions: they are in its memory.",
       make_session, InLook::calls_body);
   define(p, Effect::runs_session, "eval", "eval(t, stream = array, ...)",
          "The value of a tensor of the main graph, from the initial values of variables: what it needs runs, and "

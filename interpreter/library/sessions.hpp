@@ -15,6 +15,7 @@ struct SessionObject final : Object {
   std::shared_ptr<Ir> ir;
   Value program;                     ///< the IrObject: its fields name streams
   std::unique_ptr<Session> session;  ///< null during a look
+  std::vector<Ref<SessionObject>> owners;  ///< that have the variables which the program shares with others
   std::string device;
   std::string engine;                 ///< the engine that runs it: a row of the table of engines
   tiles::EstimateOptions estimating;  ///< options of the machine that is modelled
@@ -38,7 +39,20 @@ struct SessionObject final : Object {
   void leave(Interpreter& in, bool failed) override;
   bool equals(Interpreter&, const Value& other) override { return other.is_object() && other.object().get() == this; }
   std::function<void()> state() override;  ///< state of the variables
-  void references(References& to) const override { to.add(program); }
+  /// A program for one spec of a bound graph that `call` calls.
+  struct CallMember {
+    std::string key;
+    ObjectPtr of;  ///< the bound graph: while this lives, no other object has its address
+    Ref<SessionObject> session;
+    Value result;  ///< with the streams of its tensors, by number
+    std::vector<const Stream*> in, out;
+  };
+  std::vector<CallMember> called;  ///< the last ones, the newest first
+
+  void references(References& to) const override {
+    to.add(program);
+    for (const Ref<SessionObject>& owner : owners) to.add(owner);
+  }
 
   /// Throws if ops of the session's program were undone.
   void check_in_effect() const;
@@ -49,6 +63,8 @@ struct SessionObject final : Object {
 
   /// Every Error that leaves this function is a failure while running (exit status 1).
   Value run(Interpreter& in, const Arguments& args);
+  /// `call`, with errors as those of `run`.
+  Value call_graph(Interpreter& in, const Arguments& args);
 
  private:
   Value run_given(Interpreter& in, const Arguments& args);
@@ -85,6 +101,15 @@ struct RunResultObject final : Object {
 /// The input stream that a run accepts under a name. Throws run_error, with a suggestion, if no stream or two streams
 /// match.
 const Stream* input_stream(const SessionObject& s, const std::string& name);
+
+/// `session.call(net, arrays ...)`: the results of a bound graph of the session's program, with its variables as they
+/// are.
+Value call_of_session(Interpreter& in, SessionObject& s, const Arguments& args);
+/// The variables of the session that a value means: a tree, a bound graph, or its name in the program. By path.
+std::vector<std::pair<std::string, Tensor*>> variables_meant(Interpreter& in, const SessionObject& s, const Value& v,
+                                                             const char* where);
+/// The session's variable in the memory of a tensor, which may belong to another program; null if there is none.
+Tensor* variable_of(const SessionObject& s, Tensor* t);
 
 /// A run in a look: checks what the streams are given, and returns a result whose arrays are unknown.
 Value look_at_run(Interpreter& in, SessionObject& s, const Arguments& args);

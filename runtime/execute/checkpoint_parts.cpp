@@ -188,8 +188,8 @@ void with_own_part(const std::string& folder, const CheckpointIndex& index, size
 
 }  // namespace
 
-void save_parts(const Variables& variables, const std::string& folder, const std::string& paths,
-                const std::function<void(const std::string& what)>& meet) {
+void save_parts(const Variables& variables, const std::vector<std::string>& names, const std::string& folder,
+                const std::string& paths, const std::function<void(const std::string& what)>& meet) {
   require_effect(Effect::writes_files);
   const Processes& processes = variables.processes();
   const bool alone = variables.range().all();  // also where each process has all replicas
@@ -210,15 +210,16 @@ void save_parts(const Variables& variables, const std::string& folder, const std
   std::vector<NamedSpec> entries;
   std::vector<Run> runs;  // of this process
   size_t turn = 0;
-  for (const Tensor* v : variables.all()) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    const Tensor* v = variables.all()[i];
     CheckpointIndex::Value& value = index.values.emplace_back();
-    value.value = {v->name, v->data.spec()};
+    value.value = {names[i], v->data.spec()};
     for (Variables::HeldRun& run : variables.held_runs(v)) {
       std::map<size_t, int> holders;  // the first replica of each process
       for (const int r : run.replicas)
         holders.emplace(alone ? 0 : static_cast<size_t>(processes.owner(r, variables.range().total)), r);
       const auto [file, replica] = *std::next(holders.begin(), static_cast<ptrdiff_t>(turn++ % holders.size()));
-      const std::string entry = fmt::format("{}[{}:{}]", v->name, run.begin, run.end);
+      const std::string entry = fmt::format("{}[{}:{}]", names[i], run.begin, run.end);
       value.parts.push_back({file, entry, run.begin, run.end});
       if (file != own) continue;
       entries.push_back({entry, {{run.end - run.begin}, v->spec.dtype, {}}});

@@ -32,8 +32,8 @@ class Matcher {
 
   VariableMatches run() {
     match_names(true);
+    match_checkpoint_names();
     match_bases();
-    match_paths();
     match_prefixes();
     match_names(false);
     match_suffixes();
@@ -58,16 +58,19 @@ class Matcher {
       const NamedVariable& t = there_[found->second];
       if (!chosen && here_[h].path.known() && t.path.known()) continue;
       match(h, found->second);
-      if (!chosen && twins_[base_name(here_[h].name)] > 1) out_.by_order.push_back(here_[h].name);
+      if (!chosen && twins_[base_name(here_[h].name)] > 1) out_.by_order.push_back(here_[h].checkpoint_name());
     }
   }
+
+  /// Whether its name has the prefix of a tree, which another tree's variable lacks.
+  static bool is_from_checkpoint(const NamedVariable& v) { return v.path.known() && v.name == v.path.text(); }
 
   void match_bases() {
     std::map<std::string, std::pair<Indices, Indices>> by_base;
     for (size_t h = 0; h < here_.size(); ++h)
       if (open(h)) by_base[base_name(here_[h].name)].first.push_back(h);
     for (size_t t = 0; t < there_.size(); ++t)
-      if (!used_[t]) by_base[base_name(there_[t].name)].second.push_back(t);
+      if (!used_[t] && !is_from_checkpoint(there_[t])) by_base[base_name(there_[t].name)].second.push_back(t);
     for (const auto& [base, sides] : by_base) {
       const auto& [h, t] = sides;
       if (h.size() == 1 && t.size() == 1) match(h[0], t[0]);
@@ -83,14 +86,14 @@ class Matcher {
     }
   }
 
-  void match_paths() {
-    std::unordered_map<std::string, Indices> by_path;
+  void match_checkpoint_names() {
+    std::unordered_map<std::string, Indices> by_name;
     for (size_t t = 0; t < there_.size(); ++t)
-      if (!used_[t] && there_[t].path.known()) by_path[there_[t].path.text()].push_back(t);
+      if (!used_[t] && !there_[t].by_name_only) by_name[there_[t].checkpoint_name()].push_back(t);
     for (size_t h = 0; h < here_.size(); ++h) {
       if (!open(h) || !here_[h].path.known()) continue;
-      const auto found = by_path.find(here_[h].path.text());
-      if (found != by_path.end() && found->second.size() == 1 && !used_[found->second[0]]) match(h, found->second[0]);
+      const auto found = by_name.find(here_[h].path.text());
+      if (found != by_name.end() && found->second.size() == 1 && !used_[found->second[0]]) match(h, found->second[0]);
     }
   }
 
@@ -186,8 +189,8 @@ VariableMatches match_variables(const std::vector<NamedVariable>& here, const st
 std::string paths_text(const std::vector<NamedVariable>& variables) {
   nlohmann::ordered_json::object_t paths;  // names differ, which a search for each of them need not find out
   for (const NamedVariable& v : variables)
-    if (v.path.known() && v.path.text() != v.name)
-      paths.emplace_back(v.name, nlohmann::ordered_json::array({v.path.prefix, v.path.path}));
+    if (v.path.known())
+      paths.emplace_back(v.checkpoint_name(), nlohmann::ordered_json::array({v.path.prefix, v.path.path}));
   if (paths.empty()) return {};
   return nlohmann::ordered_json(std::move(paths)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

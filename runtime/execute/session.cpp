@@ -67,11 +67,12 @@ int latest_id(const Graph& graph) {
 }  // namespace
 
 Session::State::State(std::shared_ptr<Ir> the_ir, std::string the_device, const std::string& engine_name,
-                      const std::shared_ptr<const tiles::EstimateOptions>& machine)
+                      const std::shared_ptr<const tiles::EstimateOptions>& machine,
+                      const std::vector<const Variables*>& owners)
     : ir(std::move(the_ir)),
       device(std::move(the_device)),
       engine_row(find_engine(engine_name.empty() ? default_engine() : engine_name)),
-      variables(checked(ir, device), processes()),
+      variables(checked(ir, device), processes(), owners),
       remote(*ir, variables.range(), [this](const Tensor* v, int replica) { return variables.at(v, replica); }),
       engines(make_engines(
           engine_row, variables.range(),
@@ -86,6 +87,7 @@ Session::State::State(std::shared_ptr<Ir> the_ir, std::string the_device, const 
       input_count(streams(true).size()),
       last_op(latest_id(ir->main())) {
   check_transfers(*ir, *engine);
+  variables.check_changes(engine->changed_variables());
   if (!variables.range().all()) {
     elsewhere = std::make_unique<ProcessCollectives>(processes(), variables.range());
     meet_as_made();
@@ -110,8 +112,15 @@ void Session::State::meet_as_made() const {
 }
 
 Session::Session(std::shared_ptr<Ir> ir, std::string device, const std::string& engine,
-                 std::shared_ptr<const tiles::EstimateOptions> machine)
-    : state_(std::make_unique<State>(std::move(ir), std::move(device), engine, machine)) {
+                 std::shared_ptr<const tiles::EstimateOptions> machine, const std::vector<const Session*>& variables) {
+  std::vector<const Variables*> owners;
+  std::vector<const Ir*> programs;
+  for (const Session* s : variables) {
+    owners.push_back(&s->state_->variables);
+    programs.push_back(&s->ir());
+  }
+  check_shared(*ir, programs);
+  state_ = std::make_unique<State>(std::move(ir), std::move(device), engine, machine, owners);
   if (profiling_asked()) start_profiling();
 }
 Session::~Session() {

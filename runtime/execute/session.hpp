@@ -28,9 +28,12 @@ class Session {
   /// `ir->num_host_transfers` is set, throws for a stream with another number of transfers; the Ir is then unmodified.
   /// Several sessions may own one Ir, each with its own state. `engine` names a row in the table of engines
   /// (engine.hpp); empty: the default. `machine` is for engines that run on the tiles of one (EngineTask); null: the
-  /// default.
+  /// default. `variables`: sessions that have the variables which the program shares with others (Tensor::shared); all
+  /// of these must be in one of them, and then they are in its memory. Sessions on one memory take turns, in all their
+  /// functions: a thread waits for the other.
   Session(std::shared_ptr<Ir> ir, std::string device, const std::string& engine = {},
-          std::shared_ptr<const tiles::EstimateOptions> machine = nullptr);
+          std::shared_ptr<const tiles::EstimateOptions> machine = nullptr,
+          const std::vector<const Session*>& variables = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -103,15 +106,15 @@ class Session {
     std::vector<std::string> loaded, missing, mismatched, unused;
     std::vector<std::string> by_order;  ///< loaded, and told from another one by the order of calls alone
   };
-  /// Sets the names that the program's body gives the variables. Other programs that bind the variables in another
-  /// order are then matched (match_variables.hpp).
-  void set_paths(std::unordered_map<const Tensor*, VariablePath> paths);
   /// Copies the variables that both sessions have. Throws without copying if there are none, or if shape or dtype
   /// differ.
   LoadReport load_from(const Session& other);
 
-  /// Checkpoint: all variables by name, in the safetensors format, written atomically. A damaged or unreadable file
-  /// modifies no variable. A strict restore throws, without modifying anything, if a variable of the session is missing
+  /// Sets the initial values of variables again.
+  void reset(const std::vector<const Tensor*>& variables);
+
+  /// Checkpoint: all variables under their names (Tensor::path), in the safetensors format, written atomically. Throws
+  /// if two variables have one name. A damaged or unreadable file modifies no variable. A strict restore throws, without modifying anything, if a variable of the session is missing
   /// in the file or has another shape or dtype; otherwise restores the matching variables. Entries without a variable
   /// are ignored. Reports and errors have the names of variables.
   void save(const std::string& path) const;
@@ -126,6 +129,7 @@ class Session {
     /// Weights of dense layers (is_linear_weight) are stored as [out, in], as PyTorch has them. Without an answer they
     /// are not, and a square one of a file that pxl did not write is refused: its shape does not tell.
     std::optional<bool> transpose_linear = {};
+    bool states = true;  ///< false: the states of builds stay as they are
   };
   LoadReport restore(const std::string& path, const RestoreOptions& options);
   LoadReport restore(const std::string& path) { return restore(path, RestoreOptions()); }

@@ -148,6 +148,7 @@ void Session::State::execute_undoable(const std::vector<ExecutionEngine*>& runni
 
 std::map<const Stream*, Array> Session::run(const StreamData& inputs, RunObserver* observer, StreamData into) {
   State& s = *state_;
+  const VariablesRun turn(s.variables);
   std::vector<ExecutionEngine*> running;
   for (const auto& engine : s.engines) running.push_back(observer ? &engine->observed(observer) : engine.get());
   const ReplicaRange& range = s.variables.range();

@@ -19,7 +19,7 @@ namespace pxl {
 
 struct Session::State {
   State(std::shared_ptr<Ir> the_ir, std::string the_device, const std::string& engine_name,
-        const std::shared_ptr<const tiles::EstimateOptions>& machine);
+        const std::shared_ptr<const tiles::EstimateOptions>& machine, const std::vector<const Variables*>& owners);
 
   /// Points that the processes of one session pass together; nothing where all replicas are here.
   void meet(const std::string& what, const Fingerprint& state = {}) const {
@@ -51,7 +51,11 @@ struct Session::State {
   }
   /// The variables as others find them.
   std::vector<NamedVariable> named() const;
-  LoadReport compare(const std::vector<NamedVariable>& source, const VariableMatches& matches) const;
+  /// Without `states` those of builds take no part.
+  LoadReport compare(const std::vector<NamedVariable>& source, const VariableMatches& matches,
+                     bool states = true) const;
+  /// The names of the variables in checkpoints; throws if two have one name.
+  std::vector<std::string> checkpoint_names() const;
   /// Throws unless the session has the variable and the value its shape and dtype.
   void check_value(const Tensor* tensor, const Array& value) const;
 
@@ -59,7 +63,6 @@ struct Session::State {
   std::string device;
   const EngineRow& engine_row;
   Variables variables;
-  std::unordered_map<const Tensor*, VariablePath> paths;
   RemoteStorage remote;
   std::vector<std::unique_ptr<ExecutionEngine>> engines;  ///< by replica of this process
   ExecutionEngine* engine;                                ///< of the first

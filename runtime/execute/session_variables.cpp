@@ -25,6 +25,7 @@ Error later_variable(const Tensor& variable) {
 }  // namespace
 
 void Session::check_replicas() const {
+  const VariablesTurn turn(state_->variables);
   state_->meet("compare the replicas");
   state_->check_equal("check_replicas");
 }
@@ -34,6 +35,7 @@ Array Session::get_tensor_data(const Tensor* tensor, Retrieval retrieval) const 
     throw Error(fmt::format("`{}` does not belong to the session's program", tensor ? tensor->name : "none"))
         .as(codes::other_graph);
   if (state_->variables.has(tensor)) {
+    const VariablesTurn turn(state_->variables);
     state_->meet(fmt::format("read the variable `{}`", tensor->name));
     if (retrieval == Retrieval::all) return state_->variables.read_all(tensor);
     if (retrieval == Retrieval::one_per_group) state_->variables.check_equal(tensor, "get_tensor_data");
@@ -50,11 +52,21 @@ Array Session::get_tensor_data(const Tensor* tensor, Retrieval retrieval) const 
 void Session::write_variable_data(const Tensor* tensor, const Array& value) { write_variables_data({{tensor, value}}); }
 
 void Session::write_variables_data(const std::vector<VariableValue>& values) {
+  const VariablesTurn turn(state_->variables);
   for (const auto& [tensor, value] : values) state_->check_value(tensor, value);
   for (const auto& [tensor, value] : values) state_->variables.write(tensor, value);
 }
 
-void Session::write_replicas(const Tensor* tensor, const Array& values) { state_->variables.write_all(tensor, values); }
+void Session::write_replicas(const Tensor* tensor, const Array& values) {
+  const VariablesTurn turn(state_->variables);
+  state_->variables.write_all(tensor, values);
+}
+
+void Session::reset(const std::vector<const Tensor*>& variables) {
+  std::vector<VariableValue> values;
+  for (const Tensor* v : variables) values.push_back({v, v->data});
+  write_variables_data(values);
+}
 
 void Session::State::check_value(const Tensor* tensor, const Array& value) const {
   if (tensor && tensor->kind == TensorKind::variable && tensor->graph && &tensor->graph->ir() == ir.get() &&
@@ -74,47 +86,66 @@ void Session::State::check_value(const Tensor* tensor, const Array& value) const
       .as(codes::session);
 }
 
-void Session::set_paths(std::unordered_map<const Tensor*, VariablePath> paths) { state_->paths = std::move(paths); }
-
 std::vector<NamedVariable> Session::State::named() const {
   std::vector<NamedVariable> named;
-  for (const Tensor* v : variables.all()) {
-    const auto path = paths.find(v);
-    named.push_back({v->name, v->data.spec(), path == paths.end() ? VariablePath() : path->second});
-  }
+  for (const Tensor* v : variables.all()) named.push_back({v->name, v->data.spec(), v->path});
   return named;
 }
 
-Session::LoadReport Session::State::compare(const std::vector<NamedVariable>& source,
-                                            const VariableMatches& matches) const {
+std::vector<std::string> Session::State::checkpoint_names() const {
+  std::vector<std::string> names;
+  std::unordered_map<std::string, const Tensor*> taken;
+  for (const Tensor* v : variables.all()) {
+    names.push_back(NamedVariable{v->name, {}, v->path}.checkpoint_name());
+    const auto [first, added] = taken.emplace(names.back(), v);
+    if (!added)
+      throw run_error(fmt::format("save: two variables have the name `{}`: {} and {}", names.back(),
+                                  text(*first->second), text(*v)),
+                      {"give one a name: `net.bound(x, name = \"...\")`, `facts.init(\"...\")`, or another name for "
+                       "its tree in the program"})
+          .as(codes::session);
+  }
+  return names;
+}
+
+Session::LoadReport Session::State::compare(const std::vector<NamedVariable>& source, const VariableMatches& matches,
+                                            bool states) const {
   LoadReport report;
   report.by_order = matches.by_order;
-  std::vector<const Tensor*> taker(source.size(), nullptr);
-  for (size_t i = 0; i < variables.all().size(); ++i) {
-    if (matches.source[i] == VariableMatches::none)
-      report.missing.push_back(variables.all()[i]->name);
-    else
-      taker[matches.source[i]] = variables.all()[i];
+  const std::vector<NamedVariable> here = named();
+  constexpr size_t no_one = VariableMatches::none, left_out = no_one - 1;
+  std::vector<size_t> taker(source.size(), no_one);
+  for (size_t i = 0; i < here.size(); ++i) {
+    const bool takes_part = states || !variables.all()[i]->is_state;
+    if (matches.source[i] != no_one)
+      taker[matches.source[i]] = takes_part ? i : left_out;
+    else if (takes_part)
+      report.missing.push_back(here[i].checkpoint_name());
   }
   for (size_t i = 0; i < source.size(); ++i) {
-    if (!taker[i]) {
+    if (taker[i] == left_out) continue;
+    if (taker[i] == no_one) {
       report.unused.push_back(source[i].name);
       continue;
     }
-    const TensorSpec &spec = taker[i]->data.spec(), &from = source[i].spec;
-    if (spec.shape != from.shape || spec.dtype != from.dtype)
-      report.mismatched.push_back(fmt::format("{}: {} here, {} there", taker[i]->name, text(spec), text(from)));
+    const NamedVariable& to = here[taker[i]];
+    const TensorSpec& from = source[i].spec;
+    if (to.spec.shape != from.shape || to.spec.dtype != from.dtype)
+      report.mismatched.push_back(
+          fmt::format("{}: {} here, {} there", to.checkpoint_name(), text(to.spec), text(from)));
     else
-      report.loaded.push_back(taker[i]->name);
+      report.loaded.push_back(to.checkpoint_name());
   }
   return report;
 }
 
 Session::LoadReport Session::load_from(const Session& other) {
+  const VariablesTurn turn(state_->variables, other.state_->variables);
   other.state_->meet("copy the variables of a session");
   other.state_->check_equal("load_from_session");
-  const std::vector<NamedVariable> source = other.state_->named();
+  std::vector<NamedVariable> source = other.state_->named();
   const VariableMatches matches = match_variables(state_->named(), source);
+  for (NamedVariable& v : source) v.name = v.checkpoint_name();
   LoadReport report = state_->compare(source, matches);
   if (!report.mismatched.empty())
     throw run_error("load_from_session: variables differ in shape or dtype", report.mismatched).as(codes::session);
@@ -145,11 +176,13 @@ constexpr std::string_view paths_entry = "paths";
 }  // namespace
 
 void Session::save(const std::string& path) const {
+  const VariablesTurn turn(state_->variables);
   state_->meet("save the variables");
   state_->check_equal("save");
   const Variables& variables = state_->variables;
+  const std::vector<std::string> names = state_->checkpoint_names();
   std::vector<NamedSpec> entries;
-  for (const Tensor* v : variables.all()) entries.push_back({v->name, v->data.spec()});
+  for (size_t i = 0; i < names.size(); ++i) entries.push_back({names[i], variables.all()[i]->data.spec()});
   CheckpointFormat format;
   if (std::string paths = paths_text(state_->named()); !paths.empty())
     format.metadata.emplace_back(paths_entry, std::move(paths));
@@ -163,14 +196,16 @@ void Session::save(const std::string& path) const {
 }
 
 void Session::save_parts(const std::string& folder) const {
+  const VariablesTurn turn(state_->variables);
   state_->meet("save the variables in parts");
   state_->check_equal("save");
-  pxl::save_parts(state_->variables, folder, paths_text(state_->named()),
+  pxl::save_parts(state_->variables, state_->checkpoint_names(), folder, paths_text(state_->named()),
                   [&](const std::string& what) { state_->meet(what); });
 }
 
 Session::LoadReport Session::restore(const std::string& path, const RestoreOptions& options) {
   CheckpointFile file(path);
+  const VariablesTurn turn(state_->variables);
   const std::vector<NamedVariable> here = state_->named();
   std::unordered_map<std::string, size_t> by_name, by_path;
   for (size_t i = 0; i < here.size(); ++i) {
@@ -198,7 +233,7 @@ Session::LoadReport Session::restore(const std::string& path, const RestoreOptio
       e.by_name_only = *wanted != e.name;
       e.name = *wanted;
       const auto bound = by_path.find(e.name);
-      if (e.by_name_only && !by_name.contains(e.name) && bound != by_path.end()) e.name = here[bound->second].name;
+      if (e.by_name_only && bound != by_path.end()) e.name = here[bound->second].name;
     }
     if (const auto [first, added] = origin.emplace(e.name, entries[i].name); !added)
       throw run_error(fmt::format("restore: `{}` and `{}` of {} are both for the variable `{}`", first->second,
@@ -219,6 +254,7 @@ Session::LoadReport Session::restore(const std::string& path, const RestoreOptio
     NamedVariable& e = taken[matches.source[i]];
     const size_t at = place[matches.source[i]];
     const Tensor* variable = state_->variables.all()[i];
+    if (!options.states && variable->is_state) continue;
     const bool linear = e.spec.shape.size() == 2 && is_linear_weight(*variable);
     transposed[at] = linear && options.transpose_linear.value_or(false);
     if (linear && foreign && !options.transpose_linear && e.spec.shape[0] == e.spec.shape[1] && e.spec.shape[0] > 1)
@@ -229,7 +265,7 @@ Session::LoadReport Session::restore(const std::string& path, const RestoreOptio
     if (transposed[at]) std::swap(e.spec.shape[0], e.spec.shape[1]);
     if (e.spec.shape == here[i].spec.shape && e.spec.dtype == here[i].spec.dtype) target[at] = variable;
   }
-  LoadReport report = state_->compare(taken, matches);
+  LoadReport report = state_->compare(taken, matches, options.states);
   if (options.strict && !(report.missing.empty() && report.mismatched.empty())) {
     std::vector<std::string> notes;
     if (!report.missing.empty())

@@ -3,34 +3,53 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <iterator>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/files/mapped_file.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 #include "runtime/base/text/size_text.hpp"
 #include "runtime/base/threads/parallel_copy.hpp"
+#include "runtime/graph/shown_names.hpp"
 #include "runtime/op/replica_groups.hpp"
 #include "runtime/plan/arena.hpp"
 #include "runtime/tensor/print.hpp"
 
 namespace pxl {
 
-Variables::Variables(const Ir& ir, Processes& processes)
+Variables::Variables(const Ir& ir, Processes& processes, const std::vector<const Variables*>& owners)
     : all_(ir.variables()), processes_(processes), range_(processes.replicas(ir.replication_factor)) {
+  std::set<SessionMemory*> memories{own_.get()};
   for (const Tensor* v : all_) {
-    const size_t block = block_of(ir, v);
-    int64_t& end = blocks_[block].replica_bytes;
-    places_[v] = {block, end};
     if (v->spec.is_shard()) positions_[v] = positions_in_group(v->spec.shard_groups);
+    if (v->shared) {
+      memories.insert(places_.emplace(v, shared_place(v, owners)).first->second.memory.get());
+      continue;
+    }
+    const size_t block = block_of(ir, v);
+    int64_t& end = own_->blocks[block].replica_bytes;
+    places_[v] = {own_, block, end, range_.count};
     const int64_t bytes = std::max<int64_t>(v->spec.bytes(), 1);
     end += (bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
     bytes_ += v->spec.bytes() * range_.count;
   }
+  memories_.assign(memories.begin(), memories.end());  // by address
+  allocate(ir);
+  for (const Tensor* v : all_)
+    if (!v->shared) write(v, v->data);
+  own_->initial = true;
+}
+
+void Variables::allocate(const Ir& ir) {
   // Initial values take their memory first, so that the refusal below knows how much memory is left.
-  for (const Tensor* v : all_) v->data.raw();
-  for (Block& block : blocks_) {
+  for (const Tensor* v : all_)
+    if (!v->shared) v->data.raw();
+  for (SessionMemory::Block& block : own_->blocks) {
     const int64_t all_bytes = element_count({block.replica_bytes, range_.count});
     if (!block.folder.empty()) {
       block.memory = Array::wrap(DType::uint8, {all_bytes}, map_unnamed_file(block.folder, all_bytes));
@@ -46,16 +65,72 @@ Variables::Variables(const Ir& ir, Processes& processes)
           .as(codes::memory);
     }
   }
-  for (const Tensor* v : all_) write(v, v->data);
-  initial_ = true;
 }
 
 size_t Variables::block_of(const Ir& ir, const Tensor* v) {
   const std::string folder = v->remote ? ir.remote_buffers()[static_cast<size_t>(v->remote->buffer)].folder : "";
-  for (size_t b = 0; b < blocks_.size(); ++b)
-    if (blocks_[b].folder == folder) return b;
-  blocks_.push_back({folder});
-  return blocks_.size() - 1;
+  for (size_t b = 0; b < own_->blocks.size(); ++b)
+    if (own_->blocks[b].folder == folder) return b;
+  own_->blocks.push_back({folder});
+  return own_->blocks.size() - 1;
+}
+
+Variables::Place Variables::shared_place(const Tensor* v, const std::vector<const Variables*>& owners) const {
+  std::optional<Place> found;
+  for (const Variables* owner : owners)
+    for (const Tensor* t : owner->all_) {
+      if (t != v->shared.get() && t->shared != v->shared) continue;
+      const Place& place = owner->places_.at(t);
+      if (found && found->memory != place.memory)
+        throw Error(fmt::format("two of the sessions in `variables` have memory of the variable `{}` of program {}",
+                                shown_name(*v->shared), v->shared->graph->ir().name()))
+            .as(codes::session);
+      found = place;
+      break;
+    }
+  if (!found) throw Error("the variable `" + shown_name(*v) + "` was added after its session was made").as(codes::session);
+  return *found;
+}
+
+void check_shared(const Ir& ir, const std::vector<const Ir*>& owners) {
+  bool shares = false;
+  for (const Tensor* v : ir.variables()) {
+    if (!v->shared) continue;
+    shares = true;
+    const Tensor& root = *v->shared;
+    const std::string &here = ir.name(), &there = root.graph->ir().name();
+    const auto has = [&](const Ir* owner) {
+      return owner == &root.graph->ir() ||
+             std::ranges::any_of(owner->variables(), [&](const Tensor* t) { return t->shared.get() == &root; });
+    };
+    const auto owner = std::ranges::find_if(owners, has);
+    if (owner == owners.end())
+      throw Error(owners.empty()
+                      ? fmt::format("program {} shares the variable `{}` with program {}, and has no memory for it",
+                                    here, shown_name(root), there)
+                      : fmt::format("the variable `{}` of program {} is in no session of `variables`", shown_name(root),
+                                    there),
+                  {fmt::format("`Session({}(...), variables = session)` has the memory of a session of {}", here, there)})
+          .as(codes::session);
+    if ((*owner)->replication_factor != ir.replication_factor && (!root.groups.empty() || root.spec.is_shard()))
+      throw Error(fmt::format("replicas of program {} hold different values of `{}`: program {} has {} replicas, not {}",
+                              there, shown_name(root), here, ir.replication_factor, (*owner)->replication_factor),
+                  {"programs with equal numbers of replicas share such a variable"})
+          .as(codes::replicas);
+  }
+  if (!owners.empty() && !shares)
+    throw Error(fmt::format("program {} has no variable of another program: `variables` is for those", ir.name()),
+                {"a program shares what it binds: `graph.bind(other.vars)`, `net.bound(x, vars = other)`"})
+        .as(codes::session);
+}
+
+void Variables::check_changes(const std::vector<const Tensor*>& changed) const {
+  for (const Tensor* v : changed)
+    if (v->shared && places_.at(v).replicas != range_.count)
+      throw Error(fmt::format("program {} changes `{}`, which it shares with program {} of another number of replicas",
+                              v->graph->ir().name(), shown_name(*v), v->shared->graph->ir().name()),
+                  {"both programs need one number of replicas, or this one only reads the variable"})
+          .as(codes::replicas);
 }
 
 Variables::Held Variables::held_by(const Tensor* v, int replica) const {
@@ -120,8 +195,16 @@ std::vector<int> Variables::first_holders(const Tensor* v) const {
   return first;
 }
 
+bool Variables::wrote_everywhere(const Tensor* v, const std::byte* value) {
+  const Place& place = places_.at(v);
+  if (place.replicas == range_.count) return false;
+  for (int i = 0; i < place.replicas; ++i) parallel_copy(at(v, range_.first + i), value, v->spec.bytes());
+  return true;
+}
+
 void Variables::write(const Tensor* v, const Array& value) {
-  initial_ = false;
+  places_.at(v).memory->initial = false;
+  if (wrote_everywhere(v, value.raw())) return;
   for (int i = 0; i < range_.count; ++i) write_replica(v, value, range_.first + i);
 }
 
@@ -177,7 +260,8 @@ Array Variables::read_all(const Tensor* v) const {
 }
 
 void Variables::write_all(const Tensor* v, const Array& values) {
-  initial_ = false;
+  places_.at(v).memory->initial = false;
+  if (wrote_everywhere(v, values.raw())) return;
   const int64_t bytes = v->spec.bytes();
   for (int i = 0; i < range_.count; ++i)
     parallel_copy(at(v, range_.first + i), values.raw() + (range_.first + i) * bytes, bytes);
@@ -259,6 +343,43 @@ void VariableSnapshot::restore() {
     else
       parallel_copy(variables_.at(changed_[i], replica_), copies_[i].raw(), changed_[i]->spec.bytes());
   }
+}
+
+// ---- turns
+
+VariablesTurn::VariablesTurn(const std::vector<SessionMemory*>& memories) : held_(&memories) { lock(memories); }
+
+VariablesTurn::VariablesTurn(const Variables& of, const Variables& other) : held_(&union_) {
+  std::ranges::set_union(of.memories(), other.memories(), std::back_inserter(union_));
+  lock(union_);
+}
+
+void VariablesTurn::lock(const std::vector<SessionMemory*>& memories) {
+  constexpr std::chrono::milliseconds between_looks(20);
+  size_t locked = 0;
+  try {
+    for (; locked < memories.size(); ++locked)
+      if (!memories[locked]->turn.try_lock())
+        while (!memories[locked]->turn.try_lock_for(between_looks)) check_interrupt();
+  } catch (...) {
+    while (locked > 0) memories[--locked]->turn.unlock();
+    throw;
+  }
+}
+
+VariablesTurn::~VariablesTurn() {
+  for (SessionMemory* m : *held_) m->turn.unlock();
+}
+
+VariablesRun::VariablesRun(const Variables& of) : turn_(of), of_(of) {
+  for (const SessionMemory* m : of.memories())
+    if (m->running)
+      throw run_error("the memory of the session's variables is in use by a run that has not ended").as(codes::session);
+  for (SessionMemory* m : of.memories()) m->running = true;
+}
+
+VariablesRun::~VariablesRun() {
+  for (SessionMemory* m : of_.memories()) m->running = false;
 }
 
 }  // namespace pxl

@@ -1,6 +1,9 @@
 // The variables of a session: their memory, values for groups of replicas, and copies from before a run.
 #pragma once
 
+#include <algorithm>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -13,16 +16,35 @@
 
 namespace pxl {
 
+/// The memory of a session's own variables, of all replicas. Sessions of other programs may share it.
+struct SessionMemory {
+  struct Block {
+    std::string folder;  ///< of the file; empty: main memory
+    int64_t replica_bytes = 0;
+    Array memory = {};
+  };
+  std::vector<Block> blocks{{}};  ///< the first is main memory
+  bool initial = true;            ///< all variables have the program's initial values
+  bool running = false;           ///< a run uses it
+  std::recursive_timed_mutex turn;
+};
+
 /// The variables of a session, for the replicas of this process, in one allocation. Variables in files have one
 /// allocation per folder. A variable of consecutive replicas is at equal distances. All processes call the functions
-/// that read or compare the variables in other processes.
+/// that read or compare the variables in other processes. Variables that belong to other programs are in the memory of
+/// those programs' sessions.
 class Variables {
  public:
-  /// Begins with the initial values. Throws run_error if they need more than memory.
-  Variables(const Ir& ir, Processes& processes);
+  /// Begins with the initial values. Throws run_error if they need more than memory. `owners`: of sessions that have the
+  /// variables of other programs (check_shared); throws if two have different memory of one.
+  Variables(const Ir& ir, Processes& processes, const std::vector<const Variables*>& owners = {});
 
   const std::vector<Tensor*>& all() const { return all_; }
-  int64_t bytes() const { return bytes_; }
+  int64_t bytes() const { return bytes_; }  ///< of its own variables
+  /// The memory of all variables, in the order in which threads lock it.
+  const std::vector<SessionMemory*>& memories() const { return memories_; }
+  /// Throws if a variable in another session's memory is changed here, and the numbers of replicas differ.
+  void check_changes(const std::vector<const Tensor*>& changed) const;
   /// The replicas whose variables are here.
   const ReplicaRange& range() const { return range_; }
   Processes& processes() const { return processes_; }
@@ -30,16 +52,21 @@ class Variables {
   /// The memory of a variable; the replica is one of this process.
   std::byte* at(const Tensor* v, int replica) {
     const Place& place = places_.at(v);
-    Block& block = blocks_[place.block];
-    return block.memory.mutable_raw() + (replica - range_.first) * block.replica_bytes + place.offset;
+    SessionMemory::Block& block = place.memory->blocks[place.block];
+    const int here = (replica - range_.first) % place.replicas;
+    return block.memory.mutable_raw() + here * block.replica_bytes + place.offset;
   }
   const std::byte* at(const Tensor* v, int replica) const { return const_cast<Variables*>(this)->at(v, replica); }
   /// A whole value for each group.
   void write(const Tensor* v, const Array& value);
   void write_replica(const Tensor* v, const Array& value, int replica);
   /// Whether all variables still have the program's initial values.
-  bool initial() const { return initial_; }
-  void note_run() { initial_ = false; }
+  bool initial() const {
+    return std::ranges::all_of(memories_, [](const SessionMemory* m) { return m->initial; });
+  }
+  void note_run() {
+    for (SessionMemory* m : memories_) m->initial = false;
+  }
   /// A whole value for each group, of its first replicas.
   Array read(const Tensor* v) const;
   /// The value that each replica holds, or its shard.
@@ -76,24 +103,57 @@ class Variables {
 
   std::vector<Tensor*> all_;
   struct Place {
+    std::shared_ptr<SessionMemory> memory;
     size_t block = 0;
     int64_t offset = 0;
-  };
-  /// Memory of all replicas.
-  struct Block {
-    std::string folder;  ///< of the file; empty: main memory
-    int64_t replica_bytes = 0;
-    Array memory = {};
+    int replicas = 1;  ///< of this process that have it
   };
   size_t block_of(const Ir& ir, const Tensor* v);
+  void allocate(const Ir& ir);
+  Place shared_place(const Tensor* v, const std::vector<const Variables*>& owners) const;
+  /// Copies one value of a variable to every replica that has it, where the numbers of replicas differ.
+  bool wrote_everywhere(const Tensor* v, const std::byte* value);
   std::unordered_map<const Tensor*, Place> places_;
   std::unordered_map<const Tensor*, std::vector<int64_t>> positions_;  ///< of the replicas in the groups of a shard
   Processes& processes_;
   ReplicaRange range_;
-  std::vector<Block> blocks_{{}};  ///< the first is main memory
+  std::shared_ptr<SessionMemory> own_ = std::make_shared<SessionMemory>();
+  std::vector<SessionMemory*> memories_;
   int64_t bytes_ = 0;
-  bool initial_ = true;
 };
+
+/// A thread's turn on the memory of sessions: threads wait for each other. An interrupt ends the wait.
+class VariablesTurn {
+ public:
+  explicit VariablesTurn(const Variables& of) : VariablesTurn(of.memories()) {}
+  VariablesTurn(const Variables& of, const Variables& other);
+  ~VariablesTurn();
+  VariablesTurn(const VariablesTurn&) = delete;
+  VariablesTurn& operator=(const VariablesTurn&) = delete;
+
+ private:
+  explicit VariablesTurn(const std::vector<SessionMemory*>& memories);
+  void lock(const std::vector<SessionMemory*>& memories);
+  std::vector<SessionMemory*> union_;
+  const std::vector<SessionMemory*>* held_;
+};
+
+/// A run on the memory of sessions. Throws if this thread is in a run on it already.
+class VariablesRun {
+ public:
+  explicit VariablesRun(const Variables& of);
+  ~VariablesRun();
+  VariablesRun(const VariablesRun&) = delete;
+  VariablesRun& operator=(const VariablesRun&) = delete;
+
+ private:
+  VariablesTurn turn_;
+  const Variables& of_;
+};
+
+/// Throws unless each variable that a program shares with others (Tensor::shared) is one of the owners' programs, in
+/// which equal replicas have it, and there is such a variable if there are owners.
+void check_shared(const Ir& ir, const std::vector<const Ir*>& owners);
 
 /// Snapshot of a replica's variables before the first update of a run, for rollback.
 class VariableSnapshot {

@@ -49,6 +49,9 @@ Tensor* Graph::copy_source(const Tensor& from) {
   t->data = from.data;
   t->groups = from.groups;
   t->remote = from.remote;
+  t->path = from.path;
+  t->is_state = from.is_state;
+  t->shared = from.shared;
   t->origin = from.origin;
   if (t->kind == TensorKind::input) inputs_.push_back(t);
   return t;

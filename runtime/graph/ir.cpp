@@ -164,7 +164,7 @@ void Graph::check_member(std::string_view what, const Tensor* tensor) const {
   if (&tensor->graph->ir() != &ir_)
     throw Error(fmt::format("{}: the input tensor `{}` is not in the {}: it belongs to another program", what,
                             shown_name(*tensor), here),
-                {"tensors of one program cannot be used in another: use a stream or a variable of this one"})
+                {"programs share variables that a graph is bound to: `graph.bind(tree)`; for other tensors use a stream"})
         .as(codes::other_graph);
   if (is_main())
     throw Error(
@@ -288,6 +288,25 @@ Tensor* Graph::add_variable(Array initial, const std::string& name, const std::v
   t->remote = remote;
   t->data = std::move(initial);
   t->groups = groups;
+  return t;
+}
+
+Tensor* Graph::share_variable(const std::shared_ptr<Ir>& of, const Tensor& variable) {
+  check_in_effect("bind", variable);
+  const std::shared_ptr<const Tensor> root =
+      variable.shared ? variable.shared : std::shared_ptr<const Tensor>(of, &variable);
+  for (const auto& t : tensors_)
+    if (t->shared == root) return t.get();
+  if (variable.remote)
+    throw Error(fmt::format("`{}` of program {} is an entry of a remote buffer, which programs can't share",
+                            shown_name(variable), of->name()))
+        .as(codes::program);
+  check_open();
+  Tensor* t = new_tensor(TensorKind::variable, root->spec, root->name, false);
+  t->data = root->data;
+  t->groups = root->groups;
+  t->is_state = root->is_state;
+  t->shared = root;
   return t;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/graph/variable_path.hpp"
 #include "runtime/op/op.hpp"
 #include "runtime/tensor/array.hpp"
 
@@ -56,6 +57,10 @@ struct Tensor {
   std::vector<int64_t> groups;
   /// Variables: the entry of a remote buffer that they are; ops reach them by loading it.
   std::optional<RemoteEntry> remote;
+  VariablePath path;      ///< variables: the name in checkpoints; until the program is finished only what `init` knew
+  bool is_state = false;  ///< variables: the `state` of a build
+  /// Variables: the variable of another program in whose memory this one is. It keeps that program alive.
+  std::shared_ptr<const Tensor> shared;
   Origin origin;
 
   /// IPU of the producing op; nullopt for variables, constants and graph inputs.
@@ -157,6 +162,9 @@ class Graph {
   /// must be no other variable.
   Tensor* add_variable(Array initial, const std::string& name, const std::vector<int64_t>& groups = {},
                        const std::vector<int64_t>& shard_groups = {}, std::optional<RemoteEntry> remote = {});
+  /// The variable of this main graph that is in the memory of another program's variable: the one that exists, or a
+  /// new one. Throws for an entry of a remote buffer.
+  Tensor* share_variable(const std::shared_ptr<Ir>& of, const Tensor& variable);
   Tensor* add_constant(Array value, const std::string& name);
   /// Adds a declared output. The tensor must belong to this graph; inputs and repeated tensors are allowed.
   void add_output(Tensor* tensor);

@@ -19,6 +19,22 @@
 
 namespace pxl {
 
+namespace {
+
+/// A tensor as an input of a graph has it: for a variable of another program, the variable here that is in its memory.
+Value in_program_of(const GraphObject& g, const Value& leaf, const std::string& name) {
+  const Tensor* t = as_tensor(leaf);
+  if (!t || &t->graph->ir() == g.ir.get()) return leaf;
+  if (t->kind != TensorKind::variable)
+    throw Error("bind: `" + name + "` is `" + shown_name(*t) + "` of program " + t->graph->ir().name() +
+                    ", which is no variable",
+                {"programs share variables: other tensors have a value only in a run of their own program"})
+        .as(codes::other_graph);
+  return tensor_value(g.ir, g.ir->main().share_variable(leaf.as<TensorObject>()->ir, *t));
+}
+
+}  // namespace
+
 Value bind_graph(Interpreter& in, const Ref<GraphObject>& g, const BoundGraphObject* before, const Arguments& args) {
   auto bound = make_ref<BoundGraphObject>();
   bound->graph = g;
@@ -39,7 +55,7 @@ Value bind_graph(Interpreter& in, const Ref<GraphObject>& g, const BoundGraphObj
           if (std::find(g->graph->inputs().begin(), g->graph->inputs().end(), input) == g->graph->inputs().end())
             throw Error("bind: tensor `" + shown_name(*input) + "` is no input of " + shown_name(*g->graph))
                 .as(codes::bind);
-          bound->inputs[input] = v;
+          bound->inputs[input] = in_program_of(*g, v, shown_name(*input));
         } else if (const std::string* name = k.as_string()) {
           tree->insert(*name, v);
         } else {
@@ -74,7 +90,7 @@ Value bind_graph(Interpreter& in, const Ref<GraphObject>& g, const BoundGraphObj
       inputs[t->key] = t;
       names.push_back(t->key);
     }
-  for (auto& [name, leaf] : tree->leaves()) {
+  for (const auto& [name, given] : tree->leaves()) {
     auto it = inputs.find(name);
     if (it == inputs.end() && of_bound && args.positional[0].as<BoundGraphObject>()->states->find(name)) continue;
     if (it == inputs.end()) {
@@ -84,7 +100,8 @@ Value bind_graph(Interpreter& in, const Ref<GraphObject>& g, const BoundGraphObj
           {"its named inputs: " + (names.empty() ? std::string("none") : join_texts(names, ", "))})
           .as(codes::bind);
     }
-    if (!as_tensor(leaf)) type_error("bind: `" + name + "` must be a tensor, got " + leaf.type_name());
+    if (!as_tensor(given)) type_error("bind: `" + name + "` must be a tensor, got " + given.type_name());
+    const Value leaf = in_program_of(*g, given, name);
     if (as_tensor(leaf)->spec != it->second->spec)
       throw Error("bind: input `" + name + "` of " + shown_name(*g->graph) + " is " + text(it->second->spec) +
                   ", but `" + as_tensor(leaf)->name + "` is " + text(as_tensor(leaf)->spec))
@@ -147,6 +164,7 @@ constexpr Member<BoundGraphObject> bound_rows[] = {
        if (made.graph == b.graph->graph) return Value(static_ref_cast<BoundGraphObject>(b.shared_from_this()));
        auto frozen = make_ref<BoundGraphObject>();
        frozen->graph = graph_value(made.ir, made.graph).ptr<GraphObject>();
+       frozen->graph->origin = b.graph->origin;
        frozen->vars = b.vars;
        frozen->states = b.states;
        frozen->inputs = made.inputs;

@@ -174,8 +174,11 @@ TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::
           .as(codes::replicas);
     stamp(in, *target.ir);
     Array data = copies ? stacked(values[i]) : std::move(values[i].front());
-    out->insert(name, tensor_value(target.ir, target.graph->add_variable(std::move(data), full_name(prefix, name),
-                                                                         groups, spec.shard_groups, placement.remote)));
+    Tensor* made = target.graph->add_variable(std::move(data), full_name(prefix, name), groups, spec.shard_groups,
+                                              placement.remote);
+    if (!prefix.empty()) made->path = {prefix, name};
+    made->is_state = f->is_state;
+    out->insert(name, tensor_value(target.ir, made));
   }
   return out;
 }

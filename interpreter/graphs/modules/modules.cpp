@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "interpreter/graphs/calls/graph_builder.hpp"
+#include "interpreter/graphs/modules/tensor_trees.hpp"
 #include "interpreter/graphs/replicas.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/evaluate.hpp"
@@ -294,6 +295,23 @@ std::string ModuleInstance::repr(Interpreter& in) {
   return out + ")";
 }
 
+Ref<GraphObject> graph_of_instance(Interpreter& in, const GraphSource& source, const Arguments& args,
+                                   const BuiltGraph& built) {
+  auto graph = graph_value(graphs_of(in).target().ir, built.graph, built.captured).ptr<GraphObject>();
+  auto origin = std::make_shared<GraphOrigin>(GraphOrigin{source, args});
+  const auto spec_of = [&](Value& v) {
+    if (!holds_tensors(in, v)) return;
+    v = map_tree(in, v, [](const Value& leaf, const std::string&) {
+      const Tensor* t = as_tensor(leaf);
+      return t ? Value(t->spec) : leaf;
+    });
+  };
+  for (Value& v : origin->args.positional) spec_of(v);
+  for (NamedArg& n : origin->args.named) spec_of(n.value);
+  graph->origin = std::move(origin);
+  return graph;
+}
+
 namespace {
 
 using InstanceRef = ModuleInstance&;
@@ -329,14 +347,17 @@ Value bound_of(Interpreter& in, InstanceRef m, const Arguments& given) {
     if (!name->as_string()) type_error("bound: `name` is a text, got " + with_article(name->type_name()));
     prefix = *name->as_string();
   }
-  const BuiltGraph built = m.cached ? shared_graph(in, source, args) : build_graph(in, source, std::move(args));
-  const auto graph = graph_value(graphs_of(in).target().ir, built.graph, built.captured).ptr<GraphObject>();
+  const BuiltGraph built = m.cached ? shared_graph(in, source, args) : build_graph(in, source, args);
+  const Ref<GraphObject> graph = graph_of_instance(in, source, args, built);
   Arguments tree;
   tree.span = given.span;
   if (vars && !vars->is_none()) {
     tree.positional.push_back(*vars);
   } else if (!built.factories->items.empty()) {
-    tree.positional.emplace_back(init_factories(in, *built.factories, prefix, {}, false));
+    const TreePtr made = init_factories(in, *built.factories, prefix, {}, false);
+    if (!name || name->is_none())  // then the finished program's name for the bound graph counts in checkpoints
+      for (const auto& [key, leaf] : made->leaves()) as_tensor(leaf)->path = {};
+    tree.positional.emplace_back(made);
   }
   return bind_graph(in, graph, nullptr, tree);
 }
@@ -351,8 +372,7 @@ constexpr Member<ModuleInstance> instance_rows[] = {
        Arguments inputs = args;
        take_training(in, source, inputs);
        const BuiltGraph built = m.cached ? shared_graph(in, source, inputs) : build_graph(in, source, inputs);
-       return make_tuple(
-           {Value(built.factories->copy()), graph_value(graphs_of(in).target().ir, built.graph, built.captured)});
+       return make_tuple({Value(built.factories->copy()), Value(graph_of_instance(in, source, inputs, built))});
      }},
     {"bound", "(*inputs, vars = none, name = none, training = false, ...)",
      "A graph of its build with variables for its params and states: `create_graph`, `init` and `bind`. name: what the "

@@ -215,6 +215,15 @@ GraphSource source_of(const Value& callee);
 /// Removes and returns the first argument of create_graph. The other arguments belong to the graph.
 Value take_callee(Arguments& args);
 
+/// What made a graph: the build of an instance, and its arguments, with specs in place of tensors.
+struct GraphOrigin {
+  GraphSource source;
+  Arguments args;
+};
+/// The value of a graph that an instance's build made for these arguments.
+Ref<GraphObject> graph_of_instance(Interpreter& in, const GraphSource& source, const Arguments& args,
+                                   const struct BuiltGraph& built);
+
 struct BuiltGraph {
   Graph* graph = nullptr;
   TreePtr factories;

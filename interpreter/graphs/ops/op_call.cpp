@@ -194,7 +194,8 @@ Value convert_and_call(Interpreter& in, const OpRow& row, Arguments args, const 
     if (world.first && &world.first->graph->ir() != at.ir.get()) {
       throw Error(fmt::format("{}: tensor `{}` belongs to program `{}`, but ops are being added to `{}`", row.name,
                               world.first->name, world.first->graph->ir().name(), at.ir->name()),
-                  {"a program's tensors are used in its body, or in a def called from there"})
+                  {"a program's tensors are used in its body, or in a def called from there; variables that a graph here is "
+           "bound to are shared: `graph.bind(tree)`"})
           .as(codes::other_graph);
     }
     stamp(in, *at.ir);

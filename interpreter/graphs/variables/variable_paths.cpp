@@ -10,6 +10,8 @@ namespace pxl {
 
 namespace {
 
+using VariablePaths = std::unordered_map<const Tensor*, VariablePath>;
+
 constexpr int max_path_depth = 8;  ///< maximum nesting of lists and dicts
 
 class PathFinder {
@@ -34,23 +36,7 @@ class PathFinder {
     }
   }
 
-  /// Derives the paths of variables that are named after others.
-  void derive() {
-    std::unordered_map<std::string_view, const Tensor*> by_name;
-    for (const Tensor* v : ir_.variables()) by_name.emplace(v->name, v);
-    for (const Tensor* v : ir_.variables()) {
-      const std::string_view name = v->name;
-      for (size_t dot = name.rfind('.'); dot != name.npos && dot > 0; dot = name.rfind('.', dot - 1)) {
-        const auto owner = by_name.find(name.substr(0, dot));
-        const auto path = owner == by_name.end() ? paths_.end() : paths_.find(owner->second);
-        if (path == paths_.end()) continue;
-        const std::string rest = base_name(name.substr(dot + 1));
-        paths_[v] = {path->second.prefix, path->second.path.empty() ? rest : path->second.path + "." + rest};
-        break;
-      }
-    }
-  }
-  std::unordered_map<const Tensor*, VariablePath> take() && { return std::move(paths_); }
+  VariablePaths take() && { return std::move(paths_); }
 
  private:
   void add(const Tensor* t, const std::string& prefix, const std::string& path) {
@@ -63,16 +49,60 @@ class PathFinder {
   }
 
   const Ir& ir_;
-  std::unordered_map<const Tensor*, VariablePath> paths_;
+  VariablePaths paths_;
 };
+
+/// Derives the paths of variables that are named after others.
+void derive(const Ir& ir, VariablePaths& paths) {
+  const std::vector<Tensor*> variables = ir.variables();
+  std::unordered_map<std::string_view, const Tensor*> by_name;
+  for (const Tensor* v : variables) by_name.emplace(v->name, v);
+  for (const Tensor* v : variables) {
+    const std::string_view name = v->name;
+    for (size_t dot = name.rfind('.'); dot != name.npos && dot > 0; dot = name.rfind('.', dot - 1)) {
+      const auto owner = by_name.find(name.substr(0, dot));
+      const auto path = owner == by_name.end() ? paths.end() : paths.find(owner->second);
+      if (path == paths.end()) continue;
+      const std::string rest = base_name(name.substr(dot + 1));
+      paths[v] = {path->second.prefix, path->second.path.empty() ? rest : path->second.path + "." + rest};
+      break;
+    }
+  }
+}
+
+VariablePaths found_in(const Ir& ir, const Scope& fields) {
+  PathFinder finder(ir);
+  for (const Scope::Entry& e : fields.entries()) finder.visit(e.value, e.name.text(), 0);
+  return std::move(finder).take();
+}
 
 }  // namespace
 
 std::unordered_map<const Tensor*, VariablePath> variable_paths(const Ir& ir, const Scope& fields) {
-  PathFinder finder(ir);
-  for (const Scope::Entry& e : fields.entries()) finder.visit(e.value, e.name.text(), 0);
-  finder.derive();
-  return std::move(finder).take();
+  VariablePaths paths = found_in(ir, fields);
+  derive(ir, paths);
+  return paths;
+}
+
+void name_variables(Ir& ir, const Scope& fields) {
+  const VariablePaths local = found_in(ir, fields);
+  const std::vector<Tensor*> variables = ir.variables();
+  VariablePaths paths;
+  std::unordered_map<std::string, int> count;
+  for (const Tensor* v : variables) {
+    const VariablePath& known = v->shared ? v->shared->path : v->path;
+    const auto here = local.find(v);
+    if (known.known())
+      paths[v] = known;
+    else if (here != local.end())
+      paths[v] = here->second;
+    if (const auto path = paths.find(v); path != paths.end()) ++count[path->second.text()];
+  }
+  for (const auto& [v, path] : local)
+    if (v->shared && count[paths[v].text()] > 1) paths[v] = path;
+  derive(ir, paths);
+  for (Tensor* v : variables)
+    if (const auto path = paths.find(v); path != paths.end()) v->path = path->second;
 }
 
 }  // namespace pxl

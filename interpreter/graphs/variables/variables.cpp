@@ -99,8 +99,10 @@ void bind_variable_builtins(Scope& p) {
         const Ir& ir = *graphs_of(in).target().ir;
         const VariablePlacement placement{to_variable_groups(a.value_or("replica_grouping", {}), ir),
                                           to_shard_groups(a.value_or("shard_over", {}), ir)};
-        return add_variable(in, host_data(in, a, "variable"), a.string_or("name", target_name(in, args.span, "t")),
-                            placement);
+        const Value made = add_variable(in, host_data(in, a, "variable"),
+                                        a.string_or("name", target_name(in, args.span, "t")), placement);
+        if (a.has("name")) as_tensor(made)->path.prefix = a.string("name");
+        return made;
       });
   define(p, no_effects, "constant",
          "constant(data, dtype = none, name = none, downcast = true, log2_scale = 0, nan_on_overflow = true)",
