@@ -47,15 +47,14 @@ Value in_result_form(Interpreter& in, const std::shared_ptr<Ir>& ir, const Graph
 /// The declared outputs of a call in the graph's form.
 Value call_result(Interpreter& in, const std::shared_ptr<Ir>& ir, const Op& op);
 
-struct GraphOrigin;
-
 struct GraphObject final : Object {
   std::shared_ptr<Ir> ir;
   Graph* graph;
-  std::shared_ptr<const GraphOrigin> origin;  ///< of a graph that an instance made; else null
-  BoundInputs captured;                       ///< set if the graph is shared and its captures were other tensors
+  ObjectPtr origin;  ///< of a graph that an instance made, its GraphOrigin; else null
+  BoundInputs captured;  ///< set if the graph is shared and its captures were other tensors
   GraphObject(std::shared_ptr<Ir> i, Graph* g) : ir(std::move(i)), graph(g) {}
   std::string type_name() const override { return "graph"; }
+  void references(References& to) const override { to.add(origin); }
   std::string str(Interpreter&) override;   ///< its schedule
   std::string repr(Interpreter&) override;  ///< Graph[Linear_subgraph(0)]
   std::optional<Value> member(Interpreter& in, std::string_view name) override;
@@ -80,6 +79,7 @@ TreePtr args_tree(const std::shared_ptr<Ir>& ir, const Graph& graph);
 
 /// A graph with tensors for its named inputs.
 struct BoundGraphObject final : Object {
+  void references(References& to) const override { to.add(graph); }
   Ref<GraphObject> graph;
   TreePtr vars, states;  ///< params, and states
   BoundInputs inputs;

@@ -202,7 +202,7 @@ std::shared_ptr<Ir> build_member(Interpreter& in, const SessionObject& s, const 
   const BuildScope scope(in, std::make_shared<BuildState>());
   stamp(in, *ir);
   load_streams(in, ir, call, member);
-  GraphSource source = bound.graph->origin->source;
+  GraphSource source = origin_of(*bound.graph)->source;
   source.training = false;
   Arguments specs = call.args;
   const BuiltGraph built = build_graph(in, source, call.args);
@@ -241,7 +241,7 @@ CallMember& member_for(Interpreter& in, SessionObject& s, const Ref<BoundGraphOb
   GraphWorld::Addresses addresses;
   std::vector<Value> reached;
   std::string key = fmt::format("{} ", static_cast<const void*>(bound.get()));
-  key += sharing_key(in, bound->graph->origin->source, call.args, addresses, reached);
+  key += sharing_key(in, origin_of(*bound->graph)->source, call.args, addresses, reached);
   const auto known = std::ranges::find(s.called, key, &CallMember::key);
   if (known != s.called.end()) {
     std::rotate(s.called.begin(), known, known + 1);
@@ -274,7 +274,7 @@ Value call_of_session(Interpreter& in, SessionObject& s, const Arguments& args) 
   Arguments arrays = args;
   arrays.positional.erase(arrays.positional.begin());
   if (!arrays.spans.empty()) arrays.spans.erase(arrays.spans.begin());
-  Matched call(in, *bound->graph->origin, arrays);
+  Matched call(in, *origin_of(*bound->graph), arrays);
   if (!call.is_known) return unknown_value();
   if (!s.session) {
     CallMember member;

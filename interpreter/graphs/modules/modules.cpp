@@ -298,7 +298,7 @@ std::string ModuleInstance::repr(Interpreter& in) {
 Ref<GraphObject> graph_of_instance(Interpreter& in, const GraphSource& source, const Arguments& args,
                                    const BuiltGraph& built) {
   auto graph = graph_value(graphs_of(in).target().ir, built.graph, built.captured).ptr<GraphObject>();
-  auto origin = std::make_shared<GraphOrigin>(GraphOrigin{source, args});
+  auto origin = make_ref<GraphOrigin>(source, args);
   const auto spec_of = [&](Value& v) {
     if (!holds_tensors(in, v)) return;
     v = map_tree(in, v, [](const Value& leaf, const std::string&) {

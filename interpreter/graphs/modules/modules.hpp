@@ -216,10 +216,21 @@ GraphSource source_of(const Value& callee);
 Value take_callee(Arguments& args);
 
 /// What made a graph: the build of an instance, and its arguments, with specs in place of tensors.
-struct GraphOrigin {
+struct GraphOrigin final : Object {
   GraphSource source;
   Arguments args;
+  GraphOrigin(GraphSource s, Arguments a) : source(std::move(s)), args(std::move(a)) {}
+  std::string type_name() const override { return "origin of a graph"; }
+  std::string repr(Interpreter&) override { return source.what; }
+  void references(References& to) const override {
+    to.add(source.closure);
+    to.add(source.self);
+    for (const Value& v : source.defaults) to.add(v);
+    for (const Value& v : args.positional) to.add(v);
+    for (const NamedArg& n : args.named) to.add(n.value);
+  }
 };
+inline const GraphOrigin* origin_of(const GraphObject& g) { return static_cast<const GraphOrigin*>(g.origin.get()); }
 /// The value of a graph that an instance's build made for these arguments.
 Ref<GraphObject> graph_of_instance(Interpreter& in, const GraphSource& source, const Arguments& args,
                                    const struct BuiltGraph& built);
