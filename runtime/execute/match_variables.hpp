@@ -18,7 +18,10 @@ struct NamedVariable {
   bool by_name_only = false;  ///< the caller has said which variable this is
 
   /// What a checkpoint calls it.
-  std::string checkpoint_name() const { return path.known() ? path.text() : name; }
+  std::string checkpoint_name() const {
+    if (path.known()) return path.text();
+    return path.path.empty() ? name : path.path;
+  }
 };
 
 /// A name without the numbers that make it differ from others.

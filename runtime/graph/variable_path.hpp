@@ -6,7 +6,7 @@
 namespace pxl {
 
 /// The name of a variable's tree, and the variable's path in it: "d" and "layers.0.weight". The prefix is empty if no
-/// name is known.
+/// name is known. The path alone is a name that the variable itself was given.
 struct VariablePath {
   std::string prefix, path;
 

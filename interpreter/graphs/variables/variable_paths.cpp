@@ -62,7 +62,7 @@ void derive(const Ir& ir, VariablePaths& paths) {
     for (size_t dot = name.rfind('.'); dot != name.npos && dot > 0; dot = name.rfind('.', dot - 1)) {
       const auto owner = by_name.find(name.substr(0, dot));
       const auto path = owner == by_name.end() ? paths.end() : paths.find(owner->second);
-      if (path == paths.end()) continue;
+      if (path == paths.end() || !path->second.known()) continue;
       const std::string rest = base_name(name.substr(dot + 1));
       paths[v] = {path->second.prefix, path->second.path.empty() ? rest : path->second.path + "." + rest};
       break;
@@ -92,7 +92,7 @@ void name_variables(Ir& ir, const Scope& fields) {
   for (const Tensor* v : variables) {
     const VariablePath& known = v->shared ? v->shared->path : v->path;
     const auto here = local.find(v);
-    if (known.known())
+    if (known.known() || !known.path.empty())
       paths[v] = known;
     else if (here != local.end())
       paths[v] = here->second;

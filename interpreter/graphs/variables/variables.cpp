@@ -17,6 +17,7 @@
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/execute/match_variables.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/tensor/exact.hpp"
 #include "runtime/tensor/float8.hpp"
@@ -101,7 +102,7 @@ void bind_variable_builtins(Scope& p) {
                                           to_shard_groups(a.value_or("shard_over", {}), ir)};
         const Value made = add_variable(in, host_data(in, a, "variable"),
                                         a.string_or("name", target_name(in, args.span, "t")), placement);
-        if (a.has("name")) as_tensor(made)->path.prefix = a.string("name");
+        if (a.has("name")) as_tensor(made)->path.path = base_name(as_tensor(made)->name);
         return made;
       });
   define(p, no_effects, "constant",

@@ -53,6 +53,17 @@ TEST_CASE("paths decide where several variables have one name") {
                 {variable("w", {2}, {"g", "w"}), variable("w__t1", {3}, {"d", "w"})}) == Names{"w__t1", "w"});
 }
 
+TEST_CASE("a checkpoint's names are prefixes and paths, and the order and names of tensors do not count") {
+  const std::vector<NamedVariable> file = {variable("d.w", {2}, {"d", "w"}), variable("g.w", {2}, {"g", "w"})};
+  const std::vector<NamedVariable> here = {variable("w", {2}, {"g", "w"}), variable("w__t1", {2}, {"d", "w"})};
+  CHECK(matched(here, file) == Names{"g.w", "d.w"});
+  // A file whose metadata are lost has the names.
+  CHECK(matched(here, {variable("d.w", {2}), variable("g.w", {2})}) == Names{"g.w", "d.w"});
+  // The tensor `w` of another net is not the file's variable `w`.
+  CHECK(matched({variable("w", {3}, {"g", "w"})}, {variable("w", {3}, {"w", ""})}) == Names{"-"});
+  CHECK((variable("w__t1", {2}, {"", "w"}).checkpoint_name() == "w"));
+}
+
 TEST_CASE("without paths equal names match, and it is said where only the order of calls tells them apart") {
   const std::vector<NamedVariable> here = {variable("w", {2}, {"g", "w"}), variable("w__t1", {2}, {"d", "w"})};
   const std::vector<NamedVariable> old = {variable("w__t1", {2}), variable("w", {2})};
@@ -71,11 +82,11 @@ TEST_CASE("paths come back from their text, and what is no such text has none") 
   std::vector<NamedVariable> all = {variable("w", {2}, {"g", "w"}), variable("w__t1", {2}, {"nets.0", "a.b"}),
                                     variable("plain", {2})};
   const std::string text = paths_text(all);
-  std::vector<NamedVariable> read = {variable("w", {2}), variable("w__t1", {2}), variable("plain", {2})};
+  std::vector<NamedVariable> read = {variable("g.w", {2}), variable("nets.0.a.b", {2}), variable("plain", {2})};
   read_paths(text, read);
   for (size_t i = 0; i < all.size(); ++i) CHECK(read[i].path == all[i].path);
   for (size_t cut = 0; cut < text.size(); ++cut) {
-    std::vector<NamedVariable> damaged = {variable("w", {2})};
+    std::vector<NamedVariable> damaged = {variable("g.w", {2})};
     read_paths(text.substr(0, cut), damaged);
     CHECK_FALSE(damaged[0].path.known());
   }
