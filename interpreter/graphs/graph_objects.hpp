@@ -50,7 +50,7 @@ Value call_result(Interpreter& in, const std::shared_ptr<Ir>& ir, const Op& op);
 struct GraphObject final : Object {
   std::shared_ptr<Ir> ir;
   Graph* graph;
-  ObjectPtr origin;  ///< of a graph that an instance made, its GraphOrigin; else null
+  ObjectPtr origin;      ///< of a graph that an instance made, its GraphOrigin; else null
   BoundInputs captured;  ///< set if the graph is shared and its captures were other tensors
   GraphObject(std::shared_ptr<Ir> i, Graph* g) : ir(std::move(i)), graph(g) {}
   std::string type_name() const override { return "graph"; }

@@ -31,7 +31,7 @@ using CallMember = SessionObject::CallMember;
 
 constexpr size_t kept_members = 32;
 
-/// The part of a value that a name means: an element of a list or a dict, a tree or a leaf of a named tree.
+/// The part that a name means: a list's or dict's element, a named tree's leaf or tree.
 std::optional<Value> part_of(const Value& v, const std::string& name) {
   if (const auto* list = v.as<SequenceObject>()) {
     const bool is_number = !name.empty() && std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
@@ -44,7 +44,7 @@ std::optional<Value> part_of(const Value& v, const std::string& name) {
   return found ? std::optional(*found) : std::nullopt;
 }
 
-/// What a session's program calls by a name: "net", "nets.0".
+/// The value that the session's program has under a name: "net", "nets.0".
 Value named_in_program(const SessionObject& s, const std::string& name, const char* where) {
   const auto* program = s.program.as<IrObject>();
   std::optional<Value> found;
@@ -62,9 +62,9 @@ Value named_in_program(const SessionObject& s, const std::string& name, const ch
   }
   if (found) return *found;
   const std::string hint = did_you_mean(name, all);
-  throw Error(fmt::format("session.{}: program {} has no `{}`{}", where, s.ir->name(), name,
-                          hint.empty() ? "" : "; " + hint),
-              {"its trees and bound graphs: " + (all.empty() ? std::string("none") : join_texts(all, ", "))})
+  throw Error(
+      fmt::format("session.{}: program {} has no `{}`{}", where, s.ir->name(), name, hint.empty() ? "" : "; " + hint),
+      {"its trees and bound graphs: " + (all.empty() ? std::string("none") : join_texts(all, ", "))})
       .as(codes::key);
 }
 
@@ -78,8 +78,8 @@ Ref<BoundGraphObject> bound_meant(const SessionObject& s, const Value& given) {
                 {"`net = module.bound(x)` in the program makes one"})
         .as(codes::type);
   if (bound->graph->ir != s.ir)
-    throw Error(fmt::format("session.call: the bound graph belongs to program {}, not to {}",
-                            bound->graph->ir->name(), s.ir->name()))
+    throw Error(fmt::format("session.call: the bound graph belongs to program {}, not to {}", bound->graph->ir->name(),
+                            s.ir->name()))
         .as(codes::other_graph);
   if (!bound->graph->origin)
     throw Error("session.call: " + shown_name(*bound->graph->graph) + " is not of a module's build",
@@ -88,7 +88,8 @@ Ref<BoundGraphObject> bound_meant(const SessionObject& s, const Value& given) {
   return bound;
 }
 
-/// The arguments of a call, in the places of the arguments with which the graph was made. Tensors there are arrays here.
+/// The arguments of a call, in the places of the arguments with which the graph was made. Tensors there are arrays
+/// here.
 class Matched {
  public:
   Matched(Interpreter& in, const GraphOrigin& origin, const Arguments& given)
@@ -104,8 +105,8 @@ class Matched {
     for (const NamedArg& n : given_.named)
       if (!used_.contains(n.name)) refuse(n.name);
     if (next_ < given_.positional.size())
-      throw Error(fmt::format("session.call: {} takes {} arrays, got {}", source_.what, next_,
-                              given_.positional.size()))
+      throw Error(
+          fmt::format("session.call: {} takes {} arrays, got {}", source_.what, next_, given_.positional.size()))
           .as(codes::arguments);
   }
   Arguments args;  ///< with specs for the arrays
@@ -132,9 +133,12 @@ class Matched {
     if (!given && takes_arrays)
       throw Error(fmt::format("session.call: {} needs an array for `{}`", source_.what, name)).as(codes::arguments);
     if (!given) return;
-    v = takes_arrays ? map_tree(in_, v, [&](const Value& leaf, const std::string& path) {
-          return leaf.as_spec() ? spec_of(at_path(*given, path), leaf.as_spec()->dtype, name, path) : leaf;
-        })
+    v = takes_arrays ? map_tree(in_, v,
+                                [&](const Value& leaf, const std::string& path) {
+                                  return leaf.as_spec()
+                                             ? spec_of(at_path(*given, path), leaf.as_spec()->dtype, name, path)
+                                             : leaf;
+                                })
                      : *given;
   }
   Value at_path(const Value& given, const std::string& path) {
@@ -207,8 +211,8 @@ std::shared_ptr<Ir> build_member(Interpreter& in, const SessionObject& s, const 
   Arguments specs = call.args;
   const BuiltGraph built = build_graph(in, source, call.args);
   Arguments vars;
-  vars.positional.emplace_back(Ref<BoundGraphObject>(static_ref_cast<BoundGraphObject>(
-      const_cast<BoundGraphObject&>(bound).shared_from_this())));
+  vars.positional.emplace_back(Ref<BoundGraphObject>(
+      static_ref_cast<BoundGraphObject>(const_cast<BoundGraphObject&>(bound).shared_from_this())));
   const Value net = bind_graph(in, graph_value(ir, built.graph, built.captured).ptr<GraphObject>(), nullptr, vars);
   const auto* callee = net.as<BoundGraphObject>();
   const Callable frozen = frozen_states(in, {ir, built.graph, callee->all_inputs(), callee->vars});
@@ -255,9 +259,9 @@ CallMember& member_for(Interpreter& in, SessionObject& s, const Ref<BoundGraphOb
   made->engine = s.engine;
   made->estimating = s.estimating;
   if (s.session)
-    made->session = std::make_unique<Session>(ir, s.device, s.engine,
-                                              std::make_shared<const tiles::EstimateOptions>(s.estimating),
-                                              std::vector<const Session*>{s.session.get()});
+    made->session =
+        std::make_unique<Session>(ir, s.device, s.engine, std::make_shared<const tiles::EstimateOptions>(s.estimating),
+                                  std::vector<const Session*>{s.session.get()});
   member.session = std::move(made);
   if (s.called.size() == kept_members) s.called.pop_back();
   s.called.insert(s.called.begin(), std::move(member));
@@ -297,8 +301,8 @@ Tensor* variable_of(const SessionObject& s, Tensor* t) {
   return nullptr;
 }
 
-std::vector<std::pair<std::string, Tensor*>> variables_meant(Interpreter& in, const SessionObject& s, const Value& given,
-                                                             const char* where) {
+std::vector<std::pair<std::string, Tensor*>> variables_meant(Interpreter& in, const SessionObject& s,
+                                                             const Value& given, const char* where) {
   const std::string* name = given.as_string();
   const Value v = name ? named_in_program(s, *name, where) : given;
   std::vector<TreeLeaf> leaves;

@@ -220,7 +220,7 @@ Value s_reset(Interpreter& in, SessionObject& s, const Arguments& args) {
   for (const Tensor* v : variables) s.weights_to_host(v);
   return {};
 }
-/// The variables of `session.copy`: from, to. Throws unless each path of `to` is one of `from`, with its spec.
+/// The pairs that `session.copy` copies: from, to. Throws unless `from` has each path in `to`, with its spec.
 std::vector<std::pair<Tensor*, Tensor*>> copied_pairs(Interpreter& in, SessionObject& s, const ArgReader& a) {
   const auto from = variables_meant(in, s, a.value("from"), "copy"), to = variables_meant(in, s, a.value("to"), "copy");
   std::vector<std::pair<Tensor*, Tensor*>> pairs;

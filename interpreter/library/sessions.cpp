@@ -123,10 +123,9 @@ std::vector<Ref<SessionObject>> owners_given(const Value& given) {
 
 /// Makes a session: `Session(ir, device = "ipu_model", machine = "bow", ..., engine = "planned")`.
 Value make_session(Interpreter& in, const Arguments& args) {
-  ArgReader a(
-      "Session", args,
-      {"ir", "device", "machine", "available_memory_proportion", "partials", "weights_to_host_on_exit", "engine",
-       "variables"});
+  ArgReader a("Session", args,
+              {"ir", "device", "machine", "available_memory_proportion", "partials", "weights_to_host_on_exit",
+               "engine", "variables"});
   Value holder;
   IrObject* ir = to_ir(in, a.value("ir"), "Session", holder);
   for (const BuildTarget& t : graphs_of(in).targets())
@@ -150,8 +149,8 @@ Value make_session(Interpreter& in, const Arguments& args) {
   if (permits(Effect::runs_session)) {
     std::vector<const Session*> owners;
     for (const Ref<SessionObject>& owner : s->owners) owners.push_back(owner->session.get());
-    s->session = std::make_unique<Session>(
-        ir->ir, s->device, s->engine, std::make_shared<const tiles::EstimateOptions>(s->estimating), owners);
+    s->session = std::make_unique<Session>(ir->ir, s->device, s->engine,
+                                           std::make_shared<const tiles::EstimateOptions>(s->estimating), owners);
   } else if (!holds_unknown(a.value_or("variables", {}))) {
     std::vector<const Ir*> programs;
     for (const Ref<SessionObject>& owner : s->owners) programs.push_back(owner->ir.get());

@@ -13,8 +13,8 @@ namespace pxl {
 
 struct SessionObject final : Object {
   std::shared_ptr<Ir> ir;
-  Value program;                     ///< the IrObject: its fields name streams
-  std::unique_ptr<Session> session;  ///< null during a look
+  Value program;                           ///< the IrObject: its fields name streams
+  std::unique_ptr<Session> session;        ///< null during a look
   std::vector<Ref<SessionObject>> owners;  ///< that have the variables which the program shares with others
   std::string device;
   std::string engine;                 ///< the engine that runs it: a row of the table of engines
@@ -102,8 +102,7 @@ struct RunResultObject final : Object {
 /// match.
 const Stream* input_stream(const SessionObject& s, const std::string& name);
 
-/// `session.call(net, arrays ...)`: the results of a bound graph of the session's program, with its variables as they
-/// are.
+/// `session.call(net, arrays ...)`: what a bound graph returns for arrays, with the variables as they are.
 Value call_of_session(Interpreter& in, SessionObject& s, const Arguments& args);
 /// The variables of the session that a value means: a tree, a bound graph, or its name in the program. By path.
 std::vector<std::pair<std::string, Tensor*>> variables_meant(Interpreter& in, const SessionObject& s, const Value& v,

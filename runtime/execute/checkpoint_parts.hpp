@@ -39,10 +39,11 @@ std::string checkpoint_part_name(size_t file, size_t files, PartSet set = PartSe
 
 /// The text of the index file.
 std::string index_text(const CheckpointIndex& index);
-/// Writes the variables to a folder under these names, for the replicas in all processes. One process writes each run of elements: the
-/// processes that hold it take turns over the runs. `meet` is a point that all processes pass together. A checkpoint
-/// that is there stays valid until the new index takes the place of its index; its files are removed afterwards, with
-/// the files of saves whose processes were killed. A save that fails removes the files that it has written.
+/// Writes the variables to a folder under these names, for the replicas in all processes. One process writes each run
+/// of elements: the processes that hold it take turns over the runs. `meet` is a point that all processes pass
+/// together. A checkpoint that is there stays valid until the new index takes the place of its index; its files are
+/// removed afterwards, with the files of saves whose processes were killed. A save that fails removes the files that it
+/// has written.
 void save_parts(const Variables& variables, const std::vector<std::string>& names, const std::string& folder,
                 const std::string& paths, const std::function<void(const std::string& what)>& meet);
 /// Reads the index of a folder. Throws Error (Fault::unreadable) with the file and the defect: also where parts do not

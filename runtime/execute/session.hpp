@@ -114,9 +114,10 @@ class Session {
   void reset(const std::vector<const Tensor*>& variables);
 
   /// Checkpoint: all variables under their names (Tensor::path), in the safetensors format, written atomically. Throws
-  /// if two variables have one name. A damaged or unreadable file modifies no variable. A strict restore throws, without modifying anything, if a variable of the session is missing
-  /// in the file or has another shape or dtype; otherwise restores the matching variables. Entries without a variable
-  /// are ignored. Reports and errors have the names of variables.
+  /// if two variables have one name. A damaged or unreadable file modifies no variable. A strict restore throws,
+  /// without modifying anything, if a variable of the session is missing in the file or has another shape or dtype;
+  /// otherwise restores the matching variables. Entries without a variable are ignored. Reports and errors have the
+  /// names of variables.
   void save(const std::string& path) const;
   /// The same as a folder of files (checkpoint_parts.hpp). The processes of a job write it at the same time, and each
   /// writes some of the elements that its replicas hold. A folder is valid once its index is there; the index of an

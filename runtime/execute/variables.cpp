@@ -88,7 +88,8 @@ Variables::Place Variables::shared_place(const Tensor* v, const std::vector<cons
       found = place;
       break;
     }
-  if (!found) throw Error("the variable `" + shown_name(*v) + "` was added after its session was made").as(codes::session);
+  if (!found)
+    throw Error("the variable `" + shown_name(*v) + "` was added after its session was made").as(codes::session);
   return *found;
 }
 
@@ -105,17 +106,18 @@ void check_shared(const Ir& ir, const std::vector<const Ir*>& owners) {
     };
     const auto owner = std::ranges::find_if(owners, has);
     if (owner == owners.end())
-      throw Error(owners.empty()
-                      ? fmt::format("program {} shares the variable `{}` with program {}, and has no memory for it",
-                                    here, shown_name(root), there)
-                      : fmt::format("the variable `{}` of program {} is in no session of `variables`", shown_name(root),
-                                    there),
-                  {fmt::format("`Session({}(...), variables = session)` has the memory of a session of {}", here, there)})
+      throw Error(
+          owners.empty()
+              ? fmt::format("program {} shares the variable `{}` with program {}, and has no memory for it", here,
+                            shown_name(root), there)
+              : fmt::format("the variable `{}` of program {} is in no session of `variables`", shown_name(root), there),
+          {fmt::format("`Session({}(...), variables = session)` has the memory of a session of {}", here, there)})
           .as(codes::session);
     if ((*owner)->replication_factor != ir.replication_factor && (!root.groups.empty() || root.spec.is_shard()))
-      throw Error(fmt::format("replicas of program {} hold different values of `{}`: program {} has {} replicas, not {}",
-                              there, shown_name(root), here, ir.replication_factor, (*owner)->replication_factor),
-                  {"programs with equal numbers of replicas share such a variable"})
+      throw Error(
+          fmt::format("replicas of program {} hold different values of `{}`: program {} has {} replicas, not {}", there,
+                      shown_name(root), here, ir.replication_factor, (*owner)->replication_factor),
+          {"programs with equal numbers of replicas share such a variable"})
           .as(codes::replicas);
   }
   if (!owners.empty() && !shares)

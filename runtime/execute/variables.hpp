@@ -35,8 +35,8 @@ struct SessionMemory {
 /// those programs' sessions.
 class Variables {
  public:
-  /// Begins with the initial values. Throws run_error if they need more than memory. `owners`: of sessions that have the
-  /// variables of other programs (check_shared); throws if two have different memory of one.
+  /// Begins with the initial values. Throws run_error if they need more than memory. `owners`: of sessions that have
+  /// the variables of other programs (check_shared); throws if two have different memory of one.
   Variables(const Ir& ir, Processes& processes, const std::vector<const Variables*>& owners = {});
 
   const std::vector<Tensor*>& all() const { return all_; }

@@ -162,9 +162,10 @@ void Graph::check_member(std::string_view what, const Tensor* tensor) const {
   const std::string there =
       tensor->graph->is_main() ? std::string("the main graph") : fmt::format("`{}`", shown_name(*tensor->graph));
   if (&tensor->graph->ir() != &ir_)
-    throw Error(fmt::format("{}: the input tensor `{}` is not in the {}: it belongs to another program", what,
-                            shown_name(*tensor), here),
-                {"programs share variables that a graph is bound to: `graph.bind(tree)`; for other tensors use a stream"})
+    throw Error(
+        fmt::format("{}: the input tensor `{}` is not in the {}: it belongs to another program", what,
+                    shown_name(*tensor), here),
+        {"programs share variables that a graph is bound to: `graph.bind(tree)`; for other tensors use a stream"})
         .as(codes::other_graph);
   if (is_main())
     throw Error(

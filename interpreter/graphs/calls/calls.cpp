@@ -251,10 +251,11 @@ Operands bind_inputs(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& grap
                      const Arguments& args) {
   BuildTarget target = graphs_of(in).target();
   if (target.ir != ir)
-    throw Error(shown_name(graph) + " belongs to program " + ir->name() + ", but program " + target.ir->name() +
-                    " is being built",
-                {"graphs are called in the program that makes them; `module.bound(x, vars = net)` makes one here with the "
-                 "variables of another"})
+    throw Error(
+        shown_name(graph) + " belongs to program " + ir->name() + ", but program " + target.ir->name() +
+            " is being built",
+        {"graphs are called in the program that makes them; `module.bound(x, vars = net)` makes one here with the "
+         "variables of another"})
         .as(codes::other_graph);
   if (graph.is_main()) throw Error("the main graph can't be called").as(codes::program);
   for (const BuildTarget& t : graphs_of(in).targets())

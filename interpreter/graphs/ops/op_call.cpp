@@ -192,9 +192,10 @@ Value convert_and_call(Interpreter& in, const OpRow& row, Arguments args, const 
     BuildTarget at = graphs_of(in).target();
     if (world.first) check_in_effect(row.name, *world.first);
     if (world.first && &world.first->graph->ir() != at.ir.get()) {
-      throw Error(fmt::format("{}: tensor `{}` belongs to program `{}`, but ops are being added to `{}`", row.name,
-                              world.first->name, world.first->graph->ir().name(), at.ir->name()),
-                  {"a program's tensors are used in its body, or in a def called from there; variables that a graph here is "
+      throw Error(
+          fmt::format("{}: tensor `{}` belongs to program `{}`, but ops are being added to `{}`", row.name,
+                      world.first->name, world.first->graph->ir().name(), at.ir->name()),
+          {"a program's tensors are used in its body, or in a def called from there; variables that a graph here is "
            "bound to are shared: `graph.bind(tree)`"})
           .as(codes::other_graph);
     }

@@ -9,9 +9,9 @@
 
 namespace pxl {
 
-/// Gives the variables of a finished program their names in checkpoints (Tensor::path). Each has the name that `init` or
-/// `bound` was given, or else its path in `fields`. A variable that belongs to another program keeps its name there, if
-/// no variable here has it. A variable that is named after another one has the other's name before its own.
+/// Gives the variables of a finished program their names in checkpoints (Tensor::path). Each has the name that `init`
+/// or `bound` was given, or else its path in `fields`. A variable that belongs to another program keeps its name there,
+/// if no variable here has it. A variable that is named after another one has the other's name before its own.
 void name_variables(Ir& ir, const Scope& fields);
 
 /// Returns a path for each variable: the first name in `fields` whose value contains it, and the path within that

@@ -68,7 +68,7 @@ TEST_CASE("without paths equal names match, and it is said where only the order 
   const std::vector<NamedVariable> here = {variable("w", {2}, {"g", "w"}), variable("w__t1", {2}, {"d", "w"})};
   const std::vector<NamedVariable> old = {variable("w__t1", {2}), variable("w", {2})};
   CHECK(matched(here, old) == Names{"w", "w__t1"});
-  CHECK(match_variables(here, old).by_order == Names{"w", "w__t1"});
+  CHECK(match_variables(here, old).by_order == Names{"g.w", "d.w"});
   const std::vector<NamedVariable> other_specs = {variable("w", {2}), variable("w__t1", {3})};
   CHECK(match_variables(other_specs, other_specs).by_order.empty());
 }
