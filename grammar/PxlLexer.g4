@@ -5,15 +5,16 @@ lexer grammar PxlLexer;
 
 tokens {
   BLOCK_OPEN, BLOCK_CLOSE, DICT_OPEN, DICT_CLOSE, INTERPOLATION_CLOSE, FORMAT_COLON, TRAILING_COMMA,
-  LAMBDA_OPEN, LAMBDA_NAME, ARGUMENT_NAME, ELSE_IF,
+  LAMBDA_OPEN, LAMBDA_NAME, ARGUMENT_NAME, ELSE_IF, TRY_BLOCK,
   PARAM, STATE, NEXT, PROGRAM, RECORD, REF, STREAM, OUT, VARIABLE, CONSTANT, OPTION, OUTLINED, TEST, BUILD
 }
 
 AND: 'and'; OR: 'or'; NOT: 'not'; IF: 'if'; ELSE: 'else'; FOR: 'for'; IN: 'in'; IS: 'is'; WHILE: 'while'; BREAK: 'break';
 CONTINUE: 'continue'; RETURN: 'return'; DEF: 'def'; WITH: 'with'; AS: 'as'; FROM: 'from'; IMPORT: 'import';
 ASSERT: 'assert'; PASS: 'pass'; NONLOCAL: 'nonlocal'; TRUE: 'true'; FALSE: 'false'; NONE: 'none'; MODULE: 'module';
+TRY: 'try'; CATCH: 'catch'; FINALLY: 'finally';
 // Reserved for later; each has a message of its own.
-LATER: 'try' | 'except' | 'raise' | 'lambda' | 'class' | 'let' | 'yield' | 'del' | 'global' | 'elif'
+LATER: 'except' | 'raise' | 'lambda' | 'class' | 'let' | 'yield' | 'del' | 'global' | 'elif'
      | 'async' | 'await' | 'match';
 
 FSTRING_OPEN: [fF] '"' -> pushMode(TEXT_DOUBLE);

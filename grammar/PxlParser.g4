@@ -10,7 +10,7 @@ file: statement? (NEWLINE statement?)* EOF;
 block: BLOCK_OPEN statement? (NEWLINE statement?)* BLOCK_CLOSE;
 
 statement
-  : simple | ifStatement | forStatement | whileStatement | withStatement | returnStatement | assertStatement
+  : simple | ifStatement | forStatement | whileStatement | withStatement | tryStatement | returnStatement | assertStatement
   | importStatement | fromStatement | nonlocalStatement | defStatement | outlinedStatement | moduleStatement | recordStatement | programStatement
   | buildStatement | paramStatement | stateStatement | nextStatement | streamStatement | variableStatement | constantStatement | optionStatement
   | testStatement | BREAK | CONTINUE | PASS
@@ -22,6 +22,8 @@ forStatement: FOR targets IN elements block;
 whileStatement: WHILE expression block;
 withStatement: WITH withItem (COMMA withItem)* block;
 withItem: expression (AS NAME)?;
+tryStatement: TRY_BLOCK block (catchClause+ (FINALLY block)? | FINALLY block);
+catchClause: CATCH (NAME (COMMA NAME)*)? (AS NAME)? block;
 returnStatement: RETURN elements?;
 assertStatement: ASSERT expression (COMMA expression)?;
 nonlocalStatement: NONLOCAL NAME (COMMA NAME)*;
@@ -58,7 +60,10 @@ parameter: ((STAR | POWER) (NAME | ARGUMENT_NAME)? | REF? (NAME | ARGUMENT_NAME)
 // Expressions.
 elements: element (COMMA element)* TRAILING_COMMA?;
 element: STAR operation | expression;
-expression: lambdaHead* operation (IF operation ELSE lambdaHead* operation)*;
+// A lambda or a `try` takes the whole rest as its value.
+expression: (lambdaHead | tryHead)* operation (IF operation ELSE (lambdaHead | tryHead)* operation)*;
+// An operation: the `if` of a conditional before this `else` would be another one.
+tryHead: TRY operation ELSE;
 lambdaHead: LAMBDA_OPEN parameterList? RPAREN ARROW | LAMBDA_NAME ARROW;
 operation
   : (MINUS | PLUS | TILDE | NOT)* postfix

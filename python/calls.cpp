@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "values.hpp"
+
 namespace pxl_python {
 
 /// How signals are heard during a call: Python's handler of the system writes their numbers to a pipe, from which a
@@ -227,6 +229,7 @@ void raise(const pxl::Error& error, bool of_name) {
     for (const std::string& note : d.notes) notes.append(readable(note));
     one["notes"] = notes;
     one["text"] = readable(d.text);
+    one["data"] = d.data ? object_of(*d.data) : py::none();
     diagnostics.append(one);
   }
   const bool missing = of_name && error.first().kind == "key";

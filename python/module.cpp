@@ -78,15 +78,15 @@ struct Inputs {
   }
 };
 
-py::dict run(pxl::Session& s, const py::dict& given) {
+py::dict run(pxl::Session& s, const py::dict& given, bool finite) {
   const Inputs in(given);
-  pxl::Outputs out = call(s.cancellation(), nullptr, [&] { return s.run(in.inputs); });
+  pxl::Outputs out = call(s.cancellation(), nullptr, [&] { return s.run(in.inputs, {finite}); });
   py::dict arrays;
   for (auto& [name, array] : out.arrays) arrays[py::str(name)] = array_of(std::move(array));
   return arrays;
 }
 
-void run_into(pxl::Session& s, const py::dict& outputs, const py::dict& given) {
+void run_into(pxl::Session& s, const py::dict& outputs, const py::dict& given, bool finite) {
   const Inputs in(given);
   std::vector<std::string> names;
   std::vector<pxl::Output> into;
@@ -96,7 +96,7 @@ void run_into(pxl::Session& s, const py::dict& outputs, const py::dict& given) {
     into.push_back({names[i], writable_elements_of(value, names[i])});
     ++i;
   }
-  call_void(s.cancellation(), [&] { return s.run(in.inputs, into); });
+  call_void(s.cancellation(), [&] { return s.run(in.inputs, into, {finite}); });
 }
 
 void write(pxl::Session& s, const py::dict& values) {

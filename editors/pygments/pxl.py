@@ -6,10 +6,10 @@ from pygments.lexer import RegexLexer, bygroups, words
 from pygments.token import Comment, Error, Keyword, Name, Number, Operator, Punctuation, String, Text
 
 RESERVED = ("if", "else", "for", "while", "break", "continue", "return", "with", "as", "assert", "pass", "nonlocal", "from", "import",
-            "def", "module")
+            "def", "module", "try", "catch", "finally")
 OPERATORS = ("and", "or", "not", "in", "is")
 CONSTANTS = ("true", "false", "none")
-LATER = ("try", "except", "raise", "lambda", "class", "let", "yield", "del", "global", "elif", "async", "await", "match")
+LATER = ("except", "raise", "lambda", "class", "let", "yield", "del", "global", "elif", "async", "await", "match")
 DECLARING = ("program", "record", "param", "state", "next", "stream", "variable", "constant", "option", "outlined")
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float8_143", "float8_152", "float8_e4m3fn",
           "float8_e5m2", "float16", "bfloat16", "float32", "float64")

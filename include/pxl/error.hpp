@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -20,13 +21,17 @@ struct Place {
   int column = 0;
 };
 
+struct Value;
+
 /// One message.
 struct Diagnostic {
-  std::string kind;                ///< a section of docs/errors.md: "shape", "unknown-name"
+  std::string kind;                ///< a section of docs/errors.md ("shape"), or a kind that `fail` gave
   std::string message;             ///< one line
   Place place;                     ///< where the text is wrong, or what failed while running
   std::vector<std::string> notes;  ///< facts and remedies
   std::string text;                ///< as the command prints it: place, message, the line with a caret, notes, calls
+  /// What the program's `fail` gave as data (value.hpp); null for all other errors.
+  std::shared_ptr<const Value> data = nullptr;
 };
 
 /// The kind of failure that an Error describes; the command's exit statuses have the same distinctions.

@@ -100,6 +100,11 @@ struct RestoreOptions {
   std::function<std::optional<std::string>(const std::string& entry)> variable_of = {};
 };
 
+struct RunOptions {
+  bool finite =
+      false;  ///< not-finite is an error: a NaN or an infinity in an output, or in a variable that the run changes
+};
+
 /// All functions are thread-safe: calls of one session take turns, those of different sessions run at the same time. If
 /// several runs overlap, one uses the threads of the pool, and the others use one thread each; the results are the
 /// same.
@@ -112,13 +117,16 @@ class PXL_API Session {
   /// One run. Inputs are converted to the stream's dtype if that loses nothing but rounding, and read in place if they
   /// have this dtype. Errors: a stream that is missing, unknown or of another shape, and a failure in the run. After an
   /// error the variables are as the last complete run left them.
-  Result<Outputs> run(std::span<const Input> inputs = {});
-  Result<Outputs> run(std::initializer_list<Input> inputs) { return run(std::span(inputs.begin(), inputs.size())); }
+  Result<Outputs> run(std::span<const Input> inputs = {}, const RunOptions& options = {});
+  Result<Outputs> run(std::initializer_list<Input> inputs, const RunOptions& options = {}) {
+    return run(std::span(inputs.begin(), inputs.size()), options);
+  }
   /// The same, with results in the caller's memory: of the outputs that are named, each with the stream's dtype and
   /// shape. The contents of `outputs` are undefined after an error.
-  Result<void> run(std::span<const Input> inputs, std::span<const Output> outputs);
-  Result<void> run(std::initializer_list<Input> inputs, std::initializer_list<Output> outputs) {
-    return run(std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()));
+  Result<void> run(std::span<const Input> inputs, std::span<const Output> outputs, const RunOptions& options = {});
+  Result<void> run(std::initializer_list<Input> inputs, std::initializer_list<Output> outputs,
+                   const RunOptions& options = {}) {
+    return run(std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()), options);
   }
 
   const std::vector<StreamInfo>& inputs() const;

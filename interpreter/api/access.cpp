@@ -5,6 +5,7 @@
 #include <new>
 
 #include "interpreter/api/running_call.hpp"
+#include "interpreter/language/errors.hpp"
 #include "interpreter/values/exit_request.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/diagnostics/diagnostic.hpp"
@@ -30,8 +31,15 @@ uint64_t own_number() {
   return uint64_t{fork_generation()} << thread_bits | number;
 }
 
+struct PublicData final : Carried {
+  std::shared_ptr<const v1::Value> data;
+  PublicData(std::string k, v1::Value d)
+      : Carried(std::move(k)), data(std::make_shared<const v1::Value>(std::move(d))) {}
+};
+
 v1::Diagnostic public_diagnostic(const Diagnostic& d) {
   v1::Diagnostic out{std::string(code_of(d)), d.message, {}, d.notes, render(d)};
+  if (const auto* carried = dynamic_cast<const PublicData*>(d.carried.get())) out.data = carried->data;
   if (d.span) {
     const Position at = d.span.file->position(d.span.begin);
     out.place = {d.span.file->name(), at.line, at.column};
@@ -92,6 +100,21 @@ void Turns::enter(const char* what) {
 void Turns::leave() noexcept {
   holder_.store(0, std::memory_order_release);
   holder_.notify_one();
+}
+
+void publish_data(Interpreter& in, Error& error) {
+  Diagnostic& d = error.first();
+  const auto* carried = dynamic_cast<const WithData*>(d.carried.get());
+  if (!carried) return;
+  v1::Value data;
+  try {
+    data = public_value(in, carried->data);
+  } catch (const Error&) {
+    data = v1::Opaque{carried->data.type_name(), ""};  // nested too deeply
+  }
+  const auto made = std::make_shared<const PublicData>(std::string(code_of(d)), std::move(data));
+  d.code = made->kind;
+  d.carried = made;
 }
 
 v1::Error usage_error(std::string message, std::vector<std::string> notes) {

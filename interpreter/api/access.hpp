@@ -66,6 +66,19 @@ v1::Result<T> guarded(const v1::Cancel& cancel, F&& body) noexcept {
   }
 }
 
+/// Makes the data of a script's `fail` public.
+void publish_data(Interpreter& in, Error& error);
+/// Runs code of a program, whose turn the caller has.
+template <class F>
+auto running_program(Interpreter& in, F&& code) {
+  try {
+    return code();
+  } catch (Error& e) {
+    publish_data(in, e);
+    throw;
+  }
+}
+
 v1::DType public_dtype(DType dtype);
 /// Whether the elements of a view are read, or only written.
 enum class Contents : uint8_t { read, undefined };

@@ -70,7 +70,7 @@ v1::Program run_source(const SourceFile& source, const v1::LoadOptions& options)
   const api::Turn turn(state->turns, the_program);
   const ast::TreePtr tree = parse_or_throw(source);
   state->interpreter = interpreter_for(tree, source.name(), options);
-  evaluator_of(*state->interpreter).run_more(tree);
+  api::running_program(*state->interpreter, [&] { evaluator_of(*state->interpreter).run_more(tree); });
   return v1::Program(std::move(state));
 }
 
@@ -126,7 +126,7 @@ Result<Value> Program::eval(std::string_view text, std::span<const Argument> nam
     const api::Turn turn(state_->turns, the_program);
     Interpreter& in = api::entered(*state_);
     bind_names(in, names, api::Borrowed::copied);
-    return api::public_value(in, api::evaluate_text(in, title, text));
+    return api::running_program(in, [&] { return api::public_value(in, api::evaluate_text(in, title, text)); });
   });
 }
 
@@ -139,7 +139,7 @@ Result<Value> Program::call(std::string_view function, std::span<const Value> ar
     Arguments args;
     for (const Value& v : arguments) args.positional.push_back(api::value_of(v, api::Borrowed::copied));
     for (const Argument& a : named) args.named.push_back({a.name, api::value_of(a.value, api::Borrowed::copied), {}});
-    return api::public_value(in, invoke(in, callee, std::move(args)));
+    return api::running_program(in, [&] { return api::public_value(in, invoke(in, callee, std::move(args))); });
   });
 }
 
@@ -168,7 +168,7 @@ Result<Value> eval(std::string_view text, std::span<const Argument> names, const
     const InterpreterPtr in = interpreter_for(tree, "<eval>", options);
     // `names` share the arrays until this function returns, so that code which changes an array gets a copy.
     bind_names(*in, names, api::Borrowed::shared);
-    return api::public_value(*in, evaluator_of(*in).run_more(tree));
+    return api::running_program(*in, [&] { return api::public_value(*in, evaluator_of(*in).run_more(tree)); });
   });
 }
 

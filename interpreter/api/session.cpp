@@ -174,9 +174,10 @@ Session& Session::operator=(Session&& other) noexcept {
 }
 Session::~Session() = default;
 
-Result<Outputs> Session::run(std::span<const Input> inputs) {
+Result<Outputs> Session::run(std::span<const Input> inputs, const RunOptions& options) {
   return in_turn(state_, cancel_, [&] {
-    std::map<const Stream*, pxl::Array> arrays = state_->session().run(stream_data(*state_, inputs));
+    std::map<const Stream*, pxl::Array> arrays =
+        state_->session().run(stream_data(*state_, inputs), nullptr, {}, options.finite);
     Outputs out;
     for (const auto& stream : state_->object->ir->streams())
       if (const auto found = arrays.find(stream.get()); found != arrays.end())
@@ -185,7 +186,7 @@ Result<Outputs> Session::run(std::span<const Input> inputs) {
   });
 }
 
-Result<void> Session::run(std::span<const Input> inputs, std::span<const Output> outputs) {
+Result<void> Session::run(std::span<const Input> inputs, std::span<const Output> outputs, const RunOptions& options) {
   return in_turn(state_, cancel_, [&] {
     StreamData into;
     for (const Output& output : outputs) {
@@ -201,7 +202,7 @@ Result<void> Session::run(std::span<const Input> inputs, std::span<const Output>
       if (!into.emplace(stream, std::move(array)).second)
         throw run_error(fmt::format("stream `{}` is given twice", stream->name())).as(codes::stream);
     }
-    state_->session().run(stream_data(*state_, inputs), nullptr, std::move(into));
+    state_->session().run(stream_data(*state_, inputs), nullptr, std::move(into), options.finite);
   });
 }
 

@@ -74,6 +74,7 @@ Checked check_tree(const std::string& path, const ast::TreePtr& tree, const Invo
   if (const std::string text = call.value("--program"); text.find('(') != text.npos) calls.push_back(text);
   out.result = check_file(*out.interpreter, tree, calls);
   if (out.result.errors.empty()) out.warnings = lints(*tree, out.result.irs, std::move(*warnings), kinds_off(call));
+  out.warnings.insert(out.warnings.end(), out.result.warnings.begin(), out.result.warnings.end());
   return out;
 }
 

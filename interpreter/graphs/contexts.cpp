@@ -5,6 +5,7 @@
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/transaction.hpp"
 
 namespace pxl {
 namespace {
@@ -28,7 +29,9 @@ struct NameScopeObject final : Object {
   std::string type_name() const override { return "name_scope"; }
   bool is_context() const override { return true; }
   Value enter(Interpreter& in) override {
-    graphs_of(in).target().ir->name_scopes.push_back(name);
+    Ir& ir = *graphs_of(in).target().ir;
+    GraphTransaction::changing(ir);
+    ir.name_scopes.push_back(name);
     return {};
   }
   void leave(Interpreter& in, bool) override {
@@ -45,6 +48,7 @@ struct IpuObject final : Object {
   bool is_context() const override { return true; }
   Value enter(Interpreter& in) override {
     std::shared_ptr<Ir> ir = graphs_of(in).target().ir;
+    GraphTransaction::changing(*ir);
     before.emplace_back(ir, ir->ipu);
     ir->ipu = ipu;
     return {};
@@ -61,6 +65,7 @@ struct IoTilesObject final : Object {
   bool is_context() const override { return true; }
   Value enter(Interpreter& in) override {
     std::shared_ptr<Ir> ir = graphs_of(in).target().ir;
+    GraphTransaction::changing(*ir);
     before.emplace_back(ir, ir->io_tiles);
     ir->io_tiles = true;
     return {};

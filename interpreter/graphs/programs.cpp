@@ -31,6 +31,7 @@
 #include "runtime/base/text/suggest.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/shown_names.hpp"
+#include "runtime/graph/transaction.hpp"
 
 namespace pxl {
 namespace {
@@ -106,6 +107,15 @@ std::optional<Value> ProgramObject::member(Interpreter&, std::string_view name) 
 
 namespace {
 
+/// A program's Ir, which is taken back unless its body ends: values may refer to it.
+struct Unfinished {
+  Ir& ir;
+  bool ended = false;
+  ~Unfinished() {
+    if (!ended) ir.take_back_since(*Ir().mark());
+  }
+};
+
 // The first parameter whose value is unknown, or null.
 const std::string* unknown_parameter(const ast::Function& f, const Arguments& args) {
   for (size_t i = 0; i < args.positional.size(); ++i)
@@ -144,6 +154,7 @@ Value ProgramObject::call(Interpreter& in, Arguments args) {
     if (std::find(ir_member_names().begin(), ir_member_names().end(), p.name) != ir_member_names().end())
       refuse_member_name(f, p.name);
   CallFrame frame(in, "program " + f.name, args.span);
+  Unfinished unfinished{*result->ir};
   try {
     bind_parameters(in, f.name, f.parameters, std::move(args), result->fields, closure);
     TargetScope target(in, result->ir, &result->ir->main());
@@ -155,6 +166,7 @@ Value ProgramObject::call(Interpreter& in, Arguments args) {
     run_function(in, f, a);
     store_states(in, result->ir);
     name_variables(*result->ir, *result->fields);
+    unfinished.ended = true;
   } catch (Error& e) {
     e.locate(position_of(in).here, position_of(in).frames);
     throw;
@@ -344,6 +356,7 @@ void IrObject::set_member(Interpreter&, std::string_view name, Value value) {
   if (name == "num_host_transfers") {
     int64_t n = to_index(value, "num_host_transfers");
     if (n < 1) throw Error("num_host_transfers must be at least 1, got " + std::to_string(n)).as(codes::value);
+    GraphTransaction::changing(*ir);
     ir->num_host_transfers = n;
     return;
   }

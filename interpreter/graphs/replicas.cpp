@@ -15,6 +15,7 @@
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/text/join_texts.hpp"
 #include "runtime/base/text/suggest.hpp"
+#include "runtime/graph/transaction.hpp"
 #include "runtime/op/shards.hpp"
 
 namespace pxl {
@@ -166,6 +167,7 @@ void set_replication_factor(Ir& ir, int64_t replicas) {
             throw Error(
                 fmt::format("replication_factor must be set before the first collective, {}", op->row->schedule))
                 .as(codes::program);
+  GraphTransaction::changing(ir);
   ir.replication_factor = static_cast<int>(replicas);
 }
 

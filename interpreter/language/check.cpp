@@ -100,6 +100,7 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
   in.checking = &c;
   const EffectScope effects(look_effects);
   evaluator_of(in).begin_file();
+  evaluator_of(in).note_kinds(*tree);
   Activation a;
   a.scope = evaluator_of(in).file_scope();
   a.kind = Activation::Kind::file;
@@ -126,7 +127,7 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
     forget(s, a);
   };
   try {
-    check_names(*tree, *evaluator_of(in).prelude(), c.errors);
+    check_names(*tree, *evaluator_of(in).prelude(), c);
   } catch (const OverBudget& over) {
     result.unchecked.push_back(beyond("the check of names", over));
   }
@@ -183,6 +184,7 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
   std::erase_if(c.sessions, [&](const auto& ir) { return c.incomplete.contains(ir.get()); });
   in.checking = nullptr;
   result.errors = in_order_of_text(std::move(c.errors));
+  result.warnings = in_order_of_text(std::move(c.warnings));
   result.irs = std::move(c.irs);
   result.sessions = std::move(c.sessions);
   return result;

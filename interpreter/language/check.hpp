@@ -23,7 +23,12 @@ class Interpreter;
 /// The state of a check. Interpreter::checking points to it during the check.
 struct CheckState {
   std::vector<Diagnostic> errors;
-  std::vector<std::shared_ptr<Ir>> irs;       ///< programs that were built, in order
+  std::vector<std::shared_ptr<Ir>> irs;  ///< programs that were built, in order
+  std::vector<Diagnostic> warnings;      ///< errors of the program that a `catch` names
+  /// The enclosing `try` statements, innermost last; null for a `try` in an expression.
+  std::vector<const ast::TryStmt*> handlers;
+  /// Whether an enclosing `try` takes an error.
+  bool handles(const Diagnostic& d) const;
   int expecting = 0;                          ///< depth of enclosing `with expect_error`: errors pass through
   int64_t steps = 0;                          ///< number of statements that were followed
   std::vector<std::shared_ptr<Ir>> sessions;  ///< programs for which sessions were made, in order
@@ -40,6 +45,21 @@ struct CheckState {
 
 /// The running check, or null.
 CheckState* check_in_progress(const Interpreter& in);
+/// While it lives, a `try` of a look takes errors. Does nothing outside a look.
+class Handling {
+ public:
+  Handling(CheckState* check, const ast::TryStmt* by) : check_(check) {
+    if (check_) check_->handlers.push_back(by);
+  }
+  ~Handling() {
+    if (check_) check_->handlers.pop_back();
+  }
+  Handling(const Handling&) = delete;
+  Handling& operator=(const Handling&) = delete;
+
+ private:
+  CheckState* check_;
+};
 /// Ends a check, even if check_file has thrown. Code that inspects `in` afterwards is evaluated as usual.
 void end_check(Interpreter& in);
 
@@ -49,7 +69,8 @@ inline void observed(const CheckState* checking, const Span& name, const Value& 
   if (checking) observe(*checking, name, value);
 }
 /// Finds unknown names in all code, even if it is never called (check_names.cpp).
-void check_names(const ast::Tree& tree, const Scope& prelude, std::vector<Diagnostic>& errors);
+/// Those in a `try` of which a `catch` names their kind are warnings.
+void check_names(const ast::Tree& tree, const Scope& prelude, CheckState& to);
 
 /// Notes once: "program p is not built: WHY depends on the result of a run".
 void note_unbuilt(Interpreter& in, const std::string& program, const std::string& why);
@@ -58,6 +79,7 @@ bool lacks_part_noted(Interpreter& in, const Ir& ir);
 
 struct CheckResult {
   std::vector<Diagnostic> errors;             ///< in order of location
+  std::vector<Diagnostic> warnings;           ///< errors that the script handles by name
   std::vector<std::shared_ptr<Ir>> irs;       ///< all programs that were built
   std::vector<std::shared_ptr<Ir>> sessions;  ///< programs for which sessions were made, in order
   std::vector<std::string> unbuilt;    ///< "program p is not built: its parameter `n` depends on the result of a run"

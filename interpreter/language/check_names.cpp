@@ -1,9 +1,11 @@
 // Finds unbound names anywhere in a file. A body is one scope, so a name is accepted if its body or an enclosing one
 // binds it anywhere. Only a run shows whether it is bound before it is read.
+#include <algorithm>
 #include <unordered_set>
 
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
+#include "interpreter/language/errors.hpp"
 #include "interpreter/language/name_fixes.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/names_bound.hpp"
@@ -17,7 +19,7 @@ namespace {
 
 class NameChecker {
  public:
-  NameChecker(const Scope& prelude, std::vector<Diagnostic>& errors) : prelude_(prelude), errors_(errors) {}
+  NameChecker(const Scope& prelude, CheckState& to) : prelude_(prelude), to_(to) {}
 
   void file(const ast::Tree& tree) {
     early_.insert(tree.read_too_early.begin(), tree.read_too_early.end());
@@ -124,7 +126,13 @@ class NameChecker {
   void statement(const ast::Stmt& s, const Level& level) {
     if (expects_error(s)) return;
     Statements statements(*this, level);
-    visit_parts(s, statements);
+    if (s.kind != ast::StmtKind::try_) return visit_parts(s, statements);
+    const auto& attempt = static_cast<const ast::TryStmt&>(s);
+    handlers_.push_back(&attempt);
+    statements.block(*attempt.body);
+    handlers_.pop_back();
+    for (const auto& c : attempt.catches) statements.block(*c.body);
+    if (attempt.finally_body) statements.block(*attempt.finally_body);
   }
 
   OuterName outer_kind(const std::string& name, const Level& level) const {
@@ -138,10 +146,17 @@ class NameChecker {
     return prelude_.find(name) ? OuterName::builtin : OuterName::none;
   }
 
+  void add(Diagnostic d) {
+    const bool handled =
+        std::any_of(handlers_.begin(), handlers_.end(), [&](const ast::TryStmt* s) { return handler_of(*s, d); });
+    if (handled) d.severity = Severity::warning;
+    (handled ? to_.warnings : to_.errors).push_back(std::move(d));
+  }
+
   void report(Error e, const Span& at) {
     Diagnostic d = e.first();
     d.span = at;
-    errors_.push_back(std::move(d));
+    add(std::move(d));
   }
 
   void nonlocal(const ast::NonlocalStmt::Item& item, const Level& level) {
@@ -182,12 +197,13 @@ class NameChecker {
       explain_unknown_name(d, n.name, visible);
       d.span = n.span;
     }
-    errors_.push_back(std::move(d));
+    add(std::move(d));
   }
 
   static constexpr size_t max_compared = 500'000;  ///< names compared for suggestions: about 20 ms
   const Scope& prelude_;
-  std::vector<Diagnostic>& errors_;
+  CheckState& to_;
+  std::vector<const ast::TryStmt*> handlers_;  ///< around the code that is checked
   static constexpr int max_explained = 50;
   size_t compared_ = 0;
   int explained_ = 0;
@@ -196,8 +212,6 @@ class NameChecker {
 
 }  // namespace
 
-void check_names(const ast::Tree& tree, const Scope& prelude, std::vector<Diagnostic>& errors) {
-  NameChecker(prelude, errors).file(tree);
-}
+void check_names(const ast::Tree& tree, const Scope& prelude, CheckState& to) { NameChecker(prelude, to).file(tree); }
 
 }  // namespace pxl

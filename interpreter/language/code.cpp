@@ -95,7 +95,8 @@ class LookCode final : public Code {
       case ast::ExprKind::comprehension:
       case ast::ExprKind::dict_comprehension:
       case ast::ExprKind::logical:
-      case ast::ExprKind::conditional: return true;
+      case ast::ExprKind::conditional:
+      case ast::ExprKind::attempt: return true;
       default: return false;
     }
   }

@@ -673,6 +673,7 @@ CodePtr compile_kind(const ast::Expr& e, const Place& place) {
     case ExprKind::compare:
     case ExprKind::logical: return compile_operator(e, place);
     case ExprKind::conditional: return std::make_unique<ConditionalCode>(as<ast::ConditionalExpr>(e), place);
+    case ExprKind::attempt: return compile_attempt(as<ast::AttemptExpr>(e), place);
     case ExprKind::lambda: return std::make_unique<LambdaCode>(as<ast::LambdaExpr>(e));
     case ExprKind::call: return compile_call(as<ast::CallExpr>(e), place);
     case ExprKind::index: return compile_index(as<ast::IndexExpr>(e), place);

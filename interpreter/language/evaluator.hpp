@@ -15,6 +15,7 @@ namespace pxl {
 
 class Interpreter;
 class OpenTexts;
+struct OwnKinds;
 
 /// The outcome of a `test` block.
 struct TestOutcome {
@@ -47,6 +48,10 @@ class Evaluator {
   /// Imports a file of another format, by a path relative to the importing file's folder. A file is read once. Throws
   /// Error for suffixes that `importers` lacks.
   ScopePtr import_file(const std::string& file, const Span& at);
+  /// Notes the kinds of errors that a text of the session makes of its own (errors.hpp).
+  void note_kinds(const ast::Tree& tree);
+  /// The kinds of a file, with those of its imports; of the session for any other text.
+  const OwnKinds& own_kinds(const SourceFile* file) const;
   size_t running_imports() const { return importing_.size(); }
 
   const ScopePtr& file_scope() const { return file_scope_; }
@@ -72,6 +77,9 @@ class Evaluator {
   ScopePtr prelude_;
   ScopePtr file_scope_;
   std::map<std::string, ScopePtr> imported_;
+  std::map<const SourceFile*, std::unique_ptr<OwnKinds>> kinds_;  ///< by imported file; null: of the session's texts
+  std::map<std::string, const OwnKinds*> kinds_of_module_;        ///< by the key of the module
+  OwnKinds& kinds_of(const SourceFile* file) const;
   std::vector<std::string> importing_;
   std::vector<WeakRef<Scope>> captured_;
   size_t captured_limit_ = 1024;

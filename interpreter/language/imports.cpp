@@ -9,6 +9,7 @@
 #include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/language/activation.hpp"
+#include "interpreter/language/errors.hpp"
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/foreign_names.hpp"
@@ -32,7 +33,9 @@ namespace pxl {
 
 namespace fs = std::filesystem;
 
-Evaluator::Evaluator(Interpreter& in) : in_(in), prelude_(make_ref<Scope>()), file_scope_(make_ref<Scope>(prelude_)) {}
+Evaluator::Evaluator(Interpreter& in) : in_(in), prelude_(make_ref<Scope>()), file_scope_(make_ref<Scope>(prelude_)) {
+  kinds_[nullptr] = std::make_unique<OwnKinds>();
+}
 Evaluator::~Evaluator() = default;
 
 void Evaluator::release_scopes() {
@@ -84,6 +87,13 @@ void Evaluator::free_captured() {
   captured_alive_ = captured_.size();
 }
 
+OwnKinds& Evaluator::kinds_of(const SourceFile* file) const {
+  const auto found = kinds_.find(file);
+  return *(found == kinds_.end() ? kinds_.at(nullptr) : found->second);
+}
+const OwnKinds& Evaluator::own_kinds(const SourceFile* file) const { return kinds_of(file); }
+void Evaluator::note_kinds(const ast::Tree& tree) { add_own_kinds(tree, kinds_of(tree.source)); }
+
 void Evaluator::begin_file() { file_scope_ = make_ref<Scope>(prelude_); }
 
 void Evaluator::run_file(const ast::TreePtr& tree) {
@@ -92,6 +102,7 @@ void Evaluator::run_file(const ast::TreePtr& tree) {
 }
 
 Value Evaluator::run_more(const ast::TreePtr& tree) {
+  note_kinds(*tree);
   Activation a;
   a.scope = file_scope_;
   a.kind = Activation::Kind::file;
@@ -200,7 +211,10 @@ std::optional<std::string> library_import(std::string_view name) {
 ScopePtr Evaluator::import_module(const std::vector<std::string>& path, const Span& at) {
   try {
     ModuleText found = find_module(open_texts.get(), path, at);
-    if (auto it = imported_.find(found.key); it != imported_.end()) return it->second;
+    if (auto it = imported_.find(found.key); it != imported_.end()) {
+      kinds_of(at.file).imported.insert(kinds_of_module_.at(found.key));
+      return it->second;
+    }
     if (auto it = std::find(importing_.begin(), importing_.end(), found.key); it != importing_.end()) {
       std::string chain;
       for (; it != importing_.end(); ++it) chain += fs::path(*it).filename().string() + " -> ";
@@ -209,6 +223,11 @@ ScopePtr Evaluator::import_module(const std::vector<std::string>& path, const Sp
     }
     if (importing_.size() >= 100) throw Error("imports are nested too deeply").as(codes::import);
     const ast::TreePtr tree = parse_or_throw(add_source(found.shown, std::move(found.text)));
+    auto kinds = std::make_unique<OwnKinds>();
+    add_own_kinds(*tree, *kinds);
+    kinds_of(at.file).imported.insert(kinds.get());
+    kinds_of_module_[found.key] = kinds.get();
+    kinds_[tree->source] = std::move(kinds);
     auto scope = make_ref<Scope>(prelude_);
     Activation a;
     a.scope = scope;

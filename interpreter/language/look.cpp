@@ -1,8 +1,10 @@
 #include "interpreter/language/look.hpp"
 
+#include "interpreter/graphs/block_transaction.hpp"
 #include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
+#include "interpreter/language/errors.hpp"
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/names_bound.hpp"
@@ -124,7 +126,7 @@ bool attempt(Interpreter& in, const ast::Stmt& s, Activation& a, Flow& flow, boo
   } catch (const Unevaluated&) {
     if (graphs_of(in).in_program() || declares_tensor(s)) lacks_part(in);
   } catch (const Error& e) {
-    if (c.expecting > 0) throw;
+    if (c.expecting > 0 || c.handles(e.first())) throw;
     if (c.silent == 0) {
       failed = true;
       for (const Diagnostic& d : e.all()) c.errors.push_back(d);
@@ -285,6 +287,68 @@ Flow look_at_while(Interpreter& in, const ast::WhileStmt& s, Activation& a) {
     if (!yes || !*yes) return std::nullopt;
     return execute(in, *s.body, a);
   });
+}
+
+namespace {
+
+// Each `catch` that may take an error is followed as code that may not run. What comes after the `try` is followed as
+// if none of them ran.
+void may_catch(Interpreter& in, const ast::TryStmt& s, Activation& a) {
+  const uint8_t left = in.checking->left;
+  for (const ast::TryStmt::Catch& c : s.catches)
+    follow(in, s, a, [&] {
+      if (c.as) assign(in, *c.as, unknown_value(), a);
+      return execute(in, *c.body, a);
+    });
+  in.checking->left = left;
+}
+
+Flow look_at_caught(Interpreter& in, const ast::TryStmt& s, Activation& a) {
+  CheckState& c = *in.checking;
+  const ast::TryStmt::Catch* handler = nullptr;
+  Value error;
+  BlockTransaction transaction(in);
+  try {
+    const Handling handling(&c, &s);
+    const Flow flow = execute(in, *s.body, a);
+    // In a program the body is taken to end as it does here, so that the program is built.
+    if (!graphs_of(in).in_program()) may_catch(in, s, a);
+    return flow;
+  } catch (const Unevaluated&) {
+    may_catch(in, s, a);
+    throw;
+  } catch (const Error& e) {
+    transaction.take_back();
+    handler = handler_of(s, e.first());
+    if (!handler) throw;
+    if (!is_of_world(e.first()) && c.silent == 0) {
+      c.warnings.push_back(e.first());
+      c.warnings.back().severity = Severity::warning;
+    }
+    error = make_ref<ErrorObject>(e, false);
+  }
+  if (handler->as) assign(in, *handler->as, std::move(error), a);
+  return execute(in, *handler->body, a);
+}
+
+}  // namespace
+
+Flow look_at_try(Interpreter& in, const ast::TryStmt& s, Activation& a) {
+  check_kinds(in, s);
+  if (!s.finally_body) return look_at_caught(in, s, a);
+  Flow flow = Flow::normal;
+  std::exception_ptr failure;
+  try {
+    flow = look_at_caught(in, s, a);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const Value result = a.result;
+  const Flow last = execute(in, *s.finally_body, a);
+  if (last != Flow::normal) return last;
+  if (failure) std::rethrow_exception(failure);
+  a.result = result;
+  return flow;
 }
 
 // An unknown subscript or element makes the whole object unknown.

@@ -62,6 +62,8 @@ Flow look_at_block(Interpreter& in, const ast::Block& block, Activation& a);
 Flow look_at_if(Interpreter& in, const ast::IfStmt& s, Activation& a);
 Flow look_at_for(Interpreter& in, const ast::ForStmt& s, Activation& a);
 Flow look_at_while(Interpreter& in, const ast::WhileStmt& s, Activation& a);
+/// Follows a `try`. An error that a `catch` takes is none of the look; one of the program is a warning.
+Flow look_at_try(Interpreter& in, const ast::TryStmt& s, Activation& a);
 /// Follows `base[key] = value`.
 void look_at_element(Interpreter& in, const Value& base, const Value& key, Value value);
 

@@ -53,6 +53,7 @@ Value BuiltinObject::look_at_call(Interpreter& in, Arguments args) {
     if (!holds_unknown(args)) check_arguments(*this, args);
     return effects.within(Effect::prints) ? Value() : unknown_value();
   }
+  if (in_look == InLook::takes_unknown) return body(in, std::move(args));
   auto not_known = [&] {
     for (const Value& v : args.positional) forget_changed_by(v);
     for (const NamedArg& n : args.named) forget_changed_by(n.value);

@@ -372,6 +372,7 @@ class WrittenCode final : public StmtCode {
       case StmtKind::if_: return look_at_if(in, as<ast::IfStmt>(s_), a);
       case StmtKind::for_: return look_at_for(in, as<ast::ForStmt>(s_), a);
       case StmtKind::while_: return look_at_while(in, as<ast::WhileStmt>(s_), a);
+      case StmtKind::try_: return look_at_try(in, as<ast::TryStmt>(s_), a);
       case StmtKind::with: {
         const auto& with = as<ast::WithStmt>(s_);
         Flow flow = Flow::normal;
@@ -429,6 +430,7 @@ StmtPtr compile(const ast::Stmt& s, const Place& place) {
   if (!place.look) {
     if (s.kind == StmtKind::if_) return std::make_unique<IfCode>(as<ast::IfStmt>(s), place);
     if (s.kind == StmtKind::for_) return std::make_unique<ForCode>(as<ast::ForStmt>(s), place);
+    if (s.kind == StmtKind::try_) return compile_try(as<ast::TryStmt>(s), place);
     if (s.kind == StmtKind::while_) return std::make_unique<WhileCode>(as<ast::WhileStmt>(s), place);
   }
   return std::make_unique<WrittenCode>(s);

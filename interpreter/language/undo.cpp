@@ -54,15 +54,15 @@ UndoJournal::UndoJournal(Interpreter& in)
       file_scope_(evaluator_of(in).file_scope_),
       names_(evaluator_of(in).file_scope_->entries()),
       imported_(evaluator_of(in).imported_),
+      graphs_(in),
       implicit_ir_(graphs_of(in).implicit_ir_),
       targets_(graphs_of(in).targets_.size()),
       options_(evaluator_of(in).declared_options.size()),
       random_(host_of(in).random()) {
-  if (graphs_of(in).world_) {
+  if (graphs_of(in).world_)
     for (auto& [key, known] : graphs_of(in).world_->irs)
-      if (std::shared_ptr<Ir> ir = known.ir.lock(); ir && ir != implicit_ir_) irs_.push_back({ir, ir->mark()});
-  }
-  if (implicit_ir_) irs_.push_back({implicit_ir_, implicit_ir_->mark()});
+      if (!known.ir.expired() && known.ir.lock() != implicit_ir_) irs_.push_back(known.ir);
+  if (implicit_ir_) irs_.push_back(implicit_ir_);
   Object::recording_era = ++Object::latest_era;
   recorder = this;
 }
@@ -73,14 +73,10 @@ void UndoJournal::stop() {
   if (recorder != this) return;
   recorder = nullptr;
   Object::recording_era = 0;
+  graphs_.end();
 }
 
-bool UndoJournal::graphs_changed() const {
-  if (graphs_of(in_).implicit_ir_ != implicit_ir_) return true;
-  for (const SavedIr& saved : irs_)
-    if (const std::shared_ptr<Ir> ir = saved.ir.lock(); ir && ir->changed_since(*saved.mark)) return true;
-  return false;
-}
+bool UndoJournal::graphs_changed() const { return graphs_.changed(); }
 
 bool UndoJournal::values_changed() const {
   const auto same_entry = [](const Scope::Entry& a, const Scope::Entry& b) {
@@ -91,24 +87,10 @@ bool UndoJournal::values_changed() const {
          !std::ranges::equal(names_, evaluator_of(in_).file_scope_->entries(), same_entry);
 }
 
-// Leaves the contexts of graphs that were being built, and the first graph of the top level.
-void UndoJournal::leave_graphs() {
-  in_.here = {};
-  graphs_of(in_).targets_.resize(std::min(targets_, graphs_of(in_).targets_.size()));
-  graphs_of(in_).implicit_ir_ = implicit_ir_;
-}
-
 void UndoJournal::take_back_graphs() {
+  in_.here = {};
+  graphs_.take_back_changes();
   stop();
-  const std::shared_ptr<Ir> made = graphs_of(in_).implicit_ir_ == implicit_ir_ ? nullptr : graphs_of(in_).implicit_ir_;
-  leave_graphs();
-  if (made) made->take_back_since(*Ir().mark());
-  for (const SavedIr& saved : irs_) {
-    const std::shared_ptr<Ir> ir = saved.ir.lock();
-    if (!ir) continue;
-    ir->take_back_since(*saved.mark);
-    graphs_of(in_).forget_dropped(*ir);
-  }
 }
 
 void UndoJournal::take_back() {
@@ -121,12 +103,15 @@ void UndoJournal::take_back() {
   evaluator_of(in_).imported_ = imported_;
   evaluator_of(in_).declared_options.resize(std::min(options_, evaluator_of(in_).declared_options.size()));
   host_of(in_).random() = random_;
-  leave_graphs();
-  for (const SavedIr& saved : irs_) {
-    const std::shared_ptr<Ir> ir = saved.ir.lock();
-    if (!ir) continue;
-    ir->rollback(*saved.mark);
-    graphs_of(in_).forget_dropped(*ir);
+  in_.here = {};
+  graphs_of(in_).targets_.resize(std::min(targets_, graphs_of(in_).targets_.size()));
+  graphs_of(in_).implicit_ir_ = implicit_ir_;
+  for (const std::weak_ptr<Ir>& known : irs_) {
+    const std::shared_ptr<Ir> ir = known.lock();
+    const GraphTransaction::Marked* marked = ir ? graphs_.graphs().find(ir.get()) : nullptr;
+    if (!marked) continue;
+    ir->rollback(*marked->mark);
+    BlockTransaction::restore(in_, *ir, *marked);
   }
 }
 

@@ -1,13 +1,15 @@
-// Undoes an input of a session. Changes are journalled while the input runs. A mark at its beginning records the file
-// scope's names and the graphs. Objects (lists, dicts, arrays, trees, modules, the variables of sessions) and scopes
-// that `nonlocal` reaches are recorded by their state before the first change. A journal owns everything to which the
-// names at its beginning refer, but no other graph. A graph to which nothing else refers therefore cannot be restored.
+// Undoes an input of a session. Changes are journalled while the input runs. Its beginning records the file scope's
+// names, and a transaction marks graphs before they change. Objects (lists, dicts, arrays, trees, modules, the
+// variables of sessions) and scopes that `nonlocal` reaches are recorded by their state before the first change. A
+// journal owns everything to which the names at its beginning refer, but no other graph. A graph to which nothing else
+// refers therefore cannot be restored.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <vector>
 
+#include "interpreter/graphs/block_transaction.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/graph/ir.hpp"
@@ -38,16 +40,12 @@ class UndoJournal {
 
  private:
   friend class Object;
-  struct SavedIr {
-    std::weak_ptr<Ir> ir;
-    std::shared_ptr<const Ir::Mark> mark;
-  };
-  void leave_graphs();
   Interpreter& in_;
   ScopePtr file_scope_;
   std::vector<Scope::Entry> names_;
   std::map<std::string, ScopePtr> imported_;
-  std::vector<SavedIr> irs_;
+  BlockTransaction graphs_;
+  std::vector<std::weak_ptr<Ir>> irs_;  ///< at the beginning
   std::shared_ptr<Ir> implicit_ir_;
   size_t targets_, options_;
   Random random_;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "interpreter/graphs/tensor_objects.hpp"
+#include "interpreter/language/errors.hpp"
 #include "interpreter/language/operators.hpp"
 #include "interpreter/language/tests.hpp"
 #include "interpreter/library/builtins.hpp"
@@ -372,6 +373,7 @@ Value time_now(Interpreter&, const Arguments& args) {
 }  // namespace
 
 void bind_core_builtins(Interpreter&, Scope& p) {
+  bind_error_builtins(p);
   define(p, Effect::prints, "print", "print(*values, sep = \" \", end = \"\\n\")", "Writes values as text.", print);
   define(p, no_effects, "len", "len(x)", "Number of elements.", [](Interpreter& in, const Arguments& args) -> Value {
     return length_of(in, ArgReader("len", args, {"x"}).value("x"));

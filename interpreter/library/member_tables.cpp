@@ -28,6 +28,7 @@ MemberTable program_ir_members();
 MemberTable replica_grouping_members();
 MemberTable remote_buffer_members();
 MemberTable pipeline_members();
+MemberTable error_members();
 MemberTable session_members();
 MemberTable run_result_members();
 
@@ -56,6 +57,7 @@ const std::vector<MemberTable>& member_tables() {
       replica_grouping_members(),
       remote_buffer_members(),
       pipeline_members(),
+      error_members(),
       session_members(),
       run_result_members(),
   });

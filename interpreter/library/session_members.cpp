@@ -298,9 +298,9 @@ using In = Interpreter&;
 using SessionRef = SessionObject&;
 using Got = std::optional<Value>;
 constexpr Member<SessionObject> session_rows[] = {
-    {"run", "(data = none, name = array, ...)",
+    {"run", "(data = none, name = array, ..., finite = false)",
      "Runs the program once. Input streams are given by name, or in a dict by name or stream; the result has the "
-     "arrays of the output streams.",
+     "arrays of the output streams. finite: a NaN or an infinity in an output or a variable is the error not-finite.",
      "session.run(x = [1.0, 2.0]).y", [](In in, SessionRef s, const Arguments& args) { return s.run(in, args); },
      Effect::runs_session},
     {"call", "(net, *arrays, name = array, ...)",

@@ -3,6 +3,7 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/transaction.hpp"
 
 namespace pxl {
 
@@ -46,10 +47,11 @@ std::function<void()> SessionObject::state() {
 }
 
 void SessionObject::check_in_effect() const {
-  const bool taken_back =
-      (newest_tensor && newest_tensor->graph->is_taken_back()) || (newest_op && newest_op->graph->is_taken_back());
+  const bool taken_back = (newest_tensor && newest_tensor->graph->is_taken_back()) ||
+                          (newest_op && newest_op->graph->is_taken_back()) ||
+                          GraphTransaction::was_taken_back(*ir, made_at_moment);
   if (taken_back)
-    throw run_error("the session is of ops that were taken back with the input that added them, which did not end",
+    throw run_error("the session is closed: its program was taken back with the input or the `try` that changed it",
                     {"make a new one: `Session(" + ir->name() + ")`"})
         .as(codes::session);
 }

@@ -32,6 +32,7 @@
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/graph/shown_names.hpp"
+#include "runtime/graph/transaction.hpp"
 #include "runtime/io/suffix.hpp"
 
 namespace pxl {
@@ -158,6 +159,7 @@ Value make_session(Interpreter& in, const Arguments& args) {
   }
   s->weights_to_host_on_exit = a.boolean_or("weights_to_host_on_exit", true);
   if (ir->ir->open_ended) s->made_at = ir->ir->mark();
+  s->made_at_moment = GraphTransaction::moment();
   const Graph& main = ir->ir->main();
   if (!main.tensors().empty()) s->newest_tensor = main.tensors().back().get();
   if (!main.ops().empty()) s->newest_op = main.ops().back().get();
@@ -264,6 +266,14 @@ const Stream* stream_of_key(SessionObject& session, const Value& key) {
   throw std::move(e.as(codes::arguments));
 }
 
+/// Whether an argument of a run is `finite = true`. A stream of this name comes first.
+bool is_finite_flag(const SessionObject& session, const NamedArg& n) {
+  if (n.name != "finite" || session.names->inputs.contains(n.name)) return false;
+  if (!n.value.is_bool() && !is_unknown(n.value))
+    type_error("session.run: finite is true or false, got " + with_article(n.value.type_name()));
+  return true;
+}
+
 /// What a run is given, by stream. In a look an unknown dict gives nothing that is known.
 std::vector<std::pair<const Stream*, Value>> given_streams(SessionObject& session, const Arguments& args) {
   std::vector<std::pair<const Stream*, Value>> given;
@@ -277,7 +287,8 @@ std::vector<std::pair<const Stream*, Value>> given_streams(SessionObject& sessio
                            with_article(args.positional[0].type_name()));
     for (const auto& [k, v] : d->items) given.emplace_back(is_unknown(k) ? nullptr : stream_of_key(session, k), v);
   }
-  for (const NamedArg& n : args.named) given.emplace_back(input_stream(session, n.name), n.value);
+  for (const NamedArg& n : args.named)
+    if (!is_finite_flag(session, n)) given.emplace_back(input_stream(session, n.name), n.value);
   return given;
 }
 
@@ -304,7 +315,9 @@ Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
   result->names = names;
   // The code that runs may replace the watch.
   const std::shared_ptr<RunWatch> watch = run_watch_of(in);
-  result->arrays = session->run(data, watch ? watch->begin(*this) : nullptr);
+  const bool finite = std::any_of(args.named.begin(), args.named.end(),
+                                  [&](const NamedArg& n) { return is_finite_flag(*this, n) && n.value.as_bool(); });
+  result->arrays = session->run(data, watch ? watch->begin(*this) : nullptr, {}, finite);
   if (watch) watch->end(*this);
   return result;
 }

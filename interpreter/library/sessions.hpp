@@ -27,6 +27,7 @@ struct SessionObject final : Object {
   std::shared_ptr<const Names> names;
   std::shared_ptr<const Ir::Mark> made_at;  ///< mark of an open-ended program when the session was made
   bool has_grown() const;                   ///< whether the program has grown since
+  uint64_t made_at_moment = 0;              ///< GraphTransaction::moment
   const Tensor* newest_tensor = nullptr;    ///< newest tensor of the main graph when the session was made
   const Op* newest_op = nullptr;
 

@@ -27,6 +27,16 @@ Named found(const Document* file, int container, std::string_view name, Named::I
   return symbol < 0 ? Named{otherwise, {}} : Named{Named::Is::symbol, {file, symbol}};
 }
 
+/// The expressions of which a conditional or a `try` has one as its value.
+std::pair<const ast::Expr*, const ast::Expr*> alternatives(const ast::Expr& e) {
+  if (e.kind == ast::ExprKind::attempt) {
+    const auto& attempt = static_cast<const ast::AttemptExpr&>(e);
+    return {attempt.value, attempt.otherwise};
+  }
+  const auto& conditional = static_cast<const ast::ConditionalExpr&>(e);
+  return {conditional.then_value, conditional.else_value};
+}
+
 }  // namespace
 
 bool is_implicit(std::string_view name) { return name == "self" || name == "ir" || name == "_"; }
@@ -177,9 +187,10 @@ Meaning Meanings::of(const Document& d, const ast::Expr& e, int depth) {
     }
     case ast::ExprKind::member: return of_member(d, static_cast<const ast::MemberExpr&>(e), depth);
     case ast::ExprKind::call: return of_call(d, static_cast<const ast::CallExpr&>(e), depth);
+    case ast::ExprKind::attempt:
     case ast::ExprKind::conditional: {
-      const auto& c = static_cast<const ast::ConditionalExpr&>(e);
-      const Meaning a = of(d, *c.then_value, depth + 1), b = of(d, *c.else_value, depth + 1);
+      const auto [first, second] = alternatives(e);
+      const Meaning a = of(d, *first, depth + 1), b = of(d, *second, depth + 1);
       // `none` has no members.
       if (a == b || b.role == Role::other) return a;
       return a.role == Role::other ? b : Meaning{};

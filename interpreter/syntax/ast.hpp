@@ -32,7 +32,7 @@ using CompiledPtr = std::unique_ptr<const Compiled>;
 
 enum class ExprKind : uint8_t {
   none, boolean, integer, floating, string, fstring, name, list, tuple, dict, comprehension, dict_comprehension,
-  unary, chain, power, compare, logical, conditional, lambda, call, index, slice, ellipsis, member, starred
+  unary, chain, power, compare, logical, conditional, attempt, lambda, call, index, slice, ellipsis, member, starred
 };
 
 struct Expr {
@@ -117,6 +117,9 @@ struct ConditionalExpr : Expr {
   Expr* condition = nullptr; Expr* then_value = nullptr; Expr* else_value = nullptr;
   explicit ConditionalExpr(Span s) : Expr(ExprKind::conditional, s) {}
 };
+
+/// `try VALUE else OTHERWISE`.
+struct AttemptExpr : Expr { Expr* value = nullptr; Expr* otherwise = nullptr; explicit AttemptExpr(Span s) : Expr(ExprKind::attempt, s) {} };
 
 /// An argument of a call: positional, `name = value`, `*list` or `**mapping`.
 struct Argument {
@@ -232,6 +235,15 @@ struct PassStmt : Stmt { explicit PassStmt(Span s) : Stmt(StmtKind::pass, s) {} 
 /// `return`, `return x`, `return x, y` (a TupleExpr). `checked`: the enclosing function declares results.
 struct ReturnStmt : Stmt { Expr* value = nullptr; bool checked = false; explicit ReturnStmt(Span s) : Stmt(StmtKind::return_, s) {} };
 struct WithStmt : Stmt { std::vector<WithItem> items; Block* body = nullptr; explicit WithStmt(Span s) : Stmt(StmtKind::with, s) {} };
+/// `try { } catch KIND, KIND as NAME { } finally { }`. A `catch` without kinds takes errors of the world.
+struct TryStmt : Stmt {
+  struct Kind { std::string name; Span span; };
+  struct Catch { std::vector<Kind> kinds; NameExpr* as = nullptr; Block* body = nullptr; };
+  Block* body = nullptr;
+  std::vector<Catch> catches;
+  Block* finally_body = nullptr;
+  explicit TryStmt(Span s) : Stmt(StmtKind::try_, s) {}
+};
 struct DefStmt : Stmt { Function* function = nullptr; explicit DefStmt(Span s) : Stmt(StmtKind::def, s) {} };
 struct ImportStmt : Stmt { std::vector<std::string> path; std::string as; explicit ImportStmt(Span s) : Stmt(StmtKind::import, s) {} };
 struct FromImportStmt : Stmt {

@@ -85,6 +85,12 @@ Expr* AstBuilder::conditional(const Node* part, uint32_t last) {
     e->function->result = conditional(part->next, last);
     return e;
   }
+  if (part->is_rule(ids::RuleTryHead)) {
+    auto* e = tree_.make<AttemptExpr>(span(part->first, last));
+    e->value = operation(part->rule(ids::RuleOperation));
+    e->otherwise = conditional(part->next, last);
+    return e;
+  }
   Expr* value = operation(part);
   if (!part->next) return value;
   auto* e = tree_.make<ConditionalExpr>(span(part->first, last));

@@ -26,6 +26,7 @@ Stmt* AstBuilder::statement(const Node* node) {
     case ids::RuleForStatement: return for_statement(n);
     case ids::RuleWhileStatement: return while_statement(n);
     case ids::RuleWithStatement: return with_statement(n);
+    case ids::RuleTryStatement: return try_statement(n);
     case ids::RuleReturnStatement: return return_statement(n);
     case ids::RuleAssertStatement: return assert_statement(n);
     case ids::RuleImportStatement: return import_statement(n);
@@ -141,6 +142,26 @@ Stmt* AstBuilder::with_statement(const Node* node) {
   s->items = with_items(node);
   s->body = statements(node->rule(ids::RuleBlock));
   return s;
+}
+
+Stmt* AstBuilder::try_statement(const Node* node) {
+  auto* s = tree_.make<TryStmt>(span(node));
+  for (const Node* n = node->child; n; n = n->next) {
+    if (n->is(ids::TRY_BLOCK)) s->body = statements(n->next);
+    if (n->is(ids::FINALLY)) s->finally_body = statements(n->next);
+    if (n->is_rule(ids::RuleCatchClause)) s->catches.push_back(catch_clause(n));
+  }
+  return s;
+}
+
+TryStmt::Catch AstBuilder::catch_clause(const Node* node) {
+  TryStmt::Catch c;
+  const Node* as = node->token(ids::AS);
+  for (const Node* n = node->child; n && n != as; n = n->next)
+    if (n->is(ids::NAME)) c.kinds.push_back({text(n), span(n)});
+  if (as) c.as = static_cast<NameExpr*>(name(as->next));
+  c.body = statements(node->rule(ids::RuleBlock));
+  return c;
 }
 
 Stmt* AstBuilder::return_statement(const Node* node) {

@@ -25,6 +25,8 @@ class AstBuilder {
   ast::Stmt* for_statement(const Node* node);
   ast::Stmt* while_statement(const Node* node);
   ast::Stmt* with_statement(const Node* node);
+  ast::Stmt* try_statement(const Node* node);
+  ast::TryStmt::Catch catch_clause(const Node* node);
   ast::Stmt* return_statement(const Node* node);
   ast::Stmt* assert_statement(const Node* node);
   ast::Stmt* import_statement(const Node* node);

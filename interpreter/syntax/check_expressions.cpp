@@ -34,6 +34,7 @@ std::string_view describe(ExprKind kind) {
     case ExprKind::logical: return "an expression";
     case ExprKind::compare: return "a comparison";
     case ExprKind::conditional: return "a conditional expression";
+    case ExprKind::attempt: return "a `try` expression";
     case ExprKind::lambda: return "a lambda";
     case ExprKind::call: return "a call";
     case ExprKind::index: return "an element";
@@ -211,6 +212,9 @@ void ExpressionChecks::value(const Expr* e) {
       value(c.then_value);
       return value(c.else_value);
     }
+    case ExprKind::attempt:
+      value(static_cast<const AttemptExpr*>(e)->value);
+      return value(static_cast<const AttemptExpr*>(e)->otherwise);
     case ExprKind::lambda: {
       const Function& f = *static_cast<const LambdaExpr*>(e)->function;
       parameters(f.parameters);

@@ -58,7 +58,9 @@ TokenClass class_of(int type) {
     case ids::HABIT:
     case ids::DOUBLED:
     case ids::UNKNOWN: return TokenClass::unknown;
-    default: return type == ids::ELSE_IF || is_word(type) ? TokenClass::keyword : TokenClass::operation;
+    default:
+      return type == ids::ELSE_IF || type == ids::TRY_BLOCK || is_word(type) ? TokenClass::keyword
+                                                                             : TokenClass::operation;
   }
 }
 

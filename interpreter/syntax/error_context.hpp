@@ -95,9 +95,9 @@ class ErrorContext {
 
  private:
   bool two_names(), third_equals(), angle_unequal(), no_initial_value(), assigned_condition(), colon_for_brace(),
-      julia_range(), decorator(), stray_else(), import_star(), generator(), set_literal(), lone_brace(),
-      reserved_name(), typed_assignment(), direction(), dots(), counting_loop(), slashes(), dotted_operator(), bars(),
-      leading_operator(), missing_comma();
+      julia_range(), decorator(), conditional_in_try(), lonely_try(), stray_else(), import_star(), generator(),
+      set_literal(), lone_brace(), reserved_name(), typed_assignment(), direction(), dots(), counting_loop(), slashes(),
+      dotted_operator(), bars(), leading_operator(), missing_comma();
 };
 
 }  // namespace pxl::syntax

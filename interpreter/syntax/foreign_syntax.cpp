@@ -19,6 +19,7 @@ SPELL(to_and, "and")
 SPELL(to_or, "or")
 SPELL(to_def, "def")
 SPELL(to_import, "import")
+SPELL(to_catch, "catch")
 SPELL(to_nonlocal, "nonlocal")
 SPELL(to_if_not, "if not")
 SPELL(to_while_not, "while not")
@@ -64,7 +65,7 @@ Span rest_of_statement(const TokenList& list, uint32_t from) {
 }
 
 // `raise ValueError("why")`, `throw "why"`.
-void to_assert(const TokenList& list, uint32_t at, Diagnostic& d) {
+void to_fail(const TokenList& list, uint32_t at, Diagnostic& d) {
   const Span what = rest_of_statement(list, at + 1);
   if (!what) return;
   std::string message(what.text());
@@ -79,7 +80,7 @@ void to_assert(const TokenList& list, uint32_t at, Diagnostic& d) {
   } else if (token_type(list, open) == ids::NAME) {
     message = fmt::format("\"{}\"", message);
   }
-  d.offer(join(list.span(at), what), fmt::format("assert false, {}", message));
+  d.offer(join(list.span(at), what), fmt::format("fail({})", message));
 }
 
 // `del d["key"]`.
@@ -139,16 +140,14 @@ void drop_backslash(const TokenList& list, uint32_t at, Diagnostic& d) {
        {{blank, " " + operator_text}, {{list.source, list.tokens[next].begin, after + (blank_after ? 1u : 0u)}, ""}}});
 }
 
-constexpr std::string_view stops = "`assert condition, \"why\"` stops with a message";
+constexpr std::string_view raises = "`fail(\"why\")` raises an error";
 
 constexpr ForeignWord symbols[] = {
     {"elif", "`elif` is written `else if`", "", to_else_if},
     {"class", "there are no classes", "`module NAME(configuration) { ... }` declares objects with fields and methods"},
     {"let", "a name is bound without `let`", "write `x = value`", drop_words},
-    {"try", "errors are not caught: there is no `try`", "in a test, `with expect_error(\"text\") { ... }` expects one"},
-    {"except", "errors are not caught: there is no `except`",
-     "in a test, `with expect_error(\"text\") { ... }` expects one"},
-    {"raise", "there is no `raise`", stops, to_assert},
+    {"except", "`except` is written `catch`", "`catch value, index as e { ... }` names kinds of errors", to_catch},
+    {"raise", "there is no `raise`", raises, to_fail},
     {"lambda", "a lambda is written `(x) => expression`", "", to_lambda},
     {"yield", "there are no generators: `yield` is reserved", "return a list"},
     {"del", "names are not deleted: `del` is reserved", "an entry of a dict or list is taken out by `d.pop(key)`",
@@ -197,8 +196,7 @@ constexpr ForeignWord starters[] = {
     {"switch", "there is no `switch`", "write `if` and `else if`"},
     {"unless", "there is no `unless`", "write `if not ...`", to_if_not},
     {"until", "there is no `until`", "write `while not ...`", to_while_not},
-    {"throw", "there is no `throw`", stops, to_assert},
-    {"catch", "errors are not caught: there is no `catch`", ""},
+    {"throw", "there is no `throw`", raises, to_fail},
 };
 
 const ForeignWord* find(std::span<const ForeignWord> table, std::string_view word) {

@@ -36,6 +36,9 @@ bool opens_statement(int type) {
     case ids::IF:
     case ids::ELSE:
     case ids::ELSE_IF:
+    case ids::TRY_BLOCK:
+    case ids::CATCH:
+    case ids::FINALLY:
     case ids::FOR:
     case ids::WHILE:
     case ids::WITH:

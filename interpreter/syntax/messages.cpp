@@ -35,6 +35,8 @@ std::string indefinite(int type) {
     case ids::OUT: return "`out`";
     case ids::IF: return "`if`";
     case ids::ELSE: return "`else`";
+    case ids::CATCH: return "`catch`";
+    case ids::FINALLY: return "`finally`";
     case ids::FOR: return "`for`";
     case ids::IMPORT: return "`import`";
     case ids::DEF: return "`def`";

@@ -60,6 +60,9 @@ void children(const ast::Expr& e, Todo& todo) {
       todo.insert(todo.end(), {c.condition, c.then_value, c.else_value});
       break;
     }
+    case ast::ExprKind::attempt:
+      todo.insert(todo.end(), {as<ast::AttemptExpr>(e).value, as<ast::AttemptExpr>(e).otherwise});
+      break;
     case ast::ExprKind::call:
       todo.push_back(as<ast::CallExpr>(e).callee);
       push(todo, as<ast::CallExpr>(e).arguments);

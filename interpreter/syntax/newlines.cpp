@@ -48,6 +48,9 @@ bool continues_line(int type) {
   }
 }
 
+/// Whether a word continues the statement whose block ends before it.
+static bool joins_block(int type) { return type == ids::ELSE || type == ids::CATCH || type == ids::FINALLY; }
+
 /// Whether a type may follow the previous token: `layer: module | none`, `-> module`, `list[module]`.
 static bool before_type(int type) {
   return type == ids::COLON || type == ids::BAR || type == ids::RESULT || type == ids::LBRACKET;
@@ -129,7 +132,7 @@ void NewlineResolver::place_newline(int next_type) {
   pending_ = false;
   int before = previous();
   bool joins = before == ids::BLOCK_OPEN || before == ids::NEWLINE || continues_line(before) || next_type == ids::DOT ||
-               (next_type == ids::ELSE && before == ids::BLOCK_CLOSE) || next_type == ids::RBRACE;
+               (joins_block(next_type) && before == ids::BLOCK_CLOSE) || next_type == ids::RBRACE;
   if (!joins) push(ids::NEWLINE, pending_at_, pending_at_ + 1);
 }
 
@@ -151,6 +154,7 @@ void NewlineResolver::visible(RawToken raw) {
   first_on_line_ = false;
   if (previous() == ids::DOT && is_word(raw.type)) raw.type = ids::NAME;
   if (raw.type == ids::MODULE && before_type(previous())) raw.type = ids::NAME;
+  if (is_word(raw.type) && raw.type != ids::AS && in_catch_head()) raw.type = ids::NAME;
   if (!special(raw)) push(raw.type, raw.begin, raw.end);
   for (char c : text(raw)) line_ += c == '\n';
 }
@@ -209,7 +213,19 @@ bool NewlineResolver::opens_block() const {
   int before = previous();
   if (before == ids::ELSE)
     return out_.tokens.size() > 1 && out_.tokens[out_.tokens.size() - 2].type == ids::BLOCK_CLOSE;
-  return ends_operand(before) || before == ids::LATER;
+  if (before == ids::TRY) return starts_line(out_.tokens.size() - 1);
+  return ends_operand(before) || before == ids::LATER || before == ids::CATCH || before == ids::FINALLY;
+}
+
+bool NewlineResolver::starts_line(size_t token) const {
+  return token == 0 || out_.tokens[token - 1].type == ids::NEWLINE || out_.tokens[token - 1].type == ids::BLOCK_OPEN;
+}
+
+// Kinds of errors may be named like reserved words.
+bool NewlineResolver::in_catch_head() const {
+  size_t i = out_.tokens.size();
+  while (i > 1 && out_.tokens[i - 1].type == ids::COMMA && out_.tokens[i - 2].type == ids::NAME) i -= 2;
+  return i > 0 && out_.tokens[i - 1].type == ids::CATCH;
 }
 
 bool NewlineResolver::starts_statement(RawToken raw) const {

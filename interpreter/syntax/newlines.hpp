@@ -40,6 +40,10 @@ class NewlineResolver {
   void pop(uint32_t begin, uint32_t end, bool synthetic);
   void unwind(size_t size, uint32_t at);
   bool opens_block() const;
+  /// Whether a token begins a statement.
+  bool starts_line(size_t token) const;
+  /// Whether the next token is where a `catch` names a kind.
+  bool in_catch_head() const;
   /// Whether a line begins a statement, though a bracket above it is open: it follows a whole value, and is indented no
   /// more than the statement of the bracket.
   bool leaves_bracket(RawToken raw) const;

@@ -119,6 +119,17 @@ ParseResult parse(const SourceFile& source) {
   return result;
 }
 
+namespace {
+
+bool ends_in_empty_line(const SourceFile& source) {
+  const std::string_view text = source.text();
+  const size_t end = text.find_last_not_of(" \t\r\n");
+  const std::string_view rest = text.substr(end == std::string_view::npos ? 0 : end + 1);
+  return std::count(rest.begin(), rest.end(), '\n') >= 2;
+}
+
+}  // namespace
+
 Completeness completeness(const SourceFile& source) {
   if (invalid_utf8(source.text()) != std::string_view::npos) return Completeness::invalid;
   TokenList list = resolve_newlines(source);
@@ -132,11 +143,14 @@ Completeness completeness(const SourceFile& source) {
   if (list.open_at_end) return Completeness::incomplete;
   if (continues_line(last)) {
     // An open bracket continues the input without limit. A trailing operator continues it only up to an empty line.
-    std::string_view text = source.text();
-    size_t end = text.find_last_not_of(" \t\r\n");
-    std::string_view rest = text.substr(end == std::string_view::npos ? 0 : end + 1);
-    return std::count(rest.begin(), rest.end(), '\n') >= 2 ? Completeness::invalid : Completeness::incomplete;
+    return ends_in_empty_line(source) ? Completeness::invalid : Completeness::incomplete;
   }
+  // The `catch` of a `try` may follow on the next line, up to an empty line.
+  const auto wants_catch = [](const SyntaxError& e) {
+    return std::count(e.expected.begin(), e.expected.end(), int{ids::CATCH}) > 0;
+  };
+  if (last == ids::BLOCK_CLOSE && !parsed.errors.empty() && wants_catch(parsed.errors.front()))
+    return ends_in_empty_line(source) ? Completeness::invalid : Completeness::incomplete;
   if (!parsed.errors.empty()) return Completeness::invalid;
   if (list.doc_at_end) return Completeness::incomplete;
   return parse(source).tree ? Completeness::complete : Completeness::invalid;
@@ -150,10 +164,10 @@ ast::TreePtr parse_or_throw(const SourceFile& source) {
 
 const std::vector<std::string>& reserved_words() {
   static const auto& words = never_destroyed(std::vector<std::string>{
-      "and",      "or",     "not",      "if",   "else",   "for",   "in",     "is",     "while", "break",
-      "continue", "return", "def",      "with", "as",     "from",  "import", "assert", "pass",  "true",
-      "false",    "none",   "module",   "try",  "except", "raise", "lambda", "class",  "let",   "yield",
-      "del",      "global", "nonlocal", "elif", "async",  "await", "match"});
+      "and",      "or",     "not",    "if",     "else",     "for",     "in",     "is",     "while",  "break",
+      "continue", "return", "def",    "with",   "as",       "from",    "import", "assert", "pass",   "true",
+      "false",    "none",   "module", "try",    "catch",    "finally", "except", "raise",  "lambda", "class",
+      "let",      "yield",  "del",    "global", "nonlocal", "elif",    "async",  "await",  "match"});
   return words;
 }
 

@@ -33,6 +33,8 @@ class Roles {
         comma(i);
       else if (t.type == ids::ELSE && type(i - 1) == ids::BLOCK_CLOSE && type(i + 1) == ids::IF)
         t.type = ids::ELSE_IF;
+      else if (t.type == ids::TRY && type(i + 1) == ids::BLOCK_OPEN)
+        t.type = ids::TRY_BLOCK;
       else if ((t.type == ids::NAME || is_word(t.type)) && type(i + 1) == ids::ASSIGN && names_argument(i))
         t.type = ids::ARGUMENT_NAME;
       else if (t.type == ids::NAME)

@@ -8,9 +8,9 @@ namespace pxl::syntax {
 
 bool ErrorContext::slip() {
   return two_names() || third_equals() || angle_unequal() || no_initial_value() || assigned_condition() ||
-         colon_for_brace() || decorator() || stray_else() || import_star() || generator() || lone_brace() ||
-         set_literal() || reserved_name() || typed_assignment() || direction() || dots() || counting_loop() ||
-         slashes() || dotted_operator() || bars() || leading_operator() || missing_comma();
+         colon_for_brace() || decorator() || conditional_in_try() || lonely_try() || stray_else() || import_star() ||
+         generator() || lone_brace() || set_literal() || reserved_name() || typed_assignment() || direction() ||
+         dots() || counting_loop() || slashes() || dotted_operator() || bars() || leading_operator() || missing_comma();
 }
 
 // `progam p {`, `let x`, `print x`: a keyword of another language, or a misspelt one.
@@ -27,7 +27,8 @@ bool ErrorContext::two_names() {
   out_.span = list_.span(at_ - 1);
   if (const ForeignWord* row = foreign_starter(word)) return foreign(*row, at_ - 1);
   std::vector<std::string> words = declaring_words();
-  for (const char* w : {"if", "else", "for", "while", "return", "def", "with", "from", "import", "assert", "module"})
+  for (const char* w : {"if", "else", "for", "while", "return", "def", "with", "from", "import", "assert", "module",
+                        "try", "catch", "finally"})
     words.emplace_back(w);
   if (auto found = nearest(word, words)) {
     say(fmt::format("`{}` cannot begin a statement", word), fmt::format("did you mean `{}`?", *found));
@@ -115,8 +116,22 @@ bool ErrorContext::decorator() {
                  "contexts of a function follow its parameters: `def f(x) with in_sequence() { ... }`");
 }
 
+// `try a if c else b`: the first `else` is that of the `try`.
+bool ErrorContext::conditional_in_try() {
+  if (type(at_) != ids::IF || !expects(ids::ELSE)) return false;
+  return say("a conditional between `try` and its `else` needs brackets", "write `try (a if c else b) else d`");
+}
+
+bool ErrorContext::lonely_try() {
+  if (!expects(ids::CATCH) || !expects(ids::FINALLY) || expects(ids::NEWLINE)) return false;
+  return say("this `try` has no `catch` and no `finally`",
+             "`try { ... } catch value as e { ... }`; `x = try VALUE else OTHERWISE` in one expression");
+}
+
 bool ErrorContext::stray_else() {
   if (!starts_line() && previous() != ids::BLOCK_CLOSE) return false;
+  if (type(at_) == ids::CATCH || type(at_) == ids::FINALLY)
+    return say(fmt::format("this `{}` has no `try`", text(at_)), "it follows the `}` of a `try` block");
   if (type(at_) != ids::ELSE && type(at_) != ids::ELSE_IF) return false;
   return say("this `else` has no `if`", "it follows the `}` of an `if` block");
 }

@@ -45,6 +45,14 @@ class Parts {
     }
     v_.block(*s.body);
   }
+  void operator()(const ast::TryStmt& s) {
+    v_.block(*s.body);
+    for (const auto& c : s.catches) {
+      if (c.as) v_.target(*c.as, false);
+      v_.block(*c.body);
+    }
+    if (s.finally_body) v_.block(*s.finally_body);
+  }
   void operator()(const ast::DefStmt& s) { function(*s.function); }
   void operator()(const ast::ProgramStmt& s) { function(*s.function); }
   void operator()(const ast::ImportStmt& s) { v_.name(s.as.empty() ? s.path.front() : s.as, {}); }

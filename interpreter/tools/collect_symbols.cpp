@@ -361,6 +361,10 @@ class Collector {
         expression(static_cast<const ast::ConditionalExpr&>(*e).then_value, scope);
         expression(static_cast<const ast::ConditionalExpr&>(*e).else_value, scope);
         break;
+      case ast::ExprKind::attempt:
+        expression(static_cast<const ast::AttemptExpr&>(*e).value, scope);
+        expression(static_cast<const ast::AttemptExpr&>(*e).otherwise, scope);
+        break;
       case ast::ExprKind::lambda:
         function_body(*static_cast<const ast::LambdaExpr&>(*e).function, scope, scopes_.owner_of(scope));
         break;

@@ -197,7 +197,7 @@ class Completer {
   /// Keywords that may occur in an expression.
   static bool in_expressions(std::string_view w) {
     static constexpr std::string_view words[] = {"and", "or", "not",  "if",    "else", "for",
-                                                 "in",  "is", "true", "false", "none"};
+                                                 "in",  "is", "true", "false", "none", "try"};
     return std::find(std::begin(words), std::end(words), w) != std::end(words);
   }
   /// Whether the innermost bracket around the cursor contains expressions rather than statements.

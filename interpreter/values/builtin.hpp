@@ -16,8 +16,9 @@ namespace pxl {
 
 /// The treatment of a function whose effects a look does not permit.
 enum class InLook : uint8_t {
-  passed_over,  ///< its arguments are checked against its signature; its result is unknown (none if it only prints)
-  calls_body,   ///< its body checks `permits`, and returns what the look knows about the result
+  passed_over,    ///< its arguments are checked against its signature; its result is unknown (none if it only prints)
+  takes_unknown,  ///< its body runs, also with unknown arguments
+  calls_body,     ///< its body checks `permits`, and returns what the look knows about the result
 };
 
 struct MemberInfo;

@@ -108,14 +108,21 @@ class Session:
     def __init__(self, own):
         self._own = own
 
+    def _given(self, named):
+        """Whether a run is `finite`, which is taken out of the arguments unless a stream has this name."""
+        return "finite" in named and not any(s.name == "finite" for s in self.inputs) and bool(named.pop("finite"))
+
     def run(self, inputs=None, /, **named):
         """Runs the program once. Input streams are given by name, as arrays of NumPy, tensors of PyTorch on the CPU (or
-        anything else with __dlpack__), numbers or lists. Returns the output streams."""
-        return Outputs(self._own.run({**inputs, **named} if inputs else named))
+        anything else with __dlpack__), numbers or lists. Returns the output streams. finite=True: a NaN or an infinity in an
+        output or a variable is the error "not-finite"."""
+        finite = self._given(named)
+        return Outputs(self._own.run({**inputs, **named} if inputs else named, finite))
 
     def run_into(self, outputs, /, **named):
         """The same, with results in given arrays or tensors, by the names of output streams."""
-        self._own.run_into(outputs, named)
+        finite = self._given(named)
+        self._own.run_into(outputs, named, finite)
 
     def __getitem__(self, name):
         return self._own.read(name)

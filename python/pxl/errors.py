@@ -5,7 +5,7 @@ class Error(Exception):
     """An error in a program, as the command prints it: the place, the message, the line with a caret, notes.
 
     The attributes are those of the first diagnostic; `diagnostics` has all of them, as dicts. `line` is 0 if the error has
-    no place in a text."""
+    no place in a text; `place` is then None, and otherwise "FILE:LINE:COLUMN". `data` is what the program's `fail` gave."""
 
     def __init__(self, text, diagnostics):
         super().__init__(text)
@@ -17,6 +17,8 @@ class Error(Exception):
         self.line = first["line"]
         self.column = first["column"]
         self.notes = first["notes"]
+        self.data = first.get("data")
+        self.place = f"{self.file}:{self.line}:{self.column}" if self.line else None
 
     def __str__(self):
         return self.args[0].rstrip("\n")

@@ -87,7 +87,11 @@ void take_turns(const ReplicaRun& run, int64_t& passed) {
 
 void run_in_turns(const ReplicaRun& run) {
   int64_t passed = 0;
-  if (!run.elsewhere) return take_turns(run, passed);
+  if (!run.elsewhere) {
+    take_turns(run, passed);
+    if (run.end) run.end();
+    return;
+  }
   Processes& job = run.elsewhere->processes();
   const int64_t before = job.breaks();
   const auto told = [&] { return job.lost() || job.breaks() != before; };

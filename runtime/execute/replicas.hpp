@@ -24,7 +24,7 @@ struct ReplicaRun {
   /// The processes with the other replicas, through which errors and interrupts end the run of all. Null where all
   /// replicas are here.
   ProcessCollectives* elsewhere = nullptr;
-  std::function<void()> end = {};
+  std::function<void()> end = {};  ///< called when all replicas have ended; may be empty
   Profile* times = nullptr;  ///< the time of collectives counts there, if it is on
 };
 

@@ -16,6 +16,7 @@
 #include "runtime/execute/session_state.hpp"
 #include "runtime/graph/agreement.hpp"
 #include "runtime/graph/schedule.hpp"
+#include "runtime/graph/transaction.hpp"
 #include "runtime/graph/verify.hpp"
 #include "runtime/op/attr_text.hpp"
 
@@ -92,6 +93,7 @@ Session::State::State(std::shared_ptr<Ir> the_ir, std::string the_device, const 
     elsewhere = std::make_unique<ProcessCollectives>(processes(), variables.range());
     meet_as_made();
   }
+  GraphTransaction::changing(*ir);
   if (!ir->open_ended) ir->frozen = true;
 }
 

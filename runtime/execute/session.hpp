@@ -59,7 +59,10 @@ class Session {
   ///
   /// `into`: arrays that receive outputs. Each is the only owner of its elements, and has the output's dtype and shape
   /// (host_shape); their elements are undefined after a failure. The results share them.
-  std::map<const Stream*, Array> run(const StreamData& inputs, RunObserver* observer = nullptr, StreamData into = {});
+  ///
+  /// `finite`: the run fails with not-finite if an element of an output, or of a variable that it changes, is none.
+  std::map<const Stream*, Array> run(const StreamData& inputs, RunObserver* observer = nullptr, StreamData into = {},
+                                     bool finite = false);
   std::vector<const Stream*> expected_inputs() const;
   std::vector<const Stream*> outputs() const;
   /// How many samples a run loads or stores per stream: the maximum over the streams, at least 1.

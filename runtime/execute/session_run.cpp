@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <optional>
 
 #include "runtime/base/diagnostics/codes.hpp"
@@ -10,6 +11,8 @@
 #include "runtime/base/text/suggest.hpp"
 #include "runtime/execute/replicas.hpp"
 #include "runtime/execute/session_state.hpp"
+#include "runtime/graph/shown_names.hpp"
+#include "runtime/tensor/print.hpp"
 
 namespace pxl {
 
@@ -127,9 +130,70 @@ void Session::State::gather(std::map<const Stream*, Array>& results) const {
   job.end_run(std::move(sends), std::move(receives), range.total);
 }
 
+namespace {
+
+/// The index of the first element that is not finite, or -1.
+template <class T>
+int64_t first_not_finite(const T* x, int64_t count) {
+  constexpr int64_t block = 4096;
+  for (int64_t from = 0; from < count; from += block) {
+    const int64_t to = std::min(from + block, count);
+    const auto is_finite = [&](int64_t i) {
+      if constexpr (std::is_floating_point_v<T>)
+        return std::isfinite(x[i]);
+      else
+        return std::isfinite(static_cast<float>(x[i]));
+    };
+    bool all = true;
+    for (int64_t i = from; i < to; ++i) all &= is_finite(i);
+    for (int64_t i = from; !all && i < to; ++i)
+      if (!is_finite(i)) return i;
+  }
+  return -1;
+}
+
+std::vector<int64_t> place_in(int64_t index, const Shape& shape) {
+  std::vector<int64_t> place(shape.size());
+  for (size_t axis = shape.size(); axis-- > 0; index /= shape[axis]) place[axis] = index % shape[axis];
+  return place;
+}
+
+void check_finite(const std::string& what, DType dtype, const Shape& shape, const std::byte* elements) {
+  if (row(dtype).kind != DTypeKind::floating) return;
+  with_type(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_arithmetic_v<T> ? std::is_floating_point_v<T> : sizeof(T) == 2) {
+      const auto* x = reinterpret_cast<const T*>(elements);
+      const int64_t at = first_not_finite(x, element_count(shape));
+      if (at < 0) return;
+      throw run_error(fmt::format("{} is {}{}", what, number_text(x[at]),
+                                  shape.empty() ? "" : " at " + bracket_text(place_in(at, shape))),
+                      {"the run changed no variable; `nancheck()` finds the op"})
+          .as(codes::not_finite);
+    }
+  });
+}
+
+}  // namespace
+
+void Session::State::check_finite(const std::vector<ExecutionEngine*>& running) const {
+  for (size_t i = 0; i < running.size(); ++i)
+    for (const Tensor* v : running[i]->changed_variables())
+      if (!v->remote)
+        pxl::check_finite(fmt::format("variable `{}`", shown_name(*v)), v->spec.dtype, v->spec.shape,
+                          variables.at(v, variables.range().first + static_cast<int>(i)));
+}
+
+void Session::State::check_finite(const std::map<const Stream*, Array>& results) const {
+  for (const auto& stream : ir->streams())
+    if (const auto found = results.find(stream.get()); found != results.end())
+      pxl::check_finite(fmt::format("output `{}`", stream->name()), found->second.dtype(), found->second.shape(),
+                        found->second.raw());
+}
+
 // A replica may fail after another has changed its variables, so that copies are kept until all have ended.
 void Session::State::execute_undoable(const std::vector<ExecutionEngine*>& running,
-                                      std::map<const Stream*, Array>& results) {
+                                      std::map<const Stream*, Array>& results, bool finite) {
   std::vector<VariableSnapshot> before;
   const int first = variables.range().first;
   const auto commit = [&](size_t i) {
@@ -137,8 +201,14 @@ void Session::State::execute_undoable(const std::vector<ExecutionEngine*>& runni
     before.back().take();
     return true;
   };
+  // A process checks its own variables, and then all check the outputs of all.
+  const auto end = [&] {
+    if (finite) check_finite(running);
+    if (elsewhere) gather(results);
+    if (finite) check_finite(results);
+  };
   try {
-    run_in_turns({running, variables.range(), commit, elsewhere.get(), [&] { gather(results); }, engine->times()});
+    run_in_turns({running, variables.range(), commit, elsewhere.get(), end, engine->times()});
   } catch (...) {
     for (VariableSnapshot& snapshot_of : before) snapshot_of.restore();
     throw;
@@ -146,7 +216,8 @@ void Session::State::execute_undoable(const std::vector<ExecutionEngine*>& runni
   if (!before.empty()) variables.note_run();
 }
 
-std::map<const Stream*, Array> Session::run(const StreamData& inputs, RunObserver* observer, StreamData into) {
+std::map<const Stream*, Array> Session::run(const StreamData& inputs, RunObserver* observer, StreamData into,
+                                            bool finite) {
   State& s = *state_;
   const VariablesRun turn(s.variables);
   std::vector<ExecutionEngine*> running;
@@ -198,8 +269,8 @@ std::map<const Stream*, Array> Session::run(const StreamData& inputs, RunObserve
   s.meet_to_run(inputs);
   s.remote.begin_run();
   try {
-    if (observer || replicas > 1)
-      s.execute_undoable(running, results);
+    if (observer || replicas > 1 || finite)
+      s.execute_undoable(running, results, finite);
     else
       s.execute();
   } catch (...) {

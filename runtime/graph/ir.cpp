@@ -11,6 +11,7 @@
 #include "runtime/graph/remote.hpp"
 #include "runtime/graph/sequencing.hpp"
 #include "runtime/graph/shown_names.hpp"
+#include "runtime/graph/transaction.hpp"
 #include "runtime/op/op_ipus.hpp"
 #include "runtime/op/replica_groups.hpp"
 #include "runtime/op/shards.hpp"
@@ -148,6 +149,7 @@ void Graph::check_open() const {
     throw Error(fmt::format("the program `{}` is owned by a session: nothing more can be added to it", ir_.name()),
                 {"build everything before Session(...), or call the program again for a new IR"})
         .as(codes::complete);
+  GraphTransaction::changing(ir_);
 }
 
 void Graph::check_member(std::string_view what, const Tensor* tensor) const {

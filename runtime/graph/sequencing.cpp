@@ -4,9 +4,12 @@
 
 #include <algorithm>
 
+#include "runtime/graph/transaction.hpp"
+
 namespace pxl {
 
 InSequence::InSequence(Graph& graph, Mode mode) : graph_(graph) {
+  GraphTransaction::changing(graph.ir());
   auto& open = graph.sequencing_->open;
   Graph::Sequencing::SequenceScope block{mode, {}, {}};
   // A chain inside `pass` starts empty; any other continues the enclosing chain.
@@ -35,6 +38,7 @@ void Graph::Sequencing::move_to_end(Graph& graph, const std::unordered_set<const
 }
 
 void Graph::Sequencing::add_constraint(Op& op, Op& before) {
+  GraphTransaction::changing(op.graph->ir());
   op.after.push_back(&before);
   op.graph->sequencing_->constraints.emplace_back(&op, &before);
 }

@@ -10,12 +10,16 @@
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/sequencing.hpp"
+#include "runtime/graph/transaction.hpp"
 
 namespace pxl {
 
-Ir::Ir(std::string name) : name_(std::move(name)) { graphs_.push_back(std::make_unique<Graph>(*this, "", name_)); }
+Ir::Ir(std::string name) : name_(std::move(name)) {
+  graphs_.push_back(std::make_unique<Graph>(*this, "", name_));
+  GraphTransaction::made(this);
+}
 
-Ir::~Ir() = default;
+Ir::~Ir() { GraphTransaction::destroyed(this); }
 
 Graph& Ir::create_graph(const std::string& title) {
   main().check_open();
@@ -158,7 +162,8 @@ void Graph::Sequencing::restore(Graph& graph, const Sequencing& then, const std:
 namespace {
 
 Error taken_back(std::string_view what, std::string_view name) {
-  return Error(fmt::format("{}: `{}` was taken back with the input that made it, which did not end", what, name),
+  return Error(fmt::format("{}: `{}` was taken back with the input or the `try` that made it, which did not end", what,
+                           name),
                {"make it again"})
       .as(codes::program);
 }

@@ -55,16 +55,21 @@ std::string encode_error(const Error& error) {
                    {"span", encoded(d.span)},
                    {"notes", d.notes},
                    {"frames", encoded(d.frames)},
-                   {"code", std::string(d.code)}});
+                   {"code", std::string(d.code)},
+                   {"own", d.carried != nullptr}});
   return json_text(all);
 }
 
 Error decode_error(std::string_view text) {
   std::vector<Diagnostic> all;
-  for (const json& d : json::parse(text))
+  for (const json& d : json::parse(text)) {
     all.push_back({static_cast<Severity>(d.at("severity").get<int>()), static_cast<Fault>(d.at("fault").get<int>()),
                    d.at("message"), decoded_span(d.at("span")), d.at("notes"), decoded_frames(d.at("frames")),
                    known_code(d.at("code"))});
+    if (!d.at("own").get<bool>()) continue;
+    all.back().carried = std::make_shared<const Carried>(d.at("code").get<std::string>());
+    all.back().code = all.back().carried->kind;
+  }
   return Error(std::move(all));
 }
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/graph/transaction.hpp"
 #include "runtime/graph/verify.hpp"
 #include "runtime/op/shards.hpp"
 #include "runtime/ops/stop_gradient.hpp"
@@ -301,6 +302,7 @@ CustomEntry custom_gradient(const Graph& graph) {
 bool is_custom_path(const Graph& graph) { return custom_gradient(graph).is_path; }
 
 void set_custom_gradient(Graph& graph, CustomGradient gradient, bool is_path) {
+  GraphTransaction::changing(graph.ir());
   auto& slot = graph.ir().memo["custom_gradients"];
   const auto before = std::static_pointer_cast<const CustomGradients>(slot);
   auto after = before ? std::make_shared<CustomGradients>(*before) : std::make_shared<CustomGradients>();

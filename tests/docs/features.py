@@ -19,6 +19,8 @@ FEATURES = {
                        [12.814453, -25.628906, 51.257813, 38.443359, 6.407227, -12.814453], [25.628906] * 6),
     "trees": ('def twice(t) { return {"a": t["a"] * 2, "b": t["b"] + 1} }\n',
               'ir.create_graph(twice, {"a": x, "b": x})({"a": x, "b": x})["b"]', [1.5, 0, 3, 2.5, 1.25, 0.5], [1] * 6),
+    "`try`": ("def tried(v) {\n  try {\n    gone = relu(v) * 3\n    fail('no')\n  } catch fail { return v * 2 }\n}\n",
+              "tried(x) + (try fail('no') else x)", [1.5, -3, 6, 4.5, 0.75, -1.5], [3] * 6),
     "records": ("record Pair(a: float32[2, 3], b: float32[2, 3])\ndef swap(p) { return Pair(p.b, p.a * 2) }\n",
                 "ir.create_graph(swap, Pair(x, x))(Pair(x, x)).b", [1, -2, 4, 3, 0.5, -1], [2] * 6),
 }

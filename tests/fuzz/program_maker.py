@@ -30,7 +30,18 @@ class expected:
         if kind is None:
             raise ValueError("nothing failed")
         return issubclass(kind, Exception)
+class Fail(Exception):
+    pass
+class Own(Exception):
+    pass
 """
+
+# A `catch` takes this kind.
+PXL_START = 'def own9() { fail("why", kind = "own-kind") }\n'
+
+# Failures that a `try` takes: in pxl and in Python, and the kind in both.
+TAKEN = [("1 // 0", "1 // 0", "arithmetic", "ZeroDivisionError"), ("[1][5]", "[1][5]", "index", "IndexError"), ("{}[\"k\"]", "{}[\"k\"]", "key", "KeyError"),
+         ("int(\"x\")", "int(\"x\")", "value", "ValueError"), ("fail(\"why\")", "raise Fail()", "fail", "Fail"), ("fail(\"why\", kind = \"own-kind\")", "raise Own()", "own_kind", "Own")]
 
 # Statements that fail, most of them only when they run; V is a name of any type.
 FAILURES = ["[1, 2][len(\"abcde\")]", "{\"a\": 1}[\"b\" + \"c\"]", "1 // (len(\"\"))", "1 / (2 - 2)", "int(\"x\" + \"1\")", "[3].index(4)", "\"abc\".index(\"z\")",
@@ -76,7 +87,7 @@ class Maker(Expressions):
         simple = [self.assign, self.assign, self.assign, self.update, self.element, self.method, self.write, self.unpack, self.field]
         if self.own:
             simple += [self.foreign]
-        blocks = [self.expecting, self.branch, self.loop, self.loop, self.counted, self.function, self.function, self.klass, self.lambda_]
+        blocks = [self.expecting, self.attempt, self.attempt, self.returning, self.branch, self.loop, self.loop, self.counted, self.function, self.function, self.klass, self.lambda_]
         return self.chance.choice(simple + (blocks if depth > 0 else []))(depth)
 
     def line(self, text, *parts):
@@ -96,6 +107,52 @@ class Maker(Expressions):
         body = self.body(depth - 1)
         text = self.chance.choice([f for f in FAILURES if "exit" not in f and "late" not in f]).replace("V", self.chance.choice(list(self.scopes[-1]) or ["len"]))
         return [("block", [("with expect_error(\"\") {", "with expected():", body + [(line, "raise ValueError") for line in text.split("\n")])])]
+
+    def raising(self):
+        """A failure, mostly under a condition."""
+        pxl, python, *_ = self.chance.choice(TAKEN)
+        if self.chance.random() < 0.3:
+            return [(pxl, python)]
+        test = self.expr("bool")
+        return [("block", [(f"if {test[0]} {{", f"if {test[1]}:", [(pxl, python)])])]
+
+    def leaving(self):
+        """`break` or `continue`, in a loop and under a condition."""
+        test, word = self.expr("bool"), self.chance.choice(["break", "continue"])
+        return [("block", [(f"if {test[0]} {{", f"if {test[1]}:", [(word, word)])])] if self.loops > 0 else []
+
+    def attempt(self, depth):
+        c = self.chance
+        parts = [("try {", "try:", self.body(depth) + (self.raising() if c.random() < 0.8 else []) + (self.leaving() if c.random() < 0.3 else []))]
+        for _ in range(c.randrange(3)):
+            kinds = c.sample(TAKEN, c.randrange(1, 3))
+            head = (", ".join(k[2] for k in kinds), "(" + ", ".join(k[3] for k in kinds) + ",)")
+            name = f" as {self.fresh()}" if c.random() < 0.3 else ""
+            parts.append((f"}} catch {head[0]}{name} {{", f"except {head[1]}{name}:", self.body(depth) + (self.raising() if c.random() < 0.2 else [])))
+        if c.random() < 0.4:
+            parts.append(("} catch {", "except Exception:", self.body(depth) + (self.leaving() if c.random() < 0.3 else [])))
+        if len(parts) == 1 or c.random() < 0.5:
+            parts.append(("} finally {", "finally:", self.body(depth) + (self.leaving() if c.random() < 0.3 else [])))
+        return [("block", parts)]
+
+    def returning(self, depth):
+        """A function that returns from within a `try`, mostly."""
+        name, c = self.fresh(), self.chance
+        self.scopes.append({})
+        self.functions.append({})
+        self.objects.append({})
+        loops, self.loops = self.loops, 0
+        body = self.line("return §", self.expr("int")) if c.random() < 0.5 else self.raising()
+        parts = [("try {", "try:", self.body(depth) + body)]
+        parts.append(("} catch value, fail {", "except (ValueError, Fail):", self.body(depth) + self.line("return §", self.expr("int"))))
+        finish = self.line("return §", self.expr("int")) if c.random() < 0.3 else []
+        parts.append(("} finally {", "finally:", self.body(depth) + finish))
+        self.loops = loops
+        self.scopes.pop()
+        self.functions.pop()
+        self.objects.pop()
+        return [("block", [(f"def {name}() {{", f"def {name}():", [("block", parts), ("return -1", "return -1")])]),
+                ("block", [("try {", "try:", [(f"print({name}())", f"write({name}())")]), ("} catch {", "except Exception:", [("print(\"no\")", "write(\"no\")")])])]
 
     def write(self, depth):
         values = [self.any_of(2) for _ in range(self.chance.randrange(1, 3))]

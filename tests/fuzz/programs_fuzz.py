@@ -23,7 +23,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
-from tests.fuzz.program_maker import PY_START, Maker, text_of
+from tests.fuzz.program_maker import PXL_START, PY_START, Maker, text_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODULE = """def helper(x, by = 2) { return x * by }
@@ -70,7 +70,7 @@ class Against:
         return statements + [(line, None) for line in chance.choice(OWN).split("\n")] if chance.random() < 0.6 else statements
 
     def difference(self, statements, chance_text=""):
-        text = "\n".join(text_of(statements, 0)) + "\n"
+        text = PXL_START + "\n".join(text_of(statements, 0)) + "\n"
         (self.folder / "main.pxl").write_text(text)
         got = [self.answers(binary, text, chance_text) for binary in self.binaries]
         for form, a, b in zip(("file", "REPL"), *got):
@@ -95,7 +95,7 @@ class Twins:
         return statements
 
     def difference(self, statements, _=""):
-        (self.folder / "main.pxl").write_text("\n".join(text_of(statements, 0)) + "\n")
+        (self.folder / "main.pxl").write_text(PXL_START + "\n".join(text_of(statements, 0)) + "\n")
         twin = PY_START + "\n".join(text_of(statements, 1)) + "\n"
         (self.folder / "main.py").write_text(twin)
         expected, raised = io.StringIO(), None

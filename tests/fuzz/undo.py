@@ -44,6 +44,8 @@ STATEMENTS = [
     "s.write_variable_data(s.ir.n, [@, 0])", "s = Session(count())", "s = Session(count())\ns.run(x = [@, 2])", "other = s", "y@ = w + @", "y@ = relu(w) * g(w)",
     "variable v@: float32[2] = @", "h@ = ir.create_graph(v => v * @, w)", "ad = autodiff(g)", "stream out o@ = w * @", "for i in range(3) { xs.append(i)\n  w + i }",
     "with g { }", "z@ = [w * i for i in range(2)]", "p@ = count()", "f@ = () => xs", "stream out e@ = w * @\ne = Session(main)\ne.run()", "def square(v) { return v + @ }",
+    "try { y@ = relu(w) * g(w)\n  xs.append(@)\n  variable v@: float32[2] = @\n  fail('no') } catch fail { }", "try { h@ = ir.create_graph(v => v * @, w) } finally { xs.append(@) }",
+    "try { for i in range(3) { w * i\n  try { s.run() } catch stream { w + i } }\n  assert false } catch assertion { d['a'] = @ }", "c@ = try (w * 2, xs[1000]) else w * @",
 ]
 FAILURES = ["assert false", "1 // 0", "xs[1000]", "unknown_name", "w @ ones([3])", "s.run()", "for i in range(3) { xs.append(-i)\n  assert i < 1 }",
             "program bad { variable b: float32[2] = 1\n  assert false }\nbad()", "square(w, w)", "d['missing']", "raised(()"]

@@ -148,6 +148,16 @@ void errors() {
   CHECK(e.first().place.file == "wrong.pxl" && e.first().place.line == 2 && e.first().place.column == 9);
   CHECK(has(e.text(), "wrong.pxl:2:9: error: ") && has(e.text(), "^"));
   CHECK(pxl::Program::load("none.pxl").error().failure == pxl::Failure::unreadable);
+  auto own = pxl::Program::from_text("def check(n) { fail('no rows', kind = 'bad-row', data = n) }", {}, "own.pxl");
+  const pxl::Error failed = own.value().call("check", std::vector<pxl::Value>{7}, {}).error();
+  CHECK(failed.first().kind == "bad-row" && failed.message() == "no rows" && failed.first().place.line == 1);
+  CHECK(failed.first().data && *failed.first().data->as<int64_t>() == 7 && !e.first().data);
+  auto logs = pxl::Program::from_text(
+      "program p {\n  stream in x: float32[1]\n  variable w: float32[1] = 1\n  scaled_add_(w, log(host_load(x)), b = 1)\n}");
+  pxl::Session finite = logs.value().session("p").value();
+  const std::vector<float> below{-1};
+  CHECK(finite.run({{"x", below}}, {.finite = true}).error().first().kind == "not-finite");
+  CHECK(finite.read("w").value().values<float>()[0] == 1);
   const auto option = pxl::Program::from_text(counter, {.options = {{"stepp", "1"}}});
   CHECK(!option.ok() && option.error().failure == pxl::Failure::usage && has(option.error().text(), "step"));
   CHECK(pxl::Program::from_text("exit(3)").error().exit_status == 3);

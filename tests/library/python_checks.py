@@ -109,6 +109,16 @@ def variables():
 
 
 @check
+def finite_runs():
+    s = pxl.from_text("program p {\n  stream in x: float32[2]\n  variable w: float32[2] = 1\n  scaled_add_(w, log(host_load(x)), b = 1)\n  stream out y = w + 0\n}\n").Session("p")
+    s.run(x=[1, 1], finite=True)
+    e = raises(pxl.Error, "variable `w` is nan at [1]", lambda: s.run(x=[1, -1], finite=True))
+    assert e.kind == "not-finite" and s["w"].tolist() == [1, 1]
+    raises(pxl.Error, "is nan", lambda: s.run_into({"y": np.empty(2, np.float32)}, x=[-1, 1], finite=True))
+    assert np.isnan(s.run(x=[-1, 1], finite=False).y[0])
+
+
+@check
 def errors():
     e = raises(pxl.Error, "inner dimensions differ", lambda: pxl.from_text("a = ones([2, 3])\nb = a @ a\n", title="wrong.pxl"))
     assert (e.kind, e.file, e.line, e.column) == ("shape", "wrong.pxl", 2, 5), (e.kind, e.file, e.line, e.column)
@@ -116,6 +126,11 @@ def errors():
     assert str(pickle.loads(pickle.dumps(e))) == str(e)
     assert e._render_traceback_()[0].startswith("wrong.pxl:2:5: error:")
     raises(pxl.Error, "none.pxl", lambda: pxl.load("none.pxl"))
+    p = pxl.from_text("def check(row) { fail(f'{len(row)} numbers', kind = 'bad-row', data = {'row': row}) }\nfile = try read_text('none') else 'no file'\n", title="own.pxl")
+    e = raises(pxl.Error, "3 numbers", lambda: p.check([1, 2, 3]))
+    assert (e.kind, e.message, e.data, e.place) == ("bad-row", "3 numbers", {"row": [1, 2, 3]}, "own.pxl:1:18"), (e.kind, e.message, e.data, e.place)
+    assert p.file == "no file"
+    assert raises(pxl.Error, "no rows", lambda: pxl.from_text("fail('no rows')")).kind == "fail"
     raises(pxl.Error, "unknown option `stepp`", lambda: program(stepp=1))
     raises(pxl.Error, "exit(3)", lambda: pxl.eval("exit(3)"))
     raises(TypeError, "no counterpart", lambda: pxl.eval("x", x=object()))

@@ -8,7 +8,7 @@ import sys
 from tests.support.harness import ROOT
 
 # Each with its share of the time.
-FUZZERS = {"graphs_fuzz": 1, "loops_fuzz": 0.6, "updates_fuzz": 0.6, "numbers_fuzz": 0.4, "norms_fuzz": 0.4, "zeros_fuzz": 0.4, "programs_fuzz": 0.6}
+FUZZERS = {"graphs_fuzz": 1, "loops_fuzz": 0.6, "updates_fuzz": 0.6, "numbers_fuzz": 0.4, "norms_fuzz": 0.4, "zeros_fuzz": 0.4, "programs_fuzz": 0.6, "tries_fuzz": 0.6}
 
 
 def graph_tests(pxl, seconds, add, skip):

@@ -8,14 +8,14 @@ syntax sync minlines=100
 
 " Of matches that begin at one place the last in this file holds.
 syntax match pxlCall /\v<\h\w*\ze\s*\(/
-syntax match pxlConditional /\v<%(if|else)>/
+syntax match pxlConditional /\v<%(if|else|try|catch|finally)>/
 syntax match pxlRepeat /\v<%(for|while|break|continue)>/
 syntax match pxlStatement /\v<%(return|with|as|assert|pass|nonlocal)>/
 syntax match pxlOperatorWord /\v<%(and|or|not|in|is)>/
 syntax match pxlImport /\v<%(from|import)>/
 syntax match pxlDefinition /\v<%(def|module)>/
 syntax match pxlConstant /\v<%(true|false|none)>/
-syntax keyword pxlReserved try except raise lambda class let yield del global elif async await match
+syntax keyword pxlReserved except raise lambda class let yield del global elif async await match
 syntax keyword pxlDType bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float8_143 float8_152 float8_e4m3fn float8_e5m2 float16 bfloat16 float32 float64
 syntax keyword pxlType int float str tensor
 

@@ -17,6 +17,7 @@
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/shown_names.hpp"
+#include "runtime/graph/transaction.hpp"
 
 namespace pxl {
 
@@ -36,7 +37,9 @@ BuildScope::BuildScope(Interpreter& in, std::shared_ptr<BuildState> state) : in_
 BuildScope::~BuildScope() { graphs_of(in_).world().builds.pop_back(); }
 
 TargetScope::TargetScope(Interpreter& in, std::shared_ptr<Ir> ir, Graph* graph, std::shared_ptr<Captures> captures)
-    : in_(in), ir_(ir), scopes_(std::move(ir->name_scopes)) {
+    : in_(in), ir_(ir) {
+  GraphTransaction::changing(*ir_);
+  scopes_ = std::move(ir_->name_scopes);
   ir_->name_scopes.clear();
   graphs_of(in).push_target(BuildTarget{std::move(ir), graph, std::move(captures)});
 }

@@ -1,6 +1,7 @@
 // The graph that ops are being added to, and the program of the top level.
 #include "interpreter/graphs/calls/graph_builder.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "interpreter/graphs/modules/modules.hpp"
@@ -13,6 +14,13 @@ namespace pxl {
 GraphWorld& GraphBuilder::world() {
   if (!world_) world_ = std::make_shared<GraphWorld>();
   return *world_;
+}
+
+void GraphBuilder::leave_since(size_t targets, const Ir* before) {
+  targets_.resize(std::min(targets, targets_.size()));
+  if (implicit_ir_.get() == before) return;
+  implicit_ir_->take_back_since(*Ir().mark());
+  implicit_ir_ = nullptr;
 }
 
 void GraphBuilder::forget_dropped(Ir& ir) {

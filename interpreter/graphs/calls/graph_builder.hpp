@@ -48,12 +48,14 @@ class GraphBuilder {
   void clear_targets() { targets_.clear(); }
 
   std::shared_ptr<Ir> current_ir() { return target().ir; }
-  std::shared_ptr<Ir> implicit_ir() const { return implicit_ir_; }
+  const std::shared_ptr<Ir>& implicit_ir() const { return implicit_ir_; }
   /// The implicit program, which is created if it does not exist.
   std::shared_ptr<Ir> top_level_ir();
 
   /// Builds and caches of graphs (modules.hpp), created on first use.
   GraphWorld& world();
+  /// Leaves the targets from a number on. Takes back the implicit program unless it is `before`, its predecessor.
+  void leave_since(size_t targets, const Ir* before);
   /// Called after Ir::rollback: forgets graphs and streams that have been destroyed.
   void forget_dropped(Ir& ir);
 

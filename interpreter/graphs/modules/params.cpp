@@ -16,6 +16,7 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/transaction.hpp"
 
 namespace pxl {
 
@@ -83,6 +84,7 @@ void declare_param(Interpreter& in, const ast::ParamStmt& s, Activation& a) {
     throw Error(kind + " `" + s.name + "` of " + state->what + " has no name here: the module is in no field",
                 {"hold the module in a field of the module that calls it"})
         .as(codes::param);
+  GraphTransaction::changing(*state->root->ir);
   std::string key = state->prefix + s.name;
   if (const auto [first, fresh] = state->declared.emplace(s.name, s.name_span); !fresh) {
     Error e(kind + " `" + s.name + "` occurs twice in " + state->what,
@@ -149,6 +151,7 @@ Value add_variable_inputs(Interpreter& in, const Arguments& args) {
     type_error("add_variable_inputs takes the factories that create_graph gave, got " +
                a.value("factories").type_name());
   BuildRoot& root = *state->root;
+  GraphTransaction::changing(*root.ir);
   if (root.factories->find(state->prefix + name) &&
       root.factories->find(state->prefix + name)->as<TreeObject>() == nullptr)
     throw Error("`" + name + "` already exists among the params of " + state->what).as(codes::param);

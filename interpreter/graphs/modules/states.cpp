@@ -20,6 +20,7 @@
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/text/suggest.hpp"
 #include "runtime/graph/sequencing.hpp"
+#include "runtime/graph/transaction.hpp"
 
 namespace pxl {
 namespace {
@@ -46,6 +47,7 @@ Tensor* value_at(Interpreter& in, size_t level, Tensor* holder) {
     value = add_captured(*at.graph, *holder);
     at.captures->all.push_back({value, outer, holder, true});
   }
+  GraphTransaction::changing(*at.ir);
   values_of(in, at.ir, at.graph).push_back({holder, {value}, nullptr});
   return value;
 }
@@ -61,6 +63,7 @@ Tensor* state_now(Interpreter& in, Tensor* holder) {
 
 void set_state(Interpreter& in, Tensor* holder, Tensor* value) {
   const BuildTarget& target = graphs_of(in).target();
+  GraphTransaction::changing(*target.ir);
   if (StateValue* known = find(values_of(in, target.ir, target.graph), holder)) known->values.push_back(value);
 }
 
@@ -170,6 +173,7 @@ void set_next(Interpreter& in, const ast::NextStmt& s, Activation& a) {
       fail(target, "the next value of `" + target.name + "`, `" + t->name + "`, belongs to another graph", {});
     if (t->spec != spec)
       fail(target, "state `" + target.name + "` is " + text(spec) + ", but its next value is " + text(t->spec), {});
+    GraphTransaction::changing(*graphs_of(in).target().ir);
     declared.next = target.span;
     set_state(in, declared.holder, t);
   }

@@ -168,6 +168,13 @@ std::string_view code_of(const Diagnostic& d) {
   return codes::internal;
 }
 
+bool is_of_world(const Diagnostic& d) {
+  if (d.carried) return true;
+  const std::string_view code = code_of(d);
+  return std::any_of(std::begin(codes::table), std::end(codes::table),
+                     [&](const codes::Kind& kind) { return kind.text == code && kind.sort == codes::Sort::world; });
+}
+
 Error::Error(Diagnostic d) { diagnostics_.push_back(std::move(d)); }
 Error::Error(std::vector<Diagnostic> ds) : diagnostics_(std::move(ds)) {}
 Error::Error(std::string message) : Error(std::move(message), std::vector<std::string>{}) {}

@@ -44,6 +44,15 @@ struct Fix {
   std::vector<Edit> edits;
 };
 
+/// What a script's `fail` gives an error beside its message. The interpreter adds the script's data.
+struct Carried {
+  std::string kind;  ///< a kind of the script's own; empty: `fail`
+  explicit Carried(std::string k) : kind(std::move(k)) {}
+  Carried(const Carried&) = delete;
+  Carried& operator=(const Carried&) = delete;
+  virtual ~Carried() = default;
+};
+
 struct Diagnostic {
   Severity severity = Severity::error;
   Fault fault = Fault::refused;
@@ -51,9 +60,10 @@ struct Diagnostic {
   Span span;                       ///< null where there is no text to point at
   std::vector<std::string> notes;  ///< further lines, shown indented: facts, then the way out
   FramePtr frames;                 ///< innermost call first
-  std::string_view code{};         ///< one of codes.hpp; empty: code_of() says which
+  std::string_view code{};         ///< one of codes.hpp, or a text in `carried`; empty: code_of() says which
   std::vector<Related> related{};
   std::vector<Fix> fixes{};  ///< the best one first
+  std::shared_ptr<const Carried> carried{};
 
   /// Offers a fix of one edit. Without a title it is "Change to `TEXT`".
   void offer(Span at, std::string text, std::string title = {});
@@ -61,6 +71,8 @@ struct Diagnostic {
 
 /// The kind of a diagnostic, one of codes.hpp: its own, or that of its fault.
 std::string_view code_of(const Diagnostic& d);
+/// Whether the kind is one of the world (codes.hpp). A kind of a script's own is.
+bool is_of_world(const Diagnostic& d);
 
 /// The exception of the whole project. Layers below the interpreter throw it without a span; the interpreter fills in
 /// span and frames if they are missing. Several diagnostics may travel together. Its special members are not inline:

@@ -9,7 +9,11 @@ TEST_CASE("habits from other languages") {
   CHECK(errors("if x { } elif y { }") == "1:10-14 `elif` is written `else if`");
   CHECK(errors("class Foo { }") == "1:1-6 there are no classes");
   CHECK(errors("let x = 3") == "1:1-4 a name is bound without `let`");
-  CHECK(errors("try { x }") == "1:1-4 errors are not caught: there is no `try`");
+  CHECK(errors("try { x }") == "1:10-10 this `try` has no `catch` and no `finally`");
+  CHECK(errors("catch { x }") == "1:1-6 this `catch` has no `try`");
+  CHECK(errors("if x { } finally { }") == "1:10-17 this `finally` has no `try`");
+  CHECK(errors("x = try a if b else c") == "1:11-13 a conditional between `try` and its `else` needs brackets");
+  CHECK(errors("try { x } except { y }") == "1:11-17 `except` is written `catch`");
   CHECK(errors("raise E") == "1:1-6 there is no `raise`");
   CHECK(errors("f = lambda x: x") == "1:5-11 a lambda is written `(x) => expression`");
   CHECK(errors("x = yield 3") == "1:5-10 there are no generators: `yield` is reserved");

@@ -31,9 +31,9 @@ TEST_CASE("words and symbols of other languages") {
   CHECK(fixed("float rate = 0.5") == "rate = 0.5");
   CHECK(fixed("f = lambda x, y: x + y") == "f = (x, y) => x + y");
   CHECK(fixed("g(lambda: 3)") == "g(() => 3)");
-  CHECK(fixed("raise ValueError(f\"{n} rows\")") == "assert false, f\"{n} rows\"");
-  CHECK(fixed("throw \"why\"") == "assert false, \"why\"");
-  CHECK(fixed("raise NotImplementedError") == "assert false, \"NotImplementedError\"");
+  CHECK(fixed("raise ValueError(f\"{n} rows\")") == "fail(f\"{n} rows\")");
+  CHECK(fixed("throw \"why\"") == "fail(\"why\")");
+  CHECK(fixed("raise NotImplementedError") == "fail(\"NotImplementedError\")");
   CHECK(fixed("del d[\"key\"]") == "d.pop(\"key\")");
   CHECK(fixed("del a.b[0][i + 1]") == "a.b[0].pop(i + 1)");
   CHECK(fixed("x = a && !b || c") == "x = a and not b or c");

@@ -143,6 +143,10 @@ std::string show(const Expr* e) {
       const auto& c = *static_cast<const ConditionalExpr*>(e);
       return fmt::format("(if {} {} {})", show(c.condition), show(c.then_value), show(c.else_value));
     }
+    case ExprKind::attempt: {
+      const auto& a = *static_cast<const AttemptExpr*>(e);
+      return fmt::format("(try {} {})", show(a.value), show(a.otherwise));
+    }
     case ExprKind::lambda: {
       const Function& f = *static_cast<const LambdaExpr*>(e)->function;
       return "(" + parameters(f.parameters) + " => " + show(f.result) + ")";
@@ -202,6 +206,16 @@ std::string show(const Stmt* s) {
     case StmtKind::with:
       return "(" + contexts(static_cast<const WithStmt*>(s)->items).substr(1) + " " +
              block(static_cast<const WithStmt*>(s)->body) + ")";
+    case StmtKind::try_: {
+      const auto& t = *static_cast<const TryStmt*>(s);
+      std::string out = "(try " + block(t.body);
+      for (const auto& c : t.catches) {
+        out += " catch";
+        for (const auto& kind : c.kinds) out += " " + kind.name;
+        out += (c.as ? " as " + c.as->name : "") + " " + block(c.body);
+      }
+      return out + (t.finally_body ? " finally " + block(t.finally_body) : "") + ")";
+    }
     case StmtKind::def: return "(def " + function(*static_cast<const DefStmt*>(s)->function) + ")";
     case StmtKind::import: {
       const auto& i = *static_cast<const ImportStmt*>(s);

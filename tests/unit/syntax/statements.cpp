@@ -6,6 +6,17 @@
 using pxl::test::errors;
 using pxl::test::tree;
 
+TEST_CASE("try") {
+  CHECK(tree("try { a } catch { b }") == "(try {a} catch {b})");
+  CHECK(tree("try { a }\n\ncatch value, import, as_ as e { b } # c\nfinally { c }\nd") ==
+        "(try {a} catch value import as_ as e {b} finally {c}); d");
+  CHECK(tree("try { a } catch as e { b }") == "(try {a} catch as e {b})");
+  CHECK(tree("x = try {'k': 1}['k'] else {}") == "(x = (try (index {dict 'k':1} 'k') {dict}))");
+  CHECK(tree("try f(x) else 1 if y else z") == "(try (call f x) (if y 1 z))");
+  CHECK(tree("(x) => try 1 / x else x => try x else 0") == "((x) => (try (1 / x) ((x) => (try x 0))))");
+  CHECK(tree("a.try + f(catch = 1)") == "(a.try + (call f catch=1))");
+}
+
 TEST_CASE("newlines end statements only where nothing continues") {
   CHECK(tree("") == "");
   CHECK(tree("\n\n# only a comment\n") == "");
