@@ -5,7 +5,7 @@
 #include <new>
 
 #include "interpreter/api/running_call.hpp"
-#include "interpreter/language/errors.hpp"
+#include "interpreter/language/errors/errors.hpp"
 #include "interpreter/values/exit_request.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/diagnostics/diagnostic.hpp"

@@ -73,8 +73,8 @@ Checked check_tree(const std::string& path, const ast::TreePtr& tree, const Invo
   // A name alone needs no extra call: the file builds its program, or the check builds it with its defaults.
   if (const std::string text = call.value("--program"); text.find('(') != text.npos) calls.push_back(text);
   out.result = check_file(*out.interpreter, tree, calls);
+  warnings->insert(warnings->end(), out.result.warnings.begin(), out.result.warnings.end());
   if (out.result.errors.empty()) out.warnings = lints(*tree, out.result.irs, std::move(*warnings), kinds_off(call));
-  out.warnings.insert(out.warnings.end(), out.result.warnings.begin(), out.result.warnings.end());
   return out;
 }
 

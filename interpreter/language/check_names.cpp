@@ -5,7 +5,7 @@
 
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
-#include "interpreter/language/errors.hpp"
+#include "interpreter/language/errors/errors.hpp"
 #include "interpreter/language/name_fixes.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/names_bound.hpp"

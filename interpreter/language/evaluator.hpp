@@ -48,7 +48,7 @@ class Evaluator {
   /// Imports a file of another format, by a path relative to the importing file's folder. A file is read once. Throws
   /// Error for suffixes that `importers` lacks.
   ScopePtr import_file(const std::string& file, const Span& at);
-  /// Notes the kinds of errors that a text of the session makes of its own (errors.hpp).
+  /// Notes the kinds that `fail` names in a text (errors.hpp).
   void note_kinds(const ast::Tree& tree);
   /// The kinds of a file, with those of its imports; of the session for any other text.
   const OwnKinds& own_kinds(const SourceFile* file) const;

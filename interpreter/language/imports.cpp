@@ -9,7 +9,7 @@
 #include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/language/activation.hpp"
-#include "interpreter/language/errors.hpp"
+#include "interpreter/language/errors/errors.hpp"
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/foreign_names.hpp"

@@ -4,7 +4,7 @@
 #include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
-#include "interpreter/language/errors.hpp"
+#include "interpreter/language/errors/errors.hpp"
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/names_bound.hpp"
@@ -291,8 +291,8 @@ Flow look_at_while(Interpreter& in, const ast::WhileStmt& s, Activation& a) {
 
 namespace {
 
-// Each `catch` that may take an error is followed as code that may not run. What comes after the `try` is followed as
-// if none of them ran.
+// Each `catch` that may take an error is followed as code that may not run. The look then goes on as if none
+// had run.
 void may_catch(Interpreter& in, const ast::TryStmt& s, Activation& a) {
   const uint8_t left = in.checking->left;
   for (const ast::TryStmt::Catch& c : s.catches)
@@ -311,7 +311,7 @@ Flow look_at_caught(Interpreter& in, const ast::TryStmt& s, Activation& a) {
   try {
     const Handling handling(&c, &s);
     const Flow flow = execute(in, *s.body, a);
-    // In a program the body is taken to end as it does here, so that the program is built.
+    // A look builds a program with the body as it ended here.
     if (!graphs_of(in).in_program()) may_catch(in, s, a);
     return flow;
   } catch (const Unevaluated&) {

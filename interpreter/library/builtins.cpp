@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "interpreter/graphs/tensor_objects.hpp"
-#include "interpreter/language/errors.hpp"
+#include "interpreter/language/errors/errors.hpp"
 #include "interpreter/language/operators.hpp"
 #include "interpreter/language/tests.hpp"
 #include "interpreter/library/builtins.hpp"

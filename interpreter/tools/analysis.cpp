@@ -68,8 +68,8 @@ void analyse(Analysis& out, const std::string& path, const std::string& text) {
   try {
     CheckResult checked = check_file(*in, parsed.tree, {}, observe);
     for (Diagnostic& d : checked.errors) out.diagnostics.push_back(std::move(d));
+    warnings->insert(warnings->end(), checked.warnings.begin(), checked.warnings.end());
     if (out.diagnostics.empty()) out.diagnostics = lints(*parsed.tree, checked.irs, std::move(*warnings));
-    out.diagnostics.insert(out.diagnostics.end(), checked.warnings.begin(), checked.warnings.end());
   } catch (const Error& e) {
     out.diagnostics.insert(out.diagnostics.end(), e.all().begin(), e.all().end());
   } catch (const std::exception&) {

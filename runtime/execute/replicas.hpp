@@ -25,7 +25,7 @@ struct ReplicaRun {
   /// replicas are here.
   ProcessCollectives* elsewhere = nullptr;
   std::function<void()> end = {};  ///< called when all replicas have ended; may be empty
-  Profile* times = nullptr;  ///< the time of collectives counts there, if it is on
+  Profile* times = nullptr;        ///< the time of collectives counts there, if it is on
 };
 
 /// Each replica is advanced in turn, in ascending order, until all are at the same collectives; the results are

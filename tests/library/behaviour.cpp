@@ -153,7 +153,8 @@ void errors() {
   CHECK(failed.first().kind == "bad-row" && failed.message() == "no rows" && failed.first().place.line == 1);
   CHECK(failed.first().data && *failed.first().data->as<int64_t>() == 7 && !e.first().data);
   auto logs = pxl::Program::from_text(
-      "program p {\n  stream in x: float32[1]\n  variable w: float32[1] = 1\n  scaled_add_(w, log(host_load(x)), b = 1)\n}");
+      "program p {\n  stream in x: float32[1]\n  variable w: float32[1] = 1\n  scaled_add_(w, log(host_load(x)), b = "
+      "1)\n}");
   pxl::Session finite = logs.value().session("p").value();
   const std::vector<float> below{-1};
   CHECK(finite.run({{"x", below}}, {.finite = true}).error().first().kind == "not-finite");

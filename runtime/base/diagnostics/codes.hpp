@@ -20,15 +20,15 @@ struct Kind {
   std::string_view text;
   Sort sort;
 };
-inline constexpr Kind table[] = {
+inline constexpr Kind kind_table[] = {
 #define PXL_ERROR_KIND(name, text, sort) {text, Sort::sort},
 #include "runtime/base/diagnostics/codes.inc"
 #undef PXL_ERROR_KIND
 };
 
 inline constexpr auto all = [] {
-  std::array<std::string_view, std::size(table)> texts{};
-  for (size_t i = 0; i < texts.size(); ++i) texts[i] = table[i].text;
+  std::array<std::string_view, std::size(kind_table)> texts{};
+  for (size_t i = 0; i < texts.size(); ++i) texts[i] = kind_table[i].text;
   return texts;
 }();
 

@@ -171,7 +171,7 @@ std::string_view code_of(const Diagnostic& d) {
 bool is_of_world(const Diagnostic& d) {
   if (d.carried) return true;
   const std::string_view code = code_of(d);
-  return std::any_of(std::begin(codes::table), std::end(codes::table),
+  return std::any_of(std::begin(codes::kind_table), std::end(codes::kind_table),
                      [&](const codes::Kind& kind) { return kind.text == code && kind.sort == codes::Sort::world; });
 }
 

@@ -142,8 +142,7 @@ TEST_CASE_FIXTURE(Fixture, "what was taken back is refused where it is used") {
         "z.graph.get_tensor('x')", "stream out again = z", "repeat(h, 3, w)"})
     CHECK_MESSAGE(show(use).find(why) != std::string::npos, std::string(use), ": ", show(use));
   for (const char* use : {"s.run(x = [1, 2])", "s.get_tensor_data(w)", "s.report()", "s.save('x.safetensors')"})
-    CHECK_MESSAGE(show(use).find("the session is closed") != std::string::npos, use, ": ",
-                  show(use));
+    CHECK_MESSAGE(show(use).find("the session is closed") != std::string::npos, use, ": ", show(use));
   // Looking at it harms nobody, and a session of a program that the input did not change goes on.
   for (const char* look : {"z", "h", "z.shape", "z.graph", "s", "x", "y", "k", "[h, z]"}) {
     const std::string shown = show(look);

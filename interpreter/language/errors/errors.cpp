@@ -1,4 +1,4 @@
-#include "interpreter/language/errors.hpp"
+#include "interpreter/language/errors/errors.hpp"
 
 #include <fmt/format.h>
 
@@ -103,7 +103,7 @@ Error interruption(Interpreter& in) {
 
 namespace {
 
-/// Finds the calls of `fail` in all code of a text.
+/// Finds each call of `fail` in a text.
 class FindFails final : public ExpressionVisitor {
  public:
   explicit FindFails(OwnKinds& to) : to_(to) {}
@@ -149,7 +149,7 @@ class FindFails final : public ExpressionVisitor {
   OwnKinds& to_;
 };
 
-/// Adds the kinds of a file and of what it imports. Returns whether any name may be a kind.
+/// Adds the kinds that a file and its imports have. Returns whether any name may be a kind.
 bool collect(const OwnKinds& kinds, std::set<const OwnKinds*>& seen, std::vector<std::string>& names) {
   if (!seen.insert(&kinds).second) return false;
   names.insert(names.end(), kinds.names.begin(), kinds.names.end());
@@ -238,7 +238,7 @@ Value fail(Interpreter& in, const Arguments& args) {
   throw e;
 }
 
-/// In a look, an error that nothing takes ends the script, as `exit` does: the script means it.
+/// A look ends the script at an error that nothing takes, as at `exit`: the script means it.
 Value look_at_fail(Interpreter& in, const Arguments& args) {
   const CheckState& c = *check_in_progress(in);
   Error e = run_error("unknown").as(codes::fail);

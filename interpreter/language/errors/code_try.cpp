@@ -4,7 +4,7 @@
 #include "interpreter/graphs/block_transaction.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/code.hpp"
-#include "interpreter/language/errors.hpp"
+#include "interpreter/language/errors/errors.hpp"
 #include "interpreter/syntax/node_as.hpp"
 #include "interpreter/values/interpreter.hpp"
 #include "runtime/base/diagnostics/codes.hpp"

@@ -27,7 +27,7 @@ struct ErrorObject final : Object {
 };
 MemberTable error_members();
 
-/// What `fail` gives an error beside its message.
+/// `fail` gives an error its data.
 struct WithData final : Carried {
   Value data;
   WithData(std::string k, Value d) : Carried(std::move(k)), data(std::move(d)) {}
@@ -49,8 +49,7 @@ struct OwnKinds {
 };
 /// Adds the kinds in a text.
 void add_own_kinds(const ast::Tree& tree, OwnKinds& to);
-/// Throws if a `catch` names a kind that is not in the table of kinds, and not in the file of the statement and its
-/// imports.
+/// Throws if a `catch` names an unknown kind: one that neither the table has, nor the file, nor its imports.
 void check_kinds(Interpreter& in, const ast::TryStmt& s);
 
 void bind_error_builtins(Scope& prelude);
