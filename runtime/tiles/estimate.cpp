@@ -33,16 +33,11 @@ Schedule scheduled(const Graph& graph, const EstimateOptions& options) {
   return s;
 }
 
-/// The larger of two limits below `bytes`: the next lower power of two, and the largest tile memory of a built-in
-/// machine.
+/// The next lower power of two, or the memory of a Mk2's tile, whichever is larger. Machine files do not change it.
 uint64_t limit_below(uint64_t bytes) {
-  uint64_t limit = std::bit_floor(bytes - 1);
-  for (const Machine& m : machine_table())
-    if (m.dram_memory > 0)
-      continue;  // Plans of such a machine have a second memory level.
-    else if (const auto memory = static_cast<uint64_t>(m.memory); memory < bytes)
-      limit = std::max(limit, memory);
-  return limit;
+  constexpr uint64_t mk2_memory = 624 * 1024;
+  const uint64_t power = std::bit_floor(bytes - 1);
+  return mk2_memory < bytes ? std::max(power, mk2_memory) : power;
 }
 
 /// The largest number of bytes on a tile at which the limit may have changed a decision.
@@ -74,28 +69,57 @@ Schedule with_tighter_limits(const Graph& graph, const EstimateOptions& options)
   return best;
 }
 
-/// Schedules that do not fit are slower than all that do.
+/// Schedules that do not fit are slower than all that do; among them the one with the smaller shortage is faster.
 bool is_faster(const Report& a, const Report& b) {
-  const auto key = [](const Report& r) { return std::pair(!r.fits, r.fits ? r.cycles.device() : 0); };
+  const auto key = [](const Report& r) {
+    return std::pair(!r.fits, r.fits ? r.cycles.device() : r.tiles[static_cast<size_t>(r.fullest_tile)].total);
+  };
   return key(a) < key(b);
 }
 
-Schedule fastest(const Graph& graph, const EstimateOptions& options) {
-  Schedule best = with_tighter_limits(graph, options);
-  const auto take_faster = [&](Schedule other) {
-    if (is_faster(other.report, best.report)) best = std::move(other);
-  };
-  if (options.candidates.copies && options.candidates.gather) {
-    // Fewer families of candidates may lead to a faster schedule, since the search is heuristic.
-    EstimateOptions fewer = options;
-    fewer.candidates.copies = fewer.candidates.joint = false;
-    take_faster(with_tighter_limits(graph, fewer));
+/// The candidates that `options` permits, and subsets of them: the search is heuristic, so that fewer may lead to a
+/// faster schedule. One subset is what `--plans gather` permits.
+std::vector<CandidateOptions> families_of(const CandidateOptions& options) {
+  std::vector<CandidateOptions> all = {options};
+  if (!options.copies || !options.gather) return all;
+  for (const bool joint : {true, false}) {
+    all.push_back(options);
+    all.back().copies = false;
+    all.back().joint = joint && options.joint;
   }
+  return all;
+}
+
+/// The fastest schedule with smaller shares of a tile for temporaries, which the given share permits too.
+Schedule with_smaller_shares(const Graph& graph, const EstimateOptions& options, Schedule best) {
+  for (const int64_t permille : {300, 100, 30})
+    for (const CandidateOptions& candidates : families_of(options.candidates)) {
+      if (permille >= options.candidates.available_memory_permille) continue;
+      EstimateOptions less = options;
+      less.candidates = candidates;
+      less.candidates.available_memory_permille = permille;
+      Schedule other = scheduled(graph, less);
+      other.report.options = best.report.options;
+      if (is_faster(other.report, best.report)) best = std::move(other);
+    }
+  return best;
+}
+
+Schedule fastest(const Graph& graph, const EstimateOptions& options) {
+  Schedule best;
+  for (const CandidateOptions& candidates : families_of(options.candidates)) {
+    EstimateOptions one = options;
+    one.candidates = candidates;
+    Schedule other = with_tighter_limits(graph, one);
+    if (!best.program || is_faster(other.report, best.report)) best = std::move(other);
+  }
+  if (!best.report.fits) best = with_smaller_shares(graph, options, std::move(best));
   if (options.machine.dram_memory > 0) {
     // Tensors are kept in the second memory level; tiles hold the data of the running op.
     EstimateOptions spilled = options;
     spilled.machine.spill = options.machine.dram_memory / options.machine.tiles;
-    take_faster(scheduled(graph, spilled));
+    Schedule other = scheduled(graph, spilled);
+    if (is_faster(other.report, best.report)) best = std::move(other);
   }
   return best;
 }

@@ -160,7 +160,7 @@ class Fitting {
   /// several multipliers, then runs local search.
   void minimise_shortfall(const std::vector<int>& fastest) {
     std::vector<int> best = fastest;
-    for (int multiplier = max_multiplier_log2; multiplier > 0; multiplier -= 8) {
+    for (int multiplier = max_multiplier_log2; multiplier > 0; multiplier -= 2) {
       fits_at(int64_t{1} << multiplier);
       const Shortfall then = shortfall(m_, *memory_);
       if (then < now_) now_ = then, best = choice();

@@ -86,10 +86,12 @@ class MappedProgram {
 
   // Changing the choices of the search, for fit.hpp.
   struct Node {
-    int key = -1;                   ///< index in candidates_; -1: a tensor without a producer
-    std::vector<int32_t> mappings;  ///< choices of such a tensor
-    int64_t count = 0;              ///< runs of the node's ops
-    int64_t ops = 0;                ///< number of the program's ops in this node
+    int key = -1;                      ///< index in candidates_; -1: a tensor without a producer
+    std::vector<int32_t> mappings;     ///< choices of such a tensor
+    int64_t count = 0;                 ///< runs of the node's ops
+    int64_t ops = 0;                   ///< number of the program's ops in this node
+    int64_t tensors = 0;               ///< number of tensors without a producer in this node
+    const TensorSpec* spec = nullptr;  ///< of each of these
     int chosen = 0;
   };
   const std::vector<Node>& nodes() const { return nodes_; }

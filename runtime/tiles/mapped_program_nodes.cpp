@@ -51,8 +51,10 @@ void MappedProgram::make_nodes() {
         for (const int32_t id : pool_.of(t->spec))
           if (options_.candidates.copies || t->kind != TensorKind::variable || mapping(id).copies == 1)
             node.mappings.push_back(id);
+        node.spec = &t->spec;
         nodes_.push_back(std::move(node));
       }
+      ++nodes_[static_cast<size_t>(at->second)].tensors;
       node_of_tensor_[t] = at->second;
     }
     for (const Op* op : instance.order) {
@@ -84,7 +86,10 @@ void MappedProgram::make_problem() {
       for (const OpCandidate& p : candidates_[static_cast<size_t>(n.key)])
         costs.push_back(saturating_product(n.count, p.cycles));
     problem.nodes.push_back(std::move(costs));
-    std::vector<int64_t> bytes(n.mappings.size(), 0);
+    std::vector<int64_t> bytes;
+    for (const int32_t id : n.mappings)
+      bytes.push_back(
+          saturating_product(n.tensors, max_elements_per_tile(mapping(id), n.spec->shape) * element_bytes(*n.spec)));
     if (n.key >= 0)
       for (const OpCandidate& p : candidates_[static_cast<size_t>(n.key)])
         bytes.push_back(

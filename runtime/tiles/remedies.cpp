@@ -36,10 +36,6 @@ bool has_float16_products(const Ir& ir) {
   });
 }
 
-std::string proportion_text(int64_t permille) {
-  return fmt::format("{} of a tile for temporaries", static_cast<double>(permille) / 1000);
-}
-
 }  // namespace
 
 std::shared_ptr<Ir> in_float16(const Ir& ir) {
@@ -87,19 +83,10 @@ void try_remedies(Report& report, const Ir& ir, const EstimateOptions& options) 
     together = in_float16(together ? *together : ir);
     tightest.candidates.half_partial_bytes = 2;
   }
-  for (const int64_t permille : {300, 100, 30}) {
-    if (permille >= options.candidates.available_memory_permille) continue;
-    EstimateOptions less = options;
-    less.candidates.available_memory_permille = tightest.candidates.available_memory_permille = permille;
-    fits |= attempt(fmt::format("{} (--available-memory-proportion {})", proportion_text(permille),
-                                static_cast<double>(permille) / 1000),
-                    ir, less);
-  }
-  if (!fits && !all.empty()) {
+  if (!fits && all.size() > 1) {
     std::string what;
-    for (const std::string& one : all) what += one + ", ";
-    fits |= attempt(what + proportion_text(tightest.candidates.available_memory_permille), together ? *together : ir,
-                    tightest);
+    for (const std::string& one : all) what += (what.empty() ? "" : ", ") + one;
+    fits |= attempt(what, together ? *together : ir, tightest);
   }
   for (int64_t chips = 2; chips <= max_chips && chips * options.machine.tiles <= max_tiles; chips *= 2) {
     EstimateOptions more = options;
