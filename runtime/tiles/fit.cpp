@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/base/limits/interrupt.hpp"
@@ -51,30 +52,19 @@ class Fitting {
     now_ = shortfall(m_, *memory_);
     if (now_.worst == 0) return std::move(memory_);
     const std::vector<int> fastest = choice();
-    if (!fits_at(int64_t{1} << max_multiplier_log2)) {
-      minimise_shortfall(fastest);
-    } else {
-      take(fastest);
-      memory_ = std::make_unique<Memory>(m_);
-      // Neither method dominates the other.
-      single_moves();
-      const bool moved = now_.worst == 0;
-      if (moved) improve();
-      const std::vector<int> by_moves = choice();
-      std::unique_ptr<Memory> memory = std::move(memory_);
-      tried_.clear();
-      fit_with_multiplier();
-      if (moved && m_.problem().cost(by_moves) <= m_.problem().cost(choice())) {
-        take(by_moves);
-        memory_ = std::move(memory);
-      }
-    }
+    // Neither method dominates the other.
+    const State moved = search_from(fastest);
+    const State multiplied = with_multipliers();
+    take(moved < multiplied ? moved.choice : multiplied.choice);
+    memory_ = std::make_unique<Memory>(m_);
     for (size_t n = 0; n < fastest.size(); ++n) m_.search.moves += fastest[n] != m_.nodes()[n].chosen;
     return std::move(memory_);
   }
 
  private:
   static constexpr int max_multiplier_log2 = 28;  // log2 of thousandths of a cycle per byte
+  static constexpr int multipliers_beyond = 3;
+  static constexpr size_t searches_from_shortfall = 4;
   static constexpr int max_rounds = 24;
   static constexpr size_t max_moves_at_once = 64;
   static constexpr int64_t max_pairs = int64_t{1} << 18;             // per edge: pairs of choices of its two nodes
@@ -120,56 +110,61 @@ class Fitting {
     }
   }
 
-  /// Applies the solution for a multiplier, and returns whether the program fits.
-  bool fits_at(int64_t multiplier) {
+  /// Choices and what they need. The better ones have the smaller shortfall, and among equals the fewer cycles.
+  struct State {
+    Shortfall shortfall;
+    int64_t cycles = 0;
+    std::vector<int> choice;
+    friend bool operator<(const State& a, const State& b) {
+      return std::tie(a.shortfall, a.cycles) < std::tie(b.shortfall, b.cycles);
+    }
+  };
+  State state() const { return {now_, m_.problem().cost(choice()), choice()}; }
+
+  /// The choices that local search reaches from these.
+  State search_from(const std::vector<int>& start) {
+    take(start);
+    memory_ = std::make_unique<Memory>(m_);
+    now_ = shortfall(m_, *memory_);
+    tried_.clear();
+    single_moves();
+    if (now_.worst == 0) improve();
+    return state();
+  }
+
+  /// The solution for a multiplier.
+  State solution_at(int64_t multiplier) {
     check_interrupt();
     take(solve(m_.with_memory_multiplier(multiplier)).choice);
     memory_ = std::make_unique<Memory>(m_);
-    return shortfall(m_, *memory_).worst == 0;
+    now_ = shortfall(m_, *memory_);
+    return state();
   }
 
-  /// Applies the fastest choices among the smallest multipliers at which the program fits. The program must fit at the
-  /// largest multiplier.
-  void fit_with_multiplier() {
-    int low = 3, high = max_multiplier_log2;
-    while (high - low > 1) {
-      const int middle = (low + high) / 2;
-      (fits_at(int64_t{1} << middle) ? high : low) = middle;
+  /// The best solution of ascending multipliers, refined towards the next lower one, then local search. Shortfalls do
+  /// not fall steadily: the search tries a few multipliers beyond the first that fits. If none fits, local search
+  /// begins at the solutions with the smallest shortfalls.
+  State with_multipliers() {
+    std::vector<std::pair<State, int64_t>> found;
+    for (int log2 = 3, beyond = 0; log2 <= max_multiplier_log2 && beyond < multipliers_beyond; ++log2) {
+      found.emplace_back(solution_at(int64_t{1} << log2), int64_t{1} << log2);
+      beyond += found.back().first.shortfall.worst == 0 || beyond > 0;
     }
-    now_ = {};
-    if (!fits_at(int64_t{1} << high))
-      throw Error("the program does not fit at the largest multiplier", {}, Fault::internal);
-    // Refines between a multiplier that does not fit and one that does, both powers of two.
-    std::vector<int> best = choice();
-    int64_t above = int64_t{1} << high, below = int64_t{1} << low;
+    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    State best = found.front().first;
+    if (best.shortfall.worst > 0) {
+      for (size_t i = 0; i < std::min(found.size(), searches_from_shortfall); ++i)
+        best = std::min(best, search_from(found[i].first.choice));
+      return best;
+    }
+    int64_t above = found.front().second, below = above / 2;
     for (int step = 0; step < 4; ++step) {
       const int64_t middle = (above + below) / 2;
-      if (!fits_at(middle)) {
-        below = middle;
-        continue;
-      }
-      above = middle;
-      if (m_.problem().cost(choice()) < m_.problem().cost(best)) best = choice();
+      const State between = solution_at(middle);
+      (between.shortfall.worst == 0 ? above : below) = middle;
+      best = std::min(best, between);
     }
-    take(best);
-    memory_ = std::make_unique<Memory>(m_);
-    improve();
-  }
-
-  /// Handles a program that does not fit at the largest multiplier. Takes the choices with the smallest shortfall among
-  /// several multipliers, then runs local search.
-  void minimise_shortfall(const std::vector<int>& fastest) {
-    std::vector<int> best = fastest;
-    for (int multiplier = max_multiplier_log2; multiplier > 0; multiplier -= 2) {
-      fits_at(int64_t{1} << multiplier);
-      const Shortfall then = shortfall(m_, *memory_);
-      if (then < now_) now_ = then, best = choice();
-      if (now_.worst == 0) break;
-    }
-    take(best);
-    memory_ = std::make_unique<Memory>(m_);
-    single_moves();
-    if (now_.worst == 0) improve();
+    return std::min(best, search_from(best.choice));
   }
 
   /// A change of choices that takes fewer cycles in total. The change affects one node, both nodes of an edge, or a
