@@ -16,7 +16,7 @@ from tests.house import reached, rules, separate
 from tests.jupyter import kernel
 from tests.language import expectations, explain, looks, mistakes, stdlib
 from tests.library import installed, python_module
-from tests.model import graph_page, page, validation
+from tests.model import fits, graph_page, page, validation
 from tests.package import debs
 from tests.processes import machines, mpi
 from tests.repl import inputs, memory
@@ -54,6 +54,7 @@ DAILY = [
     ("onnx", lambda r: onnx_models.onnx_tests(r.pxl, r.tally.add, r.tally.skip)),
     ("formats", lambda r: formats.formats_tests(r.pxl, r.tally.add, r.tally.skip)),
     ("repl", lambda r: inputs.repl_tests(r.pxl, r.tally, parallel)),
+    ("tiles", lambda r: fits.fits_tests(r.pxl, r.tally.add, full=False)),
     ("docs", lambda r: documents.docs_tests(r.pxl, r.tally)),
     ("docs", lambda r: first_hour.first_hour_tests(r.pxl, r.tally.add)),
     ("docs", lambda r: methods.methods_tests(r.pxl, r.tally, r.update)),
@@ -70,6 +71,7 @@ DAILY = [
 FULL = [
     ("look", lambda r: looks.warning_tests(r.pxl, r.tally.add, 1)),
     ("reference", lambda r: reference.whole_epoch(r.pxl, r.tally)),
+    ("tiles", lambda r: fits.fits_tests(r.pxl, r.tally.add, full=True)),
     ("plans", lambda r: plans.text_tests(r.pxl, r.tally, 1)),
     ("plans", lambda r: plans.value_tests(r.pxl, r.tally)),
     ("processes", lambda r: machines.machine_tests(r.pxl, r.tally.add, r.tally.skip)),
