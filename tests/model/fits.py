@@ -82,10 +82,12 @@ def remedies_problem(pxl, net):
 def fits_tests(pxl, add, full):
     """`add(name, problem or None)`. The daily tests take one net."""
     for net in NETS if full else NETS[:1]:
-        add(f"{net}: more memory never refuses and is never slower", more_memory_problem(pxl, net, 60 if full else 12))
+        add(f"{net}: more memory never refuses and is never slower",
+            lambda net=net: more_memory_problem(pxl, net, 60 if full else 12))
         for times in (1, 1.5, 2, 3, 4, 6) if full else (1, 2):
             add(f"{net}: half of a batch fits where the batch does, in {times} times the memory",
-                half_batch_problem(pxl, net, int(Plan(pxl, net, 8).bytes * times)))
+                lambda net=net, times=times: half_batch_problem(pxl, net, int(Plan(pxl, net, 8).bytes * times)))
         for batch in (1, 2, 3, 4, 5, 8, 12, 16, 24, 32, 48, 64) if full else (1, 4, 16):
-            add(f"{net}: more families of plans are never slower for batch {batch}", families_problem(pxl, net, batch))
-        add(f"{net}: a remedy holds", remedies_problem(pxl, net))
+            add(f"{net}: more families of plans are never slower for batch {batch}",
+                lambda net=net, batch=batch: families_problem(pxl, net, batch))
+        add(f"{net}: a remedy holds", lambda net=net: remedies_problem(pxl, net))
