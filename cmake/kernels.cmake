@@ -99,10 +99,20 @@ set(window_options -O3 -fno-trapping-math)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   list(APPEND window_options -fno-tree-loop-distribute-patterns)
 endif()
-foreach(file elementwise/broadcast_rows elementwise/convert elementwise/elementwise elementwise/quantise convolution/convolution random/draws
+set(loop_files elementwise/broadcast_rows elementwise/convert elementwise/elementwise elementwise/quantise convolution/convolution random/draws
         indexing/index indexing/scatter indexing/scatter_reduce reduction/median reduction/order reduction/reduce image/pooling image/resample movement/strided)
-  set_source_files_properties(${kernels_dir}/${file}.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${window_options}")
-endforeach()
+list(TRANSFORM loop_files PREPEND ${kernels_dir}/)
+list(TRANSFORM loop_files APPEND .cpp)
+get_target_property(kernel_files pxl_kernels SOURCES)
+list(REMOVE_ITEM kernel_files ${loop_files})
+set_target_properties(pxl_kernels PROPERTIES SOURCES "${kernel_files}")
+add_library(pxl_loops OBJECT ${loop_files})
+target_link_libraries(pxl_loops PRIVATE pxl_flags fmt::fmt pxl_tensor)
+target_compile_options(pxl_loops PRIVATE ${window_options})
+if(PXL_UNITY AND NOT CCACHE)
+  pxl_batches(pxl_loops 8)  # a third of their time is headers
+endif()
+target_sources(pxl_kernels PRIVATE $<TARGET_OBJECTS:pxl_loops>)
 
 # GCC 12 takes the undefined upper lanes of its own AVX-512 intrinsics for a mistake of ours, hence the two warnings that are
 # off in products.

@@ -84,17 +84,17 @@ int64_t repeats_of(const AxisTaps& a) {
 
 /// Repeats each element `times` times. A constant number makes vector code.
 template <int64_t constant, class T>
-void repeat_elements(const T* x, T* y, int64_t n, int64_t times) {
+void repeat_each(const T* x, T* y, int64_t n, int64_t times) {
   if constexpr (constant > 0) times = constant;
   for (int64_t i = 0; i < n; ++i)
     for (int64_t k = 0; k < times; ++k) y[i * times + k] = x[i];
 }
 template <class T>
-void repeat_elements(const T* x, T* y, int64_t n, int64_t times) {
+void repeat_each(const T* x, T* y, int64_t n, int64_t times) {
   switch (times) {
-    case 2: return repeat_elements<2>(x, y, n, times);
-    case 4: return repeat_elements<4>(x, y, n, times);
-    default: return repeat_elements<0>(x, y, n, times);
+    case 2: return repeat_each<2>(x, y, n, times);
+    case 4: return repeat_each<4>(x, y, n, times);
+    default: return repeat_each<0>(x, y, n, times);
   }
 }
 /// Sums of `times` adjacent elements, in order.
@@ -160,7 +160,7 @@ template <class T>
 void gather_row(const AxisTables<T>& tables, int64_t inner, const T* x, T* y) {
   const AxisTaps& a = tables.taps;
   if (a.taps == 1) {  // the nearest element, with weight 1
-    if (inner == 1 && tables.repeats > 0) return repeat_elements(x, y, a.in, tables.repeats);
+    if (inner == 1 && tables.repeats > 0) return repeat_each(x, y, a.in, tables.repeats);
     for (int64_t o = 0; o < a.out; ++o) {
       const T* from = x + a.index[static_cast<size_t>(o)] * inner;
       if (inner == 1)
