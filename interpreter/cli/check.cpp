@@ -20,11 +20,12 @@ namespace {
 constexpr Flag fix_flag{"--fix", "", "make the changes that errors offer, and report the errors that are left"};
 
 /// Makes the fixes that the diagnostics of a file offer, until none is left: a fix may show another mistake.
-void fix_one(const std::string& path, const Invocation& call, bool quiet) {
+void fix_one(const Script& script, const Invocation& call, bool quiet) {
+  const std::string& path = script.file;
   constexpr int max_rounds = 20;
   std::set<std::string> seen;
   for (int round = 0; round < max_rounds; ++round) {
-    const Checked checked = check_source(path, call);
+    const Checked checked = check_source(script, call);
     const std::vector<Diagnostic>& found = checked.result.errors.empty() ? checked.warnings : checked.result.errors;
     const SourceFile* source = nullptr;
     for (const Diagnostic& d : found)
@@ -38,9 +39,10 @@ void fix_one(const std::string& path, const Invocation& call, bool quiet) {
   }
 }
 
-int check_one(const CommonFlags& flags, const Invocation& call, const std::string& path, bool json) {
-  if (call.has(fix_flag.name)) fix_one(path, call, flags.quiet);
-  const Checked checked = check_source(path, call);
+int check_one(const CommonFlags& flags, const Invocation& call, const Script& script, bool json) {
+  const std::string& path = script.file;
+  if (call.has(fix_flag.name)) fix_one(script, call, flags.quiet);
+  const Checked checked = check_source(script, call);
   for (const Diagnostic& d : checked.result.errors) report(Error(d));
   for (const Diagnostic& d : checked.warnings) report(Error(d));
   if (!flags.quiet) print_unchecked(path, checked.result);
@@ -58,24 +60,30 @@ int check_one(const CommonFlags& flags, const Invocation& call, const std::strin
 }
 
 int run_check(const CommonFlags& flags, const std::vector<std::string>& arguments) {
-  const Invocation call = parse_flags(check_command, arguments, 1);
+  const ScriptWords words = script_words(check_command, arguments, {.several = true});
+  const Invocation call = parse_flags(check_command, words.ours);
   const bool json = use_json(flags, call);
   int worst = exit_ok;
-  for (const std::string& path : program_files(check_command, call.operands)) {
-    const int status = guarded([&] { return check_one(flags, call, path, json); });
-    if (status == exit_interrupted) return status;
-    worst = std::max(worst, status);
+  for (const Script& script : words.scripts) {
+    const bool one = script.source || is_model(script.file);
+    for (const std::string& path : one ? std::vector{script.file} : program_files(check_command, {script.file})) {
+      // The text is read again where it may have been changed by --fix.
+      const Script file{path, script.options, path == "-" ? script.source : nullptr};
+      const int status = guarded([&] { return check_one(flags, call, file, json); });
+      if (status == exit_interrupted) return status;
+      worst = std::max(worst, status);
+    }
   }
   return worst;
 }
 
-constexpr Flag check_flags[] = {program_flag, set_flag, fix_flag, allow_flag, json_flag};
+constexpr Flag check_flags[] = {program_flag, evaluate_flag, fix_flag, allow_flag, json_flag};
 
 }  // namespace
 
 const Command check_command{
     "check",
-    "check [--fix] [--program CALL] FILE ...",
+    "check [--fix] [--program CALL] FILE [--OPTION VALUE ...] ...",
     "report errors without running anything",
     run_check,
     check_flags,

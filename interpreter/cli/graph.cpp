@@ -9,6 +9,7 @@
 #include "interpreter/cli/program.hpp"
 #include "interpreter/tools/graph_page.hpp"
 #include "interpreter/tools/graph_view.hpp"
+#include "interpreter/tools/module_view.hpp"
 #include "runtime/base/files/atomic_file.hpp"
 #include "runtime/base/files/standard_streams.hpp"
 #include "runtime/graph/ir.hpp"
@@ -46,8 +47,35 @@ Json json_of(const Ir& ir, const std::vector<DrawnGraph>& views) {
   return {{"event", "picture"}, {"program", ir.name()}, {"graphs", std::move(graphs)}};
 }
 
+/// Draws the modules of a text that builds no program.
+int draw_modules(const Script& script, const ast::Tree& tree, const std::string& format, const std::string& path) {
+  const ModulePicture picture = modules_of(tree);
+  const std::string title = std::filesystem::path(script.file).stem().string();
+  std::string text;
+  if (format == "html") {
+    text = module_page({{title, picture}});
+  } else if (format == "json") {
+    Json modules = Json::array(), uses = Json::array();
+    for (const ModuleBox& box : picture.boxes) {
+      Json members = Json::object();
+      for (const auto& [name, spec] : box.members) members[name] = spec;
+      modules.push_back({{"title", box.title}, {"members", std::move(members)}});
+    }
+    for (const ModuleUse& use : picture.uses)
+      uses.push_back({{"user", use.user}, {"used", use.used}, {"member", use.member}});
+    text = Json{{"event", "modules"}, {"file", script.file}, {"modules", modules}, {"uses", uses}}.dump() + "\n";
+  } else {
+    const std::string dot = dot_text(title, {view_of(picture, title)});
+    text = format == "dot" ? dot : draw(dot, format);
+  }
+  path == "-" ? void(write_data(text)) : write_file_atomically(path, text);
+  return exit_ok;
+}
+
 int run_graph(const CommonFlags& common, const std::vector<std::string>& arguments) {
-  const Invocation call = parse_flags(graph_command, arguments, 1);
+  const ScriptWords words = script_words(graph_command, arguments);
+  const Script& script = words.scripts.front();
+  const Invocation call = parse_flags(graph_command, words.ours);
   const bool json = use_json(common, call);
   const std::string path = call.value("--output", "-");
   std::string format = std::filesystem::path(path).extension().string();
@@ -62,7 +90,8 @@ int run_graph(const CommonFlags& common, const std::vector<std::string>& argumen
       throw Error(fmt::format("graph: --depth: expected a number of levels, got `{}`", given), {}, Fault::usage);
     depth = std::stoi(given);
   }
-  const Programs programs = programs_of(common, call.operands.front(), call);
+  const Programs programs = programs_of(common, script, call, true);
+  if (programs.irs.empty()) return draw_modules(script, *programs.checked.tree, format, path);
   if (format == "html") {
     if (call.has("--graph") || call.has("--depth"))
       throw Error("graph: --graph and --depth are for pictures; a page has all graphs", {}, Fault::usage);
@@ -123,7 +152,7 @@ constexpr Flag graph_flags[] = {
      machine_words},
     {"--passes", "", "page: show what each pass of the planner makes of the program, beside what was before it"},
     {"--depth", "N", "number of module levels drawn as frames; deeper modules are one box each", "-d"},
-    set_flag,
+    evaluate_flag,
     json_flag,
 };
 
@@ -131,7 +160,7 @@ constexpr Flag graph_flags[] = {
 
 const Command graph_command{
     "graph",
-    "graph [-o PICTURE] [--program CALL] [--depth N] FILE",
+    "graph [-o PICTURE] [--program CALL] [--depth N] FILE [--OPTION VALUE ...]",
     "draw the graphs of a file's programs",
     run_graph,
     graph_flags,

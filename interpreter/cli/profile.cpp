@@ -27,7 +27,8 @@ constexpr Flag profile_flags[] = {
     {"--partials", "float16|float32", "dtype of partial sums of float16 matrix products"},
     {"--plans", "gather,shift",
      "families of plans of matrix products; compares both if both are named; or separately: each op's own best plan"},
-    {"--program", "NAME", "only the program of this name"},
+    program_flag,
+    evaluate_flag,
     {"--replicas", "N,N,...", "predict throughput and efficiency for these numbers of replicas"},
     {"--links", "KEY=VALUE,...", "constants of the links between IPUs: link_bytes=28.7e9,remote_bytes=2e10"},
     {"--against", "FILE", "compare with the programs of another script; its own options follow it"},
@@ -47,58 +48,6 @@ tiles::EstimateOptions options_of(const Invocation& call) {
   if (call.has("--partials")) tiles::parse_partials(call.value("--partials"), options);
   if (call.has("--plans")) tiles::parse_plans(call.value("--plans"), options);
   return options;
-}
-
-const Flag* flag_of(std::string_view word) {
-  const std::string_view name = word.substr(0, word.find('='));
-  for (const Flag& f : profile_flags)
-    if (name == f.name || name == f.letter) return &f;
-  return nullptr;
-}
-
-/// The parsed command line. Pxl's flags may be anywhere; a script's options follow its file. An option of the script
-/// takes precedence over a flag with the same name. After `--` no word is a flag of pxl.
-struct Words {
-  std::vector<std::string> ours;           ///< pxl's flags and the file
-  ast::TreePtr tree;                       ///< text of the file, which may be standard input
-  std::vector<std::string> script, other;  ///< options after FILE, and after --against's file
-  std::vector<std::string> sweeps;         ///< values of --sweep, which may be given several times
-};
-
-Words take_apart(const std::vector<std::string>& arguments) {
-  Words words;
-  std::vector<std::string>* options = nullptr;  // options of the last script
-  std::vector<std::string> declared;
-  bool flags_ended = false;
-  for (auto word = arguments.begin(); word != arguments.end(); ++word) {
-    const std::string name = word->substr(0, word->find('='));
-    const bool script_knows = options && std::find(declared.begin(), declared.end(), name) != declared.end();
-    if (*word == "--" && !flags_ended) {
-      flags_ended = true;
-      if (!options) words.ours.push_back(*word);
-      continue;
-    }
-    const Flag* flag = script_knows || flags_ended ? nullptr : flag_of(*word);
-    if (flag) {
-      words.ours.push_back(*word);
-      std::string value = word->substr(std::min(word->size(), name.size() + 1));
-      if (!flag->value.empty() && name == *word && word + 1 != arguments.end()) words.ours.push_back(value = *++word);
-      if (flag->name == "--sweep") words.sweeps.push_back(value);
-      if (flag->name == "--against") options = &words.other;
-    } else if (options) {
-      options->push_back(*word);
-      // The value of a script's option is not a flag of pxl.
-      if (script_knows && name == *word && word + 1 != arguments.end() && (flags_ended || !flag_of(word[1])))
-        options->push_back(*++word);
-    } else {
-      words.ours.push_back(*word);
-      if (!flags_ended && word->size() > 1 && (*word)[0] == '-') continue;
-      options = &words.script;
-      words.tree = parse_or_throw(read_source(*word));
-      for (const auto& option : scan_options(*words.tree)) declared.push_back("--" + option.name);
-    }
-  }
-  return words;
 }
 
 /// Parses "16,64,256". Throws a usage Error.
@@ -189,13 +138,14 @@ void write_text(const std::string& output, const std::string& text, Format forma
 }
 
 int run_profile(const CommonFlags& common, const std::vector<std::string>& arguments) {
-  const Words words = take_apart(arguments);
-  const Invocation call = parse_flags(profile_command, words.ours, 1);
+  const ScriptWords words =
+      script_words(profile_command, arguments, {.other = "--against", .repeated = "--sweep"});
+  const Invocation call = parse_flags(profile_command, words.ours);
   const tiles::EstimateOptions estimating = options_of(call);
   const size_t top = top_of(call);
   const bool json = use_json(common, call);
   const Format format = format_of(call, json);
-  const std::string wanted = call.value("--program"), output = call.value("--output");
+  const std::string output = call.value("--output");
   if (format == Format::html && output.empty())
     throw Error("profile: HTML requires an output file", {"pxl profile FILE -o report.html"}, Fault::usage);
 
@@ -208,13 +158,13 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
     throw Error("profile: --replicas writes text or JSON, of one script", {}, Fault::usage);
 
   tiles::PageExtras extras;
-  const ProfiledScript script{call.operands.front(), words.tree, words.script};
+  const Script& script = words.scripts.front();
   ProfileRequest request;
-  request.program = wanted;
+  request.call = call;
   tiles::Sweep& sweep = extras.sweep;
-  if (!words.sweeps.empty()) {
+  if (!words.repeated.empty()) {
     if (systems.all) throw Error("profile: --replicas and --sweep exclude each other", {}, Fault::usage);
-    sweep = sweep_script(common, script, request, words.sweeps, call.value("--machine"), estimating);
+    sweep = sweep_script(common, script, request, words.repeated, call.value("--machine"), estimating);
     if (format == Format::text || format == Format::json) {
       write_text(output, format == Format::json ? tiles::sweep_json(sweep) : tiles::sweep_text(sweep), format);
       return exit_ok;
@@ -226,10 +176,9 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
   const std::vector<tiles::Report> runs = profile_script(common, script, request, estimating);
   std::vector<tiles::Report> against;
   if (call.has("--against")) {
-    const std::string other = call.value("--against");
     request.page = nullptr;
     request.systems = nullptr;
-    against = profile_script(common, {other, parse_or_throw(read_source(other)), words.other}, request, estimating);
+    against = profile_script(common, words.scripts.back(), request, estimating);
   }
   check_proportions(estimating, runs, against);
 

@@ -22,7 +22,7 @@ namespace pxl::cli {
 namespace {
 
 /// The value of an option: the given one, or the default as written.
-std::string value_of(const ProfiledScript& script, const OptionInfo& option) {
+std::string value_of(const Script& script, const OptionInfo& option) {
   const std::string flag = "--" + option.name;
   std::string value = option.default_text;
   for (size_t i = 0; i < script.options.size(); ++i) {
@@ -47,10 +47,10 @@ std::string missing_session(const ast::Tree& tree) {
 }
 
 /// Tries remedies that the script's options offer: half the batch, outlining, recomputation.
-void try_script_options(const CommonFlags& common, const ProfiledScript& script,
+void try_script_options(const CommonFlags& common, const Script& script, const Invocation& call,
                         const tiles::EstimateOptions& estimating, std::vector<tiles::Report>& reports) {
   std::vector<std::vector<std::string>> changes;
-  for (const OptionInfo& option : scan_options(*script.tree)) {
+  for (const OptionInfo& option : scan_options(*tree_of(script))) {
     const std::string value = value_of(script, option);
     int64_t batch = 0;
     const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), batch);
@@ -61,10 +61,11 @@ void try_script_options(const CommonFlags& common, const ProfiledScript& script,
       changes.push_back({"--" + option.name});
   }
   for (const std::vector<std::string>& change : changes) {
-    ProfiledScript changed = script;
+    Script changed = script;
     changed.options.insert(changed.options.end(), change.begin(), change.end());
     ProfileRequest request;
     request.quiet = true;
+    request.call = call;
     const std::vector<tiles::Report> others = profile_script(common, changed, request, estimating);
     for (size_t i = 0; i < reports.size() && others.size() == reports.size(); ++i)
       if (!reports[i].fits)
@@ -74,25 +75,26 @@ void try_script_options(const CommonFlags& common, const ProfiledScript& script,
 
 }  // namespace
 
-std::vector<tiles::Report> profile_script(const CommonFlags& common, const ProfiledScript& script,
+std::vector<tiles::Report> profile_script(const CommonFlags& common, const Script& script,
                                           const ProfileRequest& request, const tiles::EstimateOptions& estimating) {
-  InterpreterOptions options = interpreter_options(common);
-  options.options = parse_options(script.file, scan_options(*script.tree), script.options);
-  options.program_name = script.file;
-  options.out = options.err = [](std::string_view) {};
-  options.quiet = true;
   std::string source = script.file;
   for (const std::string& word : script.options) source += " " + word;
-  const auto owned = make_interpreter(std::move(options));
-  Interpreter& interpreter = *owned;
-  const CheckResult looked = check_file(interpreter, script.tree, {});
+  const Checked checked = check_source(script, request.call);
+  const CheckResult& looked = checked.result;
   if (!looked.errors.empty()) throw Error(looked.errors);
+  const std::string wanted = request.call.value("--program"), name = wanted.substr(0, wanted.find('('));
+  std::vector<std::shared_ptr<Ir>> programs = looked.sessions;
+  if (name != wanted) {  // the call is the last one with its name
+    programs.clear();
+    for (const auto& ir : looked.irs)
+      if (ir->name() == name) programs = {ir};
+  }
   std::vector<tiles::Report> reports;
   std::vector<std::string> made;  // names of the programs
   std::vector<const Ir*> modelled;
-  for (const auto& ir : looked.sessions) {
+  for (const auto& ir : programs) {
     if (std::find(made.begin(), made.end(), ir->name()) == made.end()) made.push_back(ir->name());
-    if (!request.program.empty() && ir->name() != request.program && program_line(*ir) != request.program) continue;
+    if (!name.empty() && ir->name() != name && program_line(*ir) != name) continue;
     modelled.push_back(ir.get());
     if (ipus_of(ir->main()).size() > 1 || (request.systems && request.systems->all)) {
       tiles::SystemCost cost =
@@ -111,8 +113,8 @@ std::vector<tiles::Report> profile_script(const CommonFlags& common, const Profi
     tiles::try_float16_partials(reports.back(), ir->main(), estimating);
   }
   const auto does_not_fit = [](const tiles::Report& r) { return !r.fits; };
-  if (request.answers && request.program.empty() && std::any_of(reports.begin(), reports.end(), does_not_fit))
-    try_script_options(common, script, estimating, reports);
+  if (request.answers && wanted.empty() && std::any_of(reports.begin(), reports.end(), does_not_fit))
+    try_script_options(common, script, request.call, estimating, reports);
   if (request.page && !modelled.empty()) {
     // Op plans exist for programs on one IPU only.
     const bool planned = reports.size() == modelled.size();
@@ -123,13 +125,13 @@ std::vector<tiles::Report> profile_script(const CommonFlags& common, const Profi
   const bool quiet = common.quiet || request.quiet;
   if (!quiet)
     for (const std::string& what : looked.unbuilt) print_err("{}: {}\n", script.file, what);
-  if (!request.program.empty() && reports.empty())
-    throw Error(fmt::format("profile: {} creates no session of a program {}", script.file, request.program),
+  if (!reports.empty()) return reports;
+  if (!made.empty())
+    throw Error(fmt::format("profile: {} creates no session of a program {}", script.file, wanted),
                 {fmt::format("its programs: {}", join_texts(made, ", "))}, Fault::usage);
-  if (reports.empty() && !quiet)
-    print_err("{}: the script creates no session, so there is no program to profile\n  {}\n", script.file,
-              missing_session(*script.tree));
-  return reports;
+  if (looked.irs.empty() || name != wanted) throw no_program(script, checked);
+  throw Error(fmt::format("{}: the script creates no session, so there is no program to profile", script.file),
+              {missing_session(*checked.tree)});
 }
 
 }  // namespace pxl::cli

@@ -5,19 +5,12 @@
 #include <vector>
 
 #include "interpreter/cli/command.hpp"
-#include "interpreter/syntax/ast.hpp"
+#include "interpreter/cli/script_words.hpp"
 #include "runtime/tiles/estimate.hpp"
 #include "runtime/tiles/report_json.hpp"
 #include "runtime/tiles/system.hpp"
 
 namespace pxl::cli {
-
-/// A script, its text, and its options.
-struct ProfiledScript {
-  std::string file;
-  ast::TreePtr tree;
-  std::vector<std::string> options;
-};
 
 /// Costs of programs on several IPUs, or with replicas.
 struct Systems {
@@ -27,16 +20,17 @@ struct Systems {
 };
 
 struct ProfileRequest {
-  std::string program;                ///< only the program of this name; empty: all
+  Invocation call;                    ///< --program selects a program, or builds it; --run evaluates the script
   bool answers = false;               ///< try remedies for programs that do not fit, and float16 partial sums
   bool quiet = false;                 ///< print nothing about programs that were not built
   tiles::PageExtras* page = nullptr;  ///< gets the page of the graphs and the texts of the programs
   Systems* systems = nullptr;         ///< gets the costs of programs on several IPUs
 };
 
-/// Evaluates a script without running it, and models each program for which the script creates a session. Throws the
-/// errors of the script, and a usage Error if no program has the name.
-std::vector<tiles::Report> profile_script(const CommonFlags& common, const ProfiledScript& script,
+/// Evaluates a script without running it, and models each program for which the script creates a session, or the one
+/// that --program builds. Throws the errors of the script, a usage Error if no program has the name, and an Error if
+/// there is no program.
+std::vector<tiles::Report> profile_script(const CommonFlags& common, const Script& script,
                                           const ProfileRequest& request, const tiles::EstimateOptions& estimating);
 
 }  // namespace pxl::cli

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -15,6 +16,7 @@
 #include "interpreter/tools/lints.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/values/host.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/files/standard_streams.hpp"
 #include "runtime/base/text/join_texts.hpp"
 #include "runtime/base/text/suggest.hpp"
@@ -55,50 +57,115 @@ std::set<std::string, std::less<>> kinds_off(const Invocation& call) {
   return off;
 }
 
-Checked check_tree(const std::string& path, const ast::TreePtr& tree, const Invocation& call) {
-  std::vector<std::string> words;
-  std::string given = call.value("--set");
-  for (size_t at = 0; at < given.size();) {
-    const size_t end = std::min(given.find(',', at), given.size());
-    words.push_back("--" + given.substr(at, end - at));
-    at = end + 1;
-  }
+Checked check_tree(const Script& script, const ast::TreePtr& tree, const Invocation& call) {
   // An option that is not given has an unknown value.
   std::vector<OptionInfo> declared = scan_options(*tree);
   for (auto& o : declared) o.required = false;
   Checked out;
+  out.tree = tree;
   const auto warnings = std::make_shared<std::vector<Diagnostic>>();
-  out.interpreter = silent_interpreter(path, parse_options(path, declared, words), warnings);
+  out.interpreter =
+      silent_interpreter(script.file, parse_options(script.file, declared, script.options), warnings);
   std::vector<std::string> calls;
   // A name alone needs no extra call: the file builds its program, or the check builds it with its defaults.
   if (const std::string text = call.value("--program"); text.find('(') != text.npos) calls.push_back(text);
-  out.result = check_file(*out.interpreter, tree, calls);
+  out.result = check_file(*out.interpreter, tree, calls, {},
+                          call.has(evaluate_flag.name) ? evaluation_effects : command_effects);
   warnings->insert(warnings->end(), out.result.warnings.begin(), out.result.warnings.end());
   if (out.result.errors.empty()) out.warnings = lints(*tree, out.result.irs, std::move(*warnings), kinds_off(call));
   return out;
 }
 
+/// A script that is evaluated has no bounds.
+BudgetLimits limits_of(const Invocation& call) {
+  if (!call.has(evaluate_flag.name)) return {};
+  constexpr int64_t all = std::numeric_limits<int64_t>::max() / 4;
+  return {.work_ns = all, .part_ns = all, .memory_bytes = all, .cpu_ns = all, .array_bytes = all, .kernel_ns = all};
+}
+
 }  // namespace
 
-Checked check_source(const std::string& path, const Invocation& call) {
-  const SourceFile& source = read_source(path);
-  Budget budget;
+Checked check_source(const Script& script, const Invocation& call) {
+  const SourceFile* source = script.source || is_model(script.file) ? script.source : &read_source(script.file);
+  Budget budget(limits_of(call));
   const BudgetScope scope(&budget);
+  Checked out;
   try {
-    ParseResult parsed = parse(source);
-    Checked out;
+    ParseResult parsed;
+    if (source)
+      parsed = parse(*source);
+    else
+      parsed.tree = tree_of(script);
     if (parsed.tree)
-      out = check_tree(path, parsed.tree, call);
+      out = check_tree(script, parsed.tree, call);
     else
       out.result.errors = std::move(parsed.diagnostics);
     add_implied_fixes(out.result.errors);
-    return out;
   } catch (const OverBudget& over) {
     // The budget is exceeded before the first statement, since the text has some 400,000 tokens or more.
-    Checked out;
     out.result.unchecked.push_back(beyond("the text", over));
-    return out;
   }
+  return out;
+}
+
+namespace {
+
+/// The programs that a text declares at its top level.
+std::vector<const ast::ProgramStmt*> programs_in(const ast::Tree& tree) {
+  std::vector<const ast::ProgramStmt*> found;
+  for (const ast::Stmt* s : tree.body->statements)
+    if (s->kind == ast::StmtKind::program) found.push_back(static_cast<const ast::ProgramStmt*>(s));
+  return found;
+}
+
+/// "train(vocab, batch)": a call that needs values for the parameters.
+std::string call_of(const ast::Function& program) {
+  std::string arguments;
+  for (const ast::Parameter& p : program.parameters)
+    if (!p.default_value && !p.collects()) arguments += (arguments.empty() ? "" : ", ") + p.name + " = ...";
+  return fmt::format("{}({})", program.name, arguments);
+}
+
+bool declares_modules(const ast::Tree& tree) {
+  return std::any_of(tree.body->statements.begin(), tree.body->statements.end(),
+                     [](const ast::Stmt* s) { return s->kind == ast::StmtKind::module; });
+}
+
+}  // namespace
+
+Error no_program(const Script& script, const Checked& checked) {
+  const CheckResult& result = checked.result;
+  Diagnostic d;
+  std::vector<std::string> notes = result.unchecked;
+  if (!checked.tree) {
+    d.message = fmt::format("{}: no program is built", script.file);
+  } else if (const auto declared = programs_in(*checked.tree); declared.empty()) {
+    d.message = fmt::format("{}: no program is built: the file declares none", script.file);
+    notes.push_back(declares_modules(*checked.tree) ? "`pxl graph` draws the modules of such a file"
+                                                    : "declare one: `program p { ... }`");
+  } else {
+    d.message = "no program is built";
+    d.span = declared.front()->function->span;
+    if (!result.withheld.empty()) {
+      d.message += ": " + result.withheld.front().what;
+      d.span = result.withheld.front().at;
+      for (size_t i = 1; i < result.withheld.size(); ++i) {
+        const Withheld& w = result.withheld[i];
+        notes.push_back(w.at.file ? fmt::format("{}:{}: {}", w.at.file->name(), w.at.file->position(w.at.begin).line,
+                                                w.what)
+                                  : w.what);
+      }
+      notes.push_back("--run reads files, draws numbers and computes what sessions do not");
+    }
+    for (const ast::ProgramStmt* p : declared)
+      if (const std::string call = call_of(*p->function); !call.ends_with("()")) {
+        notes.push_back(fmt::format("--program \"{}\" builds the program with given arguments", call));
+        break;
+      }
+  }
+  d.notes = std::move(notes);
+  d.code = codes::program;
+  return Error(std::move(d));
 }
 
 std::vector<Diagnostic> errors_before_run(const std::string& path, const ast::TreePtr& tree,
@@ -145,20 +212,21 @@ void print_unchecked(const std::string& path, const CheckResult& result) {
   for (const std::string& what : result.unchecked) print_err("{}: not checked: {}\n", path, what);
 }
 
-Programs programs_of(const CommonFlags& common, const std::string& path, const Invocation& call) {
-  Programs out{check_source(path, call), {}, {}};
+Programs programs_of(const CommonFlags& common, const Script& script, const Invocation& call, bool modules_suffice) {
+  Programs out{check_source(script, call), {}, {}};
   CheckResult& result = out.checked.result;
   if (!result.errors.empty()) throw Error(std::move(result.errors));
   if (!call.has("--program")) {
     out.irs = result.irs;
     out.labels = program_labels(out.irs);
-    if (common.quiet) return out;
-    // Reports that a program needs arguments only if nothing else is shown.
-    for (const std::string& what : out.irs.empty() ? result.unchecked : result.unbuilt)
-      print_err("{}: {}\n", path, what);
-    if (out.irs.empty())
-      print_err("{}: no program is built{}\n", path,
-                result.unchecked.empty() ? "" : "; --program \"NAME(ARGUMENT, ...)\" builds one with given arguments");
+    if (out.irs.empty()) {
+      const ast::Tree* tree = out.checked.tree.get();
+      if (modules_suffice && tree && programs_in(*tree).empty() && declares_modules(*tree)) return out;
+      throw no_program(script, out.checked);
+    }
+    // A program that needs arguments is no news if others are shown.
+    if (!common.quiet)
+      for (const std::string& what : result.unbuilt) print_err("{}: {}\n", script.file, what);
     return out;
   }
   const std::string text = call.value("--program"), name = text.substr(0, text.find('('));
@@ -173,12 +241,13 @@ Programs programs_of(const CommonFlags& common, const std::string& path, const I
     out.irs.push_back(result.irs[i]);
     out.labels.push_back(labels[i]);
   }
-  if (out.irs.empty()) {
-    const std::string hint = did_you_mean(name, names);
-    throw Error(path + ": no program `" + name + "` is built" + (hint.empty() ? "" : "; " + hint), result.unchecked,
-                Fault::usage);
-  }
-  return out;
+  if (!out.irs.empty()) return out;
+  if (out.checked.tree)
+    for (const ast::ProgramStmt* p : programs_in(*out.checked.tree))
+      if (p->function->name == name) throw no_program(script, out.checked);
+  const std::string hint = did_you_mean(name, names);
+  throw Error(fmt::format("{}: no program `{}` is built{}", script.file, name, hint.empty() ? "" : "; " + hint),
+              result.unchecked, Fault::usage);
 }
 
 }  // namespace pxl::cli

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "interpreter/cli/command.hpp"
+#include "interpreter/cli/script_words.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
 #include "runtime/graph/ir.hpp"
@@ -13,16 +14,20 @@ namespace pxl::cli {
 constexpr Flag program_flag{"--program", "CALL", "select a program; with arguments to build it: \"infer(n = 80)\"",
                             "-p"};
 constexpr Flag allow_flag{"--allow", "KIND,...", "kinds of warnings that are not wanted (`pxl explain` lists them)"};
-constexpr Flag set_flag{"--set", "NAME=VALUE,...", "set options of the script"};
+constexpr Flag evaluate_flag{"--run", "", "read files, draw numbers and compute outside sessions; sessions do not run"};
 
 /// A file's programs, with the interpreter that owns them.
 struct Checked {
   InterpreterPtr interpreter;
   CheckResult result;
   std::vector<Diagnostic> warnings;  ///< lints, of a file without errors
+  ast::TreePtr tree;                 ///< null for a text that does not parse
 };
-/// Checks a file with the given --program and --set; a text that does not parse has no interpreter.
-Checked check_source(const std::string& path, const Invocation& call);
+/// Checks a script with the given --program, --run and --allow; a text that does not parse has no interpreter.
+Checked check_source(const Script& script, const Invocation& call);
+
+/// The error of a command that could build no program: why, and what helps.
+Error no_program(const Script& script, const Checked& checked);
 
 /// Most work of the check before a run, in ns: 50 ms, which a user does not notice. Not measured.
 constexpr int64_t max_check_ns = 50'000'000;
@@ -46,8 +51,10 @@ std::string program_line(const Ir& ir);
 /// line of the call follows ("p:12"). If this line builds several programs, a number follows ("p:12#2").
 std::vector<std::string> program_labels(const std::vector<std::shared_ptr<Ir>>& irs);
 
-/// Builds the programs of a file. Unless --quiet is given, reports to stderr which programs were not built. Throws the
-/// errors of the file, and a usage Error if no program has a requested name.
-Programs programs_of(const CommonFlags& common, const std::string& path, const Invocation& call);
+/// Builds the programs of a script. Unless --quiet is given, reports to stderr which programs were not built. Throws the
+/// errors of the script, a usage Error if it declares no program of a requested name, and `no_program` if there is none.
+/// `modules_suffice`: a text that declares modules and no program has no programs, which is no error.
+Programs programs_of(const CommonFlags& common, const Script& script, const Invocation& call,
+                     bool modules_suffice = false);
 
 }  // namespace pxl::cli

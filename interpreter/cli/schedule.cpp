@@ -75,9 +75,10 @@ void print_one(const Ir& ir, const Graph& graph, const Invocation& call, bool js
 }
 
 int run_schedule(const CommonFlags& common, const std::vector<std::string>& arguments) {
-  const Invocation call = parse_flags(schedule_command, arguments, 1);
+  const ScriptWords words = script_words(schedule_command, arguments);
+  const Invocation call = parse_flags(schedule_command, words.ours);
   const bool json = use_json(common, call);
-  const Programs programs = programs_of(common, call.operands.front(), call);
+  const Programs programs = programs_of(common, words.scripts.front(), call);
   std::vector<std::string> names;
   bool found = !call.has("--graph");
   for (size_t i = 0; i < programs.irs.size(); ++i) {
@@ -103,7 +104,7 @@ constexpr Flag schedule_flags[] = {
     {"--graph", "NAME", "only this graph; the main graph is `main`", "-g"},
     {"--plan", "", "print the plan instead: order, memory and kernels after all passes"},
     {"--passes", "", "print instead what each pass of the planner makes of the graph"},
-    set_flag,
+    evaluate_flag,
     json_flag,
 };
 
@@ -111,7 +112,7 @@ constexpr Flag schedule_flags[] = {
 
 const Command schedule_command{
     "schedule",
-    "schedule [--program CALL] [--graph NAME] [--plan] FILE",
+    "schedule [--program CALL] [--graph NAME] [--plan] FILE [--OPTION VALUE ...]",
     "print the graphs of a file's programs",
     run_schedule,
     schedule_flags,

@@ -61,7 +61,7 @@ Axis axis_of(const std::string& given) {
 
 }  // namespace
 
-tiles::Sweep sweep_script(const CommonFlags& common, const ProfiledScript& script, const ProfileRequest& request,
+tiles::Sweep sweep_script(const CommonFlags& common, const Script& script, const ProfileRequest& request,
                           const std::vector<std::string>& given, const std::string& machine,
                           const tiles::EstimateOptions& estimating) {
   std::vector<Axis> axes;
@@ -74,10 +74,10 @@ tiles::Sweep sweep_script(const CommonFlags& common, const ProfiledScript& scrip
     if (rows > max_rows) refuse(text, fmt::format("more than {} combinations", max_rows));
   }
   std::vector<std::string> declared;
-  for (const OptionInfo& option : scan_options(*script.tree)) declared.push_back(option.name);
+  for (const OptionInfo& option : scan_options(*tree_of(script))) declared.push_back(option.name);
   for (size_t row = 0; row < rows; ++row) {
     check_interrupt();
-    ProfiledScript changed = script;
+    Script changed = script;
     tiles::EstimateOptions with = estimating;
     std::string changed_machine = machine;
     std::vector<std::string> values;

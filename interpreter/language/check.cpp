@@ -89,7 +89,7 @@ bool lacks_part_noted(Interpreter& in, const Ir& ir) {
 }
 
 CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vector<std::string>& calls,
-                       std::function<void(const Span&, const Value&)> observe) {
+                       std::function<void(const Span&, const Value&)> observe, Effects permitted) {
   std::optional<Budget> own;
   std::optional<BudgetScope> scope;
   if (!current_budget()) scope.emplace(&own.emplace());
@@ -98,7 +98,7 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
   c.observe = std::move(observe);
   CheckResult result;
   in.checking = &c;
-  const EffectScope effects(look_effects);
+  const EffectScope effects(permitted);
   evaluator_of(in).begin_file();
   evaluator_of(in).note_kinds(*tree);
   Activation a;
@@ -183,6 +183,8 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
   result.unchecked.insert(result.unchecked.begin(), c.unbuilt.begin(), c.unbuilt.end());
   std::erase_if(c.sessions, [&](const auto& ir) { return c.incomplete.contains(ir.get()); });
   in.checking = nullptr;
+  result.withheld = std::move(c.withheld);
+  std::stable_partition(result.withheld.begin(), result.withheld.end(), [](const Withheld& w) { return w.reads; });
   result.errors = in_order_of_text(std::move(c.errors));
   result.warnings = in_order_of_text(std::move(c.warnings));
   result.irs = std::move(c.irs);

@@ -13,12 +13,20 @@
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
+#include "runtime/base/effects.hpp"
 #include "runtime/base/limits/budget.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {
 
 class Interpreter;
+
+/// A call that a look did not make, because of its effects.
+struct Withheld {
+  Span at;
+  std::string what;    ///< "`points.npy` was not read"
+  bool reads = false;  ///< it reads something outside the program
+};
 
 /// The state of a check. Interpreter::checking points to it during the check.
 struct CheckState {
@@ -39,6 +47,8 @@ struct CheckState {
   int uncertain_depth = 0;                    ///< depth of scopes for code that may not run
   uint8_t left = 0;  ///< a statement may have left the loop (1) or function (2): what follows may not run
   int64_t runs = 0;  ///< number of skipped sessions and runs
+  bool may_have_written = false;   ///< a skipped call writes a file
+  std::vector<Withheld> withheld;  ///< calls that were not made, in order; the first of them
   /// Called for editors with each value that is bound to a name, and with the name's location. May be empty.
   std::function<void(const Span& name, const Value& value)> observe;
 };
@@ -84,6 +94,7 @@ struct CheckResult {
   std::vector<std::shared_ptr<Ir>> sessions;  ///< programs for which sessions were made, in order
   std::vector<std::string> unbuilt;    ///< "program p is not built: its parameter `n` depends on the result of a run"
   std::vector<std::string> unchecked;  ///< "program infer needs `n`", "line 12 takes too long"
+  std::vector<Withheld> withheld;      ///< calls that were not made, each once; reads first
 };
 /// The message about work beyond the budget: "line 12 takes too long".
 std::string beyond(const std::string& what, const OverBudget& over);
@@ -91,7 +102,8 @@ std::string beyond(const std::string& what, const OverBudget& over);
 /// and those requested by `calls`, written as calls of programs: "infer(n = 80)". `in` must be fresh and must not be
 /// used afterwards. Spends the thread's budget (base/limits/budget.hpp), or a separate one if there is none;
 /// `unchecked` lists what is beyond it. Throws Interrupted, and Error for a text in `calls` that does not parse.
+/// The check has the `permitted` effects.
 CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vector<std::string>& calls,
-                       std::function<void(const Span&, const Value&)> observe = {});
+                       std::function<void(const Span&, const Value&)> observe = {}, Effects permitted = look_effects);
 
 }  // namespace pxl

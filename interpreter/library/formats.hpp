@@ -18,8 +18,12 @@ struct FileFormat {
   Value (*load)(Interpreter&, const std::string& path, const ArgReader& options);
   void (*save)(Interpreter&, const std::string& path, const Value& value, const ArgReader& options);
   std::string_view load_options, save_options;  ///< names of the arguments that each function accepts
+  Value (*look)(const std::string& path) = nullptr;  ///< what the file's header tells of the value; may be null
 };
 
 std::span<const FileFormat> file_formats();
+
+/// What a look knows of a safetensors file: a dict of arrays whose specs are known, or an unknown.
+Value look_at_checkpoint(Interpreter& in, const std::string& path);
 
 }  // namespace pxl

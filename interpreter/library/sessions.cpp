@@ -177,7 +177,7 @@ Value eval_tensor(Interpreter& in, const Value& given, const std::vector<NamedAr
   if (is_unknown(given)) return unknown_value();
   auto* t = given.as<TensorObject>();
   if (!t) type_error("eval takes a tensor, got " + with_article(given.type_name()));
-  if (!permits(Effect::runs_session) && t->tensor->graph->is_main()) {
+  if (!permits(Effect::computes) && t->tensor->graph->is_main()) {
     if (t->ir->replication_factor > 1) return unknown_value();
     return unknown_array(t->tensor->spec);
   }
@@ -189,7 +189,7 @@ Value eval_tensor(Interpreter& in, const Value& given, const std::vector<NamedAr
         "`" + shown_name(tensor) + "` belongs to " + shown_name(*tensor.graph) + ", and has a value only in its calls",
         {"eval works on tensors of the main graph"})
         .as(codes::session);
-  require_effect(Effect::runs_session);
+  require_effect(Effect::computes);
   const Value program = ir_value(in, t->ir);
   const std::shared_ptr<const SessionObject::Names> names = stream_names(*t->ir, program.as<IrObject>()->fields.get());
   StreamData data;
@@ -419,7 +419,7 @@ void bind_session_builtins(Scope& p) {
       "one runs where none is named. `variables` is the session that has the variables which the program shares with "
       "others, or a list of sessions: they are in its memory.",
       make_session, InLook::calls_body);
-  define(p, Effect::runs_session, "eval", "eval(t, stream = array, ...)",
+  define(p, Effect::computes, "eval", "eval(t, stream = array, ...)",
          "The value of a tensor of the main graph, from the initial values of variables: what it needs runs, and "
          "nothing else.",
          eval_call, InLook::calls_body);

@@ -86,14 +86,17 @@ std::string dot_text(const std::string& title, const std::vector<DrawnGraph>& vi
       "  edge [fontname=\"Helvetica\", fontsize=8, color=\"#5b6770\", fontcolor=\"#5b6770\", arrowsize=0.6];\n",
       dot_quoted(title));
   const bool several = std::any_of(views.begin(), views.end(),
-                                   [&](const DrawnGraph& v) { return &v.graph->ir() != &views.front().graph->ir(); });
+                                   [&](const DrawnGraph& v) { return v.graph && &v.graph->ir() != &views.front().graph->ir(); });
   int clusters = 0;
   std::map<const Graph*, std::pair<int, size_t>> place;  // cluster and view of a graph
   for (size_t g = 0; g < views.size(); ++g) {
     const DrawnGraph& view = views[g];
-    const size_t calls = view.graph->call_sites().size();
+    const size_t calls = view.graph ? view.graph->call_sites().size() : 0;
     const std::string& program = several ? view.graph->ir().name() : title;
-    std::string name = view.graph->is_main() ? program : several ? program + ": " + view.graph->id() : view.graph->id();
+    std::string name = !view.graph             ? view.title
+                       : view.graph->is_main() ? program
+                       : several               ? program + ": " + view.graph->id()
+                                               : view.graph->id();
     if (view.equal > 1) name += fmt::format(", one of {} equal graphs", view.equal);
     if (calls) name += fmt::format(", called {}", calls == 1 ? "once" : fmt::format("{} times", calls));
     place[view.graph] = {clusters, g};
@@ -107,7 +110,7 @@ std::string dot_text(const std::string& title, const std::vector<DrawnGraph>& vi
     // Boxes show shapes. Edges show what a box with several ops produces.
     for (const ViewEdge& e : view.edges) {
       const ViewNode& from = view.nodes[static_cast<size_t>(e.from)];
-      const bool label = from.kind == ViewNode::module || from.members > 1 || e.tensors > 1;
+      const bool label = (from.kind == ViewNode::module && !e.label.empty()) || from.members > 1 || e.tensors > 1;
       out += fmt::format("    {}{} -> {}{}{};\n", prefix, from.id, prefix, view.nodes[static_cast<size_t>(e.to)].id,
                          label ? fmt::format(" [label={}]", dot_quoted(e.label)) : std::string());
     }

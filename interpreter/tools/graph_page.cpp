@@ -117,6 +117,47 @@ Json json_of(const Graph& graph, const GraphClass& of, const GraphClasses& class
           {"ops", std::move(ops)}};
 }
 
+/// The modules as the ops of a graph, and the tensors between them named by the members.
+Json json_of(const std::string& title, const ModulePicture& picture, Sources& sources) {
+  Json tensors = Json::array(), ops = Json::array();
+  const auto tensor = [&](const std::string& name, const std::string& spec, const char* kind) {
+    tensors.push_back({{"name", name}, {"spec", spec}, {"kind", kind}, {"scalar", false}});
+    return tensors.size() - 1;
+  };
+  for (size_t i = 0; i < picture.boxes.size(); ++i) {
+    const ModuleBox& box = picture.boxes[i];
+    Json in = Json::array(), attributes = Json::array();
+    for (const auto& [name, spec] : box.members)
+      if (name == "build")
+        attributes.push_back({name, spec});
+      else
+        in.push_back(tensor(name, spec, "param"));
+    ops.push_back({{"id", i}, {"name", box.title}, {"scope", Json::array()}, {"in", in}, {"out", Json::array()}});
+    if (!attributes.empty()) ops.back()["attributes"] = std::move(attributes);
+    if (!box.at) continue;
+    ops.back()["file"] = sources.number(box.at.file);
+    ops.back()["line"] = box.at.file->position(box.at.begin).line;
+  }
+  for (const ModuleUse& use : picture.uses) {
+    const size_t t = tensor(use.member, use.member, "module");
+    ops[use.user]["out"].push_back(t);
+    ops[use.used]["in"].push_back(t);
+  }
+  const Json graph{{"id", title},     {"title", title},          {"main", true},
+                   {"members", 1},    {"calls", 0},              {"inputs", Json::array()},
+                   {"outputs", Json::array()}, {"tensors", std::move(tensors)}, {"ops", std::move(ops)}};
+  return {{"name", title}, {"main", 0}, {"modules", true}, {"machine", ""}, {"passes", Json::array()},
+          {"graphs", Json::array({graph})}};
+}
+
+/// The text of the page's data. JSON contains `<` in strings only.
+std::string data_text(Json programs, Sources& sources) {
+  const Json all{{"programs", std::move(programs)}, {"sources", sources.take()}};
+  std::string out;
+  for (const char c : all.dump(-1, ' ', false, Json::error_handler_t::replace)) c == '<' ? out += "\\u003c" : out += c;
+  return out;
+}
+
 std::string_view own_file(std::string_view name) {
   for (const GraphPageFile& f : graph_page_files())
     if (f.name == name) return f.text;
@@ -126,6 +167,26 @@ std::string_view shared_file(std::string_view name) {
   for (const tiles::PageFile& f : tiles::page_files())
     if (f.name == name) return f.text;
   return {};
+}
+
+/// A page with this data.
+std::string page_of(const std::string& data) {
+  std::string js;
+  // The licence of the layout library requires that each copy includes its text.
+  js += fmt::format("/*!\n{}*/\n{}\n", own_file("dagre-copyright.txt"), own_file("dagre.js"));
+  js += shared_file("elements.js");
+  for (const std::string_view part : {"model.js", "layout.js", "draw.js", "passes.js", "main.js"}) js += own_file(part);
+  const std::string css = fmt::format("{}{}", shared_file("page.css"), own_file("graph.css"));
+  std::string page;
+  std::string_view rest = own_file("graph.html");
+  for (size_t at; (at = rest.find("@@")) != rest.npos;) {
+    page += rest.substr(0, at);
+    rest.remove_prefix(at + 2);
+    const std::string_view mark = rest.substr(0, rest.find("@@"));
+    page += mark == "css" ? css : mark == "data" ? data : js;
+    rest.remove_prefix(mark.size() + 2);
+  }
+  return page.append(rest);
 }
 
 }  // namespace
@@ -163,32 +224,19 @@ std::string graph_data(const std::vector<const Ir*>& programs, const Graph* firs
                     {"passes", std::move(stages)},
                     {"graphs", std::move(drawn)}});
   }
-  const Json all{{"programs", std::move(list)}, {"sources", sources.take()}};
-  std::string out;
-  // JSON contains `<` in strings only.
-  for (const char c : all.dump(-1, ' ', false, Json::error_handler_t::replace)) c == '<' ? out += "\\u003c" : out += c;
-  return out;
+  return data_text(std::move(list), sources);
 }
 
 std::string graph_page(const std::vector<const Ir*>& programs, const Graph* first,
                        std::span<const tiles::Report> reports, std::span<const std::vector<PassStage>> passes) {
-  const std::string data = graph_data(programs, first, reports, passes);
-  std::string js;
-  // The licence of the layout library requires that each copy includes its text.
-  js += fmt::format("/*!\n{}*/\n{}\n", own_file("dagre-copyright.txt"), own_file("dagre.js"));
-  js += shared_file("elements.js");
-  for (const std::string_view part : {"model.js", "layout.js", "draw.js", "passes.js", "main.js"}) js += own_file(part);
-  const std::string css = fmt::format("{}{}", shared_file("page.css"), own_file("graph.css"));
-  std::string page;
-  std::string_view rest = own_file("graph.html");
-  for (size_t at; (at = rest.find("@@")) != rest.npos;) {
-    page += rest.substr(0, at);
-    rest.remove_prefix(at + 2);
-    const std::string_view mark = rest.substr(0, rest.find("@@"));
-    page += mark == "css" ? css : mark == "data" ? data : js;
-    rest.remove_prefix(mark.size() + 2);
-  }
-  return page.append(rest);
+  return page_of(graph_data(programs, first, reports, passes));
+}
+
+std::string module_page(const std::vector<std::pair<std::string, ModulePicture>>& pictures) {
+  Sources sources;
+  Json programs = Json::array();
+  for (const auto& [title, picture] : pictures) programs.push_back(json_of(title, picture, sources));
+  return page_of(data_text(std::move(programs), sources));
 }
 
 }  // namespace pxl

@@ -6,8 +6,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "interpreter/tools/module_view.hpp"
 #include "interpreter/tools/pass_stages.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/tiles/report.hpp"
@@ -31,6 +33,8 @@ std::string graph_data(const std::vector<const Ir*>& programs, const Graph* firs
 std::string graph_page(const std::vector<const Ir*>& programs, const Graph* first = nullptr,
                        std::span<const tiles::Report> reports = {},
                        std::span<const std::vector<PassStage>> passes = {});
+/// A page of the modules that texts declare, one picture for each.
+std::string module_page(const std::vector<std::pair<std::string, ModulePicture>>& pictures);
 /// The source texts that define the programs' ops, by name.
 std::map<std::string, std::string> source_texts(const std::vector<const Ir*>& programs);
 

@@ -25,7 +25,8 @@ struct ViewEdge {
   int tensors = 1;
 };
 struct DrawnGraph {
-  const Graph* graph = nullptr;
+  const Graph* graph = nullptr;  ///< null for a picture of modules
+  std::string title = {};        ///< of a picture without a graph
   size_t equal = 1;  ///< number of graphs with this structure, which is drawn once
   std::vector<ViewNode> nodes;
   std::vector<ViewEdge> edges;

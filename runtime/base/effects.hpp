@@ -13,12 +13,14 @@ namespace pxl {
 
 enum class Effect : uint8_t {
   reads_files,
+  reads_headers,  ///< dtypes and shapes of the arrays in a file, nothing else of it
   writes_files,
   reads_environment,
   time,
   random,
   prints,
   runs_session,
+  computes,  ///< runs ops outside a session: `eval`, calls of derivatives
   starts_processes,
 };
 
@@ -47,6 +49,11 @@ inline constexpr Effects no_effects = Effects::none();
 
 /// Effects that a look permits: none. A look's command reads the file and its imports before the look begins.
 inline constexpr Effects look_effects = no_effects;
+/// The same for a command of the user.
+inline constexpr Effects command_effects = Effect::reads_headers;
+/// With --run: all but those that change something outside the program, or run a session.
+inline constexpr Effects evaluation_effects{Effect::reads_files, Effect::reads_headers, Effect::reads_environment,
+                                            Effect::time,        Effect::random,        Effect::computes};
 
 /// "reads files, prints"; "none".
 std::string text(Effects effects);

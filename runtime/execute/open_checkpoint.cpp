@@ -1,8 +1,12 @@
 // Checkpoints whose arrays are read when they are needed, and their metadata.
+#include <fmt/format.h>
+
 #include <memory>
 #include <mutex>
 
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/base/effects.hpp"
+#include "runtime/base/files/input_file.hpp"
 #include "runtime/execute/checkpoint.hpp"
 
 namespace pxl {
@@ -25,6 +29,19 @@ std::vector<NamedArray> open_checkpoint(const std::string& path) {
                       })});
   }
   return arrays;
+}
+
+std::vector<NamedSpec> read_checkpoint_header(const std::string& path) {
+  require_effect(Effect::reads_headers);
+  constexpr int64_t longest = int64_t{1} << 20;
+  std::string why;
+  unsigned char length[8] = {};
+  std::optional<InputFile> file = InputFile::open(path, why);
+  int64_t bytes = file && file->read(length, 8) == 8 ? 0 : longest;
+  for (size_t i = 8; i-- > 0 && bytes < longest;) bytes = bytes << 8 | length[i];
+  if (bytes >= longest) throw Error(fmt::format("cannot read the header of {}", path), {}, Fault::unreadable);
+  const EffectScope reading(Effect::reads_files);
+  return CheckpointFile(path).entries();
 }
 
 std::vector<std::pair<std::string, std::string>> read_checkpoint_metadata(const std::string& path) {

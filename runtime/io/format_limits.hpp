@@ -16,6 +16,9 @@ namespace pxl {
 /// Maximum size of a text, image or sound file, and of its decoded contents, in bytes. Not measured.
 constexpr int64_t max_decoded_bytes = int64_t{2} << 30;
 
+/// Maximum number of bytes that a look reads of one file.
+constexpr int64_t max_header_bytes = int64_t{1} << 20;
+
 inline Error cannot_read(const std::string& path, std::string_view why) {
   return Error(fmt::format("cannot read {}: {}", path, why), {}, Fault::unreadable);
 }

@@ -41,10 +41,15 @@ const Jpeg& jpeg() {
   return functions;
 }
 
-Array pixels(const std::string& path, int64_t height, int64_t width, int64_t channels) {
+/// How much of an image is wanted.
+enum class Wanted : uint8_t { header, pixels };
+
+/// The array for the pixels; without elements if only the header is wanted.
+Array pixels(const std::string& path, Wanted wanted, int64_t height, int64_t width, int64_t channels) {
   if (height * width > max_decoded_bytes / channels)
     throw cannot_read(path, fmt::format("{} x {} pixels are more than {} GiB", width, height, max_decoded_bytes >> 30));
-  return Array(DType::uint8, channels == 1 ? Shape{height, width} : Shape{height, width, channels});
+  const Shape shape = channels == 1 ? Shape{height, width} : Shape{height, width, channels};
+  return wanted == Wanted::header ? Array::unevaluated(DType::uint8, shape) : Array(DType::uint8, shape);
 }
 
 /// Whether a PNG file has all of its chunks; libpng does not check this once it has the pixels. A chunk has a size, a
@@ -59,8 +64,8 @@ bool is_whole_png(std::string_view png) {
   return false;
 }
 
-Array read_png(const std::string& path, const std::string& bytes) {
-  if (!is_whole_png(bytes)) throw cannot_read(path, "not a usable PNG file: it has no end");
+Array read_png(const std::string& path, const std::string& bytes, Wanted wanted) {
+  if (wanted == Wanted::pixels && !is_whole_png(bytes)) throw cannot_read(path, "not a usable PNG file: it has no end");
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
   const auto check = [&](int done) {
@@ -73,13 +78,14 @@ Array read_png(const std::string& path, const std::string& bytes) {
   const bool alpha = image.format & PNG_FORMAT_FLAG_ALPHA, color = image.format & PNG_FORMAT_FLAG_COLOR || alpha;
   image.format = alpha ? PNG_FORMAT_RGBA : color ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
   std::unique_ptr<png_image, decltype(&png_image_free)> owned(&image, png().png_image_free_);
-  Array out = pixels(path, image.height, image.width, alpha ? 4 : color ? 3 : 1);
+  Array out = pixels(path, wanted, image.height, image.width, alpha ? 4 : color ? 3 : 1);
+  if (wanted == Wanted::header) return out;
   owned.release();
   check(png().png_image_finish_read_(&image, nullptr, out.mutable_raw(), 0, nullptr));
   return out;
 }
 
-Array read_jpeg(const std::string& path, const std::string& bytes) {
+Array read_jpeg(const std::string& path, const std::string& bytes, Wanted wanted) {
   const std::unique_ptr<void, decltype(&tjDestroy)> decoder(jpeg().tjInitDecompress_(), jpeg().tjDestroy_);
   if (!decoder) throw run_error("libjpeg-turbo could not be started");
   const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
@@ -90,7 +96,8 @@ Array read_jpeg(const std::string& path, const std::string& bytes) {
   int width = 0, height = 0, subsampling = 0, colours = 0;
   check(jpeg().tjDecompressHeader3_(decoder.get(), data, bytes.size(), &width, &height, &subsampling, &colours));
   const bool grey = colours == TJCS_GRAY;
-  Array out = pixels(path, height, width, grey ? 1 : 3);
+  Array out = pixels(path, wanted, height, width, grey ? 1 : 3);
+  if (wanted == Wanted::header) return out;
   // A progressive file of a few bytes a scan may have any number of scans, each of which visits all pixels.
   constexpr int flags = TJFLAG_ACCURATEDCT | TJFLAG_LIMITSCANS;
   check(jpeg().tjDecompress2_(decoder.get(), data, bytes.size(), reinterpret_cast<unsigned char*>(out.mutable_raw()),
@@ -98,13 +105,24 @@ Array read_jpeg(const std::string& path, const std::string& bytes) {
   return out;
 }
 
+Array read_bytes(const std::string& path, const std::string& bytes, Wanted wanted) {
+  if (bytes.starts_with("\x89PNG")) return read_png(path, bytes, wanted);
+  if (bytes.starts_with("\xff\xd8")) return read_jpeg(path, bytes, wanted);
+  throw cannot_read(path, "neither a PNG nor a JPEG file");
+}
+
 }  // namespace
 
-Array read_image(const std::string& path) {
-  const std::string bytes = read_whole_file(path);
-  if (bytes.starts_with("\x89PNG")) return read_png(path, bytes);
-  if (bytes.starts_with("\xff\xd8")) return read_jpeg(path, bytes);
-  throw cannot_read(path, "neither a PNG nor a JPEG file");
+Array read_image(const std::string& path) { return read_bytes(path, read_whole_file(path), Wanted::pixels); }
+
+TensorSpec read_image_header(const std::string& path) {
+  require_effect(Effect::reads_headers);
+  std::string why;
+  std::optional<InputFile> file = InputFile::open(path, why);
+  if (!file) throw cannot_read(path, why);
+  std::string bytes(static_cast<size_t>(std::min(file->size(), max_header_bytes)), '\0');
+  file->read(bytes.data(), static_cast<int64_t>(bytes.size()));
+  return read_bytes(path, bytes, Wanted::header).spec();
 }
 
 void write_png(const std::string& path, const Array& pixels) {

@@ -12,6 +12,9 @@ namespace pxl {
 /// damaged file, and for an image of more than `max_decoded_bytes`.
 Array read_image(const std::string& path);
 
+/// The spec of the array that read_image returns, from the first MiB of the file.
+TensorSpec read_image_header(const std::string& path);
+
 /// Writes uint8 [height, width], or [height, width, channels] with 1, 3 or 4 channels, as a PNG file.
 void write_png(const std::string& path, const Array& image);
 

@@ -179,8 +179,18 @@ Array load_npy(const std::string& path) {
   return read_npy(source, path);
 }
 
-Array read_npy(ByteSource& source, const std::string& path) {
-  Reader reader(source, path);
+TensorSpec load_npy_header(const std::string& path) {
+  require_effect(Effect::reads_headers);
+  std::string why;
+  std::optional<InputFile> file = InputFile::open(path, why);
+  if (!file) throw Error(fmt::format("cannot read {}: {}", path, why), {}, Fault::unreadable);
+  FileSource source(*std::move(file));
+  return read_npy_header(source, path);
+}
+
+namespace {
+
+Header read_header(Reader& reader) {
   unsigned char start[8];
   if (reader.left() < 8) throw reader.corrupt("it is too short");
   reader.read(start, sizeof start, "the magic string");
@@ -194,8 +204,23 @@ Array read_npy(ByteSource& source, const std::string& path) {
   if (length > longest_header) throw reader.corrupt(fmt::format("a header of {} bytes", length));
   std::string text(length, ' ');
   reader.read(text.data(), length, "the header");
-  Header header = HeaderParser(text, reader).parse();
+  return HeaderParser(text, reader).parse();
+}
 
+}  // namespace
+
+TensorSpec read_npy_header(ByteSource& source, const std::string& path) {
+  Reader reader(source, path);
+  Header header = read_header(reader);
+  TensorSpec spec;
+  spec.dtype = header.dtype;
+  spec.shape = std::move(header.shape);
+  return spec;
+}
+
+Array read_npy(ByteSource& source, const std::string& path) {
+  Reader reader(source, path);
+  Header header = read_header(reader);
   int64_t bytes = 0;
   try {
     bytes = element_count(header.shape) * static_cast<int64_t>(size_of(header.dtype));

@@ -18,10 +18,13 @@ class ByteSource {
 
 /// `name` is the file's, for errors.
 Array read_npy(ByteSource& source, const std::string& name);
+/// The spec of the array, from the file's header alone.
+TensorSpec read_npy_header(ByteSource& source, const std::string& name);
 /// The bytes of the file. Throws Error naming `name` for a dtype that NumPy has not.
 std::string npy_bytes(const Array& array, const std::string& name);
 
 Array load_npy(const std::string& path);
+TensorSpec load_npy_header(const std::string& path);
 /// Written to a temporary file beside `path` and renamed.
 void save_npy(const std::string& path, const Array& array);
 

@@ -79,27 +79,41 @@ class Member final : public ByteSource {
   int64_t size_;
 };
 
-}  // namespace
-
-std::vector<NamedArray> load_npz(const std::string& path) {
-  require_effect(Effect::reads_files);
+InputFile open_regular(const std::string& path) {
   std::string why;
-  const std::optional<InputFile> regular = InputFile::open(path, why);
-  if (!regular) throw cannot_read(path, why);
+  std::optional<InputFile> file = InputFile::open(path, why);
+  if (!file) throw cannot_read(path, why);
+  return *std::move(file);
+}
+
+Archive open_archive(const std::string& path) {
   int code = 0;
-  const Archive archive(zip().zip_open_(path.c_str(), ZIP_RDONLY, &code), zip().zip_discard_);
-  if (!archive) {
-    zip_error_t error;
-    zip().zip_error_init_with_code_(&error, code);
-    why = zip().zip_error_strerror_(&error);
-    zip().zip_error_fini_(&error);
-    throw cannot_read(path, "not a usable .npz file: " + why);
-  }
-  // Arrays are made in memory at once; a small file that claims to be a large one is refused before.
-  const int64_t max_bytes =
-      (int64_t{1} << 30) + (regular->size() > (int64_t{1} << 50) ? regular->size() : 100 * regular->size());
-  int64_t total = 0;
-  std::vector<NamedArray> arrays;
+  Archive archive(zip().zip_open_(path.c_str(), ZIP_RDONLY, &code), zip().zip_discard_);
+  if (archive) return archive;
+  zip_error_t error;
+  zip().zip_error_init_with_code_(&error, code);
+  const std::string why = zip().zip_error_strerror_(&error);
+  zip().zip_error_fini_(&error);
+  throw cannot_read(path, "not a usable .npz file: " + why);
+}
+
+/// The bytes of the archive's directory, from the record at the end of the file; -1 without that record.
+int64_t directory_bytes(InputFile& file) {
+  constexpr int64_t record = 22, longest = record + 65535;
+  std::string end(static_cast<size_t>(std::min(file.size(), longest)), '\0');
+  if (!file.seek(file.size() - static_cast<int64_t>(end.size())) ||
+      file.read(end.data(), static_cast<int64_t>(end.size())) != static_cast<int64_t>(end.size()))
+    return -1;
+  const size_t at = end.rfind("PK\x05\x06");
+  if (at == end.npos || at + record > end.size()) return -1;
+  int64_t bytes = 0;
+  for (size_t i = 4; i-- > 0;) bytes = bytes << 8 | static_cast<unsigned char>(end[at + 12 + i]);
+  return bytes;
+}
+
+/// Calls f(index, stat, name) for each member.
+template <class F>
+void each_member(const Archive& archive, const std::string& path, F&& f) {
   std::set<std::string> names;
   for (zip_int64_t i = 0, n = zip().zip_get_num_entries_(archive.get(), 0); i < n; ++i) {
     zip_stat_t stat{};
@@ -107,19 +121,59 @@ std::vector<NamedArray> load_npz(const std::string& path) {
     if (zip().zip_stat_index_(archive.get(), index, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_SIZE) ||
         !(stat.valid & ZIP_STAT_NAME))
       throw cannot_read(path, fmt::format("its member {}: {}", i, zip().zip_strerror_(archive.get())));
-    std::string name = stat.name;
+    const std::string name = stat.name;
     if (!name.ends_with(".npy")) throw cannot_read(path, fmt::format("its member `{}` is not a .npy file", name));
     if (!names.insert(name).second) throw cannot_read(path, fmt::format("it has two members `{}`", name));
-    if (stat.size > static_cast<zip_uint64_t>(max_bytes - total))
+    f(index, static_cast<int64_t>(stat.size), name);
+  }
+}
+
+Member opened(const Archive& archive, const std::string& path, zip_uint64_t index, int64_t size,
+              const std::string& name) {
+  Member member(archive.get(), index, size);
+  if (!member.open())
+    throw cannot_read(path, fmt::format("its member `{}`: {}", name, zip().zip_strerror_(archive.get())));
+  return member;
+}
+
+std::string array_name(const std::string& member) { return member.substr(0, member.size() - 4); }
+
+}  // namespace
+
+std::vector<std::pair<std::string, TensorSpec>> load_npz_headers(const std::string& path) {
+  require_effect(Effect::reads_headers);
+  InputFile file = open_regular(path);
+  constexpr int64_t max_directory = 256 << 10, max_members = 64;
+  const int64_t directory = directory_bytes(file);
+  if (directory < 0 || directory > max_directory) throw cannot_read(path, "its directory is missing or too long");
+  const Archive archive = open_archive(path);
+  if (zip().zip_get_num_entries_(archive.get(), 0) > max_members) throw cannot_read(path, "it has too many members");
+  std::vector<std::pair<std::string, TensorSpec>> specs;
+  each_member(archive, path, [&](zip_uint64_t index, int64_t size, const std::string& name) {
+    Member member = opened(archive, path, index, size, name);
+    specs.emplace_back(array_name(name), read_npy_header(member, path + "/" + name));
+  });
+  return specs;
+}
+
+std::vector<NamedArray> load_npz(const std::string& path) {
+  require_effect(Effect::reads_files);
+  const InputFile regular = open_regular(path);
+  const Archive archive = open_archive(path);
+  // Arrays are made in memory at once; a small file that claims to be a large one is refused before.
+  const int64_t max_bytes =
+      (int64_t{1} << 30) + (regular.size() > (int64_t{1} << 50) ? regular.size() : 100 * regular.size());
+  int64_t total = 0;
+  std::vector<NamedArray> arrays;
+  each_member(archive, path, [&](zip_uint64_t index, int64_t size, const std::string& name) {
+    if (size < 0 || size > max_bytes - total)
       throw cannot_read(path, fmt::format("it expands to more than {} bytes, 100 times its size", max_bytes));
-    total += static_cast<int64_t>(stat.size);
-    Member member(archive.get(), index, static_cast<int64_t>(stat.size));
-    if (!member.open())
-      throw cannot_read(path, fmt::format("its member `{}`: {}", name, zip().zip_strerror_(archive.get())));
+    total += size;
+    Member member = opened(archive, path, index, size, name);
     Array data = read_npy(member, path + "/" + name);
     if (!member.ends()) throw cannot_read(path, fmt::format("its member `{}` is damaged: its checksum differs", name));
-    arrays.push_back({name.substr(0, name.size() - 4), std::move(data)});
-  }
+    arrays.push_back({array_name(name), std::move(data)});
+  });
   return arrays;
 }
 

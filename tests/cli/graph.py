@@ -218,3 +218,112 @@ def pages_of_ops_modules_and_files(cli):
     holds("unknown", err, "did you mean `nn.Linear`?")
     entry = json.loads(cli.run("doc", "--json", "gelu")[1])["entries"][0]
     differ("object", (entry["kind"], entry["signature"]), ("op", "gelu(t)"))
+
+
+UNREAD = """points = load("points.{suffix}")
+count = read_text("count.txt")
+program train(n: int) {{
+  stream in x: float32[n]
+  stream out y = sum(host_load(x))
+}}
+Session(train({extent}))
+"""
+LOOKS = (["schedule"], ["graph"], ["graph", "-o", "net.html"], ["graph", "-o", "net.svg"], ["profile", "--machine", "bow"],
+         ["profile", "--machine", "bow", "-o", "net.html"])
+
+
+@case
+def a_look_that_can_build_no_program_says_why_and_writes_no_file(cli):
+    cli.write("count.txt", "3")
+    cli.write("unread.pxl", UNREAD.format(suffix="csv", extent="int(count)"))
+    for command in LOOKS:
+        code, out, err = cli.run(*command, "unread.pxl")
+        differ(f"{command}", (code, out, (cli.folder / "net.html").exists()), (65, "", False))
+        for part in ("unread.pxl:1:10: error: no program is built: `points.csv` was not read", "unread.pxl:2: `count.txt` was not read",
+                     "--run reads files", '--program "train(n = ...)" builds'):
+            holds(f"{command}", err, part)
+    cli.write("points.csv", "a,b\n1,2\n")
+    for options in (["--run"], ["--program", "train(3)"]):
+        for command in LOOKS:
+            if "net.svg" in command:
+                continue
+            code, out, err = cli.run(*command, *options, "unread.pxl")
+            differ(f"{command} {options}", (code, err), (0, ""))
+            if "-o" not in command:
+                holds(f"{command} {options}", out, "train" if command[0] == "profile" else "3")
+
+
+@case
+def a_look_knows_the_headers_of_files(cli):
+    cli.write("write.pxl", """save("points.npy", zeros([5, 3]))
+save("points.npz", {"a": zeros([5, 3])})
+save("points.safetensors", {"a": zeros([5, 3])})
+save("points.png", cast(zeros([5, 3]), uint8))
+""")
+    differ("files", cli.run("write.pxl")[0], 0)
+    for suffix, extent in (("npy", "points.shape[1]"), ("npz", 'points["a"].shape[1]'), ("safetensors", 'len(points["a"]) - 2'),
+                           ("png", "points.shape[1]")):
+        cli.write("known.pxl", UNREAD.format(suffix=suffix, extent=extent))
+        code, out, err = cli.run("schedule", "known.pxl")
+        differ(suffix, (code, err, "(3,) float32" in out), (0, "", True))
+        # What the script may write before is not known.
+        cli.write("written.pxl", 'save("x.txt.npy", zeros([2]))\n' + UNREAD.format(suffix=suffix, extent=extent))
+        differ(f"{suffix} after a save", cli.run("schedule", "written.pxl")[0], 65)
+    cli.write("damaged.pxl", UNREAD.format(suffix="npy", extent="points.shape[1]"))
+    for damaged in ("", "no header"):
+        cli.write("points.npy", damaged)
+        differ("a damaged file is unknown", cli.run("schedule", "damaged.pxl")[0], 65)
+
+
+@case
+def options_of_a_script_follow_its_file(cli):
+    cli.write("sized.pxl", "option size: int = 2\noption fast: bool = false\nprogram p(n: int = size) { stream in x: float32[n]\n"
+              "stream out y = sum(host_load(x)) }\nSession(p())\n")
+    for command in (["schedule"], ["graph"], ["profile", "--machine", "bow", "--json"]):
+        for options in (["--size", "7"], ["--size=7", "--fast"], ["--no-fast", "--", "--size", "7"]):
+            code, out, err = cli.run(*command, "sized.pxl", *options)
+            differ(f"{command} {options}", (code, err), (0, ""))
+            holds(f"{command} {options}", out, "7")
+        differ(f"{command}: an unknown option", cli.run(*command, "sized.pxl", "--sise", "7")[0], 2)
+    cli.write("other.pxl", "x = 1\n")
+    differ("several files", cli.run("check", "sized.pxl", "--size", "7", "other.pxl")[0], 0)
+    code, _, err = cli.run("check", "sized.pxl", "--size", "x", "other.pxl")
+    differ("a wrong value", code, 65 if code == 65 else 2)
+
+
+@case
+def modules_alone_are_drawn(cli):
+    cli.write("layers.pxl", "from nn import Linear\nmodule Block(width: int) {\n  up = Linear(width)\n"
+              "  build(x) {\n    param scale: float32[width] = 1\n    return up(x) * scale\n  }\n}\n"
+              "module Net {\n  blocks = [Block(8)]\n  build(x) { return blocks[0](x) }\n}\n")
+    code, out, err = cli.run("graph", "layers.pxl")
+    differ("status", (code, err), (0, ""))
+    for part in ("Block(width: int)", "scale: float32[width]", 'label="blocks"', "Linear"):
+        holds("picture", out, part)
+    code, out, _ = cli.run("graph", "--json", "layers.pxl")
+    event = json.loads(out)
+    differ("uses", [(u["user"], u["used"], u["member"]) for u in event["uses"]], [(0, 2, "up"), (1, 0, "blocks")])
+    differ("page", cli.run("graph", "layers.pxl", "-o", "layers.html"), (0, "", ""))
+    holds("page", cli.read("layers.html"), "Block(width: int)")
+    differ("a file of nothing", cli.run("graph", cli.write("empty.pxl", "x = 1\n"))[0], 65)
+
+
+@case
+def a_model_is_drawn(cli):
+    cli.write("write.pxl", """import onnx
+module Net { build(x: float32[n, 3]) {
+  param w: float32[3, 2] = 1
+  return relu(x @ w) } }
+program p { stream in x: float32[4, 3]
+facts, g = Net().create_graph(x.spec)
+stream out y = g.bind(facts.init())(host_load(x)) }
+export_onnx(p(), "net.onnx")
+""")
+    differ("model", cli.run("write.pxl")[::2], (0, ""))
+    for command in (["graph"], ["schedule"], ["profile", "--machine", "bow"], ["graph", "-o", "net.html"], ["check"]):
+        code, out, err = cli.run(*command, "net.onnx")
+        differ(f"{command}", (code, err), (0, ""))
+    holds("page", cli.read("net.html"), "MatMul")
+    cli.write("bad.onnx", "nothing")
+    code, out, err = cli.run("graph", "bad.onnx", "-o", "bad.html")
+    differ("a damaged model", (code in (65, 66), out, (cli.folder / "bad.html").exists()), (True, "", False))

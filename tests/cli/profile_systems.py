@@ -165,9 +165,12 @@ def flags_of_systems_are_checked(cli):
 def profile_says_what_a_script_without_a_session_lacks(cli):
     cli.write("host.pxl", "x = 3\n")
     cli.write("unused.pxl", "program train(batch, rate = 0.1) { w = variable(1.0) }\n")
-    for name, remedy in [("host", "declare a `program p { ... }` and add `session = Session(p())`"),
-                         ("unused", "add `session = Session(train(batch))` at the end")]:
-        code, _, err = cli.run("profile", f"{name}.pxl")
-        differ(f"{name}: exit status", code, 0)
-        holds(f"{name}", err, "the script creates no session")
+    cli.write("alone.pxl", "program p { stream in x: float32[2]\n stream out y = 2 * host_load(x) }\n")
+    for name, message, remedy in [("host", "no program is built: the file declares none", "declare one: `program p { ... }`"),
+                                  ("unused", "no program is built", '--program "train(batch = ...)"'),
+                                  ("alone", "the script creates no session", "add `session = Session(p())` at the end")]:
+        code, out, err = cli.run("profile", "--machine", "bow", f"{name}.pxl", "-o", "page.html")
+        differ(f"{name}: exit status and output", (code, out), (65, ""))
+        differ(f"{name}: files", (cli.folder / "page.html").exists(), False)
+        holds(f"{name}", err, message)
         holds(f"{name}", err, remedy)

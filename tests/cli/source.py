@@ -157,12 +157,12 @@ program p(n: int) {
 }
 """)
     differ("unknown", cli.run("--quiet", "check", "a.pxl"), (0, "", ""))
-    differ("fitting", cli.run("check", "--set", "size=3", "--program", "p(3)", "a.pxl")[0], 0)
-    code, out, err = cli.run("check", "--set", "size=3", "--program", "p(4)", "a.pxl")
+    differ("fitting", cli.run("check", "--program", "p(3)", "a.pxl", "--size", "3")[0], 0)
+    code, out, err = cli.run("check", "--program", "p(4)", "a.pxl", "--size=3")
     differ("status", code, 65)
     holds("error", err, "a.pxl:4:7: error: matmul: inner dimensions differ")
     differ("a call that does not parse", cli.run("check", "-p", "p(", "a.pxl")[0], 65)
-    differ("an option that is not there", cli.run("check", "--set", "sise=3", "a.pxl")[0], 2)
+    differ("an option that is not there", cli.run("check", "a.pxl", "--sise", "3")[0], 2)
 
 
 @case

@@ -263,7 +263,7 @@ Value compute_at_once(Interpreter& in, const Ref<DerivativeObject>& d, const Arg
   std::vector<Value> tensors;
   const GraphSource source = source_of_function(Value(d), specs.args);
   const std::string key = sharing_key(in, source, specs.args, program->of_key, tensors) + default_engine();
-  const bool may_run = permits(Effect::runs_session);
+  const bool may_run = permits(Effect::computes);
   auto found = programs.find(key);
   if (found == programs.end()) {
     if (programs.size() >= kept_programs) programs.clear();

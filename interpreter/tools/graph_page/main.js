@@ -96,7 +96,12 @@
   function details(box) {
     const b = inner(box), op = b.op, parts = [el("h2", {}, titleOf(box)), el("div", { class: "hint" }, noteOf(box))];
     if (box.kind === "port") parts.push(rows(tensorRows(box.graph, box.tensors)));
-    if (op) {
+    if (op && PROGRAM.modules) {
+      if (op.in.length) parts.push(el("h3", {}, "Params"), rows(tensorRows(b.graph, op.in.filter((t) => b.graph.tensors[t].kind === "param"))));
+      if (op.out.length) parts.push(el("h3", {}, "Modules"), rows(op.out.map((t) => [b.graph.tensors[t].name, b.graph.users.get(t)[0].name])));
+      if (op.attributes) parts.push(el("h3", {}, "Build"), rows(op.attributes));
+      parts.push(...sourceOf(op));
+    } else if (op) {
       parts.push(el("div", { class: "hint" }, `${op.name}.${op.id}` + (op.scope.length ? ` in ${op.scope.join(".")}` : "")));
       if (op.in.some((t) => t >= 0)) parts.push(el("h3", {}, "Inputs"), rows(tensorRows(b.graph, op.in)));
       if (op.out.length) parts.push(el("h3", {}, "Outputs"), rows(tensorRows(b.graph, op.out)));
@@ -205,7 +210,7 @@
     const graphs = PROGRAM.graphs.reduce((n, g) => n + g.members, 0);
     document.title = `${PROGRAM.name} · pxl graph`;
     at("title").textContent = PROGRAM.name;
-    at("subtitle").textContent = `${plural(ops, "op")} in ${plural(graphs, "graph")}` + (PROGRAM.graphs.length < graphs ? `, ${PROGRAM.graphs.length} of them different` : "");
+    at("subtitle").textContent = PROGRAM.modules ? plural(ops, "module") : `${plural(ops, "op")} in ${plural(graphs, "graph")}` + (PROGRAM.graphs.length < graphs ? `, ${PROGRAM.graphs.length} of them different` : "");
     at("passes").hidden = PROGRAM.passes.length < 2;
     open = opened(innerWidth < 700 ? 14 : 28);
     chosen = null;
