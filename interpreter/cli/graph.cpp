@@ -133,7 +133,7 @@ int run_graph(const CommonFlags& common, const std::vector<std::string>& argumen
   if (format == "json") {
     for (const auto& ir : programs.irs) text += json_of(*ir, views).dump() + "\n";
   } else {
-    text = dot_text(programs.irs.size() == 1 ? programs.irs.front()->name() : call.operands.front(), views);
+    text = dot_text(programs.irs.size() == 1 ? programs.irs.front()->name() : script.file, views);
     if (format != "dot") text = draw(text, format);
   }
   if (path == "-") {

@@ -138,8 +138,7 @@ void write_text(const std::string& output, const std::string& text, Format forma
 }
 
 int run_profile(const CommonFlags& common, const std::vector<std::string>& arguments) {
-  const ScriptWords words =
-      script_words(profile_command, arguments, {.other = "--against", .repeated = "--sweep"});
+  const ScriptWords words = script_words(profile_command, arguments, {.other = "--against", .repeated = "--sweep"});
   const Invocation call = parse_flags(profile_command, words.ours);
   const tiles::EstimateOptions estimating = options_of(call);
   const size_t top = top_of(call);

@@ -123,7 +123,7 @@ std::vector<tiles::Report> profile_script(const CommonFlags& common, const Scrip
     request.page->sources = source_texts(modelled);
   }
   const bool quiet = common.quiet || request.quiet;
-  if (!quiet)
+  if (!quiet && wanted.empty())
     for (const std::string& what : looked.unbuilt) print_err("{}: {}\n", script.file, what);
   if (!reports.empty()) return reports;
   if (!made.empty())

@@ -64,8 +64,7 @@ Checked check_tree(const Script& script, const ast::TreePtr& tree, const Invocat
   Checked out;
   out.tree = tree;
   const auto warnings = std::make_shared<std::vector<Diagnostic>>();
-  out.interpreter =
-      silent_interpreter(script.file, parse_options(script.file, declared, script.options), warnings);
+  out.interpreter = silent_interpreter(script.file, parse_options(script.file, declared, script.options), warnings);
   std::vector<std::string> calls;
   // A name alone needs no extra call: the file builds its program, or the check builds it with its defaults.
   if (const std::string text = call.value("--program"); text.find('(') != text.npos) calls.push_back(text);
@@ -151,9 +150,9 @@ Error no_program(const Script& script, const Checked& checked) {
       d.span = result.withheld.front().at;
       for (size_t i = 1; i < result.withheld.size(); ++i) {
         const Withheld& w = result.withheld[i];
-        notes.push_back(w.at.file ? fmt::format("{}:{}: {}", w.at.file->name(), w.at.file->position(w.at.begin).line,
-                                                w.what)
-                                  : w.what);
+        notes.push_back(w.at.file
+                            ? fmt::format("{}:{}: {}", w.at.file->name(), w.at.file->position(w.at.begin).line, w.what)
+                            : w.what);
       }
       notes.push_back("--run reads files, draws numbers and computes what sessions do not");
     }

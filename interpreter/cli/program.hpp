@@ -51,9 +51,9 @@ std::string program_line(const Ir& ir);
 /// line of the call follows ("p:12"). If this line builds several programs, a number follows ("p:12#2").
 std::vector<std::string> program_labels(const std::vector<std::shared_ptr<Ir>>& irs);
 
-/// Builds the programs of a script. Unless --quiet is given, reports to stderr which programs were not built. Throws the
-/// errors of the script, a usage Error if it declares no program of a requested name, and `no_program` if there is none.
-/// `modules_suffice`: a text that declares modules and no program has no programs, which is no error.
+/// Builds the programs of a script. Unless --quiet is given, reports to stderr which programs were not built. Throws
+/// the errors of the script, a usage Error if it declares no program of a requested name, and `no_program` if there is
+/// none. `modules_suffice`: a text that declares modules and no program has no programs, which is no error.
 Programs programs_of(const CommonFlags& common, const Script& script, const Invocation& call,
                      bool modules_suffice = false);
 

@@ -65,7 +65,14 @@ class Splitter {
     else if (out_.scripts.empty() || (syntax_.several && (word.size() < 2 || word[0] != '-')))
       begin(word);
     else
-      out_.scripts.back().options.push_back(word);  // unknown, which parse_options refuses
+      take_unknown(word);
+  }
+
+  void take_unknown(const std::string& word) {
+    Script& script = out_.scripts.back();
+    script.options.push_back(word);
+    // The next word may be a file: an unknown option is refused before it is taken for one.
+    if (syntax_.several && script.source) parse_options(script.file, declared_, script.options);
   }
 
   void take_flag(const Flag& flag, const std::string& word) {
@@ -90,8 +97,15 @@ class Splitter {
   void begin(const std::string& file) {
     std::error_code ignored;
     Script script{file};
-    if (!is_model(file) && !std::filesystem::is_directory(file, ignored)) script.source = &read_source(file);
+    if (!is_model(file) && !std::filesystem::is_directory(file, ignored)) {
+      try {
+        script.source = &read_source(file);
+      } catch (const Error&) {
+        if (!syntax_.several) throw;  // of several files, the command reports each
+      }
+    }
     declared_ = options_of(script);
+    for (OptionInfo& o : declared_) o.required = false;  // of a look
     out_.scripts.push_back(std::move(script));
   }
 

@@ -19,14 +19,14 @@ struct Script {
 /// Flags of the command may be anywhere. An option of the script takes precedence over a flag with the same name. After
 /// `--` no word is a flag of the command.
 struct ScriptWords {
-  std::vector<std::string> ours;    ///< the command's flags
-  std::vector<Script> scripts;      ///< in the order of their files
+  std::vector<std::string> ours;      ///< the command's flags
+  std::vector<Script> scripts;        ///< in the order of their files
   std::vector<std::string> repeated;  ///< values of the flag that may be given several times
 };
 
 struct ScriptSyntax {
-  bool several = false;           ///< the command takes several files
-  std::string_view other = {};    ///< a flag whose value is one more script
+  bool several = false;            ///< the command takes several files
+  std::string_view other = {};     ///< a flag whose value is one more script
   std::string_view repeated = {};  ///< a flag that may be given several times
 };
 

@@ -45,8 +45,8 @@ struct CheckState {
   std::map<const Ir*, Span> incomplete;       ///< graphs that lack a part that depends on an unknown, and where
   int silent = 0;                             ///< depth of enclosing code that may not run: errors are dropped
   int uncertain_depth = 0;                    ///< depth of scopes for code that may not run
-  uint8_t left = 0;  ///< a statement may have left the loop (1) or function (2): what follows may not run
-  int64_t runs = 0;  ///< number of skipped sessions and runs
+  uint8_t left = 0;                ///< a statement may have left the loop (1) or function (2): what follows may not run
+  int64_t runs = 0;                ///< number of skipped sessions and runs
   bool may_have_written = false;   ///< a skipped call writes a file
   std::vector<Withheld> withheld;  ///< calls that were not made, in order; the first of them
   /// Called for editors with each value that is bound to a name, and with the name's location. May be empty.

@@ -54,9 +54,10 @@ void withhold(Interpreter& in, const BuiltinObject& f, const Arguments& args) {
   if (f.effects.within({Effect::prints, Effect::writes_files}) || c.withheld.size() >= noted) return;
   const bool reads = f.effects.has(Effect::reads_files) || f.effects.has(Effect::reads_environment);
   const std::string* path = reads && !args.positional.empty() ? args.positional[0].as_string() : nullptr;
-  Withheld call{args.span, path && !path->empty() ? fmt::format("`{}` was not read", *path)
-                                                  : fmt::format("`{}` was not called", f.name),
-                reads};
+  Withheld call{
+      args.span,
+      path && !path->empty() ? fmt::format("`{}` was not read", *path) : fmt::format("`{}` was not called", f.name),
+      reads};
   const auto equal = [&](const Withheld& w) {
     return w.what == call.what && w.at.file == call.at.file && w.at.begin == call.at.begin;
   };

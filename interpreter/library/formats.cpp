@@ -217,8 +217,8 @@ constexpr FileFormat formats[] = {
      },
      "", "", look_at_image},
     {".jpg .jpeg", "an image",
-     [](Interpreter&, const std::string& path, const ArgReader&) -> Value { return read_image(path); }, nullptr, "",
-     "", look_at_image},
+     [](Interpreter&, const std::string& path, const ArgReader&) -> Value { return read_image(path); }, nullptr, "", "",
+     look_at_image},
     {".wav", "a sound", load_sound, save_sound, "", "rate"},
     {".flac .ogg", "a sound", load_sound, nullptr, "", ""},
 };

@@ -17,7 +17,7 @@ struct FileFormat {
   std::string_view holds;     ///< "one array", for messages
   Value (*load)(Interpreter&, const std::string& path, const ArgReader& options);
   void (*save)(Interpreter&, const std::string& path, const Value& value, const ArgReader& options);
-  std::string_view load_options, save_options;  ///< names of the arguments that each function accepts
+  std::string_view load_options, save_options;       ///< names of the arguments that each function accepts
   Value (*look)(const std::string& path) = nullptr;  ///< what the file's header tells of the value; may be null
 };
 

@@ -42,8 +42,8 @@ class ModelProgram {
         "from {} import Model as {}\nprogram {}({}) {{\n{}  {}, {} = {}().create_graph({})\n  {} = "
         "{}.bind({}.init())({})\n{}}}\nSession({}())\n",
         {string_literal(std::filesystem::absolute(path_).string()), module, name, joined(parameters_, ", "), streams,
-         facts, graph, module, joined(specs, ", "), joined(results, ", "), graph, facts, joined(loads, ", "),
-         outputs, name});
+         facts, graph, module, joined(specs, ", "), joined(results, ", "), graph, facts, joined(loads, ", "), outputs,
+         name});
   }
 
  private:
@@ -87,7 +87,9 @@ class ModelProgram {
 
 ast::TreePtr program_of_model(const std::string& path) {
   const Model model = read_model(path);
-  return parse_or_throw(add_source(fmt::format("[{}]", path), ModelProgram(model, path).text()));
+  const ProgramText program = ModelProgram(model, path).text();
+  const std::string name = fmt::format("[{}]", path);
+  return parse_or_throw(add_source(name, program));
 }
 
 }  // namespace pxl::onnx

@@ -85,8 +85,9 @@ std::string dot_text(const std::string& title, const std::vector<DrawnGraph>& vi
       "height=0.3];\n"
       "  edge [fontname=\"Helvetica\", fontsize=8, color=\"#5b6770\", fontcolor=\"#5b6770\", arrowsize=0.6];\n",
       dot_quoted(title));
-  const bool several = std::any_of(views.begin(), views.end(),
-                                   [&](const DrawnGraph& v) { return v.graph && &v.graph->ir() != &views.front().graph->ir(); });
+  const bool several = std::any_of(views.begin(), views.end(), [&](const DrawnGraph& v) {
+    return v.graph && &v.graph->ir() != &views.front().graph->ir();
+  });
   int clusters = 0;
   std::map<const Graph*, std::pair<int, size_t>> place;  // cluster and view of a graph
   for (size_t g = 0; g < views.size(); ++g) {

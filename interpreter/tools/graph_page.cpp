@@ -143,11 +143,18 @@ Json json_of(const std::string& title, const ModulePicture& picture, Sources& so
     ops[use.user]["out"].push_back(t);
     ops[use.used]["in"].push_back(t);
   }
-  const Json graph{{"id", title},     {"title", title},          {"main", true},
-                   {"members", 1},    {"calls", 0},              {"inputs", Json::array()},
-                   {"outputs", Json::array()}, {"tensors", std::move(tensors)}, {"ops", std::move(ops)}};
-  return {{"name", title}, {"main", 0}, {"modules", true}, {"machine", ""}, {"passes", Json::array()},
-          {"graphs", Json::array({graph})}};
+  const Json graph{{"id", title},
+                   {"title", title},
+                   {"main", true},
+                   {"members", 1},
+                   {"calls", 0},
+                   {"inputs", Json::array()},
+                   {"outputs", Json::array()},
+                   {"tensors", std::move(tensors)},
+                   {"ops", std::move(ops)}};
+  return {{"name", title},           {"main", 0},
+          {"modules", true},         {"machine", ""},
+          {"passes", Json::array()}, {"graphs", Json::array({graph})}};
 }
 
 /// The text of the page's data. JSON contains `<` in strings only.

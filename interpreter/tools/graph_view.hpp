@@ -27,7 +27,7 @@ struct ViewEdge {
 struct DrawnGraph {
   const Graph* graph = nullptr;  ///< null for a picture of modules
   std::string title = {};        ///< of a picture without a graph
-  size_t equal = 1;  ///< number of graphs with this structure, which is drawn once
+  size_t equal = 1;              ///< number of graphs with this structure, which is drawn once
   std::vector<ViewNode> nodes;
   std::vector<ViewEdge> edges;
 };

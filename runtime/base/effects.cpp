@@ -7,9 +7,9 @@ namespace {
 
 thread_local Effects permitted_effects = Effects::all();
 
-constexpr const char* effect_names[] = {"reads files", "reads headers of files", "writes files", "reads the environment",
-                                        "time",        "random",                 "prints",       "runs a session",
-                                        "computes",    "starts processes"};
+constexpr const char* effect_names[] = {
+    "reads files", "reads headers of files", "writes files", "reads the environment", "time", "random",
+    "prints",      "runs a session",         "computes",     "starts processes"};
 
 }  // namespace
 

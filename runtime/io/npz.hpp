@@ -14,8 +14,8 @@ namespace pxl {
 /// its size and 1 GiB.
 std::vector<NamedArray> load_npz(const std::string& path);
 
-/// The names and specs of the arrays, from the directory of the archive and the headers of its members. Throws Error for
-/// more than 64 members too.
+/// The names and specs of the arrays, from the directory of the archive and the headers of its members. Throws Error
+/// for more than 64 members too.
 std::vector<std::pair<std::string, TensorSpec>> load_npz_headers(const std::string& path);
 
 /// Members are stored without compression, as by numpy.savez. The same arrays give the same bytes.
