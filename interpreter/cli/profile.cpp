@@ -1,8 +1,11 @@
-// `pxl profile`: predicts the cost of a script's programs on an IPU.
+// `pxl profile`: measures a script, or predicts the cost of its programs on an IPU.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "interpreter/cli/measure_script.hpp"
 #include "interpreter/cli/profile_reports.hpp"
 #include "interpreter/cli/program.hpp"
 #include "interpreter/cli/sweep.hpp"
@@ -11,6 +14,7 @@
 #include "interpreter/syntax/parse.hpp"
 #include "runtime/base/files/atomic_file.hpp"
 #include "runtime/base/files/standard_streams.hpp"
+#include "runtime/base/text/wrap.hpp"
 #include "runtime/tiles/estimate.hpp"
 #include "runtime/tiles/report_json.hpp"
 
@@ -29,6 +33,8 @@ constexpr Flag profile_flags[] = {
      "families of plans of matrix products; compares both if both are named; or separately: each op's own best plan"},
     program_flag,
     evaluate_flag,
+    {"--measure", "", "with a machine: run the script and measure it, too"},
+    {"--steps", "N", "measured: end the script after this number of runs of sessions"},
     {"--replicas", "N,N,...", "predict throughput and efficiency for these numbers of replicas"},
     {"--links", "KEY=VALUE,...", "constants of the links between IPUs: link_bytes=28.7e9,remote_bytes=2e10"},
     {"--against", "FILE", "compare with the programs of another script; its own options follow it"},
@@ -137,6 +143,49 @@ void write_text(const std::string& output, const std::string& text, Format forma
   print_out("written to {}\n", output);
 }
 
+/// Flags of the model. Without one the script is measured.
+constexpr std::string_view model_flags[] = {"--machine",  "--available-memory-proportion",
+                                            "--partials", "--plans",
+                                            "--program",  "--run",
+                                            "--replicas", "--links",
+                                            "--against",  "--lines",
+                                            "--sweep"};
+
+int64_t steps_of(const Invocation& call) {
+  if (!call.has("--steps")) return 0;
+  const std::string text = call.value("--steps");
+  if (text.empty() || text.size() > 9 || text.find_first_not_of("0123456789") != text.npos || std::stoll(text) < 1)
+    throw Error(fmt::format("profile: --steps: expected a number of runs, from 1, got `{}`", text), {}, Fault::usage);
+  return std::stoll(text);
+}
+
+/// Writes what was measured: without a file to standard output, or else the summary besides it.
+int write_measured(const MeasuredScript& measured, const std::string& output, Format format, bool json,
+                   tiles::PageExtras& extras, std::span<const tiles::Report> modelled) {
+  const ScriptMeasurement& m = measured.measurement;
+  std::string text;
+  switch (format) {
+    case Format::text: text = summary_text(m, output.empty() ? terminal_size(STDOUT_FILENO).first : 0); break;
+    case Format::json: text = measurement_json(m); break;
+    case Format::trace: text = measurement_trace(m); break;
+    case Format::html:
+      extras.measured = measurement_json(m);
+      text = tiles::page_text(modelled, {}, extras);
+      break;
+  }
+  if (output.empty()) {
+    format == Format::text ? void(write_out(text)) : void(write_data(text));
+  } else {
+    write_file_atomically(output, text);
+    if (json)
+      write_data(measurement_json(m));
+    else
+      write_out((format == Format::text ? "" : summary_text(m, terminal_size(STDOUT_FILENO).first)) +
+                fmt::format("written to {}\n", output));
+  }
+  return measured.interrupted ? exit_interrupted : exit_ok;
+}
+
 int run_profile(const CommonFlags& common, const std::vector<std::string>& arguments) {
   const ScriptWords words = script_words(profile_command, arguments, {.other = "--against", .repeated = "--sweep"});
   const Invocation call = parse_flags(profile_command, words.ours);
@@ -148,6 +197,19 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
   if (format == Format::html && output.empty())
     throw Error("profile: HTML requires an output file", {"pxl profile FILE -o report.html"}, Fault::usage);
 
+  const int64_t steps = steps_of(call);
+  const bool models = std::any_of(std::begin(model_flags), std::end(model_flags),
+                                  [&](std::string_view flag) { return call.has(flag); });
+  std::optional<MeasuredScript> measured;
+  tiles::PageExtras extras;
+  const Script& script = words.scripts.front();
+  if (!models || call.has("--measure"))
+    measured = measure_script(common, script, steps, format == Format::text && !json);
+  else if (call.has("--steps"))
+    throw Error("profile: --steps is for measured runs: add --measure", {}, Fault::usage);
+  if (measured && (!models || format != Format::html))
+    return write_measured(*measured, output, format, json, extras, {});
+
   Systems systems;
   if (call.has("--links")) systems.links = tiles::parse_links(call.value("--links"));
   std::vector<int64_t> replicas;
@@ -156,8 +218,6 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
   if (systems.all && ((format != Format::text && format != Format::json) || call.has("--against")))
     throw Error("profile: --replicas writes text or JSON, of one script", {}, Fault::usage);
 
-  tiles::PageExtras extras;
-  const Script& script = words.scripts.front();
   ProfileRequest request;
   request.call = call;
   tiles::Sweep& sweep = extras.sweep;
@@ -180,6 +240,7 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
     against = profile_script(common, words.scripts.back(), request, estimating);
   }
   check_proportions(estimating, runs, against);
+  if (measured) return write_measured(*measured, output, format, json, extras, runs);
 
   std::string text;
   switch (format) {
@@ -217,10 +278,15 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
 const Command profile_command{
     "profile",
     "profile [FLAGS] FILE [--OPTION VALUE ...]",
-    "cycles and memory of a script's programs on an IPU",
+    "measure where a script's time goes, or model its programs on an IPU",
     run_profile,
     profile_flags,
-    "Evaluates the script without running it and models each program that it creates a session for on the machine's\n"
+    "Runs the script and prints where its time went: kernels by line, module and op, the rest of session.run, and the\n"
+    "script, with rates beside what this machine reaches, and memory. Ctrl-C ends the run and keeps what was "
+    "measured.\n"
+    "With --machine or another flag of the model, evaluates the script without running it and models each program "
+    "that\n"
+    "it creates a session for on the machine's\n"
     "tiles. Prints totals, cycles by phase, the most expensive ops and the fullest tile, or the difference\n"
     "from a second script: `pxl profile A.pxl --batch 8 --against B.pxl --batch 16`. `-o report.html` writes a page\n"
     "with all of it, `-o run.trace.json` a trace for chrome://tracing and Perfetto. What does not fit is tried with\n"

@@ -17,6 +17,8 @@
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/files/atomic_file.hpp"
 #include "runtime/base/text/text.hpp"
+#include "runtime/execute/measurement.hpp"
+#include "runtime/execute/session.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/tiles/estimate.hpp"
@@ -140,6 +142,35 @@ void command_memory(Console& console, std::string_view arguments) {
           .as(codes::type);
     line(std::string(arguments), *s->session);
   }));
+}
+
+void command_profile(Console& console, std::string_view arguments) {
+  const auto sessions = [&] {
+    std::vector<Session*> found;
+    for (const auto& [name, value] : console.engine().names())
+      if (auto* s = value.as<SessionObject>()) found.push_back(s->session.get());
+    return found;
+  };
+  const auto print = [&](const Measurement& m) {
+    if (m.runs > 0) console.print(table_text(m, console.columns()));
+    return m.runs > 0;
+  };
+  bool any = false;
+  if (arguments.empty()) {
+    for (const Session* s : sessions()) any = print(s->measure()) || any;
+    for (Session* s : sessions()) s->start_profiling();
+    if (!any) console.print("no session has run since it is measured: sessions are measured from now on");
+    return;
+  }
+  for (Session* s : sessions()) s->start_profiling();
+  std::vector<Measurement> ended;  // sessions that the input makes and drops
+  Session::collect(&ended);
+  const Outcome o = console.engine().submit(arguments);
+  Session::collect(nullptr);
+  console.report(o);
+  for (const Measurement& m : ended) any = print(m) || any;
+  for (const Session* s : sessions()) any = print(s->measure()) || any;
+  if (!any && o.ok()) console.print("no session ran");
 }
 
 }  // namespace pxl

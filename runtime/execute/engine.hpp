@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/execute/measurement.hpp"
 #include "runtime/execute/observe.hpp"
 #include "runtime/execute/profile.hpp"
 #include "runtime/graph/ir.hpp"
@@ -95,7 +96,8 @@ class ExecutionEngine {
   // Facts about runs beside their results. An engine without such facts returns empty values and 0.
   virtual void start_profiling() {}
   virtual Profile* times() { return nullptr; }
-  virtual std::string profile() const { return {}; }
+  virtual std::string profile() const { return {}; }  ///< of an engine that has no times
+  virtual Measurement measure() const { return {}; }  ///< of an engine that has times
   virtual std::string plans() const { return {}; }
   virtual int64_t constant_bytes() const { return 0; }
   virtual int64_t arena_bytes() const { return 0; }

@@ -66,10 +66,10 @@ class PlannedEngine : public ExecutionEngine {
 
   void start_profiling() override { planned_->profile->start(program_.steps().size()); }
   Profile* times() override { return planned_->profile.get(); }
-  std::string profile() const override {
+  Measurement measure() const override {
     const int replicas = task_.ir.replication_factor;
-    return planned_->profile->text(
-        replicas == 1 ? task_.ir.name() : fmt::format("{}, {} replicas", task_.ir.name(), replicas), program_.steps());
+    return measured(replicas == 1 ? task_.ir.name() : fmt::format("{}, {} replicas", task_.ir.name(), replicas),
+                    program_.steps(), *planned_->profile, planned_->plan);
   }
   std::string plans() const override {
     std::string text = print_plan(planned_->plan);

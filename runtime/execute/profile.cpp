@@ -1,35 +1,61 @@
-// Prints the table of a profile.
 #include "runtime/execute/profile.hpp"
 
-#include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdio>
 
-#include "runtime/base/threads/thread_pool.hpp"
-#include "runtime/execute/program.hpp"
+#include "runtime/base/files/input_file.hpp"
+#include "runtime/base/limits/interrupt.hpp"
 
 namespace pxl {
 
 namespace {
 
-std::string rate(double amount, double seconds) {
-  return seconds > 0 ? fmt::format("{:.1f}", amount / seconds * 1e-9) : std::string("-");
-}
+// The first runs are timed, and one of `distance` after them. The distance is no multiple of a short cycle of runs.
+constexpr int64_t timed_first = 32, distance = 13;
+constexpr size_t most_parts = 20'000;
 
-// Assumed time, in seconds, to wake the cores for a phase and to wait for the last core. Two cores take about as long.
-constexpr double meeting = 1e-6;
-
-/// The share of a phase's iterations that the most loaded core has, out of `cores`.
-double largest_part(const Phase& phase, int cores) {
-  int64_t largest = 0;
-  for (int share = 0; share < cores; ++share) {
-    const ChunkRange range = chunk_range(phase.iterations, share, cores, phase.grain);
-    largest = std::max(largest, range.end - range.begin);
-  }
-  return static_cast<double>(largest) / static_cast<double>(phase.iterations);
-}
+std::atomic<int64_t> runs_left{0};
+std::atomic<bool> reached{false};
 
 }  // namespace
+
+void Profile::start(size_t steps) {
+  epoch();
+  kernels_.assign(steps, {});
+  timing_ = true;
+}
+
+Profile::Clock::time_point Profile::begin_run() {
+  timing_ = runs_ < timed_first || runs_ % distance == 0;
+  return Clock::now();
+}
+
+void Profile::end_run(Clock::time_point begin) {
+  const Clock::time_point end = Clock::now();
+  if (runs_++ == 0) first_ = begin;
+  last_ = end;
+  in_runs_ += seconds(end - begin);
+  if (runs_left > 0 && --runs_left == 0) {
+    reached = true;
+    request_interrupt();
+  }
+  if (!timing_) return;
+  ++timed_;
+  in_timed_ += seconds(end - begin);
+  resident_peak_ = std::max(resident_peak_, resident_bytes());
+  if (parts_.size() < most_parts)
+    spans_.emplace_back(std::chrono::nanoseconds(begin - epoch()).count(),
+                        std::chrono::nanoseconds(end - begin).count());
+}
+
+void Profile::add_part(size_t step, int thread, Clock::time_point begin, Clock::time_point end) {
+  if (parts_.size() >= most_parts) return;
+  parts_.push_back({static_cast<int32_t>(step), thread, std::chrono::nanoseconds(begin - epoch()).count(),
+                    std::chrono::nanoseconds(end - begin).count()});
+}
 
 void Profile::run_phases(size_t step, const Kernel& kernel, const Buffers& buffers) {
   const std::vector<Phase>& phases = kernel.phases();
@@ -43,83 +69,32 @@ void Profile::run_phases(size_t step, const Kernel& kernel, const Buffers& buffe
   }
 }
 
-std::string Profile::expected_text(const std::vector<RunStep>& steps, double rest) const {
-  const auto divisible = [&](size_t i) {
-    return kernels_[i].runs > 0 && !steps[i].divided && !kernels_[i].phases.empty() &&
-           has_parallel_work(*steps[i].kernel);
-  };
-  bool any = false;
-  for (size_t i = 0; i < kernels_.size(); ++i) {
-    if (kernels_[i].runs > 0 && steps[i].divided) return {};
-    any = any || divisible(i);
-  }
-  if (!any) return {};
-  std::string out = fmt::format(
-      "expected on more cores, {:.0f} us for each of the phases after which they meet, without limits of memory\n"
-      "{:>7} {:>11} {:>9} {:>8}\n",
-      meeting * 1e6, "cores", "us/run", "meetings", "times");
-  double alone = 0;
-  for (const int cores : {1, 2, 4, 8, 16, 32, 64}) {
-    double time = rest;
-    int64_t meetings = 0;
-    for (size_t i = 0; i < kernels_.size(); ++i) {
-      const Timing& t = kernels_[i];
-      time += t.seconds;
-      if (cores == 1 || !divisible(i)) continue;
-      for (size_t p = 0; p < t.phases.size(); ++p) {
-        const Phase& phase = steps[i].kernel->phases()[p];
-        if (phase.iterations <= phase.grain) continue;
-        time += t.phases[p] * (largest_part(phase, cores) - 1) + meeting * static_cast<double>(t.runs);
-        meetings += t.runs;
-      }
-    }
-    if (cores == 1) alone = time;
-    const auto runs = static_cast<double>(runs_);
-    out += fmt::format("{:>7} {:>11.2f} {:>9.0f} {:>8.2f}\n", cores, time / runs * 1e6,
-                       static_cast<double>(meetings) / runs, alone / time);
-  }
-  return out;
+Profile::Clock::time_point Profile::epoch() {
+  static const Clock::time_point first = Clock::now();
+  return first;
 }
 
-std::string Profile::text(const std::string& name, const std::vector<RunStep>& steps) const {
-  if (runs_ == 0) return fmt::format("profile of {}: no run\n", name);
-  std::vector<size_t> order;
-  double in_kernels = 0, flops = 0, bytes = 0;
-  for (size_t i = 0; i < kernels_.size(); ++i) {
-    if (kernels_[i].runs == 0) continue;
-    order.push_back(i);
-    in_kernels += kernels_[i].seconds;
-    flops += static_cast<double>(steps[i].instruction->flops) * static_cast<double>(kernels_[i].runs);
-    bytes += static_cast<double>(steps[i].touched) * static_cast<double>(kernels_[i].runs);
-  }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return kernels_[a].seconds > kernels_[b].seconds; });
-  const double loop = std::max(seconds(last_ - first_), in_runs_), runs = static_cast<double>(runs_);
-  const auto share = [&](double time) { return loop > 0 ? 100 * time / loop : 0.0; };
-  std::string out =
-      fmt::format("profile of {}: {} run{} in {:.3f} s\n{:>7} {:>11} {:>9} {:>8} {:>8}  {}\n", name, runs_,
-                  runs_ == 1 ? "" : "s", loop, "share", "us/run", "runs", "GF/s", "GB/s", "kernel");
-  for (size_t i : order) {
-    const Timing& t = kernels_[i];
-    const Instruction& instruction = *steps[i].instruction;
-    const double once = t.seconds / static_cast<double>(t.runs);
-    out += fmt::format(
-        "{:6.1f}% {:11.2f} {:9} {:>8} {:>8}  {}{}\n", share(t.seconds), once * 1e6, t.runs,
-        rate(static_cast<double>(instruction.flops), once), rate(static_cast<double>(steps[i].touched), once),
-        instruction.note.empty() ? fmt::format("{}", instruction.op->row->name) : instruction.note.substr(1),
-        steps[i].divided ? "" : " (one thread)");
-  }
-  out += fmt::format("{:6.1f}% {:11.2f} {:9} {:>8} {:>8}  total of {} kernel{}\n", share(in_kernels),
-                     in_kernels / runs * 1e6, runs_, rate(flops, in_kernels), rate(bytes, in_kernels), order.size(),
-                     order.size() == 1 ? "" : "s");
-  const auto rest = [&](double time, const char* what) {
-    time = std::max(time, 0.0);
-    out += fmt::format("{:6.1f}% {:11.2f} {:9} {:>8} {:>8}  {}\n", share(time), time / runs * 1e6, runs_, "", "", what);
-  };
-  rest(in_runs_ - in_kernels, "in session.run, outside kernels");
-  rest(loop - in_runs_, "outside session.run");
-  rest(loop, "total");
-  return out + expected_text(steps, std::max(loop - in_kernels, 0.0));
+int Profile::thread_number() {
+  static std::atomic<int> threads{0};
+  thread_local const int number = threads++;
+  return number;
+}
+
+void Profile::limit_runs(int64_t runs) {
+  runs_left = runs;
+  reached = false;
+}
+bool Profile::limit_reached() { return reached; }
+
+int64_t Profile::resident_bytes() {
+  // The second number of the file counts pages in memory.
+  std::string why;
+  std::optional<InputFile> file = InputFile::open("/proc/self/statm", why);
+  char text[128] = {};
+  long pages = 0;
+  if (!file || file->read_undisturbed(text, sizeof text - 1) <= 0 || std::sscanf(text, "%*d %ld", &pages) != 1)
+    return 0;
+  return pages * sysconf(_SC_PAGESIZE);
 }
 
 }  // namespace pxl

@@ -1,29 +1,37 @@
-// Profile of a session: time in kernels, in the rest of its runs, and in the caller between runs.
+// Times of a session: its kernels, the rest of its runs, and what each thread did. Of many runs, some are timed kernel
+// by kernel, so that reading the clock stays cheap.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "runtime/kernels/kernel.hpp"
 
 namespace pxl {
 
-struct RunStep;
+/// A kernel, or a thread's share of one, in the timeline.
+struct TimedPart {
+  int32_t step = 0, thread = 0;
+  int64_t begin_ns = 0, ns = 0;  ///< since Profile::epoch()
+};
 
 class Profile {
  public:
   using Clock = std::chrono::steady_clock;
 
   /// Starts timing; `steps`: how many steps the program has.
-  void start(size_t steps) { kernels_.assign(steps, {}); }
+  void start(size_t steps);
   bool on() const { return !kernels_.empty(); }
+  /// Whether the kernels of the current run are timed.
+  bool timing() const { return timing_; }
 
   void add_kernel(size_t step, Clock::duration time) {
     kernels_[step].seconds += seconds(time);
     ++kernels_[step].runs;
   }
+  /// Adds to the timeline, as far as it has room.
+  void add_part(size_t step, int thread, Clock::time_point begin, Clock::time_point end);
 
   /// Runs a kernel on this thread and times its phases.
   void run_phases(size_t step, const Kernel& kernel, const Buffers& buffers);
@@ -32,10 +40,10 @@ class Profile {
   class Run {
    public:
     explicit Run(Profile& profile) : profile_(profile) {
-      if (profile_.on()) begin_ = Clock::now();
+      if (profile_.on()) begin_ = profile_.begin_run();
     }
     ~Run() {
-      if (profile_.on()) profile_.add_run(begin_, Clock::now());
+      if (profile_.on()) profile_.end_run(begin_);
     }
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
@@ -45,32 +53,45 @@ class Profile {
     Clock::time_point begin_;
   };
 
-  /// Prints a table with a row per kernel, most expensive first. The columns are the share of the loop (from the start
-  /// of the first run to the end of the last), microseconds per run of the kernel, the number of runs, the GF/s and
-  /// GB/s achieved, and the fused ops. Then totals for all kernels, for sessions outside kernels (checks of inputs,
-  /// streams, copies) and for the caller between runs, per run of the session. After runs on one thread, also prints
-  /// the expected time on more cores. That time assumes the largest part of each phase, and adds the cost of all cores
-  /// meeting after the phase.
-  std::string text(const std::string& name, const std::vector<RunStep>& steps) const;
-
- private:
-  static double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
-  void add_run(Clock::time_point begin, Clock::time_point end) {
-    if (runs_++ == 0) first_ = begin;
-    last_ = end;
-    in_runs_ += seconds(end - begin);
-  }
-
   struct Timing {
     double seconds = 0;
     int64_t runs = 0;
     std::vector<double> phases;  ///< seconds, if all runs were on one thread
   };
-  /// Lines of the times that are expected on more cores; empty where nothing is known. `rest`: seconds outside kernels.
-  std::string expected_text(const std::vector<RunStep>& steps, double rest) const;
+  const std::vector<Timing>& kernels() const { return kernels_; }  ///< by step, of the timed runs
+  const std::vector<TimedPart>& parts() const { return parts_; }
+  /// The timeline's runs: begin and length, like TimedPart.
+  const std::vector<std::pair<int64_t, int64_t>>& timed_runs() const { return spans_; }
+  int64_t runs() const { return runs_; }
+  double in_runs() const { return in_runs_; }
+  /// From the beginning of the first run to the end of the last one.
+  double loop() const { return seconds(last_ - first_); }
+  /// All runs, as a multiple of those whose kernels are timed, in time.
+  double scale() const { return in_timed_ > 0 ? in_runs_ / in_timed_ : 1; }
+  int64_t timed() const { return timed_; }
+  int64_t resident_peak() const { return resident_peak_; }  ///< bytes of the process, at the ends of timed runs
+
+  /// The origin of the times in timelines.
+  static Clock::time_point epoch();
+  /// The number of the calling thread: 0 is the first one that asks.
+  static int thread_number();
+  /// After this number of runs of any session, an interrupt is requested; 0: never.
+  static void limit_runs(int64_t runs);
+  static bool limit_reached();
+  /// Bytes of the process that are in memory.
+  static int64_t resident_bytes();
+
+ private:
+  static double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
+  Clock::time_point begin_run();
+  void end_run(Clock::time_point begin);
+
   std::vector<Timing> kernels_;  ///< by step; empty if profiling is off
-  int64_t runs_ = 0;
-  double in_runs_ = 0;
+  std::vector<TimedPart> parts_;
+  std::vector<std::pair<int64_t, int64_t>> spans_;
+  bool timing_ = false;
+  int64_t runs_ = 0, timed_ = 0, resident_peak_ = 0;
+  double in_runs_ = 0, in_timed_ = 0;
   Clock::time_point first_, last_;
 };
 

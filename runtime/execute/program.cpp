@@ -66,10 +66,12 @@ void Program::run_timed(size_t at) {
     observer_->before({*step.op, in, out, replica_.number, replica_.count});
   }
   if (step.divided)
-    run_divided(*step.kernel, step.buffers);
+    run_divided(*step.kernel, step.buffers, false, profile_.get(), at);
   else
     profile_->run_phases(at, *step.kernel, step.buffers);
-  profile_->add_kernel(at, Profile::Clock::now() - start);
+  const auto end = Profile::Clock::now();
+  profile_->add_kernel(at, end - start);
+  if (!step.divided) profile_->add_part(at, Profile::thread_number(), start, end);
   if (seen) observer_->after({*step.op, in, out, replica_.number, replica_.count});
 }
 

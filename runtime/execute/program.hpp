@@ -60,7 +60,9 @@ bool has_parallel_work(const Kernel& kernel);
 bool worth_dividing(const Kernel& kernel);
 /// Runs the phases of a kernel on the thread pool. A long, `interruptible` kernel runs in chunks: after a request to
 /// interrupt, the rest is skipped and Interrupted is thrown.
-void run_divided(const Kernel& kernel, const Buffers& buffers, bool interruptible = false);
+/// `timed`, if not null, gets the times of each thread's shares as parts of this step.
+void run_divided(const Kernel& kernel, const Buffers& buffers, bool interruptible = false, Profile* timed = nullptr,
+                 size_t step = 0);
 /// Bytes of workspace with which a kernel runs: on all threads of the pool if it is worth dividing.
 size_t workspace_bytes(const Kernel& kernel);
 
@@ -131,7 +133,7 @@ template <class Commit>
 std::span<const CollectiveStop> Program::advance(Commit&& commit) {
   size_t at = at_;
   bool polls = polls_, committed = committed_;
-  const bool timed = profile_->on();
+  const bool timed = profile_->timing();
   const FlushSubnormals flush;
   const RunStep* steps = steps_.data();
   if (observer_ && at > 0) show_result(steps[at - 1]);

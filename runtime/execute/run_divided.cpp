@@ -1,6 +1,8 @@
 // Kernels whose phases run on the thread pool.
 #include <algorithm>
 #include <atomic>
+#include <utility>
+#include <vector>
 
 #include "runtime/base/limits/cancel.hpp"
 #include "runtime/base/limits/interrupt.hpp"
@@ -38,10 +40,21 @@ size_t workspace_bytes(const Kernel& kernel) {
   return kernel.workspace().bytes(worth_dividing(kernel) ? static_cast<size_t>(thread_pool().size()) : 1);
 }
 
-void run_divided(const Kernel& kernel, const Buffers& buffers, bool interruptible) {
+namespace {
+
+/// What one thread did of a phase.
+struct TimedShare {
+  Profile::Clock::time_point begin, end;
+  int thread = -1;
+};
+
+}  // namespace
+
+void run_divided(const Kernel& kernel, const Buffers& buffers, bool interruptible, Profile* timed, size_t step) {
   const bool pieces = interruptible && kernel.cost_ns() > max_uninterruptible_ns;
   const double ns_per_phase = kernel.cost_ns() / static_cast<double>(std::max<size_t>(1, kernel.phases().size()));
   ThreadPool& workers = thread_pool();
+  std::vector<TimedShare> shares(timed ? static_cast<size_t>(workers.size()) : 0);
   for (const Phase& phase : kernel.phases()) {
     if (phase.iterations <= phase.grain) {
       phase.part(buffers, 0, phase.iterations);
@@ -57,17 +70,23 @@ void run_divided(const Kernel& kernel, const Buffers& buffers, bool interruptibl
       int64_t piece;
       bool pieces;
       Stop& stop;
-    } job{phase, buffers, kernel.workspace(), piece, pieces, stop};
+      TimedShare* shares;
+    } job{phase, buffers, kernel.workspace(), piece, pieces, stop, timed ? shares.data() : nullptr};
     workers.run(
         [&job](int thread, int threads) {
           const ChunkRange share = chunk_range(job.phase.iterations, thread, threads, job.phase.grain);
           const Buffers own = job.buffers.for_thread(thread, job.workspace);
+          TimedShare* const one = job.shares ? job.shares + thread : nullptr;
+          if (one) *one = {Profile::Clock::now(), {}, Profile::thread_number()};
           if (job.pieces)
             run_in_pieces(job.phase, own, share, job.piece, job.stop);
           else if (share.begin < share.end)
             job.phase.part(own, share.begin, share.end);
+          if (one) one->end = Profile::Clock::now();
         },
         ns_per_phase);
+    for (TimedShare& share : shares)
+      if (share.thread >= 0) timed->add_part(step, std::exchange(share.thread, -1), share.begin, share.end);
     if (pieces) {
       check_interrupt();
       if (stop.skipped.load(std::memory_order_relaxed)) throw Interrupted();

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <unordered_set>
 
@@ -12,6 +13,7 @@
 #include "runtime/base/never_destroyed.hpp"
 #include "runtime/base/settings.hpp"
 #include "runtime/base/text/suggest.hpp"
+#include "runtime/base/text/wrap.hpp"
 #include "runtime/execute/replicas.hpp"
 #include "runtime/execute/session_state.hpp"
 #include "runtime/graph/agreement.hpp"
@@ -58,6 +60,12 @@ bool& profiling_asked() {
   static bool asked = is_on(Setting::profile);
   return asked;
 }
+
+std::vector<Measurement>* collected = nullptr;  ///< gets the measurements of all sessions, if not null
+thread_local int unprofiled = 0;
+
+/// Whether new sessions are profiled, with a table or into `collected`.
+bool profiles() { return unprofiled == 0 && (collected || profiling_asked()); }
 
 int latest_id(const Graph& graph) {
   int latest = 0;
@@ -115,6 +123,10 @@ void Session::State::meet_as_made() const {
 
 Session::Session(std::shared_ptr<Ir> ir, std::string device, const std::string& engine,
                  std::shared_ptr<const tiles::EstimateOptions> machine, const std::vector<const Session*>& variables) {
+  using Clock = Profile::Clock;
+  const bool profiled = profiles();
+  const int64_t before = profiled ? Profile::resident_bytes() : 0;
+  const Clock::time_point begin = Clock::now();
   std::vector<const Variables*> owners;
   std::vector<const Ir*> programs;
   for (const Session* s : variables) {
@@ -123,17 +135,43 @@ Session::Session(std::shared_ptr<Ir> ir, std::string device, const std::string& 
   }
   check_shared(*ir, programs);
   state_ = std::make_unique<State>(std::move(ir), std::move(device), engine, machine, owners);
-  if (profiling_asked()) start_profiling();
+  if (!profiled) return;
+  state_->resident_before = before;
+  state_->making = std::chrono::duration<double>(Clock::now() - begin).count();
+  state_->profiled = true;
+  start_profiling();
 }
 Session::~Session() {
+  if (!state_->profiled) return;
   const Profile* times = state_->engine->times();
-  if (profiling_asked() && ((times && times->on()) || !counts().empty())) write_err(profile());
+  const bool any = (times && times->on()) || !counts().empty();
+  if (collected && any) collected->push_back(measure());
+  if (!collected && any) write_err(profile());
 }
 
 void Session::profile_all() { profiling_asked() = true; }
+void Session::collect(std::vector<Measurement>* all) { collected = all; }
+Session::Unprofiled::Unprofiled() { ++unprofiled; }
+Session::Unprofiled::~Unprofiled() { --unprofiled; }
 void Session::start_profiling() { state_->engine->start_profiling(); }
 std::vector<std::pair<std::string_view, int64_t>> Session::counts() const { return state_->engine->counts(); }
-std::string Session::profile() const { return state_->engine->profile(); }
+
+Measurement Session::measure() const {
+  Measurement m = state_->engine->measure();
+  if (m.program.empty()) m.program = ir().name(), m.more = state_->engine->profile();
+  const MemoryUse use = memory();
+  m.variables = use.variables;
+  m.constants = use.constants;
+  m.arena = use.arena;
+  m.making = state_->making;
+  m.resident = std::max<int64_t>(m.resident - state_->resident_before, 0);
+  return m;
+}
+
+std::string Session::profile() const {
+  const Profile* times = state_->engine->times();
+  return times && times->on() ? table_text(measure(), message_width()) : state_->engine->profile();
+}
 
 Ir& Session::ir() const { return *state_->ir; }
 const std::string& Session::device() const { return state_->device; }

@@ -16,6 +16,8 @@
 
 namespace pxl {
 
+struct Measurement;
+
 namespace tiles {
 struct EstimateOptions;
 }
@@ -138,11 +140,22 @@ class Session {
   LoadReport restore(const std::string& path, const RestoreOptions& options);
   LoadReport restore(const std::string& path) { return restore(path, RestoreOptions()); }
 
-  /// Times runs and kernels from now on; `profile` returns the table so far (Profile::text).
+  /// Times runs and kernels from now on; `profile` returns the table so far (table_text).
   void start_profiling();
   std::string profile() const;
+  /// What was measured so far; no runs without profiling.
+  Measurement measure() const;
   /// Profiles each session made from now on and prints its table to standard error at its end, like PXL_PROFILE=on.
   static void profile_all();
+  /// The same, without a table: a session adds its measurement to `all` at its end. Null ends this.
+  static void collect(std::vector<Measurement>* all);
+  /// While it lives, sessions of this thread are not profiled.
+  struct Unprofiled {
+    Unprofiled();
+    ~Unprofiled();
+    Unprofiled(const Unprofiled&) = delete;
+    Unprofiled& operator=(const Unprofiled&) = delete;
+  };
 
   /// Bytes of a run, as planned: variables, arena, constants.
   struct MemoryUse {

@@ -73,9 +73,12 @@ struct Session::State {
   std::unique_ptr<ProcessCollectives> elsewhere;          ///< where other processes have replicas
   int64_t runs = 0;
   VariableSnapshot snapshot;
-  bool clear_outputs;  ///< a store in an untaken branch leaves its sample unmodified
-  size_t input_count;  ///< streams that a run loads
-  int last_op;         ///< id of the session's last op in the main graph
+  bool clear_outputs;           ///< a store in an untaken branch leaves its sample unmodified
+  size_t input_count;           ///< streams that a run loads
+  int last_op;                  ///< id of the session's last op in the main graph
+  bool profiled = false;        ///< from the beginning, for a table or a collection
+  double making = 0;            ///< seconds, if it is profiled
+  int64_t resident_before = 0;  ///< bytes of the process before the session was made
   int attached = 0;
   double tail_seconds = -1.0;  ///< duration of the last run from the first update to the end; negative: no run yet
 };

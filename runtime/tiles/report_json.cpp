@@ -333,12 +333,13 @@ std::string page_text(std::span<const Report> runs, std::span<const Report> agai
   };
   Json all = all_json(runs, against);
   if (!extras.sweep.rows.empty()) all["sweep"] = sweep_rows(extras.sweep);
+  if (!extras.measured.empty()) all["measured"] = Json::array({Json::parse(extras.measured)});
   const std::string data = embedded(all), other = embedded(Json(extras.graphs)),
                     sources = embedded(Json(extras.sources));
   std::string js;
   for (const std::string_view part :
        {"elements.js", "base.js", "summary.js", "compare.js", "timeline.js", "memory.js", "liveness.js", "tree.js",
-        "ops.js", "graph.js", "source.js", "sweep.js", "main.js"})
+        "ops.js", "graph.js", "source.js", "sweep.js", "measured.js", "main.js"})
     js += page_file(part);
   std::string page;
   std::string_view rest = page_file("page.html");

@@ -19,6 +19,7 @@ struct PageExtras {
   std::string graphs;                          ///< a page of the graphs; may be empty
   std::map<std::string, std::string> sources;  ///< texts of the programs, by the names in ReportOp::where
   Sweep sweep;                                 ///< shown as a section, unless it is empty
+  std::string measured;                        ///< the JSON of a measured script; empty if none was measured
 };
 /// A self-contained page that shows everything in the JSON.
 std::string page_text(std::span<const Report> runs, std::span<const Report> against = {},

@@ -25,9 +25,9 @@ def two_dashes_end_the_flags(cli):
                          (("b.pxl", "--quiet", "--"), "4\n"), (("run", "--", "a.pxl", "--n", "7"), "7 false\n")):
         differ(" ".join(words), cli.run(*words), (0, shown, ""))
     cli.write("-y.pxl", "option n: int = 2\nprogram p {\n  x = variable(zeros([n]))\n  stream out y = x + 1\n}\nSession(p())\n")
-    plain = cli.run("profile", "--json", "./-y.pxl", "--n", "9")[1]
+    plain = cli.run("profile", "--machine", "bow", "--json", "./-y.pxl", "--n", "9")[1]
     for words in (("--json", "--", "-y.pxl", "--n", "9"), ("--json", "./-y.pxl", "--", "--n", "9")):
-        differ(" ".join(words), cli.run("profile", *words)[1].replace('"-y.pxl', '"./-y.pxl'), plain)
+        differ(" ".join(words), cli.run("profile", "--machine", "bow", *words)[1].replace('"-y.pxl', '"./-y.pxl'), plain)
     for command in ("check", "schedule", "graph", "export", "test", "fmt"):
         differ(command, cli.run(command, "--", "-y.pxl")[0], 0)
     for words, status in ((("--",), 2), (("run", "--"), 2), (("b.pxl", "--", "--quiet"), 2), (("a.pxl", "--", "--"), 2), (("--", "nothing.pxl"), 66)):

@@ -120,7 +120,7 @@ COMMANDS = {
     "a schedule": ["schedule", "named.pxl"],
     "a plan": ["schedule", "--plan", "named.pxl"],
     "a graph that is not there": ["schedule", "--graph", BAD, "named.pxl"],
-    "a profile": ["profile", "named.pxl"],
+    "a profile": ["profile", "--machine", "bow", "named.pxl"],
     "a machine": ["profile", "--machine", BAD, "named.pxl"],
     "an import": ["import", f"{BAD}.onnx"],
     "an op of a model": ["import", "op.onnx"],

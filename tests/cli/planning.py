@@ -69,7 +69,7 @@ def a_model_of_seven_billion_parameters_is_planned_in_two_gigabytes(cli):
     parameters = SIZES["layers"] * (4 * SIZES["width"] ** 2 + 3 * SIZES["width"] * SIZES["inner"]) + 2 * SIZES["words"] * SIZES["width"]
     assert 6.5e9 < parameters < 7e9, parameters
     cli.write("decoder.pxl", DECODER % SIZES + "s = Session(decoder())\n")
-    code, out, err = within(cli, 2000, "profile", "decoder.pxl", "--json")
+    code, out, err = within(cli, 2000, "profile", "--machine", "bow", "decoder.pxl", "--json")
     differ("status", (code, err), (0, ""))
     totals = json.loads(out)["runs"][0]["totals"]
     assert totals["parameter_bytes"] >= 2 * parameters, (totals, parameters)
@@ -81,7 +81,7 @@ def initial_values_that_nobody_reads_are_not_made(cli):
         for init in "normal(0, 0.02)", "uniform(0, 1)", "xavier_normal()", "kaiming_uniform()", "1", "0":
             sizes = {"variables": variables, "width": width, "init": init}
             cli.write("look.pxl", MANY % sizes + "s = Session(many())\n")
-            code, out, err = within(cli, 2000, "profile", "look.pxl")
+            code, out, err = within(cli, 2000, "profile", "--machine", "bow", "look.pxl")
             differ(f"profile of {sizes}", (code, err), (0, ""))
             holds("profile", out, "fullest tile")
 
@@ -91,7 +91,7 @@ def a_stream_larger_than_memory_is_profiled(cli):
     for extent in 65536, 1 << 20:
         cli.write("wide.pxl", f"program wide {{\n  stream in x: float32[{extent}, {extent}]\n  stream out y = sum(host_load(x))\n}}\n"
                   "s = Session(wide())\n")
-        code, out, err = within(cli, 2000, "profile", "wide.pxl")
+        code, out, err = within(cli, 2000, "profile", "--machine", "bow", "wide.pxl")
         differ("status", (code, err), (0, ""))
         holds("profile", out, "does not fit")
 
@@ -154,16 +154,16 @@ def resnet_50_fits_one_chip(cli):
 def profile_compares_families_of_plans(cli):
     cli.write("product.pxl", "program p {\n  stream in x: float16[1024, 1024]\n  variable w: float16[1024, 1024] = 0\n"
               "  stream out y = gelu(host_load(x)) @ w\n}\ns = Session(p())\n")
-    code, out, err = cli.run("profile", "product.pxl", "--plans", "gather,shift")
+    code, out, err = cli.run("profile", "--machine", "bow", "product.pxl", "--plans", "gather,shift")
     differ("status", (code, err), (0, ""))
     rows = dict(re.findall(r"^  (gather|shift|gather,shift) +([0-9,]+) +[0-9,]+$", out, re.MULTILINE))
     cycles = {name: int(number.replace(",", "")) for name, number in rows.items()}
     differ("families", sorted(cycles), ["gather", "gather,shift", "shift"])
     assert cycles["gather,shift"] <= min(cycles["gather"], cycles["shift"]), cycles
     for family in "gather", "shift":
-        alone = cli.run("profile", "product.pxl", "--plans", family)[1]
+        alone = cli.run("profile", "--machine", "bow", "product.pxl", "--plans", family)[1]
         holds(f"{family} alone", alone, f"{cycles[family]:,} cycles a run")
         assert "plans of products" not in alone, alone
-    code, out, err = cli.run("profile", "product.pxl", "--plans", "gathers")
+    code, out, err = cli.run("profile", "--machine", "bow", "product.pxl", "--plans", "gathers")
     differ("status of an unknown family", code, 2)
     holds("error", err, "expected gather, shift or separately, got `gathers`")

@@ -47,7 +47,7 @@ with Session(p()) as s { s.run() }
 
 
 def predictions(cli, path, *flags, cli_options=()):
-    code, out, err = cli.run("profile", "--json", *flags, path, *cli_options)
+    code, out, err = cli.run("profile", "--machine", "bow", "--json", *flags, path, *cli_options)
     if code != 0:
         raise AssertionError(f"exit status {code}: {err}")
     return json.loads(out)[0]
@@ -76,7 +76,7 @@ def collectives_are_priced_by_the_links(cli):
     free = predictions(cli, "train.pxl", "--replicas", "1024", "--links", "link_bytes=1e15,gateway_bytes=1e15,rack_time=0")
     if free["predictions"][0]["efficiency"] < 0.999:
         raise AssertionError(f"bytes take time without limits: {free}")
-    holds("text", cli.run("profile", "--replicas", "16,64", "train.pxl")[1], "replica runs/s")
+    holds("text", cli.run("profile", "--machine", "bow", "--replicas", "16,64", "train.pxl")[1], "replica runs/s")
 
 
 @case
@@ -87,7 +87,7 @@ def stages_of_a_pipeline_are_side_by_side(cli):
     differ("copied", found["copied_bytes"], 256 * 256 * 4 * 8)
     if abs(found["copy_seconds"] - 256 * 256 * 4 * 8 / 1e9) > 1e-12:
         raise AssertionError(f"{found['copy_seconds']} s of copies")
-    text = cli.run("profile", "piped.pxl")[1]
+    text = cli.run("profile", "--machine", "bow", "piped.pxl")[1]
     for part in ("piped, IPU 0 on bow", "piped, IPU 1 on bow", "in 2 stages for 8 micro-batches: 11.1 % of the pipeline is idle"):
         holds("summary", text, part)
     # n micro-batches take n + 1 times what the busiest stage takes for one.
@@ -117,7 +117,7 @@ with Session(p()) as s { s.run(x = zeros([1000])) }
     differ("moved", found["copied_bytes"], 3 * 4000 + 2 * 3 * 4000)
     if abs(found["copy_seconds"] - (4e-3 + 2 * 3 / 4 * 4e-3)) > 1e-12:
         raise AssertionError(f"{found['copy_seconds']} s of copies and the ring")
-    names = [line for line in cli.run("profile", "parts.pxl")[1].splitlines() if "AllReduce" in line]
+    names = [line for line in cli.run("profile", "--machine", "bow", "parts.pxl")[1].splitlines() if "AllReduce" in line]
     differ("its share is on each IPU", len(names) >= 4, True)
 
 
@@ -138,14 +138,14 @@ def remote_memory_is_priced_at_a_given_rate_only(cli):
     given = predictions(cli, "remote.pxl", "--replicas", "1", "--links", "remote_bytes=8e6")
     differ("given", given["remote_seconds"], 1e-3)
     differ("added", abs(given["predictions"][0]["seconds"] - given["compute_seconds"] - 1e-3) < 1e-12, True)
-    holds("text", cli.run("profile", "--replicas", "1", "remote.pxl")[1], "not priced; --links remote_bytes=")
+    holds("text", cli.run("profile", "--machine", "bow", "--replicas", "1", "remote.pxl")[1], "not priced; --links remote_bytes=")
 
 
 @case
 def a_thousand_replicas_take_as_long_as_one(cli):
     cli.write("train.pxl", DATA_PARALLEL)
 
-    one, many = (min(cli.processor_seconds("profile", "--replicas", n, "train.pxl") for _ in range(3)) for n in ("1", "1024"))
+    one, many = (min(cli.processor_seconds("profile", "--machine", "bow", "--replicas", n, "train.pxl") for _ in range(3)) for n in ("1", "1024"))
     if many > 2 * one:
         raise AssertionError(f"1 replica takes {one:.2f} s of a processor, 1,024 take {many:.2f} s")
 
@@ -156,7 +156,7 @@ def flags_of_systems_are_checked(cli):
     for flags, message in ((["--replicas", "0"], "expected numbers like 16,64,256, got `0`"), (["--replicas", "4,x"], "got `4,x`"),
                            (["--links", "link_byte=1"], "expected KEY=VALUE, got `link_byte=1`"),
                            (["--replicas", "2", "-o", "page.html"], "--replicas writes text or JSON")):
-        code, _, err = cli.run("profile", *flags, "train.pxl")
+        code, _, err = cli.run("profile", "--machine", "bow", *flags, "train.pxl")
         differ(f"{flags}: exit status", code, 2)
         holds(f"{flags}", err, message)
 

@@ -22,7 +22,7 @@ COMMANDS = {
     "check": [(["check", "good.pxl", "refused.pxl"], ""), (["check", "--json", "refused.pxl"], "")],
     "fmt": [(["fmt", "--check", "ugly.pxl", "refused.pxl"], ""), (["fmt", "--diff", "ugly.pxl"], ""), (["fmt", "-"], "x=1\n")],
     "compare": [(["compare", "session.pxl"], ""), (["compare", "refused.pxl"], "")],
-    "profile": [(["profile", "session.pxl"], ""), (["profile", "good.pxl"], "")],
+    "profile": [(["profile", "--machine", "bow", "session.pxl"], ""), (["profile", "good.pxl"], "")],
     "schedule": [(["schedule", "session.pxl"], ""), (["schedule", "refused.pxl"], "")],
     "graph": [(["graph", "session.pxl"], ""), (["graph", "-o", "/nowhere/at/all.dot", "session.pxl"], "")],
     "validate-model": [(["validate-model", "--nonsense"], "")],

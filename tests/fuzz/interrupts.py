@@ -46,7 +46,7 @@ MODEL = TRAINING.split("x = normal")[0] + "session = Session(train())\n"
 COMMANDS = {
     "check": (["check", "long.pxl"], 0, None),
     "schedule": (["schedule", "model.pxl"], 0, None),
-    "profile": (["profile", "model.pxl", "-o", "place/file.json"], 0, "file.json"),
+    "profile": (["profile", "--machine", "bow", "model.pxl", "-o", "place/file.json"], 0, "file.json"),
     "graph": (["graph", "-o", "place/file.dot", "model.pxl"], 0, "file.dot"),
     "doc": (["doc", "--help"], 0, None),
     "fmt": (["fmt", "place/file.pxl"], 0, "file.pxl"),

@@ -34,7 +34,7 @@ program second_product {
 
 
 def report(pxl, *arguments):
-    code, out, err = call(pxl, "profile", *arguments, "--json")
+    code, out, err = call(pxl, "profile", "--machine", "bow", *arguments, "--json")
     if code != 0:
         raise RuntimeError(f"status {code}\n{err}")
     return json.loads(out)
@@ -61,8 +61,11 @@ def shown(reports):
         for t in thing if isinstance(thing, list) else [thing]:
             found.setdefault(heading, set()).update(t)
     for data in reports:
-        add("The object", data)
-        for run in data["runs"] + data["against"]:
+        add("measurements" if "sessions" in data else "The object", data)
+        for session in data.get("sessions", []):
+            add("sessions", session)
+            add("kernels", session["kernels"])
+        for run in data.get("runs", []) + data.get("against", []):
             add("runs", run)
             for name in ("remedies", "peak", "sources", "machine", "options", "problems", "totals", "categories", "graphs", "ops", "points", "tensors", "search"):
                 add(name, run[name])
@@ -125,7 +128,7 @@ def sweep_problem(pxl, net, folder):
                               (("--sweep", "tiles=0..2"), "does not end"), (("--sweep", "n=1..2..0"), "does not end"),
                               (("--sweep", "tile=1,2"), "did you mean `tiles`"), (("--sweep", "tiles=1..9e99..1"), "more than 10000"),
                               (("--sweep", "tiles=a..b"), "expected a number")):
-        code, out, err = call(pxl, "profile", net, *arguments)
+        code, out, err = call(pxl, "profile", "--machine", "bow", net, *arguments)
         if code != 2 or wanted not in err:
             return f"{arguments}: status {code}\n{err}"
     return None
@@ -133,7 +136,7 @@ def sweep_problem(pxl, net, folder):
 
 def lines_problem(pxl, net, data):
     """The listing's lines have the cycles of their ops."""
-    code, out, err = call(pxl, "profile", net, "--lines", "--n", "64")
+    code, out, err = call(pxl, "profile", "--machine", "bow", net, "--lines", "--n", "64")
     if code != 0 or "stream out y = softmax(host_load(x), axis = -1)" not in out:
         return f"status {code}\n{out}{err}"
     for run in data["runs"]:
@@ -178,7 +181,7 @@ def json_tests(pxl, add, small, large, sweep):
 
 def trace_problem(pxl, folder, data):
     path = pathlib.Path(folder) / "run.trace.json"
-    code, out, err = call(pxl, "profile", *LAYERS, "-o", path)
+    code, out, err = call(pxl, "profile", "--machine", "bow", *LAYERS, "-o", path)
     if code != 0:
         return f"status {code}\n{err}"
     trace = json.loads(path.read_text())
@@ -208,14 +211,14 @@ def command_problem(pxl, folder):
                               (("--format", "html"), "-o report.html"), (("--layers",), "--layers"),
                               (("--available-memory-proportion", "MatMull=0.2"), "did you mean `MatMul`"),
                               (("--available-memory-proportion", "99999=0.2"), "no op has the id 99999")):
-        code, out, err = call(pxl, "profile", small, *arguments)
+        code, out, err = call(pxl, "profile", "--machine", "bow", small, *arguments)
         if code != 2 or wanted not in err:
             return f"{arguments}: status {code}\n{err}"
-    code, out, err = call(pxl, "profile", small, "--n", "128", "--against", small, "--n", "32")
+    code, out, err = call(pxl, "profile", "--machine", "bow", small, "--n", "128", "--against", small, "--n", "32")
     for text in ("first_product on bow against first_product", "second_product on bow against", "cycles a run", "MatMul"):
         if code != 0 or text not in out:
             return f"--against: `{text}` is missing; status {code}\n{out}{err}"
-    code, out, err = call(pxl, "profile", small, "--against", small)
+    code, out, err = call(pxl, "profile", "--machine", "bow", small, "--against", small)
     if code != 0 or "same" not in out or "cycles by kind" in out:
         return f"a script against itself: status {code}\n{out}{err}"
     return None
@@ -388,7 +391,7 @@ def page_tests(pxl, add, skip):
         except (RuntimeError, ValueError) as e:
             add("pxl profile --json", str(e))
             return
-        code, out, err = call(pxl, "profile", net, "--sweep", "n=32", "--json")
+        code, out, err = call(pxl, "profile", "--machine", "bow", net, "--sweep", "n=32", "--json")
         json_tests(pxl, add, small, large, json.loads(out))
         add("pxl profile --sweep", lambda: sweep_problem(pxl, net, folder))
         add("pxl profile --lines", lambda: lines_problem(pxl, net, report(pxl, net)) or lines_problem(pxl, net, large))
@@ -400,7 +403,7 @@ def page_tests(pxl, add, skip):
                  "crowded": [str(net), "--machine", "mk2,tiles=4,memory=40000", "--n", "256"], "two": [str(net)],
                  "sweep": [str(net), "--machine", "mk2", "--sweep", "tiles=2..8", "--sweep", "n=32,64"]}
         for name, arguments in pages.items():
-            code, out, err = call(pxl, "profile", *arguments, "-o", pathlib.Path(folder) / f"{name}.html")
+            code, out, err = call(pxl, "profile", "--machine", "bow", *arguments, "-o", pathlib.Path(folder) / f"{name}.html")
             text = (pathlib.Path(folder) / f"{name}.html").read_text() if code == 0 else ""
             alone = not re.search(r"(src|href)=\"?https?:|@import|@@", text)
             add(f"pxl profile -o {name}.html", None if code == 0 and alone and text.count("</script>") == 4 else f"status {code}\n{out}{err}")

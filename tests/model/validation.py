@@ -35,7 +35,7 @@ def profile(pxl, *arguments, threads=None):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "product.pxl"
         path.write_text(PROGRAM)
-        command = [str(pxl), "profile", *[str(path) if a == "FILE" else a for a in arguments]]
+        command = [str(pxl), "profile", "--machine", "bow", *[str(path) if a == "FILE" else a for a in arguments]]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60,
                               env=dict(os.environ, PXL_THREADS=str(threads)) if threads else None)
     return done.returncode, done.stdout, done.stderr

@@ -60,8 +60,8 @@ def profile(pxl, flag):
         return f"status {code}\n{out}{err}"
     if not flag:
         return None if err == "" else f"without --profile there is\n{err}"
-    for pattern in (r"^profile of p: 20 runs in ", r"^ *share +us/run +runs +GF/s +GB/s +kernel$", r"% .* 20 .* matmul\+",
-                    r"total of \d+ kernels?$", r"in session\.run, outside kernels$", r"outside session\.run$", r"100\.0% .* total$"):
+    for pattern in (r"^profile of p: 20 runs in ", r"^ *share +us/run +runs +GF/s +GB/s +roof +line, module, op$", r"% .* 20 .* \d+%  \S*loop\.pxl:\d+.*: MatMul",
+                    r"total of \d+ kernels?$", r"in session\.run, outside kernels$", r"outside session\.run$", r"100\.0% .* total$", r"^memory: .* planned"):
         if not re.search(pattern, err, re.M):
             return f"no line {pattern!r} in\n{err}"
     return None
