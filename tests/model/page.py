@@ -33,6 +33,24 @@ program second_product {
 """
 
 
+MEASURED = """from nn import Linear
+module Net {
+  layers = [Linear(64) for i in range(3)]
+  build(x) {
+    for layer in layers { x = gelu(layer(x)) }
+    return x
+  }
+}
+program train {
+  stream in x: float32[64, 64]
+  facts, graph = Net().create_graph(x.spec)
+  stream out y = graph.bind(facts.init())(host_load(x))
+}
+session = Session(train())
+for i in range(6) { result = session.run(x = ones([64, 64])) }
+"""
+
+
 def report(pxl, *arguments):
     code, out, err = call(pxl, "profile", "--machine", "bow", *arguments, "--json")
     if code != 0:
@@ -379,6 +397,39 @@ def browse(folder):
         check("page: the console of two.html", "; ".join(errors()))
         driver.set_window_size(500, 900)
         check("page: fits a narrow window", browser.too_wide())
+        driver.set_window_size(1280, 1000)
+        measured_page(browser)
+        check("page: the console of measured.html", "; ".join(errors()))
+
+
+def measured_page(browser):
+    """A measured session: its timeline stays in view, and lines, kernels and modules lead to each other."""
+    check, one, many, run = browser.check, browser.one, browser.many, browser.run
+    browser.load("measured.html")
+    sections = [s.get_attribute("id") for s in many("main > section")]
+    check("measured page: sections", None if sections == ["summary", "timeline", "source", "modules", "ops", "memory"] else str(sections))
+    check("measured page: programs of both kinds", None if [o.text for o in many("#program option")] == ["1. train, measured", "2. train on bow"]
+          else str([o.text for o in many("#program option")]))
+    legend = one("#summary .legend").text
+    check("measured page: parts", None if "kernels" in legend and "the rest of the script" in legend else legend)
+    run("arguments[0].click()", one("#source tr.pick"))
+    chosen = one("#ops .hint:not(.head .hint)").text
+    check("measured page: a line shows its kernels", None if "loop.pxl:" in one("#ops").text and "all ops" in one("#ops").text else chosen)
+    run("arguments[0].click()", one("#ops tbody tr"))
+    check("measured page: a kernel marks its line", None if many("#source tr.on") else "no line is marked")
+    run("arguments[0].click()", one("#modules a"))
+    check("measured page: a module shows its kernels", None if "layers" in one("#ops").text else one("#ops").text[:300])
+    check("measured page: modelled cycles beside the times", None if "Cycles on bow" in one("#source thead").text else one("#source thead").text)
+    canvas = one("#timeline canvas")
+    before = run("return scrollY")
+    run("""const b = arguments[0].getBoundingClientRect(), at = {bubbles: true, clientX: b.left + b.width / 2, clientY: b.top + 45, pointerId: 1};
+        arguments[0].setPointerCapture = () => {};
+        for (let x = 0.1; x < 0.95; x += 0.02) {
+          at.clientX = b.left + b.width * x;
+          for (const kind of ["pointermove", "pointerdown", "pointerup"]) arguments[0].dispatchEvent(new PointerEvent(kind, at));
+        }""", canvas)
+    check("measured page: a click in the timeline shows figures", None if "of the roofline" in one("#chosen").text else one("#chosen").text)
+    check("measured page: the timeline stays in view", None if run("return scrollY") == before else "the page has moved")
 
 
 def page_tests(pxl, add, skip):
@@ -407,6 +458,10 @@ def page_tests(pxl, add, skip):
             text = (pathlib.Path(folder) / f"{name}.html").read_text() if code == 0 else ""
             alone = not re.search(r"(src|href)=\"?https?:|@import|@@", text)
             add(f"pxl profile -o {name}.html", None if code == 0 and alone and text.count("</script>") == 4 else f"status {code}\n{out}{err}")
+        loop = pathlib.Path(folder) / "loop.pxl"
+        loop.write_text(MEASURED)
+        code, out, err = call(pxl, "profile", "--measure", "--machine", "bow", loop, "-o", pathlib.Path(folder) / "measured.html")
+        add("pxl profile -o measured.html", None if code == 0 else f"status {code}\n{out}{err}")
         checks(__file__, folder, "the page in a browser", add, skip)
 
 

@@ -122,13 +122,13 @@ function mover(window_) {
     view,
     dragged: () => moved > 4,
     show(node) { root = node; apply(); },
-    fit(width, height) {
+    // Shows a part of the picture, or its beginning where the letters would be too small to read.
+    fit(width, height, left = 0, top = 0) {
       const b = window_.getBoundingClientRect(), margin = 24;
       view.scale = Math.min(1.2, (b.width - 2 * margin) / Math.max(width, 1), (b.height - 2 * margin) / Math.max(height, 1));
-      // A picture that would be too small to read keeps a readable scale and begins at its top.
-      view.scale = Math.max(view.scale, Math.min(.55, (b.width - 2 * margin) / Math.max(Math.min(width, 900), 1)));
-      view.x = width * view.scale < b.width ? (b.width - width * view.scale) / 2 : margin;
-      view.y = height * view.scale < b.height ? (b.height - height * view.scale) / 2 : margin;
+      view.scale = Math.max(view.scale, Math.min(.8, (b.width - 2 * margin) / Math.max(Math.min(width, 900), 1)));
+      view.x = (width * view.scale < b.width ? (b.width - width * view.scale) / 2 : margin) - left * view.scale;
+      view.y = (height * view.scale < b.height ? (b.height - height * view.scale) / 2 : margin) - top * view.scale;
       apply();
     },
     whole(width, height) {

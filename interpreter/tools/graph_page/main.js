@@ -196,6 +196,11 @@
     };
     image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
   });
+  at("saved").addEventListener("click", () => {
+    SHOW_SAVED = !SHOW_SAVED;
+    at("saved").setAttribute("aria-pressed", String(SHOW_SAVED));
+    render();
+  });
   at("passes").addEventListener("click", () => showPasses(at("stages"), PROGRAM.passes));
   at("theme").addEventListener("click", () => {
     const dark = document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
@@ -213,15 +218,27 @@
     at("subtitle").textContent = PROGRAM.modules ? plural(ops, "module") : `${plural(ops, "op")} in ${plural(graphs, "graph")}` + (PROGRAM.graphs.length < graphs ? `, ${PROGRAM.graphs.length} of them different` : "");
     at("passes").hidden = PROGRAM.passes.length < 2;
     open = opened(innerWidth < 700 ? 14 : 28);
+    const model = modelOf(root.children);
+    if (model) open.add(model.key);
+    at("saved").hidden = !PROGRAM.graphs.some(gradientOf);
     chosen = null;
     panel.replaceChildren(el("div", { class: "hint" }, "Click a box to open it, and an op for its tensors and its line of the program. Drag to move, wheel to zoom, / to search."));
     render();
-    move.fit(shown.width, shown.height);
+    begin();
     unseen = !view.clientWidth;
+  }
+  // The call of the graph that a training program differentiates: the picture begins there.
+  function modelOf(list) {
+    const calls = list.flatMap((box) => (box.kind === "call" && gradientOf(calledOf(box)) ? [box] : []));
+    return calls.sort((a, b) => calledOf(b).ops.length - calledOf(a).ops.length)[0];
+  }
+  function begin() {
+    const model = modelOf(root.children), place = model && shown.nodes.get(model.key);
+    place ? move.fit(place.part.width, place.part.height, place.x, place.y) : move.fit(shown.width, shown.height);
   }
   // A frame that is hidden at first, such as a notebook's, has no size to fit.
   let unseen = false;
-  new ResizeObserver(() => { if (unseen && view.clientWidth) { unseen = false; move.fit(shown.width, shown.height); } }).observe(view);
+  new ResizeObserver(() => { if (unseen && view.clientWidth) { unseen = false; begin(); } }).observe(view);
   const programs = at("program");
   programs.hidden = GRAPHS.programs.length < 2;
   programs.append(...GRAPHS.programs.map((p, i) => el("option", { value: i }, `${i + 1}. ${p.name}`)));

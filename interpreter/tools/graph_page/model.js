@@ -75,13 +75,14 @@ function grouped(graph, list, key) {
     if (!by.has(name)) { by.set(name, []); out.push(name); }
     by.get(name).push(box);
   };
-  const scalars = scalarParts(graph, list);
+  const scalars = scalarParts(graph, list), alike = alikeOps(graph, list, scalars);
   for (const box of list) {
     const op = box.op;
     if (box.kind === "frame") put("frame:" + (numbered(box.title)?.[1] ?? box.title) + ":" + structure(graph, box.ops, box.depth), box);
     else if (box.kind === "call") put("call:" + op.calls.join() + ":" + op.name, box);
     else if (scalars.has(box)) put("scalars:" + scalars.get(box), box);
     else if (op.modifies) put("update:" + op.name, box);
+    else if (alike.has(box)) put("alike:" + alike.get(box), box);
     else put("op:" + op.id, box);
   }
   const found = out.map((name) => {
@@ -120,6 +121,31 @@ function optimisers(graph, list, key) {
   return out;
 }
 
+// Ops of one name and line, none of which needs the result of another: what clipping, averages and optimisers do to each
+// variable of a tree. Box -> name of its group.
+function alikeOps(graph, list, scalars) {
+  const least = 3, by = new Map(), found = new Map();
+  for (const box of list) {
+    if (box.kind !== "op" || scalars.has(box) || box.op.stream || box.op.modifies || box.op.file === undefined) continue;
+    const name = `${box.op.name}:${box.op.file}:${box.op.line}`;
+    by.set(name, [...(by.get(name) || []), box]);
+  }
+  for (const [name, boxes] of by)
+    if (boxes.length >= least && independent(graph, boxes.map((box) => box.op))) for (const box of boxes) found.set(box, name);
+  return found;
+}
+
+function independent(graph, ops) {
+  const members = new Set(ops), seen = new Set(), queue = [...ops];
+  while (queue.length)
+    for (const t of queue.pop().out)
+      for (const user of graph.users.get(t) || []) {
+        if (members.has(user)) return false;
+        if (!seen.has(user)) { seen.add(user); queue.push(user); }
+      }
+  return true;
+}
+
 // Connected parts with two or more ops that compute scalars from scalars: box -> number of its part.
 function scalarParts(graph, list) {
   const part = new Map(), scalar = new Map();
@@ -138,7 +164,15 @@ function scalarParts(graph, list) {
   return found;
 }
 
-let PROGRAM;
+let PROGRAM, SHOW_SAVED = false;
+const gradientOf = (graph) => PROGRAM.graphs.find((g) => g.id === graph.id + "_bwd");
+// The results of a call that only the gradient of its graph reads: saved activations.
+function savedBy(graph, op) {
+  if (SHOW_SAVED || !op.calls || op.calls.length !== 1) return [];
+  const gradient = gradientOf(PROGRAM.graphs[op.calls[0]]), to = gradient && PROGRAM.graphs.indexOf(gradient);
+  const reads = (user) => (user.calls || []).includes(to);
+  return gradient ? op.out.filter((t) => (graph.users.get(t) || []).length && graph.users.get(t).every(reads)) : [];
+}
 const calledOf = (box, which = 0) => wired(PROGRAM.graphs[box.op.calls[which]]);
 
 // The content of an open box.
@@ -196,8 +230,9 @@ function linesOf(box) {
 function level(parent, list, graph) {
   const boxOf = new Map(), edges = new Map(), ports = new Map();
   for (const box of list) for (const op of box.ops) boxOf.set(op, box);
+  const hidden = new Set(list.flatMap((box) => box.ops.flatMap((op) => (op.graph === graph ? savedBy(graph, op) : []))));
   const link = (from, to, t) => {
-    if (from === to) return;
+    if (from === to || hidden.has(t)) return;
     const id = from.key + "\n" + to.key;
     if (!edges.has(id)) edges.set(id, { from, to, tensors: new Set() });
     edges.get(id).tensors.add(t);
@@ -208,7 +243,9 @@ function level(parent, list, graph) {
     if (!ports.has(id)) ports.set(id, { key: `${parent.key}/${id}`, kind: "port", out, tensors: [t], graph, ops: [], title: graph.tensors[t].name.split("/").pop(), note: graph.tensors[t].spec, links: [] });
     return ports.get(id);
   };
-  const outside = (t) => wholeGraph ? graph.declared.has(t) : graph.declared.has(t) || (graph.users.get(t) || []).some((op) => !boxOf.has(op));
+  // What the caller of this graph saves for the gradient.
+  const caller = inner(parent).kind === "call" && inner(parent), saved = new Set(caller ? savedBy(caller.graph, caller.op).map((t) => graph.outputs[caller.op.out.indexOf(t)]) : []);
+  const outside = (t) => wholeGraph ? graph.declared.has(t) && !saved.has(t) : graph.declared.has(t) || (graph.users.get(t) || []).some((op) => !boxOf.has(op));
   for (const box of list)
     for (const op of box.ops) {
       if (op.graph !== graph) continue;

@@ -74,6 +74,9 @@ function section(id, title, hint, ...tools) {
   return node;
 }
 
+// "blocks.2" before "blocks.10".
+const natural = (a, b) => a.localeCompare(b, "en", { numeric: true });
+
 // Radio buttons.
 function choice(options, chosen, change) {
   const buttons = options.map(([value, label]) => el("button", { type: "button", "aria-pressed": String(value === chosen), onclick() {
@@ -178,7 +181,7 @@ function table(columns, rows, { pick, picked, sort, filter = "", limit = 200 } =
     let list = rows.filter((row) => !wanted || columns.some((c) => String(c.text(row)).toLowerCase().includes(wanted)));
     if (by) list = list.slice().sort((a, b) => {
       const x = value(by, a), y = value(by, b);
-      return (x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1);
+      return (typeof x === "string" ? natural(x, y) : x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1);
     });
     return list;
   };

@@ -1,9 +1,6 @@
 // Sections of a measured session: where its time went, what its threads did, and its memory.
 const MEASURED = (DATA.measured || []).flatMap((m) => m.sessions.map((s) => ({ ...s, measured: true, script: m })));
 
-// "blocks.2" before "blocks.10".
-const natural = (a, b) => a.localeCompare(b, "en", { numeric: true });
-
 // A measured session in the form that the sections read: lines with times, ops with their parents.
 function preparedMeasured(run) {
   if (run.ops) return run;

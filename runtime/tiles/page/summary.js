@@ -36,13 +36,15 @@ function summarySection() {
     RUN.fits && card("Waiting", fmt.percent(t.compute_cycles ? t.waiting_cycles / t.compute_cycles : 0), `of compute, for the slowest tile; ${fmt.whole(t.tiles_used)} tiles compute`, o && delta(t.waiting_cycles, o.waiting_cycles, (n) => `${fmt.cycles(n)} cycles`)),
     RUN.fits && card("Useful work", fmt.percent(t.useful), `${fmt.short(t.flops).replace(/\d$/, "$& ")}FLOP, of the float16 peak`)));
   if (!RUN.fits) return node;
-  const all = t.cycles_with_host;
+  // The phases add up to the cycles above; the host link comes besides.
+  const all = t.cycles;
   const split = el("div", { class: "split" }), legend = el("div", { class: "legend" });
-  for (const [key, label] of PHASES) {
+  for (const [key, label] of PHASES.filter(([phase]) => phase !== "host")) {
     const cycles = t[key + "_cycles"];
     split.append(el("div", { style: `background:var(--${key});flex:${Math.max(cycles, 0)} 0 0`, title: `${label}: ${fmt.whole(cycles)} cycles` }));
     legend.append(el("span", { style: `--key:var(--${key})` }, `${label} ${fmt.cycles(cycles)} (${fmt.percent(all ? cycles / all : 0)})`, o && " ", o && delta(cycles, o[key + "_cycles"], fmt.cycles)));
   }
+  if (t.host_cycles) legend.append(el("span", { style: "--key:var(--host)" }, `Host link ${fmt.cycles(t.host_cycles)}, besides`, o && " ", o && delta(t.host_cycles, o.host_cycles, fmt.cycles)));
   node.append(split, legend);
   return node;
 }
