@@ -64,7 +64,11 @@ std::string choices_of(const Flag& f) {
 }
 
 /// Commands that accept a script's options.
-bool takes_options(const Command& c) { return &c == &run_command || &c == &profile_command; }
+bool takes_options(const Command& c) {
+  constexpr const Command* takers[] = {&run_command, &check_command, &profile_command, &schedule_command,
+                                       &graph_command};
+  return std::find(std::begin(takers), std::end(takers), &c) != std::end(takers);
+}
 
 /// Completion asks the command for a script's options. Each line has a name, a tab and a text.
 constexpr std::string_view list_options = "pxl completions --options";

@@ -32,7 +32,7 @@ struct Collecting {
   Collecting& operator=(const Collecting&) = delete;
 };
 
-int64_t most_resident_bytes() {
+int64_t max_resident_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return int64_t{usage.ru_maxrss} * 1024;
@@ -63,8 +63,9 @@ MeasuredScript measure_script(const CommonFlags& common, const Script& script, i
       clear_interrupt();
       out.interrupted = !Profile::limit_reached();
     }
+    if (Profile::limit_reached()) clear_interrupt();  // the script may have ended before it heard of the limit
     m.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    m.resident_peak = most_resident_bytes();
+    m.resident_peak = max_resident_bytes();
   }
   if (m.sessions.empty())
     throw Error(fmt::format("{}: no session ran, so there is nothing to measure", script.file),

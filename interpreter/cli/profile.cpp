@@ -207,8 +207,9 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
     measured = measure_script(common, script, steps, format == Format::text && !json);
   else if (call.has("--steps"))
     throw Error("profile: --steps is for measured runs: add --measure", {}, Fault::usage);
-  if (measured && (!models || format != Format::html))
-    return write_measured(*measured, output, format, json, extras, {});
+  const bool beside = models && (format == Format::html || (output.empty() && format != Format::trace));
+  if (measured && !beside) return write_measured(*measured, output, format, json, extras, {});
+  if (measured && format != Format::html) write_measured(*measured, output, format, json, extras, {});
 
   Systems systems;
   if (call.has("--links")) systems.links = tiles::parse_links(call.value("--links"));
@@ -240,7 +241,7 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
     against = profile_script(common, words.scripts.back(), request, estimating);
   }
   check_proportions(estimating, runs, against);
-  if (measured) return write_measured(*measured, output, format, json, extras, runs);
+  if (measured && format == Format::html) return write_measured(*measured, output, format, json, extras, runs);
 
   std::string text;
   switch (format) {

@@ -78,7 +78,7 @@ std::string cut(const std::string& line, int width) {
 }  // namespace
 
 std::string table_text(const Measurement& m, int width) {
-  if (m.runs == 0) return fmt::format("profile of {}: no run\n{}", m.program, m.more);
+  if (m.runs == 0) return m.more.empty() ? fmt::format("profile of {}: no run\n", m.program) : m.more;
   const double runs = static_cast<double>(m.runs);
   const auto share = [&](double time) { return m.loop > 0 ? 100 * time / m.loop : 0.0; };
   std::string out =

@@ -15,7 +15,7 @@ namespace {
 
 // The first runs are timed, and one of `distance` after them. The distance is no multiple of a short cycle of runs.
 constexpr int64_t timed_first = 32, distance = 13;
-constexpr size_t most_parts = 20'000;
+constexpr size_t max_parts = 20'000;
 
 std::atomic<int64_t> runs_left{0};
 std::atomic<bool> reached{false};
@@ -24,6 +24,7 @@ std::atomic<bool> reached{false};
 
 void Profile::start(size_t steps) {
   epoch();
+  *this = Profile();
   kernels_.assign(steps, {});
   timing_ = true;
 }
@@ -46,13 +47,13 @@ void Profile::end_run(Clock::time_point begin) {
   ++timed_;
   in_timed_ += seconds(end - begin);
   resident_peak_ = std::max(resident_peak_, resident_bytes());
-  if (parts_.size() < most_parts)
+  if (parts_.size() < max_parts)
     spans_.emplace_back(std::chrono::nanoseconds(begin - epoch()).count(),
                         std::chrono::nanoseconds(end - begin).count());
 }
 
 void Profile::add_part(size_t step, int thread, Clock::time_point begin, Clock::time_point end) {
-  if (parts_.size() >= most_parts) return;
+  if (parts_.size() >= max_parts) return;
   parts_.push_back({static_cast<int32_t>(step), thread, std::chrono::nanoseconds(begin - epoch()).count(),
                     std::chrono::nanoseconds(end - begin).count()});
 }

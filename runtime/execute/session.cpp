@@ -146,7 +146,7 @@ Session::~Session() {
   const Profile* times = state_->engine->times();
   const bool any = (times && times->on()) || !counts().empty();
   if (collected && any) collected->push_back(measure());
-  if (!collected && any) write_err(profile());
+  if (!collected && any && profiling_asked()) write_err(profile());
 }
 
 void Session::profile_all() { profiling_asked() = true; }
