@@ -71,7 +71,7 @@ void Program::run_timed(size_t at) {
     profile_->run_phases(at, *step.kernel, step.buffers);
   const auto end = Profile::Clock::now();
   profile_->add_kernel(at, end - start);
-  if (!step.divided) profile_->add_part(at, Profile::thread_number(), start, end);
+  profile_->add_part(at, Profile::thread_number(), start, end);
   if (seen) observer_->after({*step.op, in, out, replica_.number, replica_.count});
 }
 

@@ -60,7 +60,7 @@ bool has_parallel_work(const Kernel& kernel);
 bool worth_dividing(const Kernel& kernel);
 /// Runs the phases of a kernel on the thread pool. A long, `interruptible` kernel runs in chunks: after a request to
 /// interrupt, the rest is skipped and Interrupted is thrown.
-/// `timed`, if not null, gets the times of each thread's shares as parts of this step.
+/// `timed`, if not null, gets the times of the other threads' shares as parts of this step.
 void run_divided(const Kernel& kernel, const Buffers& buffers, bool interruptible = false, Profile* timed = nullptr,
                  size_t step = 0);
 /// Bytes of workspace with which a kernel runs: on all threads of the pool if it is worth dividing.

@@ -86,7 +86,8 @@ void run_divided(const Kernel& kernel, const Buffers& buffers, bool interruptibl
         },
         ns_per_phase);
     for (TimedShare& share : shares)
-      if (share.thread >= 0) timed->add_part(step, std::exchange(share.thread, -1), share.begin, share.end);
+      if (share.thread >= 0 && share.thread != Profile::thread_number())
+        timed->add_part(step, std::exchange(share.thread, -1), share.begin, share.end);
     if (pieces) {
       check_interrupt();
       if (stop.skipped.load(std::memory_order_relaxed)) throw Interrupted();
