@@ -71,7 +71,7 @@ void take_turns(const ReplicaRun& run, int64_t& passed) {
                     Fault::internal);
     }
     if (stops[0].empty()) return;
-    const bool timed = run.times && run.times->on();
+    const bool timed = run.times && run.times->timing();
     for (size_t k = 0; k < (run.elsewhere ? 1 : stops[0].size()); ++k) {
       const auto start = Profile::Clock::now();
       if (run.elsewhere)
