@@ -1,4 +1,5 @@
 """docs/drawn.md: what `pxl graph` and `pxl profile --machine` make of each example and of the programs in each page."""
+import json
 import pathlib
 import re
 import subprocess
@@ -18,11 +19,9 @@ def outcome(pxl, command, path, folder):
     if done.returncode == 0:
         assert done.stdout.strip(), f"{command[0]} writes nothing"
         return None
-    assert done.returncode == 65 and not done.stdout.strip(), f"{command[0]}: exit status {done.returncode}\n{done.stdout}{done.stderr}"
-    message = re.search(r'"message":"((?:[^"\\]|\\.)*)"', done.stderr)
-    assert message, done.stderr
-    text = message[1].replace('\\"', '"')
-    return re.sub(r"^\S*\.pxl: ", "", re.sub(r"`[^`]*?([^/`]+)`", r"`\1`", text))
+    errors = [json.loads(line)["message"] for line in done.stdout.splitlines() if line.startswith('{"event":"diagnostic"')]
+    assert done.returncode in (65, 66) and errors, f"{command[0]}: exit status {done.returncode}\n{done.stdout}{done.stderr}"
+    return re.sub(r"^\S*\.pxl: ", "", re.sub(r"`[^`]*?([^/`]+)`", r"`\1`", errors[0]))
 
 
 def row(pxl, name, paths, folder):
