@@ -48,6 +48,7 @@ set(PXL_VARIANTS
     "gemm/skinny|PXL_SKINNY|skinny|baseline avx2 avx512 neon"
     "convolution/direct|PXL_DIRECT|direct|baseline avx2 avx512 neon"
     "convolution/winograd|PXL_WINOGRAD|winograd|baseline avx2 avx512")
+    "image/window_sums|PXL_WINDOW_SUMS|window_functions|baseline avx2 avx512"
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   set(built_sets baseline avx2 avx512)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")

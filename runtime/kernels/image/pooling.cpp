@@ -6,11 +6,21 @@
 #include <type_traits>
 #include <vector>
 
+#include "built_sets.hpp"
 #include "runtime/kernels/block/block.hpp"
 #include "runtime/kernels/block/extremes.hpp"
+#include "runtime/kernels/image/window_sums.hpp"
 #include "runtime/kernels/reduction/axis_slices.hpp"
 
 namespace pxl {
+
+PXL_VARIANTS(WindowFunctions, window_functions)
+
+const WindowFunctions& window_functions() {
+  static const WindowFunctions& chosen = variant_for(instruction_set(), window_functions_variants());
+  return chosen;
+}
+
 namespace {
 
 /// Calls f(offset of the result row, outer indices d and h of the windows) for each window row of a plane.
@@ -337,6 +347,36 @@ std::vector<C> window_weights(const Pool& p) {
   return weights;
 }
 
+/// The windows along the last axis that have no padding.
+WindowAxis::Range whole_windows(const WindowAxis& w) {
+  if (w.in_dilation != 1) return {};
+  const WindowAxis::Range first = w.inside(0), last = w.inside(w.kernel - 1);
+  return {first.first, std::max(first.first, last.last)};
+}
+
+/// The sums of a row's windows, in the order of each_input_row and each_element.
+void sum_windows(const Pool& p, WindowAxis::Range whole, const float* x, std::span<const int64_t> rows, float* sums) {
+  const WindowAxis& w = p.axes[2];
+  window_functions().sum({.plane = x,
+                          .rows = rows,
+                          .first = w.place(0, 0),
+                          .kernel = w.kernel,
+                          .stride = w.stride,
+                          .dilation = w.dilation,
+                          .begin = whole.first,
+                          .end = whole.last,
+                          .out = sums});
+  for (int64_t o = 0; o < w.out; ++o) {
+    if (o == whole.first) o = whole.last;
+    if (o == w.out) break;
+    float sum = 0;
+    for (const int64_t row : rows)
+      for (int64_t k = 0; k < w.kernel; ++k)
+        if (const int64_t i = element(w, o, k); i >= 0) sum += x[row + i];
+    sums[o] = sum;
+  }
+}
+
 /// Averages of windows, or with `gradient` the contribution of each average to its elements.
 template <bool gradient>
 Kernel average(std::string_view op, DType dtype, const Pool& p) {
@@ -347,6 +387,8 @@ Kernel average(std::string_view op, DType dtype, const Pool& p) {
     WorkspaceLayout workspace;
     const PlaneBuffer<T> operand(workspace, gradient ? out : in), result(workspace, gradient ? in : out);
     const auto scaled = workspace.per_thread<C>(gradient ? p.axes[2].out : 0);
+    const InputRows input_rows(workspace, p);
+    const WindowAxis::Range whole = whole_windows(p.axes[2]);
     return by_plane(p, workspace,
                     [=, weights = window_weights<C>(p), steps = Steps(p.axes[2])](const Buffers& b, int64_t plane) {
                       const WindowAxis& w = p.axes[2];
@@ -358,14 +400,17 @@ Kernel average(std::string_view op, DType dtype, const Pool& p) {
                         C* shares = gradient ? b.workspace(scaled) : to.data + start;
                         if constexpr (gradient)
                           for (int64_t o = 0; o < w.out; ++o) shares[o] = from[start + o] * weight[o];
-                        each_input_row(p, od, oh, [&](int64_t row) {
-                          each_element(w, steps, [&](int64_t o, int64_t i) {
-                            if constexpr (gradient)
-                              to.data[row + i] += shares[o];
-                            else
-                              shares[o] += from[row + i];
+                        if constexpr (!gradient && std::is_same_v<C, float>)
+                          sum_windows(p, whole, from, input_rows.find(b, p, od, oh), shares);
+                        else
+                          each_input_row(p, od, oh, [&](int64_t row) {
+                            each_element(w, steps, [&](int64_t o, int64_t i) {
+                              if constexpr (gradient)
+                                to.data[row + i] += shares[o];
+                              else
+                                shares[o] += from[row + i];
+                            });
                           });
-                        });
                         if constexpr (!gradient)
                           for (int64_t o = 0; o < w.out; ++o) shares[o] *= weight[o];
                       });

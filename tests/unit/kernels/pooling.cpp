@@ -1,5 +1,6 @@
 // Pools: the places of maxima where values tie, are NaN or -inf.
 #include "runtime/kernels/image/pooling.hpp"
+#include "runtime/kernels/image/window_sums.hpp"
 
 #include "tests/unit/kernels/support.hpp"
 
@@ -65,4 +66,41 @@ TEST_CASE("the gradient of a pool goes to the first maximum, in the order of row
                         TensorSpec{wanted, dtype, {}})) == by_definition(p, g, x));
     }
   }
+}
+
+TEST_CASE("sums of windows add their elements in order, with every instruction set") {
+  uint32_t state = 7;
+  std::vector<float> x(600);
+  for (float& v : x) {
+    state = state * 1664525 + 1013904223;
+    v = static_cast<float>(static_cast<int32_t>(state)) * 0x1p-20F;
+  }
+  const int64_t rows[] = {200, 0, 400};
+  for (const WindowFunctions* f : usable_variants(window_functions_variants()))
+    for (const int64_t count : {0, 1, 3})
+      for (const int64_t stride : {1, 2, 3})
+        for (const int64_t dilation : {1, 2})
+          for (const int64_t kernel : {1, 3, 4})
+            for (const int64_t begin : {0, 1})
+              for (int64_t end = begin; end <= 60; ++end) {
+                std::vector<float> out(61, -1);
+                f->sum({x.data(),
+                        {rows, static_cast<size_t>(count)},
+                        2,
+                        kernel,
+                        stride,
+                        dilation,
+                        begin,
+                        end,
+                        out.data()});
+                int64_t wrong = 0;
+                for (int64_t o = 0; o < 61; ++o) {
+                  float sum = 0;
+                  for (int64_t r = 0; r < count; ++r)
+                    for (int64_t k = 0; k < kernel; ++k)
+                      sum += x[static_cast<size_t>(rows[r] + 2 + o * stride + k * dilation)];
+                  wrong += out[static_cast<size_t>(o)] != (o < begin || o >= end ? -1 : sum);
+                }
+                CHECK(wrong == 0);
+              }
 }
