@@ -66,6 +66,16 @@ struct Phase {
   std::function<void(const Buffers&, int64_t begin, int64_t end)> part;
 };
 
+/// What the iterations of a kernel's last phase complete of its result, for members that take it while it is in cache.
+struct ResultParts {
+  /// f(first plane, planes, begin, end): elements [begin, end) of each of these planes are complete.
+  using Take = std::function<void(int64_t first, int64_t planes, int64_t begin, int64_t end)>;
+  int64_t plane = 1;     ///< elements of a plane of the result
+  int64_t together = 1;  ///< iterations that share work: they run at once
+  /// Calls f for iteration i. Empty: nothing is complete before the last phase has ended.
+  std::function<void(int64_t i, const Take& f)> of;
+};
+
 struct UpdateOp;      // fused_update.hpp
 struct NarrowSource;  // narrow.hpp
 
@@ -127,6 +137,13 @@ class Kernel {
   Kernel& set_narrow_source(const NarrowSource& source);
   const NarrowSource* narrow_source() const { return narrow_source_.get(); }
 
+  /// States in which parts the only result becomes complete.
+  Kernel with_result_parts(ResultParts parts) && {
+    result_parts_ = std::make_shared<const ResultParts>(std::move(parts));
+    return std::move(*this);
+  }
+  const ResultParts* result_parts() const { return result_parts_.get(); }
+
   /// Declares the workspace of a run. A kernel may run another kernel on its own buffers; its layout then begins after
   /// the other's.
   Kernel& set_workspace(const WorkspaceSize& size) & {
@@ -170,6 +187,7 @@ class Kernel {
   std::optional<float> alpha_;
   std::shared_ptr<const UpdateOp> update_op_;
   std::shared_ptr<const NarrowSource> narrow_source_;
+  std::shared_ptr<const ResultParts> result_parts_;
   WorkspaceSize workspace_;
 };
 

@@ -13,6 +13,7 @@ ElementOrder element_order_of(const OpContext& site);
 /// Values of the column.
 namespace orders {
 constexpr ElementOrder whole(const OpContext&) { return ElementOrder::whole; }
+constexpr ElementOrder in_parts(const OpContext&) { return ElementOrder::in_parts; }
 constexpr ElementOrder in_order(const OpContext&) { return ElementOrder::in_order; }
 constexpr ElementOrder elementwise(const OpContext&) { return ElementOrder::elementwise; }
 constexpr ElementOrder prepared(const OpContext&) { return ElementOrder::prepared; }

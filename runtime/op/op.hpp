@@ -156,6 +156,7 @@ enum class Batch : uint8_t {
 /// How the elements of an op's results come, as the planner fuses ops.
 enum class ElementOrder : uint8_t {
   whole,        ///< in any order
+  in_parts,     ///< in parts, in any order: elementwise members can take each part while it is in cache
   in_order,     ///< one after the other; each may come from any element of the operands
   elementwise,  ///< in order; element i comes from elements i of operands of that size
   prepared,     ///< elementwise, after work on whole operands

@@ -3,7 +3,6 @@
 #include "runtime/kernels/convolution/convolution.hpp"
 
 #include <array>
-#include <limits>
 
 #include "runtime/ops/convolution_shape.hpp"
 #include "runtime/ops/float8.hpp"
@@ -156,13 +155,6 @@ void transpose_gradient(GradContext& c) {
   bias_gradient(c);
 }
 
-int64_t conv_flops(const Convolution& c) {
-  int64_t flops = 0;  // operands near the memory limit can have a product that overflows int64
-  const int64_t results = c.batch * c.groups * c.cout * output_size(c.axes);
-  return __builtin_mul_overflow(2 * results, c.cin * kernel_size(c.axes), &flops) ? std::numeric_limits<int64_t>::max()
-                                                                                  : flops;
-}
-
 constexpr OpRow conv_row = {
     .name = "conv",
     .path = "ops.conv",
@@ -179,7 +171,12 @@ constexpr OpRow conv_row = {
     .tolerance = &tolerance::padded_sum,
     .kernel = [](const OpContext& s) { return convolution_kernel(s.input(0).dtype, resolve_conv(s).c, s.has(2)); },
     .gradient = conv_gradient,
-    .flops = [](const OpContext& s) { return conv_flops(resolve_conv(s).c); },
+    .flops = [](const OpContext& s) { return convolution_flops(resolve_conv(s).c); },
+    .order =
+        [](const OpContext& s) {
+          const DType dtype = s.input(0).dtype;
+          return dtype == DType::float32 || dtype == DType::float64 ? ElementOrder::in_parts : ElementOrder::whole;
+        },
     .onnx = "Conv",
     .tiles = tile_convolution};
 
@@ -203,7 +200,7 @@ constexpr OpRow transpose_row = {
           return convolution_data_grad_kernel(s.input(0).dtype, resolve_transpose(s).c, s.has(2));
         },
     .gradient = transpose_gradient,
-    .flops = [](const OpContext& s) { return conv_flops(resolve_transpose(s).c); },
+    .flops = [](const OpContext& s) { return convolution_flops(resolve_transpose(s).c); },
     .onnx = "ConvTranspose",
     .tiles = tile_convolution_data};
 
@@ -251,7 +248,7 @@ constexpr OpRow convolution_table[] = {
            if (c.wants(0)) c.set(0, conv(c.dy(), c.in(1), c.in_spec(0).shape, e));
            if (c.wants(1)) c.set(1, weights_grad(c.in(0), c.dy(), c.in_spec(1).shape, e));
          },
-     .flops = [](const OpContext& s) { return conv_flops(resolve_data_grad(s).c); },
+     .flops = [](const OpContext& s) { return convolution_flops(resolve_data_grad(s).c); },
      .tiles = tile_convolution_data},
     {.name = "conv_weights_grad",
      .schedule = "ConvWeightsGrad",
@@ -278,7 +275,7 @@ constexpr OpRow convolution_table[] = {
            if (c.wants(0)) c.set(0, conv(c.in(1), c.dy(), c.in_spec(0).shape, e));
            if (c.wants(1)) c.set(1, data_grad(c.in(0), c.dy(), c.in_spec(1).shape, e));
          },
-     .flops = [](const OpContext& s) { return conv_flops(resolve_weights_grad(s).c); },
+     .flops = [](const OpContext& s) { return convolution_flops(resolve_weights_grad(s).c); },
      .tiles = tile_convolution_weights},
     transpose_row,
     scaled_form(

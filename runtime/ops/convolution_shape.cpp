@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/ops/float8.hpp"
@@ -14,7 +16,11 @@ namespace {
 using Ints = std::vector<int64_t>;
 
 bool is_scaled(const OpContext& s) { return s.row.params[2].name == log2_scale_param.name; }
-DType result_dtype(const OpContext& s) { return is_scaled(s) ? DType::float16 : s.input(0).dtype; }
+/// Whether the row's operands are whole numbers, with zero points.
+bool is_whole(const OpContext& s) { return s.row.params[2].name == "t_zero"; }
+DType result_dtype(const OpContext& s) {
+  return is_whole(s) ? DType::int32 : is_scaled(s) ? DType::float16 : s.input(0).dtype;
+}
 
 int64_t groups_of(const OpContext& s) {
   const int64_t groups = s.integer("groups");
@@ -26,7 +32,7 @@ int64_t groups_of(const OpContext& s) {
 void check_pair(const OpContext& s) {
   if (is_scaled(s)) {
     check_float8_product(s);
-  } else {
+  } else if (!is_whole(s)) {
     check_floating(s, 0);
     check_one_dtype(s);
   }
@@ -52,7 +58,7 @@ void check_channels(const OpContext& s, int64_t channels, const TensorSpec& weig
 
 // Checks the bias of conv and conv_transpose, if there is one.
 void check_bias(const OpContext& s, int64_t channels) {
-  if (is_scaled(s) || !s.has(2) || s.input(2).shape == Shape{channels}) return;
+  if (is_scaled(s) || is_whole(s) || !s.has(2) || s.input(2).shape == Shape{channels}) return;
   refuse(s,
          fmt::format("the bias has the shape {}, but the result has {} channel{}: it must be [{}]",
                      bracket_text(s.input(2).shape), channels, channels == 1 ? "" : "s", channels),
@@ -82,6 +88,13 @@ ResolvedConvolution resolve_conv(const OpContext& s) {
   r.axes = sliding_windows(s, spatial_shape(s, 0), Shape(w.shape.begin() + 2, w.shape.end()), {.pad_type = "pad_type"});
   r.c = {x.shape[0], groups, w.shape[1], w.shape[0] / groups, window_axes(r.axes)};
   return r;
+}
+
+int64_t convolution_flops(const Convolution& c) {
+  int64_t flops = 0;  // operands near the memory limit can have a product that overflows int64
+  const int64_t results = c.batch * c.groups * c.cout * output_size(c.axes);
+  return __builtin_mul_overflow(2 * results, c.cin * kernel_size(c.axes), &flops) ? std::numeric_limits<int64_t>::max()
+                                                                                  : flops;
 }
 
 std::vector<TensorSpec> infer_conv(const OpContext& s) {

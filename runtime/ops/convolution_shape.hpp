@@ -13,14 +13,15 @@ struct ResolvedConvolution {
   std::vector<WindowAxis> axes;
 };
 
-/// Resolve conv, conv_data_grad, conv_weights_grad and conv_transpose, and rows with log2_scale, whose operands are
-/// float8. Throw Error for invalid operands.
+/// Resolve conv, conv_data_grad, conv_weights_grad and conv_transpose, rows with log2_scale, whose operands are float8,
+/// and conv_integer. Throw Error for invalid operands.
 ResolvedConvolution resolve_conv(const OpContext& s);
 ResolvedConvolution resolve_data_grad(const OpContext& s);
 ResolvedConvolution resolve_weights_grad(const OpContext& s);
 ResolvedConvolution resolve_transpose(const OpContext& s);
 
 std::vector<TensorSpec> infer_conv(const OpContext& s);
+int64_t convolution_flops(const Convolution& c);
 /// Spec of a convolution's data, which its data gradient and a transposed convolution return.
 std::vector<TensorSpec> data_spec(const OpContext& s, const ResolvedConvolution& r);
 

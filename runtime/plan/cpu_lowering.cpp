@@ -68,7 +68,9 @@ class Fused {
     const Node& head = node.members.front();
     program_->block = block;
     program_->elements = head.out[0]->spec.size();
-    program_->after_product = head.form == Form::product;
+    if (head.form != Form::product) first_ = cpu_kernel(head, block);
+    program_->after_product = head.form == Form::product || gives_parts();
+    if (gives_parts()) work_ += first_.cost_ns();
     for (const Node& m : node.members) {
       if (m.in.size() > max_step_slots || m.out.size() > max_step_slots)
         throw Error("a fused op with too many operands", {}, Fault::internal);
@@ -76,7 +78,7 @@ class Fused {
       RegisterProgram::Step step;
       for (const Tensor* t : m.in) step.in.push_back(operand(t, !product));
       for (size_t j = 0; j < m.out.size(); ++j) step.out.push_back(result(m, j));
-      if (!product) step.kernel = cpu_kernel(m, block);
+      if (!product) step.kernel = &m == &head ? first_ : cpu_kernel(m, block);
       const bool in_order = step.kernel.is_fusion_producer() && (&m == &head || takes(m, step.kernel));
       if (!product && !in_order) throw Error("a member whose elements are not in order", {}, Fault::internal);
       work_ += step.kernel.cost_ns();
@@ -95,6 +97,62 @@ class Fused {
     Kernel kernel = Kernel::parallel(std::move(phases), work_).with_workspace(WorkspaceLayout(program->workspace()));
     if (const std::optional<NarrowSource> source = scaled_weights()) kernel.set_narrow_source(*source);
     return kernel;
+  }
+
+  /// Whether the first member gives its result in parts.
+  bool gives_parts() const { return first_.result_parts() != nullptr; }
+
+  /// The first member's phases; the others follow each part of its result. If only members read that result, it is in
+  /// the workspace.
+  Kernel over_parts() const {
+    const std::shared_ptr<const RegisterProgram> program = program_;
+    const RegisterProgram::Step& head = program->steps[0];
+    const Register& result = program->at(head.out[0]);
+    const bool stored = result.kind == Register::Kind::result;
+    WorkspaceLayout workspace(program->workspace());
+    const auto operands = workspace.per_thread<const std::byte*>(std::ssize(head.in));
+    const auto values = workspace.per_call<std::byte>(stored ? 0 : program->elements * result.width);
+    std::vector<int> slots;
+    for (int reg : head.in) slots.push_back(reg < 0 ? -1 : program->at(reg).index);
+    const auto with_first = [=, own = workspace.size(), out = result.index](const Buffers& b, auto&& f) {
+      const std::byte** in = b.workspace(operands);
+      for (size_t i = 0; i < slots.size(); ++i) in[i] = slots[i] < 0 ? nullptr : b.in[slots[i]];
+      std::byte* to = stored ? b.out[out] : b.workspace(values);
+      f(b.with(in, &to).after(own), to);
+    };
+    std::vector<Phase> phases = RegisterProgram::earlier_phases(program);
+    for (const Phase& p : first_.phases())
+      phases.push_back({p.iterations, p.grain, [=, part = p.part](const Buffers& b, int64_t begin, int64_t end) {
+                          with_first(b, [&](const Buffers& own, std::byte*) { part(own, begin, end); });
+                        }});
+    if (first_.result_parts()->of) {
+      phases.back().part = [=, parts = *first_.result_parts(), last = first_.phases().back().part](
+                               const Buffers& b, int64_t begin, int64_t end) {
+        with_first(b, [&](const Buffers& own, std::byte* y) {
+          program->run_parts(b, y, [&](const RegisterProgram::RunElements& run) {
+            for (int64_t i = begin, next = 0; i < end; i = next) {
+              next = std::min(end, (i / parts.together + 1) * parts.together);
+              last(own, i, next);
+              for (int64_t u = i; u < next; ++u)
+                parts.of(u, [&](int64_t first, int64_t planes, int64_t from, int64_t to) {
+                  if (from == 0 && to == parts.plane) return run(first * parts.plane, (first + planes) * parts.plane);
+                  for (int64_t p = first; p < first + planes; ++p) run(p * parts.plane + from, p * parts.plane + to);
+                });
+            }
+          });
+        });
+      };
+    } else {
+      constexpr int64_t grain = 64;
+      phases.push_back({program->elements, grain, [=](const Buffers& b, int64_t begin, int64_t end) {
+                          with_first(b, [&](const Buffers&, std::byte* y) {
+                            program->run_parts(b, y, [&](const RegisterProgram::RunElements& run) { run(begin, end); });
+                          });
+                        }});
+    }
+    const WorkspaceSize &own = workspace.size(), &of_first = first_.workspace();
+    return Kernel::parallel(std::move(phases), work_)
+        .with_workspace(WorkspaceLayout({own.per_call + of_first.per_call, own.per_thread + of_first.per_thread}));
   }
 
   Call after_product() const {
@@ -180,6 +238,7 @@ class Fused {
   }
 
   const Node& node_;
+  Kernel first_;  ///< of the first member, unless that is a product
   std::shared_ptr<RegisterProgram> program_ = std::make_shared<RegisterProgram>();
   std::unordered_map<const Tensor*, int> registers_;
   double work_ = 0;
@@ -192,7 +251,10 @@ Call call_of(const Node& n, int64_t block) {
 
 Kernel fused(const Node& n, int64_t block) {
   const Node& head = n.members.front();
-  if (head.form != Form::product) return Fused(n, block).over_elements();
+  if (head.form != Form::product) {
+    const Fused members(n, block);
+    return members.gives_parts() ? members.over_parts() : members.over_elements();
+  }
   Call call = call_of(n, block);
   const Kernel product =
       head.product->packed ? packed_product_kernel(call.gemm) : product_kernel(call.gemm.plan, call.gemm.options);

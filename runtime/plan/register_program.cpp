@@ -186,6 +186,15 @@ void RegisterProgram::run(const Buffers& b, int64_t begin, int64_t end, std::byt
   for (int64_t i = begin; i < end; i += block) run_block(b, state, i, std::min(i + block, end), values);
 }
 
+void RegisterProgram::run_parts(const Buffers& b, std::byte* values,
+                                const std::function<void(const RunElements& run)>& f) const {
+  const State state = prepare(b);
+  const int64_t width = at(steps[0].out[0]).width;
+  f([&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i += block) run_block(b, state, i, std::min(i + block, end), values + i * width);
+  });
+}
+
 std::vector<Phase> RegisterProgram::earlier_phases(const std::shared_ptr<const RegisterProgram>& program) {
   std::vector<Phase> phases;
   for (size_t i = 0; i < program->steps.size(); ++i) {

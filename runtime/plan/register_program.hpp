@@ -36,7 +36,7 @@ class RegisterProgram {
 
   int64_t elements = 0;
   int64_t block = epilogue_block;  ///< elements that steps compute at a time; at most epilogue_block
-  /// The first step is a GEMM: it is not run by the program, which begins with its values in the step's result.
+  /// The first step is a GEMM, or gives its result in parts. The program does not run it, and begins with its values.
   bool after_product = false;
   std::vector<Register> registers;
   std::vector<Step> steps;
@@ -50,6 +50,10 @@ class RegisterProgram {
   /// Runs the last phase of each step on elements [begin, end). `values` is the product's result for these elements, at
   /// most epilogue_block; null without a product.
   void run(const Buffers& b, int64_t begin, int64_t end, std::byte* values) const;
+
+  /// Calls f(run). run(begin, end) runs the steps after the first on these elements of its whole result at `values`.
+  using RunElements = std::function<void(int64_t begin, int64_t end)>;
+  void run_parts(const Buffers& b, std::byte* values, const std::function<void(const RunElements& run)>& f) const;
 
   /// The phases of the steps, except the last of each, as phases of the fused kernel. The program outlives them.
   static std::vector<Phase> earlier_phases(const std::shared_ptr<const RegisterProgram>& program);

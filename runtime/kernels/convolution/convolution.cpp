@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/base/div_up.hpp"
 #include "runtime/kernels/convolution/channel_bias.hpp"
 #include "runtime/kernels/convolution/channels_last_convolution.hpp"
 #include "runtime/kernels/convolution/depthwise_convolution.hpp"
@@ -27,6 +28,10 @@ constexpr double ns_per_packed_number = 0.4;
 // Time to pack one number for 1x1 kernels, whose operand is already a matrix of few rows. Measured on AMD EPYC (Zen 3)
 // with AVX2.
 constexpr double ns_per_packed_number_in_place = 0.15;
+
+// Units of work below which the channels of the result are divided too, and the fewest channels of a part: with fewer,
+// products take longer to read the columns. Not measured.
+constexpr int64_t enough_units = 8, fewest_channels = 64;
 
 double convolution_ns(const Convolution& c) {
   const double windows = static_cast<double>(c.batch * c.groups) * static_cast<double>(output_size(c.axes));
@@ -59,28 +64,35 @@ Kernel forward(const Convolution& c, bool bias) {
   if (c.batch * c.groups * c.cout * output_size(c.axes) == 0 || depth == 0)
     return without_terms<T>(c.batch, c.groups * c.cout, output_size(c.axes), bias);
   const Tiling t(c, depth);
+  const int64_t blocks =
+      std::clamp<int64_t>(div_up(enough_units, t.tiles * c.groups), 1, std::max<int64_t>(1, c.cout / fewest_channels));
   WorkspaceLayout workspace;
   const auto packed = column_buffer<T>(workspace, c, t, c.cin), results = result_buffer<T>(workspace, c, t);
   const auto memory = workspace.per_thread<float>(gemm_memory(c.cout));
-  return Kernel::parallel(t.tiles * c.groups, 1, convolution_ns(c),
-                          [=](const Buffers& b, int64_t begin, int64_t end) {
-                            for (int64_t u = begin; u < end; ++u) {
-                              const Tile tile = tile_at(c, t, u / c.groups);
-                              const int64_t g = u % c.groups;
-                              const T* weight = b.input<T>(1) + g * c.cout * depth;
-                              const Im2colRows<const T> columns =
-                                  columns_of(c, t, tile, b.input<T>(0), g, 0, c.cin, b.workspace(packed));
-                              const bool whole = tile.samples == 1;
-                              const Im2colRows<T> y = whole ? in_place(c, t, tile, b.output<T>(0), g)
-                                                            : Im2colRows<T>{b.workspace(results), tile.columns};
-                              gemm_one_thread(false, false, c.cout, tile.columns, depth, weight, depth, columns.data,
-                                              columns.stride, y.data, y.stride, b.workspace(memory));
-                              if (bias)
-                                add_channel_bias(b.input<T>(2) + g * c.cout, c.cout, y.stride, tile.columns, y.data);
-                              if (!whole) scatter_rows<T>(c, t, tile, y.data, g, b.output<T>(0));
-                            }
-                          })
-      .with_workspace(workspace);
+  const auto part = [=](const Buffers& b, int64_t begin, int64_t end) {
+    Im2colRows<const T> columns{};
+    for (int64_t u = begin; u < end; ++u) {
+      const Tile tile = tile_at(c, t, u / blocks / c.groups);
+      const int64_t g = u / blocks % c.groups, first = c.cout * (u % blocks) / blocks,
+                    channels = c.cout * (u % blocks + 1) / blocks - first;
+      if (u == begin || first == 0) columns = columns_of(c, t, tile, b.input<T>(0), g, 0, c.cin, b.workspace(packed));
+      const bool whole = tile.samples == 1;
+      const Im2colRows<T> y =
+          whole ? in_place(c, t, tile, b.output<T>(0), g) : Im2colRows<T>{b.workspace(results), tile.columns};
+      T* to = y.data + first * y.stride;
+      gemm_one_thread(false, false, channels, tile.columns, depth, b.input<T>(1) + (g * c.cout + first) * depth, depth,
+                      columns.data, columns.stride, to, y.stride, b.workspace(memory));
+      if (bias) add_channel_bias(b.input<T>(2) + g * c.cout + first, channels, y.stride, tile.columns, to);
+      if (!whole) scatter_rows<T>(c, t, tile, first, channels, y.data, g, b.output<T>(0));
+    }
+  };
+  return Kernel::parallel(t.tiles * c.groups * blocks, 1, convolution_ns(c), part)
+      .with_workspace(workspace)
+      .with_result_parts(
+          {t.windows, blocks, [=](int64_t u, const ResultParts::Take& f) {
+             const int64_t first = c.cout * (u % blocks) / blocks, end = c.cout * (u % blocks + 1) / blocks;
+             each_part(c, tile_at(c, t, u / blocks / c.groups), u / blocks % c.groups, first, end - first, f);
+           }});
 }
 
 template <class T>
@@ -236,8 +248,16 @@ Kernel rounded_once(DType dtype, const Kernel& kernel, std::initializer_list<int
 
 }  // namespace
 
+namespace {
+
+/// The kernel with parts of its result; none before its end if it does not state them.
+Kernel in_parts(Kernel kernel) { return kernel.result_parts() ? kernel : std::move(kernel).with_result_parts({}); }
+
+}  // namespace
+
 Kernel convolution_kernel(DType dtype, const Convolution& c, bool bias) {
-  if (dtype == DType::float64) return forward<double>(c, bias);
+  if (dtype == DType::float64) return in_parts(forward<double>(c, bias));
+  if (dtype == DType::float32) return in_parts(float_forward(c, bias));
   return rounded_once(dtype, float_forward(c, bias), {data_size(c), weights_size(c), bias ? c.groups * c.cout : 0},
                       result_size(c));
 }

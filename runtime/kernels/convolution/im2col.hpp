@@ -90,13 +90,13 @@ void each_line(const Convolution& c, const Tile& tile, T* x, int64_t g, int64_t 
 
 // Plain loops: rows are short, and a call to memcpy costs more than the copy.
 template <class T>
-void copy_row(const WindowAxis& w, WindowAxis::Range range, const T* __restrict from, T* __restrict to) {
-  for (int64_t o = 0; o < range.first; ++o) to[o] = 0;
+void copy_row(const WindowAxis& w, WindowAxis::Range range, const T* __restrict from, T pad, T* __restrict to) {
+  for (int64_t o = 0; o < range.first; ++o) to[o] = pad;
   if (w.stride == 1)
     for (int64_t o = range.first; o < range.last; ++o) to[o] = from[o];
   else
     for (int64_t o = range.first; o < range.last; ++o) to[o] = from[o * w.stride];
-  for (int64_t o = range.last; o < w.out; ++o) to[o] = 0;
+  for (int64_t o = range.last; o < w.out; ++o) to[o] = pad;
 }
 
 template <class T>
@@ -123,26 +123,26 @@ void each_run(const Convolution& c, const Tile& tile, T* x, int64_t g, int64_t c
 }
 
 /// Copies one kernel element for window rows that read adjacent input rows from `from`. If a window row is as long as
-/// an input row, one copy covers all rows, and the padding is cleared afterwards.
+/// an input row, one copy covers all rows, and the padding is written afterwards.
 template <class T>
-void copy_rows(const WindowAxis& w, WindowAxis::Range range, int64_t rows, const T* from, int64_t shift, T* to) {
+void copy_rows(const WindowAxis& w, WindowAxis::Range range, int64_t rows, const T* from, int64_t shift, T pad, T* to) {
   if (w.stride != 1 || w.in != w.out || rows == 1 || range.first >= range.last) {
-    for (int64_t r = 0; r < rows; ++r) copy_row(w, range, from + r * w.in + shift, to + r * w.out);
+    for (int64_t r = 0; r < rows; ++r) copy_row(w, range, from + r * w.in + shift, pad, to + r * w.out);
     return;
   }
   const int64_t after = w.out - range.last;
   std::memcpy(to + range.first, from + shift + range.first,
               sizeof(T) * static_cast<size_t>(rows * w.out - range.first - after));
   for (int64_t r = 0; r < rows; ++r, to += w.out) {
-    for (int64_t o = 0; o < range.first; ++o) to[o] = T(0);
-    for (int64_t o = range.last; o < w.out; ++o) to[o] = T(0);
+    for (int64_t o = 0; o < range.first; ++o) to[o] = pad;
+    for (int64_t o = range.last; o < w.out; ++o) to[o] = pad;
   }
 }
 
 /// im2col of channels [c0, c1) of group g: a row per channel and kernel element, a column per window.
 template <class T>
 void lay_out(const Convolution& c, const Tiling& t, const Tile& tile, const T* x, int64_t g, int64_t c0, int64_t c1,
-             T* columns) {
+             T* columns, T pad = T(0)) {
   const WindowAxis& w = c.axes[2];
   const WindowAxis::Range* ranges = t.inside.data();
   T* line = columns;
@@ -153,9 +153,9 @@ void lay_out(const Convolution& c, const Tiling& t, const Tile& tile, const T* x
           T* to = line + column;
           for (int64_t k = 0; k < w.kernel; ++k, to += tile.columns) {
             if (from)
-              copy_rows(w, ranges[k], rows, from, w.place(0, k), to);
+              copy_rows(w, ranges[k], rows, from, w.place(0, k), pad, to);
             else
-              std::fill(to, to + rows * w.out, T(0));
+              std::fill(to, to + rows * w.out, pad);
           }
         });
 }
@@ -199,12 +199,22 @@ void gather_rows(const Convolution& c, const Tiling& t, const Tile& tile, const 
                   sizeof(T) * static_cast<size_t>(t.windows));
 }
 
+/// Of channels [first, first + count).
 template <class T>
-void scatter_rows(const Convolution& c, const Tiling& t, const Tile& tile, const T* matrix, int64_t g, T* y) {
-  for (int64_t ch = 0; ch < c.cout; ++ch)
+void scatter_rows(const Convolution& c, const Tiling& t, const Tile& tile, int64_t first, int64_t count,
+                  const T* matrix, int64_t g, T* y) {
+  for (int64_t ch = first; ch < first + count; ++ch)
     for (int64_t s = 0; s < tile.samples; ++s)
       std::memcpy(y + (((tile.sample + s) * c.groups + g) * c.cout + ch) * t.windows,
                   matrix + ch * tile.columns + s * t.windows, sizeof(T) * static_cast<size_t>(t.windows));
+}
+
+/// Calls f(first plane, planes, begin, end) for what a tile computes of channels [first, first + count) of group g.
+template <class F>
+void each_part(const Convolution& c, const Tile& tile, int64_t g, int64_t first, int64_t count, const F& f) {
+  const int64_t across = c.axes[2].out;
+  for (int64_t s = 0; s < tile.samples; ++s)
+    f(((tile.sample + s) * c.groups + g) * c.cout + first, count, tile.row * across, (tile.row + tile.rows) * across);
 }
 
 /// A buffer for the results (or their gradient) of a tile; empty if every tile is within one sample.
@@ -231,11 +241,11 @@ Im2colRows<const T> gradient_rows(const Convolution& c, const Tiling& t, const T
 /// The im2col matrix of channels [c0, c1): in place where possible, otherwise packed into `columns`.
 template <class T>
 Im2colRows<const T> columns_of(const Convolution& c, const Tiling& t, const Tile& tile, const T* x, int64_t g,
-                               int64_t c0, int64_t c1, T* columns) {
+                               int64_t c0, int64_t c1, T* columns, T pad = T(0)) {
   const int64_t plane = input_size(c.axes);
   if (t.direct && tile.samples == 1)
     return {x + ((tile.sample * c.groups + g) * c.cin + c0) * plane + tile.row * c.axes[2].out, plane};
-  lay_out(c, t, tile, x, g, c0, c1, columns);
+  lay_out(c, t, tile, x, g, c0, c1, columns, pad);
   return {columns, tile.columns};
 }
 

@@ -2,7 +2,7 @@
 // is an update, the group that reads what it changes; the other groups that it depends on are merged into that group. A
 // group runs at one place: members and groups move there if no dependency is in between. Members are elementwise ops,
 // or slices and similar views of tensors that no member makes or changes. The first member may be any op that produces
-// its results in element order. Bits do not change.
+// its results in element order, or one result in parts. Bits do not change.
 #include "runtime/plan/passes.hpp"
 
 #include <algorithm>
@@ -15,9 +15,10 @@ namespace {
 constexpr int max_fusion_distance = 256;  // nodes between a member and its group
 
 struct Candidate {
-  bool gives = false;  ///< produces its results in element order
-  bool takes = false;  ///< elementwise: reads and writes element i only, of operands of its own size
-  bool picks = false;  ///< moves elements of its operand, in the order of its result
+  bool gives = false;     ///< produces its results in element order
+  bool takes = false;     ///< elementwise: reads and writes element i only, of operands of its own size
+  bool in_parts = false;  ///< gives parts of its result to the members after it, and is the first of a group
+  bool picks = false;     ///< moves elements of its operand, in the order of its result
   int64_t elements = 0;
 };
 
@@ -54,7 +55,8 @@ class Fuser {
       if (t->spec.size() != c.elements) return c;
     const ElementOrder order = c_.target.element_order(n);
     c.takes = order == ElementOrder::elementwise || order == ElementOrder::prepared;
-    c.gives = c.takes || order == ElementOrder::in_order || is_product(n);
+    c.in_parts = is_product(n) || (order == ElementOrder::in_parts && n.out.size() == 1);
+    c.gives = c.takes || order == ElementOrder::in_order || c.in_parts;
     c.picks = c.gives && n.op->row->pattern == Pattern::movement && n.modified.empty();
     return c;
   }
@@ -103,9 +105,9 @@ class Fuser {
     if (!c.gives && !c.takes) return;
     if (c.takes) {
       std::vector<int> partners = related_groups(p);
-      // Before other producers: the epilogue of a GEMM finds its operand in cache without a copy to a block.
+      // Before other producers: what follows a GEMM or a convolution finds its operand in cache.
       std::stable_partition(partners.begin(), partners.end(),
-                            [&](int g) { return is_product(node(groups_[static_cast<size_t>(g)].nodes.front())); });
+                            [&](int g) { return in_parts(groups_[static_cast<size_t>(g)].nodes.front()); });
       const auto joined = std::find_if(partners.begin(), partners.end(), [&](int g) { return try_join(g, p); });
       if (joined != partners.end()) {
         const int home = *joined;
@@ -166,10 +168,10 @@ class Fuser {
     std::vector<int> all;
     std::merge(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(), std::back_inserter(all));
     // Another member that is not elementwise, a GEMM for instance, must be the first.
-    const bool after_product = is_product(node(all[0]));
+    const bool after_parts = in_parts(all[0]);
     for (size_t i = 1; i < all.size(); ++i) {
       const int m = all[i];
-      if (!takes(m) && (after_product || !candidates_[static_cast<size_t>(m)].picks)) return false;
+      if (!takes(m) && (after_parts || !candidates_[static_cast<size_t>(m)].picks)) return false;
     }
     for (int m : b.nodes)
       if (!compatible(a, m)) return false;
@@ -217,6 +219,7 @@ class Fuser {
     return index >= 0 && &groups_[static_cast<size_t>(index)] == &g;
   }
 
+  bool in_parts(int m) const { return candidates_[static_cast<size_t>(m)].in_parts; }
   bool takes(int m) const { return candidates_[static_cast<size_t>(m)].takes; }
 
   /// Members exchange whole elements only, and read memory that another member writes element by element.

@@ -131,6 +131,7 @@ std::string described(const Sample& sample, const Attributes& attrs) {
 
 /// The element order that a kernel's properties imply.
 ElementOrder element_order_of(const Kernel& kernel) {
+  if (kernel.result_parts()) return ElementOrder::in_parts;
   if (!kernel.is_fusion_producer()) return ElementOrder::whole;
   if (!kernel.is_fusion_consumer()) return ElementOrder::in_order;
   return kernel.phases().size() == 1 && kernel.workspace().per_call == 0 ? ElementOrder::elementwise
