@@ -43,12 +43,13 @@ endif()
 set(PXL_VARIANTS
     "block/block|PXL_BLOCKS|blocks|baseline avx2 avx512"
     "block/block_integer|PXL_INTEGER_BLOCKS|integer_blocks|baseline avx2"
+    "gemm/integer_product|PXL_INTEGER_PRODUCT|integer_product|baseline avx2 avx512"
     "gemm/packed|PXL_PACKED|packed|baseline avx2 avx512 neon"
     "gemm/quantised_product|PXL_QUANTISED_PRODUCT|quantised_product|baseline avx2"
     "gemm/skinny|PXL_SKINNY|skinny|baseline avx2 avx512 neon"
     "convolution/direct|PXL_DIRECT|direct|baseline avx2 avx512 neon"
-    "convolution/winograd|PXL_WINOGRAD|winograd|baseline avx2 avx512")
     "image/window_sums|PXL_WINDOW_SUMS|window_functions|baseline avx2 avx512"
+    "convolution/winograd|PXL_WINOGRAD|winograd|baseline avx2 avx512")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   set(built_sets baseline avx2 avx512)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
@@ -100,7 +101,7 @@ set(window_options -O3 -fno-trapping-math)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   list(APPEND window_options -fno-tree-loop-distribute-patterns)
 endif()
-set(loop_files elementwise/broadcast_rows elementwise/convert elementwise/elementwise elementwise/quantise convolution/convolution random/draws
+set(loop_files elementwise/broadcast_rows elementwise/convert elementwise/elementwise elementwise/linear_quantise elementwise/quantise convolution/convolution random/draws
         indexing/index indexing/scatter indexing/scatter_reduce reduction/median reduction/order reduction/reduce image/pooling image/resample movement/strided)
 list(TRANSFORM loop_files PREPEND ${kernels_dir}/)
 list(TRANSFORM loop_files APPEND .cpp)

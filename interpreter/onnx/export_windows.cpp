@@ -55,6 +55,12 @@ Texts conv_node(const ExportSite& s) {
   return one(s.e.add("Conv", conv_operands(s), a, 1, s.op.outputs[0]->name));
 }
 
+Texts conv_integer_node(const ExportSite& s) {
+  std::vector<Attribute> a = kernel_window(s);
+  a.push_back(attribute("group", s.c.integer("groups")));
+  return one(s.e.add("ConvInteger", s.in, a));
+}
+
 Texts resized(const ExportSite& s) {
   const std::string coordinates = s.c.string("coordinate_transformation_mode");
   if (coordinates == "tf_crop_and_resize") throw NoForm{"a crop of the whole image is none in ONNX"};
@@ -72,6 +78,7 @@ Texts resized(const ExportSite& s) {
 
 const ExportRow window_rows[] = {
     {"conv", conv_node},
+    {"conv_integer", conv_integer_node},
     {"conv_transpose",
      [](const ExportSite& s) {
        need_none(s, {"output_shape"});

@@ -132,6 +132,7 @@ void hardmax(ReferenceContext&);
 
 // product.cpp
 void matmul(ReferenceContext&);
+void matmul_integer(ReferenceContext&);
 void matmul_pow2scaled(ReferenceContext&);
 void dequantise(ReferenceContext&);
 void quantised_matmul(ReferenceContext&);
@@ -179,6 +180,7 @@ void round_to_bfloat16(ReferenceContext&);
 
 // window.cpp
 void conv(ReferenceContext&);
+void conv_integer(ReferenceContext&);
 void conv_data_grad(ReferenceContext&);
 void conv_weights_grad(ReferenceContext&);
 void conv_transpose(ReferenceContext&);

@@ -1,9 +1,12 @@
-// Numbers of 8 bits with a scale and a zero point, for the whole tensor or for each place along an axis, and rounding
-// to bfloat16.
+// Numbers of 8 bits with a scale and a zero point, for the whole tensor or for each place along an axis; products and
+// convolutions of whole numbers of 8 bits with zero points (ONNX, operators MatMulInteger and ConvInteger); rounding to
+// bfloat16.
 #include <fmt/format.h>
 
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/kernels/elementwise/quantise.hpp"
+#include "runtime/kernels/gemm/integer_product.hpp"
+#include "runtime/ops/convolution_shape.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {
@@ -104,6 +107,66 @@ void dequantize_gradient(GradContext& c) {
   c.set(1, reshape(summed.empty() ? product : sum(product, summed, true), scale.shape));
 }
 
+constexpr Param whole_matmul_params[] = {
+    {"lhs", ParamKind::own_tensor, no_default, "int8 or uint8 [.., m, k]"},
+    {"rhs", ParamKind::own_tensor, no_default, "int8 or uint8 [.., k, n]"},
+    {"lhs_zero", ParamKind::own_tensor, none_default, "one number of lhs's dtype, or [m]; none: 0"},
+    {"rhs_zero", ParamKind::own_tensor, none_default, "one number of rhs's dtype, or [n]; none: 0"}};
+constexpr Param whole_conv_params[] = {
+    {"t", ParamKind::own_tensor, no_default, "int8 or uint8 [N, C_in, spatial...], one to three axes"},
+    {"weight", ParamKind::own_tensor, no_default, "int8 or uint8 [C_out, C_in / groups, kernel...]"},
+    {"t_zero", ParamKind::own_tensor, none_default, "one number of t's dtype, which padding has too; none: 0"},
+    {"weight_zero", ParamKind::own_tensor, none_default, "one number of weight's dtype, or [C_out]; none: 0"},
+    {"stride", ParamKind::shape, none_default, "one per axis, or one for all; none: 1"},
+    {"padding", ParamKind::shape, none_default, "before each spatial axis, then after each; one value applies to all"},
+    {"dilation", ParamKind::shape, none_default, "distance of the kernel's elements; none: 1"},
+    {"groups", ParamKind::integer, of(1), "number of independent convolutions over groups of channels"},
+    {"pad_type", ParamKind::string, of("not_set"), "not_set, same_upper, same_lower or valid"}};
+
+void check_bytes(const OpContext& s, size_t slot) {
+  if (!is_byte(s.input(slot).dtype))
+    refuse(s, fmt::format("{} must be int8 or uint8, not {}", s.label(slot), name(s.input(slot).dtype)), codes::dtype);
+}
+
+/// Checks the zero point of an operand: one number, or one for each of `places`.
+void check_zero(const OpContext& s, size_t slot, size_t operand, int64_t places) {
+  if (!s.has(slot)) return;
+  const TensorSpec &zero = s.input(slot), &of = s.input(operand);
+  if (zero.dtype != of.dtype)
+    refuse(
+        s,
+        fmt::format("{} must be {}, as {}, not {}", s.label(slot), name(of.dtype), s.label(operand), name(zero.dtype)),
+        codes::dtype);
+  if (zero.size() != 1 && zero.shape != Shape{places})
+    refuse(s,
+           places == 1
+               ? fmt::format("{} must have one element; its shape is {}", s.label(slot), bracket_text(zero.shape))
+               : fmt::format("{} must have one element or the shape [{}]; its shape is {}", s.label(slot), places,
+                             bracket_text(zero.shape)),
+           codes::shape);
+}
+
+ZeroPoints zeros_of(const OpContext& s) { return {s.has(2) ? s.input(2).size() : 0, s.has(3) ? s.input(3).size() : 0}; }
+
+std::vector<TensorSpec> infer_integer_matmul(const OpContext& s) {
+  check_bytes(s, 0);
+  check_bytes(s, 1);
+  std::vector<TensorSpec> out = infer_product(s, DType::int32);
+  const Shape &a = s.input(0).shape, &b = s.input(1).shape;
+  check_zero(s, 2, 0, a.size() > 1 ? a[a.size() - 2] : 1);
+  check_zero(s, 3, 1, b.size() > 1 ? b.back() : 1);
+  return out;
+}
+
+std::vector<TensorSpec> infer_integer_conv(const OpContext& s) {
+  check_bytes(s, 0);
+  check_bytes(s, 1);
+  std::vector<TensorSpec> out = infer_conv(s);
+  check_zero(s, 2, 0, 1);
+  check_zero(s, 3, 1, out[0].shape[1]);
+  return out;
+}
+
 constexpr OpRow linear_quantise_table[] = {
     {.name = "quantize_linear",
      .path = "ops.quantize_linear",
@@ -165,6 +228,52 @@ constexpr OpRow linear_quantise_table[] = {
      .pattern = Pattern::elementwise,
      .inplace_ok = true,
      .tiles = tile_cast},
+    {.name = "matmul_integer",
+     .path = "ops.matmul_integer",
+     .schedule = "MatMulInteger",
+     .output = "matmul_out",
+     .doc = "The matrix product of whole numbers of 8 bits less their zero points, in int32. A sum beyond int32 wraps.",
+     .formula = "(lhs - lhs_zero) @ (rhs - rhs_zero)",
+     .example = "matmul_integer(cast(array([[130, 120]]), uint8), cast(array([[1, 2], [-3, 4]]), int8), "
+                "cast(array(128), uint8))",
+     .params = whole_matmul_params,
+     .infer = infer_integer_matmul,
+     .definition = reference::matmul_integer,
+     .tolerance = &tolerance::bits,
+     .kernel =
+         [](const OpContext& s) {
+           const GemmShape shape = gemm_shape(s.input(0).shape, false, s.input(1).shape, false);
+           return integer_matmul_kernel(shape, s.input(0).dtype, s.input(1).dtype, zeros_of(s));
+         },
+     .flops = matmul_flops,
+     .pattern = Pattern::product,
+     .order = orders::in_parts,
+     .onnx = "MatMulInteger",
+     .tiles = tile_product},
+    {.name = "conv_integer",
+     .path = "ops.conv_integer",
+     .schedule = "ConvInteger",
+     .output = "conv_out",
+     .doc = "The convolution of whole numbers of 8 bits less their zero points, in int32. Padding adds nothing. A sum "
+            "beyond int32 wraps.",
+     .formula =
+         "out[n, o, i] = sum over c, k of (t[n, c, stride i + dilation k - padding] - t_zero) (weight[o, c, k] - "
+         "weight_zero[o])",
+     .example = "conv_integer(cast(array([[[3, 4, 5]]]), uint8), cast(array([[[1, -1]]]), int8), "
+                "cast(array(3), uint8), padding = 1)",
+     .params = whole_conv_params,
+     .infer = infer_integer_conv,
+     .definition = reference::conv_integer,
+     .tolerance = &tolerance::bits,
+     .kernel =
+         [](const OpContext& s) {
+           return integer_convolution_kernel(resolve_conv(s).c, s.input(0).dtype, s.input(1).dtype, zeros_of(s));
+         },
+     .flops = [](const OpContext& s) { return convolution_flops(resolve_conv(s).c); },
+     .pattern = Pattern::other,
+     .order = orders::in_parts,
+     .onnx = "ConvInteger",
+     .tiles = tile_convolution},
 };
 static_assert(all_complete(linear_quantise_table));
 

@@ -46,6 +46,14 @@ Reals real_product(const Reals& lhs, const Reals& rhs, const Shape& out) {
   });
 }
 
+Wholes whole_product(const Wholes& lhs, const Wholes& rhs, const Shape& out) {
+  return product(lhs, rhs, out, [](const int64_t* a, const int64_t* b, int64_t* y, int64_t m, int64_t k, int64_t n) {
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j)
+        for (int64_t l = 0; l < k; ++l) y[i * n + j] += a[i * k + l] * b[l * n + j];
+  });
+}
+
 /// The weights [k, n] that t encodes, as dequantise decodes it.
 Reals widened(const ReferenceContext& c, const Wholes& t, const Reals& scale, const Shape& shape) {
   const int64_t group = c.site().integer("group_size");
@@ -68,16 +76,22 @@ double scale_of(const ReferenceContext& c, size_t slot) {
 }  // namespace
 
 void matmul(ReferenceContext& c) {
-  if (is_floating(c.dtype(0))) {
+  if (is_floating(c.dtype(0)))
     c.out(0, real_product(c.real(0), c.real(1), c.out_shape()));
-    return;
-  }
-  c.out(0, product(c.whole(0), c.whole(1), c.out_shape(),
-                   [](const int64_t* a, const int64_t* b, int64_t* y, int64_t m, int64_t k, int64_t n) {
-                     for (int64_t i = 0; i < m; ++i)
-                       for (int64_t j = 0; j < n; ++j)
-                         for (int64_t l = 0; l < k; ++l) y[i * n + j] += a[i * k + l] * b[l * n + j];
-                   }));
+  else
+    c.out(0, whole_product(c.whole(0), c.whole(1), c.out_shape()));
+}
+
+void matmul_integer(ReferenceContext& c) {
+  Wholes lhs = c.whole(0), rhs = c.whole(1);
+  const auto without_zero = [&](Wholes& t, size_t slot, int64_t inner) {
+    if (!c.has(slot)) return;
+    const Wholes zero = c.whole(slot);
+    for (size_t i = 0; i < t.size(); ++i) t.data()[i] -= zero.data()[i / static_cast<size_t>(inner) % zero.size()];
+  };
+  without_zero(lhs, 2, c.shape(0).back());
+  without_zero(rhs, 3, 1);
+  c.out(0, whole_product(lhs, rhs, c.out_shape()));
 }
 
 void matmul_pow2scaled(ReferenceContext& c) {

@@ -129,6 +129,19 @@ void conv(ReferenceContext& c) {
                [&](int64_t x, int64_t w, int64_t y) { out.data()[y] += t.data()[x] * weight.data()[w]; });
   c.out(0, out * scale_of(c));
 }
+void conv_integer(ReferenceContext& c) {
+  const Wholes t = c.whole(0), weight = c.whole(1);
+  const Wholes none = xt::zeros<int64_t>({1}), t_zero = c.has(2) ? c.whole(2) : none,
+               weight_zero = c.has(3) ? c.whole(3) : none;
+  const Convolution convolution = resolve_conv(c.site()).c;
+  const auto per_channel = static_cast<size_t>(convolution.cin * kernel_size(convolution.axes));
+  Wholes out = xt::zeros<int64_t>(extents(c.out_shape()));
+  each_product(convolution, [&](int64_t x, int64_t w, int64_t y) {
+    const int64_t zero = weight_zero.data()[static_cast<size_t>(w) / per_channel % weight_zero.size()];
+    out.data()[y] += (t.data()[x] - t_zero.data()[0]) * (weight.data()[w] - zero);
+  });
+  c.out(0, out);
+}
 void conv_data_grad(ReferenceContext& c) { data_grad(c, resolve_data_grad(c.site()).c); }
 void conv_transpose(ReferenceContext& c) { data_grad(c, resolve_transpose(c.site()).c); }
 void conv_weights_grad(ReferenceContext& c) {

@@ -67,6 +67,27 @@ Kernel quantize(DType zero, const LinearQuantisation& q) {
                              });
 }
 
+template <class T, class Whole>
+Kernel dequantize(DType t, DType zero, const LinearQuantisation& q) {
+  using C = compute_type<T>;
+  return Kernel::elementwise(
+      q.size, 1.0 * static_cast<double>(q.size), [=](const Buffers& b, int64_t begin, int64_t end) {
+        each_scale(q, begin, end, [&](int64_t first, int64_t last, int64_t place) {
+          const C factor = scale_at<T>(b, 1, place);
+          const auto offset = static_cast<Whole>(q.has_zero ? integer_at(zero, b.in[2], place) : 0);
+          constexpr int64_t piece = 256;
+          Whole values[piece];
+          T* out = b.output<T>(0);
+          for (int64_t i = first; i < last; i += piece) {
+            const int64_t n = std::min(piece, last - i);
+            convert(t, b.in[0] + i * static_cast<int64_t>(size_of(t)), dtype_of<Whole>(),
+                    reinterpret_cast<std::byte*>(values), n);
+            for (int64_t j = 0; j < n; ++j) out[i + j] = static_cast<T>(static_cast<C>(values[j] - offset) * factor);
+          }
+        });
+      });
+}
+
 }  // namespace
 
 Kernel quantize_linear_kernel(DType t, DType zero, DType out, const LinearQuantisation& q) {
@@ -81,23 +102,9 @@ Kernel dequantize_linear_kernel(DType t, DType zero, DType scale, const LinearQu
   if (q.size == 0) return [](const Buffers&) {};
   return with_floating("dequantize_linear", scale, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
-    using C = compute_type<T>;
-    return Kernel::elementwise(
-        q.size, 1.0 * static_cast<double>(q.size), [=](const Buffers& b, int64_t begin, int64_t end) {
-          each_scale(q, begin, end, [&](int64_t first, int64_t last, int64_t place) {
-            const C factor = scale_at<T>(b, 1, place);
-            const int64_t offset = q.has_zero ? integer_at(zero, b.in[2], place) : 0;
-            constexpr int64_t piece = 256;
-            int64_t values[piece];
-            for (int64_t i = first; i < last; i += piece) {
-              const int64_t n = std::min(piece, last - i);
-              convert(t, b.in[0] + i * static_cast<int64_t>(size_of(t)), DType::int64,
-                      reinterpret_cast<std::byte*>(values), n);
-              for (int64_t j = 0; j < n; ++j)
-                b.output<T>(0)[i + j] = static_cast<T>(static_cast<C>(values[j] - offset) * factor);
-            }
-          });
-        });
+    // Differences of numbers of at most 16 bits fit 32, which are faster to convert.
+    const bool narrow = size_of(t) < sizeof(int32_t) && (!q.has_zero || size_of(zero) < sizeof(int32_t));
+    return narrow ? dequantize<T, int32_t>(t, zero, q) : dequantize<T, int64_t>(t, zero, q);
   });
 }
 

@@ -70,6 +70,17 @@ Samples::Rows Samples::elementwise() const {
        [&] {
          return Sample{{numbers(DType::int8, {3, 4}, 0), x({2, 4}, 1)}, {{"group_size", 2}}};
        }},
+      {"matmul_integer",
+       [&] {
+         return Sample{{numbers(DType::uint8, {2, 3}, 0), numbers(DType::int8, {3, 4}, 1),
+                        numbers(DType::uint8, {2}, 2), numbers(DType::int8, {4}, 3)}};
+       }},
+      {"conv_integer",
+       [&] {
+         return Sample{{numbers(DType::uint8, {2, 2, 5}, 0), numbers(DType::int8, {3, 2, 3}, 1),
+                        numbers(DType::uint8, {}, 2), numbers(DType::int8, {3}, 3)},
+                       {{"padding", Ints{1}}}};
+       }},
       {"quantised_matmul",
        [&] {
          return Sample{{numbers(DType::int8, {2, 3}, 0), numbers(DType::int8, {3, 4}, 1), x({2, 2}, 2), x({2, 4}, 3)},

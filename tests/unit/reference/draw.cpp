@@ -320,6 +320,20 @@ const Families& Draw::families() {
                      d.positive(DType::float32, scales), d.positive(DType::float32, {groups, n})},
                     {{"bits", packed ? 4 : 8}, {"group_size", group}}};
     };
+    m["matmul_integer"] = [](Draw& d) {
+      const auto byte = [&] { return d.one_of<DType>({DType::int8, DType::uint8}); };
+      const DType a = byte(), b = byte();
+      const int64_t rows = d.one_of<int64_t>({1, 2, 7, 13, 100}), k = d.extent(),
+                    n = d.one_of<int64_t>({1, 7, 64, 100, 130});
+      const Shape batch = d.shape(0, 2);
+      Sample s{{d.values(a, concatenated(d.narrower(batch), {rows, k})),
+                d.values(b, concatenated(d.narrower(batch), {k, n})),
+                {},
+                {}}};
+      if (d.coin()) s.operands[2] = d.values(a, d.coin() ? Shape{rows} : Shape{});
+      if (d.coin()) s.operands[3] = d.values(b, d.coin() ? Shape{n} : Shape{1});
+      return s;
+    };
     m["matmul_pow2scaled"] = [](Draw& d) { return product(d, true); };
     m["pow2scale_cast_to_fp8"] = [](Draw& d) {
       return Sample{{d.values(d.shape()), array<int32_t>({}, {static_cast<int32_t>(d.between(-12, 12))})},

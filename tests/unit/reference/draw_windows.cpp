@@ -54,6 +54,23 @@ Sample convolution(Draw& d, bool transposed, bool scaled) {
   return s;
 }
 
+Sample convolution_of_bytes(Draw& d) {
+  Windows w = windows(d, false);
+  const auto byte = [&] { return d.one_of<DType>({DType::int8, DType::uint8}); };
+  const DType t = byte(), weight = byte();
+  const int64_t groups = d.between(1, 3), cin = d.below(8) == 0 ? 0 : d.between(1, 9), cout = d.between(1, 20);
+  w.attrs["groups"] = groups;
+  w.attrs["pad_type"] = pad_type(d, w);
+  Sample s{{d.values(t, concatenated({d.between(1, 5), groups * cin}, w.data)),
+            d.values(weight, concatenated({groups * cout, cin}, w.kernel)),
+            {},
+            {}},
+           w.attrs};
+  if (d.coin()) s.operands[2] = d.values(t, {});
+  if (d.coin()) s.operands[3] = d.values(weight, d.coin() ? Shape{groups * cout} : Shape{1});
+  return s;
+}
+
 // The spec that a row infers for a sample, to make gradients of its shape; nothing where it refuses.
 std::optional<Shape> inferred(std::string_view name, const Sample& s) {
   try {
@@ -155,6 +172,7 @@ Sample regions(Draw& d, bool gradient) {
 
 void add_window_draws(Families& m) {
   m["conv"] = [](Draw& d) { return convolution(d, false, false); };
+  m["conv_integer"] = [](Draw& d) { return convolution_of_bytes(d); };
   m["conv_pow2scaled"] = [](Draw& d) { return convolution(d, false, true); };
   m["conv_transpose"] = [](Draw& d) { return convolution(d, true, false); };
   m["conv_transpose_pow2scaled"] = [](Draw& d) { return convolution(d, true, true); };
