@@ -8,6 +8,7 @@
 #include "interpreter/onnx/import_literals.hpp"
 #include "interpreter/onnx/import_loops.hpp"
 #include "interpreter/onnx/importer.hpp"
+#include "interpreter/onnx/simplify.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/text/utf8.hpp"
 
@@ -160,6 +161,9 @@ void Importer::finish(const ProgramText& text) {
   out_.text = formatted(whole);
 }
 
-Imported import_model(const Model& model, const ImportOptions& options) { return Importer(model, options).run(); }
+Imported import_model(Model model, const ImportOptions& options) {
+  simplify(model);
+  return Importer(model, options).run();
+}
 
 }  // namespace pxl::onnx

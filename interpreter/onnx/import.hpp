@@ -56,6 +56,6 @@ struct Imported {
 };
 
 /// Throws Error that names every node that cannot be imported, with the reason.
-Imported import_model(const Model& model, const ImportOptions& options);
+Imported import_model(Model model, const ImportOptions& options);
 
 }  // namespace pxl::onnx
