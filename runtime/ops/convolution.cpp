@@ -172,11 +172,6 @@ constexpr OpRow conv_row = {
     .kernel = [](const OpContext& s) { return convolution_kernel(s.input(0).dtype, resolve_conv(s).c, s.has(2)); },
     .gradient = conv_gradient,
     .flops = [](const OpContext& s) { return convolution_flops(resolve_conv(s).c); },
-    .order =
-        [](const OpContext& s) {
-          const DType dtype = s.input(0).dtype;
-          return dtype == DType::float32 || dtype == DType::float64 ? ElementOrder::in_parts : ElementOrder::whole;
-        },
     .onnx = "Conv",
     .tiles = tile_convolution};
 

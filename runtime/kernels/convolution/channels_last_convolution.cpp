@@ -198,14 +198,7 @@ Kernel window_products(const Convolution& given, bool turned, bool bias, double 
                                                       y_plane);
                       }
                     }});
-  return Kernel::parallel(std::move(phases), ns * static_cast<double>(c.batch * groups))
-      .with_workspace(workspace)
-      .with_result_parts({y_plane, parts, [=](int64_t i, const ResultParts::Take& f) {
-                            const PlaneUnits::Unit u = products->units.at(i / parts / groups);
-                            for (int64_t s = u.sample; s < u.sample + u.samples; ++s)
-                              f((s * groups + i / parts % groups) * cout + i % parts * own, own, u.row * columns,
-                                (u.row + u.rows) * columns);
-                          }});
+  return Kernel::parallel(std::move(phases), ns * static_cast<double>(c.batch * groups)).with_workspace(workspace);
 }
 
 }  // namespace

@@ -86,13 +86,7 @@ Kernel forward(const Convolution& c, bool bias) {
       if (!whole) scatter_rows<T>(c, t, tile, first, channels, y.data, g, b.output<T>(0));
     }
   };
-  return Kernel::parallel(t.tiles * c.groups * blocks, 1, convolution_ns(c), part)
-      .with_workspace(workspace)
-      .with_result_parts(
-          {t.windows, blocks, [=](int64_t u, const ResultParts::Take& f) {
-             const int64_t first = c.cout * (u % blocks) / blocks, end = c.cout * (u % blocks + 1) / blocks;
-             each_part(c, tile_at(c, t, u / blocks / c.groups), u / blocks % c.groups, first, end - first, f);
-           }});
+  return Kernel::parallel(t.tiles * c.groups * blocks, 1, convolution_ns(c), part).with_workspace(workspace);
 }
 
 template <class T>
@@ -248,16 +242,8 @@ Kernel rounded_once(DType dtype, const Kernel& kernel, std::initializer_list<int
 
 }  // namespace
 
-namespace {
-
-/// The kernel with parts of its result; none before its end if it does not state them.
-Kernel in_parts(Kernel kernel) { return kernel.result_parts() ? kernel : std::move(kernel).with_result_parts({}); }
-
-}  // namespace
-
 Kernel convolution_kernel(DType dtype, const Convolution& c, bool bias) {
-  if (dtype == DType::float64) return in_parts(forward<double>(c, bias));
-  if (dtype == DType::float32) return in_parts(float_forward(c, bias));
+  if (dtype == DType::float64) return forward<double>(c, bias);
   return rounded_once(dtype, float_forward(c, bias), {data_size(c), weights_size(c), bias ? c.groups * c.cout : 0},
                       result_size(c));
 }

@@ -103,12 +103,7 @@ Kernel by_lanes(const Convolution& c, const DepthwisePlanes& given, bool backwar
                                   b.workspace(memory));
                             }
                           })
-      .with_workspace(workspace)
-      .with_result_parts({to, 1, [=](int64_t u, const ResultParts::Take& f) {
-                            const int64_t channel = u % planes->blocks * depthwise_channels;
-                            f(u / planes->blocks * planes->groups + channel,
-                              std::min(depthwise_channels, planes->groups - channel), 0, to);
-                          }});
+      .with_workspace(workspace);
 }
 
 }  // namespace

@@ -193,14 +193,7 @@ Kernel correlation(const Convolution& c, Planes given, int64_t outputs, int64_t 
                                                    first * planes->w.out);
                             }
                           })
-      .with_workspace(workspace)
-      .with_result_parts(
-          {y_plane, parts, [=](int64_t u, const ResultParts::Take& f) {
-             const int64_t output = u % parts * per_part, row = u / parts % planes->blocks * planes->rows_per_block;
-             if (output < outputs)
-               f(u / parts / planes->blocks * outputs + output, std::min(per_part, outputs - output),
-                 row * planes->w.out, std::min(row + planes->rows_per_block, planes->h.out) * planes->w.out);
-           }});
+      .with_workspace(workspace);
 }
 
 }  // namespace

@@ -124,14 +124,7 @@ struct Correlation {
                add_channel_bias(b.input<float>(2) + part * channels, channels, k.plane, k.plane, y + i * k.to_sample);
            }
          }});
-    return Kernel::parallel(std::move(phases), cost)
-        .with_workspace(workspace)
-        .with_result_parts({plane, parts, [k](int64_t u, const ResultParts::Take& f) {
-                              const int64_t unit = u / k.parts, first = k.steps.first(unit),
-                                            channels = k.to_part / k.plane;
-                              for (int64_t s = first; s < first + k.steps.count(unit); ++s)
-                                f((s * k.to_sample + u % k.parts * k.to_part) / k.plane, channels, 0, k.plane);
-                            }});
+    return Kernel::parallel(std::move(phases), cost).with_workspace(workspace);
   }
 };
 

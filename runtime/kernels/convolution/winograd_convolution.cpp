@@ -83,16 +83,7 @@ Kernel by_tiles(const TileCorrelation& s, double ns) {
                         }
                       }
                     }});
-  return Kernel::parallel(std::move(phases), ns * static_cast<double>(c.batch * groups))
-      .with_workspace(workspace)
-      .with_result_parts({s.y_plane, parts, [=, c = s.c](int64_t i, const ResultParts::Take& f) {
-                            const PlaneUnits::Unit u = units.at(i / parts / groups);
-                            const int64_t rows = c.axes[1].out, across = c.axes[2].out, of_tile = s.form.outputs;
-                            for (int64_t sample = u.sample; sample < u.sample + u.samples; ++sample)
-                              f((sample * groups + i / parts % groups) * s.results + i % parts * own, own,
-                                std::min(rows, u.row * of_tile) * across,
-                                std::min(rows, (u.row + u.rows) * of_tile) * across);
-                          }});
+  return Kernel::parallel(std::move(phases), ns * static_cast<double>(c.batch * groups)).with_workspace(workspace);
 }
 
 /// Transforms all tiles first. Kernels are transformed for some columns and terms at a time, and multiplied while they
@@ -152,13 +143,7 @@ Kernel by_kernels(const TileCorrelation& s, double ns) {
                                s.bias ? b.input<float>(2) : nullptr, b.output<float>(0), b.workspace(scratch));
                       }
                     }});
-  return Kernel::parallel(std::move(phases), ns * static_cast<double>(c.batch))
-      .with_workspace(workspace)
-      .with_result_parts({s.y_plane, 1, [=, c = s.c](int64_t i, const ResultParts::Take& f) {
-                            for (int64_t sample = 0; sample < c.batch; ++sample)
-                              f(sample * s.results + i * at_once, std::min(at_once, s.results - i * at_once), 0,
-                                s.y_plane);
-                          }});
+  return Kernel::parallel(std::move(phases), ns * static_cast<double>(c.batch)).with_workspace(workspace);
 }
 
 Kernel winograd_correlation(const TileCorrelation& s, double ns) {

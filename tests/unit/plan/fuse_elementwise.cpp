@@ -211,36 +211,6 @@ TEST_CASE("equal parts of a tensor are picked where they are read, the gates of 
   }
 }
 
-TEST_CASE("what follows a convolution runs on the parts of its result, whatever computes it") {
-  struct Shapes {
-    Shape x, weight;
-    int64_t stride, padding, dilation, groups;
-  };
-  // Winograd of many and of few tiles, images, kernels of one element, small planes of several samples, depthwise ones
-  // of large and small planes, strides, dilation, one axis, and few channels.
-  const Shapes all[] = {{{2, 32, 20, 24}, {32, 32, 3, 3}, 1, 1, 1, 1}, {{1, 128, 7, 7}, {256, 128, 3, 3}, 1, 1, 1, 1},
-                        {{1, 3, 40, 40}, {16, 3, 7, 7}, 2, 3, 1, 1},   {{1, 64, 14, 14}, {96, 64, 1, 1}, 1, 0, 1, 1},
-                        {{9, 5, 3, 3}, {7, 5, 2, 2}, 1, 0, 1, 1},      {{2, 24, 33, 33}, {24, 1, 3, 3}, 1, 1, 1, 24},
-                        {{2, 40, 7, 7}, {40, 1, 3, 3}, 1, 1, 1, 40},   {{1, 32, 15, 15}, {64, 32, 3, 3}, 2, 1, 1, 1},
-                        {{1, 32, 16, 16}, {32, 32, 3, 3}, 1, 2, 2, 1}, {{2, 16, 50}, {24, 8, 5}, 2, 0, 1, 2},
-                        {{1, 1, 30, 30}, {6, 1, 5, 5}, 1, 0, 1, 1},    {{2, 4, 5, 6, 7}, {3, 4, 2, 2, 2}, 1, 1, 1, 1}};
-  for (const Shapes& s : all)
-    for (const bool stored : {false, true}) {
-      CAPTURE(bracket_text(s.x));
-      Program p;
-      Ops op(p.ir->main());
-      Tensor *x = variable(p, s.x, -0.3f), *w = variable(p, s.weight, -0.2f), *b = variable(p, {s.weight[0]}, 0.1f);
-      Tensor* y = op("conv", {x, w, b},
-                     {{"stride", s.stride}, {"padding", s.padding}, {"dilation", s.dilation}, {"groups", s.groups}});
-      Tensor* other = variable(p, y->spec.shape, -0.25f);
-      Tensor* z = op("swish", {op("add", {op("relu", {y}), other})});
-      p.out.push_back(&store(*p.ir, z));
-      if (stored) p.out.push_back(&store(*p.ir, y));
-      check_same_bits(p);
-      CHECK_CONTAINS(plan_of(p), "conv+relu+add+swish");
-    }
-}
-
 TEST_CASE("what follows a product or a convolution of whole numbers runs on the parts of its result") {
   const auto bytes = [](Program& p, DType dtype, Shape shape) {
     Array a(dtype, std::move(shape));
