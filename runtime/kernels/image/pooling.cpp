@@ -6,21 +6,12 @@
 #include <type_traits>
 #include <vector>
 
-#include "built_sets.hpp"
 #include "runtime/kernels/block/block.hpp"
 #include "runtime/kernels/block/extremes.hpp"
 #include "runtime/kernels/image/window_sums.hpp"
 #include "runtime/kernels/reduction/axis_slices.hpp"
 
 namespace pxl {
-
-PXL_VARIANTS(WindowFunctions, window_functions)
-
-const WindowFunctions& window_functions() {
-  static const WindowFunctions& chosen = variant_for(instruction_set(), window_functions_variants());
-  return chosen;
-}
-
 namespace {
 
 /// Calls f(offset of the result row, outer indices d and h of the windows) for each window row of a plane.
