@@ -45,7 +45,10 @@ int check_one(const CommonFlags& flags, const Invocation& call, const Script& sc
   const Checked checked = check_source(script, call);
   for (const Diagnostic& d : checked.result.errors) report(Error(d));
   for (const Diagnostic& d : checked.warnings) report(Error(d));
-  if (!flags.quiet) print_unchecked(path, checked.result);
+  if (!flags.quiet) {
+    for (const std::string& what : checked.result.tried) print_err("{}: {}\n", path, what);
+    print_unchecked(path, checked.result);
+  }
   if (json) {
     Json programs = Json::array();
     for (const auto& ir : checked.result.irs) programs.push_back(ir->name());

@@ -7,6 +7,7 @@
 
 #include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/graphs/derivatives/derivatives.hpp"
+#include "interpreter/graphs/families.hpp"
 #include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/graphs/replicas.hpp"
 #include "interpreter/graphs/variables/variable_paths.hpp"
@@ -126,6 +127,15 @@ const std::string* unknown_parameter(const ast::Function& f, const Arguments& ar
   return nullptr;
 }
 
+/// A check builds a program with free sizes for others, too.
+void try_other_sizes(Interpreter& in, const IrObject& exemplar) {
+  Sizes doubled = exemplar.family->exemplar;
+  for (auto& [name, size] : doubled) size = size == 0 ? 1 : 2 * size;
+  build_member(in, exemplar, doubled);
+  check_in_progress(in)->tried.push_back(fmt::format("program {} is checked for {} and for {}", exemplar.ir->name(),
+                                                     text(exemplar.family->exemplar), text(doubled)));
+}
+
 }  // namespace
 
 Value ProgramObject::call(Interpreter& in, Arguments args) {
@@ -145,6 +155,32 @@ Value ProgramObject::call(Interpreter& in, Arguments args) {
       return unknown_value();
     }
   }
+  const Arguments given = args;
+  const Ref<IrObject> result = build(in, std::move(args));
+  if (check_in_progress(in)) {
+    if (lacks_part_noted(in, *result->ir)) return unknown_value();
+    check_in_progress(in)->irs.push_back(result->ir);
+  }
+  CallFrame frame(in, "program " + f.name, given.span);
+  make_family(in, *result, static_ref_cast<ProgramObject>(shared_from_this()), given);
+  if (result->family && check_in_progress(in)) try_other_sizes(in, *result);
+  return result;
+}
+
+namespace {
+
+/// A parameter of kind size, which is an int here: the name `size` may have another meaning.
+void check_size(const ast::Function& f, const ast::Parameter& p, const Value& v) {
+  if (is_unknown(v) || (v.is_int() && v.as_int() >= 0)) return;
+  Error e(fmt::format("program {}: `{}` is a size, an int from 0 on, got {}", f.name, p.name,
+                      v.is_int() ? std::to_string(v.as_int()) : with_article(v.type_name())));
+  throw std::move(e.as(codes::annotation));
+}
+
+}  // namespace
+
+Ref<IrObject> ProgramObject::build(Interpreter& in, Arguments args) {
+  const ast::Function& f = *code->function;
   auto result = make_ref<IrObject>();
   result->ir = std::make_shared<Ir>(f.name);
   result->ir->called_at = args.span;
@@ -156,7 +192,12 @@ Value ProgramObject::call(Interpreter& in, Arguments args) {
   CallFrame frame(in, "program " + f.name, args.span);
   Unfinished unfinished{*result->ir};
   try {
-    bind_parameters(in, f.name, f.parameters, std::move(args), result->fields, closure);
+    std::vector<ast::Parameter> parameters = f.parameters;
+    for (ast::Parameter& p : parameters)
+      if (is_size(p)) p.annotation = nullptr;
+    bind_parameters(in, f.name, parameters, std::move(args), result->fields, closure);
+    for (const ast::Parameter& p : f.parameters)
+      if (is_size(p)) check_size(f, p, *result->fields->find_here(p.name));
     TargetScope target(in, result->ir, &result->ir->main());
     BuildScope scope(in, std::make_shared<BuildState>());
     graphs_of(in).world().of(result->ir).fields = result->fields;
@@ -174,14 +215,18 @@ Value ProgramObject::call(Interpreter& in, Arguments args) {
   for (const std::string& name : result->fields->names())
     if (std::find(ir_member_names().begin(), ir_member_names().end(), name) != ir_member_names().end())
       refuse_member_name(f, name);
-  if (check_in_progress(in)) {
-    if (lacks_part_noted(in, *result->ir)) return unknown_value();
-    check_in_progress(in)->irs.push_back(result->ir);
-  }
   return result;
 }
 
 // ---- irs
+
+void IrObject::references(References& to) const {
+  to.add(fields);
+  if (!family) return;
+  to.add(family->program);
+  for (const Value& v : family->given.positional) to.add(v);
+  for (const NamedArg& n : family->given.named) to.add(n.value);
+}
 
 namespace {
 

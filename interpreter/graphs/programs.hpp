@@ -9,6 +9,9 @@
 
 namespace pxl {
 
+struct Family;
+struct IrObject;
+
 /// `program NAME(params) { ... }`. A call builds an Ir.
 struct ProgramObject final : Object {
   ast::Held<ast::ProgramStmt> code;
@@ -17,6 +20,8 @@ struct ProgramObject final : Object {
   std::string repr(Interpreter&) override;
   bool callable() const override { return true; }
   Value call(Interpreter& in, Arguments args) override;
+  /// Runs the body as a program of its own. Sizes that are not given have their defaults.
+  Ref<IrObject> build(Interpreter& in, Arguments args);
   std::optional<Value> member(Interpreter& in, std::string_view name) override;
   std::vector<std::string> member_names() const override { return {"name", "doc"}; }
   void references(References& to) const override { to.add(closure); }
@@ -25,7 +30,8 @@ struct ProgramObject final : Object {
 /// An Ir, with the names that its program's body bound as fields.
 struct IrObject final : Object {
   std::shared_ptr<Ir> ir;
-  ScopePtr fields;  ///< may be null
+  ScopePtr fields;                       ///< may be null
+  std::shared_ptr<const Family> family;  ///< of which it is the exemplar; null: its sizes were given
   std::string type_name() const override { return "ir"; }
   std::string repr(Interpreter&) override;  ///< Ir[train]
   std::optional<Value> member(Interpreter& in, std::string_view name) override;
@@ -34,7 +40,7 @@ struct IrObject final : Object {
   void set_member(Interpreter& in, std::string_view name, Value value) override;
   bool equals(Interpreter&, const Value& other) override;
   std::optional<std::string> hash_key() const override;
-  void references(References& to) const override { to.add(fields); }
+  void references(References& to) const override;
 };
 
 /// The names of an Ir's members, which no program may bind.

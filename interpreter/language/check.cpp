@@ -189,6 +189,8 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
   result.warnings = in_order_of_text(std::move(c.warnings));
   result.irs = std::move(c.irs);
   result.sessions = std::move(c.sessions);
+  for (std::string& line : c.tried)
+    if (std::ranges::find(result.tried, line) == result.tried.end()) result.tried.push_back(std::move(line));
   return result;
 }
 

@@ -49,6 +49,7 @@ struct CheckState {
   int64_t runs = 0;                ///< number of skipped sessions and runs
   bool may_have_written = false;   ///< a skipped call writes a file
   std::vector<Withheld> withheld;  ///< calls that were not made, in order; the first of them
+  std::vector<std::string> tried;  ///< "program p is checked for batch = 64 and for batch = 128"
   /// Called for editors with each value that is bound to a name, and with the name's location. May be empty.
   std::function<void(const Span& name, const Value& value)> observe;
 };
@@ -93,6 +94,7 @@ struct CheckResult {
   std::vector<std::shared_ptr<Ir>> irs;       ///< all programs that were built
   std::vector<std::shared_ptr<Ir>> sessions;  ///< programs for which sessions were made, in order
   std::vector<std::string> unbuilt;    ///< "program p is not built: its parameter `n` depends on the result of a run"
+  std::vector<std::string> tried;      ///< "program p is checked for batch = 64 and for batch = 128", each once
   std::vector<std::string> unchecked;  ///< "program infer needs `n`", "line 12 takes too long"
   std::vector<Withheld> withheld;      ///< calls that were not made, each once; reads first
 };

@@ -10,6 +10,7 @@
 #include "interpreter/language/look.hpp"
 #include "interpreter/library/estimates.hpp"
 #include "interpreter/library/missing_files.hpp"
+#include "interpreter/library/session_families.hpp"
 #include "interpreter/library/sessions.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/call_chain.hpp"
@@ -274,6 +275,7 @@ Value s_report(Interpreter&, SessionObject& s, const Arguments& args) {
     for (const auto& [name, count] : counts) of_runs->put(Value(std::string(name)), Value(count));
     d->put(Value("runs"), Value(of_runs));
   }
+  if (s.family) d->put(Value("sizes"), report_of_sizes(s));
   if (s.session->device() == "ipu_model")
     d->put(Value("ipu"), estimate_value(tiles::estimate(s.ir->main(), s.estimating)));
   return d;

@@ -14,6 +14,7 @@
 #include "interpreter/language/look.hpp"
 #include "interpreter/library/estimates.hpp"
 #include "interpreter/library/run_watch.hpp"
+#include "interpreter/library/session_families.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
@@ -36,7 +37,6 @@
 #include "runtime/io/suffix.hpp"
 
 namespace pxl {
-namespace {
 
 std::shared_ptr<const SessionObject::Names> stream_names(const Ir& ir, const Scope* fields) {
   auto names = std::make_shared<SessionObject::Names>();
@@ -50,6 +50,8 @@ std::shared_ptr<const SessionObject::Names> stream_names(const Ir& ir, const Sco
       }
   return names;
 }
+
+namespace {
 
 Error ambiguous_name(const std::string& name) {
   return run_error("`" + name + "` names two streams: one was declared under this name, another is bound to it",
@@ -126,7 +128,7 @@ std::vector<Ref<SessionObject>> owners_given(const Value& given) {
 Value make_session(Interpreter& in, const Arguments& args) {
   ArgReader a("Session", args,
               {"ir", "device", "machine", "available_memory_proportion", "partials", "weights_to_host_on_exit",
-               "engine", "variables"});
+               "engine", "variables", "sizes", "keep"});
   Value holder;
   IrObject* ir = to_ir(in, a.value("ir"), "Session", holder);
   for (const BuildTarget& t : graphs_of(in).targets())
@@ -157,6 +159,7 @@ Value make_session(Interpreter& in, const Arguments& args) {
     for (const Ref<SessionObject>& owner : s->owners) programs.push_back(owner->ir.get());
     check_shared(*ir->ir, programs);
   }
+  s->family = family_runs(in, *ir, a);
   s->weights_to_host_on_exit = a.boolean_or("weights_to_host_on_exit", true);
   if (ir->ir->open_ended) s->made_at = ir->ir->mark();
   s->made_at_moment = GraphTransaction::moment();
@@ -310,6 +313,7 @@ Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
                       added.size() == 1 ? "is" : "are", ir->name(), added.size() == 1 ? "it" : "them"));
     }
   }
+  SessionObject& runner = family ? session_for(in, *this, data) : *this;
   auto result = make_ref<RunResultObject>();
   result->ir = ir;
   result->names = names;
@@ -317,8 +321,10 @@ Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
   const std::shared_ptr<RunWatch> watch = run_watch_of(in);
   const bool finite = std::any_of(args.named.begin(), args.named.end(),
                                   [&](const NamedArg& n) { return is_finite_flag(*this, n) && n.value.as_bool(); });
-  result->arrays = session->run(data, watch ? watch->begin(*this) : nullptr, {}, finite);
-  if (watch) watch->end(*this);
+  std::map<const Stream*, Array> arrays = runner.session->run(data, watch ? watch->begin(runner) : nullptr, {}, finite);
+  if (watch) watch->end(runner);
+  for (auto& [stream, array] : arrays)
+    result->arrays.emplace(&runner == this ? stream : stream_like(*runner.ir, *ir, stream), std::move(array));
   return result;
 }
 
@@ -349,8 +355,9 @@ void refuse_missing_streams(const SessionObject& s, const std::set<const Stream*
 struct UnknownRunObject final : Object {
   std::shared_ptr<const SessionObject::Names> names;
   std::shared_ptr<Ir> ir;
-  UnknownRunObject(std::shared_ptr<const SessionObject::Names> n, std::shared_ptr<Ir> i)
-      : names(std::move(n)), ir(std::move(i)) {}
+  bool any_shape;
+  UnknownRunObject(std::shared_ptr<const SessionObject::Names> n, std::shared_ptr<Ir> i, bool any = false)
+      : names(std::move(n)), ir(std::move(i)), any_shape(any) {}
   std::string type_name() const override { return "run result"; }
   std::string repr(Interpreter&) override { throw Unevaluated{}; }
   std::optional<int64_t> length(Interpreter&) override { throw Unevaluated{}; }
@@ -366,7 +373,7 @@ struct UnknownRunObject final : Object {
   /// Where the program stores once: a loop may store more often.
   Value array_of(const Stream* stream) const {
     const auto transfers = stream ? transfers_in_look(*ir, *stream) : std::nullopt;
-    if (transfers != 1 || ir->replication_factor != 1) return unknown_value();
+    if (transfers != 1 || ir->replication_factor != 1 || any_shape) return unknown_value();
     return unknown_array(stream->spec());
   }
   std::vector<std::string> member_names() const override { return sorted_names(names->outputs); }
@@ -382,9 +389,38 @@ struct UnknownRunObject final : Object {
 
 }  // namespace
 
+namespace {
+
+/// The shape of what a stream is given, if a look knows it.
+std::optional<Shape> known_shape(Interpreter& in, const Stream* stream, const Value& v) {
+  if (const auto spec = unknown_spec(v)) return spec->shape;
+  if (!stream || is_unknown(v) || holds_unknown(v)) return std::nullopt;
+  return stream_data(in, v, *stream).shape();
+}
+
+/// A run of a program with free sizes: a look at the run of the member, if it knows the sizes.
+Value look_at_sizes(Interpreter& in, SessionObject& s, const Arguments& args) {
+  const Value open = make_ref<UnknownRunObject>(s.names, s.ir, true);
+  std::vector<std::pair<const Stream*, Shape>> shapes;
+  if (!args.positional.empty() || !s.family->allowed.empty()) return open;
+  for (const auto& [stream, value] : given_streams(s, args)) {
+    const std::optional<Shape> shape = known_shape(in, stream, value);
+    if (!shape) return open;
+    shapes.emplace_back(stream, *shape);
+  }
+  const Sizes sizes = sizes_of(*s.program.as<IrObject>(), shapes,
+                               [&](const Stream& stream) { return transfers_in_look(*s.ir, stream).value_or(1); });
+  SessionObject& member = member_of_sizes(in, s, sizes);
+  return &member == &s ? Value() : look_at_run(in, member, args);
+}
+
+}  // namespace
+
 // The streams that a run is given, and what it gives. How often a stream is loaded is known where the program has a
 // loop around it only in a run: its array is then of any shape.
 Value look_at_run(Interpreter& in, SessionObject& s, const Arguments& args) {
+  if (s.family)
+    if (Value looked = look_at_sizes(in, s, args); !looked.is_none()) return looked;
   const bool open = !args.positional.empty() && is_unknown(args.positional[0]);
   std::set<const Stream*> known;
   bool all_known = !open;
@@ -411,13 +447,16 @@ void bind_session_builtins(Scope& p) {
   define(
       p, Effect::runs_session, "Session",
       "Session(ir, device = \"ipu_model\", machine = \"bow\", available_memory_proportion = 0.6, partials = "
-      "\"float32\", weights_to_host_on_exit = true, engine = \"planned\", variables = none)",
+      "\"float32\", weights_to_host_on_exit = true, engine = \"planned\", variables = none, sizes = none, keep = \"1 "
+      "GiB\")",
       "Prepares an ir to run; devices are \"cpu\" (the evaluator alone) and \"ipu_model\" (the same numbers; report() "
       "gives cycles and bytes of the machine's tiles). Engines are \"planned\", \"reference\", which runs op by op by "
       "definitions, and \"tiles\", which carries out the schedule of the tile model on `machine`; `--engine` says "
       "which "
       "one runs where none is named. `variables` is the session that has the variables which the program shares with "
-      "others, or a list of sessions: they are in its memory.",
+      "others, or a list of sessions: they are in its memory. Of a program with free sizes, `sizes` are those to which "
+      "a run rounds up, a list, or a dict "
+      "of lists by name; `keep` is how much memory the programs for other sizes may take.",
       make_session, InLook::calls_body);
   define(p, Effect::computes, "eval", "eval(t, stream = array, ...)",
          "The value of a tensor of the main graph, from the initial values of variables: what it needs runs, and "

@@ -11,10 +11,13 @@
 
 namespace pxl {
 
+struct FamilyRuns;
+
 struct SessionObject final : Object {
   std::shared_ptr<Ir> ir;
   Value program;                           ///< the IrObject: its fields name streams
   std::unique_ptr<Session> session;        ///< null during a look
+  std::shared_ptr<FamilyRuns> family;      ///< of a program with free sizes (session_families.hpp); else null
   std::vector<Ref<SessionObject>> owners;  ///< that have the variables which the program shares with others
   std::string device;
   std::string engine;                 ///< the engine that runs it: a row of the table of engines
@@ -50,10 +53,7 @@ struct SessionObject final : Object {
   };
   std::vector<CallMember> called;  ///< the last ones, the newest first
 
-  void references(References& to) const override {
-    to.add(program);
-    for (const Ref<SessionObject>& owner : owners) to.add(owner);
-  }
+  void references(References& to) const override;
 
   /// Throws if ops of the session's program were undone.
   void check_in_effect() const;
@@ -98,6 +98,9 @@ struct RunResultObject final : Object {
   /// The note for an error about a stream that was added after the session was made.
   std::vector<std::string> later(std::string_view name) const;
 };
+
+/// The names of an Ir's streams, and of the fields that are bound to them.
+std::shared_ptr<const SessionObject::Names> stream_names(const Ir& ir, const Scope* fields);
 
 /// The input stream that a run accepts under a name. Throws run_error, with a suggestion, if no stream or two streams
 /// match.

@@ -37,12 +37,16 @@ class Host {
     if (!options_.err) options_.err = [](std::string_view) {};
   }
   const InterpreterOptions& options() const { return options_; }
-  void write(std::string_view text) { options_.out(text); }
+  void write(std::string_view text) {
+    if (muted_ == 0) options_.out(text);
+  }
   void notice(std::string_view text) { draw(cleaned(text)); }
   /// Prints a notice that moves the cursor, as a progress bar does.
   void draw(std::string_view text) {
-    if (!options_.quiet) options_.err(text);
+    if (!options_.quiet && muted_ == 0) options_.err(text);
   }
+  /// Drops output, from the first of nested calls with true to the last one with false.
+  void mute(bool on) { muted_ += on ? 1 : -1; }
   Random& random() { return random_; }
   /// Whether a kind of notices has not been printed before.
   bool is_first(unsigned kind) {
@@ -55,6 +59,7 @@ class Host {
  private:
   InterpreterOptions options_;
   Random random_;
+  int muted_ = 0;
   uint64_t noticed_ = 0;  ///< a bit for each kind of notices
 };
 

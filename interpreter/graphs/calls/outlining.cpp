@@ -7,6 +7,7 @@
 
 #include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/graphs/derivatives/derivatives.hpp"
+#include "interpreter/graphs/families.hpp"
 #include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/graphs/modules/tensor_trees.hpp"
 #include "interpreter/language/activation.hpp"
@@ -32,8 +33,9 @@ class KeyWriter {
  public:
   KeyWriter(Interpreter& in, GraphWorld::Addresses& used) : in_(in), used_(used) {}
   std::string out;
-  std::vector<Value> reached_by_names;  ///< tensors, each once
-  bool of_arguments = false;            ///< tensors are inputs, so their specs are part of the key
+  std::vector<Value> reached_by_names;     ///< tensors, each once
+  bool of_arguments = false;               ///< tensors are inputs, so their specs are part of the key
+  std::vector<NamedKey>* names = nullptr;  ///< receives the value of each name, inner ones first; null: nobody asks
 
   void value(const Value& v) {
     DepthGuard depth(in_);
@@ -168,18 +170,25 @@ class KeyWriter {
     for (const std::string& name : names_in(f)) {
       bool parameter = false;
       for (const ast::Parameter& p : f.parameters) parameter = parameter || p.name == name;
-      if (parameter) continue;
+      // What a program's own body binds is no value from outside.
+      if (parameter || (names && std::ranges::find(f.own.slots, Name(std::string_view(name))) != f.own.slots.end()))
+        continue;
       for (const Scope* s = closure.get(); s && s != evaluator_of(in_).prelude().get(); s = s->outer.get()) {
         const Value* v = s->find_here(name);
         if (!v) continue;
         tag('k', name);
         const bool before = std::exchange(of_arguments, false);
+        const size_t begin = out.size();
         value(*v);
+        if (names) names->push_back({name, out.substr(begin), shown(*v)});
         of_arguments = before;
         break;
       }
     }
   }
+
+  /// The text of a number or a string; empty for other values.
+  std::string shown(const Value& v) { return v.is_number() || v.as_string() ? repr_of(in_, v) : std::string(); }
 
   void tag(char kind, const std::string& s) {
     out += kind;
@@ -295,6 +304,22 @@ std::string sharing_key(Interpreter& in, const GraphSource& source, const Argume
   }
   reached_by_names = std::move(w.reached_by_names);
   return std::move(w.out);
+}
+
+std::vector<NamedKey> keys_of_program(Interpreter& in, const ast::Function& code, const ScopePtr& closure,
+                                      const Arguments& args, GraphWorld::Addresses& of_key) {
+  std::vector<NamedKey> names;
+  KeyWriter w(in, of_key);
+  w.names = &names;
+  w.captures(code, closure);
+  const auto add = [&](const std::string& name, const Value& v) {
+    const size_t begin = w.out.size();
+    w.value(v);
+    names.push_back({name, w.out.substr(begin), w.shown(v)});
+  };
+  for (size_t i = 0; i < args.positional.size(); ++i) add(fmt::format("argument {}", i + 1), args.positional[i]);
+  for (const NamedArg& n : args.named) add(n.name, n.value);
+  return names;
 }
 
 std::vector<Value> tensors_reached_by(Interpreter& in, const Value& f) {

@@ -181,6 +181,7 @@ struct GraphWorld {
     void add_declared(const std::string& name, const ast::Stmt& by, Declared what);
   };
   std::unordered_map<const Ir*, PerIr> irs;
+  int building_members = 0;  ///< depth of builds of members (families.hpp), whose variables draw no values
 
   PerIr& of(const std::shared_ptr<Ir>& ir);
   BuildState* current() { return builds.empty() ? nullptr : builds.back().get(); }

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/graphs/graph_objects.hpp"
+#include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/functions.hpp"
 #include "interpreter/values/builtin.hpp"
@@ -80,6 +82,7 @@ Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, 
     return Array::repeated(to_array(in, init, spec.dtype, what), spec.shape);
   }
   if (auto* i = init.as<InitialiserObject>()) {
+    if (graphs_of(in).world().building_members > 0) return Array::unevaluated(spec.dtype, spec.shape);
     if (!check_in_progress(in)) return fitted(i->draw(in, spec), spec, what);
     // A check needs the initialiser's errors about the spec, but few numbers.
     TensorSpec drawn = spec;
