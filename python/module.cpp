@@ -42,8 +42,9 @@ Program loaded(std::map<std::string, std::string> options, F&& load) {
 }
 
 pxl::Session make_session(Program& p, const std::string& program, const std::string& engine, const std::string& device,
-                          const py::dict& arguments) {
+                          const py::dict& arguments, const pxl::Session* variables) {
   pxl::SessionOptions options;
+  options.variables = variables;
   options.engine = engine;
   options.device = device;
   options.arguments = arguments_of(arguments);
@@ -99,6 +100,13 @@ void run_into(pxl::Session& s, const py::dict& outputs, const py::dict& given, b
   call_void(s.cancellation(), [&] { return s.run(in.inputs, into, {finite}); });
 }
 
+py::object call_net(pxl::Session& s, const std::string& net, const py::args& args, const py::kwargs& named) {
+  std::vector<pxl::Value> values;
+  for (const py::handle v : args) values.push_back(value_of(v, net));
+  const std::vector<pxl::Argument> given = arguments_of(named);
+  return object_of(call(s.cancellation(), nullptr, [&] { return s.call(net, values, given); }));
+}
+
 void write(pxl::Session& s, const py::dict& values) {
   const Inputs in(values);
   call_void(s.cancellation(), [&] { return s.write(in.inputs); });
@@ -138,7 +146,7 @@ PYBIND11_MODULE(_pxl, m) {
       .def("__repr__", [](const pxl::Opaque& o) { return o.text; });
 
   py::class_<Program>(m, "Program")
-      .def("session", make_session)
+      .def("session", make_session, py::arg(), py::arg(), py::arg(), py::arg(), py::arg().none(true))
       .def("eval", evaluate)
       .def("call", [](Program& p, const std::string& function, const py::args& args,
                       const py::kwargs& named) { return call_function(p, function, args, named); })
@@ -153,13 +161,14 @@ PYBIND11_MODULE(_pxl, m) {
              return array_of(call(
                  s.cancellation(), nullptr, [&] { return s.read(name); }, true));
            })
+      .def("call", call_net)
       .def("write", write)
       .def("save",
            [](pxl::Session& s, const std::string& path) { call_void(s.cancellation(), [&] { return s.save(path); }); })
       .def("restore",
            [](pxl::Session& s, const std::string& path, bool strict, bool transpose_linear,
-              const std::optional<std::map<std::string, std::optional<std::string>>>& map) {
-             pxl::RestoreOptions options{strict, transpose_linear, {}};
+              const std::optional<std::map<std::string, std::optional<std::string>>>& map, bool states) {
+             pxl::RestoreOptions options{strict, transpose_linear, {}, states};
              if (map)
                options.variable_of = [&](const std::string& entry) -> std::optional<std::string> {
                  const auto found = map->find(entry);

@@ -27,7 +27,10 @@ struct SessionOptions {
   std::vector<Argument> arguments = {};  ///< of the program
   std::string engine = {};               ///< "planned", "reference" or "tiles"; empty: the default
   std::string device = "ipu_model";      ///< or "cpu": without cycles in the report
-  Cancel cancel = {};                    ///< of the session's runs
+  /// The session that has the variables which the program shares with others; they are in its memory. The text of the
+  /// program names this session: "evaluate(variables.ir.net)".
+  const Session* variables = nullptr;
+  Cancel cancel = {};  ///< of the session's runs
 };
 
 /// A file that has run, with the names that it bound. All functions are thread-safe: they take turns, and the runs of

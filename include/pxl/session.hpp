@@ -16,6 +16,7 @@
 
 #include "pxl/array.hpp"
 #include "pxl/error.hpp"
+#include "pxl/value.hpp"
 
 PXL_BEGIN_NAMESPACE
 
@@ -98,6 +99,7 @@ struct RestoreOptions {
   bool transpose_linear = false;  ///< weights of dense layers are [out, in] in the file
   /// Maps an entry of the file to a variable's name; nullopt ignores the entry. Empty: both have the same name.
   std::function<std::optional<std::string>(const std::string& entry)> variable_of = {};
+  bool states = true;  ///< false: the states of builds stay as they are
 };
 
 struct RunOptions {
@@ -105,7 +107,8 @@ struct RunOptions {
       false;  ///< not-finite is an error: a NaN or an infinity in an output, or in a variable that the run changes
 };
 
-/// All functions are thread-safe: calls of one session take turns, those of different sessions run at the same time. If
+/// All functions are thread-safe: calls of one session take turns, and so do those of sessions that share variables: a
+/// thread waits for the other. Those of other sessions run at the same time. If
 /// several runs overlap, one uses the threads of the pool, and the others use one thread each; the results are the
 /// same.
 class PXL_API Session {
@@ -142,6 +145,10 @@ class PXL_API Session {
   Result<void> write(std::string_view variable, const View& value);
   Result<void> write(std::span<const Input> values);
 
+  /// Calls a bound graph of the program on arrays of any shapes, with the variables as they are: `self.training` is
+  /// false, and states are only read.
+  Result<Value> call(std::string_view net, std::span<const Value> arrays = {}, std::span<const Argument> named = {});
+
   /// All variables to a file, and back (NAME.safetensors).
   Result<void> save(const std::string& path);
   Result<LoadReport> restore(const std::string& path, const RestoreOptions& options = {});
@@ -159,6 +166,7 @@ class PXL_API Session {
 
   struct State;
   Session(std::shared_ptr<State> state, Cancel cancel);
+  const std::shared_ptr<State>& state() const noexcept { return state_; }
 
  private:
   std::shared_ptr<State> state_;

@@ -10,9 +10,12 @@
 #include "interpreter/api/access.hpp"
 #include "interpreter/api/program.hpp"
 #include "interpreter/graphs/programs.hpp"
+#include "interpreter/language/evaluator.hpp"
+#include "interpreter/library/session_families.hpp"
 #include "interpreter/library/sessions.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/operations.hpp"
+#include "interpreter/values/scope.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/text/join_texts.hpp"
 #include "runtime/base/text/suggest.hpp"
@@ -82,16 +85,54 @@ StreamData stream_data(const State& s, std::span<const v1::Input> inputs) {
   return data;
 }
 
-/// Also takes the program's turn if its top level may grow while the session runs.
+/// Also takes the program's turn if its top level may grow while the session runs, and if a run may build a program.
 template <class F>
 auto in_turn(const std::shared_ptr<State>& s, const v1::Cancel& cancel, F&& body) {
   return api::guarded(cancel, [&] {
     const api::Turn turn(s->turns, the_session);
     std::optional<api::Turn> of_program;
-    if (s->object->ir->open_ended) of_program.emplace(s->program->turns, "the program");
+    if (s->object->ir->open_ended || s->object->family) of_program.emplace(s->program->turns, "the program");
     return running(body);
   });
 }
+
+/// A run of the session, or of the program for the sizes of the arrays.
+std::map<const Stream*, pxl::Array> run_arrays(State& s, StreamData data, StreamData into, bool finite) {
+  if (!s.object->family) return s.session().run(data, nullptr, std::move(into), finite);
+  SessionObject& member = session_for(api::entered(*s.program), *s.object, data);
+  const Ir &own = *s.object->ir, &other = *member.ir;
+  const auto translated = [](auto&& arrays, const Ir& from, const Ir& to) {
+    std::remove_cvref_t<decltype(arrays)> out;
+    for (auto& [stream, array] : arrays) out.emplace(stream_like(from, to, stream), std::move(array));
+    return out;
+  };
+  return translated(member.session->run(data, nullptr, translated(std::move(into), own, other), finite), other, own);
+}
+
+/// Binds `variables` in the file while a text is evaluated.
+class VariablesName {
+ public:
+  VariablesName(Interpreter& in, const pxl::Value& session) : scope_(evaluator_of(in).file_scope()) {
+    if (const pxl::Value* bound = scope_->find_here(name())) before_ = *bound;
+    if (!session.is_none()) scope_->bind(name(), session);
+    active_ = !session.is_none();
+  }
+  ~VariablesName() {
+    if (!active_) return;
+    if (before_)
+      scope_->bind(name(), *before_);
+    else
+      scope_->erase(name());
+  }
+  VariablesName(const VariablesName&) = delete;
+  VariablesName& operator=(const VariablesName&) = delete;
+
+ private:
+  static Name name() { return Name(std::string_view("variables")); }
+  ScopePtr scope_;
+  std::optional<pxl::Value> before_;
+  bool active_ = false;
+};
 
 const Tensor* variable(const State& s, std::string_view given) {
   std::string name(given);
@@ -120,6 +161,11 @@ v1::Result<v1::Session> make_session(const std::shared_ptr<v1::Program::State>& 
   return guarded(options.cancel, [&] {
     const Turn turn(program->turns, "the program");
     Interpreter& in = entered(*program);
+    if (options.variables && options.variables->state()->program != program)
+      throw Error("`variables` is a session of another loaded file", {"both programs are of one file"}, Fault::usage)
+          .as(codes::arguments);
+    const Value owner = options.variables ? Value(options.variables->state()->object) : Value();
+    const VariablesName named(in, owner);
     Value built = evaluate_text(in, "<session>", text);
     if (built.as<ProgramObject>()) {
       Arguments args;
@@ -135,6 +181,7 @@ v1::Result<v1::Session> make_session(const std::shared_ptr<v1::Program::State>& 
     args.positional.push_back(std::move(built));
     args.named.push_back({"device", options.device, {}});
     if (!options.engine.empty()) args.named.push_back({"engine", options.engine, {}});
+    if (!owner.is_none()) args.named.push_back({"variables", owner, {}});
     const Value made = invoke(in, builtin_named(in, "Session"), std::move(args));
     auto state = std::make_shared<State>();
     state->program = program;
@@ -176,8 +223,7 @@ Session::~Session() = default;
 
 Result<Outputs> Session::run(std::span<const Input> inputs, const RunOptions& options) {
   return in_turn(state_, cancel_, [&] {
-    std::map<const Stream*, pxl::Array> arrays =
-        state_->session().run(stream_data(*state_, inputs), nullptr, {}, options.finite);
+    std::map<const Stream*, pxl::Array> arrays = run_arrays(*state_, stream_data(*state_, inputs), {}, options.finite);
     Outputs out;
     for (const auto& stream : state_->object->ir->streams())
       if (const auto found = arrays.find(stream.get()); found != arrays.end())
@@ -202,7 +248,7 @@ Result<void> Session::run(std::span<const Input> inputs, std::span<const Output>
       if (!into.emplace(stream, std::move(array)).second)
         throw run_error(fmt::format("stream `{}` is given twice", stream->name())).as(codes::stream);
     }
-    state_->session().run(stream_data(*state_, inputs), nullptr, std::move(into), options.finite);
+    run_arrays(*state_, stream_data(*state_, inputs), std::move(into), options.finite);
   });
 }
 
@@ -234,6 +280,21 @@ Result<void> Session::write(std::span<const Input> given) {
   });
 }
 
+Result<Value> Session::call(std::string_view net, std::span<const Value> arrays, std::span<const Argument> named) {
+  return api::guarded(cancel_, [&] {
+    const api::Turn turn(state_->turns, the_session);
+    const api::Turn of_program(state_->program->turns, "the program");
+    return running([&] {
+      Interpreter& in = api::entered(*state_->program);
+      Arguments args;
+      args.positional.emplace_back(std::string(net));
+      for (const Value& v : arrays) args.positional.push_back(api::value_of(v, api::Borrowed::copied));
+      for (const Argument& a : named) args.named.push_back({a.name, api::value_of(a.value, api::Borrowed::copied), {}});
+      return api::public_value(in, state_->object->call_graph(in, args));
+    });
+  });
+}
+
 Result<void> Session::save(const std::string& path) {
   return in_turn(state_, cancel_, [&] {
     require_suffix("session.save", path, ".safetensors", "variables");
@@ -243,8 +304,8 @@ Result<void> Session::save(const std::string& path) {
 
 Result<LoadReport> Session::restore(const std::string& path, const RestoreOptions& options) {
   return in_turn(state_, cancel_, [&] {
-    return public_report(
-        state_->session().restore(path, {options.strict, options.variable_of, options.transpose_linear}));
+    return public_report(state_->session().restore(
+        path, {options.strict, options.variable_of, options.transpose_linear, options.states}));
   });
 }
 

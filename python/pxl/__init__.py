@@ -73,10 +73,11 @@ class Program:
     def __init__(self, own):
         self._own = own
 
-    def Session(self, program, *, engine="", device="ipu_model", **arguments):
+    def Session(self, program, *, engine="", device="ipu_model", variables=None, **arguments):
         """Prepares a program to run. `program` is its name, with `arguments` for its parameters, or a call such as
-        "infer(n = 8)", or "main", the ops of the top level. `engine` is one of `pxl.engines`."""
-        return Session(self._own.session(program, engine, device, arguments))
+        "infer(n = 8)", or "main", the ops of the top level. `engine` is one of `pxl.engines`. `variables` is the session
+        that has the variables which the program shares; the text names it: "evaluate(variables.ir.net)"."""
+        return Session(self._own.session(program, engine, device, arguments, None if variables is None else variables._own))
 
     def eval(self, text, /, *, title="<eval>", **names):
         """The value of a text's final expression, which sees the names of the file and `names`; it may bind more."""
@@ -123,6 +124,10 @@ class Session:
         """The same, with results in given arrays or tensors, by the names of output streams."""
         finite = self._given(named)
         self._own.run_into(outputs, named, finite)
+
+    def call(self, net, /, *arrays, **named):
+        """Calls a bound graph of the program, by its name, on arrays of any shapes, with the variables as they are."""
+        return self._own.call(net, *arrays, **named)
 
     def __getitem__(self, name):
         return self._own.read(name)
@@ -172,11 +177,11 @@ class Session:
         """Writes all variables to a file, NAME.safetensors."""
         self._own.save(_os.fsencode(path))
 
-    def restore(self, path, *, strict=True, map=None, transpose_linear=False):
+    def restore(self, path, *, strict=True, map=None, transpose_linear=False, states=True):
         """Reads variables by name, and returns which were loaded, missing, mismatched and unused. `map` has names of
         variables by names in the file (None ignores an entry); `transpose_linear`: weights of dense layers are [out, in] in
-        the file, as PyTorch stores them."""
-        return self._own.restore(_os.fsencode(path), strict, transpose_linear, map)
+        the file, as PyTorch stores them. With `states=False` the states of modules stay as they are."""
+        return self._own.restore(_os.fsencode(path), strict, transpose_linear, map, states)
 
     def load_from(self, other):
         """Copies the variables of another session by name."""

@@ -140,6 +140,40 @@ void variables() {
   CHECK(!s.save("state.txt").ok() && !s.restore("none.safetensors").ok());
 }
 
+void shared_variables() {
+  pxl::Program p = pxl::Program::from_text(R"(
+from nn import Linear
+program train {
+  stream in x: float32[2, 2]
+  net = Linear(1).bound(x, training = true)
+  with in_sequence() {
+    stream out y = net(host_load(x))
+    for v in net.vars.tensors { add_(v, 1.0) }
+  }
+}
+program evaluate(trained, batch: size = 1) {
+  stream in x: float32[batch, 2]
+  net = Linear(1).bound(x, vars = trained)
+  stream out y = net(host_load(x))
+}
+)")
+                       .value();
+  pxl::Session training = p.session("train").value();
+  CHECK(!p.session("evaluate(train().net)").ok());
+  pxl::SessionOptions options;
+  options.variables = &training;
+  pxl::Session evaluation = p.session("evaluate(variables.ir.net)", options).value();
+  const std::vector<float> x{1, 2, 3, 4, 5, 6};
+  for (int i = 0; i < 2; ++i) {
+    CHECK(training.run({{"x", pxl::View(pxl::DType::float32, {2, 2}, x.data())}}).ok());
+    const pxl::Array y = evaluation.run({{"x", pxl::View(pxl::DType::float32, {3, 2}, x.data())}}).value()["y"];
+    CHECK(y.shape() == pxl::Shape{3, 1});
+    const pxl::Value given = pxl::Array::copy(pxl::View(pxl::DType::float32, {3, 2}, x.data())).value();
+    const pxl::Value called = training.call("net", std::span(&given, 1)).value();
+    CHECK(called.as<pxl::Array>()->values<float>()[2] == y.values<float>()[2]);
+  }
+}
+
 void errors() {
   const auto wrong = pxl::Program::from_text("a = 1\nb = a + mising\n", {}, "wrong.pxl");
   CHECK(!wrong.ok());
@@ -497,6 +531,7 @@ int main() {
     runs();
     arrays_of_xtensor();
     bytes_of_bools();
+    shared_variables();
     variables();
     errors();
     values();

@@ -108,6 +108,59 @@ def variables():
     raises(pxl.Error, "total", lambda: s.update(total=[1, 2]))
 
 
+SHARED = """
+from nn import Linear
+program train {
+  stream in x: float32[4, 2]
+  net = Linear(1).bound(x, training = true)
+  with in_sequence() {
+    stream out y = net(host_load(x))
+    for v in net.vars.tensors { add_(v, 1.0) }
+  }
+}
+program evaluate(trained, batch: size = 2) {
+  stream in x: float32[batch, 2]
+  net = Linear(1).bound(x, vars = trained)
+  stream out y = net(host_load(x))
+}
+program scale(batch: size = 2) {
+  stream in x: float32[batch]
+  stream out y = host_load(x) * 2.0
+}
+"""
+
+
+@check
+def shared_variables():
+    m = pxl.from_text(SHARED)
+    training = m.Session("train")
+    evaluation = m.Session("evaluate(variables.ir.net)", variables=training)
+    x = np.ones((5, 2), np.float32)
+    for _ in range(3):
+        training.run(x=x[:4])
+        assert (evaluation.run(x=x).y == training.call("net", x)).all()
+    raises(pxl.Error, "has no memory for it", lambda: m.Session("evaluate(train().net)"))
+    raises(pxl.Error, "has no `nett`", lambda: training.call("nett", x))
+    # Threads take turns on the memory that the sessions share.
+    threads = [threading.Thread(target=lambda s=s, n=n: [s.run(x=x[:n]) for _ in range(50)])
+               for s, n in ((training, 4), (evaluation, 2), (training, 4))]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert (evaluation.run(x=x).y == training.call("net", x)).all()
+
+
+@check
+def free_sizes():
+    s = pxl.from_text(SHARED).Session("scale")
+    for n in (2, 5, 1, 5):
+        y = np.zeros(n, np.float32)
+        s.run_into({"y": y}, x=np.ones(n))
+        assert s.run(x=np.ones(n)).y.tolist() == y.tolist() == [2] * n
+    assert [r["sizes"]["batch"] for r in s.report()["sizes"]] == [2, 5, 1]
+
+
 @check
 def finite_runs():
     s = pxl.from_text("program p {\n  stream in x: float32[2]\n  variable w: float32[2] = 1\n  scaled_add_(w, log(host_load(x)), b = 1)\n  stream out y = w + 0\n}\n").Session("p")
