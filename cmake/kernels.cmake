@@ -1,11 +1,16 @@
-# The kernels' number-crunching libraries. Without BLAS the kernels compute all products themselves (kernels/gemm/gemm.cpp).
+# The kernels' number-crunching libraries: BLAS and LAPACK, which OpenBLAS has. Without them the kernels compute all products themselves
+# (kernels/gemm/gemm.cpp), and definitions factor matrices.
 if(NOT PXL_KERNELS_ONLY)
-  find_package(BLAS REQUIRED)
+  find_package(LAPACK REQUIRED)
 endif()
-target_link_libraries(pxl_kernels PUBLIC Threads::Threads PRIVATE ${BLAS_LIBRARIES})
-if(NOT BLAS_FOUND)
+target_link_libraries(pxl_kernels PUBLIC Threads::Threads PRIVATE ${LAPACK_LIBRARIES})
+if(NOT LAPACK_FOUND)
   target_compile_definitions(pxl_kernels PRIVATE PXL_WITHOUT_BLAS)
 endif()
+
+# Fourier transforms: a header of templates.
+find_path(KISSFFT_INCLUDE kissfft/kissfft.hh REQUIRED)
+target_include_directories(pxl_kernels SYSTEM PRIVATE ${KISSFFT_INCLUDE})
 
 # Large float32 products on x86-64; without it BLAS does them.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")

@@ -1,8 +1,9 @@
-// Activation functions with constants; inverse and hyperbolic functions; determinants and sampling of images at given
-// positions, which run by their definitions.
+// Activation functions with constants; inverse and hyperbolic functions; sampling of images at given positions, which
+// runs by its definition.
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "runtime/kernels/elementwise/elementwise.hpp"
 #include "runtime/op/definitions.hpp"
@@ -38,7 +39,6 @@ constexpr Param grid_params[] = {
     {"padding_mode", ParamKind::string, of("zeros"), "outside the image: zeros, border or reflection"},
     {"align_corners", ParamKind::boolean, of(false), "-1 and 1 are centres of the outermost pixels, not their edges"}};
 
-Expr of_op(std::string_view op, const Expr& t) { return t.builder().one(op, {t}); }
 Expr squared(const Expr& t) { return of_op("square", t); }
 
 /// The largest number below `bound` of the dtype in which x is compared: x < bound and x <= this have one answer.
@@ -128,14 +128,6 @@ Kernel threshold_kernel(const OpContext& s) {
 std::vector<TensorSpec> infer_prelu(const OpContext& site) {
   check_floating(site, 0);
   return infer_into_first(site);
-}
-
-std::vector<TensorSpec> infer_det(const OpContext& site) {
-  check_floating(site, 0);
-  const Shape& shape = site.input(0).shape;
-  if (shape.size() < 2 || shape[shape.size() - 1] != shape[shape.size() - 2])
-    refuse(site, "expected square matrices in the last two axes", codes::shape);
-  return {{Shape(shape.begin(), shape.end() - 2), site.input(0).dtype, {}}};
 }
 
 void check_choice(const OpContext& site, std::string_view param, std::initializer_list<std::string_view> words) {
@@ -287,6 +279,12 @@ constexpr OpRow activation_table[] = {
                         by_gradient<[](const Expr& dy, const Expr& t, const OpContext& s) {
                           return gated(dy, t, -unbounded, element_of(s, "alpha", t.dtype()), 0, 1);
                         }>)),
+    activation({"erfinv", "ops.erfinv", "ErfInv", "erfinv_out",
+                "The number whose error function is each element, which is between -1 and 1.", "erf^-1(t)",
+                "erfinv(array([-0.5, 0.0, 0.5]))"},
+               unary_params, reference::erfinv, [](GradContext& c) {
+                 if (c.wants(0)) c.set(0, c.dy() * (of_op("exp", squared(c.out())) * (1 / std::numbers::inv_sqrtpi / 2)));
+               }),
     {.name = "prelu",
      .path = "ops.prelu",
      .schedule = "PRelu",
@@ -307,18 +305,6 @@ constexpr OpRow activation_table[] = {
      .order = orders::pairs,
      .onnx = "PRelu",
      .tiles = tile_binary},
-    {.name = "det",
-     .path = "ops.det",
-     .schedule = "Det",
-     .output = "det_out",
-     .doc = "The determinants of square matrices, the last two axes.",
-     .formula = "det t",
-     .example = "det(array([[1.0, 2.0], [3.0, 4.0]]))",
-     .params = unary_params,
-     .infer = infer_det,
-     .definition = reference::det,
-     .onnx = "Det",
-     .tiles = tile_reduction},
     {.name = "grid_sample",
      .path = "ops.grid_sample",
      .schedule = "GridSample",

@@ -113,7 +113,13 @@ void pow_gradient(GradContext& c) {
 }
 
 constexpr Param pow_params[] = {{"t", ParamKind::tensor}, {"e", ParamKind::tensor, no_default, "exponent"}};
+constexpr Param atan2_params[] = {{"y", ParamKind::tensor}, {"x", ParamKind::tensor}};
 constexpr Param list_params[] = {{"ts", ParamKind::tensors}};
+
+std::vector<TensorSpec> infer_atan2(const OpContext& s) {
+  check_floating(s, 0);
+  return infer_broadcast(s);
+}
 
 constexpr OpRow add_row = {.name = "add",
                            .path = "ops.add",
@@ -270,6 +276,24 @@ constexpr OpRow arithmetic_table[] = {
      .pattern = Pattern::elementwise,
      .order = checked_order,
      .inplace_ok = true,
+     .tiles = tile_div},
+    {.name = "atan2",
+     .path = "ops.atan2",
+     .schedule = "Atan2",
+     .output = "atan2_out",
+     .doc = "The angle of the point (x, y) from the x axis, from -pi to pi, with broadcasting.",
+     .formula = "arctan(y / x), in the quadrant of (x, y)",
+     .example = "atan2(array([1.0, -1.0]), array([-1.0, -1.0]))",
+     .params = atan2_params,
+     .infer = infer_atan2,
+     .definition = reference::atan2,
+     .gradient =
+         [](GradContext& c) {
+           const Expr y = c.in(0), x = c.in(1), share = c.dy() / (y * y + x * x);
+           if (c.wants(0)) give(c, 0, share * x);
+           if (c.wants(1)) give(c, 1, -(share * y));
+         },
+     .pattern = Pattern::elementwise,
      .tiles = tile_div},
     {.name = "pow",
      .path = "ops.pow",

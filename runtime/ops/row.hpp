@@ -78,6 +78,9 @@ constexpr OpRow in_place_form(OpRow base, const InPlace& form, InferFn infer = n
   return base;
 }
 
+/// An op with one operand and one result.
+inline Expr of_op(std::string_view op, const Expr& t) { return t.builder().one(op, {t}); }
+
 /// Zeros of this spec.
 inline Expr zeros_of(OpBuilder& at, const TensorSpec& spec) {
   const TensorSpec whole = whole_spec(spec);
@@ -128,6 +131,9 @@ std::span<const OpRow> arithmetic_rows();
 std::span<const OpRow> logical_rows();
 std::span<const OpRow> reduce_rows();
 std::span<const OpRow> matmul_rows();
+std::span<const OpRow> composite_rows();
+std::span<const OpRow> linear_algebra_rows();
+std::span<const OpRow> fourier_rows();
 std::span<const OpRow> float8_rows();
 std::span<const OpRow> shape_rows();
 std::span<const OpRow> slice_rows();

@@ -20,15 +20,16 @@ struct Table {
   std::unordered_map<std::string_view, const OpRow*> by_name;
 
   Table() {
-    for (auto family : {elementwise_rows(), activation_rows(), identity_rows(),    activation_grad_rows(),
-                        arithmetic_rows(),  logical_rows(),    reduce_rows(),      order_rows(),
-                        matmul_rows(),      float8_rows(),     shape_rows(),       slice_rows(),
-                        pad_rows(),         join_rows(),       index_rows(),       scatter_rows(),
-                        sparse_rows(),      dynamic_rows(),    convolution_rows(), pooling_rows(),
-                        resample_rows(),    block_rows(),      normalise_rows(),   batch_norm_rows(),
-                        loss_rows(),        random_rows(),     update_rows(),      addon_rows(),
-                        placement_rows(),   collective_rows(), nd_index_rows(),    linear_quantise_rows(),
-                        response_rows(),    structural_rows()})
+    for (auto family : {elementwise_rows(), activation_rows(), identity_rows(),       activation_grad_rows(),
+                        arithmetic_rows(),  logical_rows(),    reduce_rows(),         order_rows(),
+                        matmul_rows(),      float8_rows(),     shape_rows(),          slice_rows(),
+                        pad_rows(),         join_rows(),       index_rows(),          scatter_rows(),
+                        sparse_rows(),      dynamic_rows(),    convolution_rows(),    pooling_rows(),
+                        resample_rows(),    block_rows(),      normalise_rows(),      batch_norm_rows(),
+                        loss_rows(),        random_rows(),     update_rows(),         addon_rows(),
+                        placement_rows(),   collective_rows(), nd_index_rows(),       linear_quantise_rows(),
+                        response_rows(),    composite_rows(),  linear_algebra_rows(), fourier_rows(),
+                        structural_rows()})
       for (const OpRow& row : family) {
         rows.push_back(&row);
         if (!by_name.emplace(row.name, &row).second)

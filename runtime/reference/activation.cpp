@@ -1,5 +1,6 @@
 // Further functions of one tensor, and the ops of image nets that no family before has.
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "runtime/op/definitions.hpp"
@@ -58,37 +59,24 @@ void prelu(ReferenceContext& c) {
   c.out(0, each([](double x, double slope) { return x < 0 ? x * slope : x; }, c.real(0), c.real(1)));
 }
 
-// By Gaussian elimination with the largest pivot.
-void det(ReferenceContext& c) {
-  const Reals x = c.real(0);
-  const Shape& shape = c.shape(0);
-  const int64_t n = shape.back(), matrices = element_count(c.out_shape());
-  Reals y = Reals::from_shape(extents(c.out_shape()));
-  for (int64_t m = 0; m < matrices; ++m) {
-    std::vector<double> a(x.data() + m * n * n, x.data() + (m + 1) * n * n);
-    const auto at = [&](int64_t i, int64_t j) -> double& { return a[static_cast<size_t>(i * n + j)]; };
-    double product = 1;
-    for (int64_t k = 0; k < n; ++k) {
-      int64_t pivot = k;
-      for (int64_t i = k + 1; i < n; ++i)
-        if (std::abs(at(i, k)) > std::abs(at(pivot, k))) pivot = i;
-      if (at(pivot, k) == 0) {
-        product = 0;
-        break;
-      }
-      if (pivot != k) {
-        for (int64_t j = 0; j < n; ++j) std::swap(at(k, j), at(pivot, j));
-        product = -product;
-      }
-      product *= at(k, k);
-      for (int64_t i = k + 1; i < n; ++i) {
-        const double factor = at(i, k) / at(k, k);
-        for (int64_t j = k; j < n; ++j) at(i, j) -= factor * at(k, j);
-      }
-    }
-    y.data()[m] = product;
-  }
-  c.out(0, y);
+// Newton's steps from an approximation, by the complement where the function is near 1. Source of the first number:
+// S. Winitzki, "A handy approximation for the error function and its inverse", 2008.
+void erfinv(ReferenceContext& c) {
+  c.out(0, each(
+               [](double x) {
+                 if (!(std::abs(x) < 1))
+                   return std::abs(x) == 1 ? x * std::numeric_limits<double>::infinity() : std::nan("");
+                 const double size = std::abs(x), log = std::log1p(-x * x),
+                              half = 2 / (std::numbers::pi * 0.147) + log / 2;
+                 double y = std::sqrt(std::sqrt(half * half - log / 0.147) - half);
+                 for (int step = 0; step < 4 && size > 0; ++step) {
+                   const double over = size < 0.5 ? std::erf(y) - size : (1 - size) - std::erfc(y);
+                   const double newton = over / (2 / std::sqrt(std::numbers::pi) * std::exp(-y * y));
+                   y -= newton / (1 + y * newton);
+                 }
+                 return std::copysign(y, x);
+               },
+               c.real(0)));
 }
 
 namespace {

@@ -106,6 +106,9 @@ void pow(ReferenceContext& c) {
   check_exponents(c.dtype(1), c.buffers().in[1], element_count(c.out_shape()) == 0 ? 0 : element_count(c.shape(1)));
   c.numbers([](const auto& x, const auto& y) { return each([](auto a, auto b) { return power(a, b); }, x, y); });
 }
+void atan2(ReferenceContext& c) {
+  c.out(0, each([](double y, double x) { return std::atan2(y, x); }, c.real(0), c.real(1)));
+}
 void maximum(ReferenceContext& c) {
   fold(c, [](const auto& x, const auto& y) { return each([](auto a, auto b) { return larger(a, b); }, x, y); });
 }

@@ -179,8 +179,12 @@ class Vectoriser {
   }
   /// An axis counted from the end stays as it is.
   static int64_t behind(int64_t axis) { return axis < 0 ? axis : axis + 1; }
+  static bool has_axis(const OpRow& row) {
+    return std::any_of(row.params.begin(), row.params.end(), [](const Param& p) { return p.name == "axis"; });
+  }
   void by_axis(const Op& op) {
     Attributes attrs = op.attrs;
+    if (!has_axis(*op.row)) return emit(op, all_with_batch(op), std::move(attrs));
     Attr& axis = attrs[param_index(*op.row, "axis")];
     if (auto* one = std::get_if<int64_t>(&axis)) {
       *one = behind(*one);

@@ -16,12 +16,13 @@ import torch
 
 import cases
 import cases_activation
+import cases_algebra
 import cases_edges
 import cases_edges_nn
 import cases_nn
 
 HERE = pathlib.Path(__file__).resolve().parent
-FAMILIES = {**cases.FAMILIES, **cases_activation.FAMILIES, **cases_edges.FAMILIES, **cases_edges_nn.FAMILIES, **cases_nn.FAMILIES}
+FAMILIES = {**cases.FAMILIES, **cases_activation.FAMILIES, **cases_algebra.FAMILIES, **cases_edges.FAMILIES, **cases_edges_nn.FAMILIES, **cases_nn.FAMILIES}
 
 
 def numbers(t):

@@ -8,6 +8,14 @@ Array Samples::within(double factor, double shift) const {
   return is_float8(dtype) ? as_float8(a, dtype) : a.cast(dtype);
 }
 
+Array Samples::matrices(const Shape& shape, int seed_) const {
+  Array a = numbers(DType::float64, shape, seed_);
+  const int64_t n = shape.back(), rows = shape.end()[-2];
+  for (int64_t i = 0; i < a.size(); ++i)
+    if (i % n == i / n % rows) a.mutable_data<double>()[i] += 8 + 3 * static_cast<double>(i % n);
+  return is_float8(dtype) ? as_float8(a, dtype) : a.cast(dtype);
+}
+
 Sample Samples::biased(Sample s) const {
   s.operands.resize(row.params.size());
   s.operands[param_index(row, "bias")] = x({6}, 2);

@@ -67,6 +67,8 @@ class Samples {
   static Array scale() { return array<int32_t>({}, {1}); }
   /// Numbers where inverse functions have them, with room for differences.
   Array within(double factor, double shift) const;
+  /// Matrices with a large diagonal of different numbers: well conditioned, positive definite, with distinct values.
+  Array matrices(const Shape& shape, int seed_ = 0) const;
   /// Convolutions with a bias for six channels.
   Sample biased(Sample s) const;
 

@@ -9,6 +9,96 @@ Samples::Rows Samples::elementwise() const {
       {"asin", [&] { return Sample{{within(0.3, 0)}}; }},
       {"atanh", [&] { return Sample{{within(0.3, 0)}}; }},
       {"acosh", [&] { return Sample{{within(1, 1)}}; }},
+      {"cholesky",
+       [&] {
+         return Sample{{matrices({2, 3, 3})}};
+       }},
+      {"slogdet",
+       [&] {
+         return Sample{{matrices({2, 3, 3})}};
+       }},
+      {"inverse",
+       [&] {
+         return Sample{{matrices({2, 3, 3})}};
+       }},
+      {"eigh",
+       [&] {
+         return Sample{{matrices({2, 3, 3})}};
+       }},
+      {"triangular_solve",
+       [&] {
+         return Sample{{matrices({2, 3, 3}), x({2, 3, 2}, 1)}};
+       }},
+      {"triangular_solve_matrices",
+       [&] {
+         return Sample{{matrices({2, 3, 3}), x({2, 3, 2}, 1)}};
+       }},
+      {"solve",
+       [&] {
+         return Sample{{matrices({2, 3, 3}), x({2, 3, 2}, 1)}};
+       }},
+      {"solve_matrices",
+       [&] {
+         return Sample{{matrices({2, 3, 3}), x({2, 3, 2}, 1)}};
+       }},
+      {"qr",
+       [&] {
+         return Sample{{matrices({2, 4, 3})}};
+       }},
+      {"svd",
+       [&] {
+         return Sample{{matrices({2, 3, 4})}};
+       }},
+      {"fourier",
+       [&] {
+         return Sample{{x({2, 3, 2})}};
+       }},
+      {"fft",
+       [&] {
+         return Sample{{x({2, 3, 2})}};
+       }},
+      {"ifft",
+       [&] {
+         return Sample{{x({2, 3, 2})}};
+       }},
+      {"fft2",
+       [&] {
+         return Sample{{x({2, 3, 2})}};
+       }},
+      {"ifft2",
+       [&] {
+         return Sample{{x({2, 3, 2})}};
+       }},
+      {"irfft",
+       [&] {
+         return Sample{{x({2, 3, 2})}};
+       }},
+      {"irfft2",
+       [&] {
+         return Sample{{x({2, 3, 2})}};
+       }},
+      {"erfinv", [&] { return Sample{{within(0.3, 0)}}; }},
+      // Nothing is left out: differences of -inf are no numbers.
+      {"top_p",
+       [&] {
+         return Sample{{x(m)}, {{"p", 1.0}}};
+       }},
+      {"masked_fill",
+       [&] {
+         return Sample{{x(m), bools(m), x({}, 1)}};
+       }},
+      {"scatter_add",
+       [&] {
+         return Sample{{x({3, 2}), whole({4, 2}, 3), x({4, 2}, 1)}};
+       }},
+      {"categorical",
+       [&] {
+         return Sample{{x(m), seed()}};
+       }},
+      {"multinomial",
+       [&] {
+         return Sample{{x(m), seed()}, {{"num_samples", int64_t{2}}}};
+       }},
       {"det",
        [&] {
          return Sample{{x({2, 3, 3})}};

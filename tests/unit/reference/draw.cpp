@@ -144,6 +144,28 @@ Sample adam(Draw& d) {
   return s;
 }
 
+// Matrices with a large diagonal of different numbers, and seldom one with NaN.
+Array matrices(Draw& d, const Shape& batch, int64_t rows, int64_t columns) {
+  Array a(DType::float64, concatenated(batch, {rows, columns}));
+  for (int64_t i = 0; i < a.size(); ++i) {
+    const bool diagonal = i % columns == i / columns % rows;
+    a.mutable_data<double>()[i] = d.uniform(-0.3, 0.3) + (diagonal ? 3 + 2 * static_cast<double>(i % columns) : 0.0);
+  }
+  if (d.special && a.size() > 0 && d.below(4) == 0) a.mutable_data<double>()[d.below(a.size())] = std::nan("");
+  return is_float8(d.dtype) ? as_float8(a, d.dtype) : a.cast(d.dtype);
+}
+
+Sample square(Draw& d) {
+  const int64_t n = d.extent();
+  return {{matrices(d, d.shape(0, 2), n, n)}};
+}
+Sample rectangular(Draw& d) { return {{matrices(d, d.shape(0, 2), d.extent(), d.extent())}}; }
+Sample with_right_side(Draw& d) {
+  const int64_t n = d.extent();
+  const Shape batch = d.shape(0, 2);
+  return {{matrices(d, batch, n, n), matrices(d, batch, n, d.extent())}};
+}
+
 }  // namespace
 
 const Families& Draw::families() {
@@ -164,6 +186,13 @@ const Families& Draw::families() {
           if (p.kind == ParamKind::boolean) s.attrs[std::string(p.name)] = d.coin();
         return s;
       };
+    m["cholesky"] = m["det"] = m["slogdet"] = m["eigh"] = square;
+    m["qr"] = m["svd"] = rectangular;
+    m["triangular_solve_matrices"] = m["solve_matrices"] = with_right_side;
+    m["fourier"] = [](Draw& d) {
+      return Sample{
+          {d.values(concatenated(d.shape(0, 2), {d.one_of<int64_t>({1, 2, 3, 4, 5, 7, 8, 12, 17, 60, 101}), 2}))}};
+    };
     m["softmax_grad"] = m["log_softmax_grad"] = pair_along_axis;
     m["maximum"] = m["minimum"] = m["sum_n"] = [](Draw& d) {
       Sample s;
@@ -434,7 +463,7 @@ const Families& Draw::families() {
       return sample;
     };
     // Between -1 and 1, and seldom beyond.
-    m["acos"] = m["asin"] = m["atanh"] = [](Draw& d) {
+    m["acos"] = m["asin"] = m["atanh"] = m["erfinv"] = [](Draw& d) {
       Array x(DType::float64, d.shape());
       for (int64_t i = 0; i < x.size(); ++i)
         x.mutable_data<double>()[i] = static_cast<double>(d.between(-60, 60)) / (d.below(20) == 0 ? 32 : 64);

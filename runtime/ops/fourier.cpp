@@ -1,0 +1,219 @@
+// Discrete Fourier transforms. A complex number is two elements of the last axis: its real and its imaginary part.
+#include "runtime/kernels/fourier/fourier.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/ops/row.hpp"
+
+namespace pxl {
+
+namespace {
+
+constexpr Param complex_param{"t", ParamKind::tensor, no_default, "[..., n, 2]"};
+constexpr Param real_param{"t", ParamKind::tensor, no_default, "[..., n], real"};
+constexpr Param along_param{"axis", ParamKind::integer, of(-1), "among the axes without the last one, of two parts"};
+constexpr Param real_axis_param{"axis", ParamKind::integer, of(-1)};
+constexpr Param scaling_param{"norm", ParamKind::string, of("backward"),
+                              "backward: inverses are divided by n; forward: the others; ortho: both by sqrt(n)"};
+constexpr Param extent_param{"n", ParamKind::integers, none_default,
+                             "extent of the result; none: an even one, 2 (n_in - 1)"};
+constexpr Param fourier_params[] = {complex_param, {"inverse", ParamKind::boolean, of(false)}};
+constexpr Param fft_params[] = {complex_param, along_param, scaling_param};
+constexpr Param rfft_params[] = {real_param, real_axis_param, scaling_param};
+constexpr Param irfft_params[] = {complex_param, extent_param, along_param, scaling_param};
+constexpr Param fft2_params[] = {{"t", ParamKind::tensor, no_default, "[..., m, n, 2]"}, scaling_param};
+constexpr Param rfft2_params[] = {{"t", ParamKind::tensor, no_default, "[..., m, n], real"}, scaling_param};
+constexpr Param irfft2_params[] = {{"t", ParamKind::tensor, no_default, "[..., m, n, 2]"}, extent_param, scaling_param};
+
+std::vector<TensorSpec> infer_fourier(const OpContext& s) {
+  check_floating(s, 0);
+  const Shape& t = s.input(0).shape;
+  if (t.size() < 2 || t.back() != 2)
+    refuse(s, fmt::format("expected complex numbers [..., n, 2], not the shape {}", bracket_text(t)), codes::shape);
+  return {s.input(0)};
+}
+
+/// A Fourier transform in the words of a user: its name, and its number of axes.
+struct Call {
+  std::string_view op;
+  bool inverse = false;
+  std::string norm = "backward";
+};
+
+double scale_of(const Call& call, double n) {
+  if (call.norm == "ortho") return 1 / std::sqrt(n);
+  if (call.norm != "backward" && call.norm != "forward")
+    throw Error(fmt::format("{}: norm must be backward, forward or ortho, not {}", call.op, call.norm));
+  return (call.norm == "backward") == call.inverse ? 1 / n : 1;
+}
+
+void check_complex(const Call& call, const Expr& t, int64_t axes) {
+  if (t.rank() <= axes || t.shape().back() != 2)
+    throw Error(fmt::format("{}: {} must be complex numbers [{}, 2], not of shape {}", call.op, t.label(),
+                            axes == 1 ? "..., n" : "..., m, n", bracket_text(t.shape())),
+                {"the last axis has the real and the imaginary part: stack(re, im, axis = -1)"})
+        .as(codes::shape);
+}
+
+/// Along an axis, which is not the last.
+Expr transformed(const Call& call, const Expr& t, int64_t axis) {
+  const double scale = scale_of(call, static_cast<double>(std::max<int64_t>(1, t.shape()[static_cast<size_t>(axis)])));
+  std::vector<int64_t> swap;
+  for (int64_t i = 0; i < t.rank(); ++i) swap.push_back(i);
+  std::swap(swap[static_cast<size_t>(axis)], swap.end()[-2]);
+  const bool moves = axis != t.rank() - 2;
+  const Expr y = t.builder().one("fourier", {moves ? transpose(t, swap) : t}, {{"inverse", call.inverse}});
+  const Expr scaled = scale == 1 ? y : y * scale;
+  return moves ? transpose(scaled, swap) : scaled;
+}
+
+Expr with_imaginary(const Expr& t) {
+  return t.builder().one("stack", {std::vector<Expr>{t, zeros_of(t.builder(), t.spec())}}, {{"axis", int64_t{-1}}});
+}
+Expr real_part(const Expr& t) {
+  const Expr part = narrow(t, static_cast<size_t>(t.rank()) - 1, 0, 1);
+  return reshape(part, Shape(t.shape().begin(), t.shape().end() - 1));
+}
+Expr half_of(const Expr& t, int64_t axis) {
+  return narrow(t, static_cast<size_t>(axis), 0, t.shape()[static_cast<size_t>(axis)] / 2 + 1);
+}
+
+/// The whole spectrum of n real numbers, from the half of it that determines the other one.
+Expr whole_of(const Call& call, const Expr& t, int64_t axis, const Attr& extent) {
+  const int64_t half = t.shape()[static_cast<size_t>(axis)];
+  int64_t n = 2 * (half - 1);
+  if (const auto* given = std::get_if<int64_t>(&extent)) n = *given;
+  if (const auto* list = std::get_if<std::vector<int64_t>>(&extent); list && list->size() == 1) n = (*list)[0];
+  if (n < 1 || n / 2 + 1 != half)
+    throw Error(fmt::format("{}: {} has {} frequencies, but {} real numbers have {}", call.op, t.label(), half, n,
+                            n < 1 ? 0 : n / 2 + 1),
+                {fmt::format("n is {} or {} here", std::max<int64_t>(1, 2 * (half - 1)), 2 * half - 1)})
+        .as(codes::shape);
+  OpBuilder& at = t.builder();
+  if (n == half) return t;
+  const Expr mirrored = at.one("flip", {narrow(t, static_cast<size_t>(axis), 1, n - half)}, {{"axes", axis}});
+  Array signs(DType::float32, {2});
+  signs.mutable_data<float>()[0] = 1, signs.mutable_data<float>()[1] = -1;
+  const Expr conjugate = mirrored * at.constant(signs.cast(t.dtype()));
+  return at.one("concat", {std::vector<Expr>{t, conjugate}}, {{"axis", axis}});
+}
+
+Call call_of(std::string_view op, bool inverse, const OpArg& norm) {
+  return {op, inverse, std::get<std::string>(std::get<Attr>(norm))};
+}
+
+template <bool inverse>
+std::vector<Expr> expand_fft(OpBuilder&, const OpArgs& args) {
+  const Call call = call_of(inverse ? "ifft" : "fft", inverse, args.values[2]);
+  const Expr& t = args.expr(0);
+  check_complex(call, t, 1);
+  return {transformed(call, t, normalise_axis(std::get<int64_t>(*args.attr(1)), t.rank() - 1))};
+}
+std::vector<Expr> expand_rfft(OpBuilder&, const OpArgs& args) {
+  const Expr& t = args.expr(0);
+  const int64_t axis = normalise_axis(std::get<int64_t>(*args.attr(1)), t.rank());
+  return {half_of(transformed(call_of("rfft", false, args.values[2]), with_imaginary(t), axis), axis)};
+}
+std::vector<Expr> expand_irfft(OpBuilder&, const OpArgs& args) {
+  const Call call = call_of("irfft", true, args.values[3]);
+  const Expr& t = args.expr(0);
+  check_complex(call, t, 1);
+  const int64_t axis = normalise_axis(std::get<int64_t>(*args.attr(2)), t.rank() - 1);
+  return {real_part(transformed(call, whole_of(call, t, axis, *args.attr(1)), axis))};
+}
+template <bool inverse>
+std::vector<Expr> expand_fft2(OpBuilder&, const OpArgs& args) {
+  const Call call = call_of(inverse ? "ifft2" : "fft2", inverse, args.values[1]);
+  const Expr& t = args.expr(0);
+  check_complex(call, t, 2);
+  return {transformed(call, transformed(call, t, t.rank() - 2), t.rank() - 3)};
+}
+std::vector<Expr> expand_rfft2(OpBuilder&, const OpArgs& args) {
+  const Call call = call_of("rfft2", false, args.values[1]);
+  const Expr& t = args.expr(0);
+  if (t.rank() < 2)
+    throw Error(fmt::format("rfft2: {} must have two axes, not the shape {}", t.label(), bracket_text(t.shape())))
+        .as(codes::shape);
+  const Expr rows = half_of(transformed(call, with_imaginary(t), t.rank() - 1), t.rank() - 1);
+  return {transformed(call, rows, t.rank() - 2)};
+}
+std::vector<Expr> expand_irfft2(OpBuilder&, const OpArgs& args) {
+  const Call call = call_of("irfft2", true, args.values[2]);
+  const Expr& t = args.expr(0);
+  check_complex(call, t, 2);
+  const Expr columns = transformed(call, t, t.rank() - 3);
+  const int64_t axis = t.rank() - 2;
+  return {real_part(transformed(call, whole_of(call, columns, axis, *args.attr(1)), axis))};
+}
+
+constexpr OpRow transform(std::string_view name, std::string_view path, std::string_view doc, std::string_view formula,
+                          std::string_view example, std::span<const Param> params, ExpandFn expand) {
+  OpRow row{};
+  row.name = name;
+  row.path = path;
+  row.doc = doc;
+  row.formula = formula;
+  row.example = example;
+  row.params = params;
+  row.expand = expand;
+  row.role = Role::composite;
+  return row;
+}
+
+constexpr OpRow fourier_table[] = {
+    {.name = "fourier",
+     .schedule = "Fourier",
+     .output = "fourier_out",
+     .doc = "Fourier transforms along the axis before the last, unscaled.",
+     .formula = "sum t[j] e^(-+2 pi i j k / n)",
+     .params = fourier_params,
+     .infer = infer_fourier,
+     .definition = reference::fourier,
+     .tolerance = &tolerance::padded_sum,
+     .kernel =
+         [](const OpContext& s) {
+           const Kernel kernel = fourier_kernel(s.input(0), s.boolean("inverse"));
+           return kernel ? kernel : definition_kernel(s);
+         },
+     // The transposed matrix of a transform is its conjugate: the other direction.
+     .gradient =
+         [](GradContext& c) {
+           if (c.wants(0)) c.set(0, c.builder().one("fourier", {c.dy()}, {{"inverse", !c.site().boolean("inverse")}}));
+         },
+     .flops = [](const OpContext& s) { return 5 * s.input(0).size(); },
+     .batch = Batch::axis,
+     .tiles = tile_reduction},
+    transform("fft", "ops.fft", "The Fourier transform of complex numbers along an axis, of any extent.",
+              "sum t[j] e^(-2 pi i j k / n)", "fft(array([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]))",
+              fft_params, expand_fft<false>),
+    transform("ifft", "ops.ifft", "The inverse of `fft`.", "sum t[j] e^(2 pi i j k / n) / n",
+              "ifft(array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]))", fft_params, expand_fft<true>),
+    transform(
+        "rfft", "ops.rfft",
+        "The Fourier transform of real numbers along an axis: complex numbers [..., n // 2 + 1, 2], the half that "
+        "determines the others.",
+        "sum t[j] e^(-2 pi i j k / n)", "rfft(array([1.0, 2.0, 3.0, 4.0]))", rfft_params, expand_rfft),
+    transform("irfft", "ops.irfft", "The inverse of `rfft`: n real numbers along the axis.",
+              "sum t[j] e^(2 pi i j k / n) / n", "irfft(array([[10.0, 0.0], [-2.0, 2.0], [-2.0, 0.0]]))", irfft_params,
+              expand_irfft),
+    transform("fft2", "ops.fft2", "The Fourier transform of complex numbers along two axes.", {},
+              "fft2(array([[[1.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]]))", fft2_params, expand_fft2<false>),
+    transform("ifft2", "ops.ifft2", "The inverse of `fft2`.", {},
+              "ifft2(array([[[4.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]]))", fft2_params, expand_fft2<true>),
+    transform("rfft2", "ops.rfft2",
+              "The Fourier transform of real numbers along the last two axes: complex numbers [..., m, n // 2 + 1, 2].",
+              {}, "rfft2(array([[1.0, 2.0], [3.0, 4.0]]))", rfft2_params, expand_rfft2),
+    transform("irfft2", "ops.irfft2", "The inverse of `rfft2`: real numbers [..., m, n].", {},
+              "irfft2(array([[[10.0, 0.0], [-2.0, 0.0]], [[-4.0, 0.0], [0.0, 0.0]]]))", irfft2_params, expand_irfft2),
+};
+static_assert(all_complete(fourier_table));
+
+}  // namespace
+
+std::span<const OpRow> fourier_rows() { return fourier_table; }
+
+}  // namespace pxl
