@@ -490,6 +490,7 @@ void bind_core_builtins(Interpreter&, Scope& p) {
   }
   bind_float8_builtins(p);
   bind_math_builtins(p);
+  bind_counting_builtins(p);
 }
 
 }  // namespace pxl
