@@ -173,7 +173,7 @@ constexpr OpRow fourier_table[] = {
      .params = fourier_params,
      .infer = infer_fourier,
      .definition = reference::fourier,
-     .tolerance = &tolerance::padded_sum,
+     .tolerance = &tolerance::sum,
      .kernel =
          [](const OpContext& s) {
            const Kernel kernel = fourier_kernel(s.input(0), s.boolean("inverse"));
@@ -187,9 +187,11 @@ constexpr OpRow fourier_table[] = {
      .flops = [](const OpContext& s) { return 5 * s.input(0).size(); },
      .batch = Batch::axis,
      .tiles = tile_reduction},
-    transform("fft", "ops.fft", "The Fourier transform of complex numbers along an axis, of any extent.",
-              "sum t[j] e^(-2 pi i j k / n)", "fft(array([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]))",
-              fft_params, expand_fft<false>),
+    transform(
+        "fft", "ops.fft",
+        "The Fourier transform of complex numbers along an axis, of any extent. A line with NaN or infinities has NaN.",
+        "sum t[j] e^(-2 pi i j k / n)", "fft(array([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]))", fft_params,
+        expand_fft<false>),
     transform("ifft", "ops.ifft", "The inverse of `fft`.", "sum t[j] e^(2 pi i j k / n) / n",
               "ifft(array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]))", fft_params, expand_fft<true>),
     transform(

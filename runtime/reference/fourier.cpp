@@ -1,5 +1,7 @@
 // Discrete Fourier transforms, by their sums.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "runtime/op/definitions.hpp"
@@ -19,6 +21,10 @@ void fourier(ReferenceContext& c) {
   Reals y = Reals::from_shape(extents(c.out_shape()));
   for (int64_t line = 0; line < lines; ++line) {
     const double* x = t.data() + line * 2 * n;
+    if (!std::all_of(x, x + 2 * n, [](double v) { return std::isfinite(v); })) {
+      std::fill_n(y.data() + line * 2 * n, 2 * n, std::numeric_limits<double>::quiet_NaN());
+      continue;
+    }
     for (int64_t k = 0; k < n; ++k) {
       double re = 0, im = 0;
       for (int64_t j = 0; j < n; ++j) {

@@ -2,8 +2,10 @@
 
 #include <kissfft/kissfft.hh>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <numbers>
 
@@ -83,6 +85,10 @@ Kernel lines(int64_t n, int64_t count, bool inverse) {
                             for (int64_t i = begin; i < end; ++i) {
                               const T* x = b.input<T>(0) + i * 2 * n;
                               T* y = b.output<T>(0) + i * 2 * n;
+                              if (!std::all_of(x, x + 2 * n, [](T v) { return std::isfinite(v); })) {
+                                std::fill_n(y, 2 * n, std::numeric_limits<T>::quiet_NaN());
+                                continue;
+                              }
                               for (int64_t j = 0; j < n; ++j) from[j] = {x[2 * j], x[2 * j + 1]};
                               (*line)(from, to, b.workspace(work));
                               for (int64_t j = 0; j < n; ++j) {
