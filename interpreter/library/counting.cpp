@@ -69,7 +69,7 @@ Value bincount(Interpreter& in, const Arguments& args) {
   return counts;
 }
 
-/// The places of x in ascending order of their elements, NaN last, and where each different element begins there.
+/// The places of x, sorted by their elements with NaN last, and where each different element begins there.
 struct Groups {
   std::vector<int64_t> order, begins;
 };

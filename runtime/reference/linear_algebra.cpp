@@ -93,7 +93,7 @@ class Batch {
   std::vector<Reals> in_, out_;
 };
 
-/// Gaussian elimination with the largest pivot, of a and of right sides b. Returns the sign of the row exchanges, or 0
+/// Gaussian elimination with the largest pivot, in a and in right sides b. Returns the sign of the row exchanges, or 0
 /// where column `column` has no pivot.
 double eliminate(Matrix& a, Matrix& b, int64_t& column) {
   double sign = 1;
@@ -153,11 +153,11 @@ void rotate_columns(Matrix& x, int64_t p, int64_t q, double cosine, double sine)
   }
 }
 
-constexpr int most_sweeps = 60;
+constexpr int max_turns = 60;
 
 /// Eigenvalues on the diagonal of a, eigenvectors in the columns of v.
 void jacobi(Matrix& a, Matrix& v) {
-  for (int sweep = 0; sweep < most_sweeps; ++sweep) {
+  for (int turn = 0; turn < max_turns; ++turn) {
     bool changed = false;
     for (int64_t p = 0; p < a.n; ++p)
       for (int64_t q = p + 1; q < a.n; ++q) {
@@ -183,7 +183,7 @@ double column_product(const Matrix& x, int64_t p, int64_t q) {
 
 /// The columns of x become orthogonal (M. Hestenes, 1958); v collects the rotations.
 void make_orthogonal(Matrix& x, Matrix& v) {
-  for (int sweep = 0; sweep < most_sweeps; ++sweep) {
+  for (int turn = 0; turn < max_turns; ++turn) {
     bool changed = false;
     for (int64_t p = 0; p < x.n; ++p)
       for (int64_t q = p + 1; q < x.n; ++q) {

@@ -1,4 +1,4 @@
-"""Cases of runtime/ops/composites.cpp, linear_algebra.cpp and fourier.cpp: statistics, matrices, Fourier transforms."""
+"""Cases of runtime/ops/algebra: composites.cpp, linear_algebra.cpp and fourier.cpp: statistics, matrices, Fourier transforms."""
 import torch
 import torch.nn.functional as F
 

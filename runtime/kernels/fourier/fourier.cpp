@@ -32,8 +32,8 @@ class Line {
     forward_ = std::make_unique<Transform>(length, padded_ == n && inverse);
     if (padded_ == n) return;
     backward_ = std::make_unique<Transform>(length, true);
-    // L. Bluestein, "A linear filtering approach to the computation of the discrete Fourier transform", 1970: with
-    // j k = (j^2 + k^2 - (k - j)^2) / 2 the transform is a convolution, which transforms of another length compute.
+    // Source: L. Bluestein, "A linear filtering approach to the computation of the discrete Fourier transform", 1970.
+    // As j k = (j^2 + k^2 - (k - j)^2) / 2, the transform is a convolution. Transforms of another length compute it.
     std::vector<Complex> filter(length);
     int64_t square = 0;  // j^2 modulo 2 n, which is as good and exact
     for (int64_t j = 0; j < n; square = (square + 2 * j + 1) % (2 * n), ++j) {

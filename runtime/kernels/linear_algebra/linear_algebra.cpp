@@ -263,7 +263,7 @@ Kernel svd_kernel(const TensorSpec& t) {
       if (!is_finite(from, x.size()))
         return fill_with_nan(u, int64_t{x.m} * k), fill_with_nan(s, k), fill_with_nan(vt, int64_t{k} * x.n), 0;
       std::copy_n(from, x.size(), b.workspace(copy));
-      // By columns the matrix is its transpose, V S U^T: V by columns is V^T by rows.
+      // LAPACK reads the transpose, V S U^T, by columns. V by columns is V^T by rows.
       if (lapack::gesdd(x.n, x.m, b.workspace(copy), s, vt, u, b.workspace(work), size, b.workspace(whole))) return 1;
       for (int64_t j = 0; j < k; ++j)
         if (points_down(u + j, x.m, k)) negate(u + j, x.m, k), negate(vt + j * x.n, x.n, 1);

@@ -17,7 +17,7 @@ Kernel cholesky_kernel(const TensorSpec& t);
 Kernel triangular_solve_kernel(const TensorSpec& t, const TensorSpec& b, bool lower, bool transpose);
 /// in: t and b; out: x with t x = b, by LU factors.
 Kernel solve_kernel(const TensorSpec& t, const TensorSpec& b);
-/// out: signs and logarithms of the sizes of determinants; 0 and -inf of singular matrices.
+/// out: signs of determinants, and logarithms of their sizes; 0 and -inf for singular matrices.
 Kernel slogdet_kernel(const TensorSpec& t);
 /// out: Q with orthonormal columns and triangles R, t = Q R, whose diagonals are not negative.
 Kernel qr_kernel(const TensorSpec& t);

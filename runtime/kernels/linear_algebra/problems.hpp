@@ -6,7 +6,7 @@
 
 namespace pxl {
 
-/// Where an op on matrices fails.
+/// An op on matrices, and the matrix at which it fails.
 struct MatrixProblem {
   std::string_view op;
   int64_t matrix = 0;    ///< the number of the matrix in its batch

@@ -110,7 +110,7 @@ std::vector<Expr> expand_norm(OpBuilder& at, const OpArgs& args) {
 
 std::vector<Expr> expand_logaddexp(OpBuilder& at, const OpArgs& args) {
   const Expr &a = args.expr(0), &b = args.expr(1);
-  // Where both are the same infinite the difference is no number: it counts as 0.
+  // The difference of equal infinities is no number: it counts as 0.
   const Expr raw = a - b;
   const Expr difference = at.one("select", {of_op("isnan", raw), zero_of(raw), raw});
   return {larger(a, b) + of_op("softplus", -of_op("abs", difference))};

@@ -159,7 +159,7 @@ void solve_gradient(GradContext& c) {
   if (c.wants(1)) c.set(1, db);
 }
 
-/// The gradient of `factor` times the logarithm of a determinant.
+/// The gradient of ln |det t|, times `factor`.
 Expr log_det_gradient(const Expr& t, const Expr& factor) {
   const Expr one = identity_matrix(t.builder(), t.shape().back(), t.dtype());
   Shape scalar = factor.shape();
@@ -176,7 +176,7 @@ Expr tall_qr_gradient(const Expr& q, const Expr& r, const Expr& dq, const Expr& 
   return swapped(solved(r, swapped(left), false, false));
 }
 
-// Of a wide matrix [X, Y] = Q [U, V]: X has the factors Q and U, and V is Q^T Y.
+// A wide matrix [X, Y] is Q [U, V]: X has the factors Q and U, and V is Q^T Y.
 void qr_gradient(GradContext& c) {
   if (!c.wants(0)) return;
   const int64_t m = c.in_spec(0).shape.end()[-2], n = c.in_spec(0).shape.end()[-1];
@@ -206,7 +206,7 @@ void svd_gradient(GradContext& c) {
   if (du) add(inner, scaled_columns(antisymmetric(matmul(swapped(u), du)), s));
   if (dvt) add(inner, swapped(scaled_columns(swapped(antisymmetric(matmul(vt, swapped(dvt)))), s)));
   Expr sum = matmul(matmul(u, inner), vt);
-  // What leaves the spaces of the columns, where the matrix has further dimensions.
+  // A matrix that is not square has parts outside the spaces of its vectors.
   if (du && m > k) add(sum, matmul(over_values(du - matmul(u, matmul(swapped(u), du))), vt));
   if (dvt && n > k) add(sum, matmul(u, swapped(over_values(swapped(dvt - matmul(matmul(dvt, swapped(vt)), vt))))));
   c.set(0, sum);
