@@ -73,9 +73,9 @@ void hard_sigmoid(ReferenceContext&);
 void hard_swish(ReferenceContext&);
 void shrink(ReferenceContext&);
 void softsign(ReferenceContext&);
-void erfinv(ReferenceContext&);
 void thresholded_relu(ReferenceContext&);
 void prelu(ReferenceContext&);
+void det(ReferenceContext&);
 void grid_sample(ReferenceContext&);
 
 // arithmetic.cpp
@@ -87,7 +87,6 @@ void floor_div(ReferenceContext&);
 void fmod(ReferenceContext&);
 void mod(ReferenceContext&);
 void pow(ReferenceContext&);
-void atan2(ReferenceContext&);
 void maximum(ReferenceContext&);
 void minimum(ReferenceContext&);
 void sum_n(ReferenceContext&);
@@ -140,19 +139,6 @@ void quantised_matmul(ReferenceContext&);
 void pow2scale_cast_to_fp8(ReferenceContext&);
 void pow2scale_cast_from_fp8(ReferenceContext&);
 void fp8_amax_scale(ReferenceContext&);
-
-// linear_algebra.cpp
-void det(ReferenceContext&);
-void slogdet(ReferenceContext&);
-void cholesky(ReferenceContext&);
-void triangular_solve(ReferenceContext&);
-void solve(ReferenceContext&);
-void qr(ReferenceContext&);
-void svd(ReferenceContext&);
-void eigh(ReferenceContext&);
-
-// fourier.cpp
-void fourier(ReferenceContext&);
 
 // shape.cpp
 void transpose(ReferenceContext&);

@@ -145,7 +145,7 @@ enum class Pattern : uint8_t { elementwise, reduction, product, movement, other 
 /// How an op works on all elements of a batch at once, with one more axis in front (transform/vectorise.hpp).
 enum class Batch : uint8_t {
   pattern,      ///< elementwise ops and views by their pattern; another op runs for one element after the other
-  axis,         ///< the axes of parameter `axis`, if any, follow the new one; all operands get it
+  axis,         ///< the axes of parameter `axis` follow the new one; all operands get it
   shape,        ///< parameter `shape` begins with the new axis
   permutation,  ///< the axes of parameter `permutation` follow the new one
   window,       ///< the window of `starts`, `steps`, `sizes` is whole along the new axis

@@ -23,8 +23,6 @@ inline constexpr Tolerance sum{2, 4};
 inline constexpr Tolerance short_sum{4, 4};
 /// Functions whose results are much smaller than their operand far from 0: x times a small difference from 1.
 inline constexpr Tolerance tail{8, 0.01};
-/// Factors and solutions of matrices that are well conditioned.
-inline constexpr Tolerance factors{64, 256};
 /// Differences from 1, and an infinite gradient times a derivative that is 0 in float32.
 inline constexpr Tolerance derivative{4, 4, true};
 /// Sums in which padding and weights of 0 count in kernels; definitions leave them out.

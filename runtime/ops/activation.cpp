@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "runtime/kernels/elementwise/elementwise.hpp"
+#include "runtime/op/algebra_definitions.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/ops/pairwise.hpp"
 #include "runtime/ops/row.hpp"

@@ -7,6 +7,7 @@
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/kernels/elementwise/elementwise.hpp"
+#include "runtime/op/algebra_definitions.hpp"
 #include "runtime/ops/pairwise.hpp"
 #include "runtime/ops/row.hpp"
 

@@ -3,6 +3,7 @@
 #include <limits>
 #include <numbers>
 
+#include "runtime/op/algebra_definitions.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/reference/context.hpp"
 

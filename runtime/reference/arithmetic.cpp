@@ -1,6 +1,7 @@
 // Arithmetic, comparisons, logic and choice, with broadcasting.
 #include <cmath>
 
+#include "runtime/op/algebra_definitions.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/ops/pairwise.hpp"
 #include "runtime/reference/context.hpp"

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "runtime/kernels/linear_algebra/problems.hpp"
+#include "runtime/op/algebra_definitions.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/reference/context.hpp"
 

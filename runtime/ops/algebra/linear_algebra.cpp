@@ -6,6 +6,7 @@
 
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/op/algebra_definitions.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {
@@ -21,6 +22,9 @@ constexpr Param transpose_param{"transpose", ParamKind::boolean, of(false), "sol
 constexpr Param solve_params[] = {{"t", ParamKind::tensor, no_default, "[..., n, n]"}, right_param};
 constexpr Param triangular_params[] = {
     {"t", ParamKind::tensor, no_default, "[..., n, n]"}, right_param, lower_param, transpose_param};
+
+/// Of matrices that are well conditioned.
+constexpr Tolerance factors_tolerance{64, 256};
 
 // ---- inference
 
@@ -264,7 +268,7 @@ constexpr OpRow on_matrices(const RowText& text, std::span<const Param> params, 
   row.batch = Batch::axis;
   row.flops = [](const OpContext& s) { return s.input(0).size() * s.input(0).shape.back(); };
   if (may_fail) row.checks_indices = checks_values;
-  return within(tolerance::factors, row);
+  return within(factors_tolerance, row);
 }
 
 constexpr OpRow linear_algebra_table[] = {
