@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <numeric>
 
-#include "interpreter/graphs/tensor_objects.hpp"
 #include "interpreter/library/builtins.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
 #include "interpreter/values/host.hpp"
 #include "interpreter/values/operations.hpp"
+#include "interpreter/values/ops.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/tensor/exact.hpp"
 
