@@ -40,10 +40,12 @@ pxl_embed(pxl_tools ${PROJECT_BINARY_DIR}/graph_page_files.cpp STEM OFF
 file(GLOB definition_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/reference/*.cpp)
 pxl_embed(pxl_tools ${PROJECT_BINARY_DIR}/definition_sources.cpp FILES ${definition_files} STEM ON
   HEADER interpreter/tools/definition.hpp NAMESPACE pxl TYPE DefinitionSource FUNCTION definition_sources)
-set(definitions ${PROJECT_SOURCE_DIR}/runtime/op/definitions.hpp)
+file(GLOB definitions CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/runtime/op/*definitions.hpp)
+string(REPLACE ";" "," definition_headers "${definitions}")
+list(TRANSFORM definitions PREPEND ${PROJECT_SOURCE_DIR}/)
 add_custom_command(
   OUTPUT ${PROJECT_BINARY_DIR}/definition_names.cpp
-  COMMAND ${CMAKE_COMMAND} -DOUT=${PROJECT_BINARY_DIR}/definition_names.cpp -DHEADER=${definitions}
+  COMMAND ${CMAKE_COMMAND} -DOUT=${PROJECT_BINARY_DIR}/definition_names.cpp -DROOT=${PROJECT_SOURCE_DIR} -DHEADERS=${definition_headers}
           -P ${PROJECT_SOURCE_DIR}/cmake/definition_names.cmake
   DEPENDS ${definitions} ${PROJECT_SOURCE_DIR}/cmake/definition_names.cmake
   COMMENT "Naming the definitions" VERBATIM)

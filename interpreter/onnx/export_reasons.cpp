@@ -15,6 +15,7 @@ constexpr const char* random = "every reader of ONNX draws other random numbers"
 constexpr const char* state = "it updates state, and a model keeps nothing between runs";
 constexpr const char* gradient = "ONNX has no gradients; export the graph of the forward pass";
 constexpr const char* narrow = "opset 17 has no float8";
+constexpr const char* matrices = "ONNX has no decompositions of matrices";
 constexpr const char* replicas = "ONNX has one replica";
 
 const Reason reasons[] = {
@@ -30,9 +31,14 @@ const Reason reasons[] = {
     {"all_reduce_between", "ONNX has one device"},
     {"all_reduce_identical_grad_inputs_between", "ONNX has one device"},
     {"all_reduce_identical_inputs_between", "ONNX has one device"},
+    {"atan2", "ONNX has no angle of two operands; atan has a form"},
+    {"cholesky", matrices},
     {"conv_pow2scaled", narrow},
     {"conv_transpose_pow2scaled", narrow},
     {"dropout", random},
+    {"eigh", matrices},
+    {"erfinv", "ONNX has no inverse of Erf"},
+    {"fourier", "ONNX's DFT has complex numbers of another layout and no float64 steps"},
     {"fp8_amax_scale", narrow},
     {"groupedgather", "ONNX has no gather with an axis of groups; gather_nd has one"},
     {"histogram", "ONNX has no counts between levels"},
@@ -46,11 +52,16 @@ const Reason reasons[] = {
     {"nll_loss_with_softmax_grad_direct", gradient},
     {"pow2scale_cast_from_fp8", narrow},
     {"pow2scale_cast_to_fp8", narrow},
+    {"qr", matrices},
     {"random_normal", random},
     {"random_uniform", random},
     {"shaped_dropout", random},
+    {"slogdet", matrices},
+    {"solve_matrices", matrices},
     {"sparse_accumulate_", state},
     {"sum_duplicates", "it has results of a fixed extent, ONNX's Unique has not"},
+    {"svd", matrices},
+    {"triangular_solve_matrices", matrices},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/tensor/array.hpp"
 
 namespace pxl::onnx {
@@ -43,7 +44,7 @@ bool pads_explicitly(const Node& n) {
   return !a || a->s == "NOTSET";
 }
 const std::string& input(const Node& n, size_t slot) {
-  static const std::string absent;
+  static const auto& absent = never_destroyed(std::string());
   return slot < n.inputs.size() ? n.inputs[slot] : absent;
 }
 Node node(std::string op, std::vector<std::string> inputs, std::string output, std::vector<Attribute> attributes = {}) {

@@ -1,12 +1,12 @@
-// Rewrites parts of a model that ops of pxl compute at once, before the model is imported.
+// Rewrites a model before it is imported: one op of pxl computes what several nodes do.
 #pragma once
 
 #include "runtime/onnx/model.hpp"
 
 namespace pxl::onnx {
 
-/// Zeros that a Pad node adds become padding of the convolution or average pool that alone reads them. Products and
-/// convolutions of dequantised operands of 8 bits become products and convolutions of whole numbers, times the scales.
+/// Zeros that a Pad node adds become padding of the convolution or average pool that alone reads them. Where a product
+/// or a convolution reads two dequantised operands, it computes whole numbers, which the scales then multiply.
 void simplify(Model& model);
 
 }  // namespace pxl::onnx

@@ -134,6 +134,9 @@ std::optional<OpParts> convolution(const PartsRequest& r, const ResolvedConvolut
   const Convolution& c = resolved.c;
   for (const WindowAxis& a : resolved.axes)
     if (a.in_dilation != 1) return std::nullopt;
+  // Partial sums are floating-point numbers, and a part pads with zeros, which are not the zero point.
+  const bool zero_points = std::any_of(s.in.begin() + 2, s.in.end(), [](const TensorSpec* t) { return t != nullptr; });
+  if (!is_floating(s.out[0].dtype) && (cut.depth > 1 || zero_points)) return std::nullopt;
   const bool forward = kind == Kind::forward;
   const int64_t depth = forward ? c.cin : c.cout, columns = forward ? c.cout : c.cin;
   const int64_t first = kind == Kind::data_gradient ? resolved.axes[0].in : resolved.axes[0].out;

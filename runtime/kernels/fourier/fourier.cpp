@@ -92,8 +92,8 @@ Kernel lines(int64_t n, int64_t count, bool inverse) {
                               for (int64_t j = 0; j < n; ++j) from[j] = {x[2 * j], x[2 * j + 1]};
                               (*line)(from, to, b.workspace(work));
                               for (int64_t j = 0; j < n; ++j) {
-                                y[2 * j] = static_cast<T>(to[j].real());
-                                y[2 * j + 1] = static_cast<T>(to[j].imag());
+                                y[2 * j] = static_cast<T>(to[j].real() + 0.0);  // sums begin at 0 and are never -0
+                                y[2 * j + 1] = static_cast<T>(to[j].imag() + 0.0);
                               }
                             }
                           })

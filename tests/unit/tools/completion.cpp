@@ -130,7 +130,8 @@ TEST_CASE_FIXTURE(Fixture, "help on names of every kind") {
   CHECK(engine.help("ops.var_updates.adam_updater").type == "op");
   CHECK(engine.help("range").signature == "range(start, stop = none, step = 1)");
   CHECK(engine.help("program").type == "keyword");
-  CHECK(engine.help("nn").text.find("module Linear(out_features: int, *, bias: bool = true)") != std::string::npos);
+  CHECK(engine.help("nn").text.find("module Linear(out_features: int, *, bias: bool = true, init: any = none)") !=
+        std::string::npos);
   CHECK(engine.help("nn.Linear").doc.starts_with("A dense layer"));
   CHECK(engine.help("numbers").type == "list of 2");
   CHECK_FALSE(engine.help("sofmax").found);
