@@ -421,6 +421,7 @@ def measured_page(browser):
     check("measured page: a module shows its kernels", None if " of (no module) " in one("#ops").text or " of layers" in one("#ops").text else one("#ops").text[:300])
     check("measured page: modelled cycles beside the times", None if "Cycles on bow" in one("#source thead").text else one("#source thead").text)
     canvas = one("#timeline canvas")
+    time.sleep(1)  # the page scrolls smoothly to the kernels of the module
     before = run("return scrollY")
     run("""const b = arguments[0].getBoundingClientRect(), at = {bubbles: true, clientX: b.left + b.width / 2, clientY: b.top + 45, pointerId: 1};
         arguments[0].setPointerCapture = () => {};
