@@ -167,7 +167,7 @@ program evaluate(trained, batch: size = 1) {
   for (int i = 0; i < 2; ++i) {
     CHECK(training.run({{"x", pxl::View(pxl::DType::float32, {2, 2}, x.data())}}).ok());
     const pxl::Array y = evaluation.run({{"x", pxl::View(pxl::DType::float32, {3, 2}, x.data())}}).value()["y"];
-    CHECK(y.shape() == pxl::Shape{3, 1});
+    CHECK((y.shape() == pxl::Shape{3, 1}));
     const pxl::Value given = pxl::Array::copy(pxl::View(pxl::DType::float32, {3, 2}, x.data())).value();
     const pxl::Value called = training.call("net", std::span(&given, 1)).value();
     CHECK(called.as<pxl::Array>()->values<float>()[2] == y.values<float>()[2]);

@@ -163,7 +163,7 @@ def free_sizes():
 
 @check
 def finite_runs():
-    s = pxl.from_text("program p {\n  stream in x: float32[2]\n  variable w: float32[2] = 1\n  scaled_add_(w, log(host_load(x)), b = 1)\n  stream out y = w + 0\n}\n").Session("p")
+    s = pxl.from_text("program p {\n  stream in x: float32[2]\n  variable w: float32[2] = 1\n  stream out y = scaled_add_(w, log(host_load(x)), b = 1) + 0\n}\n").Session("p")
     s.run(x=[1, 1], finite=True)
     e = raises(pxl.Error, "variable `w` is nan at [1]", lambda: s.run(x=[1, -1], finite=True))
     assert e.kind == "not-finite" and s["w"].tolist() == [1, 1]
