@@ -21,7 +21,8 @@ def outcome(pxl, command, path, folder):
         return None
     errors = [json.loads(line)["message"] for line in done.stdout.splitlines() if line.startswith('{"event":"diagnostic"')]
     assert done.returncode in (65, 66) and errors, f"{command[0]}: exit status {done.returncode}\n{done.stdout}{done.stderr}"
-    return re.sub(r"^\S*\.pxl: ", "", re.sub(r"`[^`]*?([^/`]+)`", r"`\1`", errors[0]))
+    told = errors[0].replace(f"{folder}/", "")
+    return re.sub(r"^\S*\.pxl: ", "", re.sub(r"`[^`]*?([^/`]+)`", r"`\1`", told))
 
 
 def row(pxl, name, paths, folder):
