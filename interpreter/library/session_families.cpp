@@ -225,7 +225,10 @@ SessionObject& member_of_sizes(Interpreter& in, SessionObject& s, const Sizes& s
     }
     at->seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     ++at->made;
-    if (s.session) at->bytes = at->session->session->memory().arena + at->session->session->memory().constants;
+    if (s.session) {
+      const auto& memory = at->session->session->memory();
+      at->bytes = std::max<int64_t>(1, memory.arena + memory.constants);  // engines without plans have neither
+    }
     if (at->made == 1 && runs.members.size() == many_members && runs.allowed.empty())
       host_of(in).notice(
           fmt::format("session.run: {} sizes of program {} were built; `Session({}(), sizes = {{\"{}\": "

@@ -8,6 +8,7 @@ from tests.language.expectations import by_engine, golden_tests, lang_tests
 # Every example, with so few steps that definitions run them in seconds.
 EXAMPLES = {
     "accumulate": ["--steps", "10"],
+    "any_batch": ["--points", "81", "--epochs", "1"],
     "char_gpt": ["--steps", "2", "--batch", "2", "--context", "16", "--width", "32", "--length", "2"],
     "conv_mnist": ["--epochs", "1", "--train-size", "64", "--test-size", "80"],
     "data_parallel": ["--train-size", "128", "--test-size", "80"],
