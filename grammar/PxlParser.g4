@@ -28,10 +28,11 @@ returnStatement: RETURN elements?;
 assertStatement: ASSERT expression (COMMA expression)?;
 nonlocalStatement: NONLOCAL NAME (COMMA NAME)*;
 importStatement: IMPORT path (AS NAME)?;
-fromStatement: FROM (path | STRING) IMPORT (importItems | LPAREN importItems RPAREN);
+fromStatement: FROM (relative? path | STRING) IMPORT (importItems | LPAREN importItems RPAREN);
 importItems: importItem (COMMA importItem)* TRAILING_COMMA?;
 importItem: NAME (AS NAME)?;
 path: NAME (DOT NAME)*;
+relative: (DOT | ELLIPSIS)+;
 
 // Declarations.
 defStatement: DEF NAME parameters resultClause? withClause? block;

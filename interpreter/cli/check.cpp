@@ -80,7 +80,7 @@ int run_check(const CommonFlags& flags, const std::vector<std::string>& argument
   return worst;
 }
 
-constexpr Flag check_flags[] = {program_flag, evaluate_flag, fix_flag, allow_flag, json_flag};
+constexpr Flag check_flags[] = {path_flag, program_flag, evaluate_flag, fix_flag, allow_flag, json_flag};
 
 }  // namespace
 

@@ -103,6 +103,12 @@ std::string engine_words();
 /// The names of the tile model's machines.
 std::string machine_words();
 
+/// Folders in which modules are looked for.
+constexpr Flag path_flag{"--path", "FOLDER",
+                         "import modules from this folder as well; several are separated by commas"};
+/// Adds the folders of path_flag.
+void add_import_folders(const Invocation& call);
+
 constexpr Flag json_flag{"--json", "", "one JSON object a line on standard output (docs/json.md)"};
 /// Whether --json is given before or after the command's name. If so, diagnostics are written as JSON too.
 bool use_json(const CommonFlags& flags, const Invocation& call = {});

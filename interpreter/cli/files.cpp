@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "interpreter/cli/command.hpp"
+#include "interpreter/language/packages/packages.hpp"
 #include "runtime/base/limits/interrupt.hpp"
 
 namespace pxl::cli {
@@ -30,6 +31,15 @@ void add_folder(const fs::path& folder, std::vector<std::string>& files) {
 }
 
 }  // namespace
+
+void add_import_folders(const Invocation& call) {
+  const std::string given = call.value(path_flag.name);
+  for (size_t at = 0; at < given.size();) {
+    const size_t end = std::min(given.find(',', at), given.size());
+    add_import_folder(given.substr(at, end - at));
+    at = end + 1;
+  }
+}
 
 std::vector<std::string> program_files(const Command& command, const std::vector<std::string>& operands) {
   std::vector<std::string> files;

@@ -44,25 +44,26 @@ int run_new(const CommonFlags&, const std::vector<std::string>& arguments) {
   if (failed)
     throw Error(fmt::format("new: cannot create `{}`: {}", folder.string(), failed.message()), {}, Fault::unreadable);
   for (const ProjectFile& file : project_files()) {
-    // Only the page contains the project's name.
-    const bool is_page = file.name.ends_with(".md");
-    write_file_atomically((folder / file.name).string(), is_page ? filled_in(file.text, name) : std::string(file.text));
+    // The page and pxl.toml contain the project's name.
+    const bool is_program = file.name.ends_with(".pxl");
+    write_file_atomically((folder / file.name).string(),
+                          is_program ? std::string(file.text) : filled_in(file.text, name));
   }
-  print_out("created {0}: net.pxl, train.pxl, README.md\n  cd {0}\n  pxl train.pxl\n  pxl test net.pxl\n",
+  print_out("created {0}: pxl.toml, net.pxl, train.pxl, README.md\n  cd {0}\n  pxl train.pxl\n  pxl test\n",
             folder.string());
   return exit_ok;
 }
 
 }  // namespace
 
-const Command new_command{
-    "new",
-    "new NAME",
-    "create a folder with a network, its training and a test",
-    run_new,
-    {},
-    "Creates the folder NAME with net.pxl (a module and a test), train.pxl (the program and the loop) and README.md, "
-    "which lists the next steps. The folder must not exist.",
-    "-"};
+const Command new_command{"new",
+                          "new NAME",
+                          "create a folder with a network, its training and a test",
+                          run_new,
+                          {},
+                          "Creates the folder NAME with pxl.toml, net.pxl (a module and a test), train.pxl (the "
+                          "program and the loop) and README.md, "
+                          "which lists the next steps. The folder must not exist.",
+                          "-"};
 
 }  // namespace pxl::cli

@@ -85,6 +85,7 @@ BudgetLimits limits_of(const Invocation& call) {
 }  // namespace
 
 Checked check_source(const Script& script, const Invocation& call) {
+  add_import_folders(call);
   const SourceFile* source = script.source || is_model(script.file) ? script.source : &read_source(script.file);
   Budget budget(limits_of(call));
   const BudgetScope scope(&budget);

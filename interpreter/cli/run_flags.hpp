@@ -5,6 +5,7 @@
 #include <array>
 
 #include "interpreter/cli/command.hpp"
+#include "interpreter/language/packages/packages.hpp"
 
 namespace pxl::cli {
 
@@ -38,6 +39,8 @@ inline constexpr RunFlag run_flag_table[] = {
      },
      "`exit` or `repl`",
      "`--on-error repl`"},
+    {path_flag, [](CommonFlags&, const std::string& value) { return add_import_folder(value), true; }, "a folder",
+     "`--path ../lib`"},
     {{"--ranks", "N", "before FILE: run the script in N processes, which share its replicas (docs/replicas.md)"},
      set_ranks,
      "a number of processes, from 1",

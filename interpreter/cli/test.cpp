@@ -1,8 +1,11 @@
 // `pxl test`: runs the `test` blocks of scripts.
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "interpreter/cli/command.hpp"
 #include "interpreter/cli/json.hpp"
+#include "interpreter/language/packages/packages.hpp"
 #include "interpreter/language/tests.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
@@ -68,8 +71,21 @@ class TestReport {
   int ran_ = 0, passed_ = 0, failed_ = 0;
 };
 
+/// The root of the project around the working directory, as a relative path if it is this one.
+std::string project_folder() {
+  const std::optional<Project> project = project_around(".");
+  if (!project)
+    throw Error("test: a file or a folder is missing",
+                {"in a project, a folder with a pxl.toml, `pxl test` runs all tests"}, Fault::usage);
+  std::error_code failed;
+  const std::filesystem::path shown = std::filesystem::relative(project->root, failed);
+  return failed ? project->root.string() : shown.string();
+}
+
 int run_test_command(const CommonFlags& common, const std::vector<std::string>& arguments) {
-  const Invocation call = parse_flags(test_command, arguments, 1);
+  Invocation call = parse_flags(test_command, arguments);
+  add_import_folders(call);
+  if (call.operands.empty()) call.operands.push_back(project_folder());
   const std::vector<std::string> files = program_files(test_command, call.operands);
   TestReport report(use_json(common, call));
   for (const std::string& path : files) {
@@ -93,17 +109,18 @@ int run_test_command(const CommonFlags& common, const std::vector<std::string>& 
   return report.finish();
 }
 
-constexpr Flag test_flags[] = {json_flag};
+constexpr Flag test_flags[] = {path_flag, json_flag};
 
 }  // namespace
 
 const Command test_command{
     "test",
-    "test FILE ...",
+    "test [FILE ...]",
     "run the `test` blocks of scripts",
     run_test_command,
     test_flags,
-    "A folder means all .pxl files below it. Of a file's other statements only those run that a test depends on; tests "
+    "A folder means all .pxl files below it; without FILE, those of the project. Of a file's other statements only "
+    "those run that a test depends on; tests "
     "of imported files do not run. Lines that a test prints begin with `prints`, the file and the test. "
     "Exits with 1 if a test failed."};
 

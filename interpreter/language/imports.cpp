@@ -1,4 +1,4 @@
-// Runs texts and imports: the standard library's modules, and files in the importing file's directory.
+// Runs texts and imports.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,11 +14,13 @@
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/foreign_names.hpp"
 #include "interpreter/language/open_texts.hpp"
+#include "interpreter/language/packages/packages.hpp"
 #include "interpreter/language/stdlib.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/cycles.hpp"
+#include "interpreter/values/host.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
@@ -126,6 +128,7 @@ struct ModuleText {
   std::string key;    ///< key of the module, which is loaded once
   std::string shown;  ///< name of the source in messages
   std::string text;
+  bool hides = false;  ///< the library has a module of this name, too
 };
 
 std::optional<std::string> read_text(OpenTexts* open, const fs::path& path) {
@@ -141,37 +144,36 @@ std::optional<std::string> read_text(OpenTexts* open, const fs::path& path) {
 std::string name_of(const Span& at) { return at.file ? at.file->name() : ""; }
 
 ModuleText find_module(OpenTexts* open, const std::vector<std::string>& path, const Span& at) {
-  std::string dotted;
-  for (const std::string& part : path) dotted += (dotted.empty() ? "" : ".") + part;
-  const std::string importer = name_of(at);
-  // A file in the importing file's directory hides a standard module of the same name, as in Python.
-  const fs::path candidate = file_of_import(importer, path);
-  const bool standard_importer = is_library(importer);
-  const auto beside = [&]() -> std::optional<ModuleText> {
-    std::optional<std::string> text = read_text(open, candidate);
-    if (!text) return std::nullopt;
-    return ModuleText{real_path(candidate), candidate.string(), *std::move(text)};
+  const auto exists = [&](const fs::path& file) {
+    std::error_code ignored;
+    return (open && open->find(file)) || fs::is_regular_file(file, ignored);
   };
-  // If a file imports its own name, it imports the standard module that it hides.
-  const bool itself = real_path(candidate) == real_path(importer);
-  if (!standard_importer && !itself)
-    if (std::optional<ModuleText> found = beside()) return *std::move(found);
+  const FoundImport found = find_import(name_of(at), path, exists);
+  const std::string dotted = text_of_import(path);
   std::vector<std::string> names, notes;
   for (const StdlibFile& f : stdlib_files()) {
-    if (f.module == dotted) return {library_source(dotted), library_source(dotted), std::string(f.text)};
+    if (f.module == found.library)
+      return {library_source(f.module), library_source(f.module), std::string(f.text), false};
     names.emplace_back(f.module);
   }
-  if (itself)
-    if (std::optional<ModuleText> found = beside()) return *std::move(found);
-  std::error_code ignored;
-  for (fs::directory_iterator it(candidate.has_parent_path() ? candidate.parent_path() : ".", ignored), end;
-       !ignored && it != end; it.increment(ignored))
-    if (it->path().extension() == ".pxl")
-      names.push_back(dotted.substr(0, dotted.size() - path.back().size()) + it->path().stem().string());
+  if (!found.file.empty())
+    if (std::optional<std::string> text = read_text(open, found.file))
+      return {real_path(found.file), found.file.string(), *std::move(text), found.hides};
+  if (!found.looked.empty()) {
+    const fs::path folder = found.looked.front().parent_path();
+    std::error_code ignored;
+    for (fs::directory_iterator it(folder.empty() ? "." : folder, ignored), end; !ignored && it != end;
+         it.increment(ignored))
+      if (it->path().extension() == ".pxl")
+        names.push_back(dotted.substr(0, dotted.size() - path.back().size()) + it->path().stem().string());
+  }
   if (std::string hint = did_you_mean(dotted, names); !hint.empty()) notes.push_back(hint);
   if (notes.empty() && is_framework(path.front()))
     notes.emplace_back("functions and ops are visible without an import: `zeros([2, 3])`, `relu(x)`");
-  notes.push_back("looked for " + candidate.string() + " and in the standard library");
+  std::string looked;
+  for (const fs::path& file : found.looked) looked += (looked.empty() ? "" : ", ") + file.string();
+  if (path.front() != ".") looked += looked.empty() ? "in the standard library" : " and in the standard library";
+  notes.push_back("looked for " + looked);
   throw Error("there is no module `" + dotted + "`", notes).as(codes::import);
 }
 
@@ -195,13 +197,6 @@ std::unordered_map<std::string_view, std::string> library_imports() {
 
 }  // namespace
 
-fs::path file_of_import(const std::string& importer, const std::vector<std::string>& path) {
-  fs::path relative;
-  for (const std::string& part : path) relative /= part;
-  relative += ".pxl";
-  return folder_of_source(importer) / relative;
-}
-
 std::optional<std::string> library_import(std::string_view name) {
   static const auto& imports = never_destroyed(library_imports());
   const auto found = imports.find(name);
@@ -221,6 +216,9 @@ ScopePtr Evaluator::import_module(const std::vector<std::string>& path, const Sp
       throw Error("modules import each other in a circle: " + chain + fs::path(found.key).filename().string())
           .as(codes::import);
     }
+    if (found.hides)
+      host_of(in_).notice(fmt::format("{} is the project's module `{}`; `std.{}` is the library's\n", found.shown,
+                                      text_of_import(path), text_of_import(path)));
     if (importing_.size() >= 100) throw Error("imports are nested too deeply").as(codes::import);
     const ast::TreePtr tree = parse_or_throw(add_source(found.shown, std::move(found.text)));
     auto kinds = std::make_unique<OwnKinds>();

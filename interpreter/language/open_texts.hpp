@@ -29,7 +29,4 @@ class OpenTexts {
 /// The path with links resolved, as far as it exists.
 std::string real_path(const std::filesystem::path& path);
 
-/// The file to which `import a.b` refers, whether it exists or not: a/b.pxl in the importing file's folder.
-std::filesystem::path file_of_import(const std::string& importer, const std::vector<std::string>& path);
-
 }  // namespace pxl

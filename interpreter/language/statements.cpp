@@ -12,6 +12,7 @@
 #include "interpreter/language/look.hpp"
 #include "interpreter/language/operators.hpp"
 #include "interpreter/language/options.hpp"
+#include "interpreter/language/packages/packages.hpp"
 #include "interpreter/language/records.hpp"
 #include "interpreter/language/tests.hpp"
 #include "interpreter/language/walk.hpp"
@@ -76,8 +77,7 @@ void from_statement(Interpreter& in, const ast::FromImportStmt& s, Activation& a
   Evaluator& evaluator = evaluator_of(in);
   const ScopePtr scope =
       s.file.empty() ? evaluator.import_module(s.path, s.span) : evaluator.import_file(s.file, s.span);
-  std::string full = s.file;
-  for (const std::string& part : s.path) full += (full.empty() ? "" : ".") + part;
+  const std::string full = s.file.empty() ? text_of_import(s.path) : s.file;
   const Value module = make_ref<NamespaceObject>(full, scope);
   for (const auto& item : s.items) {
     Value value;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "interpreter/language/open_texts.hpp"
+#include "interpreter/language/packages/packages.hpp"
 #include "interpreter/language/stdlib.hpp"
 #include "runtime/base/diagnostics/library_sources.hpp"
 #include "runtime/base/files/input_file.hpp"
@@ -38,8 +39,7 @@ const Document* Files::at(const fs::path& path, std::string_view word) {
       .get();
 }
 
-const Document* Files::library(const std::vector<std::string>& path) {
-  const std::string module = join_texts(path, ".");
+const Document* Files::library(const std::string& module) {
   const std::string name = library_source(module);
   if (const auto found = read_.find(name); found != read_.end()) return found->second.get();
   for (const StdlibFile& f : stdlib_files())
@@ -53,8 +53,30 @@ const Document* Files::library(const std::vector<std::string>& path) {
 const Document* Files::imported(const Document& from, const std::vector<std::string>& path) {
   const auto [known, fresh] = imported_.try_emplace({&from, join_texts(path, ".")}, nullptr);
   if (!fresh) return known->second;
-  const Document* file = is_library(from.path()) ? nullptr : at(file_of_import(from.path(), path));
-  return known->second = file && file != &from ? file : library(path);
+  const Document* file = nullptr;
+  std::string module = join_texts(path, ".");
+  try {
+    const FoundImport found = find_import(from.path(), path, [&](const fs::path& p) { return at(p) != nullptr; });
+    module = found.library;
+    if (!found.file.empty()) file = at(found.file);
+  } catch (const Error&) {
+    // A pxl.toml with an error: its imports lead nowhere.
+  }
+  return known->second = file && file != &from ? file : library(module);
+}
+
+/// Appends the programs below a folder, without those in hidden folders.
+void Files::add_programs(const fs::path& root, std::vector<std::string>& to) {
+  std::error_code failed;
+  fs::recursive_directory_iterator at(root, fs::directory_options::skip_permission_denied, failed), end;
+  for (; !failed && at != end && to.size() < max_files; at.increment(failed)) {
+    check_interrupt();
+    std::error_code ignored;
+    if (at->path().filename().string().starts_with('.') && at->is_directory(ignored))
+      at.disable_recursion_pending();
+    else if (at->path().extension() == ".pxl")
+      to.push_back(at->path().lexically_normal().string());
+  }
 }
 
 const std::vector<std::string>& Files::programs_in(const std::string& folder) {
@@ -71,6 +93,17 @@ const std::vector<std::string>& Files::programs_in(const std::string& folder) {
   return found->second;
 }
 
+std::vector<std::string> Files::project_programs(const Document& d) {
+  std::vector<std::string> out;
+  try {
+    const std::optional<Project> project = project_around(fs::path(d.path()).parent_path());
+    if (project) add_programs(project->root, out);
+  } catch (const Error&) {
+    // A pxl.toml with an error.
+  }
+  return out;
+}
+
 std::vector<const Document*> Files::importers(const Document& d) {
   std::set<std::string> paths;
   for (const auto& [path, open] : server_.documents()) paths.insert(path);
@@ -80,6 +113,7 @@ std::vector<const Document*> Files::importers(const Document& d) {
       paths.insert(here.begin(), here.end());
       if (folder == folder.root_path()) break;
     }
+  for (const std::string& path : project_programs(d)) paths.insert(path);
   std::vector<const Document*> out;
   const std::string stem = fs::path(d.path()).stem().string();
   for (const std::string& path : paths)
@@ -91,16 +125,9 @@ std::vector<const Document*> Files::workspace() {
   std::set<std::string> paths;
   for (const auto& [path, open] : server_.documents()) paths.insert(path);
   for (const std::string& root : server_.roots()) {
-    std::error_code failed;
-    fs::recursive_directory_iterator at(root, fs::directory_options::skip_permission_denied, failed), end;
-    for (; !failed && at != end && paths.size() < max_files; at.increment(failed)) {
-      check_interrupt();
-      std::error_code ignored;
-      if (at->path().filename().string().starts_with('.') && at->is_directory(ignored))
-        at.disable_recursion_pending();
-      else if (at->path().extension() == ".pxl")
-        paths.insert(at->path().lexically_normal().string());
-    }
+    std::vector<std::string> below;
+    add_programs(root, below);
+    paths.insert(below.begin(), below.end());
   }
   std::vector<const Document*> out;
   for (const std::string& path : paths)

@@ -25,9 +25,8 @@ class Files {
   const Document* at(const std::filesystem::path& path, std::string_view word = {});
   /// The file or library module that an import refers to; null if it does not exist.
   const Document* imported(const Document& from, const std::vector<std::string>& path);
-  /// The files that may import this one: those in its folder and in the folders above. An import names a file below the
-  /// importing file's folder. The list includes the open documents. Files that do not contain this file's name are left
-  /// out.
+  /// The files that may import this one: those in its folder, in the folders above, and in its project. The list
+  /// includes the open documents. Files that do not contain this file's name are left out.
   std::vector<const Document*> importers(const Document& d);
   /// The open documents and the .pxl files below the folders of the workspace.
   std::vector<const Document*> workspace();
@@ -38,7 +37,9 @@ class Files {
   bool full() const { return full_; }
 
  private:
-  const Document* library(const std::vector<std::string>& path);
+  const Document* library(const std::string& module);
+  std::vector<std::string> project_programs(const Document& d);
+  static void add_programs(const std::filesystem::path& root, std::vector<std::string>& to);
   const std::vector<std::string>& programs_in(const std::string& folder);
   Server& server_;
   std::map<std::string, std::optional<std::string>> texts_;  ///< texts of files; nullopt if the file does not exist

@@ -248,7 +248,7 @@ struct DefStmt : Stmt { Function* function = nullptr; explicit DefStmt(Span s) :
 struct ImportStmt : Stmt { std::vector<std::string> path; std::string as; explicit ImportStmt(Span s) : Stmt(StmtKind::import, s) {} };
 struct FromImportStmt : Stmt {
   struct Item { std::string name, as; Span span; };
-  std::vector<std::string> path;
+  std::vector<std::string> path;  ///< begins with a "." for each dot of a relative import
   std::string file;  ///< file of `from "model.onnx" import`; empty for a path
   std::vector<Item> items;
   explicit FromImportStmt(Span s) : Stmt(StmtKind::from_import, s) {}

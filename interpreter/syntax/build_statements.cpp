@@ -1,4 +1,6 @@
 // Statements other than declarations.
+#include <algorithm>
+
 #include "interpreter/syntax/builder.hpp"
 #include "interpreter/syntax/syntax_fixes.hpp"
 
@@ -206,6 +208,9 @@ Stmt* AstBuilder::from_statement(const Node* node) {
     s->file = string_value(list_.text(file->first), span(file), problems);
   else
     s->path = path(node->rule(ids::RulePath));
+  if (const Node* dots = node->rule(ids::RuleRelative))
+    s->path.insert(s->path.begin(),
+                   span(dots).text().size() - static_cast<size_t>(std::ranges::count(span(dots).text(), ' ')), ".");
   for (const Node* n = node->rule(ids::RuleImportItems)->child; n; n = n->next) {
     if (!n->is_rule(ids::RuleImportItem)) continue;
     FromImportStmt::Item item;

@@ -105,7 +105,7 @@ bool FormatTokens::space_between(uint32_t a, uint32_t b) const {
     case ids::RPAREN:
     case ids::RBRACKET:
     case ids::DICT_CLOSE: return false;
-    case ids::DOT: return before == ids::INT;  // `1.` would be a float
+    case ids::DOT: return before == ids::INT || before == ids::FROM;  // `1.` would be a float
     case ids::LPAREN:
     case ids::LBRACKET:
       if (ends_operand(before) || before == ids::BUILD) return false;
@@ -123,6 +123,10 @@ bool FormatTokens::space_between(uint32_t a, uint32_t b) const {
       return around == no_token || type(around) != ids::LBRACKET;
     }
   }
+  // The dots of a relative import.
+  if (before == ids::ELLIPSIS && a > 0 &&
+      (type(a - 1) == ids::FROM || type(a - 1) == ids::DOT || type(a - 1) == ids::ELLIPSIS))
+    return false;
   // Two adjacent signs would form one token.
   if (is_prefix(a)) return before == next;
   return true;

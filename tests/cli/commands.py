@@ -8,7 +8,7 @@ import signal
 import subprocess
 import tempfile
 
-from tests.cli import checks, completions, control_characters, errors_handled, graph, measured, planning, profile_systems, saves, source, streams, terminal, test_blocks, threads  # noqa: F401, their cases register themselves
+from tests.cli import checks, completions, control_characters, errors_handled, graph, measured, packages, planning, profile_systems, saves, source, streams, terminal, test_blocks, threads  # noqa: F401, their cases register themselves
 from tests.cli.case import CASES, LIMIT, Cli, case, differ, holds, wait_until_it_works
 from tests.support.harness import ROOT
 
