@@ -126,7 +126,7 @@ def a_new_project_runs(cli):
         differ(command, (done.returncode, done.stderr), (0, ""))
         holds(command, done.stdout, "% right" if "train" in command else "1 passed, 0 failed")
     folder = cli.folder / "my_net"
-    differ("files", sorted(p.name for p in folder.iterdir()), ["README.md", "net.pxl", "train.pxl", "weights.safetensors"])
+    differ("files", sorted(p.name for p in folder.iterdir()), ["README.md", "net.pxl", "pxl.toml", "train.pxl", "weights.safetensors"])
     holds("name", (folder / "README.md").read_text(), "# my_net\n")
     differ("canonical", cli.run("fmt", "--check", "my_net")[0], 0)
     differ("checked", cli.run("check", "my_net"), (0, "", ""))
