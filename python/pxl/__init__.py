@@ -111,7 +111,7 @@ class Session:
 
     def _given(self, named):
         """Whether a run is `finite`, which is taken out of the arguments unless a stream has this name."""
-        return "finite" in named and not any(s.name == "finite" for s in self.inputs) and bool(named.pop("finite"))
+        return "finite" in named and not any(name == "finite" for name, *_ in self.inputs) and bool(named.pop("finite"))
 
     def run(self, inputs=None, /, **named):
         """Runs the program once. Input streams are given by name, as arrays of NumPy, tensors of PyTorch on the CPU (or
