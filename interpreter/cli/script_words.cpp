@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "interpreter/language/options.hpp"
 #include "interpreter/onnx/run_model.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "runtime/base/limits/budget.hpp"
 
 namespace pxl::cli {
 
@@ -18,11 +20,19 @@ std::string with_underscores(std::string name) {
   return name;
 }
 
-/// The options that a script declares; none if its text does not parse, which the command reports.
+/// The options that a script declares; none if its text does not parse or is too long for a look, which the command
+/// reports. A look needs no option that is required.
 std::vector<OptionInfo> options_of(const Script& script) {
   if (!script.source) return {};
-  const ParseResult parsed = parse(*script.source);
-  return parsed.tree ? scan_options(*parsed.tree) : std::vector<OptionInfo>();
+  Budget budget;
+  const BudgetScope scope(&budget);
+  std::vector<OptionInfo> options;
+  try {
+    if (const ParseResult parsed = parse(*script.source); parsed.tree) options = scan_options(*parsed.tree);
+  } catch (const OverBudget&) {
+  }
+  for (OptionInfo& o : options) o.required = false;
+  return options;
 }
 
 class Splitter {
@@ -41,10 +51,15 @@ class Splitter {
       if (name == f.name || (!f.letter.empty() && name == f.letter)) return &f;
     return nullptr;
   }
-  const OptionInfo* option_of(const std::string& word) const {
+  /// The options of the last script, whose text is parsed when a word first asks.
+  const std::vector<OptionInfo>& declared() {
+    if (!declared_) declared_ = out_.scripts.empty() ? std::vector<OptionInfo>() : options_of(out_.scripts.back());
+    return *declared_;
+  }
+  const OptionInfo* option_of(const std::string& word) {
     if (word.size() < 3 || !word.starts_with("--")) return nullptr;
     const std::string name = with_underscores(word.substr(2, word.find('=') - 2));
-    for (const OptionInfo& o : declared_)
+    for (const OptionInfo& o : declared())
       if (o.name == name) return &o;
     return nullptr;
   }
@@ -72,7 +87,7 @@ class Splitter {
     Script& script = out_.scripts.back();
     script.options.push_back(word);
     // The next word may be a file: an unknown option is refused before it is taken for one.
-    if (syntax_.several && script.source) parse_options(script.file, declared_, script.options);
+    if (syntax_.several && script.source) parse_options(script.file, declared(), script.options);
   }
 
   void take_flag(const Flag& flag, const std::string& word) {
@@ -104,8 +119,7 @@ class Splitter {
         if (!syntax_.several) throw;  // of several files, the command reports each
       }
     }
-    declared_ = options_of(script);
-    for (OptionInfo& o : declared_) o.required = false;  // of a look
+    declared_.reset();
     out_.scripts.push_back(std::move(script));
   }
 
@@ -113,7 +127,7 @@ class Splitter {
   const ScriptSyntax& syntax_;
   ScriptWords out_;
   std::vector<std::string>::const_iterator at_, end_;
-  std::vector<OptionInfo> declared_;  ///< of the last script
+  std::optional<std::vector<OptionInfo>> declared_;
   bool flags_ended_ = false;
 };
 

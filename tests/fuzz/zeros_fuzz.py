@@ -24,7 +24,9 @@ WAYS = [{}, {"PXL_ISA": "baseline"}, {"PXL_ISA": "avx2"}, {"PXL_FUSE": "off"}, {
 OPS = 24  # a program
 # Ops whose zeros have no defined sign. Sums of products start from 0 or from the first product, and the rest of a
 # difference rounds to either side.
-UNSIGNED_ZERO = {"det", "lrn"}
+UNSIGNED_ZERO = {"det", "fft", "fft2", "ifft", "ifft2", "irfft", "irfft2", "lrn", "rfft", "rfft2"}
+# Decompositions have several results, or refuse most matrices.
+DECOMPOSITIONS = {"cholesky", "eigh", "inverse", "qr", "slogdet", "svd"}
 # x is [rows, columns], y the same.
 FORMS = [f"{f}(x, axis = {a})" for f in ("max", "min", "sum", "mean", "prod", "l1", "l2", "median") for a in (0, 1)]
 FORMS += [f"clip(x, {a}, {b})" for a in ("-0.0", "0.0", "-1") for b in ("-0.0", "0.0", "1")]
@@ -49,7 +51,7 @@ def op_forms():
     forms = []
     for name, params, kinds in re.findall(r"^### `(\w+)\(([^`]*)\)`\n\n.*?\n\n([^\n]*)", text, re.M):
         required = [p for p in params.split(", ") if " = " not in p and p]
-        if "dtypes" not in kinds and "numbers" not in kinds and "floats" not in kinds or name.endswith("_") or name in UNSIGNED_ZERO:
+        if "dtypes" not in kinds and "numbers" not in kinds and "floats" not in kinds or name.endswith("_") or name in UNSIGNED_ZERO | DECOMPOSITIONS:
             continue
         if len(required) == 1 and required[0] in ("t", "x", "*ts"):
             forms.append(f"ops.{name}(x)")

@@ -319,7 +319,7 @@ def cases(pxl, folder):
         ("an unknown flag", ("--nonsense",), {2}, "unknown flag"),
         ("-e without code", ("-e",), {2}, "code is required"),
         ("run without a file", ("run",), {2}, "a file is required"),
-        ("test without a file", ("test",), {2}, "no operand is given"),
+        ("test without a file", ("test",), {2}, "a file or a folder is missing"),
         ("empty code", ("-e", ""), {0}, ""),
         ("imports in a circle", ("a.pxl",), {65}, "in a circle"),
         ("a file that imports itself", ("self.pxl",), {65}, "in a circle"),
