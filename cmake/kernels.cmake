@@ -9,8 +9,10 @@ if(NOT LAPACK_FOUND)
 endif()
 
 # Fourier transforms: a header of templates.
-find_path(KISSFFT_INCLUDE kissfft/kissfft.hh REQUIRED)
-target_include_directories(pxl_kernels SYSTEM PRIVATE ${KISSFFT_INCLUDE})
+if(NOT PXL_KERNELS_ONLY)
+  find_path(KISSFFT_INCLUDE kissfft/kissfft.hh REQUIRED)
+  target_include_directories(pxl_kernels SYSTEM PRIVATE ${KISSFFT_INCLUDE})
+endif()
 
 # Large float32 products on x86-64; without it BLAS does them.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")

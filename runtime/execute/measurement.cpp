@@ -9,6 +9,7 @@
 #include "runtime/base/diagnostics/library_sources.hpp"
 #include "runtime/base/threads/thread_pool.hpp"
 #include "runtime/execute/program.hpp"
+#include "runtime/ops/table.hpp"
 
 namespace pxl {
 
@@ -45,6 +46,9 @@ MeasuredKernel kernel_of(const RunStep& step, std::map<std::string, std::string>
   const Instruction& instruction = *step.instruction;
   k.name = std::string(instruction.op->row->schedule);
   if (!instruction.note.empty()) k.fused = instruction.note.substr(1);
+  // The others of a chain are computed on parts of what its first op makes.
+  if (const OpRow* first = find_op(k.fused.substr(0, k.fused.find_first_of("+["))))
+    k.name = std::string(first->schedule);
   k.flops = instruction.flops;
   k.bytes = step.touched;
   k.divided = step.divided;

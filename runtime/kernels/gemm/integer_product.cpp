@@ -48,14 +48,14 @@ struct Side {
 };
 
 /// The rows of a left operand as `pack` lays them out, their zero points, and their sums less the sums of zero points.
-struct Rows {
+struct RowsOfPart {
   int64_t quads = 0;
   PerCall<std::byte> packed;
   PerCall<int32_t> zeros, sums;
   PerThread<int8_t> line;
   PerThread<uint32_t> columns;  ///< of a tile: the zero points, then the sums
 
-  Rows(WorkspaceLayout& w, int64_t rows, int64_t terms, int64_t widest)
+  RowsOfPart(WorkspaceLayout& w, int64_t rows, int64_t terms, int64_t widest)
       : quads(div_up(terms, quad)),
         packed(w.per_call<std::byte>(rows * row_bytes())),
         zeros(w.per_call<int32_t>(rows)),
@@ -156,7 +156,7 @@ Kernel integer_matmul_kernel(const GemmShape& p, DType a, DType b, ZeroPoints ze
   const Side left(a, true, zeros.first, 2), right(b, false, zeros.second, 3);
   WorkspaceLayout workspace;
   const int64_t columns = std::min(p.n, unit_columns);
-  const Rows rows(workspace, left_rows, p.k, columns);
+  const RowsOfPart rows(workspace, left_rows, p.k, columns);
   const int64_t quads = rows.quads, n = p.n, m = p.m, k = p.k;
   const auto quads_of_b = workspace.per_call<uint32_t>(right_matrices * quads * n);
   const int64_t down = div_up(m, unit_rows), across = div_up(n, unit_columns);
@@ -214,7 +214,7 @@ Kernel integer_convolution_kernel(const Convolution& c, DType x, DType weight, Z
   const int64_t planes = c.batch * c.groups * of_quads.cin, plane = input_size(c.axes);
   const im2col::Tiling t(of_quads, of_quads.cin * taps);
   WorkspaceLayout workspace;
-  const Rows rows(workspace, channels, quad * of_quads.cin * taps, t.max_columns(c));
+  const RowsOfPart rows(workspace, channels, quad * of_quads.cin * taps, t.max_columns(c));
   const auto image = workspace.per_call<uint32_t>(planes * plane);
   const auto columns = im2col::column_buffer<uint32_t>(workspace, of_quads, t, of_quads.cin);
   const auto results = im2col::result_buffer<int32_t>(workspace, c, t);
