@@ -24,7 +24,7 @@ namespace {
 constexpr int64_t quad = 4;
 // Rows and columns of a unit of work, whose operands stay in L2; units of a convolution below which the channels of the
 // result are divided too, and the fewest channels of a part. Not measured.
-constexpr int64_t unit_rows = 96, unit_columns = 256, enough_units = 8, fewest_channels = 16;
+constexpr int64_t unit_rows = 96, unit_columns = 256, enough_parts = 8, fewest_channels = 16;
 // Multiply-adds of 8 bits that one core makes in a nanosecond. Measured on AMD EPYC with VNNI, rounded down.
 constexpr double products_per_ns = 100;
 
@@ -219,7 +219,7 @@ Kernel integer_convolution_kernel(const Convolution& c, DType x, DType weight, Z
   const auto columns = im2col::column_buffer<uint32_t>(workspace, of_quads, t, of_quads.cin);
   const auto results = im2col::result_buffer<int32_t>(workspace, c, t);
   const int64_t blocks =
-      std::clamp<int64_t>(div_up(enough_units, t.tiles * c.groups), 1, div_up(c.cout, fewest_channels));
+      std::clamp<int64_t>(div_up(enough_parts, t.tiles * c.groups), 1, div_up(c.cout, fewest_channels));
   std::vector<Phase> phases;
   phases.push_back({channels, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
                       for (int64_t row = begin; row < end; ++row) {
