@@ -151,8 +151,8 @@ class VariablesRun {
   const Variables& of_;
 };
 
-/// Throws unless each variable that a program shares with others (Tensor::shared) is one of the owners' programs, in
-/// which equal replicas have it, and there is such a variable if there are owners.
+/// Throws unless an owner's program has each variable that a program shares (Tensor::shared), on equal replicas. Also
+/// throws if there are owners and nothing is shared.
 void check_shared(const Ir& ir, const std::vector<const Ir*>& owners);
 
 /// Snapshot of a replica's variables before the first update of a run, for rollback.

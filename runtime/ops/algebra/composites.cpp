@@ -7,6 +7,7 @@
 
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/ops/algebra/composite_row.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {
@@ -220,81 +221,70 @@ std::vector<Expr> expand_top_p(OpBuilder& at, const OpArgs& args) {
                  {at.one("equal", {in_place, at.scalar(1.0, DType::float32)}), t, at.scalar(-infinite, t.dtype())})};
 }
 
-constexpr OpRow composite(std::string_view name, std::string_view path, std::string_view doc, std::string_view formula,
-                          std::string_view example, std::span<const Param> params, ExpandFn expand) {
-  OpRow row{};
-  row.name = name;
-  row.path = path;
-  row.doc = doc;
-  row.formula = formula;
-  row.example = example;
-  row.params = params;
-  row.expand = expand;
-  row.role = Role::composite;
-  return row;
-}
-
 constexpr OpRow composite_table[] = {
-    composite("var", "ops.var",
-              "The variance over axes. PyTorch's correction is the default; NumPy's is 0. Without elements left to "
-              "divide by it is NaN or infinite.",
-              "sum (t - mean t)^2 / (n - correction)", "var(array([[1.0, 2.0], [3.0, 6.0]]), axis = 0)",
-              variance_params, expand_var),
-    composite("std", "ops.std", "The standard deviation over axes, the root of `var`. Its gradient is 0 where it is 0.",
-              "sqrt(sum (t - mean t)^2 / (n - correction))", "std(array([[1.0, 2.0], [3.0, 6.0]]), axis = 0)",
-              variance_params, expand_std),
-    composite("norm", "ops.norm",
-              "The norm of order p over axes, of vectors. Its gradient is 0 where all elements are 0.",
-              "(sum |t|^p)^(1/p)", "norm(array([[3.0, 1.0], [4.0, -2.0]]), inf, axis = 0)", norm_params, expand_norm),
-    composite("log10", "ops.log10", "The base-10 logarithm of each element.", "ln t / ln 10",
-              "log10(array([1.0, 10.0, 1000.0]))", unary_params,
-              [](OpBuilder& at, const OpArgs& args) {
-                const Expr x = at.one("log", {args.expr(0)});
-                return List{x / std::numbers::ln10};
-              }),
-    composite("logaddexp", "ops.logaddexp",
-              "The logarithm of the sum of two exponentials, without overflow, with broadcasting.", "ln(e^lhs + e^rhs)",
-              "logaddexp(array([0.0, 1000.0]), array([0.0, 1000.0]))", binary_params, expand_logaddexp),
-    composite(
+    composite_row("var", "ops.var",
+                  "The variance over axes. PyTorch's correction is the default; NumPy's is 0. Without elements left to "
+                  "divide by it is NaN or infinite.",
+                  "sum (t - mean t)^2 / (n - correction)", "var(array([[1.0, 2.0], [3.0, 6.0]]), axis = 0)",
+                  variance_params, expand_var),
+    composite_row("std", "ops.std",
+                  "The standard deviation over axes, the root of `var`. Its gradient is 0 where it is 0.",
+                  "sqrt(sum (t - mean t)^2 / (n - correction))", "std(array([[1.0, 2.0], [3.0, 6.0]]), axis = 0)",
+                  variance_params, expand_std),
+    composite_row(
+        "norm", "ops.norm", "The norm of order p over axes, of vectors. Its gradient is 0 where all elements are 0.",
+        "(sum |t|^p)^(1/p)", "norm(array([[3.0, 1.0], [4.0, -2.0]]), inf, axis = 0)", norm_params, expand_norm),
+    composite_row("log10", "ops.log10", "The base-10 logarithm of each element.", "ln t / ln 10",
+                  "log10(array([1.0, 10.0, 1000.0]))", unary_params,
+                  [](OpBuilder& at, const OpArgs& args) {
+                    const Expr x = at.one("log", {args.expr(0)});
+                    return List{x / std::numbers::ln10};
+                  }),
+    composite_row("logaddexp", "ops.logaddexp",
+                  "The logarithm of the sum of two exponentials, without overflow, with broadcasting.",
+                  "ln(e^lhs + e^rhs)", "logaddexp(array([0.0, 1000.0]), array([0.0, 1000.0]))", binary_params,
+                  expand_logaddexp),
+    composite_row(
         "cumprod", "ops.cumprod",
         "The cumulative product along an axis, inclusive unless `exclusive` is set. Integers wrap around in their "
         "dtype. Its gradient is exact at zeros.",
         "product of t[0..i]", "cumprod(array([[1.0, 2.0], [3.0, 4.0]]), axis = 1)", cumulative_params, expand_cumprod),
-    composite("outer", "ops.outer", "The products of all elements of lhs with all of rhs, as a matrix.",
-              "lhs[i] rhs[j]", "outer(array([1.0, 2.0]), array([3.0, 4.0, 5.0]))", binary_params,
-              [](OpBuilder&, const OpArgs& args) {
-                const Expr &a = args.expr(0), &b = args.expr(1);
-                return List{reshape(a, {a.spec().size(), 1}) * reshape(b, {1, b.spec().size()})};
-              }),
-    composite("masked_fill", "ops.masked_fill", "t with a value where the mask is nonzero.", "mask ? value : t",
-              "masked_fill(array([1.0, 2.0, 3.0]), array([true, false, true]), -1.0)", fill_params,
-              [](OpBuilder& at, const OpArgs& args) {
-                return at.emit("where", {args.expr(1), args.expr(2), args.expr(0)});
-              }),
-    composite("scatter_add", "ops.scatter_add",
-              "A copy of t to which values are added at the indices along an axis; equal indices add up.", {},
-              "scatter_add(zeros([3]), array([2, 0, 2]), array([5.0, 6.0, 7.0]))", scatter_add_params,
-              expand_scatter_add),
-    composite("mish", "ops.mish", "Each element times the hyperbolic tangent of its softplus.", "t tanh(ln(1 + e^t))",
-              "mish(array([-1.0, 0.0, 1.0]))", unary_params,
-              [](OpBuilder& at, const OpArgs& args) {
-                const Expr gate = of_op("tanh", at.one("softplus", {args.expr(0)}));
-                return List{args.expr(0) * gate};
-              }),
-    composite("categorical", "ops.categorical",
-              "Draws a category from each row of logits, as int32; a logit of -inf is never drawn. Equal seeds draw "
-              "equal categories.",
-              "argmax(t + Gumbel noise)", "categorical(array([0.0, -inf, -inf]), array([1, 2], uint32))",
-              categorical_params, expand_categorical),
-    composite("multinomial", "ops.multinomial",
-              "Draws categories from rows of weights, int32 [..., num_samples]. Without replacement the categories "
-              "of a row differ; those of weight 0 come only where no others are left.",
-              {}, "multinomial(array([1.0, 0.0, 0.0]), array([1, 2], uint32), 1)", multinomial_params,
-              expand_multinomial),
-    composite("top_p", "ops.top_p",
-              "Logits with -inf in place of those that follow the most probable ones with a share p of the "
-              "probability. A. Holtzman et al., \"The curious case of neural text degeneration\", ICLR 2020.",
-              {}, "top_p(array([0.0, 3.0, 1.0]), 0.9)", top_p_params, expand_top_p),
+    composite_row("outer", "ops.outer", "The products of all elements of lhs with all of rhs, as a matrix.",
+                  "lhs[i] rhs[j]", "outer(array([1.0, 2.0]), array([3.0, 4.0, 5.0]))", binary_params,
+                  [](OpBuilder&, const OpArgs& args) {
+                    const Expr &a = args.expr(0), &b = args.expr(1);
+                    return List{reshape(a, {a.spec().size(), 1}) * reshape(b, {1, b.spec().size()})};
+                  }),
+    composite_row("masked_fill", "ops.masked_fill", "t with a value where the mask is nonzero.", "mask ? value : t",
+                  "masked_fill(array([1.0, 2.0, 3.0]), array([true, false, true]), -1.0)", fill_params,
+                  [](OpBuilder& at, const OpArgs& args) {
+                    return at.emit("where", {args.expr(1), args.expr(2), args.expr(0)});
+                  }),
+    composite_row("scatter_add", "ops.scatter_add",
+                  "A copy of t to which values are added at the indices along an axis; equal indices add up.", {},
+                  "scatter_add(zeros([3]), array([2, 0, 2]), array([5.0, 6.0, 7.0]))", scatter_add_params,
+                  expand_scatter_add),
+    composite_row("mish", "ops.mish", "Each element times the hyperbolic tangent of its softplus.",
+                  "t tanh(ln(1 + e^t))", "mish(array([-1.0, 0.0, 1.0]))", unary_params,
+                  [](OpBuilder& at, const OpArgs& args) {
+                    const Expr gate = of_op("tanh", at.one("softplus", {args.expr(0)}));
+                    return List{args.expr(0) * gate};
+                  }),
+    composite_row(
+        "categorical", "ops.categorical",
+        "Draws a category from each row of logits, as int32; a logit of -inf is never drawn. Equal seeds draw "
+        "equal categories.",
+        "argmax(t + Gumbel noise)", "categorical(array([0.0, -inf, -inf]), array([1, 2], uint32))", categorical_params,
+        expand_categorical),
+    composite_row("multinomial", "ops.multinomial",
+                  "Draws categories from rows of weights, int32 [..., num_samples]. Without replacement the categories "
+                  "of a row differ; those of weight 0 come only where no others are left.",
+                  {}, "multinomial(array([1.0, 0.0, 0.0]), array([1, 2], uint32), 1)", multinomial_params,
+                  expand_multinomial),
+    composite_row("top_p", "ops.top_p",
+                  "Logits with -inf in place of those that follow the most probable ones with a share p of the "
+                  "probability. A. Holtzman et al., \"The curious case of neural text degeneration\", ICLR 2020.",
+                  {}, "top_p(array([0.0, 3.0, 1.0]), 0.9)", top_p_params, expand_top_p),
 };
 static_assert(all_complete(composite_table));
 

@@ -8,6 +8,7 @@
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/op/algebra_definitions.hpp"
+#include "runtime/ops/algebra/composite_row.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {
@@ -151,20 +152,6 @@ std::vector<Expr> expand_irfft2(OpBuilder&, const OpArgs& args) {
   return {real_part(transformed(call, whole_of(call, columns, axis, *args.attr(1)), axis))};
 }
 
-constexpr OpRow transform(std::string_view name, std::string_view path, std::string_view doc, std::string_view formula,
-                          std::string_view example, std::span<const Param> params, ExpandFn expand) {
-  OpRow row{};
-  row.name = name;
-  row.path = path;
-  row.doc = doc;
-  row.formula = formula;
-  row.example = example;
-  row.params = params;
-  row.expand = expand;
-  row.role = Role::composite;
-  return row;
-}
-
 constexpr OpRow fourier_table[] = {
     {.name = "fourier",
      .schedule = "Fourier",
@@ -188,30 +175,32 @@ constexpr OpRow fourier_table[] = {
      .flops = [](const OpContext& s) { return 5 * s.input(0).size(); },
      .batch = Batch::axis,
      .tiles = tile_reduction},
-    transform(
+    composite_row(
         "fft", "ops.fft",
         "The Fourier transform of complex numbers along an axis, of any extent. A line with NaN or infinities has NaN.",
         "sum t[j] e^(-2 pi i j k / n)", "fft(array([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]))", fft_params,
         expand_fft<false>),
-    transform("ifft", "ops.ifft", "The inverse of `fft`.", "sum t[j] e^(2 pi i j k / n) / n",
-              "ifft(array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]))", fft_params, expand_fft<true>),
-    transform(
+    composite_row("ifft", "ops.ifft", "The inverse of `fft`.", "sum t[j] e^(2 pi i j k / n) / n",
+                  "ifft(array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]))", fft_params, expand_fft<true>),
+    composite_row(
         "rfft", "ops.rfft",
         "The Fourier transform of real numbers along an axis: complex numbers [..., n // 2 + 1, 2], the half that "
         "determines the others.",
         "sum t[j] e^(-2 pi i j k / n)", "rfft(array([1.0, 2.0, 3.0, 4.0]))", rfft_params, expand_rfft),
-    transform("irfft", "ops.irfft", "The inverse of `rfft`: n real numbers along the axis.",
-              "sum t[j] e^(2 pi i j k / n) / n", "irfft(array([[10.0, 0.0], [-2.0, 2.0], [-2.0, 0.0]]))", irfft_params,
-              expand_irfft),
-    transform("fft2", "ops.fft2", "The Fourier transform of complex numbers along two axes.", {},
-              "fft2(array([[[1.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]]))", fft2_params, expand_fft2<false>),
-    transform("ifft2", "ops.ifft2", "The inverse of `fft2`.", {},
-              "ifft2(array([[[4.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]]))", fft2_params, expand_fft2<true>),
-    transform("rfft2", "ops.rfft2",
-              "The Fourier transform of real numbers along the last two axes: complex numbers [..., m, n // 2 + 1, 2].",
-              {}, "rfft2(array([[1.0, 2.0], [3.0, 4.0]]))", rfft2_params, expand_rfft2),
-    transform("irfft2", "ops.irfft2", "The inverse of `rfft2`: real numbers [..., m, n].", {},
-              "irfft2(array([[[10.0, 0.0], [-2.0, 0.0]], [[-4.0, 0.0], [0.0, 0.0]]]))", irfft2_params, expand_irfft2),
+    composite_row("irfft", "ops.irfft", "The inverse of `rfft`: n real numbers along the axis.",
+                  "sum t[j] e^(2 pi i j k / n) / n", "irfft(array([[10.0, 0.0], [-2.0, 2.0], [-2.0, 0.0]]))",
+                  irfft_params, expand_irfft),
+    composite_row("fft2", "ops.fft2", "The Fourier transform of complex numbers along two axes.", {},
+                  "fft2(array([[[1.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]]))", fft2_params, expand_fft2<false>),
+    composite_row("ifft2", "ops.ifft2", "The inverse of `fft2`.", {},
+                  "ifft2(array([[[4.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]]))", fft2_params, expand_fft2<true>),
+    composite_row(
+        "rfft2", "ops.rfft2",
+        "The Fourier transform of real numbers along the last two axes: complex numbers [..., m, n // 2 + 1, 2].", {},
+        "rfft2(array([[1.0, 2.0], [3.0, 4.0]]))", rfft2_params, expand_rfft2),
+    composite_row("irfft2", "ops.irfft2", "The inverse of `rfft2`: real numbers [..., m, n].", {},
+                  "irfft2(array([[[10.0, 0.0], [-2.0, 0.0]], [[-4.0, 0.0], [0.0, 0.0]]]))", irfft2_params,
+                  expand_irfft2),
 };
 static_assert(all_complete(fourier_table));
 
