@@ -30,7 +30,7 @@ def declarations(text):
 def unannotated(text):
     """(name, parameters without a type) of each public function and module."""
     for found in re.finditer(r"^(?:module|def|outlined def) ([a-zA-Z]\w*)\(((?:[^()]|\([^()]*\))*)\)", text, re.M):
-        parameters = [p.strip() for p in re.split(r",(?![^\[\]]*\])", found.group(2)) if p.strip()]
+        parameters = [p.strip() for p in re.split(r",(?![^\[\]()]*[\])])", found.group(2)) if p.strip()]
         bare = [p for p in parameters if ":" not in p and p != "*"]
         if bare:
             yield found.group(1), bare

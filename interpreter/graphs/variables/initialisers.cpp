@@ -39,14 +39,15 @@ Array fitted(Array a, const TensorSpec& spec, const std::string& what) {
 }
 
 /// The numbers of inputs and outputs that each element of a weight connects: [in, out] for matrices (x @ w), [out, in,
-/// ...] for convolutions.
+/// ...] for convolutions. At least 1: a weight without elements has a deviation too.
 std::pair<double, double> fans(const Shape& s) {
+  const auto extent = [&](size_t axis) { return static_cast<double>(std::max<int64_t>(s[axis], 1)); };
   if (s.empty()) return {1, 1};
-  if (s.size() == 1) return {static_cast<double>(s[0]), static_cast<double>(s[0])};
-  if (s.size() == 2) return {static_cast<double>(s[0]), static_cast<double>(s[1])};
+  if (s.size() == 1) return {extent(0), extent(0)};
+  if (s.size() == 2) return {extent(0), extent(1)};
   double window = 1;
-  for (size_t i = 2; i < s.size(); ++i) window *= static_cast<double>(s[i]);
-  return {static_cast<double>(s[1]) * window, static_cast<double>(s[0]) * window};
+  for (size_t i = 2; i < s.size(); ++i) window *= extent(i);
+  return {extent(1) * window, extent(0) * window};
 }
 
 void need_floating(const TensorSpec& spec, const std::string& name) {
@@ -117,11 +118,28 @@ Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, 
 
 /// The initialisers in the module `init` have the same names but take the slope of a leaky relu first, as PyTorch's do.
 /// A positional gain is therefore refused.
-static void need_gain_by_name(const char* name, const Arguments& args) {
+static void need_gain_by_name(const std::string& name, const Arguments& args) {
   if (args.positional.empty()) return;
   throw Error(fmt::format("{} takes its gain by name: `{}(gain = ...)`", name, name),
               {fmt::format("`from init import {}` has PyTorch's arguments `a`, `mode` and `nonlinearity`", name)})
       .as(codes::arguments);
+}
+
+/// An initialiser whose bound or deviation depends on the fan-in, or on the sum of both fans.
+static void define_by_fan(Scope& p, const std::string& name, const std::string& help, bool is_of_both,
+                          bool is_uniform) {
+  define(p, no_effects, name, name + "(gain = 1.0)", help, [=](Interpreter&, Arguments args) {
+    if (!is_of_both) need_gain_by_name(name, args);
+    ArgReader a(std::string_view(name), args, {"gain"});
+    const double gain = gain_of(a);
+    return initialiser(name + "(" + number_text(gain) + ")", [=](Interpreter& in, const TensorSpec& s) {
+      need_floating(s, name);
+      const auto [fan_in, fan_out] = fans(s.shape);
+      const double reach = gain * std::sqrt((is_uniform ? 6.0 : 2.0) / (is_of_both ? fan_in + fan_out : fan_in));
+      Random& random = host_of(in).random();
+      return is_uniform ? random.uniform(s.dtype, s.shape, -reach, reach) : random.normal(s.dtype, s.shape, 0, reach);
+    });
+  });
 }
 
 /// A seed that depends only on `random_seed` and a name (FNV-1a of the name).
@@ -149,51 +167,12 @@ void bind_initialiser_builtins(Scope& p) {
         return i;
       });
   // X. Glorot, Y. Bengio, "Understanding the difficulty of training deep feedforward neural networks", AISTATS 2010.
-  define(p, no_effects, "xavier_uniform", "xavier_uniform(gain = 1.0)",
-         "Initialiser: uniform on +-gain sqrt(6 / (fan_in + fan_out)).", [](Interpreter&, Arguments args) {
-           ArgReader a("xavier_uniform", args, {"gain"});
-           return initialiser("xavier_uniform(" + number_text(gain_of(a)) + ")",
-                              [gain = gain_of(a)](Interpreter& in, const TensorSpec& s) {
-                                need_floating(s, "xavier_uniform");
-                                auto [fan_in, fan_out] = fans(s.shape);
-                                double bound = gain * std::sqrt(6.0 / (fan_in + fan_out));
-                                return host_of(in).random().uniform(s.dtype, s.shape, -bound, bound);
-                              });
-         });
-  define(p, no_effects, "xavier_normal", "xavier_normal(gain = 1.0)",
-         "Initialiser: normal with deviation gain sqrt(2 / (fan_in + fan_out)).", [](Interpreter&, Arguments args) {
-           ArgReader a("xavier_normal", args, {"gain"});
-           return initialiser("xavier_normal(" + number_text(gain_of(a)) + ")",
-                              [gain = gain_of(a)](Interpreter& in, const TensorSpec& s) {
-                                need_floating(s, "xavier_normal");
-                                auto [fan_in, fan_out] = fans(s.shape);
-                                return host_of(in).random().normal(s.dtype, s.shape, 0,
-                                                                   gain * std::sqrt(2.0 / (fan_in + fan_out)));
-                              });
-         });
+  define_by_fan(p, "xavier_uniform", "Initialiser: uniform on +-gain sqrt(6 / (fan_in + fan_out)).", true, true);
+  define_by_fan(p, "xavier_normal", "Initialiser: normal with deviation gain sqrt(2 / (fan_in + fan_out)).", true,
+                false);
   // K. He et al., "Delving deep into rectifiers", ICCV 2015.
-  define(p, no_effects, "kaiming_uniform", "kaiming_uniform(gain = 1.0)",
-         "Initialiser: uniform on +-gain sqrt(6 / fan_in).", [](Interpreter&, Arguments args) {
-           need_gain_by_name("kaiming_uniform", args);
-           ArgReader a("kaiming_uniform", args, {"gain"});
-           return initialiser("kaiming_uniform(" + number_text(gain_of(a)) + ")",
-                              [gain = gain_of(a)](Interpreter& in, const TensorSpec& s) {
-                                need_floating(s, "kaiming_uniform");
-                                double bound = gain * std::sqrt(6.0 / fans(s.shape).first);
-                                return host_of(in).random().uniform(s.dtype, s.shape, -bound, bound);
-                              });
-         });
-  define(p, no_effects, "kaiming_normal", "kaiming_normal(gain = 1.0)",
-         "Initialiser: normal with deviation gain sqrt(2 / fan_in).", [](Interpreter&, Arguments args) {
-           need_gain_by_name("kaiming_normal", args);
-           ArgReader a("kaiming_normal", args, {"gain"});
-           return initialiser("kaiming_normal(" + number_text(gain_of(a)) + ")",
-                              [gain = gain_of(a)](Interpreter& in, const TensorSpec& s) {
-                                need_floating(s, "kaiming_normal");
-                                return host_of(in).random().normal(s.dtype, s.shape, 0,
-                                                                   gain * std::sqrt(2.0 / fans(s.shape).first));
-                              });
-         });
+  define_by_fan(p, "kaiming_uniform", "Initialiser: uniform on +-gain sqrt(6 / fan_in).", false, true);
+  define_by_fan(p, "kaiming_normal", "Initialiser: normal with deviation gain sqrt(2 / fan_in).", false, false);
 }
 
 // ---- factories
