@@ -13,7 +13,7 @@
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
-#include "interpreter/tools/lints.hpp"
+#include "interpreter/tools/lints/lints.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/values/host.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
@@ -71,7 +71,9 @@ Checked check_tree(const Script& script, const ast::TreePtr& tree, const Invocat
   out.result = check_file(*out.interpreter, tree, calls, {},
                           call.has(evaluate_flag.name) ? evaluation_effects : command_effects);
   warnings->insert(warnings->end(), out.result.warnings.begin(), out.result.warnings.end());
-  if (out.result.errors.empty()) out.warnings = lints(*tree, out.result.irs, std::move(*warnings), kinds_off(call));
+  if (out.result.errors.empty())
+    out.warnings =
+        lints(*tree, *evaluator_of(*out.interpreter).prelude(), out.result.irs, std::move(*warnings), kinds_off(call));
   return out;
 }
 

@@ -10,7 +10,7 @@
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/inspection.hpp"
-#include "interpreter/tools/lints.hpp"
+#include "interpreter/tools/lints/lints.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/values/host.hpp"
 #include "interpreter/values/unknown.hpp"
@@ -69,7 +69,8 @@ void analyse(Analysis& out, const std::string& path, const std::string& text) {
     CheckResult checked = check_file(*in, parsed.tree, {}, observe);
     for (Diagnostic& d : checked.errors) out.diagnostics.push_back(std::move(d));
     warnings->insert(warnings->end(), checked.warnings.begin(), checked.warnings.end());
-    if (out.diagnostics.empty()) out.diagnostics = lints(*parsed.tree, checked.irs, std::move(*warnings));
+    if (out.diagnostics.empty())
+      out.diagnostics = lints(*parsed.tree, *evaluator_of(*in).prelude(), checked.irs, std::move(*warnings));
   } catch (const Error& e) {
     out.diagnostics.insert(out.diagnostics.end(), e.all().begin(), e.all().end());
   } catch (const std::exception&) {

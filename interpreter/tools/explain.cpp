@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "interpreter/tools/lints.hpp"
+#include "interpreter/tools/lints/lints.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/diagnostics/source.hpp"
 #include "runtime/base/text/suggest.hpp"

@@ -100,6 +100,10 @@ Backward backward_by_slot(Op& fwd_call, const std::vector<Tensor*>& output_grads
 /// gradient graph reads the values that these ops read. `loss_gradient` has the spec of `loss`. The gradient of a
 /// tensor without a path is null. Throws for ops in place on a path, and for ops without gradient.
 Backward gradients_within(Tensor& loss, Tensor& loss_gradient, const std::vector<Tensor*>& wanted);
+/// Whether a gradient graph was made for a graph of the program.
+bool has_gradients(const Ir& ir);
+/// The variables on which a loss depends by floats, though `gradients_within` was never asked for their gradient.
+std::vector<const Tensor*> variables_without_gradient(const Ir& ir);
 /// Why `tensor` has no gradient of `loss`, a tensor of its graph: notes of an error.
 std::vector<std::string> notes_on_lost_gradient(const Tensor& tensor, const Tensor& loss, std::string remedy);
 

@@ -71,6 +71,26 @@ void remember(const Graph& graph, KnownGradient gradient) {
   slot = after;
 }
 
+/// A loss of which `gradients_within` made gradients, and for what.
+struct Differentiated {
+  Tensor* loss;
+  std::vector<Tensor*> wanted;
+};
+using Losses = std::vector<Differentiated>;
+
+std::shared_ptr<const Losses> losses_of(const Ir& ir) {
+  const auto found = ir.memo.find("losses");
+  return found == ir.memo.end() ? std::make_shared<const Losses>()
+                                : std::static_pointer_cast<const Losses>(found->second);
+}
+
+void remember_loss(Tensor& loss, const std::vector<Tensor*>& wanted) {
+  Ir& ir = loss.graph->ir();
+  const auto after = std::make_shared<Losses>(*losses_of(ir));
+  after->push_back({&loss, wanted});
+  ir.memo["losses"] = after;
+}
+
 /// The operands of a gradient graph's call that represent forward values.
 std::vector<size_t> forward_slots(const GradGraphInfo& info) {
   std::vector<size_t> slots;
@@ -307,6 +327,21 @@ std::vector<Reading> readings_of(const GradGraphInfo& info, const Op& call, cons
 
 }  // namespace
 
+bool has_gradients(const Ir& ir) { return ir.memo.contains("losses") || ir.memo.contains("gradient_graphs"); }
+
+std::vector<const Tensor*> variables_without_gradient(const Ir& ir) {
+  TensorSet given, before;
+  const auto losses = losses_of(ir);
+  for (const Differentiated& d : *losses) {
+    given.insert(d.wanted.begin(), d.wanted.end());
+    before.merge(tensors_before(*d.loss->graph, {d.loss}));
+  }
+  std::vector<const Tensor*> found;
+  for (const Tensor* v : ir.variables())
+    if (before.count(v) && !given.count(v)) found.push_back(v);
+  return found;
+}
+
 Backward gradients_within(Tensor& loss, Tensor& loss_gradient, const std::vector<Tensor*>& wanted) {
   Graph& graph = *loss.graph;
   const auto mark = graph.ir().mark();
@@ -319,6 +354,7 @@ Backward gradients_within(Tensor& loss, Tensor& loss_gradient, const std::vector
     for (const ExpectedConnection& c : result.info->expected_inputs)
       inputs.push_back(c.type == ConnectionType::fwd ? c.fwd_tensor : &loss_gradient);
     result.call = graph.add_call(*result.info->graph, std::move(inputs));
+    remember_loss(loss, wanted);
     read_as_of(readings_of(*result.info, *result.call, within.visited()), *result.call, "grad");
     for (Tensor* t : wanted) {
       const auto& outputs = result.info->expected_outputs;

@@ -2,6 +2,7 @@
 import json
 
 from tests.cli.case import case, differ, holds
+from tests.support.harness import ROOT
 
 PROGRAM = "program p {\n  stream in x: float32[2]\n  stream out y = host_load(x) + 1\n}\nsession = Session(p())\nprint(\"ready\")\n"
 
@@ -51,6 +52,52 @@ def check_warns(cli):
     events = [json.loads(line) for line in cli.run("check", "--json", "a.pxl")[1].splitlines()]
     differ("events", (events[0]["severity"], events[-1]["errors"], events[-1]["warnings"]), ("warning", 0, 4))
     differ("a run is silent", cli.run("a.pxl"), (0, "3\n", ""))
+
+
+TRAINED = """from nn import Linear
+from losses import mse_loss
+from optim import SGD, optimise
+program train {{
+  stream in x: float32[4, 3]
+  net = Linear(2).bound(x, training = true)
+  variable scale: float32[] = 1
+  {seed}
+  {taken}
+  h = scale * net(dropout(host_load(x), seed, 0.5))
+  stream out loss = mse_loss(h, zeros([4, 2]))
+  optimise(SGD(), net.vars, grad(loss, net.vars), lr = 0.1)
+  {after}
+}}
+train()
+"""
+
+
+@case
+def check_warns_of_what_does_not_train(cli):
+    """Each warning, and programs beside it that are right."""
+    def given(seed="seed = constant([1, 2], uint32)", taken="pass", after="scaled_add_(scale, grad(loss, scale), b = -0.1)"):
+        cli.write("t.pxl", TRAINED.format(seed=seed, taken=taken, after=after))
+        return [e["code"] for e in map(json.loads, cli.run("check", "--json", "t.pxl")[1].splitlines()) if e["event"] == "diagnostic"]
+    fresh = "stream in seeds: uint32[2]\n  seed = host_load(seeds)"
+    differ("a constant seed", given(), ["fixed-seed"])
+    differ("split from a constant", given("seed = split_random_seed(constant([1, 2], uint32), 2)[1]"), ["fixed-seed"])
+    differ("a variable seed", given("variable seed: uint32[2] = [1, 2]"), ["fixed-seed"])
+    differ("a variable seed that is replaced", given("variable seed: uint32[2] = [1, 2]", "copy_var_update_(seed, split_random_seed(seed, 2)[1])"), [])
+    differ("a seed of a stream", given(fresh), [])
+    differ("a variable that nothing trains", given(fresh, after="pass"), ["untrained-variable"])
+    differ("a variable that an op changes", given(fresh, after="scaled_add_(scale, loss, b = 0.1)"), [])
+    differ("a program that trains nothing", given(fresh, after="pass\n}\nprogram infer {\n  variable w: float32[] = 2\n  stream out y = w * 2"), ["untrained-variable"])
+    for text, kinds in [("sum = sum([1, 2])\nprint(sum)\n", ["shadowed-builtin"]), ("total = sum([1, 2])\nsize = 3\nlog = []\nprint(total, size, log)\n", []),
+                        ("square = (x) => x * x\nprint(square(3))\n", []), ("def f(len) { return len(3) }\nprint(f((x) => x))\n", [])]:
+        cli.write("s.pxl", text)
+        differ(text, [e["code"] for e in map(json.loads, cli.run("check", "--json", "s.pxl")[1].splitlines()) if e["event"] == "diagnostic"], kinds)
+
+
+@case
+def check_warns_of_nothing_in_our_programs(cli):
+    events = [json.loads(line) for line in cli.run("check", "--json", *[str(ROOT / folder) for folder in ("examples", "bench", "stdlib", "tests/golden", "tests/text")])[1].splitlines()]
+    differ("warnings", [(e["file"], e["line"], e["code"]) for e in events if e["event"] == "diagnostic"], [])
+    differ("files", sum(e["event"] == "checked" for e in events) > 60, True)
 
 
 @case

@@ -38,8 +38,8 @@ def kinds():
 
 def warnings():
     """Kinds of warnings, in order."""
-    named = dict(re.findall(r'(\w+) = "([\w-]+)"', "".join((ROOT / p).read_text() for p in ("interpreter/tools/lints.cpp", "interpreter/values/notices.hpp"))))
-    table = re.search(r"LintKind table\[\] = \{(.*?)\n\};", (ROOT / "interpreter/tools/lints.cpp").read_text(), re.S).group(1)
+    named = dict(re.findall(r'(\w+) = "([\w-]+)"', "".join((ROOT / p).read_text() for p in ("interpreter/tools/lints/lints.hpp", "interpreter/values/notices.hpp"))))
+    table = re.search(r"LintKind table\[\] = \{(.*?)\n\};", (ROOT / "interpreter/tools/lints/lints.cpp").read_text(), re.S).group(1)
     return [named[row] for row in re.findall(r"\{(\w+), \"", table)]
 
 

@@ -1,4 +1,4 @@
-#include "interpreter/tools/lints.hpp"
+#include "interpreter/tools/lints/lints.hpp"
 
 #include <fmt/format.h>
 
@@ -8,11 +8,11 @@
 
 #include "interpreter/syntax/node_as.hpp"
 #include "interpreter/syntax/statement_parts.hpp"
+#include "interpreter/tools/lints/program_lints.hpp"
 #include "interpreter/tools/symbols.hpp"
 #include "interpreter/values/notices.hpp"
 #include "runtime/base/never_destroyed.hpp"
 #include "runtime/base/text/text.hpp"
-#include "runtime/graph/shown_names.hpp"
 
 namespace pxl {
 
@@ -20,11 +20,6 @@ namespace {
 
 using ast::ExprKind;
 using ast::StmtKind;
-
-constexpr std::string_view unused_import = "unused-import", unused_variable = "unused-variable",
-                           unused_value = "unused-value", unreachable = "unreachable", redefinition = "redefinition",
-                           unloaded_stream = "unloaded-stream", unread_param = "unread-param",
-                           softmax_twice = "softmax-twice";
 
 constexpr LintKind table[] = {
     {unused_import, "an import that nothing uses"},
@@ -37,6 +32,9 @@ constexpr LintKind table[] = {
     {unused_result, "the result of an op or of a function of the library that nothing takes"},
     {other_meaning, "a call that means something else in another framework"},
     {softmax_twice, "a loss of logits that gets probabilities: the result of `softmax`"},
+    {shadowed_builtin, "a value with the name of a function of the language, which the file calls"},
+    {untrained_variable, "a variable that the loss depends on, and that nothing trains"},
+    {fixed_seed, "a random op of a training program whose seed is the same in each run"},
 };
 
 /// The lists of statements of a tree: of each block and each body.
@@ -75,7 +73,8 @@ class StatementLists final : public StatementVisitor {
 
 class Linter {
  public:
-  Linter(const ast::Tree& tree, std::set<std::string, std::less<>> off) : tree_(tree), off_(std::move(off)) {
+  Linter(const ast::Tree& tree, const Scope& prelude, std::set<std::string, std::less<>> off)
+      : tree_(tree), prelude_(prelude), off_(std::move(off)) {
     for (int i = 1; i <= tree.source->line_count(); ++i) {
       const std::string_view line = tree.source->line(i);
       const size_t at = line.find("# allow: ");
@@ -92,7 +91,10 @@ class Linter {
     for (Diagnostic& d : warnings) warn(d.code, d.span, std::move(d.message));
     names();
     StatementLists([this](const auto& list) { block(list); }).list(tree_.body->statements);
-    for (const auto& ir : irs) program(*ir);
+    for (const auto& ir : irs)
+      for (Diagnostic& d : program_findings(*ir, tree_)) {
+        if (Diagnostic* kept = warn(d.code, d.span, std::move(d.message))) kept->notes = std::move(d.notes);
+      }
     std::stable_sort(found_.begin(), found_.end(),
                      [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
     return std::move(found_);
@@ -128,6 +130,7 @@ class Linter {
       const Symbol& s = symbols.symbols()[i];
       if (s.name.starts_with('_')) continue;
       if (s.kind == Symbol::Kind::import && reads[i] == 0 && s.container < 0) import(s);
+      if (s.kind == Symbol::Kind::variable && calls[i]) shadow(s, symbols, static_cast<int>(i));
       if (s.kind == Symbol::Kind::variable && reads[i] == 0) variable(s, symbols);
     }
   }
@@ -147,6 +150,37 @@ class Linter {
     const Symbol::Kind body = symbols.symbols()[static_cast<size_t>(s.container)].kind;
     if (body != Symbol::Kind::function && body != Symbol::Kind::method && body != Symbol::Kind::build) return;
     warn(unused_variable, s.name_span, fmt::format("`{}` is never read", s.name), "a name that begins with `_` may be");
+  }
+
+  /// Whether an expression has a value that no call takes: a number, a list, the result of the function `name` itself.
+  static bool is_data(const ast::Expr& e, const std::string& name) {
+    switch (e.kind) {
+      case ExprKind::name:
+      case ExprKind::conditional:
+      case ExprKind::attempt:
+      case ExprKind::lambda:
+      case ExprKind::index:
+      case ExprKind::member:
+      case ExprKind::starred: return false;
+      case ExprKind::call: {
+        const ast::Expr& callee = *as<ast::CallExpr>(e).callee;
+        return callee.kind == ExprKind::name && as<ast::NameExpr>(callee).name == name;
+      }
+      default: return true;
+    }
+  }
+
+  /// A name that the file calls, and that hides a function of the language with a value that is none.
+  void shadow(const Symbol& s, const SymbolTable& symbols, int number) {
+    size_t data = 0, given = 0;
+    for (const ast::Expr* v : s.values)
+      if (v) ++given, data += is_data(*v, s.name);
+    if (data == 0 || data < given || !prelude_.find(s.name)) return;
+    Diagnostic* d = warn(shadowed_builtin, s.name_span, fmt::format("`{}` hides the function of this name", s.name),
+                         "calls after this find the value: give it another name");
+    if (!d) return;
+    for (const Occurrence& o : symbols.places(number))
+      if (o.use == Occurrence::Use::callee) return d->related.push_back({o.span, "a call of the name"});
   }
 
   // ---- statements
@@ -189,34 +223,8 @@ class Linter {
     if (d && c.rest.size() == 1 && c.rest[0].op == ast::CompareOp::eq) d->offer(c.rest[0].op_span, "=");
   }
 
-  // ---- programs
-  void program(const Ir& ir) {
-    for (const auto& stream : ir.streams())
-      if (stream->to_device && !stream->used)
-        warn(unloaded_stream, stream->handle->origin.span, fmt::format("no op loads the stream `{}`", stream->name()),
-             fmt::format("`host_load({})` gives its next sample", stream->name()));
-    for (const auto& graph : ir.graphs()) {
-      for (const Tensor* input : graph->inputs()) {
-        const auto& outputs = graph->outputs();
-        const bool is_output = std::find(outputs.begin(), outputs.end(), input) != outputs.end();
-        if (input->key.empty() || !input->consumers.empty() || is_output) continue;
-        if (!input->origin.span.text().starts_with("param")) continue;
-        warn(unread_param, input->origin.span, fmt::format("no op reads the param `{}`", last_part(input->name)));
-      }
-      for (const auto& op : graph->ops()) {
-        if (op->row->name != "log_softmax" || op->inputs.empty() || !op->inputs[0]->producer) continue;
-        if (op->inputs[0]->producer->row->name != "softmax") continue;
-        Span at = op->origin.span;
-        for (const Frame* f = op->origin.frames.get(); f && at && at.file != tree_.source; f = f->outer.get())
-          at = f->at;
-        warn(softmax_twice, at,
-             fmt::format("the loss takes logits, and `{}` gives probabilities", shown_name(*op->inputs[0])),
-             "leave `softmax` out: the loss applies it");
-      }
-    }
-  }
-
   const ast::Tree& tree_;
+  const Scope& prelude_;
   std::set<std::string, std::less<>> off_;
   std::vector<Diagnostic> found_;
 };
@@ -225,9 +233,9 @@ class Linter {
 
 std::span<const LintKind> lint_kinds() { return table; }
 
-std::vector<Diagnostic> lints(const ast::Tree& tree, const std::vector<std::shared_ptr<Ir>>& irs,
+std::vector<Diagnostic> lints(const ast::Tree& tree, const Scope& prelude, const std::vector<std::shared_ptr<Ir>>& irs,
                               std::vector<Diagnostic> warnings, const std::set<std::string, std::less<>>& off) {
-  return Linter(tree, off).run(irs, std::move(warnings));
+  return Linter(tree, prelude, off).run(irs, std::move(warnings));
 }
 
 }  // namespace pxl
