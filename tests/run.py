@@ -10,7 +10,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from tests.cli import commands
-from tests.docs import book, documents, drawn, features, first_hour, habits, methods, traps
+from tests.docs import book, documents, drawn, features, first_hour, habits, libraries, methods, traps
 from tests.editors import files, lsp
 from tests.house import reached, rules, separate
 from tests.jupyter import kernel
@@ -61,6 +61,7 @@ DAILY = [
     ("docs", lambda r: habits.habits_tests(r.pxl, r.tally, r.update)),
     ("docs", lambda r: drawn.drawn_tests(r.pxl, r.tally, r.update)),
     ("docs", lambda r: traps.traps_tests(r.pxl, r.tally)),
+    ("docs", lambda r: libraries.names_tests(r.pxl, r.tally.add, r.tally.skip)),
     ("docs", lambda r: features.features_tests(r.pxl, r.tally, r.update)),
     ("docs", lambda r: validation.model_tests(r.pxl, r.tally.add, r.update)),
     ("stdlib", lambda r: stdlib.stdlib_tests(r.pxl, ROOT, r.tally.add, parallel, run)),

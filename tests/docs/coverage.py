@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""docs/coverage.md: which test shows which capability of PopXL. Written by `python3 tests/docs/coverage.py`.
+"""docs/coverage.md: which test shows which capability of PopXL, and what pxl has for names of other libraries. Written by
+`python3 tests/docs/coverage.py`.
 
 The capabilities are the lines of tests/docs/coverage_rows.txt: an identifier and what it is. Tests name those that they show in a
 comment, `# covers: A3 B7` (`//` in C++).
@@ -10,6 +11,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from tests.docs import libraries
 from tests.support.harness import ROOT, TESTS
 
 PAGE = ROOT / "docs" / "coverage.md"
@@ -61,6 +63,7 @@ def page():
     out += ["## Custom operations of the IPU", "",
             "Operations that are programs for the tiles are not there. These take their place:", ""]
     out += [f"- {what}: {instead}." for what, instead in CUSTOM]
+    out += ["", *libraries.page()[:-1]]
     return "\n".join(out) + "\n"
 
 
