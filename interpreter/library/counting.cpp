@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <numeric>
+#include <utility>
 
 #include "interpreter/library/builtins.hpp"
 #include "interpreter/values/builtin.hpp"
@@ -30,20 +33,42 @@ Array elements_of(Interpreter& in, const ArgReader& args, std::string_view name)
   return to_array(in, x);
 }
 
+/// Whether two elements differ; a NaN differs from all.
+template <class T>
+bool is_other(T a, T b) {
+  if constexpr (is_narrow_v<T>)
+    return static_cast<float>(a) != static_cast<float>(b);
+  else
+    return a != b;
+}
+
 Value nonzero(Interpreter& in, const Arguments& args) {
   const Array x = elements_of(in, ArgReader("nonzero", args, {"x"}), "nonzero");
   const auto rank = static_cast<int64_t>(x.rank());
+  charge(5 * x.size());
   std::vector<int64_t> found;
-  for (int64_t i = 0; i < x.size(); ++i) {
-    charge(5);
-    if (x.number(i) != 0) found.push_back(i);  // a NaN is not 0
-  }
+  with_type(x.dtype(), [&]<class T>(type_tag<T>) {
+    const T* from = x.data<T>();
+    const T zero{};
+    for (int64_t i = 0; i < x.size(); ++i)
+      if (is_other(from[i], zero)) found.push_back(i);
+  });
   Array places(DType::int32, {static_cast<int64_t>(found.size()), rank});
   int32_t* to = places.has_elements() ? places.mutable_data<int32_t>() : nullptr;
-  const Shape strides = strides_of(x.shape());
-  for (const int64_t at : found)
-    for (size_t axis = 0; axis < strides.size(); ++axis)
-      *to++ = static_cast<int32_t>(at / strides[axis] % x.shape()[axis]);
+  const Shape shape = x.shape();
+  std::vector<int64_t> at(shape.size(), 0);
+  int64_t row = 0;  // of the last axis: a place's other numbers change with it
+  for (const int64_t i : found) {
+    if (rank == 0) break;
+    const int64_t columns = shape.back();
+    if (i / columns != row) {
+      row = i / columns;
+      int64_t rest = row;
+      for (size_t axis = shape.size() - 1; axis-- > 0; rest /= shape[axis]) at[axis] = rest % shape[axis];
+    }
+    at.back() = i - row * columns;
+    for (const int64_t place : at) *to++ = static_cast<int32_t>(place);
+  }
   return places;
 }
 
@@ -56,41 +81,82 @@ Value bincount(Interpreter& in, const Arguments& args) {
   if (!is_integer(x.dtype()) && x.size() > 0)
     throw run_error(fmt::format("bincount: x must be integers, not {}", name(x.dtype())), {"cast it: cast(x, int32)"})
         .as(codes::dtype);
-  for (int64_t i = 0; i < x.size(); ++i) {
-    charge(5);
-    const double value = x.number(i);
-    if (value < 0 || value >= static_cast<double>(most))
-      throw run_error(fmt::format("bincount: element {} is {}; expected 0..{}", i, value, most - 1));
-    n = std::max(n, x.integer(i) + 1);
-  }
-  Array counts = Array::zeros(DType::int32, {n});
-  int32_t* to = n > 0 ? counts.mutable_data<int32_t>() : nullptr;
-  for (int64_t i = 0; i < x.size(); ++i) ++to[x.integer(i)];
+  charge(5 * x.size());
+  Array counts;
+  with_type(x.dtype(), [&]<class T>(type_tag<T>) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      const T* from = x.data<T>();
+      for (int64_t i = 0; i < x.size(); ++i) {
+        if (std::cmp_less(from[i], 0) || std::cmp_greater_equal(from[i], most))
+          throw run_error(fmt::format("bincount: element {} is {}; expected 0..{}", i, x.number(i), most - 1));
+        n = std::max(n, static_cast<int64_t>(from[i]) + 1);
+      }
+      counts = Array::zeros(DType::int32, {n});
+      int32_t* to = n > 0 ? counts.mutable_data<int32_t>() : nullptr;
+      for (int64_t i = 0; i < x.size(); ++i) ++to[from[i]];
+    } else {
+      counts = Array::zeros(DType::int32, {n});
+    }
+  });
   return counts;
+}
+
+/// An element as a whole number with the order of the elements: equal for -0 and 0, and the greatest for each NaN.
+template <class T>
+auto key_of(T v) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return static_cast<uint8_t>(v);
+  } else if constexpr (std::is_integral_v<T>) {
+    using Key = std::make_unsigned_t<T>;
+    constexpr auto sign = static_cast<Key>(std::is_signed_v<T> ? Key{1} << (8 * sizeof(Key) - 1) : 0);
+    return static_cast<Key>(static_cast<Key>(v) ^ sign);
+  } else if constexpr (std::is_same_v<T, double>) {
+    if (v != v) return ~uint64_t{0};
+    const auto bits = std::bit_cast<uint64_t>(v == 0 ? 0.0 : v);
+    return bits >> 63U ? ~bits : bits | uint64_t{1} << 63U;
+  } else {
+    const auto f = static_cast<float>(v);
+    if (f != f) return ~uint32_t{0};
+    const auto bits = std::bit_cast<uint32_t>(f == 0 ? 0.0F : f);
+    return bits >> 31U ? ~bits : bits | uint32_t{1} << 31U;
+  }
 }
 
 /// The places of x, sorted by their elements with NaN last, and where each different element begins there.
 struct Groups {
   std::vector<int64_t> order, begins;
 };
+/// A radix sort, which keeps the order of equal elements. Digits that all elements share are passed over.
 template <class T>
 Groups groups_of(const T* x, int64_t n) {
-  const auto number = [](T v) {
-    if constexpr (is_narrow_v<T>)
-      return static_cast<float>(v);
-    else
-      return v;
+  using Key = decltype(key_of(T{}));
+  struct Item {
+    Key key;
+    int64_t at;
   };
-  const auto precedes = [&](T left, T right) {
-    const auto a = number(left), b = number(right);
-    return a < b || (b != b && a == a);
-  };
+  constexpr size_t bits = 11, digits = size_t{1} << bits, passes = (8 * sizeof(Key) + bits - 1) / bits;
+  const auto digit = [](Key key, size_t pass) { return static_cast<size_t>(key >> (bits * pass)) % digits; };
+  std::vector<Item> items, next(static_cast<size_t>(n));
+  items.reserve(next.size());
+  std::vector<std::array<int64_t, digits>> counts(passes);
+  for (int64_t i = 0; i < n; ++i) {
+    items.push_back({key_of(x[i]), i});
+    for (size_t pass = 0; pass < passes; ++pass) ++counts[pass][digit(items.back().key, pass)];
+  }
+  for (size_t pass = 0; pass < passes; ++pass) {
+    auto& begins = counts[pass];
+    if (std::find(begins.begin(), begins.end(), n) != begins.end()) continue;
+    std::exclusive_scan(begins.begin(), begins.end(), begins.begin(), int64_t{0});
+    for (const Item& item : items) next[static_cast<size_t>(begins[digit(item.key, pass)]++)] = item;
+    items.swap(next);
+  }
   Groups g;
-  g.order.resize(static_cast<size_t>(n));
-  std::iota(g.order.begin(), g.order.end(), 0);
-  std::stable_sort(g.order.begin(), g.order.end(), [&](int64_t i, int64_t j) { return precedes(x[i], x[j]); });
-  for (size_t i = 0; i < g.order.size(); ++i)
-    if (i == 0 || precedes(x[g.order[i - 1]], x[g.order[i]])) g.begins.push_back(static_cast<int64_t>(i));
+  g.order.reserve(items.size());
+  for (const Item& item : items) {
+    const size_t place = g.order.size();
+    if (place == 0 || items[place - 1].key != item.key) g.begins.push_back(static_cast<int64_t>(place));
+    g.order.push_back(item.at);
+  }
   return g;
 }
 
