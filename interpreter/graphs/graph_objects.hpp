@@ -164,6 +164,7 @@ void bind_gradient_builtins(Scope& prelude);
 void bind_derivative_builtins(Scope& prelude);
 void bind_loop_builtins(Scope& prelude);
 void bind_vmap_builtin(Scope& prelude);
+void bind_precision_builtin(Scope& prelude);
 void bind_graph_making_builtins(Scope& prelude);
 void bind_cost_builtins(Scope& prelude);
 void bind_seed_builtins(Scope& prelude);

@@ -41,6 +41,13 @@ Attr attribute(const Default& value) {
   return {};
 }
 
+Precision precision_of(const OpRow& row) {
+  if (row.precision != Precision::pattern) return row.precision;
+  if (row.pattern == Pattern::product) return Precision::low;
+  const bool moves = row.pattern == Pattern::elementwise || row.pattern == Pattern::movement;
+  return moves && row.exchange == Exchange::none ? Precision::follows : Precision::kept;
+}
+
 Tolerance tolerance_of(const OpRow& row) {
   if (row.tolerance) return *row.tolerance;
   // Collectives round as their definition says.

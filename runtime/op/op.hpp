@@ -153,6 +153,14 @@ enum class Batch : uint8_t {
   seeds,        ///< draws: each element needs a seed of its own, and runs for one element after the other
 };
 
+/// The dtype in which an op computes in a graph of mixed precision (transform/precision/lower.hpp).
+enum class Precision : uint8_t {
+  pattern,  ///< low for products, follows for elementwise ops and movements, kept for others
+  low,      ///< float16 or bfloat16: its operands are rounded
+  follows,  ///< the low one if an operand has it, and the others are params, or numbers that have it too
+  kept,     ///< the dtype of the given graph: sums, and functions that leave the range of float16
+};
+
 /// How the elements of an op's results come, as the planner fuses ops.
 enum class ElementOrder : uint8_t {
   whole,        ///< in any order
@@ -215,13 +223,14 @@ struct OpRow {
   ScatterAddFn scatter_add = nullptr;    ///< for ops that may be a ScatterAdd
   Role role = Role::compute;
   Pattern pattern = Pattern::other;
-  Batch batch = Batch::pattern;           ///< how it carries one more first axis
-  ElementOrderFn order = nullptr;         ///< of `kernel` (element_order.hpp); null: that of the pattern
-  uint32_t modifies = 0;                  ///< bit i: input slot i is modified in place
-  int8_t alias = -1;                      ///< output 0 has the memory of this input slot; -1: none
-  bool inplace_ok = false;                ///< a kernel may write output 0 over input 0 (equal specs)
-  bool additive = false;                  ///< output 0 is a x + h(y) of inputs 0 and 1, elementwise, with h(0) = 0
-  bool view = false;                      ///< output 0 has the bytes and order of input 0
+  Batch batch = Batch::pattern;              ///< how it carries one more first axis
+  Precision precision = Precision::pattern;  ///< its dtype in mixed precision
+  ElementOrderFn order = nullptr;            ///< of `kernel` (element_order.hpp); null: that of the pattern
+  uint32_t modifies = 0;                     ///< bit i: input slot i is modified in place
+  int8_t alias = -1;                         ///< output 0 has the memory of this input slot; -1: none
+  bool inplace_ok = false;                   ///< a kernel may write output 0 over input 0 (equal specs)
+  bool additive = false;                     ///< output 0 is a x + h(y) of inputs 0 and 1, elementwise, with h(0) = 0
+  bool view = false;                         ///< output 0 has the bytes and order of input 0
   ViewFn parts = nullptr;                 ///< for aliases not described by `view` or `layout`: which elements of which
                                           ///< inputs the output consists of; all these inputs share the output's memory
   bool side_effect = false;               ///< never eliminated
@@ -242,6 +251,8 @@ bool is_variadic(const OpRow& row);
 constexpr bool modifies_slot(const OpRow& row, size_t slot) { return slot < 32 && (row.modifies >> slot & 1U) != 0; }
 /// Whether output 0 is a view of operands: their memory unmodified, with another shape or order.
 constexpr bool is_view(const OpRow& row) { return row.alias >= 0 && row.modifies == 0 && row.role == Role::compute; }
+/// The row's dtype in mixed precision; never `pattern`.
+Precision precision_of(const OpRow& row);
 /// How far the row's kernel may be from its definition.
 Tolerance tolerance_of(const OpRow& row);
 /// Index of a parameter in row.params; throws an internal error if there is none.

@@ -309,6 +309,7 @@ constexpr OpRow arithmetic_table[] = {
      .kernel = checked<Binary::pow, check_exponents>,
      .gradient = pow_gradient,
      .pattern = Pattern::elementwise,
+     .precision = Precision::kept,
      .order = checked_order,
      .inplace_ok = true,
      .onnx = "Pow",

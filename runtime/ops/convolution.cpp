@@ -172,6 +172,7 @@ constexpr OpRow conv_row = {
     .kernel = [](const OpContext& s) { return convolution_kernel(s.input(0).dtype, resolve_conv(s).c, s.has(2)); },
     .gradient = conv_gradient,
     .flops = [](const OpContext& s) { return convolution_flops(resolve_conv(s).c); },
+    .precision = Precision::low,
     .onnx = "Conv",
     .tiles = tile_convolution};
 
@@ -196,6 +197,7 @@ constexpr OpRow transpose_row = {
         },
     .gradient = transpose_gradient,
     .flops = [](const OpContext& s) { return convolution_flops(resolve_transpose(s).c); },
+    .precision = Precision::low,
     .onnx = "ConvTranspose",
     .tiles = tile_convolution_data};
 
@@ -244,6 +246,7 @@ constexpr OpRow convolution_table[] = {
            if (c.wants(1)) c.set(1, weights_grad(c.in(0), c.dy(), c.in_spec(1).shape, e));
          },
      .flops = [](const OpContext& s) { return convolution_flops(resolve_data_grad(s).c); },
+     .precision = Precision::low,
      .tiles = tile_convolution_data},
     {.name = "conv_weights_grad",
      .schedule = "ConvWeightsGrad",
@@ -271,6 +274,7 @@ constexpr OpRow convolution_table[] = {
            if (c.wants(1)) c.set(1, data_grad(c.in(0), c.dy(), c.in_spec(1).shape, e));
          },
      .flops = [](const OpContext& s) { return convolution_flops(resolve_weights_grad(s).c); },
+     .precision = Precision::low,
      .tiles = tile_convolution_weights},
     transpose_row,
     scaled_form(

@@ -148,6 +148,7 @@ constexpr OpRow pooling_table[] = {
            if (c.wants(0)) c.set(0, same_windows(c, "max_pool_grad", {c.dy(), c.in(0)}, nullptr));
          },
      .flops = pool_flops,
+     .precision = Precision::follows,
      .onnx = "MaxPool",
      .tiles = tile_pooling},
     {.name = "max_pool_grad",
@@ -200,6 +201,7 @@ constexpr OpRow pooling_table[] = {
            if (c.wants(0)) c.set(0, same_windows(c, "average_pool_grad", {c.dy()}, &c.in_spec(0).shape));
          },
      .flops = pool_flops,
+     .precision = Precision::follows,
      .onnx = "AveragePool",
      .tiles = tile_pooling},
     {.name = "average_pool_grad",

@@ -74,6 +74,7 @@ constexpr OpRow dropout_row = {
         },
     .pattern = Pattern::other,
     .batch = Batch::seeds,
+    .precision = Precision::follows,
     .order = orders::elementwise,
     .inplace_ok = true,
     .onnx = "Dropout",
@@ -108,6 +109,7 @@ constexpr OpRow shaped_row = {
         },
     .pattern = Pattern::other,
     .batch = Batch::seeds,
+    .precision = Precision::follows,
     .inplace_ok = true,
     .tiles = tile_random};
 

@@ -49,6 +49,12 @@ constexpr OpRow within(const Tolerance& tolerance, OpRow row) {
   return row;
 }
 
+/// The row with this dtype in mixed precision.
+constexpr OpRow computes(Precision precision, OpRow row) {
+  row.precision = precision;
+  return row;
+}
+
 /// The row with this order.
 constexpr OpRow ordered(ElementOrderFn order, OpRow row) {
   row.order = order;

@@ -299,6 +299,8 @@ CustomEntry custom_gradient(const Graph& graph) {
 
 }  // namespace
 
+bool has_custom_gradient(const Graph& graph) { return custom_gradient(graph).gradient != nullptr; }
+
 bool is_custom_path(const Graph& graph) { return custom_gradient(graph).is_path; }
 
 void set_custom_gradient(Graph& graph, CustomGradient gradient, bool is_path) {

@@ -12,6 +12,8 @@ namespace pxl {
 
 using GradInfos = std::map<Graph*, GradGraphInfoPtr>;
 
+/// Whether the graph has a custom gradient.
+bool has_custom_gradient(const Graph& graph);
 /// Whether the graph has a custom gradient that is a path (set_custom_gradient).
 bool is_custom_path(const Graph& graph);
 /// The inputs among tensors_before, or all floating ones of a graph whose custom gradient is a path.

@@ -1,0 +1,22 @@
+// Mixed precision: a graph computes its products in float16 or bfloat16, with the inputs and outputs that it had.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/graph/ir.hpp"
+
+namespace pxl {
+
+struct PrecisionForm {
+  DType dtype = DType::float16;   ///< float16 or bfloat16
+  std::vector<std::string> keep;  ///< rows that compute in the dtype of the given graph, besides those that always do
+};
+
+/// The graph with casts, called graphs included. By the column `precision` of its ops, floating operands that are wider
+/// than `form.dtype` are rounded to it, or have the dtype of the given graph again. Graphs with a gradient of their own
+/// stay as they are. `leaves`: the inputs that are params; they take the dtype of what they meet. Declared outputs
+/// alone are kept, with their dtypes. Throws for a change in place.
+Graph& lower_precision(Graph& graph, const PrecisionForm& form, const std::vector<bool>& leaves);
+
+}  // namespace pxl
