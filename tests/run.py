@@ -21,7 +21,7 @@ from tests.package import debs
 from tests.processes import machines, mpi
 from tests.repl import inputs, memory
 from tests.robustness import hostile, interrupts, limits, mutants
-from tests.runtime import arm64, bench, formats, graphs, onnx_models, oracle, plans, reference, research, tiles, training
+from tests.runtime import arm64, bench, formats, graphs, onnx_models, oracle, plans, reference, research, tiles, training, whole_job
 from tests.support import figures
 from tests.support.harness import ROOT, TESTS, Tally, needs_compiler_of, parallel, print_slowest, run, stage
 from tests.unit import doctests
@@ -37,6 +37,7 @@ DAILY = [
     ("reference", lambda r: reference.reference_tests(r.pxl, r.tally)),
     ("tiles", lambda r: tiles.tiles_tests(r.pxl, r.tally)),
     ("examples", lambda r: training.example_tests(r.pxl, r.tally, r.update)),
+    ("examples", lambda r: whole_job.job_tests(r.pxl, r.tally.add)),
     ("plans", lambda r: plans.text_tests(r.pxl, r.tally, 8)),
     ("cli", lambda r: commands.cli_tests(r.pxl, r.tally.add, parallel)),
     ("processes", lambda r: mpi.process_tests(r.pxl, r.tally.add, r.tally.skip)),

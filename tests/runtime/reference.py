@@ -22,6 +22,8 @@ EXAMPLES = {
     "pipeline": ["--train-size", "120", "--test-size", "80"],
     "remote_variables": ["--train-size", "128", "--test-size", "80"],
     "transformer": ["--steps", "3", "--batch", "8"],
+    "word_gpt": ["--steps", "2", "--tune-steps", "1", "--every", "1", "--batch", "1", "--parts", "2", "--context", "64", "--width", "16", "--layers", "1",
+                 "--heads", "2", "--vocab", "80", "--length", "2"],
 }
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+(?:[eE][-+]?\d+)?")
 

@@ -23,7 +23,11 @@ namespace {
 const std::map<std::string, std::vector<std::string>> small = {
     {"char_gpt", {"--batch", "1", "--context", "4", "--width", "8"}},
     {"transformer", {"--batch", "2"}},
+    {"word_gpt", {"--batch", "1", "--context", "4", "--width", "8", "--heads", "2"}},
 };
+
+/// Programs of examples whose arguments depend on a file.
+const std::map<std::string, std::string> chosen = {{"char_gpt", "train(vocab = 7)"}, {"word_gpt", "train(size = 7)"}};
 
 struct Compared {
   int graphs = 0, nodes = 0, fused = 0;
@@ -69,7 +73,7 @@ TEST_CASE("every example is planned for a second machine with the values of its 
     const std::string name = entry.path().stem().string();
     CAPTURE(name);
     cli::Invocation call;
-    if (name == "char_gpt") call.flags = {{"--program", "train(vocab = 7)"}};
+    if (const auto program = chosen.find(name); program != chosen.end()) call.flags = {{"--program", program->second}};
     cli::Script script{entry.path().string()};
     if (const auto options = small.find(name); options != small.end()) script.options = options->second;
     const cli::Programs programs = cli::programs_of({.quiet = true}, script, call);
