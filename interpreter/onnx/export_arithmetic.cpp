@@ -43,6 +43,20 @@ Texts logical(const ExportSite& s) {
 
 bool whole(DType d) { return !is_floating(d); }
 
+/// ONNX's DFT needs an axis in front of that of the numbers, and divides the inverse by their count.
+Texts transformed(const ExportSite& s) {
+  const size_t rank = s.shape().size();
+  const int64_t n = s.shape()[rank - 2];
+  const bool inverse = s.c.boolean("inverse");
+  if (n == 0) throw NoForm{"ONNX's DFT is of one number or more"};
+  const std::string t = rank > 2 ? s.in[0] : s.e.add("Unsqueeze", {s.in[0], s.e.ints({0})});
+  std::string y = s.e.add(
+      "DFT", {t},
+      {attribute("axis", static_cast<int64_t>(rank > 2 ? rank - 2 : 1)), attribute("inverse", int64_t{inverse})});
+  if (inverse) y = s.e.add("Mul", {y, s.constant(static_cast<double>(n))});
+  return one(rank > 2 ? y : s.e.add("Squeeze", {y, s.e.ints({0})}));
+}
+
 const ExportRow arithmetic_rows[] = {
     {"square",
      [](const ExportSite& s) {
@@ -165,6 +179,7 @@ const ExportRow arithmetic_rows[] = {
      [](const ExportSite& s) {
        return one(s.e.add("MatMul", {s.in[0], s.in[1]}));
      }},
+    {"fourier", transformed},
     {"softmax", [](const ExportSite& s) { return one(s.e.add("Softmax", s.in, {attribute("axis", s.axis())})); }},
     {"log_softmax",
      [](const ExportSite& s) { return one(s.e.add("LogSoftmax", s.in, {attribute("axis", s.axis())})); }},

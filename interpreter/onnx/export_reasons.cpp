@@ -38,7 +38,6 @@ const Reason reasons[] = {
     {"dropout", random},
     {"eigh", matrices},
     {"erfinv", "ONNX has no inverse of Erf"},
-    {"fourier", "ONNX's DFT has complex numbers of another layout and no float64 steps"},
     {"fp8_amax_scale", narrow},
     {"groupedgather", "ONNX has no gather with an axis of groups; gather_nd has one"},
     {"histogram", "ONNX has no counts between levels"},
