@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <map>
 
 #include "interpreter/cli/json.hpp"
 #include "interpreter/cli/program.hpp"
@@ -12,6 +13,7 @@
 #include "interpreter/tools/module_view.hpp"
 #include "runtime/base/files/atomic_file.hpp"
 #include "runtime/base/files/standard_streams.hpp"
+#include "runtime/execute/checkpoint.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/tiles/estimate.hpp"
 
@@ -72,6 +74,25 @@ int draw_modules(const Script& script, const ast::Tree& tree, const std::string&
   return exit_ok;
 }
 
+/// The values that a checkpoint has for the programs' variables, by their names in checkpoints.
+GivenWeights read_weights(const std::vector<const Ir*>& programs, const std::string& path) {
+  CheckpointFile file(path);
+  std::map<std::string, size_t> entries;
+  for (size_t i = 0; i < file.entries().size(); ++i) entries.emplace(file.entries()[i].name, i);
+  GivenWeights found;
+  for (const Ir* ir : programs)
+    for (const Tensor* v : ir->variables()) {
+      auto entry = entries.find(v->path.known() ? v->path.text() : v->name);
+      if (entry == entries.end()) entry = entries.find(v->name);
+      if (entry != entries.end() && file.entries()[entry->second].spec.shape == v->spec.shape)
+        found.emplace(v, file.read(entry->second));
+    }
+  if (found.empty())
+    throw Error(fmt::format("graph: no variable of the programs is in {}", path),
+                {"a checkpoint has the names that `session.save` gives: `net.fc.weight`"}, Fault::refused);
+  return found;
+}
+
 int run_graph(const CommonFlags& common, const std::vector<std::string>& arguments) {
   const ScriptWords words = script_words(graph_command, arguments);
   const Script& script = words.scripts.front();
@@ -106,10 +127,11 @@ int run_graph(const CommonFlags& common, const std::vector<std::string>& argumen
     std::vector<std::vector<PassStage>> passes;
     if (call.has("--passes"))
       for (const Ir* ir : drawn) passes.push_back(pass_stages(ir->main()));
-    write_file_atomically(path, graph_page(drawn, nullptr, reports, passes));
+    const GivenWeights weights = call.has("--weights") ? read_weights(drawn, call.value("--weights")) : GivenWeights();
+    write_file_atomically(path, graph_page(drawn, nullptr, reports, passes, weights));
     return exit_ok;
   }
-  for (const char* flag : {"--machine", "--passes"})
+  for (const char* flag : {"--machine", "--passes", "--weights"})
     if (call.has(flag)) throw Error(fmt::format("graph: {} is for pages: -o net.html", flag), {}, Fault::usage);
   std::vector<const Graph*> graphs;
   for (const auto& ir : programs.irs)
@@ -151,6 +173,7 @@ constexpr Flag graph_flags[] = {
     {"--machine", "NAME,KEY=VALUE,...", "page: show each op's plan on this machine, as `pxl profile` models it", "",
      machine_words},
     {"--passes", "", "page: show what each pass of the planner makes of the program, beside what was before it"},
+    {"--weights", "FILE", "page: show range and histogram of the variables as this checkpoint has them"},
     {"--depth", "N", "number of module levels drawn as frames; deeper modules are one box each", "-d"},
     evaluate_flag,
     json_flag,

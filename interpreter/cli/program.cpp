@@ -178,7 +178,8 @@ std::vector<Diagnostic> errors_before_run(const std::string& path, const ast::Tr
   const BudgetScope scope(&budget);
   try {
     const InterpreterPtr interpreter = silent_interpreter(path, std::move(options));
-    std::vector<Diagnostic> errors = check_file(*interpreter, tree, {}).errors;
+    // The script decides which arguments a program gets: defaults that it never uses are no reason to refuse it.
+    std::vector<Diagnostic> errors = check_file(*interpreter, tree, {}, {}, look_effects, false).errors;
     // A script may write a file before it imports it.
     std::erase_if(errors, [](const Diagnostic& d) { return d.fault == Fault::unreadable; });
     add_implied_fixes(errors);

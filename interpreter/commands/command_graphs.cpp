@@ -171,6 +171,7 @@ void command_profile(Console& console, std::string_view arguments) {
   for (const Measurement& m : ended) any = print(m) || any;
   for (const Session* s : sessions()) any = print(s->measure()) || any;
   if (!any && o.ok()) console.print("no session ran");
+  for (Session* s : sessions()) s->start_profiling();  // the next table is of what comes after this one
 }
 
 }  // namespace pxl

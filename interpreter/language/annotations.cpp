@@ -285,7 +285,10 @@ class Matcher {
       if (!a_.scope->find(type)) {
         std::vector<std::string> names(kTypeNames.begin(), kTypeNames.end()), notes;
         for (const DTypeRow& row : dtype_table()) names.emplace_back(row.name);
-        if (std::string hint = did_you_mean(type, names); !hint.empty()) notes.push_back(hint);
+        if (type == "size")
+          notes.emplace_back("only the parameters of a program have the kind `size`; here write `int`");
+        else if (std::string hint = did_you_mean(type, names); !hint.empty())
+          notes.push_back(hint);
         refuse_type(in_, e, "unknown type `" + type + "`", std::move(notes), codes::unknown_name);
       }
     }

@@ -89,7 +89,7 @@ bool lacks_part_noted(Interpreter& in, const Ir& ir) {
 }
 
 CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vector<std::string>& calls,
-                       std::function<void(const Span&, const Value&)> observe, Effects permitted) {
+                       std::function<void(const Span&, const Value&)> observe, Effects permitted, bool with_defaults) {
   std::optional<Budget> own;
   std::optional<BudgetScope> scope;
   if (!current_budget()) scope.emplace(&own.emplace());
@@ -150,6 +150,7 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
     const Value* v = a.scope->find_here(name);
     auto* p = v ? v->as<ProgramObject>() : nullptr;
     if (!p || p->closure != a.scope || built(program_call(*p)) || c.expected.contains(program_call(*p))) continue;
+    if (!with_defaults && !p->code->function->parameters.empty()) continue;
     std::string missing;
     if (!all_default(*p, missing)) {
       const std::string head = fmt::format("program {} is not built: ", program_call(*p));

@@ -102,10 +102,11 @@ struct CheckResult {
 std::string beyond(const std::string& what, const OverBudget& over);
 /// Checks a file, then builds each of its programs whose parameters all have defaults and that the file did not call,
 /// and those requested by `calls`, written as calls of programs: "infer(n = 80)". `in` must be fresh and must not be
-/// used afterwards. Spends the thread's budget (base/limits/budget.hpp), or a separate one if there is none;
-/// `unchecked` lists what is beyond it. Throws Interrupted, and Error for a text in `calls` that does not parse.
-/// The check has the `permitted` effects.
+/// used afterwards. `with_defaults`: whether it builds programs that have parameters, which all have defaults. Spends
+/// the thread's budget (base/limits/budget.hpp), or a separate one if there is none; `unchecked` lists what is beyond
+/// it. Throws Interrupted, and Error for a text in `calls` that does not parse. The check has the `permitted` effects.
 CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vector<std::string>& calls,
-                       std::function<void(const Span&, const Value&)> observe = {}, Effects permitted = look_effects);
+                       std::function<void(const Span&, const Value&)> observe = {}, Effects permitted = look_effects,
+                       bool with_defaults = true);
 
 }  // namespace pxl

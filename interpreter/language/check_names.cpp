@@ -1,5 +1,7 @@
 // Finds unbound names anywhere in a file. A body is one scope, so a name is accepted if its body or an enclosing one
 // binds it anywhere. Only a run shows whether it is bound before it is read.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_set>
 
@@ -23,6 +25,8 @@ class NameChecker {
 
   void file(const ast::Tree& tree) {
     early_.insert(tree.read_too_early.begin(), tree.read_too_early.end());
+    for (const ast::Stmt* s : tree.body->statements)
+      if (s->kind == ast::StmtKind::program) programs_.push_back(static_cast<const ast::ProgramStmt*>(s)->function);
     body({}, {}, tree.body->statements, nullptr);
   }
 
@@ -180,6 +184,19 @@ class NameChecker {
     if (m.build) function(*m.build, inner, {});
   }
 
+  /// Where a program of the file binds the name: it is no name of the script.
+  std::string note_on_program(const std::string& name) const {
+    for (const ast::Function* f : programs_)
+      for (const ast::Stmt* s : f->body->statements) {
+        const std::vector<std::string> bound = names_of(*s).bound;
+        if (std::find(bound.begin(), bound.end(), name) == bound.end()) continue;
+        const bool is_result = s->kind == ast::StmtKind::stream && !static_cast<const ast::StreamStmt*>(s)->is_input;
+        return is_result ? fmt::format("program {0} has it as a result of a run: `session.run(...).{1}`", f->name, name)
+                         : fmt::format("program {0} has it: `ir.{1}`, of `ir = {0}()`", f->name, name);
+      }
+    return {};
+  }
+
   void name(const ast::NameExpr& n, const Level& level) {
     if (early_.erase(&n)) return report(read_too_early(n.name, outer_kind(n.name, level)), n.span);
     for (const Level* l = &level; l; l = l->outer)
@@ -189,7 +206,9 @@ class NameChecker {
     d.message = "unknown name `" + n.name + "`";
     d.span = n.span;
     d.code = codes::unknown_name;
-    if (compared_ < max_compared) {
+    if (const std::string note = note_on_program(n.name); !note.empty()) {
+      d.notes.push_back(note);
+    } else if (compared_ < max_compared) {
       std::vector<std::string> visible = prelude_.visible_names();
       for (const Level* l = &level; l; l = l->outer) visible.insert(visible.end(), l->names.begin(), l->names.end());
       compared_ += visible.size();
@@ -203,7 +222,8 @@ class NameChecker {
   static constexpr size_t max_compared = 500'000;  ///< names compared for suggestions: about 20 ms
   const Scope& prelude_;
   CheckState& to_;
-  std::vector<const ast::TryStmt*> handlers_;  ///< around the code that is checked
+  std::vector<const ast::Function*> programs_;  ///< of the file
+  std::vector<const ast::TryStmt*> handlers_;   ///< around the code that is checked
   static constexpr int max_explained = 50;
   size_t compared_ = 0;
   int explained_ = 0;

@@ -7,6 +7,7 @@
 #include "interpreter/language/code.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/functions.hpp"
+#include "interpreter/language/foreign_names.hpp"
 #include "interpreter/language/located.hpp"
 #include "interpreter/language/member_cache.hpp"
 #include "interpreter/language/name_fixes.hpp"
@@ -27,7 +28,8 @@ namespace pxl {
 void note_member(Interpreter& in, const Value& base, const std::string& name, Error& error) {
   if (error.first().code != codes::unknown_member) return;
   if (const auto* module = base.as<NamespaceObject>()) return explain_unknown_import(error.first(), module->name, name);
-  if (base.is_object() && !base.object()->note_on_missing(name).empty()) return;
+  const bool noted = base.is_object() && !base.object()->note_on_missing(name).empty();
+  if (noted && !foreign_member(name, base.type_name())) return;
   const Value* function = evaluator_of(in).prelude()->find(name);
   explain_unknown_member(error.first(), base, name, function && function->as<BuiltinObject>());
 }

@@ -50,7 +50,13 @@ void offer_meant_name(Diagnostic& d, const std::string& meant) {
     if (t.begin < d.span.begin || t.end > d.span.end || t.kind == TokenClass::bracket) continue;
     const std::string_view word = d.span.file->text().substr(t.begin, t.end - t.begin);
     const bool quoted = word.size() > 2 && (word[0] == '"' || word[0] == '\'') && word.back() == word[0];
-    const std::string_view name = quoted ? word.substr(1, word.size() - 2) : word;
+    std::string_view name = quoted ? word.substr(1, word.size() - 2) : word;
+    if (meant.find('.') != meant.npos && !quoted) {  // a path: `from nets.block import f`
+      const std::string_view rest = d.span.file->text().substr(t.begin, d.span.end - t.begin);
+      name = rest.substr(0, std::min(rest.find_first_of(" \n"), rest.size()));
+      if (nearest(name, {meant}) != meant) continue;
+      return d.offer({d.span.file, t.begin, t.begin + static_cast<uint32_t>(name.size())}, meant);
+    }
     if (name == meant || nearest(name, {meant}) != meant) continue;
     const uint32_t inset = quoted ? 1 : 0;
     return d.offer({d.span.file, t.begin + inset, t.end - inset}, meant);
@@ -111,6 +117,40 @@ bool offer_call(Diagnostic& d, const std::string& all) {
   return true;
 }
 
+/// `config.width = 3` of a record: `config = config.with(width = 3)`; `config["width"]`: `config.width`.
+bool offer_for_record(Diagnostic& d, const std::string& all) {
+  const std::string_view text = d.span.text();
+  if (const size_t at = all.find("a field is a member: `."); at != all.npos) {
+    const std::string name = all.substr(at + 23, all.find('`', at + 23) - at - 23);
+    const std::string key = fmt::format("[\"{}\"]", name);
+    if (text.ends_with(key)) d.offer(d.span, fmt::format("{}.{}", text.substr(0, text.size() - key.size()), name));
+    return true;
+  }
+  if (all.find("a record does not change") == all.npos) return false;
+  const SourceFile& source = *d.span.file;
+  const int number = source.position(d.span.begin).line;
+  const std::string_view line = source.line(number);
+  const size_t first = line.find_first_not_of(" \t"), equals = line.find(" = "), dot = line.rfind('.', equals);
+  if (equals == line.npos || dot == line.npos || first > dot) return true;
+  const std::string_view base = line.substr(first, dot - first), name = line.substr(dot + 1, equals - dot - 1);
+  if (base.find_first_of("([{ ") != base.npos || line.find('#') != line.npos) return true;
+  const uint32_t begin = source.line_start(number);
+  const std::string made = fmt::format("{0} = {0}.with({1} = {2})", base, name, line.substr(equals + 3));
+  d.offer({&source, begin + static_cast<uint32_t>(first), begin + static_cast<uint32_t>(line.size())}, made);
+  d.notes = {fmt::format("`with` makes another one: `{}`", made)};
+  return true;
+}
+
+/// "write `ones([4, 3])`": the call in the marked range.
+bool offer_extents(Diagnostic& d, const std::string& all) {
+  if (all.find("the extents of an array are one argument") == all.npos) return false;
+  const std::string_view text = d.span.text();
+  const size_t open = text.find('(');
+  if (open == text.npos || !text.ends_with(')') || text.find('=') != text.npos) return true;
+  d.offer(d.span, fmt::format("{}([{}])", text.substr(0, open), text.substr(open + 1, text.size() - open - 2)));
+  return true;
+}
+
 /// `import torch`, which nothing needs: the line.
 bool offer_no_import(Diagnostic& d, const std::string& all) {
   if (d.code != codes::import || all.find("visible without an import") == all.npos) return false;
@@ -152,6 +192,7 @@ void add_implied_fix(Diagnostic& d) {
     if (std::string text = percent_as_fstring(d.span.text()); !text.empty()) d.offer(d.span, std::move(text));
     return;
   }
+  if (offer_for_record(d, all) || offer_extents(d, all)) return;
   if (offer_host_load(d, all) || offer_call(d, all) || offer_no_import(d, all)) return;
   if (const auto [foreign, here] = rewritten_call(all); !here.empty())
     return offer_rate(d, here) ? void() : offer_rewritten_call(d, foreign, here);

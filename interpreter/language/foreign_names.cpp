@@ -20,7 +20,16 @@ constexpr std::string_view run_values =
 constexpr std::string_view the_host = "programs run on the host's processor: leave it out";
 constexpr std::string_view unchanged = "values do not change behind a name: leave it out";
 constexpr std::string_view no_modes =
-    "there is no mode: what a program computes is written in it, and another program leaves it out";
+    "there is no mode: `Net().bound(x, training = true)` is the net for training, `Net().bound(x)` that for inference";
+constexpr std::string_view with_fields = "`with(name = value)` makes another record";
+constexpr std::string_view the_fields = "`fields` is a dict of a record's fields";
+constexpr std::string_view an_entry = "an entry of a dict is set by `d[key] = value`";
+constexpr std::string_view the_variables = "the variables are those of the program: `session.ir.net.vars`";
+constexpr std::string_view list_of_modules = "modules in a list are a field: `layers = [Linear(8) for i in range(3)]`";
+constexpr std::string_view a_choice =
+    "`conditional(condition, f, g, then_inputs = [x], else_inputs = [x])` runs one of two functions";
+constexpr std::string_view a_loop =
+    "`repeat(f, count, state)` is a loop, `repeat_while(step, condition, state)` one with a condition";
 constexpr std::string_view the_params = "`graph.bind(facts.init()).vars` is the tree of the params";
 constexpr std::string_view the_file =
     "`session.save(\"net.safetensors\")` writes all variables, `session.restore(\"net.safetensors\")` reads them";
@@ -136,6 +145,18 @@ constexpr ForeignName foreign_table[] = {
     {"Flatten", "a shape is changed by `x.reshape([8, -1])`"},
     {"CrossEntropyLoss", "the loss is `cross_entropy(scores, labels)`: `from losses import cross_entropy`"},
     {"MSELoss", "the loss is `mse_loss(x, y)`: `from losses import mse_loss`"},
+    {"ModuleList", list_of_modules, "{0}"},
+    {"ModuleDict", list_of_modules, "{0}"},
+    {"cond", a_choice},
+    {"fori_loop", a_loop},
+    {"while_loop", a_loop},
+    {"newaxis", "a new axis is written `none`: `x[:, none]`", "none"},
+    {"pickle", the_file},
+    {"pandas", "`load(\"table.csv\")` reads a table as a dict of columns"},
+    {"pd", "`load(\"table.csv\")` reads a table as a dict of columns"},
+    {"matplotlib", "`plot(y)` draws a chart"},
+    {"plt", "`plot(y)` draws a chart"},
+    {"tqdm", "`progress(items)` shows how far a loop is", "progress"},
     {"DataLoader", "`mnist().train.batches(8)` goes through batches, and `x[i:i + 8]` is one"},
 };
 
@@ -155,6 +176,12 @@ constexpr ForeignName path_table[] = {
     {"np.random.uniform", "`uniform(low, high, shape)` draws numbers", "uniform"},
     {"np.random.normal", "`normal(mean, std, shape)` draws numbers", "normal"},
     {"random.uniform", "`uniform(low, high)` draws numbers", "float(uniform({0}, {1}, []))"},
+    {"torch.cuda.is_available", the_host, "false"},
+    {"torch.device", the_host, "{0}"},
+    {"torch.save", the_file},
+    {"torch.load", the_file},
+    {"pickle.dump", the_file},
+    {"pickle.load", the_file},
     {"np.array", an_array, "array"},
     {"torch.tensor", an_array, "array"},
     {"jnp.array", an_array, "array"},
@@ -230,6 +257,26 @@ constexpr ForeignMember foreign_members[] = {
     {"list", {"contains", "it is written `x in list`", "{0} in {base}"}},
     {"str", {"contains", "it is written `part in text`", "{0} in {base}"}},
     {"", {"includes", "it is written `x in list`", "{0} in {base}"}},
+    {"dict", {"append", an_entry, "{base}[{0}] = {1}"}},
+    {"dict", {"add", an_entry, "{base}[{0}] = {1}"}},
+    {"dict", {"insert", an_entry, "{base}[{0}] = {1}"}},
+    {"dict", {"put", an_entry, "{base}[{0}] = {1}"}},
+    {"dict", {"set", an_entry, "{base}[{0}] = {1}"}},
+    {"record", {"replace", with_fields, "{base}.with({args})"}},
+    {"record", {"_replace", with_fields, "{base}.with({args})"}},
+    {"record", {"copy", with_fields, "{base}.with({args})"}},
+    {"record", {"update", with_fields, "{base}.with({args})"}},
+    {"record", {"items", the_fields, "{base}.fields.items()"}},
+    {"record", {"keys", the_fields, "{base}.fields.keys()"}},
+    {"record", {"values", the_fields, "{base}.fields.values()"}},
+    {"record", {"_asdict", the_fields, "{base}.fields"}},
+    {"record", {"to_dict", the_fields, "{base}.fields"}},
+    {"error", {"args", "`e.message` is the text of an error", "{base}.message"}},
+    {"error", {"msg", "`e.message` is the text of an error", "{base}.message"}},
+    {"session", {"vars", the_variables}},
+    {"session", {"variables", the_variables}},
+    {"session", {"weights", the_variables}},
+    {"session", {"parameters", the_variables}},
     {"dict", {"iteritems", "it is written `d.items()`", "{base}.items()"}},
     {"str", {"toUpperCase", "it is written `text.upper()`", "{base}.upper()"}},
     {"str", {"toLowerCase", "it is written `text.lower()`", "{base}.lower()"}},

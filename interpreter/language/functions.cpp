@@ -205,8 +205,35 @@ class ParameterBinder {
     by_position.spans = args_.spans;
     if (const std::string shown = written(by_position).arguments; !shown.empty() && shown.size() <= 40)
       message += " (" + shown + ")";
-    if (const std::string habit = library_habit(std::to_string(given)); !habit.empty()) message += ": " + habit;
-    refuse(std::move(message), {"by name it takes " + named}, at);
+    Error e(message);
+    if (!offer_name(e, most))
+      if (const std::string habit = library_habit(std::to_string(given)); !habit.empty())
+        e.first().message += ": " + habit;
+    e.first().notes.push_back("by name it takes " + named);
+    e.as(codes::arguments);
+    e.locate(at ? at : span_, in_.frames);
+    throw e;
+  }
+
+  /// `RMSNorm(1e-5)`: one value too many, and one parameter by name that has its type: `eps = 1e-5`.
+  bool offer_name(Error& e, size_t most) const {
+    if (args_.positional.size() != most + 1 || args_.spans.size() != most + 1) return false;
+    const Value& v = args_.positional[most];
+    if (!v.is_float()) return false;  // an int may be a size, which other frameworks ask for
+    const ast::Parameter* meant = nullptr;
+    for (const ast::Parameter& p : parameters_) {
+      const bool given =
+          std::any_of(args_.named.begin(), args_.named.end(), [&](const NamedArg& n) { return n.name == p.name; });
+      const bool fits =
+          p.by_name && !p.collects() && !given && p.default_value && p.default_value->kind == ast::ExprKind::floating;
+      if (fits && meant) return false;
+      if (fits) meant = &p;
+    }
+    if (!meant) return false;
+    const std::string here = fmt::format("{} = {}", meant->name, args_.spans[most].text());
+    e.first().notes.push_back(fmt::format("write `{}`", here));
+    e.offer(args_.spans[most], here);
+    return true;
   }
 
   /// The meaning of a library call that is written as in another framework; empty if it is not.
@@ -279,7 +306,17 @@ class ParameterBinder {
     std::string list;
     for (size_t i = 0; i < missing.size(); ++i)
       list += (i == 0 ? "" : i + 1 == missing.size() ? " and " : ", ") + missing[i];
-    refuse(fmt::format("{}: missing argument{} {}", what_, missing.size() == 1 ? "" : "s", list), {}, span_);
+    Error e(fmt::format("{}: missing argument{} {}", what_, missing.size() == 1 ? "" : "s", list));
+    if (const ast::Parameter& first = parameters_.front(); first.name == "self" && !self_.is_none()) {
+      e.first().notes.emplace_back("`self` is known in methods without being a parameter: remove it");
+      const std::string_view text = first.span.file->text();
+      const size_t next = text.find_first_not_of(", ", first.span.end);
+      e.relate(first.span, "the parameter `self`");
+      e.offer({first.span.file, first.span.begin, static_cast<uint32_t>(next)}, "", "Remove the parameter `self`");
+    }
+    e.as(codes::arguments);
+    e.locate(span_, in_.frames);
+    throw e;
   }
 
   Activation activation(const ScopePtr& scope) const {
@@ -315,14 +352,51 @@ class ParameterBinder {
         Activation a = activation(scope_);
         v = check_argument(in_, what_, p, std::move(v), a);
       } catch (Error& e) {
-        e.locate(place ? place : p.span, in_.frames);
-        explain_mismatch(e, given, place);
+        const auto [at, wrong] = p.rest ? item_at_fault(p, given, place) : std::pair(place, given);
+        e.locate(at ? at : p.span, in_.frames);
+        if (offer_other_order(e, p, given)) throw;
+        explain_mismatch(e, wrong, at);
         if (const std::string habit = library_habit("type:" + p.name); !habit.empty()) e.first().notes.push_back(habit);
         throw;
       }
     }
     observed(in_.checking, p.span, v);
     scope_->bind(p.interned, std::move(v));
+  }
+
+  /// The first of several arguments that does not match, and its place.
+  std::pair<Span, Value> item_at_fault(const ast::Parameter& p, const Value& items, const Span& place) {
+    const auto first = std::find_if(args_.spans.begin(), args_.spans.end(),
+                                    [&](const Span& s) { return s.file == place.file && s.begin == place.begin; });
+    const std::vector<Value>& all = items.as<SequenceObject>()->items;
+    if (args_.spans.end() - first != static_cast<std::ptrdiff_t>(all.size())) return {place, items};
+    for (size_t i = 0; i < all.size(); ++i)
+      if (!fits(p, make_list({all[i]}), make_ref<Scope>(scope_)))
+        return {first[static_cast<std::ptrdiff_t>(i)], all[i]};
+    return {place, items};
+  }
+
+  bool fits(const ast::Parameter& p, const Value& v, const ScopePtr& scope) {
+    try {
+      Activation a = activation(scope);
+      if (p.annotation) check_argument(in_, what_, p, v, a);
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  /// `cross_entropy(labels, scores)`: the first two arguments match in the other order only.
+  bool offer_other_order(Error& e, const ast::Parameter& p, const Value& second) {
+    if (args_.spans.size() < 2 || parameters_.size() < 2 || &p != &parameters_[1] || !args_.spans[0]) return false;
+    const Value* first = scope_->find_here(parameters_[0].interned);
+    if (!first || !parameters_[0].annotation || first->type_name() == "str") return false;
+    const ScopePtr fresh = make_ref<Scope>(scope_->outer);
+    if (!fits(parameters_[0], second, fresh) || !fits(p, *first, fresh)) return false;
+    const std::string a(args_.spans[0].text()), b(args_.spans[1].text());
+    e.first().notes.push_back(fmt::format("the arguments match in the other order: `{}`, then `{}`", b, a));
+    e.first().fixes.push_back({"Exchange the arguments", {{args_.spans[0], b}, {args_.spans[1], a}}});
+    return true;
   }
 
   /// What a value of a wrong type was probably meant to be.
@@ -344,6 +418,9 @@ class ParameterBinder {
           "Add `.vars`");
     } else if (expected.find("expected gradients") != expected.npos && given.type_name() == "tensor") {
       e.first().notes.push_back(fmt::format("`grad({}, variables)` gives the gradients", text));
+    } else if (const std::string* word = given.as_string();
+               word && expected.find("expected a function") != expected.npos && text.size() == word->size() + 2) {
+      say(fmt::format("a function is given by its name, without quotes: `{}`", *word), place, *word, {});
     } else if (list && expected.find("a function, got a list") != expected.npos && text.starts_with('[') &&
                text.ends_with(']')) {
       say("they are given one by one, without the brackets", place, text.substr(1, text.size() - 2),

@@ -170,6 +170,8 @@ ModuleText find_module(OpenTexts* open, const std::vector<std::string>& path, co
   if (std::string hint = did_you_mean(dotted, names); !hint.empty()) notes.push_back(hint);
   if (notes.empty() && is_framework(path.front()))
     notes.emplace_back("functions and ops are visible without an import: `zeros([2, 3])`, `relu(x)`");
+  if (const ForeignName* row = notes.empty() && path.size() == 1 ? foreign_name(path.front()) : nullptr)
+    notes.emplace_back(row->way_out);
   std::string looked;
   for (const fs::path& file : found.looked) looked += (looked.empty() ? "" : ", ") + file.string();
   if (path.front() != ".") looked += looked.empty() ? "in the standard library" : " and in the standard library";

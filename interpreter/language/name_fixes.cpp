@@ -9,6 +9,7 @@
 #include "interpreter/language/stdlib.hpp"
 #include "interpreter/syntax/written_use.hpp"
 #include "interpreter/values/containers.hpp"
+#include "interpreter/values/records.hpp"
 #include "runtime/base/text/suggest.hpp"
 
 namespace pxl {
@@ -106,12 +107,43 @@ void note_row(Diagnostic& d, const ForeignName& row, const WrittenUse& use) {
 
 }  // namespace
 
+namespace {
+
+/// `{width: 3}`: a name before a colon in braces.
+bool is_key_without_quotes(const Span& name) {
+  if (!name) return false;
+  const std::string_view text = name.file->text();
+  const size_t next = text.find_first_not_of(' ', name.end);
+  if (next == text.npos || text[next] != ':') return false;
+  const size_t before = name.begin == 0 ? text.npos : text.find_last_not_of(" \n", name.begin - 1);
+  if (before == text.npos || (text[before] != '{' && text[before] != ',')) return false;
+  int depth = 0;
+  for (size_t i = name.begin; i-- > 0 && name.begin - i < 2000;) {
+    const char c = text[i];
+    if (c == ')' || c == ']' || c == '}') ++depth;
+    if (c == '(' || c == '[' || c == '{')
+      if (depth-- == 0) return c == '{';
+  }
+  return false;
+}
+
+}  // namespace
+
 void explain_unknown_name(Diagnostic& d, std::string_view name, const std::vector<std::string>& known) {
   const WrittenUse use = written_use(d.span);
   const auto library_note = [](const std::string& import) { return "the library has it: `" + import + "`"; };
   if (!use.members.empty()) {
     if (const ForeignName* row = foreign_path(use.path_text())) return note_row(d, *row, use);
     if (is_framework(name) && explain_prefixed(d, use, known)) return;
+  }
+  if (is_key_without_quotes(d.span)) {
+    d.notes.push_back(fmt::format("a key that is a text is in quotes: `\"{}\"`", name));
+    return d.offer(d.span, fmt::format("\"{}\"", name));
+  }
+  if (const ForeignName* row =
+          name == "nn" && !use.members.empty() ? foreign_name(use.members.back().text()) : nullptr) {
+    d.notes.emplace_back(row->way_out);
+    return;
   }
   const auto import = library_import(name);
   if (import && !import->starts_with("from onnx")) {
@@ -213,7 +245,7 @@ void explain_unknown_member(Diagnostic& d, const Value& base, const std::string&
             at.begin + static_cast<uint32_t>(dot + 1 + name.size())};
   }
   const WrittenUse use = written_use(at);
-  const std::string type = base.type_name();
+  const std::string type = base.as<RecordObject>() ? "record" : base.type_name();
   if (name == "format" && base.as_string()) {
     d.notes = {"an f-string formats: f\"{x:.2f}\""};
     if (const std::string text = format_as_fstring(use); !text.empty()) d.offer(use.call, text);

@@ -39,6 +39,9 @@ bool is_data(const Value& v) { return v.as_array() || as_tensor(v); }
   for (const Value* v : {&a, &b})
     for (std::string& note : notes_on_misuse(*v))
       if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(std::move(note));
+  if (op == "+" && a.as<ListObject>() && !b.as<SequenceObject>())
+    notes.emplace_back("lists are joined: `xs + [x]`; `xs.append(x)` adds an element");
+  if (op == "*" && a.as_string() && b.is_float()) notes.emplace_back("a text is repeated by an int: `int(n)`");
   throw Error(
       fmt::format("`{}` does not work on {} and {}", op, with_article(a.type_name()), with_article(b.type_name())),
       std::move(notes))

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/graphs/tensor_objects.hpp"
 #include "interpreter/language/errors/errors.hpp"
 #include "interpreter/language/operators.hpp"
@@ -65,6 +66,8 @@ Value range_of(const Value& first, const Value& second, const Value& third) {
 }
 Value range(Interpreter&, const Arguments& args) {
   ArgReader a("range", args, {"start", "stop", "step"});
+  for (const char* name : {"start", "stop", "step"})
+    if (a.has(name)) a.integer(name);
   return range_of(a.value("start"), a.value_or("stop", Value()), a.value_or("step", Value()));
 }
 
@@ -342,7 +345,13 @@ Value is_instance(const Value& v, const Value& types) {
     if (auto* r = t.as<RecordType>()) return v.as<RecordObject>() && v.as<RecordObject>()->type->code == r->code;
     if (const DType* d = t.as_dtype(); d && *d == DType::boolean && v.is_bool()) return true;
     if (const DType* d = t.as_dtype()) return v.as_array() && v.as_array()->dtype() == *d;
-    return false;
+    if (auto* m = t.as<ModuleObject>()) return v.as<ModuleInstance>() && v.as<ModuleInstance>()->code == m->code;
+    if (is_unknown(t)) throw Unevaluated{};
+    if (t.is_none()) return v.is_none();
+    throw Error("isinstance: `type`: expected a type, got " + with_article(t.type_name()),
+                {"types are `int`, `list` and other functions that make values, records, modules, dtypes, and names in "
+                 "quotes: \"tensor\""})
+        .as(codes::type);
   };
   if (auto* list = types.as<SequenceObject>()) return std::any_of(list->items.begin(), list->items.end(), one);
   return one(types);
@@ -350,7 +359,12 @@ Value is_instance(const Value& v, const Value& types) {
 
 Value isinstance(Interpreter&, const Arguments& args) {
   ArgReader a("isinstance", args, {"x", "type"});
-  return is_instance(a.value("x"), a.value("type"));
+  try {
+    return is_instance(a.value("x"), a.value("type"));
+  } catch (Error& e) {
+    if (args.spans.size() > 1) e.locate(args.spans[1], nullptr);
+    throw;
+  }
 }
 
 Value environment(Interpreter&, const Arguments& args) {

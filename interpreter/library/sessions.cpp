@@ -11,6 +11,7 @@
 #include "interpreter/graphs/programs.hpp"
 #include "interpreter/graphs/variables/variable_paths.hpp"
 #include "interpreter/language/check.hpp"
+#include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/look.hpp"
 #include "interpreter/library/estimates.hpp"
 #include "interpreter/library/run_watch.hpp"
@@ -124,6 +125,24 @@ std::vector<Ref<SessionObject>> owners_given(const Value& given) {
   return owners;
 }
 
+/// `Session(evaluate(...))` without `variables`: the script's name of the session that has them.
+void offer_owner(Interpreter& in, Error& e, const Ir& ir, const Span& call) {
+  const ScopePtr scope = evaluator_of(in).file_scope();
+  for (const std::string& name : scope->names()) {
+    const Value* v = scope->find_here(name);
+    const auto* owner = v ? v->as<SessionObject>() : nullptr;
+    const auto is_of_owner = [&](const Tensor* t) { return t->shared && &t->shared->graph->ir() == owner->ir.get(); };
+    const std::vector<Tensor*> all = ir.variables();
+    if (!owner || std::none_of(all.begin(), all.end(), is_of_owner) || !call || !call.text().ends_with(')')) continue;
+    const std::string argument = fmt::format(", variables = {}", name);
+    const std::string_view text = call.text().substr(0, call.text().size() - 1);
+    e.first().notes = {fmt::format("`{}{})` has the memory of that session", text, argument)};
+    const uint32_t end = call.end - 1;
+    e.offer({call.file, end, end}, argument, fmt::format("Give `variables = {}`", name));
+    return;
+  }
+}
+
 /// Makes a session: `Session(ir, device = "ipu_model", machine = "bow", ..., engine = "planned")`.
 Value make_session(Interpreter& in, const Arguments& args) {
   ArgReader a("Session", args,
@@ -157,7 +176,12 @@ Value make_session(Interpreter& in, const Arguments& args) {
   } else if (!holds_unknown(a.value_or("variables", {}))) {
     std::vector<const Ir*> programs;
     for (const Ref<SessionObject>& owner : s->owners) programs.push_back(owner->ir.get());
-    check_shared(*ir->ir, programs);
+    try {
+      check_shared(*ir->ir, programs);
+    } catch (Error& e) {
+      if (programs.empty()) offer_owner(in, e, *ir->ir, args.span);
+      throw;
+    }
   }
   s->family = family_runs(in, *ir, a);
   s->weights_to_host_on_exit = a.boolean_or("weights_to_host_on_exit", true);
@@ -433,6 +457,8 @@ Value look_at_run(Interpreter& in, SessionObject& s, const Arguments& args) {
       prepare_input(*stream, *transfers, s.ir->replication_factor, stream_data(in, value, *stream));
     } catch (Error& e) {
       if (e.first().message.starts_with("stream `")) e.first().message = "session.run: " + e.first().message;
+      for (const NamedArg& n : args.named)
+        if (n.name == stream->name() && n.span) e.locate(n.span, nullptr);
       e.first().fault = Fault::failed;
       throw;
     }

@@ -176,7 +176,14 @@ class Checker {
     inner.body = Body::module;
     inner.in_program = outside.in_program;
     for (const Stmt* s : m.fields) statement(s, inner);
-    for (const Function* f : m.methods) function(*f, Body::function, inner);
+    for (const Function* f : m.methods) {
+      if (f->name == "__init__")
+        problem(
+            "a module has no `__init__`", f->span,
+            fmt::format("its parameters are its configuration: `module {}(width: int) {{ fc = Linear(width) ... }}`",
+                        m.name));
+      function(*f, Body::function, inner);
+    }
     if (m.build) function(*m.build, Body::build, inner);
   }
 
@@ -195,6 +202,7 @@ class Checker {
               p.body == Body::module     ? "fields are bound with `=`; a tensor of the module is declared in `build`"
               : p.body == Body::function ? "declare it in `build` and pass the tensor"
                                          : "a tensor of a program is declared with `variable`");
+    if (p.body == Body::program && !s.is_state && s.init) problems_.back().offer(head(&s), "variable");
     expressions_.value(s.spec);
     expressions_.value(s.init);
     expressions_.options(s.options);
@@ -219,6 +227,7 @@ class Checker {
     bool is_variable = s.kind == StmtKind::variable;
     if (is_variable && (p.body == Body::build || p.body == Body::module || p.outlined))
       problem("variables are only allowed in the main graph", head(&s), "in a `build`, declare a `param`");
+    if (is_variable && p.body == Body::build) problems_.back().offer(head(&s), "param");
     expressions_.value(s.spec);
     expressions_.value(s.init);
     expressions_.options(s.options);

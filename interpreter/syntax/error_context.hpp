@@ -21,6 +21,8 @@ class ErrorContext {
   }
   /// The diagnostic of a slip: a common mistake that the tokens show. Returns false if there is none.
   bool slip();
+  /// `push!(xs, x)`.
+  bool julia_call();
 
  protected:
   int type(uint32_t i) const { return i < list_.tokens.size() ? list_.tokens[i].type : end_of_text; }
@@ -94,10 +96,13 @@ class ErrorContext {
   Diagnostic out_;
 
  private:
+  bool misspelt_stream(), word_operator(), dict_equals();
+  bool kind_with_dashes(uint32_t first, uint32_t last);
   bool two_names(), third_equals(), angle_unequal(), no_initial_value(), assigned_condition(), colon_for_brace(),
-      julia_range(), decorator(), conditional_in_try(), lonely_try(), stray_else(), import_star(), generator(),
-      set_literal(), lone_brace(), reserved_name(), typed_assignment(), direction(), dots(), counting_loop(), slashes(),
-      dotted_operator(), bars(), leading_operator(), missing_comma();
+      julia_range(), decorator(), conditional_in_try(), lonely_try(), catch_clause(), no_spec(), test_name(),
+      record_block(), import_path(), stray_else(), import_star(), generator(), set_literal(), lone_brace(),
+      reserved_name(), typed_assignment(), direction(), dots(), counting_loop(), slashes(), dotted_operator(), bars(),
+      leading_operator(), missing_comma();
 };
 
 }  // namespace pxl::syntax

@@ -19,10 +19,10 @@ SPELL(to_and, "and")
 SPELL(to_or, "or")
 SPELL(to_def, "def")
 SPELL(to_import, "import")
-SPELL(to_catch, "catch")
 SPELL(to_nonlocal, "nonlocal")
 SPELL(to_if_not, "if not")
 SPELL(to_while_not, "while not")
+SPELL(to_catch, "catch")
 #undef SPELL
 
 void to_not(const TokenList& list, uint32_t at, Diagnostic& d) {
@@ -140,11 +140,43 @@ void drop_backslash(const TokenList& list, uint32_t at, Diagnostic& d) {
        {{blank, " " + operator_text}, {{list.source, list.tokens[next].begin, after + (blank_after ? 1u : 0u)}, ""}}});
 }
 
+// `x -> x + 1`.
+void to_arrow(const TokenList& list, uint32_t at, Diagnostic& d) {
+  const int before = at > 0 ? token_type(list, at - 1) : ids::NEWLINE;
+  if (before == ids::NAME || before == ids::RPAREN) d.offer(list.span(at), "=>");
+}
+
+// `class Net(Module) {` is a module, `class Config(width: int)` a record.
+void to_module(const TokenList& list, uint32_t at, Diagnostic& d) {
+  if (token_type(list, at + 1) != ids::NAME) return;
+  uint32_t next = at + 2;
+  Span bases;
+  if (token_type(list, next) == ids::LPAREN) {
+    const uint32_t close = list.tokens[next].partner;
+    if (close == no_token || list.tokens[close].synthetic) return;
+    bases = join(list.span(next), list.span(close));
+    next = close + 1;
+  }
+  const int t = token_type(list, next);
+  if (t == ids::NEWLINE || t == end_of_text) return d.offer(list.span(at), "record");
+  if (t != ids::BLOCK_OPEN && t != ids::DICT_OPEN) return;
+  constexpr std::string_view framework_bases[] = {"(Module)",      "(nn.Module)", "(torch.nn.Module)", "(object)",
+                                                  "(keras.Model)", "(Model)",     "(Layer)",           "()"};
+  Fix fix{fmt::format("Change to `module {}`", list.text(at + 1)), {{list.span(at), "module"}}};
+  if (bases &&
+      std::find(std::begin(framework_bases), std::end(framework_bases), bases.text()) != std::end(framework_bases))
+    fix.edits.push_back({bases, ""});
+  d.fixes.push_back(std::move(fix));
+}
+
 constexpr std::string_view raises = "`fail(\"why\")` raises an error";
 
 constexpr ForeignWord symbols[] = {
     {"elif", "`elif` is written `else if`", "", to_else_if},
-    {"class", "there are no classes", "`module NAME(configuration) { ... }` declares objects with fields and methods"},
+    {"class", "there are no classes",
+     "`module NAME(configuration) { ... }` declares objects with fields and methods, `record NAME(x: int)` immutable "
+     "values",
+     to_module},
     {"let", "a name is bound without `let`", "write `x = value`", drop_words},
     {"except", "`except` is written `catch`", "`catch value, index as e { ... }` names kinds of errors", to_catch},
     {"raise", "there is no `raise`", raises, to_fail},
@@ -165,7 +197,8 @@ constexpr ForeignWord symbols[] = {
      mend_semicolons},
     {"->", "`->` has no meaning here",
      "a function declares its result before its block, `def f(x) -> SPEC { ... }`; a lambda is written `(x) => "
-     "expression`"},
+     "expression`",
+     to_arrow},
     {"?", "`?` has no meaning here", "a choice is written `a if condition else b`", to_conditional},
     {"$", "`$` has no meaning here", "an interpolation is written f\"{name}\""},
     {"`", "a backtick has no meaning here", "strings take ' or \""},
@@ -186,7 +219,8 @@ constexpr ForeignWord starters[] = {
     {"int", "a name is bound without its type", "write `x = value`", drop_words},
     {"float", "a name is bound without its type", "write `x = value`", drop_words},
     {"double", "a name is bound without its type", "write `x = value`", drop_words},
-    {"struct", "there are no structs", "`record NAME(width: int, depth: int = 4)` declares an immutable value"},
+    {"struct", "there are no structs", "`record NAME(width: int, depth: int = 4)` declares an immutable value",
+     mend_record},
     {"use", "a file is imported with `import`", "", to_import},
     {"using", "a file is imported with `import`", "", to_import},
     {"include", "a file is imported with `import`", "", to_import},

@@ -60,6 +60,11 @@ class Describe : public ErrorContext {
   bool habit() {
     int t = type(at_);
     std::string word = text(at_);
+    if (word == "except" && expects(ids::ELSE)) {
+      foreign("`except` is written `else` here", "`try VALUE else OTHERWISE` takes errors of files and data");
+      return mend("else");
+    }
+    if (t == ids::BANG && julia_call()) return true;
     if (t == ids::HABIT || t == ids::DOUBLED || t == ids::LATER || t == ids::BANG || t == ids::RESULT)
       if (const ForeignWord* row = foreign_symbol(word)) return foreign(*row, at_);
     return false;

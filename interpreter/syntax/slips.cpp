@@ -1,4 +1,6 @@
 // Slips: common mistakes that the tokens around a syntax error show.
+#include <algorithm>
+
 #include "interpreter/syntax/error_context.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/syntax/syntax_fixes.hpp"
@@ -7,10 +9,12 @@
 namespace pxl::syntax {
 
 bool ErrorContext::slip() {
-  return two_names() || third_equals() || angle_unequal() || no_initial_value() || assigned_condition() ||
-         colon_for_brace() || decorator() || conditional_in_try() || lonely_try() || stray_else() || import_star() ||
-         generator() || lone_brace() || set_literal() || reserved_name() || typed_assignment() || direction() ||
-         dots() || counting_loop() || slashes() || dotted_operator() || bars() || leading_operator() || missing_comma();
+  return test_name() || misspelt_stream() || word_operator() || dict_equals() || two_names() || catch_clause() ||
+         no_spec() || record_block() || import_path() || third_equals() || angle_unequal() || no_initial_value() ||
+         assigned_condition() || colon_for_brace() || decorator() || conditional_in_try() || lonely_try() ||
+         stray_else() || import_star() || generator() || lone_brace() || set_literal() || reserved_name() ||
+         typed_assignment() || direction() || dots() || counting_loop() || slashes() || dotted_operator() || bars() ||
+         leading_operator() || missing_comma();
 }
 
 // `progam p {`, `let x`, `print x`: a keyword of another language, or a misspelt one.
@@ -46,6 +50,142 @@ bool ErrorContext::two_names() {
   return false;
 }
 
+// `test name {`
+bool ErrorContext::test_name() {
+  if (at_ == 0 || text(at_ - 1) != "test" || !starts_line(at_ - 1) || type(at_) != ids::NAME) return false;
+  if (type(at_ + 1) != ids::BLOCK_OPEN && type(at_ + 1) != ids::DICT_OPEN) return false;
+  say("the name of a test is a text", fmt::format("it is in quotes: `test \"{}\" {{ ... }}`", text(at_)));
+  return mend(fmt::format("\"{}\"", text(at_)));
+}
+
+// `steam in x: float32[2]`
+bool ErrorContext::misspelt_stream() {
+  if (type(at_) != ids::COLON || at_ < 3 || !starts_line(at_ - 3) || type(at_ - 1) != ids::NAME) return false;
+  const std::string word = text(at_ - 3), way = text(at_ - 2);
+  if (type(at_ - 3) != ids::NAME || (way != "in" && way != "out") || nearest(word, {"stream"}) != "stream")
+    return false;
+  out_.span = list_.span(at_ - 3);
+  say(fmt::format("`{}` cannot begin a statement", word), "did you mean `stream`?");
+  return mend("stream");
+}
+
+// `7 div 2`
+bool ErrorContext::word_operator() {
+  if (type(at_) != ids::NAME || !ends_operand(previous())) return false;
+  const std::string word = text(at_);
+  const std::string here = word == "div" ? "//" : word == "mod" ? "%" : "";
+  if (here.empty()) return false;
+  foreign(fmt::format("`{}` is written `{}`", word, here));
+  return mend(here);
+}
+
+// `{"a" = 1}`
+bool ErrorContext::dict_equals() {
+  const uint32_t around = list_.tokens[at_].enclosing;
+  if (type(at_) != ids::ASSIGN || !expects(ids::COLON) || around == no_token || type(around) != ids::DICT_OPEN)
+    return false;
+  say("an entry of a dict is written `key: value`");
+  out_.offer({list_.source, list_.tokens[at_ - 1].end, list_.tokens[at_].end}, ":", "Change to `:`");
+  return true;
+}
+
+// `catch (e)`, `catch not-finite`
+bool ErrorContext::catch_clause() {
+  uint32_t head = at_;
+  while (head > 0 && type(head) != ids::CATCH && type(head - 1) != ids::NEWLINE && at_ - head < 20) --head;
+  if (type(head) != ids::CATCH || head == at_) return false;
+  if (text(at_) == "-" && at_ == head + 2) {
+    uint32_t end = at_;
+    while (text(end) == "-" && (type(end + 1) == ids::NAME || is_word(type(end + 1)))) end += 2;
+    return end > at_ && kind_with_dashes(at_ - 1, end - 1);
+  }
+  const uint32_t close = type(at_) == ids::LPAREN ? list_.tokens[at_].partner : no_token;
+  if (close == no_token || list_.tokens[close].synthetic) return false;
+  out_.span = join(list_.span(at_), list_.span(close));
+  say("a `catch` has no parentheses",
+      "`catch value as e { ... }` takes one kind, `catch as e { ... }` all that come from data and files");
+  if (close == at_ + 2) return mend("as " + text(at_ + 1));
+  return true;
+}
+
+bool ErrorContext::kind_with_dashes(uint32_t first, uint32_t last) {
+  out_.span = join(list_.span(first), list_.span(last));
+  std::string name(out_.span.text());
+  std::replace(name.begin(), name.end(), '-', '_');
+  say(fmt::format("a `catch` writes the kind `{}` with `_`: `{}`", out_.span.text(), name));
+  return mend(name);
+}
+
+// `state x = 0`, `option rate = 0.1`
+bool ErrorContext::no_spec() {
+  if (type(at_) != ids::ASSIGN || !expects(ids::COLON) || at_ < 2 || !starts_line(at_ - 2)) return false;
+  const std::string word = text(at_ - 2), name = text(at_ - 1);
+  out_.span = list_.span(at_ - 1);
+  if (word != "option")
+    return say(fmt::format("a {} has a spec: its dtype and its shape", word),
+               fmt::format("write `{} {}: float32[2, 3] = ...`", word, name));
+  const int t = type(at_ + 1);
+  const std::string kind = t == ids::INT ? "int" : t == ids::STRING ? "str" : t == ids::FLOAT ? "float" : "";
+  const std::string known = t == ids::TRUE || t == ids::FALSE ? "bool" : kind;
+  say("an option has a type", fmt::format("write `option {}: {} = ...`", name, known.empty() ? "float" : known));
+  const Span after = {list_.source, out_.span.end, out_.span.end};
+  if (!known.empty()) out_.offer(after, ": " + known, fmt::format("Add `: {}`", known));
+  return true;
+}
+
+// `record Config { width: int }`
+bool ErrorContext::record_block() {
+  if (at_ < 2 || text(at_ - 2) != "record" || !starts_line(at_ - 2)) return false;
+  if (type(at_) != ids::BLOCK_OPEN && type(at_) != ids::DICT_OPEN) return false;
+  say("a record has its fields in parentheses", "write `record Config(width: int, depth: int = 4)`");
+  mend_record(list_, at_ - 2, out_);
+  return true;
+}
+
+// `from nets/blocks import f`, `import "layers"`
+bool ErrorContext::import_path() {
+  if (error_.statement == no_token) return false;
+  const int head = type(error_.statement);
+  if (head == ids::FROM && type(at_) == ids::SLASH && previous() == ids::NAME) {
+    uint32_t end = at_;
+    while (type(end) == ids::SLASH && type(end + 1) == ids::NAME) end += 2;
+    if (end == at_) return false;
+    out_.span = join(list_.span(at_ - 1), list_.span(end - 1));
+    std::string path(out_.span.text());
+    std::replace(path.begin(), path.end(), '/', '.');
+    say("the folders of an import are separated by `.`", fmt::format("write `{}`", path));
+    return mend(path);
+  }
+  if (head != ids::IMPORT || type(at_) != ids::STRING || !expects(ids::NAME)) return false;
+  std::string name = text(at_).substr(1, std::max<size_t>(text(at_).size(), 2) - 2);
+  if (name.ends_with(".pxl")) name.resize(name.size() - 4);
+  const bool plain = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  });
+  say("a file is imported by its name, without quotes", fmt::format("write `import {}`", plain ? name : "layers"));
+  return plain ? mend(name) : true;
+}
+
+bool ErrorContext::julia_call() {
+  if (at_ == 0 || previous() != ids::NAME || type(at_ + 1) != ids::LPAREN) return false;
+  if (list_.tokens[at_ - 1].end != list_.tokens[at_].begin) return false;
+  constexpr std::pair<std::string_view, std::string_view> methods[] = {
+      {"push", "append"}, {"append", "extend"}, {"pop", "pop"}, {"insert", "insert"}};
+  const std::string name = text(at_ - 1);
+  out_.span = join(list_.span(at_ - 1), list_.span(at_));
+  foreign("names of functions do not end in `!`", "methods change a list: `xs.append(x)`");
+  const auto row = std::find_if(std::begin(methods), std::end(methods), [&](const auto& m) { return m.first == name; });
+  const uint32_t close = list_.tokens[at_ + 1].partner;
+  if (row == std::end(methods) || close == no_token || list_.tokens[close].synthetic || type(at_ + 2) != ids::NAME)
+    return true;
+  const bool more = type(at_ + 3) == ids::COMMA;
+  if (!more && at_ + 3 != close) return true;
+  const uint32_t from = list_.tokens[more ? at_ + 4 : close].begin;
+  const std::string_view rest = list_.source->text().substr(from, list_.tokens[close].begin - from);
+  out_.offer(join(list_.span(at_ - 1), list_.span(close)), fmt::format("{}.{}({})", text(at_ + 2), row->second, rest));
+  return true;
+}
+
 bool ErrorContext::third_equals() {
   if (type(at_) != ids::ASSIGN || (previous() != ids::EQUAL && previous() != ids::NOT_EQUAL)) return false;
   if (list_.tokens[at_ - 1].end != list_.tokens[at_].begin) return false;
@@ -55,6 +195,11 @@ bool ErrorContext::third_equals() {
 }
 
 bool ErrorContext::angle_unequal() {
+  if (text(at_) == "~" && type(at_ + 1) == ids::ASSIGN && list_.tokens[at_].end == list_.tokens[at_ + 1].begin) {
+    out_.span = join(list_.span(at_), list_.span(at_ + 1));
+    foreign("`~=` is written `!=`");
+    return mend("!=");
+  }
   if (type(at_) != ids::GREATER || previous() != ids::LESS || list_.tokens[at_ - 1].end != list_.tokens[at_].begin)
     return false;
   out_.span = join(list_.span(at_ - 1), list_.span(at_));
@@ -124,6 +269,7 @@ bool ErrorContext::conditional_in_try() {
 
 bool ErrorContext::lonely_try() {
   if (!expects(ids::CATCH) || !expects(ids::FINALLY) || expects(ids::NEWLINE)) return false;
+  if (error_.statement != no_token) out_.related.push_back({list_.span(error_.statement), "the `try`"});
   return say("this `try` has no `catch` and no `finally`",
              "`try { ... } catch value as e { ... }`; `x = try VALUE else OTHERWISE` in one expression");
 }
@@ -155,7 +301,8 @@ bool ErrorContext::generator() {
 }
 
 bool ErrorContext::set_literal() {
-  if (!expects(ids::COLON) || (type(at_) != ids::COMMA && type(at_) != ids::DICT_CLOSE)) return false;
+  if (!expects(ids::COLON) || (type(at_) != ids::COMMA && type(at_) != ids::DICT_CLOSE && type(at_) != ids::FOR))
+    return false;
   uint32_t around = list_.tokens[at_].enclosing;
   if (around == no_token || type(around) != ids::DICT_OPEN) return false;
   return foreign("expected `:` and a value", "a dict is written `{key: value}`; there are no sets");

@@ -112,8 +112,18 @@ void mend_missing_brace(const TokenList& list, uint32_t newline, Diagnostic& d) 
   const uint32_t next = newline + 1;
   if (token_type(list, next) == ids::DICT_OPEN || token_type(list, next) == ids::BLOCK_OPEN)
     return d.offer({&source, end, list.tokens[next].end}, " {", "Move the `{` to the line of its head");
-  const int line = source.position(end).line;
-  if (last_line_of_block(source, line) > line) d.offer({&source, end, end}, " {", "Insert the missing `{`");
+  const int line = source.position(end).line, last = last_line_of_block(source, line);
+  if (last == line) return;
+  Fix fix{"Write the block in braces", {{{&source, end, end}, " {"}}};
+  const std::string_view indentation = indentation_at(source, source.line_start(line));
+  const std::string_view below = last < source.line_count() ? source.line(last + 1) : std::string_view();
+  const uint32_t start = last < source.line_count() ? source.line_start(last + 1) : 0;
+  const auto at = static_cast<uint32_t>(start + indentation.size());
+  if (below == std::string(indentation) + "end")
+    fix.edits.push_back({{&source, at, at + 3}, "}"});
+  else if (!below.starts_with(std::string(indentation) + "}"))
+    fix.edits.push_back({end_of_line(source, last), "\n" + std::string(indentation) + "}"});
+  d.fixes.push_back(std::move(fix));
 }
 
 void mend_semicolons(const TokenList& list, uint32_t at, Diagnostic& d) {
@@ -185,6 +195,28 @@ void mend_bars(const TokenList& list, uint32_t bar, Diagnostic& d) {
   size_t body = text.find_first_not_of(' ', close + 1);
   if (body == text.npos || text[body] == '{') return;
   d.offer({list.source, list.tokens[bar].begin, static_cast<uint32_t>(body)}, fmt::format("({}) => ", names));
+}
+
+void mend_record(const TokenList& list, uint32_t word, Diagnostic& d) {
+  const uint32_t open = word + 2;
+  const int type = token_type(list, open);
+  if (token_type(list, word + 1) != ids::NAME || (type != ids::BLOCK_OPEN && type != ids::DICT_OPEN)) return;
+  const uint32_t close = list.tokens[open].partner;
+  if (close == no_token || list.tokens[close].synthetic) return;
+  const std::string_view inner =
+      list.source->text().substr(list.tokens[open].end, list.tokens[close].begin - list.tokens[open].end);
+  std::string fields;
+  for (size_t at = 0; at < inner.size();) {
+    const size_t end = std::min(inner.find('\n', at), inner.size());
+    std::string_view line = inner.substr(at, end - at);
+    at = end + 1;
+    if (line.find('#') != line.npos) return;  // a comment would take what follows
+    const size_t first = line.find_first_not_of(" \t,;"), last = line.find_last_not_of(" \t,;");
+    if (first == line.npos) continue;
+    fields += (fields.empty() ? "" : ", ") + std::string(line.substr(first, last + 1 - first));
+  }
+  if (!fields.empty())
+    d.offer(join(list.span(word), list.span(close)), fmt::format("record {}({})", list.text(word + 1), fields));
 }
 
 void mend_equation(const SourceFile& source, Span target, Span value, Diagnostic& d) {

@@ -32,6 +32,8 @@ void mend_leading_operator(const TokenList& list, uint32_t at, Diagnostic& d);
 void mend_counting_loop(const TokenList& list, uint32_t parenthesis, Diagnostic& d);
 /// `|x| x + 1`, from the first bar on.
 void mend_bars(const TokenList& list, uint32_t bar, Diagnostic& d);
+/// `struct Config { width: int = 3 }` from its first word on: a record, whose fields are in parentheses.
+void mend_record(const TokenList& list, uint32_t word, Diagnostic& d);
 /// `f(x) = x + 1`.
 void mend_equation(const SourceFile& source, Span target, Span value, Diagnostic& d);
 

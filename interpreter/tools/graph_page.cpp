@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 
 #include "interpreter/tools/equal_graphs.hpp"
 #include "interpreter/tools/op_scopes.hpp"
+#include "interpreter/tools/statistics.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/tiles/report_json.hpp"
 
@@ -43,6 +45,104 @@ std::string_view kind_of(const Tensor& t) {
   return "result";
 }
 
+/// A tensor's name without the numbers that make it unique: "add_out" of "add_out__t20__t44".
+std::string plain_name(const Tensor& t) {
+  std::string name = t.key.empty() ? t.name : t.key;
+  for (size_t at; (at = name.rfind("__t")) != name.npos && at + 3 < name.size() &&
+                  name.find_first_not_of("0123456789", at + 3) == name.npos;)
+    name.resize(at);
+  return name;
+}
+
+/// The results of graphs that are the next values of states: a program only writes them back.
+class StateResults {
+ public:
+  /// Numbers of a graph's outputs.
+  Json of(const Graph& graph) {
+    Json found = Json::array();
+    for (size_t i = 0; i < graph.outputs().size(); ++i)
+      if (is_output(graph, i)) found.push_back(i);
+    return found;
+  }
+
+ private:
+  bool is_output(const Graph& graph, size_t i) {
+    const auto [at, fresh] = known_.emplace(std::pair(&graph, i), false);
+    if (!fresh) return at->second;
+    const auto& calls = graph.call_sites();
+    const bool is = !calls.empty() && std::all_of(calls.begin(), calls.end(), [&](const Op* call) {
+      return call->row->role == Role::call && i < call->outputs.size() && is_written_back(*call->outputs[i]);
+    });
+    return known_[{&graph, i}] = is;
+  }
+  bool is_written_back(const Tensor& t) {
+    const auto& outputs = t.graph->outputs();
+    size_t uses = 0;
+    for (const Op* op : t.consumers) {
+      const bool writes = op->called.empty() && op->inputs[0]->is_state && op->inputs[0] != &t && op->modifies(0);
+      if (!writes) return false;
+      ++uses;
+    }
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (outputs[i] == &t && (++uses, !is_output(*t.graph, i))) return false;
+    return uses > 0;
+  }
+
+  std::map<std::pair<const Graph*, size_t>, bool> known_;
+};
+
+/// The values that the page shows of variables and constants.
+class ShownWeights {
+ public:
+  explicit ShownWeights(const GivenWeights& given) : given_(given) {}
+
+  /// Range and histogram of a tensor's values; null if the tensor has none.
+  Json of(const Tensor& t) {
+    const Tensor* source = source_of(t);
+    if (!source || source->spec.size() < 2 || !is_floating(source->spec.dtype)) return nullptr;
+    const auto [at, fresh] = known_.try_emplace(source);
+    if (fresh) at->second = figures(*source);
+    return at->second;
+  }
+
+ private:
+  /// The variable or constant that each call passes for an input; null if there are several.
+  static const Tensor* source_of(const Tensor& t) {
+    if (t.kind == TensorKind::variable || t.kind == TensorKind::constant) return &t;
+    if (t.kind != TensorKind::input || t.key.empty()) return nullptr;
+    const auto& inputs = t.graph->inputs();
+    const auto slot = static_cast<size_t>(std::find(inputs.begin(), inputs.end(), &t) - inputs.begin());
+    const Tensor* found = nullptr;
+    for (const Op* call : t.graph->call_sites()) {
+      const Tensor* one =
+          call->row->role == Role::call && call->inputs[slot] ? source_of(*call->inputs[slot]) : nullptr;
+      if (!one || (found && found != one)) return nullptr;
+      found = one;
+    }
+    return found;
+  }
+
+  Json figures(const Tensor& t) const {
+    const auto given = given_.find(&t);
+    const Array& values = given == given_.end() ? t.data : given->second;
+    if (!values.has_elements()) return nullptr;
+    const Statistics s = statistics_of(values);
+    constexpr int bins = 24;
+    std::vector<int64_t> counts(bins);
+    const double width = s.most - s.least;
+    for (int64_t i = 0; i < values.size(); ++i) {
+      const double x = values.number(i);
+      if (!std::isfinite(x)) continue;
+      const int bin = width > 0 ? static_cast<int>((x - s.least) / width * bins) : 0;
+      ++counts[static_cast<size_t>(std::clamp(bin, 0, bins - 1))];
+    }
+    return {{"text", text(s)}, {"least", s.least}, {"most", s.most}, {"bins", counts}};
+  }
+
+  const GivenWeights& given_;
+  std::map<const Tensor*, Json> known_;
+};
+
 /// The ops of a report by their ids.
 using Plans = std::unordered_map<int, const tiles::ReportOp*>;
 
@@ -59,19 +159,18 @@ Json plan_json(const tiles::ReportOp& o) {
 }
 
 Json json_of(const Graph& graph, const GraphClass& of, const GraphClasses& classes, Sources& sources,
-             const Plans& plans) {
+             const Plans& plans, StateResults& states, ShownWeights& weights) {
   std::unordered_map<const Tensor*, size_t> number;
   Json tensors = Json::array();
   const auto tensor = [&](const Tensor* t) -> Json {
     if (!t) return -1;
     const auto [found, fresh] = number.try_emplace(t, number.size());
     if (fresh) {
-      Json one{{"name", t->key.empty() ? t->name : t->key},
-               {"spec", text(t->spec)},
-               {"kind", kind_of(*t)},
-               {"scalar", t->spec.size() == 1}};
+      Json one{
+          {"name", plain_name(*t)}, {"spec", text(t->spec)}, {"kind", kind_of(*t)}, {"scalar", t->spec.size() == 1}};
       if (t->kind == TensorKind::constant && t->data.size() == 1 && t->data.has_elements())
         one["value"] = fmt::format("{:g}", t->data.number(0));
+      if (Json figures = weights.of(*t); !figures.is_null()) one["weight"] = std::move(figures);
       tensors.push_back(std::move(one));
     }
     return found->second;
@@ -111,6 +210,7 @@ Json json_of(const Graph& graph, const GraphClass& of, const GraphClasses& class
           {"main", graph.is_main()},
           {"members", of.members},
           {"calls", graph.call_sites().size()},
+          {"states", states.of(graph)},
           {"inputs", std::move(inputs)},
           {"outputs", std::move(outputs)},
           {"tensors", std::move(tensors)},
@@ -148,6 +248,7 @@ Json json_of(const std::string& title, const ModulePicture& picture, Sources& so
                    {"main", true},
                    {"members", 1},
                    {"calls", 0},
+                   {"states", Json::array()},
                    {"inputs", Json::array()},
                    {"outputs", Json::array()},
                    {"tensors", std::move(tensors)},
@@ -208,8 +309,11 @@ std::map<std::string, std::string> source_texts(const std::vector<const Ir*>& pr
 }
 
 std::string graph_data(const std::vector<const Ir*>& programs, const Graph* first,
-                       std::span<const tiles::Report> reports, std::span<const std::vector<PassStage>> passes) {
+                       std::span<const tiles::Report> reports, std::span<const std::vector<PassStage>> passes,
+                       const GivenWeights& given) {
   Sources sources;
+  StateResults states;
+  ShownWeights weights(given);
   Json list = Json::array();
   for (size_t i = 0; i < programs.size(); ++i) {
     const Ir* ir = programs[i];
@@ -220,7 +324,8 @@ std::string graph_data(const std::vector<const Ir*>& programs, const Graph* firs
     for (const auto& g : ir->graphs()) graphs.push_back(g.get());
     const GraphClasses classes = classes_of(graphs);
     Json drawn = Json::array();
-    for (const GraphClass& c : classes.classes) drawn.push_back(json_of(*c.graph, c, classes, sources, plans));
+    for (const GraphClass& c : classes.classes)
+      drawn.push_back(json_of(*c.graph, c, classes, sources, plans, states, weights));
     const Graph* start = first && &first->ir() == ir ? first : &ir->main();
     Json stages = Json::array();
     if (i < passes.size())
@@ -235,8 +340,9 @@ std::string graph_data(const std::vector<const Ir*>& programs, const Graph* firs
 }
 
 std::string graph_page(const std::vector<const Ir*>& programs, const Graph* first,
-                       std::span<const tiles::Report> reports, std::span<const std::vector<PassStage>> passes) {
-  return page_of(graph_data(programs, first, reports, passes));
+                       std::span<const tiles::Report> reports, std::span<const std::vector<PassStage>> passes,
+                       const GivenWeights& given) {
+  return page_of(graph_data(programs, first, reports, passes, given));
 }
 
 std::string module_page(const std::vector<std::pair<std::string, ModulePicture>>& pictures) {

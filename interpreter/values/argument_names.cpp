@@ -42,6 +42,10 @@ constexpr std::string_view groups[] = {
     " vocab num_embeddings vocab_size input_dim ",
     " momentum decay ",
     " end_factor final_factor ",
+    " wrt argnums argnum arguments ",
+    " aux has_aux ",
+    " axes in_axes ",
+
 };
 
 // Arguments that pxl does not have, and what is written in their place. `drop`: the argument can be left out.

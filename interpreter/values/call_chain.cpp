@@ -48,8 +48,27 @@ CallFrame::CallFrame(Interpreter& in, std::string&& what, Span at)
 
 namespace {
 
-void need_callable(const Value& callee) {
-  if (!can_be_called(callee)) throw Error(with_article(callee.type_name()) + " is not callable").as(codes::type);
+/// `xs(0)`: elements are taken with brackets.
+void offer_brackets(Error& e, const Value& callee, const Arguments& args) {
+  const std::string type = callee.type_name();
+  const bool has_elements = callee.as<SequenceObject>() || callee.as_array() || callee.as_string() || type == "dict" ||
+                            type == "tensor" || type == "range";
+  if (!has_elements || args.spans.size() != 1 || !args.named.empty() || !args.span) return;
+  const Span inner = args.spans[0], call = args.span;
+  if (!inner || inner.file != call.file || inner.begin <= call.begin || inner.end >= call.end) return;
+  const std::string_view text = call.file->text();
+  if (text[inner.begin - 1] != '(' || text[inner.end] != ')' || inner.end + 1 != call.end) return;
+  const std::string element =
+      fmt::format("{}[{}]", text.substr(call.begin, inner.begin - 1 - call.begin), inner.text());
+  e.first().notes.push_back(fmt::format("an element is taken with brackets: `{}`", element));
+  e.offer(call, element);
+}
+
+void need_callable(const Value& callee, const Arguments& args) {
+  if (can_be_called(callee)) return;
+  Error e(with_article(callee.type_name()) + " is not callable");
+  offer_brackets(e, callee, args);
+  throw std::move(e).as(codes::type);
 }
 
 }  // namespace
@@ -59,7 +78,7 @@ Value invoke(Interpreter& in, const Value& callee, Arguments args) {
   charge(100);
   try {
     const DepthGuard guard(position_of(in));
-    need_callable(callee);
+    need_callable(callee, args);
     // The callee may be rebound while it runs.
     const ObjectPtr keep = callee.object();
     return keep->call(in, std::move(args));
@@ -78,7 +97,7 @@ Value invoke(Interpreter& in, const Value& callee, const Value* values, size_t c
   charge(100);
   try {
     const DepthGuard guard(position_of(in));
-    need_callable(callee);
+    need_callable(callee, {});
     const ObjectPtr keep = callee.object();
     return keep->call_by_position(in, values, count);
   } catch (Error& e) {

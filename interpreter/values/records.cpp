@@ -104,6 +104,15 @@ std::vector<std::string> RecordObject::own_names() const {
   return names;
 }
 
+Value RecordObject::index(Interpreter&, const Value& key) {
+  const std::vector<std::string> names = own_names();
+  const std::string* given = key.as_string();
+  const bool known = given && std::find(names.begin(), names.end(), *given) != names.end();
+  Error e(with_article(type_name()) + " cannot be indexed");
+  if (!names.empty()) e.first().notes.push_back(fmt::format("a field is a member: `.{}`", known ? *given : names[0]));
+  throw std::move(e).as(codes::type);
+}
+
 void RecordObject::set_member(Interpreter&, std::string_view name, Value) {
   throw Error(fmt::format("`{}` can't be assigned: a record does not change", name),
               {fmt::format("`with({} = ...)` makes another one", name)})

@@ -36,6 +36,7 @@ struct RecordObject final : Object {
   std::optional<Value> member(Interpreter& in, std::string_view name) override;
   std::vector<std::string> member_names() const override;
   std::vector<std::string> own_names() const override;
+  Value index(Interpreter& in, const Value& key) override;
   void set_member(Interpreter& in, std::string_view name, Value value) override;
   void references(References& to) const override;
 };

@@ -94,6 +94,10 @@ Value DTypeObject::index(Interpreter& in, const Value& key) {
     return spec;
   }
   for (const Value& d : dims) {
+    if (d.is_none() || (d.is_int64() && d.int64() == -1))
+      throw Error(fmt::format("an extent of a spec is an int, not {}", repr_of(in, d)),
+                  {"a size that each run decides is a parameter: `program infer(batch: size = 64) { ... }`"})
+          .as(codes::shape);
     if (auto* list = d.as<SequenceObject>()) {
       for (const Value& e : list->items) spec.shape.push_back(to_index(e, "extent of a spec"));
     } else {

@@ -219,7 +219,8 @@ std::vector<TensorSpec> infer_product(const OpContext& site, DType out) {
     refuse(site,
            fmt::format("inner dimensions differ: {} ({}, axis -1) and {} ({}, axis {})", lhs, site.label(0), rhs,
                        site.label(1), b.shape.size() == 1 ? 0 : static_cast<int64_t>(b.shape.size()) - 2),
-           codes::shape);
+           codes::shape,
+           b.shape.size() == 2 && b.shape[1] == lhs ? fmt::format("the transpose fits: `{}.T`", site.label(1)) : "");
   return {{prefixed(site,
                     [&] {
                       Shape shape = matmul_shape(a.shape, false, b.shape, false);

@@ -117,6 +117,8 @@ class Protocol(jkt.KernelTests):
         self.assertEqual(self.text_of(":type cy"), "tensor float32[2]\\n")
         self.assertEqual(self.text_of(":type cy\\n:eval cy"), "tensor float32[2]\\nfloat32[2]\\n[6. 6.]\\n")
         self.assertIn("cycles", self.text_of(":tiles"))
+        self.data_of("stream out cz = cw * 3\\nprofiled = Session(main)")
+        self.assertRegex(self.text_of(":profile profiled.run()"), "profile of main: 1 run in .*\\n(.*\\n)*.*100.0% .* total")
         self.assertIn(":schedule [GRAPH]", self.text_of(":help"))
         self.assertRegex(self.text_of(":time x3 1 + 1"), "3 runs: mean")
         self.assertIn("image/png", self.data_of(":dot")[0].keys() | {"image/png"})

@@ -53,6 +53,39 @@ program other {
   stream out y = softmax(host_load(x), axis = -1)
 }
 """
+# A program without a gradient, whose model is one call, and states that the program only writes back.
+INFERENCE = """
+from nn import Dropout, Linear
+
+module Net {
+  layers = [Linear(4) for i in range(3)]
+  drop = Dropout(0.5)
+  build(x) {
+    for layer in layers { x = drop(layer(x)) }
+    return x
+  }
+}
+program infer {
+  stream in x: float32[2, 4]
+  net = Net().bound(x, training = true)
+  stream out y = net(host_load(x))
+}
+session = Session(infer())
+session.save("%s")
+"""
+
+
+def weights_problem(page):
+    """The page has range and histogram of what the checkpoint has, and names without numbers that make them unique."""
+    program = data_of(page)["programs"][0]
+    main = next(g for g in program["graphs"] if g["main"])
+    found = {t["name"]: t["weight"] for t in main["tensors"] if "weight" in t}
+    if len(found) != 6:
+        return f"weights of {sorted(found)}"
+    wrong = [name for name, w in found.items() if sum(w["bins"]) != (16 if "weight" in name else 4) or not w["text"].startswith(("from ", "all"))]
+    names = [t["name"] for g in program["graphs"] for t in g["tensors"]]
+    numbered = [name for name in names if re.search(r"__t\d+", name)]
+    return None if not wrong and not numbered else f"{wrong} {numbered} {found}"
 
 
 def data_of(page):
@@ -177,6 +210,16 @@ def browse(folder):
         one("#stages button").click()
         check("graph page: the console of plans.html", "; ".join(browser.errors()))
 
+        browser.load("infer.html")
+        shown = labels()
+        check("graph page: the model of an inference program is open", None if any(l.startswith("layers.0") for l in shown) else str(shown))
+        check("graph page: states are hidden at first", None if not any("seed" in l for l in shown) else str(shown))
+        run("document.getElementById('saved').click()")
+        check("graph page: Saved shows states", None if any("seed" in l for l in labels()) else str(labels()))
+        press("Net")
+        check("graph page: a call shows its weights", None if many("#panel .weight rect") and "mean" in one("#panel").text else one("#panel").text[:500])
+        check("graph page: the console of infer.html", "; ".join(browser.errors()))
+
         (pathlib.Path(folder) / "framed.html").write_text('<iframe src="net.html" style="display:none;width:900px;height:500px"></iframe>')
         browser.load("framed.html")
         time.sleep(0.5)
@@ -205,7 +248,11 @@ def graph_page_tests(pxl, add, skip):
     with tempfile.TemporaryDirectory() as folder:
         net = pathlib.Path(folder) / SCRIPT
         net.write_text(NETWORK)
-        for name, script, *flags in (("net", net), ("plans", net, "--machine", "mk2", "--passes"), ("large", ROOT / "bench/layers.pxl")):
+        infer, saved = pathlib.Path(folder) / "infer.pxl", pathlib.Path(folder) / "infer.safetensors"
+        infer.write_text(INFERENCE % saved)
+        code, out, err = call(pxl, infer)
+        add("pxl graph: a checkpoint to show", None if code == 0 else out + err)
+        for name, script, *flags in (("net", net), ("infer", infer, "--weights", saved), ("plans", net, "--machine", "mk2", "--passes"), ("large", ROOT / "bench/layers.pxl")):
             page = pathlib.Path(folder) / f"{name}.html"
             code, out, err = call(pxl, "graph", *flags, script, "-o", page)
             text = page.read_text() if code == 0 else ""
@@ -213,6 +260,7 @@ def graph_page_tests(pxl, add, skip):
             add(f"pxl graph -o {name}.html", None if code == 0 and alone and text.count("</script>") == 2 else f"status {code}\n{out}{err}")
             if code != 0:
                 return
+        add("pxl graph: the weights of the page", lambda: weights_problem((pathlib.Path(folder) / "infer.html").read_text()))
         add("pxl graph: the passes of the page", lambda: passes_problem(data_of((pathlib.Path(folder) / "plans.html").read_text())))
         add("pxl graph: the data of the page", lambda: data_problem(data_of((pathlib.Path(folder) / "net.html").read_text())))
         checks(__file__, folder, "the page of graphs in a browser", add, skip)

@@ -374,7 +374,22 @@ def not_a_terminal(pxl, home):
     assert done.returncode == 0
 
 
-CASES = [values, outer_names, start_up_is_quick, top_level_program, eval_runs_what_is_needed, failed_input, help_and_questions, commands_asked_wrongly, explanations, graphs, files, start_up_file, tour, debugging, not_a_terminal]
+def profile(pxl, home):
+    """`:profile INPUT` is of the input, and `:profile` of the runs since the last one."""
+    t = Terminal(pxl, home, columns=160)
+    for line in ("variable W: float32[64, 64] = 0.5", "stream out y = W @ W", "s = Session(main)"):
+        t.enter(line)
+    contains(t.enter(":profile s.run().y[0, 0]"), "16.0\nprofile of main: 1 run in ", "[2]:1: MatMul", "total of 1 kernel", "100.0%", "memory: ")
+    t.enter("for i in range(5) { s.run() }")
+    contains(t.enter(":profile"), "profile of main: 5 runs in ")
+    same(t.enter(":profile"), "no session has run since it is measured: sessions are measured from now on")
+    same(t.enter(":profile 1 + 1"), "2\nno session ran")
+    contains(t.enter(":profile Session(main).run().y[0, 0]"), "profile of main: 1 run in ")
+    contains(t.enter(":profile nothing_here"), "unknown name `nothing_here`")
+    assert t.leave() == 0
+
+
+CASES = [values, outer_names, start_up_is_quick, top_level_program, eval_runs_what_is_needed, failed_input, help_and_questions, commands_asked_wrongly, explanations, graphs, files, start_up_file, tour, debugging, profile, not_a_terminal]
 
 
 # Those whose answers an engine computes.

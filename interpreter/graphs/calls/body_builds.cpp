@@ -1,4 +1,6 @@
 // Builds graphs: decides which arguments become graph inputs, and runs a body as a new graph with its params.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <deque>
 #include <unordered_set>
@@ -280,9 +282,25 @@ void check_updates(const Graph& graph, size_t first, const std::vector<std::pair
 
 // ---- graphs
 
+/// The error about a module without a build. A method that other frameworks call may be meant as one.
+Error no_build(const ast::ModuleStmt& m) {
+  Error e("module " + m.name + " has no build: no graph can be made of it");
+  for (const ast::Function* f : m.methods) {
+    if (f->name != "forward" && f->name != "call" && f->name != "__call__") continue;
+    e.first().notes.push_back(
+        fmt::format("what a call computes is written `build(x) {{ ... }}`, not `def {}`", f->name));
+    e.relate(f->span, "the method");
+    const std::string head = "def " + f->name;
+    const std::string_view text = f->span.file->text();
+    const size_t at = text.rfind(head, f->span.begin + head.size());
+    if (at != text.npos && at + 200 > f->span.begin)
+      e.offer({f->span.file, static_cast<uint32_t>(at), static_cast<uint32_t>(at + head.size())}, "build");
+  }
+  return std::move(e).as(codes::program);
+}
+
 GraphSource source_of_instance(const ModuleInstancePtr& m) {
-  if (!m->code->build)
-    throw Error("module " + m->code->name + " has no build: no graph can be made of it").as(codes::program);
+  if (!m->code->build) throw no_build(*m->code);
   GraphSource s;
   s.title = m->code->name;
   s.what = s.frame = m->code->name + ".build";

@@ -196,6 +196,11 @@ class InputBinder {
           {"give create_graph a tensor or a spec for it to make it an input"})
           .as(codes::graph_inputs);
     std::string hint = did_you_mean(name, names);
+    if (name == "training" || name == "train")
+      throw Error(
+          "`" + name + "` is no input of " + shown_name(callee_),
+          {fmt::format("a net is built for training: `{}(...).bound(x, training = true)`", shown_name(callee_))})
+          .as(codes::graph_inputs);
     throw Error("`" + name + "` is no input of " + shown_name(callee_) + (hint.empty() ? "" : "; " + hint),
                 {"its inputs: " + (names.empty() ? std::string("none") : join_texts(names, ", "))})
         .as(codes::graph_inputs);

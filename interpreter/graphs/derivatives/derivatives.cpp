@@ -132,8 +132,8 @@ const Tensor& loss_of(const FunctionCall& call, bool aux, const char* where) {
                 {"`value_and_grad(f, aux = true)` differentiates the first, and gives the others"})
         .as(codes::gradient);
   if (element_count(y.spec.shape) != 1)
-    throw Error(fmt::format("{}: `{}` is {}; a gradient is of one number", where, y.name, text(y.spec)),
-                {fmt::format("write `sum({})`, or give a gradient for it: `vjp`", y.name)})
+    throw Error(fmt::format("{}: `{}` is {}; a gradient is of one number", where, shown_name(y), text(y.spec)),
+                {fmt::format("write `sum({})`, or give a gradient for it: `vjp`", shown_name(y))})
         .as(codes::gradient);
   if (!is_floating(y.spec.dtype))
     throw Error(fmt::format("{}: the function returns {}, and only floats have gradients", where, text(y.spec)))
@@ -285,6 +285,27 @@ Value make_grad(const Value& f, const Value& wrt, GradOptions options) {
   return Value(d);
 }
 
+/// `grad(loss(w))`, `grad(net.vars, loss)`: what the call is to be.
+[[noreturn]] void refuse_operand(const Value& f, const Arguments& args) {
+  Error e("grad takes a function of tensors, got " + with_article(f.type_name()));
+  if (!args.spans.empty() && args.spans[0]) {
+    const Span at = args.spans[0];
+    const std::string_view text = at.text();
+    const size_t open = text.find('(');
+    if (f.as<TreeObject>() && args.spans.size() == 2 && as_tensor(args.positional[1])) {
+      const std::string tree(text), loss(args.spans[1].text());
+      e.first().notes.push_back(fmt::format("the loss comes first: `grad({}, {})`", loss, tree));
+      e.first().fixes.push_back({"Exchange the arguments", {{at, loss}, {args.spans[1], tree}}});
+    } else if (open != text.npos && text.ends_with(')') && args.spans.size() == 1 && args.named.empty()) {
+      const std::string called = fmt::format("grad({}){}", text.substr(0, open), text.substr(open));
+      e.first().notes.push_back(fmt::format("`grad` takes the function, not its result: `{}`", called));
+      e.offer(args.span, called);
+    }
+    e.locate(at, nullptr);
+  }
+  throw std::move(e).as(codes::type);
+}
+
 // ---- tensors of the graph that is being built
 
 Value grad_of_tensor(Interpreter& in, const Value& given, const Value& wrt, Unused unused) {
@@ -297,8 +318,8 @@ Value grad_of_tensor(Interpreter& in, const Value& given, const Value& wrt, Unus
   if (loss->graph != target.graph)
     throw Error("grad: `" + shown_name(*loss) + "` is not in the graph that is being built").as(codes::other_graph);
   if (element_count(loss->spec.shape) != 1)
-    throw Error(fmt::format("grad: `{}` is {}; a gradient is of one number", loss->name, text(loss->spec)),
-                {fmt::format("write `grad(sum({}), ...)`, or give a gradient for it: `vjp`", loss->name)})
+    throw Error(fmt::format("grad: `{}` is {}; a gradient is of one number", shown_name(*loss), text(loss->spec)),
+                {fmt::format("write `grad(sum({}), ...)`, or give a gradient for it: `vjp`", shown_name(*loss))})
         .as(codes::gradient);
   if (!is_floating(loss->spec.dtype))
     throw Error(fmt::format("grad: `{}` is {}, and only floats have gradients", shown_name(*loss), text(loss->spec)))
@@ -598,6 +619,7 @@ void bind_derivative_builtins(Scope& p) {
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a("grad", args, {"f", "wrt", "unused"});
            const Value f = a.value("f");
+           if (f.as_array() || f.is_number() || f.as<TreeObject>()) refuse_operand(f, args);
            if (as_tensor(f)) return grad_of_tensor(in, f, a.value_or("wrt", {}), to_unused(a));
            return make_grad(f, a.value_or("wrt", {}), {to_unused(a), false, false});
          });

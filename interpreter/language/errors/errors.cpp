@@ -164,6 +164,39 @@ void add_own_kinds(const ast::Tree& tree, OwnKinds& to) {
   if (tree.source->text().find("fail") != std::string_view::npos) FindFails(to).block(*tree.body);
 }
 
+namespace {
+
+/// The kind for an exception of Python; empty if there is none.
+std::string_view foreign_error_kind(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kinds[] = {
+      {"ValueError", "value"},
+      {"IndexError", "index"},
+      {"KeyError", "key"},
+      {"TypeError", "type"},
+      {"ZeroDivisionError", "arithmetic"},
+      {"OverflowError", "arithmetic"},
+      {"FileNotFoundError", "file"},
+      {"IOError", "file"},
+      {"OSError", "file"},
+      {"PermissionError", "file"},
+      {"MemoryError", "memory"},
+      {"KeyboardInterrupt", "interrupted"},
+      {"AssertionError", "assertion"},
+      {"NameError", "unknown_name"},
+      {"AttributeError", "unknown_member"},
+      {"ImportError", "import"},
+  };
+  const auto found = std::find_if(std::begin(kinds), std::end(kinds), [&](const auto& k) { return k.first == name; });
+  return found == std::end(kinds) ? std::string_view() : found->second;
+}
+
+/// `catch e`: what users call an error.
+bool names_an_error(std::string_view name) {
+  return name == "e" || name == "err" || name == "error" || name == "ex" || name == "exc" || name == "exception";
+}
+
+}  // namespace
+
 void check_kinds(Interpreter& in, const ast::TryStmt& s) {
   std::vector<std::string> names;
   bool any = false;
@@ -180,7 +213,16 @@ void check_kinds(Interpreter& in, const ast::TryStmt& s) {
       Error e(fmt::format("there is no kind of error `{}`{}", kind.name, hint.empty() ? "" : "; " + hint),
               {"kinds are those of `pxl explain`, and those that `fail(..., kind = \"...\")` names in this file and "
                "its imports"});
-      if (const auto meant = nearest(kind.name, names)) e.offer(kind.span, *meant);
+      if (const std::string_view here = foreign_error_kind(kind.name); !here.empty()) {
+        e.first().notes = {fmt::format("the kind is called `{}` here", here)};
+        e.offer(kind.span, std::string(here));
+      } else if (!c.as && c.kinds.size() == 1 && names_an_error(kind.name)) {
+        e.first().notes = {
+            fmt::format("`catch as {0}` binds an error, `catch value as {0}` one of this kind", kind.name)};
+        e.offer(kind.span, "as " + kind.name);
+      } else if (const auto meant = nearest(kind.name, names)) {
+        e.offer(kind.span, *meant);
+      }
       e.as(codes::unknown_name).locate(kind.span, position_of(in).frames);
       throw e;
     }
@@ -230,7 +272,13 @@ Value fail(Interpreter& in, const Arguments& args) {
                 {"an f-string formats values: `fail(f\"row {n} is empty\")`"})
         .as(codes::type);
   const std::string kind = a.string_or("kind", "");
-  if (a.has("kind")) check_own_kind(kind);
+  try {
+    if (a.has("kind")) check_own_kind(kind);
+  } catch (Error& e) {
+    for (const NamedArg& n : args.named)
+      if (n.name == "kind" && n.span) e.locate(n.span, nullptr);
+    throw;
+  }
   Error e = run_error(*text);
   e.first().carried = std::make_shared<const WithData>(kind, a.value_or("data", {}));
   e.first().code = kind.empty() ? codes::fail : std::string_view(e.first().carried->kind);

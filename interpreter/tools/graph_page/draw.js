@@ -122,13 +122,15 @@ function mover(window_) {
     view,
     dragged: () => moved > 4,
     show(node) { root = node; apply(); },
-    // Shows a part of the picture, or its beginning where the letters would be too small to read.
-    fit(width, height, left = 0, top = 0) {
+    // Shows a part of the picture, or its beginning where the letters would be too small to read. `focus` is then in the middle.
+    fit(width, height, left = 0, top = 0, focus = undefined) {
       const b = window_.getBoundingClientRect(), margin = 24;
       view.scale = Math.min(1.2, (b.width - 2 * margin) / Math.max(width, 1), (b.height - 2 * margin) / Math.max(height, 1));
       view.scale = Math.max(view.scale, Math.min(.8, (b.width - 2 * margin) / Math.max(Math.min(width, 900), 1)));
       view.x = (width * view.scale < b.width ? (b.width - width * view.scale) / 2 : margin) - left * view.scale;
       view.y = (height * view.scale < b.height ? (b.height - height * view.scale) / 2 : margin) - top * view.scale;
+      if (focus !== undefined && width * view.scale > b.width)
+        view.x = Math.min(margin - left * view.scale, Math.max(b.width / 2 - focus * view.scale, b.width - margin - (left + width) * view.scale));
       apply();
     },
     whole(width, height) {

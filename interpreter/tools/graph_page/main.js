@@ -93,6 +93,17 @@
       ["tiles", number(plan.tiles)], ["temporary", `${number(plan.bytes)} bytes on a tile`]], "plan")];
   }
   function tensorRows(graph, list) { return list.filter((t) => t >= 0).slice(0, 40).map((t) => [graph.tensors[t].name, graph.tensors[t].spec.replaceAll(", ", ",\u00a0")]); }
+  // The values of weights: their range and a histogram.
+  function weights(graph, list) {
+    const known = [...new Set(list)].filter((t) => graph.tensors[t]?.weight).slice(0, 12);
+    if (!known.length) return [];
+    return [el("h3", {}, "Values"), ...known.map((t) => {
+      const { name, spec, weight } = graph.tensors[t], most = Math.max(...weight.bins), n = weight.bins.length;
+      const bars = weight.bins.map((count, i) => shape("rect", { x: i * 10, y: 40 - 40 * count / most, width: 9, height: 40 * count / most, fill: "var(--accent)" }));
+      return el("div", { class: "weight" }, el("div", {}, el("b", {}, name), ` ${spec}`),
+        shape("svg", { viewBox: `0 0 ${10 * n} 41`, role: "img", "aria-label": `histogram of ${name}` }, ...bars), el("div", { class: "hint" }, weight.text));
+    })];
+  }
   function details(box) {
     const b = inner(box), op = b.op, parts = [el("h2", {}, titleOf(box)), el("div", { class: "hint" }, noteOf(box))];
     if (box.kind === "port") parts.push(rows(tensorRows(box.graph, box.tensors)));
@@ -105,6 +116,7 @@
       parts.push(el("div", { class: "hint" }, `${op.name}.${op.id}` + (op.scope.length ? ` in ${op.scope.join(".")}` : "")));
       if (op.in.some((t) => t >= 0)) parts.push(el("h3", {}, "Inputs"), rows(tensorRows(b.graph, op.in)));
       if (op.out.length) parts.push(el("h3", {}, "Outputs"), rows(tensorRows(b.graph, op.out)));
+      parts.push(...weights(b.graph, op.in));
       if (op.attributes) parts.push(el("h3", {}, "Attributes"), rows(op.attributes));
       parts.push(...planOf(op), ...sourceOf(op));
     } else if (box.ops.length) {
@@ -220,21 +232,26 @@
     open = opened(innerWidth < 700 ? 14 : 28);
     const model = modelOf(root.children);
     if (model) open.add(model.key);
-    at("saved").hidden = !PROGRAM.graphs.some(gradientOf);
+    at("saved").hidden = !PROGRAM.graphs.some((g) => gradientOf(g) || g.states.length);
     chosen = null;
     panel.replaceChildren(el("div", { class: "hint" }, "Click a box to open it, and an op for its tensors and its line of the program. Drag to move, wheel to zoom, / to search."));
     render();
     begin();
     unseen = !view.clientWidth;
   }
-  // The call of the graph that a training program differentiates: the picture begins there.
+  // The call where the picture begins: of the graph that a training program differentiates, or of the one that has most ops.
   function modelOf(list) {
-    const calls = list.flatMap((box) => (box.kind === "call" && gradientOf(calledOf(box)) ? [box] : []));
-    return calls.sort((a, b) => calledOf(b).ops.length - calledOf(a).ops.length)[0];
+    const calls = list.filter((box) => box.kind === "call" && box.op.calls.length === 1), size = (box) => calledOf(box).ops.length;
+    const trained = calls.filter((box) => gradientOf(calledOf(box)));
+    const largest = (trained.length ? trained : calls).sort((a, b) => size(b) - size(a))[0];
+    return largest && (trained.length || 2 * size(largest) > root.ops.length) ? largest : undefined;
   }
   function begin() {
     const model = modelOf(root.children), place = model && shown.nodes.get(model.key);
-    place ? move.fit(place.part.width, place.part.height, place.x, place.y) : move.fit(shown.width, shown.height);
+    if (!place) return move.fit(shown.width, shown.height);
+    const { part, x, y } = place, inside = part.inside;
+    const first = inside?.parts.reduce((a, b) => (b.y < a.y ? b : a));
+    move.fit(part.width, part.height, x, y, first && x + (part.width - inside.width) / 2 + first.x + first.width / 2);
   }
   // A frame that is hidden at first, such as a notebook's, has no size to fit.
   let unseen = false;

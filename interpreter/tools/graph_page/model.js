@@ -166,11 +166,15 @@ function scalarParts(graph, list) {
 
 let PROGRAM, SHOW_SAVED = false;
 const gradientOf = (graph) => PROGRAM.graphs.find((g) => g.id === graph.id + "_bwd");
-// The results of a call that only the gradient of its graph reads: saved activations.
+// The results of a call that only the gradient of its graph reads, saved activations, and the next values of states.
 function savedBy(graph, op) {
   if (SHOW_SAVED || !op.calls || op.calls.length !== 1) return [];
-  const gradient = gradientOf(PROGRAM.graphs[op.calls[0]]), to = gradient && PROGRAM.graphs.indexOf(gradient);
-  const reads = (user) => (user.calls || []).includes(to);
+  const states = PROGRAM.graphs[op.calls[0]].states.map((i) => op.out[i]);
+  return [...activationsOf(graph, op), ...states];
+}
+function activationsOf(graph, op) {
+  const gradient = gradientOf(PROGRAM.graphs[op.calls[0]]);  // called by the program, or by the gradient of a loss
+  const reads = (user) => (user.calls || []).some((g) => /_bwd(_\d+)?$/.test(PROGRAM.graphs[g].id));
   return gradient ? op.out.filter((t) => (graph.users.get(t) || []).length && graph.users.get(t).every(reads)) : [];
 }
 const calledOf = (box, which = 0) => wired(PROGRAM.graphs[box.op.calls[which]]);
@@ -245,7 +249,8 @@ function level(parent, list, graph) {
   };
   // What the caller of this graph saves for the gradient.
   const caller = inner(parent).kind === "call" && inner(parent), saved = new Set(caller ? savedBy(caller.graph, caller.op).map((t) => graph.outputs[caller.op.out.indexOf(t)]) : []);
-  const outside = (t) => wholeGraph ? graph.declared.has(t) && !saved.has(t) : graph.declared.has(t) || (graph.users.get(t) || []).some((op) => !boxOf.has(op));
+  const declared = (t) => graph.declared.has(t) && (SHOW_SAVED || !graph.states.some((i) => graph.outputs[i] === t));
+  const outside = (t) => wholeGraph ? declared(t) && !saved.has(t) : declared(t) || (graph.users.get(t) || []).some((op) => !boxOf.has(op));
   for (const box of list)
     for (const op of box.ops) {
       if (op.graph !== graph) continue;

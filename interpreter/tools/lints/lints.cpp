@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 
+#include "interpreter/syntax/names_bound.hpp"
 #include "interpreter/syntax/node_as.hpp"
 #include "interpreter/syntax/statement_parts.hpp"
 #include "interpreter/tools/lints/program_lints.hpp"
@@ -34,6 +35,7 @@ constexpr LintKind table[] = {
     {softmax_twice, "a loss of logits that gets probabilities: the result of `softmax`"},
     {shadowed_builtin, "a value with the name of a function of the language, which the file calls"},
     {untrained_variable, "a variable that the loss depends on, and that nothing trains"},
+    {unwritten_state, "a `state` whose name is bound again, though no `next` gives it another value"},
     {fixed_seed, "a random op of a training program whose seed is the same in each run"},
 };
 
@@ -91,6 +93,8 @@ class Linter {
     for (Diagnostic& d : warnings) warn(d.code, d.span, std::move(d.message));
     names();
     StatementLists([this](const auto& list) { block(list); }).list(tree_.body->statements);
+    for (const ast::Stmt* s : tree_.body->statements)
+      if (s->kind == StmtKind::module && as<ast::ModuleStmt>(*s).build) states(*as<ast::ModuleStmt>(*s).build->body);
     for (const auto& ir : irs)
       for (Diagnostic& d : program_findings(*ir, tree_)) {
         if (Diagnostic* kept = warn(d.code, d.span, std::move(d.message))) kept->notes = std::move(d.notes);
@@ -213,6 +217,25 @@ class Linter {
       case StmtKind::record: return {as<ast::RecordStmt>(s).name, as<ast::RecordStmt>(s).name_span};
       default: return {};
     }
+  }
+
+  /// `state average: SPEC = 0`, then `average = ...` without `next`: the state keeps its value.
+  void states(const ast::Block& build) {
+    std::set<std::string> declared, next;
+    std::vector<std::pair<std::string, Span>> bound;
+    StatementLists([&](const std::vector<ast::Stmt*>& list) {
+      for (const ast::Stmt* s : list) {
+        if (s->kind == StmtKind::param && as<ast::ParamStmt>(*s).is_state) declared.insert(as<ast::ParamStmt>(*s).name);
+        if (s->kind == StmtKind::next)
+          for (const ast::NameExpr* t : as<ast::NextStmt>(*s).targets) next.insert(t->name);
+        if (s->kind == StmtKind::assign)
+          for (std::string& name : names_of(*s).bound) bound.emplace_back(std::move(name), s->span);
+      }
+    }).list(build.statements);
+    for (const auto& [name, at] : bound)
+      if (declared.contains(name) && !next.contains(name))
+        warn(unwritten_state, at, fmt::format("this binds the name `{}`, and the state keeps its value", name),
+             fmt::format("`next {} = ...` gives the value that the next call finds", name));
   }
 
   void value(const ast::ExprStmt& s) {

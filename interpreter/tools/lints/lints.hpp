@@ -21,7 +21,7 @@ inline constexpr std::string_view unused_import = "unused-import", unused_variab
                                   redefinition = "redefinition", unloaded_stream = "unloaded-stream",
                                   unread_param = "unread-param", softmax_twice = "softmax-twice",
                                   shadowed_builtin = "shadowed-builtin", untrained_variable = "untrained-variable",
-                                  fixed_seed = "fixed-seed";
+                                  unwritten_state = "unwritten-state", fixed_seed = "fixed-seed";
 
 struct LintKind {
   std::string_view kind;  ///< "unused-import"
