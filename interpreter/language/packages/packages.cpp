@@ -28,20 +28,10 @@ constexpr size_t max_manifest = 1 << 20;
 
 [[noreturn]] void refuse(const fs::path& file, const toml::source_region& at, const std::string& why,
                          std::vector<std::string> notes = {}) {
-  std::string unread;
-  const std::optional<std::string> text = read_file(file.string(), max_manifest, unread);
-  Error e(why, std::move(notes));
+  const std::string place = at.begin.line > 0 ? fmt::format("{}:{}", file.string(), at.begin.line) : file.string();
   if (why.find("could not determine value type") != why.npos)
-    e.first().notes.emplace_back("a text is in quotes: `name = \"gated\"`");
-  if (text && at.begin.line > 0) {
-    const SourceFile& source = add_source(file.string(), *text);
-    const int line = std::min(static_cast<int>(at.begin.line), source.line_count());
-    const uint32_t begin = source.line_start(line);
-    e.locate({&source, begin, begin + static_cast<uint32_t>(source.line(line).size())}, nullptr);
-  } else {
-    e.first().message = fmt::format("{}: {}", file.string(), why);
-  }
-  throw std::move(e).as(codes::import);
+    notes.emplace_back("a text is in quotes: `name = \"gated\"`");
+  throw Error(fmt::format("{}: {}", place, why), std::move(notes)).as(codes::import);
 }
 
 std::string text_in(const fs::path& file, const toml::node& node, std::string_view what) {
