@@ -24,6 +24,22 @@ def mistakes_are_found_before_a_script_runs(cli):
 
 
 @case
+def a_program_that_nobody_builds_stops_no_script(cli):
+    """Its defaults may be wrong for it: the script decides what it is given. A program without parameters is checked."""
+    body = "  stream in x: float32[2, 3]\n  stream out y = host_load(x) @ ones([4, 2])\n}\nprint(\"runs\")\n"
+    path = cli.write("a.pxl", "program p(width: int = 3) {\n" + body)
+    differ("with parameters", cli.run(path)[:2], (0, "runs\n"))
+    code, _, err = cli.run("check", path)
+    differ("check", code, 65)
+    holds("check", err, "inner dimensions differ")
+    differ("without parameters", cli.run(cli.write("b.pxl", "program p {\n" + body))[:2], (65, ""))
+    # A `try` takes a finding where a `catch` names its kind.
+    differ("a catch of another kind", cli.run("-", stdin="try { x = laod(\"a\") } catch { }\nprint(1)\n")[:2], (65, ""))
+    differ("a catch of the kind", cli.run("-", stdin="try { x = laod(\"a\") } catch unknown_name { x = 2 }\nprint(x)\n")[:2], (0, "2\n"))
+    differ("of shapes", cli.run("-", stdin="try { x = ones([2, 3]) @ ones([2, 4]) } catch shape { x = 2 }\nprint(x)\n")[:2], (0, "2\n"))
+
+
+@case
 def check_mends_what_it_can(cli):
     path = cli.write("a.pxl", "losses = [0.5, 0.25]\nfor x in losses:\n  if x === 0.5 && true { println(x) }\nprint(loses.mean(), silu(1.0))\n")
     code, out, err = cli.run("check", "--fix", path)
