@@ -8,6 +8,7 @@
 #include "interpreter/graphs/tensor_objects.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/library/builtins.hpp"
+#include "interpreter/library/data_source.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/conversions.hpp"
 #include "interpreter/values/host.hpp"
@@ -283,14 +284,31 @@ void bind_data_builtins(Interpreter&, Scope& p) {
         return host_of(in).random().permutation(n, DType::int32);
       },
       InLook::calls_body);
-  define(p, Effect::random, "random_seed", "random_seed(seed)", "Fixes every draw that follows.",
+  define(p, Effect::random, "random_seed", "random_seed(seed)",
+         "Fixes every draw that follows. The seed is an int, or what `random_state` returned: then the draws that "
+         "followed it follow again.",
          [](Interpreter& in, const Arguments& args) -> Value {
-           host_of(in).random().reseed(static_cast<uint64_t>(ArgReader("random_seed", args, {"seed"}).integer("seed")));
+           const ArgReader a("random_seed", args, {"seed"});
+           const Value seed = a.value("seed");
+           Random& random = host_of(in).random();
+           if (const Array* state = seed.as_array())
+             resume_random(random, *state, "random_seed");
+           else
+             random.reseed(static_cast<uint64_t>(a.integer("seed")));
            return {};
+         });
+  define(p, Effect::random, "random_state", "random_state()",
+         "The state of the generator that `normal` and its kin draw from, as an array. `random_seed` takes it.",
+         [](Interpreter& in, const Arguments& args) -> Value {
+           ArgReader("random_state", args, {});
+           return array_of(host_of(in).random());
          });
   bind_format_builtins(p);
   bind_json_builtins(p);
   bind_mnist_builtin(p);
+  bind_data_set_builtins(p);
+  bind_batches_builtin(p);
+  bind_replay_builtin(p);
   bind_progress_builtin(p);
   bind_file_builtins(p);
   bind_plot_builtin(p);

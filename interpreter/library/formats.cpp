@@ -193,12 +193,11 @@ Value look_at_tensors(const std::string& path) { return unknown_arrays(read_chec
 Value look_at_image(const std::string& path) { return unknown_array(read_image_header(path)); }
 
 constexpr FileFormat formats[] = {
-    {".npy", "one array",
-     [](Interpreter&, const std::string& path, const ArgReader&) -> Value { return load_npy(path); },
+    {".npy", "one array", nullptr,
      [](Interpreter& in, const std::string& path, const Value& v, const ArgReader&) {
        save_npy(path, to_array(in, v));
      },
-     "", "", look_at_npy},
+     "", "", look_at_npy, load_npy},
     {".npz", "a dict of arrays",
      [](Interpreter&, const std::string& path, const ArgReader&) { return dict_of(load_npz(path)); },
      [](Interpreter& in, const std::string& path, const Value& v, const ArgReader&) {
@@ -210,15 +209,12 @@ constexpr FileFormat formats[] = {
      save_tensors, "", "dtype metadata", look_at_tensors},
     {".csv", "a dict of columns", load_table<','>, save_table<','>, "header dtype", ""},
     {".tsv", "a dict of columns", load_table<'\t'>, save_table<'\t'>, "header dtype", ""},
-    {".png", "an image",
-     [](Interpreter&, const std::string& path, const ArgReader&) -> Value { return read_image(path); },
+    {".png", "an image", nullptr,
      [](Interpreter& in, const std::string& path, const Value& v, const ArgReader&) {
        write_png(path, to_array(in, v));
      },
-     "", "", look_at_image},
-    {".jpg .jpeg", "an image",
-     [](Interpreter&, const std::string& path, const ArgReader&) -> Value { return read_image(path); }, nullptr, "", "",
-     look_at_image},
+     "", "", look_at_image, read_image},
+    {".jpg .jpeg", "an image", nullptr, nullptr, "", "", look_at_image, read_image},
     {".wav", "a sound", load_sound, save_sound, "", "rate"},
     {".flac .ogg", "a sound", load_sound, nullptr, "", ""},
 };
@@ -286,7 +282,7 @@ Value load(Interpreter& in, const Arguments& args) {
   const FileFormat& format = format_of("load", path, false);
   constexpr std::string_view options[] = {"header", "dtype"};
   check_options("load", path, format.load_options, a, options);
-  return format.load(in, path, a);
+  return format.read ? Value(format.read(path)) : format.load(in, path, a);
 }
 
 Value save(Interpreter& in, const Arguments& args) {
@@ -311,6 +307,9 @@ Value read_metadata(Interpreter&, const Arguments& args) {
 }  // namespace
 
 std::span<const FileFormat> file_formats() { return formats; }
+const FileFormat& format_to_read(std::string_view function, const std::string& path) {
+  return format_of(function, path, false);
+}
 
 Value look_at_checkpoint(Interpreter& in, const std::string& path) { return look_at_file(in, path, look_at_tensors); }
 

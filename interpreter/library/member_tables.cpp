@@ -29,6 +29,9 @@ MemberTable replica_grouping_members();
 MemberTable remote_buffer_members();
 MemberTable pipeline_members();
 MemberTable error_members();
+MemberTable dataset_members();
+MemberTable batches_members();
+MemberTable replay_members();
 MemberTable session_members();
 MemberTable run_result_members();
 
@@ -58,6 +61,9 @@ const std::vector<MemberTable>& member_tables() {
       remote_buffer_members(),
       pipeline_members(),
       error_members(),
+      dataset_members(),
+      batches_members(),
+      replay_members(),
       session_members(),
       run_result_members(),
   });

@@ -1,9 +1,8 @@
 // mnist(): images and labels as an object with `train` and `test`, and batches of pairs.
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "interpreter/language/check.hpp"
+#include "interpreter/library/batches.hpp"
 #include "interpreter/library/builtins.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
@@ -19,70 +18,42 @@ namespace pxl {
 
 namespace {
 
-/// The batches of one pass; each iteration draws a new order if it shuffles.
-struct BatchesObject final : Object {
-  DigitSet set;
-  int64_t size;
-  bool shuffle, drop_last;
-  BatchesObject(DigitSet d, int64_t n, bool s, bool drop) : set(std::move(d)), size(n), shuffle(s), drop_last(drop) {}
-  std::string type_name() const override { return "batches"; }
-  std::string repr(Interpreter&) override { return fmt::format("<{} batches of {}>", count(), size); }
-  int64_t count() const {
-    const int64_t n = set.labels.size();
-    return drop_last ? n / size : (n + size - 1) / size;
-  }
-  std::optional<int64_t> length(Interpreter&) override { return count(); }
-
-  std::optional<Iterator> iterate(Interpreter& in) override {
-    Array order;
-    if (shuffle) order = host_of(in).random().permutation(set.labels.size());
-    auto self = static_ref_cast<BatchesObject>(shared_from_this());
-    return Iterator([self, order = std::move(order), i = int64_t{0}]() mutable -> std::optional<Value> {
-      if (i >= self->count()) return std::nullopt;
-      const int64_t from = i++ * self->size, to = std::min(from + self->size, self->set.labels.size());
-      const Array &images = self->set.images, &labels = self->set.labels;
-      if (!self->shuffle) return make_tuple({Value(images.rows(from, to)), Value(labels.rows(from, to))});
-      const int64_t n = to - from;
-      Array x(images.dtype(), {n, images.shape()[1], images.shape()[2]}), y(labels.dtype(), {n});
-      const size_t image = static_cast<size_t>(images.bytes() / std::max<int64_t>(1, images.shape()[0]));
-      const size_t label = size_of(labels.dtype());
-      std::byte *xs = x.mutable_raw(), *ys = y.mutable_raw();
-      for (int64_t k = 0; k < n; ++k) {
-        const auto row = static_cast<size_t>(order.data<int64_t>()[from + k]);
-        std::memcpy(xs + static_cast<size_t>(k) * image, images.raw() + row * image, image);
-        std::memcpy(ys + static_cast<size_t>(k) * label, labels.raw() + row * label, label);
-      }
-      return make_tuple({Value(std::move(x)), Value(std::move(y))});
-    });
-  }
-};
-
-struct DigitSetObject final : Object {
+struct DigitSetObject final : DataSetObject {
   DigitSet set;
   explicit DigitSetObject(DigitSet s) : set(std::move(s)) {}
-  std::string type_name() const override { return "dataset"; }
+  DataSourcePtr source() override {
+    return make_columns({{"image", make_array_source(set.images)}, {"label", make_array_source(set.labels)}});
+  }
   std::string repr(Interpreter&) override { return fmt::format("<{} digits>", set.labels.size()); }
-  std::vector<std::string> member_names() const override { return {"images", "labels", "batches"}; }
-  std::optional<int64_t> length(Interpreter&) override { return set.labels.size(); }
-  std::optional<Value> member(Interpreter&, std::string_view name) override {
+  std::vector<std::string> member_names() const override {
+    std::vector<std::string> names = DataSetObject::member_names();
+    names.insert(names.end(), {"images", "labels", "batches"});
+    return names;
+  }
+  std::optional<Value> member(Interpreter& in, std::string_view name) override {
     if (name == "images") return Value(set.images);
     if (name == "labels") return Value(set.labels);
-    if (name != "batches") return std::nullopt;
-    return make_method(no_effects, "batches", [digits = set](Interpreter& in, const Arguments& args) -> Value {
-      ArgReader a("batches", args, {"size", "shuffle", "drop_last"});
-      const int64_t size = a.integer("size");
-      if (size < 1) throw run_error(fmt::format("batches: the size must be at least 1, not {}", size));
-      if (size > digits.labels.size() && a.boolean_or("drop_last", true)) {
-        throw run_error(fmt::format("batches: no batch of {} fits {} images", size, digits.labels.size()),
-                        {"drop_last = false gives the images that there are as one batch"});
-      }
-      if (const int64_t rest = digits.labels.size() % size; rest != 0 && a.value_or("drop_last", {}).is_none())
-        notice_once(
-            in, Notice::batches,
-            fmt::format("batches of {} leave out the last {} of {}: `drop_last = true` says so, false keeps them", size,
-                        rest, digits.labels.size()));
-      return make_ref<BatchesObject>(digits, size, a.boolean_or("shuffle", false), a.boolean_or("drop_last", true));
-    });
+    if (name != "batches") return DataSetObject::member(in, name);
+    return make_method(no_effects, "batches",
+                       [self = static_ref_cast<DigitSetObject>(shared_from_this())](
+                           Interpreter& inner, const Arguments& args) { return self->batches(inner, args); });
+  }
+
+ private:
+  Value batches(Interpreter& in, const Arguments& args) {
+    const ArgReader a("batches", args, {"size", "shuffle", "drop_last"});
+    BatchesOptions options;
+    options.size = a.integer("size");
+    options.as_tuple = true;
+    if (a.boolean_or("shuffle", false)) options.order = RowOrder::drawn;
+    if (a.boolean_or("drop_last", true)) options.last = LastBatch::drop;
+    if (options.size >= 1 && set.labels.size() % options.size != 0 && options.size <= set.labels.size() &&
+        a.value_or("drop_last", {}).is_none())
+      notice_once(
+          in, Notice::batches,
+          fmt::format("batches of {} leave out the last {} of {}: `drop_last = true` says so, false keeps them",
+                      options.size, set.labels.size() % options.size, set.labels.size()));
+    return make_batches(source(), options);
   }
 };
 
@@ -103,13 +74,12 @@ struct MnistObject final : Object {
 };
 
 /// A set in a look: the numbers of images are unknown, but the specs of batches are known.
-struct UnreadSetObject final : Object {
-  std::string type_name() const override { return "dataset"; }
+struct UnreadSetObject final : DataSetObject {
+  DataSourcePtr source() override { throw Unevaluated{}; }
   std::string repr(Interpreter&) override { return "<digits>"; }
   std::vector<std::string> member_names() const override { return {"images", "labels", "batches"}; }
-  std::optional<int64_t> length(Interpreter&) override { throw Unevaluated{}; }
   std::optional<Value> member(Interpreter&, std::string_view name) override {
-    if (name == "images" || name == "labels") return unknown_value();
+    if (name == "map" || name == "load" || name == "images" || name == "labels") return unknown_value();
     if (name != "batches") return std::nullopt;
     return make_method(no_effects, "batches", [](Interpreter&, const Arguments& args) -> Value {
       ArgReader a("batches", args, {"size", "shuffle", "drop_last"});

@@ -47,6 +47,7 @@ std::vector<const BuiltinObject*> language_functions(const Interpreter& in) {
   std::sort(names.begin(), names.end());
   std::vector<const BuiltinObject*> functions;
   for (const std::string& name : names) {
+    if (name.starts_with('_')) continue;  // functions of the library's modules
     const auto* f = prelude->find_here(name)->as<BuiltinObject>();
     const OpRow* row = find_op(name);
     if (f && !f->signature.empty() && !(row && row->doc == f->doc)) functions.push_back(f);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <numbers>
@@ -30,6 +31,25 @@ void Random::reseed(uint64_t seed) {
   counter_ = 0;
   used_ = 4;
   spare_.reset();
+}
+
+Random::State Random::state() const {
+  return {seed(), counter_, static_cast<uint64_t>(used_), spare_ ? uint64_t{1} : uint64_t{0},
+          std::bit_cast<uint64_t>(spare_.value_or(0))};
+}
+
+void Random::resume(const State& state) {
+  const auto& [seed, counter, used, has_spare, spare] = state;
+  if (used > 4 || (used < 4 && counter == 0) || has_spare > 1)
+    throw Error("these numbers are no state of the generator of random numbers");
+  reseed(seed);
+  counter_ = counter;
+  used_ = static_cast<int>(used);
+  if (used < 4) {
+    const uint64_t last = counter - 1;
+    block_ = philox4x32({static_cast<uint32_t>(last), static_cast<uint32_t>(last >> 32), 0, 0}, key_);
+  }
+  if (has_spare != 0) spare_ = std::bit_cast<double>(spare);
 }
 
 uint32_t Random::bits() {

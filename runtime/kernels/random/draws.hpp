@@ -15,6 +15,10 @@ class Random {
   void reseed(uint64_t seed);
   bool operator==(const Random&) const = default;                       ///< the same draws follow
   uint64_t seed() const { return uint64_t{key_[1]} << 32U | key_[0]; }  ///< that of the last `reseed`
+  /// What determines the draws that follow, as numbers that can be saved.
+  using State = std::array<uint64_t, 5>;
+  State state() const;
+  void resume(const State& state);  ///< throws Error for numbers that are no state
 
   uint32_t bits();           ///< 32 uniform bits
   double uniform();          ///< [0, 1), 53 bits

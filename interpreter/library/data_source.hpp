@@ -1,0 +1,98 @@
+// Data sets: rows that are read by position, from arrays, dicts, lists and files. A batch takes two steps. Threads read
+// rows (`gather`), and the script's thread makes values of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "interpreter/values/cycles.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/kernels/random/draws.hpp"
+
+namespace pxl {
+
+/// What was read of some rows: no value of the host is in it.
+struct Gathered {
+  std::vector<Array> arrays;    ///< one with a first axis for the rows, or one for each row
+  bool stacked = false;         ///< whether it is one for all rows
+  std::vector<Gathered> parts;  ///< of a dict, by column
+};
+
+enum class Reader : uint8_t { script, thread };
+
+class DataSource {
+ public:
+  DataSource() = default;
+  DataSource(const DataSource&) = delete;
+  DataSource& operator=(const DataSource&) = delete;
+  virtual ~DataSource() = default;
+  virtual int64_t size() const = 0;
+  /// Reads rows, which exist. Several threads may call it.
+  virtual Gathered gather(std::span<const int64_t> rows, Reader by) const = 0;
+  /// The value of number k of the gathered rows, which is row `row` of the source.
+  virtual Value row(Interpreter& in, const Gathered& read, size_t k, int64_t row) const = 0;
+  /// The value of all gathered rows: what a slice of the set is.
+  virtual Value batch(Interpreter& in, const Gathered& read, std::span<const int64_t> rows) const = 0;
+  virtual bool reads_files() const { return false; }
+  virtual bool is_mapped() const { return false; }  ///< whether a row is what a function of the script returns
+  virtual void references(References&) const {}
+};
+using DataSourcePtr = std::shared_ptr<const DataSource>;
+
+/// The rows of a data set as a source. Throws Error, which begins with `where`, for other values and for columns of
+/// different lengths.
+DataSourcePtr source_of(Interpreter& in, const Value& set, const char* where);
+
+DataSourcePtr make_columns(std::vector<std::pair<std::string, DataSourcePtr>> columns);
+DataSourcePtr make_array_source(Array rows);
+/// Some rows of another source, by position.
+DataSourcePtr make_selection(DataSourcePtr of, std::vector<int64_t> rows);
+/// What `f` returns for each row of another source.
+DataSourcePtr make_mapped(DataSourcePtr of, Value f);
+
+/// The value of gathered rows. With `seed`, what the script draws for a row depends on the seed and the row alone.
+Value read_rows(Interpreter& in, const DataSource& source, const Gathered& read, std::span<const int64_t> rows,
+                std::optional<uint64_t> seed);
+/// The seed of a part of what another seed determines: of an epoch, of a row.
+uint64_t seed_of_part(uint64_t seed, uint64_t part);
+/// Rows of equal structure as one value: arrays and numbers as arrays with a further axis, other values as a list.
+Value stacked(Interpreter& in, const std::vector<Value>& rows);
+/// Arrays of one spec as one array. There is at least one.
+Array stacked_arrays(const std::vector<Array>& rows);
+
+/// A value that is a data set: it has a length, an index, `map` and `load`.
+struct DataSetObject : Object {
+  virtual DataSourcePtr source() = 0;
+  std::string type_name() const override { return "dataset"; }
+  std::string repr(Interpreter& in) override;
+  std::optional<int64_t> length(Interpreter&) override { return source()->size(); }
+  Value index(Interpreter& in, const Value& key) override;
+  std::optional<Iterator> iterate(Interpreter& in) override;
+  std::optional<Value> member(Interpreter& in, std::string_view name) override;
+  std::vector<std::string> member_names() const override;
+};
+Value data_set(DataSourcePtr source);
+
+/// What can be saved and resumed as arrays by name: positions, generators, rows.
+struct Resumable {
+  virtual ~Resumable() = default;
+  virtual std::vector<std::pair<std::string, Array>> saved() const = 0;
+  /// Throws Error, and changes nothing, for arrays that another object saved.
+  virtual void resume(Interpreter& in, const std::vector<std::pair<std::string, Array>>& arrays) = 0;
+};
+/// Null if a value is none.
+Resumable* as_resumable(const Value& v);
+/// The state as a dict of arrays, and from one.
+Value state_value(const Resumable& of);
+void resume_from_value(Interpreter& in, Resumable& to, const Value& state, const char* where);
+
+/// A seed that is an int, or one that the script's generator draws for none.
+uint64_t seed_given(Interpreter& in, const Value& given, const char* where);
+/// A generator's state as an array, and from one.
+Array array_of(const Random& random);
+void resume_random(Random& random, const Array& state, const char* where);
+
+}  // namespace pxl
