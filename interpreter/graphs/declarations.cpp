@@ -7,6 +7,7 @@
 
 #include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/graphs/modules/modules.hpp"
+#include "interpreter/graphs/modules/tensor_trees.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/look.hpp"
@@ -21,6 +22,25 @@
 #include "runtime/tensor/float8.hpp"
 
 namespace pxl {
+
+namespace {
+
+/// The spec that a value is, with edits for what is written where a spec belongs.
+TensorSpec spec_of_written(Interpreter& in, const ast::Expr& written, const Value& value, const char* what) {
+  try {
+    return to_spec(in, value, what);
+  } catch (Error& e) {
+    const Span start{written.span.file, written.span.begin, written.span.begin};
+    if (value.as<SequenceObject>() && written.span.text().starts_with('['))
+      e.offer(start, "float32", fmt::format("Change to `float32{}`", written.span.text()));
+    if (value.as_dtype() && written.kind != ast::ExprKind::dict)
+      e.offer({start.file, written.span.end, written.span.end}, "[]", "Add `[]`: a scalar");
+    e.locate(written.span, position_of(in).frames);
+    throw;
+  }
+}
+
+}  // namespace
 
 DType narrowed(DType dtype) {
   switch (dtype) {
@@ -71,17 +91,17 @@ Float8Overflow float8_overflow(const ArgReader& a) {
 }
 
 TensorSpec declared_spec(Interpreter& in, const ast::Expr& written, Activation& a, const char* what) {
+  return spec_of_written(in, written, evaluate(in, written, a), what);
+}
+
+Value declared_specs(Interpreter& in, const ast::Expr& written, Activation& a, const char* what) {
   const Value value = evaluate(in, written, a);
-  try {
-    return to_spec(in, value, what);
-  } catch (Error& e) {
-    const Span start{written.span.file, written.span.begin, written.span.begin};
-    if (value.as<SequenceObject>() && written.span.text().starts_with('['))
-      e.offer(start, "float32", fmt::format("Change to `float32{}`", written.span.text()));
-    if (value.as_dtype()) e.offer({start.file, written.span.end, written.span.end}, "[]", "Add `[]`: a scalar");
-    e.locate(written.span, position_of(in).frames);
-    throw;
-  }
+  const bool several = value.as<SequenceObject>() == nullptr && is_tree(value);
+  if (!several && !(is_tree(value) && holds_tensors(in, value)))
+    return Value(spec_of_written(in, written, value, what));
+  return map_tree(in, value, [&](const Value& leaf, const std::string&) {
+    return Value(spec_of_written(in, written, leaf, what));
+  });
 }
 
 }  // namespace pxl

@@ -42,13 +42,26 @@ class Extents final : public StatementVisitor {
 
  private:
   void stream(const ast::StreamStmt& s) {
-    if (!s.is_input || !s.spec || s.spec->kind != ast::ExprKind::index) return;
-    const auto& spec = static_cast<const ast::IndexExpr&>(*s.spec);
+    if (s.is_input && s.spec) read(*s.spec, s.name);
+  }
+  /// Reads a spec, or a tree of specs; `name` is the stream's.
+  void read(const ast::Expr& written, const std::string& name) {
+    if (written.kind == ast::ExprKind::dict)
+      for (const auto& [key, value] : static_cast<const ast::DictExpr&>(written).items)
+        if (key && key->kind == ast::ExprKind::string)
+          read(*value, name + "." + static_cast<const ast::StringExpr&>(*key).value);
+    const auto read_all = [&](const std::vector<ast::Expr*>& items) {
+      for (size_t i = 0; i < items.size(); ++i) read(*items[i], fmt::format("{}.{}", name, i));
+    };
+    if (written.kind == ast::ExprKind::list) read_all(static_cast<const ast::ListExpr&>(written).items);
+    if (written.kind == ast::ExprKind::tuple) read_all(static_cast<const ast::TupleExpr&>(written).items);
+    if (written.kind != ast::ExprKind::index) return;
+    const auto& spec = static_cast<const ast::IndexExpr&>(written);
     for (size_t axis = 0; axis < spec.subscripts.size(); ++axis) {
       if (spec.subscripts[axis]->kind != ast::ExprKind::name) continue;
-      const std::string& name = static_cast<const ast::NameExpr&>(*spec.subscripts[axis]).name;
+      const std::string& extent = static_cast<const ast::NameExpr&>(*spec.subscripts[axis]).name;
       for (size_t i = 0; i < family_.exemplar.size(); ++i)
-        if (family_.exemplar[i].first == name) family_.extents.push_back({s.name, axis, i});
+        if (family_.exemplar[i].first == extent) family_.extents.push_back({name, axis, i});
     }
   }
   Family& family_;

@@ -1,9 +1,13 @@
 // `stream in` and `stream out`: the statements and the functions, and host_load and host_store.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/graphs/declarations.hpp"
 #include "interpreter/graphs/modules/modules.hpp"
+#include "interpreter/graphs/modules/tensor_trees.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/evaluate.hpp"
@@ -16,6 +20,7 @@
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/join_texts.hpp"
 #include "runtime/base/text/suggest.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/shown_names.hpp"
@@ -77,50 +82,89 @@ void store(Interpreter& in, Stream& stream, const Value& v) {
 
 }  // namespace
 
+namespace {
+
+/// The spec of what a stream statement without a spec stores; of a tree, a tree of specs.
+Value spec_of_stored(Interpreter& in, const ast::StreamStmt& s, const Value& value) {
+  if (!s.value || s.is_input)
+    throw Error("stream " + std::string(s.is_input ? "in " : "out ") + s.name + " needs a spec",
+                {"write `stream " + std::string(s.is_input ? "in " : "out ") + s.name + ": float32[...]`" +
+                 (s.is_input ? "" : ", or give it a tensor")})
+        .as(codes::stream);
+  const auto spec_of = [&](const Value& v, const std::string&) {
+    if (as_tensor(v)) return Value(as_tensor(v)->spec);
+    return Value(narrowed(to_array(in, v), "stream out " + s.name).spec());
+  };
+  return holds_tensors(in, value) ? map_tree(in, value, spec_of) : spec_of(value, "");
+}
+
+/// The stream of one spec, which is new or was declared when the statement was reached before.
+Value declared_stream(Interpreter& in, const ast::StreamStmt& s, const TensorSpec& spec, const std::string& path) {
+  const BuildTarget at = graphs_of(in).target();
+  auto& known = graphs_of(in).world().of(at.ir).streams;
+  const std::string what = s.is_input ? "stream in" : "stream out";
+  const std::string name = path.empty() ? s.name : s.name + "." + path;
+  const auto key = std::pair(ast::held<ast::Stmt>(s), path);
+  if (auto it = known.find(key); it != known.end()) {
+    Stream* stream = it->second;
+    if (stream->spec().shape != spec.shape || stream->spec().dtype != spec.dtype)
+      throw Error(what + " " + name + " is reached again with another spec: " + text(stream->spec()) + " before, " +
+                      text(spec) + " now",
+                  {"a stream has one spec: declare a stream for each"})
+          .as(codes::stream);
+    return make_ref<StreamObject>(at.ir, stream);
+  }
+  declare_once(in, at.ir, s, name, s.name_span, true, what.c_str());
+  stamp(in, *at.ir);
+  Stream* stream = &at.ir->add_stream(spec, name, s.is_input);
+  known[key] = stream;
+  graphs_of(in).world().of(at.ir).add_declared(name, s, {stream->handle, true, s.name_span, position_of(in).frames});
+  return make_ref<StreamObject>(at.ir, stream);
+}
+
+/// Calls `f` with each stream of a tree and the part of another tree that is in its place.
+void each_stream(Interpreter& in, const Value& streams, const Value& other, const std::string& what,
+                 const std::function<void(const Value& stream, const Value& part)>& f) {
+  if (streams.as<StreamObject>()) return f(streams, other);
+  const std::vector<TreeLeaf> here = tree_leaves(in, streams), there = tree_leaves(in, other);
+  if (!std::ranges::equal(here, there, {}, &TreeLeaf::first, &TreeLeaf::first)) {
+    std::vector<std::string> paths, others;
+    for (const auto& [path, leaf] : here) paths.push_back(path);
+    for (const auto& [path, leaf] : there) others.push_back(path);
+    throw Error(fmt::format("{} has the paths {}; got {}", what, join_texts(paths, ", "), join_texts(others, ", ")))
+        .as(codes::stream);
+  }
+  for (size_t i = 0; i < here.size(); ++i) f(here[i].second, there[i].second);
+}
+
+/// A tree of streams with what `f` makes of each.
+Value map_streams(Interpreter& in, const Value& streams, const char* where,
+                  const std::function<Value(const Value& stream, const std::string& path)>& f) {
+  if (!is_tree(streams)) return f(streams, "");
+  if (tree_leaves(in, streams).empty()) type_error(std::string(where) + " takes a stream or a tree of streams");
+  return map_tree(in, streams, f);
+}
+
+}  // namespace
+
 void declare_stream(Interpreter& in, const ast::StreamStmt& s, Activation& a) {
   position_of(in).here = s.span;
-  BuildTarget at = graphs_of(in).target();
-  auto& known = graphs_of(in).world().of(at.ir).streams;
-  std::optional<TensorSpec> spec;
-  if (s.spec) spec = declared_spec(in, *s.spec, a, "the spec of a stream");
-  Value value;
+  Value spec, value;
+  if (s.spec) spec = declared_specs(in, *s.spec, a, "the spec of a stream");
   if (s.value) {
     value = evaluate(in, *s.value, a);
     if (value.is_none()) type_error("stream out " + s.name + ": a tensor is stored, got none");
   }
   position_of(in).here = s.span;
-  if (!spec) {
-    if (!s.value || s.is_input)
-      throw Error("stream " + std::string(s.is_input ? "in " : "out ") + s.name + " needs a spec",
-                  {"write `stream " + std::string(s.is_input ? "in " : "out ") + s.name + ": float32[...]`" +
-                   (s.is_input ? "" : ", or give it a tensor")})
-          .as(codes::stream);
-    if (as_tensor(value))
-      spec = as_tensor(value)->spec;
-    else
-      spec = narrowed(to_array(in, value), "stream out " + s.name).spec();
-  }
-  const std::string what = s.is_input ? "stream in" : "stream out";
-  Stream* stream = nullptr;
-  if (auto it = known.find(ast::held<ast::Stmt>(s)); it != known.end()) {
-    stream = it->second;
-    if (stream->spec().shape != spec->shape || stream->spec().dtype != spec->dtype)
-      throw Error(what + " " + s.name + " is reached again with another spec: " + text(stream->spec()) + " before, " +
-                      text(*spec) + " now",
-                  {"a stream has one spec: declare a stream for each"})
-          .as(codes::stream);
-  } else {
-    declare_once(in, at.ir, s, s.name, s.name_span, true, what.c_str());
-    stamp(in, *at.ir);
-    stream = &at.ir->add_stream(*spec, s.name, s.is_input);
-    known[ast::held<ast::Stmt>(s)] = stream;
-    graphs_of(in).world().of(at.ir).add_declared(s.name, s,
-                                                 {stream->handle, true, s.name_span, position_of(in).frames});
-  }
-  const Value object = make_ref<StreamObject>(at.ir, stream);
+  if (!s.spec) spec = spec_of_stored(in, s, value);
+  const Value object = map_streams(in, spec, "stream", [&](const Value& one, const std::string& path) {
+    return declared_stream(in, s, *one.as_spec(), path);
+  });
   observed(check_in_progress(in), s.name_span, object);
   a.scope->bind(s.name, object);
-  if (s.value) store(in, *stream, value);
+  if (s.value)
+    each_stream(in, object, value, "stream out " + s.name,
+                [&](const Value& stream, const Value& part) { store(in, *stream.as<StreamObject>()->stream, part); });
 }
 
 void bind_stream_builtins(Scope& p) {
@@ -130,19 +174,29 @@ void bind_stream_builtins(Scope& p) {
   define(p, no_effects, "d2h_stream", "d2h_stream(shape, dtype, name = \"d2h_stream\")",
          "A stream from the device to the host.",
          [](Interpreter& in, Arguments args) { return make_stream(in, args, "d2h_stream", false); });
-  define(p, no_effects, "host_load", "host_load(stream, name = none)", "The next sample of a stream, as a tensor.",
+  define(p, no_effects, "host_load", "host_load(stream, name = none)",
+         "The next sample of a stream, as a tensor; of a tree of streams, a tree of tensors.",
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a("host_load", args, {"stream", "name"});
-           BuildTarget target = graphs_of(in).target();
-           Stream& s = to_stream(a.value("stream"), true, target.ir, "host_load");
-           stamp(in, *target.ir);
-           return tensor_value(target.ir, target.graph->add_host_load(s, a.string_or("name", s.name()))->outputs.at(0));
+           const std::string name = a.string_or("name", "");
+           return map_streams(in, a.value("stream"), "host_load", [&](const Value& one, const std::string& path) {
+             BuildTarget target = graphs_of(in).target();
+             Stream& s = to_stream(one, true, target.ir, "host_load");
+             stamp(in, *target.ir);
+             const std::string named = name.empty() ? s.name() : path.empty() ? name : name + "." + path;
+             return tensor_value(target.ir, target.graph->add_host_load(s, named)->outputs.at(0));
+           });
          });
   define(p, no_effects, "host_store", "host_store(stream, t)",
-         "Sends a tensor to the host as the stream's next sample.", [](Interpreter& in, Arguments args) -> Value {
+         "Sends a tensor to the host as the stream's next sample; to a tree of streams a tree of tensors.",
+         [](Interpreter& in, Arguments args) -> Value {
            ArgReader a("host_store", args, {"stream", "t"});
-           Stream& s = to_stream(a.value("stream"), false, graphs_of(in).target().ir, "host_store");
-           store(in, s, a.value("t"));
+           const Value streams = a.value("stream");
+           if (!is_tree(streams)) to_stream(streams, false, graphs_of(in).target().ir, "host_store");
+           each_stream(in, streams, a.value("t"), "host_store: the tree of streams",
+                       [&](const Value& one, const Value& part) {
+                         store(in, to_stream(one, false, graphs_of(in).target().ir, "host_store"), part);
+                       });
            return {};
          });
 }

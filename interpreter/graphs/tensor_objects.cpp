@@ -19,6 +19,26 @@ namespace pxl {
 
 Value tensor_value(std::shared_ptr<Ir> ir, Tensor* tensor) { return make_ref<TensorObject>(std::move(ir), tensor); }
 
+const StreamObject* first_stream(const Value& v) {
+  constexpr int max_depth = 16;
+  const Value* at = &v;
+  for (int depth = 0; depth < max_depth; ++depth) {
+    if (const auto* stream = at->as<StreamObject>()) return stream;
+    const auto* list = at->as<SequenceObject>();
+    const auto* dict = at->as<DictObject>();
+    const auto* tree = at->as<TreeObject>();
+    if (list && !list->items.empty())
+      at = &list->items.front();
+    else if (tree && !tree->items.empty())
+      at = &tree->items.front().second;
+    else if (dict && !dict->items.empty())
+      at = &dict->items.front().second;
+    else
+      return nullptr;
+  }
+  return nullptr;
+}
+
 Tensor* StreamObject::stored() const {
   if (stream->to_device) return nullptr;
   const Op* last = nullptr;

@@ -52,6 +52,9 @@ struct StreamObject final : Object {
   std::optional<std::string> hash_key() const override;
 };
 
+/// A stream, or the first leaf of a tree, if that is a stream; else null.
+const StreamObject* first_stream(const Value& v);
+
 /// Draws a new value each time: `normal(0, 0.02)`, `zeros`, `xavier_uniform()` as an initialiser.
 struct InitialiserObject final : Object {
   std::string text;  ///< source text, for repr

@@ -47,12 +47,11 @@ Array padded_rows(const Array& a, int64_t rows) {
 }
 
 Value padded_batch(const Value& batch, int64_t rows) {
-  if (const Array* a = batch.as_array(); a && a->rank() > 0)
-    return a->shape()[0] == rows ? *a : padded_rows(*a, rows);
+  if (const Array* a = batch.as_array(); a && a->rank() > 0) return a->shape()[0] == rows ? *a : padded_rows(*a, rows);
   const auto* dict = batch.as<DictObject>();
   if (!dict)
-    throw Error(fmt::format("batches: last = \"pad\" fills arrays with zeros; a column is {}",
-                            with_article(batch.type_name())))
+    throw Error(
+        fmt::format("batches: last = \"pad\" fills arrays with zeros; a column is {}", with_article(batch.type_name())))
         .as(codes::value);
   auto out = make_ref<DictObject>();
   for (const auto& [name, column] : dict->items) out->put(name, padded_batch(column, rows));
@@ -301,8 +300,9 @@ Value batches(Interpreter& in, const Arguments& args) {
 Value make_batches(DataSourcePtr set, const BatchesOptions& options) {
   check_size(options.size);
   if (options.last == LastBatch::drop && set->size() < options.size)
-    throw run_error(fmt::format("batches: no batch of {} fits {} rows", options.size, set->size()),
-                    {"the rows that there are make one batch if they are kept: `last = \"keep\"`, for mnist `drop_last = false`"})
+    throw run_error(
+        fmt::format("batches: no batch of {} fits {} rows", options.size, set->size()),
+        {"the rows that there are make one batch if they are kept: `last = \"keep\"`, for mnist `drop_last = false`"})
         .as(codes::value);
   return make_ref<BatchesObject>(std::move(set), options);
 }

@@ -114,7 +114,8 @@ Value row_of(Interpreter& in, const DataSource& source, int64_t row) {
 
 constexpr Member<DataSetObject> set_rows[] = {
     {"map", "(f)",
-     "The data set whose rows are what `f` returns for the rows of this one. `f` runs on the script's thread, in order; "
+     "The data set whose rows are what `f` returns for the rows of this one. `f` runs on the script's thread, in "
+     "order; "
      "in a pass of batches, what it draws depends on seed, epoch and row alone.",
      "points.map(row => row[\"x\"] * 2)[1]",
      [](Interpreter&, DataSetObject& set, const Arguments& args) {
@@ -139,7 +140,8 @@ MemberTable dataset_members() {
                       "Rows that are read when they are needed: `dataset(...)`, `files(...)` and `Replay(...)` of the "
                       "module `data`, and `mnist().train`. An int selects a row; a slice or a list of ints selects a "
                       "data set.",
-                      "from data import dataset\npoints = dataset({\"x\": arange(4), \"y\": arange(4) * 10})", set_table);
+                      "from data import dataset\npoints = dataset({\"x\": arange(4), \"y\": arange(4) * 10})",
+                      set_table);
 }
 
 Value data_set(DataSourcePtr source) { return make_ref<SourceObject>(std::move(source)); }
@@ -158,7 +160,8 @@ Value DataSetObject::index(Interpreter& in, const Value& key) {
   const Array* array = key.as_array();
   if ((array && array->rank() == 1) || key.as<ListObject>()) {
     std::vector<int64_t> rows;
-    for (const Value& v : elements_of(in, key)) rows.push_back(wrap_index(element_index(v, "a data set"), size, "a data set"));
+    for (const Value& v : elements_of(in, key))
+      rows.push_back(wrap_index(element_index(v, "a data set"), size, "a data set"));
     return data_set(make_selection(source, std::move(rows)));
   }
   return row_of(in, *source, wrap_index(element_index(key, "a data set"), size, "a data set"));
@@ -183,9 +186,7 @@ std::vector<std::string> DataSetObject::member_names() const {
 
 // ---- states
 
-Resumable* as_resumable(const Value& v) {
-  return v.is_object() ? dynamic_cast<Resumable*>(v.object().get()) : nullptr;
-}
+Resumable* as_resumable(const Value& v) { return v.is_object() ? dynamic_cast<Resumable*>(v.object().get()) : nullptr; }
 
 Value state_value(const Resumable& of) {
   auto dict = make_ref<DictObject>();

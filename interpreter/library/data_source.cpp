@@ -30,9 +30,7 @@ class ArraySource final : public DataSource {
  public:
   explicit ArraySource(Array array) : array_(std::move(array)) {}
   int64_t size() const override { return array_.shape()[0]; }
-  Gathered gather(std::span<const int64_t> rows, Reader by) const override {
-    return {{picked(rows, by)}, true, {}};
-  }
+  Gathered gather(std::span<const int64_t> rows, Reader by) const override { return {{picked(rows, by)}, true, {}}; }
   Value row(Interpreter& in, const Gathered& read, size_t k, int64_t) const override {
     return array_get(in, read.arrays[0], Value(static_cast<int64_t>(k)));
   }
@@ -195,8 +193,7 @@ Value stacked_leaves(Interpreter& in, const std::vector<Value>& rows) {
   for (size_t k = 0; k < rows.size(); ++k) {
     const Array* a = rows[k].as_array();
     if (!a) refuse_rows(text(rows[0].as_array()->spec()), with_article(rows[k].type_name()), k);
-    if (a->spec() != rows[0].as_array()->spec())
-      refuse_rows(text(rows[0].as_array()->spec()), text(a->spec()), k);
+    if (a->spec() != rows[0].as_array()->spec()) refuse_rows(text(rows[0].as_array()->spec()), text(a->spec()), k);
     arrays.push_back(*a);
   }
   return stacked_arrays(arrays);
@@ -224,8 +221,8 @@ Array stacked_arrays(const std::vector<Array>& rows) {
 }
 
 uint64_t seed_of_part(uint64_t seed, uint64_t part) {
-  const auto words = random_words({static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)}, RandomStream::seed,
-                                  part);
+  const auto words =
+      random_words({static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)}, RandomStream::seed, part);
   return uint64_t{words[1]} << 32 | words[0];
 }
 
@@ -243,8 +240,7 @@ Value stacked(Interpreter& in, const std::vector<Value>& rows) {
     for (size_t i = 0; i < leaves.size(); ++i) columns[i].push_back(leaves[i].second);
   }
   size_t next = 0;
-  return map_tree(in, rows[0],
-                  [&](const Value&, const std::string&) { return stacked_leaves(in, columns[next++]); });
+  return map_tree(in, rows[0], [&](const Value&, const std::string&) { return stacked_leaves(in, columns[next++]); });
 }
 
 Value read_rows(Interpreter& in, const DataSource& source, const Gathered& read, std::span<const int64_t> rows,
@@ -297,8 +293,7 @@ DataSourcePtr source_of(Interpreter& in, const Value& set, const char* where) {
     if (array->rank() == 0) throw Error(fmt::format("{}: an array of no axes has no rows", where)).as(codes::value);
     return make_array_source(*array);
   }
-  if (set.as<SequenceObject>() || set.as<RangeObject>())
-    return std::make_shared<ListSource>(set, elements_of(in, set));
+  if (set.as<SequenceObject>() || set.as<RangeObject>()) return std::make_shared<ListSource>(set, elements_of(in, set));
   throw Error(fmt::format("{}: a data set is an array, a dict of arrays, a list, or what `dataset` or `files` returns; "
                           "got {}",
                           where, with_article(set.type_name())))

@@ -87,7 +87,8 @@ std::vector<Array> ReplayObject::read(Interpreter& in, const Arguments& args) co
   for (const auto& [name, array] : columns) {
     const auto found = given(name);
     if (found == args.named.end() || args.named.size() != columns.size())
-      throw Error(fmt::format("append: a row has the names {}; got {}", join_texts(known, ", "), join_texts(names, ", ")))
+      throw Error(
+          fmt::format("append: a row has the names {}; got {}", join_texts(known, ", "), join_texts(names, ", ")))
           .as(codes::arguments);
     values.push_back(to_array(in, found->value, array.dtype(), fmt::format("append: `{}`", name)));
     const Shape row(array.shape().begin() + 1, array.shape().end());
@@ -169,9 +170,9 @@ void ReplayObject::resume(Interpreter&, const std::vector<std::pair<std::string,
     if (name.starts_with(row_prefix)) rows.emplace_back(name.substr(row_prefix.size()), array);
   }
   const bool fits = most && generator && std::ranges::all_of(rows, [&](const auto& row) {
-    return row.second.rank() > 0 && row.second.shape()[0] == rows[0].second.shape()[0] &&
-           row.second.shape()[0] <= capacity;
-  });
+                      return row.second.rank() > 0 && row.second.shape()[0] == rows[0].second.shape()[0] &&
+                             row.second.shape()[0] <= capacity;
+                    });
   if (!fits) throw Error("replay: what was saved is no state of a replay").as(codes::value);
   if (most->data<int64_t>()[0] != capacity)
     throw Error(fmt::format("replay: the state is of a replay of {} rows; this one is of {}", most->data<int64_t>()[0],
@@ -195,7 +196,8 @@ constexpr Member<ReplayObject> replay_rows[] = {
        r.append(in, args);
        return {};
      }},
-    {"sample", "(n)", "A dict of n rows, stacked by name. They are drawn with replacement.", "memory.sample(3)[\"a\"].shape",
+    {"sample", "(n)", "A dict of n rows, stacked by name. They are drawn with replacement.",
+     "memory.sample(3)[\"a\"].shape",
      [](Interpreter&, ReplayRef r, const Arguments& args) {
        return r.sample(ArgReader("sample", args, {"n"}).integer("n"));
      }},
@@ -227,23 +229,21 @@ std::vector<std::string> ReplayObject::member_names() const {
 }  // namespace
 
 MemberTable replay_members() {
-  return member_table("replay",
-                      "The last rows that were appended: `Replay(capacity)` of the module `data`. It is a data set too.",
-                      "from data import Replay\nmemory = Replay(100, seed = 1)\nmemory.append(s = [0.0, 1.0], a = 0)",
-                      replay_table);
+  return member_table(
+      "replay", "The last rows that were appended: `Replay(capacity)` of the module `data`. It is a data set too.",
+      "from data import Replay\nmemory = Replay(100, seed = 1)\nmemory.append(s = [0.0, 1.0], a = 0)", replay_table);
 }
 
 void bind_replay_builtin(Scope& p) {
-  define(
-      p, no_effects, "_replay", "_replay(capacity, seed)", "A replay buffer: see the module data.",
-      [](Interpreter& in, const Arguments& args) -> Value {
-        const ArgReader a("Replay", args, {"capacity", "seed"});
-        const int64_t capacity = a.integer("capacity");
-        if (capacity < 1)
-          throw Error(fmt::format("Replay: the capacity is at least 1 row, not {}", capacity)).as(codes::value);
-        if (check_in_progress(in)) return unknown_value();
-        return make_ref<ReplayObject>(capacity, seed_given(in, a.value_or("seed", {}), "Replay"));
-      });
+  define(p, no_effects, "_replay", "_replay(capacity, seed)", "A replay buffer: see the module data.",
+         [](Interpreter& in, const Arguments& args) -> Value {
+           const ArgReader a("Replay", args, {"capacity", "seed"});
+           const int64_t capacity = a.integer("capacity");
+           if (capacity < 1)
+             throw Error(fmt::format("Replay: the capacity is at least 1 row, not {}", capacity)).as(codes::value);
+           if (check_in_progress(in)) return unknown_value();
+           return make_ref<ReplayObject>(capacity, seed_given(in, a.value_or("seed", {}), "Replay"));
+         });
 }
 
 }  // namespace pxl

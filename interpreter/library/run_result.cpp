@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "interpreter/graphs/modules/tensor_trees.hpp"
 #include "interpreter/graphs/tensor_objects.hpp"
 #include "interpreter/library/sessions.hpp"
 #include "interpreter/values/builtin.hpp"
@@ -90,12 +91,24 @@ MemberTable run_result_members() {
                       result_table);
 }
 
+std::optional<Value> RunResultObject::tree(Interpreter& in, std::string_view name) const {
+  const auto found = names->output_trees.find(std::string(name));
+  if (found == names->output_trees.end()) return std::nullopt;
+  return map_tree(in, found->second, [&](const Value& leaf, const std::string&) {
+    const auto* s = leaf.as<StreamObject>();
+    const auto array = s ? arrays.find(s->stream) : arrays.end();
+    return array == arrays.end() ? leaf : Value(array->second);
+  });
+}
+
 std::optional<Value> RunResultObject::member(Interpreter& in, std::string_view name) {
   auto named = names->outputs.find(std::string(name));
   if (named != names->outputs.end()) {
     if (!named->second) throw ambiguous_output(std::string(name));
     auto it = arrays.find(named->second);
     if (it != arrays.end()) return Value(it->second);
+  } else if (std::optional<Value> found = tree(in, name)) {
+    return found;
   }
   if (std::vector<std::string> notes = later(name); !notes.empty())
     throw run_error("the run gave nothing named `" + std::string(name) + "`", std::move(notes)).as(codes::key);
@@ -122,7 +135,7 @@ std::vector<std::string> RunResultObject::output_names() const {
   return out;
 }
 
-Value RunResultObject::index(Interpreter&, const Value& key) {
+Value RunResultObject::index(Interpreter& in, const Value& key) {
   if (auto* s = key.as<StreamObject>()) {
     auto it = arrays.find(s->stream);
     if (it == arrays.end())
@@ -134,6 +147,8 @@ Value RunResultObject::index(Interpreter&, const Value& key) {
     if (named != names->outputs.end() && !named->second) throw ambiguous_output(*name);
     if (named != names->outputs.end())
       if (auto it = arrays.find(named->second); it != arrays.end()) return Value(it->second);
+    if (named == names->outputs.end())
+      if (std::optional<Value> found = tree(in, *name)) return *std::move(found);
     std::string hint = did_you_mean(*name, sorted_names(names->outputs));
     throw run_error("the run gave nothing named `" + *name + "`" + (hint.empty() ? "" : "; " + hint), later(*name))
         .as(codes::key);

@@ -10,6 +10,7 @@
 #include "interpreter/language/look.hpp"
 #include "interpreter/library/estimates.hpp"
 #include "interpreter/library/missing_files.hpp"
+#include "interpreter/library/saved_states.hpp"
 #include "interpreter/library/session_families.hpp"
 #include "interpreter/library/sessions.hpp"
 #include "interpreter/values/builtin.hpp"
@@ -166,15 +167,18 @@ Value s_load_from_session(Interpreter& in, SessionObject& s, const Arguments& ar
   s.changing();
   return noted_report(in, "load_from_session", s.session->load_from(*other->session));
 }
-Value s_save(Interpreter&, SessionObject& s, const Arguments& args) {
-  ArgReader a("save", args, {"path", "shards"});
+Value s_save(Interpreter& in, SessionObject& s, const Arguments& args) {
+  ArgReader a("save", args, {"path", "shards", "data"});
   const std::string path = a.string("path");
+  const Value data = a.value_or("data", {});
   if (a.boolean_or("shards", false)) {
+    if (!data.is_none())
+      throw Error("session.save: `data` is saved in one file, and shards are several").as(codes::arguments);
     s.session->save_parts(path);
     return {};
   }
   require_suffix("session.save", path, ".safetensors", "variables");
-  s.session->save(path);
+  s.session->save(path, states_beside(in, data));
   return {};
 }
 /// The variable to which `map`, a dict or a function, assigns an entry of a file.
@@ -200,7 +204,7 @@ std::optional<std::string> mapped_name(Interpreter& in, const Value& map, const 
   return *text;
 }
 Value s_restore(Interpreter& in, SessionObject& s, const Arguments& args) {
-  ArgReader a("restore", args, {"path", "strict", "map", "transpose_linear", "states"});
+  ArgReader a("restore", args, {"path", "strict", "map", "transpose_linear", "states", "data"});
   Session::RestoreOptions options;
   options.strict = a.boolean_or("strict", true);
   options.states = a.boolean_or("states", true);
@@ -210,7 +214,13 @@ Value s_restore(Interpreter& in, SessionObject& s, const Arguments& args) {
   if (!map.is_none()) options.variable_of = [&](const std::string& entry) { return mapped_name(in, map, entry); };
   s.changing();
   const std::string path = a.string("path");
-  return noted_report(in, "restore", reading_file(in, path, [&] { return s.session->restore(path, options); }));
+  const Session::LoadReport report = reading_file(in, path, [&] {
+    ResumedStates states(in, path, a.value_or("data", {}));
+    Session::LoadReport restored = s.session->restore(path, options);
+    states.keep();
+    return restored;
+  });
+  return noted_report(in, "restore", report);
 }
 Value s_reset(Interpreter& in, SessionObject& s, const Arguments& args) {
   ArgReader a("reset", args, {"what"});
@@ -332,17 +342,19 @@ constexpr Member<SessionObject> session_rows[] = {
     {"load_from_session", "(other)",
      "Copies the variables of another session by name, and returns which were loaded, missing, mismatched and unused.",
      "session.load_from_session(Session(scale()))", s_load_from_session},
-    {"save", "(path, shards = false)",
+    {"save", "(path, shards = false, data = none)",
      "Writes all variables to a file, NAME.safetensors, which other frameworks read too. shards: to a folder of such "
-     "files with an index, which the processes of a job write at the same time.",
+     "files with an index, which the processes of a job write at the same time. data: batches and replays by name, "
+     "whose states are in the file too, with that of the script's random numbers.",
      "session.save('scale.safetensors')", s_save, Effect::writes_files},
-    {"restore", "(path, strict = true, map = none, transpose_linear = none, states = true)",
+    {"restore", "(path, strict = true, map = none, transpose_linear = none, states = true, data = none)",
      "Reads variables from a file, or from a folder that `save` made, by name, and returns which were loaded, missing, "
      "mismatched and unused. strict: an "
      "error if any of these is missing or mismatched. map: a dict from names in the file, or prefixes of them, to "
      "names of variables, or a "
      "function; none ignores an entry. transpose_linear: weights of dense layers are [out, in] in the file, as "
-     "PyTorch has them. states: false leaves the states of builds as they are.",
+     "PyTorch has them. states: false leaves the states of builds as they are. data: batches and replays that go on "
+     "where `save` found those of their names, as the script's random numbers do.",
      "session.save('scale.safetensors')\nsession.restore('scale.safetensors')", s_restore, Effect::reads_files},
     {"report", "()", "Memory of the plan in bytes, and cycles and memory on the tiles of the machine, as a dict.",
      "session.report()['memory']", s_report},
@@ -381,7 +393,7 @@ Value look_at_method(Interpreter& in, SessionObject& s, const Member<SessionObje
     return {};
   }
   if (name == "save") {
-    ArgReader a(name, args, {"path", "shards"});
+    ArgReader a(name, args, {"path", "shards", "data"});
     if (a.value("path").as_string() && !holds_unknown(args) && !a.boolean_or("shards", false))
       require_suffix("session.save", a.string("path"), ".safetensors", "variables");
     return {};

@@ -8,6 +8,7 @@
 
 #include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/graphs/modules/modules.hpp"
+#include "interpreter/graphs/modules/tensor_trees.hpp"
 #include "interpreter/graphs/programs.hpp"
 #include "interpreter/graphs/variables/variable_paths.hpp"
 #include "interpreter/language/check.hpp"
@@ -43,13 +44,57 @@ std::shared_ptr<const SessionObject::Names> stream_names(const Ir& ir, const Sco
   auto names = std::make_shared<SessionObject::Names>();
   for (const auto& s : ir.streams()) (s->to_device ? names->inputs : names->outputs)[s->name()] = s.get();
   if (fields)
-    for (const auto& [name, v] : fields->entries())
+    for (const auto& [name, v] : fields->entries()) {
       if (auto* s = v.as<StreamObject>(); s && s->ir.get() == &ir) {
         auto& known = s->stream->to_device ? names->inputs : names->outputs;
         const auto [entry, fresh] = known.emplace(name.text(), s->stream);
         if (!fresh && entry->second != s->stream) entry->second = nullptr;
+      } else if (const StreamObject* first = first_stream(v); first && first->ir.get() == &ir) {
+        (first->stream->to_device ? names->input_trees : names->output_trees).emplace(name.text(), v);
       }
+    }
   return names;
+}
+
+namespace {
+
+std::string paths_of(Interpreter& in, const Value& tree) {
+  std::vector<std::string> paths;
+  for (const auto& [path, leaf] : tree_leaves(in, tree)) paths.push_back(path);
+  return join_texts(paths, ", ");
+}
+
+/// Gives the parts of a tree to the streams in their places.
+void give_tree(Interpreter& in, const Value& streams, const Value& value, GivenStreams& to) {
+  if (const auto* s = streams.as<StreamObject>()) {
+    to.emplace_back(s->stream, value);
+    return;
+  }
+  if (is_unknown(value)) {
+    for (const auto& [path, leaf] : tree_leaves(in, streams)) give_tree(in, leaf, value, to);
+    return;
+  }
+  const std::vector<TreeLeaf> parts = branches_of(in, streams), given = branches_of(in, value);
+  const auto name = [](const TreeLeaf& part) { return part.first; };
+  for (const auto& [path, part] : parts) {
+    const auto found = std::ranges::find(given, path, name);
+    if (found == given.end() || given.size() != parts.size())
+      throw run_error(fmt::format("a tree of the paths {} is needed; got {}", paths_of(in, streams),
+                                  is_tree(value) ? paths_of(in, value) : with_article(value.type_name())))
+          .as(codes::stream);
+    give_tree(in, part, found->second, to);
+  }
+}
+
+}  // namespace
+
+void give_named(Interpreter& in, const SessionObject& s, const std::string& name, const Value& value,
+                GivenStreams& to) {
+  const auto tree = s.names->input_trees.find(name);
+  if (tree == s.names->input_trees.end() || s.names->inputs.contains(name))
+    to.emplace_back(input_stream(s, name), value);
+  else
+    give_tree(in, tree->second, value, to);
 }
 
 namespace {
@@ -222,6 +267,13 @@ Value eval_tensor(Interpreter& in, const Value& given, const std::vector<NamedAr
   StreamData data;
   for (const NamedArg& n : streams) {
     const auto found = names->inputs.find(n.name);
+    if (const auto tree = names->input_trees.find(n.name);
+        found == names->inputs.end() && tree != names->input_trees.end()) {
+      GivenStreams parts;
+      give_tree(in, tree->second, n.value, parts);
+      for (const auto& [stream, value] : parts) give(data, stream, stream_data(in, value, *stream));
+      continue;
+    }
     if (found == names->inputs.end()) {
       const std::vector<std::string> all = sorted_names(names->inputs);
       const std::string hint = did_you_mean(n.name, all);
@@ -259,7 +311,6 @@ namespace {
 
 /// The stream that a key of the dict of a run means.
 const Stream* stream_of_key(SessionObject& session, const Value& key) {
-  if (const std::string* name = key.as_string()) return input_stream(session, *name);
   auto* stream = key.as<StreamObject>();
   if (!stream) type_error("session.run: keys are streams or their names, got " + with_article(key.type_name()));
   if (stream->ir != session.ir)
@@ -302,8 +353,8 @@ bool is_finite_flag(const SessionObject& session, const NamedArg& n) {
 }
 
 /// What a run is given, by stream. In a look an unknown dict gives nothing that is known.
-std::vector<std::pair<const Stream*, Value>> given_streams(SessionObject& session, const Arguments& args) {
-  std::vector<std::pair<const Stream*, Value>> given;
+GivenStreams given_streams(Interpreter& in, SessionObject& session, const Arguments& args) {
+  GivenStreams given;
   if (args.positional.size() > 1)
     refuse_positions(session, args, "session.run takes one dict, or an array for each input stream by name");
   if (!args.positional.empty() && !args.positional[0].is_none() && !is_unknown(args.positional[0])) {
@@ -312,10 +363,15 @@ std::vector<std::pair<const Stream*, Value>> given_streams(SessionObject& sessio
       refuse_positions(session, args,
                        "session.run takes a dict from streams to arrays, or arrays by name; got " +
                            with_article(args.positional[0].type_name()));
-    for (const auto& [k, v] : d->items) given.emplace_back(is_unknown(k) ? nullptr : stream_of_key(session, k), v);
+    for (const auto& [k, v] : d->items) {
+      if (const std::string* name = k.as_string())
+        give_named(in, session, *name, v, given);
+      else
+        given.emplace_back(is_unknown(k) ? nullptr : stream_of_key(session, k), v);
+    }
   }
   for (const NamedArg& n : args.named)
-    if (!is_finite_flag(session, n)) given.emplace_back(input_stream(session, n.name), n.value);
+    if (!is_finite_flag(session, n)) give_named(in, session, n.name, n.value, given);
   return given;
 }
 
@@ -323,7 +379,8 @@ std::vector<std::pair<const Stream*, Value>> given_streams(SessionObject& sessio
 
 Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
   StreamData data;
-  for (const auto& [stream, value] : given_streams(*this, args)) give(data, stream, stream_data(in, value, *stream));
+  for (const auto& [stream, value] : given_streams(in, *this, args))
+    give(data, stream, stream_data(in, value, *stream));
   if (!said_grown_ && made_at) {
     const std::vector<const Op*> added = session->added_later();
     if (!added.empty()) {
@@ -391,6 +448,7 @@ struct UnknownRunObject final : Object {
   std::optional<Value> member(Interpreter&, std::string_view name) override {
     if (const auto found = names->outputs.find(std::string(name)); found != names->outputs.end())
       return array_of(found->second);
+    if (names->output_trees.contains(std::string(name))) return unknown_value();
     if (name == "keys" || name == "values" || name == "items") return unknown_value();
     return std::nullopt;
   }
@@ -406,6 +464,7 @@ struct UnknownRunObject final : Object {
     const std::string* name = key.as_string();
     if (!name) return unknown_value();
     if (const auto found = names->outputs.find(*name); found != names->outputs.end()) return array_of(found->second);
+    if (names->output_trees.contains(*name)) return unknown_value();
     std::string hint = did_you_mean(*name, sorted_names(names->outputs));
     throw run_error("the run gave nothing named `" + *name + "`" + (hint.empty() ? "" : "; " + hint)).as(codes::key);
   }
@@ -427,7 +486,7 @@ Value look_at_sizes(Interpreter& in, SessionObject& s, const Arguments& args) {
   const Value open = make_ref<UnknownRunObject>(s.names, s.ir, true);
   std::vector<std::pair<const Stream*, Shape>> shapes;
   if (!args.positional.empty() || !s.family->allowed.empty()) return open;
-  for (const auto& [stream, value] : given_streams(s, args)) {
+  for (const auto& [stream, value] : given_streams(in, s, args)) {
     const std::optional<Shape> shape = known_shape(in, stream, value);
     if (!shape) return open;
     shapes.emplace_back(stream, *shape);
@@ -448,7 +507,7 @@ Value look_at_run(Interpreter& in, SessionObject& s, const Arguments& args) {
   const bool open = !args.positional.empty() && is_unknown(args.positional[0]);
   std::set<const Stream*> known;
   bool all_known = !open;
-  for (const auto& [stream, value] : given_streams(s, args)) {
+  for (const auto& [stream, value] : given_streams(in, s, args)) {
     all_known = all_known && stream;
     if (!stream || !known.insert(stream).second || is_unknown(value) || holds_unknown(value)) continue;
     const std::optional<int64_t> transfers = transfers_in_look(*s.ir, *stream);

@@ -1,6 +1,7 @@
 // Sessions and their results as values.
 #pragma once
 
+#include <map>
 #include <unordered_map>
 
 #include "interpreter/values/cycles.hpp"
@@ -26,6 +27,7 @@ struct SessionObject final : Object {
   /// stream's own name is bound to another stream, this name has no stream here.
   struct Names {
     std::unordered_map<std::string, const Stream*> inputs, outputs;
+    std::map<std::string, Value> input_trees, output_trees;  ///< of streams, by the program's fields
   };
   std::shared_ptr<const Names> names;
   std::shared_ptr<const Ir::Mark> made_at;  ///< mark of an open-ended program when the session was made
@@ -89,6 +91,8 @@ struct RunResultObject final : Object {
   /// else the first of those that the program binds to it.
   std::vector<std::string> output_names() const;
   Value index(Interpreter& in, const Value& key) override;
+  /// The arrays of a tree of streams that the program calls so; nullopt if there is none.
+  std::optional<Value> tree(Interpreter& in, std::string_view name) const;
   std::optional<int64_t> length(Interpreter&) override { return static_cast<int64_t>(arrays.size()); }
   std::optional<Iterator> iterate(Interpreter&) override;  ///< the streams, as a dict's keys
   bool contains(Interpreter&, const Value& item) override;
@@ -101,6 +105,11 @@ struct RunResultObject final : Object {
 
 /// The names of an Ir's streams, and of the fields that are bound to them.
 std::shared_ptr<const SessionObject::Names> stream_names(const Ir& ir, const Scope* fields);
+
+/// What a run is given under a name, by stream: an array, or a tree of arrays for a tree of streams. Throws Error for
+/// paths that are missing and further ones.
+using GivenStreams = std::vector<std::pair<const Stream*, Value>>;
+void give_named(Interpreter& in, const SessionObject& s, const std::string& name, const Value& value, GivenStreams& to);
 
 /// The input stream that a run accepts under a name. Throws run_error, with a suggestion, if no stream or two streams
 /// match.

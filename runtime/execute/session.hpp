@@ -13,6 +13,7 @@
 #include "runtime/execute/observe.hpp"
 #include "runtime/execute/streams.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/tensor/named_array.hpp"
 
 namespace pxl {
 
@@ -122,8 +123,9 @@ class Session {
   /// if two variables have one name. A damaged or unreadable file modifies no variable. A strict restore throws,
   /// without modifying anything, if a variable of the session is missing in the file or has another shape or dtype;
   /// otherwise restores the matching variables. Entries without a variable are ignored. Reports and errors have the
-  /// names of variables.
-  void save(const std::string& path) const;
+  /// names of variables. `beside`: arrays whose names begin with `beside_prefix`, which a restore leaves alone.
+  void save(const std::string& path, const std::vector<NamedArray>& beside = {}) const;
+  static constexpr std::string_view beside_prefix = "data:";
   /// The same as a folder of files (checkpoint_parts.hpp). The processes of a job write it at the same time, and each
   /// writes some of the elements that its replicas hold. A folder is valid once its index is there; the index of an
   /// earlier checkpoint is removed first.

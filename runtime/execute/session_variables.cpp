@@ -175,7 +175,7 @@ constexpr std::string_view paths_entry = "paths";
 
 }  // namespace
 
-void Session::save(const std::string& path) const {
+void Session::save(const std::string& path, const std::vector<NamedArray>& beside) const {
   const VariablesTurn turn(state_->variables);
   state_->meet("save the variables");
   state_->check_equal("save");
@@ -183,6 +183,7 @@ void Session::save(const std::string& path) const {
   const std::vector<std::string> names = state_->checkpoint_names();
   std::vector<NamedSpec> entries;
   for (size_t i = 0; i < names.size(); ++i) entries.push_back({names[i], variables.all()[i]->data.spec()});
+  for (const NamedArray& a : beside) entries.push_back({a.name, a.data.spec()});
   CheckpointFormat format;
   if (std::string paths = paths_text(state_->named()); !paths.empty())
     format.metadata.emplace_back(paths_entry, std::move(paths));
@@ -190,6 +191,7 @@ void Session::save(const std::string& path) const {
       path, entries,
       [&](size_t i) {
         state_->meet(fmt::format("save the variable `{}`", entries[i].name));
+        if (i >= names.size()) return beside[i - names.size()].data;
         return variables.read(variables.all()[i]);
       },
       format);
@@ -223,6 +225,7 @@ Session::LoadReport Session::restore(const std::string& path, const RestoreOptio
   std::unordered_map<std::string, std::string> origin;
   for (size_t i = 0; i < entries.size(); ++i) {
     NamedVariable e = entries[i];
+    if (e.name.starts_with(beside_prefix)) continue;
     if (options.variable_of) {
       std::optional<std::string> wanted = options.variable_of(e.name);
       if (wanted == e.name && e.path.known()) {

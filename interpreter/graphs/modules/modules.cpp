@@ -335,8 +335,12 @@ Value bound_of(Interpreter& in, InstanceRef m, const Arguments& given) {
                   {"write `facts, graph = ....create_graph(...)` and `graph.bind(facts.init())`"})
           .as(codes::arguments);
   Arguments args = given;
-  const auto spec_of_stream = [](Value& v) {
-    if (auto* s = v.as<StreamObject>()) v = Value(s->stream->spec());
+  const auto spec_of_stream = [&](Value& v) {
+    const auto spec_of = [](const Value& leaf, const std::string&) {
+      const auto* s = leaf.as<StreamObject>();
+      return s ? Value(s->stream->spec()) : leaf;
+    };
+    if (first_stream(v)) v = map_tree(in, v, spec_of);
   };
   for (Value& v : args.positional) spec_of_stream(v);
   for (NamedArg& n : args.named) spec_of_stream(n.value);

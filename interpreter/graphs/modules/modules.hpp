@@ -165,7 +165,8 @@ struct GraphWorld {
     std::unordered_map<std::string, Shared> shared;  ///< outlined and cached graphs by key
     std::unordered_map<const Graph*, GraphFacts> graphs;
     std::unordered_map<const Graph*, std::vector<StateValue>> states;
-    std::map<ast::Held<ast::Stmt>, Stream*> streams;  ///< of `stream` statements
+    /// Of `stream` statements, by the path in the tree of a stream's spec.
+    std::map<std::pair<ast::Held<ast::Stmt>, std::string>, Stream*> streams;
     /// A tensor or stream that a statement declared, and the body in which it did.
     struct Declared {
       const Tensor* tensor = nullptr;  ///< for a stream, its handle

@@ -83,6 +83,20 @@ Value map_tree(Interpreter& in, const Value& v, const std::function<Value(const 
   return Mapper(in, leaf).map(v, "");
 }
 
+std::vector<TreeLeaf> branches_of(Interpreter& in, const Value& v) {
+  std::vector<TreeLeaf> parts;
+  if (const auto* list = v.as<SequenceObject>())
+    for (size_t i = 0; i < list->items.size(); ++i) parts.emplace_back(std::to_string(i), list->items[i]);
+  if (const auto* dict = v.as<DictObject>())
+    for (const auto& [key, item] : dict->items)
+      parts.emplace_back(key.as_string() ? *key.as_string() : repr_of(in, key), item);
+  if (const auto* record = v.as<RecordObject>())
+    for (size_t i = 0; i < record->values.size(); ++i) parts.emplace_back(record->field(i), record->values[i]);
+  if (const auto* tree = v.as<TreeObject>())
+    for (const auto& [key, item] : tree->items) parts.emplace_back(key, item);
+  return parts;
+}
+
 std::vector<TreeLeaf> tree_leaves(Interpreter& in, const Value& v) {
   std::vector<TreeLeaf> leaves;
   if (auto* tree = v.as<TreeObject>()) return tree->leaves();

@@ -18,6 +18,8 @@ using TreeLeaf = std::pair<std::string, Value>;
 
 /// Whether a value is a list, tuple, dict, named tree or the result of a gradient.
 bool is_tree(const Value& v);
+/// The parts of a tree by name, one level of it; none for a leaf.
+std::vector<TreeLeaf> branches_of(Interpreter& in, const Value& v);
 /// The leaves of a value in order; dicts and named trees are in order of insertion. Throws if a value contains itself.
 std::vector<TreeLeaf> tree_leaves(Interpreter& in, const Value& v);
 /// The value with new leaves: `leaf` is called with each old leaf and its path, in order.
