@@ -71,11 +71,19 @@ struct Inputs {
   std::vector<pxl::Input> inputs;
 
   explicit Inputs(const py::dict& given) {
-    for (const auto& [name, value] : given) {
-      names.push_back(py::str(name));
-      elements.push_back(elements_of(value, names.back()));
-    }
+    for (const auto& [name, value] : given) add(py::str(name), value);
     for (size_t i = 0; i < names.size(); ++i) inputs.push_back({names[i], elements[i].view});
+  }
+
+ private:
+  /// A dict is for a tree of streams: its parts have dotted names.
+  void add(std::string name, const py::handle& value) {
+    if (py::isinstance<py::dict>(value)) {
+      for (const auto& [part, of] : py::cast<py::dict>(value)) add(name + "." + std::string(py::str(part)), of);
+      return;
+    }
+    elements.push_back(elements_of(value, name));
+    names.push_back(std::move(name));
   }
 };
 

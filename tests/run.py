@@ -21,7 +21,8 @@ from tests.package import debs
 from tests.processes import machines, mpi
 from tests.repl import inputs, memory
 from tests.robustness import hostile, interrupts, limits, mutants
-from tests.runtime import arm64, bench, formats, graphs, onnx_models, oracle, plans, reference, research, tiles, training, whole_job
+from tests.runtime import (arm64, bench, formats, graphs, killed, onnx_models, oracle, plans, reference, research, tiles, training,
+                           whole_job)
 from tests.support import figures
 from tests.support.harness import ROOT, TESTS, Tally, needs_compiler_of, parallel, print_slowest, run, stage
 from tests.unit import doctests
@@ -38,6 +39,7 @@ DAILY = [
     ("tiles", lambda r: tiles.tiles_tests(r.pxl, r.tally)),
     ("examples", lambda r: training.example_tests(r.pxl, r.tally, r.update)),
     ("examples", lambda r: whole_job.job_tests(r.pxl, r.tally.add)),
+    ("examples", lambda r: killed.killed_tests(r.pxl, r.tally.add, 3)),
     ("plans", lambda r: plans.text_tests(r.pxl, r.tally, 8)),
     ("cli", lambda r: commands.cli_tests(r.pxl, r.tally.add, parallel)),
     ("processes", lambda r: mpi.process_tests(r.pxl, r.tally.add, r.tally.skip)),
@@ -75,6 +77,7 @@ FULL = [
     ("look", lambda r: looks.warning_tests(r.pxl, r.tally.add, 1)),
     ("reference", lambda r: reference.whole_epoch(r.pxl, r.tally)),
     ("tiles", lambda r: fits.fits_tests(r.pxl, r.tally.add, full=True)),
+    ("examples", lambda r: killed.killed_tests(r.pxl, r.tally.add, 20)),
     ("plans", lambda r: plans.text_tests(r.pxl, r.tally, 1)),
     ("plans", lambda r: plans.value_tests(r.pxl, r.tally)),
     ("processes", lambda r: machines.machine_tests(r.pxl, r.tally.add, r.tally.skip)),

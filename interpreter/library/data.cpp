@@ -8,7 +8,7 @@
 #include "interpreter/graphs/tensor_objects.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/library/builtins.hpp"
-#include "interpreter/library/data_source.hpp"
+#include "interpreter/library/data/data_source.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/conversions.hpp"
 #include "interpreter/values/host.hpp"

@@ -10,9 +10,9 @@
 
 namespace pxl {
 
-/// A file format. `read` returns the array that the file holds, and any thread may call it; formats of other contents have
-/// `load` in its place. `load` and `save` get the path and the named arguments of the built-in function. A null function
-/// means that the format is only read, or only written.
+/// A file format. `read` returns the array that the file holds, and any thread may call it; formats of other contents
+/// have `load` in its place. `load` and `save` get the path and the named arguments of the built-in function. A null
+/// function means that the format is only read, or only written.
 struct FileFormat {
   std::string_view suffixes;  ///< in lower case, separated by blanks: ".jpg .jpeg"
   std::string_view holds;     ///< "one array", for messages

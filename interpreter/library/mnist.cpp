@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "interpreter/language/check.hpp"
-#include "interpreter/library/batches.hpp"
 #include "interpreter/library/builtins.hpp"
+#include "interpreter/library/data/batches.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/host.hpp"
@@ -49,10 +49,9 @@ struct DigitSetObject final : DataSetObject {
     if (a.boolean_or("drop_last", true)) options.last = LastBatch::drop;
     if (options.size >= 1 && set.labels.size() % options.size != 0 && options.size <= set.labels.size() &&
         a.value_or("drop_last", {}).is_none())
-      notice_once(
-          in, Notice::batches,
-          fmt::format("batches of {} leave out the last {} of {}: `drop_last = true` says so, false keeps them",
-                      options.size, set.labels.size() % options.size, set.labels.size()));
+      notice_once(in, Notice::batches,
+                  fmt::format("batches of {} leave out the last {} of {}: `drop_last = true` says so, false keeps them",
+                              options.size, set.labels.size() % options.size, set.labels.size()));
     return make_batches(source(), options);
   }
 };

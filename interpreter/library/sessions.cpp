@@ -58,31 +58,28 @@ std::shared_ptr<const SessionObject::Names> stream_names(const Ir& ir, const Sco
 
 namespace {
 
-std::string paths_of(Interpreter& in, const Value& tree) {
-  std::vector<std::string> paths;
-  for (const auto& [path, leaf] : tree_leaves(in, tree)) paths.push_back(path);
-  return join_texts(paths, ", ");
+std::string names_of(const std::vector<TreeLeaf>& parts) {
+  std::vector<std::string> names;
+  for (const auto& [name, part] : parts) names.push_back(name);
+  return join_texts(names, ", ");
 }
 
-/// Gives the parts of a tree to the streams in their places.
-void give_tree(Interpreter& in, const Value& streams, const Value& value, GivenStreams& to) {
+/// Gives the parts of a tree to the streams in their places. `where` begins messages, and `path` is the tree's.
+void give_tree(Interpreter& in, const Value& streams, const Value& value, const std::string& where,
+               const std::string& path, GivenStreams& to) {
   if (const auto* s = streams.as<StreamObject>()) {
     to.emplace_back(s->stream, value);
     return;
   }
-  if (is_unknown(value)) {
-    for (const auto& [path, leaf] : tree_leaves(in, streams)) give_tree(in, leaf, value, to);
-    return;
-  }
-  const std::vector<TreeLeaf> parts = branches_of(in, streams), given = branches_of(in, value);
-  const auto name = [](const TreeLeaf& part) { return part.first; };
-  for (const auto& [path, part] : parts) {
-    const auto found = std::ranges::find(given, path, name);
-    if (found == given.end() || given.size() != parts.size())
-      throw run_error(fmt::format("a tree of the paths {} is needed; got {}", paths_of(in, streams),
-                                  is_tree(value) ? paths_of(in, value) : with_article(value.type_name())))
+  const std::vector<TreeLeaf> parts = branches_of(in, streams);
+  const std::vector<TreeLeaf> given = is_unknown(value) ? std::vector<TreeLeaf>() : branches_of(in, value);
+  for (const auto& [name, part] : parts) {
+    const auto found = std::ranges::find(given, name, &TreeLeaf::first);
+    if (!is_unknown(value) && (found == given.end() || given.size() != parts.size()))
+      throw run_error(fmt::format("{}: `{}` is a tree of {}; got {}", where, path, names_of(parts),
+                                  is_tree(value) ? names_of(given) : with_article(value.type_name())))
           .as(codes::stream);
-    give_tree(in, part, found->second, to);
+    give_tree(in, part, is_unknown(value) ? value : found->second, where, path + "." + name, to);
   }
 }
 
@@ -94,7 +91,7 @@ void give_named(Interpreter& in, const SessionObject& s, const std::string& name
   if (tree == s.names->input_trees.end() || s.names->inputs.contains(name))
     to.emplace_back(input_stream(s, name), value);
   else
-    give_tree(in, tree->second, value, to);
+    give_tree(in, tree->second, value, "session.run", name, to);
 }
 
 namespace {
@@ -270,7 +267,7 @@ Value eval_tensor(Interpreter& in, const Value& given, const std::vector<NamedAr
     if (const auto tree = names->input_trees.find(n.name);
         found == names->inputs.end() && tree != names->input_trees.end()) {
       GivenStreams parts;
-      give_tree(in, tree->second, n.value, parts);
+      give_tree(in, tree->second, n.value, "eval", n.name, parts);
       for (const auto& [stream, value] : parts) give(data, stream, stream_data(in, value, *stream));
       continue;
     }
@@ -309,7 +306,7 @@ std::string SessionObject::repr(Interpreter&) { return "Session[" + ir->name() +
 
 namespace {
 
-/// The stream that a key of the dict of a run means.
+/// The stream that a key means, in the dict that a run is given.
 const Stream* stream_of_key(SessionObject& session, const Value& key) {
   auto* stream = key.as<StreamObject>();
   if (!stream) type_error("session.run: keys are streams or their names, got " + with_article(key.type_name()));

@@ -91,7 +91,7 @@ struct RunResultObject final : Object {
   /// else the first of those that the program binds to it.
   std::vector<std::string> output_names() const;
   Value index(Interpreter& in, const Value& key) override;
-  /// The arrays of a tree of streams that the program calls so; nullopt if there is none.
+  /// The arrays in a tree of streams that has this name in the program; nullopt if there is none.
   std::optional<Value> tree(Interpreter& in, std::string_view name) const;
   std::optional<int64_t> length(Interpreter&) override { return static_cast<int64_t>(arrays.size()); }
   std::optional<Iterator> iterate(Interpreter&) override;  ///< the streams, as a dict's keys
@@ -106,7 +106,7 @@ struct RunResultObject final : Object {
 /// The names of an Ir's streams, and of the fields that are bound to them.
 std::shared_ptr<const SessionObject::Names> stream_names(const Ir& ir, const Scope* fields);
 
-/// What a run is given under a name, by stream: an array, or a tree of arrays for a tree of streams. Throws Error for
+/// Finds the streams for what a run is given under a name: an array, or a tree for a tree of streams. Throws Error for
 /// paths that are missing and further ones.
 using GivenStreams = std::vector<std::pair<const Stream*, Value>>;
 void give_named(Interpreter& in, const SessionObject& s, const std::string& name, const Value& value, GivenStreams& to);

@@ -147,3 +147,24 @@ TEST_CASE("a permutation has every index once") {
   CHECK_THROWS_AS(r.permutation(-1), Error);
   CHECK_THROWS_AS(r.permutation(int64_t{1} << 60), Error);
 }
+
+TEST_CASE("a saved state gives the draws that would have followed") {
+  Random random(7);
+  for (int i = 0; i < 200; ++i) {
+    Random other(1);
+    other.resume(random.state());
+    CHECK(other == random);
+    switch (i % 4) {
+      case 0: CHECK(other.bits() == random.bits()); break;
+      case 1: CHECK(other.normal() == random.normal()); break;
+      case 2: CHECK(other.below(i + 1) == random.below(i + 1)); break;
+      default: CHECK(identical(other.uniform(DType::float32, {3}, 0, 1), random.uniform(DType::float32, {3}, 0, 1)));
+    }
+    CHECK(other == random);
+  }
+  Random unchanged(3);
+  CHECK_THROWS_WITH(unchanged.resume({0, 0, 2, 0, 0}), "these numbers are no state of the generator of random numbers");
+  CHECK_THROWS(unchanged.resume({0, 1, 5, 0, 0}));
+  CHECK_THROWS(unchanged.resume({0, 1, 4, 2, 0}));
+  CHECK(unchanged == Random(3));
+}

@@ -1,4 +1,4 @@
-#include "interpreter/library/saved_states.hpp"
+#include "interpreter/library/data/saved_states.hpp"
 
 #include <fmt/format.h>
 

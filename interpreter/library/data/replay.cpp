@@ -1,4 +1,4 @@
-// A replay buffer: the last rows that were appended, by name, of which a generator of its own draws samples.
+// A replay buffer has the last rows that were appended, by name. A generator of its own draws samples.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 #include "interpreter/language/check.hpp"
 #include "interpreter/library/builtins.hpp"
-#include "interpreter/library/data_source.hpp"
+#include "interpreter/library/data/data_source.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"

@@ -9,7 +9,7 @@
 
 #include "interpreter/language/check.hpp"
 #include "interpreter/library/builtins.hpp"
-#include "interpreter/library/data_source.hpp"
+#include "interpreter/library/data/data_source.hpp"
 #include "interpreter/library/formats.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"

@@ -1,4 +1,4 @@
-// States of batches, of replays and of the script's random numbers in a checkpoint, beside its variables.
+// A checkpoint may have states beside its variables: batches, replays, the script's random numbers.
 #pragma once
 
 #include <functional>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/library/data_source.hpp"
+#include "interpreter/library/data/data_source.hpp"
 #include "runtime/tensor/named_array.hpp"
 
 namespace pxl {
@@ -17,7 +17,7 @@ std::vector<NamedArray> states_beside(Interpreter& in, const Value& data);
 /// Resumes the objects of `data` from a checkpoint. Without `keep` they are at its end as they were before.
 class ResumedStates {
  public:
-  /// Throws Error, and changes nothing, if the file has no state of one of them, or that of another kind.
+  /// Throws Error, and changes nothing, if the file lacks the state of an object, or has that of another kind.
   ResumedStates(Interpreter& in, const std::string& path, const Value& data);
   ~ResumedStates();
   ResumedStates(const ResumedStates&) = delete;

@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <optional>
 
-#include "interpreter/library/data_source.hpp"
+#include "interpreter/library/data/data_source.hpp"
 
 namespace pxl {
 
 /// How the rows of a pass are ordered: as they are; by seed and epoch; by the script's generator when a pass begins.
 enum class RowOrder : uint8_t { as_is, of_seed, drawn };
-/// What happens to rows that do not fill the last batch.
+/// The treatment of rows that do not fill the last batch.
 enum class LastBatch : uint8_t { keep, drop, pad };
 
 struct BatchesOptions {

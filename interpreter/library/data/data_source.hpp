@@ -14,7 +14,7 @@
 
 namespace pxl {
 
-/// What was read of some rows: no value of the host is in it.
+/// The contents of some rows, without values of the host.
 struct Gathered {
   std::vector<Array> arrays;    ///< one with a first axis for the rows, or one for each row
   bool stacked = false;         ///< whether it is one for all rows
@@ -32,7 +32,7 @@ class DataSource {
   virtual int64_t size() const = 0;
   /// Reads rows, which exist. Several threads may call it.
   virtual Gathered gather(std::span<const int64_t> rows, Reader by) const = 0;
-  /// The value of number k of the gathered rows, which is row `row` of the source.
+  /// The value of row `row`, which is number k in what was gathered.
   virtual Value row(Interpreter& in, const Gathered& read, size_t k, int64_t row) const = 0;
   /// The value of all gathered rows: what a slice of the set is.
   virtual Value batch(Interpreter& in, const Gathered& read, std::span<const int64_t> rows) const = 0;
@@ -50,13 +50,13 @@ DataSourcePtr make_columns(std::vector<std::pair<std::string, DataSourcePtr>> co
 DataSourcePtr make_array_source(Array rows);
 /// Some rows of another source, by position.
 DataSourcePtr make_selection(DataSourcePtr of, std::vector<int64_t> rows);
-/// What `f` returns for each row of another source.
+/// The rows are what `f` returns for the rows of another source.
 DataSourcePtr make_mapped(DataSourcePtr of, Value f);
 
-/// The value of gathered rows. With `seed`, what the script draws for a row depends on the seed and the row alone.
+/// The value of gathered rows. If a seed is given, it and the row alone decide what the script draws for a row.
 Value read_rows(Interpreter& in, const DataSource& source, const Gathered& read, std::span<const int64_t> rows,
                 std::optional<uint64_t> seed);
-/// The seed of a part of what another seed determines: of an epoch, of a row.
+/// A seed that a seed and a number determine: those of an epoch, then of a row.
 uint64_t seed_of_part(uint64_t seed, uint64_t part);
 /// Rows of equal structure as one value: arrays and numbers as arrays with a further axis, other values as a list.
 Value stacked(Interpreter& in, const std::vector<Value>& rows);
@@ -76,7 +76,7 @@ struct DataSetObject : Object {
 };
 Value data_set(DataSourcePtr source);
 
-/// What can be saved and resumed as arrays by name: positions, generators, rows.
+/// An object that can be saved and resumed as arrays by name: positions, generators, rows.
 struct Resumable {
   virtual ~Resumable() = default;
   virtual std::vector<std::pair<std::string, Array>> saved() const = 0;

@@ -1,4 +1,4 @@
-#include "interpreter/library/data_source.hpp"
+#include "interpreter/library/data/data_source.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "interpreter/library/batches.hpp"
+#include "interpreter/library/data/batches.hpp"
 
 #include <fmt/format.h>
 
