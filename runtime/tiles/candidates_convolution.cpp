@@ -70,43 +70,103 @@ ConvolutionBlock block_of(const ConvolutionProblem& p, const ConvolutionCut& c) 
   return b;
 }
 
-/// Adds the faster of two steps: the unit's loop over kernel elements (ConvPartialnx1), or im2col and a matrix product.
+/// A way to compute a block: a change of order on the tile, then a vertex.
+struct ConvolutionWay {
+  std::string_view vertex;
+  int64_t reordering = 0, cycles = 0, copied = 0;  ///< copied: bytes that the change of order writes
+  VertexState state = {};
+  int64_t total() const { return reordering + cycles; }
+};
+
+/// Calls f(n) for numbers of groups that one product may combine: its coefficients are zero between groups (PopLibs:
+/// combineConvGroups).
+template <class F>
+void for_combined_groups(const ConvolutionBlock& b, F&& f) {
+  f(1);
+  for (int64_t n = 2; n <= b.groups && n * b.depth <= line_channels; n *= 2) f(n);
+}
+
+/// The ways of the weight gradient. The streamed rows are the kernel elements of all input channels, the sums run over
+/// windows. The units read the terms of a sum side by side, but data is stored by channels, so the tile transposes the
+/// windows of each kernel element. Windows are padded to whole loads.
+template <class F>
+void for_ways_of_weights(const Machine& m, const ConvolutionProblem& p, const ConvolutionBlock& b, int64_t windows,
+                         F&& f) {
+  const int64_t kernel = p.windows.kernel_size(), grain = product_depth_grain(p.operand_bytes);
+  const int64_t depth = div_up(windows, grain) * grain;
+  const auto transposed = [&](int64_t channels) {
+    return transpose_cycles(m, div_up(channels, line_channels), depth, std::min(channels, line_channels),
+                            p.operand_bytes);
+  };
+  const int64_t rows = saturating_product(b.columns, kernel), lines = saturating_product(b.groups, rows);
+  const int64_t copied = saturating_product(lines, depth) * p.operand_bytes;
+  for_combined_groups(b, [&](int64_t n) {
+    ProductShape one{div_up(b.groups, n), saturating_product(rows, n), depth, b.depth * n, p.operand_bytes,
+                     p.partial_bytes};
+    ProductShape other = one;
+    std::swap(other.rows, other.columns);
+    for (const ProductShape& shape : {one, other}) {
+      const ProductCost cost = product_cycles(m, shape);
+      f(ConvolutionWay{vertex_name(cost.vertex), transposed(lines) + transposed(b.groups * b.depth), cost.cycles,
+                       copied, amp_state(m, shape)});
+    }
+  });
+  if (b.depth == 1 && b.columns == 1 && m.block_rows == 0)
+    f(ConvolutionWay{"ConvPartialVerticalMac", 0,
+                     vertical_mac_cycles(m, b.groups, windows, kernel / p.windows.kernel.back(),
+                                         p.windows.kernel.back(), p.operand_bytes)});
+}
+
+/// The ways of a convolution and its data gradient. The trailing axes of the kernel may be folded into the channels:
+/// the tile copies the elements of a window side by side, and the unit iterates over the other kernel elements.
+template <class F>
+void for_ways(const Machine& m, const ConvolutionProblem& p, const ConvolutionBlock& b, int64_t windows, F&& f) {
+  if (p.weights) return for_ways_of_weights(m, p, b, windows, f);
+  const int64_t width = b.field.empty() ? 1 : std::max<int64_t>(1, b.field.back());
+  const int64_t atom = atom_bytes(std::min(b.depth, line_channels) * p.operand_bytes);
+  for_combined_groups(b, [&](int64_t n) {
+    int64_t folded = 1;
+    for (size_t axis = p.windows.kernel.size() + 1; axis-- > 0;) {
+      const int64_t extent = axis < p.windows.kernel.size() ? p.windows.kernel[axis] : 1;
+      if (extent == 1 && axis < p.windows.kernel.size()) continue;
+      folded = saturating_product(folded, extent);
+      ConvolutionShape shape;
+      shape.product = {div_up(b.groups, n), windows,         saturating_product(b.depth * n, folded), b.columns * n,
+                       p.operand_bytes,     p.partial_bytes};
+      shape.lines = std::max<int64_t>(1, windows / width);
+      shape.kernel = p.windows.kernel_size() / folded;
+      const int64_t copied =
+          folded == 1 ? 0
+                      : saturating_product(saturating_product(b.groups, windows), b.depth * folded) * p.operand_bytes;
+      if (copied > m.memory / 2) continue;
+      const VertexState state = amp_state(m, shape.product);
+      const int64_t reordering = reorder_cycles(m, copied, atom);
+      if (shape.kernel == 1) {
+        const ProductCost cost = product_cycles(m, shape.product);
+        f(ConvolutionWay{vertex_name(cost.vertex), reordering, cost.cycles, copied, state});
+      } else {
+        f(ConvolutionWay{"ConvPartialnx1", reordering, convolution_cycles(m, shape), copied,
+                         {state.fields, state.lists + 8 * shape.kernel}});
+      }
+    }
+  });
+  if (b.depth == 1 && b.columns == 1 && m.block_rows == 0)
+    f(ConvolutionWay{"ConvPartialVerticalMac", 0,
+                     vertical_mac_cycles(m, b.groups, p.windows.kernel_size(), std::max<int64_t>(1, windows / width),
+                                         width, p.operand_bytes)});
+}
+
+/// Adds the fastest way to compute a block.
 void add_product_step(const Machine& m, const ConvolutionProblem& p, const ConvolutionBlock& b, int64_t used,
                       OpCandidate& candidate) {
-  const int64_t kernel = p.windows.kernel_size(), width = b.field.empty() ? 1 : std::max<int64_t>(1, b.field.back());
   const int64_t windows = saturating_product(b.batch, p.windows.windows(b.field));
-  ConvolutionShape shape;
-  shape.product = {b.groups, windows, b.depth, b.columns, p.operand_bytes, p.partial_bytes};
-  shape.lines = std::max<int64_t>(1, windows / width);
-  shape.kernel = kernel;
-  const VertexState state = amp_state(m, shape.product);
-  if (p.weights) {
-    // The loop visits each kernel element: it gathers the windows' elements at that offset, then multiplies over batch
-    // and field.
-    const ProductShape one{b.groups, b.columns, windows, b.depth, p.operand_bytes, p.partial_bytes};
-    const int64_t copied = saturating_product(b.groups * b.columns, windows) * p.operand_bytes;
-    if (kernel > 1)
-      candidate.compute(
-          m, "Rearrange",
-          saturating_product(kernel, reorder_cycles(m, copied, std::min<int64_t>(8, width * p.operand_bytes))), used);
-    candidate.compute(m, "ConvPartial1x1Out", saturating_product(kernel, product_cycles(m, one).cycles), used,
-                      amp_state(m, one));
-    if (kernel > 1) candidate.temp_bytes += copied;
-    return;
-  }
-  const int64_t loop = convolution_cycles(m, shape);
-  ProductShape laid_out = shape.product;
-  laid_out.depth = saturating_product(b.depth, kernel);
-  const int64_t copied = saturating_product(saturating_product(b.groups, windows), laid_out.depth) * p.operand_bytes;
-  const int64_t rows = kernel == 1 ? 0 : reorder_cycles(m, copied, std::min<int64_t>(8, width * p.operand_bytes));
-  const ProductCost product = product_cycles(m, laid_out);
-  if (rows + product.cycles <= loop && (kernel == 1 || copied <= m.memory / 2)) {
-    candidate.compute(m, "Rearrange", rows, used);
-    candidate.compute(m, vertex_name(product.vertex), product.cycles, used, state);
-    if (kernel > 1) candidate.temp_bytes += copied;
-  } else {
-    candidate.compute(m, "ConvPartialnx1", loop, used, {state.fields, state.lists + 8 * kernel});
-  }
+  ConvolutionWay best;
+  for_ways(m, p, b, windows, [&](const ConvolutionWay& way) {
+    if (best.vertex.empty() || way.total() < best.total()) best = way;
+  });
+  candidate.compute(m, "Rearrange", best.reordering, used);
+  candidate.compute(m, best.vertex, best.cycles, used, best.state);
+  candidate.temp_bytes += best.copied;
 }
 
 /// Number of shares into which tiles that read the same slice of the weights divide the slice.
@@ -129,8 +189,12 @@ void add_convolution_steps(const Machine& m, const ConvolutionProblem& p, const 
   const int64_t other = (p.weights ? saturating_product(b.groups * b.depth, field)
                                    : saturating_product(b.groups * b.depth, b.columns * kernel)) *
                         p.operand_bytes;
-  const int64_t sums = p.weights ? saturating_product(b.groups * b.depth, b.columns * kernel)
-                                 : saturating_product(b.groups * b.columns, field);
+  // A stride beyond the kernel leaves results of a data gradient that are the sum of nothing.
+  const int64_t results = p.weights ? saturating_product(b.groups * b.depth, b.columns * kernel)
+                                    : saturating_product(b.groups * b.columns, field);
+  const int64_t sums = p.weights ? results
+                                 : saturating_product(saturating_product(b.groups * b.columns, b.batch),
+                                                      p.windows.covered(b.field));
   // Number of tiles that hold a copy of each operand slice. The reduction of the weight gradient runs over field and
   // batch.
   const int64_t data_consumers = p.weights ? c.depth : c.columns, other_consumers = p.weights ? c.columns : c.rows();
@@ -166,6 +230,11 @@ void add_convolution_steps(const Machine& m, const ConvolutionProblem& p, const 
   add_product_step(m, p, b, used, candidate);
   candidate.resident_bytes = own + div_up(other, other_shares);
   add_product_reduction(m, candidate, partials, sums, p.partial_bytes, p.out_bytes, used);
+  if (results > sums) {
+    const int64_t zeros = div_up(results - sums, partials);
+    candidate.compute(m, "Fill", fill_cycles(m, zeros, p.out_bytes), used);
+    candidate.resident_bytes += zeros * p.out_bytes;
+  }
   if (p.bias) {
     const int64_t elements = div_up(sums, partials), columns = std::min(elements, b.groups * b.columns);
     candidate.compute(m, "BinaryOp",
@@ -222,15 +291,19 @@ void enumerate_convolution_kind(const CandidateRequest& r, ConvolutionKind kind)
   if (p.windows.to.empty()) return enumerate_as_binary(r);
   const int64_t first = std::max<int64_t>(1, p.windows.to[0]);
   const int64_t grain = p.weights ? 1 : product_column_grain(m, p.operand_bytes, p.partial_bytes);
-  const auto groups = partition_counts(p.groups, 1, m.tiles), batches = partition_counts(p.batch, 1, m.tiles);
-  const auto depths = partition_counts(p.depth, p.weights ? grain : product_depth_grain(p.operand_bytes), 64);
-  const auto columns = partition_counts(p.columns, p.weights ? product_depth_grain(p.operand_bytes) : grain, m.tiles);
+  const int64_t terms = product_depth_grain(p.operand_bytes);
+  const auto blocks = [](int64_t extent, int64_t of, int64_t most) {
+    return all_partition_counts(div_up(extent, of), most);
+  };
+  const auto groups = partition_counts(p.groups, 1, m.tiles), batches = all_partition_counts(p.batch, m.tiles);
+  const auto depths = blocks(p.depth, p.weights ? grain : terms, 64);
+  const auto columns = blocks(p.columns, p.weights ? terms : grain, m.tiles);
   std::vector<OpCandidate> found;
   for (const int64_t g : groups) {
     if (!splits_groups_enough(g, p.groups, m)) continue;
     for (const int64_t batch : batches) {
       // The spatial axis is partitioned only if the batch is nearly fully split.
-      const auto firsts = batch * 2 > p.batch ? partition_counts(first, 1, m.tiles) : std::vector<int64_t>{1};
+      const auto firsts = batch * 2 > p.batch ? all_partition_counts(first, m.tiles) : std::vector<int64_t>{1};
       for (const int64_t h : firsts)
         for (const int64_t depth : depths) {
           if (saturating_product(g * batch, h * depth) > m.tiles) break;
@@ -238,22 +311,29 @@ void enumerate_convolution_kind(const CandidateRequest& r, ConvolutionKind kind)
           for_largest_counts(columns, g * batch * h * depth, m, [&](int64_t n) {
             const ConvolutionCut partition{g, batch, h, depth, n};
             OpCandidate candidate = r.start("gather all");
+            candidate.records_steps = false;
             add_convolution_steps(m, p, partition, candidate);
             const auto dominates = [](const OpCandidate& x, const OpCandidate& y) {
               return x.cycles <= y.cycles && x.temp_bytes <= y.temp_bytes && x.resident_bytes <= y.resident_bytes;
             };
-            if (!insert_pareto(found, candidate, dominates)) return;
-            const ConvolutionBlock b = block_of(p, partition);
-            set_convolution_mappings(r, p, partition, found.back());
-            found.back().convolution = partition;
-            found.back().text =
-                fmt::format("{} x {} x {} x {} x {} parts: {} of {} channels in, {} out, field {}", g, batch, h, depth,
-                            n, b.batch, b.depth, b.columns, join_texts(b.field, " x "));
+            candidate.convolution = partition;
+            insert_pareto(found, candidate, dominates);
           });
         }
     }
   }
-  for (OpCandidate& candidate : found) r.candidates.push_back(std::move(candidate));
+  for (const OpCandidate& rated : found) {
+    const ConvolutionCut& cut = *rated.convolution;
+    OpCandidate candidate = r.start("gather all");
+    add_convolution_steps(m, p, cut, candidate);
+    set_convolution_mappings(r, p, cut, candidate);
+    candidate.convolution = cut;
+    const ConvolutionBlock b = block_of(p, cut);
+    candidate.text =
+        fmt::format("{} x {} x {} x {} x {} parts: {} of {} channels in, {} out, field {}", cut.groups, cut.batch,
+                    cut.first, cut.depth, cut.columns, b.batch, b.depth, b.columns, join_texts(b.field, " x "));
+    r.candidates.push_back(std::move(candidate));
+  }
 }
 
 }  // namespace

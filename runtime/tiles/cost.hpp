@@ -59,6 +59,10 @@ struct ConvolutionShape {
 };
 /// Cycles of ConvPartialnx1, on the accumulating units.
 int64_t convolution_cycles(const Machine& m, const ConvolutionShape& s);
+/// Cycles of ConvPartialVerticalMac, for groups of one channel. A vector has a value of each of several groups. For each
+/// of `kernel` elements, the workers iterate over lines of `width` results.
+int64_t vertical_mac_cycles(const Machine& m, int64_t groups, int64_t kernel, int64_t lines, int64_t width,
+                            int64_t operand_bytes);
 /// Bytes of a vertex on a tile. Poplar counts the data behind list pointers as vertex field data and list descriptors,
 /// and the fields as vertex state.
 struct VertexState {

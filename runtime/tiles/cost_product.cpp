@@ -128,6 +128,17 @@ int64_t mac_cycles(const Machine& m, const ProductShape& s) {
   return (single ? 48 : 55) + m.workers * (single ? 9 : 10) + s.groups * (23 + 15 + 10 + m.workers * one);
 }
 
+int64_t vertical_mac_cycles(const Machine& m, int64_t groups, int64_t kernel, int64_t lines, int64_t width,
+                            int64_t operand_bytes) {
+  const bool single = operand_bytes >= 4;
+  // Lines are split if there are fewer lines than workers.
+  const int64_t mine = div_up(lines, m.workers), length = lines < m.workers ? div_up(lines * width, m.workers) : width;
+  const int64_t item = saturating_product(mine, 19 + 3 * length);
+  const int64_t vectors = div_up(groups, 2 * m.vector_elements(operand_bytes));
+  return (single ? 58 : 65) + m.workers * (single ? 9 : 10) +
+         saturating_product(vectors, 23 + 15 + 10 + saturating_product(m.workers * kernel, item));
+}
+
 int64_t outer_product_cycles(const Machine& m, const ProductShape& s) {
   const int64_t rows = div_up(s.rows, m.workers);
   const bool single = s.operand_bytes >= 4;

@@ -14,14 +14,24 @@ int64_t SlidingWindows::kernel_size() const {
 
 int64_t SlidingWindows::needed(size_t i, int64_t extent) const {
   const int64_t reach = saturating_product(kernel[i] - 1, dilation[i]);
-  const int64_t all =
-      transposed ? div_up(extent + reach, stride[i]) : saturating_product(extent - 1, stride[i]) + reach + 1;
+  // Windows that do not touch each other leave elements between them unread.
+  const int64_t all = transposed ? div_up(extent + reach, stride[i])
+                                 : std::min(saturating_product(extent - 1, stride[i]) + reach + 1,
+                                            saturating_product(extent, kernel[i]));
   return std::clamp<int64_t>(all, 1, std::max<int64_t>(1, from[i]));
 }
 
 int64_t SlidingWindows::needed(const std::vector<int64_t>& block) const {
   int64_t n = 1;
   for (size_t i = 0; i < block.size(); ++i) n = saturating_product(n, needed(i, block[i]));
+  return n;
+}
+
+int64_t SlidingWindows::covered(const std::vector<int64_t>& block) const {
+  int64_t n = 1;
+  for (size_t i = 0; i < block.size(); ++i)
+    n = saturating_product(n, transposed ? std::min(block[i], saturating_product(div_up(block[i], stride[i]), kernel[i]))
+                                         : block[i]);
   return n;
 }
 
