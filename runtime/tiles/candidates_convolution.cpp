@@ -88,15 +88,15 @@ void for_combined_groups(const ConvolutionBlock& b, F&& f) {
 
 /// The ways of the weight gradient. The streamed rows are the kernel elements of all input channels, the sums run over
 /// windows. The units read the terms of a sum side by side, but data is stored by channels, so the tile transposes the
-/// windows of each kernel element. Windows are padded to whole loads.
+/// windows of each kernel element. Windows are padded to whole loads, channels to the grain of the transposition.
 template <class F>
 void for_ways_of_weights(const Machine& m, const ConvolutionProblem& p, const ConvolutionBlock& b, int64_t windows,
                          F&& f) {
   const int64_t kernel = p.windows.kernel_size(), grain = product_depth_grain(p.operand_bytes);
   const int64_t depth = div_up(windows, grain) * grain;
   const auto transposed = [&](int64_t channels) {
-    return transpose_cycles(m, div_up(channels, line_channels), depth, std::min(channels, line_channels),
-                            p.operand_bytes);
+    const int64_t line = div_up(std::min(channels, line_channels), 4) * 4;
+    return transpose_cycles(m, div_up(channels, line_channels), depth, line, p.operand_bytes);
   };
   const int64_t rows = saturating_product(b.columns, kernel), lines = saturating_product(b.groups, rows);
   const int64_t copied = saturating_product(lines, depth) * p.operand_bytes;
@@ -150,7 +150,9 @@ void for_ways(const Machine& m, const ConvolutionProblem& p, const ConvolutionBl
       }
     }
   });
-  if (b.depth == 1 && b.columns == 1 && m.block_rows == 0)
+  // The vertex takes no zeros between elements, which the data gradient of a stride would need: an assumption.
+  const bool has_gaps = p.windows.transposed && *std::max_element(p.windows.stride.begin(), p.windows.stride.end()) > 1;
+  if (b.depth == 1 && b.columns == 1 && m.block_rows == 0 && !has_gaps)
     f(ConvolutionWay{"ConvPartialVerticalMac", 0,
                      vertical_mac_cycles(m, b.groups, p.windows.kernel_size(), std::max<int64_t>(1, windows / width),
                                          width, p.operand_bytes)});
@@ -290,14 +292,14 @@ void enumerate_convolution_kind(const CandidateRequest& r, ConvolutionKind kind)
   const ConvolutionProblem p = convolution_problem(r, kind);
   if (p.windows.to.empty()) return enumerate_as_binary(r);
   const int64_t first = std::max<int64_t>(1, p.windows.to[0]);
-  const int64_t grain = p.weights ? 1 : product_column_grain(m, p.operand_bytes, p.partial_bytes);
-  const int64_t terms = product_depth_grain(p.operand_bytes);
-  const auto blocks = [](int64_t extent, int64_t of, int64_t most) {
-    return all_partition_counts(div_up(extent, of), most);
+  // Blocks of channels are whole loads of the units. The weight gradient keeps lines of stored channels together.
+  const auto counts = [](int64_t channels, int64_t grain, int64_t most) {
+    return all_partition_counts(div_up(channels, grain), most);
   };
   const auto groups = partition_counts(p.groups, 1, m.tiles), batches = all_partition_counts(p.batch, m.tiles);
-  const auto depths = blocks(p.depth, p.weights ? grain : terms, 64);
-  const auto columns = blocks(p.columns, p.weights ? terms : grain, m.tiles);
+  const auto depths = counts(p.depth, p.weights ? line_channels : product_depth_grain(p.operand_bytes), 64);
+  const auto columns =
+      counts(p.columns, p.weights ? line_channels : product_column_grain(m, p.operand_bytes, p.partial_bytes), m.tiles);
   std::vector<OpCandidate> found;
   for (const int64_t g : groups) {
     if (!splits_groups_enough(g, p.groups, m)) continue;

@@ -16,6 +16,10 @@ TABLE = pathlib.Path(__file__).with_suffix(".csv")
 FRAME = {"Mul", "ReduceSum", "Expand", "Call"}
 
 
+def windows(field, kernel, stride, lower, upper):
+    return [(n + a + b - k) // s + 1 for n, a, b, k, s in zip(field, lower, upper, kernel, stride)]
+
+
 class Layer:
     """A row of the table."""
 
@@ -62,8 +66,8 @@ class Layer:
         groups = [self.number("num-groups")] if "num-groups" in self.values else []
         axes = "0, 2, 1" if groups else "1, 0"
         return (self.variable("x", *groups, rows, read) + self.variable("w", *groups, read, given) + self.variable("dy", *groups, rows, given) +
-                f"""stream out y = x @ w
-                   stream out dx = dy @ transpose(w, [{axes}])
+                f"""stream out y = sum(x @ w)
+                   stream out dx = sum(dy @ transpose(w, [{axes}]))
                    scaled_add_(w, transpose(x, [{axes}]) @ dy, b = -0.1)""")
 
     def conv(self):
@@ -72,20 +76,22 @@ class Layer:
         field, kernel, stride = self.pair("field", 1), self.pair("kernel-size", 1), self.pair("stride", 1)
         both = self.pair("padding", 0)
         lower, upper = ([a + b for a, b in zip(both, self.pair(f"padding-{side}", 0))] for side in ("lower", "upper"))
-        out = [(n + a + b - k) // s + 1 for n, a, b, k, s in zip(field, lower, upper, kernel, stride)]
         return (self.variable("x", batch, read, *field) + self.variable("w", given, read // groups, *kernel) +
-                self.variable("dy", batch, given, *out) +
+                self.variable("dy", batch, given, *windows(field, kernel, stride, lower, upper)) +
                 f"""y = conv(x, w, stride = {stride}, padding = {lower + upper}, groups = {groups})
                     found = grad(sum(y * dy), [x, w])
                     scaled_add_(w, found[w], b = -0.1)
-                    stream out o = y
-                    stream out dx = found[x]""")
+                    stream out o = sum(y)
+                    stream out dx = sum(found[x])""")
 
     def pooling(self):
+        planes = self.number("batch-size"), self.number("channels")
         field, kernel, stride = self.pair("field", 1), self.pair("kernel", 1), self.pair("stride", 1)
         lower, upper = self.pair("padding-lower", 0), self.pair("padding-upper", 0)
-        return (self.variable("x", self.number("batch-size"), self.number("channels"), *field) +
-                f"stream out y = max_pool(x, {kernel}, stride = {stride}, padding = {lower + upper})")
+        return (self.variable("x", *planes, *field) + self.variable("dy", *planes, *windows(field, kernel, stride, lower, upper)) +
+                f"""y = max_pool(x, {kernel}, stride = {stride}, padding = {lower + upper})
+                    stream out o = sum(y)
+                    stream out dx = sum(grad(sum(y * dy), x))""")
 
     def reduction(self):
         shape, axes = ([int(n) for n in self.values[key].split("x")] for key in ("shape", "dims"))
@@ -98,14 +104,14 @@ class Layer:
         return (self.variable("table", rows, width) + f"variable ids: int32[{count}] = 0\n" + self.variable("dy", count, width) +
                 """y = gather(table, ids)
                    scaled_add_(table, grad(sum(y * dy), table), b = -0.1)
-                   stream out o = y""")
+                   stream out o = sum(y)""")
 
     def recurrent(self, module):
         steps, batch, read, hidden = (self.number(key) for key in ("sequence-size", "batch-size", "input-size", "output-size"))
         return (self.variable("x", steps, batch, read) +
                 f"""facts, graph = {module}({hidden}).create_graph(x.spec)
                     bound = graph.bind(facts.init_zero())
-                    stream out y = bound(x)[0]""")
+                    stream out y = sum(bound(x)[0])""")
 
     def lstm(self):
         return self.recurrent("LSTM")
@@ -134,7 +140,7 @@ def measured(pxl, machine, rows, flags):
 
 def cycles_of(row, run):
     """Cycles of a layer's ops; copies from and to the host are not the layer's."""
-    frame = sum(op["total_cycles"] for op in run["ops"] if op["name"] in FRAME) if row.kind in ("conv", "embedding") else 0
+    frame = sum(op["total_cycles"] for op in run["ops"] if op["name"] in FRAME) if row.kind not in ("reduction", "gru", "lstm") else 0
     return run["totals"]["cycles"] - frame - sum(op["total_cycles"] - op["host_cycles"] for op in run["ops"] if op["name"] == "HostStore")
 
 
