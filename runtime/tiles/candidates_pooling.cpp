@@ -37,11 +37,13 @@ void enumerate_pooling(const CandidateRequest& r) {
         std::find(partitions.begin(), partitions.end(), p) == partitions.end())
       partitions.push_back(p);
   };
-  const int64_t groups = div_up(y.shape[1], with_channel_groups(block_mapping(y, {1, 1, 1}), y.shape).group);
+  const int64_t line = with_channel_groups(block_mapping(y, {1, 1, 1}), y.shape).group;
+  const int64_t visited = std::min(line, 2 * m.vector_elements(size));  // channels that the vertex visits together
   for (const int64_t first : partition_counts(w.to[0], 1, m.tiles)) {
     const int64_t batch = std::min(y.shape[0], std::max<int64_t>(1, m.tiles / first));
     const int64_t channels = m.tiles / first / batch;
-    offer({batch, std::clamp<int64_t>(channels, 1, groups), first});
+    for (const int64_t group : {line, visited})
+      offer({batch, std::clamp<int64_t>(channels, 1, div_up(y.shape[1], group)), first});
     if (first == 1) offer({batch, std::clamp<int64_t>(channels, 1, y.shape[1]), first});
   }
   for (const int32_t id : std::vector<int32_t>(r.pool.of(s.input(0)))) {
@@ -84,7 +86,9 @@ void enumerate_pooling(const CandidateRequest& r) {
     int64_t terms = kernel;
     if (w.transposed)
       for (const int64_t step : w.stride) terms = div_up(terms, step);
-    candidate.compute(m, "Pooling", reduce_cycles(m, outputs, saturating_product(terms, operands), size, false),
+    candidate.compute(m, "Pooling",
+                      pooling_cycles(m, div_up(y.shape[0], batch), div_up(y.shape[1], channels), element_count(block),
+                                     terms, operands, size),
                       to.tiles(), {32});
     candidate.resident_bytes += outputs * size;
     candidate.out.push_back(r.mapping(to));

@@ -127,10 +127,12 @@ void enumerate_reductions(const CandidateRequest& r) {
     int64_t partials = 1,
             mine = 1;  // partials: number of partial sums of an output; mine: outputs of which a tile has a partial sum
     if (l.flat) {
-      mine = std::min(outputs, contiguous ? div_up(n, length) + (n % length ? 1 : 0) : n);
-      partials = contiguous ? std::max<int64_t>(1, div_up(length, std::max<int64_t>(1, n)))
-                            : std::min(tiles, div_up(mine * tiles, outputs));
-      if (contiguous && n >= length && n % length == 0) partials = 1;
+      // A run covers trailing axes, then a part of one axis.
+      int64_t rest = n;
+      for (size_t i = x.shape.size(); i-- > 0 && rest > 1; rest = div_up(rest, std::max<int64_t>(1, x.shape[i])))
+        if (!along[i]) mine = saturating_product(mine, std::min(rest, x.shape[i]));
+      mine = std::min(mine, outputs);
+      partials = n % length == 0 && mine * length == n ? 1 : std::max<int64_t>(1, div_up(mine * tiles, outputs));
     } else {
       for (size_t i = 0; i < x.shape.size(); ++i) {
         if (along[i])

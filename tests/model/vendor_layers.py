@@ -38,6 +38,11 @@ class Layer:
         return found if len(found) == 2 else found * 2
 
     @property
+    def chip(self):
+        tiles = self.values.get("tiles-per-ipu")
+        return f"{self.machine},tiles={tiles}" if tiles else self.machine
+
+    @property
     def family(self):
         if self.kind != "conv":
             return {"gemm": "products", "fc": "dense layers", "pooling": "max pools", "reduction": "reductions"}.get(self.kind, self.kind)
@@ -111,7 +116,11 @@ class Layer:
         return (self.variable("x", steps, batch, read) +
                 f"""facts, graph = {module}({hidden}).create_graph(x.spec)
                     bound = graph.bind(facts.init_zero())
-                    stream out y = sum(bound(x)[0])""")
+                    loss = sum(bound(x)[0])
+                    stream out y = loss""" + ("" if self.values.get("phase") != "all" else """
+                    found = grad(loss, [x, *bound.vars.tensors])
+                    stream out dx = sum(found[x])
+                    for v in bound.vars.tensors { scaled_add_(v, found[v], b = -0.1) }"""))
 
     def lstm(self):
         return self.recurrent("LSTM")
@@ -124,8 +133,16 @@ def layers():
     return [Layer(line) for line in TABLE.read_text().splitlines() if not line.startswith("#")]
 
 
-def measured(pxl, machine, rows, flags):
-    """The report of each layer, with one command."""
+def measured(pxl, rows, flags=()):
+    """The report of each layer, in the order of the rows. Layers for one machine are one command."""
+    found = {}
+    for machine in {row.chip for row in rows}:
+        some = [row for row in rows if row.chip == machine]
+        found.update(zip(some, reports(pxl, machine, some, flags)))
+    return [found[row] for row in rows]
+
+
+def reports(pxl, machine, rows, flags):
     text = "from recurrent import LSTM, GRU\n" + "".join(row.program(f"layer{i}") for i, row in enumerate(rows))
     text += "sessions = [\n" + ",\n".join(f'  Session(layer{i}(), "ipu_model")' for i in range(len(rows))) + "\n]\n"
     with tempfile.TemporaryDirectory() as folder:
@@ -156,7 +173,7 @@ def main():
     for machine in given.machine or ("mk2", "mk1"):
         rows = [row for row in layers() if row.machine == machine and (not given.families or row.family in given.families)]
         by_family = {}
-        for row, run in zip(rows, measured(given.pxl, machine, rows, given.flags.split())):
+        for row, run in zip(rows, measured(given.pxl, rows, given.flags.split())):
             error, size = cycles_of(row, run) / row.cycles - 1, run["totals"]["total_bytes"] / row.bytes - 1
             by_family.setdefault(row.family, []).append((error, size))
             if given.families:
