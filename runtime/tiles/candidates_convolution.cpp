@@ -298,8 +298,8 @@ void enumerate_convolution_kind(const CandidateRequest& r, ConvolutionKind kind)
   };
   const auto groups = partition_counts(p.groups, 1, m.tiles), batches = all_partition_counts(p.batch, m.tiles);
   const auto depths = counts(p.depth, p.weights ? line_channels : product_depth_grain(p.operand_bytes), 64);
-  const auto columns =
-      counts(p.columns, p.weights ? line_channels : product_column_grain(m, p.operand_bytes, p.partial_bytes), m.tiles);
+  const int64_t column_grain = p.weights ? line_channels : product_column_grain(m, p.operand_bytes, p.partial_bytes);
+  const auto columns = with_even_counts(counts(p.columns, column_grain, m.tiles), div_up(p.columns, column_grain));
   std::vector<OpCandidate> found;
   for (const int64_t g : groups) {
     if (!splits_groups_enough(g, p.groups, m)) continue;

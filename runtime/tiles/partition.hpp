@@ -44,6 +44,15 @@ void add_product_reduction(const Machine& m, OpCandidate& candidate, int64_t par
 inline bool splits_groups_enough(int64_t parts, int64_t groups, const Machine& m) {
   return parts * 8 >= std::min(groups, m.tiles);
 }
+/// The counts, and the even number after each odd one. Pairs of tiles share the left operand of an even number of column
+/// parts.
+inline std::vector<int64_t> with_even_counts(std::vector<int64_t> counts, int64_t most) {
+  for (size_t i = counts.size(); i-- > 0;)
+    if (counts[i] % 2 != 0 && counts[i] < most) counts.push_back(counts[i] + 1);
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
+}
 /// Calls f(count) for the three largest counts that fit into the tiles that a partition into `used` leaves free.
 template <class F>
 void for_largest_counts(const std::vector<int64_t>& counts, int64_t used, const Machine& m, F&& f) {

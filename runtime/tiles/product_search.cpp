@@ -74,12 +74,7 @@ class ProductSearch {
     const auto groups = all_axes_partition_counts(p_.group_axes, m_.tiles),
                rows = all_axes_partition_counts(p_.row_axes, m_.tiles);
     const auto depths = all_partition_counts(p_.depth, m_.tiles);
-    auto columns = all_partition_counts(p_.columns, m_.tiles);
-    // Pairs of tiles share the left operand if the number of column parts is even.
-    for (size_t i = columns.size(); i-- > 0;)
-      if (columns[i] % 2 != 0 && columns[i] < std::min(p_.columns, m_.tiles)) columns.push_back(columns[i] + 1);
-    std::sort(columns.begin(), columns.end());
-    columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+    const auto columns = with_even_counts(all_partition_counts(p_.columns, m_.tiles), std::min(p_.columns, m_.tiles));
     for_cuts(groups, rows, depths, [&](ProductCut cut) {
       const auto end = std::upper_bound(columns.begin(), columns.end(), m_.tiles / cut.tiles());
       for (auto n = end; n != columns.begin();) {
