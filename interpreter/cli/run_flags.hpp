@@ -6,6 +6,7 @@
 
 #include "interpreter/cli/command.hpp"
 #include "interpreter/language/packages/packages.hpp"
+#include "runtime/execute/allow_one_tile.hpp"
 
 namespace pxl::cli {
 
@@ -32,6 +33,9 @@ inline constexpr RunFlag run_flag_table[] = {
      "`--engine reference`"},
     {{"--nancheck", "", "before FILE: stop runs at the first op that produces a NaN or an infinity"},
      [](CommonFlags& flags, const std::string&) { return flags.nancheck = true; }},
+    {{"--allow-one-tile", "",
+      "before FILE: with --engine tiles, ops that cannot be divided as planned run on one tile"},
+     [](CommonFlags&, const std::string&) { return allow_one_tile(), true; }},
     {{"--on-error", "exit|repl", "before FILE: what follows an error: the end, or the REPL with the script's session"},
      [](CommonFlags& flags, const std::string& value) {
        flags.repl_on_error = value == "repl";

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/op/definitions.hpp"
+#include "runtime/ops/table.hpp"
 
 namespace pxl {
 
@@ -41,6 +42,19 @@ Bytes scattered(const Bytes& from, const std::vector<int64_t>& index, size_t wid
   return to;
 }
 
+/// Divides each element of a tensor [n] by a number.
+Bytes divided(Bytes values, DType dtype, int64_t by) {
+  const Array divisor = Array::full(dtype, {}, static_cast<double>(by));
+  const TensorSpec all{{std::ssize(values) / static_cast<int64_t>(size_of(dtype))}, dtype, {}}, one{{}, dtype, {}};
+  const TensorSpec* slots[] = {&all, &one};
+  Bytes result(values.size());
+  const std::byte* from[] = {values.data(), divisor.raw()};
+  std::byte* to = result.data();
+  const Attributes none;
+  definition_kernel(OpContext{.row = get_op("div"), .in = slots, .attrs = none, .out = {&all, 1}})(Buffers{from, &to});
+  return result;
+}
+
 /// Elements from several tensors [n], combined by a reduction over the first axis of [tensors, n].
 Bytes reduced(const OpRow& row, DType from, DType to, const std::vector<Bytes>& partials, int64_t elements) {
   Bytes all;
@@ -56,6 +70,12 @@ Bytes reduced(const OpRow& row, DType from, DType to, const std::vector<Bytes>& 
   const OpContext site{.row = row, .in = slots, .attrs = attrs, .out = {&out, 1}};
   definition_kernel(site)(Buffers{&source, &target});
   return result;
+}
+
+/// Bytes of an element that moves.
+size_t width_of(const Chip::Task& task, const SliceMove& move) {
+  if (move.what != SliceMove::What::partial) return task.memories[move.index]->width();
+  return size_of(task.lowered.partial[task.lowered.buffers[move.index].result]->dtype);
 }
 
 }  // namespace
@@ -96,13 +116,12 @@ std::vector<int64_t> Chip::peaks() const {
 void Chip::exchange(const Task& task, const std::vector<SliceMove>& moves) {
   if (moves.empty()) return;
   ++totals_.exchanges;
-  Bytes bytes;
+  // All tiles send what they hold before the phase. What arrives in a phase is not sent on in it.
+  std::vector<Bytes> sent;
   for (const SliceMove& move : moves) {
     const bool is_partial = move.what == SliceMove::What::partial;
     const Memory& memory = *task.memories[is_partial ? task.lowered.buffers[move.index].slice.memory : move.index];
-    const size_t width =
-        is_partial ? size_of(task.lowered.partial[task.lowered.buffers[move.index].result]->dtype) : memory.width();
-    bytes.resize(static_cast<size_t>(move.region.size()) * width);
+    Bytes& bytes = sent.emplace_back(static_cast<size_t>(move.region.size()) * width_of(task, move));
     const TileMemory& from = tile(move.from);
     Region missing;
     switch (move.what) {
@@ -111,9 +130,16 @@ void Chip::exchange(const Task& task, const std::vector<SliceMove>& moves) {
       case SliceMove::What::partial: missing = from.read_partial(move.index, move.region, bytes.data()); break;
     }
     require(missing, move.from, memory.layout()->shape(), "a tensor that it sends");
+  }
+  for (size_t i = 0; i < moves.size(); ++i) {
+    const SliceMove& move = moves[i];
+    const Bytes& bytes = sent[i];
+    const size_t width = width_of(task, move);
     for (const int32_t to : move.to) switch (move.what) {
-        case SliceMove::What::operand: tile(to).receive(memory.id(), move.region, width, bytes.data()); break;
-        case SliceMove::What::result: tile(to).store(memory.id(), move.region, bytes.data()); break;
+        case SliceMove::What::operand:
+          tile(to).receive(task.memories[move.index]->id(), move.region, width, bytes.data());
+          break;
+        case SliceMove::What::result: tile(to).store(task.memories[move.index]->id(), move.region, bytes.data()); break;
         case SliceMove::What::partial: tile(to).receive_partial(move.index, move.region, width, bytes.data()); break;
       }
     ++totals_.moves;
@@ -177,7 +203,10 @@ void Chip::run_part(const Task& task, const tiles::PlacedPart& part) {
       const auto alias = static_cast<size_t>(site.row.alias);
       out[0] = in[alias], to[0] = operands[alias].data();
     }
-    const OpContext local{.row = site.row, .in = slots, .attrs = part.attrs ? *part.attrs : site.attrs, .out = out};
+    const OpRow* row = &site.row;
+    for (const std::optional<tiles::PartialResults>& p : task.lowered.partial)
+      if (p && p->part) row = p->part;
+    const OpContext local{.row = *row, .in = slots, .attrs = part.attrs ? *part.attrs : site.attrs, .out = out};
     definition_kernel(local)(Buffers{from.data(), to.data()});
   }
   for (const tiles::PlacedSlice& write : part.writes) {
@@ -218,7 +247,11 @@ void Chip::combine(const Task& task) {
       require(tile(c.tile).read_partial(buffer, c.region, values.back().data()), c.tile, memory.layout()->shape(),
               "a partial result of " + name_of(task.op, false, c.result));
     }
-    const Bytes result = reduced(*partial.combine, from, to, values, c.region.size());
+    // A quotient is rounded once, to the dtype of the result.
+    Bytes result = reduced(*partial.combine, from, partial.divisor > 1 ? from : to, values, c.region.size());
+    if (partial.divisor > 1)
+      result =
+          reduced(*partial.combine, from, to, {divided(std::move(result), from, partial.divisor)}, c.region.size());
     tile(c.tile).store(memory.id(), c.region, result.data());
     ++totals_.vertices;
   }

@@ -3,12 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
+#include "runtime/execute/allow_one_tile.hpp"
 #include "runtime/execute/moved_addresses.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {
+
+namespace {
+std::atomic<bool> one_tile_allowed = false;
+bool one_tile_is_allowed() { return one_tile_allowed.load(std::memory_order_relaxed); }
+}  // namespace
+
+void allow_one_tile() { one_tile_allowed = true; }
 
 TiledProgram::TiledProgram(const Graph& graph, const tiles::EstimateOptions& options)
     : planned(tiles::plan(graph, options)), mapped(*planned.program) {}
@@ -148,7 +157,8 @@ std::vector<std::pair<std::string_view, int64_t>> TilesStore::counts() const {
   const std::vector<int64_t> peaks = chip_->peaks();
   return {{"exchanges", t.exchanges},   {"moves", t.moves},
           {"sent_bytes", t.sent_bytes}, {"received_bytes", t.received_bytes},
-          {"vertices", t.vertices},     {"peak_bytes", *std::max_element(peaks.begin(), peaks.end())}};
+          {"vertices", t.vertices},     {"peak_bytes", *std::max_element(peaks.begin(), peaks.end())},
+          {"on_one_tile", on_one_tile_}};
 }
 
 std::string TilesStore::profile() const {
@@ -159,11 +169,11 @@ std::string TilesStore::profile() const {
   return fmt::format(
       "{}, carried out on {} ({} tiles)\n"
       "  {:>16} exchanges of {} moves: {} bytes sent, {} received\n"
-      "  {:>16} vertices\n"
+      "  {:>16} vertices; {} ops ran on one tile that are planned on more\n"
       "  {:>16} bytes of tensors on tile {} at its peak; a tile has {}\n",
       task_.ir.name(), m.name, m.tiles, tiles::grouped(t.exchanges), tiles::grouped(t.moves),
       tiles::grouped(t.sent_bytes), tiles::grouped(t.received_bytes), tiles::grouped(t.vertices),
-      tiles::grouped(*fullest), fullest - peaks.begin(), tiles::grouped(m.memory));
+      tiles::grouped(on_one_tile_), tiles::grouped(*fullest), fullest - peaks.begin(), tiles::grouped(m.memory));
 }
 
 std::vector<Array> TilesStore::seen(const std::vector<TiledTensor>& values) const {
@@ -224,6 +234,7 @@ void TilesStore::compute(const Op& op, const OpContext& site, std::vector<TiledT
                          const std::vector<TiledTensor>& out, const ReplicaNumber& replica) {
   const auto [parts, is_new] = parts_.try_emplace(&op);
   if (is_new) parts->second = program_->parts(op, site);
+  check_planned_parts(op, parts->second);
   // Operands in other layouts than the partition is made for are rearranged first.
   const tiles::OpCandidate& candidate = program_->mapped.candidate(op);
   for (size_t i = 0; i < in.size() && parts->second.as_planned; ++i) {
@@ -236,6 +247,16 @@ void TilesStore::compute(const Op& op, const OpContext& site, std::vector<TiledT
   const std::byte* further =
       op.row->exchange == Exchange::replica ? reinterpret_cast<const std::byte*>(&replica) : nullptr;
   chip_->run({&op, site, lowered, memories, further});
+}
+
+void TilesStore::check_planned_parts(const Op& op, const tiles::OpParts& parts) {
+  const int64_t planned = program_->mapped.candidate(op).tiles;
+  if (parts.as_planned || planned <= 1) return;
+  ++on_one_tile_;
+  if (tiles::reason_for_one_tile(*op.row).empty() && !one_tile_is_allowed())
+    throw Error(fmt::format("`{}` is planned on {} tiles, and the tiles engine cannot divide it so", op.row->name,
+                            tiles::grouped(planned)),
+                {"`--allow-one-tile` runs such ops on one tile"});
 }
 
 const tiles::LoweredOp& TilesStore::schedule(const Op* op, const tiles::OpParts& parts,

@@ -73,6 +73,8 @@ class TilesStore {
   /// Whether the result is written over operand 0: as planned, if nothing else refers to the operand's memory.
   bool overwrites(const Op& op, const std::vector<TiledTensor>& in) const;
   TiledTensor view(const Op& op, const OpContext& site, const std::vector<TiledTensor>& in);
+  /// Throws Error for an op that runs on one tile though it is planned on more, unless the row or the user permits it.
+  void check_planned_parts(const Op& op, const tiles::OpParts& parts);
   void compute(const Op& op, const OpContext& site, std::vector<TiledTensor> in, const std::vector<TiledTensor>& out,
                const ReplicaNumber& replica);
   /// The lowered op that carries out parts on these tensors, and the memories that it numbers.
@@ -89,6 +91,7 @@ class TilesStore {
   };
   std::map<const Tensor*, Variable> variables_;  // of the run
   std::unordered_map<const Op*, tiles::OpParts> parts_;
+  int64_t on_one_tile_ = 0;  // ops so far that ran on one tile and are planned on more
   Schedules schedules_;
   std::map<std::pair<const tiles::Layout*, const tiles::Layout*>, std::vector<tiles::SliceMove>> rearrangements_;
   std::map<std::vector<uintptr_t>, std::shared_ptr<const std::vector<uint64_t>>> views_;

@@ -131,8 +131,8 @@ void for_ways(const Machine& m, const ConvolutionProblem& p, const ConvolutionBl
       if (extent == 1 && axis < p.windows.kernel.size()) continue;
       folded = saturating_product(folded, extent);
       ConvolutionShape shape;
-      shape.product = {div_up(b.groups, n), windows,         saturating_product(b.depth * n, folded), b.columns * n,
-                       p.operand_bytes,     p.partial_bytes};
+      shape.product = {div_up(b.groups, n), windows,         saturating_product(b.depth * n, folded),
+                       b.columns * n,       p.operand_bytes, p.partial_bytes};
       shape.lines = std::max<int64_t>(1, windows / width);
       shape.kernel = p.windows.kernel_size() / folded;
       const int64_t copied =
@@ -145,7 +145,10 @@ void for_ways(const Machine& m, const ConvolutionProblem& p, const ConvolutionBl
         const ProductCost cost = product_cycles(m, shape.product);
         f(ConvolutionWay{vertex_name(cost.vertex), reordering, cost.cycles, copied, state});
       } else {
-        f(ConvolutionWay{"ConvPartialnx1", reordering, convolution_cycles(m, shape), copied,
+        f(ConvolutionWay{"ConvPartialnx1",
+                         reordering,
+                         convolution_cycles(m, shape),
+                         copied,
                          {state.fields, state.lists + 8 * shape.kernel}});
       }
     }
@@ -194,9 +197,9 @@ void add_convolution_steps(const Machine& m, const ConvolutionProblem& p, const 
   // A stride beyond the kernel leaves results of a data gradient that are the sum of nothing.
   const int64_t results = p.weights ? saturating_product(b.groups * b.depth, b.columns * kernel)
                                     : saturating_product(b.groups * b.columns, field);
-  const int64_t sums = p.weights ? results
-                                 : saturating_product(saturating_product(b.groups * b.columns, b.batch),
-                                                      p.windows.covered(b.field));
+  const int64_t sums =
+      p.weights ? results
+                : saturating_product(saturating_product(b.groups * b.columns, b.batch), p.windows.covered(b.field));
   // Number of tiles that hold a copy of each operand slice. The reduction of the weight gradient runs over field and
   // batch.
   const int64_t data_consumers = p.weights ? c.depth : c.columns, other_consumers = p.weights ? c.columns : c.rows();

@@ -59,8 +59,8 @@ struct ConvolutionShape {
 };
 /// Cycles of ConvPartialnx1, on the accumulating units.
 int64_t convolution_cycles(const Machine& m, const ConvolutionShape& s);
-/// Cycles of ConvPartialVerticalMac, for groups of one channel. A vector has a value of each of several groups. For each
-/// of `kernel` elements, the workers iterate over lines of `width` results.
+/// Cycles of ConvPartialVerticalMac, for groups of one channel. A vector has a value of each of several groups. For
+/// each of `kernel` elements, the workers iterate over lines of `width` results.
 int64_t vertical_mac_cycles(const Machine& m, int64_t groups, int64_t kernel, int64_t lines, int64_t width,
                             int64_t operand_bytes);
 /// Bytes of a vertex on a tile. Poplar counts the data behind list pointers as vertex field data and list descriptors,
@@ -116,8 +116,8 @@ int64_t atom_bytes(int64_t run_bytes);
 
 /// `outputs` sums of `length` elements each, over a contiguous or an outer axis.
 int64_t reduce_cycles(const Machine& m, int64_t outputs, int64_t length, int64_t element_bytes, bool contiguous);
-/// Windows of `terms` elements over `batch` x `channels` planes, with `windows` of them in each plane. The vertex visits
-/// each element of a window for the channels that are stored side by side, at most two vectors of them.
+/// Windows of `terms` elements over `batch` x `channels` planes, with `windows` of them in each plane. The vertex
+/// visits each element of a window for the channels that are stored side by side, at most two vectors of them.
 int64_t pooling_cycles(const Machine& m, int64_t batch, int64_t channels, int64_t windows, int64_t terms,
                        int64_t operands, int64_t element_bytes);
 int64_t scan_cycles(const Machine& m, const VectorCost& vector, int64_t lines, int64_t length);

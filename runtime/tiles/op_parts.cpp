@@ -11,15 +11,21 @@ namespace pxl::tiles {
 
 namespace {
 
-/// Whether the op is elementwise on a common shape. Each operand has this shape or is broadcast to it.
+/// Whether the op is elementwise on a common shape. Each operand has this shape or is broadcast to it. An operand that
+/// the op changes has this shape or one element: a count of steps. Copies into an operand are elementwise, too.
 bool is_elementwise(const OpContext& s, const Op& op) {
-  if (s.row.pattern != Pattern::elementwise || s.row.exchange != pxl::Exchange::none || s.out.empty()) return false;
+  if (s.row.exchange != pxl::Exchange::none || s.out.empty()) return false;
   const Shape& shape = s.out[0].shape;
+  const bool copies =
+      s.row.pattern == Pattern::movement && s.row.alias == 0 && s.row.modifies != 0 &&
+      std::all_of(s.in.begin(), s.in.end(), [&](const TensorSpec* t) { return t && t->shape == shape; });
+  if (s.row.pattern != Pattern::elementwise && !copies) return false;
   for (const TensorSpec& t : s.out)
     if (t.shape != shape) return false;
   for (size_t i = 0; i < s.in.size(); ++i) {
     if (!s.in[i]) continue;
-    if (op.modifies(i) ? s.in[i]->shape != shape : !broadcastable_to(s.in[i]->shape, shape)) return false;
+    if (s.in[i]->shape == shape || (op.modifies(i) && s.in[i]->size() == 1)) continue;
+    if (op.modifies(i) || !broadcastable_to(s.in[i]->shape, shape)) return false;
   }
   return true;
 }
@@ -75,15 +81,21 @@ std::vector<std::vector<uint64_t>> moved_numbers(const OpContext& s, bool comple
   return found;
 }
 
-/// The origin of each result's elements: slot and element. Empty if an element comes from no operand. The definition
-/// moves the numbers of the elements, and then their complements. A value that the op itself puts into a result is the
-/// same both times. The dtype is float64, which holds every number that an op fills with.
+/// The source of an element that the op itself sets to 0.
+constexpr uint64_t no_source = UINT64_MAX;
+
+/// The origin of each result's elements: slot and element, or `no_source`. Empty if the op puts another value into a
+/// result. The definition moves the numbers of the elements, and then their complements. A value that the op itself
+/// puts into a result is the same both times. The dtype is float64, which holds every number that an op fills with.
 std::vector<std::vector<uint64_t>> sources_of(const OpContext& s) {
   std::vector<std::vector<uint64_t>> found = moved_numbers(s, false);
   const std::vector<std::vector<uint64_t>> complements = moved_numbers(s, true);
   for (size_t o = 0; o < found.size(); ++o)
-    for (size_t e = 0; e < found[o].size(); ++e)
-      if (complements[o][e] != ~found[o][e]) return {};
+    for (size_t e = 0; e < found[o].size(); ++e) {
+      if (complements[o][e] == ~found[o][e]) continue;
+      if (complements[o][e] != 0 || found[o][e] != 0) return {};
+      found[o][e] = no_source;
+    }
   return found;
 }
 
@@ -109,6 +121,8 @@ std::optional<OpParts> elementwise_parts(const PartsRequest& r) {
       }
       if (element_count(from) == 1) {
         part.reads.push_back({i, Region::all(1), {}});
+        // All parts compute the same value of an element that the op changes; the first part stores it.
+        if (r.op.modifies(i) && parts.steps[0].empty()) part.writes.push_back({i, true, Region::all(1), {}});
         continue;
       }
       OperandSlice slice{i, {}, line};
@@ -168,7 +182,7 @@ std::optional<OpParts> movement_parts(const PartsRequest& r) {
       std::vector<std::vector<int64_t>> elements(s.in.size());
       mine.for_each([&](int64_t e) {
         const uint64_t from = sources[o][static_cast<size_t>(e)];
-        elements[slot_of(from)].push_back(element_of(from));
+        if (from != no_source) elements[slot_of(from)].push_back(element_of(from));
       });
       std::vector<int64_t> before(s.in.size(), 0);  // elements of the slices that precede a slot's slice
       std::vector<const Region*> regions(s.in.size());
@@ -185,7 +199,8 @@ std::optional<OpParts> movement_parts(const PartsRequest& r) {
       }
       mine.for_each([&](int64_t e) {
         const uint64_t from = sources[o][static_cast<size_t>(e)];
-        part.source.push_back(before[slot_of(from)] + regions[slot_of(from)]->index_of(element_of(from)));
+        part.source.push_back(
+            from == no_source ? -1 : before[slot_of(from)] + regions[slot_of(from)]->index_of(element_of(from)));
       });
       part.writes.push_back({o, false, mine, {mine.size()}});
       parts.steps[0].push_back(std::move(part));
@@ -198,7 +213,61 @@ std::optional<OpParts> movement_parts(const PartsRequest& r) {
 
 OpParts op_parts(const PartsRequest& r) {
   std::optional<OpParts> found = strategy_info(r.site.row.tiles.strategy).parts(r);
+  if (!found) found = axis_parts(r);
   return found && writes_results(*found, r.site) ? std::move(*found) : *whole_parts(r);
+}
+
+namespace {
+
+/// Rows without a rule for all of their forms. A row leaves the list when its forms have one.
+struct OneTile {
+  std::string_view row, reason;
+};
+constexpr std::string_view of_replicas = "it moves slices between replicas, not tiles",
+                           by_values = "its indices decide what a tile reads",
+                           whole = "each result depends on all elements", no_parts = "no rule divides it yet";
+constexpr OneTile one_tile_rows[] = {
+    {"replicated_all_reduce", of_replicas},
+    {"replicated_all_reduce_identical_inputs", of_replicas},
+    {"replicated_broadcast", of_replicas},
+    {"replicated_reduce", of_replicas},
+    {"replicated_all_to_all", of_replicas},
+    {"replicated_reduce_scatter", of_replicas},
+    {"all_gather_flat", of_replicas},
+    {"all_reduce_between", of_replicas},
+    {"all_reduce_identical_inputs_between", of_replicas},
+    {"all_reduce_identical_grad_inputs_between", of_replicas},
+    {"replica_sharded_slice", of_replicas},
+    {"replica_slice_flat", of_replicas},
+    {"gather", by_values},
+    {"gather_nd", by_values},
+    {"sum_duplicates", by_values},
+    {"scatter_reduce_grad", by_values},
+    {"roi_align", by_values},
+    {"histogram", whole},
+    {"svd", whole},
+    {"fourier", whole},
+    {"sum", "a sum of nothing has no parts"},
+    {"argmax", whole},
+    {"argmin", whole},
+    {"median_indices", whole},
+    {"logsum", whole},
+    {"matmul", no_parts},
+    {"dequantise", no_parts},
+    {"lrn", no_parts},
+    {"onehot_grad", no_parts},
+    {"batch_statistics", no_parts},
+    {"batch_norm_grad_sums", no_parts},
+    {"fp8_amax_scale", no_parts},
+    {"nll_loss_with_softmax_grad_direct", no_parts},
+};
+
+}  // namespace
+
+std::string_view reason_for_one_tile(const OpRow& row) {
+  for (const OneTile& r : one_tile_rows)
+    if (r.row == row.name) return r.reason;
+  return {};
 }
 
 std::optional<OpParts> whole_parts(const PartsRequest& r) {

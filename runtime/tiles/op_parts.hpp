@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "runtime/graph/ir.hpp"
@@ -51,6 +52,8 @@ struct PartialResults {
   /// An element has at most one partial result that is not 0. Partial results are combined as bits (integers of
   /// `dtype`), and the op also runs on bits.
   bool as_bits = false;
+  const OpRow* part = nullptr;  ///< the op of the parts, if it is not the op itself: a mean's parts are sums
+  int64_t divisor = 1;          ///< divides the combined result
 };
 
 struct OpParts {
@@ -74,15 +77,19 @@ struct PartsRequest {
   const TileMappingTable& mappings;
 };
 
-/// Returns the partition of an op. If the op's strategy has no rule for its attributes, the op runs on the first tile
-/// of its result.
+/// Returns the partition of an op. If no rule applies, the op runs on the first tile of its result.
 OpParts op_parts(const PartsRequest& r);
+/// Why ops of this row may run on one tile, whatever their plan says; empty if they may not.
+std::string_view reason_for_one_tile(const OpRow& row);
 
 // Rules of strategies. A rule returns nullopt if it does not apply.
 using PartsFn = std::optional<OpParts> (*)(const PartsRequest&);
 std::optional<OpParts> element_parts(const PartsRequest& r);
 std::optional<OpParts> reduction_parts(const PartsRequest& r);
 std::optional<OpParts> row_parts(const PartsRequest& r);
+/// Ops that compute each index of some axes by itself. A tile reads what its part of the result needs, whole along the
+/// other axes.
+std::optional<OpParts> axis_parts(const PartsRequest& r);
 std::optional<OpParts> normalisation_parts(const PartsRequest& r);
 std::optional<OpParts> normalisation_gradient_parts(const PartsRequest& r);
 std::optional<OpParts> gather_parts(const PartsRequest& r);

@@ -99,9 +99,13 @@ std::optional<OpParts> loss_parts(const PartsRequest& r) {
   const TensorSpec& x = s.input(probabilities);
   if (x.shape.empty() || x.size() == 0 || r.candidate.in[probabilities] < 0 || r.op.modifies(probabilities))
     return std::nullopt;
-  // Ops with loss and gradient add a constant to each probability. Rows of ones then have a loss, so the loss is no sum
-  // of the parts.
-  if (s.out.size() > 1 && std::any_of(s.out.begin(), s.out.end(), [](const TensorSpec& t) { return t.shape.empty(); }))
+  // Ops with loss and gradient add a constant to each probability, unless they have logits. Rows of ones then have a
+  // loss, so the loss is no sum of the parts.
+  const bool of_logits = std::any_of(s.row.params.begin(), s.row.params.end(), [&](const Param& p) {
+    return p.name == "logits" && s.has(slot_of(s.row, p.name));
+  });
+  if (s.out.size() > 1 && !of_logits &&
+      std::any_of(s.out.begin(), s.out.end(), [](const TensorSpec& t) { return t.shape.empty(); }))
     return std::nullopt;
   const int64_t classes = x.shape.back();
   const Shape of_labels(x.shape.begin(), x.shape.end() - 1);
@@ -131,6 +135,8 @@ std::optional<OpParts> loss_parts(const PartsRequest& r) {
       if (!s.in[i]) continue;
       if (i == probabilities)
         part.reads.push_back({i, mine, x.shape, order_of(mine, x.size()), !logarithms});
+      else if (s.input(i).shape == x.shape)
+        part.reads.push_back({i, mine, x.shape, order_of(mine, x.size())});
       else
         part.reads.push_back({i, Region::all(s.in[i]->size()), s.in[i]->shape});
     }

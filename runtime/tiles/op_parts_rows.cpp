@@ -13,14 +13,45 @@ namespace {
 struct Combined {
   std::string_view op, by;
 };
-constexpr Combined combined[] = {{"sum", "sum"}, {"max", "max"},       {"min", "min"},        {"prod", "prod"},
-                                 {"l1", "sum"},  {"sumsquare", "sum"}, {"lamb_square", "sum"}};
+constexpr Combined combined[] = {
+    {"sum", "sum"},       {"max", "max"}, {"min", "min"},  {"prod", "prod"},           {"l1", "sum"},
+    {"sumsquare", "sum"}, {"l2", "l2"},   {"mean", "sum"}, {"logsumexp", "logsumexp"}, {"lamb_square", "sum"}};
 
 const OpRow* combining_row(const OpRow& row) {
   for (const Combined& c : combined)
     if (c.op == row.name) return &get_op(c.by);
   return nullptr;
 }
+
+/// Rows that compute each index of some axes by itself, and the other axes.
+enum class Whole : uint8_t {
+  axis,      ///< of parameter `axis`
+  axes,      ///< of parameter `axes`; only operand 0 has them
+  scaled,    ///< of factors that are not 1
+  channels,  ///< no axis; operands of one axis follow the axis of channels
+  broadcast  ///< no axis; operands are broadcast to operand 0
+};
+struct IndependentRow {
+  std::string_view op;
+  Whole whole;
+};
+constexpr IndependentRow independent_rows[] = {{"sum", Whole::axis},
+                                               {"mean", Whole::axis},
+                                               {"logsum", Whole::axis},
+                                               {"logsumexp", Whole::axis},
+                                               {"argmax", Whole::axis},
+                                               {"argmin", Whole::axis},
+                                               {"median_indices", Whole::axis},
+                                               {"topk", Whole::axis},
+                                               {"take_along", Whole::axis},
+                                               {"softmax", Whole::axis},
+                                               {"log_softmax", Whole::axis},
+                                               {"dynamic_slice", Whole::axes},
+                                               {"interpolate", Whole::scaled},
+                                               {"prelu", Whole::broadcast},
+                                               {"batch_norm_inference", Whole::channels},
+                                               {"quantize_linear", Whole::channels},
+                                               {"dequantize_linear", Whole::channels}};
 
 /// Appends the boxes that cover a range of elements: at most two for each axis.
 void add_boxes(ElementRange range, const Shape& shape, std::vector<Box>& boxes) {
@@ -72,6 +103,27 @@ Box kept_box(const Box& box, const std::vector<bool>& along, size_t rank) {
   return kept;
 }
 
+/// Calls f(tile, box) for the blocks of rows. A block is whole along the named axes, on the first tile that has a part.
+template <class F>
+void for_row_blocks(const PartsRequest& r, const TileMapping& mapping, const Shape& shape,
+                    const std::vector<bool>& along, F&& f) {
+  std::vector<int32_t> at(shape.size(), 0);
+  for (size_t axis = 1; axis > 0;) {
+    int64_t block = 0;
+    Box rows(shape.size());
+    for (size_t i = 0; i < shape.size(); ++i) {
+      rows[i] = along[i] ? ElementRange{0, shape[i]} : part_of(shape[i], mapping.parts[i], at[i]);
+      block = block * mapping.parts[i] + at[i];
+    }
+    if (std::all_of(rows.begin(), rows.end(), [](const ElementRange& range) { return range.size() > 0; }))
+      f(static_cast<int32_t>((mapping.first + mapping.tile_of(0, block * mapping.spread)) % r.machine.tiles), rows);
+    for (axis = shape.size(); axis > 0; --axis) {
+      if (!along[axis - 1] && ++at[axis - 1] < mapping.parts[axis - 1]) break;
+      at[axis - 1] = 0;
+    }
+  }
+}
+
 /// Whether a shape is `x` without the reduced axes.
 bool is_kept(const Shape& shape, const Shape& x, const std::vector<bool>& along) {
   Shape with_ones, without;
@@ -109,8 +161,93 @@ std::optional<OpParts> reduction_parts(const PartsRequest& r) {
       parts.steps[0].push_back(std::move(part));
     }
   }
-  if (written > y.size())
-    parts.partial = {PartialResults{combine, is_floating(y.dtype) && size_of(y.dtype) < 4 ? DType::float32 : y.dtype}};
+  if (written <= y.size()) return parts;
+  parts.partial = {PartialResults{combine, is_floating(y.dtype) && size_of(y.dtype) < 4 ? DType::float32 : y.dtype}};
+  if (s.row.name == "mean") {
+    if (!is_floating(y.dtype)) return std::nullopt;
+    parts.partial[0]->part = combine;
+    parts.partial[0]->divisor = x.size() / y.size();
+  }
+  return parts;
+}
+
+std::optional<OpParts> axis_parts(const PartsRequest& r) {
+  const OpContext& s = r.site;
+  const auto known = std::find_if(std::begin(independent_rows), std::end(independent_rows),
+                                  [&](const IndependentRow& row) { return row.op == s.row.name; });
+  if (known == std::end(independent_rows) || !s.has(0) || r.candidate.out.empty() || r.candidate.out[0] < 0)
+    return std::nullopt;
+  const Shape &x = s.input(0).shape, &y = s.out[0].shape;
+  if (x.empty() || s.input(0).size() == 0 || s.out[0].size() == 0) return std::nullopt;
+  std::vector<bool> along(x.size(), false);
+  if (known->whole == Whole::axis) along = axes_of_site(s, x.size(), false);
+  if (known->whole == Whole::axes)
+    for (const int64_t axis : s.integers("axes"))
+      along[static_cast<size_t>(axis < 0 ? axis + std::ssize(x) : axis)] = true;
+  if (known->whole == Whole::scaled) {
+    const auto* scale = std::get_if<std::vector<double>>(&s.attr("scale_factor"));
+    if (!scale) return std::nullopt;
+    for (size_t i = 0; i < x.size(); ++i) along[i] = i >= scale->size() || (*scale)[i] != 1;
+  }
+  // Of each tensor: the axis of operand 0 that each of its axes follows, or none for an operand that is read whole.
+  const auto axes_of = [&](const Shape& t) -> std::optional<std::vector<size_t>> {
+    std::vector<size_t> all, kept;
+    for (size_t i = 0; i < x.size(); ++i) {
+      all.push_back(i);
+      if (!along[i]) kept.push_back(i);
+    }
+    if (known->whole == Whole::channels && t.size() == 1 && x.size() > 1) {
+      const std::vector<bool> named = axes_of_site(s, x.size(), false);
+      const bool one = std::count(named.begin(), named.end(), true) == 1;
+      kept = {one ? static_cast<size_t>(std::find(named.begin(), named.end(), true) - named.begin()) : 1};
+    }
+    if (known->whole == Whole::broadcast && t.size() < x.size()) kept.assign(all.end() - std::ssize(t), all.end());
+    for (const std::vector<size_t>& axes : {all, kept}) {
+      bool follows = axes.size() == t.size();
+      for (size_t i = 0; i < t.size() && follows; ++i)
+        follows = along[axes[i]] || t[i] == x[axes[i]] || (known->whole == Whole::broadcast && t[i] == 1);
+      if (follows) return axes;
+    }
+    return std::nullopt;
+  };
+  const auto of_result = axes_of(y);
+  if (!of_result) return std::nullopt;
+  for (const TensorSpec& t : s.out)
+    if (t.shape != y) return std::nullopt;
+  OpParts parts;
+  parts.steps.emplace_back();
+  const Layout layout(r.machine, r.mappings.at(r.candidate.out[0]), y);
+  for (int32_t tile = 0; tile < layout.tiles(); ++tile)
+    for (const Box& mine : layout.on(tile).empty() ? std::vector<Box>{} : boxes_of(layout.on(tile), y)) {
+      Box wide = mine, of_x(x.size()), local = mine;
+      for (size_t i = 0; i < x.size(); ++i) of_x[i] = {0, x[i]};
+      for (size_t i = 0; i < y.size(); ++i) {
+        if (along[(*of_result)[i]])
+          wide[i] = {0, y[i]};
+        else
+          of_x[(*of_result)[i]] = mine[i];
+        local[i] = {mine[i].begin - wide[i].begin, mine[i].end - wide[i].begin};
+      }
+      Part part{.tile = tile};
+      for (size_t i = 0; i < s.in.size(); ++i) {
+        if (!s.in[i]) continue;
+        const Shape& t = s.in[i]->shape;
+        const bool alone = known->whole == Whole::axes && i > 0;
+        const auto axes = alone ? std::nullopt : axes_of(t);
+        if (!axes && !alone && s.in[i]->size() > 1) return std::nullopt;
+        Box box(t.size());
+        for (size_t k = 0; k < t.size(); ++k)
+          box[k] = axes && !along[(*axes)[k]] && t[k] == x[(*axes)[k]] ? of_x[(*axes)[k]] : ElementRange{0, t[k]};
+        part.reads.push_back({i, Region::box(t, box), extents_of(box)});
+      }
+      std::vector<int64_t> order;
+      if (wide != mine) Region::box(extents_of(wide), local).for_each([&](int64_t e) { order.push_back(e); });
+      for (size_t o = 0; o < s.out.size(); ++o)
+        part.writes.push_back({o, false, Region::box(y, mine), extents_of(wide), order});
+      parts.steps[0].push_back(std::move(part));
+    }
+  // A reduction of everything is on one tile, unless partial results are combined.
+  parts.as_planned = s.row.pattern != Pattern::reduction || parts.steps[0].size() > 1;
   return parts;
 }
 
@@ -134,18 +271,8 @@ std::optional<OpParts> row_parts(const PartsRequest& r) {
     if (!by_rows(t)) return std::nullopt;
   OpParts parts;
   parts.steps.emplace_back();
-  // Whole rows, on the first tile that has a part of them.
-  std::vector<int32_t> at(x.shape.size(), 0);
-  Box box(x.shape.size());
-  for (size_t axis = 1; axis > 0;) {
-    int64_t block = 0;
-    for (size_t i = 0; i < x.shape.size(); ++i) {
-      box[i] = along[i] ? ElementRange{0, x.shape[i]} : part_of(x.shape[i], mapping.parts[i], at[i]);
-      block = block * mapping.parts[i] + at[i];
-    }
-    Part part{.tile =
-                  static_cast<int32_t>((mapping.first + mapping.tile_of(0, block * mapping.spread)) % r.machine.tiles)};
-    const Box& rows = box;
+  for_row_blocks(r, mapping, x.shape, along, [&](int32_t tile, const Box& rows) {
+    Part part{.tile = tile};
     const auto slice_of = [&](const TensorSpec& t) {
       return t.shape == x.shape ? rows : kept_box(rows, along, t.shape.size());
     };
@@ -156,11 +283,7 @@ std::optional<OpParts> row_parts(const PartsRequest& r) {
       part.writes.push_back(
           {o, false, Region::box(s.out[o].shape, slice_of(s.out[o])), extents_of(slice_of(s.out[o]))});
     if (!part.writes.empty() && !part.writes[0].region.empty()) parts.steps[0].push_back(std::move(part));
-    for (axis = x.shape.size(); axis > 0; --axis) {
-      if (!along[axis - 1] && ++at[axis - 1] < mapping.parts[axis - 1]) break;
-      at[axis - 1] = 0;
-    }
-  }
+  });
   return parts;
 }
 
@@ -183,18 +306,8 @@ std::optional<OpParts> normalised(const PartsRequest& r, bool gradient) {
   along.back() = true;
   OpParts parts;
   parts.steps.emplace_back();
-  std::vector<int32_t> at(x.size(), 0);
-  const auto add = [&] {
-    int64_t block = 0;
-    Box rows(x.size());
-    for (size_t i = 0; i < x.size(); ++i) {
-      rows[i] = along[i] ? ElementRange{0, x[i]} : part_of(x[i], mapping.parts[i], at[i]);
-      block = block * mapping.parts[i] + at[i];
-    }
-    for (const ElementRange& range : rows)
-      if (range.size() == 0) return;
-    Part part{.tile =
-                  static_cast<int32_t>((mapping.first + mapping.tile_of(0, block * mapping.spread)) % r.machine.tiles)};
+  for_row_blocks(r, mapping, x, along, [&](int32_t tile, const Box& rows) {
+    Part part{.tile = tile};
     // Statistics have one axis: rows, or samples and groups.
     Shape counts(x.begin(), x.end() - 1);
     Box of_statistics(rows.begin(), rows.end() - 1);
@@ -221,14 +334,7 @@ std::optional<OpParts> normalised(const PartsRequest& r, bool gradient) {
         part.writes.push_back({o, false, statistics, {statistics.size()}});
     }
     parts.steps[0].push_back(std::move(part));
-  };
-  for (size_t axis = 1; axis > 0;) {
-    add();
-    for (axis = x.size(); axis > 0; --axis) {
-      if (!along[axis - 1] && ++at[axis - 1] < mapping.parts[axis - 1]) break;
-      at[axis - 1] = 0;
-    }
-  }
+  });
   if (gradient) {
     parts.partial.resize(3);
     for (size_t o = 1; o < 3; ++o)

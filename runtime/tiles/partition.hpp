@@ -44,8 +44,8 @@ void add_product_reduction(const Machine& m, OpCandidate& candidate, int64_t par
 inline bool splits_groups_enough(int64_t parts, int64_t groups, const Machine& m) {
   return parts * 8 >= std::min(groups, m.tiles);
 }
-/// The counts, and the even number after each odd one. Pairs of tiles share the left operand of an even number of column
-/// parts.
+/// The counts, and the even number after each odd one. Pairs of tiles share the left operand of an even number of
+/// column parts.
 inline std::vector<int64_t> with_even_counts(std::vector<int64_t> counts, int64_t most) {
   for (size_t i = counts.size(); i-- > 0;)
     if (counts[i] % 2 != 0 && counts[i] < most) counts.push_back(counts[i] + 1);

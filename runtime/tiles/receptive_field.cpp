@@ -30,8 +30,8 @@ int64_t SlidingWindows::needed(const std::vector<int64_t>& block) const {
 int64_t SlidingWindows::covered(const std::vector<int64_t>& block) const {
   int64_t n = 1;
   for (size_t i = 0; i < block.size(); ++i)
-    n = saturating_product(n, transposed ? std::min(block[i], saturating_product(div_up(block[i], stride[i]), kernel[i]))
-                                         : block[i]);
+    n = saturating_product(
+        n, transposed ? std::min(block[i], saturating_product(div_up(block[i], stride[i]), kernel[i])) : block[i]);
   return n;
 }
 

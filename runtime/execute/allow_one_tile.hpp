@@ -1,0 +1,9 @@
+// What the tiles engine does with an op that it cannot divide as planned.
+#pragma once
+
+namespace pxl {
+
+/// Ops that the tiles engine cannot divide as planned run on one tile from now on; else they are errors.
+void allow_one_tile();
+
+}  // namespace pxl
