@@ -16,7 +16,7 @@ from tests.house import reached, rules, separate
 from tests.jupyter import kernel
 from tests.language import expectations, explain, looks, mistakes, stdlib
 from tests.library import installed, python_module
-from tests.model import fits, graph_page, page, validation
+from tests.model import fits, graph_page, page, validation, vendor_layers
 from tests.package import debs
 from tests.processes import machines, mpi
 from tests.repl import inputs, memory
@@ -67,6 +67,7 @@ DAILY = [
     ("docs", lambda r: libraries.names_tests(r.pxl, r.tally.add, r.tally.skip)),
     ("docs", lambda r: features.features_tests(r.pxl, r.tally, r.update)),
     ("docs", lambda r: validation.model_tests(r.pxl, r.tally.add, r.update)),
+    ("docs", lambda r: vendor_layers.vendor_tests(r.pxl, r.tally.add, r.update)),
     ("stdlib", lambda r: stdlib.stdlib_tests(r.pxl, ROOT, r.tally.add, parallel, run)),
     ("curves", lambda r: training.curve_tests(r.pxl, r.tally)),
     ("repeat", lambda r: training.repeat_tests(r.pxl, r.tally)),

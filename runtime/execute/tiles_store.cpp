@@ -153,12 +153,14 @@ bool TilesStore::share_memory(const TiledTensor& a, const TiledTensor& b) {
 }
 
 std::vector<std::pair<std::string_view, int64_t>> TilesStore::counts() const {
+  int64_t on_one_tile = 0;
+  for (const auto& [row, ops] : on_one_tile_) on_one_tile += ops;
   const Chip::Totals& t = chip_->totals();
   const std::vector<int64_t> peaks = chip_->peaks();
   return {{"exchanges", t.exchanges},   {"moves", t.moves},
           {"sent_bytes", t.sent_bytes}, {"received_bytes", t.received_bytes},
           {"vertices", t.vertices},     {"peak_bytes", *std::max_element(peaks.begin(), peaks.end())},
-          {"on_one_tile", on_one_tile_}};
+          {"on_one_tile", on_one_tile}};
 }
 
 std::string TilesStore::profile() const {
@@ -166,14 +168,18 @@ std::string TilesStore::profile() const {
   const std::vector<int64_t> peaks = chip_->peaks();
   const auto fullest = std::max_element(peaks.begin(), peaks.end());
   const tiles::Machine& m = program_->mapped.machine();
+  std::string alone;
+  for (const auto& [row, ops] : on_one_tile_)
+    alone += fmt::format("  {:>16} of `{}` on one tile, though planned on more\n", tiles::grouped(ops), row);
   return fmt::format(
-      "{}, carried out on {} ({} tiles)\n"
-      "  {:>16} exchanges of {} moves: {} bytes sent, {} received\n"
-      "  {:>16} vertices; {} ops ran on one tile that are planned on more\n"
-      "  {:>16} bytes of tensors on tile {} at its peak; a tile has {}\n",
-      task_.ir.name(), m.name, m.tiles, tiles::grouped(t.exchanges), tiles::grouped(t.moves),
-      tiles::grouped(t.sent_bytes), tiles::grouped(t.received_bytes), tiles::grouped(t.vertices),
-      tiles::grouped(on_one_tile_), tiles::grouped(*fullest), fullest - peaks.begin(), tiles::grouped(m.memory));
+             "{}, carried out on {} ({} tiles)\n"
+             "  {:>16} exchanges of {} moves: {} bytes sent, {} received\n"
+             "  {:>16} vertices\n"
+             "  {:>16} bytes of tensors on tile {} at its peak; a tile has {}\n",
+             task_.ir.name(), m.name, m.tiles, tiles::grouped(t.exchanges), tiles::grouped(t.moves),
+             tiles::grouped(t.sent_bytes), tiles::grouped(t.received_bytes), tiles::grouped(t.vertices),
+             tiles::grouped(*fullest), fullest - peaks.begin(), tiles::grouped(m.memory)) +
+         alone;
 }
 
 std::vector<Array> TilesStore::seen(const std::vector<TiledTensor>& values) const {
@@ -252,7 +258,7 @@ void TilesStore::compute(const Op& op, const OpContext& site, std::vector<TiledT
 void TilesStore::check_planned_parts(const Op& op, const tiles::OpParts& parts) {
   const int64_t planned = program_->mapped.candidate(op).tiles;
   if (parts.as_planned || planned <= 1) return;
-  ++on_one_tile_;
+  ++on_one_tile_[op.row->name];
   if (tiles::reason_for_one_tile(*op.row).empty() && !one_tile_is_allowed())
     throw Error(fmt::format("`{}` is planned on {} tiles, and the tiles engine cannot divide it so", op.row->name,
                             tiles::grouped(planned)),

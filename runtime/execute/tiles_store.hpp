@@ -91,7 +91,7 @@ class TilesStore {
   };
   std::map<const Tensor*, Variable> variables_;  // of the run
   std::unordered_map<const Op*, tiles::OpParts> parts_;
-  int64_t on_one_tile_ = 0;  // ops so far that ran on one tile and are planned on more
+  std::map<std::string_view, int64_t> on_one_tile_;  // ops so far that ran on one tile and are planned on more, by row
   Schedules schedules_;
   std::map<std::pair<const tiles::Layout*, const tiles::Layout*>, std::vector<tiles::SliceMove>> rearrangements_;
   std::map<std::vector<uintptr_t>, std::shared_ptr<const std::vector<uint64_t>>> views_;

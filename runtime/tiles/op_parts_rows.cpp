@@ -107,6 +107,25 @@ Box kept_box(const Box& box, const std::vector<bool>& along, size_t rank) {
 template <class F>
 void for_row_blocks(const PartsRequest& r, const TileMapping& mapping, const Shape& shape,
                     const std::vector<bool>& along, F&& f) {
+  if (mapping.flat) {
+    size_t kept = shape.size();
+    while (kept > 0 && along[kept - 1]) --kept;
+    const Shape lead(shape.begin(), shape.begin() + static_cast<ptrdiff_t>(kept));
+    const int64_t length = element_count(shape) / element_count(lead);
+    int64_t next = 0;
+    const Layout layout(r.machine, mapping, shape);
+    for (const Layout::Owner& o : layout.owners(0)) {
+      const ElementRange rows{std::max(next, o.elements.begin / length), div_up(o.elements.end, length)};
+      std::vector<Box> boxes;
+      if (rows.size() > 0) add_boxes(rows, lead, boxes);
+      for (Box& box : boxes) {
+        for (size_t i = kept; i < shape.size(); ++i) box.push_back({0, shape[i]});
+        f(o.tile, box);
+      }
+      next = std::max(next, rows.end);
+    }
+    return;
+  }
   std::vector<int32_t> at(shape.size(), 0);
   for (size_t axis = 1; axis > 0;) {
     int64_t block = 0;
@@ -142,7 +161,8 @@ std::optional<OpParts> reduction_parts(const PartsRequest& r) {
     return std::nullopt;
   const TensorSpec &x = s.input(0), &y = s.out[0];
   const OpRow* combine = combining_row(s.row);
-  if (!combine || r.candidate.in[0] < 0 || x.size() == 0 || x.shape.empty()) return std::nullopt;
+  if (!combine) return row_parts(r);
+  if (r.candidate.in[0] < 0 || x.size() == 0 || x.shape.empty()) return std::nullopt;
   const std::vector<bool> along = axes_of_site(s, x.shape.size(), false);
   if (!is_kept(y.shape, x.shape, along)) return std::nullopt;
   const Layout layout(r.machine, r.mappings.at(r.candidate.in[0]), x.shape);
@@ -262,7 +282,9 @@ std::optional<OpParts> row_parts(const PartsRequest& r) {
   if (x.size() == 0 || x.shape.empty() || r.candidate.in[main] < 0) return std::nullopt;
   const std::vector<bool> along = axes_of_site(s, x.shape.size(), true);
   const TileMapping& mapping = r.mappings.at(r.candidate.in[main]);
-  if (mapping.flat || mapping.copies > 1) return std::nullopt;
+  // Rows of a flat mapping are runs of elements.
+  const bool runs = std::is_sorted(along.begin(), along.end()) && !along.empty() && !along[0];
+  if ((mapping.flat && !runs) || mapping.copies > 1) return std::nullopt;
   // Operands and results have the rows' shape, or one element a row. All are partitioned by rows.
   const auto by_rows = [&](const TensorSpec& t) { return t.shape == x.shape || is_kept(t.shape, x.shape, along); };
   for (size_t i = 0; i < s.in.size(); ++i)
