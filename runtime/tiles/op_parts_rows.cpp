@@ -204,10 +204,9 @@ std::optional<OpParts> axis_parts(const PartsRequest& r) {
   if (known->whole == Whole::axes)
     for (const int64_t axis : s.integers("axes"))
       along[static_cast<size_t>(axis < 0 ? axis + std::ssize(x) : axis)] = true;
-  if (known->whole == Whole::scaled) {
-    const auto* scale = std::get_if<std::vector<double>>(&s.attr("scale_factor"));
-    if (!scale) return std::nullopt;
-    for (size_t i = 0; i < x.size(); ++i) along[i] = i >= scale->size() || (*scale)[i] != 1;
+  if (known->whole == Whole::scaled && !s.is_none("scale_factor")) {
+    const auto& scale = std::get<std::vector<double>>(s.attr("scale_factor"));
+    for (size_t i = 0; i < x.size(); ++i) along[i] = scale[i] != 1;
   }
   // Of each tensor: the axis of operand 0 that each of its axes follows, or none for an operand that is read whole.
   const auto axes_of = [&](const Shape& t) -> std::optional<std::vector<size_t>> {
