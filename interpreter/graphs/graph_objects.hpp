@@ -28,7 +28,7 @@ struct GraphFacts {
   std::vector<Group> groups;
   std::vector<std::string> baked;      ///< parameters whose arguments are constants of the graph
   std::set<std::string> with_factory;  ///< dotted names of params for which variables can be made
-  /// The instance, if its module has a `build_grad`. `names` has the tensors bound to names of its build at the end.
+  /// The instance, if its module has a method for a transform, such as `build_grad`. `names` has the tensors bound to names of its build at the end.
   ObjectPtr differentiable;
   std::map<std::string, Tensor*> names;
   /// The captured inputs, and the tensors of the enclosing graph that they represented when the graph was built.
@@ -127,10 +127,8 @@ struct Callable {
   TreePtr vars;
 };
 Callable to_callable(const Value& v, const char* where);
-/// The operands of a graph in a loop with a condition; throws if it writes the states of modules.
-std::vector<Tensor*> operands_without_states(Interpreter& in, const Callable& callable, const Arguments& args);
 /// `repeat`: a loop op; the declared outputs of an iteration are the first inputs of the next.
-Op* emit_repeat(Interpreter& in, const Callable& body, int64_t count, const Arguments& args);
+Op* emit_repeat(Interpreter& in, Callable body, int64_t count, const Arguments& args);
 /// `scan(f, init, xs, *args, count = none, reverse = false)`: returns the last states, then the stacked results.
 Value make_scan(Interpreter& in, Arguments args);
 /// `conditional`: adds an op that runs one of two graphs, as a one-element bool tensor decides.
@@ -148,8 +146,9 @@ Tensor* to_operand(Interpreter& in, const Value& v, const TensorSpec& spec, cons
 
 /// `info.backward(dy, wanted)` (gradients.cpp).
 Value backward(Interpreter& in, const Ref<CallInfoObject>& info, const Arguments& args);
-/// Makes autodiff call the `build_grad` of the module from which a graph was built (custom_gradient.cpp).
-void use_build_grad(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph);
+/// Makes transforms call `build_grad`, `build_jvp` and `build_batch` of the module that a graph was built from
+/// (custom_gradient.cpp).
+void use_methods_of_graph(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph);
 /// `ir.create_empty_graph(name)`.
 Value create_empty_graph(Interpreter& in, const std::shared_ptr<Ir>& ir, const Arguments& args);
 /// `autodiff(graph, ...)`.
@@ -162,6 +161,7 @@ void bind_stream_builtins(Scope& prelude);
 void bind_param_builtins(Scope& prelude);
 void bind_gradient_builtins(Scope& prelude);
 void bind_derivative_builtins(Scope& prelude);
+void bind_directional_builtins(Scope& prelude);
 void bind_loop_builtins(Scope& prelude);
 void bind_vmap_builtin(Scope& prelude);
 void bind_precision_builtin(Scope& prelude);

@@ -21,26 +21,27 @@ class WhileBuilder {
         inside_(body_) {}
 
   Op* build(const std::vector<Tensor*>& of_step, const std::vector<Tensor*>& of_condition) {
-    const size_t states = form_.output.size();
+    const size_t states = form_.step->declared_outputs();
     check_condition();
     std::vector<Tensor*> step, condition;  // operands in the body
     for (size_t i = 0; i < states; ++i) step.push_back(add_input(*form_.step->inputs()[i], of_step[i]));
-    std::vector<Tensor*> first(of_step.begin(), of_step.begin() + static_cast<std::ptrdiff_t>(states));
-    first.insert(first.end(), of_condition.begin() + static_cast<std::ptrdiff_t>(form_.condition ? states : 0),
-                 of_condition.end());
+    std::vector<Tensor*> first = of_condition;
+    for (size_t i = 0; i < first.size(); ++i)
+      if (const auto state = form_.condition_state[i]) first[i] = of_step[*state];
     Tensor* none = outside_.constant(Array::scalar<int32_t>(0), "t").tensor();
     add_input({{}, DType::boolean, {}}, "goes_on", goes_on(outside_, first, none, form_.count));
     Tensor* index = add_input(none->spec, "iterations", none);
     for (size_t i = states; i < of_step.size(); ++i) step.push_back(add_input(*form_.step->inputs()[i], of_step[i]));
 
     const Op* call = body_.add_call(*form_.step, step);
-    for (size_t i = 0; i < states; ++i) condition.push_back(call->outputs[form_.output[i]]);
-    for (size_t i = states; form_.condition && i < of_condition.size(); ++i)
-      condition.push_back(add_input(*form_.condition->inputs()[i], of_condition[i]));
+    for (size_t i = 0; i < of_condition.size(); ++i) {
+      const auto state = form_.condition_state[i];
+      condition.push_back(state ? call->outputs[*state] : add_input(*form_.condition->inputs()[i], of_condition[i]));
+    }
     Tensor* count = form_.count ? add_input(none->spec, "count", form_.count) : nullptr;
     const Expr next = inside_.of(index) + inside_.constant(Array::scalar<int32_t>(1), "t");
     Tensor* more = goes_on(inside_, condition, next.tensor(), count);
-    for (size_t i = 0; i < states; ++i) body_.add_output(condition[i]);
+    for (size_t i = 0; i < states; ++i) body_.add_output(call->outputs[i]);
     body_.add_output(more);
     body_.add_output(next.tensor());
     return add_loop(graph_, body_, std::move(inputs_), form_.bound.value_or(no_bound), states);

@@ -9,18 +9,19 @@
 
 namespace pxl {
 
-/// What a loop with a condition does. Of both graphs the first inputs are the states.
+/// What a loop with a condition does.
 struct WhileForm {
-  Graph* step = nullptr;       ///< its declared outputs are the states of the next iteration
-  std::vector<size_t> output;  ///< by state: the output of the step
+  Graph* step = nullptr;  ///< its first inputs are the states, and its declared outputs those of the next iteration
   Graph* condition = nullptr;  ///< gives one bool; null: the loop runs as often as `count` says
-  Tensor* count = nullptr;     ///< int32[], in the graph around the loop
+  /// By input of the condition: the state that it reads; nothing for operands that stay the same.
+  std::vector<std::optional<size_t>> condition_state;
+  Tensor* count = nullptr;  ///< int32[], in the graph around the loop
   std::optional<int64_t> bound;
 };
 
 /// Adds a loop op, whose first outputs are the states after it; the last one is the number of iterations. `of_step` and
-/// `of_condition` are operands, one for each input. A run fails if the condition holds after `bound` iterations. Throws
-/// Error if the condition is no bool of one element.
+/// `of_condition` are operands, one for each input; the condition reads a state in place of its operand. A run fails if
+/// the condition holds after `bound` iterations. Throws Error if the condition is no bool of one element.
 Op* add_while(Graph& graph, const WhileForm& form, const std::vector<Tensor*>& of_step,
               const std::vector<Tensor*>& of_condition);
 

@@ -245,15 +245,8 @@ Tensor* to_operand(Interpreter& in, const Value& v, const TensorSpec& spec, cons
 
 namespace {
 
-/// The operands of a graph's call.
-struct Operands {
-  std::vector<Tensor*> tensors;  ///< by input
-  NextStates next;
-};
-
-/// The operands for the call of a graph that is about to be made, from the call's arguments.
-Operands bind_inputs(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, const BoundInputs& bound,
-                     const Arguments& args) {
+CallOperands bind_inputs(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, const BoundInputs& bound,
+                         const Arguments& args) {
   BuildTarget target = graphs_of(in).target();
   if (target.ir != ir)
     throw Error(
@@ -275,41 +268,40 @@ Operands bind_inputs(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& grap
   binder.positional(args.positional);
   for (const NamedArg& n : args.named)
     if (!is_input_map(n.name)) binder.by_name(n);
-  Operands operands{binder.finish(), binder.next()};
+  CallOperands operands{binder.finish(), binder.next()};
   stamp(in, *ir);
   return operands;
 }
 
 }  // namespace
 
-std::vector<Tensor*> operands_without_states(Interpreter& in, const Callable& callable, const Arguments& args) {
-  Operands operands = bind_inputs(in, callable.ir, *callable.graph, callable.inputs, args);
-  if (!operands.next.empty())
-    throw Error("a loop with a condition can't write the state of a module in its body: " + callable.graph->id() +
-                    " has a `next`",
-                {"`repeat` with a count and `scan` carry states; here a step returns them as values",
-                 "`net.frozen()` and builds without training read states alone"})
-        .as(codes::graph_inputs);
-  return std::move(operands.tensors);
+CallOperands operands_of(Interpreter& in, const Callable& callable, const Arguments& args) {
+  return bind_inputs(in, callable.ir, *callable.graph, callable.inputs, args);
 }
 
-Op* emit_call(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, const BoundInputs& bound,
-              const Arguments& args) {
-  Operands operands = bind_inputs(in, ir, graph, bound, args);
+CallOperands carried_operands(Interpreter& in, Callable& body, size_t carried, const Arguments& args) {
+  CarriedBody carry = carry_states(in, body, carried);
+  body = std::move(carry.body);
+  for (size_t i = 0; i < carry.holders.size(); ++i)
+    body.inputs[body.graph->inputs()[carried + i]] = tensor_value(body.ir, carry.holders[i]);
+  return operands_of(in, body, args);
+}
+
+Op* add_call(Interpreter& in, Graph& graph, CallOperands operands) {
   Op* call = graphs_of(in).target().graph->add_call(graph, std::move(operands.tensors));
   order_gradient_call(*call);
   set_states(in, *call, operands.next);
   return call;
 }
 
-Op* emit_repeat(Interpreter& in, const Callable& given, int64_t count, const Arguments& args) {
+Op* emit_call(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, const BoundInputs& bound,
+              const Arguments& args) {
+  return add_call(in, graph, bind_inputs(in, ir, graph, bound, args));
+}
+
+Op* emit_repeat(Interpreter& in, Callable body, int64_t count, const Arguments& args) {
   if (count < 0) throw Error(fmt::format("repeat: the count must be at least 0, got {}", count)).as(codes::value);
-  const size_t carried = result_outputs(*given.graph);
-  CarriedBody carry = carry_states(in, given, carried);
-  Callable& body = carry.body;
-  for (size_t i = 0; i < carry.holders.size(); ++i)
-    body.inputs[body.graph->inputs()[carried + i]] = tensor_value(body.ir, carry.holders[i]);
-  Operands operands = bind_inputs(in, body.ir, *body.graph, body.inputs, args);
+  CallOperands operands = carried_operands(in, body, result_outputs(*body.graph), args);
   Op* op = add_loop(*graphs_of(in).target().graph, *body.graph, std::move(operands.tensors), count);
   set_states(in, *op, operands.next);
   return op;
@@ -325,8 +317,7 @@ Op* emit_conditional(Interpreter& in, const Value& condition, Callable yes, cons
   static const OpRow& row = get_op("branch");
   std::vector<Tensor*> inputs{chooses};
   join_states(in, yes, no);
-  const Operands of_yes = bind_inputs(in, yes.ir, *yes.graph, yes.inputs, yes_args);
-  const Operands of_no = bind_inputs(in, no.ir, *no.graph, no.inputs, no_args);
+  const CallOperands of_yes = operands_of(in, yes, yes_args), of_no = operands_of(in, no, no_args);
   inputs.insert(inputs.end(), of_yes.tensors.begin(), of_yes.tensors.end());
   inputs.insert(inputs.end(), of_no.tensors.begin(), of_no.tensors.end());
   Op* op = graphs_of(in).target().graph->add_control(row, {yes.graph, no.graph}, std::move(inputs),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "interpreter/graphs/block_transaction.hpp"
 #include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/graphs/derivatives/derivatives.hpp"
 #include "interpreter/graphs/modules/modules.hpp"
@@ -61,6 +62,7 @@ class BodyMaker {
 
   /// A number takes the dtype that the body returns for it.
   LoopBody make() {
+    BlockTransaction first(in_);
     LoopBody made = with({});
     Dtypes wanted(numbers_.size());
     bool again = false;
@@ -73,6 +75,10 @@ class BodyMaker {
       wanted[i] = outputs[j]->spec.dtype;
       again = again || *wanted[i] != as_tensor(made.operands[i].second)->spec.dtype;
     }
+    if (again)
+      first.take_back();
+    else
+      first.end();
     return again ? with(wanted) : made;
   }
 
@@ -162,12 +168,16 @@ void check_states(const Callable& callable, size_t states, const char* where) {
 
 Op* repeat_by_tensor(Interpreter& in, const LoopBody& loop, const Arguments& args, const Value& count,
                      std::optional<int64_t> bound) {
-  WhileForm form{loop.body.graph, {}, nullptr, reached(in, as_tensor(count)), bound};
+  WhileForm form{nullptr, nullptr, {}, reached(in, as_tensor(count)), bound};
   if (form.count->spec.dtype != DType::int32 || !form.count->spec.shape.empty())
     throw Error("repeat: the count is an int or an int32[] tensor, got " + text(form.count->spec)).as(codes::type);
-  for (size_t i = 0; i < result_outputs(*loop.body.graph); ++i) form.output.push_back(i);
-  check_states(loop.body, form.output.size(), "repeat");
-  return add_while(*graphs_of(in).target().graph, form, operands_without_states(in, loop.body, args), {});
+  Callable step = loop.body;
+  check_states(step, result_outputs(*step.graph), "repeat");
+  const CallOperands operands = carried_operands(in, step, result_outputs(*step.graph), args);
+  form.step = step.graph;
+  Op* op = add_while(*graphs_of(in).target().graph, form, operands.tensors, {});
+  set_states(in, *op, operands.next);
+  return op;
 }
 
 /// `repeat(f, count, ...)`: the loop op and what it repeats.
@@ -229,14 +239,35 @@ std::vector<size_t> outputs_by_state(Interpreter& in, const LoopBody& loop) {
 }
 
 /// The condition reads none of the memory that an iteration changes.
-void check_reads(const WhileForm& form, const std::vector<Tensor*>& of_step, const std::vector<Tensor*>& of_condition) {
-  for (size_t i = form.output.size(); i < of_step.size(); ++i)
-    for (size_t k = form.output.size(); form.step->inputs()[i]->by_ref && k < of_condition.size(); ++k)
+void check_reads(const Graph& step, const std::vector<Tensor*>& of_step, const std::vector<Tensor*>& of_condition) {
+  for (size_t i = 0; i < of_step.size(); ++i)
+    for (size_t k = 0; step.inputs()[i]->by_ref && k < of_condition.size(); ++k)
       if (is_memory_of(of_condition[k], of_step[i]) || is_memory_of(of_step[i], of_condition[k]))
         throw Error(
             "repeat_while: the condition reads `" + of_condition[k]->name + "`, which the step changes in place",
             {"make it a state: the step returns its new value"})
             .as(codes::in_place);
+}
+
+/// The step of a loop with a condition, whose results are in the order of its states.
+Callable step_in_order(Interpreter& in, const LoopBody& loop, const std::vector<size_t>& order) {
+  return std::ranges::is_sorted(order) ? loop.body : with_results(in, loop.body, order);
+}
+
+/// By input of the condition, the state that it reads: the first inputs are those of the loop, and others may be those
+/// of modules that the step writes.
+std::vector<std::optional<size_t>> states_that_it_reads(Interpreter& in, const Callable& condition, size_t states,
+                                                        const NextStates& written) {
+  const auto& inputs = condition.graph->inputs();
+  std::vector<std::optional<size_t>> reads(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (i < states) reads[i] = i;
+    if (i < states || !is_state_of(*condition.graph, inputs[i])) continue;
+    const Tensor* holder = holder_of(in, condition, inputs[i]);
+    for (const auto& [output, of] : written)
+      if (of == holder) reads[i] = output;
+  }
+  return reads;
 }
 
 Value make_repeat_while(Interpreter& in, Arguments args) {
@@ -253,19 +284,28 @@ Value make_repeat_while(Interpreter& in, Arguments args) {
     if (!f.is_object() || !f.object()->callable())
       type_error("repeat_while takes a function or graph, got " + with_article(f.type_name()));
   const LoopBody loop = BodyMaker(in, step, args, true, "repeat_while").make();
-  WhileForm form{loop.body.graph, outputs_by_state(in, loop), nullptr, nullptr, bound};
-  check_states(loop.body, form.output.size(), "repeat_while");
-  const Arguments states = call_arguments(loop);
+  const std::vector<size_t> order = outputs_by_state(in, loop);
+  Callable body = step_in_order(in, loop, order);
+  check_states(body, order.size(), "repeat_while");
   const Callable decides =
       is_graph_value(condition) ? to_callable(condition, "repeat_while") : graph_of_function(in, condition, loop.args);
-  form.condition = decides.graph;
-  check_states(decides, form.output.size(), "repeat_while");
-  const std::vector<Tensor*> of_step = operands_without_states(in, loop.body, states),
-                             of_condition = operands_without_states(in, decides, states);
-  check_reads(form, of_step, of_condition);
-  const Op* op = add_while(*graphs_of(in).target().graph, form, of_step, of_condition);
-  std::vector<Value> results(form.output.size());
-  for (size_t i = 0; i < results.size(); ++i) results[form.output[i]] = tensor_value(loop.body.ir, op->outputs[i]);
+  check_states(decides, order.size(), "repeat_while");
+  const Arguments states = call_arguments(loop);
+  const CallOperands of_step = carried_operands(in, body, order.size(), states),
+                     of_condition = operands_of(in, decides, states);
+  if (!of_condition.next.empty())
+    throw Error("repeat_while: the condition writes the state `" + of_condition.next[0].second->name +
+                    "` of a module: it only reads",
+                {"call the module in the step, and return what the condition needs as a state",
+                 "`net.frozen()` reads states alone"})
+        .as(codes::graph_inputs);
+  check_reads(*body.graph, of_step.tensors, of_condition.tensors);
+  const WhileForm form{body.graph, decides.graph, states_that_it_reads(in, decides, order.size(), of_step.next),
+                       nullptr, bound};
+  const Op* op = add_while(*graphs_of(in).target().graph, form, of_step.tensors, of_condition.tensors);
+  set_states(in, *op, of_step.next);
+  std::vector<Value> results(order.size());
+  for (size_t i = 0; i < results.size(); ++i) results[order[i]] = tensor_value(loop.body.ir, op->outputs[i]);
   return in_result_form(in, loop.body.ir, *loop.body.graph, std::move(results));
 }
 

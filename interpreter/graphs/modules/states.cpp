@@ -305,17 +305,18 @@ CarriedBody carry_states(Interpreter& in, const Callable& body, size_t carried) 
   return made;
 }
 
+Tensor* holder_of(Interpreter& in, const Callable& callable, const Tensor* input) {
+  if (const auto at = callable.inputs.find(input); at != callable.inputs.end()) return as_tensor(at->second);
+  for (const auto& [captured, outer] : facts_of(in, callable.ir, callable.graph).captured)
+    if (captured == input) return outer;
+  refuse_unbound(*callable.graph, *input);
+}
+
 void join_states(Interpreter& in, Callable& yes, Callable& no) {
   std::vector<Tensor*> written;
-  const auto holder_of = [&](const Callable& c, const Tensor* input) -> Tensor* {
-    if (const auto at = c.inputs.find(input); at != c.inputs.end()) return as_tensor(at->second);
-    for (const auto& [captured, outer] : facts_of(in, c.ir, c.graph).captured)
-      if (captured == input) return outer;
-    refuse_unbound(*c.graph, *input);
-  };
   for (const Callable* c : {&yes, &no})
     for (const GraphState& s : states_of(*c->graph))
-      if (Tensor* holder = s.next ? holder_of(*c, s.input) : nullptr;
+      if (Tensor* holder = s.next ? holder_of(in, *c, s.input) : nullptr;
           holder && std::ranges::find(written, holder) == written.end())
         written.push_back(holder);
   if (written.empty()) return;
@@ -328,7 +329,7 @@ void join_states(Interpreter& in, Callable& yes, Callable& no) {
     const std::vector<GraphState> known = states_of(graph);
     std::vector<GraphState> states;
     for (Tensor* holder : written) {
-      const auto is_its = [&](const GraphState& s) { return holder_of(*c, s.input) == holder; };
+      const auto is_its = [&](const GraphState& s) { return holder_of(in, *c, s.input) == holder; };
       const auto own = std::ranges::find_if(known, is_its);
       Tensor* input = own == known.end() ? w.further_input(*holder) : w.operand(index_of(graph, own->input));
       if (own == known.end()) w.bind(input, tensor_value(c->ir, holder));
@@ -336,7 +337,7 @@ void join_states(Interpreter& in, Callable& yes, Callable& no) {
       w.output(own != known.end() && own->next ? outputs[*own->next] : input);
     }
     for (const GraphState& s : states_of(graph))
-      if (std::ranges::find(written, holder_of(*c, s.input)) == written.end())
+      if (std::ranges::find(written, holder_of(in, *c, s.input)) == written.end())
         states.push_back({w.operand(index_of(graph, s.input)), {}});
     set_states(w.graph(), std::move(states));
     *c = w.finish({}, 0, 0);

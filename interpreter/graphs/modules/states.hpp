@@ -34,6 +34,18 @@ void store_states(Interpreter& in, const std::shared_ptr<Ir>& ir);
 /// The states of a call: outputs of its op, and the states whose next values they are.
 using NextStates = std::vector<std::pair<size_t, Tensor*>>;
 void set_states(Interpreter& in, const Op& call, const NextStates& next);
+/// The operands of a call, and the states that it writes.
+struct CallOperands {
+  std::vector<Tensor*> tensors;  ///< by input
+  NextStates next;
+};
+/// The operands for the call of a graph that is about to be made, from the call's arguments.
+CallOperands operands_of(Interpreter& in, const Callable& callable, const Arguments& args);
+/// Adds a call to the graph that is being built.
+Op* add_call(Interpreter& in, Graph& graph, CallOperands operands);
+/// The operands for a loop, whose first `carried` inputs are its states. `body` becomes a graph that also carries the
+/// states that it writes: the first results of the loop are the next values of both.
+CallOperands carried_operands(Interpreter& in, Callable& body, size_t carried, const Arguments& args);
 /// `info.next`: the next values of a call, by name.
 TreePtr next_tree(const std::shared_ptr<Ir>& ir, const Op& call);
 /// The states of a graph, by name.
@@ -45,6 +57,8 @@ struct CarriedBody {
   std::vector<Tensor*> holders;  ///< of these states
 };
 CarriedBody carry_states(Interpreter& in, const Callable& body, size_t carried);
+/// The holder of a callable's state, which an input stands for; throws if it is not bound.
+Tensor* holder_of(Interpreter& in, const Callable& callable, const Tensor* input);
 /// A graph that returns another graph's results in a new order.
 Callable with_results(Interpreter& in, const Callable& body, const std::vector<size_t>& order);
 /// Extends two branches so that they write the same states.
