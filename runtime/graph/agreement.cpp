@@ -27,8 +27,37 @@ class Agreement {
     } while (changed_);
   }
 
-  /// Throws for the first collective in a branch or loop that replicas may not share.
   void check() const {
+    check_states();
+    check_collectives();
+  }
+
+ private:
+  /// Throws for the first state of one value whose next value may differ.
+  void check_states() const {
+    for (const Tensor* v : ir_.variables()) {
+      const std::string* why = v->is_state && group_count(v->groups) == 1 ? cause(v) : nullptr;
+      if (!why) continue;
+      const std::string name = v->key.empty() ? v->name : v->key;
+      Error error(
+          fmt::format("state `{}` has one value for all replicas, but its next value may differ between them", name),
+          {fmt::format("it depends on {}", *why),
+           "`next` takes what is the same on all: `all_reduce(..., op = \"mean\")` makes that",
+           fmt::format("`state {}: ... with replica_grouping = g` has a value for each group", name)});
+      error.as(codes::replicas);
+      for (const Op* op : v->consumers)
+        if (op->modifies(0) && op->inputs[0] == v) {
+          const Op* made = op->inputs.back()->producer;
+          const Origin& at = made ? made->origin : op->origin;
+          error.locate(at.span, at.frames);
+          break;
+        }
+      throw error;
+    }
+  }
+
+  /// Throws for the first collective in a branch or loop that replicas may not share.
+  void check_collectives() const {
     for (const auto& graph : ir_.graphs()) {
       const auto found = parting_.find(graph.get());
       if (found == parting_.end()) continue;
@@ -47,7 +76,6 @@ class Agreement {
     }
   }
 
- private:
   const std::string* cause(const Tensor* t) const {
     const auto found = t ? causes_.find(t) : causes_.end();
     return found == causes_.end() ? nullptr : &found->second;
