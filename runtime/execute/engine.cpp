@@ -12,6 +12,7 @@
 #include "runtime/base/text/suggest.hpp"
 #include "runtime/execute/engines.hpp"
 #include "runtime/graph/call_operands.hpp"
+#include "runtime/graph/shown_names.hpp"
 
 namespace pxl {
 
@@ -50,8 +51,8 @@ const std::string& default_engine() { return chosen(); }
 void set_default_engine(const std::string& name) { chosen() = find_engine(name).name; }
 
 Error goes_on_beyond_bound(const Op& loop) {
-  return run_error(fmt::format("the condition of the loop {}.{} still holds after {} iterations, its bound",
-                               loop.row->schedule, loop.id, iteration_limit(loop)),
+  return run_error(fmt::format("the condition of `{}` still holds after {} iterations, its bound", called_name(loop),
+                               iteration_limit(loop)),
                    {"a larger `bound` allows more"})
       .as(codes::value);
 }

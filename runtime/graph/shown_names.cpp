@@ -63,6 +63,16 @@ std::string shown_name(const Op& op) {
   return text.empty() ? std::string(op.row->name) : text;
 }
 
+std::string called_name(const Op& op) {
+  const std::string_view text = users_place(op.origin).text();
+  const auto part_of_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+  };
+  const auto end = std::ranges::find_if_not(text, part_of_name);
+  const std::string_view name(text.begin(), end);
+  return end == text.end() || *end != '(' || name.empty() ? std::string(op.row->name) : std::string(name);
+}
+
 std::string shown_name(const Graph& graph) {
   if (graph.is_main()) return "the main graph";
   return graph.title().empty() ? graph.id() : graph.title();

@@ -16,6 +16,8 @@ std::string operand_text(const Tensor& tensor);
 bool is_unnamed(const Tensor& tensor);
 /// The text of its expression if that is short, else the name of the op.
 std::string shown_name(const Op& op);
+/// The function that the user's text calls to make the op, `repeat_while`; the name of the op if there is none.
+std::string called_name(const Op& op);
 /// The name of the function or module that the graph was made of, or "the main graph".
 std::string shown_name(const Graph& graph);
 

@@ -8,6 +8,7 @@
 
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/graph/call_operands.hpp"
+#include "runtime/graph/shown_names.hpp"
 #include "runtime/transform/differentiator.hpp"
 #include "runtime/transform/repeat_while.hpp"
 #include "runtime/transform/scan.hpp"
@@ -23,7 +24,7 @@ constexpr int64_t max_unrolled = 4;
 constexpr int64_t max_undivided = 16;
 
 [[noreturn]] void refuse_gradient(const Op& op, std::string why, std::vector<std::string> notes) {
-  Error e(fmt::format("`{}` has no gradient {}", op.row->name, why), std::move(notes));
+  Error e(fmt::format("`{}` has no gradient {}", called_name(op), why), std::move(notes));
   e.as(codes::gradient).locate(op.origin.span, op.origin.frames);
   throw e;
 }
@@ -67,7 +68,7 @@ void Differentiator::gradient_of_loop() {
   if (n == no_bound)
     refuse_gradient(
         *op_, "without a bound: its states are kept for each iteration",
-        {"`repeat_while(..., bound = 200)` keeps those of up to 200",
+        {fmt::format("`{}(..., bound = 200)` keeps those of up to 200; `jvp` needs no bound", called_name(*op_)),
          "a module with a `build_grad` has a gradient of its own, such as that of an implicit or adjoint method"});
   if (n > max_scan_iterations)
     refuse_gradient(*op_, fmt::format("for {} iterations: at most {} can be counted", n, max_scan_iterations), {});
