@@ -104,6 +104,7 @@ void bind_graph_builtins(Interpreter&, Scope& prelude) {
          });
   bind_gradient_builtins(prelude);
   bind_derivative_builtins(prelude);
+  bind_directional_builtins(prelude);
   bind_vmap_builtin(prelude);
   bind_precision_builtin(prelude);
   bind_graph_making_builtins(prelude);

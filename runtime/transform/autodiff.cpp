@@ -46,17 +46,6 @@ std::string place(const Origin& origin) {
   throw Error(std::move(d)).as(codes::gradient);
 }
 
-void check_nothing_modified(const Op& op) {
-  if (op.row->role == Role::host_load) return;  // fills memory that no other op uses
-  for (size_t slot = 0; slot < op.inputs.size(); ++slot)
-    if (op.inputs[slot] && op.modifies(slot))
-      refuse(op,
-             fmt::format("the graph `{}` contains a modifying op: `{}` changes `{}` in place, so it has no gradient",
-                         op.graph->is_main() ? op.graph->ir().name() : shown_name(*op.graph), shown_name(op),
-                         shown_name(*op.inputs[slot])),
-             {"use the form that gives a new tensor, or differentiate a graph without the update"});
-}
-
 using Memo = std::map<std::string, GradGraphInfoPtr>;
 
 std::string memo_key(const Graph& graph, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required) {
@@ -89,6 +78,25 @@ void check_members(const Graph& graph, std::string_view list, const std::vector<
 }
 
 }  // namespace
+
+void check_nothing_modified(const Op& op) {
+  if (op.row->role == Role::host_load) return;  // fills memory that no other op uses
+  for (size_t slot = 0; slot < op.inputs.size(); ++slot)
+    if (op.inputs[slot] && op.modifies(slot))
+      refuse(op,
+             fmt::format("the graph `{}` contains a modifying op: `{}` changes `{}` in place, so it has no gradient",
+                         op.graph->is_main() ? op.graph->ir().name() : shown_name(*op.graph), shown_name(op),
+                         shown_name(*op.inputs[slot])),
+             {"use the form that gives a new tensor, or differentiate a graph without the update"});
+}
+
+void refuse_derivative(const Op& op) {
+  refuse(op,
+         fmt::format("`{}` has no gradient, but the gradient of `{}` flows through it to `{}`", op.row->name,
+                     op.outputs.at(0)->name, op.inputs.at(0) ? op.inputs[0]->name : "its operand"),
+         {"use detach where the gradient may stop, leave such inputs out of grads_required, or write it in a "
+          "build_grad"});
+}
 
 std::vector<std::string> lost_gradient(const Tensor& tensor, const TensorSet& provided, std::string remedy) {
   if (!is_floating(tensor.spec.dtype))
@@ -212,11 +220,7 @@ void Differentiator::visit(const Op& op) {
   else if (op.row->gradient)
     op.row->gradient(*this);
   else
-    refuse(op,
-           fmt::format("`{}` has no gradient, but the gradient of `{}` flows through it to `{}`", op.row->name,
-                       op.outputs.at(0)->name, op.inputs.at(0) ? op.inputs[0]->name : "its operand"),
-           {"use detach where the gradient may stop, leave such inputs out of grads_required, or write it in a "
-            "build_grad"});
+    refuse_derivative(op);
 }
 
 GradGraphInfoPtr Differentiator::run() {

@@ -35,6 +35,11 @@ GradGraphInfoPtr differentiate(Graph& graph, const std::vector<Tensor*>& provide
 /// Makes a gradient graph known to `order_gradient_call`.
 void remember_gradient_graph(const GradGraphInfoPtr& info);
 
+/// Throws for an op that changes memory in place: it has no derivative.
+void check_nothing_modified(const Op& op);
+/// Throws for an op without gradient.
+[[noreturn]] void refuse_derivative(const Op& op);
+
 /// Recomputation must not transfer data twice: throws if a graph that `op` calls uses a stream.
 void check_repeatable(const Op& op);
 

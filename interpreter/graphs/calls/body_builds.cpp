@@ -405,7 +405,7 @@ Value run_source(Interpreter& in, const GraphSource& source, InputMaker& maker, 
   bind_parameters(in, source.what, source.code->parameters, std::move(args), a.scope, source.closure, source.defaults);
   for (const ast::Parameter* p : absent) maker.convert_default(*p, *a.scope);
   Value result = run_function(in, *source.code, a);
-  if (source.self && source.code.get() == source.self->code->build && source.self->method("build_grad")) {
+  if (source.self && source.code.get() == source.self->code->build && source.self->replaces_transforms()) {
     facts.differentiable = source.self;
     for (const auto& [name, value] : a.scope->entries())
       if (Tensor* t = as_tensor(value); t && t->graph == graphs_of(in).target().graph) facts.names[name.text()] = t;
@@ -496,7 +496,7 @@ BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments arg
   BuiltGraph built{&graph, root->factories, {}};
   for (const auto& [input, origin] : facts.captured) built.captured.emplace(input, tensor_value(ir, origin));
   graphs_of(in).world().of(ir).graphs[&graph] = std::move(facts);
-  if (custom) use_build_grad(in, ir, graph);
+  if (custom) use_methods_of_graph(in, ir, graph);
   return built;
 }
 

@@ -96,7 +96,7 @@ Callable graph_of_function(Interpreter& in, const Value& f, const Arguments& arg
   return {graphs_of(in).target().ir, built.graph, built.captured, nullptr};
 }
 
-FunctionCall call_function(Interpreter& in, const Value& f, const Arguments& args) {
+FunctionCall prepared_call(Interpreter& in, const Value& f, const Arguments& args) {
   FunctionCall made;
   made.callable = graph_of_function(in, f, args);
   made.given = tensors_given(in, f, args);
@@ -112,7 +112,13 @@ FunctionCall call_function(Interpreter& in, const Value& f, const Arguments& arg
     g.slot = slot++;
     tensors.positional.push_back(g.tensor);
   }
-  made.op = emit_call(in, made.callable.ir, *made.callable.graph, made.callable.inputs, tensors);
+  made.operands = operands_of(in, made.callable, tensors);
+  return made;
+}
+
+FunctionCall call_function(Interpreter& in, const Value& f, const Arguments& args) {
+  FunctionCall made = prepared_call(in, f, args);
+  made.op = add_call(in, *made.callable.graph, made.operands);
   return made;
 }
 

@@ -1,4 +1,5 @@
-// `build_grad`: gradients of a module's graph that the module's author writes.
+// `build_grad`, `build_jvp`, `build_batch`: gradients, tangents, and the graph for a batch of elements of a module's
+// graph, which the module's author writes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +15,8 @@
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/shown_names.hpp"
 #include "runtime/transform/build_state.hpp"
+#include "runtime/transform/pushforward.hpp"
+#include "runtime/transform/vectorise.hpp"
 
 namespace pxl {
 namespace {
@@ -44,14 +47,15 @@ struct ForwardObject final : Object {
   }
 };
 
-/// The results of `build_grad`, by input of the forward graph; null for an input without a gradient.
-std::vector<Tensor*> gradients_of(Interpreter& in, const Graph& forward, const Graph& made, const Value& result,
-                                  const std::string& what) {
-  const auto& inputs = forward.inputs();
-  std::vector<Value> given(inputs.size());
+/// What a method returns for tensors of the forward graph: a value for each, or a dict by their names. Null for `none`.
+/// `noun`: "gradient"; `like`: what the values' specs are.
+std::vector<Tensor*> returned_for(Interpreter& in, const Graph& forward, const std::vector<Tensor*>& tensors,
+                                  const std::vector<TensorSpec>& like, const Graph& made, const Value& result,
+                                  const std::string& what, const char* noun) {
+  std::vector<Value> given(tensors.size());
   if (auto* d = result.as<DictObject>()) {
     std::vector<std::string> names;
-    for (const Tensor* t : inputs) names.push_back(input_name(*t));
+    for (const Tensor* t : tensors) names.push_back(input_name(*t));
     for (const auto& [key, v] : d->items) {
       const std::string* name = key.as_string();
       const auto at = name ? std::find(names.begin(), names.end(), *name) : names.end();
@@ -66,88 +70,210 @@ std::vector<Tensor*> gradients_of(Interpreter& in, const Graph& forward, const G
   } else {
     std::vector<Value> items{result};
     if (result.as<SequenceObject>()) items = elements_of(in, result);
-    if (items.size() > inputs.size())
-      throw Error(fmt::format("{} gives {} gradients, but {} has {} inputs", what, items.size(), shown_name(forward),
-                              inputs.size()))
+    if (items.size() > tensors.size())
+      throw Error(fmt::format("{} gives {} {}s, but {} has {} {}", what, items.size(), noun, shown_name(forward),
+                              tensors.size(), tensors == forward.inputs() ? "inputs" : "results"))
           .as(codes::gradient);
     std::copy(items.begin(), items.end(), given.begin());
   }
   std::vector<Tensor*> out;
-  for (size_t i = 0; i < inputs.size(); ++i) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
     if (given[i].is_none()) {
       out.push_back(nullptr);
       continue;
     }
-    const std::string name = what + ": the gradient of `" + input_name(*inputs[i]) + "`";
-    Tensor* t = to_operand(in, given[i], inputs[i]->spec, name);
+    const std::string name = what + ": the " + noun + " of `" + input_name(*tensors[i]) + "`";
+    Tensor* t = to_operand(in, given[i], like[i], name);
     if (!made.contains(t))
-      throw Error(name + ", `" + shown_name(*t) + "`, is not made in build_grad",
+      throw Error(name + ", `" + shown_name(*t) + "`, is not made in " + what.substr(what.rfind('.') + 1),
                   {"reach tensors of the build through the first argument"})
           .as(codes::gradient);
-    if (t->spec != inputs[i]->spec)
-      throw Error(name + " must be " + text(inputs[i]->spec) + ", as the input is; it is " + text(t->spec))
-          .as(codes::gradient);
+    if (t->spec != like[i])
+      throw Error(name + " must be " + text(like[i]) + ", not " + text(t->spec)).as(codes::gradient);
     out.push_back(t);
   }
   return out;
 }
 
+std::vector<TensorSpec> specs_of(const std::vector<Tensor*>& tensors) {
+  std::vector<TensorSpec> specs;
+  for (const Tensor* t : tensors) specs.push_back(t->spec);
+  return specs;
+}
+
+/// A method of the module that a graph was made of.
+struct Method {
+  Ref<ModuleInstance> instance;
+  const char* name;
+  std::string what;
+
+  Method(Interpreter& in, const std::shared_ptr<Ir>& ir, const Graph& forward, const char* method)
+      : instance(static_ref_cast<ModuleInstance>(facts_of(in, ir, &forward).differentiable)),
+        name(method),
+        what(instance->code->name + "." + method) {}
+  /// How many arguments it takes; any number if it has a parameter for the rest.
+  size_t parameters() const {
+    const auto& all = instance->method(name)->parameters;
+    const bool rest = std::any_of(all.begin(), all.end(), [](const ast::Parameter& p) { return p.rest; });
+    return rest ? SIZE_MAX : all.size();
+  }
+  Value call(Interpreter& in, Arguments args) const {
+    return invoke(in, member_of(in, Value(instance), name, position_of(in).here), std::move(args));
+  }
+};
+
+/// A graph that a method builds, which reaches tensors of the forward graph through its first argument.
+class ByHand {
+ public:
+  ByHand(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& forward, const std::vector<Tensor*>& provided,
+         const char* name, const char* prefix)
+      : in_(in),
+        ir_(ir),
+        forward_(forward),
+        provided_(provided),
+        facts_(facts_of(in, ir, &forward)),
+        method_(in, ir, forward, name),
+        made_(ir->create_gradient_graph(forward)),
+        fwd_(make_ref<ForwardObject>()) {
+    for (const Tensor* t : provided) given_.emplace(t, made_.add_input(t->spec, prefix + t->name));
+    fwd_->ir = ir;
+    fwd_->made = &made_;
+    fwd_->names = &facts_.names;
+  }
+
+  /// Calls the method with the given tensors, `none` for those that are not given. Returns what it gives for others.
+  std::vector<Tensor*> call(const std::vector<Tensor*>& with, const std::vector<Tensor*>& others, const char* noun) {
+    Arguments args;
+    args.span = position_of(in_).here;
+    args.positional.push_back(Value(fwd_));
+    for (const Tensor* t : with) {
+      const auto at = given_.find(t);
+      args.positional.push_back(at == given_.end() ? Value() : tensor_value(ir_, at->second));
+    }
+    const TargetScope target(in_, ir_, &made_);
+    const BuildScope scope(in_, std::make_shared<BuildState>());  // no params are allowed here
+    return returned_for(in_, forward_, others, specs_of(others), made_, method_.call(in_, std::move(args)),
+                        method_.what, noun);
+  }
+  GradGraphInfoPtr finish(const std::vector<std::pair<Tensor*, Tensor*>>& results) {
+    fwd_->names = nullptr;  // a value may still refer to the object
+    return finish_gradient_graph(forward_, made_, provided_, results, fwd_->values);
+  }
+  const Method& method() const { return method_; }
+
+ private:
+  Interpreter& in_;
+  const std::shared_ptr<Ir>& ir_;
+  Graph& forward_;
+  const std::vector<Tensor*>& provided_;
+  GraphFacts facts_;
+  Method method_;
+  Graph& made_;
+  Ref<ForwardObject> fwd_;
+  std::unordered_map<const Tensor*, Tensor*> given_;
+};
+
+std::vector<Tensor*> results_of(const Graph& graph) {
+  return {graph.outputs().begin(), graph.outputs().begin() + static_cast<std::ptrdiff_t>(result_outputs(graph))};
+}
+
 GradGraphInfoPtr run_build_grad(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& forward,
                                 const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required) {
-  const GraphFacts facts = facts_of(in, ir, &forward);
-  const auto instance = static_ref_cast<ModuleInstance>(facts.differentiable);
-  const std::string what = instance->code->name + ".build_grad";
   const BuildStateGuard guard(*ir);
-  Graph& made = ir->create_gradient_graph(forward);
-  std::unordered_map<const Tensor*, Tensor*> dys;
-  for (const Tensor* t : provided) dys.emplace(t, made.add_input(t->spec, "Gradient___" + t->name));
-  for (size_t i = 0; i < result_outputs(forward); ++i) {
-    const auto& outputs = forward.outputs();
-    dys.emplace(outputs[i], nullptr);
+  ByHand hand(in, ir, forward, provided, "build_grad", "Gradient___");
+  const std::vector<Tensor*> found = hand.call(results_of(forward), forward.inputs(), "gradient");
+  const TensorSet before = tensors_before(forward, provided);  // these must have a gradient
+  std::vector<std::pair<Tensor*, Tensor*>> gradients;
+  for (Tensor* t : required) {
+    const auto& inputs = forward.inputs();
+    const auto at = std::find(inputs.begin(), inputs.end(), t);
+    Tensor* g = at == inputs.end() ? nullptr : found[static_cast<size_t>(at - inputs.begin())];
+    if (!g && !before.count(t)) continue;
+    if (!g)
+      throw Error(hand.method().what + " gives no gradient of `" + input_name(*t) + "`, which is needed",
+                  {"return a tuple in the order of the graph's inputs, or a dict by their names"})
+          .as(codes::gradient);
+    gradients.emplace_back(t, g);
   }
-  auto fwd = make_ref<ForwardObject>();
-  fwd->ir = ir;
-  fwd->made = &made;
-  fwd->names = &facts.names;
+  return hand.finish(gradients);
+}
+
+/// The tensors that a method is given: the inputs of the graph, without params if it takes no more.
+std::vector<Tensor*> inputs_for(const Graph& forward, size_t parameters) {
+  std::vector<Tensor*> taken;
+  for (const bool params : {false, true})
+    for (Tensor* t : forward.inputs())
+      if (t->key.empty() != params && taken.size() < parameters) taken.push_back(t);
+  return taken;
+}
+
+GradGraphInfoPtr run_build_jvp(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& forward,
+                               const std::vector<Tensor*>& provided) {
+  const BuildStateGuard guard(*ir);
+  ByHand hand(in, ir, forward, provided, "build_jvp", "tangent_");
+  const std::vector<Tensor*> inputs = inputs_for(forward, hand.method().parameters() - 1);
+  for (const Tensor* t : provided)
+    if (std::find(inputs.begin(), inputs.end(), t) == inputs.end())
+      throw Error(hand.method().what + " takes no tangent of `" + input_name(*t) + "`, which has one",
+                  {"its parameters are `fwd`, then a tangent for each input of the build, then for each param"})
+          .as(codes::gradient);
+  const std::vector<Tensor*> results = results_of(forward), found = hand.call(inputs, results, "tangent");
+  std::vector<std::pair<Tensor*, Tensor*>> tangents;
+  for (size_t j = 0; j < results.size(); ++j)
+    if (found[j] && is_floating(results[j]->spec.dtype)) tangents.emplace_back(results[j], found[j]);
+  return hand.finish(tangents);
+}
+
+/// A graph whose inputs and results are those of the forward graph with one more first axis.
+Graph& run_build_batch(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& forward, int64_t size) {
+  const BuildStateGuard guard(*ir);
+  const Method method(in, ir, forward, "build_batch");
+  Graph& made = ir->create_graph(forward.title() + "_batch");
+  const auto batched = [&](TensorSpec spec) {
+    spec.shape.insert(spec.shape.begin(), size);
+    return spec;
+  };
+  std::unordered_map<const Tensor*, Tensor*> here;
+  for (const Tensor* t : forward.inputs()) here[t] = made.add_input(batched(t->spec), t->name);
   Arguments args;
   args.span = position_of(in).here;
-  args.positional.push_back(Value(fwd));
-  for (size_t i = 0; i < result_outputs(forward); ++i) {
-    Tensor* dy = dys.at(forward.outputs()[i]);
-    args.positional.push_back(dy ? tensor_value(ir, dy) : Value());
+  for (const Tensor* t : inputs_for(forward, method.parameters()))
+    args.positional.push_back(tensor_value(ir, here.at(t)));
+  const TargetScope target(in, ir, &made);
+  const BuildScope scope(in, std::make_shared<BuildState>());
+  const std::vector<Tensor*> results = results_of(forward);
+  std::vector<TensorSpec> like;
+  for (const Tensor* t : results) like.push_back(batched(t->spec));
+  for (Tensor* t :
+       returned_for(in, forward, results, like, made, method.call(in, std::move(args)), method.what, "result")) {
+    if (!t) throw Error(method.what + " returns all results of the build").as(codes::gradient);
+    made.add_output(t);
   }
-  std::vector<std::pair<Tensor*, Tensor*>> gradients;
-  {
-    const TargetScope target(in, ir, &made);
-    const BuildScope scope(in, std::make_shared<BuildState>());  // no params are allowed here
-    const Value method = member_of(in, Value(instance), "build_grad", position_of(in).here);
-    const std::vector<Tensor*> found = gradients_of(in, forward, made, invoke(in, method, std::move(args)), what);
-    const TensorSet before = tensors_before(forward, provided);  // these must have a gradient
-    for (Tensor* t : required) {
-      const auto& inputs = forward.inputs();
-      const auto at = std::find(inputs.begin(), inputs.end(), t);
-      Tensor* g = at == inputs.end() ? nullptr : found[static_cast<size_t>(at - inputs.begin())];
-      if (!g && !before.count(t)) continue;
-      if (!g)
-        throw Error(what + " gives no gradient of `" + input_name(*t) + "`, which is needed",
-                    {"return a tuple in the order of the graph's inputs, or a dict by their names"})
-            .as(codes::gradient);
-      gradients.emplace_back(t, g);
-    }
-  }
-  fwd->names = nullptr;  // a value may still refer to the object
-  return finish_gradient_graph(forward, made, provided, gradients, fwd->values);
+  return made;
 }
 
 }  // namespace
 
-void use_build_grad(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph) {
-  // The function looks the Ir up, since the Ir must not own itself.
-  auto gradient = [&in, weak = std::weak_ptr<Ir>(ir)](Graph& forward, const std::vector<Tensor*>& provided,
-                                                      const std::vector<Tensor*>& required) {
-    return run_build_grad(in, weak.lock(), forward, provided, required);
-  };
-  set_custom_gradient(graph, std::move(gradient), true);
+void use_methods_of_graph(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph) {
+  const auto instance = static_ref_cast<ModuleInstance>(facts_of(in, ir, &graph).differentiable);
+  // The functions look the Ir up, since the Ir must not own itself.
+  const std::weak_ptr<Ir> weak = ir;
+  using Tensors = const std::vector<Tensor*>&;
+  if (instance->method("build_grad"))
+    set_custom_gradient(
+        graph,
+        [&in, weak](Graph& forward, Tensors provided, Tensors required) {
+          return run_build_grad(in, weak.lock(), forward, provided, required);
+        },
+        true);
+  if (instance->method("build_jvp"))
+    set_custom_tangent(graph, [&in, weak](Graph& forward, Tensors provided, Tensors) {
+      return run_build_jvp(in, weak.lock(), forward, provided);
+    });
+  if (instance->method("build_batch"))
+    set_custom_batch(graph, [&in, weak](Graph& forward, int64_t size) -> Graph& {
+      return run_build_batch(in, weak.lock(), forward, size);
+    });
 }
 
 }  // namespace pxl

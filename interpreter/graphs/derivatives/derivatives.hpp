@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/graphs/graph_objects.hpp"
+#include "interpreter/graphs/modules/states.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/values/cycles.hpp"
 #include "interpreter/values/value.hpp"
@@ -56,6 +56,7 @@ std::vector<std::string> parameters_of(const Value& f);
 /// A call to a function's graph.
 struct FunctionCall {
   Callable callable;
+  CallOperands operands;
   Op* op = nullptr;
   /// A tensor among the arguments.
   struct Given {
@@ -73,7 +74,9 @@ std::vector<FunctionCall::Given> tensors_given(Interpreter& in, const Value& f, 
 Callable graph_of_function(Interpreter& in, const Value& f, const Arguments& args);
 /// A name for messages: "loss".
 std::string title_of(const Value& f);
-/// Adds a call of a graph, or of a function's graph. Refuses specs among the arguments.
+/// The call of a graph, or of a function's graph, without its op. Refuses specs among the arguments.
+FunctionCall prepared_call(Interpreter& in, const Value& f, const Arguments& args);
+/// The same, and adds the op.
 FunctionCall call_function(Interpreter& in, const Value& f, const Arguments& args);
 
 /// Runs `d.build` as a separate program on arrays. Later calls of the same kind use the program again.

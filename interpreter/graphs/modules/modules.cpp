@@ -482,7 +482,7 @@ Value ModuleInstance::call(Interpreter& in, Arguments args) {
                 {"call one of its methods, or give it a `build(x) { ... }`"})
         .as(codes::type);
   // A build with its own gradients stays a graph, so that it can be differentiated as a whole.
-  if (!outlined && !method("build_grad")) return run_build_inline(in, self, std::move(args));
+  if (!outlined && !replaces_transforms()) return run_build_inline(in, self, std::move(args));
   GraphSource source = source_of_instance(self);
   const auto [state, caller, path] = build_of(in, *this, source.what);
   if (state->root)

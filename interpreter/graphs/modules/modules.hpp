@@ -60,6 +60,8 @@ struct ModuleInstance final : Object {
   /// Inlines the build into the graph that is being built, or calls the outlined graph.
   Value call(Interpreter& in, Arguments args) override;
   const ast::Function* method(std::string_view name) const;
+  /// Whether a method takes the place of a transform of its graph, which therefore stays a graph.
+  bool replaces_transforms() const { return method("build_grad") || method("build_jvp") || method("build_batch"); }
   /// Whether a name of the scope is a parameter of the module.
   bool is_configured(Name name) const;
   /// Names that hold the user's values (no methods): fields first, then the configuration.
