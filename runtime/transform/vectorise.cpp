@@ -4,13 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/graph/call_operands.hpp"
-#include "runtime/ops/infer.hpp"
+#include "runtime/graph/transaction.hpp"
 #include "runtime/ops/op_builder.hpp"
 #include "runtime/ops/table.hpp"
+#include "runtime/transform/batch_rules.hpp"
 #include "runtime/transform/build_state.hpp"
 #include "runtime/transform/differentiator.hpp"
 #include "runtime/transform/scan.hpp"
@@ -23,6 +25,15 @@ namespace {
   e.as(codes::graph_inputs);
   e.locate(op.origin.span, op.origin.frames);
   throw e;
+}
+
+using CustomBatches = std::map<const Graph*, CustomBatch>;
+constexpr const char* custom_batches = "custom_batches";
+
+CustomBatch custom_batch(const Graph& graph) {
+  const auto known = std::static_pointer_cast<const CustomBatches>(graph.ir().memo[custom_batches]);
+  const auto found = known ? known->find(&graph) : CustomBatches::const_iterator();
+  return known && found != known->end() ? found->second : nullptr;
 }
 
 class Vectoriser {
@@ -46,7 +57,7 @@ class Vectoriser {
     for (const auto& op : from_.ops()) visit(*op);
     Vectorised result{&graph_, mapped_inputs, {}};
     for (size_t j = 0; j < outputs; ++j) {
-      Value v = of(from_.outputs()[j]);
+      Batched v = of(from_.outputs()[j]);
       if (j < forced.size() && forced[j]) v = {with_batch(v), true};
       graph_.add_output(v.tensor);
       result.mapped_outputs.push_back(v.mapped);
@@ -55,40 +66,15 @@ class Vectoriser {
   }
 
  private:
-  struct Value {
-    Tensor* tensor = nullptr;
-    bool mapped = false;
-  };
-
-  Value of(Tensor* t) {
-    const auto [at, fresh] = known_.emplace(t, Value{});
+  Batched of(Tensor* t) {
+    const auto [at, fresh] = known_.emplace(t, Batched{});
     if (fresh) at->second = {graph_.add_constant(t->data, t->name), false};  // inputs and results are known
     return at->second;
   }
   bool is_mapped(Tensor* t) { return t && of(t).mapped; }
 
-  Tensor* reshaped(Tensor* t, const Shape& shape) {
-    return t->spec.shape == shape ? t : builder_.one("reshape", {builder_.of(t)}, {{"shape", shape}}).tensor();
-  }
-  Shape batched(const Shape& shape) const {
-    Shape out{n_};
-    out.insert(out.end(), shape.begin(), shape.end());
-    return out;
-  }
   /// The tensor of all elements, also where it is the same for all.
-  Tensor* with_batch(const Value& v) {
-    if (v.mapped) return v.tensor;
-    const Shape shape = batched(v.tensor->spec.shape);
-    return builder_.one("broadcast_to", {builder_.of(v.tensor)}, {{"shape", shape}}).tensor();
-  }
-  /// An element of rank `rank` along the batch: axes of extent 1 between the batch and its own.
-  Tensor* of_rank(const Value& v, size_t rank) {
-    if (!v.mapped) return v.tensor;
-    Shape shape(v.tensor->spec.shape.begin() + 1, v.tensor->spec.shape.end());
-    if (shape.size() < rank) shape.insert(shape.begin(), rank - shape.size(), 1);
-    return reshaped(v.tensor, batched(shape));
-  }
-
+  Tensor* with_batch(const Batched& v) { return pxl::with_batch(builder_, v, n_); }
   void visit(Op& op) {
     ir_.origin = op.origin;
     ir_.ipu = op.ipu;
@@ -129,7 +115,7 @@ class Vectoriser {
   }
 
   void give(const Op& op, const Op& made, bool mapped) {
-    for (size_t j = 0; j < op.outputs.size(); ++j) known_[op.outputs[j]] = {made.outputs[j], mapped};
+    for (size_t j = 0; j < made.outputs.size(); ++j) known_[op.outputs[j]] = {made.outputs[j], mapped};
   }
   void copy(const Op& op) {
     std::vector<Tensor*> inputs;
@@ -140,104 +126,11 @@ class Vectoriser {
   // ---- ops
 
   void compute(const Op& op) {
-    const OpRow& row = *op.row;
-    const size_t rank = op.outputs[0]->spec.shape.size();
-    switch (row.batch) {
-      case Batch::pattern:
-        if (row.view) return give_view(op);
-        if (row.pattern == Pattern::elementwise && op.outputs.size() == 1) return aligned(op, rank, op.attrs);
-        break;
-      case Batch::axis: return by_axis(op);
-      case Batch::shape: {
-        Attributes attrs = op.attrs;
-        attrs[param_index(row, "shape")] = batched(op.outputs[0]->spec.shape);
-        return aligned(op, rank, std::move(attrs));
-      }
-      case Batch::permutation: return permute(op);
-      case Batch::window: return window(op);
-      case Batch::product: return product(op);
-      case Batch::seeds: break;
-    }
-    one_by_one(op);
-  }
-
-  void emit(const Op& op, std::vector<Tensor*> inputs, Attributes attrs) {
-    give(op, *graph_.add_op(*op.row, std::move(inputs), std::move(attrs)), true);
-  }
-  void give_view(const Op& op) {
-    known_[op.outputs[0]] = {reshaped(of(op.inputs[0]).tensor, batched(op.outputs[0]->spec.shape)), true};
-  }
-  void aligned(const Op& op, size_t rank, Attributes attrs) {
-    std::vector<Tensor*> inputs;
-    for (Tensor* t : op.inputs) inputs.push_back(t ? of_rank(of(t), rank) : nullptr);
-    emit(op, std::move(inputs), std::move(attrs));
-  }
-  std::vector<Tensor*> all_with_batch(const Op& op) {
-    std::vector<Tensor*> inputs;
-    for (Tensor* t : op.inputs) inputs.push_back(t ? with_batch(of(t)) : nullptr);
-    return inputs;
-  }
-  /// An axis counted from the end stays as it is.
-  static int64_t behind(int64_t axis) { return axis < 0 ? axis : axis + 1; }
-  static bool has_axis(const OpRow& row) {
-    return std::any_of(row.params.begin(), row.params.end(), [](const Param& p) { return p.name == "axis"; });
-  }
-  void by_axis(const Op& op) {
-    Attributes attrs = op.attrs;
-    if (!has_axis(*op.row)) return emit(op, all_with_batch(op), std::move(attrs));
-    Attr& axis = attrs[param_index(*op.row, "axis")];
-    if (auto* one = std::get_if<int64_t>(&axis)) {
-      *one = behind(*one);
-    } else if (auto* list = std::get_if<std::vector<int64_t>>(&axis)) {
-      for (int64_t& a : *list) a = behind(a);
-    } else {
-      std::vector<int64_t> all;
-      for (size_t i = 0; i < op.inputs[0]->spec.shape.size(); ++i) all.push_back(static_cast<int64_t>(i) + 1);
-      // An element of rank 0 has no axis: the op has nothing to reduce.
-      if (all.empty()) return one_by_one(op);
-      axis = all;
-    }
-    if (op.inputs[0]->spec.shape.empty()) return one_by_one(op);
-    emit(op, all_with_batch(op), std::move(attrs));
-  }
-  void permute(const Op& op) {
-    Attributes attrs = op.attrs;
-    Attr& order = attrs[param_index(*op.row, "permutation")];
-    const auto rank = static_cast<int64_t>(op.inputs[0]->spec.shape.size());
-    std::vector<int64_t> axes{0};
-    if (auto* list = std::get_if<std::vector<int64_t>>(&order))
-      for (int64_t a : *list) axes.push_back((a < 0 ? a + rank : a) + 1);
-    else
-      for (int64_t a = rank; a > 0; --a) axes.push_back(a);
-    order = axes;
-    emit(op, all_with_batch(op), std::move(attrs));
-  }
-  void window(const Op& op) {
-    Attributes attrs = op.attrs;
-    const auto prepend = [&](const char* name, int64_t value) {
-      auto* list = std::get_if<std::vector<int64_t>>(&attrs[param_index(*op.row, name)]);
-      if (list && !list->empty()) list->insert(list->begin(), value);
-    };
-    prepend("starts", 0);
-    prepend("steps", 1);
-    prepend("sizes", n_);
-    emit(op, all_with_batch(op), std::move(attrs));
-  }
-  /// Both operands become matrices, and the batch axis comes before their batch axes.
-  void product(const Op& op) {
-    const Shape a = op.inputs[0]->spec.shape, b = op.inputs[1]->spec.shape;
-    const Shape a_matrix = a.size() == 1 ? Shape{1, a[0]} : a, b_matrix = b.size() == 1 ? Shape{b[0], 1} : b;
-    const size_t rank = std::max(a_matrix.size(), b_matrix.size());
-    const auto matrix = [&](Tensor* t, const Shape& shape) {
-      const Value v = of(t);
-      if (!v.mapped) return reshaped(v.tensor, shape);
-      Shape wide = shape;
-      wide.insert(wide.begin(), rank - shape.size(), 1);
-      return reshaped(v.tensor, batched(wide));
-    };
-    std::vector<Tensor*> inputs{matrix(op.inputs[0], a_matrix), matrix(op.inputs[1], b_matrix)};
-    const Op* made = graph_.add_op(*op.row, std::move(inputs), op.attrs);
-    known_[op.outputs[0]] = {reshaped(made->outputs[0], batched(op.outputs[0]->spec.shape)), true};
+    std::vector<Batched> operands;
+    for (Tensor* t : op.inputs) operands.push_back(t ? of(t) : Batched());
+    const std::vector<Tensor*> results = batched_op(graph_, op, operands, n_);
+    if (results.empty()) return one_by_one(op);
+    for (size_t j = 0; j < results.size(); ++j) known_[op.outputs[j]] = {results[j], true};
   }
 
   /// A scan over the elements, whose step is the op.
@@ -274,10 +167,16 @@ class Vectoriser {
                              const std::vector<bool>& forced = {}) {
     return Vectoriser(graph, n, mapped).run(mapped, graph.declared_outputs(), forced);
   }
+  void by_hand(const Op& op, Graph& whole) {
+    std::vector<Tensor*> inputs;
+    for (Tensor* t : op.inputs) inputs.push_back(with_batch(of(t)));
+    give(op, *graph_.add_call(whole, std::move(inputs)), true);
+  }
   void call(const Op& op) {
     Graph& callee = *op.called[0];
     if (const ScanForm* form = scan_form(callee))
       return form->counted && is_mapped(op.inputs.back()) ? one_by_one(op) : scan(op, *form);
+    if (const CustomBatch batch = custom_batch(callee)) return by_hand(op, batch(callee, n_));
     if (is_custom_path(callee)) return one_by_one(op);  // its gradient is that of one element
     const std::vector<bool> mapped = mapped_of(op, 0, op.inputs.size());
     const Vectorised v = Vectoriser(callee, n_, mapped).run(mapped, op.outputs.size(), {});
@@ -375,7 +274,7 @@ class Vectoriser {
     };
     std::vector<Tensor*> inputs;
     for (size_t i = 0; i < op.inputs.size(); ++i) {
-      const Value x = of(op.inputs[i]);
+      const Batched x = of(op.inputs[i]);
       const bool sequence = i >= form.carried && i < form.carried + form.sliced;
       if (!mapped[i])
         inputs.push_back(x.tensor);
@@ -411,10 +310,19 @@ class Vectoriser {
   int64_t n_;
   Graph& graph_;
   GraphOpBuilder builder_;
-  std::unordered_map<const Tensor*, Value> known_;
+  std::unordered_map<const Tensor*, Batched> known_;
 };
 
 }  // namespace
+
+void set_custom_batch(Graph& graph, CustomBatch batch) {
+  GraphTransaction::changing(graph.ir());
+  auto& slot = graph.ir().memo[custom_batches];
+  const auto before = std::static_pointer_cast<const CustomBatches>(slot);
+  auto after = before ? std::make_shared<CustomBatches>(*before) : std::make_shared<CustomBatches>();
+  (*after)[&graph] = std::move(batch);
+  slot = after;
+}
 
 Vectorised vectorise(Graph& graph, int64_t size, const std::vector<bool>& mapped_inputs) {
   const BuildStateGuard guard(graph.ir());

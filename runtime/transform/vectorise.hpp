@@ -1,6 +1,7 @@
 // Vectorisation: a graph for one element becomes a graph for all elements of a batch, which are along a new first axis.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "runtime/graph/ir.hpp"
@@ -13,6 +14,11 @@ struct Vectorised {
   Graph* graph = nullptr;
   std::vector<bool> mapped_inputs, mapped_outputs;
 };
+
+/// A graph whose inputs and declared outputs are those of the graph with one more first axis, of extent `size`.
+using CustomBatch = std::function<Graph&(Graph&, int64_t size)>;
+/// Replaces what the graph's ops do for a batch.
+void set_custom_batch(Graph& graph, CustomBatch batch);
 
 /// Turns a function of one element into the graph for `size` elements: by the column `batch` of its ops, called graphs
 /// included. An op without a rule is a scan over the elements, and so is a branch whose condition is mapped. Declared
