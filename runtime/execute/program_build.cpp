@@ -11,6 +11,7 @@
 #include "runtime/execute/program.hpp"
 #include "runtime/execute/repeated_values.hpp"
 #include "runtime/graph/remote.hpp"
+#include "runtime/ops/table.hpp"
 
 namespace pxl {
 
@@ -43,6 +44,12 @@ class Program::Builder {
     add(frame);
   }
 
+  /// Whether a step is an update at one index.
+  static bool checks_before_writing(const RunStep& step) {
+    static const OpRow &update = get_op("dynamic_update"), &in_place = get_op("dynamic_update_");
+    return step.kind == RunStep::Kind::kernel && step.op && (step.op->row == &update || step.op->row == &in_place);
+  }
+
   void finish() {
     // One kernel runs at a time: its workspace may be where another one's was.
     size_t bytes = 0;
@@ -63,6 +70,10 @@ class Program::Builder {
     size_t exposed = first_change;
     for (size_t i = first_change; i < program_.steps_.size(); ++i)
       if (program_.steps_[i].kind == RunStep::Kind::repeat) exposed = std::min(exposed, program_.steps_[i].target);
+    // The first change itself does no harm if it checks its index before it writes.
+    if (exposed == first_change && first_change < program_.steps_.size() &&
+        checks_before_writing(program_.steps_[first_change]))
+      ++exposed;
     const auto begin = program_.steps_.begin() + static_cast<std::ptrdiff_t>(exposed), end = program_.steps_.end();
     program_.fallible_in_first_run_ = std::any_of(begin, end, [](const RunStep& step) { return step.fallible; });
     if (program_.fallible_in_first_run_) {

@@ -38,6 +38,7 @@ class AliasSets {
       set.last = end_;
       if (set.output < 0 && outputs[j]->spec.bytes() == set.bytes) set.output = static_cast<int>(j);
     }
+    place_updates(nodes);
     for (int p = 0; p < end_; ++p) {
       const Node& node = nodes[static_cast<size_t>(p)];
       for (const OutputAlias& view : node.output_aliases) share_view(node, view, p);
@@ -191,42 +192,103 @@ class AliasSets {
     return false;
   }
 
+  /// What decides whether the value of a variable may be made earlier than it is written there.
+  struct Overwrites {
+    std::unordered_map<int, std::vector<int>> uses;  ///< positions, of the variables that are overwritten
+    std::vector<int> obstacle;                       ///< the last position up to here that no value may be live across
+  };
+  Overwrites find_overwrites(const std::vector<Node>& nodes) {
+    Overwrites found;
+    for (const Node& n : nodes)
+      if (n.overwritten_by >= 0) found.uses.try_emplace(id_of(n.in[static_cast<size_t>(n.alias)]));
+    if (found.uses.empty()) return found;
+    const std::vector<bool> failing = failing_nodes(nodes);
+    int last = -1;
+    for (size_t p = 0; p < nodes.size(); ++p) {
+      const Node& n = nodes[p];
+      if (!n.callees.empty() || n.op->row->exchange != Exchange::none || (failing[p] && fails_after_runs(n)))
+        last = static_cast<int>(p);
+      found.obstacle.push_back(last);
+      for (const auto* tensors : {&n.in, &n.out})
+        for (const Tensor* t : *tensors)
+          if (const auto use = t ? found.uses.find(id_of(t)) : found.uses.end(); use != found.uses.end())
+            use->second.push_back(static_cast<int>(p));
+    }
+    return found;
+  }
+  bool is_variable(const AliasSet& set) const {
+    return set.external && set.external->kind == TensorKind::variable && set.input < 0;
+  }
+
   /// A value that only overwrites a variable is computed in the variable's memory, if nothing uses the variable from
   /// the value's definition on. Then the variable changes earlier, so no op in between may fail: a failed run would
   /// leave part of the value, and each run would have to copy the variables.
   void place_overwrites(const std::vector<Node>& nodes) {
-    std::unordered_map<int, std::vector<int>> uses;  // positions, of the variables that are overwritten
-    std::vector<int> obstacle(nodes.size());         // the last position up to here that no value may be live across
-    int last_obstacle = -1;
-    bool any = false;
-    const std::vector<bool> failing = failing_nodes(nodes);
-    for (size_t p = 0; p < nodes.size(); ++p) {
-      const Node& n = nodes[p];
-      if (!n.callees.empty() || n.op->row->exchange != Exchange::none || (failing[p] && fails_after_runs(n)))
-        last_obstacle = static_cast<int>(p);
-      obstacle[p] = last_obstacle;
-      if (n.overwritten_by < 0) continue;
-      uses.try_emplace(id_of(n.in[static_cast<size_t>(n.alias)]));
-      any = true;
-    }
-    if (!any) return;
-    for (size_t p = 0; p < nodes.size(); ++p)
-      for (const auto* tensors : {&nodes[p].in, &nodes[p].out})
-        for (const Tensor* t : *tensors)
-          if (const auto found = t ? uses.find(id_of(t)) : uses.end(); found != uses.end())
-            found->second.push_back(static_cast<int>(p));
-    for (size_t p = 0; p < nodes.size(); ++p) {
+    const Overwrites found = find_overwrites(nodes);
+    for (size_t p = 0; !found.uses.empty() && p < nodes.size(); ++p) {
       const Node& n = nodes[p];
       if (n.overwritten_by < 0) continue;
       const int a = id_of(n.in[static_cast<size_t>(n.alias)]), b = id_of(n.in[static_cast<size_t>(n.overwritten_by)]);
       const AliasSet &to = sets_[static_cast<size_t>(a)], &from = sets_[static_cast<size_t>(b)];
-      if (a == b || !to.external || to.external->kind != TensorKind::variable || to.input >= 0) continue;
+      if (a == b || !is_variable(to)) continue;
       if (from.external || from.output >= 0 || from.last != static_cast<int>(p) || from.bytes != to.bytes) continue;
-      const std::vector<int>& used = uses.at(a);
-      const auto before = std::ranges::lower_bound(used, static_cast<int>(p));
-      if (obstacle[p] >= from.first || (before != used.begin() && *std::prev(before) >= from.first)) continue;
+      const auto use = found.uses.find(a);
+      if (use == found.uses.end()) continue;
+      const auto before = std::ranges::lower_bound(use->second, static_cast<int>(p));
+      if (found.obstacle[p] >= from.first || (before != use->second.begin() && *std::prev(before) >= from.first))
+        continue;
       merge(a, b);
     }
+  }
+
+  /// A value that is the variable's old value but for a part, as an update at an index gives it, is the variable: the
+  /// part alone is written. It may be made in several steps, of which nothing else uses the earlier ones. Nothing uses
+  /// the old value after the first step, and nothing fails between it and the write of the variable.
+  void place_updates(const std::vector<Node>& nodes) {
+    const Overwrites found = find_overwrites(nodes);
+    if (found.uses.empty()) return;
+    PointerMap<const Tensor*, int> producer;
+    for (size_t p = 0; p < nodes.size(); ++p)
+      for (const Tensor* t : nodes[p].out) producer[t] = static_cast<int>(p);
+    for (size_t p = 0; p < nodes.size(); ++p) {
+      const Node& n = nodes[p];
+      if (n.overwritten_by < 0) continue;
+      const int a = id_of(n.in[static_cast<size_t>(n.alias)]);
+      if (!is_variable(sets_[static_cast<size_t>(a)])) continue;
+      const std::vector<int> steps = steps_from(nodes, producer, n.in[static_cast<size_t>(n.overwritten_by)], a);
+      if (steps.empty()) continue;
+      const int first = steps.back();
+      const std::vector<int>& used = found.uses.at(a);
+      const bool is_used = std::ranges::any_of(used, [&](int at) { return at > first && at < static_cast<int>(p); });
+      const bool written_again = sets_[static_cast<size_t>(a)].writes != std::vector<int>{static_cast<int>(p)};
+      if (is_used || written_again || found.obstacle[p] > first) continue;
+      for (const int step : steps) merge(a, id_of(nodes[static_cast<size_t>(step)].out[0]));
+      sets_[static_cast<size_t>(a)].writes.assign(steps.rbegin(), steps.rend());
+    }
+  }
+
+  /// The nodes, from the last to the first, that make a value of a variable's old one by writing a part of it. Empty if
+  /// it is made in another way.
+  std::vector<int> steps_from(const std::vector<Node>& nodes, const PointerMap<const Tensor*, int>& producer,
+                              const Tensor* value, int variable) {
+    std::vector<int> steps;
+    while (id_of(value) != variable) {
+      const auto made = producer.find(value);
+      const AliasSet& set = of(value);
+      if (made == producer.end() || set.external || set.output >= 0 || !set.writes.empty() ||
+          set.bytes != sets_[static_cast<size_t>(variable)].bytes)
+        return {};
+      const Node& n = nodes[static_cast<size_t>(made->second)];
+      if (!steps.empty() && set.last != steps.back()) return {};  // an earlier step has another use
+      const bool writes_a_part = n.form == Form::op && n.op->row->pattern == Pattern::movement &&
+                                 n.in_place_candidates.size() == 1 && n.in_place_candidates[0].slot == 0;
+      if (!writes_a_part) return {};
+      for (size_t slot = 1; slot < n.in.size(); ++slot)
+        if (n.in[slot] && id_of(n.in[slot]) == id_of(n.in[0])) return {};
+      steps.push_back(made->second);
+      value = n.in[0];
+    }
+    return steps;
   }
 
   int end_;

@@ -105,7 +105,8 @@ class StorageVerifier {
     }
     for (int slot : n.modified) {
       const Tensor* t = n.in[static_cast<size_t>(slot)];
-      value_[aliases_.root(t)] = new_value();
+      const Tensor* same = n.overwritten_by < 0 ? nullptr : n.in[static_cast<size_t>(n.overwritten_by)];
+      value_[aliases_.root(t)] = same && place(same) == place(t) ? value(same) : new_value();
       hold(place(t), value(t));
     }
     for (size_t j = 0; j < n.out.size(); ++j) result(n, j);
