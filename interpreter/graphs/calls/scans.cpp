@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "interpreter/graphs/block_transaction.hpp"
 #include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/graphs/derivatives/derivatives.hpp"
 #include "interpreter/graphs/derivatives/gradients.hpp"
@@ -64,6 +65,41 @@ std::vector<Value> leaves_of(Interpreter& in, const std::vector<Value>& trees) {
   return leaves;
 }
 
+/// The dtypes of states that are numbers, by leaf.
+using Dtypes = std::vector<std::optional<DType>>;
+
+/// States in which numbers are arrays: an int is int32, a float float32, or of the dtype that is known for it.
+std::vector<Value> with_numbers(Interpreter& in, const std::vector<Value>& states, const Dtypes& dtypes) {
+  std::vector<Value> out;
+  size_t next = 0;
+  for (const Value& state : states)
+    out.push_back(map_tree(in, state, [&](const Value& v, const std::string&) {
+      const auto known = next < dtypes.size() ? dtypes[next] : std::nullopt;
+      ++next;
+      if (!v.is_number() || v.is_bool()) return v;
+      return Value(to_array(in, v, known.value_or(v.is_float() ? DType::float32 : DType::int32), "scan"));
+    }));
+  return out;
+}
+
+/// The dtypes that a step returns for states that were given as numbers; nothing if these have them.
+Dtypes dtypes_of_numbers(Interpreter& in, const std::vector<Value>& given, const std::vector<Value>& states,
+                         const std::vector<Value>& results) {
+  Dtypes found;
+  bool differ = false;
+  for (size_t i = 0; i < given.size(); ++i) {
+    const std::vector<TreeLeaf> was = tree_leaves(in, given[i]), now = tree_leaves(in, states[i]),
+                                made = i < results.size() ? tree_leaves(in, results[i]) : std::vector<TreeLeaf>();
+    for (size_t k = 0; k < was.size(); ++k) {
+      const auto at = std::ranges::find(made, was[k].first, &TreeLeaf::first);
+      const TensorSpec* spec = at == made.end() ? nullptr : at->second.as_spec();
+      found.push_back(was[k].second.is_number() && spec ? std::optional(spec->dtype) : std::nullopt);
+      differ = differ || (found.back() && *found.back() != now[k].second.as_array()->dtype());
+    }
+  }
+  return differ ? found : Dtypes();
+}
+
 /// The specs of an iteration's slices. Sets `count` from the sequences.
 std::vector<TensorSpec> slices_of(Interpreter& in, const std::vector<Value>& xs, std::optional<int64_t>& count) {
   std::vector<TensorSpec> slices;
@@ -91,13 +127,8 @@ Callable step_of(Interpreter& in, ScanArguments& given, const std::vector<Tensor
   Arguments args;
   args.span = span;
   for (const Value& state : given.init)
-    args.positional.push_back(map_tree(in, state, [&](const Value& v, const std::string&) {
-      if (v.is_number())
-        throw Error("scan: a state is a tensor or an array, got " + with_article(v.type_name()),
-                    {"its shape is that of the step's result: `zeros([2, 3])`; a scalar is `zeros([])`"})
-            .as(codes::type);
-      return Value(to_spec(in, v, "scan"));
-    }));
+    args.positional.push_back(
+        map_tree(in, state, [&](const Value& v, const std::string&) { return Value(to_spec(in, v, "scan")); }));
   size_t next = 0;
   for (const Value& sequence : given.xs)
     args.positional.push_back(
@@ -220,15 +251,28 @@ Value make_scan(Interpreter& in, Arguments args) {
       type_error("scan: `count` is an int, at least 0, got " + with_article(given.count.type_name()));
     count = given.count.as_int();
   }
-  const std::vector<Value> init = leaves_of(in, given.init), xs = leaves_of(in, given.xs);
+  const std::vector<Value> as_given = given.init, others = given.others;
+  given.init = with_numbers(in, as_given, {});
+  const std::vector<Value> xs = leaves_of(in, given.xs);
   const std::vector<TensorSpec> slices = slices_of(in, xs, count);
   if (!count)
     throw Error("scan: nothing tells the number of iterations", {"give sequences, or `count`"}).as(codes::arguments);
   if (*count > max_scan_iterations)
     throw Error(fmt::format("scan: {} iterations, but at most {} can be counted", *count, max_scan_iterations))
         .as(codes::value);
+  BlockTransaction first(in);
   Callable whole = step_of(in, given, slices, span);
-  const std::vector<Value> made = results_of(in, whole);
+  std::vector<Value> made = results_of(in, whole);
+  if (const Dtypes dtypes = dtypes_of_numbers(in, as_given, given.init, made); dtypes.empty()) {
+    first.end();
+  } else {
+    first.take_back();
+    given.init = with_numbers(in, as_given, dtypes);
+    given.others = others;
+    whole = step_of(in, given, slices, span);
+    made = results_of(in, whole);
+  }
+  const std::vector<Value> init = leaves_of(in, given.init);
   if (made.size() >= given.init.size()) whole = in_order_of_states(in, whole, given, made);
   const CarriedBody carry = carry_states(in, whole, init.size());
   const Callable& step = carry.body;
