@@ -482,7 +482,8 @@ class BatchedOp {
     const int64_t classes = std::get<int64_t>(op_.attrs[param_index(*op_.row, "num_classes")]);
     const int64_t axis = behind(std::get<int64_t>(op_.attrs[param_index(*op_.row, "axis")]));
     const auto where = [&](double off, double on) {
-      const Expr values = at_.constant(Array::from<double>({2}, {off, on}).cast(g.dtype()), "values");
+      const double numbers[] = {off, on};
+      const Expr values = at_.constant(Array::from<double>({2}, numbers).cast(g.dtype()), "values");
       const Expr mask = at_.one("onehot", {at_.of(all[1]), Attr(classes), values}, {{"axis", axis}});
       return reshape(over_rows((g * mask).tensor(), element(0).shape), {n_, 1});
     };

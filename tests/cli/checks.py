@@ -65,6 +65,10 @@ def check_warns(cli):
     differ("an unknown kind", cli.run("check", "--allow", "unused-imports", path)[0], 2)
     path = cli.write("b.pxl", "# allow: unused-import\nfrom nn import Linear\nprint(1)\n")
     differ("a comment", cli.run("check", path), (0, "", ""))
+    path = cli.write("c.pxl", "from nn import Linear  # allow: unused-import\nfrom nn import Conv2d\n# allow: unused-variable\n"
+                              "def f() {\n  a = 1\n  return 2\n}\ndef g() {\n  b = 1\n  return f()\n}\nprint(g())\n")
+    err = cli.run("check", path)[2]
+    differ("a comment is of its statement", [name in err for name in ("`Linear`", "`Conv2d`", "`a`", "`b`")], [False, True, False, True])
     events = [json.loads(line) for line in cli.run("check", "--json", "a.pxl")[1].splitlines()]
     differ("events", (events[0]["severity"], events[-1]["errors"], events[-1]["warnings"]), ("warning", 0, 4))
     differ("a run is silent", cli.run("a.pxl"), (0, "3\n", ""))

@@ -73,21 +73,64 @@ class StatementLists final : public StatementVisitor {
   std::function<void(const std::vector<ast::Stmt*>&)> visit_;
 };
 
+/// The comments `# allow: KIND, ...` of a file. One after code is of the innermost statement of its line, and one on a
+/// line of its own is of the next statement.
+class Allowances {
+ public:
+  explicit Allowances(const ast::Tree& tree) : source_(*tree.source) {
+    for (int line = 1; line <= source_.line_count(); ++line) read(line);
+    if (all_.empty()) return;
+    StatementLists([this](const auto& list) {
+      for (const ast::Stmt* s : list) {
+        const Lines lines{line_of(s->span.begin), line_of(s->span.end)};
+        for (Allowance& a : all_) take(a, lines);
+      }
+    }).list(tree.body->statements);
+  }
+  bool permit(std::string_view kind, Span at) const {
+    const int line = line_of(at.begin);
+    return std::ranges::any_of(
+        all_, [&](const Allowance& a) { return a.kinds.contains(kind) && a.of.first <= line && line <= a.of.last; });
+  }
+
+ private:
+  struct Lines {
+    int first = 0, last = 0;
+  };
+  struct Allowance {
+    int line = 0;
+    bool alone = false;  ///< on a line of its own
+    std::set<std::string, std::less<>> kinds;
+    Lines of;
+  };
+
+  int line_of(uint32_t place) const { return source_.position(place).line; }
+  void read(int number) {
+    const std::string_view line = source_.line(number);
+    const size_t at = line.find("# allow: ");
+    if (at == line.npos) return;
+    Allowance a{number, trimmed(line.substr(0, at)).empty(), {}, {number, number}};
+    for (std::string_view rest = line.substr(at + 9); !rest.empty();) {
+      const size_t comma = rest.find(',');
+      a.kinds.emplace(trimmed(rest.substr(0, comma)));
+      rest = comma == rest.npos ? std::string_view() : rest.substr(comma + 1);
+    }
+    all_.push_back(std::move(a));
+  }
+  /// Lists come with statements before those within them.
+  static void take(Allowance& a, Lines s) {
+    const bool none = a.of.first == a.line;
+    if (a.alone ? s.first > a.line && (none || s.first < a.of.first) : s.first <= a.line && a.line <= s.last) a.of = s;
+  }
+
+  const SourceFile& source_;
+  std::vector<Allowance> all_;
+};
+
 class Linter {
  public:
   Linter(const ast::Tree& tree, const Scope& prelude, std::set<std::string, std::less<>> off)
-      : tree_(tree), prelude_(prelude), off_(std::move(off)) {
-    for (int i = 1; i <= tree.source->line_count(); ++i) {
-      const std::string_view line = tree.source->line(i);
-      const size_t at = line.find("# allow: ");
-      if (at == line.npos) continue;
-      for (std::string_view rest = line.substr(at + 9); !rest.empty();) {
-        const size_t comma = rest.find(',');
-        off_.emplace(trimmed(rest.substr(0, comma)));
-        rest = comma == rest.npos ? std::string_view() : rest.substr(comma + 1);
-      }
-    }
-  }
+      : tree_(tree), prelude_(prelude), off_(std::move(off)), allowances_(tree) {}
 
   std::vector<Diagnostic> run(const std::vector<std::shared_ptr<Ir>>& irs, std::vector<Diagnostic> warnings) {
     for (Diagnostic& d : warnings) warn(d.code, d.span, std::move(d.message));
@@ -106,7 +149,7 @@ class Linter {
 
  private:
   Diagnostic* warn(std::string_view kind, Span at, std::string message, std::string note = {}) {
-    if (off_.contains(kind) || !at || at.file != tree_.source) return nullptr;
+    if (off_.contains(kind) || !at || at.file != tree_.source || allowances_.permit(kind, at)) return nullptr;
     Diagnostic d;
     d.severity = Severity::warning;
     d.message = std::move(message);
@@ -249,6 +292,7 @@ class Linter {
   const ast::Tree& tree_;
   const Scope& prelude_;
   std::set<std::string, std::less<>> off_;
+  Allowances allowances_;
   std::vector<Diagnostic> found_;
 };
 

@@ -80,6 +80,54 @@ TEST_CASE("a value that is used after the variable is overwritten has memory of 
   p.check_variables();
 }
 
+TEST_CASE("an update at an index that only overwrites a variable writes its part alone") {
+  struct Updates : Overwrites {
+    Tensor *at, *row, *rest;
+    Updates() {
+      at = op.constant(ints({1}, {3}));
+      row = variable({1, 8}, 0.7F);
+      rest = variable({8, 8}, 0.1F);
+    }
+    Tensor* updated(Tensor* t) {
+      return op("dynamic_update", {t, at, row},
+                {{"axes", std::vector<int64_t>{0}}, {"sizes", std::vector<int64_t>{1}}});
+    }
+  };
+  Updates read;  // also where the new value is read after the write
+  Tensor* t = read.updated(read.v);
+  read.overwrite(t);
+  read.op("copy_var_update_", {read.rest, read.transposed(t)});
+  CHECK(read.arena() == 0);
+  read.check_variables();
+
+  Updates twice;  // in two steps
+  twice.overwrite(twice.updated(twice.updated(twice.v)));
+  CHECK(twice.arena() == 0);
+  twice.check_variables();
+
+  Updates later;  // the old value is read in between
+  Tensor* u = later.updated(later.v);
+  later.op("copy_var_update_", {later.rest, later.transposed(later.v)});
+  later.overwrite(u);
+  CHECK(later.arena() >= later.v->spec.bytes());
+  later.check_variables();
+
+  Updates both;  // the first step has another use
+  Tensor* first = both.updated(both.v);
+  both.overwrite(both.updated(first));
+  both.op("copy_var_update_", {both.rest, both.transposed(first)});
+  CHECK(both.arena() >= both.v->spec.bytes());
+  both.check_variables();
+
+  Updates again;  // the variable is written twice
+  Tensor* w = again.updated(again.v);
+  again.overwrite(w);
+  again.op("accumulate_", {again.v, again.x});
+  again.op("copy_var_update_", {again.rest, again.transposed(w)});
+  CHECK(again.arena() >= again.v->spec.bytes());
+  again.check_variables();
+}
+
 TEST_CASE("a run that fails leaves a variable as it was") {
   Overwrites p;
   Tensor* indices = p.ir->main().add_variable(ints({8}, {0, 1, 2, 3, 4, 5, 6, 7}), "i");
