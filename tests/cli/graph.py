@@ -36,6 +36,33 @@ Session(train()).run(x = ones([4, 8]))
 """
 
 
+CACHE = """from memory import KVCache
+program step(length: int) {
+  stream in x: float32[1, 1, 1, 64]
+  cache = KVCache(length).bound(x, x)
+  x_now = host_load(x)
+  keys, values, allowed = cache(x_now, x_now * 2)
+  scores = where(allowed, x_now @ transpose(keys, [0, 1, 3, 2]), -1e9)  # allow: other-meaning
+  stream out y = softmax(scores, -1) @ values
+}
+step(64)
+"""
+
+
+@case
+def a_step_with_a_cache_writes_a_row(cli):
+    path = cli.write("cache.pxl", CACHE)
+    arenas = []
+    for length in (64, 4096):
+        code, out, _ = cli.run("schedule", "--plan", "--program", f"step({length})", path)
+        differ("status", code, 0)
+        copies = re.findall(r"CopyVarUpdate\S+ \(b(\d+), b(\d+)\)", out)
+        differ("caches in place", [a == b for a, b in copies].count(True) >= 2, True)
+        arenas.append(int(re.search(r"arena (\d+) bytes", out)[1]))
+    # Scores have a number for each position; keys and values, of 64 numbers each, are not copied.
+    holds("bytes", str(arenas[1] - arenas[0] <= 4 * 4 * (4096 - 64)), "True")
+
+
 @case
 def schedule_is_what_print_schedule_prints(cli):
     cli.write("net.pxl", NET)

@@ -17,6 +17,7 @@ FEATURES = {
     "`vmap`": ("", "vmap((v) => v * sum(v))(x)", [0.75, -1.5, 3, 1.875, 0.3125, -0.625], [3, 3, 3, 2.5, 2.5, 2.5]),
     "`repeat_while`": ("", "repeat_while((v, n) => (v * 1.5, n + 1), (v, n) => sum(abs(v)) < 100, x, 0, bound = 30)[0]",
                        [12.814453, -25.628906, 51.257813, 38.443359, 6.407227, -12.814453], [25.628906] * 6),
+    "`repeat`": ("", "repeat((v) => v * 1.5, constant(2), x, bound = 3)", [1.125, -2.25, 4.5, 3.375, 0.5625, -1.125], [2.25] * 6),
     "trees": ('def twice(t) { return {"a": t["a"] * 2, "b": t["b"] + 1} }\n',
               'ir.create_graph(twice, {"a": x, "b": x})({"a": x, "b": x})["b"]', [1.5, 0, 3, 2.5, 1.25, 0.5], [1] * 6),
     "`try`": ("def tried(v) {\n  try {\n    gone = relu(v) * 3\n    fail('no')\n  } catch fail { return v * 2 }\n}\n",
@@ -44,7 +45,7 @@ program q {{
 }}
 print(numbers(Session(q()).run(given = array({x})).y))
 """
-PLACES = ["planned", "reference", "tiles", "replicas", "ONNX", "editor"]
+PLACES = ["planned", "reference", "tiles", "replicas", "ONNX", "REPL", "editor"]
 INSIDE = {
     "`grad`": "grad((v) => sum(compute(v)))(x)",
     "`vmap`": "vmap((v) => compute(v))(stack([x * 0.5, x], axis = 0))[1]",
@@ -61,7 +62,8 @@ def printed(pxl, text, arguments):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "feature.pxl"
         path.write_text(text)
-        code, out, err = run([str(pxl), *arguments, path.name], cwd=folder, env={"NO_COLOR": "1"})
+        typed = text if arguments == ["repl"] else ""
+        code, out, err = run([str(pxl), *arguments, *([] if typed else [path.name])], cwd=folder, env={"NO_COLOR": "1"}, stdin=typed)
     return [eval(line) for line in out.splitlines()] if code == 0 else None, err
 
 
@@ -80,7 +82,7 @@ def place_problem(pxl, feature, place):
     replicas = place == "replicas"
     text = program(feature, " with replicated(2)" if replicas else "", ["compute(x)"])
     text += ONNX.format(x=X) if place == "ONNX" else RUN.format(x=f"[{X}, {X}]" if replicas else X, n=1)
-    arguments = ["check"] if place == "editor" else ["--engine", place] if place in PLACES[:3] else []
+    arguments = {"editor": ["check"], "REPL": ["repl"]}.get(place, ["--engine", place] if place in PLACES[:3] else [])
     lines, error = printed(pxl, text, arguments)
     if (feature, place) in REFUSED:
         return None if lines is None and REFUSED[feature, place] in error else f"no error `{REFUSED[feature, place]}`:\n{error}"
