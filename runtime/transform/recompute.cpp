@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/join_texts.hpp"
 #include "runtime/graph/verify.hpp"
 #include "runtime/transform/build_state.hpp"
 #include "runtime/transform/differentiator.hpp"
@@ -43,17 +44,54 @@ bool uses_streams(const Graph& graph) {
   return uses_streams(graph, seen);
 }
 
-void recompute_in_gradients(Graph& graph) {
+namespace {
+
+/// Whether a text fits a pattern, in which `*` stands for any text.
+bool fits(std::string_view pattern, std::string_view text) {
+  if (pattern.empty()) return text.empty();
+  if (pattern[0] != '*') return !text.empty() && text[0] == pattern[0] && fits(pattern.substr(1), text.substr(1));
+  for (size_t skip = 0; skip <= text.size(); ++skip)
+    if (fits(pattern.substr(1), text.substr(skip))) return true;
+  return false;
+}
+
+bool is_activation(const GradGraphInfo& info, const ExpectedConnection& c) {
+  const auto& inputs = info.forward_graph->inputs();
+  return c.type == ConnectionType::fwd && std::find(inputs.begin(), inputs.end(), c.fwd_tensor) == inputs.end();
+}
+
+void check_patterns(const GradGraphInfo& info, const std::vector<std::string>& save) {
+  std::vector<std::string> names;
+  for (const ExpectedConnection& c : info.expected_inputs)
+    if (is_activation(info, c)) names.push_back("`" + c.fwd_tensor->name + "`");
+  for (const std::string& pattern : save) {
+    const auto is_fitting = [&](const ExpectedConnection& c) {
+      return is_activation(info, c) && fits(pattern, c.fwd_tensor->name);
+    };
+    if (std::any_of(info.expected_inputs.begin(), info.expected_inputs.end(), is_fitting)) continue;
+    throw Error("recompute: no value that the gradient needs has a name like `" + pattern + "`",
+                {"it needs " + (names.empty() ? std::string("none but the arguments") : join_texts(names, ", "))})
+        .as(codes::value);
+  }
+}
+
+}  // namespace
+
+void recompute_in_gradients(Graph& graph, std::vector<std::string> save) {
   set_custom_gradient(
       graph,
-      [](Graph& of, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required) {
+      [save](Graph& of, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required) {
         const GradInfos called;
-        return recompute_graph(*Differentiator(of, provided, required, called).run());
+        const GradGraphInfoPtr plain = Differentiator(of, provided, required, called).run();
+        check_patterns(*plain, save);
+        return recompute_graph(*plain, [&](const Tensor& t) {
+          return std::any_of(save.begin(), save.end(), [&](const std::string& p) { return fits(p, t.name); });
+        });
       },
       false);
 }
 
-GradGraphInfoPtr recompute_graph(const GradGraphInfo& info) {
+GradGraphInfoPtr recompute_graph(const GradGraphInfo& info, const Kept& kept) {
   Graph& forward = *info.forward_graph;
   Graph& gradient = *info.graph;
   if (uses_streams(forward))
@@ -80,10 +118,10 @@ GradGraphInfoPtr recompute_graph(const GradGraphInfo& info) {
       const ExpectedConnection& c = info.expected_inputs[i];
       if (c.type == ConnectionType::fwd_grad)
         add(gradient.inputs()[i]);
-      else if (std::find(inputs.begin(), inputs.end(), c.fwd_tensor) != inputs.end())
+      else if (!is_activation(info, c) || (kept && kept(*c.fwd_tensor)))
         add(c.fwd_tensor);
       else
-        continue;  // an activation
+        continue;
       result->expected_inputs.push_back(c);
     }
     for (Tensor* t : by_name(inputs)) {
@@ -101,7 +139,8 @@ GradGraphInfoPtr recompute_graph(const GradGraphInfo& info) {
     const Op* again = made.add_call(forward, given);
     std::unordered_map<const Tensor*, Tensor*> values;  // forward tensors in this graph
     for (size_t i = 0; i < forward.outputs().size(); ++i) values.emplace(forward.outputs()[i], again->outputs[i]);
-    for (const Tensor* t : inputs) values[t] = here.at(t);
+    for (const ExpectedConnection& c : result->expected_inputs)
+      if (c.type == ConnectionType::fwd) values[c.fwd_tensor] = here.at(c.fwd_tensor);
     given.clear();
     for (size_t i = 0; i < grad_inputs.size(); ++i) {
       const bool activation = i < info.expected_inputs.size() && info.expected_inputs[i].type == ConnectionType::fwd;

@@ -8,11 +8,15 @@ namespace pxl {
 /// A graph "NAME_bwd_recomp_subgraph(n)" that calls the forward graph and then the gradient graph. It takes the
 /// gradients, and the forward graph's inputs instead of activations. Bit-identical. Inputs: those that `info` expects
 /// and that are gradients or forward inputs, in that order; the remaining forward inputs by name; then the gradient
-/// graph's additional inputs (accumulators) by name. Throws if the forward graph uses streams.
-GradGraphInfoPtr recompute_graph(const GradGraphInfo& info);
+/// graph's additional inputs (accumulators) by name. `kept` says which activations it takes all the same. Throws if the
+/// forward graph uses streams.
+using Kept = std::function<bool(const Tensor& activation)>;
+GradGraphInfoPtr recompute_graph(const GradGraphInfo& info, const Kept& kept = {});
 
 /// Has the gradients of a graph recompute it: each is the `recompute_graph` of what it would be. The graph is new.
-void recompute_in_gradients(Graph& graph);
+/// `save` are patterns of the names of activations that are kept, in which `*` stands for any text. Throws, in the
+/// gradient, if one fits no activation.
+void recompute_in_gradients(Graph& graph, std::vector<std::string> save = {});
 
 /// Whether a run of a graph, with all it calls, accesses a stream.
 bool uses_streams(const Graph& graph);

@@ -102,12 +102,12 @@ std::vector<TensorSpec> specs_of(const std::vector<Tensor*>& tensors) {
 }
 
 /// A method of the module that a graph was made of.
-struct Method {
+struct MethodOfGraph {
   Ref<ModuleInstance> instance;
   const char* name;
   std::string what;
 
-  Method(Interpreter& in, const std::shared_ptr<Ir>& ir, const Graph& forward, const char* method)
+  MethodOfGraph(Interpreter& in, const std::shared_ptr<Ir>& ir, const Graph& forward, const char* method)
       : instance(static_ref_cast<ModuleInstance>(facts_of(in, ir, &forward).differentiable)),
         name(method),
         what(instance->code->name + "." + method) {}
@@ -159,7 +159,7 @@ class ByHand {
     fwd_->names = nullptr;  // a value may still refer to the object
     return finish_gradient_graph(forward_, made_, provided_, results, fwd_->values);
   }
-  const Method& method() const { return method_; }
+  const MethodOfGraph& method() const { return method_; }
 
  private:
   Interpreter& in_;
@@ -167,7 +167,7 @@ class ByHand {
   Graph& forward_;
   const std::vector<Tensor*>& provided_;
   GraphFacts facts_;
-  Method method_;
+  MethodOfGraph method_;
   Graph& made_;
   Ref<ForwardObject> fwd_;
   std::unordered_map<const Tensor*, Tensor*> given_;
@@ -227,7 +227,7 @@ GradGraphInfoPtr run_build_jvp(Interpreter& in, const std::shared_ptr<Ir>& ir, G
 /// A graph whose inputs and results are those of the forward graph with one more first axis.
 Graph& run_build_batch(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& forward, int64_t size) {
   const BuildStateGuard guard(*ir);
-  const Method method(in, ir, forward, "build_batch");
+  const MethodOfGraph method(in, ir, forward, "build_batch");
   Graph& made = ir->create_graph(forward.title() + "_batch");
   const auto batched = [&](TensorSpec spec) {
     spec.shape.insert(spec.shape.begin(), size);

@@ -7,6 +7,7 @@
 #include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
@@ -93,20 +94,34 @@ Value build_recomputed(Interpreter& in, const DerivativeObject& d, LiftedArgumen
   std::vector<size_t> results(result_outputs(*f.graph));
   std::iota(results.begin(), results.end(), size_t{0});
   const Callable made = with_results(in, f, results);
-  recompute_in_gradients(*made.graph);
+  std::vector<std::string> save;
+  for (const Value& name : elements_of(in, d.parts[0])) save.push_back(*name.as_string());
+  recompute_in_gradients(*made.graph, std::move(save));
   Arguments call;
   call.span = lifted.args.span;
   for (const FunctionCall::Given& g : tensors_given(in, d.function, lifted.args)) call.positional.push_back(g.tensor);
   return call_result(in, made.ir, *emit_call(in, made.ir, *made.graph, made.inputs, call));
 }
 
-Value make_recompute(const Value& f) {
+Value make_recompute(const Value& f, const Value& save) {
   if (!f.is_object() || !f.object()->callable())
     type_error("recompute takes a function of tensors, got " + with_article(f.type_name()));
   auto d = make_ref<DerivativeObject>();
   d->key = d->title = "recompute";
   d->function = f;
   d->parameters = parameters_of(f);
+  std::vector<Value> names;
+  if (save.as_string())
+    names.push_back(save);
+  else if (auto* list = save.as<SequenceObject>())
+    names = list->items;
+  else if (!save.is_none())
+    type_error("recompute: `save` is a list of names, got " + with_article(save.type_name()));
+  for (const Value& name : names) {
+    if (!name.as_string()) type_error("recompute: `save` is a list of names, got " + with_article(name.type_name()));
+    d->key += " " + *name.as_string();
+  }
+  d->parts = {make_tuple(std::move(names))};
   d->build = build_recomputed;
   return Value(d);
 }
@@ -126,11 +141,12 @@ void bind_gradient_builtins(Scope& p) {
          "called_graphs_grad_info = none)",
          "Factories of accumulators, and a gradient graph whose calls keep the running mean of the tensors' gradients.",
          [](Interpreter& in, Arguments args) { return accumulation(in, args); });
-  define(p, no_effects, "recompute", "recompute(f)",
-         "f as a function whose gradients keep its arguments alone, and compute what else they need again.",
+  define(p, no_effects, "recompute", "recompute(f, save = none)",
+         "f as a function whose gradients keep its arguments alone, and compute what else they need again. save: names "
+         "of values that are kept too, in which `*` stands for any text.",
          [](Interpreter&, Arguments args) -> Value {
-           ArgReader a("recompute", args, {"f"});
-           return make_recompute(a.value("f"));
+           ArgReader a("recompute", args, {"f", "save"});
+           return make_recompute(a.value("f"), a.value_or("save", {}));
          });
   define(p, no_effects, "recompute_graph", "recompute_graph(grad_graph)",
          "A gradient graph that computes the forward pass again, so that no activation is kept for it.",

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "interpreter/graphs/derivatives/derivatives.hpp"
-#include "interpreter/graphs/modules/trees.hpp"
+#include "interpreter/graphs/modules/tensor_trees.hpp"
 
 namespace pxl {
 
