@@ -28,7 +28,8 @@ struct GraphFacts {
   std::vector<Group> groups;
   std::vector<std::string> baked;      ///< parameters whose arguments are constants of the graph
   std::set<std::string> with_factory;  ///< dotted names of params for which variables can be made
-  /// The instance, if its module has a method for a transform, such as `build_grad`. `names` has the tensors bound to names of its build at the end.
+  /// The instance, if its module has a method for a transform, such as `build_grad`. `names` has the tensors bound to
+  /// names of its build at the end.
   ObjectPtr differentiable;
   std::map<std::string, Tensor*> names;
   /// The captured inputs, and the tensors of the enclosing graph that they represented when the graph was built.

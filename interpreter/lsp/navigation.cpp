@@ -13,7 +13,8 @@ Json location(const Document& d, Span span) { return {{"uri", d.uri()}, {"range"
 
 bool is_named_by_language(Declared t) {
   return is_implicit(t->name) || t->kind == Symbol::Kind::build || t->kind == Symbol::Kind::test ||
-         t->name == "build_grad" || t->name == "build_jvp" || t->name == "build_batch" || (t->kind == Symbol::Kind::parameter && t->name == "cache");
+         t->name == "build_grad" || t->name == "build_jvp" || t->name == "build_batch" ||
+         (t->kind == Symbol::Kind::parameter && t->name == "cache");
 }
 
 /// "`m.k` in line 7 of main.pxl".

@@ -14,7 +14,7 @@ using Kept = std::function<bool(const Tensor& activation)>;
 GradGraphInfoPtr recompute_graph(const GradGraphInfo& info, const Kept& kept = {});
 
 /// Has the gradients of a graph recompute it: each is the `recompute_graph` of what it would be. The graph is new.
-/// `save` are patterns of the names of activations that are kept, in which `*` stands for any text. Throws, in the
+/// `save` has patterns for names: activations that fit are kept. `*` stands for any text. Throws, in the
 /// gradient, if one fits no activation.
 void recompute_in_gradients(Graph& graph, std::vector<std::string> save = {});
 

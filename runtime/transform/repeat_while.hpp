@@ -9,11 +9,11 @@
 
 namespace pxl {
 
-/// What a loop with a condition does.
+/// A loop with a condition.
 struct WhileForm {
   Graph* step = nullptr;  ///< its first inputs are the states, and its declared outputs those of the next iteration
   Graph* condition = nullptr;  ///< gives one bool; null: the loop runs as often as `count` says
-  /// By input of the condition: the state that it reads; nothing for operands that stay the same.
+  /// The state that an input of the condition reads, by input; nothing for operands that stay the same.
   std::vector<std::optional<size_t>> condition_state;
   Tensor* count = nullptr;  ///< int32[], in the graph around the loop
   std::optional<int64_t> bound;

@@ -12,9 +12,9 @@
 #include "runtime/graph/transaction.hpp"
 #include "runtime/ops/op_builder.hpp"
 #include "runtime/ops/table.hpp"
-#include "runtime/transform/batch_rules.hpp"
 #include "runtime/transform/build_state.hpp"
 #include "runtime/transform/differentiator.hpp"
+#include "runtime/transform/functions/batch_rules.hpp"
 #include "runtime/transform/scan.hpp"
 
 namespace pxl {

@@ -1,5 +1,5 @@
-// `build_grad`, `build_jvp`, `build_batch`: gradients, tangents, and the graph for a batch of elements of a module's
-// graph, which the module's author writes.
+// Methods of a module that take the place of transforms: `build_grad` for gradients, `build_jvp` for tangents,
+// `build_batch` for a batch.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/shown_names.hpp"
 #include "runtime/transform/build_state.hpp"
-#include "runtime/transform/pushforward.hpp"
+#include "runtime/transform/functions/pushforward.hpp"
 #include "runtime/transform/vectorise.hpp"
 
 namespace pxl {
@@ -47,7 +47,7 @@ struct ForwardObject final : Object {
   }
 };
 
-/// What a method returns for tensors of the forward graph: a value for each, or a dict by their names. Null for `none`.
+/// A method returns a value for each of these tensors, or a dict by their names. `none` is null here.
 /// `noun`: "gradient"; `like`: what the values' specs are.
 std::vector<Tensor*> returned_for(Interpreter& in, const Graph& forward, const std::vector<Tensor*>& tensors,
                                   const std::vector<TensorSpec>& like, const Graph& made, const Value& result,

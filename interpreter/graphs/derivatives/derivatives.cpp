@@ -1,4 +1,4 @@
-// `grad` and `value_and_grad` of functions, and `grad` of tensors of the graph that is being built.
+// `grad` and `value_and_grad` of functions, and `grad` of tensors in the graph that is being built.
 #include "interpreter/graphs/derivatives/derivatives.hpp"
 
 #include <fmt/format.h>

@@ -19,7 +19,7 @@
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/shown_names.hpp"
 #include "runtime/transform/autodiff.hpp"
-#include "runtime/transform/pushforward.hpp"
+#include "runtime/transform/functions/pushforward.hpp"
 
 namespace pxl {
 namespace {
@@ -111,7 +111,7 @@ Ref<DerivativeObject> as_graph(const Value& f) {
   return d;
 }
 
-/// `back` of a vjp: a function from the gradients of f's results to those of its arguments.
+/// What `vjp` returns as `back`: it turns gradients of results into gradients of arguments.
 struct PullbackObject final : Object {
   Ref<DerivativeObject> back;
   Arguments args;
@@ -181,7 +181,7 @@ Tensor* tangent_for(Interpreter& in, const FunctionCall::Given& g, const Value& 
   return t;
 }
 
-/// A call of f's graph of values and tangents: f's results, and their tangents in the same form.
+/// Calls the graph that has both values and tangents. Returns the results, and their tangents in the same form.
 Value build_jvp(Interpreter& in, const DerivativeObject& self, LiftedArguments& lifted) {
   const size_t count = lifted.args.positional.size() / 2;
   Arguments args;

@@ -1,4 +1,4 @@
-// What derivatives are taken of, and the gradients of a call of a function's graph.
+// The tensors that derivatives are for, and the gradients that a call adds.
 #include "interpreter/graphs/derivatives/wanted.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What derivatives are taken of, and the gradients of a call of a function's graph.
+// The tensors that derivatives are for, and the gradients that a call adds.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace pxl {
 
 class ArgReader;
 
-/// What a derivative is taken of: an operand of a call, and how the result names it.
+/// An operand that a derivative is for, and how the result names it.
 struct Wanted {
   std::string name;
   Tensor* tensor = nullptr;
@@ -38,7 +38,7 @@ Value zeros_like(Interpreter& in, const TensorSpec& spec);
 std::vector<Value> gradients_of_call(Interpreter& in, const FunctionCall& call,
                                      const std::vector<Tensor*>& output_grads, const std::vector<Wanted>& wanted,
                                      Unused unused);
-/// Gradients in the form of what they are of.
+/// Gradients in the form of `wanted`.
 Value in_form(const std::shared_ptr<Ir>& ir, const std::vector<Wanted>& wanted, std::vector<Value> gradients,
               bool whole);
 /// Notes the gradients that are returned as numbers.

@@ -60,7 +60,7 @@ struct ModuleInstance final : Object {
   /// Inlines the build into the graph that is being built, or calls the outlined graph.
   Value call(Interpreter& in, Arguments args) override;
   const ast::Function* method(std::string_view name) const;
-  /// Whether a method takes the place of a transform of its graph, which therefore stays a graph.
+  /// Whether a method replaces a transform. Then the build stays a graph where it is called.
   bool replaces_transforms() const { return method("build_grad") || method("build_jvp") || method("build_batch"); }
   /// Whether a name of the scope is a parameter of the module.
   bool is_configured(Name name) const;

@@ -7,8 +7,8 @@
 
 #include "gradient_rows.hpp"
 #include "runtime/transform/autodiff.hpp"
-#include "runtime/transform/batch_rules.hpp"
-#include "runtime/transform/pushforward.hpp"
+#include "runtime/transform/functions/batch_rules.hpp"
+#include "runtime/transform/functions/pushforward.hpp"
 #include "runtime/transform/vectorise.hpp"
 #include "samples.hpp"
 

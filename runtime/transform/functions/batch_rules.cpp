@@ -1,4 +1,4 @@
-#include "runtime/transform/batch_rules.hpp"
+#include "runtime/transform/functions/batch_rules.hpp"
 
 #include <algorithm>
 
@@ -37,6 +37,7 @@ constexpr RuleOfRow rules[] = {
     {"average_pool", Rule::layout, "d>d"},
     {"average_pool_grad", Rule::layout, "d>d"},
     {"batch_norm_grad_sums", Rule::layout, "ddw>ww"},
+    {"batch_norm_inference", Rule::layout, "dwwww>d"},
     {"batch_statistics", Rule::layout, "d>www"},
     {"conv", Rule::layout, "dw>d"},
     {"conv_data_grad", Rule::layout, "dw>d"},

@@ -1,5 +1,5 @@
 // How an op works on all elements of a batch at once (vectorise.hpp): by the column `batch` of its row, or by the table
-// of rules in batch_rules.cpp, which also says why the other rows run for one element after the other.
+// of rules in functions/batch_rules.cpp, which also says why the other rows run for one element after the other.
 #pragma once
 
 #include <string_view>

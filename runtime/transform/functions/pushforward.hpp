@@ -20,8 +20,9 @@ struct Pushforward {
 /// `given`: by input, whether it has a tangent. Throws for ops in place and for ops without gradient, as autodiff does.
 Pushforward pushforward(Graph& graph, const std::vector<bool>& given);
 
-/// A tangent in place of those of a graph's ops: a graph from the tangents of inputs, `provided`, to those of outputs,
-/// `required`. It has the form of a gradient graph (GradGraphInfo). A custom gradient without one is transposed.
+/// Replaces the tangents that a graph's ops would have. The graph that `tangent` makes takes tangents of inputs,
+/// `provided`, and gives those of outputs, `required`. It has the form of a gradient graph (GradGraphInfo). A custom
+/// gradient without one is transposed.
 void set_custom_tangent(Graph& graph, CustomGradient tangent);
 
 }  // namespace pxl

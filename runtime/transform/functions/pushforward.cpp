@@ -1,4 +1,4 @@
-#include "runtime/transform/pushforward.hpp"
+#include "runtime/transform/functions/pushforward.hpp"
 
 #include <fmt/format.h>
 
@@ -31,7 +31,7 @@ std::vector<Tensor*> first_outputs(const Graph& graph, size_t count) {
   return {graph.outputs().begin(), graph.outputs().begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
-/// By output of a graph, whether a path of floating tensors leads to it from an input with a tangent.
+/// Whether a path of floating tensors leads to an output from an input with a tangent, by output.
 std::vector<bool> outputs_after(const Graph& graph, const std::vector<bool>& given) {
   std::vector<Tensor*> inputs;
   for (size_t i = 0; i < given.size(); ++i)
@@ -64,7 +64,7 @@ class Order {
   /// The inputs or outputs in a range, then their tangents. Returns the number of all.
   size_t take_inputs(size_t begin, size_t end) { return take(inputs_, tangent_, begin, end); }
   size_t take_outputs(size_t begin, size_t end) { return take(outputs_, of_.tangent, begin, end); }
-  /// Of operands that are parallel to the other graph's inputs, those of the new graph.
+  /// The new graph's operands. `all` are parallel to the other graph's inputs.
   std::vector<Tensor*> operands(const std::vector<Tensor*>& all) const {
     std::vector<Tensor*> ordered;
     for (const size_t i : inputs_) ordered.push_back(all[i]);
@@ -201,7 +201,7 @@ class Pusher {
     for (size_t j = 0; j < op.outputs.size(); ++j) known_[op.outputs[j]] = {made->outputs[j], nullptr};
     return *made;
   }
-  /// The results of a call of a graph of values and tangents.
+  /// Notes the results of a graph that has values and tangents.
   void give(const Op& op, const Pushforward& of, const Op& made) {
     for (size_t j = 0; j < of.tangent.size() && j < op.outputs.size(); ++j)
       known_[op.outputs[j]] = {made.outputs[j], of.tangent[j] ? made.outputs[*of.tangent[j]] : nullptr};
@@ -243,7 +243,7 @@ class Pusher {
     given.resize(provided.size());
     const GradGraphInfoPtr push = differentiate(pull, floating_once(gradients), given, {}, false);
 
-    // The value here of a tensor of `forward`.
+    // What a tensor of `forward` is here.
     const auto value = [&](const Tensor* t) {
       const size_t slot = index_in(inputs, t);
       return slot < inputs.size() ? of(op.inputs[slot]).value : made.outputs.at(index_in(forward.outputs(), t));
@@ -376,7 +376,7 @@ class Pusher {
     std::vector<Tensor*> operands = order.operands(duals(op, 0, given));
     if (form.counted) operands.push_back(of(op.inputs.back()).value);
     give_ordered(op, one, order, *graph_.add_call(make_scan(wide), std::move(operands)), outputs);
-    // Further outputs are values that gradients keep: results of calls of other scans with the same operands.
+    // Further outputs are values that gradients keep: other scans with the same operands give them.
     for (size_t i = 0; i < op.inputs.size(); ++i) known_[callee.inputs()[i]] = of(op.inputs[i]);
     for (size_t j = 0; j < outputs; ++j) known_[callee.outputs()[j]] = known_[op.outputs[j]];
     for (const auto& inner : callee.ops())
