@@ -337,9 +337,11 @@ void bind_directional_builtins(Scope& p) {
   define(p, no_effects, "vjp", "vjp(f, *args)",
          "f's result, and a function from its gradient to the gradients of the arguments.",
          [](Interpreter& in, Arguments args) { return make_vjp(in, std::move(args)); });
-  define(p, no_effects, "jvp", "jvp(f, args, tangents)",
-         "f's result, and its derivative in the direction of the tangents, one for each argument.",
-         [](Interpreter& in, Arguments args) { return make_jvp(in, args); });
+  define(
+      p, no_effects, "jvp", "jvp(f, args, tangents)",
+      "f's results, and their derivatives in the direction of the tangents, one for each argument, or none. By forward "
+      "mode: loops need no bound.",
+      [](Interpreter& in, Arguments args) { return make_jvp(in, args); });
   define(p, no_effects, "hvp", "hvp(f, x, v)",
          "The product of the Hessian of f at x and v, which has the form of x. f returns one number.",
          [](Interpreter& in, Arguments args) { return make_hvp(in, args); });

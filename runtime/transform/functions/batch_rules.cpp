@@ -11,6 +11,8 @@ namespace {
 using Ints = std::vector<int64_t>;
 
 enum class Rule : uint8_t {
+  aligned,  ///< elementwise, with broadcasting
+  whole,    ///< the same op for tensors of one more axis
   layout,   ///< the new axis goes into axes that operands have (`detail`)
   lists,    ///< lists with an entry for each axis get one that leaves the new axis whole
   gather,   ///< indices with the new axis; if t has it too, each group has its own
@@ -27,43 +29,53 @@ enum class Rule : uint8_t {
 };
 
 /// `detail` of a layout: by operand, then `>`, by result. d: items along axis 0, channels along axis 1. w: channels
-/// along axis 0. r: rows along all axes but the last. s: the same for all elements.
+/// along axis 0. g: groups along axis 0, which `group_size` counts. c: columns along axis 1. r: rows along all axes but
+/// the last. s: the same for all elements.
 struct RuleOfRow {
   std::string_view op;
   Rule rule;
   std::string_view detail;
 };
 constexpr RuleOfRow rules[] = {
+    {"prelu", Rule::aligned, ""},
+    {"all_reduce_between", Rule::whole, ""},
+    {"all_reduce_identical_grad_inputs_between", Rule::whole, ""},
+    {"all_reduce_identical_inputs_between", Rule::whole, ""},
     {"average_pool", Rule::layout, "d>d"},
     {"average_pool_grad", Rule::layout, "d>d"},
     {"batch_norm_grad_sums", Rule::layout, "ddw>ww"},
     {"batch_norm_inference", Rule::layout, "dwwww>d"},
     {"batch_statistics", Rule::layout, "d>www"},
-    {"conv", Rule::layout, "dw>d"},
+    {"conv", Rule::layout, "dww>d"},
     {"conv_data_grad", Rule::layout, "dw>d"},
     {"conv_integer", Rule::layout, "dwss>d"},
-    {"conv_transpose", Rule::layout, "dw>d"},
+    {"conv_pow2scaled", Rule::layout, "dwsw>d"},
+    {"conv_transpose_pow2scaled", Rule::layout, "dwsw>d"},
+    {"conv_transpose", Rule::layout, "dww>d"},
     {"conv_weights_grad", Rule::layout, "dd>w"},
     {"depth_to_space", Rule::layout, "d>d"},
     {"grid_sample", Rule::layout, "dd>d"},
     {"group_normalization", Rule::layout, "dss>ddd"},
-    {"groupedgather", Rule::layout, "dd>d"},
+    {"groupedgather", Rule::layout, "gg>g"},
     {"layer_normalization", Rule::layout, "rss>rrr"},
     {"lrn", Rule::layout, "d>d"},
     {"max_pool", Rule::layout, "d>d"},
     {"max_pool_grad", Rule::layout, "dd>d"},
     {"max_pool_pick", Rule::layout, "dd>d"},
-    {"quantised_matmul", Rule::layout, "rss>r"},
+    {"quantised_matmul", Rule::layout, "rsrs>r"},
     {"space_to_depth", Rule::layout, "d>d"},
+    {"dequantise", Rule::layout, "cc>c"},
     {"dynamic_slice", Rule::lists, ""},
     {"dynamic_slice_grad", Rule::lists, ""},
     {"dynamic_update", Rule::lists, ""},
+    {"flip", Rule::lists, ""},
     {"interpolate", Rule::lists, ""},
     {"interpolate_grad", Rule::lists, ""},
     {"onehot", Rule::lists, ""},
     {"pad", Rule::lists, ""},
     {"slice_grad", Rule::lists, ""},
     {"subsample", Rule::lists, ""},
+    {"subsample_", Rule::lists, ""},
     {"gather", Rule::gather, ""},
     {"tied_gather", Rule::gather, ""},
     {"gather_grad", Rule::leading, "batch"},
@@ -82,12 +94,12 @@ constexpr RuleOfRow rules[] = {
     {"layer_normalization_grad", Rule::norm, "r"},
     {"onehot_grad", Rule::onehot, ""},
     {"lamb_square", Rule::squares, ""},
-    {"dequantise", Rule::scan, "scales belong to groups of the weights"},
     {"fp8_amax_scale", Rule::scan, "a scale is of all elements of an operand"},
     {"histogram", Rule::scan, "counts are of all elements of an operand"},
     {"modify_random_seed", Rule::scan, "a seed is one operand"},
     {"roi_align", Rule::scan, "regions name images of one batch"},
     {"roi_align_grad", Rule::scan, "regions name images of one batch"},
+    {"sum_duplicates", Rule::scan, "rows are compared with all others"},
 };
 
 const RuleOfRow* rule_of(const OpRow& row) {
@@ -112,7 +124,7 @@ class BatchedOp {
       case Batch::shape: {
         Attributes attrs = op_.attrs;
         attrs[param_index(*op_.row, "shape")] = batched(op_.outputs[0]->spec.shape);
-        return aligned(rank, std::move(attrs));
+        return aligned(rank, attrs);
       }
       case Batch::permutation: return permute();
       case Batch::window: return by_lists();
@@ -125,6 +137,8 @@ class BatchedOp {
  private:
   std::vector<Tensor*> by_rule(const RuleOfRow& rule) {
     switch (rule.rule) {
+      case Rule::aligned: return aligned(op_.outputs[0]->spec.shape.size(), op_.attrs);
+      case Rule::whole: return made(all_with_batch(), op_.attrs);
       case Rule::layout: return by_layout(rule.detail);
       case Rule::lists: return by_lists();
       case Rule::gather: return gather();
@@ -174,10 +188,21 @@ class BatchedOp {
   /// An axis counted from the end stays as it is.
   static int64_t behind(int64_t axis) { return axis < 0 ? axis : axis + 1; }
 
-  std::vector<Tensor*> aligned(size_t rank, Attributes attrs) {
-    std::vector<Tensor*> inputs;
-    for (const Batched& v : operands_) inputs.push_back(v.tensor ? of_rank(v, rank) : nullptr);
-    return made(std::move(inputs), std::move(attrs));
+  /// Operands that are the same for all broadcast, or get the new axis if the op does not broadcast.
+  std::vector<Tensor*> aligned(size_t rank, const Attributes& attrs) {
+    for (const bool all : {false, true}) {
+      std::vector<Tensor*> inputs;
+      for (const Batched& v : operands_) {
+        const bool widened = all && v.tensor && v.tensor->spec.shape == op_.outputs[0]->spec.shape;
+        inputs.push_back(!v.tensor ? nullptr : widened ? with_batch(at_, v, n_) : of_rank(v, rank));
+      }
+      try {
+        return made(std::move(inputs), attrs);
+      } catch (const Error&) {
+        if (all) return {};  // such as a scale, which is one number
+      }
+    }
+    return {};
   }
 
   std::vector<Tensor*> by_axis() {
@@ -224,8 +249,13 @@ class BatchedOp {
     prepend("strides", 1);
     prepend("shape", n_);
     if (!axes) prepend("sizes", n_);
-    if (auto* list = axes ? std::get_if<Ints>(axes) : nullptr)
+    if (auto* list = axes ? std::get_if<Ints>(axes) : nullptr) {
       for (int64_t& a : *list) a = behind(a);
+    } else if (axes) {
+      Ints all;  // none: all axes of the element
+      for (size_t i = 0; i < element(0).shape.size(); ++i) all.push_back(static_cast<int64_t>(i) + 1);
+      *axes = all;
+    }
     if (Attr* axis = attr(attrs, "axis")) {
       auto* one = std::get_if<int64_t>(axis);
       if (!one) return {};
@@ -274,14 +304,16 @@ class BatchedOp {
   /// The new axis goes into the items if the channels are the same for all elements, else into the channels, in groups.
   std::vector<Tensor*> by_layout(std::string_view layout) {
     const std::string_view given = layout.substr(0, layout.find('>')), results = layout.substr(given.size() + 1);
-    bool channels = results.find('w') != results.npos;
+    bool channels = results.find('w') != results.npos || results.find('c') != results.npos;
     for (size_t slot = 0; slot < operands_.size(); ++slot) {
       if (!is_mapped(slot)) continue;
       if (slot >= given.size() || given[slot] == 's') return {};
       channels = channels || given[slot] == 'w';
     }
+    for (size_t slot = 0; channels && slot < operands_.size(); ++slot)
+      if (slot < given.size() && given[slot] == 's' && operands_[slot].tensor && element(slot).size() != 1) return {};
     Attributes attrs = op_.attrs;
-    if (!channels) multiply(attr(attrs, "group_size"));
+    if (given.find('g') != given.npos) multiply(attr(attrs, "group_size"));
     if (channels) multiply(attr(attrs, "groups"));
     if (Attr* shape = attr(attrs, "shape"))
       if (auto* list = std::get_if<Ints>(shape); list && !channels && list->size() == op_.outputs[0]->spec.shape.size())
@@ -304,7 +336,7 @@ class BatchedOp {
   Tensor* merged(Tensor* t, char letter, bool channels) {
     Shape shape(t->spec.shape.begin() + 1, t->spec.shape.end());
     if (letter == 'r') return t;
-    if (letter == 'd' && channels) {
+    if (letter == 'c' || (letter == 'd' && channels)) {
       t = swapped(t);
       shape[1] *= n_;
     } else {
@@ -314,7 +346,7 @@ class BatchedOp {
   }
   /// The result for all elements, as [n, ...].
   Tensor* divided(Tensor* t, const Shape& shape, char letter, bool channels) {
-    if (letter != 'd' || !channels) return reshaped(t, batched(shape));
+    if (letter != 'c' && (letter != 'd' || !channels)) return reshaped(t, batched(shape));
     Shape wide = batched(shape);
     std::swap(wide[0], wide[1]);
     return swapped(reshaped(t, wide));
