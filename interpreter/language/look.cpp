@@ -331,22 +331,36 @@ Flow look_at_caught(Interpreter& in, const ast::TryStmt& s, Activation& a) {
   return execute(in, *handler->body, a);
 }
 
+/// Whether a block may leave the loop or the function around it.
+bool may_leave(const ast::Block& b) {
+  return std::any_of(b.statements.begin(), b.statements.end(), [](const ast::Stmt* s) { return names_of(*s).leaves; });
+}
+
 }  // namespace
 
 Flow look_at_try(Interpreter& in, const ast::TryStmt& s, Activation& a) {
   check_kinds(in, s);
   if (!s.finally_body) return look_at_caught(in, s, a);
+  CheckState& c = *in.checking;
   Flow flow = Flow::normal;
   std::exception_ptr failure;
+  bool is_error = false;
   try {
+    std::optional<Handling> dropping;
+    if (may_leave(*s.finally_body)) dropping.emplace(&c, nullptr);
     flow = look_at_caught(in, s, a);
+  } catch (const Error&) {
+    failure = std::current_exception();
+    is_error = true;
   } catch (...) {
     failure = std::current_exception();
   }
   const Value result = a.result;
+  const uint8_t left = c.left;
   const Flow last = execute(in, *s.finally_body, a);
-  if (last != Flow::normal) return last;
-  if (failure) std::rethrow_exception(failure);
+  const bool drops = is_error && (last != Flow::normal || (c.left & ~left) != 0);
+  if (failure && !drops) std::rethrow_exception(failure);
+  if (drops || last != Flow::normal) return last;
   a.result = result;
   return flow;
 }

@@ -25,7 +25,9 @@ class Expressions:
         return f"{self.chance.choice(NAMES)}{self.made}"
 
     def known(self, kind):
-        return [name for scope in self.scopes for name, its in scope.items() if its == kind]
+        """The names of a type: an inner body's name hides an outer one."""
+        visible = {name: its for scope in self.scopes for name, its in scope.items()}
+        return [name for name, its in visible.items() if its == kind]
 
     def bind(self, kind):
         """A name of this body to bind: a new one, or one of the same type."""
