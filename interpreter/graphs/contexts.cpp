@@ -83,7 +83,7 @@ void bind_context_builtins(Scope& p) {
       p, no_effects, "in_sequence", "in_sequence(enabled = true)",
       "Context: ops run in the order written. false: unordered among themselves, \"pass\": left out of the order.",
       [](Interpreter&, Arguments args) -> Value {
-        ArgReader a("in_sequence", args, {"enabled"});
+        ArgReader a(args);
         Value v = a.value_or("enabled", Value(true));
         if (v.is_bool()) return make_ref<InSequenceObject>(v.as_bool() ? InSequence::Mode::yes : InSequence::Mode::no);
         if (const std::string* s = v.as_string(); s && *s == "pass")
@@ -94,14 +94,14 @@ void bind_context_builtins(Scope& p) {
       });
   define(p, no_effects, "name_scope", "name_scope(name)", "Context: names of tensors made inside begin with `name/`.",
          [](Interpreter&, Arguments args) -> Value {
-           ArgReader a("name_scope", args, {"name"});
+           ArgReader a(args);
            std::string name = a.string("name");
            if (name.empty()) throw Error("name_scope takes a name, got an empty text");
            return make_ref<NameScopeObject>(std::move(name));
          });
   define(p, no_effects, "ipu", "ipu(n)", "Context: ops made inside run on IPU n.",
          [](Interpreter&, Arguments args) -> Value {
-           ArgReader a("ipu", args, {"n"});
+           ArgReader a(args);
            if (!a.has("n") && !args.positional.empty() && args.positional[0].is_none())
              return make_ref<IpuObject>(std::nullopt);
            int64_t n = a.integer("n");
@@ -111,7 +111,7 @@ void bind_context_builtins(Scope& p) {
   define(p, no_effects, "io_tiles", "io_tiles()",
          "Context: ops made inside run on the tiles kept for input and output.",
          [](Interpreter&, Arguments args) -> Value {
-           ArgReader a("io_tiles", args, {});
+           ArgReader a(args);
            return make_ref<IoTilesObject>();
          });
 }

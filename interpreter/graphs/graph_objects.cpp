@@ -108,7 +108,7 @@ using Got = std::optional<Value>;
 Ref<GraphObject> shared(GraphRef g) { return static_ref_cast<GraphObject>(g.shared_from_this()); }
 
 Value get_tensor(In, GraphRef g, A args) {
-  ArgReader a("get_tensor", args, {"id"});
+  ArgReader a(args);
   const std::string id = a.string("id");
   std::vector<std::string> names;
   for (const auto& t : g.graph->tensors()) {
@@ -184,7 +184,7 @@ constexpr Member<GraphObject> graph_rows[] = {
      [](In, GraphRef g) -> Got { return Value(flops_of(*g.graph)); }},
     {"print_schedule", "()", "The schedule as text: what `print(graph)` prints.", "len(graph.print_schedule())",
      [](In, GraphRef g, A args) -> Value {
-       ArgReader a("print_schedule", args, {});
+       ArgReader a(args);
        return Value(print_schedule(*g.graph));
      }},
     {"get_tensor", "(id)", "The tensor of a name or id.", "graph.get_tensor('weight')", get_tensor},

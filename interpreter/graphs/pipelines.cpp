@@ -212,7 +212,7 @@ constexpr Member<PipelineObject> pipeline_rows[] = {
      "use.",
      "p.stage('front')",
      [](In, PipelineRef p, A args) -> Value {
-       ArgReader a("stage", args, {"stage"});
+       ArgReader a(args);
        return make_ref<StageObject>(static_ref_cast<PipelineObject>(p.shared_from_this()), to_key(a.value("stage")));
      }},
     {"stash_and_restore_tensor", "(t, from_stage = none)",
@@ -224,7 +224,7 @@ constexpr Member<PipelineObject> pipeline_rows[] = {
      "this one.",
      "",
      [](In in, PipelineRef p, A args) -> Value {
-       ArgReader a("stash_and_restore_activations", args, {"info", "grad"});
+       ArgReader a(args);
        in_a_stage(p, "stash_and_restore_activations");
        Arguments given;
        given.positional.push_back(a.value("info"));
@@ -260,7 +260,7 @@ void bind_pipeline_builtins(Scope& p) {
       p, no_effects, "pipelined_execution", "pipelined_execution(steps)",
       "Context: the stages inside run as a pipeline over `steps` micro-batches, of which each loads its own samples.",
       [](Interpreter&, Arguments args) -> Value {
-        ArgReader a("pipelined_execution", args, {"steps"});
+        ArgReader a(args);
         const int64_t steps = a.integer("steps");
         if (steps < 1)
           throw Error(fmt::format("pipelined_execution takes the number of micro-batches, at least 1, got {}", steps))

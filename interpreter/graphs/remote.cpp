@@ -85,12 +85,12 @@ std::string folder_of(const ArgReader& a) {
 }
 
 Value make_buffer(Interpreter& in, const Arguments& args) {
-  ArgReader a("remote_buffer", args, {"spec", "entries", "folder"});
+  ArgReader a(args);
   const BuildTarget target = graphs_of(in).target();
   stamp(in, *target.ir);
   const TensorSpec spec = to_spec(in, a.value("spec"), "the spec of a remote buffer");
   return make_ref<RemoteBufferObject>(target.ir,
-                                      target.ir->add_remote_buffer({spec, a.integer_or("entries", 1), folder_of(a)}));
+                                      target.ir->add_remote_buffer({spec, a.integer("entries"), folder_of(a)}));
 }
 
 /// The buffers in a tree, with the names of the leaves, in alphabetical order.
@@ -112,7 +112,7 @@ const TensorSpec& entry_spec() {
 
 /// A graph (entry) -> tensors that loads one entry from each buffer, and the names of the tensors.
 Value load_graph(Interpreter& in, const Arguments& args) {
-  ArgReader a("load_remote_graph", args, {"buffers"});
+  ArgReader a(args);
   const auto buffers = buffers_of(in, a.value("buffers"), "load_remote_graph");
   const std::shared_ptr<Ir> ir = graphs_of(in).target().ir;
   stamp(in, *ir);
@@ -129,7 +129,7 @@ Value load_graph(Interpreter& in, const Arguments& args) {
 
 /// A graph (entry, a named tensor for each buffer) -> () that stores the tensors.
 Value store_graph(Interpreter& in, const Arguments& args) {
-  ArgReader a("store_remote_graph", args, {"buffers"});
+  ArgReader a(args);
   const auto buffers = buffers_of(in, a.value("buffers"), "store_remote_graph");
   const std::shared_ptr<Ir> ir = graphs_of(in).target().ir;
   stamp(in, *ir);
@@ -143,7 +143,7 @@ Value store_graph(Interpreter& in, const Arguments& args) {
 }
 
 Value buffers_for(Interpreter& in, const Arguments& args) {
-  ArgReader a("named_variable_buffers", args, {"factories", "entries", "shard", "shard_from", "folder"});
+  ArgReader a(args);
   const auto tree = a.value("factories").ptr<TreeObject>();
   if (!tree || tree->kind != TreeKind::factories)
     type_error("named_variable_buffers takes the factories that create_graph gave, got " +
@@ -151,7 +151,7 @@ Value buffers_for(Interpreter& in, const Arguments& args) {
   const std::shared_ptr<Ir> ir = graphs_of(in).target().ir;
   stamp(in, *ir);
   const ReplicaGroups shards = to_shard_groups(a.value_or("shard", {}), *ir);
-  const int64_t shard_from = a.integer_or("shard_from", 512);
+  const int64_t shard_from = a.integer("shard_from");
   TreePtr out = make_tree(TreeKind::plain);
   for (const auto& [name, leaf] : tree->leaves()) {
     const auto* f = leaf.as<VariableFactoryObject>();
@@ -159,7 +159,7 @@ Value buffers_for(Interpreter& in, const Arguments& args) {
     const bool whole = f->spec.is_shard() || f->spec.size() < shard_from;
     const TensorSpec spec = whole ? f->spec : shard_spec(f->spec, shards);
     out->insert(name, Value(make_ref<RemoteBufferObject>(
-                          ir, ir->add_remote_buffer({spec, a.integer_or("entries", 1), folder_of(a)}))));
+                          ir, ir->add_remote_buffer({spec, a.integer("entries"), folder_of(a)}))));
   }
   return out;
 }
@@ -203,7 +203,7 @@ const RemoteBufferObject& to_remote_buffer(const Value& v, const std::shared_ptr
 }
 
 Value init_remotely(Interpreter& in, TreeObject& factories, const Arguments& args) {
-  ArgReader a("init_remote", args, {"buffers", "entry", "prefix"});
+  ArgReader a(args);
   const BuildTarget target = graphs_of(in).target();
   const auto buffers = a.value("buffers").ptr<TreeObject>();
   if (!buffers)
@@ -218,7 +218,7 @@ Value init_remotely(Interpreter& in, TreeObject& factories, const Arguments& arg
     TreePtr one = make_tree(TreeKind::factories);
     one->insert(name, leaf);
     const VariablePlacement placement{
-        {}, buffer.buffer.spec.shard_groups, RemoteEntry{buffer.index, a.integer_or("entry", 0)}};
+        {}, buffer.buffer.spec.shard_groups, RemoteEntry{buffer.index, a.integer("entry")}};
     const Value variable = *init_factories(in, *one, a.string_or("prefix", ""), placement, false)->find(name);
     made->insert(name, variable);
   }
@@ -234,13 +234,13 @@ void bind_remote_builtins(Scope& p) {
   define(p, no_effects, "remote_load", "remote_load(buffer, entry, name = none)",
          "An entry of a remote buffer, as a tensor. `entry` is an int or an integer tensor.",
          [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a("remote_load", args, {"buffer", "entry", "name"});
+           ArgReader a(args);
            return load_entry(in, to_remote_buffer(a.value("buffer"), graphs_of(in).target().ir, "remote_load"),
                              a.value("entry"), a.string_or("name", ""));
          });
   define(p, no_effects, "remote_load_", "remote_load_(buffer, entry, t)",
          "Overwrites a tensor with an entry of a remote buffer.", [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a("remote_load_", args, {"buffer", "entry", "t"});
+           ArgReader a(args);
            const BuildTarget target = graphs_of(in).target();
            const RemoteBufferObject& buffer = to_remote_buffer(a.value("buffer"), target.ir, "remote_load_");
            Tensor* t = as_tensor(a.value("t"));
@@ -253,7 +253,7 @@ void bind_remote_builtins(Scope& p) {
          });
   define(p, no_effects, "remote_store", "remote_store(buffer, entry, t)",
          "Copies a tensor to an entry of a remote buffer.", [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a("remote_store", args, {"buffer", "entry", "t"});
+           ArgReader a(args);
            const BuildTarget target = graphs_of(in).target();
            const RemoteBufferObject& buffer = to_remote_buffer(a.value("buffer"), target.ir, "remote_store");
            Tensor* t = to_operand(in, a.value("t"), buffer.buffer.spec, "remote_store");

@@ -102,7 +102,7 @@ constexpr Member<ReplicaGroupingObject> grouping_rows[] = {
      }},
     {"transpose", "()", "The grouping whose groups have one member of each group.", "",
      [](Interpreter&, GroupingRef r, const Arguments& args) -> Value {
-       ArgReader a("transpose", args, {});
+       ArgReader a(args);
        return grouping_value(transposed(r.groups));
      }},
 };
@@ -132,7 +132,7 @@ bool ReplicaGroupingObject::equals(Interpreter&, const Value& other) {
 }
 
 Value make_replica_grouping(Interpreter& in, const Ir& ir, const Arguments& args) {
-  ArgReader a("replica_grouping", args, {"stride", "group_size", "assignment"});
+  ArgReader a(args);
   const int64_t replicas = ir.replication_factor;
   if (a.has("assignment")) {
     if (a.has("stride") || a.has("group_size"))
@@ -143,7 +143,7 @@ Value make_replica_grouping(Interpreter& in, const Ir& ir, const Arguments& args
     check_groups(groups, replicas);
     return grouping_value(std::move(groups));
   }
-  int64_t stride = a.integer_or("stride", 1);
+  int64_t stride = a.integer("stride");
   if (!a.has("group_size") && (stride < 1 || replicas % stride != 0))
     throw Error(fmt::format("{} replicas cannot be grouped with stride {}", replicas, stride),
                 {"the stride must divide the number of replicas"})
@@ -265,13 +265,13 @@ void bind_replica_builtins(Scope& p) {
          "Context for the head of a program: n replicas of it run side by side, on samples and with variables of their "
          "own.",
          [](Interpreter&, Arguments args) -> Value {
-           ArgReader a("replicated", args, {"n"});
+           ArgReader a(args);
            return make_ref<ReplicatedObject>(a.integer("n"));
          });
   define(p, no_effects, "replica_sharded_spec", "replica_sharded_spec(spec, shard_over)",
          "The spec of a shard: the part that each member of a group of replicas has of a tensor.",
          [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a("replica_sharded_spec", args, {"spec", "shard_over"});
+           ArgReader a(args);
            const TensorSpec whole = to_spec(in, a.value("spec"), "replica_sharded_spec");
            return Value(shard_spec(whole, to_shard_groups(a.value("shard_over"), *graphs_of(in).target().ir)));
          });

@@ -177,7 +177,7 @@ void bind_stream_builtins(Scope& p) {
   define(p, no_effects, "host_load", "host_load(stream, name = none)",
          "The next sample of a stream, as a tensor; of a tree of streams, a tree of tensors.",
          [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a("host_load", args, {"stream", "name"});
+           ArgReader a(args);
            const std::string name = a.string_or("name", "");
            return map_streams(in, a.value("stream"), "host_load", [&](const Value& one, const std::string& path) {
              BuildTarget target = graphs_of(in).target();
@@ -190,7 +190,7 @@ void bind_stream_builtins(Scope& p) {
   define(p, no_effects, "host_store", "host_store(stream, t)",
          "Sends a tensor to the host as the stream's next sample; to a tree of streams a tree of tensors.",
          [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a("host_store", args, {"stream", "t"});
+           ArgReader a(args);
            const Value streams = a.value("stream");
            if (!is_tree(streams)) to_stream(streams, false, graphs_of(in).target().ir, "host_store");
            each_stream(in, streams, a.value("t"), "host_store: the tree of streams",

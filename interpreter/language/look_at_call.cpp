@@ -13,38 +13,22 @@
 namespace pxl {
 namespace {
 
-// Checks the arguments of a skipped call against its signature: "save(path, array)".
+// Checks the arguments of a skipped call against its signature. A function that collects arguments may find names among
+// them, so its required ones are not checked.
 void check_arguments(const BuiltinObject& f, const Arguments& args) {
-  const size_t open = f.signature.find('('), close = f.signature.rfind(')');
-  if (open == f.signature.npos || close == f.signature.npos || f.signature.find("...") != f.signature.npos) return;
-  std::vector<std::string> names, required;
-  bool rest = false;
-  int depth = 0;
-  std::string one;
-  auto add = [&] {
-    one.erase(0, one.find_first_not_of(' '));
-    if (one.starts_with('*')) {
-      rest = true;
-    } else if (!one.empty()) {
-      names.push_back(one.substr(0, one.find_first_of(" =")));
-      if (one.find('=') == one.npos) required.push_back(names.back());
-    }
-    one.clear();
-  };
-  for (const char c : f.signature.substr(open + 1, close - open - 1)) {
-    if (c == '(' || c == '[') ++depth;
-    if (c == ')' || c == ']') --depth;
-    if (c == ',' && depth == 0)
-      add();
-    else
-      one += c;
-  }
-  add();
-  Arguments given = args;
-  if (rest) given.positional.clear();
-  const ArgReader a(f.name, given, names);
-  if (!rest)
-    for (const std::string& name : required) a.value(name);
+  const Signature* declared = f.declared();
+  if (!declared) return;
+  bool open = false, rest = false;
+  each_parameter(declared->parameters, [&](std::string_view name, std::string_view) {
+    open = open || name == "...";
+    rest = rest || collects(name);
+  });
+  if (open) return;
+  args.callee = declared;
+  const ArgReader a(args);
+  each_parameter(declared->parameters, [&](std::string_view name, std::string_view fallback) {
+    if (!rest && fallback.empty()) a.value(name);
+  });
 }
 
 /// Notes a call that is not made.

@@ -41,17 +41,14 @@ namespace pxl {
 namespace {
 
 Value print(Interpreter& in, const Arguments& args) {
-  Arguments options;
-  options.named = args.named;
-  ArgReader a("print", options, {"sep", "end"});
-  // `sep` and `end` are keywords only: print(a, b) prints both.
-  const std::string sep = a.has("sep") ? a.string("sep") : " ";
+  const ArgReader a(args);
+  const std::string sep = a.string("sep");
   std::string line;
   for (size_t i = 0; i < args.positional.size(); ++i) {
     if (i) line += sep;
     line += str_of(in, args.positional[i]);
   }
-  line += a.has("end") ? a.string("end") : "\n";
+  line += a.string("end");
   host_of(in).write(line);
   return {};
 }
@@ -65,7 +62,7 @@ Value range_of(const Value& first, const Value& second, const Value& third) {
   return make_ref<RangeObject>(start, stop, step);
 }
 Value range(Interpreter&, const Arguments& args) {
-  ArgReader a("range", args, {"start", "stop", "step"});
+  ArgReader a(args);
   for (const char* name : {"start", "stop", "step"})
     if (a.has(name)) a.integer(name);
   return range_of(a.value("start"), a.value_or("stop", Value()), a.value_or("step", Value()));
@@ -83,8 +80,8 @@ Value enumerate_from(Interpreter& in, const Value& items, int64_t start) {
   });
 }
 Value enumerate(Interpreter& in, const Arguments& args) {
-  ArgReader a("enumerate", args, {"items", "start"});
-  return enumerate_from(in, a.value("items"), a.integer_or("start", 0));
+  ArgReader a(args);
+  return enumerate_from(in, a.value("items"), a.integer("start"));
 }
 
 Value zip_of(Interpreter& in, const Value* values, size_t count, bool strict) {
@@ -106,10 +103,7 @@ Value zip_of(Interpreter& in, const Value* values, size_t count, bool strict) {
   });
 }
 Value zip(Interpreter& in, const Arguments& args) {
-  Arguments options;
-  options.named = args.named;
-  ArgReader a("zip", options, {"strict"});
-  return zip_of(in, args.positional.data(), args.positional.size(), a.boolean_or("strict", false));
+  return zip_of(in, args.positional.data(), args.positional.size(), ArgReader(args).boolean("strict"));
 }
 
 Value map(Interpreter& in, const Arguments& args) {
@@ -126,7 +120,7 @@ Value map(Interpreter& in, const Arguments& args) {
 }
 
 Value filter(Interpreter& in, const Arguments& args) {
-  ArgReader a("filter", args, {"function", "items"});
+  ArgReader a(args);
   return iterator("filter", [&in, it = iterator_of(in, a.value("items")), f = a.value("function")](Value& out) mutable {
     for (Value v; it.next(v);) {
       check_interrupt();
@@ -218,8 +212,8 @@ Value sorted_by(Interpreter& in, const Value& of, const Value& key, bool reverse
 }
 
 Value sorted(Interpreter& in, const Arguments& args) {
-  ArgReader a("sorted", args, {"items", "key", "reverse"});
-  return sorted_by(in, a.value("items"), a.value_or("key", Value()), a.boolean_or("reverse", false));
+  ArgReader a(args);
+  return sorted_by(in, a.value("items"), a.value_or("key", Value()), a.boolean("reverse"));
 }
 
 Value in_reverse(Interpreter& in, const Value& of) {
@@ -229,16 +223,16 @@ Value in_reverse(Interpreter& in, const Value& of) {
 }
 
 Value reversed(Interpreter& in, const Arguments& args) {
-  return in_reverse(in, ArgReader("reversed", args, {"items"}).value("items"));
+  return in_reverse(in, ArgReader(args).value("items"));
 }
 
 Value to_list(Interpreter& in, const Arguments& args) {
-  ArgReader a("list", args, {"items"});
+  ArgReader a(args);
   return make_list(args.positional.empty() && args.named.empty() ? std::vector<Value>{}
                                                                  : elements_of(in, a.value("items")));
 }
 Value to_tuple(Interpreter& in, const Arguments& args) {
-  ArgReader a("tuple", args, {"items"});
+  ArgReader a(args);
   return make_tuple(args.positional.empty() && args.named.empty() ? std::vector<Value>{}
                                                                   : elements_of(in, a.value("items")));
 }
@@ -274,7 +268,7 @@ Value to_int(Value v, const Value& base_given) {
 }
 
 Value int_builtin(Interpreter&, const Arguments& args) {
-  ArgReader a("int", args, {"x", "base"});
+  ArgReader a(args);
   return to_int(a.value_or("x", Value(0)), a.value_or("base", Value()));
 }
 
@@ -294,7 +288,7 @@ Value to_float(Value v) {
 }
 
 Value float_builtin(Interpreter&, const Arguments& args) {
-  return to_float(ArgReader("float", args, {"x"}).value_or("x", Value(0.0)));
+  return to_float(ArgReader(args).value_or("x", Value(0.0)));
 }
 
 Value character(const Value& code) {
@@ -358,7 +352,7 @@ Value is_instance(const Value& v, const Value& types) {
 }
 
 Value isinstance(Interpreter&, const Arguments& args) {
-  ArgReader a("isinstance", args, {"x", "type"});
+  ArgReader a(args);
   try {
     return is_instance(a.value("x"), a.value("type"));
   } catch (Error& e) {
@@ -368,7 +362,7 @@ Value isinstance(Interpreter&, const Arguments& args) {
 }
 
 Value environment(Interpreter&, const Arguments& args) {
-  ArgReader a("env", args, {"name", "default"});
+  ArgReader a(args);
   const std::string name = a.string("name");
   require_effect(Effect::reads_environment);
   // getenv would stop at a NUL in the name and return the value of another variable.
@@ -377,7 +371,7 @@ Value environment(Interpreter&, const Arguments& args) {
 }
 
 Value time_now(Interpreter&, const Arguments& args) {
-  ArgReader("time", args, {});
+  const ArgReader none(args);
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const double seconds = std::chrono::duration<double>(now).count();
   if (!processes().several()) return seconds;
@@ -390,7 +384,7 @@ void bind_core_builtins(Interpreter&, Scope& p) {
   bind_error_builtins(p);
   define(p, Effect::prints, "print", "print(*values, sep = \" \", end = \"\\n\")", "Writes values as text.", print);
   define(p, no_effects, "len", "len(x)", "Number of elements.", [](Interpreter& in, const Arguments& args) -> Value {
-    return length_of(in, ArgReader("len", args, {"x"}).value("x"));
+    return length_of(in, ArgReader(args).value("x"));
   });
   define(p, no_effects, "range", "range(start, stop = none, step = 1)", "Ints from start to stop, without stop.",
          range);
@@ -409,54 +403,54 @@ void bind_core_builtins(Interpreter&, Scope& p) {
          float_builtin);
   define(p, no_effects, "str", "str(x = \"\")", "The text that print shows.",
          [](Interpreter& in, const Arguments& args) -> Value {
-           return str_of(in, ArgReader("str", args, {"x"}).value_or("x", Value("")));
+           return str_of(in, ArgReader(args).value_or("x", Value("")));
          });
   define(p, no_effects, "repr", "repr(x)", "The text that shows a value inside containers.",
          [](Interpreter& in, const Arguments& args) -> Value {
-           return repr_of(in, ArgReader("repr", args, {"x"}).value("x"));
+           return repr_of(in, ArgReader(args).value("x"));
          });
   define(p, no_effects, "chr", "chr(code)", "The character of a code point of Unicode.",
-         [](Interpreter&, const Arguments& args) { return character(ArgReader("chr", args, {"code"}).value("code")); });
+         [](Interpreter&, const Arguments& args) { return character(ArgReader(args).value("code")); });
   define(
       p, no_effects, "ord", "ord(text)", "The code point of a text of one character.",
-      [](Interpreter&, const Arguments& args) { return code_point(ArgReader("ord", args, {"text"}).value("text")); });
+      [](Interpreter&, const Arguments& args) { return code_point(ArgReader(args).value("text")); });
   define_direct(p, "chr", 1, 1, [](Interpreter&, const Value* v, size_t) { return character(v[0]); });
   define_direct(p, "ord", 1, 1, [](Interpreter&, const Value* v, size_t) { return code_point(v[0]); });
   p.bind("bool", make_ref<DTypeObject>(DType::boolean));
   define(p, no_effects, "type", "type(x)", "The name of a value's type.",
          [](Interpreter&, const Arguments& args) -> Value {
-           return ArgReader("type", args, {"x"}).value("x").type_name();
+           return ArgReader(args).value("x").type_name();
          });
   define(p, no_effects, "isinstance", "isinstance(x, type)", "Whether a value is of a type, or of one of several.",
          isinstance);
   define(p, no_effects, "any", "any(items)", "Whether some element is true.",
          [](Interpreter& in, const Arguments& args) -> Value {
-           return any_or_all(in, ArgReader("any", args, {"items"}).value("items"), true);
+           return any_or_all(in, ArgReader(args).value("items"), true);
          });
   define(p, no_effects, "all", "all(items)", "Whether all elements are true.",
          [](Interpreter& in, const Arguments& args) -> Value {
-           return any_or_all(in, ArgReader("all", args, {"items"}).value("items"), false);
+           return any_or_all(in, ArgReader(args).value("items"), false);
          });
   define(p, Effect::time, "time", "time()", "Seconds since 1970.", time_now);
   define(p, Effect::reads_environment, "env", "env(name, default = none)",
          "The value of an environment variable, or the default where it is unset.", environment);
   define(p, no_effects, "exit", "exit(code = 0)", "Ends the script.", [](Interpreter&, const Arguments& args) -> Value {
-    throw ExitRequest{static_cast<int>(ArgReader("exit", args, {"code"}).integer_or("code", 0) & 255)};
+    throw ExitRequest{static_cast<int>(ArgReader(args).integer("code") & 255)};
   });
   define(p, no_effects, "expect_error", "expect_error(text)",
          "Context: its block must fail with an error that holds the text.", [](Interpreter&, const Arguments& args) {
-           return expect_error_context(ArgReader("expect_error", args, {"text"}).string("text"));
+           return expect_error_context(ArgReader(args).string("text"));
          });
   define(p, no_effects, "hasattr", "hasattr(x, name)", "Whether a value has a member of that name.",
          [](Interpreter& in, const Arguments& args) -> Value {
-           ArgReader a("hasattr", args, {"x", "name"});
+           ArgReader a(args);
            const Value v = a.value("x");
            return v.is_object() && v.object()->member(in, a.string("name")).has_value();
          });
   define(p, no_effects, "getattr", "getattr(x, name, default)",
          "A value's member of that name; without one, the default where it is given.",
          [](Interpreter& in, const Arguments& args) -> Value {
-           ArgReader a("getattr", args, {"x", "name", "default"});
+           ArgReader a(args);
            const Value v = a.value("x");
            const std::string name = a.string("name");
            if (a.has("default") && !(v.is_object() && v.object()->member(in, name))) return a.value("default");

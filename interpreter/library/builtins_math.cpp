@@ -215,7 +215,7 @@ Value power(Interpreter& in, Arguments args) {
 
 // |a - b| <= atol + rtol |b| everywhere; NaNs are close only with equal_nan.
 Value allclose(Interpreter& in, const Arguments& args) {
-  ArgReader r("allclose", args, {"a", "b", "rtol", "atol", "equal_nan"});
+  ArgReader r(args);
   if (mentions_tensor(r.value("a")) || mentions_tensor(r.value("b"))) {
     throw Error("allclose: compares values, and a tensor has none before a session runs",
                 {"`eval(t)` gives a tensor's value"})
@@ -223,8 +223,8 @@ Value allclose(Interpreter& in, const Arguments& args) {
   }
   const Array a = to_array(in, r.value("a"), DType::float64, "allclose"),
               b = to_array(in, r.value("b"), DType::float64, "allclose");
-  const double rtol = r.number_or("rtol", 1e-5), atol = r.number_or("atol", 1e-8);
-  const bool equal_nan = r.boolean_or("equal_nan", false);
+  const double rtol = r.number("rtol"), atol = r.number("atol");
+  const bool equal_nan = r.boolean("equal_nan");
   const Shape shape = broadcast(a.shape(), b.shape());
   if (a.shape() != shape || b.shape() != shape) {
     if (a.size() != 1 && b.size() != 1) {
@@ -246,7 +246,7 @@ Value allclose(Interpreter& in, const Arguments& args) {
 }
 
 Value divmod(Interpreter& in, const Arguments& args) {
-  ArgReader a("divmod", args, {"a", "b"});
+  ArgReader a(args);
   return make_tuple({apply_binary(in, ast::BinaryOp::floor_div, a.value("a"), a.value("b")),
                      apply_binary(in, ast::BinaryOp::mod, a.value("a"), a.value("b"))});
 }

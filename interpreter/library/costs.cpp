@@ -27,14 +27,14 @@ void bind_cost_builtins(Scope& p) {
   define(p, no_effects, "total_flops", "total_flops(graph)",
          "Floating point operations of one run of a graph, or of an ir's main graph, with everything that it calls.",
          [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a("total_flops", args, {"graph"});
+           ArgReader a(args);
            Value holder;
            return flops_of(graph_of(in, a.value("graph"), "total_flops", holder));
          });
   define(p, no_effects, "evaluate_flops", "evaluate_flops(graph)",
          "A dict from the ops of a graph and of those it calls to their floating point operations.",
          [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a("evaluate_flops", args, {"graph"});
+           ArgReader a(args);
            Value holder;
            auto d = make_ref<DictObject>();
            for (const auto& [op, flops] : flops_by_op(graph_of(in, a.value("graph"), "evaluate_flops", holder)))

@@ -43,7 +43,7 @@ bool is_other(T a, T b) {
 }
 
 Value nonzero(Interpreter& in, const Arguments& args) {
-  const Array x = elements_of(in, ArgReader("nonzero", args, {"x"}), "nonzero");
+  const Array x = elements_of(in, ArgReader(args), "nonzero");
   const auto rank = static_cast<int64_t>(x.rank());
   charge(5 * x.size());
   std::vector<int64_t> found;
@@ -73,10 +73,10 @@ Value nonzero(Interpreter& in, const Arguments& args) {
 }
 
 Value bincount(Interpreter& in, const Arguments& args) {
-  const ArgReader a("bincount", args, {"x", "minlength"});
+  const ArgReader a(args);
   const Array x = elements_of(in, a, "bincount");
   constexpr int64_t most = int64_t{1} << 31;
-  int64_t n = a.integer_or("minlength", 0);
+  int64_t n = a.integer("minlength");
   if (n < 0 || n > most) throw run_error(fmt::format("bincount: minlength must be in 0..{}, not {}", most, n));
   if (!is_integer(x.dtype()) && x.size() > 0)
     throw run_error(fmt::format("bincount: x must be integers, not {}", name(x.dtype())), {"cast it: cast(x, int32)"})
@@ -161,7 +161,7 @@ Groups groups_of(const T* x, int64_t n) {
 }
 
 Value unique(Interpreter& in, const Arguments& args) {
-  const ArgReader a("unique", args, {"x", "return_inverse", "return_counts"});
+  const ArgReader a(args);
   const Array x = elements_of(in, a, "unique");
   charge(20 * x.size());
   Array different;
@@ -173,7 +173,7 @@ Value unique(Interpreter& in, const Arguments& args) {
     T* to = different.mutable_data<T>();
     for (const int64_t begin : groups.begins) *to++ = x.data<T>()[groups.order[static_cast<size_t>(begin)]];
   });
-  const bool with_inverse = a.boolean_or("return_inverse", false), with_counts = a.boolean_or("return_counts", false);
+  const bool with_inverse = a.boolean("return_inverse"), with_counts = a.boolean("return_counts");
   if (!with_inverse && !with_counts) return different;
   std::vector<Value> results{different};
   Array inverse(DType::int32, x.shape()), counts(DType::int32, different.shape());

@@ -77,7 +77,7 @@ TensorSpec given_spec(const ArgReader& a, const char* what, DType fallback) {
 }
 
 Value array(Interpreter& in, const Arguments& args) {
-  ArgReader a("array", args, {"values", "dtype"});
+  ArgReader a(args);
   std::optional<DType> dtype;
   if (a.has("dtype")) dtype = to_dtype(a.value("dtype"), "array");
   const Array x = dtype ? cast_array(in, a.value("values"), *dtype) : to_array(in, a.value("values"));
@@ -85,7 +85,7 @@ Value array(Interpreter& in, const Arguments& args) {
 }
 
 Value filled(Interpreter& in, const Arguments& args, const char* name, double value) {
-  ArgReader a(name, args, {"shape", "dtype"});
+  ArgReader a(args);
   if (!a.has("shape")) {
     return initialiser(in, name, args,
                        [value](Interpreter&, const TensorSpec& s) { return Array::full(s.dtype, s.shape, value); });
@@ -95,14 +95,14 @@ Value filled(Interpreter& in, const Arguments& args, const char* name, double va
 }
 
 Value filled_like(Interpreter& in, const Arguments& args, const char* name, double value) {
-  ArgReader a(name, args, {"x", "dtype"});
+  ArgReader a(args);
   TensorSpec spec = to_spec(in, a.value("x"), name);
   if (a.has("dtype")) spec.dtype = to_dtype(a.value("dtype"), name);
   return Array::full(spec.dtype, spec.shape, value);
 }
 
 Value full(Interpreter& in, const Arguments& args) {
-  ArgReader a("full", args, {"shape", "value", "dtype"});
+  ArgReader a(args);
   const bool has_dtype = a.has("dtype") || a.value("shape").as_spec();
   const TensorSpec spec = given_spec(a, "full", has_dtype ? DType::float32 : to_array(in, a.value("value")).dtype());
   const Array value = to_array(in, a.value("value"), spec.dtype, "full");
@@ -111,7 +111,7 @@ Value full(Interpreter& in, const Arguments& args) {
 }
 
 Value arange(Interpreter&, const Arguments& args) {
-  ArgReader a("arange", args, {"start", "stop", "step", "dtype"});
+  ArgReader a(args);
   const bool one = !a.has("stop");
   const Value start = one ? Value(0) : a.value("start"), stop = one ? a.value("start") : a.value("stop");
   const Value step = a.value_or("step", Value(1));
@@ -150,9 +150,9 @@ Value arange(Interpreter&, const Arguments& args) {
 }
 
 Value linspace(Interpreter&, const Arguments& args) {
-  ArgReader a("linspace", args, {"start", "stop", "num", "dtype"});
+  ArgReader a(args);
   const double start = a.number_or("start", 0), stop = a.number_or("stop", 1);
-  const int64_t n = a.integer_or("num", 50);
+  const int64_t n = a.integer("num");
   if (n < 0) throw Error("linspace: the number of elements cannot be negative");
   Array wide(DType::float64, {n});
   if (wide.has_elements()) {
@@ -168,7 +168,7 @@ Value linspace(Interpreter&, const Arguments& args) {
 }
 
 Value eye(Interpreter&, const Arguments& args) {
-  ArgReader a("eye", args, {"n", "m", "dtype"});
+  ArgReader a(args);
   const int64_t n = a.integer("n"), m = a.integer_or("m", n);
   Array x = Array::zeros(DType::float32, checked_shape({n, m}, "eye"));
   if (x.has_elements()) {
@@ -183,7 +183,7 @@ Value eye(Interpreter&, const Arguments& args) {
 using Sample = Array (*)(Random&, DType, const Shape&, double, double);
 Value draw(Interpreter& in, const Arguments& args, const char* name, const char* first, const char* second, double f,
            double s, Sample sample) {
-  ArgReader a(name, args, {first, second, "shape", "dtype"});
+  ArgReader a(args);
   const double x = a.number_or(first, f), y = a.number_or(second, s);
   auto need_float = [name = std::string(name)](DType d) {
     if (!is_floating(d))
@@ -202,7 +202,7 @@ Value draw(Interpreter& in, const Arguments& args, const char* name, const char*
 }
 
 Value randint(Interpreter& in, const Arguments& args) {
-  ArgReader a("randint", args, {"low", "high", "shape", "dtype"});
+  ArgReader a(args);
   const int64_t low = a.integer("low"), high = a.integer("high");
   if (high <= low || static_cast<uint64_t>(high) - static_cast<uint64_t>(low) > static_cast<uint64_t>(INT64_MAX)) {
     throw run_error(fmt::format("randint: no whole number in [{}, {})", low, high));
@@ -278,7 +278,7 @@ void bind_data_builtins(Interpreter&, Scope& p) {
   define(
       p, Effect::random, "permutation", "permutation(n)", "The numbers 0..n-1 in random order.",
       [](Interpreter& in, const Arguments& args) -> Value {
-        const int64_t n = ArgReader("permutation", args, {"n"}).integer("n");
+        const int64_t n = ArgReader(args).integer("n");
         if (n < 0 || n > (int64_t{1} << 31)) throw run_error("permutation: n is out of range");
         if (!permits(Effect::random)) return unknown_array(Shape{n}, DType::int32);
         return host_of(in).random().permutation(n, DType::int32);
@@ -288,7 +288,7 @@ void bind_data_builtins(Interpreter&, Scope& p) {
          "Fixes every draw that follows. The seed is an int, or what `random_state` returned: then the draws that "
          "followed it follow again.",
          [](Interpreter& in, const Arguments& args) -> Value {
-           const ArgReader a("random_seed", args, {"seed"});
+           const ArgReader a(args);
            const Value seed = a.value("seed");
            Random& random = host_of(in).random();
            if (const Array* state = seed.as_array())
@@ -300,7 +300,7 @@ void bind_data_builtins(Interpreter&, Scope& p) {
   define(p, Effect::random, "random_state", "random_state()",
          "The state of the generator that `normal` and its kin draw from, as an array. `random_seed` takes it.",
          [](Interpreter& in, const Arguments& args) -> Value {
-           ArgReader("random_state", args, {});
+           const ArgReader none(args);
            return array_of(host_of(in).random());
          });
   bind_format_builtins(p);

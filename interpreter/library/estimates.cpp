@@ -37,7 +37,7 @@ Ref<DictObject> categories(const tiles::CategoryBytes& bytes) {
 }
 
 Value estimate_graph(Interpreter& in, const Arguments& args) {
-  ArgReader a("estimate", args, {"graph", "machine", "available_memory_proportion", "partials"});
+  ArgReader a(args);
   const tiles::EstimateOptions options = estimate_options(a);
   const Value given = a.value("graph");
   if (given.as<GraphObject>() || given.as<BoundGraphObject>())

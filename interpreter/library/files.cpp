@@ -41,7 +41,7 @@ namespace {
 }
 
 Value read_text(Interpreter& in, const Arguments& args) {
-  const std::string path = ArgReader("read_text", args, {"path"}).string("path");
+  const std::string path = ArgReader(args).string("path");
   require_effect(Effect::reads_files);
   std::string why;
   std::optional<std::string> found = read_file(path, static_cast<int64_t>(max_text), why);
@@ -53,13 +53,13 @@ Value read_text(Interpreter& in, const Arguments& args) {
 }
 
 Value write_text(Interpreter&, const Arguments& args) {
-  const ArgReader a("write_text", args, {"path", "text"});
+  const ArgReader a(args);
   write_file_atomically(a.string("path"), a.string("text"));
   return {};
 }
 
 Value read_bytes(Interpreter& in, const Arguments& args) {
-  const std::string path = ArgReader("read_bytes", args, {"path"}).string("path");
+  const std::string path = ArgReader(args).string("path");
   require_effect(Effect::reads_files);
   std::string why;
   std::optional<InputFile> file = InputFile::open(path, why);
@@ -71,7 +71,7 @@ Value read_bytes(Interpreter& in, const Arguments& args) {
 }
 
 Value write_bytes(Interpreter&, const Arguments& args) {
-  const ArgReader a("write_bytes", args, {"path", "bytes"});
+  const ArgReader a(args);
   const std::string path = a.string("path");
   const Value value = a.value("bytes");
   const Array* bytes = value.as_array();
@@ -84,7 +84,7 @@ Value write_bytes(Interpreter&, const Arguments& args) {
 }
 
 Value exists(Interpreter&, const Arguments& args) {
-  const std::string path = ArgReader("exists", args, {"path"}).string("path");
+  const std::string path = ArgReader(args).string("path");
   std::error_code failed;
   return path.find('\0') == path.npos && fs::exists(path, failed);
 }
@@ -120,7 +120,7 @@ int charged_glob(const std::string& pattern, glob_t& found) {
 }
 
 Value list_files(Interpreter&, const Arguments& args) {
-  const std::string pattern = ArgReader("list_files", args, {"pattern"}).string("pattern");
+  const std::string pattern = ArgReader(args).string("pattern");
   if (pattern.find('\0') != pattern.npos) throw run_error("list_files: the pattern has a zero byte").as(codes::value);
   glob_t found{};
   const std::unique_ptr<glob_t, decltype(&::globfree)> owned(&found, ::globfree);
@@ -136,7 +136,7 @@ Value list_files(Interpreter&, const Arguments& args) {
 }
 
 Value beside(Interpreter& in, const Arguments& args) {
-  const std::string name = ArgReader("beside", args, {"name"}).string("name");
+  const std::string name = ArgReader(args).string("name");
   const SourceFile* const here = position_of(in).here.file;
   return (folder_of_source(here ? here->name() : "") / name).string();
 }

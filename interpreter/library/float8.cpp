@@ -32,21 +32,21 @@ void bind_float8_builtins(Scope& p) {
          "An array as float8: src * 2^log2_scale, rounded to nearest even as pow2scale_cast_to_fp8 does. What is too "
          "large becomes NaN, or else the largest value.",
          [](Interpreter& in, const Arguments& args) -> Value {
-           ArgReader a("host_pow2scale_cast_to_fp8", args, {"src", "dtype", "log2_scale", "nan_on_overflow"});
+           ArgReader a(args);
            const Array src = source(in, a, "host_pow2scale_cast_to_fp8", "pow2scale_cast_to_fp8");
            return to_float8(src, to_dtype(a.value("dtype"), "host_pow2scale_cast_to_fp8"),
-                            a.integer_or("log2_scale", 0), float8_overflow(a));
+                            a.integer("log2_scale"), float8_overflow(a));
          });
   define(p, no_effects, "host_pow2scale_cast_from_fp8",
          "host_pow2scale_cast_from_fp8(src, dtype = float16, log2_scale = 0)",
          "An array of float8 as floats: src * 2^log2_scale, rounded as pow2scale_cast_from_fp8 does where these are "
          "float16.",
          [](Interpreter& in, const Arguments& args) -> Value {
-           ArgReader a("host_pow2scale_cast_from_fp8", args, {"src", "dtype", "log2_scale"});
+           ArgReader a(args);
            const Array src = source(in, a, "host_pow2scale_cast_from_fp8", "pow2scale_cast_from_fp8");
            const DType dtype =
                a.has("dtype") ? to_dtype(a.value("dtype"), "host_pow2scale_cast_from_fp8") : DType::float16;
-           return from_float8(src, dtype, a.integer_or("log2_scale", 0));
+           return from_float8(src, dtype, a.integer("log2_scale"));
          });
 }
 

@@ -272,7 +272,7 @@ Value look_at_file(Interpreter& in, const std::string& path, Value (*look)(const
 }
 
 Value load(Interpreter& in, const Arguments& args) {
-  const ArgReader a("load", args, {"path", "header", "dtype"});
+  const ArgReader a(args);
   const std::string path = a.string("path");
   if (!permits(Effect::reads_files)) return look_at_file(in, path, format_of("load", path, false).look);
   reading_file(in, path, [&] {
@@ -286,7 +286,7 @@ Value load(Interpreter& in, const Arguments& args) {
 }
 
 Value save(Interpreter& in, const Arguments& args) {
-  const ArgReader a("save", args, {"path", "value", "rate", "metadata", "dtype"});
+  const ArgReader a(args);
   const std::string path = a.string("path");
   const FileFormat& format = format_of("save", path, true);
   constexpr std::string_view options[] = {"rate", "metadata", "dtype"};
@@ -296,7 +296,7 @@ Value save(Interpreter& in, const Arguments& args) {
 }
 
 Value read_metadata(Interpreter&, const Arguments& args) {
-  const std::string path = ArgReader("read_metadata", args, {"path"}).string("path");
+  const std::string path = ArgReader(args).string("path");
   require_effect(Effect::reads_files);
   require_suffix("read_metadata", path, ".safetensors", "metadata");
   auto dict = make_ref<DictObject>();

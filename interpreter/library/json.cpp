@@ -180,7 +180,7 @@ std::string line_of(Interpreter& in, const Value& v) {
 }
 
 Value from_json(Interpreter& in, const Arguments& args) {
-  const ArgReader a("from_json", args, {"text", "type"});
+  const ArgReader a(args);
   const std::string text = a.string("text");
   charge(static_cast<int64_t>(text.size()));
   JsonReader reader;
@@ -193,7 +193,7 @@ Value from_json(Interpreter& in, const Arguments& args) {
 }
 
 Value append_json(Interpreter& in, const Arguments& args) {
-  const ArgReader a("append_json", args, {"path", "value"});
+  const ArgReader a(args);
   append_line(a.string("path"), line_of(in, a.value("value")));
   return {};
 }
@@ -205,7 +205,7 @@ void bind_json_builtins(Scope& p) {
       p, no_effects, "to_json", "to_json(value)",
       "JSON text of numbers, strings, bools, none, lists, dicts, records and arrays; NaN and infinities become null.",
       [](Interpreter& in, const Arguments& args) -> Value {
-        return line_of(in, ArgReader("to_json", args, {"value"}).value("value"));
+        return line_of(in, ArgReader(args).value("value"));
       });
   define(p, no_effects, "from_json", "from_json(text, type = none)",
          "The value of a JSON text. With a record for the type: that record, also within its fields, lists and dicts.",

@@ -110,8 +110,8 @@ DigitSet limited(const DigitSet& set, int64_t most) {
 }
 
 Value mnist(Interpreter& in, const Arguments& args) {
-  ArgReader a("mnist", args, {"train", "test"});
-  const int64_t train = a.integer_or("train", 60000), test = a.integer_or("test", 10000);
+  ArgReader a(args);
+  const int64_t train = a.integer("train"), test = a.integer("test");
   if (train < 1 || test < 1 || train > 10000000 || test > 10000000) {
     throw run_error("mnist: the sizes must be from 1 to 10000000");
   }

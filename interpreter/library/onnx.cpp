@@ -68,7 +68,7 @@ void add_onnx_importer(Evaluator& evaluator) { evaluator.importers[".onnx"] = sc
 namespace {
 
 Value load_onnx(Interpreter& in, const Arguments& args) {
-  const std::string path = ArgReader("load_onnx", args, {"path"}).string("path");
+  const std::string path = ArgReader(args).string("path");
   require_effect(Effect::reads_files);
   return *scope_of_file(in, path)->find_here("Model");
 }
@@ -120,7 +120,7 @@ std::map<const Tensor*, Array> weights_of(Interpreter& in, const Value& weights,
 }
 
 Value export_onnx(Interpreter& in, const Arguments& args) {
-  ArgReader a("export_onnx", args, {"graph", "path", "weights"});
+  ArgReader a(args);
   const Value what = a.value("graph");
   const std::string path = a.string("path");
   require_suffix("export_onnx", path, ".onnx", "models");
@@ -145,7 +145,7 @@ Value export_onnx(Interpreter& in, const Arguments& args) {
 }
 
 Value load_arrays(Interpreter& in, const Arguments& args) {
-  const std::string path = ArgReader("load_arrays", args, {"path"}).string("path");
+  const std::string path = ArgReader(args).string("path");
   if (!permits(Effect::reads_files)) return look_at_checkpoint(in, path);
   auto arrays = make_ref<DictObject>();
   for (NamedArray& a : open_checkpoint(path)) arrays->put(a.name, std::move(a.data));

@@ -76,13 +76,13 @@ int columns() {
 }
 
 Value plot(Interpreter& in, const Arguments& args) {
-  ArgReader a("plot", args, {"values", "x", "title", "labels", "x_label", "y_label", "log", "path", "width", "height"});
+  ArgReader a(args);
   Chart chart;
   chart.series = lines_of(in, a.value("values"));
-  chart.title = a.string_or("title", "");
-  chart.x_label = a.string_or("x_label", "");
-  chart.y_label = a.string_or("y_label", "");
-  chart.log_y = a.boolean_or("log", false);
+  chart.title = a.string("title");
+  chart.x_label = a.string("x_label");
+  chart.y_label = a.string("y_label");
+  chart.log_y = a.boolean("log");
   if (a.has("x"))
     for (Series& s : chart.series) s.x = numbers(in, a.value("x"));
   if (a.has("labels")) {

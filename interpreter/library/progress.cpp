@@ -158,8 +158,8 @@ void bind_progress_builtin(Scope& p) {
       p, {Effect::prints, Effect::time}, "progress", "progress(items, title = \"\")",
       "Iterates and shows how far it got; `.status(text)` adds a note.",
       [](Interpreter& in, const Arguments& args) -> Value {
-        ArgReader a("progress", args, {"items", "title"});
-        return make_ref<ProgressObject>(in, a.value("items"), a.string_or("title", ""));
+        ArgReader a(args);
+        return make_ref<ProgressObject>(in, a.value("items"), a.string("title"));
       },
       InLook::calls_body);
 }

@@ -109,7 +109,7 @@ Value report_value(const Session::LoadReport& r) {
 }
 
 Value s_get_tensor_data(Interpreter& in, SessionObject& s, const Arguments& args) {
-  ArgReader a("get_tensor_data", args, {"tensor", "retrieval"});
+  ArgReader a(args);
   const std::string retrieval = a.string_or("retrieval", "one_per_group");
   if (retrieval != "one_per_group" && retrieval != "all")
     throw Error("get_tensor_data: retrieval is \"one_per_group\" or \"all\", not \"" + retrieval + "\"")
@@ -120,12 +120,12 @@ Value s_get_tensor_data(Interpreter& in, SessionObject& s, const Arguments& args
                                  retrieval == "all" ? Session::Retrieval::all : Session::Retrieval::one_per_group));
 }
 Value s_check_replicas(Interpreter&, SessionObject& s, const Arguments& args) {
-  ArgReader a("check_replicas", args, {});
+  ArgReader a(args);
   s.session->check_replicas();
   return {};
 }
 Value s_get_tensors_data(Interpreter& in, SessionObject& s, const Arguments& args) {
-  ArgReader a("get_tensors_data", args, {"tensors"});
+  ArgReader a(args);
   s.weights_to_host();
   auto d = make_ref<DictObject>();
   std::vector<Value> list;
@@ -140,12 +140,12 @@ Value s_get_tensors_data(Interpreter& in, SessionObject& s, const Arguments& arg
   return d;
 }
 Value s_write_variable_data(Interpreter& in, SessionObject& s, const Arguments& args) {
-  ArgReader a("write_variable_data", args, {"tensor", "data"});
+  ArgReader a(args);
   write_variables(in, s, "write_variable_data", {{a.value("tensor"), a.value("data")}});
   return {};
 }
 Value s_write_variables_data(Interpreter& in, SessionObject& s, const Arguments& args) {
-  ArgReader a("write_variables_data", args, {"data"});
+  ArgReader a(args);
   auto* d = a.value("data").as<DictObject>();
   if (!d)
     type_error("write_variables_data takes a dict from variables to arrays, got " +
@@ -161,7 +161,7 @@ Value noted_report(Interpreter& in, const char* function, const Session::LoadRep
   return report_value(r);
 }
 Value s_load_from_session(Interpreter& in, SessionObject& s, const Arguments& args) {
-  ArgReader a("load_from_session", args, {"other"});
+  ArgReader a(args);
   auto* other = a.value("other").as<SessionObject>();
   if (!other) type_error("load_from_session takes a session, got " + with_article(a.value("other").type_name()));
   s.changing();
@@ -204,10 +204,10 @@ std::optional<std::string> mapped_name(Interpreter& in, const Value& map, const 
   return *text;
 }
 Value s_restore(Interpreter& in, SessionObject& s, const Arguments& args) {
-  ArgReader a("restore", args, {"path", "strict", "map", "transpose_linear", "states", "data"});
+  ArgReader a(args);
   Session::RestoreOptions options;
-  options.strict = a.boolean_or("strict", true);
-  options.states = a.boolean_or("states", true);
+  options.strict = a.boolean("strict");
+  options.states = a.boolean("states");
   if (const Value given = a.value_or("transpose_linear", {}); !given.is_none())
     options.transpose_linear = a.boolean_or("transpose_linear", false);
   const Value map = a.value_or("map", {});
@@ -223,7 +223,7 @@ Value s_restore(Interpreter& in, SessionObject& s, const Arguments& args) {
   return noted_report(in, "restore", report);
 }
 Value s_reset(Interpreter& in, SessionObject& s, const Arguments& args) {
-  ArgReader a("reset", args, {"what"});
+  ArgReader a(args);
   std::vector<const Tensor*> variables;
   for (const auto& [path, v] : variables_meant(in, s, a.value("what"), "reset")) variables.push_back(v);
   s.changing();
@@ -265,7 +265,7 @@ Value s_copy(Interpreter& in, SessionObject& s, const Arguments& args) {
   return {};
 }
 Value s_report(Interpreter&, SessionObject& s, const Arguments& args) {
-  ArgReader a("report", args, {});
+  ArgReader a(args);
   Session::MemoryUse use = s.session->memory();
   auto memory = make_ref<DictObject>();
   memory->put(Value("variables"), Value(use.variables));
@@ -298,11 +298,11 @@ Value stream_values(const SessionObject& s, const std::vector<const Stream*>& li
   return make_list(std::move(out));
 }
 Value s_expected_inputs(Interpreter&, SessionObject& s, const Arguments& args) {
-  ArgReader a("expected_inputs", args, {});
+  ArgReader a(args);
   return stream_values(s, s.session->expected_inputs());
 }
 Value s_outputs(Interpreter&, SessionObject& s, const Arguments& args) {
-  ArgReader a("outputs", args, {});
+  ArgReader a(args);
   return stream_values(s, s.session->outputs());
 }
 

@@ -109,11 +109,9 @@ Problem prepare(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, Ra
 Value check_grad(Interpreter& in, Arguments args) {
   if (args.positional.empty())
     throw Error("check_grad: expected a graph, or a module or function and its specs").as(codes::arguments);
-  Arguments named;
-  named.named = args.named;
-  ArgReader a("check_grad", named, {"rtol", "eps", "seed"});
+  const ArgReader a(args);
   const Value what = args.positional.front();
-  Random random(static_cast<uint64_t>(a.integer_or("seed", 0)));
+  Random random(static_cast<uint64_t>(a.integer("seed")));
 
   const bool build = what.as<ModuleInstance>() || what.as<FunctionObject>();
   Ref<GraphObject> given = build ? nullptr : to_graph(what, "check_grad");

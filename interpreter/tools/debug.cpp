@@ -181,16 +181,16 @@ void bind_debug_builtins(Interpreter& in) {
          "From now on a run ends with an error at the first op that produces a NaN (or an infinity), and shows its "
          "operands.",
          [](Interpreter& i, const Arguments& args) -> Value {
-           ArgReader a("nancheck", args, {"on", "infinities"});
-           debugger_of(i).check_nan(a.boolean_or("on", true), a.boolean_or("infinities", true));
+           ArgReader a(args);
+           debugger_of(i).check_nan(a.boolean("on"), a.boolean("infinities"));
            return {};
          });
   define(p, no_effects, "watch", "watch(tensors, every = 1)",
          "Prints statistics of tensors (one, a list, a tree) in every `every`-th run of their program.",
          [](Interpreter& i, const Arguments& args) -> Value {
-           ArgReader a("watch", args, {"tensors", "every"});
+           ArgReader a(args);
            const Value given = a.value("tensors");
-           const int64_t every = a.integer_or("every", 1);
+           const int64_t every = a.integer("every");
            if (every < 1) throw Error("watch: `every` must be at least 1");
            std::vector<Value> all{given};
            if (auto* tree = given.as<TreeObject>()) all = tree->sorted_tensors();
@@ -206,7 +206,7 @@ void bind_debug_builtins(Interpreter& in) {
          });
   define(p, no_effects, "unwatch", "unwatch()", "Ends all `watch`es.",
          [](Interpreter& i, const Arguments& args) -> Value {
-           ArgReader("unwatch", args, {});
+           const ArgReader none(args);
            debugger_of(i).watch_nothing();
            return {};
          });

@@ -1,4 +1,6 @@
 // Finds the signatures of callable values.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "interpreter/graphs/modules/modules.hpp"
@@ -29,35 +31,13 @@ SignatureInfo of_function(std::string name, const ast::Function& f) {
   return s;
 }
 
-/// Parses the signature in a built-in's declaration: "range(start, stop = none, step = 1)".
-SignatureInfo of_text(std::string_view text, std::string doc) {
-  const size_t open = text.find('(');
-  SignatureInfo s{std::string(text.substr(0, open)), {}, {}, std::move(doc)};
-  if (open == text.npos) return s;
-  int depth = 0;
-  std::string part;
-  auto take = [&] {
-    const size_t from = part.find_first_not_of(' ');
-    if (from == part.npos) return;
-    part = part.substr(from, part.find_last_not_of(' ') - from + 1);
-    size_t at = part.find_first_not_of('*');
-    const bool rest = at > 0 || part.starts_with("...");
-    const size_t end = part.find_first_of(" :=", at == part.npos ? 0 : at);
-    std::string name = at == part.npos ? "" : part.substr(at, end == part.npos ? part.npos : end - at);
-    s.parameters.push_back({rest ? "" : std::move(name), part, rest, false});
-  };
-  for (char c : text.substr(open + 1)) {
-    if (c == ')' && depth == 0) break;
-    if (c == ',' && depth == 0) {
-      take();
-      part.clear();
-      continue;
-    }
-    if (c == '(' || c == '[' || c == '{') ++depth;
-    if (c == ')' || c == ']' || c == '}') --depth;
-    part += c;
-  }
-  take();
+SignatureInfo of_declared(const Signature& declared, std::string doc) {
+  SignatureInfo s{std::string(declared.name), {}, {}, std::move(doc)};
+  each_parameter(declared.parameters, [&](std::string_view name, std::string_view fallback) {
+    const bool rest = collects(name);
+    s.parameters.push_back({rest ? "" : std::string(name),
+                            fallback.empty() ? std::string(name) : fmt::format("{} = {}", name, fallback), rest, false});
+  });
   return s;
 }
 
@@ -102,9 +82,9 @@ std::optional<SignatureInfo> signature_of(Interpreter&, const Value& callee) {
   if (auto* g = callee.as<GraphObject>()) return of_graph(*g->graph, g->graph->id());
   if (auto* g = callee.as<BoundGraphObject>()) return of_graph(*g->graph->graph, g->graph->graph->id());
   if (auto* b = callee.as<BuiltinObject>()) {
-    if (b->row) return of_text(b->name + std::string(b->row->parameters), std::string(b->row->doc));
-    if (b->signature.empty()) return std::nullopt;
-    return of_text(b->signature, b->doc);
+    const Signature* declared = b->declared();
+    if (!declared) return std::nullopt;
+    return of_declared(*declared, b->row ? std::string(b->row->doc) : b->doc);
   }
   return std::nullopt;
 }

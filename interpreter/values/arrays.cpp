@@ -77,23 +77,23 @@ constexpr Member<ArrayObject> array_rows[] = {
      [](In in, ArrayRef a) -> Got { return op_by_name(in, "transpose", {Value(a.value)}); }},
     {"tolist", "()", "The elements as numbers in lists, one list for each axis.", "a.tolist()",
      [](In, ArrayRef a, A args) -> Value {
-       ArgReader("tolist", args, {});
+       const ArgReader none(args);
        return nested_list(a.value);
      }},
     {"item", "()", "The only element of an array of one element, as a number.", "a[0, 1].item()",
      [](In, ArrayRef a, A args) -> Value {
-       ArgReader("item", args, {});
+       const ArgReader none(args);
        if (a.value.size() != 1)
          throw run_error(fmt::format("item: the array has {} elements, not one", a.value.size()));
        return element_value(a.value, 0);
      }},
     {"astype", "(dtype)", "A new array with the elements converted to a dtype.", "a.astype(int32)",
      [](In, ArrayRef a, A args) -> Value {
-       return a.value.cast(to_dtype(ArgReader("astype", args, {"dtype"}).value("dtype"), "astype"));
+       return a.value.cast(to_dtype(ArgReader(args).value("dtype"), "astype"));
      }},
     {"copy", "()", "A new array of the same elements.", "a.copy() is a",
      [](In, ArrayRef a, A args) -> Value {
-       ArgReader("copy", args, {});
+       const ArgReader none(args);
        return a.value.clone();
      }},
 };

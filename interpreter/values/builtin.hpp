@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "interpreter/values/parameters.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/effects.hpp"
@@ -24,7 +25,8 @@ enum class InLook : uint8_t {
 struct MemberInfo;
 
 /// A function written in C++. A look at a program calls it only if all of its effects are permitted.
-struct BuiltinObject final : Object {
+class BuiltinObject final : public Object {
+ public:
   static constexpr ClassTag class_tag = ClassTag::builtin;
   using Body = std::function<Value(Interpreter&, Arguments&&)>;
   Effects effects;
@@ -43,7 +45,11 @@ struct BuiltinObject final : Object {
   Quick quick = nullptr;
   const MemberInfo* row = nullptr;  ///< of a method: what help tells of it (members.hpp)
   BuiltinObject(Effects e, std::string n, std::string s, std::string d, Body b, InLook l = InLook::passed_over)
-      : effects(e), name(std::move(n)), signature(std::move(s)), doc(std::move(d)), body(std::move(b)), in_look(l) {}
+      : effects(e), name(std::move(n)), signature(std::move(s)), doc(std::move(d)), body(std::move(b)), in_look(l) {
+    if (signature.size() > name.size()) declared_ = {name, std::string_view(signature).substr(name.size())};
+  }
+  BuiltinObject(const BuiltinObject&) = delete;
+  BuiltinObject& operator=(const BuiltinObject&) = delete;
   std::string type_name() const override { return "function"; }
   std::string repr(Interpreter&) override;
   bool callable() const override { return true; }
@@ -51,11 +57,14 @@ struct BuiltinObject final : Object {
   /// Calls the body for a caller that keeps the memory of the arguments.
   Value call_body(Interpreter& in, Arguments&& args);
 
+  /// The name and the parameters; null for a method that declares none.
+  const Signature* declared() const;
   /// Decides how a look treats unknown arguments: an op is added to the graph, a method may have changed its object.
   enum class Kind : uint8_t { function, method, op } kind = Kind::function;
 
  private:
   Value look_at_call(Interpreter& in, Arguments args);
+  Signature declared_;  ///< in `name` and `signature`
 };
 
 /// A method bound to its object: effects, name and body.
@@ -68,19 +77,25 @@ Value make_method(Effects effects, const MemberInfo& row, BuiltinObject::Body bo
 /// Error that names the function for missing, surplus and unknown arguments (with a suggestion).
 class ArgReader {
  public:
+  /// Reads the arguments of a call by the signature of the function that is called. It doesn't read those that
+  /// a parameter collects. Parameters after such a parameter are passed by name.
+  explicit ArgReader(const Arguments& args);
   /// The names and the arguments must outlive the reader.
   ArgReader(std::string_view function, const Arguments& args, std::initializer_list<std::string_view> parameters);
-  ArgReader(std::string_view function, const Arguments& args, const std::vector<std::string>& parameters);
   template <std::same_as<std::string> S>
   ArgReader(S&& function, const Arguments& args, std::initializer_list<std::string_view>) = delete;
   ArgReader(const ArgReader&) = delete;
   ArgReader& operator=(const ArgReader&) = delete;
   bool has(std::string_view name) const;     ///< passed and not none
-  Value value(std::string_view name) const;  ///< value of a required argument
+  /// The value of an argument, or the default in the signature. The other functions read defaults too, also for an
+  /// argument that is none.
+  Value value(std::string_view name) const;
   Value value_or(std::string_view name, Value fallback) const;
   int64_t integer(std::string_view name) const;
   int64_t integer_or(std::string_view name, int64_t fallback) const;
+  double number(std::string_view name) const;
   double number_or(std::string_view name, double fallback) const;
+  bool boolean(std::string_view name) const;
   bool boolean_or(std::string_view name, bool fallback) const;
   std::string string(std::string_view name) const;
   std::string string_or(std::string_view name, std::string fallback) const;
@@ -88,8 +103,13 @@ class ArgReader {
 
  private:
   static constexpr size_t few = 4;
+  void add(std::string_view name);
   void bind(const Arguments& args);
-  const Value* given(std::string_view name) const;  ///< null if it was not
+  size_t index(std::string_view name) const;
+  const Value* given(std::string_view name) const { return values_[index(name)]; }  ///< null if it was not
+  /// The default in the signature if it is a literal.
+  std::optional<Value> fallback(std::string_view name) const;
+  Value wanted(std::string_view name) const;
   /// Runs what reads an argument; an error is at its place.
   template <class F>
   auto at(std::string_view name, F&& read) const {
@@ -103,10 +123,12 @@ class ArgReader {
   Span place(std::string_view name) const;
   [[noreturn]] void refuse(std::string_view name, std::string_view expected, const Value& v) const;
 
+  const Signature* callee_ = nullptr;
   const Arguments* args_ = nullptr;
 
   std::string_view function_;
-  size_t count_;
+  size_t count_ = 0, positional_ = 0;  ///< number of names, and of those that can be passed by position
+  bool collects_ = false;               ///< positional arguments may be more
   std::string_view few_names_[few];
   const Value* few_values_[few] = {};
   std::vector<std::string_view> more_names_;  ///< names for functions with more parameters

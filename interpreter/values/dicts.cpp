@@ -337,7 +337,7 @@ constexpr Member<DictObject> dict_rows[] = {
     {"pop", "(key, default)", "Removes a key and returns its value; the default, if one is given, for an unknown key.",
      "d.pop('a'), d",
      [](In in, Dict d, A args) -> Value {
-       ArgReader a("pop", args, {"key", "default"});
+       ArgReader a(args);
        const Value key = a.value("key");
        if (const Value* found = d.find(key)) {
          Value v = *found;

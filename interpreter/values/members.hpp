@@ -16,25 +16,13 @@
 
 namespace pxl {
 
-/// The help for a member.
-struct MemberInfo {
-  std::string_view name;
-  std::string_view parameters;  ///< "(sep = none, maxsplit = -1)"; empty: an attribute, which is read without a call
-  std::string_view doc;         ///< help text, in sentences
-  std::string_view example;     ///< lines of a program after the table's setup; the last one is an expression
+/// The help for a member. An attribute, which is read without a call, has no parameters.
+struct MemberInfo : Signature {
+  std::string_view doc;      ///< help text, in sentences
+  std::string_view example;  ///< lines of a program after the table's setup; the last one is an expression
   /// Whether the example reads or writes files; it is then shown without its result.
   bool uses_files = false;
 };
-
-/// Calls f with each name in "(text, count = -1)", and with whether the name has no default.
-template <class F>
-constexpr void each_parameter(std::string_view parameters, F&& visit) {
-  for (std::string_view rest = parameters.substr(1); rest != ")";) {
-    const std::string_view one = rest.substr(0, std::min(rest.find(", "), rest.size() - 1));
-    visit(one.substr(0, one.find(' ')), one.find('=') == one.npos);
-    rest.remove_prefix(std::min(one.size() + 2, rest.size() - 1));
-  }
-}
 
 /// The arguments' values in the order of a row's parameters, with none for absent ones. Throws as ArgReader does.
 std::vector<Value> values_by_parameter(const MemberInfo& row, const Arguments& args);
@@ -55,24 +43,25 @@ struct Member {
   uint8_t direct_min = 0, direct_max = 0;
 
   constexpr Member(std::string_view name, std::string_view doc, std::string_view example, Get g)
-      : info{name, {}, doc, example}, get(g) {}
+      : info{{name, {}}, doc, example}, get(g) {}
   constexpr Member(std::string_view name, std::string_view parameters, std::string_view doc, std::string_view example,
                    Call c, Effects e = no_effects)
-      : info{name, parameters, doc, example, e.has(Effect::reads_files) || e.has(Effect::writes_files)},
+      : info{{name, parameters}, doc, example, e.has(Effect::reads_files) || e.has(Effect::writes_files)},
         call(c),
         effects(e) {}
   /// A method with one value per parameter. Parameters without a default are required.
   constexpr Member(std::string_view name, std::string_view parameters, std::string_view doc, std::string_view example,
                    Direct d)
-      : info{name, parameters, doc, example}, direct(d) {
-    each_parameter(parameters, [&](std::string_view, bool needed) {
-      if (needed) ++direct_min;
+      : info{{name, parameters}, doc, example}, direct(d) {
+    each_parameter(parameters, [&](std::string_view, std::string_view fallback) {
+      if (fallback.empty()) ++direct_min;
       ++direct_max;
     });
   }
   bool is_method() const { return call || direct; }
   /// Calls a method.
   Value invoke(Interpreter& in, T& self, const Arguments& args) const {
+    args.callee = &info;
     if (call) return call(in, self, args);
     const std::vector<Value> values = values_by_parameter(info, args);
     return direct(in, self, values.data(), values.size());

@@ -232,12 +232,15 @@ struct NamedArg {
   Value value;
   Span span;
 };
+struct Signature;
+
 /// The arguments of a call, in the order of the text.
 struct Arguments {
   Span span;  ///< span of the whole call
   std::vector<Value> positional;
   std::vector<Span> spans;  ///< parallel to positional; may be empty when called from C++
   std::vector<NamedArg> named;
+  mutable const Signature* callee = nullptr;  ///< the function in C++ that is called; null if it declares none
 };
 
 /// A sequence of elements. Each step is charged, so that iteration is bounded in a look and can be interrupted.

@@ -164,14 +164,14 @@ constexpr Member<CallInfoObject> call_rows[] = {
     {"graph_to_parent", "(tensor)", "The caller's tensor for an input or output of the graph that is called.",
      "info.graph_to_parent(info.called_graph.outputs[0])",
      [](In, CallRef c, A args) -> Value {
-       ArgReader a("graph_to_parent", args, {"tensor"});
+       ArgReader a(args);
        return tensor_value(c.ir, graph_to_parent(*c.op, tensor_argument(a, "tensor", "graph_to_parent")));
      }},
     {"parent_to_graph", "(tensor, then_branch = true)",
      "The tensor of the graph that is called for one of the caller's. then_branch: which graph of a conditional.",
      "info.parent_to_graph(info.output)",
      [](In, CallRef c, A args) -> Value {
-       ArgReader a("parent_to_graph", args, {"tensor", "then_branch"});
+       ArgReader a(args);
        Tensor* t = tensor_argument(a, "tensor", "parent_to_graph");
        return tensor_value(c.ir, parent_to_graph(*c.op, t, which_of(*c.op, a)));
      }},
@@ -194,7 +194,7 @@ constexpr Member<CallInfoObject> call_rows[] = {
     {"set_parent_input_modified", "(tensor)",
      "Declares that the graph changes an operand in place, so that later ops are ordered after the call.", "",
      [](In, CallRef c, A args) -> Value {
-       ArgReader a("set_parent_input_modified", args, {"tensor"});
+       ArgReader a(args);
        Tensor* t = tensor_argument(a, "tensor", "set_parent_input_modified");
        if (c.ir->frozen)
          throw Error("the program belongs to a session already: its calls can't change").as(codes::complete);

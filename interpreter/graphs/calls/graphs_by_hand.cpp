@@ -31,8 +31,8 @@ struct GraphCacheObject final : Object {
 };
 
 Value create_empty_graph(Interpreter& in, const std::shared_ptr<Ir>& ir, const Arguments& args) {
-  ArgReader a("create_empty_graph", args, {"name"});
-  const std::string name = a.string_or("name", "graph");
+  ArgReader a(args);
+  const std::string name = a.string("name");
   if (name.empty() || name.find('/') != std::string::npos)
     throw Error("create_empty_graph: `" + name + "` cannot be the name of a graph").as(codes::program);
   stamp(in, *ir);
@@ -42,7 +42,7 @@ Value create_empty_graph(Interpreter& in, const std::shared_ptr<Ir>& ir, const A
 namespace {
 
 Value graph_input(Interpreter& in, const Arguments& args) {
-  ArgReader a("graph_input", args, {"shape", "dtype", "name", "by_ref", "key"});
+  ArgReader a(args);
   const Value shape = a.value("shape");
   TensorSpec spec;
   if (is_tensor_like(shape)) {
@@ -53,7 +53,7 @@ Value graph_input(Interpreter& in, const Arguments& args) {
   }
   const BuildTarget target = graphs_of(in).target();
   stamp(in, *target.ir);
-  return tensor_value(target.ir, target.graph->add_input(spec, a.string_or("name", "t"), a.boolean_or("by_ref", false),
+  return tensor_value(target.ir, target.graph->add_input(spec, a.string("name"), a.boolean("by_ref"),
                                                          a.string_or("key", "")));
 }
 
@@ -66,7 +66,7 @@ void bind_graph_making_builtins(Scope& p) {
          [](Interpreter& in, Arguments args) { return graph_input(in, args); });
   define(p, no_effects, "graph_output", "graph_output(t)", "A further output of the graph that is being built.",
          [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a("graph_output", args, {"t"});
+           ArgReader a(args);
            Tensor* t = as_tensor(a.value("t"));
            if (!t) type_error("graph_output takes a tensor, got " + with_article(a.value("t").type_name()));
            const BuildTarget target = graphs_of(in).target();
@@ -79,7 +79,7 @@ void bind_graph_making_builtins(Scope& p) {
   define(p, no_effects, "GraphCache", "GraphCache()",
          "A cache of graphs: its create_graph builds a graph once for equal arguments, configuration and place.",
          [](Interpreter&, Arguments args) -> Value {
-           ArgReader a("GraphCache", args, {});
+           ArgReader a(args);
            return make_ref<GraphCacheObject>();
          });
 }

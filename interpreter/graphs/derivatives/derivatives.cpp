@@ -172,7 +172,7 @@ void bind_derivative_builtins(Scope& p) {
          "`grad(loss, wanted)` of a tensor adds its gradient to the graph that is being built. `unused`: what a tensor "
          "without a path gets, an \"error\", \"zero\" or \"none\".",
          [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a("grad", args, {"f", "wrt", "unused"});
+           ArgReader a(args);
            const Value f = a.value("f");
            if (f.as_array() || f.is_number() || f.as<TreeObject>()) refuse_operand(f, args);
            if (as_tensor(f)) return grad_of_tensor(in, f, a.value_or("wrt", {}), to_unused(a));
@@ -182,8 +182,8 @@ void bind_derivative_builtins(Scope& p) {
          "A function that gives f's result and its gradient. With `aux` f returns more: the result is (value, more, "
          "gradient).",
          [](Interpreter&, Arguments args) -> Value {
-           ArgReader a("value_and_grad", args, {"f", "wrt", "aux", "unused"});
-           return make_grad(a.value("f"), a.value_or("wrt", {}), {to_unused(a), true, a.boolean_or("aux", false)});
+           ArgReader a(args);
+           return make_grad(a.value("f"), a.value_or("wrt", {}), {to_unused(a), true, a.boolean("aux")});
          });
 }
 

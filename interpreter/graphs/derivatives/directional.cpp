@@ -233,7 +233,7 @@ std::vector<Value> arguments_in(const Value& f, const Value& v) {
 }
 
 Value make_jvp(Interpreter& in, const Arguments& given) {
-  ArgReader a("jvp", given, {"f", "args", "tangents"});
+  ArgReader a(given);
   Arguments args;
   args.span = given.span;
   args.positional = arguments_in(a.value("f"), a.value("args"));
@@ -247,7 +247,7 @@ Value make_jvp(Interpreter& in, const Arguments& given) {
 
 /// The gradient of <grad f, v>: a Hessian's product with a vector, of which no matrix is made.
 Value make_hvp(Interpreter& in, const Arguments& given) {
-  ArgReader a("hvp", given, {"f", "x", "v"});
+  ArgReader a(given);
   auto d = derivative("hvp", a.value("f"), [](Interpreter& i, const DerivativeObject& self, LiftedArguments& l) {
     Arguments args = l.args;
     const Value v = take_last(args);
@@ -284,8 +284,8 @@ Array unit_vectors(const TensorSpec& spec) {
 Value shape_list(const Shape& shape) { return make_list(std::vector<Value>(shape.begin(), shape.end())); }
 
 Value make_jacobian(const Arguments& given) {
-  ArgReader a("jacobian", given, {"f", "reverse"});
-  const bool reverse = a.boolean_or("reverse", false);
+  ArgReader a(given);
+  const bool reverse = a.boolean("reverse");
   auto d = derivative(
       "jacobian", a.value("f"), [reverse](Interpreter& i, const DerivativeObject& self, LiftedArguments& l) -> Value {
         const auto moment = moment_of(i);

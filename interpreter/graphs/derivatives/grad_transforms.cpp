@@ -52,7 +52,7 @@ Value accumulation(Interpreter& in, const Arguments& args) {
 }
 
 Value recomputation(Interpreter& in, const Arguments& args) {
-  ArgReader a("recompute_graph", args, {"grad_graph"});
+  ArgReader a(args);
   const Value given = a.value("grad_graph");
   auto* grad = given.as<GradGraphObject>();
   if (!grad)
@@ -70,7 +70,7 @@ Value recomputation(Interpreter& in, const Arguments& args) {
 }
 
 Value rows_of_gradient(Interpreter& in, const Arguments& args) {
-  ArgReader a("sparse_gradient", args, {"gradient"});
+  ArgReader a(args);
   const Value given = a.value("gradient");
   Tensor* gradient = reached(in, as_tensor(given));
   if (!gradient) misuse_error("sparse_gradient takes a tensor, got " + with_article(given.type_name()), given);
@@ -145,7 +145,7 @@ void bind_gradient_builtins(Scope& p) {
          "f as a function whose gradients keep its arguments alone, and compute what else they need again. save: names "
          "of values that are kept too, in which `*` stands for any text.",
          [](Interpreter&, Arguments args) -> Value {
-           ArgReader a("recompute", args, {"f", "save"});
+           ArgReader a(args);
            return make_recompute(a.value("f"), a.value_or("save", {}));
          });
   define(p, no_effects, "recompute_graph", "recompute_graph(grad_graph)",

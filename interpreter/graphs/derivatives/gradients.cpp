@@ -114,7 +114,7 @@ using A = const Arguments&;
 using Got = std::optional<Value>;
 
 Value inputs_dict(In, GradGraphRef g, A args) {
-  ArgReader a("inputs_dict", args, {"info"});
+  ArgReader a(args);
   const CallInfoObject& call = to_info(a.value("info"), "inputs_dict");
   auto d = make_ref<DictObject>();
   const std::map<Tensor*, Tensor*> map = g.info->inputs_dict(*call.op);
@@ -124,7 +124,7 @@ Value inputs_dict(In, GradGraphRef g, A args) {
 }
 
 Value fwd_parent_ins_to_grad_parent_outs(In, GradGraphRef g, A args) {
-  ArgReader a("fwd_parent_ins_to_grad_parent_outs", args, {"info", "grad_info"});
+  ArgReader a(args);
   const CallInfoObject& fwd = to_info(a.value("info"), "fwd_parent_ins_to_grad_parent_outs");
   const CallInfoObject& grad = to_info(a.value("grad_info"), "fwd_parent_ins_to_grad_parent_outs");
   auto d = make_ref<DictObject>();
@@ -134,7 +134,7 @@ Value fwd_parent_ins_to_grad_parent_outs(In, GradGraphRef g, A args) {
 }
 
 Value fwd_graph_ins_to_grad_parent_outs(In, GradGraphRef g, A args) {
-  ArgReader a("fwd_graph_ins_to_grad_parent_outs", args, {"grad_info"});
+  ArgReader a(args);
   const CallInfoObject& grad = to_info(a.value("grad_info"), "fwd_graph_ins_to_grad_parent_outs");
   if (grad.op->called[0] != g.info->graph)
     throw Error("the call site calls " + shown_name(*grad.op->called[0]) + ", not " + shown_name(*g.info->graph))
@@ -251,7 +251,7 @@ std::vector<Tensor*> output_gradients(Interpreter& in, const Op& call, const Val
 }  // namespace
 
 Value backward(Interpreter& in, const Ref<CallInfoObject>& info, const Arguments& args) {
-  ArgReader a("backward", args, {"dy", "wanted"});
+  ArgReader a(args);
   Op& call = *info->op;
   Graph& callee = *call.called[0];
   check_in_effect("backward", *call.graph);

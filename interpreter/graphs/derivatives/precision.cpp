@@ -81,7 +81,7 @@ Value build_lowered(Interpreter& in, const DerivativeObject& d, LiftedArguments&
 }
 
 Value in_precision(Interpreter& in, const Arguments& args) {
-  ArgReader a("precision", args, {"f", "dtype", "keep"});
+  ArgReader a(args);
   const Value f = a.value("f");
   const PrecisionForm form = to_form(in, a);
   if (auto* g = f.as<GraphObject>()) {

@@ -135,16 +135,16 @@ void bind_rewrite_builtins(Scope& p) {
   define(p, no_effects, "outline", "outline(ir, threshold = 1.0)",
          "A new ir in which sequences of ops that occur several times are calls of one graph.",
          [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a("outline", args, {"ir", "threshold"});
+           ArgReader a(args);
            Value holder;
            const IrObject* ir = to_ir(in, a.value("ir"), "outline", holder);
            refuse_inside(in, *ir, "outline");
-           return rewritten_value(in, *ir, outline(*ir->ir, a.number_or("threshold", 1.0)));
+           return rewritten_value(in, *ir, outline(*ir->ir, a.number("threshold")));
          });
   define(p, no_effects, "inline", "inline(ir, graphs = none)",
          "A new ir in which calls, of all graphs or of the given ones, are replaced by the ops of the called graph.",
          [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a("inline", args, {"ir", "graphs"});
+           ArgReader a(args);
            Value holder;
            const IrObject* ir = to_ir(in, a.value("ir"), "inline", holder);
            refuse_inside(in, *ir, "inline");
@@ -161,7 +161,7 @@ void bind_rewrite_builtins(Scope& p) {
   define(p, no_effects, "decompose_sum", "decompose_sum(ir)",
          "A new ir in which sums of several tensors are additions one after the other.",
          [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a("decompose_sum", args, {"ir"});
+           ArgReader a(args);
            Value holder;
            const IrObject* ir = to_ir(in, a.value("ir"), "decompose_sum", holder);
            refuse_inside(in, *ir, "decompose_sum");
@@ -171,7 +171,7 @@ void bind_rewrite_builtins(Scope& p) {
       p, no_effects, "repeat_graph", "repeat_graph(ir, count)",
       "A new ir whose main graph runs that of the old one a number of times, with a sample of each stream each time.",
       [](Interpreter& in, Arguments args) -> Value {
-        ArgReader a("repeat_graph", args, {"ir", "count"});
+        ArgReader a(args);
         Value holder;
         const IrObject* ir = to_ir(in, a.value("ir"), "repeat_graph", holder);
         refuse_inside(in, *ir, "repeat_graph");

@@ -145,7 +145,7 @@ void bind_vmap_builtin(Scope& p) {
       "mapped over, or one for each argument, as a list or by name; none: the argument is the same for all. Tensors "
       "of rank 0, captures, and what is no tensor are the same for all. out: the axis of the elements in results.",
       [](Interpreter&, Arguments args) -> Value {
-        ArgReader a("vmap", args, {"f", "axes", "out"});
+        ArgReader a(args);
         const Value f = a.value("f");
         if (!f.is_object() || !f.object()->callable())
           type_error("vmap takes a function of tensors, got " + with_article(f.type_name()));

@@ -148,7 +148,7 @@ constexpr Member<BoundGraphObject> bound_rows[] = {
      "The same graph with other tensors, computed or not, for the names of a tree; the other names keep theirs.",
      "layer.with({'bias': variable([1.0, 2.0, 3.0], name = 'other')}).vars.bias",
      [](In in, BoundRef b, A args) {
-       ArgReader a("with", args, {"tree"});
+       ArgReader a(args);
        Arguments tree;
        tree.span = args.span;
        const Value given = a.value("tree");
@@ -159,7 +159,7 @@ constexpr Member<BoundGraphObject> bound_rows[] = {
     {"frozen", "()", "The same graph, bound to the same tensors: its calls read states, and write none.",
      "layer.frozen().vars",
      [](In in, BoundRef b, A args) -> Value {
-       ArgReader a("frozen", args, {});
+       ArgReader a(args);
        const Callable made = frozen_states(in, {b.graph->ir, b.graph->graph, b.all_inputs(), b.vars});
        if (made.graph == b.graph->graph) return Value(static_ref_cast<BoundGraphObject>(b.shared_from_this()));
        auto frozen = make_ref<BoundGraphObject>();

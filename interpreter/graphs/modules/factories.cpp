@@ -57,13 +57,13 @@ constexpr Member<VariableFactoryObject> variable_factory_rows[] = {
      [](In, FactoryRef f) -> Got { return Value(f.by_ref); }},
     {"next_data", "()", "An initial value, as an array: the next draw of a random initialiser.", "f.next_data()",
      [](In in, FactoryRef f, A args) -> Value {
-       ArgReader a("next_data", args, {});
+       ArgReader a(args);
        return Value(drawn(in, f, f.spec, f.groups, f.name));
      }},
     {"create_tensor", "(name = none)", "A variable of the graph that is being built, with the next initial value.",
      "f.create_tensor('bias')",
      [](In in, FactoryRef f, A args) -> Value {
-       ArgReader a("create_tensor", args, {"name"});
+       ArgReader a(args);
        const std::string as = a.string_or("name", f.name);
        const BuildTarget target = graphs_of(in).target();
        Array data = drawn(in, f, f.spec, f.groups, as);
@@ -255,7 +255,7 @@ void bind_factory_builtins(Scope& p) {
       "add_variable_input(name, init, spec = none, by_ref = false, replica_grouping = none, shard_over = none)",
       "A param whose name is computed: a named input of the graph that is being built, with its factory.",
       [](Interpreter& in, Arguments args) -> Value {
-        ArgReader a("add_variable_input", args, {"name", "init", "spec", "by_ref", "replica_grouping", "shard_over"});
+        ArgReader a(args);
         Arguments made;
         made.span = args.span;
         for (const char* option : {"init", "spec", "name", "by_ref", "replica_grouping", "shard_over"})
@@ -266,7 +266,7 @@ void bind_factory_builtins(Scope& p) {
   define(p, no_effects, "add_variable_factory", "add_variable_factory(factory, name = none)",
          "A named input of the graph that is being built, made by a factory that exists.",
          [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a("add_variable_factory", args, {"factory", "name"});
+           ArgReader a(args);
            auto f = a.value("factory").ptr<VariableFactoryObject>();
            if (!f) type_error("add_variable_factory takes a VariableFactory, got " + a.value("factory").type_name());
            return declare_input(in, "add_variable_factory", a.string_or("name", f->name), f);

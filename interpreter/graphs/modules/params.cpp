@@ -131,7 +131,7 @@ void declare_param(Interpreter& in, const ast::ParamStmt& s, Activation& a) {
 }
 
 Value add_variable_inputs(Interpreter& in, const Arguments& args) {
-  ArgReader a("add_variable_inputs", args, {"name", "factories"});
+  ArgReader a(args);
   BuildState* state = graphs_of(in).world().current();
   if (!state || !state->root)
     throw Error("add_variable_inputs is only allowed while a graph is being built",

@@ -58,15 +58,15 @@ TreePtr pack(Interpreter& in, TreeKind kind, const Value& keys, const Value& val
 }
 
 Value m_insert(Interpreter&, TreeObject& t, const Arguments& args) {
-  ArgReader a("insert", args, {"key", "value", "overwrite"});
-  t.insert(key_name(a.value("key"), "insert"), a.value("value"), a.boolean_or("overwrite", false));
+  ArgReader a(args);
+  t.insert(key_name(a.value("key"), "insert"), a.value("value"), a.boolean("overwrite"));
   return {};
 }
 Value m_update(Interpreter&, TreeObject& t, const Arguments& args) {
-  ArgReader a("update", args, {"tree", "overwrite"});
+  ArgReader a(args);
   Value given = a.value("tree");
   TreePtr other = given.as<DictObject>() ? from_dict(t.kind, given) : as_tree(given, "update");
-  bool overwrite = a.boolean_or("overwrite", false);
+  bool overwrite = a.boolean("overwrite");
   if (other.get() == &t) return {};
   if (!overwrite)  // if one name clashes, nothing changes
     for (auto& [name, leaf] : other->leaves())
@@ -77,7 +77,7 @@ Value m_update(Interpreter&, TreeObject& t, const Arguments& args) {
   return {};
 }
 Value m_pop(Interpreter& in, TreeObject& t, const Arguments& args) {
-  ArgReader a("pop", args, {"key", "default"});
+  ArgReader a(args);
   Value key = a.value("key");
   if (!t.contains(in, key) && !args.named.empty()) return a.value("default");
   if (!t.contains(in, key) && args.positional.size() > 1) return a.value("default");
@@ -86,18 +86,18 @@ Value m_pop(Interpreter& in, TreeObject& t, const Arguments& args) {
   return found;
 }
 Value m_get(Interpreter& in, TreeObject& t, const Arguments& args) {
-  ArgReader a("get", args, {"key", "default"});
+  ArgReader a(args);
   Value key = a.value("key");
   bool fallback = args.positional.size() + args.named.size() > 1;
   if (fallback && !t.contains(in, key)) return a.value("default");
   return t.index(in, key);
 }
 Value m_copy(Interpreter&, TreeObject& t, const Arguments& args) {
-  ArgReader a("copy", args, {});
+  ArgReader a(args);
   return t.copy();
 }
 Value m_filter_keys(Interpreter& in, TreeObject& t, const Arguments& args) {
-  ArgReader a("filter_keys", args, {"keys"});
+  ArgReader a(args);
   Value given = a.value("keys");
   TreePtr out = make_tree(t.kind);
   std::vector<Value> keys;
@@ -119,59 +119,59 @@ Value m_filter_keys(Interpreter& in, TreeObject& t, const Arguments& args) {
   return out;
 }
 Value m_keys(Interpreter&, TreeObject& t, const Arguments& args) {
-  ArgReader a("keys", args, {});
+  ArgReader a(args);
   std::vector<Value> out;
   for (const auto& [k, v] : t.items) out.emplace_back(k);
   return make_list(std::move(out));
 }
 Value m_values(Interpreter&, TreeObject& t, const Arguments& args) {
-  ArgReader a("values", args, {});
+  ArgReader a(args);
   std::vector<Value> out;
   for (const auto& [k, v] : t.items) out.push_back(v);
   return make_list(std::move(out));
 }
 Value m_items(Interpreter&, TreeObject& t, const Arguments& args) {
-  ArgReader a("items", args, {});
+  ArgReader a(args);
   std::vector<Value> out;
   for (const auto& [k, v] : t.items) out.push_back(make_tuple({Value(k), v}));
   return make_list(std::move(out));
 }
 Value m_keys_flat(Interpreter&, TreeObject& t, const Arguments& args) {
-  ArgReader a("keys_flat", args, {});
+  ArgReader a(args);
   std::vector<Value> out;
   for (auto& [k, v] : t.leaves()) out.emplace_back(k);
   return make_list(std::move(out));
 }
 Value m_values_flat(Interpreter&, TreeObject& t, const Arguments& args) {
-  ArgReader a("values_flat", args, {});
+  ArgReader a(args);
   std::vector<Value> out;
   for (auto& [k, v] : t.leaves()) out.push_back(v);
   return make_list(std::move(out));
 }
 Value m_items_flat(Interpreter&, TreeObject& t, const Arguments& args) {
-  ArgReader a("items_flat", args, {});
+  ArgReader a(args);
   std::vector<Value> out;
   for (auto& [k, v] : t.leaves()) out.push_back(make_tuple({Value(k), v}));
   return make_list(std::move(out));
 }
 Value m_len_flat(Interpreter&, TreeObject& t, const Arguments& args) {
-  ArgReader a("len_flat", args, {});
+  ArgReader a(args);
   return static_cast<int64_t>(t.leaves().size());
 }
 Value m_to_dict(Interpreter&, TreeObject& t, const Arguments& args) {
-  ArgReader a("to_dict", args, {});
+  ArgReader a(args);
   return dict_of(t);
 }
 Value m_from_dict(Interpreter&, TreeObject& t, const Arguments& args) {
-  ArgReader a("from_dict", args, {"dict"});
+  ArgReader a(args);
   return from_dict(t.kind, a.value("dict"));
 }
 Value m_pack(Interpreter& in, TreeObject& t, const Arguments& args) {
-  ArgReader a("pack", args, {"keys", "values"});
+  ArgReader a(args);
   return pack(in, t.kind, a.value("keys"), a.value("values"));
 }
 Value m_unpack(Interpreter&, TreeObject& t, const Arguments& args) {
-  ArgReader a("unpack", args, {});
+  ArgReader a(args);
   auto all = t.leaves();
   if (all.empty()) return make_tuple({make_list({}), make_list({})});
   std::sort(all.begin(), all.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
@@ -183,7 +183,7 @@ Value m_unpack(Interpreter&, TreeObject& t, const Arguments& args) {
   return make_tuple({make_tuple(std::move(keys)), make_tuple(std::move(values))});
 }
 Value m_map(Interpreter& in, TreeObject& t, const Arguments& args) {
-  ArgReader a("map", args, {"function"});
+  ArgReader a(args);
   TreePtr out = make_tree(TreeKind::plain);
   bool tensors = true;
   for (auto& [name, leaf] : t.leaves()) {
@@ -199,7 +199,7 @@ Value m_map(Interpreter& in, TreeObject& t, const Arguments& args) {
   return out;
 }
 Value m_to_mapping(Interpreter&, TreeObject& t, const Arguments& args) {
-  ArgReader a("to_mapping", args, {"other"});
+  ArgReader a(args);
   TreePtr other = as_tree(a.value("other"), "to_mapping");
   auto d = make_ref<DictObject>();
   for (auto& [name, leaf] : t.leaves()) {
@@ -209,7 +209,7 @@ Value m_to_mapping(Interpreter&, TreeObject& t, const Arguments& args) {
   return d;
 }
 Value m_remap(Interpreter&, TreeObject& t, const Arguments& args) {
-  ArgReader a("remap", args, {"names"});
+  ArgReader a(args);
   auto* d = a.value("names").as<DictObject>();
   if (!d) type_error("remap takes a dict from old to new names, got " + a.value("names").type_name());
   std::vector<std::pair<std::string, std::string>> pairs;
@@ -250,11 +250,11 @@ Value m_init_zero(Interpreter& in, TreeObject& t, const Arguments& args) {
   return initialised(in, t, args, "init_zero", true);
 }
 Value m_init_undef(Interpreter& in, TreeObject& t, const Arguments& args) {
-  ArgReader a("init_undef", args, {});
+  ArgReader a(args);
   return init_undefined(in, t);
 }
 Value m_clear(Interpreter&, TreeObject& t, const Arguments& args) {
-  ArgReader a("clear", args, {});
+  ArgReader a(args);
   std::vector<TreeObject*> open{&t};
   while (!open.empty()) {
     TreeObject* at = open.back();

@@ -159,7 +159,7 @@ void bind_initialiser_builtins(Scope& p) {
       "Initialiser of a state uint32[2]: a seed for random ops that is the variable's own. It comes from `random_seed` "
       "and the variable's name, without a draw.",
       [](Interpreter&, Arguments args) -> Value {
-        ArgReader a("own_seed", args, {});
+        ArgReader a(args);
         auto i = make_ref<InitialiserObject>();
         i->text = "own_seed()";
         i->of_name = seed_of_name;

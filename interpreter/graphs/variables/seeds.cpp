@@ -36,8 +36,8 @@ void bind_seed_builtins(Scope& p) {
       p, no_effects, "create_seeds", "create_seeds(seed, n = 1)",
       "An array uint32[n, 2] of distinct seeds for random ops, the same ones for the same seed; uint32[2] for n = 1.",
       [](Interpreter&, Arguments args) -> Value {
-        ArgReader a("create_seeds", args, {"seed", "n"});
-        const int64_t n = a.integer_or("n", 1);
+        ArgReader a(args);
+        const int64_t n = a.integer("n");
         Array seeds = make_seeds(a.integer("seed"), n);
         return Value(n == 1 ? seeds.reshaped({2}) : seeds);
       });
@@ -46,14 +46,14 @@ void bind_seed_builtins(Scope& p) {
       "A variable uint32[2] with a seed for random ops; `split_random_seed` makes further ones of it. With a replica "
       "grouping each group has a seed of its own.",
       [](Interpreter& in, Arguments args) -> Value {
-        ArgReader a("seed_variable", args, {"seed", "name", "replica_grouping"});
+        ArgReader a(args);
         const BuildTarget target = graphs_of(in).target();
         stamp(in, *target.ir);
         const ReplicaGroups groups = to_variable_groups(a.value_or("replica_grouping", {}), *target.ir);
         Array seed = make_seeds(a.integer("seed"), group_count(groups));
         if (groups.empty()) seed = seed.reshaped({2});
         return tensor_value(target.ir,
-                            target.graph->add_variable(std::move(seed), a.string_or("name", "seed"), groups));
+                            target.graph->add_variable(std::move(seed), a.string("name"), groups));
       });
 }
 

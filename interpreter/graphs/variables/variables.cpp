@@ -109,7 +109,7 @@ void bind_variable_builtins(Scope& p) {
          "constant(data, dtype = none, name = none, downcast = true, log2_scale = 0, nan_on_overflow = true)",
          "A tensor that never changes, in the graph that is being built.",
          [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a("constant", args, {"data", "dtype", "name", "downcast", "log2_scale", "nan_on_overflow"});
+           ArgReader a(args);
            return add_constant(in, host_data(in, a, "constant"), a.string_or("name", target_name(in, args.span, "t")));
          });
 }

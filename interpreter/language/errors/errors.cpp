@@ -258,7 +258,7 @@ void check_own_kind(const std::string& kind) {
 }
 
 Value fail(Interpreter& in, const Arguments& args) {
-  ArgReader a("fail", args, {"message", "kind", "data"});
+  ArgReader a(args);
   const Value message = a.value("message");
   if (const auto* again = message.as<ErrorObject>()) {
     if (args.positional.size() + args.named.size() > 1)

@@ -206,7 +206,7 @@ constexpr Member<BatchesObject> batches_rows[] = {
     {"state", "()", "The position, the seed and the order of the pass as a dict of arrays, which `save` writes.",
      "loader.state()[\"position\"]",
      [](Interpreter&, BatchesRef b, const Arguments& args) {
-       ArgReader("state", args, {});
+       const ArgReader none(args);
        return state_value(b);
      }},
     {"resume", "(state)",
@@ -214,7 +214,7 @@ constexpr Member<BatchesObject> batches_rows[] = {
      "`session.restore` take batches, too: `data = {\"train\": loader}`.",
      "loader.resume(loader.state())",
      [](Interpreter& in, BatchesRef b, const Arguments& args) -> Value {
-       resume_from_value(in, b, ArgReader("resume", args, {"state"}).value("state"), "batches: resume");
+       resume_from_value(in, b, ArgReader(args).value("state"), "batches: resume");
        return {};
      }},
 };

@@ -199,18 +199,18 @@ constexpr Member<ReplayObject> replay_rows[] = {
     {"sample", "(n)", "A dict of n rows, stacked by name. They are drawn with replacement.",
      "memory.sample(3)[\"a\"].shape",
      [](Interpreter&, ReplayRef r, const Arguments& args) {
-       return r.sample(ArgReader("sample", args, {"n"}).integer("n"));
+       return r.sample(ArgReader(args).integer("n"));
      }},
     {"state", "()", "The rows and the generator's state as a dict of arrays, which `save` writes.",
      "memory.state()[\"rows.a\"]",
      [](Interpreter&, ReplayRef r, const Arguments& args) {
-       ArgReader("state", args, {});
+       const ArgReader none(args);
        return state_value(r);
      }},
     {"resume", "(state)", "Takes rows and generator from a state. `session.restore` does so with `data`.",
      "memory.resume(memory.state())",
      [](Interpreter& in, ReplayRef r, const Arguments& args) -> Value {
-       resume_from_value(in, r, ArgReader("resume", args, {"state"}).value("state"), "replay: resume");
+       resume_from_value(in, r, ArgReader(args).value("state"), "replay: resume");
        return {};
      }},
 };
