@@ -80,8 +80,19 @@ struct IoTilesObject final : Object {
 
 void bind_context_builtins(Scope& p) {
   define(
-      p, no_effects, "in_sequence", "in_sequence(enabled = true)",
-      "Context: ops run in the order written. false: unordered among themselves, \"pass\": left out of the order.",
+      p, no_effects,
+      {"in_sequence(enabled = true)",
+       "Context: ops run in the order written. false: unordered among themselves, \"pass\": left out of the order.",
+       R"(program p {
+  variable count: float32[] = 0
+  with in_sequence() {
+    add_(count, 1.0)
+    stream out y = count + 0
+  }
+}
+session = Session(p())
+session.run()
+session.run())"},
       [](Interpreter&, Arguments args) -> Value {
         ArgReader a(args);
         Value v = a.value_or("enabled", Value(true));
@@ -92,14 +103,22 @@ void bind_context_builtins(Scope& p) {
                                                                         : v.is_none() ? std::string("none")
                                                                                       : with_article(v.type_name())));
       });
-  define(p, no_effects, "name_scope", "name_scope(name)", "Context: names of tensors made inside begin with `name/`.",
+  define(p, no_effects,
+         {"name_scope(name)", "Context: names of tensors made inside begin with `name/`.",
+          R"(with name_scope("encoder") { x = constant([1.0], name = "x") }
+x.name)"},
          [](Interpreter&, Arguments args) -> Value {
            ArgReader a(args);
            std::string name = a.string("name");
            if (name.empty()) throw Error("name_scope takes a name, got an empty text");
            return make_ref<NameScopeObject>(std::move(name));
          });
-  define(p, no_effects, "ipu", "ipu(n)", "Context: ops made inside run on IPU n.",
+  define(p, no_effects, {"ipu(n)", "Context: ops made inside run on IPU n.", R"(program p {
+  variable w: float32[2] = 3
+  with ipu(0) { y = w * 2 }
+  stream out z = y
+}
+Session(p()).run())"},
          [](Interpreter&, Arguments args) -> Value {
            ArgReader a(args);
            if (!a.has("n") && !args.positional.empty() && args.positional[0].is_none())
@@ -108,8 +127,13 @@ void bind_context_builtins(Scope& p) {
            if (n < 0 || n >= 4096) throw Error("ipu takes a number from 0 to 4095, got " + std::to_string(n));
            return make_ref<IpuObject>(static_cast<int>(n));
          });
-  define(p, no_effects, "io_tiles", "io_tiles()",
-         "Context: ops made inside run on the tiles kept for input and output.",
+  define(p, no_effects,
+         {"io_tiles()", "Context: ops made inside run on the tiles kept for input and output.", R"(program p {
+  stream in x: float32[2]
+  with io_tiles() { loaded = host_load(x) }
+  stream out y = loaded * 2
+}
+Session(p()).run(x = [1, 2]))"},
          [](Interpreter&, Arguments args) -> Value {
            ArgReader a(args);
            return make_ref<IoTilesObject>();

@@ -257,8 +257,18 @@ MemberTable pipeline_members() {
 
 void bind_pipeline_builtins(Scope& p) {
   define(
-      p, no_effects, "pipelined_execution", "pipelined_execution(steps)",
-      "Context: the stages inside run as a pipeline over `steps` micro-batches, of which each loads its own samples.",
+      p, no_effects,
+      {"pipelined_execution(steps)",
+       "Context: the stages inside run as a pipeline over `steps` micro-batches, of which each loads its own samples.",
+       R"(program train {
+  stream in x: float32[2]
+  stream out y: float32[2]
+  with pipelined_execution(4) as pipeline {
+    with pipeline.stage(0) { h = host_load(x) * 2 }
+    with pipeline.stage(1) { host_store(y, h + 1) }
+  }
+}
+Session(train()).run(x = array([[1, 2], [3, 4], [5, 6], [7, 8]])))"},
       [](Interpreter&, Arguments args) -> Value {
         ArgReader a(args);
         const int64_t steps = a.integer("steps");

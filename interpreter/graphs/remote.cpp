@@ -227,19 +227,31 @@ Value init_remotely(Interpreter& in, TreeObject& factories, const Arguments& arg
 
 void bind_remote_builtins(Scope& p) {
   define(
-      p, no_effects, "remote_buffer", "remote_buffer(spec, entries = 1, folder = none)",
-      "Memory off chip for `entries` tensors of a spec, zeros at first. Each replica has its own. With a folder, the "
-      "entries are in a file there, which a session makes and which ends with it.",
+      p, no_effects,
+      {"remote_buffer(spec, entries = 1, folder = none)",
+       "Memory off chip for `entries` tensors of a spec, zeros at first. Each replica has its own. With a folder, the "
+       "entries are in a file there, which a session makes and which ends with it.",
+       R"(program p {
+  buffer = remote_buffer(float32[2], entries = 3)
+  remote_store(buffer, 1, constant([1.0, 2.0]))
+  stream out y = remote_load(buffer, 1)
+}
+Session(p()).run())"},
       [](Interpreter& in, Arguments args) { return make_buffer(in, args); });
-  define(p, no_effects, "remote_load", "remote_load(buffer, entry, name = none)",
-         "An entry of a remote buffer, as a tensor. `entry` is an int or an integer tensor.",
+  define(p, no_effects,
+         {"remote_load(buffer, entry, name = none)",
+          "An entry of a remote buffer, as a tensor. `entry` is an int or an integer tensor.", R"(program p {
+  buffer = remote_buffer(float32[2])
+  stream out y = remote_load(buffer, 0)
+}
+Session(p()).run())"},
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a(args);
            return load_entry(in, to_remote_buffer(a.value("buffer"), graphs_of(in).target().ir, "remote_load"),
                              a.value("entry"), a.string_or("name", ""));
          });
-  define(p, no_effects, "remote_load_", "remote_load_(buffer, entry, t)",
-         "Overwrites a tensor with an entry of a remote buffer.", [](Interpreter& in, Arguments args) -> Value {
+  define(p, no_effects, {"remote_load_(buffer, entry, t)", "Overwrites a tensor with an entry of a remote buffer.", ""},
+         [](Interpreter& in, Arguments args) -> Value {
            ArgReader a(args);
            const BuildTarget target = graphs_of(in).target();
            const RemoteBufferObject& buffer = to_remote_buffer(a.value("buffer"), target.ir, "remote_load_");
@@ -251,8 +263,8 @@ void bind_remote_builtins(Scope& p) {
            return tensor_value(target.ir,
                                target.graph->add_remote_load(buffer.index, t, entry, true, name)->outputs[0]);
          });
-  define(p, no_effects, "remote_store", "remote_store(buffer, entry, t)",
-         "Copies a tensor to an entry of a remote buffer.", [](Interpreter& in, Arguments args) -> Value {
+  define(p, no_effects, {"remote_store(buffer, entry, t)", "Copies a tensor to an entry of a remote buffer.", ""},
+         [](Interpreter& in, Arguments args) -> Value {
            ArgReader a(args);
            const BuildTarget target = graphs_of(in).target();
            const RemoteBufferObject& buffer = to_remote_buffer(a.value("buffer"), target.ir, "remote_store");
@@ -262,17 +274,30 @@ void bind_remote_builtins(Scope& p) {
            target.graph->add_remote_store(buffer.index, t, entry);
            return {};
          });
-  define(p, no_effects, "load_remote_graph", "load_remote_graph(buffers)",
-         "A graph (entry: int32[]) -> tensors, of one entry of each buffer of a tree, and the names of the tensors.",
+  define(p, no_effects,
+         {"load_remote_graph(buffers)",
+          "A graph (entry: int32[]) -> tensors, of one entry of each buffer of a tree, and the names of the tensors.",
+          R"(from nn import Linear
+facts, graph = Linear(3).create_graph(float32[2, 4])
+buffers = named_variable_buffers(facts)
+loads, names = load_remote_graph(buffers)
+names)"},
          [](Interpreter& in, Arguments args) { return load_graph(in, args); });
-  define(p, no_effects, "store_remote_graph", "store_remote_graph(buffers)",
-         "A graph (entry: int32[], a named tensor for each buffer of a tree) that stores the tensors.",
+  define(p, no_effects,
+         {"store_remote_graph(buffers)",
+          "A graph (entry: int32[], a named tensor for each buffer of a tree) that stores the tensors.",
+          R"(from nn import Linear
+facts, graph = Linear(3).create_graph(float32[2, 4])
+len(store_remote_graph(named_variable_buffers(facts)).inputs))"},
          [](Interpreter& in, Arguments args) { return store_graph(in, args); });
   define(
-      p, no_effects, "named_variable_buffers",
-      "named_variable_buffers(factories, entries = 1, shard = none, shard_from = 512, folder = none)",
-      "A tree of remote buffers, one for each variable factory, under the same names; with a grouping of replicas as "
-      "`shard`, of shards for variables of at least `shard_from` elements. `folder`: as for remote_buffer.",
+      p, no_effects,
+      {"named_variable_buffers(factories, entries = 1, shard = none, shard_from = 512, folder = none)",
+       "A tree of remote buffers, one for each variable factory, under the same names; with a grouping of replicas as "
+       "`shard`, of shards for variables of at least `shard_from` elements. `folder`: as for remote_buffer.",
+       R"(from nn import Linear
+facts, graph = Linear(3).create_graph(float32[2, 4])
+list(named_variable_buffers(facts).keys_flat()))"},
       [](Interpreter& in, Arguments args) { return buffers_for(in, args); });
 }
 

@@ -261,15 +261,28 @@ Array initial_values(Interpreter& in, const Value& init, const TensorSpec& given
 }
 
 void bind_replica_builtins(Scope& p) {
-  define(p, no_effects, "replicated", "replicated(n)",
-         "Context for the head of a program: n replicas of it run side by side, on samples and with variables of their "
-         "own.",
-         [](Interpreter&, Arguments args) -> Value {
-           ArgReader a(args);
-           return make_ref<ReplicatedObject>(a.integer("n"));
-         });
-  define(p, no_effects, "replica_sharded_spec", "replica_sharded_spec(spec, shard_over)",
-         "The spec of a shard: the part that each member of a group of replicas has of a tensor.",
+  define(
+      p, no_effects,
+      {"replicated(n)",
+       "Context for the head of a program: n replicas of it run side by side, on samples and with variables of their "
+       "own.",
+       R"(program p with replicated(2) {
+  stream in x: float32[1]
+  stream out y = host_load(x) * 2
+}
+Session(p()).run(x = [[1], [5]]))"},
+      [](Interpreter&, Arguments args) -> Value {
+        ArgReader a(args);
+        return make_ref<ReplicatedObject>(a.integer("n"));
+      });
+  define(p, no_effects,
+         {"replica_sharded_spec(spec, shard_over)",
+          "The spec of a shard: the part that each member of a group of replicas has of a tensor.",
+          R"(program p with replicated(4) {
+  group = ir.replica_grouping(stride = 1, group_size = 4)
+  print(replica_sharded_spec(float32[10], group))
+}
+p())"},
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a(args);
            const TensorSpec whole = to_spec(in, a.value("spec"), "replica_sharded_spec");

@@ -168,14 +168,27 @@ void declare_stream(Interpreter& in, const ast::StreamStmt& s, Activation& a) {
 }
 
 void bind_stream_builtins(Scope& p) {
-  define(p, no_effects, "h2d_stream", "h2d_stream(shape, dtype, name = \"h2d_stream\")",
-         "A stream from the host to the device.",
+  define(p, no_effects,
+         {"h2d_stream(shape, dtype, name = \"h2d_stream\")", "A stream from the host to the device.", R"(program p {
+  x = h2d_stream([2], float32, name = "x")
+  stream out y = host_load(x) + 1
+}
+Session(p()).run(x = [1, 2]))"},
          [](Interpreter& in, Arguments args) { return make_stream(in, args, "h2d_stream", true); });
-  define(p, no_effects, "d2h_stream", "d2h_stream(shape, dtype, name = \"d2h_stream\")",
-         "A stream from the device to the host.",
+  define(p, no_effects,
+         {"d2h_stream(shape, dtype, name = \"d2h_stream\")", "A stream from the device to the host.", R"(program p {
+  y = d2h_stream([2], float32, name = "y")
+  host_store(y, constant([1.0, 2.0]))
+}
+Session(p()).run())"},
          [](Interpreter& in, Arguments args) { return make_stream(in, args, "d2h_stream", false); });
-  define(p, no_effects, "host_load", "host_load(stream, name = none)",
-         "The next sample of a stream, as a tensor; of a tree of streams, a tree of tensors.",
+  define(p, no_effects,
+         {"host_load(stream, name = none)",
+          "The next sample of a stream, as a tensor; of a tree of streams, a tree of tensors.", R"(program p {
+  stream in x: float32[2]
+  stream out y = host_load(x) * 10
+}
+Session(p()).run(x = [1, 2]))"},
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a(args);
            const std::string name = a.string_or("name", "");
@@ -187,18 +200,24 @@ void bind_stream_builtins(Scope& p) {
              return tensor_value(target.ir, target.graph->add_host_load(s, named)->outputs.at(0));
            });
          });
-  define(p, no_effects, "host_store", "host_store(stream, t)",
-         "Sends a tensor to the host as the stream's next sample; to a tree of streams a tree of tensors.",
-         [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a(args);
-           const Value streams = a.value("stream");
-           if (!is_tree(streams)) to_stream(streams, false, graphs_of(in).target().ir, "host_store");
-           each_stream(in, streams, a.value("t"), "host_store: the tree of streams",
-                       [&](const Value& one, const Value& part) {
-                         store(in, to_stream(one, false, graphs_of(in).target().ir, "host_store"), part);
-                       });
-           return {};
-         });
+  define(
+      p, no_effects,
+      {"host_store(stream, t)",
+       "Sends a tensor to the host as the stream's next sample; to a tree of streams a tree of tensors.", R"(program p {
+  y = d2h_stream([2], float32, name = "y")
+  host_store(y, constant([1.0, 2.0]) * 3)
+}
+Session(p()).run())"},
+      [](Interpreter& in, Arguments args) -> Value {
+        ArgReader a(args);
+        const Value streams = a.value("stream");
+        if (!is_tree(streams)) to_stream(streams, false, graphs_of(in).target().ir, "host_store");
+        each_stream(in, streams, a.value("t"), "host_store: the tree of streams",
+                    [&](const Value& one, const Value& part) {
+                      store(in, to_stream(one, false, graphs_of(in).target().ir, "host_store"), part);
+                    });
+        return {};
+      });
 }
 
 }  // namespace pxl

@@ -222,9 +222,7 @@ Value in_reverse(Interpreter& in, const Value& of) {
   return make_list(std::move(items));
 }
 
-Value reversed(Interpreter& in, const Arguments& args) {
-  return in_reverse(in, ArgReader(args).value("items"));
-}
+Value reversed(Interpreter& in, const Arguments& args) { return in_reverse(in, ArgReader(args).value("items")); }
 
 Value to_list(Interpreter& in, const Arguments& args) {
   ArgReader a(args);
@@ -287,9 +285,7 @@ Value to_float(Value v) {
   type_error("float: expected a number or a str, got " + with_article(v.type_name()));
 }
 
-Value float_builtin(Interpreter&, const Arguments& args) {
-  return to_float(ArgReader(args).value_or("x", Value(0.0)));
-}
+Value float_builtin(Interpreter&, const Arguments& args) { return to_float(ArgReader(args).value_or("x", Value(0.0))); }
 
 Value character(const Value& code) {
   const int64_t c = to_index(code, "chr: `code`");
@@ -382,73 +378,100 @@ Value time_now(Interpreter&, const Arguments& args) {
 
 void bind_core_builtins(Interpreter&, Scope& p) {
   bind_error_builtins(p);
-  define(p, Effect::prints, "print", "print(*values, sep = \" \", end = \"\\n\")", "Writes values as text.", print);
-  define(p, no_effects, "len", "len(x)", "Number of elements.", [](Interpreter& in, const Arguments& args) -> Value {
-    return length_of(in, ArgReader(args).value("x"));
-  });
-  define(p, no_effects, "range", "range(start, stop = none, step = 1)", "Ints from start to stop, without stop.",
+  define(p, Effect::prints,
+         {"print(*values, sep = \" \", end = \"\\n\")", "Writes values as text.", R"(print("loss", 0.25, sep = ": "))"},
+         print);
+  define(p, no_effects, {"len(x)", "Number of elements.", R"(len("word"), len([1, 2]), len(zeros([3, 4])))"},
+         [](Interpreter& in, const Arguments& args) -> Value { return length_of(in, ArgReader(args).value("x")); });
+  define(p, no_effects,
+         {"range(start, stop = none, step = 1)", "Ints from start to stop, without stop.", "list(range(1, 8, 2))"},
          range);
-  define(p, no_effects, "enumerate", "enumerate(items, start = 0)", "Pairs of a counter and an element.", enumerate);
-  define(p, no_effects, "zip", "zip(*iterables, strict = false)", "Tuples of elements side by side.", zip);
-  define(p, no_effects, "map", "map(function, *iterables)", "The function of every element, computed on request.", map);
-  define(p, no_effects, "filter", "filter(function, items)", "Elements for which the function gives true.", filter);
-  define(p, no_effects, "sorted", "sorted(items, key = none, reverse = false)",
-         "A sorted list; equal elements keep their order.", sorted);
-  define(p, no_effects, "reversed", "reversed(items)", "A list in reverse order.", reversed);
-  define(p, no_effects, "list", "list(items = [])", "A list of the elements.", to_list);
-  define(p, no_effects, "tuple", "tuple(items = [])", "A tuple of the elements.", to_tuple);
-  define(p, no_effects, "dict", "dict(pairs = [], **entries)", "A dict of pairs or of names.", to_dict);
-  define(p, no_effects, "int", "int(x = 0, base = 10)", "An int: floats are truncated, strings parsed.", int_builtin);
-  define(p, no_effects, "float", "float(x = 0.0)", "A float of a number, a string or an array of one element.",
+  define(p, no_effects,
+         {"enumerate(items, start = 0)", "Pairs of a counter and an element.",
+          R"(list(enumerate(["a", "b"], start = 1)))"},
+         enumerate);
+  define(p, no_effects,
+         {"zip(*iterables, strict = false)", "Tuples of elements side by side.", R"(list(zip([1, 2], ["a", "b"])))"},
+         zip);
+  define(p, no_effects,
+         {"map(function, *iterables)", "The function of every element, computed on request.",
+          "list(map(x => x * x, [1, 2, 3]))"},
+         map);
+  define(p, no_effects,
+         {"filter(function, items)", "Elements for which the function gives true.",
+          "list(filter(x => x % 2 == 1, range(6)))"},
+         filter);
+  define(p, no_effects,
+         {"sorted(items, key = none, reverse = false)", "A sorted list; equal elements keep their order.",
+          R"(sorted(["bb", "a", "ccc"], key = len, reverse = true))"},
+         sorted);
+  define(p, no_effects, {"reversed(items)", "A list in reverse order.", "list(reversed([1, 2, 3]))"}, reversed);
+  define(p, no_effects, {"list(items = [])", "A list of the elements.", R"(list("abc"), list(range(3)))"}, to_list);
+  define(p, no_effects, {"tuple(items = [])", "A tuple of the elements.", "tuple([1, 2])"}, to_tuple);
+  define(p, no_effects, {"dict(pairs = [], **entries)", "A dict of pairs or of names.", R"(dict([("a", 1)], b = 2))"},
+         to_dict);
+  define(
+      p, no_effects,
+      {"int(x = 0, base = 10)", "An int: floats are truncated, strings parsed.", R"(int(2.9), int("ff", base = 16))"},
+      int_builtin);
+  define(p, no_effects,
+         {"float(x = 0.0)", "A float of a number, a string or an array of one element.",
+          R"(float("2.5"), float(array([4])))"},
          float_builtin);
-  define(p, no_effects, "str", "str(x = \"\")", "The text that print shows.",
+  define(p, no_effects, {"str(x = \"\")", "The text that print shows.", "str(1.5) + str([1])"},
          [](Interpreter& in, const Arguments& args) -> Value {
            return str_of(in, ArgReader(args).value_or("x", Value("")));
          });
-  define(p, no_effects, "repr", "repr(x)", "The text that shows a value inside containers.",
-         [](Interpreter& in, const Arguments& args) -> Value {
-           return repr_of(in, ArgReader(args).value("x"));
-         });
-  define(p, no_effects, "chr", "chr(code)", "The character of a code point of Unicode.",
+  define(p, no_effects, {"repr(x)", "The text that shows a value inside containers.", R"(repr("a\nb"))"},
+         [](Interpreter& in, const Arguments& args) -> Value { return repr_of(in, ArgReader(args).value("x")); });
+  define(p, no_effects, {"chr(code)", "The character of a code point of Unicode.", "chr(97), chr(0x20ac)"},
          [](Interpreter&, const Arguments& args) { return character(ArgReader(args).value("code")); });
-  define(
-      p, no_effects, "ord", "ord(text)", "The code point of a text of one character.",
-      [](Interpreter&, const Arguments& args) { return code_point(ArgReader(args).value("text")); });
+  define(p, no_effects, {"ord(text)", "The code point of a text of one character.", "ord('a'), ord('€')"},
+         [](Interpreter&, const Arguments& args) { return code_point(ArgReader(args).value("text")); });
   define_direct(p, "chr", 1, 1, [](Interpreter&, const Value* v, size_t) { return character(v[0]); });
   define_direct(p, "ord", 1, 1, [](Interpreter&, const Value* v, size_t) { return code_point(v[0]); });
   p.bind("bool", make_ref<DTypeObject>(DType::boolean));
-  define(p, no_effects, "type", "type(x)", "The name of a value's type.",
-         [](Interpreter&, const Arguments& args) -> Value {
-           return ArgReader(args).value("x").type_name();
-         });
-  define(p, no_effects, "isinstance", "isinstance(x, type)", "Whether a value is of a type, or of one of several.",
+  define(p, no_effects, {"type(x)", "The name of a value's type.", R"(type(1), type("a"), type(ones([2])))"},
+         [](Interpreter&, const Arguments& args) -> Value { return ArgReader(args).value("x").type_name(); });
+  define(p, no_effects,
+         {"isinstance(x, type)", "Whether a value is of a type, or of one of several.",
+          R"(isinstance([1], list), isinstance(2, (str, float)))"},
          isinstance);
-  define(p, no_effects, "any", "any(items)", "Whether some element is true.",
+  define(p, no_effects, {"any(items)", "Whether some element is true.", "any([x > 2 for x in [1, 2, 3]])"},
          [](Interpreter& in, const Arguments& args) -> Value {
            return any_or_all(in, ArgReader(args).value("items"), true);
          });
-  define(p, no_effects, "all", "all(items)", "Whether all elements are true.",
+  define(p, no_effects, {"all(items)", "Whether all elements are true.", "all([1 < 2, 2 < 3]), all([])"},
          [](Interpreter& in, const Arguments& args) -> Value {
            return any_or_all(in, ArgReader(args).value("items"), false);
          });
-  define(p, Effect::time, "time", "time()", "Seconds since 1970.", time_now);
-  define(p, Effect::reads_environment, "env", "env(name, default = none)",
-         "The value of an environment variable, or the default where it is unset.", environment);
-  define(p, no_effects, "exit", "exit(code = 0)", "Ends the script.", [](Interpreter&, const Arguments& args) -> Value {
-    throw ExitRequest{static_cast<int>(ArgReader(args).integer("code") & 255)};
-  });
-  define(p, no_effects, "expect_error", "expect_error(text)",
-         "Context: its block must fail with an error that holds the text.", [](Interpreter&, const Arguments& args) {
-           return expect_error_context(ArgReader(args).string("text"));
+  define(p, Effect::time, {"time()", "Seconds since 1970.", R"(began = time()
+time() >= began)"},
+         time_now);
+  define(p, Effect::reads_environment,
+         {"env(name, default = none)", "The value of an environment variable, or the default where it is unset.",
+          R"(env("PXL_NO_SUCH_VARIABLE", "unset"))"},
+         environment);
+  define(p, no_effects, {"exit(code = 0)", "Ends the script.", R"(print("the end")
+exit(0))"},
+         [](Interpreter&, const Arguments& args) -> Value {
+           throw ExitRequest{static_cast<int>(ArgReader(args).integer("code") & 255)};
          });
-  define(p, no_effects, "hasattr", "hasattr(x, name)", "Whether a value has a member of that name.",
+  define(p, no_effects,
+         {"expect_error(text)", "Context: its block must fail with an error that holds the text.",
+          R"(with expect_error("division by zero") { 1 // 0 }
+print("went on"))"},
+         [](Interpreter&, const Arguments& args) { return expect_error_context(ArgReader(args).string("text")); });
+  define(p, no_effects,
+         {"hasattr(x, name)", "Whether a value has a member of that name.", R"(hasattr("text", "split"))"},
          [](Interpreter& in, const Arguments& args) -> Value {
            ArgReader a(args);
            const Value v = a.value("x");
            return v.is_object() && v.object()->member(in, a.string("name")).has_value();
          });
-  define(p, no_effects, "getattr", "getattr(x, name, default)",
-         "A value's member of that name; without one, the default where it is given.",
+  define(p, no_effects,
+         {"getattr(x, name, default)", "A value's member of that name; without one, the default where it is given.",
+          R"(getattr([1, 2], "nothing", "no such member"))"},
          [](Interpreter& in, const Arguments& args) -> Value {
            ArgReader a(args);
            const Value v = a.value("x");

@@ -254,7 +254,9 @@ Value divmod(Interpreter& in, const Arguments& args) {
 }  // namespace
 
 void bind_math_builtins(Scope& p) {
-  define(p, no_effects, "sum", "sum(items, axis = none, keepdims = false)", "The sum of a list, an array or a tensor.",
+  define(p, no_effects,
+         {"sum(items, axis = none, keepdims = false)", "The sum of a list, an array or a tensor.",
+          "sum([1, 2, 3]), sum(array([[1, 2], [3, 4]]), axis = 1)"},
          total_of);
   define_direct(p, "sum", 1, 1, [](Interpreter& in, const Value* v, size_t) -> Value {
     if (const std::optional<Value> total = quick_total(v[0])) return *total;
@@ -263,15 +265,17 @@ void bind_math_builtins(Scope& p) {
     args.positional = {v[0]};
     return total_of(in, std::move(args));
   });
-  define(p, no_effects, "max", "max(items, axis = none, keepdims = false)",
-         "The largest of a list, of several numbers, or along axes.",
+  define(p, no_effects,
+         {"max(items, axis = none, keepdims = false)", "The largest of a list, of several numbers, or along axes.",
+          "max(3, 5), max([[1, 9], [4, 2]], axis = 0)"},
          [](Interpreter& in, Arguments args) { return extreme(in, std::move(args), true); });
-  define(p, no_effects, "min", "min(items, axis = none, keepdims = false)",
-         "The smallest of a list, of several numbers, or along axes.",
+  define(p, no_effects,
+         {"min(items, axis = none, keepdims = false)", "The smallest of a list, of several numbers, or along axes.",
+          "min([3, 1, 2])"},
          [](Interpreter& in, Arguments args) { return extreme(in, std::move(args), false); });
   define_direct(p, "max", 1, 3, extreme_of<true>);
   define_direct(p, "min", 1, 3, extreme_of<false>);
-  define(p, no_effects, "abs", "abs(x)", "Magnitude.", absolute);
+  define(p, no_effects, {"abs(x)", "Magnitude.", "abs(-3), abs(array([-1.5, 2.0]))"}, absolute);
   define_direct(p, "abs", 1, 1, [](Interpreter& in, const Value* v, size_t) -> Value {
     if (v[0].is_int64() && v[0].int64() != INT64_MIN) return std::abs(v[0].int64());
     if (v[0].is_float()) return std::fabs(v[0].float64());
@@ -280,12 +284,16 @@ void bind_math_builtins(Scope& p) {
     args.positional = {v[0]};
     return absolute(in, std::move(args));
   });
-  define(p, no_effects, "round", "round(x, digits = none)",
-         "Rounded, halves to even; without digits a number becomes an int.", round_number);
-  define(p, no_effects, "pow", "pow(base, exponent)", "base ** exponent.", power);
-  define(p, no_effects, "divmod", "divmod(a, b)", "(a // b, a % b)", divmod);
-  define(p, no_effects, "allclose", "allclose(a, b, rtol = 1e-5, atol = 1e-8, equal_nan = false)",
-         "Whether |a - b| <= atol + rtol |b| for all elements.", allclose);
+  define(p, no_effects,
+         {"round(x, digits = none)", "Rounded, halves to even; without digits a number becomes an int.",
+          "round(2.5), round(3.14159, 2)"},
+         round_number);
+  define(p, no_effects, {"pow(base, exponent)", "base ** exponent.", "pow(2, 10)"}, power);
+  define(p, no_effects, {"divmod(a, b)", "(a // b, a % b)", "divmod(17, 5)"}, divmod);
+  define(p, no_effects,
+         {"allclose(a, b, rtol = 1e-5, atol = 1e-8, equal_nan = false)",
+          "Whether |a - b| <= atol + rtol |b| for all elements.", "allclose([1.0, 2.0], [1.0, 2.000001])"},
+         allclose);
   p.bind("pi", std::numbers::pi);
   p.bind("inf", std::numeric_limits<double>::infinity());
   p.bind("nan", std::numeric_limits<double>::quiet_NaN());

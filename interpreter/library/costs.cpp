@@ -24,15 +24,22 @@ std::string op_key(const Op& op) { return fmt::format("{}.{}", op.row->schedule,
 }  // namespace
 
 void bind_cost_builtins(Scope& p) {
-  define(p, no_effects, "total_flops", "total_flops(graph)",
-         "Floating point operations of one run of a graph, or of an ir's main graph, with everything that it calls.",
+  define(p, no_effects,
+         {"total_flops(graph)",
+          "Floating point operations of one run of a graph, or of an ir's main graph, with everything that it calls.",
+          R"(def product(x) { return x @ x }
+total_flops(ir.create_graph(product, float32[8, 8])))"},
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a(args);
            Value holder;
            return flops_of(graph_of(in, a.value("graph"), "total_flops", holder));
          });
-  define(p, no_effects, "evaluate_flops", "evaluate_flops(graph)",
-         "A dict from the ops of a graph and of those it calls to their floating point operations.",
+  define(p, no_effects,
+         {"evaluate_flops(graph)",
+          "A dict from the ops of a graph and of those it calls to their floating point operations.",
+          R"(def product(x) { return x @ x }
+graph = ir.create_graph(product, float32[8, 8])
+list(evaluate_flops(graph).values()))"},
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a(args);
            Value holder;

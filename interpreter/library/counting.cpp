@@ -191,13 +191,19 @@ Value unique(Interpreter& in, const Arguments& args) {
 }  // namespace
 
 void bind_counting_builtins(Scope& p) {
-  define(p, no_effects, "nonzero", "nonzero(x)",
-         "The places of the elements that are not 0, int32 [count, rank], in row-major order.", nonzero);
-  define(p, no_effects, "bincount", "bincount(x, minlength = 0)",
-         "How often each integer from 0 on is in an array, as int32.", bincount);
-  define(p, no_effects, "unique", "unique(x, return_inverse = false, return_counts = false)",
-         "The different elements in ascending order; on request also where each element of x is among them, and how "
-         "often each is in x.",
+  define(p, no_effects,
+         {"nonzero(x)", "The places of the elements that are not 0, int32 [count, rank], in row-major order.",
+          "nonzero(array([[0, 3], [5, 0]])).tolist()"},
+         nonzero);
+  define(p, no_effects,
+         {"bincount(x, minlength = 0)", "How often each integer from 0 on is in an array, as int32.",
+          "bincount(array([1, 3, 1, 0]))"},
+         bincount);
+  define(p, no_effects,
+         {"unique(x, return_inverse = false, return_counts = false)",
+          "The different elements in ascending order; on request also where each element of x is among them, and how "
+          "often each is in x.",
+          "unique(array([3, 1, 3]), return_counts = true)"},
          unique);
 }
 

@@ -228,37 +228,51 @@ Value randint(Interpreter& in, const Arguments& args) {
 }  // namespace
 
 void bind_data_builtins(Interpreter&, Scope& p) {
-  define(p, no_effects, "array", "array(values, dtype = none)", "An array of a number, nested lists or another array.",
+  define(p, no_effects,
+         {"array(values, dtype = none)", "An array of a number, nested lists or another array.",
+          "array([[1, 2], [3, 4]], float32)"},
          array);
-  define(p, no_effects, "zeros", "zeros(shape = none, dtype = float32)",
-         "An array of zeros; without a shape an initialiser.",
+  define(p, no_effects,
+         {"zeros(shape = none, dtype = float32)", "An array of zeros; without a shape an initialiser.",
+          "zeros([2, 3], int32)"},
          [](Interpreter& in, const Arguments& args) { return filled(in, args, "zeros", 0); });
-  define(p, no_effects, "ones", "ones(shape = none, dtype = float32)",
-         "An array of ones; without a shape an initialiser.",
+  define(p, no_effects,
+         {"ones(shape = none, dtype = float32)", "An array of ones; without a shape an initialiser.", "ones([2, 2])"},
          [](Interpreter& in, const Arguments& args) { return filled(in, args, "ones", 1); });
-  define(p, no_effects, "zeros_like", "zeros_like(x, dtype = none)",
-         "Zeros in the shape and dtype of an array, tensor or spec.",
+  define(p, no_effects,
+         {"zeros_like(x, dtype = none)", "Zeros in the shape and dtype of an array, tensor or spec.",
+          "zeros_like(ones([2]))"},
          [](Interpreter& in, const Arguments& args) { return filled_like(in, args, "zeros_like", 0); });
-  define(p, no_effects, "ones_like", "ones_like(x, dtype = none)",
-         "Ones in the shape and dtype of an array, tensor or spec.",
+  define(p, no_effects,
+         {"ones_like(x, dtype = none)", "Ones in the shape and dtype of an array, tensor or spec.",
+          "ones_like(array([[1, 2]]))"},
          [](Interpreter& in, const Arguments& args) { return filled_like(in, args, "ones_like", 1); });
-  define(p, no_effects, "full", "full(shape, value, dtype = none)", "An array of one value.", full);
-  define(p, no_effects, "arange", "arange(start, stop = none, step = 1, dtype = none)",
-         "Numbers from start to stop, without stop.", arange);
-  define(p, no_effects, "linspace", "linspace(start, stop, num = 50, dtype = float32)",
-         "Evenly spaced numbers, with both ends.", linspace);
-  define(p, no_effects, "eye", "eye(n, m = none, dtype = float32)", "Ones on the diagonal.", eye);
+  define(p, no_effects, {"full(shape, value, dtype = none)", "An array of one value.", "full([2, 2], 7, int32)"}, full);
+  define(p, no_effects,
+         {"arange(start, stop = none, step = 1, dtype = none)", "Numbers from start to stop, without stop.",
+          "arange(0, 1, 0.25)"},
+         arange);
+  define(p, no_effects,
+         {"linspace(start, stop, num = 50, dtype = float32)", "Evenly spaced numbers, with both ends.",
+          "linspace(0, 1, 5)"},
+         linspace);
+  define(p, no_effects, {"eye(n, m = none, dtype = float32)", "Ones on the diagonal.", "eye(2)"}, eye);
   define(
-      p, Effect::random, "normal", "normal(mean = 0, std = 1, shape = none, dtype = float32)",
-      "Normal draws; without a shape an initialiser.",
+      p, Effect::random,
+      {"normal(mean = 0, std = 1, shape = none, dtype = float32)", "Normal draws; without a shape an initialiser.",
+       R"(random_seed(1)
+normal(0, 1, [2, 3]).spec)"},
       [](Interpreter& in, const Arguments& args) {
         return draw(in, args, "normal", "mean", "std", 0, 1,
                     [](Random& r, DType d, const Shape& s, double x, double y) { return r.normal(d, s, x, y); });
       },
       InLook::calls_body);
   define(
-      p, Effect::random, "truncated_normal", "truncated_normal(mean = 0, std = 1, shape = none, dtype = float32)",
-      "Normal draws within two deviations; without a shape an initialiser.",
+      p, Effect::random,
+      {"truncated_normal(mean = 0, std = 1, shape = none, dtype = float32)",
+       "Normal draws within two deviations; without a shape an initialiser.", R"(random_seed(1)
+draws = truncated_normal(0, 1, [1000])
+max(abs(draws)) <= 2)"},
       [](Interpreter& in, const Arguments& args) {
         return draw(
             in, args, "truncated_normal", "mean", "std", 0, 1,
@@ -266,17 +280,23 @@ void bind_data_builtins(Interpreter&, Scope& p) {
       },
       InLook::calls_body);
   define(
-      p, Effect::random, "uniform", "uniform(low = 0, high = 1, shape = none, dtype = float32)",
-      "Uniform draws from [low, high); without a shape an initialiser.",
+      p, Effect::random,
+      {"uniform(low = 0, high = 1, shape = none, dtype = float32)",
+       "Uniform draws from [low, high); without a shape an initialiser.", R"(random_seed(1)
+draws = uniform(-1, 1, [1000])
+min(draws) >= -1 and max(draws) < 1)"},
       [](Interpreter& in, const Arguments& args) {
         return draw(in, args, "uniform", "low", "high", 0, 1,
                     [](Random& r, DType d, const Shape& s, double x, double y) { return r.uniform(d, s, x, y); });
       },
       InLook::calls_body);
-  define(p, Effect::random, "randint", "randint(low, high, shape = none, dtype = int32)",
-         "Uniform ints from [low, high); without a shape an initialiser.", randint, InLook::calls_body);
+  define(p, Effect::random,
+         {"randint(low, high, shape = none, dtype = int32)",
+          "Uniform ints from [low, high); without a shape an initialiser.", R"(random_seed(1)
+randint(0, 10, [4]).shape)"},
+         randint, InLook::calls_body);
   define(
-      p, Effect::random, "permutation", "permutation(n)", "The numbers 0..n-1 in random order.",
+      p, Effect::random, {"permutation(n)", "The numbers 0..n-1 in random order.", "sorted(list(permutation(4)))"},
       [](Interpreter& in, const Arguments& args) -> Value {
         const int64_t n = ArgReader(args).integer("n");
         if (n < 0 || n > (int64_t{1} << 31)) throw run_error("permutation: n is out of range");
@@ -284,9 +304,14 @@ void bind_data_builtins(Interpreter&, Scope& p) {
         return host_of(in).random().permutation(n, DType::int32);
       },
       InLook::calls_body);
-  define(p, Effect::random, "random_seed", "random_seed(seed)",
-         "Fixes every draw that follows. The seed is an int, or what `random_state` returned: then the draws that "
-         "followed it follow again.",
+  define(p, Effect::random,
+         {"random_seed(seed)",
+          "Fixes every draw that follows. The seed is an int, or what `random_state` returned: then the draws that "
+          "followed it follow again.",
+          R"(random_seed(5)
+a = uniform(0, 1, [3])
+random_seed(5)
+all(a == uniform(0, 1, [3])))"},
          [](Interpreter& in, const Arguments& args) -> Value {
            const ArgReader a(args);
            const Value seed = a.value("seed");
@@ -297,8 +322,13 @@ void bind_data_builtins(Interpreter&, Scope& p) {
              random.reseed(static_cast<uint64_t>(a.integer("seed")));
            return {};
          });
-  define(p, Effect::random, "random_state", "random_state()",
-         "The state of the generator that `normal` and its kin draw from, as an array. `random_seed` takes it.",
+  define(p, Effect::random,
+         {"random_state()",
+          "The state of the generator that `normal` and its kin draw from, as an array. `random_seed` takes it.",
+          R"(state = random_state()
+a = uniform(0, 1, [2])
+random_seed(state)
+allclose(a, uniform(0, 1, [2])))"},
          [](Interpreter& in, const Arguments& args) -> Value {
            const ArgReader none(args);
            return array_of(host_of(in).random());

@@ -144,17 +144,35 @@ Value beside(Interpreter& in, const Arguments& args) {
 }  // namespace
 
 void bind_file_builtins(Scope& p) {
-  define(p, Effect::reads_files, "read_text", "read_text(path)", "The text of a UTF-8 file.", read_text);
-  define(p, Effect::writes_files, "write_text", "write_text(path, text)", "Replaces a file by a text.", write_text);
-  define(p, Effect::reads_files, "read_bytes", "read_bytes(path)", "The bytes of a file, as an array of uint8.",
+  define(p, Effect::reads_files, {"read_text(path)", "The text of a UTF-8 file.", R"(write_text("a.txt", "hi")
+read_text("a.txt"))"},
+         read_text);
+  define(p, Effect::writes_files,
+         {"write_text(path, text)", "Replaces a file by a text.", R"(write_text("a.txt", "one\ntwo\n")
+read_text("a.txt"))"},
+         write_text);
+  define(p, Effect::reads_files,
+         {"read_bytes(path)", "The bytes of a file, as an array of uint8.", R"(write_text("a.txt", "hi")
+read_bytes("a.txt"))"},
          read_bytes);
-  define(p, Effect::writes_files, "write_bytes", "write_bytes(path, bytes)", "Replaces a file by an array of uint8.",
+  define(p, Effect::writes_files,
+         {"write_bytes(path, bytes)", "Replaces a file by an array of uint8.",
+          R"(write_bytes("a.bin", array([104, 105], uint8))
+read_text("a.bin"))"},
          write_bytes);
-  define(p, Effect::reads_files, "exists", "exists(path)", "Whether there is a file or folder.", exists);
-  define(p, Effect::reads_files, "list_files", "list_files(pattern)",
-         "The paths that match a pattern with *, ? and [abc], in order: `list_files(\"data/*.png\")`.", list_files);
-  define(p, no_effects, "beside", "beside(name)", "The path of a file in the folder of the file that has this call.",
-         beside);
+  define(p, Effect::reads_files, {"exists(path)", "Whether there is a file or folder.", R"(exists("no/such/file"))"},
+         exists);
+  define(p, Effect::reads_files,
+         {"list_files(pattern)",
+          "The paths that match a pattern with *, ? and [abc], in order: `list_files(\"data/*.png\")`.",
+          R"(write_text("a.txt", "one")
+write_text("b.txt", "two")
+list_files("*.txt"))"},
+         list_files);
+  define(
+      p, no_effects,
+      {"beside(name)", "The path of a file in the folder of the file that has this call.", R"(beside("weights.npy"))"},
+      beside);
 }
 
 }  // namespace pxl

@@ -27,20 +27,23 @@ Array source(Interpreter& in, const ArgReader& a, const char* host, const char* 
 }  // namespace
 
 void bind_float8_builtins(Scope& p) {
-  define(p, no_effects, "host_pow2scale_cast_to_fp8",
-         "host_pow2scale_cast_to_fp8(src, dtype, log2_scale = 0, nan_on_overflow = true)",
-         "An array as float8: src * 2^log2_scale, rounded to nearest even as pow2scale_cast_to_fp8 does. What is too "
-         "large becomes NaN, or else the largest value.",
+  define(p, no_effects,
+         {"host_pow2scale_cast_to_fp8(src, dtype, log2_scale = 0, nan_on_overflow = true)",
+          "An array as float8: src * 2^log2_scale, rounded to nearest even as pow2scale_cast_to_fp8 does. What is too "
+          "large becomes NaN, or else the largest value.",
+          "host_pow2scale_cast_to_fp8(array([0.5, 3.0]), float8_143).dtype"},
          [](Interpreter& in, const Arguments& args) -> Value {
            ArgReader a(args);
            const Array src = source(in, a, "host_pow2scale_cast_to_fp8", "pow2scale_cast_to_fp8");
-           return to_float8(src, to_dtype(a.value("dtype"), "host_pow2scale_cast_to_fp8"),
-                            a.integer("log2_scale"), float8_overflow(a));
+           return to_float8(src, to_dtype(a.value("dtype"), "host_pow2scale_cast_to_fp8"), a.integer("log2_scale"),
+                            float8_overflow(a));
          });
-  define(p, no_effects, "host_pow2scale_cast_from_fp8",
-         "host_pow2scale_cast_from_fp8(src, dtype = float16, log2_scale = 0)",
-         "An array of float8 as floats: src * 2^log2_scale, rounded as pow2scale_cast_from_fp8 does where these are "
-         "float16.",
+  define(p, no_effects,
+         {"host_pow2scale_cast_from_fp8(src, dtype = float16, log2_scale = 0)",
+          "An array of float8 as floats: src * 2^log2_scale, rounded as pow2scale_cast_from_fp8 does where these are "
+          "float16.",
+          R"(small = host_pow2scale_cast_to_fp8(array([0.5, 3.0]), float8_143)
+host_pow2scale_cast_from_fp8(small, float32))"},
          [](Interpreter& in, const Arguments& args) -> Value {
            ArgReader a(args);
            const Array src = source(in, a, "host_pow2scale_cast_from_fp8", "pow2scale_cast_from_fp8");

@@ -314,19 +314,28 @@ const FileFormat& format_to_read(std::string_view function, const std::string& p
 Value look_at_checkpoint(Interpreter& in, const std::string& path) { return look_at_file(in, path, look_at_tensors); }
 
 void bind_format_builtins(Scope& p) {
-  define(p, Effect::reads_files, "load", "load(path, header = none, dtype = none)",
-         "What a file holds, by its suffix: the array of .npy; a dict of arrays of .npz and .safetensors, which reads "
-         "each array when it is first used; a dict of columns of .csv and .tsv; uint8 [height, width, channels] of "
-         ".png and .jpg; samples and rate of .wav, .flac and .ogg.",
+  define(p, Effect::reads_files,
+         {"load(path, header = none, dtype = none)",
+          "What a file holds, by its suffix: the array of .npy; a dict of arrays of .npz and .safetensors, which reads "
+          "each array when it is first used; a dict of columns of .csv and .tsv; uint8 [height, width, channels] of "
+          ".png and .jpg; samples and rate of .wav, .flac and .ogg.",
+          R"(save("a.npy", arange(3))
+load("a.npy"))"},
          load, InLook::calls_body);
   define(
-      p, Effect::writes_files, "save", "save(path, value, rate = none, metadata = none, dtype = none)",
-      "Writes a file by its suffix: an array as .npy, an image as .png, samples as .wav, a dict of arrays as .npz or "
-      ".safetensors, a dict of columns as .csv or .tsv. Of .safetensors, `metadata` is a dict of strings, and `dtype` "
-      "that of all arrays of floats in the file: bfloat16, for one.",
+      p, Effect::writes_files,
+      {"save(path, value, rate = none, metadata = none, dtype = none)",
+       "Writes a file by its suffix: an array as .npy, an image as .png, samples as .wav, a dict of arrays as .npz or "
+       ".safetensors, a dict of columns as .csv or .tsv. Of .safetensors, `metadata` is a dict of strings, and `dtype` "
+       "that of all arrays of floats in the file: bfloat16, for one.",
+       R"(save("a.npy", ones([2]))
+load("a.npy"))"},
       save, InLook::calls_body);
-  define(p, Effect::reads_files, "read_metadata", "read_metadata(path)",
-         "The metadata of a .safetensors file: a dict of strings.", read_metadata);
+  define(p, Effect::reads_files,
+         {"read_metadata(path)", "The metadata of a .safetensors file: a dict of strings.",
+          R"(save("a.safetensors", {"w": ones([2])}, metadata = {"steps": "12"})
+read_metadata("a.safetensors"))"},
+         read_metadata);
 }
 
 }  // namespace pxl

@@ -78,27 +78,48 @@ Value call_member(Interpreter& in, const char* name, Arguments args) {
 }  // namespace
 
 void bind_graph_builtins(Interpreter&, Scope& prelude) {
-  define(prelude, no_effects, "call", "call(graph, *inputs, inputs = none)",
-         "Calls a graph in the graph that is being built.",
+  define(prelude, no_effects,
+         {"call(graph, *inputs, inputs = none)", "Calls a graph in the graph that is being built.",
+          R"(def twice(x) { return x * 2 }
+graph = ir.create_graph(twice, float32[2])
+eval(call(graph, constant([1.0, 2.0]))))"},
          [](Interpreter& in, Arguments args) { return call_member(in, "call", std::move(args)); });
-  define(prelude, no_effects, "call_with_info", "call_with_info(graph, *inputs, inputs = none)",
-         "Calls a graph and gives the call site: its inputs and outputs, and the maps between both graphs.",
+  define(prelude, no_effects,
+         {"call_with_info(graph, *inputs, inputs = none)",
+          "Calls a graph and gives the call site: its inputs and outputs, and the maps between both graphs.",
+          R"(def twice(x) { return x * 2 }
+graph = ir.create_graph(twice, float32[2])
+info = call_with_info(graph, constant([1.0, 2.0]))
+eval(info.output))"},
          [](Interpreter& in, Arguments args) { return call_member(in, "call_with_info", std::move(args)); });
   bind_loop_builtins(prelude);
   define(
-      prelude, no_effects, "scan", "scan(f, init, xs, *inputs, count = none, reverse = false)",
-      "Runs a step along the first axis of sequences: f(*states, *slices, *inputs) returns the next states, then what "
-      "is stacked. Gives the last states and the stacked results.",
+      prelude, no_effects,
+      {"scan(f, init, xs, *inputs, count = none, reverse = false)",
+       "Runs a step along the first axis of sequences: f(*states, *slices, *inputs) returns the next states, then what "
+       "is stacked. Gives the last states and the stacked results.",
+       R"(def running_sum(state, x) { return state + x, state + x }
+last, sums = scan(running_sum, constant([0.0]), constant([[1.0], [2.0], [3.0]]))
+eval(sums))"},
       [](Interpreter& in, Arguments args) { return make_scan(in, std::move(args)); });
-  define(prelude, no_effects, "conditional",
-         "conditional(condition, then_branch, else_branch, then_inputs = none, else_inputs = none)",
-         "Runs one of two graphs at run time, by a bool tensor of one element.", [](Interpreter& in, Arguments args) {
+  define(prelude, no_effects,
+         {"conditional(condition, then_branch, else_branch, then_inputs = none, else_inputs = none)",
+          "Runs one of two graphs at run time, by a bool tensor of one element.", R"(def double(x) { return x * 2 }
+def halve(x) { return x / 2 }
+x = constant([4.0])
+eval(conditional(constant(true), ir.create_graph(double, x), ir.create_graph(halve, x), [x], [x])))"},
+         [](Interpreter& in, Arguments args) {
            const auto [op, branch] = make_conditional(in, args, "conditional");
            return call_result(in, branch.ir, *op);
          });
-  define(prelude, no_effects, "conditional_with_info",
-         "conditional_with_info(condition, then_branch, else_branch, then_inputs = none, else_inputs = none)",
-         "The same, and gives the call site.", [](Interpreter& in, Arguments args) {
+  define(prelude, no_effects,
+         {"conditional_with_info(condition, then_branch, else_branch, then_inputs = none, else_inputs = none)",
+          "The same, and gives the call site.", R"(def double(x) { return x * 2 }
+def halve(x) { return x / 2 }
+x = constant([4.0])
+info = conditional_with_info(constant(false), ir.create_graph(double, x), ir.create_graph(halve, x), [x], [x])
+eval(info.output))"},
+         [](Interpreter& in, Arguments args) {
            const auto [op, branch] = make_conditional(in, args, "conditional_with_info");
            return Value(make_ref<CallInfoObject>(branch.ir, op, nullptr));
          });

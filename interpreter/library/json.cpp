@@ -202,16 +202,21 @@ Value append_json(Interpreter& in, const Arguments& args) {
 
 void bind_json_builtins(Scope& p) {
   define(
-      p, no_effects, "to_json", "to_json(value)",
-      "JSON text of numbers, strings, bools, none, lists, dicts, records and arrays; NaN and infinities become null.",
-      [](Interpreter& in, const Arguments& args) -> Value {
-        return line_of(in, ArgReader(args).value("value"));
-      });
-  define(p, no_effects, "from_json", "from_json(text, type = none)",
-         "The value of a JSON text. With a record for the type: that record, also within its fields, lists and dicts.",
+      p, no_effects,
+      {"to_json(value)",
+       "JSON text of numbers, strings, bools, none, lists, dicts, records and arrays; NaN and infinities become null.",
+       R"(to_json({"loss": 0.5, "shape": array([2, 3])}))"},
+      [](Interpreter& in, const Arguments& args) -> Value { return line_of(in, ArgReader(args).value("value")); });
+  define(p, no_effects,
+         {"from_json(text, type = none)",
+          "The value of a JSON text. With a record for the type: that record, also within its fields, lists and dicts.",
+          R"(from_json("[1, {\"a\": null}]"))"},
          from_json);
-  define(p, Effect::writes_files, "append_json", "append_json(path, value)",
-         "Appends a value to a file as a line of JSON, as a log of metrics.", append_json);
+  define(p, Effect::writes_files,
+         {"append_json(path, value)", "Appends a value to a file as a line of JSON, as a log of metrics.",
+          R"(append_json("log.jsonl", {"step": 1, "loss": 0.5})
+read_text("log.jsonl"))"},
+         append_json);
 }
 
 }  // namespace pxl

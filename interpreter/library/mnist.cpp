@@ -129,10 +129,12 @@ Value mnist(Interpreter& in, const Arguments& args) {
 }  // namespace
 
 void bind_mnist_builtin(Scope& p) {
-  define(p, {Effect::reads_files, Effect::reads_environment, Effect::prints}, "mnist",
-         "mnist(train = 60000, test = 10000)",
-         "The MNIST digits where their files are found, otherwise digits drawn by a built-in generator.", mnist,
-         InLook::calls_body);
+  define(p, {Effect::reads_files, Effect::reads_environment, Effect::prints},
+         {"mnist(train = 60000, test = 10000)",
+          "The MNIST digits where their files are found, otherwise digits drawn by a built-in generator.",
+          R"(data = mnist(100, 10)
+len(list(data.train.batches(25))))"},
+         mnist, InLook::calls_body);
 }
 
 }  // namespace pxl

@@ -155,14 +155,25 @@ Value load_arrays(Interpreter& in, const Arguments& args) {
 }  // namespace
 
 void bind_onnx_builtins(Scope& p) {
-  define(p, Effect::reads_files, "load_onnx", "load_onnx(path)", "The module that an ONNX file is imported as.",
+  define(p, Effect::reads_files,
+         {"load_onnx(path)", "The module that an ONNX file is imported as.", R"(from nn import Linear
+facts, graph = Linear(3).create_graph(float32[2, 4])
+export_onnx(graph.bind(facts.init()), "layer.onnx")
+load_onnx("layer.onnx"))"},
          load_onnx);
-  define(p, Effect::writes_files, "export_onnx", "export_onnx(graph, path, weights = none)",
-         "Writes a graph, a bound graph or a program as an ONNX model. `weights` is a session, or arrays by name; by "
-         "default "
-         "variables have their initial values.",
+  define(p, Effect::writes_files,
+         {"export_onnx(graph, path, weights = none)",
+          "Writes a graph, a bound graph or a program as an ONNX model. `weights` is a session, or arrays by name; by "
+          "default "
+          "variables have their initial values.",
+          R"(from nn import Linear
+facts, graph = Linear(3).create_graph(float32[2, 4])
+export_onnx(graph.bind(facts.init()), "layer.onnx")
+exists("layer.onnx"))"},
          export_onnx);
-  define(p, Effect::reads_files, "load_arrays", "load_arrays(path)", "The arrays of a safetensors file, by name.",
+  define(p, Effect::reads_files,
+         {"load_arrays(path)", "The arrays of a safetensors file, by name.", R"(save("a.safetensors", {"w": ones([2])})
+load_arrays("a.safetensors")["w"])"},
          load_arrays, InLook::calls_body);
 }
 

@@ -10,7 +10,10 @@ namespace pxl {
 namespace {
 
 /// Other names of ops, by which users of other frameworks know them.
-constexpr std::pair<std::string_view, std::string_view> other_names[] = {{"stop_gradient", "detach"}};
+struct OtherName {
+  std::string_view name, op, example;
+};
+constexpr OtherName other_names[] = {{"stop_gradient", "detach", "grad((x) => stop_gradient(x) * x)(3.0)"}};
 
 }  // namespace
 
@@ -19,9 +22,9 @@ constexpr std::pair<std::string_view, std::string_view> other_names[] = {{"stop_
 void bind_op_builtins(Interpreter&, Scope& prelude) {
   for (const OpRow* row : op_table()) {
     if (row->path.empty()) continue;
-    auto op =
-        make_ref<BuiltinObject>(no_effects, std::string(row->name), signature(*row), std::string(row->doc),
-                                [row](Interpreter& in, Arguments args) { return call_op(in, *row, std::move(args)); });
+    auto op = make_ref<BuiltinObject>(
+        no_effects, std::string(row->name), FunctionTexts{signature(*row), std::string(row->doc), {}},
+        [row](Interpreter& in, Arguments args) { return call_op(in, *row, std::move(args)); });
     op->kind = BuiltinObject::Kind::op;
     const Value f(std::move(op));
     const std::string name(row->name);
@@ -41,12 +44,13 @@ void bind_op_builtins(Interpreter&, Scope& prelude) {
     }
     at->bind(std::string(path), f);
   }
-  for (const auto& [name, op] : other_names) {
+  for (const auto& [name, op, example] : other_names) {
     const OpRow& row = get_op(op);
     const std::string parameters = signature(row).substr(row.name.size());
-    define(prelude, no_effects, std::string(name).c_str(), (std::string(name) + parameters).c_str(),
-           (std::string(row.doc) + " Another name of `" + std::string(op) + "`.").c_str(),
-           [&row](Interpreter& in, Arguments args) { return call_op(in, row, std::move(args)); });
+    define(
+        prelude, no_effects,
+        {std::string(name) + parameters, std::string(row.doc) + " Another name of `" + std::string(op) + "`.", example},
+        [&row](Interpreter& in, Arguments args) { return call_op(in, row, std::move(args)); });
   }
 }
 

@@ -119,12 +119,14 @@ Value plot(Interpreter& in, const Arguments& args) {
 }  // namespace
 
 void bind_plot_builtin(Scope& p) {
-  define(p, {Effect::prints, Effect::writes_files, Effect::reads_environment, Effect::starts_processes}, "plot",
-         "plot(values, x = none, title = \"\", labels = none, x_label = \"\", y_label = \"\", log = false, path = "
-         "none, width = none, height = none)",
-         "Draws lines: numbers, a list of lines, a dict of lines by name, or an array whose rows are lines. In the "
-         "terminal, or into "
-         "a .svg or .png file; in a notebook a chart of the same title is drawn in its place.",
+  define(p, {Effect::prints, Effect::writes_files, Effect::reads_environment, Effect::starts_processes},
+         {"plot(values, x = none, title = \"\", labels = none, x_label = \"\", y_label = \"\", log = false, path = "
+          "none, width = none, height = none)",
+          "Draws lines: numbers, a list of lines, a dict of lines by name, or an array whose rows are lines. In the "
+          "terminal, or into "
+          "a .svg or .png file; in a notebook a chart of the same title is drawn in its place.",
+          R"(plot([1, 4, 9, 16], title = "squares", path = "squares.svg")
+exists("squares.svg"))"},
          plot);
 }
 

@@ -155,8 +155,10 @@ struct ProgressObject final : Object {
 
 void bind_progress_builtin(Scope& p) {
   define(
-      p, {Effect::prints, Effect::time}, "progress", "progress(items, title = \"\")",
-      "Iterates and shows how far it got; `.status(text)` adds a note.",
+      p, {Effect::prints, Effect::time},
+      {"progress(items, title = \"\")", "Iterates and shows how far it got; `.status(text)` adds a note.", R"(total = 0
+for i in progress(range(3), "adding") { total = total + i }
+total)"},
       [](Interpreter& in, const Arguments& args) -> Value {
         ArgReader a(args);
         return make_ref<ProgressObject>(in, a.value("items"), a.string("title"));

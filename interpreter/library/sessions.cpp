@@ -527,22 +527,31 @@ bool SessionObject::has_grown() const { return made_at && ir->changed_since(*mad
 
 void bind_session_builtins(Scope& p) {
   define(
-      p, Effect::runs_session, "Session",
-      "Session(ir, device = \"ipu_model\", machine = \"bow\", available_memory_proportion = 0.6, partials = "
-      "\"float32\", weights_to_host_on_exit = true, engine = \"planned\", variables = none, sizes = none, keep = \"1 "
-      "GiB\")",
-      "Prepares an ir to run; devices are \"cpu\" (the evaluator alone) and \"ipu_model\" (the same numbers; report() "
-      "gives cycles and bytes of the machine's tiles). Engines are \"planned\", \"reference\", which runs op by op by "
-      "definitions, and \"tiles\", which carries out the schedule of the tile model on `machine`; `--engine` says "
-      "which "
-      "one runs where none is named. `variables` is the session that has the variables which the program shares with "
-      "others, or a list of sessions: they are in its memory. Of a program with free sizes, `sizes` are those to which "
-      "a run rounds up, a list, or a dict "
-      "of lists by name; `keep` is how much memory the programs for other sizes may take.",
+      p, Effect::runs_session,
+      {"Session(ir, device = \"ipu_model\", machine = \"bow\", available_memory_proportion = 0.6, partials = "
+       "\"float32\", weights_to_host_on_exit = true, engine = \"planned\", variables = none, sizes = none, keep = \"1 "
+       "GiB\")",
+       "Prepares an ir to run; devices are \"cpu\" (the evaluator alone) and \"ipu_model\" (the same numbers; report() "
+       "gives cycles and bytes of the machine's tiles). Engines are \"planned\", \"reference\", which runs op by op by "
+       "definitions, and \"tiles\", which carries out the schedule of the tile model on `machine`; `--engine` says "
+       "which "
+       "one runs where none is named. `variables` is the session that has the variables which the program shares with "
+       "others, or a list of sessions: they are in its memory. Of a program with free sizes, `sizes` are those to "
+       "which "
+       "a run rounds up, a list, or a dict "
+       "of lists by name; `keep` is how much memory the programs for other sizes may take.",
+       R"(program twice {
+  stream in x: float32[2]
+  stream out y = host_load(x) * 2
+}
+Session(twice()).run(x = [1, 2]))"},
       make_session, InLook::calls_body);
-  define(p, Effect::computes, "eval", "eval(t, stream = array, ...)",
-         "The value of a tensor of the main graph, from the initial values of variables: what it needs runs, and "
-         "nothing else.",
+  define(p, Effect::computes,
+         {"eval(t, stream = array, ...)",
+          "The value of a tensor of the main graph, from the initial values of variables: what it needs runs, and "
+          "nothing else.",
+          R"(variable w: float32[2] = 3
+eval(w * 2))"},
          eval_call, InLook::calls_body);
 }
 

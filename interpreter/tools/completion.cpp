@@ -228,7 +228,7 @@ class Completer {
         else if (can_be_called(value))
           kind = Kind::function;
         if (auto* b = value.as<BuiltinObject>())
-          detail = b->signature;
+          detail = b->texts.signature;
         else
           detail = type_text(in_, value);
         add(name, kind, std::move(detail));

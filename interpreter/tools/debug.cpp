@@ -177,16 +177,27 @@ Debugger& debugger_of(Interpreter& in) {
 
 void bind_debug_builtins(Interpreter& in) {
   Scope& p = *evaluator_of(in).prelude();
-  define(p, no_effects, "nancheck", "nancheck(on = true, infinities = true)",
-         "From now on a run ends with an error at the first op that produces a NaN (or an infinity), and shows its "
-         "operands.",
+  define(p, no_effects,
+         {"nancheck(on = true, infinities = true)",
+          "From now on a run ends with an error at the first op that produces a NaN (or an infinity), and shows its "
+          "operands.",
+          R"(nancheck()
+variable w: float32[2] = -1
+with expect_error("NaN") { eval(log(w)) }
+nancheck(false))"},
          [](Interpreter& i, const Arguments& args) -> Value {
            ArgReader a(args);
            debugger_of(i).check_nan(a.boolean("on"), a.boolean("infinities"));
            return {};
          });
-  define(p, no_effects, "watch", "watch(tensors, every = 1)",
-         "Prints statistics of tensors (one, a list, a tree) in every `every`-th run of their program.",
+  define(p, no_effects,
+         {"watch(tensors, every = 1)",
+          "Prints statistics of tensors (one, a list, a tree) in every `every`-th run of their program.", R"(program p {
+  w = variable([1.0, 2.0])
+  watch(w)
+  stream out y = w * 2
+}
+Session(p()).run())"},
          [](Interpreter& i, const Arguments& args) -> Value {
            ArgReader a(args);
            const Value given = a.value("tensors");
@@ -204,18 +215,23 @@ void bind_debug_builtins(Interpreter& in) {
            debugger_of(i).watch(std::move(tensors), every);
            return {};
          });
-  define(p, no_effects, "unwatch", "unwatch()", "Ends all `watch`es.",
+  define(p, no_effects, {"unwatch()", "Ends all `watch`es.", R"(variable w: float32[2] = 3
+watch(w)
+unwatch()
+eval(w))"},
          [](Interpreter& i, const Arguments& args) -> Value {
            const ArgReader none(args);
            debugger_of(i).watch_nothing();
            return {};
          });
-  define(p, {Effect::runs_session, Effect::random}, "check_grad",
-         "check_grad(what, *specs, rtol = none, eps = none, seed = 0)",
-         "Compares gradients by autodiff with central differences, on random inputs: of a graph, or of a module or "
-         "function built "
-         "for `specs` (float64 gives the sharpest test). Returns the largest relative error by input; fails if one "
-         "exceeds rtol.",
+  define(p, {Effect::runs_session, Effect::random},
+         {"check_grad(what, *specs, rtol = none, eps = none, seed = 0)",
+          "Compares gradients by autodiff with central differences, on random inputs: of a graph, or of a module or "
+          "function built "
+          "for `specs` (float64 gives the sharpest test). Returns the largest relative error by input; fails if one "
+          "exceeds rtol.",
+          R"(def square(x) { return x ** 2.0 }
+max(check_grad(square, float64[3]).values()) < 1e-6)"},
          [](Interpreter& i, Arguments args) { return check_grad(i, std::move(args)); });
   if (is_on(Setting::nancheck)) debugger_of(in).check_nan(true);
 }

@@ -47,7 +47,7 @@ DocEntry functions() {
   e.name = "functions";
   e.kind = "functions";
   const auto in = make_interpreter({});
-  for (const BuiltinObject* f : language_functions(*in)) e.facts.emplace_back(f->signature, f->doc);
+  for (const BuiltinObject* f : language_functions(*in)) e.facts.emplace_back(f->texts.signature, f->texts.doc);
   return e;
 }
 

@@ -10,34 +10,16 @@
 #include "runtime/ops/table.hpp"
 
 namespace pxl {
-namespace {
-
-struct FunctionExample {
-  std::string_view name, program;
-  bool has_result;  ///< false if it uses files, or if the result differs from run to run
-};
-
-constexpr FunctionExample examples[] = {
-#define PXL_EXAMPLE(name, program) {#name, program, true},
-#define PXL_FILE_EXAMPLE(name, program) {#name, program, false},
-#include "interpreter/tools/function_examples.inc"
-#undef PXL_EXAMPLE
-#undef PXL_FILE_EXAMPLE
-};
-
-}  // namespace
-
 DocEntry function_entry(const BuiltinObject& function) {
   DocEntry e;
   e.name = function.name;
   e.kind = "function";
-  e.signature = function.signature;
-  e.doc = function.doc;
-  const auto found = std::find_if(std::begin(examples), std::end(examples),
-                                  [&](const FunctionExample& one) { return one.name == function.name; });
-  if (found == std::end(examples)) return e;
-  e.example = found->program;
-  if (found->has_result) e.result = example_result(e.example, ExampleForm::at_prompt).value_or("");
+  e.signature = function.texts.signature;
+  e.doc = function.texts.doc;
+  e.example = function.texts.example;
+  // The result of a program that uses files is not shown.
+  const bool uses_files = function.effects.has(Effect::reads_files) || function.effects.has(Effect::writes_files);
+  if (!uses_files) e.result = example_result(e.example, ExampleForm::at_prompt).value_or("");
   return e;
 }
 
@@ -50,7 +32,7 @@ std::vector<const BuiltinObject*> language_functions(const Interpreter& in) {
     if (name.starts_with('_')) continue;  // functions of the library's modules
     const auto* f = prelude->find_here(name)->as<BuiltinObject>();
     const OpRow* row = find_op(name);
-    if (f && !f->signature.empty() && !(row && row->doc == f->doc)) functions.push_back(f);
+    if (f && !f->texts.signature.empty() && !(row && row->doc == f->texts.doc)) functions.push_back(f);
   }
   return functions;
 }

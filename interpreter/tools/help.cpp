@@ -300,7 +300,7 @@ Inspection help(Interpreter& in, std::string_view asked) {
     Inspection i = found(name, "op", signature(*row), std::string(row->doc), op_help(in, *row));
     // If the language has a function with that name, it forwards tensors and arrays to the op.
     if (const Value* builtin = evaluator_of(in).prelude()->find_here(std::string(bare)))
-      if (auto* f = builtin->as<BuiltinObject>(); f && f->doc != row->doc)
+      if (auto* f = builtin->as<BuiltinObject>(); f && f->texts.doc != row->doc)
         i.text = function_text(*f) + "\non tensors and arrays, the op\n" + i.text;
     i.text += members_note(bare);
     return i;

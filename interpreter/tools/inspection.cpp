@@ -111,7 +111,7 @@ Inspection inspect_value(Interpreter& in, const std::string& name, const Value& 
   }
   auto* builtin = v.as<BuiltinObject>();
   if (const OpRow* row = builtin ? find_op(builtin->name) : nullptr;
-      row && !row->path.empty() && row->doc == builtin->doc) {
+      row && !row->path.empty() && row->doc == builtin->texts.doc) {
     i.text = op_help(in, *row);
     return i;
   }

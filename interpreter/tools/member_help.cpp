@@ -10,6 +10,7 @@
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/display.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
+#include "interpreter/values/exit_request.hpp"
 #include "interpreter/values/operations.hpp"
 #include "runtime/base/unevaluated.hpp"
 
@@ -46,6 +47,8 @@ std::optional<std::string> example_result(const std::string& text, ExampleForm f
   } catch (const Error&) {
     return std::nullopt;
   } catch (const Unevaluated&) {
+    return std::nullopt;
+  } catch (const ExitRequest&) {
     return std::nullopt;
   }
 }

@@ -36,7 +36,8 @@ SignatureInfo of_declared(const Signature& declared, std::string doc) {
   each_parameter(declared.parameters, [&](std::string_view name, std::string_view fallback) {
     const bool rest = collects(name);
     s.parameters.push_back({rest ? "" : std::string(name),
-                            fallback.empty() ? std::string(name) : fmt::format("{} = {}", name, fallback), rest, false});
+                            fallback.empty() ? std::string(name) : fmt::format("{} = {}", name, fallback), rest,
+                            false});
   });
   return s;
 }
@@ -84,7 +85,7 @@ std::optional<SignatureInfo> signature_of(Interpreter&, const Value& callee) {
   if (auto* b = callee.as<BuiltinObject>()) {
     const Signature* declared = b->declared();
     if (!declared) return std::nullopt;
-    return of_declared(*declared, b->row ? std::string(b->row->doc) : b->doc);
+    return of_declared(*declared, b->row ? std::string(b->row->doc) : b->texts.doc);
   }
   return std::nullopt;
 }

@@ -20,12 +20,12 @@
 namespace pxl {
 
 Value make_method(Effects effects, std::string name, BuiltinObject::Body body, InLook in_look) {
-  auto m = make_ref<BuiltinObject>(effects, std::move(name), "", "", std::move(body), in_look);
+  auto m = make_ref<BuiltinObject>(effects, std::move(name), FunctionTexts{}, std::move(body), in_look);
   m->kind = BuiltinObject::Kind::method;
   return m;
 }
 Value make_method(Effects effects, const MemberInfo& row, BuiltinObject::Body body, InLook in_look) {
-  auto m = make_ref<BuiltinObject>(effects, std::string(row.name), "", "", std::move(body), in_look);
+  auto m = make_ref<BuiltinObject>(effects, std::string(row.name), FunctionTexts{}, std::move(body), in_look);
   m->kind = BuiltinObject::Kind::method;
   m->row = &row;
   return m;
@@ -41,10 +41,9 @@ Value BuiltinObject::call_body(Interpreter& in, Arguments&& args) {
   return body(in, std::move(args));
 }
 
-void define(Scope& scope, Effects effects, std::string name, std::string signature, std::string doc,
-            BuiltinObject::Body body, InLook in_look) {
-  Value f = make_ref<BuiltinObject>(effects, name, std::move(signature), std::move(doc), std::move(body), in_look);
-  scope.bind(name, std::move(f));
+void define(Scope& scope, Effects effects, FunctionTexts texts, BuiltinObject::Body body, InLook in_look) {
+  const std::string name = texts.signature.substr(0, texts.signature.find('('));
+  scope.bind(name, make_ref<BuiltinObject>(effects, name, std::move(texts), std::move(body), in_look));
 }
 
 void define_direct(Scope& scope, std::string_view name, uint8_t min, uint8_t max, BuiltinObject::Direct direct,
@@ -215,9 +214,7 @@ double ArgReader::number(std::string_view name) const {
   if (std::optional<Value> s = scalar_of(v)) return s->as_double();
   refuse(name, "a number", v);
 }
-bool ArgReader::boolean_or(std::string_view name, bool fallback) const {
-  return has(name) ? boolean(name) : fallback;
-}
+bool ArgReader::boolean_or(std::string_view name, bool fallback) const { return has(name) ? boolean(name) : fallback; }
 bool ArgReader::boolean(std::string_view name) const {
   const Value v = wanted(name);
   if (!v.is_bool()) refuse(name, "true or false", v);

@@ -24,6 +24,13 @@ enum class InLook : uint8_t {
 
 struct MemberInfo;
 
+/// What help and the reference page tell of a function.
+struct FunctionTexts {
+  std::string signature;     ///< "range(start, stop = none, step = 1)"
+  std::string doc;           ///< in sentences
+  std::string_view example;  ///< a program of which the last line is an expression; it outlives the function
+};
+
 /// A function written in C++. A look at a program calls it only if all of its effects are permitted.
 class BuiltinObject final : public Object {
  public:
@@ -31,8 +38,7 @@ class BuiltinObject final : public Object {
   using Body = std::function<Value(Interpreter&, Arguments&&)>;
   Effects effects;
   std::string name;
-  std::string signature;  ///< "range(start, stop = none, step = 1)"
-  std::string doc;
+  FunctionTexts texts;
   Body body;
   InLook in_look;
   /// A form of `body` for calls with positional values only, from `direct_min` to `direct_max` of them; may be null.
@@ -44,9 +50,10 @@ class BuiltinObject final : public Object {
   using Quick = bool (*)(const Value& v, Value& out);
   Quick quick = nullptr;
   const MemberInfo* row = nullptr;  ///< of a method: what help tells of it (members.hpp)
-  BuiltinObject(Effects e, std::string n, std::string s, std::string d, Body b, InLook l = InLook::passed_over)
-      : effects(e), name(std::move(n)), signature(std::move(s)), doc(std::move(d)), body(std::move(b)), in_look(l) {
-    if (signature.size() > name.size()) declared_ = {name, std::string_view(signature).substr(name.size())};
+  BuiltinObject(Effects e, std::string n, FunctionTexts t, Body b, InLook l = InLook::passed_over)
+      : effects(e), name(std::move(n)), texts(std::move(t)), body(std::move(b)), in_look(l) {
+    const std::string_view signature = texts.signature;
+    if (const size_t open = signature.find('('); open != signature.npos) declared_ = {name, signature.substr(open)};
   }
   BuiltinObject(const BuiltinObject&) = delete;
   BuiltinObject& operator=(const BuiltinObject&) = delete;
@@ -64,7 +71,7 @@ class BuiltinObject final : public Object {
 
  private:
   Value look_at_call(Interpreter& in, Arguments args);
-  Signature declared_;  ///< in `name` and `signature`
+  Signature declared_;  ///< in `name` and `texts`
 };
 
 /// A method bound to its object: effects, name and body.
@@ -86,7 +93,7 @@ class ArgReader {
   ArgReader(S&& function, const Arguments& args, std::initializer_list<std::string_view>) = delete;
   ArgReader(const ArgReader&) = delete;
   ArgReader& operator=(const ArgReader&) = delete;
-  bool has(std::string_view name) const;     ///< passed and not none
+  bool has(std::string_view name) const;  ///< passed and not none
   /// The value of an argument, or the default in the signature. The other functions read defaults too, also for an
   /// argument that is none.
   Value value(std::string_view name) const;
@@ -128,7 +135,7 @@ class ArgReader {
 
   std::string_view function_;
   size_t count_ = 0, positional_ = 0;  ///< number of names, and of those that can be passed by position
-  bool collects_ = false;               ///< positional arguments may be more
+  bool collects_ = false;              ///< positional arguments may be more
   std::string_view few_names_[few];
   const Value* few_values_[few] = {};
   std::vector<std::string_view> more_names_;  ///< names for functions with more parameters
@@ -140,9 +147,9 @@ class ArgReader {
 /// The built-in function with a name in the prelude. Throws if there is none.
 const Value& builtin_named(const Interpreter& in, std::string_view name);
 
-/// Registers a built-in: `effects` lists everything it does outside the program.
-void define(Scope& scope, Effects effects, std::string name, std::string signature, std::string doc,
-            BuiltinObject::Body body, InLook in_look = InLook::passed_over);
+/// Registers a built-in under the name in its signature: `effects` lists everything it does outside the program.
+void define(Scope& scope, Effects effects, FunctionTexts texts, BuiltinObject::Body body,
+            InLook in_look = InLook::passed_over);
 /// Gives a registered built-in a direct form, and a quick one.
 void define_direct(Scope& scope, std::string_view name, uint8_t min, uint8_t max, BuiltinObject::Direct direct,
                    BuiltinObject::Quick quick = nullptr);

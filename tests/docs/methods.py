@@ -103,7 +103,7 @@ def methods_tests(pxl, tally, update=False):
         tally.add("docs: docs/functions.md is what the declarations say",
                   None if FUNCTIONS.exists() and FUNCTIONS.read_text() == functions else "write it anew: python3 tests/run.py --only docs --update")
         for e in page["entries"]:
-            tally.add(f"docs: function {e['name']} has an example", None if e["example"] else "interpreter/tools/function_examples.inc lacks it")
+            tally.add(f"docs: function {e['name']} has an example", None if e["example"] else "its row has none")
         for name, problem in parallel([(f"docs: example of {e['name']}", lambda e=e: function_problem(pxl, e)) for e in page["entries"]], 2):
             tally.add(name, problem)
         pages = [documented(pxl, kind, folder) for kind in kinds(pxl, folder)]

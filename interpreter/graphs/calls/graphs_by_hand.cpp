@@ -53,18 +53,26 @@ Value graph_input(Interpreter& in, const Arguments& args) {
   }
   const BuildTarget target = graphs_of(in).target();
   stamp(in, *target.ir);
-  return tensor_value(target.ir, target.graph->add_input(spec, a.string("name"), a.boolean("by_ref"),
-                                                         a.string_or("key", "")));
+  return tensor_value(target.ir,
+                      target.graph->add_input(spec, a.string("name"), a.boolean("by_ref"), a.string_or("key", "")));
 }
 
 }  // namespace
 
 void bind_graph_making_builtins(Scope& p) {
-  define(p, no_effects, "graph_input", "graph_input(shape, dtype = float32, name = \"t\", by_ref = false, key = none)",
-         "A further input of the graph that is being built; `shape` may be a spec, and `key` is its dotted name for "
-         "`bind`.",
+  define(p, no_effects,
+         {"graph_input(shape, dtype = float32, name = \"t\", by_ref = false, key = none)",
+          "A further input of the graph that is being built; `shape` may be a spec, and `key` is its dotted name for "
+          "`bind`.",
+          R"(def scaled(x) { return x * graph_input(float32[1], name = "scale") }
+graph = ir.create_graph(scaled, float32[2])
+len(graph.inputs))"},
          [](Interpreter& in, Arguments args) { return graph_input(in, args); });
-  define(p, no_effects, "graph_output", "graph_output(t)", "A further output of the graph that is being built.",
+  define(p, no_effects, {"graph_output(t)", "A further output of the graph that is being built.", R"(def both(x) {
+  graph_output(x * 2)
+  return x + 1
+}
+len(ir.create_graph(both, float32[2]).outputs))"},
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a(args);
            Tensor* t = as_tensor(a.value("t"));
@@ -76,8 +84,15 @@ void bind_graph_making_builtins(Scope& p) {
            target.graph->add_output(t);
            return {};
          });
-  define(p, no_effects, "GraphCache", "GraphCache()",
-         "A cache of graphs: its create_graph builds a graph once for equal arguments, configuration and place.",
+  define(p, no_effects,
+         {"GraphCache()",
+          "A cache of graphs: its create_graph builds a graph once for equal arguments, configuration and place.",
+          R"(from nn import Linear
+cache = GraphCache()
+layer = Linear(3)
+a = cache.create_graph(layer, float32[2, 4])
+b = cache.create_graph(layer, float32[2, 4])
+a[1].id == b[1].id)"},
          [](Interpreter&, Arguments args) -> Value {
            ArgReader a(args);
            return make_ref<GraphCacheObject>();

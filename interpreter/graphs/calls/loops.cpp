@@ -312,30 +312,41 @@ Value make_repeat_while(Interpreter& in, Arguments args) {
 }  // namespace
 
 void bind_loop_builtins(Scope& prelude) {
+  define(prelude, no_effects,
+         {"repeat(graph, count, *inputs, inputs = none, bound = none)",
+          "Runs a graph a number of times: its declared outputs become its first inputs, the others stay. The count "
+          "may be "
+          "an int32[] tensor; a gradient then needs `bound`, the largest count.",
+          R"(def twice(x) { return x * 2 }
+graph = ir.create_graph(twice, float32[1])
+eval(repeat(graph, 5, constant([1.0]))))"},
+         [](Interpreter& in, Arguments args) {
+           const auto [op, body] = make_repeat(in, std::move(args), "repeat");
+           if (!loop_condition(*op)) return call_result(in, body.ir, *op);
+           std::vector<Value> states;
+           for (size_t i = 0; i < result_outputs(*body.graph); ++i)
+             states.push_back(tensor_value(body.ir, op->outputs[i]));
+           return in_result_form(in, body.ir, *body.graph, std::move(states));
+         });
   define(
-      prelude, no_effects, "repeat", "repeat(graph, count, *inputs, inputs = none, bound = none)",
-      "Runs a graph a number of times: its declared outputs become its first inputs, the others stay. The count may be "
-      "an int32[] tensor; a gradient then needs `bound`, the largest count.",
+      prelude, no_effects,
+      {"repeat_with_info(graph, count, *inputs, inputs = none, bound = none)", "The same, and gives the call site.",
+       R"(def twice(x) { return x * 2 }
+graph = ir.create_graph(twice, float32[1])
+eval(repeat_with_info(graph, 5, constant([1.0])).output))"},
       [](Interpreter& in, Arguments args) {
-        const auto [op, body] = make_repeat(in, std::move(args), "repeat");
-        if (!loop_condition(*op)) return call_result(in, body.ir, *op);
-        std::vector<Value> states;
-        for (size_t i = 0; i < result_outputs(*body.graph); ++i)
-          states.push_back(tensor_value(body.ir, op->outputs[i]));
-        return in_result_form(in, body.ir, *body.graph, std::move(states));
-      });
-  define(
-      prelude, no_effects, "repeat_with_info", "repeat_with_info(graph, count, *inputs, inputs = none, bound = none)",
-      "The same, and gives the call site.", [](Interpreter& in, Arguments args) {
         const auto [op, body] = make_repeat(in, std::move(args), "repeat_with_info");
         if (loop_condition(*op))
           type_error(
               "repeat_with_info takes an int as its second argument: a loop whose count is a tensor has another body");
         return Value(make_ref<CallInfoObject>(body.ir, op, body.vars));
       });
-  define(prelude, no_effects, "repeat_while", "repeat_while(step, condition, *states, bound = none)",
-         "Runs a step as long as the condition holds, which is read before each iteration. Both are functions of the "
-         "states; the step returns the next ones. A gradient needs `bound`, the largest number of iterations.",
+  define(prelude, no_effects,
+         {"repeat_while(step, condition, *states, bound = none)",
+          "Runs a step as long as the condition holds, which is read before each iteration. Both are functions of the "
+          "states; the step returns the next ones. A gradient needs `bound`, the largest number of iterations.",
+          R"(x, n = repeat_while((x, n) => (x * 2, n + 1), (x, n) => x < 100, 3.0, 0)
+eval(x), eval(n))"},
          [](Interpreter& in, Arguments args) { return make_repeat_while(in, std::move(args)); });
 }
 

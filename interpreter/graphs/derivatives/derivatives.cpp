@@ -166,21 +166,26 @@ Value make_grad(const Value& f, const Value& wrt, GradOptions options) {
 }
 
 void bind_derivative_builtins(Scope& p) {
-  define(p, no_effects, "grad", "grad(f, wrt = none, unused = \"error\")",
-         "A function that gives the gradient of f's result, one number, for `wrt`: names or positions of arguments, "
-         "tensors, or a tree of tensors; by default for the first argument, and for the variables of a bound graph. "
-         "`grad(loss, wanted)` of a tensor adds its gradient to the graph that is being built. `unused`: what a tensor "
-         "without a path gets, an \"error\", \"zero\" or \"none\".",
-         [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a(args);
-           const Value f = a.value("f");
-           if (f.as_array() || f.is_number() || f.as<TreeObject>()) refuse_operand(f, args);
-           if (as_tensor(f)) return grad_of_tensor(in, f, a.value_or("wrt", {}), to_unused(a));
-           return make_grad(f, a.value_or("wrt", {}), {to_unused(a), false, false});
-         });
-  define(p, no_effects, "value_and_grad", "value_and_grad(f, wrt = none, aux = false, unused = \"error\")",
-         "A function that gives f's result and its gradient. With `aux` f returns more: the result is (value, more, "
-         "gradient).",
+  define(
+      p, no_effects,
+      {"grad(f, wrt = none, unused = \"error\")",
+       "A function that gives the gradient of f's result, one number, for `wrt`: names or positions of arguments, "
+       "tensors, or a tree of tensors; by default for the first argument, and for the variables of a bound graph. "
+       "`grad(loss, wanted)` of a tensor adds its gradient to the graph that is being built. `unused`: what a tensor "
+       "without a path gets, an \"error\", \"zero\" or \"none\".",
+       "grad((x) => sum(x ** 2))([1.0, 2.0])"},
+      [](Interpreter& in, Arguments args) -> Value {
+        ArgReader a(args);
+        const Value f = a.value("f");
+        if (f.as_array() || f.is_number() || f.as<TreeObject>()) refuse_operand(f, args);
+        if (as_tensor(f)) return grad_of_tensor(in, f, a.value_or("wrt", {}), to_unused(a));
+        return make_grad(f, a.value_or("wrt", {}), {to_unused(a), false, false});
+      });
+  define(p, no_effects,
+         {"value_and_grad(f, wrt = none, aux = false, unused = \"error\")",
+          "A function that gives f's result and its gradient. With `aux` f returns more: the result is (value, more, "
+          "gradient).",
+          "value_and_grad((x) => sum(x ** 2))([1.0, 2.0])"},
          [](Interpreter&, Arguments args) -> Value {
            ArgReader a(args);
            return make_grad(a.value("f"), a.value_or("wrt", {}), {to_unused(a), true, a.boolean("aux")});

@@ -334,20 +334,27 @@ Value make_jacobian(const Arguments& given) {
 }  // namespace
 
 void bind_directional_builtins(Scope& p) {
-  define(p, no_effects, "vjp", "vjp(f, *args)",
-         "f's result, and a function from its gradient to the gradients of the arguments.",
+  define(p, no_effects,
+         {"vjp(f, *args)", "f's result, and a function from its gradient to the gradients of the arguments.",
+          R"(y, back = vjp((x) => x * x, [1.0, 2.0])
+back([1.0, 0.5]))"},
          [](Interpreter& in, Arguments args) { return make_vjp(in, std::move(args)); });
-  define(
-      p, no_effects, "jvp", "jvp(f, args, tangents)",
-      "f's results, and their derivatives in the direction of the tangents, one for each argument, or none. By forward "
-      "mode: loops need no bound.",
-      [](Interpreter& in, Arguments args) { return make_jvp(in, args); });
-  define(p, no_effects, "hvp", "hvp(f, x, v)",
-         "The product of the Hessian of f at x and v, which has the form of x. f returns one number.",
+  define(p, no_effects,
+         {"jvp(f, args, tangents)",
+          "f's results, and their derivatives in the direction of the tangents, one for each argument, or none. By "
+          "forward "
+          "mode: loops need no bound.",
+          "jvp((x) => x * x, [1.0, 2.0], [1.0, 0.5])"},
+         [](Interpreter& in, Arguments args) { return make_jvp(in, args); });
+  define(p, no_effects,
+         {"hvp(f, x, v)", "The product of the Hessian of f at x and v, which has the form of x. f returns one number.",
+          "hvp((x) => sum(x ** 3), [1.0, 2.0], [1.0, 0.5])"},
          [](Interpreter& in, Arguments args) { return make_hvp(in, args); });
-  define(p, no_effects, "jacobian", "jacobian(f, reverse = false)",
-         "A function that gives the derivatives of all elements of f's result by all elements of its first argument, "
-         "with the axes of the result first. By columns with `jvp`, or by rows with `vjp` if `reverse`.",
+  define(p, no_effects,
+         {"jacobian(f, reverse = false)",
+          "A function that gives the derivatives of all elements of f's result by all elements of its first argument, "
+          "with the axes of the result first. By columns with `jvp`, or by rows with `vjp` if `reverse`.",
+          "jacobian((x) => x * x)([1.0, 2.0])"},
          [](Interpreter&, Arguments args) { return make_jacobian(args); });
 }
 

@@ -129,33 +129,60 @@ Value make_recompute(const Value& f, const Value& save) {
 }  // namespace
 
 void bind_gradient_builtins(Scope& p) {
-  define(p, no_effects, "autodiff",
-         "autodiff(graph, grads_provided = none, grads_required = none, called_graphs_grad_info = none)",
-         "The graph of a graph's gradients: takes gradients of outputs and gives gradients of inputs.",
+  define(p, no_effects,
+         {"autodiff(graph, grads_provided = none, grads_required = none, called_graphs_grad_info = none)",
+          "The graph of a graph's gradients: takes gradients of outputs and gives gradients of inputs.",
+          R"(def square(x) { return x ** 2.0 }
+graph = ir.create_graph(square, float32[3])
+autodiff(graph).graph.outputs)"},
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a("autodiff", args, {"graph", "grads_provided", "grads_required", "called_graphs_grad_info"});
            return make_autodiff(in, a.value("graph"), args);
          });
-  define(p, no_effects, "autodiff_with_accumulation",
-         "autodiff_with_accumulation(graph, tensors, grads_provided = none, grads_required = none, "
-         "called_graphs_grad_info = none)",
-         "Factories of accumulators, and a gradient graph whose calls keep the running mean of the tensors' gradients.",
-         [](Interpreter& in, Arguments args) { return accumulation(in, args); });
-  define(p, no_effects, "recompute", "recompute(f, save = none)",
-         "f as a function whose gradients keep its arguments alone, and compute what else they need again. save: names "
-         "of values that are kept too, in which `*` stands for any text.",
-         [](Interpreter&, Arguments args) -> Value {
-           ArgReader a(args);
-           return make_recompute(a.value("f"), a.value_or("save", {}));
-         });
-  define(p, no_effects, "recompute_graph", "recompute_graph(grad_graph)",
-         "A gradient graph that computes the forward pass again, so that no activation is kept for it.",
+  define(
+      p, no_effects,
+      {"autodiff_with_accumulation(graph, tensors, grads_provided = none, grads_required = none, "
+       "called_graphs_grad_info = none)",
+       "Factories of accumulators, and a gradient graph whose calls keep the running mean of the tensors' gradients.",
+       R"(from nn import Linear
+facts, graph = Linear(3).create_graph(float32[2, 4])
+accumulators, gradient = autodiff_with_accumulation(graph, graph.args.tensors)
+list(accumulators.keys_flat()))"},
+      [](Interpreter& in, Arguments args) { return accumulation(in, args); });
+  define(
+      p, no_effects,
+      {"recompute(f, save = none)",
+       "f as a function whose gradients keep its arguments alone, and compute what else they need again. save: names "
+       "of values that are kept too, in which `*` stands for any text.",
+       "grad(recompute((x) => sum(exp(x) ** 2)))([0.0, 1.0])"},
+      [](Interpreter&, Arguments args) -> Value {
+        ArgReader a(args);
+        return make_recompute(a.value("f"), a.value_or("save", {}));
+      });
+  define(p, no_effects,
+         {"recompute_graph(grad_graph)",
+          "A gradient graph that computes the forward pass again, so that no activation is kept for it.",
+          R"(from nn import Linear
+facts, graph = Linear(3).create_graph(float32[2, 4])
+gradient = autodiff(graph)
+len(recompute_graph(gradient).graph.inputs), len(gradient.graph.inputs))"},
          [](Interpreter& in, Arguments args) { return recomputation(in, args); });
   define(
-      p, no_effects, "sparse_gradient", "sparse_gradient(gradient)",
-      "The rows of a table's gradient, where it is that of gathers along axis 0 alone: a tuple of the rows' indices, "
-      "int32, each once and in ascending order, then -1, and of their gradients, 0 where the index is -1. Both have "
-      "as many rows as the gathers have indices. The table's gradient is not computed unless it has other uses.",
+      p, no_effects,
+      {"sparse_gradient(gradient)",
+       "The rows of a table's gradient, where it is that of gathers along axis 0 alone: a tuple of the rows' indices, "
+       "int32, each once and in ascending order, then -1, and of their gradients, 0 where the index is -1. Both have "
+       "as many rows as the gathers have indices. The table's gradient is not computed unless it has other uses.",
+       R"(program p {
+  table = variable(ones([5, 2]))
+  graph = ir.create_graph((table, x) => gather(table, x), table, int32[3])
+  info = graph.call_with_info(table, constant([4, 1, 4]))
+  indices, rows = sparse_gradient(info.backward(1.0, [table])[table])
+  stream out where = indices
+  stream out what = rows
+}
+result = Session(p()).run()
+result.where, result.what)"},
       [](Interpreter& in, Arguments args) { return rows_of_gradient(in, args); });
 }
 

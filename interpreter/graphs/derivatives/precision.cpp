@@ -115,10 +115,13 @@ Value in_precision(Interpreter& in, const Arguments& args) {
 
 void bind_precision_builtin(Scope& p) {
   define(
-      p, no_effects, "precision", "precision(f, dtype, keep = none)",
-      "A graph, a bound graph or a function that multiplies in float16 or bfloat16: casts stand before products and "
-      "convolutions. What follows them stays in `dtype`. Sums, norms, softmax, losses, and the ops of `keep`, have the "
-      "dtype that they had. Params, inputs and results have theirs.",
+      p, no_effects,
+      {"precision(f, dtype, keep = none)",
+       "A graph, a bound graph or a function that multiplies in float16 or bfloat16: casts stand before products and "
+       "convolutions. What follows them stays in `dtype`. Sums, norms, softmax, losses, and the ops of `keep`, have "
+       "the "
+       "dtype that they had. Params, inputs and results have theirs.",
+       "precision((x) => x @ x.T, bfloat16)(array([[1.01, 2.0]]))"},
       [](Interpreter& in, Arguments args) { return in_precision(in, args); });
 }
 

@@ -132,8 +132,14 @@ void refuse_inside(Interpreter& in, const IrObject& ir, const char* what) {
 }  // namespace
 
 void bind_rewrite_builtins(Scope& p) {
-  define(p, no_effects, "outline", "outline(ir, threshold = 1.0)",
-         "A new ir in which sequences of ops that occur several times are calls of one graph.",
+  define(p, no_effects,
+         {"outline(ir, threshold = 1.0)",
+          "A new ir in which sequences of ops that occur several times are calls of one graph.", R"(program p {
+  x = constant([1.0, 2.0])
+  for i in range(4) { x = gelu(x * 2 + 1) }
+  stream out y = x
+}
+len(outline(p()).graphs))"},
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a(args);
            Value holder;
@@ -141,8 +147,15 @@ void bind_rewrite_builtins(Scope& p) {
            refuse_inside(in, *ir, "outline");
            return rewritten_value(in, *ir, outline(*ir->ir, a.number("threshold")));
          });
-  define(p, no_effects, "inline", "inline(ir, graphs = none)",
-         "A new ir in which calls, of all graphs or of the given ones, are replaced by the ops of the called graph.",
+  define(p, no_effects,
+         {"inline(ir, graphs = none)",
+          "A new ir in which calls, of all graphs or of the given ones, are replaced by the ops of the called graph.",
+          R"(def twice(x) { return x * 2 }
+program p {
+  graph = ir.create_graph(twice, float32[2])
+  stream out y = call(graph, constant([1.0, 2.0]))
+}
+len(inline(p()).main_graph.ops))"},
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a(args);
            Value holder;
@@ -158,8 +171,13 @@ void bind_rewrite_builtins(Scope& p) {
            return rewritten_value(
                in, *ir, inline_calls(*ir->ir, [&](const Graph& g) { return chosen.empty() || chosen.count(&g) > 0; }));
          });
-  define(p, no_effects, "decompose_sum", "decompose_sum(ir)",
-         "A new ir in which sums of several tensors are additions one after the other.",
+  define(p, no_effects,
+         {"decompose_sum(ir)", "A new ir in which sums of several tensors are additions one after the other.",
+          R"(program p {
+  variable a: float32[2] = 1
+  stream out y = a * 2 + a * 3 + a * 4
+}
+Session(decompose_sum(p())).run())"},
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a(args);
            Value holder;
@@ -168,8 +186,17 @@ void bind_rewrite_builtins(Scope& p) {
            return rewritten_value(in, *ir, decompose_sums(*ir->ir));
          });
   define(
-      p, no_effects, "repeat_graph", "repeat_graph(ir, count)",
-      "A new ir whose main graph runs that of the old one a number of times, with a sample of each stream each time.",
+      p, no_effects,
+      {"repeat_graph(ir, count)",
+       "A new ir whose main graph runs that of the old one a number of times, with a sample of each stream each time.",
+       R"(program p {
+  variable count: float32[] = 0
+  with in_sequence() {
+    add_(count, 1.0)
+    stream out y = count + 0
+  }
+}
+Session(repeat_graph(p(), 3)).run())"},
       [](Interpreter& in, Arguments args) -> Value {
         ArgReader a(args);
         Value holder;

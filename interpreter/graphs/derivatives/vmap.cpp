@@ -140,10 +140,12 @@ Value build_vmap(Interpreter& in, const DerivativeObject& d, LiftedArguments& li
 
 void bind_vmap_builtin(Scope& p) {
   define(
-      p, no_effects, "vmap", "vmap(f, axes = 0, out = 0)",
-      "A function that calls f for each element along an axis, as ops on all elements at once. axes: the axis that is "
-      "mapped over, or one for each argument, as a list or by name; none: the argument is the same for all. Tensors "
-      "of rank 0, captures, and what is no tensor are the same for all. out: the axis of the elements in results.",
+      p, no_effects,
+      {"vmap(f, axes = 0, out = 0)",
+       "A function that calls f for each element along an axis, as ops on all elements at once. axes: the axis that is "
+       "mapped over, or one for each argument, as a list or by name; none: the argument is the same for all. Tensors "
+       "of rank 0, captures, and what is no tensor are the same for all. out: the axis of the elements in results.",
+       "vmap((x, w) => x @ w, axes = [0, none])([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0])"},
       [](Interpreter&, Arguments args) -> Value {
         ArgReader a(args);
         const Value f = a.value("f");

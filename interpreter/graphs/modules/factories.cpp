@@ -246,25 +246,42 @@ Value make_factory(Interpreter& in, const Arguments& args) {
 }  // namespace
 
 void bind_factory_builtins(Scope& p) {
-  define(p, no_effects, "VariableFactory",
-         "VariableFactory(init, spec = none, name = \"t\", by_ref = false, replica_grouping = none, shard_over = none)",
-         "What makes variables with the initial value of a `param`; without a spec, that of the value.",
-         [](Interpreter& in, Arguments args) { return make_factory(in, args); });
   define(
-      p, no_effects, "add_variable_input",
-      "add_variable_input(name, init, spec = none, by_ref = false, replica_grouping = none, shard_over = none)",
-      "A param whose name is computed: a named input of the graph that is being built, with its factory.",
-      [](Interpreter& in, Arguments args) -> Value {
-        ArgReader a(args);
-        Arguments made;
-        made.span = args.span;
-        for (const char* option : {"init", "spec", "name", "by_ref", "replica_grouping", "shard_over"})
-          if (a.has(option)) made.named.push_back({option, a.value(option), args.span});
-        auto f = make_factory(in, made).ptr<VariableFactoryObject>();
-        return declare_input(in, "add_variable_input", a.string("name"), f);
-      });
-  define(p, no_effects, "add_variable_factory", "add_variable_factory(factory, name = none)",
-         "A named input of the graph that is being built, made by a factory that exists.",
+      p, no_effects,
+      {"VariableFactory(init, spec = none, name = \"t\", by_ref = false, replica_grouping = none, shard_over = none)",
+       "What makes variables with the initial value of a `param`; without a spec, that of the value.",
+       R"(factory = VariableFactory(normal(0, 0.1), float32[3], name = "scale")
+factory.spec)"},
+      [](Interpreter& in, Arguments args) { return make_factory(in, args); });
+  define(p, no_effects,
+         {"add_variable_input(name, init, spec = none, by_ref = false, replica_grouping = none, shard_over = none)",
+          "A param whose name is computed: a named input of the graph that is being built, with its factory.",
+          R"(module Scales {
+  build(x) {
+    for i in range(2) { x = x * add_variable_input(f"scale{i}", ones(), float32[2]) }
+    return x
+  }
+}
+facts, graph = Scales().create_graph(float32[2])
+list(facts.keys_flat()))"},
+         [](Interpreter& in, Arguments args) -> Value {
+           ArgReader a(args);
+           Arguments made;
+           made.span = args.span;
+           for (const char* option : {"init", "spec", "name", "by_ref", "replica_grouping", "shard_over"})
+             if (a.has(option)) made.named.push_back({option, a.value(option), args.span});
+           auto f = make_factory(in, made).ptr<VariableFactoryObject>();
+           return declare_input(in, "add_variable_input", a.string("name"), f);
+         });
+  define(p, no_effects,
+         {"add_variable_factory(factory, name = none)",
+          "A named input of the graph that is being built, made by a factory that exists.",
+          R"(shared = VariableFactory(ones(), float32[2], name = "scale")
+module Scaled {
+  build(x) { return x * add_variable_factory(shared) }
+}
+facts, graph = Scaled().create_graph(float32[2])
+list(facts.keys_flat()))"},
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a(args);
            auto f = a.value("factory").ptr<VariableFactoryObject>();

@@ -170,8 +170,18 @@ Value add_variable_inputs(Interpreter& in, const Arguments& args) {
 }
 
 void bind_param_builtins(Scope& p) {
-  define(p, no_effects, "add_variable_inputs", "add_variable_inputs(name, factories)",
-         "Inputs of the graph that is being built, one for each factory, under a name; gives them as a tree.",
+  define(p, no_effects,
+         {"add_variable_inputs(name, factories)",
+          "Inputs of the graph that is being built, one for each factory, under a name; gives them as a tree.",
+          R"(from nn import Linear
+facts, graph = Linear(3).create_graph(float32[2, 4])
+module Again {
+  build(x) {
+    inner = add_variable_inputs("inner", facts)
+    return x @ inner.weight + inner.bias
+  }
+}
+list(Again().create_graph(float32[2, 4])[0].keys_flat()))"},
          [](Interpreter& in, Arguments args) { return add_variable_inputs(in, args); });
 }
 

@@ -433,9 +433,11 @@ std::vector<std::string> TreeObject::member_names() const {
 }
 
 void bind_tree_builtins(Scope& prelude) {
-  define(prelude, no_effects, "tree_map", "tree_map(f, tree, *trees)",
-         "f of each leaf of a tree, and of the leaves with the same paths in further trees, in the form of the first "
-         "tree. Lists, tuples, dicts, named trees, records and gradients are trees.",
+  define(prelude, no_effects,
+         {"tree_map(f, tree, *trees)",
+          "f of each leaf of a tree, and of the leaves with the same paths in further trees, in the form of the first "
+          "tree. Lists, tuples, dicts, named trees, records and gradients are trees.",
+          "tree_map((a, b) => a + b, {'w': 1, 'b': [2, 3]}, {'w': 10, 'b': [20, 30]})"},
          [](Interpreter& in, Arguments args) { return mapped_trees(in, args); });
   prelude.bind("DotTree", make_ref<TreeClassObject>(TreeKind::plain));
   prelude.bind("NamedTensors", make_ref<TreeClassObject>(TreeKind::tensors));

@@ -305,7 +305,7 @@ std::optional<Value> op_method(const Value& receiver, std::string_view name) {
   const OpRow* row = find_op_method(name);
   if (!row) return std::nullopt;
   auto method = make_ref<BuiltinObject>(
-      no_effects, std::string(name), signature(*row), std::string(row->doc),
+      no_effects, std::string(name), FunctionTexts{signature(*row), std::string(row->doc), {}},
       [receiver, row](Interpreter& in, Arguments args) { return call_op_method(in, *row, receiver, std::move(args)); });
   method->kind = BuiltinObject::Kind::op;
   return Value(std::move(method));

@@ -126,11 +126,11 @@ static void need_gain_by_name(const std::string& name, const Arguments& args) {
 }
 
 /// An initialiser whose bound or deviation depends on the fan-in, or on the sum of both fans.
-static void define_by_fan(Scope& p, const std::string& name, const std::string& help, bool is_of_both,
-                          bool is_uniform) {
-  define(p, no_effects, name, name + "(gain = 1.0)", help, [=](Interpreter&, Arguments args) {
+static void define_by_fan(Scope& p, const std::string& name, const std::string& help, std::string_view example,
+                          bool is_of_both, bool is_uniform) {
+  define(p, no_effects, {name + "(gain = 1.0)", help, example}, [=](Interpreter&, Arguments args) {
     if (!is_of_both) need_gain_by_name(name, args);
-    ArgReader a(std::string_view(name), args, {"gain"});
+    ArgReader a(args);
     const double gain = gain_of(a);
     return initialiser(name + "(" + number_text(gain) + ")", [=](Interpreter& in, const TensorSpec& s) {
       need_floating(s, name);
@@ -154,25 +154,41 @@ static Array seed_of_name(Interpreter& in, const TensorSpec& spec, const std::st
 }
 
 void bind_initialiser_builtins(Scope& p) {
-  define(
-      p, no_effects, "own_seed", "own_seed()",
-      "Initialiser of a state uint32[2]: a seed for random ops that is the variable's own. It comes from `random_seed` "
-      "and the variable's name, without a draw.",
-      [](Interpreter&, Arguments args) -> Value {
-        ArgReader a(args);
-        auto i = make_ref<InitialiserObject>();
-        i->text = "own_seed()";
-        i->of_name = seed_of_name;
-        i->draw = [](Interpreter& in, const TensorSpec& s) { return seed_of_name(in, s, ""); };
-        return i;
-      });
+  define(p, no_effects,
+         {"own_seed()",
+          "Initialiser of a state uint32[2]: a seed for random ops that is the variable's own. It comes from "
+          "`random_seed` "
+          "and the variable's name, without a draw.",
+          R"(random_seed(1)
+variable s: uint32[2] = own_seed()
+eval(s).shape)"},
+         [](Interpreter&, Arguments args) -> Value {
+           ArgReader a(args);
+           auto i = make_ref<InitialiserObject>();
+           i->text = "own_seed()";
+           i->of_name = seed_of_name;
+           i->draw = [](Interpreter& in, const TensorSpec& s) { return seed_of_name(in, s, ""); };
+           return i;
+         });
   // X. Glorot, Y. Bengio, "Understanding the difficulty of training deep feedforward neural networks", AISTATS 2010.
-  define_by_fan(p, "xavier_uniform", "Initialiser: uniform on +-gain sqrt(6 / (fan_in + fan_out)).", true, true);
-  define_by_fan(p, "xavier_normal", "Initialiser: normal with deviation gain sqrt(2 / (fan_in + fan_out)).", true,
-                false);
+  define_by_fan(p, "xavier_uniform", "Initialiser: uniform on +-gain sqrt(6 / (fan_in + fan_out)).", R"(random_seed(1)
+variable w: float32[64, 8] = xavier_uniform()
+eval(w).shape)",
+                true, true);
+  define_by_fan(p, "xavier_normal", "Initialiser: normal with deviation gain sqrt(2 / (fan_in + fan_out)).",
+                R"(random_seed(1)
+variable w: float32[64, 8] = xavier_normal()
+eval(w).shape)",
+                true, false);
   // K. He et al., "Delving deep into rectifiers", ICCV 2015.
-  define_by_fan(p, "kaiming_uniform", "Initialiser: uniform on +-gain sqrt(6 / fan_in).", false, true);
-  define_by_fan(p, "kaiming_normal", "Initialiser: normal with deviation gain sqrt(2 / fan_in).", false, false);
+  define_by_fan(p, "kaiming_uniform", "Initialiser: uniform on +-gain sqrt(6 / fan_in).", R"(random_seed(1)
+variable w: float32[64, 8] = kaiming_uniform()
+eval(w).shape)",
+                false, true);
+  define_by_fan(p, "kaiming_normal", "Initialiser: normal with deviation gain sqrt(2 / fan_in).", R"(random_seed(1)
+variable w: float32[64, 8] = kaiming_normal()
+eval(w).shape)",
+                false, false);
 }
 
 // ---- factories

@@ -33,8 +33,10 @@ Array make_seeds(int64_t seed, int64_t n) {
 
 void bind_seed_builtins(Scope& p) {
   define(
-      p, no_effects, "create_seeds", "create_seeds(seed, n = 1)",
-      "An array uint32[n, 2] of distinct seeds for random ops, the same ones for the same seed; uint32[2] for n = 1.",
+      p, no_effects,
+      {"create_seeds(seed, n = 1)",
+       "An array uint32[n, 2] of distinct seeds for random ops, the same ones for the same seed; uint32[2] for n = 1.",
+       "create_seeds(7, n = 2).shape"},
       [](Interpreter&, Arguments args) -> Value {
         ArgReader a(args);
         const int64_t n = a.integer("n");
@@ -42,9 +44,11 @@ void bind_seed_builtins(Scope& p) {
         return Value(n == 1 ? seeds.reshaped({2}) : seeds);
       });
   define(
-      p, no_effects, "seed_variable", "seed_variable(seed, name = \"seed\", replica_grouping = none)",
-      "A variable uint32[2] with a seed for random ops; `split_random_seed` makes further ones of it. With a replica "
-      "grouping each group has a seed of its own.",
+      p, no_effects,
+      {"seed_variable(seed, name = \"seed\", replica_grouping = none)",
+       "A variable uint32[2] with a seed for random ops; `split_random_seed` makes further ones of it. With a replica "
+       "grouping each group has a seed of its own.",
+       R"(seed_variable(7).spec)"},
       [](Interpreter& in, Arguments args) -> Value {
         ArgReader a(args);
         const BuildTarget target = graphs_of(in).target();
@@ -52,8 +56,7 @@ void bind_seed_builtins(Scope& p) {
         const ReplicaGroups groups = to_variable_groups(a.value_or("replica_grouping", {}), *target.ir);
         Array seed = make_seeds(a.integer("seed"), group_count(groups));
         if (groups.empty()) seed = seed.reshaped({2});
-        return tensor_value(target.ir,
-                            target.graph->add_variable(std::move(seed), a.string("name"), groups));
+        return tensor_value(target.ir, target.graph->add_variable(std::move(seed), a.string("name"), groups));
       });
 }
 

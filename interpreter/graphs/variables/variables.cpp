@@ -87,27 +87,29 @@ void declare_variable(Interpreter& in, const ast::VariableStmt& s, Activation& a
 }
 
 void bind_variable_builtins(Scope& p) {
-  define(
-      p, no_effects, "variable",
-      "variable(data, dtype = none, name = none, downcast = true, log2_scale = 0, nan_on_overflow = true, "
-      "replica_grouping = none, shard_over = none)",
-      "A tensor of the main graph that keeps its value between runs. Its name is that which it is assigned to, if none "
-      "is given: `w = variable(0.0)` is `w`.",
-      [](Interpreter& in, Arguments args) -> Value {
-        ArgReader a(
-            "variable", args,
-            {"data", "dtype", "name", "downcast", "log2_scale", "nan_on_overflow", "replica_grouping", "shard_over"});
-        const Ir& ir = *graphs_of(in).target().ir;
-        const VariablePlacement placement{to_variable_groups(a.value_or("replica_grouping", {}), ir),
-                                          to_shard_groups(a.value_or("shard_over", {}), ir)};
-        const Value made = add_variable(in, host_data(in, a, "variable"),
-                                        a.string_or("name", target_name(in, args.span, "t")), placement);
-        if (a.has("name")) as_tensor(made)->path.path = base_name(as_tensor(made)->name);
-        return made;
-      });
-  define(p, no_effects, "constant",
-         "constant(data, dtype = none, name = none, downcast = true, log2_scale = 0, nan_on_overflow = true)",
-         "A tensor that never changes, in the graph that is being built.",
+  define(p, no_effects,
+         {"variable(data, dtype = none, name = none, downcast = true, log2_scale = 0, nan_on_overflow = true, "
+          "replica_grouping = none, shard_over = none)",
+          "A tensor of the main graph that keeps its value between runs. Its name is that which it is assigned to, if "
+          "none "
+          "is given: `w = variable(0.0)` is `w`.",
+          R"(w = variable([1.0, 2.0])
+w.name, w.spec)"},
+         [](Interpreter& in, Arguments args) -> Value {
+           ArgReader a("variable", args,
+                       {"data", "dtype", "name", "downcast", "log2_scale", "nan_on_overflow", "replica_grouping",
+                        "shard_over"});
+           const Ir& ir = *graphs_of(in).target().ir;
+           const VariablePlacement placement{to_variable_groups(a.value_or("replica_grouping", {}), ir),
+                                             to_shard_groups(a.value_or("shard_over", {}), ir)};
+           const Value made = add_variable(in, host_data(in, a, "variable"),
+                                           a.string_or("name", target_name(in, args.span, "t")), placement);
+           if (a.has("name")) as_tensor(made)->path.path = base_name(as_tensor(made)->name);
+           return made;
+         });
+  define(p, no_effects,
+         {"constant(data, dtype = none, name = none, downcast = true, log2_scale = 0, nan_on_overflow = true)",
+          "A tensor that never changes, in the graph that is being built.", "eval(constant([1.0, 2.0]) + 1)"},
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a(args);
            return add_constant(in, host_data(in, a, "constant"), a.string_or("name", target_name(in, args.span, "t")));

@@ -308,9 +308,11 @@ Value look_at_fail(Interpreter& in, const Arguments& args) {
 
 void bind_error_builtins(Scope& p) {
   define(
-      p, no_effects, "fail", "fail(message, kind = \"fail\", data = none)",
-      "Raises an error of the script's own. kind: a name for `catch`, such as \"bad-row\". fail(e) raises an error "
-      "again, with its first place.",
+      p, no_effects,
+      {"fail(message, kind = \"fail\", data = none)",
+       "Raises an error of the script's own. kind: a name for `catch`, such as \"bad-row\". fail(e) raises an error "
+       "again, with its first place.",
+       R"(try fail("no rows") else 0)"},
       [](Interpreter& in, const Arguments& args) {
         return check_in_progress(in) ? look_at_fail(in, args) : fail(in, args);
       },

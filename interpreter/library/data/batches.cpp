@@ -314,8 +314,9 @@ MemberTable batches_members() {
 }
 
 void bind_batches_builtin(Scope& p) {
-  define(p, no_effects, "_batches", "_batches(set, size, shuffle, seed, last, prefetch)",
-         "Batches of a data set: see the module data.", batches);
+  define(p, no_effects,
+         {"_batches(set, size, shuffle, seed, last, prefetch)", "Batches of a data set: see the module data.", ""},
+         batches);
 }
 
 }  // namespace pxl

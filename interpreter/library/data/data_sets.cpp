@@ -228,8 +228,8 @@ void resume_random(Random& random, const Array& array, const char* where) {
 }
 
 void bind_data_set_builtins(Scope& p) {
-  define(p, no_effects, "_dataset", "_dataset(of)", "A data set: see the module data.", dataset);
-  define(p, no_effects, "_files", "_files(paths)", "Files as a data set: see the module data.", files);
+  define(p, no_effects, {"_dataset(of)", "A data set: see the module data.", ""}, dataset);
+  define(p, no_effects, {"_files(paths)", "Files as a data set: see the module data.", ""}, files);
 }
 
 }  // namespace pxl

@@ -198,9 +198,7 @@ constexpr Member<ReplayObject> replay_rows[] = {
      }},
     {"sample", "(n)", "A dict of n rows, stacked by name. They are drawn with replacement.",
      "memory.sample(3)[\"a\"].shape",
-     [](Interpreter&, ReplayRef r, const Arguments& args) {
-       return r.sample(ArgReader(args).integer("n"));
-     }},
+     [](Interpreter&, ReplayRef r, const Arguments& args) { return r.sample(ArgReader(args).integer("n")); }},
     {"state", "()", "The rows and the generator's state as a dict of arrays, which `save` writes.",
      "memory.state()[\"rows.a\"]",
      [](Interpreter&, ReplayRef r, const Arguments& args) {
@@ -235,7 +233,7 @@ MemberTable replay_members() {
 }
 
 void bind_replay_builtin(Scope& p) {
-  define(p, no_effects, "_replay", "_replay(capacity, seed)", "A replay buffer: see the module data.",
+  define(p, no_effects, {"_replay(capacity, seed)", "A replay buffer: see the module data.", ""},
          [](Interpreter& in, const Arguments& args) -> Value {
            const ArgReader a("Replay", args, {"capacity", "seed"});
            const int64_t capacity = a.integer("capacity");
