@@ -3,7 +3,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-pxl_layer(pxl_api FOLDERS interpreter/api LINKS pxl_tools COLD)
+pxl_layer(pxl_api FOLDERS interpreter/api LINKS pxl_tools LEVEL Og)
 target_include_directories(pxl_api PUBLIC ${PROJECT_SOURCE_DIR}/include)
 target_compile_definitions(pxl_api PRIVATE PXL_BUILDING_LIBRARY PXL_VERSION="${PROJECT_VERSION}")
 
