@@ -88,9 +88,7 @@ constexpr Member<ArrayObject> array_rows[] = {
        return element_value(a.value, 0);
      }},
     {"astype", "(dtype)", "A new array with the elements converted to a dtype.", "a.astype(int32)",
-     [](In, ArrayRef a, A args) -> Value {
-       return a.value.cast(to_dtype(ArgReader(args).value("dtype"), "astype"));
-     }},
+     [](In, ArrayRef a, A args) -> Value { return a.value.cast(to_dtype(ArgReader(args).value("dtype"), "astype")); }},
     {"copy", "()", "A new array of the same elements.", "a.copy() is a",
      [](In, ArrayRef a, A args) -> Value {
        const ArgReader none(args);

@@ -196,9 +196,10 @@ using ScatterAddFn = ScatterAdd (*)(const OpContext&);
 
 /// The check that an op makes in a run.
 struct IndexCheck {
-  bool fails = true;   ///< an operand out of range is an error
-  int slot = -1;       ///< each element of this operand is in [-extent, extent); -1: another condition
-  int64_t extent = 0;  ///< at least 0
+  bool fails = true;       ///< an operand out of range is an error
+  int slot = -1;           ///< each element of this operand is in [-extent, extent); -1: another condition
+  int64_t extent = 0;      ///< at least 0
+  bool from_zero = false;  ///< elements below 0 are out of range too
 };
 using IndexCheckFn = IndexCheck (*)(const OpContext&);
 

@@ -92,6 +92,13 @@ void dynamic_update_gradient(GradContext& c) {
   if (c.wants(2)) c.set(2, at.one("dynamic_slice", {c.dy(), c.in(1)}, {{"axes", axes}, {"sizes", sizes}}));
 }
 
+/// A window on one axis fits from 0 to the extent less its size.
+IndexCheck window_check(const OpContext& s) {
+  const Ints sizes = s.integers("sizes"), axes = wrapped(s.integers("axes"), rank_of(s.input(0)));
+  if (axes.size() != 1) return checks_values(s);
+  return {true, 1, s.input(0).shape[static_cast<size_t>(axes[0])] - sizes[0] + 1, true};
+}
+
 constexpr OpRow dynamic_update_row = {
     .name = "dynamic_update",
     .path = "ops.dynamic_update",
@@ -107,7 +114,7 @@ constexpr OpRow dynamic_update_row = {
     .pattern = Pattern::movement,
     .inplace_ok = true,
     .inplace = "dynamic_update_",
-    .checks_indices = checks_values,
+    .checks_indices = window_check,
     .tiles = tile_scatter};
 
 constexpr OpRow dynamic_table[] = {
@@ -133,7 +140,7 @@ constexpr OpRow dynamic_table[] = {
                                        {"shape", c.in_spec(0).shape}}));
          },
      .pattern = Pattern::movement,
-     .checks_indices = checks_values,
+     .checks_indices = window_check,
      .tiles = tile_gather},
     {.name = "dynamic_slice_grad",
      .schedule = "DynamicSlicePadGrad",

@@ -8,10 +8,10 @@ namespace pxl {
 
 namespace {
 
-/// The first node in the order of a run that checks a tensor's elements against an extent.
+/// A node that checks a tensor's elements, by its position in the order of a run.
 struct KnownRange {
   int position;
-  int64_t extent;
+  IndexCheck check;
 };
 
 class IndexChecks {
@@ -41,18 +41,20 @@ class IndexChecks {
     bool fails = false;
     for (const IndexRead& check : checks) {
       const Tensor* t = check.indices;
-      const int64_t extent = check.op->row->checks_indices(OpContextStorage(*check.op).site).extent;
-      fails = fails || !is_known(t, extent, p);
-      known_[aliases_.root(t)].push_back({p, extent});
+      const IndexCheck range = check.op->row->checks_indices(OpContextStorage(*check.op).site);
+      fails = fails || !is_known(t, range, p);
+      known_[aliases_.root(t)].push_back({p, range});
     }
     return fails;
   }
 
   /// Whether the elements of a tensor, as node p reads them, have been checked.
-  bool is_known(const Tensor* t, int64_t extent, int p) const {
+  bool is_known(const Tensor* t, const IndexCheck& check, int p) const {
     if (const auto found = known_.find(aliases_.root(t)); found != known_.end())
       for (const KnownRange& range : found->second)
-        if (range.extent <= extent && !aliases_.written_between(t, range.position, p)) return true;
+        if (range.check.extent <= check.extent && (range.check.from_zero || !check.from_zero) &&
+            !aliases_.written_between(t, range.position, p))
+          return true;
     // A copy or a concatenation holds only elements of its operands.
     static const OpRow& concat = get_op("concat");
     const auto made = producer_.find(t);
@@ -60,7 +62,7 @@ class IndexChecks {
     const Node& n = nodes_[static_cast<size_t>(made->second)];
     if (n.form != Form::op || !(is_plain_copy(*n.op) || n.op->row == &concat)) return false;
     return std::all_of(n.in.begin(), n.in.end(), [&](const Tensor* part) {
-      return part && aliases_.writes(part).empty() && is_known(part, extent, p);
+      return part && aliases_.writes(part).empty() && is_known(part, check, p);
     });
   }
 

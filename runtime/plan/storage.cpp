@@ -267,6 +267,14 @@ class AliasSets {
     }
   }
 
+  /// The operand that a result of a node is a view of, or null.
+  static const Tensor* viewed(const Node& n, const Tensor* result) {
+    for (const OutputAlias& view : n.output_aliases)
+      if (!view.of_output && n.out[static_cast<size_t>(view.out)] == result)
+        return n.in[static_cast<size_t>(view.index)];
+    return nullptr;
+  }
+
   /// The nodes, from the last to the first, that make a value of a variable's old one by writing a part of it. Empty if
   /// it is made in another way.
   std::vector<int> steps_from(const std::vector<Node>& nodes, const PointerMap<const Tensor*, int>& producer,
@@ -279,6 +287,10 @@ class AliasSets {
           set.bytes != sets_[static_cast<size_t>(variable)].bytes)
         return {};
       const Node& n = nodes[static_cast<size_t>(made->second)];
+      if (const Tensor* whole = viewed(n, value); whole && id_of(whole) != variable && of(whole).bytes == set.bytes) {
+        value = whole;  // share_view gives it the memory of its source
+        continue;
+      }
       if (!steps.empty() && set.last != steps.back()) return {};  // an earlier step has another use
       const bool writes_a_part = n.form == Form::op && n.op->row->pattern == Pattern::movement &&
                                  n.in_place_candidates.size() == 1 && n.in_place_candidates[0].slot == 0;

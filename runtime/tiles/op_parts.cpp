@@ -241,6 +241,7 @@ constexpr OneTile one_tile_rows[] = {
     {"replica_slice_flat", of_replicas},
     {"gather", by_values},
     {"gather_nd", by_values},
+    {"groupedgather", by_values},
     {"sum_duplicates", by_values},
     {"scatter_reduce_grad", by_values},
     {"roi_align", by_values},

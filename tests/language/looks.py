@@ -16,7 +16,7 @@ from tests.support.harness import ROOT
 
 COMMANDS = (["check"], ["schedule"], ["graph"], ["profile", "--machine", "bow"])
 # The scripts of tests/look begin with this text.
-DEFINED = re.compile(r'\bdefine\(\s*\w+,\s*(no_effects|Effect::\w+|\{[^}]*\}),\s*"(\w+)"', re.S)
+DEFINED = re.compile(r'\bdefine\(\s*\w+,\s*(no_effects|Effect::\w+|\{[^}]*\}),\s*\{"(\w+)\(', re.S)
 ROW = re.compile(r'\{"(\w+)",\s*"\(')  # a method of a table of members: name, then parameters
 METHOD = re.compile(r'make_method\((?:no_effects|Effect::\w+|\{[^}]*\}),\s*"(\w+)"', re.S)
 

@@ -8,7 +8,7 @@ from tests.support.harness import ROOT, mnist_folder, parallel, run
 
 
 # Without a program that can be built before it runs: no program, or one of what a run has computed, which runs instead.
-UNPLANNED = {"script", "workload", "char_gpt", "image_nets"}
+UNPLANNED = {"script", "workload", "char_gpt", "word_gpt", "image_nets"}
 
 
 @contextlib.contextmanager

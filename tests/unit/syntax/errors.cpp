@@ -65,7 +65,7 @@ TEST_CASE("expected tokens are named by class") {
   CHECK(errors("from a b") == "1:8-9 expected `import`, found `b`");
   CHECK(errors("a + not b") == "1:5-8 `not` needs brackets here");
   CHECK(errors("module 3 { }") == "1:8-9 expected a name, found `3`");
-  CHECK(errors("option a = 3") == "1:10-11 expected `:`, found `=`");
+  CHECK(errors("option a = 3") == "1:8-9 an option has a type");
   CHECK(errors("f(=)") == "1:3-4 expected an expression or `)`, found `=`");
   CHECK(errors("def f(3) { }") == "1:7-8 expected a name or `)`, found `3`");
   CHECK(errors("x.3") == "1:2-4 expected the end of the line, found `.3`");
