@@ -253,7 +253,8 @@ def odd_arrays():
     assert pxl.eval("len(x.shape)", x=np.zeros((1,) * 32)) == 32
     flags = np.array([0, 1, 2, 255, 0, 128], np.uint8).view(bool).reshape(2, 3)
     assert m.Session("dtyped", dtype=np.dtype("bool")).run(x=flags).y.view(np.uint8).tolist() == [[0, 1, 1], [1, 0, 1]]
-    for wrong in ("text", b"bytes", object(), None, {"a": 1}, [[1, 2, 3], [4, 5]], np.array(["2020-01-01"], "M8[D]"), np.zeros(2, "f4,i4"),
+    raises(pxl.Error, "x.a", lambda: s.run(x={"a": 1}))  # a dict is for a tree of streams
+    for wrong in ("text", b"bytes", object(), None, [[1, 2, 3], [4, 5]], np.array(["2020-01-01"], "M8[D]"), np.zeros(2, "f4,i4"),
                   np.zeros(2, np.longdouble), np.array([1, None]), np.zeros(3, "S4"), np.zeros(3, np.complex64), pxl):
         try:
             s.run(x=wrong)
