@@ -42,16 +42,16 @@ class Extents final : public StatementVisitor {
 
  private:
   void stream(const ast::StreamStmt& s) {
-    if (s.is_input && s.spec) read(*s.spec, s.name);
+    if (s.is_input && s.spec) declare(*s.spec, s.name);
   }
   /// Reads a spec, or a tree of specs; `name` is the stream's.
-  void read(const ast::Expr& written, const std::string& name) {
+  void declare(const ast::Expr& written, const std::string& name) {
     if (written.kind == ast::ExprKind::dict)
       for (const auto& [key, value] : static_cast<const ast::DictExpr&>(written).items)
         if (key && key->kind == ast::ExprKind::string)
-          read(*value, name + "." + static_cast<const ast::StringExpr&>(*key).value);
+          declare(*value, name + "." + static_cast<const ast::StringExpr&>(*key).value);
     const auto read_all = [&](const std::vector<ast::Expr*>& items) {
-      for (size_t i = 0; i < items.size(); ++i) read(*items[i], fmt::format("{}.{}", name, i));
+      for (size_t i = 0; i < items.size(); ++i) declare(*items[i], fmt::format("{}.{}", name, i));
     };
     if (written.kind == ast::ExprKind::list) read_all(static_cast<const ast::ListExpr&>(written).items);
     if (written.kind == ast::ExprKind::tuple) read_all(static_cast<const ast::TupleExpr&>(written).items);

@@ -21,7 +21,7 @@ constexpr std::string_view the_host = "programs run on the host's processor: lea
 constexpr std::string_view unchanged = "values do not change behind a name: leave it out";
 constexpr std::string_view no_modes =
     "there is no mode: `Net().bound(x, training = true)` is the net for training, `Net().bound(x)` that for inference";
-constexpr std::string_view with_fields = "`with(name = value)` makes another record";
+constexpr std::string_view another_record = "`with(name = value)` makes another record";
 constexpr std::string_view the_fields = "`fields` is a dict of a record's fields";
 constexpr std::string_view an_entry = "an entry of a dict is set by `d[key] = value`";
 constexpr std::string_view the_variables = "the variables are those of the program: `session.ir.net.vars`";
@@ -262,10 +262,10 @@ constexpr ForeignMember foreign_members[] = {
     {"dict", {"insert", an_entry, "{base}[{0}] = {1}"}},
     {"dict", {"put", an_entry, "{base}[{0}] = {1}"}},
     {"dict", {"set", an_entry, "{base}[{0}] = {1}"}},
-    {"record", {"replace", with_fields, "{base}.with({args})"}},
-    {"record", {"_replace", with_fields, "{base}.with({args})"}},
-    {"record", {"copy", with_fields, "{base}.with({args})"}},
-    {"record", {"update", with_fields, "{base}.with({args})"}},
+    {"record", {"replace", another_record, "{base}.with({args})"}},
+    {"record", {"_replace", another_record, "{base}.with({args})"}},
+    {"record", {"copy", another_record, "{base}.with({args})"}},
+    {"record", {"update", another_record, "{base}.with({args})"}},
     {"record", {"items", the_fields, "{base}.fields.items()"}},
     {"record", {"keys", the_fields, "{base}.fields.keys()"}},
     {"record", {"values", the_fields, "{base}.fields.values()"}},
