@@ -4,6 +4,7 @@
 #include "runtime/transform/autodiff.hpp"
 #include "runtime/graph/shown_names.hpp"
 #include "runtime/graph/states.hpp"
+#include "runtime/transform/functions/own_rules.hpp"
 
 #include <fmt/format.h>
 
@@ -291,15 +292,9 @@ struct CustomEntry {
   CustomGradient gradient;
   bool is_path = false;
 };
-using CustomGradients = std::map<const Graph*, CustomEntry>;
+constexpr const char* custom_gradients = "custom_gradients";
 
-// A copy: setting another graph's gradient meanwhile replaces the map.
-CustomEntry custom_gradient(const Graph& graph) {
-  const auto known = std::static_pointer_cast<const CustomGradients>(graph.ir().memo["custom_gradients"]);
-  if (!known) return {};
-  const auto found = known->find(&graph);
-  return found == known->end() ? CustomEntry{} : found->second;
-}
+CustomEntry custom_gradient(const Graph& graph) { return own_rule<CustomEntry>(graph, custom_gradients); }
 
 }  // namespace
 
@@ -308,12 +303,7 @@ bool has_custom_gradient(const Graph& graph) { return custom_gradient(graph).gra
 bool is_custom_path(const Graph& graph) { return custom_gradient(graph).is_path; }
 
 void set_custom_gradient(Graph& graph, CustomGradient gradient, bool is_path) {
-  GraphTransaction::changing(graph.ir());
-  auto& slot = graph.ir().memo["custom_gradients"];
-  const auto before = std::static_pointer_cast<const CustomGradients>(slot);
-  auto after = before ? std::make_shared<CustomGradients>(*before) : std::make_shared<CustomGradients>();
-  (*after)[&graph] = {std::move(gradient), is_path};
-  slot = after;
+  set_own_rule(graph, custom_gradients, CustomEntry{std::move(gradient), is_path});
 }
 
 GradGraphInfoPtr differentiate(Graph& graph, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required,

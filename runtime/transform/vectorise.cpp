@@ -1,5 +1,6 @@
 #include "runtime/transform/vectorise.hpp"
 #include "runtime/graph/shown_names.hpp"
+#include "runtime/transform/functions/own_rules.hpp"
 
 #include <fmt/format.h>
 
@@ -27,14 +28,9 @@ namespace {
   throw e;
 }
 
-using CustomBatches = std::map<const Graph*, CustomBatch>;
 constexpr const char* custom_batches = "custom_batches";
 
-CustomBatch custom_batch(const Graph& graph) {
-  const auto known = std::static_pointer_cast<const CustomBatches>(graph.ir().memo[custom_batches]);
-  const auto found = known ? known->find(&graph) : CustomBatches::const_iterator();
-  return known && found != known->end() ? found->second : nullptr;
-}
+CustomBatch custom_batch(const Graph& graph) { return own_rule<CustomBatch>(graph, custom_batches); }
 
 class Vectoriser {
  public:
@@ -315,14 +311,7 @@ class Vectoriser {
 
 }  // namespace
 
-void set_custom_batch(Graph& graph, CustomBatch batch) {
-  GraphTransaction::changing(graph.ir());
-  auto& slot = graph.ir().memo[custom_batches];
-  const auto before = std::static_pointer_cast<const CustomBatches>(slot);
-  auto after = before ? std::make_shared<CustomBatches>(*before) : std::make_shared<CustomBatches>();
-  (*after)[&graph] = std::move(batch);
-  slot = after;
-}
+void set_custom_batch(Graph& graph, CustomBatch batch) { set_own_rule(graph, custom_batches, std::move(batch)); }
 
 Vectorised vectorise(Graph& graph, int64_t size, const std::vector<bool>& mapped_inputs) {
   const BuildStateGuard guard(graph.ir());

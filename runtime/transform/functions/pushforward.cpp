@@ -1,4 +1,5 @@
 #include "runtime/transform/functions/pushforward.hpp"
+#include "runtime/transform/functions/own_rules.hpp"
 
 #include <fmt/format.h>
 
@@ -18,14 +19,9 @@
 namespace pxl {
 namespace {
 
-using CustomTangents = std::map<const Graph*, CustomGradient>;
-constexpr const char* custom_memo = "custom_tangents";
+constexpr const char* custom_tangents = "custom_tangents";
 
-CustomGradient custom_tangent(const Graph& graph) {
-  const auto known = std::static_pointer_cast<const CustomTangents>(graph.ir().memo[custom_memo]);
-  const auto found = known ? known->find(&graph) : CustomTangents::const_iterator();
-  return known && found != known->end() ? found->second : nullptr;
-}
+CustomGradient custom_tangent(const Graph& graph) { return own_rule<CustomGradient>(graph, custom_tangents); }
 
 std::vector<Tensor*> first_outputs(const Graph& graph, size_t count) {
   return {graph.outputs().begin(), graph.outputs().begin() + static_cast<std::ptrdiff_t>(count)};
@@ -414,12 +410,7 @@ class Pusher {
 }  // namespace
 
 void set_custom_tangent(Graph& graph, CustomGradient tangent) {
-  GraphTransaction::changing(graph.ir());
-  auto& slot = graph.ir().memo[custom_memo];
-  const auto before = std::static_pointer_cast<const CustomTangents>(slot);
-  auto after = before ? std::make_shared<CustomTangents>(*before) : std::make_shared<CustomTangents>();
-  (*after)[&graph] = std::move(tangent);
-  slot = after;
+  set_own_rule(graph, custom_tangents, std::move(tangent));
 }
 
 Pushforward pushforward(Graph& graph, const std::vector<bool>& given) {
