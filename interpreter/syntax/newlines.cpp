@@ -148,7 +148,9 @@ void NewlineResolver::visible(RawToken raw) {
   }
   place_newline(raw.type);
   uint32_t index = static_cast<uint32_t>(out_.tokens.size());
-  if (first_on_line_ && has_doc_ && doc_line_ + 1 == line_) out_.docs[index] = doc_;
+  // A document belongs to the statement below it. Within a statement it is a comment, whose blank lines may go.
+  const bool begins_statement = previous() == ids::NEWLINE || previous() == ids::BLOCK_OPEN;
+  if (begins_statement && has_doc_ && doc_line_ + 1 == line_) out_.docs[index] = doc_;
   has_doc_ = false;
   doc_.clear();
   first_on_line_ = false;

@@ -35,7 +35,7 @@ struct TokenList {
   const SourceFile* source = nullptr;
   std::vector<Token> tokens;                       ///< the last token is end_of_text
   std::vector<Comment> comments;                   ///< comments in order
-  std::unordered_map<uint32_t, std::string> docs;  ///< `##` text, by the token directly after the text
+  std::unordered_map<uint32_t, std::string> docs;  ///< `##` text, by the statement's first token below it
   std::vector<Diagnostic> problems;                ///< problems with characters, strings and brackets
   size_t problems_before_end = 0;                  ///< number of problems outside constructs that are open at the end
   uint32_t end = 0;                                ///< index of the first token at the end of the text
