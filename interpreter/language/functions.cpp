@@ -7,7 +7,7 @@
 #include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
-#include "interpreter/language/code.hpp"
+#include "interpreter/language/code/code.hpp"
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/functions.hpp"

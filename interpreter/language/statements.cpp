@@ -3,7 +3,8 @@
 
 #include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/language/check.hpp"
-#include "interpreter/language/code.hpp"
+#include "interpreter/language/code/code.hpp"
+#include "interpreter/language/code/walk.hpp"
 #include "interpreter/language/dropped_results.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/functions.hpp"
@@ -15,7 +16,6 @@
 #include "interpreter/language/packages/packages.hpp"
 #include "interpreter/language/records.hpp"
 #include "interpreter/language/tests.hpp"
-#include "interpreter/language/walk.hpp"
 #include "interpreter/syntax/node_as.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/interpreter.hpp"

@@ -3,7 +3,7 @@
 
 #include "interpreter/graphs/block_transaction.hpp"
 #include "interpreter/language/check.hpp"
-#include "interpreter/language/code.hpp"
+#include "interpreter/language/code/code.hpp"
 #include "interpreter/language/errors/errors.hpp"
 #include "interpreter/syntax/node_as.hpp"
 #include "interpreter/values/interpreter.hpp"

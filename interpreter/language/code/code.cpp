@@ -1,5 +1,5 @@
 // Compiles on demand: a node that runs for the first time in a scope with some layout is compiled for that layout.
-#include "interpreter/language/code.hpp"
+#include "interpreter/language/code/code.hpp"
 
 #include <algorithm>
 #include <span>

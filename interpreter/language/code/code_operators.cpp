@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "interpreter/language/code.hpp"
+#include "interpreter/language/code/code.hpp"
 #include "interpreter/language/located.hpp"
 #include "interpreter/language/named_tensors.hpp"
 #include "interpreter/language/operators.hpp"

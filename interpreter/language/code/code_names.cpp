@@ -4,7 +4,7 @@
 
 #include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/language/check.hpp"
-#include "interpreter/language/code.hpp"
+#include "interpreter/language/code/code.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/name_fixes.hpp"
 #include "interpreter/values/interpreter.hpp"

@@ -221,12 +221,12 @@ BlockPtr compile(const ast::Block& block, const Place& place);
 int slot_of(Name name, const Place& place);
 
 // ---- by kind of node, in the files named here
-CodePtr compile_kind(const ast::Expr& e, const Place& place);      ///< code_values.cpp
-CodePtr compile_name(const ast::NameExpr& e, const Place& place);  ///< code_names.cpp
-CodePtr compile_operator(const ast::Expr& e, const Place& place);  ///< code_operators.cpp
+CodePtr compile_kind(const ast::Expr& e, const Place& place);            ///< code_values.cpp
+CodePtr compile_name(const ast::NameExpr& e, const Place& place);        ///< code_names.cpp
+CodePtr compile_operator(const ast::Expr& e, const Place& place);        ///< code_operators.cpp
+CodePtr compile_attempt(const ast::AttemptExpr& e, const Place& place);  ///< code_try.cpp
+StmtPtr compile_try(const ast::TryStmt& s, const Place& place);          ///< code_try.cpp
 /// `iterated`: a loop iterates over the call's value.
-CodePtr compile_attempt(const ast::AttemptExpr& e, const Place& place);                   ///< code_try.cpp
-StmtPtr compile_try(const ast::TryStmt& s, const Place& place);                           ///< code_try.cpp
 CodePtr compile_call(const ast::CallExpr& e, const Place& place, bool iterated = false);  ///< code_calls.cpp
 CodePtr compile_comprehension(const ast::ComprehensionExpr& e, const Place& place);       ///< comprehensions.cpp
 TargetPtr compile_name_target(const ast::NameExpr& e, const Place& place);                ///< code_names.cpp

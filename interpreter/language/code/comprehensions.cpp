@@ -2,9 +2,9 @@
 // a clause has a scope inside that of the preceding clause.
 #include <algorithm>
 
-#include "interpreter/language/code.hpp"
+#include "interpreter/language/code/code.hpp"
+#include "interpreter/language/code/walk.hpp"
 #include "interpreter/language/located.hpp"
-#include "interpreter/language/walk.hpp"
 #include "interpreter/syntax/names_bound.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/interpreter.hpp"
