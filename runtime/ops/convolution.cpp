@@ -155,6 +155,11 @@ void transpose_gradient(GradContext& c) {
   bias_gradient(c);
 }
 
+/// Members may follow parts of a float32 result; results of other dtypes are rounded at the end.
+ElementOrder float_parts(const OpContext& s) {
+  return s.input(0).dtype == DType::float32 ? ElementOrder::in_parts : ElementOrder::whole;
+}
+
 constexpr OpRow conv_row = {
     .name = "conv",
     .path = "ops.conv",
@@ -173,6 +178,7 @@ constexpr OpRow conv_row = {
     .gradient = conv_gradient,
     .flops = [](const OpContext& s) { return convolution_flops(resolve_conv(s).c); },
     .precision = Precision::low,
+    .order = float_parts,
     .onnx = "Conv",
     .tiles = tile_convolution};
 

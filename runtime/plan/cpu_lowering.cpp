@@ -102,8 +102,8 @@ class Fused {
   /// Whether the first member gives its result in parts.
   bool gives_parts() const { return first_.result_parts() != nullptr; }
 
-  /// The first member's phases; the others follow each part of its result. If only members read that result, it is in
-  /// the workspace.
+  /// The first member's phases; the others follow each part of its result. If only members read that result, it is
+  /// where the last member's result goes, or in the workspace.
   Kernel over_parts() const {
     const std::shared_ptr<const RegisterProgram> program = program_;
     const RegisterProgram::Step& head = program->steps[0];
@@ -114,10 +114,18 @@ class Fused {
     const auto values = workspace.per_call<std::byte>(stored ? 0 : program->elements * result.width);
     std::vector<int> slots;
     for (int reg : head.in) slots.push_back(reg < 0 ? -1 : program->at(reg).index);
-    const auto with_first = [=, own = workspace.size(), out = result.index](const Buffers& b, auto&& f) {
+    const int out = stored ? result.index : result_in_place();
+    std::vector<int64_t> others;  // bytes of operands, which may be in the memory of the result
+    for (const Tensor* t : node_.in) others.push_back(stored || !t ? 0 : t->spec.bytes());
+    const auto is_free = [others, bytes = program->elements * result.width](const Buffers& b, const std::byte* to) {
+      for (size_t i = 0; i < others.size(); ++i)
+        if (others[i] > 0 && b.in[i] < to + bytes && to < b.in[i] + others[i]) return false;
+      return true;
+    };
+    const auto with_first = [=, own = workspace.size()](const Buffers& b, auto&& f) {
       const std::byte** in = b.workspace(operands);
       for (size_t i = 0; i < slots.size(); ++i) in[i] = slots[i] < 0 ? nullptr : b.in[slots[i]];
-      std::byte* to = stored ? b.out[out] : b.workspace(values);
+      std::byte* to = out >= 0 && is_free(b, b.out[out]) ? b.out[out] : b.workspace(values);
       f(b.with(in, &to).after(own), to);
     };
     std::vector<Phase> phases = RegisterProgram::earlier_phases(program);
@@ -185,6 +193,21 @@ class Fused {
   }
 
  private:
+  /// The index of the last member's result, if the first member's result may be in its memory until then; else -1.
+  int result_in_place() const {
+    const RegisterProgram::Step &head = program_->steps.front(), &last = program_->steps.back();
+    const Node& member = node_.members.back();
+    const Register &given = program_->at(head.out[0]), &made = program_->at(last.out[0]);
+    if (last.out.size() != 1 || made.kind != Register::Kind::result || made.width != given.width) return -1;
+    for (size_t slot = 0; slot < last.in.size(); ++slot)
+      if (last.in[slot] == head.out[0] &&
+          std::ranges::none_of(member.in_place_candidates, [&](const InPlaceCandidate& c) {
+            return c.out == 0 && c.slot == static_cast<int>(slot);
+          }))
+        return -1;
+    return made.index;
+  }
+
   /// Whether members behind the first may be it: elementwise, or moving elements that no member makes.
   static bool takes(const Node& m, const Kernel& kernel) {
     return kernel.is_fusion_consumer() || m.op->row->pattern == Pattern::movement;

@@ -69,12 +69,19 @@ Kernel forward(const Convolution& c, bool bias) {
   WorkspaceLayout workspace;
   const auto packed = column_buffer<T>(workspace, c, t, c.cin), results = result_buffer<T>(workspace, c, t);
   const auto memory = workspace.per_thread<float>(gemm_memory(c.cout));
+  struct Unit {
+    Tile tile;
+    int64_t g, first, channels;
+  };
+  const auto unit = [=](int64_t u) {
+    const int64_t first = c.cout * (u % blocks) / blocks;
+    return Unit{tile_at(c, t, u / blocks / c.groups), u / blocks % c.groups, first,
+                c.cout * (u % blocks + 1) / blocks - first};
+  };
   const auto part = [=](const Buffers& b, int64_t begin, int64_t end) {
     Im2colRows<const T> columns{};
     for (int64_t u = begin; u < end; ++u) {
-      const Tile tile = tile_at(c, t, u / blocks / c.groups);
-      const int64_t g = u / blocks % c.groups, first = c.cout * (u % blocks) / blocks,
-                    channels = c.cout * (u % blocks + 1) / blocks - first;
+      const auto [tile, g, first, channels] = unit(u);
       if (u == begin || first == 0) columns = columns_of(c, t, tile, b.input<T>(0), g, 0, c.cin, b.workspace(packed));
       const bool whole = tile.samples == 1;
       const Im2colRows<T> y =
@@ -86,7 +93,15 @@ Kernel forward(const Convolution& c, bool bias) {
       if (!whole) scatter_rows<T>(c, t, tile, first, channels, y.data, g, b.output<T>(0));
     }
   };
-  return Kernel::parallel(t.tiles * c.groups * blocks, 1, convolution_ns(c), part).with_workspace(workspace);
+  const auto complete = [=](int64_t u, const ResultParts::Take& f) {
+    const auto [tile, g, first, channels] = unit(u);
+    for (int64_t s = tile.sample; s < tile.sample + tile.samples; ++s)
+      f((s * c.groups + g) * c.cout + first, channels, tile.row * c.axes[2].out,
+        (tile.row + tile.rows) * c.axes[2].out);
+  };
+  return Kernel::parallel(t.tiles * c.groups * blocks, 1, convolution_ns(c), part)
+      .with_workspace(workspace)
+      .with_result_parts({output_size(c.axes), t.direct ? 1 : blocks, complete});
 }
 
 template <class T>
@@ -244,6 +259,10 @@ Kernel rounded_once(DType dtype, const Kernel& kernel, std::initializer_list<int
 
 Kernel convolution_kernel(DType dtype, const Convolution& c, bool bias) {
   if (dtype == DType::float64) return forward<double>(c, bias);
+  if (dtype == DType::float32) {
+    Kernel kernel = float_forward(c, bias);
+    return kernel.result_parts() ? kernel : std::move(kernel).with_result_parts({});
+  }
   return rounded_once(dtype, float_forward(c, bias), {data_size(c), weights_size(c), bias ? c.groups * c.cout : 0},
                       result_size(c));
 }

@@ -103,7 +103,12 @@ Kernel by_lanes(const Convolution& c, const DepthwisePlanes& given, bool backwar
                                   b.workspace(memory));
                             }
                           })
-      .with_workspace(workspace);
+      .with_workspace(workspace)
+      .with_result_parts({to, 1, [=](int64_t u, const ResultParts::Take& f) {
+                            const int64_t i = u % planes->blocks;
+                            f(u / planes->blocks * planes->groups + i * depthwise_channels, planes->of(i).channels, 0,
+                              to);
+                          }});
 }
 
 }  // namespace

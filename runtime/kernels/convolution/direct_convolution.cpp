@@ -171,29 +171,39 @@ Kernel correlation(const Convolution& c, Planes given, int64_t outputs, int64_t 
   const auto padded = workspace.per_thread<float>(planes->floats());
   const double cost =
       static_cast<double>(c.batch * c.groups) * (planes->fill_ns() + planes->fmas(outputs) * ns_per_vector_fma);
-  return Kernel::parallel(blocks * parts, 1, cost,
-                          [=, groups = c.groups](const Buffers& b, int64_t begin, int64_t end) {
-                            float* x = b.workspace(padded);
-                            for (int64_t u = begin; u < end; ++u) {
-                              const int64_t first_output = u % parts * per_part, block = u / parts % planes->blocks;
-                              const int64_t matrix = u / parts / planes->blocks;  // sample and group
-                              if (first_output >= outputs) continue;
-                              const int64_t first = block * planes->rows_per_block;
-                              const int64_t rows = std::min(planes->rows_per_block, planes->h.out - first);
-                              if (u == begin || u % parts == 0)
-                                planes->fill(b.input<float>(0) + matrix * x_group, first, rows, x);
-                              DirectBlock d = planes->block(x, rows);
-                              d.outputs = std::min(per_part, outputs - first_output);
-                              d.w_output = w_output;
-                              d.w_input = w_input;
-                              if (bias) d.bias = b.input<float>(2) + matrix % groups * outputs + first_output;
-                              direct().outputs(d,
-                                               b.input<float>(1) + matrix % groups * w_group + first_output * w_output,
-                                               b.output<float>(0) + (matrix * outputs + first_output) * y_plane +
-                                                   first * planes->w.out);
-                            }
-                          })
-      .with_workspace(workspace);
+  struct Unit {
+    int64_t matrix;         ///< sample and group
+    int64_t output, count;  ///< the first output channel, and how many there are; perhaps none
+    int64_t row, rows;
+  };
+  const auto unit = [=](int64_t u) {
+    const int64_t output = u % parts * per_part, row = u / parts % planes->blocks * planes->rows_per_block;
+    return Unit{u / parts / planes->blocks, output, std::min(per_part, outputs - output), row,
+                std::min(planes->rows_per_block, planes->h.out - row)};
+  };
+  const auto part = [=, groups = c.groups](const Buffers& b, int64_t begin, int64_t end) {
+    float* x = b.workspace(padded);
+    for (int64_t u = begin; u < end; ++u) {
+      const Unit at = unit(u);
+      if (at.count <= 0) continue;
+      if (u == begin || u % parts == 0) planes->fill(b.input<float>(0) + at.matrix * x_group, at.row, at.rows, x);
+      DirectBlock d = planes->block(x, at.rows);
+      d.outputs = at.count;
+      d.w_output = w_output;
+      d.w_input = w_input;
+      if (bias) d.bias = b.input<float>(2) + at.matrix % groups * outputs + at.output;
+      direct().outputs(d, b.input<float>(1) + at.matrix % groups * w_group + at.output * w_output,
+                       b.output<float>(0) + (at.matrix * outputs + at.output) * y_plane + at.row * planes->w.out);
+    }
+  };
+  const auto complete = [=](int64_t u, const ResultParts::Take& f) {
+    const Unit at = unit(u);
+    if (at.count > 0)
+      f(at.matrix * outputs + at.output, at.count, at.row * planes->w.out, (at.row + at.rows) * planes->w.out);
+  };
+  return Kernel::parallel(blocks * parts, 1, cost, part)
+      .with_workspace(workspace)
+      .with_result_parts({y_plane, parts, complete});
 }
 
 }  // namespace

@@ -124,7 +124,14 @@ struct Correlation {
                add_channel_bias(b.input<float>(2) + part * channels, channels, k.plane, k.plane, y + i * k.to_sample);
            }
          }});
-    return Kernel::parallel(std::move(phases), cost).with_workspace(workspace);
+    const auto complete = [k](int64_t u, const ResultParts::Take& f) {
+      const int64_t unit = u / k.parts, all = k.to_sample / k.plane, channels = k.to_part / k.plane;
+      for (int64_t i = 0; i < k.steps.count(unit); ++i)
+        f((k.steps.first(unit) + i) * all + u % k.parts * channels, channels, 0, k.plane);
+    };
+    return Kernel::parallel(std::move(phases), cost)
+        .with_workspace(workspace)
+        .with_result_parts({plane, parts, complete});
   }
 };
 

@@ -83,7 +83,12 @@ Kernel by_tiles(const TileCorrelation& s, double ns) {
                         }
                       }
                     }});
-  return Kernel::parallel(std::move(phases), ns * static_cast<double>(c.batch * groups)).with_workspace(workspace);
+  const auto complete = [=](int64_t i, const ResultParts::Take& f) {
+    s.complete(s.unit(units, i / parts / groups), i / parts % groups, i % parts * own, own, f);
+  };
+  return Kernel::parallel(std::move(phases), ns * static_cast<double>(c.batch * groups))
+      .with_workspace(workspace)
+      .with_result_parts({s.result_plane(), parts, complete});
 }
 
 /// Transforms all tiles first. Kernels are transformed for some columns and terms at a time, and multiplied while they
@@ -143,7 +148,12 @@ Kernel by_kernels(const TileCorrelation& s, double ns) {
                                s.bias ? b.input<float>(2) : nullptr, b.output<float>(0), b.workspace(scratch));
                       }
                     }});
-  return Kernel::parallel(std::move(phases), ns * static_cast<double>(c.batch)).with_workspace(workspace);
+  const auto complete = [=](int64_t i, const ResultParts::Take& f) {
+    s.complete(s.unit(units, 0), 0, i * at_once, std::min(at_once, s.results - i * at_once), f);
+  };
+  return Kernel::parallel(std::move(phases), ns * static_cast<double>(c.batch))
+      .with_workspace(workspace)
+      .with_result_parts({s.result_plane(), 1, complete});
 }
 
 Kernel winograd_correlation(const TileCorrelation& s, double ns) {

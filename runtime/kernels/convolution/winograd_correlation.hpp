@@ -78,6 +78,17 @@ struct TileCorrelation {
     return u;
   }
 
+  /// The parts of the result that are complete with channels [first, first + n) of group g in a unit.
+  void complete(const UnitOfRows& u, int64_t g, int64_t first, int64_t n, const ResultParts::Take& f) const {
+    const WindowAxis &rows = c.axes[1], &columns = c.axes[2];
+    const int64_t across = is_transposed() ? columns.in : columns.out;
+    const int64_t begin = is_transposed() ? u.begin : u.tiles.row * form.outputs,
+                  end = is_transposed() ? u.end : std::min((u.tiles.row + u.tiles.rows) * form.outputs, rows.out);
+    for (int64_t s = u.tiles.sample; s < u.tiles.sample + u.tiles.samples; ++s)
+      f((s * c.groups + g) * results + first, n, begin * across, end * across);
+  }
+  int64_t result_plane() const { return is_transposed() ? x_plane : y_plane; }
+
   /// Transforms channels [first, first + n) of group g's data to tiles of `tile` numbers.
   void take(const PlaneUnits::Unit& u, const WinogradTiles& shape, int64_t g, int64_t first, int64_t n,
             int64_t position, int64_t tile, const float* from, float* to, float* memory) const {
