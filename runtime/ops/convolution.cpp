@@ -155,9 +155,9 @@ void transpose_gradient(GradContext& c) {
   bias_gradient(c);
 }
 
-/// Members may follow parts of a float32 result; results of other dtypes are rounded at the end.
-ElementOrder float_parts(const OpContext& s) {
-  return s.input(0).dtype == DType::float32 ? ElementOrder::in_parts : ElementOrder::whole;
+/// Members may follow parts of a result. Results of narrow dtypes are rounded at the end, as a whole.
+ElementOrder parts_of_sums(const OpContext& s) {
+  return is_narrow(s.input(0).dtype) ? ElementOrder::whole : ElementOrder::in_parts;
 }
 
 constexpr OpRow conv_row = {
@@ -178,7 +178,7 @@ constexpr OpRow conv_row = {
     .gradient = conv_gradient,
     .flops = [](const OpContext& s) { return convolution_flops(resolve_conv(s).c); },
     .precision = Precision::low,
-    .order = float_parts,
+    .order = parts_of_sums,
     .onnx = "Conv",
     .tiles = tile_convolution};
 
@@ -204,6 +204,7 @@ constexpr OpRow transpose_row = {
     .gradient = transpose_gradient,
     .flops = [](const OpContext& s) { return convolution_flops(resolve_transpose(s).c); },
     .precision = Precision::low,
+    .order = parts_of_sums,
     .onnx = "ConvTranspose",
     .tiles = tile_convolution_data};
 
@@ -218,6 +219,7 @@ constexpr OpRow scaled_form(OpRow row, std::string_view name, std::string_view p
   row.example = example;
   row.params = params;
   row.kernel = kernel;
+  row.order = nullptr;
   row.checks_indices = checks_values;  // the scale
   row.gradient = nullptr;
   row.onnx = {};
@@ -253,6 +255,7 @@ constexpr OpRow convolution_table[] = {
          },
      .flops = [](const OpContext& s) { return convolution_flops(resolve_data_grad(s).c); },
      .precision = Precision::low,
+     .order = parts_of_sums,
      .tiles = tile_convolution_data},
     {.name = "conv_weights_grad",
      .schedule = "ConvWeightsGrad",

@@ -246,6 +246,9 @@ int64_t data_size(const Convolution& c) { return c.batch * c.groups * c.cin * in
 int64_t weights_size(const Convolution& c) { return c.groups * c.cout * c.cin * kernel_size(c.axes); }
 int64_t result_size(const Convolution& c) { return c.batch * c.groups * c.cout * output_size(c.axes); }
 
+/// A kernel that does not tell its parts has completed none of them before its end.
+Kernel in_parts(Kernel kernel) { return kernel.result_parts() ? kernel : std::move(kernel).with_result_parts({}); }
+
 /// A float32 kernel for operands with these sizes, applied to a dtype that computes in float32.
 Kernel rounded_once(DType dtype, const Kernel& kernel, std::initializer_list<int64_t> sizes, int64_t results) {
   if (!is_narrow(dtype)) return kernel;
@@ -258,17 +261,15 @@ Kernel rounded_once(DType dtype, const Kernel& kernel, std::initializer_list<int
 }  // namespace
 
 Kernel convolution_kernel(DType dtype, const Convolution& c, bool bias) {
-  if (dtype == DType::float64) return forward<double>(c, bias);
-  if (dtype == DType::float32) {
-    Kernel kernel = float_forward(c, bias);
-    return kernel.result_parts() ? kernel : std::move(kernel).with_result_parts({});
-  }
+  if (dtype == DType::float64) return in_parts(forward<double>(c, bias));
+  if (dtype == DType::float32) return in_parts(float_forward(c, bias));
   return rounded_once(dtype, float_forward(c, bias), {data_size(c), weights_size(c), bias ? c.groups * c.cout : 0},
                       result_size(c));
 }
 
 Kernel convolution_data_grad_kernel(DType dtype, const Convolution& c, bool bias) {
-  if (dtype == DType::float64) return data_gradient<double>(c, bias);
+  if (dtype == DType::float64) return in_parts(data_gradient<double>(c, bias));
+  if (dtype == DType::float32) return in_parts(float_data_gradient(c, bias));
   return rounded_once(dtype, float_data_gradient(c, bias),
                       {result_size(c), weights_size(c), bias ? c.groups * c.cin : 0}, data_size(c));
 }

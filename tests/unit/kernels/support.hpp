@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <vector>
@@ -113,7 +114,36 @@ inline void run_in_pieces(const Kernel& kernel, const Buffers& buffers, int piec
   }
 }
 
-/// The results whole, after comparing them with those of the kernel in 2, 3 and 7 pieces.
+/// Whether the parts of a result have their values when the kernel says that they are complete, each element once.
+inline void check_parts(const Kernel& kernel, const std::vector<const std::byte*>& in, const Array& whole) {
+  const ResultParts& parts = *kernel.result_parts();
+  Array result = Array::zeros(whole.dtype(), whole.shape());
+  std::byte* out = result.mutable_raw();
+  const GuardedWorkspace workspace(kernel, 1);
+  const Buffers buffers = workspace.bind({in.data(), &out});
+  const Phase& last = kernel.phases().back();
+  for (const Phase& p : kernel.phases())
+    if (&p != &last) p.part(buffers, 0, p.iterations);
+  const auto width = static_cast<int64_t>(size_of(whole.dtype()));
+  std::vector<int> times(static_cast<size_t>(whole.size()));
+  int64_t others = 0;
+  for (int64_t i = 0, next = 0; i < last.iterations; i = next) {
+    next = std::min(last.iterations, (i / parts.together + 1) * parts.together);
+    last.part(buffers, i, next);
+    for (int64_t u = i; u < next; ++u)
+      parts.of(u, [&](int64_t first, int64_t planes, int64_t begin, int64_t end) {
+        for (int64_t p = first; p < first + planes; ++p)
+          for (int64_t at = p * parts.plane + begin; at < p * parts.plane + end; ++at) {
+            ++times[static_cast<size_t>(at)];
+            others += std::memcmp(out + at * width, whole.raw() + at * width, static_cast<size_t>(width)) != 0;
+          }
+      });
+  }
+  CHECK(others == 0);
+  CHECK(std::ranges::all_of(times, [](int n) { return n == 1; }));
+}
+
+/// The results whole, after comparing them with those of the kernel in 2, 3 and 7 pieces, and in the kernel's parts.
 inline std::vector<Array> check_divided(const Kernel& kernel, std::vector<Array> in,
                                         const std::vector<TensorSpec>& out) {
   REQUIRE(!kernel.phases().empty());
@@ -128,6 +158,7 @@ inline std::vector<Array> check_divided(const Kernel& kernel, std::vector<Array>
     run_in_pieces(kernel, {inputs.data(), outputs.data()}, pieces);
     for (size_t i = 0; i < whole.size(); ++i) CHECK(identical(whole[i], divided[i]));
   }
+  if (kernel.result_parts() && kernel.result_parts()->of) check_parts(kernel, inputs, whole[0]);
   return whole;
 }
 
