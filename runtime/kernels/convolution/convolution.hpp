@@ -15,8 +15,8 @@ struct Convolution {
   WindowAxes axes = {};
 };
 
-/// in: x, weight, and with `bias` one value per result channel, which is added to the finished sums; out: y. The kernels
-/// of float32 and float64 give it in parts, and so do those of data gradients.
+/// in: x, weight, and with `bias` one value per result channel, which is added to the finished sums; out: y. The
+/// kernels of float32 and float64 give it in parts, and so do those of data gradients.
 Kernel convolution_kernel(DType dtype, const Convolution& c, bool bias = false);
 /// in: dy, weight, and with `bias` a bias; out: dx. Also the transposed convolution of dy.
 Kernel convolution_data_grad_kernel(DType dtype, const Convolution& c, bool bias = false);
