@@ -1,6 +1,7 @@
 // `with`: contexts are entered in order and left in reverse, also if an exception passes.
 #include <fmt/format.h>
 
+#include "interpreter/graphs/block_transaction.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/evaluate.hpp"
@@ -26,6 +27,17 @@ struct Expecting {
   Expecting(const Expecting&) = delete;
   Expecting& operator=(const Expecting&) = delete;
 };
+
+/// Runs the body of an `expect_error`: what it adds to graphs is taken back if it fails.
+void run_taken_back(Interpreter& in, const std::function<void()>& body) {
+  BlockTransaction transaction(in);
+  try {
+    body();
+  } catch (const Error&) {
+    transaction.take_back();
+    throw;
+  }
+}
 
 }  // namespace
 
@@ -92,7 +104,10 @@ void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Act
       }
     }
     const Expecting expecting(in, expected != nullptr);
-    body();
+    if (expected)
+      run_taken_back(in, body);
+    else
+      body();
   } catch (Error& e) {
     // A look runs nothing, so it may find another error than a run.
     const bool wanted = expected && e.first().fault != Fault::internal &&

@@ -457,11 +457,13 @@ exit(0))"},
          [](Interpreter&, const Arguments& args) -> Value {
            throw ExitRequest{static_cast<int>(ArgReader(args).integer("code") & 255)};
          });
-  define(p, no_effects,
-         {"expect_error(text)", "Context: its block must fail with an error that holds the text.",
-          R"(with expect_error("division by zero") { 1 // 0 }
+  define(
+      p, no_effects,
+      {"expect_error(text)",
+       "Context: its block must fail with an error that holds the text. What the block added to graphs is taken back.",
+       R"(with expect_error("division by zero") { 1 // 0 }
 print("went on"))"},
-         [](Interpreter&, const Arguments& args) { return expect_error_context(ArgReader(args).string("text")); });
+      [](Interpreter&, const Arguments& args) { return expect_error_context(ArgReader(args).string("text")); });
   define(p, no_effects,
          {"hasattr(x, name)", "Whether a value has a member of that name.", R"(hasattr("text", "split"))"},
          [](Interpreter& in, const Arguments& args) -> Value {

@@ -51,7 +51,7 @@ void SessionObject::check_in_effect() const {
                           (newest_op && newest_op->graph->is_taken_back()) ||
                           GraphTransaction::was_taken_back(*ir, made_at_moment);
   if (taken_back)
-    throw run_error("the session is closed: its program was taken back with the input or the `try` that changed it",
+    throw run_error("the session is closed: its program was taken back with the input or the block that changed it",
                     {"make a new one: `Session(" + ir->name() + ")`"})
         .as(codes::session);
 }

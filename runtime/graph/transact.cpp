@@ -162,7 +162,7 @@ void Graph::Sequencing::restore(Graph& graph, const Sequencing& then, const std:
 namespace {
 
 Error taken_back(std::string_view what, std::string_view name) {
-  return Error(fmt::format("{}: `{}` was taken back with the input or the `try` that made it, which did not end", what,
+  return Error(fmt::format("{}: `{}` was taken back with the input or the block that made it, which did not end", what,
                            name),
                {"make it again"})
       .as(codes::program);

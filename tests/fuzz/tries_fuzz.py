@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Random programs with `try` blocks that fail at random places, nested, in programs, builds and bodies of graphs.
+"""Random programs with `try` and `expect_error` blocks that fail at random places, nested, in programs, builds and bodies of graphs.
 
 What a block that fails added to graphs is taken back. So a program must print what its twin prints, which has only the blocks that end
 well and the `catch` and `finally` blocks that run: the graphs with their ids, the variables, the streams, and the results of two runs.
@@ -28,16 +28,24 @@ module Outer {
   plain = Layer()
   build(x) { return plain(inner(x)) }
 }
+record Pair(a: float32[2], b: float32[2])
+def swapped(p) { return Pair(p.b, p.a * 2) }
 """
 # `@` is a new number, `$` a tensor, `%` a variable. The tensors of a form are named t@ or v@.
 OPS = ["t@ = $ * 0.5 + $", "t@ = relu($) - 1", "t@ = shared($)", "constant t@: float32[2] = @", "t@ = $[0:1] + $",
        "t@ = ir.create_graph(square, float32[2])($)", "t@ = ir.create_graph((z) => z * $ * 0.1, float32[2])($)",
        "t@ = repeat(ir.create_graph((z) => z * 0.5 + 1, float32[2]), 2, $)", "t@ = grad((z) => sum(z * z))($)",
        "with name_scope('s@') { t@ = $ + 3 }", "with in_sequence(), name_scope('a') { t@ = $ * 0.5\n  t@ = t@ + $ }",
-       "t@ = autodiff(ir.create_graph(square, float32[2])).graph($, $)[0]", "t@ = conditional($[0] > 0, (z) => z + 1, (z) => z - 1, [$], [$])"]
+       "t@ = autodiff(ir.create_graph(square, float32[2])).graph($, $)[0]", "t@ = conditional($[0] > 0, (z) => z + 1, (z) => z - 1, [$], [$])",
+       "t@ = scan((h, r) => (h + r, h * r), constant(0.5), $)[1]", "t@ = repeat((z) => z * 0.5 + $, 2, $)",
+       "t@ = repeat_while((z, n) => (z * 0.5, n + 1), (z, n) => n < 3, $, 0, bound = 4)[0]", "t@ = vmap((z) => z * sum($))($)",
+       "t@ = jvp((z) => z * $, $, $)[1]", "t@ = recompute((z) => relu(z * $))($)", "t@ = value_and_grad((z) => sum(z * z * $))($)[1]",
+       "t@ = ir.create_graph(swapped, Pair($, $))(Pair($, $)).b", "t@ = (try fail('no') else $) + 1"]
 MAIN = ["variable v@: float32[2] = @", "stream in i@: float32[2]\nt@ = host_load(i@)", "stream out o@ = $",
         "with in_sequence() { scaled_add_(%, $, b = 0.5) }", "n@ = Layer().bound($)\nt@ = n@($)", "n@ = Outer().bound($)\nt@ = n@($) + n@($)",
-        "n@ = Layer().bound($, training = true)"]
+        "n@ = Layer().bound($, training = true)", "n@ = Layer().bound($, training = true)\nt@ = n@($)\nt@ = n@.frozen()(t@)",
+        "stream in i@: {'a': float32[2], 'b': float32[2]}\nt@ = host_load(i@)['b']", "stream out o@ = {'a': $, 'b': $}",
+        "n@ = Layer().bound($, training = true)\nt@ = repeat((z) => n@(z), 2, $)"]
 BUILD = ["param t@: float32[2] = 2", "state t@: float32[2] = 1\nnext t@ = $", "param ref t@: float32[2] = 0"]
 FAILURES = [("fail('no')", "fail"), ("1 // 0", "arithmetic"), ("{}['k']", "key"), ("[1][5]", "index"), ("matmul($, ones([3, 3]))", "shape"),
             ("fail('own', kind = 'own-kind')", "own_kind"), ("autodiff(ir.main_graph)", "gradient"), ("sum($, axis = 5)", "shape")]
@@ -98,6 +106,8 @@ class Maker:
         catching = self.block(self.chance.randrange(2), forms, 0, *((tensors, variables) if fails else (list(tensors), list(variables))))
         if fails:
             twin = twin + catching[1]
+            if self.chance.random() < 0.25:
+                return ["with expect_error('') {", *self.indented(lines), "}", *catching[0]], twin
         out = ["try {", *self.indented(lines), "} " + head + "as e {", *self.indented(catching[0]), "}"]
         if self.chance.random() < 0.4:
             finishing = self.block(1, forms, 0, tensors, variables)

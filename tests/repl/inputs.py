@@ -138,7 +138,7 @@ def failed_input(pxl, home):
     contains(" ".join(shown.split()), "what the input added to graphs is taken back; values and sessions stay as they were when it stopped; "
              "`:undo` takes back the whole input")
     same(t.enter("xs"), "[1, 2]")
-    contains(t.enter("z + 1"), "`relu_out` was taken back with the input or the `try` that")
+    contains(t.enter("z + 1"), "`relu_out` was taken back with the input or the block that")
     t.enter(":undo")
     same(t.enter(":undo"), "undone: z = relu(y) ...")
     same(t.enter("xs"), "[1]")

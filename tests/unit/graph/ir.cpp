@@ -234,7 +234,7 @@ TEST_CASE("a part that is rolled back stays in memory, and every use of it is re
   CHECK(extra.inputs().size() == 1);
   const auto refused = [&](const auto& use) {
     const std::string why = error_of(use);
-    CHECK_MESSAGE(contains(why, "was taken back with the input or the `try` that made it"), why);
+    CHECK_MESSAGE(contains(why, "was taken back with the input or the block that made it"), why);
   };
   refused([&] { unary_op(neg_row, y); });
   refused([&] { binary_op(add_row, v, y); });

@@ -135,7 +135,7 @@ TEST_CASE_FIXTURE(Fixture, "what was taken back is refused where it is used") {
   CHECK(show("z = w + 1\nh = ir.create_graph(f, w)\nk = q.main_graph\nstream in x: float32[2]\nstream out y = z\ns = "
              "Session(main)\nt = Session(q)\nt.run()\nassert false")
             .starts_with("error: assertion"));
-  const std::string why = "was taken back with the input or the `try` that made it, which did not end";
+  const std::string why = "was taken back with the input or the block that made it, which did not end";
   for (const char* use :
        {"z + 1", "relu(z)", "eval(z)", "g(z)", "h(w)", "host_load(x)", "host_store(y, w)", "autodiff(h)",
         "with h { w }", "concat([w, z])", "h.schedule", "h.tensors", "print(z.graph.ops)", "h.bind({})",
