@@ -2,6 +2,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
+
 #include "arrays.hpp"
 #include "calls.hpp"
 #include "values.hpp"
@@ -70,25 +72,35 @@ struct Inputs {
   std::vector<Elements> elements;
   std::vector<pxl::Input> inputs;
 
-  explicit Inputs(const py::dict& given) {
+  Inputs(const pxl::Session& s, const py::dict& given) : session(s) {
     for (const auto& [name, value] : given) add(py::str(name), value);
     for (size_t i = 0; i < names.size(); ++i) inputs.push_back({names[i], elements[i].view});
   }
 
  private:
-  /// A dict is for a tree of streams: its parts have dotted names.
+  bool is_tree(const std::string& name) const {
+    return std::ranges::any_of(session.inputs(),
+                               [&](const pxl::StreamInfo& s) { return s.name.starts_with(name + "."); });
+  }
+  /// A dict is for a tree of streams, and a list or tuple where the session has one: parts have dotted names.
   void add(std::string name, const py::handle& value) {
     if (py::isinstance<py::dict>(value)) {
       for (const auto& [part, of] : py::cast<py::dict>(value)) add(name + "." + std::string(py::str(part)), of);
       return;
     }
+    if ((py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value)) && is_tree(name)) {
+      size_t i = 0;
+      for (const auto& item : py::cast<py::sequence>(value)) add(name + "." + std::to_string(i++), item);
+      return;
+    }
     elements.push_back(elements_of(value, name));
     names.push_back(std::move(name));
   }
+  const pxl::Session& session;
 };
 
 py::dict run(pxl::Session& s, const py::dict& given, bool finite) {
-  const Inputs in(given);
+  const Inputs in(s, given);
   pxl::Outputs out = call(s.cancellation(), nullptr, [&] { return s.run(in.inputs, {finite}); });
   py::dict arrays;
   for (auto& [name, array] : out.arrays) arrays[py::str(name)] = array_of(std::move(array));
@@ -96,7 +108,7 @@ py::dict run(pxl::Session& s, const py::dict& given, bool finite) {
 }
 
 void run_into(pxl::Session& s, const py::dict& outputs, const py::dict& given, bool finite) {
-  const Inputs in(given);
+  const Inputs in(s, given);
   std::vector<std::string> names;
   std::vector<pxl::Output> into;
   for (const auto& [name, value] : outputs) names.push_back(py::str(name));
@@ -116,7 +128,7 @@ py::object call_net(pxl::Session& s, const std::string& net, const py::args& arg
 }
 
 void write(pxl::Session& s, const py::dict& values) {
-  const Inputs in(values);
+  const Inputs in(s, values);
   call_void(s.cancellation(), [&] { return s.write(in.inputs); });
 }
 

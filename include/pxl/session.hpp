@@ -50,7 +50,7 @@ class PXL_API AttentionScope {
   std::unique_ptr<State> state_;
 };
 
-/// An input stream's array of a run, by name.
+/// An input stream's array of a run, by name. A stream of a tree has one for each leaf, by its path: "b.s", "b.a".
 struct Input {
   std::string_view name;
   View array;

@@ -42,7 +42,16 @@ def _options(given):
 
 
 class Outputs(dict):
-    """The arrays of a run by the names of the output streams: `out["loss"]` or `out.loss`."""
+    """The arrays of a run by the names of the output streams: `out["loss"]` or `out.loss`. Of a stream that is a tree,
+    `out.y` has the branches: `out.y["loss"]`, `out.y[0]`."""
+
+    def __missing__(self, name):
+        if not isinstance(name, str) and str(name) in self:
+            return self[str(name)]
+        branches = {key.removeprefix(f"{name}."): value for key, value in self.items() if key.startswith(f"{name}.")}
+        if not branches:
+            raise KeyError(name)
+        return Outputs(branches)
 
     def __getattr__(self, name):
         try:

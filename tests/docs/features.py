@@ -1,11 +1,14 @@
-"""Functions of functions by where they run, and inside each other: a test for each cell of the table in docs/language.md."""
+"""Features by where they run, and those of functions inside each other: a test for each cell of the tables in docs/language.md."""
 import pathlib
 import tempfile
 
-from tests.support.harness import ROOT, parallel, run
+from tests.docs.feature_hosts import HOSTS, printed_by_host
+from tests.docs.session_features import FEATURES as SESSIONS
+from tests.docs.session_features import FILES, HOST, text_of
+from tests.docs.session_features import ONNX as READ_AGAIN
+from tests.support.harness import ROOT, Unavailable, parallel, run
 
 PAGE = ROOT / "docs/language.md"
-BEGIN, END = "<!-- features: begin -->\n", "<!-- features: end -->\n"
 X = "[[0.5, -1.0, 2.0], [1.5, 0.25, -0.5]]"
 
 # A program computes the expression with a tensor x: float32[2, 3]. The lists have the result's elements and the gradient of their sum.
@@ -45,7 +48,7 @@ program q {{
 }}
 print(numbers(Session(q()).run(given = array({x})).y))
 """
-PLACES = ["planned", "reference", "tiles", "replicas", "ONNX", "REPL", "editor"]
+PLACES = ["planned", "reference", "tiles", "replicas", "ONNX", "Python", "C++", "REPL", "notebook", "editor"]
 INSIDE = {
     "`grad`": "grad((v) => sum(compute(v)))(x)",
     "`vmap`": "vmap((v) => compute(v))(stack([x * 0.5, x], axis = 0))[1]",
@@ -54,17 +57,22 @@ INSIDE = {
     "`conditional`": "conditional(sum(x) > -100, (v) => compute(v), (v) => v, [x], [x])",
     "`outlined def`": "shared(x)",
 }
-# The text of the error, by feature and place.
+DRIVES = {"Python": f"show(m.Session('p').run(given={X}).y0)\n",
+          "C++": 'auto s = m.session("p").value();\nV x{' + X.replace("[", "").replace("]", "") + '};\nshow(s.run({{"given", {x, {2, 3}}}}).value()["y0"]);\n'}
+# Refusals by feature and place: a text of the error.
 REFUSED = {}
 
 
 def printed(pxl, text, arguments):
     with tempfile.TemporaryDirectory() as folder:
+        for name, content in FILES.items():
+            (pathlib.Path(folder) / name).write_text(content)
         path = pathlib.Path(folder) / "feature.pxl"
         path.write_text(text)
         typed = text if arguments == ["repl"] else ""
         code, out, err = run([str(pxl), *arguments, *([] if typed else [path.name])], cwd=folder, env={"NO_COLOR": "1"}, stdin=typed)
-    return [eval(line) for line in out.splitlines()] if code == 0 else None, err
+    # The REPL also shows what a run returns.
+    return [eval(line) for line in out.splitlines() if line.startswith("[")] if code == 0 else None, err
 
 
 def program(feature, head, expressions):
@@ -77,18 +85,47 @@ def near(numbers, expected):
     return len(numbers) == len(expected) and all(abs(a - b) <= 1e-4 * (1 + abs(b)) for a, b in zip(numbers, expected))
 
 
-def place_problem(pxl, feature, place):
-    values = FEATURES[feature][2]
+def of_functions(feature, place):
+    """What is run for a feature of functions in a place: its text, what drives it, the lists that it prints, and the text of its refusal."""
     replicas = place == "replicas"
     text = program(feature, " with replicated(2)" if replicas else "", ["compute(x)"])
-    text += ONNX.format(x=X) if place == "ONNX" else RUN.format(x=f"[{X}, {X}]" if replicas else X, n=1)
-    arguments = {"editor": ["check"], "REPL": ["repl"]}.get(place, ["--engine", place] if place in PLACES[:3] else [])
-    lines, error = printed(pxl, text, arguments)
-    if (feature, place) in REFUSED:
-        return None if lines is None and REFUSED[feature, place] in error else f"no error `{REFUSED[feature, place]}`:\n{error}"
+    drive = DRIVES.get(place) or (ONNX.format(x=X) if place == "ONNX" else RUN.format(x=f"[{X}, {X}]" if replicas else X, n=1))
+    return text, drive, [FEATURES[feature][2] * (2 if replicas else 1)], REFUSED.get((feature, place))
+
+
+def of_sessions(feature, place):
+    """The same for a feature of sessions. Without a text the refusal is a reason."""
+    _, use, expected, in_python, in_cpp, onnx, of_onnx = SESSIONS[feature]
+    refusal = None
+    if place == "ONNX":
+        if onnx == HOST:
+            return None, None, None, HOST
+        refusal, onnx = (onnx if isinstance(onnx, tuple) else (None, onnx + READ_AGAIN))
+        expected = [of_onnx]
+    drive = {"Python": in_python, "C++": in_cpp, "ONNX": onnx}.get(place, use)
+    return text_of(feature, place == "replicas"), drive, expected, refusal
+
+
+CELLS = {(of, feature, place): (of_functions if of == "functions" else of_sessions)(feature, place)
+         for of, features in (("functions", FEATURES), ("sessions", SESSIONS)) for feature in features for place in PLACES}
+
+
+def cell_problem(pxl, cell, by_host):
+    place, (text, drive, expected, refusal) = cell[2], CELLS[cell]
+    if place in by_host:
+        found = by_host[place]
+        if isinstance(found, Exception):
+            raise Unavailable("the host does not run")
+        result = found[" ".join(cell)]
+        lines, error = (None, result) if isinstance(result, str) else (result, "")
+    else:
+        arguments = {"editor": ["check"], "REPL": ["repl"]}.get(place, ["--engine", place] if place in PLACES[:3] else [])
+        lines, error = printed(pxl, text + drive, arguments)
+    if refusal:
+        return None if lines is None and refusal in error else f"no error `{refusal}`:\n{error}"
     if lines is None:
         return error
-    expected = [] if place == "editor" else [values * 2 if replicas else values]
+    expected = [] if place == "editor" else expected
     return None if len(lines) == len(expected) and all(map(near, lines, expected)) else f"{lines}, expected {expected}"
 
 
@@ -103,23 +140,28 @@ def inside_problem(pxl, feature):
     return None
 
 
-def table():
-    lines = ["| | " + " | ".join(PLACES) + " | in " + " | in ".join(INSIDE) + " |", "|---" * (1 + len(PLACES) + len(INSIDE)) + "|"]
-    for feature in FEATURES:
-        cells = [REFUSED.get((feature, place), "yes") for place in PLACES] + ["yes"] * len(INSIDE)
+def table(of, features, inside):
+    lines = ["| | " + " | ".join(PLACES + [f"in {name}" for name in inside]) + " |", "|---" * (1 + len(PLACES) + len(inside)) + "|"]
+    for feature in features:
+        cells = [CELLS[of, feature, place][3] or "yes" for place in PLACES] + ["yes"] * len(inside)
         lines.append(f"| {feature} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
 def features_tests(pxl, tally, update=False):
-    text = PAGE.read_text()
-    before, rest = text.split(BEGIN)
-    _, after = rest.split(END)
-    wanted = before + BEGIN + table() + END + after
+    text = wanted = PAGE.read_text()
+    for of, features, inside in (("functions", FEATURES, INSIDE), ("sessions", SESSIONS, {})):
+        begin, end = f"<!-- features of {of}: begin -->\n", f"<!-- features of {of}: end -->\n"
+        before, rest = wanted.split(begin)
+        wanted = before + begin + table(of, features, inside) + end + rest.split(end)[1]
     if update:
-        PAGE.write_text(wanted)
-    tally.add("docs: the table of functions of functions", None if PAGE.read_text() == wanted else "write it anew: python3 tests/run.py --only docs --update")
-    jobs = [(f"docs: {feature}, {place}", lambda f=feature, p=place: place_problem(pxl, f, p)) for feature in FEATURES for place in PLACES]
-    jobs += [(f"docs: {feature} inside others", lambda f=feature: inside_problem(pxl, f)) for feature in FEATURES]
-    for name, problem in parallel(jobs, 2):
+        PAGE.write_text(text := wanted)
+    tally.add("docs: the tables of features", None if text == wanted else "write them anew: python3 tests/run.py --only docs --update")
+    jobs = {host: [(" ".join(cell), *CELLS[cell][:2]) for cell in CELLS if cell[2] == host] for host in HOSTS}
+    by_host = printed_by_host(pathlib.Path(pxl).resolve().parent, jobs, FILES)
+    for host, found in by_host.items():
+        tally.add(f"docs: features in {host}", found if isinstance(found, Unavailable) else str(found) if isinstance(found, Exception) else None)
+    tests = [(f"docs: {cell[1]}, {cell[2]}", lambda c=cell: cell_problem(pxl, c, by_host)) for cell in CELLS if CELLS[cell][0]]
+    tests += [(f"docs: {feature} inside others", lambda f=feature: inside_problem(pxl, f)) for feature in FEATURES]
+    for name, problem in parallel(tests, 2):
         tally.add(name, problem)

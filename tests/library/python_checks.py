@@ -165,6 +165,22 @@ def values():
 
 
 @check
+def trees_of_streams():
+    m = pxl.from_text("""
+program p {
+  stream in b: {"s": float32[2], "n": [float32[], float32[]]}
+  tree = host_load(b)
+  stream out y = {"sum": tree["s"] + tree["n"][0], "list": [tree["n"][1], tree["s"]]}
+}
+""")
+    out = m.Session("p").run(b={"s": [1, 2], "n": [3, 4]})
+    assert sorted(out) == ["y.list.0", "y.list.1", "y.sum"]
+    assert out.y["sum"].tolist() == [4, 5] and out.y["list"][0] == 4 and out["y"]["list"][1].tolist() == [1, 2]
+    raises(AttributeError, "nothing named 'z'; it gave y", lambda: out.z)
+    raises(KeyError, "other", lambda: out.y["other"])
+
+
+@check
 def names_of_files():
     folder = pathlib.Path("names")
     folder.mkdir()
