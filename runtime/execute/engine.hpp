@@ -87,6 +87,9 @@ class ExecutionEngine {
   /// The variables that a run may change, and whether it may fail after it began to.
   virtual const std::vector<const Tensor*>& changed_variables() const = 0;
   virtual bool fallible_after_commit() const = 0;
+  /// Those of them that need a copy before a run that may fail; restore_parts() gives the others their old values back.
+  virtual const std::vector<const Tensor*>& copied_variables() const { return changed_variables(); }
+  virtual void restore_parts() {}
   /// Whether an output's sample may be left as it was: a store in a branch that is not taken.
   virtual bool may_skip_stores() const = 0;
 

@@ -50,6 +50,8 @@ class PlannedEngine : public ExecutionEngine {
     return std::make_unique<PlannedEngine>(task, planned_);
   }
   const std::vector<const Tensor*>& changed_variables() const override { return program_.changed_variables(); }
+  const std::vector<const Tensor*>& copied_variables() const override { return program_.copied_variables(); }
+  void restore_parts() override { program_.restore_parts(); }
   bool fallible_after_commit() const override { return program_.fallible_after_commit(); }
   bool may_skip_stores() const override {
     for (const Plan* plan : planned_->planner.plans())

@@ -1,6 +1,8 @@
 // Runs the steps of a program, except for the loop, which is in the header.
 #include "runtime/execute/program.hpp"
 
+#include "runtime/execute/part_log.hpp"
+
 namespace pxl {
 
 namespace {
@@ -22,7 +24,14 @@ std::vector<Array> views(const std::vector<Tensor*>& tensors, const std::byte* c
 
 }  // namespace
 
+Program::~Program() = default;
+
+void Program::keep_part(const RunStep& step) { parts_->keep(step); }
+
+void Program::restore_parts() { parts_->restore(); }
+
 void Program::begin() {
+  parts_->begin();
   at_ = 0;
   polls_ = true;
   committed_ = false;

@@ -41,6 +41,7 @@ struct RunStep {
   bool fallible = false;       ///< may throw, depending on its operands' values
   bool proven_by_run = false;  ///< such a step that cannot throw once a run has ended
   bool divided = false;        ///< its phases run on the thread pool
+  int part = -1;               ///< the number in PartLog of a step that writes a part of a variable
   const Kernel* kernel = nullptr;
   const Instruction* instruction = nullptr;  ///< kernels only
   int64_t touched = 0;                       ///< bytes of operands and results
@@ -66,6 +67,8 @@ void run_divided(const Kernel& kernel, const Buffers& buffers, bool interruptibl
 /// Bytes of workspace with which a kernel runs: on all threads of the pool if it is worth dividing.
 size_t workspace_bytes(const Kernel& kernel);
 
+class PartLog;
+
 class Program {
  public:
   using Memory = VariableMemory;
@@ -77,6 +80,7 @@ class Program {
           const RemoteBuffers& remote = {});
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
+  ~Program();
 
   /// Begins a run, from the ports' current positions.
   void begin();
@@ -101,11 +105,16 @@ class Program {
   bool fallible_after_commit() const { return has_run_ ? fallible_in_later_runs_ : fallible_in_first_run_; }
   /// Variables that the program modifies.
   const std::vector<const Tensor*>& changed_variables() const { return changed_variables_; }
+  /// Those of them that a failed run needs a copy of. Of the others, steps write parts that are kept meanwhile.
+  const std::vector<const Tensor*>& copied_variables() const { return copied_variables_; }
+  /// Writes the kept parts of the last run back.
+  void restore_parts();
 
  private:
   struct Frame;
   class Builder;
   void locate(Error& error, const RunStep& step) const;
+  void keep_part(const RunStep& step);
   void run_timed(size_t step);
   /// Shows a collective to the observer, before it and, where a run goes on after it, its result.
   void show(const RunStep& step, bool after);
@@ -115,7 +124,8 @@ class Program {
   std::vector<std::byte*> pointers_;
   std::vector<int64_t> counters_;
   std::vector<StreamPort> ports_;
-  std::vector<const Tensor*> changed_variables_;
+  std::vector<const Tensor*> changed_variables_, copied_variables_;
+  std::unique_ptr<PartLog> parts_;
   std::vector<Array> constants_;  ///< owns the data that steps point to
   Array arena_;
   WorkspaceMemory workspace_;  ///< of the step that runs
@@ -126,7 +136,7 @@ class Program {
   RunObserver* observer_ = nullptr;
   // The state of a run.
   size_t at_ = 0;
-  bool polls_ = true, committed_ = false;
+  bool polls_ = true, committed_ = false, keeps_parts_ = false;
 };
 
 template <class Commit>
@@ -141,9 +151,10 @@ std::span<const CollectiveStop> Program::advance(Commit&& commit) {
     while (at < steps_.size()) {
       const RunStep& step = steps[at];
       if (polls) check_interrupt();
-      if (step.changes_variable && !committed) {
+      if (step.changes_variable) {
+        if (!committed) polls = keeps_parts_ = commit();
         committed = true;
-        polls = commit();
+        if (step.part >= 0 && keeps_parts_) keep_part(step);
       }
       switch (step.kind) {
         case RunStep::Kind::kernel:

@@ -8,6 +8,7 @@
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/text/size_text.hpp"
 #include "runtime/execute/direct_transfers.hpp"
+#include "runtime/execute/part_log.hpp"
 #include "runtime/execute/program.hpp"
 #include "runtime/execute/repeated_values.hpp"
 #include "runtime/graph/remote.hpp"
@@ -44,12 +45,6 @@ class Program::Builder {
     add(frame);
   }
 
-  /// Whether a step is an update at one index.
-  static bool checks_before_writing(const RunStep& step) {
-    static const OpRow &update = get_op("dynamic_update"), &in_place = get_op("dynamic_update_");
-    return step.kind == RunStep::Kind::kernel && step.op && (step.op->row == &update || step.op->row == &in_place);
-  }
-
   void finish() {
     // One kernel runs at a time: its workspace may be where another one's was.
     size_t bytes = 0;
@@ -70,9 +65,9 @@ class Program::Builder {
     size_t exposed = first_change;
     for (size_t i = first_change; i < program_.steps_.size(); ++i)
       if (program_.steps_[i].kind == RunStep::Kind::repeat) exposed = std::min(exposed, program_.steps_[i].target);
-    // The first change itself does no harm if it checks its index before it writes.
+    // The first change itself does no harm: it checks its index before it writes.
     if (exposed == first_change && first_change < program_.steps_.size() &&
-        checks_before_writing(program_.steps_[first_change]))
+        PartLog::writes_a_part(program_.steps_[first_change]))
       ++exposed;
     const auto begin = program_.steps_.begin() + static_cast<std::ptrdiff_t>(exposed), end = program_.steps_.end();
     program_.fallible_in_first_run_ = std::any_of(begin, end, [](const RunStep& step) { return step.fallible; });
@@ -83,9 +78,40 @@ class Program::Builder {
           std::any_of(begin, end, [](const RunStep& step) { return step.fallible && !step.proven_by_run; });
     }
     program_.changed_variables_.assign(changed_.begin(), changed_.end());
+    find_parts();
   }
 
  private:
+  /// Adds the steps that write a part to the log. Variables of which no other step writes anything need no copy. In a
+  /// loop a step writes many parts, so that one copy costs less.
+  void find_parts() {
+    std::vector<int> loops(program_.steps_.size() + 1);  // begun less ended ones, at each step
+    for (size_t i = 0; i < program_.steps_.size(); ++i)
+      if (program_.steps_[i].kind == RunStep::Kind::repeat) ++loops[program_.steps_[i].target], --loops[i];
+    std::set<const Tensor*> whole;
+    const auto note_whole = [&](const std::byte* to) {
+      if (const auto owner = owners_.find(to); owner != owners_.end())
+        whole.insert(owner->second.begin(), owner->second.end());
+    };
+    int depth = 0;
+    for (size_t i = 0; i < program_.steps_.size(); ++i) {
+      RunStep& step = program_.steps_[i];
+      depth += loops[i];
+      if (!step.changes_variable || PartLog::changes_nothing(step)) continue;
+      if (depth == 0 && PartLog::writes_a_part(step)) {
+        step.part = program_.parts_->add(step);
+        continue;
+      }
+      if (step.to) note_whole(step.to);
+      if (!step.instruction) continue;
+      for (size_t slot = 0; slot < step.instruction->in.size(); ++slot)
+        if (step.instruction->modified[slot]) note_whole(program_.pointers_[step.target + slot]);
+      for (size_t j = 0; j < step.instruction->out.size(); ++j) note_whole(program_.pointers_[step.outputs + j]);
+    }
+    std::ranges::copy_if(program_.changed_variables_, std::back_inserter(program_.copied_variables_),
+                         [&](const Tensor* v) { return whole.contains(v); });
+  }
+
   /// Adds all of a plan except the instructions that a loop runs once.
   void add(const Frame& frame) {
     add_copies(frame, frame.plan.entry_copies, nullptr);
@@ -390,7 +416,7 @@ Error too_large(const Plan& plan) {
 
 Program::Program(const Plan& plan, const Memory& variable, const std::vector<std::byte*>& outputs,
                  ReplicaNumber replica, std::shared_ptr<Profile> profile, const RemoteBuffers& remote)
-    : replica_(replica), profile_(std::move(profile)) {
+    : parts_(std::make_unique<PartLog>()), replica_(replica), profile_(std::move(profile)) {
   if (plan.step_count > max_steps)
     throw Error(fmt::format("a run takes more than {} steps when the calls of graphs are written out", max_steps),
                 {"use repeat for a graph that is called many times in a row"})

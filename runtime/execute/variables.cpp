@@ -332,18 +332,21 @@ void Variables::check_equal(const Tensor* v, std::string_view what) const {
 void VariableSnapshot::take() {
   initial_ = variables_.initial();
   if (initial_) return;  // the program holds the values
-  while (copies_.size() < changed_.size())
-    copies_.emplace_back(DType::uint8, Shape{changed_[copies_.size()]->spec.bytes()});
-  for (size_t i = 0; i < changed_.size(); ++i)
-    parallel_copy(copies_[i].mutable_raw(), variables_.at(changed_[i], replica_), changed_[i]->spec.bytes());
+  const std::vector<const Tensor*>& copied = engine_.copied_variables();
+  while (copies_.size() < copied.size())
+    copies_.emplace_back(DType::uint8, Shape{copied[copies_.size()]->spec.bytes()});
+  for (size_t i = 0; i < copied.size(); ++i)
+    parallel_copy(copies_[i].mutable_raw(), variables_.at(copied[i], replica_), copied[i]->spec.bytes());
 }
 
 void VariableSnapshot::restore() {
-  for (size_t i = 0; i < changed_.size(); ++i) {
+  engine_.restore_parts();
+  const std::vector<const Tensor*>& copied = engine_.copied_variables();
+  for (size_t i = 0; i < copied.size(); ++i) {
     if (initial_)
-      variables_.write_replica(changed_[i], changed_[i]->data, replica_);
+      variables_.write_replica(copied[i], copied[i]->data, replica_);
     else
-      parallel_copy(variables_.at(changed_[i], replica_), copies_[i].raw(), changed_[i]->spec.bytes());
+      parallel_copy(variables_.at(copied[i], replica_), copies_[i].raw(), copied[i]->spec.bytes());
   }
 }
 

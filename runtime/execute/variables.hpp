@@ -158,15 +158,15 @@ void check_shared(const Ir& ir, const std::vector<const Ir*>& owners);
 /// Snapshot of a replica's variables before the first update of a run, for rollback.
 class VariableSnapshot {
  public:
-  VariableSnapshot(Variables& variables, const ExecutionEngine& engine, int replica)
-      : variables_(variables), changed_(engine.changed_variables()), replica_(replica) {}
+  VariableSnapshot(Variables& variables, ExecutionEngine& engine, int replica)
+      : variables_(variables), engine_(engine), replica_(replica) {}
 
   void take();
   void restore();
 
  private:
   Variables& variables_;
-  const std::vector<const Tensor*>& changed_;
+  ExecutionEngine& engine_;
   int replica_;
   std::vector<Array> copies_;
   bool initial_ = false;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "runtime/ops/table.hpp"
+
 namespace pxl {
 
 namespace {
@@ -196,6 +198,7 @@ class AliasSets {
   struct Overwrites {
     std::unordered_map<int, std::vector<int>> uses;  ///< positions, of the variables that are overwritten
     std::vector<int> obstacle;                       ///< the last position up to here that no value may be live across
+    std::vector<int> barrier;                        ///< the same for a window, which may be live across failures
   };
   Overwrites find_overwrites(const std::vector<Node>& nodes) {
     Overwrites found;
@@ -203,12 +206,14 @@ class AliasSets {
       if (n.overwritten_by >= 0) found.uses.try_emplace(id_of(n.in[static_cast<size_t>(n.alias)]));
     if (found.uses.empty()) return found;
     const std::vector<bool> failing = failing_nodes(nodes);
-    int last = -1;
+    int last = -1, last_barrier = -1;
     for (size_t p = 0; p < nodes.size(); ++p) {
       const Node& n = nodes[p];
-      if (!n.callees.empty() || n.op->row->exchange != Exchange::none || (failing[p] && fails_after_runs(n)))
-        last = static_cast<int>(p);
+      if (!n.callees.empty() || n.op->row->exchange != Exchange::none) last_barrier = static_cast<int>(p);
+      if (failing[p] && fails_after_runs(n)) last = static_cast<int>(p);
+      last = std::max(last, last_barrier);
       found.obstacle.push_back(last);
+      found.barrier.push_back(last_barrier);
       for (const auto* tensors : {&n.in, &n.out})
         for (const Tensor* t : *tensors)
           if (const auto use = t ? found.uses.find(id_of(t)) : found.uses.end(); use != found.uses.end())
@@ -243,7 +248,8 @@ class AliasSets {
 
   /// A value that is the variable's old value but for a part, as an update at an index gives it, is the variable: the
   /// part alone is written. It may be made in several steps, of which nothing else uses the earlier ones. Nothing uses
-  /// the old value after the first step, and nothing fails between it and the write of the variable.
+  /// the old value after the first step, and nothing fails between it and the write of the variable. Where the steps
+  /// write windows something may fail: a run keeps the old windows.
   void place_updates(const std::vector<Node>& nodes) {
     const Overwrites found = find_overwrites(nodes);
     if (found.uses.empty()) return;
@@ -261,7 +267,9 @@ class AliasSets {
       const std::vector<int>& used = found.uses.at(a);
       const bool is_used = std::ranges::any_of(used, [&](int at) { return at > first && at < static_cast<int>(p); });
       const bool written_again = sets_[static_cast<size_t>(a)].writes != std::vector<int>{static_cast<int>(p)};
-      if (is_used || written_again || found.obstacle[p] > first) continue;
+      const bool windows = std::ranges::all_of(
+          steps, [&](int step) { return writes_a_window(*nodes[static_cast<size_t>(step)].op->row); });
+      if (is_used || written_again || (windows ? found.barrier : found.obstacle)[p] > first) continue;
       for (const int step : steps) merge(a, id_of(nodes[static_cast<size_t>(step)].out[0]));
       sets_[static_cast<size_t>(a)].writes.assign(steps.rbegin(), steps.rend());
     }
@@ -309,6 +317,11 @@ class AliasSets {
 };
 
 }  // namespace
+
+bool writes_a_window(const OpRow& row) {
+  static const OpRow &update = get_op("dynamic_update"), &in_place = get_op("dynamic_update_");
+  return &row == &update || &row == &in_place;
+}
 
 Storage assign_storage(const std::vector<Node>& nodes, const std::vector<const Tensor*>& inputs,
                        const std::vector<const Tensor*>& outputs) {

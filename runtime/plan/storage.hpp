@@ -16,4 +16,8 @@ struct Storage {
 Storage assign_storage(const std::vector<Node>& nodes, const std::vector<const Tensor*>& inputs,
                        const std::vector<const Tensor*>& outputs);
 
+/// Whether an op writes a window of its first operand alone. A run that fails needs the old window, not a copy of the
+/// whole (PartLog).
+bool writes_a_window(const OpRow& row);
+
 }  // namespace pxl
