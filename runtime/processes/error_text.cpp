@@ -39,6 +39,13 @@ FramePtr decoded_frames(const json& list) {
   return frames;
 }
 
+/// What `fail` gave the error; null of other errors.
+json carried(const Diagnostic& d) {
+  if (!d.carried) return nullptr;
+  const auto* data = dynamic_cast<const CarriedText*>(d.carried.get());
+  return {{"kind", d.carried->kind}, {"data", data ? data->json : std::string()}};
+}
+
 std::string_view known_code(const std::string& name) {
   const auto found = std::find(codes::all.begin(), codes::all.end(), name);
   return found == codes::all.end() ? std::string_view() : *found;
@@ -56,7 +63,7 @@ std::string encode_error(const Error& error) {
                    {"notes", d.notes},
                    {"frames", encoded(d.frames)},
                    {"code", std::string(d.code)},
-                   {"own", d.carried != nullptr}});
+                   {"carried", carried(d)}});
   return json_text(all);
 }
 
@@ -66,9 +73,12 @@ Error decode_error(std::string_view text) {
     all.push_back({static_cast<Severity>(d.at("severity").get<int>()), static_cast<Fault>(d.at("fault").get<int>()),
                    d.at("message"), decoded_span(d.at("span")), d.at("notes"), decoded_frames(d.at("frames")),
                    known_code(d.at("code"))});
-    if (!d.at("own").get<bool>()) continue;
-    all.back().carried = std::make_shared<const Carried>(d.at("code").get<std::string>());
-    all.back().code = all.back().carried->kind;
+    const json& by_fail = d.at("carried");
+    if (by_fail.is_null()) continue;
+    const auto own = std::make_shared<CarriedText>(by_fail.at("kind").get<std::string>());
+    own->json = by_fail.at("data");
+    all.back().carried = own;
+    all.back().code = own->kind.empty() ? codes::fail : std::string_view(own->kind);
   }
   return Error(std::move(all));
 }

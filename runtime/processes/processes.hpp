@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/diagnostics/diagnostic.hpp"
@@ -155,6 +156,12 @@ class Processes {
 /// The job of this process.
 Processes& processes();
 void set_processes(std::unique_ptr<Processes> job);
+
+/// The data that a script's `fail` gives an error, as the JSON that another process reads; empty: none.
+struct CarriedText : Carried {
+  std::string json;
+  explicit CarriedText(std::string k) : Carried(std::move(k)) {}
+};
 
 /// An error as text and back, with its place, notes and call chain. Places are found where this process has read a file
 /// of the same name.

@@ -377,6 +377,9 @@ def ends(pxl):
     yield "ended with an error", lambda: fails(
         pxl, REPLICATED + 'if rank == "1" { load("nowhere.npy") }\nsession.run(i = [0, 1, 2, 3])\n', 4, 66,
         ["nowhere.npy", "in process 1 of 4"])
+    yield "an error with data", lambda: fails(
+        pxl, REPLICATED + 'if rank == "1" { fail("bad row", kind = "bad-row", data = {"row": 7, "x": [0.5, none]}) }\n'
+        'try { session.run(i = [0, 1, 2, 3]) } catch bad_row as e { fail(f"{e.kind} {e.data}") }\n', 4, 1, ["bad-row {'row': 7, 'x': [0.5, none]}"])
     yield "another run", lambda: fails(
         pxl, REPLICATED + 'for k in range(2 if rank == "3" else 1) { session.run(i = [0, 1, 2, 3]) }\nsession.save("x.safetensors")\n',
         4, 1, ["gone apart", "is to save the variables", "is to start run 2 of program p"])

@@ -12,6 +12,7 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/exit_request.hpp"
+#include "interpreter/values/json.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
@@ -49,8 +50,10 @@ constexpr Member<ErrorObject> error_rows[] = {
      }},
     {"data", "What `fail` was given as `data`, or none.", "e.data",
      [](Interpreter&, ErrorObject& e) -> Got {
-       const auto* carried = dynamic_cast<const WithData*>(e.error.first().carried.get());
-       return carried ? carried->data : Value();
+       const Carried* carried = e.error.first().carried.get();
+       if (const auto* own = dynamic_cast<const WithData*>(carried)) return own->data;
+       const auto* of_other = dynamic_cast<const CarriedText*>(carried);
+       return of_other && !of_other->json.empty() ? value_of_json(of_other->json) : Value();
      }},
     {"text", "The whole error as the command prints it.", "e.text.split('\\n')[0]",
      [](Interpreter&, ErrorObject& e) -> Got { return Value(render(e.error.first())); }},
@@ -240,6 +243,15 @@ bool CheckState::handles(const Diagnostic& d) const {
 
 namespace {
 
+/// The data for other processes; none if it has no counterpart in JSON.
+std::string json_of_data(Interpreter& in, const Value& data) {
+  try {
+    return data.is_none() ? std::string() : json_of(in, data);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 /// A kind of the script's own, as `catch` can name it.
 void check_own_kind(const std::string& kind) {
   const auto fits = [](char c) {
@@ -280,7 +292,9 @@ Value fail(Interpreter& in, const Arguments& args) {
     throw;
   }
   Error e = run_error(*text);
-  e.first().carried = std::make_shared<const WithData>(kind, a.value_or("data", {}));
+  const auto carried = std::make_shared<WithData>(kind, a.value_or("data", {}));
+  if (processes().several()) carried->json = json_of_data(in, carried->data);
+  e.first().carried = carried;
   e.first().code = kind.empty() ? codes::fail : std::string_view(e.first().carried->kind);
   e.locate(args.span, position_of(in).frames);
   throw e;

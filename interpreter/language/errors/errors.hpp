@@ -9,6 +9,7 @@
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/values/members.hpp"
 #include "interpreter/values/value.hpp"
+#include "runtime/processes/processes.hpp"
 
 namespace pxl {
 
@@ -28,9 +29,9 @@ struct ErrorObject final : Object {
 MemberTable error_members();
 
 /// `fail` gives an error its data.
-struct WithData final : Carried {
+struct WithData final : CarriedText {
   Value data;
-  WithData(std::string k, Value d) : Carried(std::move(k)), data(std::move(d)) {}
+  WithData(std::string k, Value d) : CarriedText(std::move(k)), data(std::move(d)) {}
 };
 
 /// Whether a `catch` without kinds, and `try VALUE else OTHERWISE`, take an error: one of the world, except memory and
