@@ -22,6 +22,7 @@
 #include "interpreter/values/host.hpp"
 #include "interpreter/values/numbers.hpp"
 #include "interpreter/values/operations.hpp"
+#include "interpreter/values/ops.hpp"
 #include "interpreter/values/records.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/strings.hpp"
@@ -33,6 +34,7 @@
 #include "runtime/base/limits/interrupt.hpp"
 #include "runtime/base/text/text.hpp"
 #include "runtime/base/text/utf8.hpp"
+#include "runtime/ops/table.hpp"
 #include "runtime/processes/processes.hpp"
 #include "runtime/tensor/print.hpp"
 
@@ -327,6 +329,18 @@ bool any_or_all(Interpreter& in, const Value& v, bool any) {
   return !any;
 }
 
+/// `any` and `all`: of a tensor, and along axes, an op.
+template <bool any>
+Value truth_of_one(Interpreter& in, const Value* v, size_t) {
+  return as_tensor(v[0]) ? op_by_name(in, any ? "any" : "all", {v[0]}) : Value(any_or_all(in, v[0], any));
+}
+template <bool any>
+Value truth(Interpreter& in, Arguments args) {
+  if (args.positional.size() + args.named.size() > 1) return call_op(in, get_op(any ? "any" : "all"), std::move(args));
+  const Value items = ArgReader(args).value("items");
+  return truth_of_one<any>(in, &items, 1);
+}
+
 Value is_instance(const Value& v, const Value& types) {
   if (is_unknown(v)) throw Unevaluated{};
   auto one = [&](const Value& t) {
@@ -437,14 +451,14 @@ void bind_core_builtins(Interpreter&, Scope& p) {
          {"isinstance(x, type)", "Whether a value is of a type, or of one of several.",
           R"(isinstance([1], list), isinstance(2, (str, float)))"},
          isinstance);
-  define(p, no_effects, {"any(items)", "Whether some element is true.", "any([x > 2 for x in [1, 2, 3]])"},
-         [](Interpreter& in, const Arguments& args) -> Value {
-           return any_or_all(in, ArgReader(args).value("items"), true);
-         });
-  define(p, no_effects, {"all(items)", "Whether all elements are true.", "all([1 < 2, 2 < 3]), all([])"},
-         [](Interpreter& in, const Arguments& args) -> Value {
-           return any_or_all(in, ArgReader(args).value("items"), false);
-         });
+  define(p, no_effects,
+         {"any(items, axis = none, keepdims = false)", "Whether some element is true, of a list or along axes.",
+          "any([x > 2 for x in [1, 2, 3]]), any(array([[0, 1], [0, 0]]), axis = 0)"},
+         truth<true>);
+  define(p, no_effects,
+         {"all(items, axis = none, keepdims = false)", "Whether all elements are true, of a list or along axes.",
+          "all([1 < 2, 2 < 3]), all([]), all(array([[0, 1], [0, 0]]), axis = 0)"},
+         truth<false>);
   define(p, Effect::time, {"time()", "Seconds since 1970.", R"(began = time()
 time() >= began)"},
          time_now);
@@ -513,10 +527,8 @@ print("went on"))"},
                 [](Interpreter& in, const Value* v, size_t) { return make_list(elements_of(in, v[0])); });
   define_direct(p, "tuple", 1, 1,
                 [](Interpreter& in, const Value* v, size_t) { return make_tuple(elements_of(in, v[0])); });
-  define_direct(p, "any", 1, 1,
-                [](Interpreter& in, const Value* v, size_t) -> Value { return any_or_all(in, v[0], true); });
-  define_direct(p, "all", 1, 1,
-                [](Interpreter& in, const Value* v, size_t) -> Value { return any_or_all(in, v[0], false); });
+  define_direct(p, "any", 1, 1, truth_of_one<true>);
+  define_direct(p, "all", 1, 1, truth_of_one<false>);
   define_direct(p, "isinstance", 2, 2, [](Interpreter&, const Value* v, size_t) { return is_instance(v[0], v[1]); });
   for (const DTypeRow& row : dtype_table()) {
     if (row.dtype != DType::boolean) p.bind(std::string(row.name), Value(row.dtype));

@@ -21,6 +21,8 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr Param reduced_param{"axis", ParamKind::axes, none_default, "the axes to reduce; none means all"};
 constexpr Param keepdims_param{"keepdims", ParamKind::boolean, of(false),
                                "whether reduced axes are kept, with extent 1"};
+constexpr Param truth_params[] = {
+    {"t", ParamKind::tensor, no_default, "nonzero elements are true"}, reduced_param, keepdims_param};
 constexpr Param variance_params[] = {
     {"t", ParamKind::tensor},
     reduced_param,
@@ -107,6 +109,15 @@ std::vector<Expr> expand_norm(OpBuilder& at, const OpArgs& args) {
   if (std::isinf(p)) return {reduced(p > 0 ? "max" : "min", of_op("abs", t), axis, keepdims)};
   if (p == 0) return {reduced("sum", cast(at.one("not_equal", {t, zero_of(t)}), t.dtype()), axis, keepdims)};
   return {norm_of_order(t, p, axis, keepdims)};
+}
+
+/// How many elements are true, or false, decides: of none, `any` is false and `all` is true.
+template <bool any>
+std::vector<Expr> expand_truth(OpBuilder& at, const OpArgs& args) {
+  const Expr& t = args.expr(0);
+  const Expr counted = at.one(any ? "not_equal" : "equal", {t, zero_of(t)});
+  const Expr count = reduced("sum", cast(counted, DType::int32), *args.attr(1), *args.attr(2));
+  return {at.one(any ? "not_equal" : "equal", {count, zero_of(count)})};
 }
 
 std::vector<Expr> expand_logaddexp(OpBuilder& at, const OpArgs& args) {
@@ -222,6 +233,10 @@ std::vector<Expr> expand_top_p(OpBuilder& at, const OpArgs& args) {
 }
 
 constexpr OpRow composite_table[] = {
+    composite_row("any", "ops.any", "Whether some element along the axes is true.", {},
+                  "any(array([[true, false], [false, false]]), axis = 1)", truth_params, expand_truth<true>),
+    composite_row("all", "ops.all", "Whether all elements along the axes are true.", {},
+                  "all(array([[true, false], [true, true]]), axis = 1)", truth_params, expand_truth<false>),
     composite_row("var", "ops.var",
                   "The variance over axes. PyTorch's correction is the default; NumPy's is 0. Without elements left to "
                   "divide by it is NaN or infinite.",
