@@ -29,7 +29,19 @@ void NamedTensors::note_object(const ast::Expr& written, const Value& value) {
   list_.emplace_back(&static_cast<const ast::NameExpr&>(written).name, value);
 }
 
+void NamedTensors::note_array(const ast::Expr& written, std::string_view parameter) {
+  constexpr size_t longest = 24;
+  using enum ast::ExprKind;
+  const bool simple = written.kind == name || written.kind == member || written.kind == index || written.kind == call;
+  const std::string_view text = written.span.text();
+  if (simple && text.size() <= longest && text.find('\n') == text.npos) arrays_.emplace_back(parameter, text);
+}
+
 void NamedTensors::tell(Error& e) const {
+  for (const auto& [parameter, text] : arrays_) {
+    replace_word(e.first().message, std::string(parameter), text);
+    for (std::string& note : e.first().notes) replace_word(note, std::string(parameter), text);
+  }
   for (const auto& [written, value] : list_) {
     const std::string shown = shown_name(*as_tensor(value));
     if (shown == *written) continue;

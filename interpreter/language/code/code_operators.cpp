@@ -217,8 +217,8 @@ class BinaryCode final : public Code {
       return located(in, span, [&] { return apply_binary(in, op, left, right); });
     } catch (Error& error) {
       NamedTensors operands;
-      if (first_) operands.note(*first_, left);
-      if (second_) operands.note(*second_, right);
+      if (first_) operands.note_operand(*first_, left, "lhs");
+      if (second_) operands.note_operand(*second_, right, "rhs");
       operands.tell(error);
       throw;
     }
@@ -252,8 +252,8 @@ class LongChainCode final : public Code {
         v = located(in, join(e_.first->span, step.operand->span), [&] { return apply_binary(in, step.op, v, right); });
       } catch (Error& error) {
         NamedTensors operands;
-        if (i == 0) operands.note(*e_.first, v);
-        operands.note(*step.operand, right);
+        if (i == 0) operands.note_operand(*e_.first, v, "lhs");
+        operands.note_operand(*step.operand, right, "rhs");
         operands.tell(error);
         throw;
       }
