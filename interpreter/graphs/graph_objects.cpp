@@ -93,7 +93,13 @@ Ref<GraphObject> to_graph(const Value& v, const char* where) {
 
 // ---- graphs
 
-std::string GraphObject::str(Interpreter& in) { return graph->is_taken_back() ? repr(in) : print_schedule(*graph); }
+std::string GraphObject::str(Interpreter& in) {
+  if (graph->is_taken_back()) return repr(in);
+  const std::string& out_of_reach = facts_of(in, ir, graph).out_of_reach;
+  if (out_of_reach.empty()) return print_schedule(*graph);
+  return print_schedule(*graph) +
+         fmt::format("\n  # each call builds this graph again: no name of its code leads to `{}`", out_of_reach);
+}
 std::string GraphObject::repr(Interpreter&) {
   return "Graph[" + (graph->is_main() ? ir->name() : graph->id()) + (graph->is_taken_back() ? ", taken back]" : "]");
 }

@@ -34,6 +34,8 @@ struct GraphFacts {
   std::map<std::string, Tensor*> names;
   /// The captured inputs, and the tensors of the enclosing graph that they represented when the graph was built.
   std::vector<std::pair<Tensor*, Tensor*>> captured;
+  /// A captured tensor to which no name of the code leads: calls with equal arguments can't share the graph.
+  std::string out_of_reach;
 };
 const GraphFacts& facts_of(Interpreter& in, const std::shared_ptr<Ir>& ir, const Graph* graph);
 

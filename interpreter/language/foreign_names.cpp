@@ -126,6 +126,7 @@ constexpr ForeignName foreign_table[] = {
      "create_seeds({args})"},
     {"end", "the last element is `x[-1]`", "-1"},
     {"stddev", the_variance},
+    {"trace", "the trace of a matrix is `sum(diag(x))`", "sum(diag({0}))"},
     {"absolute", "it is written `abs(x)`", "abs"},
     {"fabs", "it is written `abs(x)`", "abs"},
     {"power", "a power is written `a ** b`", "{0} ** {1}"},

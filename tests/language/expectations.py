@@ -5,6 +5,7 @@ Expectations in a .pxl file:
   # expect error: TEXT       standard error contains TEXT
   # expect error line N: TEXT     ... in an error on line N
   # expect error at N:M: TEXT     ... at line N, column M
+  # errors: N                the number of errors
   # exit: N                  the exit status (default: 0, or 65 where an error is expected)
   # args: ...                arguments of the script
   # run: test                use `pxl test`
@@ -21,7 +22,7 @@ from tests.support.harness import TESTS, parallel, run
 
 EXPECT = re.compile(r"#\s*expect: ?(.*)$")
 EXPECT_ERROR = re.compile(r"#\s*expect error(?: line (\d+)| at (\d+):(\d+))?: ?(.*)$")
-DIRECTIVE = re.compile(r"#\s*(exit|args|run|skip|engine): ?(.*)$")
+DIRECTIVE = re.compile(r"#\s*(errors|exit|args|run|skip|engine): ?(.*)$")
 
 
 def engine():
@@ -54,9 +55,11 @@ def lang_test(pxl, path):
         problems.append("\n".join(difflib.unified_diff(expected, lines, "expected", "printed", lineterm="")))
     if code != want:
         problems.append(f"exit status {code}, expected {want}\n{out[-1500:]}{err[-3000:]}")
+    heads = [l for l in err.splitlines() if ": error: " in l or l.startswith("error: ")]
+    if len(heads) != int(directives.get("errors", len(heads))):
+        problems.append(f"{len(heads)} errors, expected {directives['errors']}:\n{err[-3000:]}")
     for line, at_line, at_column, wanted in errors:
         line = line or at_line
-        heads = [l for l in err.splitlines() if ": error: " in l or l.startswith("error: ")]
         ok = any(wanted in l for l in err.splitlines())
         if ok and line:
             where = f":{line}:{at_column}:" if at_column else f":{line}:"

@@ -6,10 +6,12 @@
 #include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/graphs/modules/tensor_trees.hpp"
+#include "interpreter/language/check.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
 #include "interpreter/values/operations.hpp"
+#include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/text/join_texts.hpp"
@@ -148,7 +150,8 @@ class InputBinder {
                               : "pass it to " + shown_name(caller) + " as an argument"})
             .as(codes::other_graph);
       if (t->spec != input->spec)
-        throw Error(what + " is " + text(input->spec) + ", but `" + shown_name(*t) + "` is " + text(t->spec))
+        throw Error(what + " is " + text(input->spec) + ", but `" + shown_name(*t) + "` is " + text(t->spec),
+                    notes_on_specs(*t))
             .as(codes::graph_inputs);
       if (input->by_ref && !as_tensor(given_[i]))
         throw Error(what + " is `ref`: it takes a tensor, got " + given_[i].type_name()).as(codes::graph_inputs);
@@ -158,6 +161,14 @@ class InputBinder {
   }
 
  private:
+  /// The way out where the graph of a module is called on another spec.
+  std::vector<std::string> notes_on_specs(const Tensor& given) const {
+    const auto has_key = [](const Tensor* input) { return !input->key.empty(); };
+    if (std::ranges::none_of(callee_.inputs(), has_key)) return {};
+    return {fmt::format("a graph has one spec: `module.bound({}, vars = net)` is the same net for this one",
+                        shown_name(given))};
+  }
+
   /// The tensors in a tree, or a flat list's elements, which are tensors and arrays. Empty if the value contains no
   /// tensor.
   std::vector<Value> tensors_of_tree(const Value& v) const {
@@ -262,15 +273,21 @@ CallOperands bind_inputs(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& 
   InputBinder binder(in, graph, facts_of(in, ir, &graph));
   BoundInputs captured = bound;
   for (const auto& [input, outer] : facts_of(in, ir, &graph).captured) captured.emplace(input, tensor_value(ir, outer));
-  binder.bound(captured);
-  for (const NamedArg& n : args.named)
-    if (is_input_map(n.name)) binder.map(n.value, n.name);
-  binder.positional(args.positional);
-  for (const NamedArg& n : args.named)
-    if (!is_input_map(n.name)) binder.by_name(n);
-  CallOperands operands{binder.finish(), binder.next()};
-  stamp(in, *ir);
-  return operands;
+  try {
+    binder.bound(captured);
+    for (const NamedArg& n : args.named)
+      if (is_input_map(n.name)) binder.map(n.value, n.name);
+    binder.positional(args.positional);
+    for (const NamedArg& n : args.named)
+      if (!is_input_map(n.name)) binder.by_name(n);
+    CallOperands operands{binder.finish(), binder.next()};
+    stamp(in, *ir);
+    return operands;
+  } catch (const Error&) {
+    // In a look, a graph that was built with an unknown value may lack an input for it.
+    if (check_in_progress(in) && holds_unknown(args)) throw Unevaluated{};
+    throw;
+  }
 }
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/shown_names.hpp"
 #include "runtime/tensor/print.hpp"
 
 namespace pxl {
@@ -331,16 +332,20 @@ std::vector<Value> tensors_reached_by(Interpreter& in, const Value& f) {
 
 namespace {
 
-/// The number of the captured tensor for each captured input; nullopt if the graph uses a tensor that is not in the
-/// list.
-std::optional<std::vector<size_t>> numbers_of(const BuiltGraph& built, const std::vector<Value>& tensors) {
+/// The number of the captured tensor for each captured input. If the graph uses a tensor that is not in the list,
+/// nullopt and the tensor's name.
+std::optional<std::vector<size_t>> numbers_of(const BuiltGraph& built, const std::vector<Value>& tensors,
+                                              std::string& out_of_reach) {
   std::vector<size_t> numbers;
   const auto& inputs = built.graph->inputs();
   for (size_t i = inputs.size() - built.graph->captured_inputs(); i < inputs.size(); ++i) {
     const Tensor* outer = as_tensor(built.captured.at(inputs[i]));
     const auto is_outer = [&](const Value& v) { return as_tensor(v) == outer; };
     const auto at = std::find_if(tensors.begin(), tensors.end(), is_outer);
-    if (at == tensors.end()) return std::nullopt;
+    if (at == tensors.end()) {
+      out_of_reach = shown_name(*outer);
+      return std::nullopt;
+    }
     numbers.push_back(static_cast<size_t>(at - tensors.begin()));
   }
   return numbers;
@@ -384,7 +389,8 @@ BuiltGraph shared_graph(Interpreter& in, const GraphSource& source, const Argume
     if (changes_the_same(in, ir, shared)) return shared;
   }
   BuiltGraph built = build_graph(in, source, args);
-  std::optional<std::vector<size_t>> captured = numbers_of(built, tensors);
+  GraphFacts& facts = graphs_of(in).world().of(ir).graphs[built.graph];
+  std::optional<std::vector<size_t>> captured = numbers_of(built, tensors, facts.out_of_reach);
   if (captured && is_new)
     graphs_of(in).world().of(ir).shared[key] = {built.graph, built.factories, std::move(of_key), std::move(*captured)};
   return built;
