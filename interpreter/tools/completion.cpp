@@ -20,6 +20,7 @@
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/ops/table.hpp"
 
@@ -50,7 +51,7 @@ class Completer {
     }
     while (found_.begin > 0 && in_name(text_[found_.begin - 1])) --found_.begin;
     prefix_ = std::string(text_.substr(found_.begin));
-    if (!imports()) {
+    if (!imports() && !caught_kinds()) {
       size_t dot = found_.begin;
       while (dot > 0 && text_[dot - 1] == ' ') --dot;
       if (dot > 0 && text_[dot - 1] == '.') {
@@ -122,6 +123,25 @@ class Completer {
     std::string module;
     for (size_t i = line + 1; i < import_at; ++i) module += word(i);
     for (const LibraryEntry& e : library_entries(module)) add(e.name, Kind::module, e.signature);
+    return true;
+  }
+
+  /// Completes `catch v|`, `catch value, i|`: kinds of errors, and those that calls of `fail` before it name.
+  bool caught_kinds() {
+    size_t at = tokens_.size();
+    if (at > 0 && tokens_[at - 1].begin >= found_.begin) --at;
+    while (at >= 2 && word(at - 1) == ",") at -= 2;
+    if (at == 0 || word(at - 1) != "catch") return false;
+    const auto add_kind = [&](std::string name, std::string detail) {
+      std::replace(name.begin(), name.end(), '-', '_');
+      add(name, Kind::keyword, std::move(detail));
+    };
+    for (const codes::Kind& kind : codes::kind_table)
+      add_kind(std::string(kind.text), kind.sort == codes::Sort::world ? "of the world" : "of the program");
+    for (size_t i = 0; i + 2 < tokens_.size(); ++i)
+      if (word(i) == "kind" && word(i + 1) == "=" && tokens_[i + 2].kind == TokenClass::string &&
+          word(i + 2).size() > 2)
+        add_kind(std::string(word(i + 2).substr(1, word(i + 2).size() - 2)), "a kind of the script's own");
     return true;
   }
 

@@ -90,6 +90,14 @@ TEST_CASE_FIXTURE(Fixture, "arguments and streams inside a call") {
   CHECK(offers("Linear(numb", "numbers"));
 }
 
+TEST_CASE_FIXTURE(Fixture, "kinds of errors after `catch`") {
+  CHECK(at("try { } catch not_f") == Names{"not_finite"});
+  CHECK(offers("try { 1 } catch value, ", "shape"));
+  CHECK(at("fail('a', kind = \"bad-row\")\ntry { } catch bad") == Names{"bad_row"});
+  CHECK_FALSE(offers("try { } catch ", "numbers"));
+  CHECK(offers("try { } catch { numb", "numbers"));
+}
+
 TEST_CASE_FIXTURE(Fixture, "imports") {
   CHECK(offers("import n", "nn"));
   CHECK(offers("from n", "nn"));
