@@ -66,6 +66,13 @@ OWN = ["¤ = []\nfor ¤i in range(4) {\n  ¤j = ¤i * §\n  ¤.append((x) => x +
        "with name_scope(\"s\"), in_sequence() { ¤ = variable(1.0) + § }\nprint(¤)", "def ¤(x) {\n  with expect_error(\"\") {\n    y = x\n    [1][9]\n  }\n  return y\n}\nprint(¤(§), ¤(2))",
        "module ¤N {\n  build(x) {\n    param w: x.spec = §\n    y = x\n    for i in range(2) { y = y * w + i }\n    return y\n  }\n}\n¤f, ¤g = ¤N().create_graph(float32[2])\nprint(¤g, list(¤f.keys_flat()))\n¤N().create_graph(3)",
        "program ¤(n = §) {\n  stream in x: float32[2]\n  y = host_load(x)\n  for i in range(n % 3) { y = y + i }\n  stream out z = y\n}\nprint(Session(¤()).run(x = [1, 2]).z)",
+       "record ¤R(a: int, b: int = 2)\n¤ = ¤R(§).with(b = 5)\nprint(¤, ¤R(1, §) == ¤R(1, §), {¤: 1}[¤R(§, 5)])\n¤.a = 2",
+       "def ¤(x) { return x * § + 1 }\nprint(grad((v) => sum(¤(v) ** 2))([1.0, 2.0]), vmap(¤)(array([1.0, 2.0])), jvp(¤, array([1.0]), array([2.0])))",
+       "module ¤S {\n  build(x) {\n    state c: float32[2] = 0\n    next c = c + x\n    return c * §\n  }\n}\nprogram ¤ {\n  stream in x: float32[2]\n"
+       "  ¤n = ¤S().bound(x)\n  stream out y = repeat((v) => ¤n(v), 2, host_load(x))\n}\nprint(Session(¤()).run(x = [1, 2]).y)",
+       "program ¤(n: size = 2) {\n  stream in x: {\"a\": float32[n]}\n  stream out y = scan((h, r) => (h + r, h * §), constant(0.0), host_load(x)[\"a\"])[1]\n}\n"
+       "¤s = Session(¤())\nfor ¤k in [2, 3] { print(¤s.run(x = {\"a\": ones([¤k])}).y) }",
+       "from data import batches\nprint([b for b in batches([1, 2, 3, §, 5], 2, shuffle = true, seed = §)])",
        "outlined def ¤(x) { return gelu(x) + § }\n¤v = variable([1.0])\nprint(¤(¤v), ¤(¤(¤v)))"]
 
 

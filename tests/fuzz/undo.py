@@ -46,6 +46,12 @@ STATEMENTS = [
     "with g { }", "z@ = [w * i for i in range(2)]", "p@ = count()", "f@ = () => xs", "stream out e@ = w * @\ne = Session(main)\ne.run()", "def square(v) { return v + @ }",
     "try { y@ = relu(w) * g(w)\n  xs.append(@)\n  variable v@: float32[2] = @\n  fail('no') } catch fail { }", "try { h@ = ir.create_graph(v => v * @, w) } finally { xs.append(@) }",
     "try { for i in range(3) { w * i\n  try { s.run() } catch stream { w + i } }\n  assert false } catch assertion { d['a'] = @ }", "c@ = try (w * 2, xs[1000]) else w * @",
+    "with expect_error('no') { y@ = relu(w) * g(w)\n  variable v@: float32[2] = @\n  fail('no') }", "record R@(x: int = 1)\nxs.append(R@(@).with(x = 2).x)",
+    "module T@ { build(x) { state c: float32[2] = @\n  next c = c + x\n  return x + c } }\nn@ = T@().bound(w, training = true)\ny@ = n@(w)\ny@ = n@.frozen()(y@)",
+    "y@ = scan((h, r) => (h + r, h * r), constant(0.5), w)[1]", "y@ = repeat_while((v, n) => (v * 0.5, n + 1), (v, n) => n < 2, w, 0, bound = 3)[0]",
+    "y@ = vmap((v) => v * @)(w)", "y@ = grad((v) => sum(v * w))(w)", "stream in b@: {'a': float32[2]}\ny@ = host_load(b@)['a'] * @",
+    "program fam@(n: size = 2) { stream in x: float32[n]\n  stream out y = host_load(x) * @ }\nfs@ = Session(fam@())\nfs@.run(x = ones([3]))",
+    "from data import Replay\nr@ = Replay(3, seed = @)\nr@.append(v = @)\nxs.append(r@.sample(1)['v'].shape[0])",
 ]
 FAILURES = ["assert false", "1 // 0", "xs[1000]", "unknown_name", "w @ ones([3])", "s.run()", "for i in range(3) { xs.append(-i)\n  assert i < 1 }",
             "program bad { variable b: float32[2] = 1\n  assert false }\nbad()", "square(w, w)", "d['missing']", "raised(()"]
