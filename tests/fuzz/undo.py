@@ -49,7 +49,7 @@ STATEMENTS = [
     "with expect_error('no') { y@ = relu(w) * g(w)\n  variable v@: float32[2] = @\n  fail('no') }", "record R@(x: int = 1)\nxs.append(R@(@).with(x = 2).x)",
     "module T@ { build(x) { state c: float32[2] = @\n  next c = c + x\n  return x + c } }\nn@ = T@().bound(w, training = true)\ny@ = n@(w)\ny@ = n@.frozen()(y@)",
     "y@ = scan((h, r) => (h + r, h * r), constant(0.5), w)[1]", "y@ = repeat_while((v, n) => (v * 0.5, n + 1), (v, n) => n < 2, w, 0, bound = 3)[0]",
-    "y@ = vmap((v) => v * @)(w)", "y@ = grad((v) => sum(v * w))(w)", "stream in b@: {'a': float32[2]}\ny@ = host_load(b@)['a'] * @",
+    "y@ = vmap((v) => v * @)(w)", "y@ = grad((v) => sum(v * w))(w)", "program b@ { stream in b: {'a': float32[2]}\n  stream out y = {'c': host_load(b)['a'] * @} }\nb@()",
     "program fam@(n: size = 2) { stream in x: float32[n]\n  stream out y = host_load(x) * @ }\nfs@ = Session(fam@())\nfs@.run(x = ones([3]))",
     "from data import Replay\nr@ = Replay(3, seed = @)\nr@.append(v = @)\nxs.append(r@.sample(1)['v'].shape[0])",
 ]
