@@ -328,7 +328,7 @@ def formatting():
     return None if code == 0 else "\n".join(sorted(set(re.findall(r"^([^:\n]+):\d+:\d+: error", err, re.M))))
 
 
-# A pass of the planner is a row of the table, a file with a function of its name, and a row of the docs, in one order.
+# A pass of the planner is a row of the table, a file with a function of this name, and a row of the docs, in order.
 # It asks a target (runtime/plan/target.hpp), and knows no kernels.
 PASS = re.compile(r"^PXL_(?:LOWERING_)?PASS\((\w+),", re.M)
 
@@ -374,6 +374,21 @@ def tables():
 KERNEL_MEMORY = re.compile(r"\bthread_local\s+(?!bool const\b)|\bscratch<|make_shared<std::(vector|array)")
 
 
+def example_commits():
+    """Each commit that "What to touch" names is in the history, and changed a file of its row, wherever that was then."""
+    if run(["git", "rev-parse", "--is-shallow-repository"])[1].strip() != "false":
+        raise Unavailable("the checkout has no history")
+    problems, rows = [], [line.split(" | ") for line in (ROOT / "docs/architecture.md").read_text().splitlines()
+                          if re.search(r" \| [0-9a-f]{8}: .* \|$", line)]
+    for what, *named, example in rows:
+        files = set(re.findall(r"`(?:[\w.]+/)*(\w+\.[a-z]+)`", " ".join(named)))
+        for commit in re.findall(r"\b([0-9a-f]{8}):", example):
+            changed = run(["git", "show", "--format=", "--name-only", commit])[1]
+            if not any(re.search(rf"(^|/){re.escape(name).replace('NAME', '[a-z_]+')}(/|$)", changed, re.M) for name in files):
+                problems.append(f"docs/architecture.md: {what.strip('| ')}: {commit} changed none of {', '.join(sorted(files))}")
+    return "\n".join(problems) or (None if rows else "no example was found")
+
+
 def kernel_memory():
     problems = []
     for path in tracked("runtime/kernels/*", "runtime/plan/*"):
@@ -404,8 +419,8 @@ CONSTANT = re.compile(r"^(?:inline |static )*constexpr [^=({;]*?(\w+)(?:\[[^\]]*
 
 
 def hidden_constants():
-    """No constant of an unnamed namespace has the name of one that a header of its layer, or of an earlier one, declares: files are
-    compiled in batches, and other files of the batch would read it instead."""
+    """No constant in an unnamed namespace has the name of a constant in a header of the same or an earlier layer. Files are
+    compiled in batches, so other files in the batch would read it instead."""
     of_headers = {layer: {name for path in tracked(f"{layer}/*.hpp") for name in CONSTANT.findall(path.read_text())} for layer in ALLOWED}
     problems = []
     for layer, included in ALLOWED.items():
@@ -434,8 +449,8 @@ FIXED_WIDTH = re.compile(r"\bu?int(8|16|32|64)_t\b")
 
 
 def fixed_widths():
-    """A file that names an integer of fixed width includes <cstdint>, or a file of ours or of xtensor that does: other headers of the
-    standard library bring it along in some releases of GCC alone."""
+    """A file that names an integer of fixed width includes <cstdint>, or a file of pxl or xtensor that does. Other headers
+    of the standard library include it in some releases of GCC only."""
     included = {}
 
     def brings(path):
@@ -480,6 +495,7 @@ def house_tests(tally, build, lists):
     tally.add("house: lists are joined in one way", lists_are_joined_in_one_way)
     tally.add("house: passes are files and documented", passes)
     tally.add("house: rows of tables have their functions", tables)
+    tally.add("house: examples of rows are commits", example_commits)
     tally.add("house: kernels declare their memory", kernel_memory)
     tally.add("house: characters of names are Unicode's", name_characters)
     tally.add("house: formatting", formatting)

@@ -59,7 +59,9 @@ def example_test(pxl, run, module, names, example):
 
 
 def stdlib_tests(pxl, root, tally_add, parallel, run):
-    jobs = []
+    jobs, page = [], (root / "docs/stdlib.md").read_text()
+    modules = [path.stem for path in sorted((root / "stdlib").glob("*.pxl"))]
+    tally_add("stdlib: docs/stdlib.md has each module", ", ".join(m for m in modules if f"| [`{m}`](../stdlib/{m}.pxl) |" not in page) or None)
     for path in sorted((root / "stdlib").rglob("*.pxl")):
         module = ".".join(path.relative_to(root / "stdlib").with_suffix("").parts)
         found = list(declarations(path.read_text()))
