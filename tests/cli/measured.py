@@ -5,23 +5,9 @@ import subprocess
 
 from tests.cli.case import LIMIT, case, differ, holds, wait_until_it_works
 from tests.support.harness import ROOT
+from tests.support.programs import THREE_LAYERS
 
-LOOP = """from nn import Linear
-option runs: int = 40
-module Net {
-  layers = [Linear(64) for i in range(3)]
-  build(x) {
-    for layer in layers { x = gelu(layer(x)) }
-    return x
-  }
-}
-program train {
-  stream in x: float32[32, 64]
-  facts, graph = Net().create_graph(x.spec)
-  stream out y = graph.bind(facts.init())(host_load(x))
-}
-session = Session(train())
-for i in range(runs) {
+LOOP = "option runs: int = 40\n" + THREE_LAYERS % 32 + """for i in range(runs) {
   result = session.run(x = ones([32, 64]))
 }
 print("printed", runs)
@@ -99,7 +85,7 @@ def every_example_is_measured(cli):
 
 @case
 def measuring_costs_at_most_three_percent(cli):
-    """CPU time of 400 further runs, of which the least of some attempts is compared: a busy machine only adds to it."""
+    """CPU time of 400 further runs. The least time of some attempts is compared, since a busy machine only adds time."""
     cli.write("train.pxl", TRAINING)
     least = {}
     for _ in range(8):

@@ -12,6 +12,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.model.browser import Browser, call, checks
 from tests.support.harness import ROOT
+from tests.support.programs import THREE_LAYERS
 
 DOC = ROOT / "docs/profile-json.md"
 LAYERS = [str(ROOT / "bench/layers.pxl"), "--layers", "2", "--rounds", "1"]
@@ -33,22 +34,7 @@ program second_product {
 """
 
 
-MEASURED = """from nn import Linear
-module Net {
-  layers = [Linear(64) for i in range(3)]
-  build(x) {
-    for layer in layers { x = gelu(layer(x)) }
-    return x
-  }
-}
-program train {
-  stream in x: float32[64, 64]
-  facts, graph = Net().create_graph(x.spec)
-  stream out y = graph.bind(facts.init())(host_load(x))
-}
-session = Session(train())
-for i in range(6) { result = session.run(x = ones([64, 64])) }
-"""
+MEASURED = THREE_LAYERS % 64 + "for i in range(6) { result = session.run(x = ones([64, 64])) }\n"
 
 
 def report(pxl, *arguments):

@@ -14,3 +14,20 @@ program train {
 }
 x = normal(0, 1, [64, 784])
 """
+
+# A program `train` of one module, which calls three layers from one line, with x of %d rows; and its session.
+THREE_LAYERS = """from nn import Linear
+module Net {
+  layers = [Linear(64) for i in range(3)]
+  build(x) {
+    for layer in layers { x = gelu(layer(x)) }
+    return x
+  }
+}
+program train {
+  stream in x: float32[%d, 64]
+  facts, graph = Net().create_graph(x.spec)
+  stream out y = graph.bind(facts.init())(host_load(x))
+}
+session = Session(train())
+"""

@@ -1,20 +1,16 @@
 """The twin of amp.pxl in PyTorch: python3 amp.py prints the numbers of expected/amp.txt.
 
-Steps in bfloat16 are those of torch.autocast. PyTorch's GradScaler works on GPUs alone, so its rule is written out: a step with a gradient
-that is not finite is left out and halves the scale, and three finite ones in a row double it.
+Steps in bfloat16 are those of torch.autocast. PyTorch's GradScaler works on GPUs alone, so its rule is written out. A step
+with a gradient that is not finite is left out and halves the scale. Three finite steps in a row double it.
 """
-import numpy
 import torch
 from torch import nn
 
-
-def det(shape, k=0, scale=1.0):
-    n = int(numpy.prod(shape))
-    return torch.tensor((numpy.sin(numpy.arange(n) * 1.3 + k) * scale).astype("float32").reshape(shape))
+from det import check, det
 
 
 class Norm(nn.LayerNorm):
-    """In float32, as torch.autocast has it on GPUs."""
+    """A norm in float32, as torch.autocast has it on GPUs."""
 
     def forward(self, x):
         return super().forward(x.float())
@@ -60,6 +56,6 @@ def scales_and_weights():
 
 
 scales, weights = scales_and_weights()
-print("CHECK losses", *[f"{v:.7g}" for v in steps_in_bfloat16()], "tol=2e-2")
-print("CHECK scales", *[f"{v:.7g}" for v in scales], "tol=0")
-print("CHECK weights", *[f"{v:.7g}" for v in weights], "tol=1e-5")
+check("losses", steps_in_bfloat16(), "2e-2")
+check("scales", scales, "0")
+check("weights", weights, "1e-5")

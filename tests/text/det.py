@@ -1,4 +1,4 @@
-"""Numbers of the twins in Python, as det.pxl makes them, and the lines that they print."""
+"""Shared by the twins in PyTorch, as det.pxl is by the programs: fixed numbers, and the lines that a test compares."""
 import numpy
 import torch
 
@@ -8,5 +8,12 @@ def det(shape, k=0, scale=1.0):
     return torch.tensor((numpy.sin(numpy.arange(n) * 1.3 + k) * scale).astype("float32").reshape(shape))
 
 
-def check(name, values):
-    print("CHECK", name, *[f"{v:.7g}" for v in numpy.asarray(values, dtype="float64").reshape(-1)], "tol=1e-4")
+def fill(net, scale):
+    """Gives the parameters of a net fixed numbers, in the order of their names. pxl stores weights as [in, out]."""
+    for i, (_, p) in enumerate(sorted(net.named_parameters())):
+        p.data = det(list(p.shape)[::-1], i, scale).permute(*reversed(range(p.dim()))).contiguous()
+    return net
+
+
+def check(name, values, tolerance="1e-4"):
+    print("CHECK", name, *[f"{v:.7g}" for v in numpy.asarray(values, dtype="float64").reshape(-1)], f"tol={tolerance}")

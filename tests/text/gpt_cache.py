@@ -1,17 +1,8 @@
 """The twin of gpt_cache.pxl in PyTorch: python3 gpt_cache.py prints the numbers of expected/gpt_cache.txt."""
-import numpy
 import torch
 from torch.nn.functional import softmax
 
-
-def det(shape, k=0, scale=1.0):
-    n = int(numpy.prod(shape))
-    return torch.tensor((numpy.sin(numpy.arange(n) * 1.3 + k) * scale).astype("float32").reshape(shape))
-
-
-def check(name, values):
-    print("CHECK", name, *[f"{v:.7g}" for v in numpy.asarray(values, dtype="float64").reshape(-1)], "tol=1e-4")
-
+from det import check, det
 
 d, heads, length, layers = 8, 2, 12, 2
 wte, wpe = det([10, d], 0, 0.5), det([length, d], 1, 0.2)

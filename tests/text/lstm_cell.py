@@ -1,17 +1,8 @@
 """The twin of lstm_cell.pxl in PyTorch: python3 lstm_cell.py prints the numbers of expected/lstm_cell.txt."""
-import numpy
 import torch
 from torch import nn
 
-
-def det(shape, k=0, scale=1.0):
-    n = int(numpy.prod(shape))
-    return torch.tensor((numpy.sin(numpy.arange(n) * 1.3 + k) * scale).astype("float32").reshape(shape))
-
-
-def check(name, values):
-    print("CHECK", name, *[f"{v:.7g}" for v in numpy.asarray(values, dtype="float64").reshape(-1)], "tol=1e-4")
-
+from det import check, det
 
 cell = nn.LSTMCell(3, 5)
 cell.weight_ih.data, cell.weight_hh.data = det([3, 20], 0, 0.4).T.contiguous(), det([5, 20], 1, 0.4).T.contiguous()

@@ -1,18 +1,12 @@
 """The twin of maml.pxl in PyTorch: python3 maml.py prints the numbers of expected/maml.txt."""
-import numpy
 import torch
 from functorch import grad, make_functional, vmap
 from torch import nn
 
-
-def det(shape, k=0, scale=1.0):
-    n = int(numpy.prod(shape))
-    return torch.tensor((numpy.sin(numpy.arange(n) * 1.3 + k) * scale).astype("float32").reshape(shape))
-
+from det import check, det, fill
 
 net = nn.Sequential(nn.Linear(1, 10), nn.Tanh(), nn.Linear(10, 1))
-for i, (_, p) in enumerate(sorted(net.named_parameters())):
-    p.data = det(list(p.shape)[::-1], i, 0.5).permute(*reversed(range(p.dim()))).contiguous()
+fill(net, 0.5)
 apply, weights = make_functional(net)
 weights = [w.detach().requires_grad_() for w in weights]
 optimizer = torch.optim.Adam(weights, lr=1e-2)
@@ -35,4 +29,4 @@ for step in range(10):
     total.backward()
     optimizer.step()
     totals.append(total.item())
-print("CHECK totals", *[f"{v:.7g}" for v in totals], "tol=1e-4")
+check("totals", totals)

@@ -1,17 +1,8 @@
 """The twin of moco.pxl in PyTorch: python3 moco.py prints the numbers of expected/moco.txt."""
-import numpy
 import torch
 from torch.nn.functional import cross_entropy, normalize
 
-
-def det(shape, k=0, scale=1.0):
-    n = int(numpy.prod(shape))
-    return torch.tensor((numpy.sin(numpy.arange(n) * 1.3 + k) * scale).astype("float32").reshape(shape))
-
-
-def check(name, values):
-    print("CHECK", name, *[f"{v:.7g}" for v in numpy.asarray(values, dtype="float64").reshape(-1)], "tol=1e-4")
-
+from det import check, det
 
 w = det([4, 6], 0, 0.5).requires_grad_()
 key = w.detach().clone()
