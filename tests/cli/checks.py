@@ -1,4 +1,5 @@
-"""What is wrong with a script is found before it runs; `check` warns and mends; a script that fails may leave its session to the REPL."""
+"""Errors of a script are found before it runs; `check` warns and mends; a script that fails may leave its session to the
+REPL."""
 import json
 
 from tests.cli.case import case, differ, holds

@@ -348,7 +348,7 @@ save("points.png", cast(zeros([5, 3]), uint8))
         cli.write("known.pxl", UNREAD.format(suffix=suffix, extent=extent))
         code, out, err = cli.run("schedule", "known.pxl")
         differ(suffix, (code, err, "(3,) float32" in out), (0, "", True))
-        # What the script may write before is not known.
+        # The script may write something before.
         cli.write("written.pxl", 'save("x.txt.npy", zeros([2]))\n' + UNREAD.format(suffix=suffix, extent=extent))
         differ(f"{suffix} after a save", cli.run("schedule", "written.pxl")[0], 65)
     cli.write("damaged.pxl", UNREAD.format(suffix="npy", extent="points.shape[1]"))

@@ -1,5 +1,5 @@
-"""Standard streams that are closed or full: every command in every combination writes what can be written and exits with
-its own status, or 1 where its output was lost."""
+"""Standard streams that are closed or full: every command in every combination writes what can be written. It exits with
+its own status, or with 1 if output was lost."""
 import itertools
 import os
 import signal

@@ -1,4 +1,4 @@
-"""docs/drawn.md: what `pxl graph` and `pxl profile --machine` make of each example and of the programs in each page."""
+"""docs/drawn.md: what `pxl graph` and `pxl profile --machine` make of each example, and of each program in the pages."""
 import json
 import pathlib
 import re

@@ -1,5 +1,5 @@
-"""The table of calls as other frameworks write them (interpreter/language/habits.inc): it stands in docs/from-pytorch.md, and each row's
-example is refused with the row's sentence. `--update` rewrites the page."""
+"""The table of calls as other frameworks write them (interpreter/language/habits.inc): docs/from-pytorch.md has it. Each
+row's example is refused with the row's sentence. `--update` rewrites the page."""
 import pathlib
 import re
 import tempfile

@@ -1,4 +1,5 @@
-"""The table of traps in docs/from-pytorch.md: each row's program says what the row says, as an error or, once a run, as a notice."""
+"""The table of traps in docs/from-pytorch.md: each row's program shows the row's text, as an error or once a run as a
+notice."""
 import pathlib
 import tempfile
 

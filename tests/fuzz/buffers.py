@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Two files that import one another's names are opened, edited, saved, closed and written by others, in random order and under five
-spellings of their URIs. After each series the language server must answer as a server that opens the same texts for the first
-time: diagnostics, hover, definition, references, new names, completion.
+"""Two files import one another's names. They are opened, edited, saved, closed and written by others, in random order and
+under five spellings of their URIs. After each series the language server must answer as a server that opens the same texts
+for the first time: diagnostics, hover, definition, references, new names, completion.
 
 usage: buffers.py [--pxl FILE] [--seconds N] [--seed S]
 

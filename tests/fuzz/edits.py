@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Random edits of open documents: after each series the language server must report for the document what it reports for
-the same text opened anew, answer every question, and end when it is told to.
+"""Random edits of open documents. After each series the language server must report what it reports for the same text
+opened anew. It must answer every question, and end on request.
 
 usage: edits.py [--pxl FILE] [--seconds N] [--seed S]
 

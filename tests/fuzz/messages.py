@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Messages to the language server with members that are missing or of another type: the server refuses each of them with
-the member's name or answers it, and its open document remains as it was.
+"""Messages to the language server with members that are missing or of another type. The server answers each message, or
+refuses it with the member's name, and its open document remains as it was.
 
 usage: messages.py [--pxl FILE] [--seconds N] [--seed S]
 """

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Normalisations far from 0, log-sum-exps and cross entropies, with their gradients, against long doubles.
 
-A case is an op, a dtype, a shape, a mean up to 1e8 and a deviation. The right values are computed in long doubles of the
-elements less the first of each row, which no mean changes, and their differences are the gradients. The cases run by the planned
-engine, by definitions and on tiles.
+A case is an op, a dtype, a shape, a mean up to 1e8 and a deviation. The right values are computed in long doubles, from the
+elements less the first of each row, which changes no mean. Their differences are the gradients. The cases run by the
+planned engine, by definitions and on tiles.
 
     python3 tests/fuzz/norms_fuzz.py --seconds 30 --seed 1
     python3 tests/fuzz/norms_fuzz.py --seed 1 --replay 17     # one case again

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Random programs with `try` and `expect_error` blocks that fail at random places, nested, in programs, builds and bodies of graphs.
 
-What a block that fails added to graphs is taken back. So a program must print what its twin prints, which has only the blocks that end
-well and the `catch` and `finally` blocks that run: the graphs with their ids, the variables, the streams, and the results of two runs.
+The additions of a failing block to graphs are rolled back. So a program must print what its twin prints, which has only the
+blocks that end well and the `catch` and `finally` blocks that run: the graphs with their ids, the variables, the streams,
+and the results of two runs.
 
 usage: tries_fuzz.py [--pxl FILE] [--seconds N] [--seed S] [--replay N]
 """
@@ -91,7 +92,7 @@ class Maker:
 
     def attempt(self, forms, depth, tensors, variables):
         fails = self.chance.random() < 0.7
-        # What a block that fails binds is not used after it.
+        # Names that a failing block binds are not used after it.
         inner = (list(tensors), list(variables)) if fails else (tensors, variables)
         before = self.block(self.chance.randrange(4), forms, depth, *inner)
         lines, twin = [list(side) for side in before]

@@ -1,4 +1,4 @@
-"""How comments and pages read, by room: sentences that are long, begin with the object, or chain "of".
+"""How comments, pages, docstrings and names of tests read, by room: sentences that are long, begin with the object, or chain "of".
 
     python3 tests/house/prose.py                 # the shares of each room, in percent
     python3 tests/house/prose.py --list docs     # the sentences of a room that count, with their places
@@ -7,6 +7,7 @@
 A room meets the goals, or has a row in prose.txt: a ratchet, whose counts may only fall. A room is a folder of two levels."""
 import argparse
 import collections
+import itertools
 import math
 import pathlib
 import re
@@ -25,12 +26,26 @@ KINDS = [Kind("long", 0.04, "have more than 25 words", lambda words, sentence: w
          Kind("chain", 0.01, "chain `of`", lambda words, sentence: bool(CHAIN.search(sentence)))]
 # The mark of a comment; a page has paragraphs.
 MARKS = {".md": re.compile(r"()(?=[A-Za-z`(\[])"), ".pxl": re.compile(r"\s*##?(\s+)"), ".py": re.compile(r"\s*##?(\s+)")}
+DOCSTRING = re.compile(r'^( *)"""(\w.*?)"""$', re.S | re.M)
+TEST_NAME = re.compile(r'\b(?:TEST_CASE|SUBCASE)\("((?:[^"\\]|\\.)*)"')
 SLASHES = re.compile(r"\s*(?://+|\*)!?(\s+)")
 # Lines of a test that its runner reads.
 NO_PROSE = re.compile(r"(?:expect|exit|run|engine|covers|args|error)\b[^:]*:")
 SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 Sentence = collections.namedtuple("Sentence", "line text kinds")
+
+
+def quoted(text, suffix):
+    """(first line, text) of each docstring's paragraphs, but for indented examples, and of each name of a test."""
+    line_of = lambda place: text.count("\n", 0, place) + 1
+    if suffix == ".cpp":
+        yield from ((line_of(m.start()), m.group(1)) for m in TEST_NAME.finditer(text))
+    elif suffix == ".py":
+        for m in DOCSTRING.finditer(text):
+            for paragraph in re.finditer(rf"^{m.group(1)}\S.*(?:\n{m.group(1)}\S.*)*", m.group(1) + m.group(2), re.M):
+                if not paragraph.group().lstrip().startswith("usage:"):
+                    yield line_of(m.start()) + m.group(2).count("\n", 0, paragraph.start()), " ".join(paragraph.group().split())
 
 
 def blocks(text, suffix):
@@ -52,7 +67,7 @@ def blocks(text, suffix):
 
 def sentences(text, suffix):
     """The sentences of a file: of four words or more, code in backquotes being one."""
-    for line, block in blocks(text, suffix):
+    for line, block in itertools.chain(blocks(text, suffix), quoted(text, suffix)):
         for sentence in SENTENCE.split(LINK.sub(r"\1", re.sub(r"`[^`]*`", "x", block))):
             words = len(re.findall(r"[A-Za-z][\w'-]*", sentence))
             if words >= 4:
@@ -104,6 +119,9 @@ PLANTED = [
     ("a.pxl", "## What a stage makes is stashed.\n##\n##     In a doc example is code of a kind of no prose\n", ["front"]),
     ("a.py", "# " + "word " * 26 + "end.\n", ["long"]),
     ("a.inc", "// Of the rows of all of the parts, " + "the reader reads some, " * 8 + "and ends.\n", ["long", "front", "chain"]),
+    ("a.py", 'def f():\n    """Where it is, the sum of a\n    row of names is.\n\n        an example of a row of code\n    """\n', ["front", "chain"]),
+    ("a.py", 'TEXT = """Of code of a row of code\n"""\n', []),
+    ("a.cpp", 'TEST_CASE("the sum of rows of parts") {\n  f("the name of rows of parts");\n', ["chain"]),
     ("a.cpp", "// The planner copies a row. It keeps the order of rows.\n", []),
     ("a.pxl", "# expect error at 1:2: In a list of names of tensors there is none\n", []),
     ("a.md", "```\nIn a block of code of a page is no prose.\n```\n| In a table | of rows of a page |\n", []),

@@ -1,4 +1,4 @@
-"""A look at a program (check, schedule, graph, profile, an open file in an editor) has no effect, reads nothing but the
+"""Looks at programs: check, schedule, graph, profile, an open file in an editor. A look has no effect, reads only the
 program and its imports, and finds no error in a program that would run.
 
 Every built-in is called, from the table in the source, so that a new one is covered; strace says which files were opened
@@ -32,7 +32,7 @@ def tables():
     return functions, sorted(methods)
 
 
-# Files of which a command of the user may read the header.
+# Files whose header a user's command may read.
 HEADERS = ("victim.npy", "victim.png", "victim.safetensors")
 ARGUMENTS = ['"victim.npy"', '"victim.npy", array([1.0])', '[1, 2, 3], path = "victim.svg"', '[1, 2, 3], path = "victim.png"',
              '"secret.txt"', '"LOOK_SECRET"', "", "3", "[1, 2]", "zeros([2, 2])", "session", "p", "w"]
@@ -196,7 +196,7 @@ def named_tests(pxl, add):
 
 
 def warning_tests(pxl, add, every):
-    """Programs that do what is meant have no warnings: of the language's tests each of `every` one is checked."""
+    """Programs that do what is meant have no warnings. The check covers one in `every` tests of the language."""
     lang = [p for p in sorted((ROOT / "tests/lang").rglob("*.pxl")) if "expect" in p.read_text() and "expect error" not in p.read_text()]
     files = [p for folder in ("examples", "stdlib", "bench", "tests/golden", "tests/repeat") for p in sorted((ROOT / folder).rglob("*.pxl"))] + lang[::every]
     done = subprocess.run([str(pxl), "check", "--json", *map(str, files)], capture_output=True, text=True, timeout=600)

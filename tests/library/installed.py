@@ -96,8 +96,8 @@ def install(build, prefix, components, add, kind):
 
 
 def sanitizer_environment(build):
-    """For programs without sanitizers that load a library that has them: its run-time library has to come first, and the
-    C++ one, whose exceptions it watches, with it."""
+    """The environment of a program without sanitizers that loads a library with them. Their run-time library must be loaded
+    first, together with the C++ library, whose exceptions it watches."""
     compiler = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.*)$", (build / "CMakeCache.txt").read_text(), re.M)[1]
     libraries = [run([compiler, f"-print-file-name={name}"])[1].strip() for name in ("libasan.so", "libstdc++.so.6")]
     # Values of a script may hold each other in a ring, which lives as long as the process, as does what Python keeps.

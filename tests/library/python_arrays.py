@@ -1,4 +1,4 @@
-"""Checks of the module pxl: arrays of NumPy and tensors of PyTorch, in and out."""
+"""Checks of the module pxl: arrays of NumPy, and tensors of PyTorch."""
 import gc
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""The Python module of a build, installed to a folder of its own: python_checks.py and what it imports, by the Python that it was built for."""
+"""The Python module of a build, installed to a separate folder. The Python that it was built for runs python_checks.py."""
 import json
 import pathlib
 import tempfile

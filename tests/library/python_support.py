@@ -1,4 +1,4 @@
-"""Helpers of the checks of the module pxl: how a check is listed, its program, what it expects."""
+"""Helpers for the checks of the module pxl: the list of checks, their program, expected errors."""
 import gc
 import os
 import pathlib

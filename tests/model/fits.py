@@ -11,7 +11,7 @@ STEP = ROOT / "tests/model/training_step.pxl"
 
 
 class Plan:
-    """What `pxl profile` prints of a training step's plan on 16 tiles."""
+    """The output of `pxl profile` for a training step's plan on 16 tiles."""
 
     def __init__(self, pxl, net, batch, memory=None, *flags):
         machine = "mk2,tiles=16" + (f",memory={memory},executable={memory}" if memory else "")

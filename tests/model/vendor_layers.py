@@ -19,7 +19,7 @@ PAGE = ROOT / "docs/ipu-model.md"
 SHOWN = re.compile(r"(<!-- layers of the vendor -->\n)(.*?)(<!-- end -->)", re.S)
 # Ops that a layer's program needs beside the layer: results are summed for the host, and gradients begin at sum(y * dy).
 FRAME = {"Mul", "ReduceSum", "Expand"}
-# What the vendor's model does not count: copies of a call's arguments, and bytes of code.
+# The vendor's model omits copies of a call's arguments, and bytes of code.
 NOT_COUNTED = {"Call", "Loop"}
 NOT_COUNTED_BYTES = {"vertex code", "control code", "runtime", "gaps"}
 FAMILIES = ("products", "dense layers", "1 x 1", "1 x 1, stride 2", "spatial kernels", "first layers", "depthwise", "max pools", "reductions",

@@ -1,5 +1,5 @@
-"""The Debian packages: each is installed by dpkg in a root that has its dependencies alone (tests/package/root.py), used, and
-removed, after which the root is as it was."""
+"""The Debian packages: dpkg installs each in a root with its dependencies alone (tests/package/root.py). It is used and
+removed, and then the root is as it was."""
 import os
 import pathlib
 import re

@@ -1,4 +1,5 @@
-"""What `cmake --install` puts below a prefix: it is complete, works there, says nothing of where it was built, and is gone with its manifest."""
+"""The files of `cmake --install` below a prefix are complete, work there, do not name the build folder, and are gone with
+the manifest."""
 import json
 import os
 import pathlib

@@ -178,7 +178,7 @@ def messages(pxl):
 
 
 def starting(pxl):
-    """A process has done its first training step in not much more than Python takes to start with NumPy, and `pxl -e 1` takes no
+    """A process takes little longer for its first training step than Python with NumPy takes to start. `pxl -e 1` takes no
     longer than `python3 -c 1`."""
     tried = []
     for _ in range(4):

@@ -17,7 +17,7 @@ def command(pxl, folder):
 
 
 def steps_of(folder):
-    """What was seen, by line of the log."""
+    """The observations, by line of the log."""
     return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
 
 

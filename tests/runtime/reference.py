@@ -31,8 +31,8 @@ NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+(?:[eE][-+]?\d+)?")
 
 
 def apart(planned, reference):
-    """Why two outputs are not the same but for rounding: words and integers are, other numbers within a thousandth, or
-    a percentage within one image of 80."""
+    """Why two outputs differ by more than rounding. Words and integers must be equal, other numbers within a thousandth,
+    and a percentage within one image of 80."""
     if NUMBER.sub("#", planned) != NUMBER.sub("#", reference):
         return f"planned:\n{planned[-1500:]}\nreference:\n{reference[-1500:]}"
     for found, other in zip(NUMBER.finditer(planned), NUMBER.finditer(reference)):

@@ -144,7 +144,7 @@ def across_instruction_sets(pxl, path, sets):
 
 
 def are_near(first, second):
-    """Whether texts differ in numbers only, each by a millionth of the largest one of its line at most."""
+    """Whether texts differ in numbers only, each by at most a millionth of the line's largest number."""
     number = re.compile(r"-?\d+\.\d+(?:e[-+]\d+)?")
     if number.sub("#", first) != number.sub("#", second):
         return False

@@ -1,5 +1,5 @@
-"""examples/word_gpt.pxl as a job: killed while it trains and while it tunes, it ends with the output of a job that nothing stopped, and the
-model that it exports writes the same text.
+"""examples/word_gpt.pxl as a job: the test kills it while it trains and while it tunes. The output is that of an
+uninterrupted job, and the exported model writes the same text.
 """
 import pathlib
 import shutil

@@ -1,4 +1,5 @@
-"""Costs of the kinds of tests: tests, seconds, and CPU seconds of this process and all that it started; as a table of docs/testing.md."""
+"""Costs by kind of test: tests, seconds, and CPU seconds of this process and all that it started; as a table of
+docs/testing.md."""
 import contextlib
 import math
 import os
