@@ -42,7 +42,7 @@ def _options(given):
 
 
 class Outputs(dict):
-    """The arrays of a run by the names of the output streams: `out["loss"]` or `out.loss`. Of a stream that is a tree,
+    """The arrays of a run by the names of the output streams: `out["loss"]` or `out.loss`. If the stream is a tree,
     `out.y` has the branches: `out.y["loss"]`, `out.y[0]`."""
 
     def __missing__(self, name):
@@ -189,7 +189,7 @@ class Session:
     def restore(self, path, *, strict=True, map=None, transpose_linear=False, states=True):
         """Reads variables by name, and returns which were loaded, missing, mismatched and unused. `map` has names of
         variables by names in the file (None ignores an entry); `transpose_linear`: weights of dense layers are [out, in] in
-        the file, as PyTorch stores them. With `states=False` the states of modules stay as they are."""
+        the file, as PyTorch stores them. `states=False` leaves the states of modules alone."""
         return self._own.restore(_os.fsencode(path), strict, transpose_linear, map, states)
 
     def load_from(self, other):
@@ -199,7 +199,7 @@ class Session:
     def load_torch(self, module, *, map=None, strict=True):
         """Sets variables from a PyTorch module or its state_dict: `layer.weight` is the variable `layer/weight` or
         `layer.weight`, and weights of dense layers are transposed. `map` has names of variables by names in the module (None
-        ignores an entry). With `strict` each variable must have a value. Returns what `restore` returns."""
+        ignores an entry). Each variable must have a value if `strict`. Returns what `restore` returns."""
         state = module.state_dict() if hasattr(module, "state_dict") else module
         known = {name: shape for name, _, shape in self._own.variables()}
         linear = self._own.linear_weights()
