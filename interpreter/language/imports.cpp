@@ -179,6 +179,16 @@ ModuleText find_module(OpenTexts* open, const std::vector<std::string>& path, co
   throw Error("there is no module `" + dotted + "`", notes).as(codes::import);
 }
 
+/// An error in pxl.toml has its own place; the import is a second one.
+ModuleText find_module_from(OpenTexts* open, const std::vector<std::string>& path, const Span& at) {
+  try {
+    return find_module(open, path, at);
+  } catch (Error& e) {
+    if (e.first().span) e.relate(at, "the import that needs it");
+    throw;
+  }
+}
+
 /// The import for each public name of the library. If files share a name, the first file has precedence. Within a file
 /// the order is the module itself, then modules, functions and programs.
 std::unordered_map<std::string_view, std::string> library_imports() {
@@ -207,7 +217,7 @@ std::optional<std::string> library_import(std::string_view name) {
 
 ScopePtr Evaluator::import_module(const std::vector<std::string>& path, const Span& at) {
   try {
-    ModuleText found = find_module(open_texts.get(), path, at);
+    ModuleText found = find_module_from(open_texts.get(), path, at);
     if (auto it = imported_.find(found.key); it != imported_.end()) {
       kinds_of(at.file).imported.insert(kinds_of_module_.at(found.key));
       return it->second;

@@ -86,6 +86,13 @@ def errors_of_projects(cli):
         code, _, err = cli.run("p/a.pxl")
         differ(text, code, 65)
         holds(text, err, said)
+    cli.write("p/pxl.toml", 'name = "p"\n\n[dependencies]\nrings = 3\n')
+    err = cli.run("p/a.pxl")[2]
+    for part in ("pxl.toml:4:1: error: the dependency `rings` has no path", "    4 | rings = 3", "      | ^~~~~", "a.pxl:1:1"):
+        holds("the place in pxl.toml", err, part)
+    cli.write("p/pxl.toml", 'name = "p"\nversion = 1 2\n')
+    holds("the place of bad syntax", cli.run("p/a.pxl")[2], "    2 | version = 1 2")
+    cli.write("p/pxl.toml", "")
     holds("relative", cli.run("b.pxl")[2], "there is no module `.rings.nothing`")
     holds("above", cli.run("p/c.pxl")[2], "there is no module `..nothing`")
     cli.write("d.pxl", "from .rings.layers.ring   import Ring\nfrom  . . rings import x\nfrom ... rings import y\n")

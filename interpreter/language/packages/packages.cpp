@@ -12,6 +12,7 @@
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/base/diagnostics/library_sources.hpp"
+#include "runtime/base/diagnostics/source_registry.hpp"
 #include "runtime/base/files/input_file.hpp"
 #include "runtime/base/files/source_folder.hpp"
 #include "runtime/base/never_destroyed.hpp"
@@ -26,41 +27,67 @@ namespace {
 constexpr const char* manifest = "pxl.toml";
 constexpr size_t max_manifest = 1 << 20;
 
-[[noreturn]] void refuse(const fs::path& file, const toml::source_region& at, const std::string& why,
-                         std::vector<std::string> notes = {}) {
-  const std::string place = at.begin.line > 0 ? fmt::format("{}:{}", file.string(), at.begin.line) : file.string();
-  if (why.find("could not determine value type") != why.npos)
-    notes.emplace_back("a text is in quotes: `name = \"gated\"`");
-  throw Error(fmt::format("{}: {}", place, why), std::move(notes)).as(codes::import);
+/// A text of which errors may name places: the one that was added last under this name, if it is the same.
+const SourceFile& source_of(const fs::path& file, const std::string& text) {
+  const SourceFile* known = find_source(file.string());
+  return known && known->text() == text ? *known : add_source(file.string(), text);
 }
 
-std::string text_in(const fs::path& file, const toml::node& node, std::string_view what) {
+/// The offset of a place in TOML, whose columns count code points.
+uint32_t offset_of(const SourceFile& file, const toml::source_position& at) {
+  if (static_cast<int>(at.line) > file.line_count()) return static_cast<uint32_t>(file.text().size());
+  uint32_t offset = file.line_start(static_cast<int>(at.line));
+  for (toml::source_index left = at.column; left > 1 && offset < file.text().size(); --left) {
+    ++offset;
+    while (offset < file.text().size() && (static_cast<unsigned char>(file.text()[offset]) & 0xc0) == 0x80) ++offset;
+  }
+  return offset;
+}
+
+[[noreturn]] void refuse(const SourceFile& file, const toml::source_region& at, const std::string& why,
+                         std::vector<std::string> notes = {}) {
+  if (why.find("could not determine value type") != why.npos)
+    notes.emplace_back("a text is in quotes: `name = \"gated\"`");
+  if (why.find("while parsing string") != why.npos) notes.emplace_back("a text ends on its line, with its quote");
+  Error e(why, std::move(notes));
+  if (at.begin.line > 0) {
+    const uint32_t begin = offset_of(file, at.begin);
+    e.locate({&file, begin, at.end.line > 0 ? std::max(begin, offset_of(file, at.end)) : begin}, nullptr);
+  } else {
+    e.locate({&file, 0, 0}, nullptr);
+  }
+  throw std::move(e).as(codes::import);
+}
+
+std::string text_in(const SourceFile& file, const toml::node& node, std::string_view what) {
   const auto text = node.value<std::string>();
   if (!text || !node.is_string()) refuse(file, node.source(), fmt::format("{} is a text", what));
   return *text;
 }
 
 /// Throws for a key that is none of `known`.
-void check_keys(const fs::path& file, const toml::table& table, const std::vector<std::string>& known) {
+void check_keys(const SourceFile& file, const toml::table& table, const std::vector<std::string>& known) {
   for (const auto& [key, node] : table) {
     if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
     const std::string hint = did_you_mean(std::string(key.str()), known);
-    refuse(file, node.source(), fmt::format("unknown key `{}`{}", key.str(), hint.empty() ? "" : "; " + hint));
+    refuse(file, key.source(), fmt::format("unknown key `{}`", key.str()),
+           hint.empty() ? std::vector<std::string>() : std::vector<std::string>{hint});
   }
 }
 
-Project read_project(const fs::path& file) {
+Project read_project(const fs::path& path) {
   std::string why;
-  const std::optional<std::string> text = read_file(file.string(), max_manifest, why);
-  if (!text) throw Error("cannot read " + file.string() + ": " + why, {}, Fault::unreadable);
+  const std::optional<std::string> text = read_file(path.string(), max_manifest, why);
+  if (!text) throw Error("cannot read " + path.string() + ": " + why, {}, Fault::unreadable);
+  const SourceFile& file = source_of(path, *text);
   toml::table table;
   try {
-    table = toml::parse(*text, file.string());
+    table = toml::parse(*text, path.string());
   } catch (const toml::parse_error& e) {
     refuse(file, e.source(), std::string(e.description()));
   }
   check_keys(file, table, {"name", "version", "description", "dependencies"});
-  Project project{file.parent_path(), {}, {}};
+  Project project{path.parent_path(), {}, {}};
   if (const toml::node* name = table.get("name")) project.name = text_in(file, *name, "`name`");
   const toml::node* dependencies = table.get("dependencies");
   if (!dependencies) return project;
@@ -69,15 +96,15 @@ Project read_project(const fs::path& file) {
            {"[dependencies]\nrings = { path = \"../rings\" }"});
   for (const auto& [key, node] : *dependencies->as_table()) {
     const toml::table* one = node.as_table();
-    const toml::node* path = one ? one->get("path") : nullptr;
-    if (!path)
-      refuse(file, node.source(), fmt::format("the dependency `{}` has no path", key.str()),
+    const toml::node* where = one ? one->get("path") : nullptr;
+    if (!where)
+      refuse(file, key.source(), fmt::format("the dependency `{}` has no path", key.str()),
              {fmt::format("{} = {{ path = \"../{}\" }}", key.str(), key.str())});
     check_keys(file, *one, {"path"});
-    const fs::path folder = project.root / text_in(file, *path, "`path`");
+    const fs::path folder = project.root / text_in(file, *where, "`path`");
     std::error_code ignored;
     if (!fs::is_directory(folder, ignored))
-      refuse(file, path->source(),
+      refuse(file, where->source(),
              fmt::format("the dependency `{}`: there is no folder {}", key.str(), folder.string()));
     project.dependencies.emplace_back(key.str(), folder.lexically_normal());
   }
