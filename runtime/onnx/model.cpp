@@ -255,6 +255,7 @@ Array to_array(const TensorData& t, const std::string& folder) {
   if (!dtype)
     throw Error(fmt::format("the tensor `{}` has elements of {}", t.name, name(t.element()))).as(codes::dtype);
   const Shape shape = shape_of(t);
+  if (t.omitted) return Array::unevaluated(*dtype, shape);
   const size_t element_size = size_of(*dtype);
   const int64_t count = element_count(shape);
   std::string outside;

@@ -63,6 +63,7 @@ struct TensorData {
   std::vector<uint64_t> uint64s;
   std::vector<StringPair> external;
   int32_t location = 0;  ///< 1: the elements are in a file of their own, which `external` names
+  bool omitted = false;  ///< the elements were not read; no field of the file
 
   ElementType element() const { return static_cast<ElementType>(type); }
 };
@@ -360,6 +361,9 @@ void fields(Self& m, V& v) {
 
 /// Reads a model. Throws Error (Fault::unreadable) with the path and the defect.
 Model read_model(const std::string& path);
+/// The same for a look, which reads headers: long weights have no elements. At most 1 MiB of the file are read, or it
+/// throws the Error of an unreadable file (model_header.cpp).
+Model read_model_header(const std::string& path);
 /// The same from bytes; `path` is for messages, and its folder has external data.
 Model parse_model(std::string bytes, const std::string& path);
 /// The bytes of a model; `raw` of its tensors is written unchanged.

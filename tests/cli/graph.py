@@ -355,6 +355,38 @@ save("points.png", cast(zeros([5, 3]), uint8))
     for damaged in ("", "no header"):
         cli.write("points.npy", damaged)
         differ("a damaged file is unknown", cli.run("schedule", "damaged.pxl")[0], 65)
+    cli.write("damaged.pxl", UNREAD.format(suffix="npz", extent='points["a"].shape[1]'))
+    whole = (cli.folder / "points.npz").read_bytes()
+    for damaged in (b"", whole[:-1], whole[:40], whole[:-22] + b"PK" + whole[-20:]):
+        (cli.folder / "points.npz").write_bytes(damaged)
+        differ(f"{len(damaged)} bytes of an archive are unknown", cli.run("schedule", "damaged.pxl")[0], 0 if damaged == whole else 65)
+
+
+@case
+def a_look_knows_the_graph_of_a_model(cli):
+    cli.write("write.pxl", """from nn import Linear
+facts, graph = Linear(30).create_graph(float32[2, 4000])
+export_onnx(graph.bind(facts.init()), "net.onnx")
+""")
+    differ("a model", cli.run("write.pxl")[0], 0)
+    cli.write("use.pxl", """import onnx
+Model = onnx.load("net.onnx")
+program infer {
+  stream in x: float32[2, 4000]
+  net = Model().bound(x)
+  stream out y = net(host_load(x))
+}
+session = Session(infer())
+""")
+    for command in LOOKS:
+        code, out, err = cli.run(*command, "use.pxl")
+        differ(f"{command}", (code, err), (0, ""))
+        if command[0] == "schedule":
+            holds("the op", out, "MatMul")
+    whole = (cli.folder / "net.onnx").read_bytes()
+    for damaged in (b"", b"no model", whole[:len(whole) // 2]):
+        (cli.folder / "net.onnx").write_bytes(damaged)
+        differ(f"{len(damaged)} bytes of a model are unknown", cli.run("schedule", "use.pxl")[0], 65)
 
 
 @case

@@ -33,9 +33,10 @@ def tables():
 
 
 # Files whose header a user's command may read.
-HEADERS = ("victim.npy", "victim.png", "victim.safetensors")
+HEADERS = ("victim.npy", "victim.png", "victim.safetensors", "victim.onnx")
+VICTIMS = (*HEADERS, "victim.svg")
 ARGUMENTS = ['"victim.npy"', '"victim.npy", array([1.0])', '[1, 2, 3], path = "victim.svg"', '[1, 2, 3], path = "victim.png"',
-             '"secret.txt"', '"LOOK_SECRET"', "", "3", "[1, 2]", "zeros([2, 2])", "session", "p", "w"]
+             '"victim.onnx"', '"secret.txt"', '"LOOK_SECRET"', "", "3", "[1, 2]", "zeros([2, 2])", "session", "p", "w"]
 # Methods that reach outside, on every object that can be made.
 OBJECTS = ["session", "p", "w", "[1, 2]", '"text"', "{}", "zeros([2, 2])", "mnist()", "mnist().train",
            "mnist().train.batches(8)", "progress(range(3))", "p.main_graph", "normal"]
@@ -70,7 +71,7 @@ def every_call():
 def sandbox(folder):
     (folder / "helper.pxl").write_text("helped = 1\n")
     (folder / "secret.txt").write_text("LOOKED-AT")
-    for name in ("victim.npy", "victim.svg", "victim.png", "victim.safetensors"):
+    for name in VICTIMS:
         (folder / name).write_text("untouched")
     text, functions, methods = every_call()
     text += "".join(f"{call}\n" for call in (
@@ -116,7 +117,7 @@ def touched(folder, log, allowed):
 
 def unchanged(folder):
     problems = [p.name for p in folder.glob("victim.*") if p.read_text() != "untouched"]
-    known = {"helper.pxl", "secret.txt", "all.pxl", "victim.npy", "victim.svg", "victim.png", "victim.safetensors"}
+    known = {"helper.pxl", "secret.txt", "all.pxl", *VICTIMS}
     return problems + [p.name for p in folder.iterdir() if p.name not in known]
 
 
