@@ -5,6 +5,7 @@
 #include <set>
 
 #include "interpreter/commands/commands.hpp"
+#include "interpreter/commands/live_weights.hpp"
 #include "interpreter/graphs/graph_objects.hpp"
 #include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/graphs/programs.hpp"
@@ -91,6 +92,15 @@ void command_grad(Console& console, std::string_view arguments) {
   if (o.ok()) console.print_schedule(shown);
 }
 
+namespace {
+
+/// The page of a graph, with the weights of the user's session.
+std::string page_of(Console& console, const Graph& g) {
+  return graph_page({&g.ir()}, &g, {}, {}, live_weights(console.engine(), g.ir()));
+}
+
+}  // namespace
+
 void command_dot(Console& console, std::string_view arguments) {
   // `net.dot` is a file name; `graph` and `blocks[0].graph` are not.
   const size_t space = arguments.rfind(' ');
@@ -101,7 +111,7 @@ void command_dot(Console& console, std::string_view arguments) {
   if (named) arguments = space == arguments.npos ? std::string_view() : arguments.substr(0, space);
   with_graph(console, arguments, "dot", [&](const Graph& g) {
     if (!named) return console.show_graph(g) ? void() : console.print(dot_text(g));
-    write_file_atomically(last, format == ".html"                     ? graph_page({&g.ir()}, &g)
+    write_file_atomically(last, format == ".html"                     ? page_of(console, g)
                                 : format == ".dot" || format == ".gv" ? dot_text(g)
                                                                       : draw(dot_text(g), format.substr(1)));
     console.print("written to " + last);

@@ -139,7 +139,7 @@ void Kernel::report(const Outcome& o) {
 bool Kernel::show_graph(const Graph& graph) {
   if (silent_) return true;
   flush();
-  const Bundle picture = graph_bundle(graph, "<graph>");
+  const Bundle picture = graph_bundle(engine_, graph, "<graph>");
   display_data(picture.data, picture.metadata, json::object());
   return true;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/commands/live_weights.hpp"
 #include "interpreter/graphs/derivatives/gradients.hpp"
 #include "interpreter/graphs/graph_objects.hpp"
 #include "interpreter/jupyter/raster.hpp"
@@ -72,7 +73,7 @@ Bundle picture_bundle(const std::string& svg, const std::string& shown) {
   return bundle;
 }
 
-Bundle graph_bundle(const Graph& graph, const std::string& shown) {
+Bundle graph_bundle(const Engine& engine, const Graph& graph, const std::string& shown) {
   Bundle bundle{{{"text/plain", shown}}};
   try {
     if (can_draw()) bundle = picture_bundle(draw(dot_text(graph), "svg"), shown);
@@ -84,13 +85,13 @@ Bundle graph_bundle(const Graph& graph, const std::string& shown) {
       "<iframe srcdoc=\"{}\" sandbox=\"allow-scripts allow-downloads\" title=\"graph\" "
       "style=\"display:block;box-sizing:border-box;width:100%;height:32em;border:1px solid "
       "#8884;border-radius:6px\"></iframe>",
-      escape_markup(graph_page({&graph.ir()}, &graph)));
+      escape_markup(graph_page({&graph.ir()}, &graph, {}, {}, live_weights(engine, graph.ir()))));
   return bundle;
 }
 
-Bundle rich(Engine&, const Value& value, const std::string& shown) {
+Bundle rich(Engine& engine, const Value& value, const std::string& shown) {
   if (value.as<GraphObject>() || value.as<GradGraphObject>())
-    return graph_bundle(*to_graph(value, "display")->graph, shown);
+    return graph_bundle(engine, *to_graph(value, "display")->graph, shown);
   Bundle bundle{{{"text/plain", shown}}};
   if (const Array* array = value.as_array()) {
     if (std::string html = table_of(*array); !html.empty()) bundle.data["text/html"] = html;

@@ -15,7 +15,7 @@ struct Bundle {
 /// The forms of a value. `shown` is its text form.
 Bundle rich(Engine& engine, const Value& value, const std::string& shown);
 /// The forms of a graph: the page of `pxl graph` in a frame, and pictures for viewers without frames (such as print).
-Bundle graph_bundle(const Graph& graph, const std::string& shown);
+Bundle graph_bundle(const Engine& engine, const Graph& graph, const std::string& shown);
 /// The forms of an SVG picture; `shown` is a text in angle brackets, "<chart loss>".
 nlohmann::json vector_forms(const std::string& svg, const std::string& shown);
 /// The forms of vector_forms and, if librsvg was found, a PNG.

@@ -73,6 +73,29 @@ program infer {
 session = Session(infer())
 session.save("%s")
 """
+# Many different boxes side by side, and modules whose graph is called.
+WIDE = """
+from nn import Linear
+
+module Cell {
+  up = Linear(4)
+  build(x) { return x + gelu(up(x)) }
+}
+module Net {
+  branches = [Linear(n + 1) for n in range(40)]
+  outlined cells = [Cell() for i in range(3)]
+  build(x) {
+    parts = concat([b(x) for b in branches], 1)
+    for c in cells { x = c(x) }
+    return sum(parts) + sum(x)
+  }
+}
+program wide {
+  stream in x: float32[2, 4]
+  net = Net().bound(x)
+  stream out y = net(host_load(x))
+}
+"""
 
 
 def weights_problem(page):
@@ -220,6 +243,18 @@ def browse(folder):
         check("graph page: a call shows its weights", None if many("#panel .weight rect") and "mean" in one("#panel").text else one("#panel").text[:500])
         check("graph page: the console of infer.html", "; ".join(browser.errors()))
 
+        browser.load("wide.html")
+        if not box("branches.0"):
+            press("Net")
+        size = run("const b = document.querySelector('#view svg > g').getBBox(); return [b.width, b.height]")
+        check("graph page: many boxes side by side get several rows", None if len(labels()) > 40 and size[0] < 3300 else f"{size}, {len(labels())} boxes")
+        check("graph page: calls have the modules that they pass", None if box("Cell cells.0 to 2, × 3") else str(labels()))
+        press("Cell cells.0")
+        press("up ")
+        press("MatMul")
+        check("graph page: an op in a called graph has its whole path", None if "in net.cells.0.up" in one("#panel").text else one("#panel").text[:300])
+        check("graph page: the console of wide.html", "; ".join(browser.errors()))
+
         (pathlib.Path(folder) / "framed.html").write_text('<iframe src="net.html" style="display:none;width:900px;height:500px"></iframe>')
         browser.load("framed.html")
         time.sleep(0.5)
@@ -250,9 +285,12 @@ def graph_page_tests(pxl, add, skip):
         net.write_text(NETWORK)
         infer, saved = pathlib.Path(folder) / "infer.pxl", pathlib.Path(folder) / "infer.safetensors"
         infer.write_text(INFERENCE % saved)
+        wide = pathlib.Path(folder) / "wide.pxl"
+        wide.write_text(WIDE)
         code, out, err = call(pxl, infer)
         add("pxl graph: a checkpoint to show", None if code == 0 else out + err)
-        for name, script, *flags in (("net", net), ("infer", infer, "--weights", saved), ("plans", net, "--machine", "mk2", "--passes"), ("large", ROOT / "bench/layers.pxl")):
+        for name, script, *flags in (("net", net), ("infer", infer, "--weights", saved), ("plans", net, "--machine", "mk2", "--passes"), ("wide", wide),
+                                    ("large", ROOT / "bench/layers.pxl")):
             page = pathlib.Path(folder) / f"{name}.html"
             code, out, err = call(pxl, "graph", *flags, script, "-o", page)
             text = page.read_text() if code == 0 else ""

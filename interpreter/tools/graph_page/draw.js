@@ -40,6 +40,7 @@ function drawLevel(into, at, x, y, nodes, open) {
   for (const line of at.lines) {
     const points = line.points.map((p) => ({ x: p.x + x, y: p.y + y }));
     edges.append(shape("path", { d: pathOf(points), fill: "none", stroke: "var(--edge)", "stroke-width": 1.1, "marker-end": "url(#arrow)" }));
+    if (!line.text) continue;
     const width = measure(line.text, 10.5) + 6;
     labels.append(shape("rect", { x: line.x + x - width / 2, y: line.y + y - 7, width, height: 14, rx: 3, fill: "var(--page)", opacity: .85 }),
       textLine(line.text, line.x + x, line.y + y + 3.5, 10.5, "--soft", 400, "middle"));

@@ -35,6 +35,32 @@ function sized(box, open) {
   return { box, label, width, height: 12 + LINE * (1 + (note ? 1 : 0) + lines.length) };
 }
 
+// Boxes side by side that would make the picture wider than this get rows of their own.
+const WIDEST = 1400;
+// Puts neighbours of such boxes into different rows, by longer edges, for a second layout; their edges lose their labels,
+// which need more room than the boxes. Returns whether there are any.
+function wrapped(g) {
+  const ranks = new Map();
+  for (const key of g.nodes()) {
+    const y = Math.round(g.node(key).y);
+    ranks.set(y, [...(ranks.get(y) || []), key]);
+  }
+  let found = false;
+  for (const keys of ranks.values()) {
+    const width = keys.reduce((sum, key) => sum + g.node(key).width + 18, 0), rows = Math.ceil(width / WIDEST);
+    if (rows < 2 || keys.length < 2 * rows) continue;
+    keys.sort((a, b) => g.node(a).x - g.node(b).x);
+    keys.forEach((key, i) => {
+      const ends = g.inEdges(key).length ? g.inEdges(key) : g.outEdges(key);
+      // The weight keeps a box in its row: its edges on the other side may be long.
+      for (const e of ends) Object.assign(g.edge(e), { minlen: 1 + (i % rows), weight: 4 });
+      for (const e of g.nodeEdges(key)) Object.assign(g.edge(e), { text: "", width: 0, height: 0 });
+    });
+    found = true;
+  }
+  return found;
+}
+
 function arranged(parent, { boxes: list, edges }, graph, open) {
   const g = new dagre.graphlib.Graph({ multigraph: true });
   const parts = new Map(list.map((box) => [box.key, sized(box, open)]));
@@ -54,6 +80,7 @@ function arranged(parent, { boxes: list, edges }, graph, open) {
   let width = 0, height = 0;
   if (tied.size) {
     dagre.layout(g);
+    if (wrapped(g)) dagre.layout(g);
     for (const key of g.nodes()) {
       const n = g.node(key), p = parts.get(key);
       p.x = n.x - n.width / 2;

@@ -113,7 +113,7 @@
       if (op.attributes) parts.push(el("h3", {}, "Build"), rows(op.attributes));
       parts.push(...sourceOf(op));
     } else if (op) {
-      parts.push(el("div", { class: "hint" }, `${op.name}.${op.id}` + (op.scope.length ? ` in ${op.scope.join(".")}` : "")));
+      parts.push(el("div", { class: "hint" }, `${op.name}.${op.id}` + (pathOfOp(b) ? ` in ${pathOfOp(b)}` : "")));
       if (op.in.some((t) => t >= 0)) parts.push(el("h3", {}, "Inputs"), rows(tensorRows(b.graph, op.in)));
       if (op.out.length) parts.push(el("h3", {}, "Outputs"), rows(tensorRows(b.graph, op.out)));
       parts.push(...weights(b.graph, op.in));
@@ -139,7 +139,7 @@
   function matches(box, wanted) {
     const op = box.op;
     if (titleOf(box).toLowerCase().includes(wanted)) return true;
-    return !!op && (`${op.name}.${op.id}`.toLowerCase().includes(wanted) || op.out.some((t) => box.graph.tensors[t].name.toLowerCase().includes(wanted)) ||
+    return !!op && (`${op.name}.${op.id}`.toLowerCase().includes(wanted) || pathOfOp(box).toLowerCase().includes(wanted) || op.out.some((t) => box.graph.tensors[t].name.toLowerCase().includes(wanted)) ||
       op.in.some((t) => t >= 0 && box.graph.tensors[t].kind !== "result" && box.graph.tensors[t].name.toLowerCase().includes(wanted)));
   }
   function look(text) {

@@ -43,19 +43,33 @@ function rangeTitle(names) {
   return `${parts[0][1]}.${Math.min(...numbers)} to ${Math.max(...numbers)}`;
 }
 
-// The boxes for the ops in a frame, at a depth of the module path.
-function boxes(graph, ops, depth, key) {
+// The module of the caller whose params a call passes: "blocks.2".
+function moduleOf(graph, op) {
+  if (!op?.calls || op.calls.length !== 1) return "";
+  const called = PROGRAM.graphs[op.calls[0]], found = new Set();
+  called.inputs.forEach((t, i) => {
+    const own = called.tensors[t], given = graph.tensors[op.in[i]];
+    if (own.kind === "param" && given?.name.endsWith("." + own.name)) found.add(given.name.slice(0, -own.name.length - 1));
+  });
+  return found.size === 1 ? [...found][0] : "";
+}
+const dotted = (...parts) => parts.filter(Boolean).join(".");
+// The module path of an op, from the program on.
+const pathOfOp = (box) => dotted(box.prefix, ...box.op.scope);
+
+// The boxes for the ops in a frame, at a depth of the module path. `prefix`: the module of the calls around it.
+function boxes(graph, ops, depth, key, prefix = "") {
   const frames = new Map(), list = [];
   for (const op of ops) {
     if (graph.hidden.has(op)) continue;
     if (op.scope.length <= depth) {
-      list.push({ key: `${key}/${op.id}`, kind: op.calls ? "call" : "op", graph, op, ops: [op] });
+      list.push({ key: `${key}/${op.id}`, kind: op.calls ? "call" : "op", graph, op, ops: [op], prefix });
       continue;
     }
     const name = op.scope[depth];
     let frame = frames.get(name);
     if (!frame) {
-      frame = { key: `${key}/${name}`, kind: "frame", graph, title: name, depth: depth + 1, ops: [] };
+      frame = { key: `${key}/${name}`, kind: "frame", graph, title: name, depth: depth + 1, ops: [], prefix };
       frames.set(name, frame);
       list.push(frame);
     }
@@ -182,13 +196,14 @@ const calledOf = (box, which = 0) => wired(PROGRAM.graphs[box.op.calls[which]]);
 // The content of an open box.
 function childrenOf(box) {
   if (box.children) return box.children;
-  if (box.kind === "frame") box.children = boxes(box.graph, box.ops, box.depth, box.key);
+  if (box.kind === "frame") box.children = boxes(box.graph, box.ops, box.depth, box.key, box.prefix);
   else if (box.kind === "group" && box.equal) box.children = childrenOf(box.members[0]);
   else if (box.kind === "group") box.children = box.members;
   else if (box.kind === "call") {
     const parts = box.op.calls.map((_, i) => calledOf(box, i));
-    box.children = parts.length === 1 ? boxes(parts[0], parts[0].ops, 0, box.key)
-      : parts.map((g, i) => ({ key: `${box.key}/${i}`, kind: "frame", graph: g, title: g.title, depth: 0, ops: g.ops, whole: true }));
+    const prefix = dotted(box.prefix, moduleOf(box.graph, box.op));
+    box.children = parts.length === 1 ? boxes(parts[0], parts[0].ops, 0, box.key, prefix)
+      : parts.map((g, i) => ({ key: `${box.key}/${i}`, kind: "frame", graph: g, title: g.title, depth: 0, ops: g.ops, whole: true, prefix }));
   }
   return box.children || [];
 }
@@ -208,12 +223,16 @@ function noteOf(box) {
   if (box.kind === "op") return "";
   if (box.kind === "port") return box.note;
   const n = (b) => (inner(b).kind === "call" ? calledOf(inner(b)).ops.length : inner(b).ops.length);
-  if (box.kind === "group" && box.equal) return `× ${box.count}, ${plural(n(box), "op")} each`;
+  if (box.kind === "group" && box.equal) {
+    const modules = box.members.map((m) => moduleOf(m.graph, m.op)).filter(Boolean);
+    return `${modules.length === box.count ? rangeTitle(modules) + ", " : ""}× ${box.count}, ${plural(n(box), "op")} each`;
+  }
   if (box.kind === "group") {
     const calls = box.ops.some((op) => op.calls);
     return calls ? `${plural(box.ops.length, "call")}, ${plural(box.members.length, "shape")}` : plural(box.ops.length, "op");
   }
-  return plural(n(box), "op");
+  const module = box.kind === "call" ? moduleOf(box.graph, box.op) : "";
+  return (module ? module + ", " : "") + plural(n(box), "op");
 }
 
 // The lines below an op's name: its params, variables and constants.
@@ -244,7 +263,7 @@ function level(parent, list, graph) {
   const wholeGraph = parent.kind === "root" || inner(parent).kind === "call" || inner(parent).whole;
   const port = (t, out) => {
     const id = (out ? "out" : "in") + t;
-    if (!ports.has(id)) ports.set(id, { key: `${parent.key}/${id}`, kind: "port", out, tensors: [t], graph, ops: [], title: graph.tensors[t].name.split("/").pop(), note: graph.tensors[t].spec, links: [] });
+    if (!ports.has(id)) ports.set(id, { key: `${parent.key}/${id}`, kind: "port", out, tensors: [t], graph, ops: [], title: graph.tensors[t].name.split("/").pop().replace(/^Gradient___/, "gradient of "), note: graph.tensors[t].spec, links: [] });
     return ports.get(id);
   };
   // What the caller of this graph saves for the gradient.
