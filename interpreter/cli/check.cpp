@@ -25,7 +25,7 @@ void fix_one(const Script& script, const Invocation& call, bool quiet) {
   constexpr int max_rounds = 20;
   std::set<std::string> seen;
   for (int round = 0; round < max_rounds; ++round) {
-    const Checked checked = check_source(script, call);
+    const Checked checked = check_source(script, call, quiet);
     const std::vector<Diagnostic>& found = checked.result.errors.empty() ? checked.warnings : checked.result.errors;
     const SourceFile* source = nullptr;
     for (const Diagnostic& d : found)
@@ -42,7 +42,7 @@ void fix_one(const Script& script, const Invocation& call, bool quiet) {
 int check_one(const CommonFlags& flags, const Invocation& call, const Script& script, bool json) {
   const std::string& path = script.file;
   if (call.has(fix_flag.name)) fix_one(script, call, flags.quiet);
-  const Checked checked = check_source(script, call);
+  const Checked checked = check_source(script, call, flags.quiet);
   for (const Diagnostic& d : checked.result.errors) report(Error(d));
   for (const Diagnostic& d : checked.warnings) report(Error(d));
   if (!flags.quiet) {

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "interpreter/cli/program.hpp"
+#include "interpreter/cli/terminal/waiting.hpp"
 #include "interpreter/language/options.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/tools/debug.hpp"
@@ -79,7 +80,8 @@ std::vector<tiles::Report> profile_script(const CommonFlags& common, const Scrip
                                           const ProfileRequest& request, const tiles::EstimateOptions& estimating) {
   std::string source = script.file;
   for (const std::string& word : script.options) source += " " + word;
-  const Checked checked = check_source(script, request.call);
+  const bool quiet = common.quiet || request.quiet;
+  const Checked checked = check_source(script, request.call, quiet);
   const CheckResult& looked = checked.result;
   if (!looked.errors.empty()) throw Error(looked.errors);
   const std::string wanted = request.call.value("--program"), name = wanted.substr(0, wanted.find('('));
@@ -96,6 +98,7 @@ std::vector<tiles::Report> profile_script(const CommonFlags& common, const Scrip
     if (std::find(made.begin(), made.end(), ir->name()) == made.end()) made.push_back(ir->name());
     if (!name.empty() && ir->name() != name && program_line(*ir) != name) continue;
     modelled.push_back(ir.get());
+    const Waiting waiting(fmt::format("modelling program {}", ir->name()), quiet);
     if (ipus_of(ir->main()).size() > 1 || (request.systems && request.systems->all)) {
       tiles::SystemCost cost =
           tiles::system_cost(*ir, estimating, request.systems ? request.systems->links : tiles::Links());
@@ -122,7 +125,6 @@ std::vector<tiles::Report> profile_script(const CommonFlags& common, const Scrip
         modelled, nullptr, planned ? std::span<const tiles::Report>(reports) : std::span<const tiles::Report>());
     request.page->sources = source_texts(modelled);
   }
-  const bool quiet = common.quiet || request.quiet;
   if (!quiet && wanted.empty())
     for (const std::string& what : looked.unbuilt) print_err("{}: {}\n", script.file, what);
   if (!reports.empty()) return reports;

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "interpreter/cli/terminal/waiting.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/fixes.hpp"
 #include "interpreter/language/options.hpp"
@@ -71,9 +72,11 @@ Checked check_tree(const Script& script, const ast::TreePtr& tree, const Invocat
   out.result = check_file(*out.interpreter, tree, calls, {},
                           call.has(evaluate_flag.name) ? evaluation_effects : command_effects);
   warnings->insert(warnings->end(), out.result.warnings.begin(), out.result.warnings.end());
-  if (out.result.errors.empty())
-    out.warnings =
-        lints(*tree, *evaluator_of(*out.interpreter).prelude(), out.result.irs, std::move(*warnings), kinds_off(call));
+  out.warnings =
+      lints(*tree, *evaluator_of(*out.interpreter).prelude(), out.result.irs, std::move(*warnings), kinds_off(call));
+  if (out.result.errors.empty()) return out;
+  relate_missing_returns(out.result.errors, out.warnings);
+  out.warnings.clear();
   return out;
 }
 
@@ -86,7 +89,8 @@ BudgetLimits limits_of(const Invocation& call) {
 
 }  // namespace
 
-Checked check_source(const Script& script, const Invocation& call) {
+Checked check_source(const Script& script, const Invocation& call, bool quiet) {
+  const Waiting waiting("looking at " + script.file, quiet);
   add_import_folders(call);
   const SourceFile* source = script.source || is_model(script.file) ? script.source : &read_source(script.file);
   Budget budget(limits_of(call));
@@ -103,6 +107,7 @@ Checked check_source(const Script& script, const Invocation& call) {
     else
       out.result.errors = std::move(parsed.diagnostics);
     add_implied_fixes(out.result.errors);
+    add_implied_fixes(out.warnings);
   } catch (const OverBudget& over) {
     // The budget is exceeded before the first statement, since the text has some 400,000 tokens or more.
     out.result.unchecked.push_back(beyond("the text", over));
@@ -177,11 +182,14 @@ std::vector<Diagnostic> errors_before_run(const std::string& path, const ast::Tr
   Budget budget(limits);
   const BudgetScope scope(&budget);
   try {
-    const InterpreterPtr interpreter = silent_interpreter(path, std::move(options));
+    const auto warnings = std::make_shared<std::vector<Diagnostic>>();
+    const InterpreterPtr interpreter = silent_interpreter(path, std::move(options), warnings);
     // The script decides which arguments a program gets: defaults that it never uses are no reason to refuse it.
     std::vector<Diagnostic> errors = check_file(*interpreter, tree, {}, {}, look_effects, false).errors;
     // A script may write a file before it imports it.
     std::erase_if(errors, [](const Diagnostic& d) { return d.fault == Fault::unreadable; });
+    if (!errors.empty())
+      relate_missing_returns(errors, lints(*tree, *evaluator_of(*interpreter).prelude(), {}, std::move(*warnings)));
     add_implied_fixes(errors);
     return errors;
   } catch (const OverBudget&) {
@@ -216,7 +224,7 @@ void print_unchecked(const std::string& path, const CheckResult& result) {
 }
 
 Programs programs_of(const CommonFlags& common, const Script& script, const Invocation& call, bool modules_suffice) {
-  Programs out{check_source(script, call), {}, {}};
+  Programs out{check_source(script, call, common.quiet), {}, {}};
   CheckResult& result = out.checked.result;
   if (!result.errors.empty()) throw Error(std::move(result.errors));
   if (!call.has("--program")) {

@@ -23,8 +23,9 @@ struct Checked {
   std::vector<Diagnostic> warnings;  ///< lints, of a file without errors
   ast::TreePtr tree;                 ///< null for a text that does not parse
 };
-/// Checks a script with the given --program, --run and --allow; a text that does not parse has no interpreter.
-Checked check_source(const Script& script, const Invocation& call);
+/// Checks a script with the given --program, --run and --allow; a text that does not parse has no interpreter. A
+/// terminal shows that it takes long, unless `quiet`.
+Checked check_source(const Script& script, const Invocation& call, bool quiet);
 
 /// The error of a command that could build no program: why, and what helps.
 Error no_program(const Script& script, const Checked& checked);

@@ -76,6 +76,21 @@ def a_long_text_goes_through_the_pager(cli):
 
 
 @terminal_case
+def long_work_is_shown(cli):
+    cli.write("long.pxl", "total = 0\nfor i in range(2000000000) { total += i }\n")
+    environment = {**os.environ, "TERM": "xterm"}
+    child = pexpect.spawn(str(cli.pxl), ["check", "--run", "long.pxl"], cwd=str(cli.folder), encoding="utf-8", timeout=LIMIT, env=environment)
+    child.expect(r"\[[#-]{8}\] looking at long.pxl  \d s")
+    child.sendintr()
+    child.expect(pexpect.EOF)
+    child.close()
+    differ("status", child.exitstatus, 130)
+    holds("the line is gone", child.before, " " * 30 + "\r")
+    code, shown = on_terminal(cli, "--quiet", "check", "long.pxl")
+    differ("quiet", ("looking" in shown), False)
+
+
+@terminal_case
 def a_diff_has_colours(cli):
     cli.write("a.pxl", "x=1\n")
     code, shown = on_terminal(cli, "fmt", "--diff", "a.pxl")
