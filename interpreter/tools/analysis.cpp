@@ -69,8 +69,12 @@ void analyse(Analysis& out, const std::string& path, const std::string& text) {
     CheckResult checked = check_file(*in, parsed.tree, {}, observe);
     for (Diagnostic& d : checked.errors) out.diagnostics.push_back(std::move(d));
     warnings->insert(warnings->end(), checked.warnings.begin(), checked.warnings.end());
+    std::vector<Diagnostic> found =
+        lints(*parsed.tree, *evaluator_of(*in).prelude(), checked.irs, std::move(*warnings));
     if (out.diagnostics.empty())
-      out.diagnostics = lints(*parsed.tree, *evaluator_of(*in).prelude(), checked.irs, std::move(*warnings));
+      out.diagnostics = std::move(found);
+    else
+      relate_missing_returns(out.diagnostics, found);
   } catch (const Error& e) {
     out.diagnostics.insert(out.diagnostics.end(), e.all().begin(), e.all().end());
   } catch (const std::exception&) {

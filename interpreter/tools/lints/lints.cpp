@@ -3,14 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "interpreter/syntax/names_bound.hpp"
 #include "interpreter/syntax/node_as.hpp"
 #include "interpreter/syntax/statement_parts.hpp"
 #include "interpreter/tools/lints/program_lints.hpp"
+#include "interpreter/tools/lints/statement_lists.hpp"
 #include "interpreter/tools/symbols.hpp"
+#include "interpreter/values/members.hpp"
 #include "interpreter/values/notices.hpp"
 #include "runtime/base/never_destroyed.hpp"
 #include "runtime/base/text/text.hpp"
@@ -22,10 +26,12 @@ namespace {
 using ast::ExprKind;
 using ast::StmtKind;
 
+constexpr std::string_view return_it = "Return it";
+
 constexpr LintKind table[] = {
     {unused_import, "an import that nothing uses"},
     {unused_variable, "a local name that is bound and never read"},
-    {unused_value, "a comparison that is a statement"},
+    {unused_value, "an expression that is a statement, so that its value is lost"},
     {unreachable, "statements after `return`, `break` or `continue`"},
     {redefinition, "a function, module or program that a second one of its name replaces"},
     {unloaded_stream, "a `stream in` that no op loads"},
@@ -39,94 +45,6 @@ constexpr LintKind table[] = {
     {fixed_seed, "a random op of a training program whose seed is the same in each run"},
 };
 
-/// The lists of statements of a tree: of each block and each body.
-class StatementLists final : public StatementVisitor {
- public:
-  explicit StatementLists(std::function<void(const std::vector<ast::Stmt*>&)> visit) : visit_(std::move(visit)) {}
-
-  void list(const std::vector<ast::Stmt*>& statements) {
-    visit_(statements);
-    for (const ast::Stmt* s : statements)
-      if (!expects_error(*s)) visit_parts(*s, *this);
-  }
-  void block(const ast::Block& b) override { list(b.statements); }
-  void function(const ast::Function& f) override {
-    if (f.body) list(f.body->statements);
-  }
-  void module(const ast::ModuleStmt& m) override {
-    list(m.fields);
-    for (const ast::Function* f : m.methods) function(*f);
-    if (m.build) function(*m.build);
-  }
-  void test(const ast::TestStmt& t) override { list(t.body->statements); }
-
- private:
-  /// Code that is meant to fail.
-  static bool expects_error(const ast::Stmt& s) {
-    if (s.kind != StmtKind::with) return false;
-    const auto& items = as<ast::WithStmt>(s).items;
-    return std::any_of(items.begin(), items.end(), [](const ast::WithItem& item) {
-      return item.context->span.text().starts_with("expect_error(");
-    });
-  }
-
-  std::function<void(const std::vector<ast::Stmt*>&)> visit_;
-};
-
-/// The comments `# allow: KIND, ...` of a file. One after code is of the innermost statement of its line, and one on a
-/// line of its own is of the next statement.
-class Allowances {
- public:
-  explicit Allowances(const ast::Tree& tree) : source_(*tree.source) {
-    for (int line = 1; line <= source_.line_count(); ++line) read(line);
-    if (all_.empty()) return;
-    StatementLists([this](const auto& list) {
-      for (const ast::Stmt* s : list) {
-        const Lines lines{line_of(s->span.begin), line_of(s->span.end)};
-        for (Allowance& a : all_) take(a, lines);
-      }
-    }).list(tree.body->statements);
-  }
-  bool permit(std::string_view kind, Span at) const {
-    const int line = line_of(at.begin);
-    return std::ranges::any_of(
-        all_, [&](const Allowance& a) { return a.kinds.contains(kind) && a.of.first <= line && line <= a.of.last; });
-  }
-
- private:
-  struct Lines {
-    int first = 0, last = 0;
-  };
-  struct Allowance {
-    int line = 0;
-    bool alone = false;  ///< on a line of its own
-    std::set<std::string, std::less<>> kinds;
-    Lines of;
-  };
-
-  int line_of(uint32_t place) const { return source_.position(place).line; }
-  void read(int number) {
-    const std::string_view line = source_.line(number);
-    const size_t at = line.find("# allow: ");
-    if (at == line.npos) return;
-    Allowance a{number, trimmed(line.substr(0, at)).empty(), {}, {number, number}};
-    for (std::string_view rest = line.substr(at + 9); !rest.empty();) {
-      const size_t comma = rest.find(',');
-      a.kinds.emplace(trimmed(rest.substr(0, comma)));
-      rest = comma == rest.npos ? std::string_view() : rest.substr(comma + 1);
-    }
-    all_.push_back(std::move(a));
-  }
-  /// Lists come with statements before those within them.
-  static void take(Allowance& a, Lines s) {
-    const bool none = a.of.first == a.line;
-    if (a.alone ? s.first > a.line && (none || s.first < a.of.first) : s.first <= a.line && a.line <= s.last) a.of = s;
-  }
-
-  const SourceFile& source_;
-  std::vector<Allowance> all_;
-};
-
 class Linter {
  public:
   Linter(const ast::Tree& tree, const Scope& prelude, std::set<std::string, std::less<>> off)
@@ -135,9 +53,11 @@ class Linter {
   std::vector<Diagnostic> run(const std::vector<std::shared_ptr<Ir>>& irs, std::vector<Diagnostic> warnings) {
     for (Diagnostic& d : warnings) warn(d.code, d.span, std::move(d.message));
     names();
-    StatementLists([this](const auto& list) { block(list); }).list(tree_.body->statements);
-    for (const ast::Stmt* s : tree_.body->statements)
+    StatementLists([this](const auto& list, Home home) { block(list, home); }).list(tree_.body->statements);
+    for (const ast::Stmt* s : tree_.body->statements) {
       if (s->kind == StmtKind::module && as<ast::ModuleStmt>(*s).build) states(*as<ast::ModuleStmt>(*s).build->body);
+      if (s->kind == StmtKind::program) variables(*as<ast::ProgramStmt>(*s).function->body);
+    }
     for (const auto& ir : irs)
       for (Diagnostic& d : program_findings(*ir, tree_)) {
         if (Diagnostic* kept = warn(d.code, d.span, std::move(d.message))) kept->notes = std::move(d.notes);
@@ -231,7 +151,7 @@ class Linter {
   }
 
   // ---- statements
-  void block(const std::vector<ast::Stmt*>& list) {
+  void block(const std::vector<ast::Stmt*>& list, Home home) {
     std::map<std::string, Span> declared;
     for (size_t i = 0; i < list.size(); ++i) {
       const ast::Stmt& s = *list[i];
@@ -241,7 +161,10 @@ class Linter {
              fmt::format("the `{}` above leaves the block", s.kind == StmtKind::return_  ? "return"
                                                             : s.kind == StmtKind::break_ ? "break"
                                                                                          : "continue"));
-      if (s.kind == StmtKind::expression) value(as<ast::ExprStmt>(s));
+      if (s.kind == StmtKind::expression) {
+        const bool is_last = i + 1 == list.size() && home == Home::body && !Returns().in(list);
+        value(*as<ast::ExprStmt>(s).value, home, is_last);
+      }
       if (const auto [name, at] = declaration(s); !name.empty()) {
         const auto [first, fresh] = declared.emplace(name, at);
         if (fresh) continue;
@@ -266,7 +189,7 @@ class Linter {
   void states(const ast::Block& build) {
     std::set<std::string> declared, next;
     std::vector<std::pair<std::string, Span>> bound;
-    StatementLists([&](const std::vector<ast::Stmt*>& list) {
+    StatementLists([&](const std::vector<ast::Stmt*>& list, Home) {
       for (const ast::Stmt* s : list) {
         if (s->kind == StmtKind::param && as<ast::ParamStmt>(*s).is_state) declared.insert(as<ast::ParamStmt>(*s).name);
         if (s->kind == StmtKind::next)
@@ -281,12 +204,129 @@ class Linter {
              fmt::format("`next {} = ...` gives the value that the next call finds", name));
   }
 
-  void value(const ast::ExprStmt& s) {
-    if (s.value->kind != ExprKind::compare) return;
-    const auto& c = as<ast::CompareExpr>(*s.value);
-    Diagnostic* d = warn(unused_value, s.span, "nothing takes the result of this comparison",
-                         "a name is bound by `=`, a condition is asserted by `assert`");
-    if (d && c.rest.size() == 1 && c.rest[0].op == ast::CompareOp::eq) d->offer(c.rest[0].op_span, "=");
+  /// The change that `w -= 0.1 * g` or `w = w - 0.1 * g` was to make: its sign, and what it adds.
+  struct Change {
+    std::string name;
+    bool minus = false;
+    const ast::Expr* by = nullptr;
+  };
+  static Change change_of(const ast::AssignStmt& s) {
+    if (s.targets.size() != 1 || s.targets[0]->kind != ExprKind::name) return {};
+    const std::string& name = as<ast::NameExpr>(*s.targets[0]).name;
+    const auto of = [&](ast::BinaryOp op, const ast::Expr* by) {
+      const bool adds = op == ast::BinaryOp::add || op == ast::BinaryOp::sub;
+      return adds ? Change{name, op == ast::BinaryOp::sub, by} : Change();
+    };
+    if (s.augmented) return of(s.op, s.value);
+    if (s.value->kind != ExprKind::chain) return {};
+    const auto& c = as<ast::ChainExpr>(*s.value);
+    const bool is_own = c.first->kind == ExprKind::name && as<ast::NameExpr>(*c.first).name == name;
+    return is_own && c.rest.size() == 1 ? of(c.rest[0].op, c.rest[0].operand) : Change();
+  }
+
+  /// "scaled_add_(w, g, b = -0.1)".
+  static std::string update_of(const Change& change) {
+    std::string_view what = change.by->span.text(), factor = "1";
+    if (change.by->kind == ExprKind::chain) {
+      const auto& c = as<ast::ChainExpr>(*change.by);
+      const bool is_number = c.first->kind == ExprKind::floating || c.first->kind == ExprKind::integer;
+      if (is_number && c.rest.size() == 1 && c.rest[0].op == ast::BinaryOp::mul)
+        factor = c.first->span.text(), what = c.rest[0].operand->span.text();
+    }
+    return fmt::format("scaled_add_({}, {}, b = {}{})", change.name, what, change.minus ? "-" : "", factor);
+  }
+
+  /// Whether a text has the word between the end of one place and the end of the other.
+  static bool occurs_after(std::string_view word, const Span& place, const Span& within) {
+    const std::string_view rest = place.file->text().substr(place.end, within.end - std::min(place.end, within.end));
+    const auto is_inside = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)); };
+    for (size_t at = rest.find(word); at != rest.npos; at = rest.find(word, at + 1)) {
+      const size_t end = at + word.size();
+      if ((at == 0 || !is_inside(rest[at - 1])) && (end == rest.size() || !is_inside(rest[end]))) return true;
+    }
+    return false;
+  }
+
+  /// `variable w: SPEC = 0`, then `w -= 0.1 * g`, which nothing reads: the variable keeps its value.
+  void variables(const ast::Block& program) {
+    std::set<std::string> declared;
+    StatementLists([&](const std::vector<ast::Stmt*>& list, Home) {
+      for (const ast::Stmt* s : list) {
+        if (s->kind == StmtKind::variable) declared.insert(as<ast::VariableStmt>(*s).name);
+        const Change change = s->kind == StmtKind::assign ? change_of(as<ast::AssignStmt>(*s)) : Change();
+        if (!declared.contains(change.name) || occurs_after(change.name, s->span, program.span)) continue;
+        const std::string update = update_of(change);
+        Diagnostic* d = warn(unwritten_state, s->span,
+                             fmt::format("this binds the name `{}`, and the variable keeps its value", change.name),
+                             fmt::format("`{}` changes the variable", update));
+        if (d) d->offer(s->span, update);
+      }
+    }).list(program.statements);
+  }
+
+  /// Whether an expression is there for its value alone. A call may be there for what it does.
+  static bool is_value(const ast::Expr& e) {
+    switch (e.kind) {
+      case ExprKind::call:
+      case ExprKind::conditional:
+      case ExprKind::attempt:
+      case ExprKind::logical:
+      case ExprKind::comprehension:
+      case ExprKind::dict_comprehension:
+      case ExprKind::none:
+      case ExprKind::ellipsis: return false;
+      default: return true;
+    }
+  }
+
+  /// Whether some value of the language has a method of this name.
+  static bool is_method_name(const std::string& name) {
+    return std::ranges::any_of(member_tables(), [&](const MemberTable& table) {
+      return std::ranges::any_of(
+          table.rows, [&](const auto& row) { return row->name == name && row->parameters.starts_with('('); });
+    });
+  }
+
+  /// A call whose result a look found to be lost.
+  void call(const ast::CallExpr& e, const Span& before, bool is_last) {
+    for (Diagnostic& d : found_) {
+      if (d.code != unused_result || d.span.begin != e.span.begin) continue;
+      if (is_last) return d.offer(before, "return ", std::string(return_it));
+      const ast::Expr* changed = e.arguments.empty() ? nullptr : e.arguments[0].value;
+      if (e.callee->kind == ExprKind::member) changed = as<ast::MemberExpr>(*e.callee).base;
+      if (changed && changed->kind == ExprKind::name) {
+        const std::string& name = as<ast::NameExpr>(*changed).name;
+        d.offer(before, name + " = ", fmt::format("Bind it to `{}`", name));
+      }
+      return;
+    }
+  }
+
+  /// A statement that is an expression. `is_last`: the last one of a function that returns nothing.
+  void value(const ast::Expr& e, Home home, bool is_last) {
+    const Span before{e.span.file, e.span.begin, e.span.begin}, after{e.span.file, e.span.end, e.span.end};
+    if (e.kind == ExprKind::call) return call(as<ast::CallExpr>(e), before, is_last);
+    if (!is_value(e) || home == Home::attempt) return;
+    if (e.kind == ExprKind::compare) {
+      const auto& c = as<ast::CompareExpr>(e);
+      Diagnostic* d = warn(unused_value, e.span, "nothing takes the result of this comparison",
+                           "a name is bound by `=`, a condition is asserted by `assert`");
+      if (!d) return;
+      if (is_last) return d->offer(before, "return ", std::string(return_it));
+      if (c.rest.size() == 1 && c.rest[0].op == ast::CompareOp::eq) d->offer(c.rest[0].op_span, "=");
+      return;
+    }
+    std::string note = is_last              ? "a function returns its value by `return`"
+                       : home == Home::file ? "`print(...)` shows it, a name keeps it"
+                                            : "a name keeps it: `y = ...`";
+    if (e.kind == ExprKind::string) note = "a comment begins with `#`, a documentation with `##`";
+    const bool is_method = e.kind == ExprKind::member && is_method_name(as<ast::MemberExpr>(e).name);
+    if (is_method && !is_last) note = fmt::format("a method is called with parentheses: `{}()`", e.span.text());
+    Diagnostic* d = warn(unused_value, e.span, "nothing takes this value", std::move(note));
+    if (!d || e.kind == ExprKind::string) return;
+    if (is_last) return d->offer(before, "return ", std::string(return_it));
+    if (is_method) return d->offer(after, "()", "Call it");
+    if (home == Home::file) d->fixes.push_back({"Print it", {{before, "print("}, {after, ")"}}});
   }
 
   const ast::Tree& tree_;
@@ -299,6 +339,18 @@ class Linter {
 }  // namespace
 
 std::span<const LintKind> lint_kinds() { return table; }
+
+void relate_missing_returns(std::vector<Diagnostic>& errors, const std::vector<Diagnostic>& warnings) {
+  for (Diagnostic& e : errors) {
+    if (!e.message.ends_with("none")) continue;
+    for (const Diagnostic& w : warnings) {
+      const bool is_lost = !w.fixes.empty() && w.fixes[0].title == return_it;
+      if (!is_lost) continue;
+      e.related.push_back({w.span, "this value is not returned: `return " + std::string(w.span.text()) + "`"});
+      if (e.fixes.empty()) e.fixes = w.fixes;
+    }
+  }
+}
 
 std::vector<Diagnostic> lints(const ast::Tree& tree, const Scope& prelude, const std::vector<std::shared_ptr<Ir>>& irs,
                               std::vector<Diagnostic> warnings, const std::set<std::string, std::less<>>& off) {

@@ -36,4 +36,7 @@ std::span<const LintKind> lint_kinds();
 std::vector<Diagnostic> lints(const ast::Tree& tree, const Scope& prelude, const std::vector<std::shared_ptr<Ir>>& irs,
                               std::vector<Diagnostic> warnings, const std::set<std::string, std::less<>>& off = {});
 
+/// Errors about the value none get the places where functions lose their last value, and the edit.
+void relate_missing_returns(std::vector<Diagnostic>& errors, const std::vector<Diagnostic>& warnings);
+
 }  // namespace pxl
