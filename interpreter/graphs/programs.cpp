@@ -19,6 +19,7 @@
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/names_bound.hpp"
 #include "interpreter/syntax/statement_parts.hpp"
+#include "interpreter/values/argument_names.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
@@ -170,10 +171,16 @@ Value ProgramObject::call(Interpreter& in, Arguments args) {
 namespace {
 
 /// A parameter of kind size, which is an int here: the name `size` may have another meaning.
-void check_size(const ast::Function& f, const ast::Parameter& p, const Value& v) {
+void check_size(const ast::Function& f, const ast::Parameter& p, const Value& v, const std::vector<NamedArg>& named) {
   if (is_unknown(v) || (v.is_int() && v.as_int() >= 0)) return;
   Error e(fmt::format("program {}: `{}` is a size, an int from 0 on, got {}", f.name, p.name,
                       v.is_int() ? std::to_string(v.as_int()) : with_article(v.type_name())));
+  if (v.is_none()) e.first().notes.push_back(fmt::format("a size that the call leaves out is free: `{}()`", f.name));
+  const auto given = std::find_if(named.begin(), named.end(), [&](const NamedArg& n) { return n.name == p.name; });
+  if (given != named.end() && given->span) {
+    e.locate(given->span, nullptr);
+    if (v.is_none()) e.offer(with_comma(given->span), "", fmt::format("Remove `{}`", given->span.text()));
+  }
   throw std::move(e.as(codes::annotation));
 }
 
@@ -195,9 +202,10 @@ Ref<IrObject> ProgramObject::build(Interpreter& in, Arguments args) {
     std::vector<ast::Parameter> parameters = f.parameters;
     for (ast::Parameter& p : parameters)
       if (is_size(p)) p.annotation = nullptr;
+    const std::vector<NamedArg> named = args.named;
     bind_parameters(in, f.name, parameters, std::move(args), result->fields, closure);
     for (const ast::Parameter& p : f.parameters)
-      if (is_size(p)) check_size(f, p, *result->fields->find_here(p.name));
+      if (is_size(p)) check_size(f, p, *result->fields->find_here(p.name), named);
     TargetScope target(in, result->ir, &result->ir->main());
     BuildScope scope(in, std::make_shared<BuildState>());
     graphs_of(in).world().of(result->ir).fields = result->fields;

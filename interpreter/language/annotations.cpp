@@ -12,7 +12,9 @@
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/functions.hpp"
+#include "interpreter/language/located.hpp"
 #include "interpreter/syntax/ast.hpp"
+#include "interpreter/syntax/foreign_dtypes.hpp"
 #include "interpreter/syntax/names_bound.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
@@ -155,7 +157,10 @@ class Matcher {
         e.base->kind == ast::ExprKind::name ? static_cast<const ast::NameExpr&>(*e.base).name : std::string();
     if (base == "list" || base == "tuple" || base == "dict") return match_container(base, e, v);
     std::optional<DType> dtype;
-    if (base != "tensor" && base != "array") dtype = to_dtype(evaluate(in_, *e.base, a_), "type annotation");
+    if (base != "tensor" && base != "array") {
+      if (!base.empty() && !a_.scope->find(base)) refuse_unknown(*e.base, base);
+      dtype = to_dtype(evaluate(in_, *e.base, a_), "type annotation");
+    }
     const TensorSpec* spec = spec_of(v);
     const std::string expected(e.span.text());
     if (base == "array" && !v.as_array()) return differs(v, expected);
@@ -267,10 +272,33 @@ class Matcher {
       differs(v, expected, {fmt::format("dimension `{}` is {}, but axis {} has {}", n.name, want, axis, extent)});
       return false;
     }
-    const int64_t want = to_index(evaluate(in_, d, a_), "dimension of " + expected);
-    if (want == extent || want == -1) return true;
+    const Value value = d.kind == ast::ExprKind::slice ? Value() : evaluate(in_, d, a_);
+    if (value.is_none() || (value.is_int() && value.as_int() < 0)) refuse_dimension(d, expected);
+    const int64_t want = located(in_, d.span, [&] { return to_index(value, "dimension of " + expected); });
+    if (want == extent) return true;
     differs(v, expected, {fmt::format("axis {} has {}, not {}", axis, extent, want)});
     return false;
+  }
+
+  /// A dimension that no extent has: `-1` and `:` mean any extent elsewhere.
+  [[noreturn]] void refuse_dimension(const ast::Expr& d, const std::string& expected) {
+    Error e(fmt::format("`{}` is no dimension of {}", d.span.text(), expected),
+            {"a dimension is an int or a name, and `_` matches any extent"});
+    e.as(codes::annotation).offer(d.span, "_").locate(d.span, position_of(in_).frames);
+    throw e;
+  }
+
+  [[noreturn]] void refuse_unknown(const ast::Expr& e, const std::string& type) {
+    std::vector<std::string> names(kTypeNames.begin(), kTypeNames.end()), notes;
+    for (const DTypeRow& row : dtype_table()) names.emplace_back(row.name);
+    const std::string dtype = syntax::dtype_of_word(type);
+    if (type == "size")
+      notes.emplace_back("only the parameters of a program have the kind `size`; here write `int`");
+    else if (!dtype.empty())
+      notes.push_back(fmt::format("did you mean `{}`?", dtype));
+    else if (std::string hint = did_you_mean(type, names); !hint.empty())
+      notes.push_back(hint);
+    refuse_type(in_, e, "unknown type `" + type + "`", std::move(notes), codes::unknown_name);
   }
 
   void bind(Name name, Value value) {
@@ -282,15 +310,7 @@ class Matcher {
   std::optional<Value> match_type(const ast::Expr& e, const Value& v) {
     if (e.kind == ast::ExprKind::name) {
       const std::string& type = static_cast<const ast::NameExpr&>(e).name;
-      if (!a_.scope->find(type)) {
-        std::vector<std::string> names(kTypeNames.begin(), kTypeNames.end()), notes;
-        for (const DTypeRow& row : dtype_table()) names.emplace_back(row.name);
-        if (type == "size")
-          notes.emplace_back("only the parameters of a program have the kind `size`; here write `int`");
-        else if (std::string hint = did_you_mean(type, names); !hint.empty())
-          notes.push_back(hint);
-        refuse_type(in_, e, "unknown type `" + type + "`", std::move(notes), codes::unknown_name);
-      }
+      if (!a_.scope->find(type)) refuse_unknown(e, type);
     }
     const Value type = evaluate(in_, e, a_);
     const TensorSpec* spec = spec_of(v);

@@ -102,6 +102,67 @@ bool offer_host_load(Diagnostic& d, const std::string& all) {
   return true;
 }
 
+/// `x: [2, 4]`: a spec with the dtype that is most frequent.
+bool offer_spec(Diagnostic& d) {
+  if (d.message.find("expected a spec such as") == d.message.npos) return false;
+  const std::string_view text = d.span.text();
+  if ((text.starts_with('[') && text.ends_with(']')) || (text.starts_with('(') && text.ends_with(')'))) {
+    const std::string spec = fmt::format("float32[{}]", text.substr(1, text.size() - 2));
+    d.notes = {fmt::format("a spec is a dtype with a shape: `{}`", spec)};
+    d.offer(d.span, spec);
+  } else if (d.message.find("got the dtype") != d.message.npos) {
+    d.offer({d.span.file, d.span.end, d.span.end}, "[]", "Add `[]`");
+  }
+  return true;
+}
+
+/// `session.save("model.pt")`: the path with the suffix of the format, of which the note has an example.
+bool offer_path(Diagnostic& d) {
+  constexpr std::string_view head = "write `";
+  if (d.message.find(" are written as .") == d.message.npos || d.notes.empty() || !d.notes[0].starts_with(head))
+    return false;
+  const std::string wanted = d.notes[0].substr(head.size(), d.notes[0].size() - head.size() - 1);
+  const std::string stem = wanted.substr(0, wanted.rfind('.'));
+  for (const ClassifiedToken& t : classify_tokens(*d.span.file)) {
+    if (t.kind != TokenClass::string || t.begin < d.span.begin || t.end > d.span.end) continue;
+    const std::string_view path = d.span.file->text().substr(t.begin + 1, t.end - t.begin - 2);
+    if (!path.starts_with(stem) || path.find('.', stem.size() + 1) != path.npos) continue;
+    d.span = {d.span.file, t.begin, t.end};
+    d.offer({d.span.file, t.begin + 1, t.end - 1}, wanted);
+    break;
+  }
+  return true;
+}
+
+/// `for i in 10`: `range(10)`. A range of floats: `arange`.
+bool offer_range(Diagnostic& d) {
+  const std::string_view text = d.span.text();
+  if (d.message == "an int is not iterable") {
+    const std::string range = fmt::format("range({})", text);
+    d.notes.push_back(fmt::format("the ints from 0 on are `{}`", range));
+    d.offer(d.span, range);
+  } else if (d.message.starts_with("range: ") && d.message.ends_with("expected an int, got a float")) {
+    d.notes.emplace_back("`arange(0, 1, 0.1)` and `linspace(0, 1, 11)` are arrays of floats");
+    const size_t at = d.span.file->text().rfind("range(", d.span.begin);
+    if (at != std::string_view::npos && d.span.begin - at < 100) {
+      const auto begin = static_cast<uint32_t>(at);
+      d.offer({d.span.file, begin, begin + 5}, "arange");
+    }
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// `x ^ 2` of floats: `x ** 2`.
+bool offer_power(Diagnostic& d) {
+  if (!d.message.starts_with("`^` ")) return false;
+  for (const ClassifiedToken& t : classify_tokens(*d.span.file))
+    if (t.begin >= d.span.begin && t.end <= d.span.end && d.span.file->text().substr(t.begin, t.end - t.begin) == "^")
+      d.offer({d.span.file, t.begin, t.end}, "**");
+  return true;
+}
+
 /// "call the program, `p()`": its name in the marked range gets parentheses.
 bool offer_call(Diagnostic& d, const std::string& all) {
   constexpr std::string_view head = "call the program, `";
@@ -192,7 +253,9 @@ void add_implied_fix(Diagnostic& d) {
     if (std::string text = percent_as_fstring(d.span.text()); !text.empty()) d.offer(d.span, std::move(text));
     return;
   }
-  if (offer_for_record(d, all) || offer_extents(d, all)) return;
+  if (offer_spec(d) || offer_path(d) || offer_range(d) || offer_power(d) || offer_for_record(d, all) ||
+      offer_extents(d, all))
+    return;
   if (offer_host_load(d, all) || offer_call(d, all) || offer_no_import(d, all)) return;
   if (const auto [foreign, here] = rewritten_call(all); !here.empty())
     return offer_rate(d, here) ? void() : offer_rewritten_call(d, foreign, here);

@@ -36,6 +36,8 @@ constexpr std::string_view the_file =
 constexpr std::string_view normal_draws = "`normal(shape = [2, 3])` draws numbers";
 constexpr std::string_view the_time = "`time()` is the time in seconds";
 constexpr std::string_view a_product = "a matrix product is written `a @ b`";
+constexpr std::string_view in_place =
+    "a variable is changed by an op with an underscore: `copy_var_update_(w, x)`, `scaled_add_(w, g, b = -0.1)`";
 constexpr std::string_view nothing = "no value is written `none`";
 constexpr std::string_view gradients =
     "`grad(loss, w)` gives the gradient of a tensor for others, and `grad(f)` is a function's gradient";
@@ -90,11 +92,9 @@ constexpr ForeignName foreign_table[] = {
     {"shape", "it is a member: `x.shape`", "{0}.shape"},
     {"dtype", "it is a member: `x.dtype`", "{0}.dtype"},
     {"item", by_member, "{0}.item()"},
-    {"half", "the dtype is `float16`", "float16"},
-    {"double", "the dtype is `float64`", "float64"},
-    {"long", "the dtype is `int64`", "int64"},
     {"clock", the_time, "time"},
     {"perf_counter", the_time, "time"},
+    {"help", "`:help relu` in the REPL and `pxl explain` say what a name means; editors show it beside the name"},
     {"backward", gradients},
     {"no_grad", "nothing is differentiated that is not asked for: `no_grad` is not needed"},
     {"Module", "a module is declared: `module Net(width: int) { build(x) { ... } }`"},
@@ -172,6 +172,8 @@ constexpr ForeignName path_table[] = {
     {"sys.exit", "`exit(1)` ends the program", "exit"},
     {"math.pi", "it is written `pi`", "pi"},
     {"np.pi", "it is written `pi`", "pi"},
+    {"random.shuffle", "`permutation(len(rows))` draws an order: `[rows[i] for i in permutation(len(rows))]`"},
+    {"random.choice", "`rows[int(randint(0, len(rows), []))]` is one of them"},
     {"np.random.seed", "`random_seed(1)` seeds what is drawn", "random_seed({args})"},
     {"random.seed", "`random_seed(1)` seeds what is drawn", "random_seed({args})"},
     {"np.random.uniform", "`uniform(low, high, shape)` draws numbers", "uniform"},
@@ -220,6 +222,12 @@ constexpr ForeignName method_table[] = {
     {"load_state_dict", the_file},
     {"forward", "a module is called by its name: `net(x)`", "{base}({args})"},
     {"register_buffer", "a param that no gradient is asked of stays as it is: `param mean: float32[3] = 0`"},
+    {"assign", in_place, "copy_var_update_({base}, {args})"},
+    {"copy_", in_place, "copy_var_update_({base}, {args})"},
+    {"assign_add", in_place, "scaled_add_({base}, {args}, b = 1)"},
+    {"add_", in_place, "scaled_add_({base}, {args}, b = 1)"},
+    {"assign_sub", in_place, "scaled_add_({base}, {args}, b = -1)"},
+    {"sub_", in_place, "scaled_add_({base}, {args}, b = -1)"},
     {"squeeze_", "it is written `squeeze(x)`", "squeeze({base})"},
     {"backward", gradients},
     {"zero_grad", "gradients are values that nothing adds up: leave `zero_grad` out"},

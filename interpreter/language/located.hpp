@@ -1,7 +1,11 @@
 // Locates errors at the innermost failing expression.
 #pragma once
 
+#include <vector>
+
+#include "interpreter/syntax/ast.hpp"
 #include "interpreter/values/call_chain.hpp"
+#include "interpreter/values/error_of_part.hpp"
 #include "interpreter/values/value.hpp"
 
 namespace pxl {
@@ -14,6 +18,17 @@ auto located(CodePosition& code, const Span& span, F&& operation) -> decltype(op
     return operation();
   } catch (Error& e) {
     e.locate(span, code.frames);
+    throw;
+  }
+}
+
+/// Runs an operation on a value of several parts; an error of one is at its expression.
+template <class F>
+auto located_at_part(const CodePosition& code, const std::vector<ast::Expr*>& parts, F&& operation) {
+  try {
+    return operation();
+  } catch (ErrorOfPart& e) {
+    if (e.part < parts.size()) e.locate(parts[e.part]->span, code.frames);
     throw;
   }
 }

@@ -7,10 +7,13 @@
 #include "interpreter/language/fixes.hpp"
 #include "interpreter/language/foreign_names.hpp"
 #include "interpreter/language/stdlib.hpp"
+#include "interpreter/language/written_operands.hpp"
+#include "interpreter/syntax/foreign_dtypes.hpp"
 #include "interpreter/syntax/written_use.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/records.hpp"
 #include "runtime/base/text/suggest.hpp"
+#include "runtime/ops/table.hpp"
 
 namespace pxl {
 namespace {
@@ -129,6 +132,32 @@ bool is_key_without_quotes(const Span& name) {
 
 }  // namespace
 
+namespace {
+
+/// `catch value { print(e.message) }`: the name of an error that the `catch` around does not bind.
+bool offer_error_name(Diagnostic& d, std::string_view name) {
+  constexpr std::string_view names[] = {"e", "err", "error", "ex", "exc", "exception"};
+  if (!d.span || std::find(std::begin(names), std::end(names), name) == std::end(names)) return false;
+  const std::string_view text = d.span.file->text();
+  int depth = 0;
+  for (size_t i = d.span.begin; i-- > 0;) {
+    depth += text[i] == '}' ? 1 : text[i] == '{' ? -1 : 0;
+    if (text[i] != '{' || depth >= 0) continue;
+    depth = 0;
+    const size_t head = text.rfind("catch", i), end = i == 0 ? i : text.find_last_not_of(' ', i - 1) + 1;
+    if (head == text.npos || text.substr(head, i - head).find_first_of("{}\n") != text.npos) continue;
+    const std::string clause(text.substr(head, end - head));
+    if (clause.find(" as ") != clause.npos) return false;
+    d.notes.push_back(fmt::format("`{} as {} {{ ... }}` binds the error", clause, name));
+    const auto at = static_cast<uint32_t>(end);
+    d.offer({d.span.file, at, at}, fmt::format(" as {}", name), fmt::format("Add `as {}`", name));
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 void explain_unknown_name(Diagnostic& d, std::string_view name, const std::vector<std::string>& known) {
   const WrittenUse use = written_use(d.span);
   const auto library_note = [](const std::string& import) { return "the library has it: `" + import + "`"; };
@@ -136,6 +165,7 @@ void explain_unknown_name(Diagnostic& d, std::string_view name, const std::vecto
     if (const ForeignName* row = foreign_path(use.path_text())) return note_row(d, *row, use);
     if (is_framework(name) && explain_prefixed(d, use, known)) return;
   }
+  if (offer_error_name(d, name)) return;
   if (is_key_without_quotes(d.span)) {
     d.notes.push_back(fmt::format("a key that is a text is in quotes: `\"{}\"`", name));
     return d.offer(d.span, fmt::format("\"{}\"", name));
@@ -151,6 +181,10 @@ void explain_unknown_name(Diagnostic& d, std::string_view name, const std::vecto
     return offer_import(d, *import, use.name, name);
   }
   if (const ForeignName* row = foreign_name(name)) return note_row(d, *row, use);
+  if (const std::string dtype = syntax::dtype_of_word(name); !dtype.empty()) {
+    d.notes.push_back(fmt::format("the dtype is `{}`", dtype));
+    return d.offer(use.name, dtype);
+  }
   if (is_framework(name)) {
     d.notes.emplace_back("functions and ops are visible without a prefix: `zeros([2, 3])`, `relu(x)`");
     return;
@@ -233,6 +267,22 @@ void offer_assignment(Diagnostic& d, const WrittenUse& use) {
   }
 }
 
+/// `out.item()` of a run result, which stands for its array `out.y`.
+bool explain_member_of_array(Diagnostic& d, const Value& base, const WrittenUse& use, const std::string& name) {
+  const std::string member = meant_member(base);
+  const ForeignName* row = foreign_member(name, "array");
+  const std::vector<std::string> of_array = Value(Array::scalar(0.0F)).object()->member_names();
+  const bool is_known = row || find_op(name) || std::find(of_array.begin(), of_array.end(), name) != of_array.end();
+  if (member.empty() || !use.base || !is_known) return false;
+  const std::string array = fmt::format("{}.{}", use.base.text(), member);
+  d.notes = {fmt::format("the array is `{}`", array)};
+  if (row && row->edit == "{base}")
+    d.offer(use.call ? use.call : join(use.base, use.path), array);
+  else
+    d.offer({use.base.file, use.base.end, use.base.end}, "." + member, fmt::format("Add `.{}`", member));
+  return true;
+}
+
 }  // namespace
 
 void explain_unknown_member(Diagnostic& d, const Value& base, const std::string& name, bool is_function) {
@@ -246,7 +296,9 @@ void explain_unknown_member(Diagnostic& d, const Value& base, const std::string&
   }
   const WrittenUse use = written_use(at);
   const std::string type = base.as<RecordObject>() ? "record" : base.type_name();
-  if (name == "format" && base.as_string()) {
+  if (explain_member_of_array(d, base, use, name)) {
+    // Said.
+  } else if (name == "format" && base.as_string()) {
     d.notes = {"an f-string formats: f\"{x:.2f}\""};
     if (const std::string text = format_as_fstring(use); !text.empty()) d.offer(use.call, text);
   } else if (name == "at" && use.base) {

@@ -105,7 +105,8 @@ Value data_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) 
         throw Error(fmt::format("`{}` works on bools and ints, not on floats", text(op)),
                     op == BinaryOp::bit_and || op == BinaryOp::bit_or
                         ? std::vector<std::string>{fmt::format("`{}` counts what is not 0 as true", op_name(op, true))}
-                        : std::vector<std::string>{})
+                    : op == BinaryOp::bit_xor ? std::vector<std::string>{"a power is written `x ** 2`"}
+                                              : std::vector<std::string>{})
             .as(codes::type);
       if (bools && op != BinaryOp::shift_left && op != BinaryOp::shift_right)
         return op_by_name(in, op_name(op, true), a, b);

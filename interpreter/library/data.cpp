@@ -11,6 +11,7 @@
 #include "interpreter/library/data/data_source.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/conversions.hpp"
+#include "interpreter/values/error_of_part.hpp"
 #include "interpreter/values/host.hpp"
 #include "interpreter/values/numbers.hpp"
 #include "interpreter/values/operations.hpp"
@@ -44,11 +45,11 @@ Value initialiser(Interpreter& in, const std::string& name, const Arguments& arg
 }
 
 Shape checked_shape(const Shape& shape, const char* what) {
-  for (int64_t d : shape) {
-    if (d < 0)
-      throw Error(fmt::format("{}: a shape's extents cannot be negative: {}", what, bracket_text(shape)))
-          .as(codes::shape);
-  }
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] < 0)
+      throw ErrorOfPart(Error(fmt::format("{}: a shape's extents cannot be negative: {}", what, bracket_text(shape)))
+                            .as(codes::shape),
+                        i);
   element_count(shape);
   return shape;
 }

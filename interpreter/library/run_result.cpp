@@ -1,4 +1,6 @@
 // The arrays that a session's run returns, by attribute, name and stream.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -11,6 +13,7 @@
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/join_texts.hpp"
 #include "runtime/base/text/suggest.hpp"
 #include "runtime/graph/ir.hpp"
 
@@ -121,10 +124,11 @@ std::vector<std::string> RunResultObject::member_names() const {
   return out;
 }
 
-std::vector<std::string> RunResultObject::output_names() const {
+std::vector<std::string> output_names(const SessionObject::Names& names,
+                                      const std::function<bool(const Stream*)>& is_given) {
   std::map<const Stream*, std::string> one_name;
-  for (const auto& [name, stream] : names->outputs) {
-    if (arrays.count(stream) == 0) continue;
+  for (const auto& [name, stream] : names.outputs) {
+    if (!stream || !is_given(stream)) continue;
     const auto [known, is_first] = one_name.emplace(stream, name);
     const bool is_own = stream->name() == name;
     if (!is_first && (is_own || (known->second != stream->name() && name < known->second))) known->second = name;
@@ -133,6 +137,18 @@ std::vector<std::string> RunResultObject::output_names() const {
   for (const auto& [stream, name] : one_name) out.push_back(name);
   std::sort(out.begin(), out.end());
   return out;
+}
+
+std::vector<std::string> RunResultObject::output_names() const {
+  return pxl::output_names(*names, [this](const Stream* s) { return arrays.count(s) != 0; });
+}
+
+std::string note_on_outputs(const std::vector<std::string>& names) {
+  if (names.empty()) return "the program has no `stream out`, so that its run gives no array";
+  std::vector<std::string> members;
+  for (const std::string& name : names) members.push_back(fmt::format("`.{}`", name));
+  return fmt::format("the {} members of a run's result: {}", names.size() == 1 ? "array is among the" : "arrays are",
+                     join_texts(members, ", "));
 }
 
 Value RunResultObject::index(Interpreter& in, const Value& key) {
@@ -153,7 +169,7 @@ Value RunResultObject::index(Interpreter& in, const Value& key) {
     throw run_error("the run gave nothing named `" + *name + "`" + (hint.empty() ? "" : "; " + hint), later(*name))
         .as(codes::key);
   }
-  type_error("the result of a run is indexed by stream or name, got " + with_article(key.type_name()));
+  type_error("a run result is indexed by stream or name, got " + with_article(key.type_name()));
 }
 
 std::optional<Iterator> RunResultObject::iterate(Interpreter&) {

@@ -185,13 +185,30 @@ void offer_owner(Interpreter& in, Error& e, const Ir& ir, const Span& call) {
   }
 }
 
+/// The program of a session. A net is none: the note says how a program has it.
+IrObject* program_given(Interpreter& in, const Arguments& args, const Value& given, Value& holder) {
+  try {
+    return to_ir(in, given, "Session", holder);
+  } catch (Error& e) {
+    const Span at = args.spans.empty() ? Span() : args.spans[0];
+    const bool makes_net = given.as<ModuleInstance>() != nullptr;
+    if (at) e.locate(at, position_of(in).frames);
+    if (makes_net || given.as<BoundGraphObject>())
+      e.first().notes.push_back(
+          fmt::format("a program has the net and its streams: `stream out y = {}{}(host_load(x))` in `program p {{ ... "
+                      "}}`, then `Session(p())`",
+                      at ? at.text() : "net", makes_net ? ".bound(x)" : ""));
+    throw;
+  }
+}
+
 /// Makes a session: `Session(ir, device = "ipu_model", machine = "bow", ..., engine = "planned")`.
 Value make_session(Interpreter& in, const Arguments& args) {
   ArgReader a("Session", args,
               {"ir", "device", "machine", "available_memory_proportion", "partials", "weights_to_host_on_exit",
                "engine", "variables", "sizes", "keep"});
   Value holder;
-  IrObject* ir = to_ir(in, a.value("ir"), "Session", holder);
+  IrObject* ir = program_given(in, args, a.value("ir"), holder);
   for (const BuildTarget& t : graphs_of(in).targets())
     if (t.ir == ir->ir && t.ir != graphs_of(in).implicit_ir())
       throw Error("program " + ir->ir->name() +
@@ -456,7 +473,10 @@ struct UnknownRunObject final : Object {
     return unknown_array(stream->spec());
   }
   std::vector<std::string> member_names() const override { return sorted_names(names->outputs); }
-  std::vector<std::string> own_names() const override { return sorted_names(names->outputs); }
+  std::vector<std::string> own_names() const override {
+    return output_names(*names, [](const Stream*) { return true; });
+  }
+  std::string note_on_misuse() const override { return note_on_outputs(own_names()); }
   Value index(Interpreter&, const Value& key) override {
     const std::string* name = key.as_string();
     if (!name) return unknown_value();

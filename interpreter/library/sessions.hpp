@@ -77,6 +77,13 @@ struct SessionObject final : Object {
   bool said_grown_ = false;
 };
 
+/// Names of the outputs that a run gave, one for each stream, sorted: its own name unless another stream is bound to
+/// that one, else the first of those that the program binds to it.
+std::vector<std::string> output_names(const SessionObject::Names& names,
+                                      const std::function<bool(const Stream*)>& is_given);
+/// What the use of a run's result as a number or a tensor probably means.
+std::string note_on_outputs(const std::vector<std::string>& names);
+
 /// The result of a run: arrays by attribute, name or stream.
 struct RunResultObject final : Object {
   std::shared_ptr<Ir> ir;
@@ -87,9 +94,8 @@ struct RunResultObject final : Object {
   std::optional<Value> member(Interpreter& in, std::string_view name) override;
   std::vector<std::string> member_names() const override;
   std::vector<std::string> own_names() const override { return output_names(); }
-  /// Names of what the run gave, one for each stream, sorted: its own name unless another stream is bound to that one,
-  /// else the first of those that the program binds to it.
-  std::vector<std::string> output_names() const;
+  std::vector<std::string> output_names() const;  ///< of what the run gave
+  std::string note_on_misuse() const override { return note_on_outputs(output_names()); }
   Value index(Interpreter& in, const Value& key) override;
   /// The arrays in a tree of streams that has this name in the program; nullopt if there is none.
   std::optional<Value> tree(Interpreter& in, std::string_view name) const;

@@ -102,7 +102,7 @@ class ErrorContext {
       julia_range(), decorator(), conditional_in_try(), lonely_try(), catch_clause(), no_spec(), test_name(),
       record_block(), import_path(), stray_else(), import_star(), generator(), set_literal(), lone_brace(),
       reserved_name(), typed_assignment(), direction(), dots(), counting_loop(), slashes(), dotted_operator(), bars(),
-      leading_operator(), missing_comma();
+      leading_operator(), missing_comma(), dtype_behind_shape();
 };
 
 }  // namespace pxl::syntax

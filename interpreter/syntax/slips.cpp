@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "interpreter/syntax/error_context.hpp"
+#include "interpreter/syntax/foreign_dtypes.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/syntax/syntax_fixes.hpp"
 #include "runtime/base/text/suggest.hpp"
@@ -14,7 +15,7 @@ bool ErrorContext::slip() {
          assigned_condition() || colon_for_brace() || decorator() || conditional_in_try() || lonely_try() ||
          stray_else() || import_star() || generator() || lone_brace() || set_literal() || reserved_name() ||
          typed_assignment() || direction() || dots() || counting_loop() || slashes() || dotted_operator() || bars() ||
-         leading_operator() || missing_comma();
+         leading_operator() || dtype_behind_shape() || missing_comma();
 }
 
 // `progam p {`, `let x`, `print x`: a keyword of another language, or a misspelt one.
@@ -86,6 +87,18 @@ bool ErrorContext::dict_equals() {
     return false;
   say("an entry of a dict is written `key: value`");
   out_.offer({list_.source, list_.tokens[at_ - 1].end, list_.tokens[at_].end}, ":", "Change to `:`");
+  return true;
+}
+
+// `x: [b, 3] f32`
+bool ErrorContext::dtype_behind_shape() {
+  const uint32_t open = at_ > 0 && type(at_ - 1) == ids::RBRACKET ? list_.tokens[at_ - 1].partner : no_token;
+  if (type(at_) != ids::NAME || open == no_token || open == 0 || type(open - 1) != ids::COLON) return false;
+  const std::string known = dtype_of_word(text(at_)), dtype = known.empty() ? text(at_) : known;
+  const Span shape = join(list_.span(open), list_.span(at_ - 1));
+  const std::string spec = dtype + std::string(shape.text());
+  say("a spec has its dtype before its shape", fmt::format("write `{}`", spec));
+  out_.offer(join(shape, out_.span), spec);
   return true;
 }
 

@@ -45,7 +45,7 @@ constexpr std::string_view groups[] = {
     " wrt argnums argnum arguments ",
     " aux has_aux ",
     " axes in_axes ",
-
+    " hidden_size embedding_dim embed_dim d_model n_embd ",
 };
 
 // Arguments that pxl does not have, and what is written in their place. `drop`: the argument can be left out.
@@ -67,6 +67,11 @@ constexpr Missing missing[] = {
     {"input_shape", "the shape of the input is that of the argument: leave it out", true},
     {"in_features", "the size of the input is that of the argument: leave it out", true},
     {"in_channels", "the channels of the input are those of the argument: leave it out", true},
+    {"input_size", "pxl infers the size of the input: leave it out", true},
+    {"input_dim", "pxl infers the size of the input: leave it out", true},
+    {"num_features", "pxl infers the size of the input: leave it out", true},
+    {"normalized_shape", "pxl infers the size of the input: leave it out", true},
+    {"num_channels", "pxl infers the channels of the input: leave it out", true},
     {"kernel_initializer", "a param has its initialiser where it is declared: `param w: float32[3] = normal(0, 0.1)`"},
     {"flush", "what is printed is written at once: leave it out", true},
     {"file", "`print` writes to standard output, `write_text(path, text)` to a file"},
@@ -80,7 +85,8 @@ Span name_span(const NamedArg& named) {
   return {named.span.file, named.span.begin, named.span.begin + static_cast<uint32_t>(named.name.size())};
 }
 
-/// The argument with the comma before it, or after it where it is the first.
+}  // namespace
+
 Span with_comma(const Span& at) {
   const std::string_view text = at.file->text();
   const size_t before = at.begin == 0 ? text.npos : text.find_last_not_of(" \n", at.begin - 1);
@@ -89,8 +95,6 @@ Span with_comma(const Span& at) {
   if (after == text.npos || text[after] != ',') return at;
   return {at.file, at.begin, static_cast<uint32_t>(std::min(text.find_first_not_of(' ', after + 1), text.size()))};
 }
-
-}  // namespace
 
 std::string meant_parameter(std::string_view name, const std::vector<std::string>& parameters) {
   const std::string word = fmt::format(" {} ", name);

@@ -16,4 +16,7 @@ std::string meant_parameter(std::string_view name, const std::vector<std::string
 void explain_unknown_argument(Error& e, const NamedArg& named, const std::vector<std::string>& parameters,
                               const Arguments& args, const std::vector<std::string>& given_by_position = {});
 
+/// An argument with the comma before it, or after it where it is the first.
+Span with_comma(const Span& argument);
+
 }  // namespace pxl

@@ -1,10 +1,13 @@
 // Calls, the chain of running calls, and the guard of the machine stack.
 #include "interpreter/values/call_chain.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/operations.hpp"
+#include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/limits/budget.hpp"
@@ -48,12 +51,20 @@ CallFrame::CallFrame(Interpreter& in, std::string&& what, Span at)
 
 namespace {
 
+/// Whether a value may stand in the brackets behind a value of this type.
+bool may_be_key(const Value& v, std::string_view type) {
+  if (type == "dict") return true;
+  const Array* array = v.as_array();
+  if (array) return !is_floating(array->dtype());
+  return !v.is_float() && !v.as_string();
+}
+
 /// `xs(0)`: elements are taken with brackets.
-void offer_brackets(Error& e, const Value& callee, const Arguments& args) {
-  const std::string type = callee.type_name();
-  const bool has_elements = callee.as<SequenceObject>() || callee.as_array() || callee.as_string() || type == "dict" ||
+void offer_brackets(Error& e, const Value& callee, const std::string& type, const Arguments& args) {
+  const bool has_elements = callee.as<SequenceObject>() || callee.as_string() || type == "array" || type == "dict" ||
                             type == "tensor" || type == "range";
   if (!has_elements || args.spans.size() != 1 || !args.named.empty() || !args.span) return;
+  if (!may_be_key(args.positional[0], type)) return;
   const Span inner = args.spans[0], call = args.span;
   if (!inner || inner.file != call.file || inner.begin <= call.begin || inner.end >= call.end) return;
   const std::string_view text = call.file->text();
@@ -65,9 +76,10 @@ void offer_brackets(Error& e, const Value& callee, const Arguments& args) {
 }
 
 void need_callable(const Value& callee, const Arguments& args) {
-  if (can_be_called(callee)) return;
-  Error e(with_article(callee.type_name()) + " is not callable");
-  offer_brackets(e, callee, args);
+  if (can_be_called(callee) && !unknown_spec(callee)) return;
+  const std::string type = unknown_spec(callee) ? "array" : callee.type_name();
+  Error e(with_article(type) + " is not callable");
+  offer_brackets(e, callee, type, args);
   throw std::move(e).as(codes::type);
 }
 

@@ -6,6 +6,7 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
+#include "interpreter/values/error_of_part.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/value.hpp"
@@ -183,7 +184,8 @@ Shape to_shape(const Value& v, const char* what) {
   if (const TensorSpec* s = v.as_spec()) return s->shape;
   Shape shape;
   if (auto* s = v.as<SequenceObject>()) {
-    for (const Value& d : s->items) shape.push_back(to_index(d, what));
+    for (size_t i = 0; i < s->items.size(); ++i)
+      shape.push_back(of_part(i, [&] { return to_index(s->items[i], what); }));
   } else if (const Array* a = v.as_array(); a && a->rank() == 1 && is_integer(a->dtype())) {
     for (int64_t i = 0; i < a->size(); ++i) shape.push_back(a->integer(i));
   } else {

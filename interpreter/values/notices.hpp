@@ -10,7 +10,7 @@ namespace pxl {
 
 class Interpreter;
 
-enum class Notice : uint8_t { split, pad, narrow_sum, nll_loss, batches, dropped };
+enum class Notice : uint8_t { split, pad, narrow_sum, nll_loss, batches, dropped, power };
 
 /// Their kinds as warnings of a look: of `dropped`, and of the others.
 inline constexpr std::string_view unused_result = "unused-result", other_meaning = "other-meaning";

@@ -4,6 +4,7 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
+#include "interpreter/values/error_of_part.hpp"
 #include "interpreter/values/members.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/ops.hpp"
@@ -80,6 +81,20 @@ std::vector<std::string> DTypeObject::member_names() const {
   return names;
 }
 
+namespace {
+
+int64_t extent_of(Interpreter& in, const Value& d) {
+  if (d.is_none() || (d.is_int64() && d.int64() == -1))
+    throw Error(fmt::format("an extent of a spec is an int, not {}", repr_of(in, d)),
+                {"a size that each run decides is a parameter: `program infer(batch: size = 64) { ... }`"})
+        .as(codes::shape);
+  const int64_t extent = to_index(d, "extent of a spec");
+  if (extent < 0) throw Error(fmt::format("an extent of a spec cannot be negative: {}", extent)).as(codes::shape);
+  return extent;
+}
+
+}  // namespace
+
 // A subscript is an extent, a list of extents, a tensor's shape, or one spec. The other properties of the spec are
 // kept.
 Value DTypeObject::index(Interpreter& in, const Value& key) {
@@ -93,26 +108,26 @@ Value DTypeObject::index(Interpreter& in, const Value& key) {
     spec.dtype = value;
     return spec;
   }
-  for (const Value& d : dims) {
-    if (d.is_none() || (d.is_int64() && d.int64() == -1))
-      throw Error(fmt::format("an extent of a spec is an int, not {}", repr_of(in, d)),
-                  {"a size that each run decides is a parameter: `program infer(batch: size = 64) { ... }`"})
-          .as(codes::shape);
-    if (auto* list = d.as<SequenceObject>()) {
-      for (const Value& e : list->items) spec.shape.push_back(to_index(e, "extent of a spec"));
-    } else {
-      spec.shape.push_back(to_index(d, "extent of a spec"));
-    }
-  }
-  for (int64_t d : spec.shape) {
-    if (d < 0)
-      throw Error(fmt::format("a shape's extents cannot be negative: {}", bracket_text(spec.shape))).as(codes::shape);
-  }
+  for (size_t i = 0; i < dims.size(); ++i)
+    of_part(i, [&] {
+      auto* list = dims[i].as<SequenceObject>();
+      for (const Value& d : list ? list->items : std::vector<Value>{dims[i]}) spec.shape.push_back(extent_of(in, d));
+    });
   element_count(spec.shape);
   return spec;
 }
 
 Value DTypeObject::call(Interpreter& in, Arguments args) {
+  const bool is_shape =
+      args.positional.size() > 1 && args.named.empty() && args.span &&
+      std::all_of(args.positional.begin(), args.positional.end(), [](const Value& v) { return v.is_int(); });
+  if (const size_t open = is_shape ? args.span.text().find('(') : std::string_view::npos;
+      open != std::string_view::npos) {
+    const std::string_view text = args.span.text();
+    const std::string spec = fmt::format("{}[{}]", text.substr(0, open), text.substr(open + 1, text.size() - open - 2));
+    Error e("the shape of a spec is in brackets", {fmt::format("write `{}`", spec)});
+    throw std::move(e).as(codes::type).offer(args.span, spec);
+  }
   const Value v = ArgReader(name(value), args, {"x"}).value("x");
   if (mentions_tensor(v)) {
     Arguments cast;

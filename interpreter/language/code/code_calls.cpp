@@ -1,4 +1,6 @@
 // Calls. A call to a function of the program puts its arguments into the slots of the new scope.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <typeinfo>
 
@@ -11,7 +13,7 @@
 #include "interpreter/language/functions.hpp"
 #include "interpreter/language/located.hpp"
 #include "interpreter/language/name_fixes.hpp"
-#include "interpreter/language/named_tensors.hpp"
+#include "interpreter/language/written_operands.hpp"
 #include "interpreter/syntax/node_as.hpp"
 #include "interpreter/values/arrays.hpp"
 #include "interpreter/values/builtin.hpp"
@@ -20,6 +22,7 @@
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/ops.hpp"
 #include "interpreter/values/scope.hpp"
+#include "interpreter/values/unknown.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/limits/budget.hpp"
 
@@ -38,17 +41,43 @@ namespace {
 
 using ast::ExprKind;
 
+/// The last statement `name = ...` up to the line of the name, or null.
+Span last_binding(const Span& name) {
+  const SourceFile& file = *name.file;
+  for (int number = file.position(name.begin).line; number > 0; --number) {
+    const std::string_view line = file.line(number);
+    const size_t at = line.find_first_not_of(" \t");
+    if (at == line.npos || !line.substr(at).starts_with(name.text())) continue;
+    const size_t sign = line.find_first_not_of(' ', at + name.text().size());
+    if (sign == line.npos || line[sign] != '=' || line.substr(sign).starts_with("==")) continue;
+    const uint32_t begin = file.line_start(number) + static_cast<uint32_t>(at);
+    return {name.file, begin, begin + static_cast<uint32_t>(name.text().size())};
+  }
+  return {};
+}
+
 /// A call of a value that is no function: what the code may have meant.
-void note_uncallable(const ast::Expr& callee, const Value& value, const Activation& a, Error& error) {
+void note_uncallable(const ast::CallExpr& call, const Value& value, const Activation& a, Error& error) {
+  const ast::Expr& callee = *call.callee;
   if (const auto* pair = value.as<TupleObject>(); pair && pair->items.size() == 2 && pair->items[1].as<GraphObject>())
     error.first().notes.push_back(
         "`create_graph` returns the params and the graph: `facts, graph = ...`, then `graph.bind(facts.init())`");
   if (callee.kind == ExprKind::member) {
     const std::string& name = as<ast::MemberExpr>(callee).name;
-    error.first().notes.push_back("`" + name + "` is a value, not a method: leave out the parentheses");
+    if (name == "size" && call.arguments.size() == 1) {
+      const std::string extent = fmt::format("{}.shape[{}]", as<ast::MemberExpr>(callee).base->span.text(),
+                                             call.arguments[0].value->span.text());
+      error.first().notes.push_back(fmt::format("the extent of an axis is `{}`", extent));
+      error.offer(call.span, extent);
+    } else {
+      error.first().notes.push_back("`" + name + "` is a value, not a method: leave out the parentheses");
+      if (call.arguments.empty())
+        error.offer({call.span.file, callee.span.end, call.span.end}, "", "Remove the parentheses");
+    }
   }
   if (callee.kind != ExprKind::name) return;
   const auto& name = as<ast::NameExpr>(callee);
+  error.relate(last_binding(callee.span), fmt::format("`{}` is bound here", name.name));
   for (const Scope* s = a.scope.get(); s; s = s->outer.get()) {
     const Value* hidden = s->find_here(name.interned);
     if (!hidden || !can_be_called(*hidden)) continue;
@@ -109,8 +138,8 @@ class CallCode : public Code {
   }
   __attribute__((noinline, cold)) void tell_operands(Interpreter& in, const Value* values, Error& error) const {
     error.locate(span, in.frames);
-    NamedTensors operands;
-    for (size_t i = 0; i < count_; ++i) operands.note(*e_.arguments[i].value, values[i]);
+    WrittenOperands operands;
+    for (size_t i = 0; i < count_; ++i) operands.note(e_.arguments[i].value->span, values[i]);
     operands.tell(error);
   }
 
@@ -235,7 +264,7 @@ class CallCode : public Code {
     try {
       return invoke(in, callee, std::move(args));
     } catch (Error& error) {
-      if (!can_be_called(callee)) note_uncallable(*e_.callee, callee, a, error);
+      if (!can_be_called(callee) || unknown_spec(callee)) note_uncallable(e_, callee, a, error);
       throw;
     }
   }
@@ -253,19 +282,33 @@ class CallCode : public Code {
       in.target = assigned_;
       in.target_call = span;
     }
-    NamedTensors operands;
+    WrittenOperands operands;
     for (size_t i = 0; i < e_.arguments.size() && i < args.positional.size(); ++i) {
       if (e_.arguments[i].kind != ast::Argument::positional) break;
-      operands.note(*e_.arguments[i].value, args.positional[i]);
+      operands.note(e_.arguments[i].value->span, args.positional[i]);
     }
     try {
       const DepthGuard guard(in);
       return body(args);
     } catch (Error& error) {
+      locate_part(in, error);
       error.locate(span, in.frames);
       operands.tell(error);
       throw;
     }
+  }
+
+  /// `zeros([2, -1])`: an extent of the only list among the arguments.
+  __attribute__((noinline, cold)) void locate_part(Interpreter& in, Error& error) const {
+    const auto* of_part = dynamic_cast<const ErrorOfPart*>(&error);
+    const std::vector<ast::Expr*>* items = nullptr;
+    for (const ast::Argument& arg : e_.arguments) {
+      const ast::Expr& e = *arg.value;
+      if (e.kind != ExprKind::list && e.kind != ExprKind::tuple) continue;
+      if (items) return;
+      items = e.kind == ExprKind::list ? &as<ast::ListExpr>(e).items : &as<ast::TupleExpr>(e).items;
+    }
+    if (of_part && items && of_part->part < items->size()) error.locate((*items)[of_part->part]->span, in.frames);
   }
 
   /// Uses the shared memory, or other memory while an outer call uses it.

@@ -5,12 +5,13 @@
 
 #include "interpreter/language/code/code.hpp"
 #include "interpreter/language/located.hpp"
-#include "interpreter/language/named_tensors.hpp"
 #include "interpreter/language/operators.hpp"
+#include "interpreter/language/written_operands.hpp"
 #include "interpreter/syntax/node_as.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/limits.hpp"
+#include "interpreter/values/notices.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/strings.hpp"
 #include "runtime/base/limits/budget.hpp"
@@ -39,7 +40,8 @@ class UnaryCode final : public Code {
     if (op_ == ast::UnaryOp::minus && v.is_float()) return -v.float64();
     if (op_ == ast::UnaryOp::minus && v.is_int64() && v.int64() != INT64_MIN) return -v.int64();
     const Value keep = v;
-    return located(in, span, [&] { return apply_unary(in, op_, keep); });
+    return told({{operand_->span, keep}},
+                [&] { return located(in, span, [&] { return apply_unary(in, op_, keep); }); });
   }
   bool truth(Interpreter& in, Activation& a) const override {
     if (op_ != ast::UnaryOp::logical_not) return Code::truth(in, a);
@@ -162,18 +164,15 @@ PXL_INLINE bool computed(const Value& x, const Value& y, Value& out) {
   return true;
 }
 
-/// A binary operator. `first`: the left operand in the text if it is the first of a chain, otherwise null.
 template <BinaryOp op>
 class BinaryCode final : public Code {
  public:
-  BinaryCode(const Span& at, CodePtr left, CodePtr right, const ast::Expr* first, const ast::Expr* second)
+  BinaryCode(const Span& at, CodePtr left, CodePtr right)
       : Code(at),
         left_(std::move(left)),
         right_(std::move(right)),
         leaf_right_(right_->is_leaf()),
-        tries_{&left_, &right_},
-        first_(first),
-        second_(second) {}
+        tries_{&left_, &right_} {}
   bool is_leaf() const override { return leaf_right_ && left_->is_leaf(); }
   bool has_quick() const override { return static_cast<bool>(tries_); }
   const Value* quick(const Activation& a, Scalar& room) const override {
@@ -213,29 +212,46 @@ class BinaryCode final : public Code {
 
   __attribute__((noinline)) Value slow(Interpreter& in, const Operands& o) const {
     const Value left = *o.left, right = *o.right;
-    try {
-      return located(in, span, [&] { return apply_binary(in, op, left, right); });
-    } catch (Error& error) {
-      NamedTensors operands;
-      if (first_) operands.note_operand(*first_, left, "lhs");
-      if (second_) operands.note_operand(*second_, right, "rhs");
-      operands.tell(error);
-      throw;
-    }
+    return told({{left_->span, left, "lhs"}, {right_->span, right, "rhs"}},
+                [&] { return located(in, span, [&] { return apply_binary(in, op, left, right); }); });
   }
 
   Operand left_, right_;
   bool leaf_right_;
   QuickTries tries_;
-  const ast::Expr *first_, *second_;
 };
 
-CodePtr make_binary(BinaryOp op, const Span& at, CodePtr left, CodePtr right, const ast::Expr* first,
-                    const ast::Expr* second) {
+CodePtr make_binary(BinaryOp op, const Span& at, CodePtr left, CodePtr right) {
   return with_constant(op, [&](auto constant) -> CodePtr {
-    return std::make_unique<BinaryCode<constant()>>(at, std::move(left), std::move(right), first, second);
+    return std::make_unique<BinaryCode<constant()>>(at, std::move(left), std::move(right));
   });
 }
+
+/// `x ^ 2` of ints: a notice, since other languages write a power so. A literal that is not in decimal means bits.
+class XorCode final : public Code {
+ public:
+  explicit XorCode(CodePtr made, const Span& at) : Code(made->span), made_(std::move(made)), sign_(at) {}
+  static bool is_doubtful(const ast::Expr& left, const ast::Expr& right) {
+    const auto decimal = [](const ast::Expr& e) {
+      return e.kind == ExprKind::integer && e.span.text().find_first_not_of("0123456789_") == std::string_view::npos;
+    };
+    constexpr int64_t cube = 3;
+    const bool is_exponent = decimal(right) && as<ast::IntExpr>(right).value > 1;
+    return is_exponent && (decimal(left) || as<ast::IntExpr>(right).value <= cube);
+  }
+  Value value(Interpreter& in, Activation& a) const override {
+    const Value v = made_->value(in, a);
+    if (!v.is_int64()) return v;
+    in.here = sign_;
+    notice_once(in, Notice::power, "`^` is exclusive or, bit by bit: a power is `**`; `0b10` says that bits are meant");
+    in.here = span;
+    return v;
+  }
+
+ private:
+  CodePtr made_;
+  Span sign_;
+};
 
 /// A long chain `a + b + ...` is evaluated in a loop, so that its length does not matter.
 class LongChainCode final : public Code {
@@ -248,15 +264,10 @@ class LongChainCode final : public Code {
     for (size_t i = 0; i < rest_.size(); ++i) {
       const auto& step = e_.rest[i];
       const Value right = rest_[i]->value(in, a);
-      try {
-        v = located(in, join(e_.first->span, step.operand->span), [&] { return apply_binary(in, step.op, v, right); });
-      } catch (Error& error) {
-        NamedTensors operands;
-        if (i == 0) operands.note_operand(*e_.first, v, "lhs");
-        operands.note_operand(*step.operand, right, "rhs");
-        operands.tell(error);
-        throw;
-      }
+      const Span left = join(e_.first->span, i == 0 ? e_.first->span : e_.rest[i - 1].operand->span);
+      v = told({{left, v, "lhs"}, {step.operand->span, right, "rhs"}}, [&] {
+        return located(in, join(left, step.operand->span), [&] { return apply_binary(in, step.op, v, right); });
+      });
     }
     return v;
   }
@@ -271,11 +282,12 @@ CodePtr compile_chain(const ast::ChainExpr& e, const Place& place) {
   constexpr size_t longest_nested = 8;
   if (e.rest.size() > longest_nested) return std::make_unique<LongChainCode>(e, place);
   CodePtr left = compile(*e.first, place);
-  const ast::Expr* first = e.first;
   for (const auto& step : e.rest) {
-    left = make_binary(step.op, join(e.first->span, step.operand->span), std::move(left), compile(*step.operand, place),
-                       first, step.operand);
-    first = nullptr;
+    left =
+        make_binary(step.op, join(e.first->span, step.operand->span), std::move(left), compile(*step.operand, place));
+    const bool is_first = &step == e.rest.data();
+    if (is_first && step.op == BinaryOp::bit_xor && XorCode::is_doubtful(*e.first, *step.operand))
+      left = std::make_unique<XorCode>(std::move(left), step.op_span);
   }
   return left;
 }
@@ -380,7 +392,8 @@ class CompareCode final : public Code {
   }
   __attribute__((noinline)) Value slow(Interpreter& in, const Operands& o) const {
     const Value left = *o.left, right = *o.right;
-    return located(in, span, [&] { return apply_comparison(in, op, left, right); });
+    return told({{left_->span, left}, {right_->span, right}},
+                [&] { return located(in, span, [&] { return apply_comparison(in, op, left, right); }); });
   }
 
   bool look_;
@@ -503,8 +516,7 @@ CodePtr compile_operator(const ast::Expr& e, const Place& place) {
     case ExprKind::chain: return compile_chain(as<ast::ChainExpr>(e), place);
     case ExprKind::power: {
       const auto& p = as<ast::PowerExpr>(e);
-      return make_binary(BinaryOp::power, e.span, compile(*p.base, place), compile(*p.exponent, place), nullptr,
-                         nullptr);
+      return make_binary(BinaryOp::power, e.span, compile(*p.base, place), compile(*p.exponent, place));
     }
     case ExprKind::compare: return compile_compare(as<ast::CompareExpr>(e), place);
     default: return std::make_unique<LogicalCode>(as<ast::LogicalExpr>(e), place);

@@ -125,8 +125,13 @@ class NoTarget final : public TargetCode {
   Span span_;
 };
 
-/// Refuses trees, since their order is by name, not by position.
+/// Refuses trees and results of runs, whose parts have names and no position.
 void refuse_unordered(const Value& v) {
+  if (v.is_object() && !v.object()->own_names().empty())
+    if (std::vector<std::string> notes = notes_on_misuse(v); !notes.empty())
+      throw Error(fmt::format("{} is not unpacked by place: its parts have names", with_article(v.type_name())),
+                  std::move(notes))
+          .as(codes::type);
   const auto* gradients = v.as<GradientsObject>();
   const auto* tree = v.as<TreeObject>();
   if (!tree && !(gradients && gradients->of_tree)) return;

@@ -9,6 +9,7 @@
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/functions.hpp"
 #include "interpreter/language/located.hpp"
+#include "interpreter/language/written_operands.hpp"
 #include "interpreter/syntax/node_as.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/interpreter.hpp"
@@ -175,7 +176,7 @@ class FStringCode final : public Code {
       }
       std::string format;
       add(in, a, p.format, format);
-      located(in, p.code->span, [&]() -> Value {
+      const auto add_value = [&]() -> Value {
         if (p.conversion == 'r')
           out += format_value(in, Value(repr_of(in, v)), format);
         else if (p.conversion == 's')
@@ -183,7 +184,8 @@ class FStringCode final : public Code {
         else
           out += format_value(in, v, format);
         return {};
-      });
+      };
+      told({{p.code->span, v}}, [&] { return located(in, p.code->span, add_value); });
     }
   }
 
@@ -297,7 +299,8 @@ class IndexCode final : public StoredCode<IndexCode> {
         base_(compile(*e.base, place)),
         key_(compile_subscript(e, place)),
         leaf_key_(key_->is_leaf()),
-        tries_{&base_, &key_} {}
+        tries_{&base_, &key_},
+        parts_(e.subscripts) {}
   bool is_leaf() const override { return leaf_key_ && base_->is_leaf(); }
   bool has_quick() const override { return static_cast<bool>(tries_); }
   PXL_INLINE const Value* stored(const Activation& a, Scalar& room) const {
@@ -322,10 +325,12 @@ class IndexCode final : public StoredCode<IndexCode> {
         return made = s->character_at(offset);
       }
     }
-    return made = located(in, span, [&]() -> Value {
-             if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
-             const ObjectPtr keep = base.object();
-             return keep->index(in, key);
+    return made = told({{base_->span, base}}, [&] {
+             return located(in, span, [&]() -> Value {
+               if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
+               const ObjectPtr keep = base.object();
+               return located_at_part(in, parts_, [&] { return keep->index(in, key); });
+             });
            });
   }
 
@@ -347,6 +352,7 @@ class IndexCode final : public StoredCode<IndexCode> {
   Operand base_, key_;
   bool leaf_key_;
   QuickTries tries_;
+  const std::vector<ast::Expr*>& parts_;
 };
 
 CodePtr compile_index(const ast::IndexExpr& e, const Place& place) {
