@@ -208,7 +208,7 @@ def standard_streams():
 AS_IS = re.compile(r"\bwrite_(out|err)_as_is\b")
 MAY_WRITE_AS_IS = ["runtime/base/files/standard_streams.cpp", "runtime/base/files/standard_streams.hpp", "runtime/processes/run_output.cpp",
                    "interpreter/api/program.cpp", "interpreter/cli/command.cpp", "interpreter/cli/fmt.cpp", "interpreter/cli/test.cpp",
-                   "interpreter/commands/tour.cpp", "interpreter/repl/repl.cpp", "interpreter/repl/line_editor.cpp",
+                   "interpreter/cli/terminal/waiting.cpp", "interpreter/commands/tour.cpp", "interpreter/repl/repl.cpp", "interpreter/repl/line_editor.cpp",
                    "interpreter/repl/line_libedit.cpp", "interpreter/repl/line_readline.cpp"]
 ESCAPES = re.compile(r"\\x1[bB]|\\033|\\e\[|\\u001[bB]")
 MAY_ESCAPE = ["runtime/base/diagnostics/diagnostic.cpp", "runtime/base/text/wrap.cpp", "runtime/io/chart_text.cpp", "interpreter/cli/command.cpp",
@@ -256,7 +256,7 @@ def planted_lines_are_found():
 READS_PROGRAMS = ["runtime/tiles/machine_file.cpp", "interpreter/api/program.cpp",
                   "interpreter/cli/run.cpp", "interpreter/cli/command.cpp", "interpreter/cli/onnx.cpp", "interpreter/tools/engine.cpp",
                   "interpreter/tools/member_help.cpp", "interpreter/language/imports.cpp", "interpreter/language/check.cpp",
-                  "interpreter/library/onnx.cpp", "interpreter/onnx/run_model.cpp"]  # the last two: a ProgramText
+                  "interpreter/language/packages/packages.cpp", "interpreter/library/onnx.cpp", "interpreter/onnx/run_model.cpp"]  # the last two: a ProgramText
 MAKES_PROGRAMS = ["runtime/base/diagnostics/source.cpp", "runtime/base/diagnostics/source.hpp", "interpreter/syntax/program_text.cpp",
                   "interpreter/syntax/program_text.hpp"]
 # Program text of the documentation, with examples from tables, and of remedies in messages.

@@ -66,7 +66,7 @@ def missing_points(pxl, case):
             return points, ["nothing is reported"] * len(points)
         near = [d for d in diagnostics if d.get("line") == case["line"]]
         first = next((d for d in diagnostics if d["severity"] == "error"), (near or diagnostics)[0])
-        said = "\n".join([first["message"], *first["notes"], *(fix["title"] for fix in first.get("fixes", []))])
+        said = "\n".join([first["message"], *first["notes"], *(r["message"] for r in first.get("related", [])), *(fix["title"] for fix in first.get("fixes", []))])
         source = "\n".join(case["files"].values())
         lacks = []
         if not is_placed(case, first):
