@@ -19,10 +19,10 @@ namespace pxl {
 namespace {
 
 /// Maximum nesting of the conditions and loops over unknowns that a look follows. A look only forgets the effects of
-/// deeper ones. Not measured.
+/// deeper ones.
 constexpr int max_uncertain_depth = 6;
 /// Maximum number of statements that a loop may take after it has run a session: further rounds of a training loop add
-/// no information. Not measured.
+/// no information.
 constexpr int64_t max_training_steps = 20000;
 
 enum Exits : uint8_t { leaves_loop = 1, leaves_function = 2 };

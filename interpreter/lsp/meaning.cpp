@@ -12,7 +12,7 @@ using Role = Meaning::Role;
 using Kind = Symbol::Kind;
 
 constexpr int max_links = 64;    // maximum number of bindings, members and calls that lead to a meaning
-constexpr int64_t step_ns = 50;  // estimated time to look at an expression or a symbol; not measured
+constexpr int64_t step_ns = 50;  // estimated time to look at an expression or a symbol
 
 Declared symbol_at(const Document& d, Span span) {
   const SymbolTable& table = *d.sound()->symbols;

@@ -145,7 +145,7 @@ bool is_same_key(const Value& a, const Value& b) {
 }
 
 namespace {
-constexpr size_t few_items = 8;  // maximum number of items without a table; not measured
+constexpr size_t few_items = 8;  // maximum number of items without a table
 /// The hash bits that do not select the start position in the table.
 uint32_t part_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
 }  // namespace

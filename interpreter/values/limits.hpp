@@ -1,5 +1,5 @@
-// The maximum size of an operation's result. Without it, a mistake (`x + x` in a loop) would fill the machine's memory.
-// Not measured.
+// The maximum size of an operation's result. Without it, a mistake (`x + x` in a loop) would fill the machine's
+// memory.
 #pragma once
 
 #include <cstddef>

@@ -56,7 +56,7 @@ PXL_INLINE void* take(size_t bytes) {
   return take_new((bytes + step - 1) / step * step);
 }
 PXL_INLINE void give_back(void* memory, size_t bytes) noexcept {
-  constexpr uint32_t most = 1024;  // maximum blocks of one size, 3 MB for all sizes; not measured
+  constexpr uint32_t most = 1024;  // maximum blocks of one size, 3 MB for all sizes
   const size_t size = (bytes + step - 1) / step;
   if (PXL_KEEPS_MEMORY && size < sizes && kept[size].count < most) [[likely]] {
     Kept& k = kept[size];

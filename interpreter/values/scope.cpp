@@ -26,7 +26,7 @@ struct Graveyard {
 void Value::bury_object() noexcept {
   ObjectPtr object = std::move(object_);
   if (!object->has_parts() || object.use_count() > 1) return;  // shared objects are not destroyed here
-  constexpr int max_depth = 32;                                // maximum nested destructors; not measured
+  constexpr int max_depth = 32;                                // maximum nested destructors
   Graveyard& g = of_thread<Graveyard>();
   if (g.depth == max_depth) {
     g.waiting.push_back(std::move(object));
@@ -85,7 +85,7 @@ void Scope::free_more() {
 }
 
 namespace {
-constexpr size_t few = 8;  // maximum number of names without a hash table; not measured
+constexpr size_t few = 8;  // maximum number of names without a hash table
 }
 
 Value* Scope::slot_of(Name name) const {

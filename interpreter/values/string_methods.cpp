@@ -29,7 +29,7 @@ char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c
 
 // Finds the last occurrence in linear time: Knuth-Morris-Pratt from the end.
 size_t rfind_text(std::string_view text, std::string_view part) {
-  constexpr size_t few = size_t{1} << 20;  // maximum number of comparisons without a table; not measured
+  constexpr size_t few = size_t{1} << 20;  // maximum number of comparisons without a table
   if (part.size() > text.size()) return std::string_view::npos;
   if (part.size() < 2 || part.size() * text.size() <= few) return text.rfind(part);
   const size_t m = part.size(), n = text.size();
@@ -62,7 +62,7 @@ std::string_view stripped_of(std::string_view s, bool left, bool right, F&& drop
   return s;
 }
 std::string_view stripped(std::string_view s, const std::string& chars, bool left, bool right) {
-  constexpr size_t few = 8;  // maximum number of characters that are compared one by one; not measured
+  constexpr size_t few = 8;  // maximum number of characters that are compared one by one
   if (chars.empty()) return stripped_of(s, left, right, is_space);
   if (chars.size() <= few)
     return stripped_of(s, left, right, [&](char c) { return chars.find(c) != std::string::npos; });
@@ -275,8 +275,8 @@ constexpr Member<StringObject> str_rows[] = {
     {"split", "(sep = none, maxsplit = -1)",
      "A list of the parts between separators, of the words if there is no separator; at most maxsplit cuts.",
      "'a,b,c'.split(',', 1)", [](In, Str s, V v, size_t) { return split(s.value, v, false); }},
-    {"rsplit", "(sep = none, maxsplit = -1)", "As split, with cuts from the end.", "'a,b,c'.rsplit(',', 1)",
-     [](In, Str s, V v, size_t) { return split(s.value, v, true); }},
+    {"rsplit", "(sep = none, maxsplit = -1)", "Splits as `split` does, with cuts from the end.",
+     "'a,b,c'.rsplit(',', 1)", [](In, Str s, V v, size_t) { return split(s.value, v, true); }},
     {"splitlines", "()", "A list of the lines, without their ends.", "'one\\ntwo\\n'.splitlines()",
      [](In, Str s, V, size_t) { return splitlines(s.value); }},
     {"join", "(items)", "The strs of an iterable in one, with this text between them.", "', '.join(['a', 'b'])",
@@ -289,10 +289,10 @@ constexpr Member<StringObject> str_rows[] = {
        if (!from.empty() && find_text(s.value, from, 0) == std::string::npos) return Value(s.shared_from_this());
        return replace(s.value, from, to, count);
      }},
-    {"startswith", "(text)", "Whether the str begins with a text, or with one of a tuple of texts.",
+    {"startswith", "(text)", "Whether the str begins with a text, or with any text in a tuple.",
      "'conv1.weight'.startswith(('conv', 'fc'))",
      [](In, Str s, V v, size_t) -> Value { return matches_one(s.value, v[0], true, "startswith"); }},
-    {"endswith", "(text)", "Whether the str ends with a text, or with one of a tuple of texts.",
+    {"endswith", "(text)", "Whether the str ends with a text, or with any text in a tuple.",
      "'conv1.weight'.endswith('.weight')",
      [](In, Str s, V v, size_t) -> Value { return matches_one(s.value, v[0], false, "endswith"); }},
     {"find", "(text)", "The position of the first occurrence in characters, or -1.", "'banana'.find('an')",

@@ -19,9 +19,9 @@ using Stops = std::span<const std::span<const CollectiveStop>>;
 constexpr int64_t slice_grain = 16;  // elements
 
 /// Whether one round of messages with whole operands takes less time than two rounds with slices. One round sends and
-/// combines more bytes, and waits once less. Not measured on an idle machine.
+/// combines more bytes, and waits once less.
 bool takes_one_round(int64_t bytes, int64_t processes) {
-  constexpr int64_t worth_a_wait = 128 << 10;  // bytes
+  constexpr int64_t worth_a_wait = 128 << 10;  // bytes: 13 us at 10 GB/s
   return (processes - 1) * (processes - 2) * bytes / processes + bytes / 2 <= worth_a_wait;
 }
 

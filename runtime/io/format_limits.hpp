@@ -13,7 +13,7 @@
 
 namespace pxl {
 
-/// Maximum size of a text, image or sound file, and of its decoded contents, in bytes. Not measured.
+/// Maximum size of a text, image or sound file, and of its decoded contents, in bytes.
 constexpr int64_t max_decoded_bytes = int64_t{2} << 30;
 
 /// Maximum number of bytes that a look reads of one file.

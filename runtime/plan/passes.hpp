@@ -18,7 +18,7 @@ namespace pxl {
 #undef PXL_PASS
 #undef PXL_LOWERING_PASS
 
-/// Bytes: larger constants are not compared by value. Not measured.
+/// Bytes: larger constants than a cache line are not compared by value.
 constexpr int64_t max_compared_bytes = 64;
 
 struct PlanPass {

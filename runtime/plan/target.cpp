@@ -28,7 +28,9 @@ ElementOrder Target::element_order(const Node& node) const {
 
 namespace {
 
-// Cost of one operation, and cost per element of the largest operand or result, by pattern. Not measured.
+// Cost of one operation, and cost per element of the largest operand or result, by pattern. AMD EPYC with AVX-512 takes
+// 0.1 to 0.3 ns for an addition, 0.05 to 0.1 for an element of a sum, 0.01 for a flop (`bench_runtime`: add, sum,
+// matmul).
 struct Rates {
   double flop_ns, element_ns;
 };

@@ -14,7 +14,7 @@ class Target {
   Target& operator=(const Target&) = delete;
   virtual ~Target() = default;
 
-  size_t max_members = 32;    ///< of a fused node: a bound on planning time. Not measured
+  size_t max_members = 32;    ///< of a fused node: a bound on planning time
   size_t max_operands = 12;   ///< of a member, and as many results
   size_t max_scattered = 16;  ///< operands of a sparse update
   int64_t block = 1024;       ///< elements that members compute at a time

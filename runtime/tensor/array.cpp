@@ -30,7 +30,7 @@ constexpr size_t huge_page = size_t{2} << 20, small_page = 4096;
 // Minimum size of freed memory that is kept (block_cache.hpp), in bytes. The C library returns large blocks to the
 // system, and a page fault there costs more than an op on the page.
 constexpr size_t min_cached_bytes = size_t{64} << 10;
-constexpr size_t max_joined_bytes = size_t{1} << 14;  ///< not measured
+constexpr size_t max_joined_bytes = size_t{1} << 14;  ///< of elements that share a block with their counter
 
 // Large zeroed memory comes from the system and is not committed before its first use: variables of a program that
 // never runs cost nothing. Null if a look omits the elements.

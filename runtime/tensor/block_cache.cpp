@@ -11,7 +11,7 @@ namespace pxl {
 
 namespace {
 
-// Blocks in the order in which they were freed. Sizes are not measured: a few results of a script's ops.
+// Blocks in the order in which they were freed. The sizes allow a few results of a script's ops.
 constexpr size_t max_blocks = 32, max_block_bytes = size_t{64} << 20, max_bytes = size_t{128} << 20;
 
 struct Block {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/base/never_destroyed.hpp"
+#include "runtime/base/threads/parallel_copy.hpp"
 #include "runtime/base/threads/thread_pool.hpp"
 
 namespace pxl {
@@ -13,7 +14,6 @@ namespace {
 
 constexpr size_t line = 64;
 constexpr size_t min_parallel_bytes = 8192;  // bytes: some microseconds where they come from memory
-constexpr double ns_per_byte = 0.1;          // from memory, about; not measured
 // Maximum number of rows that are partitioned by columns; more rows are partitioned by rows. The GEMMs that read the
 // rows partition them alike, so each thread copies the elements that it will read.
 constexpr size_t max_rows_by_columns = 16;
@@ -100,7 +100,7 @@ void gather(const std::byte* from, size_t width, std::span<const int64_t> offset
     job.prefetch_expected();
     return;
   }
-  const double expected_ns = static_cast<double>(rows * bytes) * ns_per_byte;
+  const double expected_ns = static_cast<double>(rows * bytes) * copy_ns_per_byte;
   const auto chunk = [&job](int thread, int threads) {
     const size_t all = job.offsets.size();
     const bool by_columns = all <= max_rows_by_columns && job.bytes >= 8 * line;

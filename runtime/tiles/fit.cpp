@@ -68,7 +68,7 @@ class Fitting {
   static constexpr int max_rounds = 24;
   static constexpr size_t max_moves_at_once = 64;
   static constexpr int64_t max_pairs = int64_t{1} << 18;             // per edge: pairs of choices of its two nodes
-  static constexpr int64_t max_improvement_work = int64_t{1} << 24;  // ops times tiles, over all tries; not measured
+  static constexpr int64_t max_improvement_work = int64_t{1} << 24;  // ops times tiles, over all tries
 
   std::vector<int> choice() const {
     std::vector<int> all;

@@ -11,7 +11,7 @@ namespace pxl::tiles {
 
 namespace {
 
-/// Minimum bytes of a block, operands and sums included, for which serial parts are tried. Not measured.
+/// Minimum bytes of a block, operands and sums included, for which serial parts are tried.
 constexpr int64_t min_serial_bytes = 8192;
 /// Maximum steps of a rotation.
 constexpr int64_t max_shifts = 64;

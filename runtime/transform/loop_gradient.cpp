@@ -1,6 +1,6 @@
 // Gradients of loops. Very short repeats are differentiated iteration by iteration, the others as scans (scan.hpp). A
-// loop with a condition is, once it has run, a scan of a known number of iterations: segments of it keep their first
-// states, and are computed again for their gradients.
+// loop with a condition has a known number of iterations once it has run, and is a scan then. Its segments keep their
+// first states, and are computed again for their gradients.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,10 +17,10 @@ namespace pxl {
 
 namespace {
 
-/// Unrolled iterations are separate ops, which are planned together. Not measured.
+/// Unrolled iterations are separate ops, which are planned together.
 constexpr int64_t max_unrolled = 4;
 
-/// A loop that may run more often than this is divided into segments. Not measured.
+/// A loop that may run more often than this is divided into segments.
 constexpr int64_t max_undivided = 16;
 
 [[noreturn]] void refuse_gradient(const Op& op, std::string why, std::vector<std::string> notes) {
@@ -29,8 +29,8 @@ constexpr int64_t max_undivided = 16;
   throw e;
 }
 
-/// A scan of segments of a counted scan: the step runs up to `length` iterations. It carries also the number of the
-/// first one.
+/// A scan over the segments of a counted scan: the step runs up to `length` iterations. It also carries the number of
+/// the first one.
 ScanForm in_segments(const ScanForm& all, int64_t length) {
   Graph& step = *all.step;
   Graph& segment = step.ir().create_graph(step.title() + "_segment");

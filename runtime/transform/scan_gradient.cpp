@@ -15,8 +15,8 @@ namespace pxl {
 
 namespace {
 
-/// Inner extents of an iteration's GEMM from which a sum of the GEMMs costs no more than one GEMM over all iterations.
-/// Not measured.
+/// The inner extent that fills a block of terms (gemm/packed.inc). With it, an iteration's GEMM has whole blocks, as
+/// one GEMM over all iterations has.
 constexpr int64_t min_inner_extent = 256;
 
 /// Operands of a float matrix product transpose(left) @ right, both of rank 2; null if the tensor is none.

@@ -51,7 +51,7 @@ class Walk {
   }
   /// The number of elements if it is known and not large, otherwise 0.
   size_t reserved() const {
-    constexpr size_t most = 4096;  // a list that grows from this size is rarely copied; not measured
+    constexpr size_t most = 4096;  // a list that grows from this size is rarely copied
     return std::min(most, sequence_ ? sequence_->items.size() : range_ ? static_cast<size_t>(length_) : size_t{0});
   }
 

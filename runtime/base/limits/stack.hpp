@@ -7,7 +7,7 @@
 namespace pxl {
 
 /// Bytes that a call leaves: for one call's expressions (the parser allows 200 levels), kernels, and the report of an
-/// error. Not measured.
+/// error.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr size_t stack_reserve = size_t{1536} << 10;
 #else

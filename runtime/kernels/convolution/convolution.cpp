@@ -29,8 +29,8 @@ constexpr double ns_per_packed_number = 0.4;
 // with AVX2.
 constexpr double ns_per_packed_number_in_place = 0.15;
 
-// Units of work below which the channels of the result are divided too, and the fewest channels of a part: with fewer,
-// products take longer to read the columns. Not measured.
+// Units of work below which the channels of the result are divided too, and the fewest channels of a part. Each part
+// reads all columns, so a part with few channels reads more than it computes.
 constexpr int64_t enough_units = 8, fewest_channels = 64;
 
 double convolution_ns(const Convolution& c) {

@@ -12,7 +12,7 @@ namespace pxl::im2col {
 /// Elements in a tile's im2col matrix: 192 KiB of float32, so that it stays in L2 between packing and GEMM. Not
 /// measured.
 inline constexpr int64_t tile_elements = 48 * 1024;
-/// Number of columns at which the GEMM reaches its full rate. Not measured.
+/// Minimum columns in a tile, where there are as many: a part of the GEMM (part_columns, gemm/packed_product.cpp).
 inline constexpr int64_t good_columns = 128;
 
 /// Partition of the windows into tiles: window rows of one sample, or several whole samples.
@@ -199,7 +199,7 @@ void gather_rows(const Convolution& c, const Tiling& t, const Tile& tile, const 
                   sizeof(T) * static_cast<size_t>(t.windows));
 }
 
-/// Of channels [first, first + count).
+/// The columns of channels [first, first + count).
 template <class T>
 void scatter_rows(const Convolution& c, const Tiling& t, const Tile& tile, int64_t first, int64_t count,
                   const T* matrix, int64_t g, T* y) {

@@ -10,7 +10,7 @@ using namespace winograd_parts;
 // Transformed tiles in a unit, times channels: 2.25 MiB, most of which stay in L2. More tiles would be written to
 // memory; fewer would read the transformed kernels more often. Measured with 64 to 512 channels on Sapphire Rapids.
 constexpr int64_t tiles_of_inputs = int64_t{1} << 14;
-// Product columns whose sums are kept for all positions. Not measured.
+// Product columns whose sums are kept for all positions.
 constexpr int64_t columns_at_once = 64;
 
 // Columns and terms of products with kernels that are transformed when they are used. Their transformed kernels stay in

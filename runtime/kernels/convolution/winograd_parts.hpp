@@ -15,9 +15,9 @@
 
 namespace pxl::winograd_parts {
 
-// Tiles per unit, which are the rows of its products; fewer if there would be too few units. Not measured.
+// Tiles per unit, which are the rows of its products; fewer if there would be too few units.
 inline constexpr int64_t good_tiles = 112, min_tiles_of_unit = 28;
-// Number of units below which outputs are partitioned as well. Not measured.
+// Number of units below which outputs are partitioned as well.
 inline constexpr int64_t enough_winograd_units = 16;
 
 // Tiles, and channels, that are summed separately. The transforms enlarge the errors of sums; with these limits, errors

@@ -11,10 +11,10 @@ namespace {
 
 using namespace winograd_parts;
 
-// Floats in the sums of a group that stay in L2 beside the tiles. Not measured.
+// Floats in the sums of a group that stay in L2 beside the tiles.
 constexpr int64_t max_partial_floats = int64_t{1} << 18;
 // Floats in the transformed tiles of a round, and minimum tiles per round, so that sums are not read and written for a
-// few terms only. Not measured.
+// few terms only.
 constexpr int64_t round_floats = int64_t{1} << 22, min_round_tiles = 256;
 // Outputs per chunk of a position's sums.
 constexpr int64_t outputs_of_part = 128;

@@ -9,7 +9,7 @@
 namespace pxl {
 namespace {
 
-constexpr int64_t piece = 16384;  ///< elements per iteration of the maximum. Not measured
+constexpr int64_t piece = 16384;  ///< elements per iteration of the maximum
 
 /// The log2_scale for a tensor whose largest absolute value is `largest`.
 int32_t amax_scale(double largest, DType to) {

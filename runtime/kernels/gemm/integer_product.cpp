@@ -22,8 +22,8 @@ const IntegerProductFunctions& integer_product() {
 namespace {
 
 constexpr int64_t quad = 4;
-// Rows and columns of a unit of work, whose operands stay in L2; units of a convolution below which the channels of the
-// result are divided too, and the fewest channels of a part. Not measured.
+// Rows and columns of a unit of work, whose operands stay in L2. A convolution with fewer units than enough_parts
+// divides the channels of the result too, into parts of at least fewest_channels.
 constexpr int64_t unit_rows = 96, unit_columns = 256, enough_parts = 8, fewest_channels = 16;
 // Multiply-adds of 8 bits that one core makes in a nanosecond. Measured on AMD EPYC with VNNI, rounded down.
 constexpr double products_per_ns = 100;
@@ -208,7 +208,7 @@ Kernel integer_convolution_kernel(const Convolution& c, DType x, DType weight, Z
   const Side data(x, false, zeros.first, 2), factors(weight, true, zeros.second, 3);
   const double ns = static_cast<double>(size) * static_cast<double>(depth) / products_per_ns;
   if (c.cin == 1 && c.groups > 1) return by_taps(c, data, factors, 10 * ns);
-  // The data as an image of quads of channels, each an element.
+  // The data as an image whose elements are quads of channels.
   Convolution of_quads = c;
   of_quads.cin = div_up(c.cin, quad);
   const int64_t planes = c.batch * c.groups * of_quads.cin, plane = input_size(c.axes);

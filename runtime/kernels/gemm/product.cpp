@@ -17,7 +17,7 @@
 namespace pxl {
 namespace {
 
-// Weight rows between two calls of the epilogue on their columns of the result. Not measured.
+// Weight rows between two calls of the epilogue on their columns of the result.
 constexpr int64_t dgrad_wgrad_row_block = 256;
 
 // Maximum rows of a product that reads a transposed right operand in place: packing it would take longer than the
@@ -33,7 +33,7 @@ constexpr int64_t conflicting_stride = 256, stride_padding = 16;
 // Panel rows between the row that the epilogue changes and the row that is prefetched.
 constexpr int64_t fetched_ahead = 2;
 
-// Minimum multiply-accumulates at which threads or an epilogue can gain anything. Not measured.
+// Minimum multiply-accumulates for threads or an epilogue: 20 ns of work at 100 GF/s.
 constexpr int64_t min_parallel_macs = 1024;
 
 /// The backward products of a layer x[m, k] @ w[k, n] with dense operands.

@@ -9,7 +9,7 @@
 namespace pxl {
 namespace {
 
-// Multiply-accumulates per chunk of a matrix. Not measured.
+// Multiply-accumulates per chunk of a matrix: about 1 us at 100 GF/s.
 constexpr int64_t part_macs = 1 << 16;
 
 /// Whether skinny_k computes the product: few terms, and many rows of the result.

@@ -11,7 +11,7 @@ namespace {
 // measured.
 constexpr int64_t streamed_columns = 1024, sum_columns = 2 * skinny_panel;
 
-// Maximum weight rows per slice, beyond which there are more slices: the sums of a slice are float32. Not measured.
+// Maximum weight rows per slice, beyond which there are more slices: the sums of a slice are float32.
 constexpr int64_t max_slice = 1 << 14;
 
 /// Partial sums of x[m, k] @ w[k, n] over `slices` slices of w's rows, by panels. A product with one slice is

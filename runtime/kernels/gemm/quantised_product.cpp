@@ -19,7 +19,7 @@ const QuantisedProductFunctions& quantised_product() {
 
 namespace {
 
-// Columns that a thread multiplies at a time, as for streamed rows (product_few_rows.cpp). Not measured.
+// Columns that a thread multiplies at a time, as for streamed rows (product_few_rows.cpp).
 constexpr int64_t quantised_columns = 1024;
 // Maximum rows of x for which threads divide the row groups, and sums are then added. More rows have enough columns for
 // all threads, or enough work.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/threads/parallel_copy.hpp"
 #include "runtime/kernels/indexing/indices.hpp"
 #include "runtime/kernels/movement/strided.hpp"
 
@@ -98,8 +99,7 @@ Kernel gather_nd_kernel(const TensorSpec& t, const TensorSpec& indices, int64_t 
     for (int64_t i = begin; i < end; ++i)
       copy_bytes(b.out[0] + i * bytes, b.in[0] + at[i] * bytes, static_cast<size_t>(bytes));
   };
-  // 10 GB/s, and 4 ns a position. Not measured.
-  const double cost_ns = static_cast<double>(rows.count()) * (4 + 0.1 * static_cast<double>(bytes));
+  const double cost_ns = static_cast<double>(rows.count()) * (4 + copy_ns_per_byte * static_cast<double>(bytes));
   return Kernel::parallel({rows.phase(), {rows.count(), 1 + 4096 / bytes, copy}}, cost_ns)
       .with_workspace(rows.workspace());
 }

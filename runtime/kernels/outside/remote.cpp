@@ -77,8 +77,6 @@ int64_t entry_of(const Buffers& b, DType dtype) {
   });
 }
 
-// Estimated single-core time per byte: 10 GB/s, as for other copies of large memory. Not measured.
-constexpr double ns_per_byte = 0.1;
 constexpr int64_t grain = 64;  ///< bytes; a cache line
 
 }  // namespace
@@ -89,7 +87,7 @@ Kernel remote_load_kernel(DType entry_dtype, int64_t bytes) {
                        const std::byte* entry = memory_of(b).at(entry_of(b, entry_dtype));
                        std::copy(entry + begin, entry + end, b.out[0] + begin);
                      }};
-  return Kernel::parallel({checked, copied}, ns_per_byte * static_cast<double>(bytes));
+  return Kernel::parallel({checked, copied}, copy_ns_per_byte * static_cast<double>(bytes));
 }
 
 Kernel remote_store_kernel(DType entry_dtype, int64_t bytes) {
@@ -99,7 +97,7 @@ Kernel remote_store_kernel(DType entry_dtype, int64_t bytes) {
                        std::copy(b.in[0] + begin, b.in[0] + end,
                                  memory_of(b).written(entry_of(b, entry_dtype)) + begin);
                      }};
-  return Kernel::parallel({replaced, copied}, ns_per_byte * static_cast<double>(bytes));
+  return Kernel::parallel({replaced, copied}, copy_ns_per_byte * static_cast<double>(bytes));
 }
 
 }  // namespace pxl

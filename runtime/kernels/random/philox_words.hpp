@@ -7,7 +7,7 @@
 
 namespace pxl {
 
-/// Number of blocks whose words, and the numbers made from them, stay in L1. Not measured.
+/// Number of blocks whose words, and the numbers made from them, stay in L1.
 inline constexpr int64_t philox_batch = 128;
 
 struct PhiloxWords {

@@ -69,7 +69,7 @@ Kernel with_floating(std::string_view what, DType dtype, F&& f) {
   }
 }
 
-constexpr int64_t min_elements = 1024;  ///< per chunk of lines or groups: the grain. Not measured
+constexpr int64_t min_elements = 1024;  ///< per chunk of lines or groups: the grain
 
 inline double line_sum(const float* x, int64_t n) { return bulk().sum32(x, n); }
 inline double line_sum(const double* x, int64_t n) { return bulk().sum64(x, n); }

@@ -10,7 +10,7 @@
 namespace pxl {
 namespace {
 
-// Minimum number of elements for which digits are counted; below it, elements are compared. Not measured.
+// Minimum number of elements for which digits are counted; below it, elements are compared.
 constexpr int64_t min_counted = 512;
 
 /// Element k of the sorted ranks, found byte by byte from the highest. The ranks that agree so far are kept in front.
@@ -98,7 +98,6 @@ Kernel median_kernel(const TensorSpec& in, const std::vector<int64_t>& axes) {
         if (b.out[1]) b.output<int32_t>(1)[line] = static_cast<int32_t>(first);
       }
     };
-    // 3 ns an element. Not measured.
     return Kernel::parallel(lines, 1, 3 * static_cast<double>(in.size()), part).with_workspace(workspace);
   });
 }

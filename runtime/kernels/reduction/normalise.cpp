@@ -18,7 +18,7 @@ struct Groups {
   int64_t rows() const { return samples * groups; }
   int64_t all_channels() const { return groups * channels; }
   /// Whether channels are so long that an inner loop reads their parameters as scalars. Otherwise parameters are
-  /// expanded per element. Not measured.
+  /// expanded per element.
   bool by_channel() const { return spatial >= 8; }
 };
 

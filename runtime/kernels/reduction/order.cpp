@@ -32,7 +32,7 @@ bool before(K a, K b) {
     return a < b;
 }
 
-/// Number of lines, adjacent in memory, that are processed together. Not measured.
+/// Number of lines, adjacent in memory, that are processed together.
 constexpr int64_t lines_at_once = 64;
 
 /// A kernel that calls f(buffers, start of the first line, its start in a result with extent k, lines) for groups of at

@@ -9,7 +9,7 @@ namespace pxl {
 
 namespace {
 
-/// Number of adjacent slices that are processed together. Not measured.
+/// Number of adjacent slices that are processed together.
 constexpr int64_t slices_at_once = 64;
 
 /// A kernel that calls f(buffers, first element, adjacent slices) for groups of at most `slices_at_once` adjacent
@@ -18,7 +18,7 @@ template <class F>
 Kernel adjacent_slices(const AxisLines& lines, double element_ns, F f) {
   const int64_t groups = (lines.inner + slices_at_once - 1) / slices_at_once;
   const double elements = static_cast<double>(lines.outer * lines.extent) * static_cast<double>(lines.inner);
-  constexpr int64_t min_elements = 1024;  // per chunk. Not measured
+  constexpr int64_t min_elements = 1024;  // per chunk
   const int64_t in_group = std::max<int64_t>(1, lines.extent * std::min(lines.inner, slices_at_once));
   return Kernel::parallel(lines.extent == 0 ? 0 : lines.outer * groups, 1 + min_elements / in_group,
                           element_ns * elements, [=](const Buffers& b, int64_t begin, int64_t end) {
@@ -67,7 +67,7 @@ Kernel lrn_kernel(const TensorSpec& x, int64_t size, double alpha, double beta, 
     const C scale = static_cast<C>(alpha / static_cast<double>(size)), offset = static_cast<C>(bias);
     const C exponent = static_cast<C>(beta);
     const BinaryFn power = binary_block(Binary::pow, dtype_of<C>()).vs;
-    // A power takes about 3 ns. Not measured.
+    // A power takes 3 ns (`bench_runtime`, pow).
     const double element_ns = 4 + 0.2 * static_cast<double>(std::min(size, lines.extent));
     return adjacent_slices(lines, element_ns, [=](const Buffers& b, int64_t first, int64_t width) {
       const T* in = b.input<T>(0) + first;

@@ -48,7 +48,7 @@ struct TwoOperands {
   void (*columns)(const C* g, const C* y, C* out, int64_t n, int64_t width, int64_t stride);
 };
 
-// Minimum number of adjacent columns that are processed together; below it, slices are gathered. Not measured.
+// Minimum number of adjacent columns that are processed together; below it, slices are gathered.
 constexpr int64_t min_inner = 8;
 
 /// Calls f(offset of the first element, columns) for slices [begin, end) as blocks of adjacent columns.

@@ -54,11 +54,11 @@ Kth<Bits> kth_smallest(const Bits* x, Bits* other, int64_t n, int64_t k) {
   }
 }
 
-// Largest k for which top-k keeps a sorted list in one pass; above it, the k-th is searched first. Not measured.
+// Largest k for which top-k keeps a sorted list in one pass; above it, the k-th is searched first.
 constexpr int64_t max_insertion_k = 32;
 constexpr int64_t ranked_block = 256;   ///< elements of a line whose ranks are compared with the k-th at once
 constexpr int64_t gathered_lines = 16;  ///< adjacent lines that are read together: a cache line of float32
-/// Maximum bytes of lines that are read together; larger lines are read one by one. Not measured.
+/// Maximum bytes of lines that are read together; larger lines are read one by one.
 constexpr int64_t max_gathered_bytes = 1 << 20;
 
 /// The best k of each line, best first; ties by index.

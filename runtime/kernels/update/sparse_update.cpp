@@ -28,7 +28,7 @@ struct SparseTerm {
 };
 
 using Ranked = RankedItem<uint32_t>;
-// Minimum number of entries for which digits are counted; below it, entries are compared. Not measured.
+// Minimum number of entries for which digits are counted; below it, entries are compared.
 constexpr int64_t min_counted_entries = 64;
 
 /// The kernels and workspace of a sparse update; one copy for all its phases.

@@ -8,8 +8,7 @@ namespace pxl {
 
 namespace {
 
-constexpr int64_t small =
-    64 * 1024;  // bytes: larger results are folded only if the operands are as large. Not measured
+constexpr int64_t small = 64 * 1024;  // bytes: larger results are folded only if the operands are as large
 
 /// Evaluates a node; empty if it fails: the error must occur at run time.
 std::vector<Array> results_of(const Node& node) {

@@ -9,7 +9,7 @@ namespace pxl {
 
 namespace {
 
-constexpr int max_pairing_distance = 256;  // nodes between the two: a bound on planning time. Not measured
+constexpr int max_pairing_distance = 256;  // nodes between the two: a bound on planning time
 
 class Pairer {
  public:

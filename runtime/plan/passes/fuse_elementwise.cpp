@@ -11,7 +11,7 @@ namespace pxl {
 
 namespace {
 
-// A bound on planning time. Not measured.
+// A bound on planning time.
 constexpr int max_fusion_distance = 256;  // nodes between a member and its group
 
 struct Candidate {

