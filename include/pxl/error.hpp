@@ -30,7 +30,7 @@ struct Diagnostic {
   Place place;                     ///< where the text is wrong, or what failed while running
   std::vector<std::string> notes;  ///< facts and remedies
   std::string text;                ///< as the command prints it: place, message, the line with a caret, notes, calls
-  /// What the program's `fail` gave as data (value.hpp); null for all other errors.
+  /// The data of the program's `fail` (value.hpp); null for all other errors.
   std::shared_ptr<const Value> data = nullptr;
 };
 

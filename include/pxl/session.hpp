@@ -145,7 +145,7 @@ class PXL_API Session {
   Result<void> write(std::string_view variable, const View& value);
   Result<void> write(std::span<const Input> values);
 
-  /// Calls a bound graph of the program on arrays of any shapes, with the variables as they are: `self.training` is
+  /// Calls a bound graph of the program on arrays of any shapes. The call changes no variables: `self.training` is
   /// false, and states are only read.
   Result<Value> call(std::string_view net, std::span<const Value> arrays = {}, std::span<const Argument> named = {});
 

@@ -181,7 +181,7 @@ void command_profile(Console& console, std::string_view arguments) {
   for (const Measurement& m : ended) any = print(m) || any;
   for (const Session* s : sessions()) any = print(s->measure()) || any;
   if (!any && o.ok()) console.print("no session ran");
-  for (Session* s : sessions()) s->start_profiling();  // the next table is of what comes after this one
+  for (Session* s : sessions()) s->start_profiling();  // the next table covers the time from here on
 }
 
 }  // namespace pxl

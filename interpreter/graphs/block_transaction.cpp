@@ -19,7 +19,7 @@ struct SavedBuild {
   std::function<void()> factories;
 };
 
-/// What the session knew of an Ir.
+/// The facts that the session had about an Ir.
 struct Saved {
   std::vector<SavedBuild> builds;
   std::vector<std::pair<std::shared_ptr<Captures>, std::vector<Captures::One>>> captures;

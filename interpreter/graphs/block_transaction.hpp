@@ -1,5 +1,5 @@
-// What a block adds to graphs, and how it is taken back: the Irs that it changed, builds in progress, and what the
-// session knows of them. A `try` and an input of the REPL are such blocks.
+// Rolls back what a block adds to graphs: the Irs that it changed, builds in progress, and the facts that the session
+// has about them. A `try` and an input of the REPL are such blocks.
 #pragma once
 
 #include <memory>

@@ -25,7 +25,7 @@ namespace pxl {
 
 namespace {
 
-/// The spec that a value is, with edits for what is written where a spec belongs.
+/// The value as a spec. The error for another value has edits, if the text where a spec belongs allows them.
 TensorSpec spec_of_written(Interpreter& in, const ast::Expr& written, const Value& value, const char* what) {
   try {
     return to_spec(in, value, what);

@@ -31,7 +31,7 @@ Float8Overflow float8_overflow(const ArgReader& a);
 
 /// The spec that a declaration has; an error is at its text.
 TensorSpec declared_spec(Interpreter& in, const ast::Expr& written, Activation& a, const char* what);
-/// The same where a tree of specs may stand: `{"s": float32[n, 4], "a": int32[n]}`.
+/// The same for a place that allows a tree of specs: `{"s": float32[n, 4], "a": int32[n]}`.
 Value declared_specs(Interpreter& in, const ast::Expr& written, Activation& a, const char* what);
 
 }  // namespace pxl

@@ -280,7 +280,7 @@ constexpr Member<IrObject> ir_rows[] = {
     {"main_graph", "The graph that a run executes.", "train().main_graph",
      [](In, IrRef i) -> Got { return graph_value(i.ir, &i.ir->main()); }},
     {"create_graph", "(function, *inputs, name = value, ...)",
-     "A graph of a def or of a module without params: tensors and specs are inputs, other arguments are constants.",
+     "A graph made from a def or a module without params: tensors and specs are inputs, other arguments are constants.",
      "ir.create_graph((a, b) => a * b, float32[2], float32[2])", create_graph},
     {"create_empty_graph", "(name = 'graph')", "A graph without ops, to which `with graph { ... }` adds some.",
      "ir.create_empty_graph('by_hand')", [](In in, IrRef i, A args) { return create_empty_graph(in, i.ir, args); }},

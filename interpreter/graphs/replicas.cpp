@@ -96,7 +96,7 @@ constexpr Member<ReplicaGroupingObject> grouping_rows[] = {
      [](Interpreter&, GroupingRef r) -> Got { return Value(group_size(r.groups)); }},
     {"num_groups", "The number of groups.", "",
      [](Interpreter&, GroupingRef r) -> Got { return Value(group_count(r.groups)); }},
-    {"assignment", "A list of the group of each replica.", "",
+    {"assignment", "The group of each replica, as a list.", "",
      [](Interpreter&, GroupingRef r) -> Got {
        return make_list(std::vector<Value>(r.groups.begin(), r.groups.end()));
      }},
@@ -277,7 +277,7 @@ Session(p()).run(x = [[1], [5]]))"},
       });
   define(p, no_effects,
          {"replica_sharded_spec(spec, shard_over)",
-          "The spec of a shard: the part that each member of a group of replicas has of a tensor.",
+          "The spec of a shard: the part of a tensor that each replica in a group has.",
           R"(program p with replicated(4) {
   group = ir.replica_grouping(stride = 1, group_size = 4)
   print(replica_sharded_spec(float32[10], group))

@@ -84,7 +84,7 @@ void store(Interpreter& in, Stream& stream, const Value& v) {
 
 namespace {
 
-/// The spec of what a stream statement without a spec stores; of a tree, a tree of specs.
+/// The spec of the value that a stream statement without a spec stores; a tree of specs for a tree.
 Value spec_of_stored(Interpreter& in, const ast::StreamStmt& s, const Value& value) {
   if (!s.value || s.is_input)
     throw Error("stream " + std::string(s.is_input ? "in " : "out ") + s.name + " needs a spec",
@@ -98,7 +98,7 @@ Value spec_of_stored(Interpreter& in, const ast::StreamStmt& s, const Value& val
   return holds_tensors(in, value) ? map_tree(in, value, spec_of) : spec_of(value, "");
 }
 
-/// The stream of one spec, which is new or was declared when the statement was reached before.
+/// The stream for one spec: a new one, or the one that the statement declared when it ran before.
 Value declared_stream(Interpreter& in, const ast::StreamStmt& s, const TensorSpec& spec, const std::string& path) {
   const BuildTarget at = graphs_of(in).target();
   auto& known = graphs_of(in).world().of(at.ir).streams;
@@ -137,7 +137,7 @@ void each_stream(Interpreter& in, const Value& streams, const Value& other, cons
   for (size_t i = 0; i < here.size(); ++i) f(here[i].second, there[i].second);
 }
 
-/// A tree of streams with what `f` makes of each.
+/// A tree with the result of `f` for each stream.
 Value map_streams(Interpreter& in, const Value& streams, const char* where,
                   const std::function<Value(const Value& stream, const std::string& path)>& f) {
   if (!is_tree(streams)) return f(streams, "");

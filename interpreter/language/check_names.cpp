@@ -184,7 +184,7 @@ class NameChecker {
     if (m.build) function(*m.build, inner, {});
   }
 
-  /// Where a program of the file binds the name: it is no name of the script.
+  /// The place where a program of the file binds the name, which is then no name of the script.
   std::string note_on_program(const std::string& name) const {
     for (const ast::Function* f : programs_)
       for (const ast::Stmt* s : f->body->statements) {

@@ -9,8 +9,8 @@
 
 namespace pxl {
 
-/// Adds a fix to each diagnostic that has none and whose words imply one: "did you mean `x`?", the import of a name of
-/// the library, the call of a habit (habits.hpp).
+/// Adds a fix to each diagnostic without one whose words imply it: "did you mean `x`?", an import from the library, the
+/// call of a habit (habits.hpp).
 void add_implied_fixes(std::vector<Diagnostic>& found);
 
 /// The text of a file with the first fix of each diagnostic; a fix that overlaps an earlier one is left out. Nullopt if
@@ -18,9 +18,9 @@ void add_implied_fixes(std::vector<Diagnostic>& found);
 std::optional<std::string> fixed_text(const SourceFile& source, const std::vector<Diagnostic>& found,
                                       std::vector<std::string>* made = nullptr);
 
-/// Where an import is inserted: before the first statement and its documentation comment, at the beginning of a line.
+/// The place for an import: a new line before the first statement and its documentation comment.
 uint32_t place_of_imports(const SourceFile& source);
-/// The import of a name of the library as an edit of a file: "from nn import Linear".
+/// The edit that imports a name from the library: "from nn import Linear".
 Edit import_edit(const SourceFile& source, const std::string& import);
 
 }  // namespace pxl

@@ -244,7 +244,7 @@ constexpr ForeignName method_table[] = {
     {"swapaxes", "axes are permuted by `transpose(x, [1, 0])`"},
 };
 
-// Members of values of one type, or of any.
+// Members of one type of values, or of all types.
 constexpr ForeignMember foreign_members[] = {
     {"array", {"numpy", "it is an array already: leave out `.numpy()`", "{base}"}},
     {"array", {"copy", unchanged, "{base}"}},

@@ -9,8 +9,8 @@ namespace pxl {
 struct ForeignName {
   std::string_view name;     ///< "clamp"
   std::string_view way_out;  ///< a note of the error; in backticks what the language has
-  /// What takes the place of the use (filled_form in written_use.hpp), of several the first that fits, separated by
-  /// `|`: a name, or a form of the whole call. `.` removes the name and its dot. Empty: the text does not say.
+  /// The replacement of the use (filled_form in written_use.hpp): a name, or a form of the whole call. The first that
+  /// fits is taken, if `|` separates several. `.` removes the name and its dot. Empty: the text does not say.
   std::string_view edit = {};
 };
 struct ForeignMember {
@@ -23,7 +23,7 @@ std::span<const ForeignName> foreign_methods();
 
 /// Whether a name is a module of another framework, whose members are visible here by their names.
 bool is_framework(std::string_view name);
-/// The row of a path such as "json.loads", of a name, of a member of a value; null if there is none.
+/// The row for a path such as "json.loads", a name, or a member of a value; null if there is none.
 const ForeignName* foreign_path(std::string_view path);
 const ForeignName* foreign_name(std::string_view name);
 const ForeignName* foreign_member(std::string_view name, std::string_view type);

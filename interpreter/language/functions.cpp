@@ -399,7 +399,7 @@ class ParameterBinder {
     return true;
   }
 
-  /// What a value of a wrong type was probably meant to be.
+  /// A guess at the value that was meant in place of one with a wrong type.
   static void explain_mismatch(Error& e, const Value& given, const Span& place) {
     const std::string text(place.text());
     const Span after{place.file, place.end, place.end};

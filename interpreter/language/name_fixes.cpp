@@ -58,7 +58,7 @@ void offer_row(Diagnostic& d, const ForeignName& row, const WrittenUse& use, boo
     const std::string_view form = forms.substr(0, bar);
     forms = bar == forms.npos ? std::string_view() : forms.substr(bar + 1);
     if (!use.base && (is_word(form) || form == "-1")) return d.offer(use.path, std::string(form));
-    // Of `x.cuda().sum()` the call of the member itself: the path ends with its name.
+    // The call of the member itself in `x.cuda().sum()`: the path ends with its name.
     if (use.base && !use.members.empty()) continue;
     if (!use.call && (is_word(form) || form.find("{base}") == form.npos)) continue;
     std::string text = text_of_form(form, use, is_function);

@@ -1,5 +1,5 @@
-// What errors about unknown names and members say besides: where the name is, what is written in its place, and the
-// edit that writes it, in the user's own words.
+// Additions to errors about unknown names and members: where the name is, its replacement, and the edit that writes the
+// replacement, in the user's own words.
 #pragma once
 
 #include <string>

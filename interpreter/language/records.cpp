@@ -42,7 +42,7 @@ class FromDict {
   Value make(const Value& fields) {
     auto* dict = fields.as<DictObject>();
     if (!dict)
-      throw Error(fmt::format("{} is made of a dict of its fields, not of {}", type_.code->name,
+      throw Error(fmt::format("{} is made from a dict of its fields, not from {}", type_.code->name,
                               with_article(fields.type_name())))
           .as(codes::type);
     const DepthGuard guard(in_);

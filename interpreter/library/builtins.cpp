@@ -422,8 +422,8 @@ void bind_core_builtins(Interpreter&, Scope& p) {
   define(p, no_effects, {"reversed(items)", "A list in reverse order.", "list(reversed([1, 2, 3]))"}, reversed);
   define(p, no_effects, {"list(items = [])", "A list of the elements.", R"(list("abc"), list(range(3)))"}, to_list);
   define(p, no_effects, {"tuple(items = [])", "A tuple of the elements.", "tuple([1, 2])"}, to_tuple);
-  define(p, no_effects, {"dict(pairs = [], **entries)", "A dict of pairs or of names.", R"(dict([("a", 1)], b = 2))"},
-         to_dict);
+  define(p, no_effects,
+         {"dict(pairs = [], **entries)", "A dict made from pairs or names.", R"(dict([("a", 1)], b = 2))"}, to_dict);
   define(
       p, no_effects,
       {"int(x = 0, base = 10)", "An int: floats are truncated, strings parsed.", R"(int(2.9), int("ff", base = 16))"},
@@ -438,9 +438,9 @@ void bind_core_builtins(Interpreter&, Scope& p) {
          });
   define(p, no_effects, {"repr(x)", "The text that shows a value inside containers.", R"(repr("a\nb"))"},
          [](Interpreter& in, const Arguments& args) -> Value { return repr_of(in, ArgReader(args).value("x")); });
-  define(p, no_effects, {"chr(code)", "The character of a code point of Unicode.", "chr(97), chr(0x20ac)"},
+  define(p, no_effects, {"chr(code)", "The character for a code point of Unicode.", "chr(97), chr(0x20ac)"},
          [](Interpreter&, const Arguments& args) { return character(ArgReader(args).value("code")); });
-  define(p, no_effects, {"ord(text)", "The code point of a text of one character.", "ord('a'), ord('€')"},
+  define(p, no_effects, {"ord(text)", "The code point of a text's only character.", "ord('a'), ord('€')"},
          [](Interpreter&, const Arguments& args) { return code_point(ArgReader(args).value("text")); });
   define_direct(p, "chr", 1, 1, [](Interpreter&, const Value* v, size_t) { return character(v[0]); });
   define_direct(p, "ord", 1, 1, [](Interpreter&, const Value* v, size_t) { return code_point(v[0]); });
@@ -448,7 +448,7 @@ void bind_core_builtins(Interpreter&, Scope& p) {
   define(p, no_effects, {"type(x)", "The name of a value's type.", R"(type(1), type("a"), type(ones([2])))"},
          [](Interpreter&, const Arguments& args) -> Value { return ArgReader(args).value("x").type_name(); });
   define(p, no_effects,
-         {"isinstance(x, type)", "Whether a value is of a type, or of one of several.",
+         {"isinstance(x, type)", "Whether a value has a type, or one of several.",
           R"(isinstance([1], list), isinstance(2, (str, float)))"},
          isinstance);
   define(p, no_effects,

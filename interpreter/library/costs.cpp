@@ -26,7 +26,7 @@ std::string op_key(const Op& op) { return fmt::format("{}.{}", op.row->schedule,
 void bind_cost_builtins(Scope& p) {
   define(p, no_effects,
          {"total_flops(graph)",
-          "Floating point operations of one run of a graph, or of an ir's main graph, with everything that it calls.",
+          "The floating-point operations in one run of a graph, or an ir's main graph, with everything that it calls.",
           R"(def product(x) { return x @ x }
 total_flops(ir.create_graph(product, float32[8, 8])))"},
          [](Interpreter& in, Arguments args) -> Value {
@@ -36,7 +36,7 @@ total_flops(ir.create_graph(product, float32[8, 8])))"},
          });
   define(p, no_effects,
          {"evaluate_flops(graph)",
-          "A dict from the ops of a graph and of those it calls to their floating point operations.",
+          "A dict from the ops of a graph, and of the graphs that it calls, to their floating-point operations.",
           R"(def product(x) { return x @ x }
 graph = ir.create_graph(product, float32[8, 8])
 list(evaluate_flops(graph).values()))"},

@@ -119,7 +119,7 @@ Value estimate_value(const tiles::Report& r) {
 void bind_estimate_builtins(Scope& p) {
   define(p, no_effects,
          {"estimate(graph, machine = \"bow\", available_memory_proportion = 0.6, partials = \"float32\")",
-          "What a graph or a program would cost on an IPU: a dict of cycles, bytes and ops.",
+          "The cost of a graph or a program on an IPU: a dict of cycles, bytes and ops.",
           R"(def product(x) { return x @ x }
 estimate(ir.create_graph(product, float32[64, 64]))["machine"])"},
          [](Interpreter& in, Arguments args) { return estimate_graph(in, args); });

@@ -29,8 +29,8 @@ Array source(Interpreter& in, const ArgReader& a, const char* host, const char* 
 void bind_float8_builtins(Scope& p) {
   define(p, no_effects,
          {"host_pow2scale_cast_to_fp8(src, dtype, log2_scale = 0, nan_on_overflow = true)",
-          "An array as float8: src * 2^log2_scale, rounded to nearest even as pow2scale_cast_to_fp8 does. What is too "
-          "large becomes NaN, or else the largest value.",
+          "An array as float8: src * 2^log2_scale, rounded to nearest even as pow2scale_cast_to_fp8 does. A number "
+          "that is too large becomes NaN, or else the largest value.",
           "host_pow2scale_cast_to_fp8(array([0.5, 3.0]), float8_143).dtype"},
          [](Interpreter& in, const Arguments& args) -> Value {
            ArgReader a(args);

@@ -100,7 +100,7 @@ void save_tensors(Interpreter& in, const std::string& path, const Value& value, 
     const std::string* name = dtype.as_string();
     const DType floats = name && *name == "bfloat16" ? DType::bfloat16 : to_dtype(dtype, "save: dtype");
     if (!is_floating(floats))
-      throw Error(fmt::format("save: dtype is that of arrays of floats, not {}", pxl::name(floats))).as(codes::dtype);
+      throw Error(fmt::format("save: dtype is for arrays of floats, not {}", pxl::name(floats))).as(codes::dtype);
     for (NamedArray& a : arrays)
       if (is_floating(a.data.dtype())) a.data = a.data.cast(floats);
   }
@@ -316,7 +316,8 @@ Value look_at_checkpoint(Interpreter& in, const std::string& path) { return look
 void bind_format_builtins(Scope& p) {
   define(p, Effect::reads_files,
          {"load(path, header = none, dtype = none)",
-          "What a file holds, by its suffix: the array of .npy; a dict of arrays of .npz and .safetensors, which reads "
+          "The contents of a file, by its suffix: the array of .npy; a dict of arrays of .npz and .safetensors, which "
+          "reads "
           "each array when it is first used; a dict of columns of .csv and .tsv; uint8 [height, width, channels] of "
           ".png and .jpg; samples and rate of .wav, .flac and .ogg.",
           R"(save("a.npy", arange(3))
@@ -326,8 +327,8 @@ load("a.npy"))"},
       p, Effect::writes_files,
       {"save(path, value, rate = none, metadata = none, dtype = none)",
        "Writes a file by its suffix: an array as .npy, an image as .png, samples as .wav, a dict of arrays as .npz or "
-       ".safetensors, a dict of columns as .csv or .tsv. Of .safetensors, `metadata` is a dict of strings, and `dtype` "
-       "that of all arrays of floats in the file: bfloat16, for one.",
+       ".safetensors, a dict of columns as .csv or .tsv. For .safetensors, `metadata` is a dict of strings, and "
+       "`dtype` is the dtype of all arrays of floats in the file, such as bfloat16.",
        R"(save("a.npy", ones([2]))
 load("a.npy"))"},
       save, InLook::calls_body);

@@ -28,7 +28,7 @@ std::span<const FileFormat> file_formats();
 /// The format of a path that `function` reads. Throws an error that lists the formats.
 const FileFormat& format_to_read(std::string_view function, const std::string& path);
 
-/// What a look knows of a safetensors file: a dict of arrays whose specs are known, or an unknown.
+/// The value of a safetensors file in a look: a dict of arrays whose specs are known, or an unknown.
 Value look_at_checkpoint(Interpreter& in, const std::string& path);
 
 }  // namespace pxl

@@ -32,7 +32,7 @@ Value take_callee(Arguments& args, const char* where) {
   return callee;
 }
 
-/// The inputs of one branch of a conditional: a list by position, or a map from inputs of the graph.
+/// The inputs of a conditional's branch: a list by position, or a map from inputs of the graph.
 Arguments branch_arguments(Interpreter& in, const ArgReader& given, const std::string& name, const Span& span) {
   Arguments args;
   args.span = span;

@@ -33,11 +33,12 @@ void bind_json_builtins(Scope& p) {
        "JSON text of numbers, strings, bools, none, lists, dicts, records and arrays; NaN and infinities become null.",
        R"(to_json({"loss": 0.5, "shape": array([2, 3])}))"},
       [](Interpreter& in, const Arguments& args) -> Value { return json_of(in, ArgReader(args).value("value")); });
-  define(p, no_effects,
-         {"from_json(text, type = none)",
-          "The value of a JSON text. With a record for the type: that record, also within its fields, lists and dicts.",
-          R"(from_json("[1, {\"a\": null}]"))"},
-         from_json);
+  define(
+      p, no_effects,
+      {"from_json(text, type = none)",
+       "The value of a JSON text. If the type is a record, it is that record, also within its fields, lists and dicts.",
+       R"(from_json("[1, {\"a\": null}]"))"},
+      from_json);
   define(p, Effect::writes_files,
          {"append_json(path, value)", "Appends a value to a file as a line of JSON, as a log of metrics.",
           R"(append_json("log.jsonl", {"step": 1, "loss": 0.5})

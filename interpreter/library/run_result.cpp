@@ -87,7 +87,7 @@ constexpr std::span<const Member<RunResultObject>> result_table(result_rows);
 
 MemberTable run_result_members() {
   return member_table("run result",
-                      "What `session.run` returns: the arrays of the output streams, as attributes (`out.y`), by name "
+                      "The result of `session.run`: the arrays of the output streams, as attributes (`out.y`), by name "
                       "(`out['y']`) and by stream (`out[ir.y]`).",
                       "program scale {\n  stream in x: float32[2]\n  stream out y = host_load(x) * 2\n}\n"
                       "out = Session(scale()).run(x = [1.0, 2.0])",

@@ -323,7 +323,7 @@ std::string SessionObject::repr(Interpreter&) { return "Session[" + ir->name() +
 
 namespace {
 
-/// The stream that a key means, in the dict that a run is given.
+/// The stream for a key in the dict of a run.
 const Stream* stream_of_key(SessionObject& session, const Value& key) {
   auto* stream = key.as<StreamObject>();
   if (!stream) type_error("session.run: keys are streams or their names, got " + with_article(key.type_name()));
@@ -366,7 +366,7 @@ bool is_finite_flag(const SessionObject& session, const NamedArg& n) {
   return true;
 }
 
-/// What a run is given, by stream. In a look an unknown dict gives nothing that is known.
+/// The arguments of a run, by stream. An unknown dict adds no known argument in a look.
 GivenStreams given_streams(Interpreter& in, SessionObject& session, const Arguments& args) {
   GivenStreams given;
   if (args.positional.size() > 1)
@@ -466,7 +466,7 @@ struct UnknownRunObject final : Object {
     if (name == "keys" || name == "values" || name == "items") return unknown_value();
     return std::nullopt;
   }
-  /// Where the program stores once: a loop may store more often.
+  /// The place where the program stores once: a loop may store more often.
   Value array_of(const Stream* stream) const {
     const auto transfers = stream ? transfers_in_look(*ir, *stream) : std::nullopt;
     if (transfers != 1 || ir->replication_factor != 1 || any_shape) return unknown_value();
@@ -516,7 +516,7 @@ Value look_at_sizes(Interpreter& in, SessionObject& s, const Arguments& args) {
 
 }  // namespace
 
-// The streams that a run is given, and what it gives. How often a stream is loaded is known where the program has a
+// The streams of a run's arguments, and its results. How often a stream is loaded is known where the program has a
 // loop around it only in a run: its array is then of any shape.
 Value look_at_run(Interpreter& in, SessionObject& s, const Arguments& args) {
   if (s.family)
@@ -566,13 +566,13 @@ void bind_session_builtins(Scope& p) {
 }
 Session(twice()).run(x = [1, 2]))"},
       make_session, InLook::calls_body);
-  define(p, Effect::computes,
-         {"eval(t, stream = array, ...)",
-          "The value of a tensor of the main graph, from the initial values of variables: what it needs runs, and "
-          "nothing else.",
-          R"(variable w: float32[2] = 3
+  define(
+      p, Effect::computes,
+      {"eval(t, stream = array, ...)",
+       "The value of a tensor in the main graph, from the initial values of variables. Only the ops that it needs run.",
+       R"(variable w: float32[2] = 3
 eval(w * 2))"},
-         eval_call, InLook::calls_body);
+      eval_call, InLook::calls_body);
 }
 
 }  // namespace pxl

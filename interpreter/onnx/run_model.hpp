@@ -7,8 +7,8 @@
 
 namespace pxl::onnx {
 
-/// Imports the file, declares a program with a stream for each input and output, and makes its session. Named extents
-/// of the inputs are parameters of the program, 1 by default, and so are extents without a name or a number. Throws
+/// Imports the file, declares a program with a stream for each input and output, and makes its session. Named extents,
+/// and extents without a name or a number, are parameters of the program with the default 1. Throws
 /// Error if the model cannot be imported, and if an input must be known while the graph is built.
 ast::TreePtr program_of_model(const std::string& path);
 

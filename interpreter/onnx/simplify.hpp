@@ -5,8 +5,8 @@
 
 namespace pxl::onnx {
 
-/// Zeros that a Pad node adds become padding of the convolution or average pool that alone reads them. Where a product
-/// or a convolution reads two dequantised operands, it computes whole numbers, which the scales then multiply.
+/// Zeros that a Pad node adds become padding of the convolution or average pool that alone reads them. A product or
+/// convolution of two dequantised operands computes whole numbers, which the scales then multiply.
 void simplify(Model& model);
 
 }  // namespace pxl::onnx

@@ -1,5 +1,5 @@
-// What the messages of unexpected tokens share: the error's token, the tokens around it, and the diagnostic that is
-// made.
+// The context that messages of unexpected tokens share: the error's token, the tokens around it, and the new
+// diagnostic.
 #pragma once
 
 #include <algorithm>
@@ -64,7 +64,7 @@ class ErrorContext {
     return say(std::move(message), note);
   }
 
-  // Ends of lines and of the text, and synthetic closers, have no width: the location is directly after the previous
+  // The end of a line or text, and a synthetic closer, have no width: the location is directly after the previous
   // token.
   Span place() const {
     const Token& t = list_.tokens[at_];

@@ -179,7 +179,7 @@ void bind_debug_builtins(Interpreter& in) {
   Scope& p = *evaluator_of(in).prelude();
   define(p, no_effects,
          {"nancheck(on = true, infinities = true)",
-          "From now on a run ends with an error at the first op that produces a NaN (or an infinity), and shows its "
+          "Makes each later run end with an error at the first op that produces a NaN (or an infinity), and show its "
           "operands.",
           R"(nancheck()
 variable w: float32[2] = -1

@@ -71,7 +71,7 @@ class Engine {
   /// Runs a text in a temporary scope: its changes of names, objects and graphs are always rolled back. `use` receives
   /// the value while it is alive, before the rollback.
   Outcome aside(std::string_view text, const std::function<void(const Value&)>& use);
-  /// Undoes the last input in effect, even if it failed. At most `undo_depth` inputs can be undone. Returns the input's
+  /// Undoes the last input in effect, even if it failed. Undo is limited to `undo_depth` inputs. Returns the input's
   /// text, or nullopt.
   std::optional<std::string> undo();
   static constexpr size_t undo_depth = 8;

@@ -91,7 +91,7 @@ class StateResults {
   std::map<std::pair<const Graph*, size_t>, bool> known_;
 };
 
-/// The values that the page shows of variables and constants.
+/// The values of variables and constants that the page shows.
 class ShownWeights {
  public:
   explicit ShownWeights(const GivenWeights& given) : given_(given) {}

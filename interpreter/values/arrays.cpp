@@ -80,7 +80,7 @@ constexpr Member<ArrayObject> array_rows[] = {
        const ArgReader none(args);
        return nested_list(a.value);
      }},
-    {"item", "()", "The only element of an array of one element, as a number.", "a[0, 1].item()",
+    {"item", "()", "The only element of an array, as a number.", "a[0, 1].item()",
      [](In, ArrayRef a, A args) -> Value {
        const ArgReader none(args);
        if (a.value.size() != 1)

@@ -63,7 +63,7 @@ constexpr bool collects(std::string_view name) { return name.starts_with('*') ||
 
 struct MemberInfo;
 
-/// What help and the reference page tell of a function.
+/// The text about a function in help and on the reference page.
 struct FunctionTexts {
   std::string signature;     ///< "range(start, stop = none, step = 1)"
   std::string doc;           ///< in sentences
@@ -152,7 +152,7 @@ class ArgReader {
   void add(std::string_view name);
   void bind(const Arguments& args);
   size_t index(std::string_view name) const;
-  const Value* given(std::string_view name) const { return values_[index(name)]; }  ///< null if it was not
+  const Value* given(std::string_view name) const { return values_[index(name)]; }  ///< null if not given
   /// The default in the signature if it is a literal.
   std::optional<Value> fallback(std::string_view name) const;
   Value wanted(std::string_view name) const;

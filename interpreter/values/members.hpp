@@ -136,7 +136,7 @@ MemberTable member_table(std::string_view kind, std::string_view doc, std::strin
   return table;
 }
 
-/// The tables of all kinds of values, in the order of the reference page (library/member_tables.cpp).
+/// The tables for all kinds of values, in the order of the reference page (library/member_tables.cpp).
 const std::vector<MemberTable>& member_tables();
 
 }  // namespace pxl

@@ -63,9 +63,9 @@ constexpr std::span<const Member<SpecObject>> spec_table(spec_rows);
 }  // namespace
 
 MemberTable dtype_members() {
-  return member_table(
-      "dtype", "The type of the elements of a tensor or array. `float32[2, 3]` is a spec, `float32(x)` converts.", "",
-      dtype_member_table);
+  return member_table("dtype",
+                      "The type of a tensor's or array's elements. `float32[2, 3]` is a spec, `float32(x)` converts.",
+                      "", dtype_member_table);
 }
 MemberTable spec_members() {
   return member_table("spec", "A dtype and a shape: what is known of a tensor before a run.", "s = float32[2, 3]",

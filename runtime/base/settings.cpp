@@ -40,7 +40,7 @@ std::vector<std::string> words_of(const SettingRow& r) {
   return words;
 }
 
-/// What other programs call `on` and `off`.
+/// The words of other programs for `on` and `off`.
 std::string_view usual_word(std::string_view value) {
   for (std::string_view word : {"1", "true", "yes", "True", "ON"})
     if (value == word) return "on";

@@ -1,4 +1,4 @@
-// What the tiles engine does with an op that it cannot divide as planned.
+// How the tiles engine runs an op that it cannot divide as planned.
 #pragma once
 
 namespace pxl {

@@ -43,7 +43,7 @@ std::vector<NamedArray> read_checkpoint(const std::string& path);
 /// where a write to the file would raise a signal. If the file was written to meanwhile, a use of the elements throws
 /// Error.
 std::vector<NamedArray> open_checkpoint(const std::string& path);
-/// Names and specs of the arrays of one file, from a header of at most 1 MiB.
+/// The names and specs of a file's arrays, from a header of at most 1 MiB.
 std::vector<NamedSpec> read_checkpoint_header(const std::string& path);
 /// Metadata of the file: strings by name, in order of the names.
 std::vector<std::pair<std::string, std::string>> read_checkpoint_metadata(const std::string& path);

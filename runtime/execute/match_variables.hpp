@@ -17,7 +17,7 @@ struct NamedVariable {
   VariablePath path = {};
   bool by_name_only = false;  ///< the caller has said which variable this is
 
-  /// What a checkpoint calls it.
+  /// The name in checkpoints.
   std::string checkpoint_name() const {
     if (path.known()) return path.text();
     return path.path.empty() ? name : path.path;

@@ -1,4 +1,4 @@
-// What a session was measured to take: time by kernel, line and module, the timeline of its threads, and memory. Text,
+// Measurements of a session: time by kernel, line and module, the timeline of its threads, and memory. Text,
 // JSON and trace events are made of it.
 #pragma once
 

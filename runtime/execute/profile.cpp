@@ -13,7 +13,7 @@ namespace pxl {
 
 namespace {
 
-// The first runs are timed, and one of `distance` after them. The distance is no multiple of a short cycle of runs.
+// The first runs are timed, and one of `distance` after them. The distance is no multiple of a short cycle.
 constexpr int64_t timed_first = 32, distance = 13;
 constexpr size_t max_parts = 20'000;
 

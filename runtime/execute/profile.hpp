@@ -1,5 +1,5 @@
-// Times of a session: its kernels, the rest of its runs, and what each thread did. Of many runs, some are timed kernel
-// by kernel, so that reading the clock stays cheap.
+// Times of a session: its kernels, the rest of its runs, and what each thread did. Some of many runs are timed
+// kernel by kernel, so that reading the clock stays cheap.
 #pragma once
 
 #include <chrono>
@@ -64,7 +64,7 @@ class Profile {
   const std::vector<std::pair<int64_t, int64_t>>& timed_runs() const { return spans_; }
   int64_t runs() const { return runs_; }
   double in_runs() const { return in_runs_; }
-  /// From the beginning of the first run to the end of the last one.
+  /// The time from the beginning of the first run to the end of the last one.
   double loop() const { return seconds(last_ - first_); }
   /// All runs, as a multiple of those whose kernels are timed, in time.
   double scale() const { return in_timed_ > 0 ? in_runs_ / in_timed_ : 1; }
@@ -75,7 +75,7 @@ class Profile {
   static Clock::time_point epoch();
   /// The number of the calling thread: 0 is the first one that asks.
   static int thread_number();
-  /// After this number of runs of any session, an interrupt is requested; 0: never.
+  /// An interrupt is requested after this number of runs, in any session; 0: never.
   static void limit_runs(int64_t runs);
   static bool limit_reached();
   /// Bytes of the process that are in memory.

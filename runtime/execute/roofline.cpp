@@ -13,7 +13,7 @@ namespace pxl {
 
 namespace {
 
-/// The least of the times of some calls, in seconds.
+/// The shortest time that some calls took, in seconds.
 template <class F>
 double best_of(int calls, F&& call) {
   using Clock = std::chrono::steady_clock;

@@ -42,7 +42,7 @@ size_t workspace_bytes(const Kernel& kernel) {
 
 namespace {
 
-/// What one thread did of a phase.
+/// The part of a phase that one thread ran.
 struct TimedShare {
   Profile::Clock::time_point begin, end;
   int thread = -1;

@@ -82,7 +82,7 @@ Variables::Place Variables::shared_place(const Tensor* v, const std::vector<cons
       if (t != v->shared.get() && t->shared != v->shared) continue;
       const Place& place = owner->places_.at(t);
       if (found && found->memory != place.memory)
-        throw Error(fmt::format("two of the sessions in `variables` have memory of the variable `{}` of program {}",
+        throw Error(fmt::format("two sessions in `variables` have memory for the variable `{}` of program {}",
                                 shown_name(*v->shared), v->shared->graph->ir().name()))
             .as(codes::session);
       found = place;
@@ -129,9 +129,10 @@ void check_shared(const Ir& ir, const std::vector<const Ir*>& owners) {
 void Variables::check_changes(const std::vector<const Tensor*>& changed) const {
   for (const Tensor* v : changed)
     if (v->shared && places_.at(v).replicas != range_.count)
-      throw Error(fmt::format("program {} changes `{}`, which it shares with program {} of another number of replicas",
-                              v->graph->ir().name(), shown_name(*v), v->shared->graph->ir().name()),
-                  {"both programs need one number of replicas, or this one only reads the variable"})
+      throw Error(
+          fmt::format("program {} changes `{}`, which it shares with program {}, whose number of replicas differs",
+                      v->graph->ir().name(), shown_name(*v), v->shared->graph->ir().name()),
+          {"both programs need one number of replicas, or this one only reads the variable"})
           .as(codes::replicas);
 }
 

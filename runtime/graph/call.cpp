@@ -76,7 +76,7 @@ void check_count(const OpRow& row, const std::vector<Graph*>& called, size_t giv
       .as(codes::graph_inputs);
 }
 
-/// Whether a run of the graph transfers data of a stream.
+/// Whether a run of the graph transfers a stream's data.
 bool transfers(const Graph& graph) {
   return std::ranges::any_of(graph.ops(), [](const auto& op) {
     return op->stream || std::ranges::any_of(op->called, [](const Graph* callee) { return transfers(*callee); });

@@ -21,12 +21,12 @@ size_t callee_operand_begin(const Op& op, size_t which);
 bool is_by_reference(const Op& op, size_t which, size_t input);
 /// Iterations of a loop op at most: `no_bound` where a condition alone ends it; 1 for other ops.
 int64_t iteration_limit(const Op& op);
-/// What a cost counts: iteration_limit(op), and one iteration where there is no bound.
+/// The iterations that a cost counts: iteration_limit(op), or one iteration if there is no bound.
 int64_t repeat_count(const Op& op);
-/// Of a loop with a condition: which of its carried tensors is read before each iteration. A loop that still goes on
-/// after `iteration_limit` fails.
+/// The carried tensor that a loop with a condition reads before each iteration. A loop that still goes on after
+/// `iteration_limit` fails.
 std::optional<size_t> loop_condition(const Op& op);
-/// The tensor on which it depends what a branch or a loop runs; null for other ops. Of a loop it is the body's input.
+/// The tensor that decides what a branch or a loop runs; null for other ops. A loop's tensor is the body's input.
 const Tensor* deciding_tensor(const Op& op);
 
 }  // namespace pxl

@@ -116,7 +116,8 @@ void check_remote_variable(const Ir& ir, const RemoteEntry& at, const TensorSpec
         fmt::format("the variable `{}` is {}, but entries of the buffer are {}", name, text(spec), text(b.spec)))
         .as(codes::graph_inputs);
   if (at.entry < 0 || at.entry >= b.entries)
-    throw Error(fmt::format("the variable `{}` cannot be entry {} of a remote buffer of {}", name, at.entry, b.entries))
+    throw Error(
+        fmt::format("the variable `{}` cannot be entry {} of a remote buffer for {}", name, at.entry, b.entries))
         .as(codes::index);
   for (const Tensor* other : ir.variables())
     if (other->remote && other->remote->buffer == at.buffer && other->remote->entry == at.entry)

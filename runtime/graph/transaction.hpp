@@ -20,7 +20,7 @@ class GraphTransaction {
   GraphTransaction(const GraphTransaction&) = delete;
   GraphTransaction& operator=(const GraphTransaction&) = delete;
 
-  /// Ends it. What was marked counts for the enclosing transaction, too.
+  /// Ends it. Its marks count for the enclosing transaction, too.
   void end();
 
   /// An Ir that changed, as it was before.
@@ -35,7 +35,7 @@ class GraphTransaction {
   /// Ends it after its changes were taken back, and notes this in the Irs, for was_taken_back.
   void end_taken_back(const std::vector<Ir*>& irs);
 
-  /// Called before each change of an Ir or of the state of its builder.
+  /// Called before each change of an Ir or of its builder's state.
   static void changing(Ir& ir);
   static void made(const Ir* ir);
   static void destroyed(const Ir* ir);

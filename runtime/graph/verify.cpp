@@ -235,7 +235,7 @@ class Verifier {
     Shape shape = t.kind == TensorKind::variable ? whole_spec(t.spec).shape : t.spec.shape;
     if (t.groups.empty()) return shape;
     require(t.kind == TensorKind::variable && is_grouping(t.groups, graph_.ir().replication_factor),
-            "the groups of `{}` are not of {} replicas", t.id, graph_.ir().replication_factor);
+            "the groups of `{}` do not have {} replicas", t.id, graph_.ir().replication_factor);
     shape.insert(shape.begin(), group_count(t.groups));
     return shape;
   }

@@ -66,7 +66,7 @@ struct Phase {
   std::function<void(const Buffers&, int64_t begin, int64_t end)> part;
 };
 
-/// What the iterations of a kernel's last phase complete of its result, for members that take it while it is in cache.
+/// The part of a kernel's result that iterations of its last phase complete, for members that read it from the cache.
 struct ResultParts {
   /// f(first plane, planes, begin, end): elements [begin, end) of each of these planes are complete.
   using Take = std::function<void(int64_t first, int64_t planes, int64_t begin, int64_t end)>;

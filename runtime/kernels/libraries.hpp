@@ -13,7 +13,7 @@ bool is_blas_usable();
 /// Prepares a process that pxl owns, before its first product. A process of another program keeps its settings.
 /// - Calls use_one_blas_thread.
 /// - Lets the C library keep up to 64 MiB of freed memory. oneDNN allocates and frees its memory in every product.
-///   With the C library's own limit of 128 KiB, the system takes that memory back and clears it each time. A batch of
+///   The C library's own limit is 128 KiB: the system then takes that memory back and clears it each time. A batch of
 ///   16 products of 33 x 65 by 65 x 17 took 45 us, and now takes 18.
 void prepare_libraries();
 

@@ -199,7 +199,7 @@ constexpr OpRow addon_table[] = {
      .path = "ops.quantised_matmul",
      .schedule = "QuantisedMatMul",
      .output = "quantised_matmul_out",
-     .doc = "The matrix product of whole numbers of 8 bits and weights of 8 or 4 bits, both with scales of groups. "
+     .doc = "The matrix product of 8-bit integers and weights of 8 or 4 bits; groups of both have scales. "
             "Products within a group are summed exactly; a product of few rows takes as long as its weights take to be "
             "read.",
      .formula = "sum over k of x[.., k] x_scale[.., k / group_size] t[k, j] scale[k / group_size, j]",

@@ -146,7 +146,7 @@ constexpr OpRow identical_grad_inputs_row() {
   row.path = "ops.collectives.replicated_all_reduce_identical_grad_inputs";
   row.doc =
       "The sum of t over a group of replicas, whose members get equal gradients for it. The gradient of t is the sum's "
-      "gradient. Ends a computation that a group's members do in parts.";
+      "gradient. The op ends a computation that the members do in parts.";
   row.example = "replicated_all_reduce_identical_grad_inputs(array([1.0, 2.0]))";
   row.formula = {};
   row.params = member_params;

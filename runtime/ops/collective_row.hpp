@@ -18,7 +18,7 @@ inline constexpr Param member_params[] = {{"t", ParamKind::tensor}, group_param}
 inline int64_t members_of(const OpContext& s) { return group_size(replica_groups_of(s)); }
 inline Attr groups_attr(GradContext& c) { return replica_groups_of(c.site()); }
 
-/// Those of collective_parts.cpp, which collective_rows includes.
+/// The rows of collective_parts.cpp, which collective_rows includes.
 std::span<const OpRow> collective_part_rows();
 
 /// Whether the dtype has the reduction; throws otherwise.

@@ -1,5 +1,5 @@
-// Numbers of 8 bits with a scale and a zero point, for the whole tensor or for each place along an axis; products and
-// convolutions of whole numbers of 8 bits with zero points (ONNX, operators MatMulInteger and ConvInteger); rounding to
+// 8-bit numbers with a scale and a zero point, for the whole tensor or for each place along an axis. Products and
+// convolutions of 8-bit integers with zero points (ONNX, operators MatMulInteger and ConvInteger). Rounding to
 // bfloat16.
 #include <fmt/format.h>
 
@@ -232,7 +232,7 @@ constexpr OpRow linear_quantise_table[] = {
      .path = "ops.matmul_integer",
      .schedule = "MatMulInteger",
      .output = "matmul_out",
-     .doc = "The matrix product of whole numbers of 8 bits less their zero points, in int32. A sum beyond int32 wraps.",
+     .doc = "The matrix product of 8-bit integers less their zero points, in int32. A sum beyond int32 wraps.",
      .formula = "(lhs - lhs_zero) @ (rhs - rhs_zero)",
      .example = "matmul_integer(cast(array([[130, 120]]), uint8), cast(array([[1, 2], [-3, 4]]), int8), "
                 "cast(array(128), uint8))",
@@ -254,7 +254,7 @@ constexpr OpRow linear_quantise_table[] = {
      .path = "ops.conv_integer",
      .schedule = "ConvInteger",
      .output = "conv_out",
-     .doc = "The convolution of whole numbers of 8 bits less their zero points, in int32. Padding adds nothing. A sum "
+     .doc = "The convolution of 8-bit integers less their zero points, in int32. Padding adds nothing. A sum "
             "beyond int32 wraps.",
      .formula =
          "out[n, o, i] = sum over c, k of (t[n, c, stride i + dilation k - padding] - t_zero) (weight[o, c, k] - "

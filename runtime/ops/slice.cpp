@@ -54,7 +54,7 @@ std::vector<Expr> expand_slice(OpBuilder& at, const OpArgs& args) {
   for (const Ints* given : {&start, &stop, &step})
     if (!given->empty() && given->size() != n) fail("start, stop and step must have the same length");
   if (!axes.empty() && axes.size() != n) fail(fmt::format("{} axes for slices of {}", axes.size(), n));
-  if (static_cast<int64_t>(n) > t.rank()) fail(fmt::format("{} slices of a tensor of {} axes", n, t.rank()));
+  if (static_cast<int64_t>(n) > t.rank()) fail(fmt::format("{} slices for a tensor with {} axes", n, t.rank()));
   if (axes.empty())
     for (size_t i = 0; i < n; ++i) axes.push_back(static_cast<int64_t>(i));
 

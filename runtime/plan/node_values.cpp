@@ -187,7 +187,7 @@ class Run {
       }
       const auto condition = loop_condition(op);
       const auto goes_on = [&] { return !condition || value(body.in[*condition]).number(0) != 0; };
-      // Of random values, a condition may never end a loop.
+      // A condition on random values may never end a loop.
       int64_t left = condition ? std::min(iteration_limit(op), max_iterations) : repeat_count(op);
       for (; left > 0 && goes_on(); --left) {
         run_graph(body, 0);

@@ -12,8 +12,8 @@
 
 namespace pxl {
 
-/// The observable and live (Keep) values of one run of a graph's nodes, by name: outputs, changed variables and inputs,
-/// and the samples that each stream received, in order.
+/// The values by name that a run of a graph's nodes shows or keeps (Keep): outputs, changed variables and inputs, and
+/// the samples that each stream received, in order.
 using NodeValues = std::vector<std::pair<std::string, Array>>;
 
 /// Runs nodes on random values of variables, inputs and streams, which `seed` and names determine. Called graphs run op

@@ -194,7 +194,7 @@ class AliasSets {
     return false;
   }
 
-  /// What decides whether the value of a variable may be made earlier than it is written there.
+  /// Decides whether the value of a variable may be made earlier than it is written there.
   struct Overwrites {
     std::unordered_map<int, std::vector<int>> uses;  ///< positions, of the variables that are overwritten
     std::vector<int> obstacle;                       ///< the last position up to here that no value may be live across

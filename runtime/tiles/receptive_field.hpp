@@ -20,7 +20,7 @@ struct SlidingWindows {
   int64_t needed(size_t axis, int64_t extent) const;
   /// Number of the operand's elements that a block of the result needs.
   int64_t needed(const std::vector<int64_t>& block) const;
-  /// Elements of a block of the result that are the sum of something.
+  /// The elements in a block of the result that are the sum of something.
   int64_t covered(const std::vector<int64_t>& block) const;
   /// Windows that a block of the result reads, for one kernel element.
   int64_t windows(const std::vector<int64_t>& block) const;

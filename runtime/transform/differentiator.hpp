@@ -76,7 +76,7 @@ class Differentiator : public GradContext {
   /// The gradient graph of an iteration whose outputs have these gradients (null: none); null if no input has one.
   GradGraphInfoPtr info_of_iteration(Graph& body, const std::vector<Tensor*>& grads);
   void gradient_by_scan(Graph& body, int64_t n);
-  /// Of a loop with a condition.
+  /// The gradient of a loop with a condition.
   void gradient_by_segments(Graph& body, int64_t bound);
   void gradient_of_branch();
   GradGraphInfoPtr info_of(Graph& callee, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required);

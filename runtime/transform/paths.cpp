@@ -56,7 +56,7 @@ class Before {
     return found;
   }
 
-  /// By input of a graph, whether it leads to the provided tensors.
+  /// For each input of a graph, whether it leads to the provided tensors.
   const std::vector<bool>& inputs(const Graph& graph, const std::vector<Tensor*>& provided) {
     const auto [at, fresh] = known_.try_emplace({&graph, provided});
     if (!fresh) return at->second;

@@ -103,7 +103,7 @@ class PipelineBuilder {
           .as(codes::program);
   }
 
-  /// How many ring slots a tensor has; 0 if no stage that uses it is more than one stage further on.
+  /// The number of a tensor's ring slots; 0 if no stage that uses it is more than one stage further on.
   int64_t ring_slots(const Tensor* t) const {
     const auto& distances = flow_.distances(t);
     return distances.empty() || distances.back() < 2 ? 0 : static_cast<int64_t>(distances.back()) + 1;

@@ -13,7 +13,7 @@ namespace pxl {
 struct WhileForm {
   Graph* step = nullptr;  ///< its first inputs are the states, and its declared outputs those of the next iteration
   Graph* condition = nullptr;  ///< gives one bool; null: the loop runs as often as `count` says
-  /// The state that an input of the condition reads, by input; nothing for operands that stay the same.
+  /// For each input of the condition, the state that it reads; empty for operands that stay the same.
   std::vector<std::optional<size_t>> condition_state;
   Tensor* count = nullptr;  ///< int32[], in the graph around the loop
   std::optional<int64_t> bound;

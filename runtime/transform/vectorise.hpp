@@ -15,9 +15,9 @@ struct Vectorised {
   std::vector<bool> mapped_inputs, mapped_outputs;
 };
 
-/// A graph whose inputs and declared outputs are those of the graph with one more first axis, of extent `size`.
+/// The graph with a further first axis, of extent `size`, in each input and declared output.
 using CustomBatch = std::function<Graph&(Graph&, int64_t size)>;
-/// Replaces what the graph's ops do for a batch.
+/// Replaces the batch form of the graph's ops.
 void set_custom_batch(Graph& graph, CustomBatch batch);
 
 /// Turns a function of one element into the graph for `size` elements: by the column `batch` of its ops, called graphs

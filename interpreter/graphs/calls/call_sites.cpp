@@ -135,7 +135,7 @@ constexpr Member<CallInfoObject> call_rows[] = {
                      results.begin() + static_cast<std::ptrdiff_t>(callee.declared_outputs()));
        return tensors_of(c, results);
      }},
-    {"next", "The next values of the states of the graph that is called, as a tree.", "info.next",
+    {"next", "The next values of the called graph's states, as a tree.", "info.next",
      [](In, CallRef c) -> Got { return Value(next_tree(c.ir, *c.op)); }},
     {"inputs", "The operands of the call, as a tuple of tensors.", "len(info.inputs)",
      [](In, CallRef c) -> Got { return tensors_of(c, c.op->inputs); }},

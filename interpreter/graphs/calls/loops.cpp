@@ -211,7 +211,7 @@ std::string listed(const std::vector<std::string>& paths) {
   return shown.empty() ? "nothing" : join_texts(shown, ", ");
 }
 
-/// By state, the output of the step with its path; throws unless they are the same.
+/// For each state, the output of the step with the same path. Throws unless the paths are the same.
 std::vector<size_t> outputs_by_state(Interpreter& in, const LoopBody& loop) {
   const std::vector<std::string> results = result_paths(in, loop.body);
   std::vector<std::string> states;
@@ -224,7 +224,7 @@ std::vector<size_t> outputs_by_state(Interpreter& in, const LoopBody& loop) {
   if (states.size() == 1 && results.size() == 1) found = {0};
   if (found.size() != states.size() || states.size() != results.size())
     throw Error("repeat_while: the step returns " + listed(results) + ", but the states are " + listed(states),
-                {"a step returns all states; what stays the same is captured"})
+                {"a step returns all states; values that stay the same are captured"})
         .as(codes::graph_inputs);
   for (size_t i = 0; i < states.size(); ++i) {
     const TensorSpec &state = as_tensor(loop.operands[i].second)->spec,
@@ -254,8 +254,8 @@ Callable step_in_order(Interpreter& in, const LoopBody& loop, const std::vector<
   return std::ranges::is_sorted(order) ? loop.body : with_results(in, loop.body, order);
 }
 
-/// By input of the condition, the state that it reads: the first inputs are those of the loop, and others may be those
-/// of modules that the step writes.
+/// For each input of the condition, the state that it reads. The first inputs are the loop's states. The others may be
+/// states of modules that the step writes.
 std::vector<std::optional<size_t>> states_that_it_reads(Interpreter& in, const Callable& condition, size_t states,
                                                         const NextStates& written) {
   const auto& inputs = condition.graph->inputs();

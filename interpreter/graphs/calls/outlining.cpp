@@ -171,7 +171,7 @@ class KeyWriter {
     for (const std::string& name : names_in(f)) {
       bool parameter = false;
       for (const ast::Parameter& p : f.parameters) parameter = parameter || p.name == name;
-      // What a program's own body binds is no value from outside.
+      // A name that the program's own body binds is no value from outside.
       if (parameter || (names && std::ranges::find(f.own.slots, Name(std::string_view(name))) != f.own.slots.end()))
         continue;
       for (const Scope* s = closure.get(); s && s != evaluator_of(in_).prelude().get(); s = s->outer.get()) {

@@ -68,7 +68,7 @@ std::vector<Value> leaves_of(Interpreter& in, const std::vector<Value>& trees) {
 /// The dtypes of states that are numbers, by leaf.
 using Dtypes = std::vector<std::optional<DType>>;
 
-/// States in which numbers are arrays: an int is int32, a float float32, or of the dtype that is known for it.
+/// States with numbers as arrays: an int becomes int32 and a float float32, unless another dtype is known for it.
 std::vector<Value> with_numbers(Interpreter& in, const std::vector<Value>& states, const Dtypes& dtypes) {
   std::vector<Value> out;
   size_t next = 0;
@@ -82,7 +82,7 @@ std::vector<Value> with_numbers(Interpreter& in, const std::vector<Value>& state
   return out;
 }
 
-/// The dtypes that a step returns for states that were given as numbers; nothing if these have them.
+/// The dtypes that a step returns for states that were given as numbers; empty if the numbers have them.
 Dtypes dtypes_of_numbers(Interpreter& in, const std::vector<Value>& given, const std::vector<Value>& states,
                          const std::vector<Value>& results) {
   Dtypes found;

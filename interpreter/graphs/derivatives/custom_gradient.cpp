@@ -101,7 +101,7 @@ std::vector<TensorSpec> specs_of(const std::vector<Tensor*>& tensors) {
   return specs;
 }
 
-/// A method of the module that a graph was made of.
+/// A method of the module from which a graph was made.
 struct MethodOfGraph {
   Ref<ModuleInstance> instance;
   const char* name;
@@ -111,7 +111,7 @@ struct MethodOfGraph {
       : instance(static_ref_cast<ModuleInstance>(facts_of(in, ir, &forward).differentiable)),
         name(method),
         what(instance->code->name + "." + method) {}
-  /// How many arguments it takes; any number if it has a parameter for the rest.
+  /// The number of arguments that it accepts; unbounded if a parameter collects the rest.
   size_t parameters() const {
     const auto& all = instance->method(name)->parameters;
     const bool rest = std::any_of(all.begin(), all.end(), [](const ast::Parameter& p) { return p.rest; });
@@ -141,7 +141,7 @@ class ByHand {
     fwd_->names = &facts_.names;
   }
 
-  /// Calls the method with the given tensors, `none` for those that are not given. Returns what it gives for others.
+  /// Calls the method with the given tensors, and `none` for the others. Returns its values for the others.
   std::vector<Tensor*> call(const std::vector<Tensor*>& with, const std::vector<Tensor*>& others, const char* noun) {
     Arguments args;
     args.span = position_of(in_).here;
@@ -198,7 +198,7 @@ GradGraphInfoPtr run_build_grad(Interpreter& in, const std::shared_ptr<Ir>& ir, 
   return hand.finish(gradients);
 }
 
-/// The tensors that a method is given: the inputs of the graph, without params if it takes no more.
+/// The tensors that a method receives: the graph's inputs, without params if it accepts no more.
 std::vector<Tensor*> inputs_for(const Graph& forward, size_t parameters) {
   std::vector<Tensor*> taken;
   for (const bool params : {false, true})
@@ -224,7 +224,7 @@ GradGraphInfoPtr run_build_jvp(Interpreter& in, const std::shared_ptr<Ir>& ir, G
   return hand.finish(tangents);
 }
 
-/// A graph whose inputs and results are those of the forward graph with one more first axis.
+/// A graph with the inputs and results of the forward graph, each with a further first axis.
 Graph& run_build_batch(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& forward, int64_t size) {
   const BuildStateGuard guard(*ir);
   const MethodOfGraph method(in, ir, forward, "build_batch");

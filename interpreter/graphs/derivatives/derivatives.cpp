@@ -69,7 +69,7 @@ Value build_grad_call(Interpreter& in, const DerivativeObject& d, LiftedArgument
   return make_tuple({value, parts.size() == 1 ? parts[0] : make_tuple(std::move(parts)), std::move(grads)});
 }
 
-/// `grad(loss(w))`, `grad(net.vars, loss)`: what the call is to be.
+/// The call that is meant by `grad(loss(w))` or `grad(net.vars, loss)`.
 [[noreturn]] void refuse_operand(const Value& f, const Arguments& args) {
   Error e("grad takes a function of tensors, got " + with_article(f.type_name()));
   if (!args.spans.empty() && args.spans[0]) {
@@ -183,8 +183,8 @@ void bind_derivative_builtins(Scope& p) {
       });
   define(p, no_effects,
          {"value_and_grad(f, wrt = none, aux = false, unused = \"error\")",
-          "A function that gives f's result and its gradient. With `aux` f returns more: the result is (value, more, "
-          "gradient).",
+          "A function that returns f's result and its gradient. If `aux` is true, f returns more, and the result is "
+          "(value, more, gradient).",
           "value_and_grad((x) => sum(x ** 2))([1.0, 2.0])"},
          [](Interpreter&, Arguments args) -> Value {
            ArgReader a(args);

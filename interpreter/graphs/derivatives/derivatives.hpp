@@ -48,7 +48,7 @@ struct DerivativeObject final : Object {
 
 /// A graph, bound graph or gradient graph.
 bool is_graph_value(const Value& v);
-/// What a graph of a function is made from: of a def or a method its code, of anything else a call of it.
+/// The source of a function's graph: the code of a def or a method, or a call of anything else.
 GraphSource source_of_function(const Value& f, const Arguments& args);
 /// The names of a function's parameters, as far as its value reveals them.
 std::vector<std::string> parameters_of(const Value& f);
@@ -76,7 +76,7 @@ Callable graph_of_function(Interpreter& in, const Value& f, const Arguments& arg
 std::string title_of(const Value& f);
 /// The call of a graph, or of a function's graph, without its op. Refuses specs among the arguments.
 FunctionCall prepared_call(Interpreter& in, const Value& f, const Arguments& args);
-/// The same, and adds the op.
+/// As above, and adds the op.
 FunctionCall call_function(Interpreter& in, const Value& f, const Arguments& args);
 
 /// Runs `d.build` as a separate program on arrays. Later calls of the same kind use the program again.

@@ -26,7 +26,7 @@ namespace {
 
 // ---- vjp, jvp, hvp, jacobian
 
-/// The operands that the tensors of all arguments became.
+/// The operands made from the tensors of all arguments.
 std::vector<Wanted> all_arguments(const FunctionCall& call, size_t first = 0) {
   std::vector<Wanted> wanted;
   for (const FunctionCall::Given& g : call.given) {
@@ -111,7 +111,7 @@ Ref<DerivativeObject> as_graph(const Value& f) {
   return d;
 }
 
-/// What `vjp` returns as `back`: it turns gradients of results into gradients of arguments.
+/// The function `back` that `vjp` returns: it turns gradients of results into gradients of arguments.
 struct PullbackObject final : Object {
   Ref<DerivativeObject> back;
   Arguments args;
@@ -163,7 +163,7 @@ Value make_vjp(Interpreter& in, Arguments args) {
 
 // ---- jvp
 
-/// The tangent that is given for a tensor among the arguments; null for none.
+/// The tangent for a tensor among the arguments; null if it has none.
 Tensor* tangent_for(Interpreter& in, const FunctionCall::Given& g, const Value& given) {
   const TensorSpec& spec = as_tensor(g.tensor)->spec;
   if (!is_floating(spec.dtype) || given.is_none()) return nullptr;
@@ -222,7 +222,7 @@ Ref<DerivativeObject> pushforward_of(const Value& f) {
   return d;
 }
 
-/// The arguments that a list or tuple gives, or a single one. A list of numbers is one array for a function of one
+/// The arguments in a list or tuple, or a single one. A list of numbers is one array for a function of one
 /// parameter.
 std::vector<Value> arguments_in(const Value& f, const Value& v) {
   if (auto* t = v.as<TupleObject>()) return t->items;
@@ -245,7 +245,7 @@ Value make_jvp(Interpreter& in, const Arguments& given) {
   return pushforward_of(a.value("f"))->call(in, std::move(args));
 }
 
-/// The gradient of <grad f, v>: a Hessian's product with a vector, of which no matrix is made.
+/// The gradient of <grad f, v>: a Hessian's product with a vector, without the matrix.
 Value make_hvp(Interpreter& in, const Arguments& given) {
   ArgReader a(given);
   auto d = derivative("hvp", a.value("f"), [](Interpreter& i, const DerivativeObject& self, LiftedArguments& l) {
@@ -341,19 +341,18 @@ back([1.0, 0.5]))"},
          [](Interpreter& in, Arguments args) { return make_vjp(in, std::move(args)); });
   define(p, no_effects,
          {"jvp(f, args, tangents)",
-          "f's results, and their derivatives in the direction of the tangents, one for each argument, or none. By "
-          "forward "
-          "mode: loops need no bound.",
+          "f's results, and their derivatives in the direction of the tangents, one for each argument, or none. The "
+          "mode is forward: loops need no bound.",
           "jvp((x) => x * x, [1.0, 2.0], [1.0, 0.5])"},
          [](Interpreter& in, Arguments args) { return make_jvp(in, args); });
   define(p, no_effects,
-         {"hvp(f, x, v)", "The product of the Hessian of f at x and v, which has the form of x. f returns one number.",
+         {"hvp(f, x, v)", "The product of f's Hessian at x with v, which has the form of x. f returns one number.",
           "hvp((x) => sum(x ** 3), [1.0, 2.0], [1.0, 0.5])"},
          [](Interpreter& in, Arguments args) { return make_hvp(in, args); });
   define(p, no_effects,
          {"jacobian(f, reverse = false)",
-          "A function that gives the derivatives of all elements of f's result by all elements of its first argument, "
-          "with the axes of the result first. By columns with `jvp`, or by rows with `vjp` if `reverse`.",
+          "A function that returns the derivatives of f's result by its first argument, element by element, with the "
+          "axes of the result first. `jvp` computes columns, or `vjp` rows if `reverse`.",
           "jacobian((x) => x * x)([1.0, 2.0])"},
          [](Interpreter&, Arguments args) { return make_jacobian(args); });
 }

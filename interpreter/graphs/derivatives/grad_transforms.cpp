@@ -1,4 +1,4 @@
-// Transforms of gradient graphs as functions of the language: accumulation and recomputation.
+// Functions of the language that transform gradient graphs: accumulation and recomputation.
 #include <numeric>
 
 #include "interpreter/graphs/calls/graph_builder.hpp"
@@ -131,7 +131,7 @@ Value make_recompute(const Value& f, const Value& save) {
 void bind_gradient_builtins(Scope& p) {
   define(p, no_effects,
          {"autodiff(graph, grads_provided = none, grads_required = none, called_graphs_grad_info = none)",
-          "The graph of a graph's gradients: takes gradients of outputs and gives gradients of inputs.",
+          "The graph of a graph's gradients: it takes gradients of outputs and returns gradients of inputs.",
           R"(def square(x) { return x ** 2.0 }
 graph = ir.create_graph(square, float32[3])
 autodiff(graph).graph.outputs)"},

@@ -153,14 +153,14 @@ constexpr Member<GradGraphObject> grad_graph_rows[] = {
     {"forward_graph", "The graph that was differentiated.", "grad.forward_graph",
      [](In, GradGraphRef g) -> Got { return graph_value(g.ir, g.info->forward_graph); }},
     {"expected_inputs",
-     "What each input is: a tensor of the forward graph, or the gradient of one of its outputs. Each element has "
+     "The meaning of each input: a tensor of the forward graph, or the gradient of an output. Each element has "
      "`connection_type` and `fwd_tensor`.",
      "grad.expected_inputs", [](In, GradGraphRef g) -> Got { return connections(g.ir, g.info->expected_inputs); }},
-    {"expected_outputs", "What each output is: the gradient of an input of the forward graph.", "grad.expected_outputs",
-     [](In, GradGraphRef g) -> Got { return connections(g.ir, g.info->expected_outputs); }},
+    {"expected_outputs", "The meaning of each output: it is the gradient of a forward graph's input.",
+     "grad.expected_outputs", [](In, GradGraphRef g) -> Got { return connections(g.ir, g.info->expected_outputs); }},
     {"inputs_dict", "(info)",
-     "A dict from inputs to the tensors of a call of the forward graph: the argument `inputs` of a call of the "
-     "gradient graph.",
+     "A dict from inputs to the tensors that a call of the forward graph had: the argument `inputs` when the gradient "
+     "graph is called.",
      "len(grad.inputs_dict(info))", inputs_dict},
     {"fwd_parent_ins_to_grad_parent_outs", "(info, grad_info)",
      "A dict from the operands of a forward call to their gradients, which a call of the gradient graph made.",
@@ -365,7 +365,7 @@ Value listed(GradientsRef d, const char* name, A args, GradientsPart part) {
 }
 
 constexpr Member<GradientsObject> gradients_rows[] = {
-    {"tree", "The gradients as a tree, under the dotted names of a tree of wanted tensors.", "grads.tree",
+    {"tree", "The gradients as a tree with the dotted names of the wanted tensors.", "grads.tree",
      [](In, GradientsRef d) -> Got { return Value(d.tree()); }},
     {"tensors", "The gradients, as a tuple in the order of the wanted tensors.", "grads.tensors",
      [](In, GradientsRef d) -> Got { return make_tuple(d.gradients); }},
@@ -381,12 +381,12 @@ constexpr std::span<const Member<GradientsObject>> gradients_table(gradients_row
 }  // namespace
 
 MemberTable gradients_members() {
-  return member_table("gradients",
-                      "What `backward` returns: gradients by tensor, by dotted name (`grads.bias`) and by position.",
-                      "from nn import Linear\nfacts, graph = Linear(3).create_graph(float32[2, 4])\n"
-                      "layer = graph.bind(facts.init_zero())\n"
-                      "grads = layer.call_with_info(ones([2, 4])).backward(ones([2, 3]), layer.vars)",
-                      gradients_table);
+  return member_table(
+      "gradients", "The gradients that `backward` returns: by tensor, by dotted name (`grads.bias`) and by position.",
+      "from nn import Linear\nfacts, graph = Linear(3).create_graph(float32[2, 4])\n"
+      "layer = graph.bind(facts.init_zero())\n"
+      "grads = layer.call_with_info(ones([2, 4])).backward(ones([2, 3]), layer.vars)",
+      gradients_table);
 }
 
 std::optional<Value> GradientsObject::member(Interpreter& in, std::string_view name) {

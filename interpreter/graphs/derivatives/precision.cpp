@@ -46,7 +46,7 @@ PrecisionForm to_form(Interpreter& in, const ArgReader& a) {
 
 /// The graph in mixed precision, bound as the given one is.
 Callable lowered(Interpreter& in, Callable f, const PrecisionForm& form) {
-  if (has_custom_gradient(*f.graph)) {  // which is that of the graph as it is: a graph around it calls it
+  if (has_custom_gradient(*f.graph)) {  // which belongs to the unchanged graph: a graph around it calls it
     std::vector<size_t> results(result_outputs(*f.graph));
     std::iota(results.begin(), results.end(), size_t{0});
     f = with_results(in, f, results);
@@ -114,15 +114,13 @@ Value in_precision(Interpreter& in, const Arguments& args) {
 }  // namespace
 
 void bind_precision_builtin(Scope& p) {
-  define(
-      p, no_effects,
-      {"precision(f, dtype, keep = none)",
-       "A graph, a bound graph or a function that multiplies in float16 or bfloat16: casts stand before products and "
-       "convolutions. What follows them stays in `dtype`. Sums, norms, softmax, losses, and the ops of `keep`, have "
-       "the "
-       "dtype that they had. Params, inputs and results have theirs.",
-       "precision((x) => x @ x.T, bfloat16)(array([[1.01, 2.0]]))"},
-      [](Interpreter& in, Arguments args) { return in_precision(in, args); });
+  define(p, no_effects,
+         {"precision(f, dtype, keep = none)",
+          "A graph, a bound graph or a function that multiplies in float16 or bfloat16. Casts precede products and "
+          "convolutions, and elementwise ops after them stay in `dtype`. Sums, norms, softmax, losses, and the ops "
+          "that `keep` names, keep their dtype. Params, inputs and results keep theirs.",
+          "precision((x) => x @ x.T, bfloat16)(array([[1.01, 2.0]]))"},
+         [](Interpreter& in, Arguments args) { return in_precision(in, args); });
 }
 
 }  // namespace pxl

@@ -149,7 +149,7 @@ len(outline(p()).graphs))"},
          });
   define(p, no_effects,
          {"inline(ir, graphs = none)",
-          "A new ir in which calls, of all graphs or of the given ones, are replaced by the ops of the called graph.",
+          "A new ir in which the ops of the called graph replace its calls, for all graphs or the given ones.",
           R"(def twice(x) { return x * 2 }
 program p {
   graph = ir.create_graph(twice, float32[2])

@@ -1,4 +1,4 @@
-// The tensors that derivatives are for, and the gradients that a call adds.
+// The tensors by which derivatives are taken, and the gradients that a call adds.
 #include "interpreter/graphs/derivatives/wanted.hpp"
 
 #include <fmt/format.h>

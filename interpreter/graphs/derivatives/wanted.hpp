@@ -1,4 +1,4 @@
-// The tensors that derivatives are for, and the gradients that a call adds.
+// The tensors by which derivatives are taken, and the gradients that a call adds.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,14 @@ namespace pxl {
 
 class ArgReader;
 
-/// An operand that a derivative is for, and how the result names it.
+/// An operand by which a derivative is taken, and its name in the result.
 struct Wanted {
   std::string name;
   Tensor* tensor = nullptr;
   std::vector<size_t> slots;  ///< of the call; several hold a captured tensor
 };
 
-/// What a tensor without a path to the result gets.
+/// The gradient of a tensor without a path to the result.
 enum class Unused : uint8_t { error, zero, none };
 Unused to_unused(const ArgReader& a);
 

@@ -77,8 +77,8 @@ constexpr std::span<const Member<VariableFactoryObject>> variable_factory_table(
 
 MemberTable variable_factory_members() {
   return member_table("variable factory",
-                      "What a `param` with an initial value leaves: it makes a variable. A tree of factories makes all "
-                      "of them, with `init`.",
+                      "The result of a `param` with an initial value: it makes a variable. `init` of a tree of "
+                      "factories makes all of them.",
                       "from nn import Linear\nfacts, graph = Linear(3).create_graph(float32[2, 4])\nf = facts.bias",
                       variable_factory_table);
 }
@@ -249,7 +249,7 @@ void bind_factory_builtins(Scope& p) {
   define(
       p, no_effects,
       {"VariableFactory(init, spec = none, name = \"t\", by_ref = false, replica_grouping = none, shard_over = none)",
-       "What makes variables with the initial value of a `param`; without a spec, that of the value.",
+       "Makes variables with the initial value of a `param`; without a spec, they have that of the value.",
        R"(factory = VariableFactory(normal(0, 0.1), float32[3], name = "scale")
 factory.spec)"},
       [](Interpreter& in, Arguments args) { return make_factory(in, args); });

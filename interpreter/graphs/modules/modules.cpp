@@ -390,7 +390,7 @@ constexpr Member<ModuleInstance> instance_rows[] = {
        return Value(fields);
      }},
     {"training",
-     "In a build, whether it is for training: `create_graph` and `bound` say so, and modules that it calls inherit it.",
+     "Whether a build is for training: `create_graph` and `bound` say so, and modules that the build calls inherit it.",
      "layer.training",
      [](Interpreter& in, InstanceRef) -> std::optional<Value> {
        const BuildState* running = graphs_of(in).world().current();

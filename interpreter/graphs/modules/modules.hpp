@@ -167,7 +167,7 @@ struct GraphWorld {
     std::unordered_map<std::string, Shared> shared;  ///< outlined and cached graphs by key
     std::unordered_map<const Graph*, GraphFacts> graphs;
     std::unordered_map<const Graph*, std::vector<StateValue>> states;
-    /// Of `stream` statements, by the path in the tree of a stream's spec.
+    /// The `stream` statements, by the path in the tree of a stream's spec.
     std::map<std::pair<ast::Held<ast::Stmt>, std::string>, Stream*> streams;
     /// A tensor or stream that a statement declared, and the body in which it did.
     struct Declared {
@@ -219,7 +219,7 @@ GraphSource source_of(const Value& callee);
 /// Removes and returns the first argument of create_graph. The other arguments belong to the graph.
 Value take_callee(Arguments& args);
 
-/// What made a graph: the build of an instance, and its arguments, with specs in place of tensors.
+/// The origin of a graph: the build of an instance, and its arguments, with specs in place of tensors.
 struct GraphOrigin final : Object {
   GraphSource source;
   Arguments args;

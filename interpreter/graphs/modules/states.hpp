@@ -57,7 +57,7 @@ struct CarriedBody {
   std::vector<Tensor*> holders;  ///< of these states
 };
 CarriedBody carry_states(Interpreter& in, const Callable& body, size_t carried);
-/// The holder of a callable's state, which an input stands for; throws if it is not bound.
+/// The holder of the callable's state that an input represents; throws if the state is not bound.
 Tensor* holder_of(Interpreter& in, const Callable& callable, const Tensor* input);
 /// A graph that returns another graph's results in a new order.
 Callable with_results(Interpreter& in, const Callable& body, const std::vector<size_t>& order);

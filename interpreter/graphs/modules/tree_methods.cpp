@@ -280,10 +280,10 @@ constexpr Member<TreeObject> tree_rows[] = {
      "t.get('fc2.bias', none)", m_get},
     {"copy", "()", "A new tree with the same leaves.", "t.copy() is t", m_copy},
     {"filter_keys", "(keys)", "A tree of the leaves under these names.", "t.filter_keys(['fc1.bias'])", m_filter_keys},
-    {"keys", "()", "A list of the names of the top level.", "t.keys()", m_keys},
-    {"values", "()", "A list of the leaves and trees of the top level.", "t.values()", m_values},
+    {"keys", "()", "The names at the top level, as a list.", "t.keys()", m_keys},
+    {"values", "()", "The leaves and trees at the top level, as a list.", "t.values()", m_values},
     {"items", "()", "A list of tuples (name, leaf or tree) of the top level.", "t.items()", m_items},
-    {"keys_flat", "()", "A list of the dotted names of all leaves.", "t.keys_flat()", m_keys_flat},
+    {"keys_flat", "()", "The dotted names of all leaves, as a list.", "t.keys_flat()", m_keys_flat},
     {"values_flat", "()", "A list of all leaves.", "t.values_flat()", m_values_flat},
     {"items_flat", "()", "A list of tuples (dotted name, leaf).", "t.items_flat()", m_items_flat},
     {"len_flat", "()", "The number of leaves; `len(t)` counts the top level.", "t.len_flat()", m_len_flat},
@@ -435,8 +435,8 @@ std::vector<std::string> TreeObject::member_names() const {
 void bind_tree_builtins(Scope& prelude) {
   define(prelude, no_effects,
          {"tree_map(f, tree, *trees)",
-          "f of each leaf of a tree, and of the leaves with the same paths in further trees, in the form of the first "
-          "tree. Lists, tuples, dicts, named trees, records and gradients are trees.",
+          "The results of f for each leaf of a tree, and for the leaves at the same paths in further trees. They have "
+          "the form of the first tree. Lists, tuples, dicts, named trees, records and gradients are trees.",
           "tree_map((a, b) => a + b, {'w': 1, 'b': [2, 3]}, {'w': 10, 'b': [20, 30]})"},
          [](Interpreter& in, Arguments args) { return mapped_trees(in, args); });
   prelude.bind("DotTree", make_ref<TreeClassObject>(TreeKind::plain));

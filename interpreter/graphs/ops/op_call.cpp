@@ -227,7 +227,7 @@ Value convert_and_call(Interpreter& in, const OpRow& row, Arguments args, const 
 
 namespace {
 
-/// In a look, an op on arrays of which only the specs are known: nothing if another argument is unknown.
+/// An op on arrays whose specs alone are known, in a look. Empty if another argument is unknown.
 std::optional<Value> call_with_specs(Interpreter& in, const OpRow& row, Arguments args) {
   const auto stand_in = [](Value& v) {
     if (const auto spec = unknown_spec(v)) v = Value(Array::unevaluated(spec->dtype, spec->shape));

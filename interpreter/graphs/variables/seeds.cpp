@@ -43,21 +43,20 @@ void bind_seed_builtins(Scope& p) {
         Array seeds = make_seeds(a.integer("seed"), n);
         return Value(n == 1 ? seeds.reshaped({2}) : seeds);
       });
-  define(
-      p, no_effects,
-      {"seed_variable(seed, name = \"seed\", replica_grouping = none)",
-       "A variable uint32[2] with a seed for random ops; `split_random_seed` makes further ones of it. With a replica "
-       "grouping each group has a seed of its own.",
-       R"(seed_variable(7).spec)"},
-      [](Interpreter& in, Arguments args) -> Value {
-        ArgReader a(args);
-        const BuildTarget target = graphs_of(in).target();
-        stamp(in, *target.ir);
-        const ReplicaGroups groups = to_variable_groups(a.value_or("replica_grouping", {}), *target.ir);
-        Array seed = make_seeds(a.integer("seed"), group_count(groups));
-        if (groups.empty()) seed = seed.reshaped({2});
-        return tensor_value(target.ir, target.graph->add_variable(std::move(seed), a.string("name"), groups));
-      });
+  define(p, no_effects,
+         {"seed_variable(seed, name = \"seed\", replica_grouping = none)",
+          "A variable uint32[2] with a seed for random ops; `split_random_seed` makes further ones of it. Each group "
+          "has its own seed if a replica grouping is given.",
+          R"(seed_variable(7).spec)"},
+         [](Interpreter& in, Arguments args) -> Value {
+           ArgReader a(args);
+           const BuildTarget target = graphs_of(in).target();
+           stamp(in, *target.ir);
+           const ReplicaGroups groups = to_variable_groups(a.value_or("replica_grouping", {}), *target.ir);
+           Array seed = make_seeds(a.integer("seed"), group_count(groups));
+           if (groups.empty()) seed = seed.reshaped({2});
+           return tensor_value(target.ir, target.graph->add_variable(std::move(seed), a.string("name"), groups));
+         });
 }
 
 }  // namespace pxl

@@ -48,7 +48,7 @@ constexpr Member<ErrorObject> error_rows[] = {
        const Position p = at.file->position(at.begin);
        return Value(fmt::format("{}:{}:{}", at.file->name(), p.line, p.column));
      }},
-    {"data", "What `fail` was given as `data`, or none.", "e.data",
+    {"data", "The `data` that `fail` received, or none.", "e.data",
      [](Interpreter&, ErrorObject& e) -> Got {
        const Carried* carried = e.error.first().carried.get();
        if (const auto* own = dynamic_cast<const WithData*>(carried)) return own->data;
@@ -76,7 +76,7 @@ std::vector<std::string> ErrorObject::member_names() const {
 }
 
 MemberTable error_members() {
-  return member_table("error", "What `catch ... as e` binds: the error that came.",
+  return member_table("error", "The error that `catch ... as e` binds.",
                       "try {\n  fail(\"no rows\", kind = \"bad-file\", data = 3)\n} catch bad_file as e { }",
                       error_table);
 }
@@ -193,7 +193,7 @@ std::string_view foreign_error_kind(std::string_view name) {
   return found == std::end(kinds) ? std::string_view() : found->second;
 }
 
-/// `catch e`: what users call an error.
+/// The names that users give to an error: `catch e`.
 bool names_an_error(std::string_view name) {
   return name == "e" || name == "err" || name == "error" || name == "ex" || name == "exc" || name == "exception";
 }

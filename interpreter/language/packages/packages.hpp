@@ -1,5 +1,5 @@
-// Where imports are found: in the project of the importing file, in the projects on which it depends, and in the
-// library. A project is a folder with a pxl.toml.
+// Finds imports in the project of the importing file, in the projects on which it depends, and in the library. A
+// project is a folder with a pxl.toml.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace pxl {
 
-/// What a pxl.toml says.
+/// The contents of a pxl.toml.
 struct Project {
   std::filesystem::path root;
   std::string name;                                                         ///< empty if it has none

@@ -37,7 +37,7 @@ struct Pass {
   }
 };
 
-/// An array with zeros behind its rows.
+/// An array with zeros after its rows.
 Array padded_rows(const Array& a, int64_t rows) {
   Shape shape = a.shape();
   shape[0] = rows;
@@ -199,8 +199,8 @@ void BatchesObject::resume(Interpreter&, const std::vector<std::pair<std::string
 
 using BatchesRef = BatchesObject&;
 constexpr Member<BatchesObject> batches_rows[] = {
-    {"epoch", "How many passes have ended. In a pass it is the number of this pass, from 0 on.", "loader.epoch",
-     [](Interpreter&, BatchesRef b) -> std::optional<Value> { return Value(b.epoch); }},
+    {"epoch", "The number of passes that have ended. During a pass it is the number of this pass, from 0 on.",
+     "loader.epoch", [](Interpreter&, BatchesRef b) -> std::optional<Value> { return Value(b.epoch); }},
     {"position", "How many batches of the pass were taken, with the one in use.", "loader.position",
      [](Interpreter&, BatchesRef b) -> std::optional<Value> { return Value(b.position); }},
     {"state", "()", "The position, the seed and the order of the pass as a dict of arrays, which `save` writes.",
@@ -249,7 +249,7 @@ void check_size(int64_t size) {
   if (size < 1) throw run_error(fmt::format("batches: the size must be at least 1, not {}", size)).as(codes::value);
 }
 
-/// A batch in a look: its arrays are unknown, and their specs are known where all batches have them.
+/// A batch in a look: its arrays are unknown, and their specs are known if all batches have the same specs.
 Value look_at_batch(const Value& set, const BatchesOptions& options) {
   const Array* known = set.as_array();
   if (const auto spec = known ? std::optional(known->spec()) : unknown_spec(set); spec && !spec->shape.empty()) {

@@ -167,7 +167,7 @@ class Mapped final : public DataSource {
   Value f_;
 };
 
-/// The draws of the script come from this generator while it lives, and then from the script's own again.
+/// The script draws from this generator while the object lives, and then from its own again.
 class DrawsOfRow {
  public:
   DrawsOfRow(Interpreter& in, uint64_t seed) : random_(host_of(in).random()), own_(random_) { random_.reseed(seed); }

@@ -32,12 +32,12 @@ class DataSource {
   virtual int64_t size() const = 0;
   /// Reads rows, which exist. Several threads may call it.
   virtual Gathered gather(std::span<const int64_t> rows, Reader by) const = 0;
-  /// The value of row `row`, which is number k in what was gathered.
+  /// The value of row `row`, number k of the gathered rows.
   virtual Value row(Interpreter& in, const Gathered& read, size_t k, int64_t row) const = 0;
-  /// The value of all gathered rows: what a slice of the set is.
+  /// The value of all gathered rows, as a slice of the set has it.
   virtual Value batch(Interpreter& in, const Gathered& read, std::span<const int64_t> rows) const = 0;
   virtual bool reads_files() const { return false; }
-  virtual bool is_mapped() const { return false; }  ///< whether a row is what a function of the script returns
+  virtual bool is_mapped() const { return false; }  ///< whether a function of the script returns the rows
   virtual void references(References&) const {}
 };
 using DataSourcePtr = std::shared_ptr<const DataSource>;
@@ -50,13 +50,13 @@ DataSourcePtr make_columns(std::vector<std::pair<std::string, DataSourcePtr>> co
 DataSourcePtr make_array_source(Array rows);
 /// Some rows of another source, by position.
 DataSourcePtr make_selection(DataSourcePtr of, std::vector<int64_t> rows);
-/// The rows are what `f` returns for the rows of another source.
+/// The rows that `f` returns for the rows of another source.
 DataSourcePtr make_mapped(DataSourcePtr of, Value f);
 
 /// The value of gathered rows. If a seed is given, it and the row alone decide what the script draws for a row.
 Value read_rows(Interpreter& in, const DataSource& source, const Gathered& read, std::span<const int64_t> rows,
                 std::optional<uint64_t> seed);
-/// A seed that a seed and a number determine: those of an epoch, then of a row.
+/// A seed made from a seed and a number: the seed of an epoch, then that of a row.
 uint64_t seed_of_part(uint64_t seed, uint64_t part);
 /// Rows of equal structure as one value: arrays and numbers as arrays with a further axis, other values as a list.
 Value stacked(Interpreter& in, const std::vector<Value>& rows);
@@ -83,15 +83,15 @@ struct Resumable {
   /// Throws Error, and changes nothing, for arrays that another object saved.
   virtual void resume(Interpreter& in, const std::vector<std::pair<std::string, Array>>& arrays) = 0;
 };
-/// Null if a value is none.
+/// Null for other values.
 Resumable* as_resumable(const Value& v);
-/// The state as a dict of arrays, and from one.
+/// Converts a state to a dict of arrays, and back.
 Value state_value(const Resumable& of);
 void resume_from_value(Interpreter& in, Resumable& to, const Value& state, const char* where);
 
-/// A seed that is an int, or one that the script's generator draws for none.
+/// The seed: a given int, or a draw of the script's generator for none.
 uint64_t seed_given(Interpreter& in, const Value& given, const char* where);
-/// A generator's state as an array, and from one.
+/// Converts a generator's state to an array, and back.
 Array array_of(const Random& random);
 void resume_random(Random& random, const Array& state, const char* where);
 

@@ -1,4 +1,4 @@
-// A replay buffer has the last rows that were appended, by name. A generator of its own draws samples.
+// A replay buffer has the last rows that were appended, by name. Its own generator draws samples.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 struct ReplayObject final : DataSetObject, Resumable {
   int64_t capacity;
-  int64_t count = 0, oldest = 0;  ///< how many rows there are, and the place of the first
+  int64_t count = 0, oldest = 0;  ///< the number of rows, and the place of the first
   Random random;
   std::vector<std::pair<std::string, Array>> columns;  ///< with room for some rows, up to `capacity`
 
@@ -49,7 +49,7 @@ struct ReplayObject final : DataSetObject, Resumable {
   void resume(Interpreter& in, const std::vector<std::pair<std::string, Array>>& arrays) override;
 
  private:
-  /// The rows at these places, the oldest being 0.
+  /// The rows at these places; the oldest is 0.
   std::vector<std::pair<std::string, Array>> picked(const std::vector<int64_t>& rows) const;
   std::vector<std::pair<std::string, Array>> in_order() const {
     std::vector<int64_t> rows(static_cast<size_t>(count));
@@ -175,8 +175,8 @@ void ReplayObject::resume(Interpreter&, const std::vector<std::pair<std::string,
                     });
   if (!fits) throw Error("replay: what was saved is no state of a replay").as(codes::value);
   if (most->data<int64_t>()[0] != capacity)
-    throw Error(fmt::format("replay: the state is of a replay of {} rows; this one is of {}", most->data<int64_t>()[0],
-                            capacity))
+    throw Error(fmt::format("replay: the state belongs to a replay with {} rows; this one has {}",
+                            most->data<int64_t>()[0], capacity))
         .as(codes::value);
   Random from(0);
   resume_random(from, *generator, "replay");

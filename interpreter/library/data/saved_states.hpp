@@ -11,7 +11,7 @@
 
 namespace pxl {
 
-/// The arrays that a checkpoint has of `data`, a dict of batches and replays by name; none for none.
+/// The arrays in a checkpoint for `data`, a dict of batches and replays by name; empty for none.
 std::vector<NamedArray> states_beside(Interpreter& in, const Value& data);
 
 /// Resumes the objects of `data` from a checkpoint. Without `keep` they are at its end as they were before.

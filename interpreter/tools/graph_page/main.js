@@ -239,7 +239,7 @@
     begin();
     unseen = !view.clientWidth;
   }
-  // The call where the picture begins: of the graph that a training program differentiates, or of the one that has most ops.
+  // The call where the picture begins. A training program differentiates its graph, or the graph has the most ops.
   function modelOf(list) {
     const calls = list.filter((box) => box.kind === "call" && box.op.calls.length === 1), size = (box) => calledOf(box).ops.length;
     const trained = calls.filter((box) => gradientOf(calledOf(box)));

@@ -30,7 +30,7 @@ struct LintKind {
 /// All kinds, in the order of docs/errors.md.
 std::span<const LintKind> lint_kinds();
 
-/// Warnings about a file: of its tree, of the programs that were built of it, and those of the look that built them.
+/// Warnings about a file: from its tree, from the programs built of it, and from the look that built them.
 /// `prelude` has the language's functions. `off` has kinds that are not wanted; a comment `# allow: KIND, KIND` of the
 /// text adds to them.
 std::vector<Diagnostic> lints(const ast::Tree& tree, const Scope& prelude, const std::vector<std::shared_ptr<Ir>>& irs,

@@ -13,7 +13,7 @@ namespace pxl {
 
 namespace {
 
-/// Whether an op changes the memory of a tensor, or that of a view of it.
+/// Whether an op changes the memory of a tensor, also through a view.
 bool is_changed(const Tensor& t) {
   return std::any_of(t.consumers.begin(), t.consumers.end(), [&](const Op* op) {
     for (size_t slot = 0; slot < op->inputs.size(); ++slot) {
@@ -140,7 +140,7 @@ class ProgramLinter {
     SameInEachRun same;
     for (const auto& graph : ir_.graphs())
       for (const auto& op : graph->ops()) {
-        // A gradient has the seed of its forward op, and its row no path.
+        // A gradient has its forward op's seed, and a row without a path.
         if (op->row->batch != Batch::seeds || op->row->path.empty()) continue;
         const Tensor* seed = op->inputs[slot_of(*op->row, "seed_tensor")];
         if (same(*seed))

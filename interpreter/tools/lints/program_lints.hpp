@@ -1,4 +1,4 @@
-// Warnings about a program that was built of a file: what its ops do not read, train or change.
+// Warnings about a program built from a file: values that its ops do not read, train or change.
 #pragma once
 
 #include <vector>

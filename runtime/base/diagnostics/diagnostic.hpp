@@ -38,13 +38,13 @@ struct Edit {
   Span at;
   std::string text;
 };
-/// What mends a diagnostic, as edits of one file: `pxl check --fix` and editors make them.
+/// The repair of a diagnostic, as edits of one file: `pxl check --fix` and editors make them.
 struct Fix {
   std::string title;  ///< "Change to `relu`"
   std::vector<Edit> edits;
 };
 
-/// What a script's `fail` gives an error beside its message. The interpreter adds the script's data.
+/// The kind and data that a script's `fail` adds to an error. The interpreter adds the script's data.
 struct Carried {
   std::string kind;  ///< a kind of the script's own; empty: `fail`
   explicit Carried(std::string k) : kind(std::move(k)) {}

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t no_limit = std::numeric_limits<int64_t>::max();
 
-/// The limit of one group in bytes: a number, or `max`. Version 1 has a number near 2^63 for none.
+/// The limit of one group in bytes: a number, or `max`. Version 1 has a number near 2^63 for no limit.
 std::optional<double> limit_of(const std::string& folder, bool version2) {
   std::ifstream file(folder + (version2 ? "/memory.max" : "/memory.limit_in_bytes"));
   double bytes = 0;

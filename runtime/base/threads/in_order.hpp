@@ -24,7 +24,7 @@ template <class T>
 class InOrder {
  public:
   /// Makes the results of [first, end), at most `ahead` of them before they are taken. `make` depends on the number
-  /// alone, and several threads call it. It hears a request to end by an interrupt of its own.
+  /// alone, and several threads call it. A request to end reaches it as an interrupt of its thread.
   InOrder(int64_t first, int64_t end, int64_t ahead, int threads, std::function<T(int64_t)> make)
       : make_(std::move(make)), taken_(first), begun_(first), end_(end), ahead_(ahead) {
     for (int t = 0; t < threads; ++t) {
@@ -35,7 +35,7 @@ class InOrder {
     }
   }
   ~InOrder() {
-    if (forked()) {  // the child has none of the threads: what they hold stays as it is
+    if (forked()) {  // the child has none of the threads, so their objects stay as they are
       for (Thread& t : threads_) new Thread(std::move(t));
       return;
     }
@@ -50,7 +50,7 @@ class InOrder {
   InOrder(const InOrder&) = delete;
   InOrder& operator=(const InOrder&) = delete;
 
-  /// The next result, or what `make` threw. Throws Interrupted while it waits.
+  /// Returns the next result, or throws what `make` threw. Throws Interrupted while it waits.
   T next() {
     const int64_t number = taken_;
     if (forked() || threads_.empty()) return make_(taken_++);

@@ -1,5 +1,5 @@
-// Products and convolutions of whole numbers of 8 bits, summed exactly in int32. A quad is four terms of one column,
-// or of one row, which one operation of the processor multiplies. Zero points cost sums of rows and columns, no term.
+// Products and convolutions of 8-bit integers, summed exactly in int32. A quad is four terms of one column or one row,
+// which one instruction multiplies. Zero points cost sums of rows and columns, no term.
 #pragma once
 
 #include <cstddef>

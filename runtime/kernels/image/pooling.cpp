@@ -325,7 +325,7 @@ std::vector<int64_t> counts(const WindowAxis& a, bool with_padding, int64_t padd
   return n;
 }
 
-/// Reciprocal of each window's number of elements; 0 for empty windows.
+/// 1 / (number of elements) for each window; 0 for empty windows.
 template <class C>
 std::vector<C> window_weights(const Pool& p) {
   const auto along = [&](size_t axis) { return counts(p.axes[axis], p.count_padding, p.padding_after[axis]); };

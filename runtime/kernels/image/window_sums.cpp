@@ -1,4 +1,4 @@
-// Selects the variant of sums of windows: the one that the block functions use.
+// Selects the variant of window sums that the block functions use.
 #include "runtime/kernels/image/window_sums.hpp"
 
 #include "built_sets.hpp"

@@ -41,7 +41,7 @@ Random::State Random::state() const {
 void Random::resume(const State& state) {
   const auto& [seed, counter, used, has_spare, spare] = state;
   if (used > 4 || (used < 4 && counter == 0) || has_spare > 1)
-    throw Error("these numbers are no state of the generator of random numbers");
+    throw Error("these numbers are not a state of the random generator");
   reseed(seed);
   counter_ = counter;
   used_ = static_cast<int>(used);

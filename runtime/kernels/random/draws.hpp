@@ -15,7 +15,7 @@ class Random {
   void reseed(uint64_t seed);
   bool operator==(const Random& other) const { return state() == other.state(); }  ///< the same draws follow
   uint64_t seed() const { return uint64_t{key_[1]} << 32U | key_[0]; }             ///< that of the last `reseed`
-  /// What determines the draws that follow, as numbers that can be saved.
+  /// The state of the draws that follow, as numbers that can be saved.
   using State = std::array<uint64_t, 5>;
   State state() const;
   void resume(const State& state);  ///< throws Error for numbers that are no state

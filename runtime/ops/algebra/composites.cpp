@@ -255,8 +255,7 @@ constexpr OpRow composite_table[] = {
                     const Expr x = at.one("log", {args.expr(0)});
                     return List{x / std::numbers::ln10};
                   }),
-    composite_row("logaddexp", "ops.logaddexp",
-                  "The logarithm of the sum of two exponentials, without overflow, with broadcasting.",
+    composite_row("logaddexp", "ops.logaddexp", "log(exp(lhs) + exp(rhs)), without overflow, with broadcasting.",
                   "ln(e^lhs + e^rhs)", "logaddexp(array([0.0, 1000.0]), array([0.0, 1000.0]))", binary_params,
                   expand_logaddexp),
     composite_row(

@@ -94,8 +94,8 @@ constexpr RuleOfRow rules[] = {
     {"layer_normalization_grad", Rule::norm, "r"},
     {"onehot_grad", Rule::onehot, ""},
     {"lamb_square", Rule::squares, ""},
-    {"fp8_amax_scale", Rule::scan, "a scale is of all elements of an operand"},
-    {"histogram", Rule::scan, "counts are of all elements of an operand"},
+    {"fp8_amax_scale", Rule::scan, "one scale covers all elements of an operand"},
+    {"histogram", Rule::scan, "the counts cover all elements of an operand"},
     {"modify_random_seed", Rule::scan, "a seed is one operand"},
     {"roi_align", Rule::scan, "regions name images of one batch"},
     {"roi_align_grad", Rule::scan, "regions name images of one batch"},
@@ -332,7 +332,7 @@ class BatchedOp {
   void multiply(Attr* count) const {
     if (count) *count = std::get<int64_t>(*count) * n_;
   }
-  /// [n, ...] as one element's operand with more items, rows or channels.
+  /// Reshapes [n, ...] to one element's operand with more items, rows or channels.
   Tensor* merged(Tensor* t, char letter, bool channels) {
     Shape shape(t->spec.shape.begin() + 1, t->spec.shape.end());
     if (letter == 'r') return t;
@@ -474,7 +474,7 @@ class BatchedOp {
     const bool grouped = letter == "d";
     const Shape shape = element(1).shape;
     std::vector<Tensor*> all = all_with_batch();
-    // By items and groups, or by rows, and what they have.
+    // The operands by items and groups, or by rows, and what they have.
     Shape parts{n_, element(3).size(), grouped ? 0 : shape.back()};
     if (grouped) parts[2] = element(1).size() / std::max<int64_t>(parts[1], 1);
     const auto statistic = [&](size_t slot) { return reshape(at_.of(all[slot]), {n_, parts[1], 1}); };
@@ -492,7 +492,7 @@ class BatchedOp {
     std::vector<Tensor*> out = by_rows(layout);
     return {out[0], sum_of(data(0) * normal), sum_of(data(0))};
   }
-  /// The op with the new axis among items or rows; results of letter s are of no use.
+  /// The op with the new axis among items or rows; results with the letter s are useless.
   std::vector<Tensor*> by_rows(std::string_view layout) {
     std::vector<Tensor*> inputs;
     for (size_t slot = 0; slot < operands_.size(); ++slot)

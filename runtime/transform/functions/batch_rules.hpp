@@ -1,5 +1,5 @@
-// How an op works on all elements of a batch at once (vectorise.hpp): by the column `batch` of its row, or by the table
-// of rules in functions/batch_rules.cpp, which also says why the other rows run for one element after the other.
+// Rules by which an op works on all elements of a batch at once (vectorise.hpp): the column `batch` of its row, or the
+// table in functions/batch_rules.cpp. The table also says why the other rows run element by element.
 #pragma once
 
 #include <string_view>
@@ -15,14 +15,14 @@ struct Batched {
   bool mapped = false;
 };
 
-/// The tensor with the axis of the elements, also where it is the same for all.
+/// The tensor with the axis of the elements, also if it is the same for all.
 Tensor* with_batch(GraphOpBuilder& at, const Batched& v, int64_t size);
 
 /// Adds what an op does for all elements to a graph. Returns its results, with the axis of the elements; none if the op
 /// has no rule for these operands. `operands` are by slot.
 std::vector<Tensor*> batched_op(Graph& graph, const Op& op, const std::vector<Batched>& operands, int64_t size);
 
-/// Why a row runs for one element after the other; empty if it has a rule.
+/// The reason why a row runs element by element; empty if it has a rule.
 std::string_view reason_to_scan(const OpRow& row);
 
 }  // namespace pxl

@@ -1,4 +1,4 @@
-// Rules that a graph has of its own: its gradient, its tangent, its batch form. The Ir keeps them, by the rule's name.
+// A graph's own rules: its gradient, its tangent, its batch form. The Ir keeps them, by the rule's name.
 #pragma once
 
 #include <map>

@@ -39,7 +39,7 @@ std::vector<bool> outputs_after(const Graph& graph, const std::vector<bool>& giv
   return found;
 }
 
-/// The inputs with a tangent of a graph that is repeated: a state that gets one in an iteration has one before.
+/// The inputs with a tangent, for a repeated graph: a state that gets one in an iteration has one before.
 std::vector<bool> with_states(const Graph& body, std::vector<bool> given, size_t states) {
   for (bool grows = true; grows;) {
     grows = false;
@@ -66,7 +66,7 @@ class Order {
     for (const size_t i : inputs_) ordered.push_back(all[i]);
     return ordered;
   }
-  /// The new graph's output that is output `j` of the other one.
+  /// The new graph's output for output `j` of the other graph.
   size_t place(size_t j) const { return static_cast<size_t>(std::ranges::find(outputs_, j) - outputs_.begin()); }
 
   Graph& build(const std::string& title) const {
@@ -215,7 +215,7 @@ class Pusher {
     const auto floats = [](const Tensor* t) { return is_floating(t->spec.dtype); };
     if (op.row->gradient == stop_gradient || std::ranges::none_of(op.outputs, floats)) return;
     if (!op.row->gradient) refuse_derivative(op);
-    // The op alone, in a program of its own: what is not used leaves no trace.
+    // The op alone, in a separate program: unused ops leave no trace.
     Ir scratch("tangent");
     scratch.replication_factor = ir_.replication_factor;
     Graph& alone = scratch.create_graph("op");
@@ -239,7 +239,7 @@ class Pusher {
     given.resize(provided.size());
     const GradGraphInfoPtr push = differentiate(pull, floating_once(gradients), given, {}, false);
 
-    // What a tensor of `forward` is here.
+    // The tensor here for each tensor of `forward`.
     const auto value = [&](const Tensor* t) {
       const size_t slot = index_in(inputs, t);
       return slot < inputs.size() ? of(op.inputs[slot]).value : made.outputs.at(index_in(forward.outputs(), t));
@@ -372,7 +372,7 @@ class Pusher {
     std::vector<Tensor*> operands = order.operands(duals(op, 0, given));
     if (form.counted) operands.push_back(of(op.inputs.back()).value);
     give_ordered(op, one, order, *graph_.add_call(make_scan(wide), std::move(operands)), outputs);
-    // Further outputs are values that gradients keep: other scans with the same operands give them.
+    // Further outputs are values that gradients keep: other scans with the same operands compute them.
     for (size_t i = 0; i < op.inputs.size(); ++i) known_[callee.inputs()[i]] = of(op.inputs[i]);
     for (size_t j = 0; j < outputs; ++j) known_[callee.outputs()[j]] = known_[op.outputs[j]];
     for (const auto& inner : callee.ops())

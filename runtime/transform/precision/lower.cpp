@@ -19,7 +19,7 @@
 namespace pxl {
 namespace {
 
-/// What the graphs of one transform share: a called graph is transformed once for each set of leaves.
+/// State that the graphs of one transform share: a called graph is transformed once for each set of leaves.
 struct Lowered {
   const PrecisionForm& form;
   std::map<std::pair<const Graph*, std::vector<bool>>, Graph*> done;

@@ -13,9 +13,9 @@ struct PrecisionForm {
   std::vector<std::string> keep;  ///< rows that compute in the dtype of the given graph, besides those that always do
 };
 
-/// The graph with casts, called graphs included. By the column `precision` of its ops, floating operands that are wider
-/// than `form.dtype` are rounded to it, or have the dtype of the given graph again. Graphs with a gradient of their own
-/// stay as they are. `leaves`: the inputs that are params; they take the dtype of what they meet. Declared outputs
+/// The graph with casts, called graphs included. The column `precision` of an op says whether floating operands wider
+/// than `form.dtype` are rounded to it, or have the given graph's dtype again. Graphs with their own gradient stay as
+/// they are. `leaves`: the inputs that are params; they take the dtype of the other operand. Declared outputs
 /// alone are kept, with their dtypes. Throws for a change in place.
 Graph& lower_precision(Graph& graph, const PrecisionForm& form, const std::vector<bool>& leaves);
 

@@ -103,7 +103,7 @@ TEST_CASE("times are those of the affinity mask's cores") {
   CHECK(core_times());
 }
 
-TEST_CASE("the time of cores is that of the affinity mask alone") {
+TEST_CASE("core times cover the affinity mask alone") {
   cpu_set_t before, one;
   REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
   int core = 0;

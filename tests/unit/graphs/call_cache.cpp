@@ -1,4 +1,4 @@
-// Calls of ops on arrays that were made before (graphs/calls/call_cache.hpp): they have the results, errors and
+// Repeated calls of ops on arrays (graphs/calls/call_cache.hpp). They have the results, errors and
 // promotions of the general way, whatever the elements are, and few allocations.
 #include <doctest/doctest.h>
 

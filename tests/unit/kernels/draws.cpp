@@ -163,7 +163,7 @@ TEST_CASE("a saved state gives the draws that would have followed") {
     CHECK(other == random);
   }
   Random unchanged(3);
-  CHECK_THROWS_WITH(unchanged.resume({0, 0, 2, 0, 0}), "these numbers are no state of the generator of random numbers");
+  CHECK_THROWS_WITH(unchanged.resume({0, 0, 2, 0, 0}), "these numbers are not a state of the random generator");
   CHECK_THROWS(unchanged.resume({0, 1, 5, 0, 0}));
   CHECK_THROWS(unchanged.resume({0, 1, 4, 2, 0}));
   CHECK(unchanged == Random(3));

@@ -1,4 +1,4 @@
-// Products of whole numbers of 8 bits: exact with every instruction set, for each number of rows, columns and terms
+// Products of 8-bit integers are exact with every instruction set, for each number of rows, columns and terms
 // that a kernel treats differently.
 #include "runtime/kernels/gemm/integer_product.hpp"
 

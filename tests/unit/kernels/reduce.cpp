@@ -276,7 +276,7 @@ TEST_CASE("the extreme of long lines and its place, wherever it is; the first Na
       }
 }
 
-TEST_CASE("the extreme of a line of integers is found, wherever it is") {
+TEST_CASE("the extreme in a line of integers is found at every position") {
   for (const DType dtype : {DType::boolean, DType::int8, DType::uint8, DType::int16, DType::uint16, DType::int32,
                             DType::uint32, DType::int64, DType::uint64})
     for (const int64_t n : {5, 9, 33, 130, 300})

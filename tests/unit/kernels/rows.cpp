@@ -78,7 +78,7 @@ TEST_CASE("softmax of many rows has the bits of each row by itself, whatever the
   }
 }
 
-TEST_CASE("totals of many rows are those of each row by itself, in every variant") {
+TEST_CASE("the total of a row is the same alone and among many rows, in every variant") {
   constexpr int64_t rows = 19;
   for (int64_t n = 0; n < 40; ++n) {
     CAPTURE(n);

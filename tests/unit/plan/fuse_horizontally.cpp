@@ -6,7 +6,7 @@ using namespace pxl::test;
 
 namespace {
 
-/// The updates of a layer: of its bias by a sum over the rows of dy, then of its weights.
+/// A layer's updates: the bias by a sum over the rows of dy, then the weights.
 struct Layer : SmallProgram {
   InSequence order;
   Tensor *x, *w, *b, *dy;

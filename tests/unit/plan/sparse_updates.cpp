@@ -42,7 +42,7 @@ TEST_CASE("an update by a gather's gradient stores no gradient, and has the bits
   table.check_same_bits();
 }
 
-TEST_CASE("an update by a sum of such gradients stores none of them, and keeps the bits") {
+TEST_CASE("an update by the sum of sparse gradients stores none of them, and keeps the bits") {
   for (const bool three : {false, true}) {
     Table table(128);
     Tensor *first = table.gradient({3, 60, 3, 3, 0, 63}), *second = table.gradient({60, 3, 9, 127, 9, 60});
