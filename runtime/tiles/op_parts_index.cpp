@@ -18,31 +18,27 @@ DType bits_of(DType dtype) {
   }
 }
 
-/// Calls f for the block of a table on each tile. Supports block mappings without shared or repeated blocks.
+/// Calls f(tile, block of the table, box of the indices). A block mapping spreads a block over the tiles that divide
+/// the indices. Returns false for other mappings.
 template <class F>
-bool for_blocks(const PartsRequest& r, int32_t id, const Shape& shape, F&& f) {
+bool for_blocks(const PartsRequest& r, int32_t id, const Shape& shape, const Shape& indices, F&& f) {
   if (id < 0) return false;
   const TileMapping& mapping = r.mappings.at(id);
-  if (mapping.flat || mapping.spread > 1 || mapping.copies > 1 || element_count(shape) == 0) return false;
-  int64_t blocks = 1;
+  std::vector<int32_t> lookups;
+  partition_axes(indices, 0, indices.size(), mapping.spread, lookups);
+  int64_t groups = 1, blocks = 1;
+  for (const int32_t n : lookups) groups *= n;
+  if (mapping.flat || groups != mapping.spread || mapping.copies > 1 || element_count(shape) == 0) return false;
   for (const int32_t n : mapping.parts) blocks *= n;
-  for (int64_t b = 0; b < blocks; ++b) {
-    Box box(shape.size());
-    int64_t left = b;
-    for (size_t i = shape.size(); i-- > 0; left /= mapping.parts[i])
-      box[i] = part_of(shape[i], mapping.parts[i], left % mapping.parts[i]);
-    f(static_cast<int32_t>((mapping.first + mapping.tile_of(0, b)) % r.machine.tiles), box);
-  }
+  const auto box_of = [](const Shape& of, const std::vector<int32_t>& parts, int64_t number) {
+    Box box(of.size());
+    for (size_t i = of.size(); i-- > 0; number /= parts[i]) box[i] = part_of(of[i], parts[i], number % parts[i]);
+    return box;
+  };
+  for (int64_t b = 0; b < blocks * groups; ++b)
+    f(static_cast<int32_t>((mapping.first + mapping.tile_of(0, b)) % r.machine.tiles),
+      box_of(shape, mapping.parts, b / groups), box_of(indices, lookups, b % groups));
   return true;
-}
-
-/// Numbers the elements of a tensor with this shape: the number within the box, or -1.
-std::vector<int64_t> elements_in(const Shape& shape, const Box& box) {
-  const Region inside = Region::box(shape, box);
-  std::vector<int64_t> order(static_cast<size_t>(element_count(shape)), -1);
-  int64_t next = 0;
-  inside.for_each([&](int64_t e) { order[static_cast<size_t>(e)] = next++; });
-  return order;
 }
 
 /// Returns the box with the whole extent of one axis.
@@ -56,9 +52,9 @@ Box within(Box box, const Box& outer) {
   return box;
 }
 /// Returns a box of a tensor in which the axes of the indices replace one axis of the table.
-Box with_indices(const Box& table, size_t axis, const Shape& indices) {
+Box with_indices(const Box& table, size_t axis, const Box& indices) {
   Box box(table.begin(), table.begin() + static_cast<ptrdiff_t>(axis));
-  for (const int64_t extent : indices) box.push_back({0, extent});
+  box.insert(box.end(), indices.begin(), indices.end());
   box.insert(box.end(), table.begin() + static_cast<ptrdiff_t>(axis) + 1, table.end());
   return box;
 }
@@ -72,17 +68,22 @@ std::optional<OpParts> gather_parts(const PartsRequest& r) {
   const auto axis = static_cast<size_t>(normalise_axis(s.integer("axis"), std::ssize(table)));
   OpParts parts;
   parts.steps.emplace_back();
-  parts.partial = {PartialResults{&get_op("sum"), bits_of(s.input(0).dtype), true}};
-  const bool found = for_blocks(r, r.candidate.in[0], table, [&](int32_t tile, const Box& box) {
-    const Box wide = with_whole(box, axis, table[axis]), result = with_indices(wide, axis, indices);
+  bool partial = false;
+  const bool found = for_blocks(r, r.candidate.in[0], table, indices, [&](int32_t tile, const Box& box, const Box& at) {
+    const Box wide = with_whole(box, axis, table[axis]), result = with_indices(wide, axis, at);
+    if (element_count(extents_of(result)) == 0) return;
+    partial = partial || box != wide;
     Part part{.tile = tile};
     part.reads.push_back(
-        {0, Region::box(table, box), extents_of(wide), elements_in(extents_of(wide), within(box, wide))});
-    part.reads.push_back({1, Region::all(s.input(1).size()), indices});
+        {0, Region::box(table, box), extents_of(wide),
+         Region::box(extents_of(wide), within(box, wide)).numbers_of(element_count(extents_of(wide)))});
+    part.reads.push_back({1, Region::box(indices, at), extents_of(at)});
     part.writes.push_back({0, false, Region::box(s.out[0].shape, result), extents_of(result)});
     parts.steps[0].push_back(std::move(part));
   });
   if (!found) return std::nullopt;
+  // A tile finds nothing, which is 0, for indices of other tiles' entries.
+  if (partial) parts.partial = {PartialResults{&get_op("sum"), bits_of(s.input(0).dtype), true}};
   return parts;
 }
 
@@ -93,19 +94,22 @@ std::optional<OpParts> scatter_parts(const PartsRequest& r) {
   const auto axis = static_cast<size_t>(s.integer("axis"));
   OpParts parts;
   parts.steps.emplace_back();
-  const bool found = for_blocks(r, r.candidate.out[0], table, [&](int32_t tile, const Box& box) {
-    const Box wide = with_whole(box, axis, table[axis]), given = with_indices(wide, axis, indices);
-    const Shape local = extents_of(wide);
-    Part part{.tile = tile};
-    part.reads.push_back({0, Region::box(s.input(0).shape, given), extents_of(given)});
-    part.reads.push_back({1, Region::all(s.input(1).size()), indices});
-    ResultSlice mine{0, false, Region::box(table, box), local};
-    Region::box(local, within(box, wide)).for_each([&](int64_t e) { mine.order.push_back(e); });
-    part.writes.push_back(std::move(mine));
-    part.attrs = s.attrs;
-    (*part.attrs)[param_index(s.row, "shape")] = std::vector<int64_t>(local);
-    parts.steps[0].push_back(std::move(part));
-  });
+  if (r.candidate.out[0] >= 0 && r.mappings.at(r.candidate.out[0]).spread > 1)
+    parts.partial = {PartialResults{&get_op("sum"), size_of(s.out[0].dtype) < 4 ? DType::float32 : s.out[0].dtype}};
+  const bool found =
+      for_blocks(r, r.candidate.out[0], table, indices, [&](int32_t tile, const Box& box, const Box& at) {
+        const Box wide = with_whole(box, axis, table[axis]), given = with_indices(wide, axis, at);
+        const Shape local = extents_of(wide);
+        Part part{.tile = tile};
+        part.reads.push_back({0, Region::box(s.input(0).shape, given), extents_of(given)});
+        part.reads.push_back({1, Region::box(indices, at), extents_of(at)});
+        ResultSlice mine{0, false, Region::box(table, box), local};
+        Region::box(local, within(box, wide)).for_each([&](int64_t e) { mine.order.push_back(e); });
+        part.writes.push_back(std::move(mine));
+        part.attrs = s.attrs;
+        (*part.attrs)[param_index(s.row, "shape")] = std::vector<int64_t>(local);
+        parts.steps[0].push_back(std::move(part));
+      });
   if (!found) return own_element_parts(r);
   return parts;
 }

@@ -21,9 +21,7 @@ OperandSlice rows_of(size_t slot, const Shape& shape, const Box& planes, Element
   if (box == all) return slice;
   Box local = box;
   for (size_t i = 0; i < 2; ++i) local[i] = {0, planes[i].size()};
-  slice.order.assign(static_cast<size_t>(element_count(slice.shape)), -1);
-  int64_t next = 0;
-  Region::box(slice.shape, local).for_each([&](int64_t e) { slice.order[static_cast<size_t>(e)] = next++; });
+  slice.order = Region::box(slice.shape, local).numbers_of(element_count(slice.shape));
   return slice;
 }
 

@@ -50,6 +50,13 @@ class Region {
     for (const ElementRange& r : ranges_)
       for (int64_t e = r.begin; e < r.end; ++e) f(e);
   }
+  /// The numbers of `elements` elements within the region; -1 for others.
+  std::vector<int64_t> numbers_of(int64_t elements) const {
+    std::vector<int64_t> numbers(static_cast<size_t>(elements), -1);
+    int64_t next = 0;
+    for_each([&](int64_t e) { numbers[static_cast<size_t>(e)] = next++; });
+    return numbers;
+  }
   friend bool operator==(const Region& a, const Region& b) { return a.ranges_ == b.ranges_; }
 
  private:
