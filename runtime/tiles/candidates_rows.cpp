@@ -146,7 +146,10 @@ void enumerate_reductions(const CandidateRequest& r) {
     OpCandidate candidate =
         r.start(partials > 1 ? "as the operand is mapped, then the partial sums" : "as the operand is mapped");
     candidate.in[0] = id;
-    candidate.compute(m, "Reduce", reduce_cycles(m, mine, div_up(n, mine), size, contiguous), tiles, {24});
+    int64_t run = 1;  // terms of a sum that are side by side
+    for (size_t i = x.shape.size(); i-- > 0 && along[i];)
+      run = saturating_product(run, div_up(x.shape[i], l.flat ? 1 : l.parts[i]));
+    candidate.compute(m, "Reduce", reduce_cycles(m, mine, div_up(n, mine), size, contiguous, run), tiles, {24});
     int64_t held = mine;
     const TileMapping to = linear_mapping(m, y);
     if (partials > 1) {

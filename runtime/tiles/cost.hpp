@@ -114,8 +114,10 @@ int64_t atom_bytes(int64_t run_bytes);
 
 // ---- reductions, rows, indices
 
-/// `outputs` sums of `length` elements each, over a contiguous or an outer axis.
-int64_t reduce_cycles(const Machine& m, int64_t outputs, int64_t length, int64_t element_bytes, bool contiguous);
+/// `outputs` sums of `length` elements each, over a contiguous or an outer axis. The elements of a contiguous sum may
+/// be in several runs of `run` elements; 0 means one run.
+int64_t reduce_cycles(const Machine& m, int64_t outputs, int64_t length, int64_t element_bytes, bool contiguous,
+                      int64_t run = 0);
 /// Windows of `terms` elements over `batch` x `channels` planes, with `windows` of them in each plane. The vertex
 /// visits each element of a window for the channels that are stored side by side, at most two vectors of them.
 int64_t pooling_cycles(const Machine& m, int64_t batch, int64_t channels, int64_t windows, int64_t terms,

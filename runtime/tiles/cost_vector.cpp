@@ -150,10 +150,15 @@ int64_t transpose_cycles(const Machine& m, int64_t count, int64_t rows, int64_t 
 }
 int64_t atom_bytes(int64_t run_bytes) { return std::clamp<int64_t>(run_bytes & -run_bytes, 1, 8); }
 
-int64_t reduce_cycles(const Machine& m, int64_t outputs, int64_t length, int64_t element_bytes, bool contiguous) {
+int64_t reduce_cycles(const Machine& m, int64_t outputs, int64_t length, int64_t element_bytes, bool contiguous,
+                      int64_t run) {
   if (outputs == 0 || length == 0) return 0;
   const int64_t e = m.vector_elements(element_bytes);
   const int64_t words = words_of(element_bytes);
+  if (contiguous && run > 0 && run < length) {
+    const int64_t pieces = saturating_product(div_up(outputs, m.workers), div_up(length, run));
+    return m.workers * (30 + saturating_product(pieces, 24 + words * div_up(run, e)));
+  }
   if (contiguous && outputs == 1) {
     // All workers share one sum; one worker adds the six partial sums.
     return m.workers * (3 + 6 + words * div_up(div_up(length, m.workers), e) + 13) + m.workers * (20 + m.workers);
@@ -165,12 +170,12 @@ int64_t reduce_cycles(const Machine& m, int64_t outputs, int64_t length, int64_t
 int64_t pooling_cycles(const Machine& m, int64_t batch, int64_t channels, int64_t windows, int64_t terms,
                        int64_t operands, int64_t element_bytes) {
   // Fitted to the vendor's training of max pools: cycles to begin a window or a visit, and those of a vector.
-  constexpr int64_t begin = 10, of_vector = 3;
+  constexpr int64_t begin = 7, of_vector = 3, of_window = 50;
   const int64_t most = 2 * m.vector_elements(element_bytes);
   const int64_t vectors = div_up(std::min(channels, most), m.vector_elements(element_bytes)) * words_of(element_bytes);
   const int64_t visit = begin + of_vector * operands * vectors;
   const int64_t mine = div_up(saturating_product(batch * div_up(channels, most), windows), m.workers);
-  return mine == 0 ? 0 : m.workers * saturating_product(mine, begin + saturating_product(terms, visit));
+  return mine == 0 ? 0 : m.workers * saturating_product(mine, of_window + saturating_product(terms, visit));
 }
 
 int64_t scan_cycles(const Machine& m, const VectorCost& v, int64_t lines, int64_t length) {
