@@ -75,11 +75,11 @@ void TileMemory::receive(size_t memory, const Region& region, size_t width, cons
 }
 
 HeldSlice& TileMemory::add_result(size_t memory, const Region& region, size_t width) {
-  HeldSlice& slice = add(results_, memory, region, width);
-  slice.written = region;
   // Elements that are stored on this tile are written in place.
   const auto found = stored_.find(memory);
   if (found != stored_.end()) bytes_ -= intersection(found->second.region, region).size() * static_cast<int64_t>(width);
+  HeldSlice& slice = add(results_, memory, region, width);
+  slice.written = region;
   return slice;
 }
 
