@@ -345,17 +345,4 @@ int64_t PbqpProblem::cost(const std::vector<int>& choice) const {
 
 PbqpSolution solve(const PbqpProblem& problem) { return PbqpSolver(problem).run(); }
 
-PbqpSolution solve_exhaustively(const PbqpProblem& problem) {
-  PbqpSolution best;
-  std::vector<int> choice(problem.nodes.size(), 0);
-  best.cost = INT64_MAX;
-  while (true) {
-    const int64_t cost = problem.cost(choice);
-    if (cost < best.cost) best.cost = cost, best.choice = choice;
-    size_t n = 0;
-    while (n < choice.size() && ++choice[n] == static_cast<int>(problem.nodes[n].size())) choice[n++] = 0;
-    if (n == choice.size()) return best;
-  }
-}
-
 }  // namespace pxl::tiles

@@ -29,7 +29,5 @@ struct PbqpSolution {
 /// heuristic: elimination first, then two methods in turn. One is dynamic programming along a maximum spanning forest,
 /// with the other edges fixed. The other is local search over single nodes and pairs of neighbours. Deterministic.
 PbqpSolution solve(const PbqpProblem& problem);
-/// Tries all combinations, for tests: up to a few million.
-PbqpSolution solve_exhaustively(const PbqpProblem& problem);
 
 }  // namespace pxl::tiles

@@ -111,13 +111,6 @@ TileMapping block_mapping(const TensorSpec& spec, std::vector<int32_t> parts, in
   return l;
 }
 
-TileMapping single_tile(const Machine& m, const TensorSpec& spec) {
-  TileMapping l;
-  l.grain = static_cast<int32_t>(std::min<int64_t>(std::max<int64_t>(1, spec.size()), INT32_MAX));
-  l.first = static_cast<int32_t>(home_tile(m, spec));
-  return l;
-}
-
 TileMapping with_inner_axis(TileMapping l, const Shape& shape, size_t axis, int64_t group) {
   l.group = 1;
   l.inner_axis = 0;

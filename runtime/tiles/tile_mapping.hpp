@@ -53,7 +53,6 @@ TileMapping linear_mapping(const Machine& m, const TensorSpec& spec);
 TileMapping row_mapping(const Machine& m, const TensorSpec& spec, int64_t row);
 /// Block mapping; part counts are limited to the extents.
 TileMapping block_mapping(const TensorSpec& spec, std::vector<int32_t> parts, int64_t spread = 1, int64_t copies = 1);
-TileMapping single_tile(const Machine& m, const TensorSpec& spec);
 /// A block mapping with other strides, for all axes, shares and copies.
 TileMapping with_strides(TileMapping mapping, std::vector<int32_t> strides);
 

@@ -122,7 +122,7 @@ TEST_CASE("tile mappings store each element once per copy") {
                               {{64, 1024}, DType::float16, {}}, {{5, 6, 7, 8}, DType::float32, {}},
                               {{100000, 3}, DType::int8, {}}};
   for (const TensorSpec& s : specs) {
-    std::vector<TileMapping> mappings = {linear_mapping(mk2, s), single_tile(mk2, s),
+    std::vector<TileMapping> mappings = {linear_mapping(mk2, s), linear_mapping(parse_machine("mk2,tiles=1"), s),
                                          row_mapping(mk2, s, s.shape.empty() ? 1 : s.shape.back())};
     for (int32_t parts : {1, 2, 3, 5}) {
       mappings.push_back(block_mapping(s, std::vector<int32_t>(s.shape.size(), parts)));

@@ -13,6 +13,19 @@ using namespace pxl::tiles;
 
 namespace {
 
+PbqpSolution solve_exhaustively(const PbqpProblem& problem) {
+  PbqpSolution best;
+  std::vector<int> choice(problem.nodes.size(), 0);
+  best.cost = INT64_MAX;
+  while (true) {
+    const int64_t cost = problem.cost(choice);
+    if (cost < best.cost) best.cost = cost, best.choice = choice;
+    size_t n = 0;
+    while (n < choice.size() && ++choice[n] == static_cast<int>(problem.nodes[n].size())) choice[n++] = 0;
+    if (n == choice.size()) return best;
+  }
+}
+
 PbqpProblem random_problem(std::mt19937& rng, int nodes, int choices, int extra_edges) {
   const auto draw = [&](int n) { return static_cast<int>(rng() % static_cast<unsigned>(n)); };
   PbqpProblem p;
