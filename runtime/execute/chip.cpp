@@ -29,10 +29,14 @@ std::string name_of(const Op* op, bool is_operand, size_t index) {
   return index < list.size() && list[index] ? fmt::format("`{}`", list[index]->name) : fmt::format("slot {}", index);
 }
 
-Bytes gathered(const Bytes& from, const std::vector<int64_t>& index, size_t width) {
+/// Elements by number; those of number -1 have the value `filler`.
+Bytes gathered(const Bytes& from, const std::vector<int64_t>& index, DType dtype, double filler = 0) {
+  const size_t width = size_of(dtype);
+  const Array other = Array::full(dtype, {}, filler);
   Bytes to(index.size() * width);
   for (size_t i = 0; i < index.size(); ++i)
-    if (index[i] >= 0) std::memcpy(to.data() + i * width, from.data() + static_cast<size_t>(index[i]) * width, width);
+    std::memcpy(to.data() + i * width, index[i] < 0 ? other.raw() : from.data() + static_cast<size_t>(index[i]) * width,
+                width);
   return to;
 }
 Bytes scattered(const Bytes& from, const std::vector<int64_t>& index, size_t width) {
@@ -165,14 +169,7 @@ void Chip::run_part(const Task& task, const tiles::PlacedPart& part) {
       require(here.read(memory.id(), slice.region, to.data() + at), part.tile, memory.layout()->shape(),
               name_of(task.op, true, read.tensor));
     }
-    if (!read.index.empty()) {
-      to = gathered(to, read.index, width);
-      if (read.ones) {
-        const Array one = Array::full(site.input(read.tensor).dtype, {}, 1);
-        for (size_t i = 0; i < read.index.size(); ++i)
-          if (read.index[i] < 0) std::memcpy(to.data() + i * width, one.raw(), width);
-      }
-    }
+    if (!read.index.empty()) to = gathered(to, read.index, site.input(read.tensor).dtype, read.ones ? 1 : 0);
     in[read.tensor] = {read.shape, site.input(read.tensor).dtype, {}};
     // Partial results that are combined as bits are moved as bits.
     for (const std::optional<tiles::PartialResults>& p : task.lowered.partial)
@@ -190,7 +187,7 @@ void Chip::run_part(const Task& task, const tiles::PlacedPart& part) {
     for (const tiles::PlacedSlice& read : part.reads)
       all.insert(all.end(), operands[read.tensor].begin(), operands[read.tensor].end());
     const size_t result = part.writes[0].tensor;
-    results[result] = gathered(all, part.source, size_of(site.out[result].dtype));
+    results[result] = gathered(all, part.source, site.out[result].dtype, task.lowered.filler);
   } else {
     std::vector<const TensorSpec*> slots(in.size(), nullptr);
     std::vector<const std::byte*> from(in.size(), nullptr);
@@ -211,7 +208,7 @@ void Chip::run_part(const Task& task, const tiles::PlacedPart& part) {
   }
   for (const tiles::PlacedSlice& write : part.writes) {
     Bytes value = write.is_operand ? operands[write.tensor] : std::move(results[write.tensor]);
-    if (!write.order.empty()) value = gathered(value, write.order, size_of(out[write.tensor].dtype));
+    if (!write.order.empty()) value = gathered(value, write.order, out[write.tensor].dtype);
     if (write.partial >= 0) {
       const auto number = static_cast<size_t>(write.partial);
       const tiles::Region& region = task.lowered.buffers[number].slice.region;

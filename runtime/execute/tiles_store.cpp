@@ -240,7 +240,7 @@ void TilesStore::compute(const Op& op, const OpContext& site, std::vector<TiledT
                          const std::vector<TiledTensor>& out, const ReplicaNumber& replica) {
   const auto [parts, is_new] = parts_.try_emplace(&op);
   if (is_new) parts->second = program_->parts(op, site);
-  check_planned_parts(op, parts->second);
+  check_planned_parts(op, site, parts->second);
   // Operands in other layouts than the partition is made for are rearranged first.
   const tiles::OpCandidate& candidate = program_->mapped.candidate(op);
   for (size_t i = 0; i < in.size() && parts->second.as_planned; ++i) {
@@ -255,11 +255,12 @@ void TilesStore::compute(const Op& op, const OpContext& site, std::vector<TiledT
   chip_->run({&op, site, lowered, memories, further});
 }
 
-void TilesStore::check_planned_parts(const Op& op, const tiles::OpParts& parts) {
+void TilesStore::check_planned_parts(const Op& op, const OpContext& site, const tiles::OpParts& parts) {
   const int64_t planned = program_->mapped.candidate(op).tiles;
-  if (parts.as_planned || planned <= 1) return;
+  // Links move what replicas exchange; no tile computes it.
+  if (parts.as_planned || planned <= 1 || op.row->exchange == Exchange::members) return;
   ++on_one_tile_[op.row->name];
-  if (tiles::reason_for_one_tile(*op.row).empty() && !one_tile_is_allowed())
+  if (!tiles::has_single_results(site) && !one_tile_is_allowed())
     throw Error(fmt::format("`{}` is planned on {} tiles, and the tiles engine cannot divide it so", op.row->name,
                             tiles::grouped(planned)),
                 {"`--allow-one-tile` runs such ops on one tile"});

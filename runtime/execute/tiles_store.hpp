@@ -74,7 +74,7 @@ class TilesStore {
   bool overwrites(const Op& op, const std::vector<TiledTensor>& in) const;
   TiledTensor view(const Op& op, const OpContext& site, const std::vector<TiledTensor>& in);
   /// Throws Error for an op that runs on one tile though it is planned on more, unless the row or the user permits it.
-  void check_planned_parts(const Op& op, const tiles::OpParts& parts);
+  void check_planned_parts(const Op& op, const OpContext& site, const tiles::OpParts& parts);
   void compute(const Op& op, const OpContext& site, std::vector<TiledTensor> in, const std::vector<TiledTensor>& out,
                const ReplicaNumber& replica);
   /// The lowered op that carries out parts on these tensors, and the memories that it numbers.

@@ -151,6 +151,7 @@ LoweredOp lower(OpParts parts, const std::vector<const Layout*>& memories, const
                 const std::vector<TensorPlace>& results) {
   LoweredOp op;
   op.vertex = parts.vertex;
+  op.filler = parts.filler;
   op.keeps_received = parts.keeps_received;
   Regions received;
   op.partial = parts.partial;
@@ -206,33 +207,6 @@ LoweredOp lower(OpParts parts, const std::vector<const Layout*>& memories, const
     if (op.partial[i]) combine_partials(op, i, results[i].memory, *memories[results[i].memory], collect);
   op.collect = collect.take();
   return op;
-}
-
-Traffic traffic_of(const std::vector<SliceMove>& moves, int64_t element_bytes) {
-  struct OfTile {
-    int64_t in = 0, paired = 0, out = 0, ranges_in = 0, ranges_out = 0, receives = 0, sends = 0;
-  };
-  std::map<int32_t, OfTile> tiles;
-  Traffic t;
-  for (const SliceMove& move : moves) {
-    const int64_t bytes = move.region.size() * element_bytes, ranges = std::ssize(move.region.ranges());
-    OfTile& from = tiles[move.from];
-    from.out += bytes, from.ranges_out += ranges, ++from.sends;
-    for (const int32_t to : move.to) {
-      OfTile& receiver = tiles[to];
-      receiver.in += bytes, receiver.ranges_in += ranges, ++receiver.receives;
-      if (std::find(move.to.begin(), move.to.end(), to ^ 1) != move.to.end()) receiver.paired += bytes;
-      t.total += bytes;
-    }
-  }
-  for (const auto& [number, tile] : tiles) {
-    if (tile.in > t.in || (tile.in == t.in && tile.paired < t.paired_in)) t.in = tile.in, t.paired_in = tile.paired;
-    t.out = std::max(t.out, tile.out);
-    t.fragments = std::max({t.fragments, tile.ranges_in, tile.ranges_out});
-    t.runs = std::max(t.runs, tile.receives);
-    t.sends = std::max(t.sends, tile.sends);
-  }
-  return t;
 }
 
 std::vector<SliceMove> rearranging_moves(const Layout& from, const Layout& to) {

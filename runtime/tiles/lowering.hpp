@@ -81,6 +81,7 @@ struct LoweredStep {
 
 struct LoweredOp {
   OpParts::Vertex vertex = OpParts::Vertex::definition;
+  double filler = 0;            ///< as in OpParts
   bool keeps_received = false;  ///< as in OpParts
   std::vector<LoweredStep> steps;
   std::vector<std::optional<PartialResults>> partial;  ///< as in OpParts
@@ -93,11 +94,6 @@ struct LoweredOp {
 /// `results` has the place of each result.
 LoweredOp lower(OpParts parts, const std::vector<const Layout*>& memories, const std::vector<TensorPlace>& operands,
                 const std::vector<TensorPlace>& results);
-
-/// The traffic of the moves as one exchange phase, by counting. `in`, `out`, `runs` (receives), `sends` and `fragments`
-/// are maxima over tiles; fragments are element ranges that a tile receives or sends. `paired_in` belongs to the tile
-/// with the largest `in`.
-Traffic traffic_of(const std::vector<SliceMove>& moves, int64_t element_bytes);
 
 /// The moves that bring a tensor from the mapping `from` to the mapping `to`.
 std::vector<SliceMove> rearranging_moves(const Layout& from, const Layout& to);

@@ -2,6 +2,8 @@
 #include "runtime/tiles/op_parts.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 #include "runtime/op/definitions.hpp"
 #include "runtime/tiles/layout.hpp"
@@ -81,22 +83,34 @@ std::vector<std::vector<uint64_t>> moved_numbers(const OpContext& s, bool comple
   return found;
 }
 
-/// The source of an element that the op itself sets to 0.
+/// The source of an element that the op itself sets to the filler.
 constexpr uint64_t no_source = UINT64_MAX;
 
-/// The origin of each result's elements: slot and element, or `no_source`. Empty if the op puts another value into a
-/// result. The definition moves the numbers of the elements, and then their complements. A value that the op itself
-/// puts into a result is the same both times. The dtype is float64, which holds every number that an op fills with.
-std::vector<std::vector<uint64_t>> sources_of(const OpContext& s) {
-  std::vector<std::vector<uint64_t>> found = moved_numbers(s, false);
+/// The origin of each result's elements: slot and element, or `no_source`.
+struct Sources {
+  std::vector<std::vector<uint64_t>> of;  ///< by result
+  double filler = 0;                      ///< the value of elements without a source
+};
+
+/// Nullopt if the op computes a value or fills with several ones. The definition moves the numbers of the elements, and
+/// then their complements. A value that the op itself puts into a result is the same both times. The dtype is float64,
+/// which holds every number that an op fills with, except large integers.
+std::optional<Sources> sources_of(const OpContext& s) {
+  Sources sources{moved_numbers(s, false)};
   const std::vector<std::vector<uint64_t>> complements = moved_numbers(s, true);
-  for (size_t o = 0; o < found.size(); ++o)
-    for (size_t e = 0; e < found[o].size(); ++e) {
-      if (complements[o][e] == ~found[o][e]) continue;
-      if (complements[o][e] != 0 || found[o][e] != 0) return {};
-      found[o][e] = no_source;
+  std::optional<uint64_t> filler;
+  for (size_t o = 0; o < sources.of.size(); ++o)
+    for (size_t e = 0; e < sources.of[o].size(); ++e) {
+      uint64_t& number = sources.of[o][e];
+      if (complements[o][e] == ~number) continue;
+      if (complements[o][e] != number || filler.value_or(number) != number) return std::nullopt;
+      filler = number;
+      number = no_source;
     }
-  return found;
+  sources.filler = std::bit_cast<double>(filler.value_or(0));
+  constexpr double exact = int64_t{1} << 53;
+  if (is_integer(s.out[0].dtype) && !(std::abs(sources.filler) < exact)) return std::nullopt;
+  return sources;
 }
 
 std::optional<OpParts> elementwise_parts(const PartsRequest& r) {
@@ -169,9 +183,9 @@ std::optional<OpParts> movement_parts(const PartsRequest& r) {
       return std::nullopt;  // indices
   for (const TensorSpec& t : s.out)
     if (t.dtype != s.out[0].dtype) return std::nullopt;
-  const std::vector<std::vector<uint64_t>> sources = sources_of(s);
-  if (sources.empty()) return std::nullopt;
-  OpParts parts{.vertex = OpParts::Vertex::copy};
+  const std::optional<Sources> sources = sources_of(s);
+  if (!sources) return std::nullopt;
+  OpParts parts{.vertex = OpParts::Vertex::copy, .filler = sources->filler};
   parts.steps.emplace_back();
   for (size_t o = 0; o < s.out.size(); ++o) {
     const Layout layout(r.machine, r.mappings.at(r.candidate.out[o]), s.out[o].shape);
@@ -181,7 +195,7 @@ std::optional<OpParts> movement_parts(const PartsRequest& r) {
       Part part{.tile = tile};
       std::vector<std::vector<int64_t>> elements(s.in.size());
       mine.for_each([&](int64_t e) {
-        const uint64_t from = sources[o][static_cast<size_t>(e)];
+        const uint64_t from = sources->of[o][static_cast<size_t>(e)];
         if (from != no_source) elements[slot_of(from)].push_back(element_of(from));
       });
       std::vector<int64_t> before(s.in.size(), 0);  // elements of the slices that precede a slot's slice
@@ -198,7 +212,7 @@ std::optional<OpParts> movement_parts(const PartsRequest& r) {
         regions[i] = &part.reads.back().region;
       }
       mine.for_each([&](int64_t e) {
-        const uint64_t from = sources[o][static_cast<size_t>(e)];
+        const uint64_t from = sources->of[o][static_cast<size_t>(e)];
         part.source.push_back(
             from == no_source ? -1 : before[slot_of(from)] + regions[slot_of(from)]->index_of(element_of(from)));
       });
@@ -212,65 +226,13 @@ std::optional<OpParts> movement_parts(const PartsRequest& r) {
 }  // namespace
 
 OpParts op_parts(const PartsRequest& r) {
-  std::optional<OpParts> found = strategy_info(r.site.row.tiles.strategy).parts(r);
-  if (!found) found = axis_parts(r);
-  return found && writes_results(*found, r.site) ? std::move(*found) : *whole_parts(r);
+  for (const PartsFn rule : {strategy_info(r.site.row.tiles.strategy).parts, axis_parts, own_result_parts})
+    if (std::optional<OpParts> found = rule(r); found && writes_results(*found, r.site)) return std::move(*found);
+  return *whole_parts(r);
 }
 
-namespace {
-
-/// Rows without a rule for all of their forms. A row leaves the list when its forms have one.
-struct OneTile {
-  std::string_view row, reason;
-};
-constexpr std::string_view of_replicas = "it moves slices between replicas, not tiles",
-                           by_values = "its indices decide what a tile reads",
-                           whole = "each result depends on all elements", no_parts = "no rule divides it yet";
-constexpr OneTile one_tile_rows[] = {
-    {"replicated_all_reduce", of_replicas},
-    {"replicated_all_reduce_identical_inputs", of_replicas},
-    {"replicated_broadcast", of_replicas},
-    {"replicated_reduce", of_replicas},
-    {"replicated_all_to_all", of_replicas},
-    {"replicated_reduce_scatter", of_replicas},
-    {"all_gather_flat", of_replicas},
-    {"all_reduce_between", of_replicas},
-    {"all_reduce_identical_inputs_between", of_replicas},
-    {"all_reduce_identical_grad_inputs_between", of_replicas},
-    {"replica_sharded_slice", of_replicas},
-    {"replica_slice_flat", of_replicas},
-    {"gather", by_values},
-    {"gather_nd", by_values},
-    {"groupedgather", by_values},
-    {"sum_duplicates", by_values},
-    {"scatter_reduce_grad", by_values},
-    {"roi_align", by_values},
-    {"histogram", whole},
-    {"svd", whole},
-    {"fourier", whole},
-    {"sum", "a sum of nothing has no parts"},
-    {"argmax", whole},
-    {"argmin", whole},
-    {"median_indices", whole},
-    {"logsum", whole},
-    {"pad", "values other than 0 come from no operand"},
-    {"matmul", no_parts},
-    {"quantised_matmul", no_parts},
-    {"dequantise", no_parts},
-    {"lrn", no_parts},
-    {"onehot_grad", no_parts},
-    {"batch_statistics", no_parts},
-    {"batch_norm_grad_sums", no_parts},
-    {"fp8_amax_scale", no_parts},
-    {"nll_loss_with_softmax_grad_direct", no_parts},
-};
-
-}  // namespace
-
-std::string_view reason_for_one_tile(const OpRow& row) {
-  for (const OneTile& r : one_tile_rows)
-    if (r.row == row.name) return r.reason;
-  return {};
+bool has_single_results(const OpContext& site) {
+  return std::all_of(site.out.begin(), site.out.end(), [](const TensorSpec& t) { return t.size() <= 1; });
 }
 
 std::optional<OpParts> whole_parts(const PartsRequest& r) {

@@ -40,7 +40,7 @@ struct Part {
   std::vector<OperandSlice> reads = {};  ///< at most one of each slot
   std::vector<ResultSlice> writes = {};
   /// Set for vertices that copy. Element i of the only result is element `source[i]` of the slices read, which follow
-  /// one another.
+  /// one another, or OpParts::filler if `source[i]` is -1.
   std::vector<int64_t> source = {};
   std::optional<Attributes> attrs = {};  ///< attributes of the op on these slices, if they are not the op's
 };
@@ -58,6 +58,7 @@ struct PartialResults {
 
 struct OpParts {
   enum class Vertex : uint8_t { definition, copy } vertex = Vertex::definition;
+  double filler = 0;       ///< the value of elements that vertices copy from nowhere
   bool as_planned = true;  ///< false: the op runs on one tile, regardless of the candidate's partition
   /// A tile keeps received slices until the last step; else until the end of the step.
   bool keeps_received = false;
@@ -77,10 +78,11 @@ struct PartsRequest {
   const TileMappingTable& mappings;
 };
 
-/// Returns the partition of an op. If no rule applies, the op runs on the first tile of its result.
+/// Returns the partition of an op. If no rule of its strategy applies, each tile computes its own results from whole
+/// operands. Ops that exchange with other replicas run on the first tile of their result.
 OpParts op_parts(const PartsRequest& r);
-/// Why ops of this row may run on one tile, whatever their plan says; empty if they may not.
-std::string_view reason_for_one_tile(const OpRow& row);
+/// Whether each result has one element at most. Such an op may run on one tile, whatever its plan says.
+bool has_single_results(const OpContext& site);
 
 // Rules of strategies. A rule returns nullopt if it does not apply.
 using PartsFn = std::optional<OpParts> (*)(const PartsRequest&);
@@ -99,7 +101,10 @@ std::optional<OpParts> product_parts(const PartsRequest& r);
 std::optional<OpParts> convolution_parts(const PartsRequest& r);
 std::optional<OpParts> data_gradient_parts(const PartsRequest& r);
 std::optional<OpParts> weight_gradient_parts(const PartsRequest& r);
+/// An element of the result depends on one element of the operand that the op changes, and on all others.
 std::optional<OpParts> own_element_parts(const PartsRequest& r);
+/// An element of a result depends on all operands.
+std::optional<OpParts> own_result_parts(const PartsRequest& r);
 std::optional<OpParts> loss_parts(const PartsRequest& r);
 std::optional<OpParts> whole_parts(const PartsRequest& r);
 

@@ -1,5 +1,6 @@
-// Partitions of ops whose definitions depend on all elements: random numbers, scatters, losses. Each tile runs the op
-// on whole tensors. A tile reads only elements on which its own results depend, and keeps these results.
+// Partitions of ops whose definitions depend on all elements: random numbers, scatters, losses, and ops without another
+// rule. Each tile runs the op on whole tensors. A tile keeps its own results, and reads only elements on which they
+// depend.
 #include <algorithm>
 #include <map>
 
@@ -15,74 +16,100 @@ namespace {
 /// time and memory of execution; not measured.
 constexpr int64_t max_elements = int64_t{1} << 22;
 
-/// The region that each tile computes, if each vertex has `elements` elements. Above `max_elements`, tiles form groups.
-/// The first tile of a group then computes the group's region.
-using Shares = std::vector<std::pair<int32_t, Region>>;
-Shares joined(const std::map<int32_t, Region>& by_tile, int64_t elements) {
-  const int64_t most = std::max<int64_t>(1, max_elements / std::max<int64_t>(1, elements)),
+/// The regions that each tile computes, if each vertex has `elements` elements. Above `max_elements`, tiles form
+/// groups. The first tile of a group then computes the group's regions.
+using Regions = std::vector<Region>;
+using Shares = std::vector<std::pair<int32_t, Regions>>;
+Shares joined(const std::map<int32_t, Regions>& by_tile, int64_t elements) {
+  const int64_t most = std::max<int64_t>(2, max_elements / std::max<int64_t>(1, elements)),
                 group = div_up(std::ssize(by_tile), most);
   Shares shares;
   int64_t i = 0;
-  for (const auto& [tile, region] : by_tile) {
-    if (i++ % group == 0)
-      shares.emplace_back(tile, region);
-    else
-      shares.back().second = merged(shares.back().second, region);
+  for (const auto& [tile, regions] : by_tile) {
+    if (i++ % group == 0) {
+      shares.emplace_back(tile, regions);
+      continue;
+    }
+    Regions& all = shares.back().second;
+    for (size_t k = 0; k < all.size(); ++k) all[k] = merged(all[k], regions[k]);
   }
   return shares;
 }
 
-/// Numbers `elements` elements: the number within the region, or -1.
-std::vector<int64_t> order_of(const Region& region, int64_t elements) {
-  std::vector<int64_t> order(static_cast<size_t>(elements), -1);
-  int64_t next = 0;
-  region.for_each([&](int64_t e) { order[static_cast<size_t>(e)] = next++; });
-  return order;
-}
 std::vector<int64_t> elements_of(const Region& region) {
   std::vector<int64_t> elements;
   region.for_each([&](int64_t e) { elements.push_back(e); });
   return elements;
 }
 
+/// The elements of all results, divided evenly among tiles from `first` on. Small results are stored on fewer tiles
+/// than their op is planned on.
+std::map<int32_t, Regions> divided(const PartsRequest& r, int32_t first, int64_t tiles) {
+  std::map<int32_t, Regions> by_tile;
+  for (int64_t k = 0; k < tiles; ++k) {
+    Regions& regions = by_tile[static_cast<int32_t>((first + k) % r.machine.tiles)];
+    for (const TensorSpec& t : r.site.out) regions.emplace_back().add(part_of(t.size(), tiles, k));
+  }
+  return by_tile;
+}
+
+/// Each tile computes its own elements of the results. It reads whole operands, and its own elements of `changed`.
+std::optional<OpParts> own_parts(const PartsRequest& r, std::optional<size_t> changed) {
+  const OpContext& s = r.site;
+  const size_t operands = std::min(s.in.size(), r.op.inputs.size());
+  if (s.row.exchange == Exchange::members || s.row.side_effect || s.out.empty()) return std::nullopt;
+  int64_t elements = 1;
+  for (size_t i = 0; i < operands; ++i) {
+    if (r.op.modifies(i) && i != changed) return std::nullopt;
+    if (s.in[i]) elements = std::max(elements, s.in[i]->size());
+  }
+  std::map<int32_t, Regions> by_tile;
+  for (size_t o = 0; o < s.out.size(); ++o) {
+    if (r.candidate.out[o] < 0) return std::nullopt;
+    elements = std::max(elements, s.out[o].size());
+    const Layout layout(r.machine, r.mappings.at(r.candidate.out[o]), s.out[o].shape);
+    for (const Layout::Owner& owner : layout.owners(0)) {
+      Regions& regions = by_tile[owner.tile];
+      regions.resize(s.out.size());
+      regions[o].add(owner.elements);
+    }
+  }
+  if (by_tile.empty()) return std::nullopt;
+  const int64_t wanted = std::min(r.candidate.tiles, s.out[0].size());
+  if (std::ssize(by_tile) < wanted) by_tile = divided(r, by_tile.begin()->first, wanted);
+  OpParts parts;
+  parts.steps.emplace_back();
+  for (const auto& [tile, mine] : joined(by_tile, elements)) {
+    Part part{.tile = tile};
+    for (size_t i = 0; i < operands; ++i) {
+      if (!s.in[i]) continue;
+      const int64_t n = s.in[i]->size();
+      if (i != changed) {
+        part.reads.push_back({i, Region::all(n), s.in[i]->shape});
+        continue;
+      }
+      part.reads.push_back({i, mine[0], s.in[i]->shape, mine[0].numbers_of(n)});
+      if (r.op.modifies(i)) part.writes.push_back({i, true, mine[0], s.in[i]->shape, elements_of(mine[0])});
+    }
+    for (size_t o = s.row.alias >= 0 ? 1 : 0; o < s.out.size(); ++o)
+      part.writes.push_back({o, false, mine[o], s.out[o].shape, elements_of(mine[o])});
+    parts.steps[0].push_back(std::move(part));
+  }
+  return parts;
+}
+
 }  // namespace
 
 std::optional<OpParts> own_element_parts(const PartsRequest& r) {
   const OpContext& s = r.site;
-  if (s.out.empty() || s.out[0].size() == 0 || r.candidate.out[0] < 0 || s.row.exchange == Exchange::members ||
-      s.row.side_effect)
-    return std::nullopt;
-  const Shape& shape = s.out[0].shape;
-  const int64_t n = s.out[0].size();
-  for (const TensorSpec& t : s.out)
-    if (t.shape != shape) return std::nullopt;
-  // An element of the result depends on all other operands, and on one element of the operand that the op changes.
-  const auto is_changed = [&](size_t i) {
-    return i == 0 && i < s.in.size() && s.in[i] && s.in[i]->shape == shape &&
-           (r.op.modifies(i) || s.row.params[i].name == "t");
-  };
-  for (size_t i = 0; i < s.in.size(); ++i)
-    if (i < r.op.inputs.size() && r.op.modifies(i) && !is_changed(i)) return std::nullopt;
-  std::map<int32_t, Region> by_tile;
-  const Layout layout(r.machine, r.mappings.at(r.candidate.out[0]), shape);
-  for (const Layout::Owner& o : layout.owners(0)) by_tile[o.tile].add(o.elements);
-  OpParts parts;
-  parts.steps.emplace_back();
-  for (const auto& [tile, mine] : joined(by_tile, n)) {
-    Part part{.tile = tile};
-    for (size_t i = 0; i < s.in.size() && i < r.op.inputs.size(); ++i) {
-      if (!s.in[i]) continue;
-      if (is_changed(i)) {
-        part.reads.push_back({i, mine, shape, order_of(mine, n)});
-        if (r.op.modifies(i)) part.writes.push_back({i, true, mine, shape, elements_of(mine)});
-      } else {
-        part.reads.push_back({i, Region::all(s.in[i]->size()), s.in[i]->shape});
-      }
-    }
-    for (size_t o = 0; o < s.out.size(); ++o)
-      if (!(o == 0 && s.row.alias >= 0)) part.writes.push_back({o, false, mine, shape, elements_of(mine)});
-    parts.steps[0].push_back(std::move(part));
-  }
+  const bool changes = !s.in.empty() && s.in[0] && !s.out.empty() && s.in[0]->shape == s.out[0].shape &&
+                       !r.op.inputs.empty() && (r.op.modifies(0) || s.row.params[0].name == "t");
+  return own_parts(r, changes ? std::optional<size_t>(0) : std::nullopt);
+}
+
+std::optional<OpParts> own_result_parts(const PartsRequest& r) {
+  std::optional<OpParts> parts = own_parts(r, std::nullopt);
+  if (parts) parts->as_planned = parts->steps[0].size() > 1;
   return parts;
 }
 
@@ -111,13 +138,15 @@ std::optional<OpParts> loss_parts(const PartsRequest& r) {
   const Shape of_labels(x.shape.begin(), x.shape.end() - 1);
   if (s.input(labels).shape != of_labels) return std::nullopt;
   // Whole rows, each on the first tile that has a part of the row.
-  std::map<int32_t, Region> rows_by_tile;
+  std::map<int32_t, Regions> rows_by_tile;
   const Layout layout(r.machine, r.mappings.at(r.candidate.in[probabilities]), x.shape);
   int64_t next = 0;
   for (const Layout::Owner& o : layout.owners(0)) {
     const ElementRange rows{std::max(next, o.elements.begin / classes), div_up(o.elements.end, classes)};
     if (rows.size() == 0) continue;
-    rows_by_tile[o.tile].add(rows);
+    Regions& of_tile = rows_by_tile[o.tile];
+    of_tile.resize(1);
+    of_tile[0].add(rows);
     next = rows.end;
   }
   // A row of ones has no loss, regardless of its label. A row of zeros has none if the values are logarithms.
@@ -127,16 +156,17 @@ std::optional<OpParts> loss_parts(const PartsRequest& r) {
   OpParts parts;
   parts.steps.emplace_back();
   parts.partial.resize(s.out.size());
-  for (const auto& [tile, rows] : joined(rows_by_tile, x.size())) {
+  for (const auto& [tile, of_tile] : joined(rows_by_tile, x.size())) {
+    const Region& rows = of_tile[0];
     Region mine;
     for (const ElementRange& range : rows.ranges()) mine.add({range.begin * classes, range.end * classes});
     Part part{.tile = tile};
     for (size_t i = 0; i < s.in.size(); ++i) {
       if (!s.in[i]) continue;
       if (i == probabilities)
-        part.reads.push_back({i, mine, x.shape, order_of(mine, x.size()), !logarithms});
+        part.reads.push_back({i, mine, x.shape, mine.numbers_of(x.size()), !logarithms});
       else if (s.input(i).shape == x.shape)
-        part.reads.push_back({i, mine, x.shape, order_of(mine, x.size())});
+        part.reads.push_back({i, mine, x.shape, mine.numbers_of(x.size())});
       else
         part.reads.push_back({i, Region::all(s.in[i]->size()), s.in[i]->shape});
     }

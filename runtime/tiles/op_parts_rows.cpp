@@ -265,8 +265,8 @@ std::optional<OpParts> axis_parts(const PartsRequest& r) {
         part.writes.push_back({o, false, Region::box(y, mine), extents_of(wide), order});
       parts.steps[0].push_back(std::move(part));
     }
-  // A reduction of everything is on one tile, unless partial results are combined.
-  parts.as_planned = s.row.pattern != Pattern::reduction || parts.steps[0].size() > 1;
+  // The results of a small reduction are stored on one tile.
+  if (s.row.pattern == Pattern::reduction && parts.steps[0].size() == 1) return std::nullopt;
   return parts;
 }
 
