@@ -97,7 +97,7 @@ auto in_turn(const std::shared_ptr<State>& s, const v1::Cancel& cancel, F&& body
 }
 
 /// A run of the session, or of the program for the sizes of the arrays.
-std::map<const Stream*, pxl::Array> run_arrays(State& s, StreamData data, StreamData into, bool finite) {
+StreamMap<pxl::Array> run_arrays(State& s, StreamData data, StreamData into, bool finite) {
   if (!s.object->family) return s.session().run(data, nullptr, std::move(into), finite);
   SessionObject& member = session_for(api::entered(*s.program), *s.object, data);
   const Ir &own = *s.object->ir, &other = *member.ir;
@@ -223,7 +223,7 @@ Session::~Session() = default;
 
 Result<Outputs> Session::run(std::span<const Input> inputs, const RunOptions& options) {
   return in_turn(state_, cancel_, [&] {
-    std::map<const Stream*, pxl::Array> arrays = run_arrays(*state_, stream_data(*state_, inputs), {}, options.finite);
+    StreamMap<pxl::Array> arrays = run_arrays(*state_, stream_data(*state_, inputs), {}, options.finite);
     Outputs out;
     for (const auto& stream : state_->object->ir->streams())
       if (const auto found = arrays.find(stream.get()); found != arrays.end())

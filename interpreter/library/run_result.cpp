@@ -126,7 +126,7 @@ std::vector<std::string> RunResultObject::member_names() const {
 
 std::vector<std::string> output_names(const SessionObject::Names& names,
                                       const std::function<bool(const Stream*)>& is_given) {
-  std::map<const Stream*, std::string> one_name;
+  StreamMap<std::string> one_name;
   for (const auto& [name, stream] : names.outputs) {
     if (!stream || !is_given(stream)) continue;
     const auto [known, is_first] = one_name.emplace(stream, name);

@@ -289,7 +289,7 @@ Value call_of_session(Interpreter& in, SessionObject& s, const Arguments& args) 
   CallMember& member = member_for(in, s, bound, call);
   StreamData data;
   for (size_t i = 0; i < member.in.size(); ++i) data.emplace(member.in[i], given[i]);
-  const std::map<const Stream*, Array> results = member.session->session->run(data);
+  const StreamMap<Array> results = member.session->session->run(data);
   return with_arrays(in, member, [&](const Stream* stream) { return Value(results.at(stream)); });
 }
 

@@ -416,7 +416,7 @@ Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
   const std::shared_ptr<RunWatch> watch = run_watch_of(in);
   const bool finite = std::any_of(args.named.begin(), args.named.end(),
                                   [&](const NamedArg& n) { return is_finite_flag(*this, n) && n.value.as_bool(); });
-  std::map<const Stream*, Array> arrays = runner.session->run(data, watch ? watch->begin(runner) : nullptr, {}, finite);
+  StreamMap<Array> arrays = runner.session->run(data, watch ? watch->begin(runner) : nullptr, {}, finite);
   if (watch) watch->end(runner);
   for (auto& [stream, array] : arrays)
     result->arrays.emplace(&runner == this ? stream : stream_like(*runner.ir, *ir, stream), std::move(array));
@@ -438,7 +438,7 @@ std::optional<int64_t> transfers_in_look(const Ir& ir, const Stream& stream) {
   return count > 0 ? std::optional(count) : std::nullopt;
 }
 
-void refuse_missing_streams(const SessionObject& s, const std::set<const Stream*>& given) {
+void refuse_missing_streams(const SessionObject& s, const StreamSet& given) {
   std::vector<std::string> missing;
   for (const auto& stream : s.ir->streams())
     if (stream->to_device && stream->used && !given.contains(stream.get()) && transfers_in_look(*s.ir, *stream))
@@ -522,7 +522,7 @@ Value look_at_run(Interpreter& in, SessionObject& s, const Arguments& args) {
   if (s.family)
     if (Value looked = look_at_sizes(in, s, args); !looked.is_none()) return looked;
   const bool open = !args.positional.empty() && is_unknown(args.positional[0]);
-  std::set<const Stream*> known;
+  StreamSet known;
   bool all_known = !open;
   for (const auto& [stream, value] : given_streams(in, s, args)) {
     all_known = all_known && stream;

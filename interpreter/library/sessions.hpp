@@ -88,7 +88,7 @@ std::string note_on_outputs(const std::vector<std::string>& names);
 struct RunResultObject final : Object {
   std::shared_ptr<Ir> ir;
   std::shared_ptr<const SessionObject::Names> names;
-  std::map<const Stream*, Array> arrays;
+  StreamMap<Array> arrays;
   std::string type_name() const override { return "run result"; }
   std::string repr(Interpreter& in) override;
   std::optional<Value> member(Interpreter& in, std::string_view name) override;

@@ -62,8 +62,9 @@ bool is_same(const SymbolTable& before, const SymbolTable& after) {
 }
 
 /// The files' texts with the new name. Throws Refusal if a word would mean something else in one of them.
-std::map<const Document*, std::shared_ptr<const SourceFile>> renamed_texts(const Uses& uses, const std::string& name) {
-  std::map<const Document*, std::shared_ptr<const SourceFile>> out;
+std::map<const Document*, std::shared_ptr<const SourceFile>, DocumentOrder> renamed_texts(const Uses& uses,
+                                                                                          const std::string& name) {
+  std::map<const Document*, std::shared_ptr<const SourceFile>, DocumentOrder> out;
   for (const auto& [d, places] : uses.places) {
     std::string text(d->text());
     for (auto p = places.rbegin(); p != places.rend(); ++p)

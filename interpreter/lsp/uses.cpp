@@ -210,7 +210,7 @@ class Finder {
   const Declared target_;
   const std::string name_;
   const bool visible_, top_, keyword_;
-  std::set<const Document*> seen_;
+  std::set<const Document*, DocumentOrder> seen_;
   std::vector<const Document*> component_;
   std::map<int, bool> passed_on_;
   Uses uses_;

@@ -20,6 +20,13 @@ struct Target {
 };
 std::optional<Target> target_at(Meanings& meanings, const Document& d, size_t cursor);
 
+/// The order of paths. Addresses would give another order in each process.
+struct DocumentOrder {
+  bool operator()(const Document* a, const Document* b) const {
+    return a->path() != b->path() ? a->path() < b->path() : a < b;
+  }
+};
+
 struct Uses {
   struct Place {
     Span span;
@@ -27,7 +34,7 @@ struct Uses {
     bool import = false;  ///< the word of an import without `as`, which declares the target
   };
   /// The places in each file, in order of position. No two places are equal.
-  std::map<const Document*, std::vector<Place>> places;
+  std::map<const Document*, std::vector<Place>, DocumentOrder> places;
   struct Doubt {
     const Document* file;
     Span span;

@@ -107,7 +107,7 @@ class Exporter {
   std::set<const Tensor*> viewed_;                 ///< owners of memory that is changed and that views share
   std::map<const Tensor*, std::string> fixed_;
   std::set<std::string> taken_;
-  std::set<const Stream*> streams_;
+  StreamSet streams_;
   std::map<std::string, int> declared_;  ///< for inputs and outputs that are streams: number of the stream's op
   std::vector<std::string> refused_;
 };

@@ -44,7 +44,7 @@ const GraphFacts::Known& GraphFacts::known(const Graph& graph) {
       if (t && (t->producer || t->kind == TensorKind::input) && read_later.insert(t).second) k->dying[i].push_back(t);
   for (const Op* op : k->order) {
     for (size_t i = 0; i < op->inputs.size(); ++i) k->changes = k->changes || (op->inputs[i] && op->modifies(i));
-    std::map<const Stream*, int64_t> most;
+    StreamMap<int64_t> most;
     for (const Graph* callee : op->called) {
       const Known& inner = known(*callee);
       k->changes = k->changes || inner.changes;

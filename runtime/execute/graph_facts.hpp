@@ -27,7 +27,7 @@ class GraphFacts {
     bool changes = false;                           ///< some op may change memory
     bool effects = false;                           ///< some op prints, loads or stores
     std::vector<const Tensor*> outputs;
-    std::map<const Stream*, int64_t> transfers;
+    StreamMap<int64_t> transfers;
   };
   const Known& known(const Graph& graph);
   /// Whether one of the requested graphs has a branch.

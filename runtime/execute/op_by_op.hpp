@@ -372,7 +372,7 @@ class OpByOpEngine : public ExecutionEngine {
   ReplicaNumber replica_;
   std::vector<const Tensor*> variables_;
   std::vector<StreamPort> ports_;
-  std::map<const Stream*, size_t> port_of_;
+  StreamMap<size_t> port_of_;
   std::vector<std::unique_ptr<Activation>> running_;
   std::unique_ptr<PendingExchange> exchange_;
   RunObserver* observer_ = nullptr;

@@ -78,6 +78,7 @@ class Program::Builder {
           std::any_of(begin, end, [](const RunStep& step) { return step.fallible && !step.proven_by_run; });
     }
     program_.changed_variables_.assign(changed_.begin(), changed_.end());
+    std::ranges::sort(program_.changed_variables_, {}, &Tensor::id);
     find_parts();
   }
 

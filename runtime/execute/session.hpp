@@ -64,8 +64,8 @@ class Session {
   /// (host_shape); their elements are undefined after a failure. The results share them.
   ///
   /// `finite`: the run fails with not-finite if an element of an output, or of a variable that it changes, is none.
-  std::map<const Stream*, Array> run(const StreamData& inputs, RunObserver* observer = nullptr, StreamData into = {},
-                                     bool finite = false);
+  StreamMap<Array> run(const StreamData& inputs, RunObserver* observer = nullptr, StreamData into = {},
+                       bool finite = false);
   std::vector<const Stream*> expected_inputs() const;
   std::vector<const Stream*> outputs() const;
   /// How many samples a run loads or stores per stream: the maximum over the streams, at least 1.

@@ -109,7 +109,7 @@ void Session::State::meet_to_run(const StreamData& inputs) {
   meet(fmt::format("start run {} of program {}", ++runs, ir->name()), state);
 }
 
-void Session::State::gather(std::map<const Stream*, Array>& results) const {
+void Session::State::gather(StreamMap<Array>& results) const {
   Processes& job = elsewhere->processes();
   const ReplicaRange& range = variables.range();
   std::vector<Outgoing> sends;
@@ -184,7 +184,7 @@ void Session::State::check_finite(const std::vector<ExecutionEngine*>& running) 
                           variables.at(v, variables.range().first + static_cast<int>(i)));
 }
 
-void Session::State::check_finite(const std::map<const Stream*, Array>& results) const {
+void Session::State::check_finite(const StreamMap<Array>& results) const {
   for (const auto& stream : ir->streams())
     if (const auto found = results.find(stream.get()); found != results.end())
       pxl::check_finite(fmt::format("output `{}`", stream->name()), found->second.dtype(), found->second.shape(),
@@ -192,8 +192,8 @@ void Session::State::check_finite(const std::map<const Stream*, Array>& results)
 }
 
 // A replica may fail after another has changed its variables, so that copies are kept until all have ended.
-void Session::State::execute_undoable(const std::vector<ExecutionEngine*>& running,
-                                      std::map<const Stream*, Array>& results, bool finite) {
+void Session::State::execute_undoable(const std::vector<ExecutionEngine*>& running, StreamMap<Array>& results,
+                                      bool finite) {
   std::vector<VariableSnapshot> before;
   const int first = variables.range().first;
   const auto commit = [&](size_t i) {
@@ -216,8 +216,7 @@ void Session::State::execute_undoable(const std::vector<ExecutionEngine*>& runni
   if (!before.empty()) variables.note_run();
 }
 
-std::map<const Stream*, Array> Session::run(const StreamData& inputs, RunObserver* observer, StreamData into,
-                                            bool finite) {
+StreamMap<Array> Session::run(const StreamData& inputs, RunObserver* observer, StreamData into, bool finite) {
   State& s = *state_;
   const VariablesRun turn(s.variables);
   std::vector<ExecutionEngine*> running;
@@ -234,7 +233,7 @@ std::map<const Stream*, Array> Session::run(const StreamData& inputs, RunObserve
                                [&](const auto& to) { return a.raw() < to.second && to.first < a.raw() + a.bytes(); });
   };
   std::vector<Array> feeds;
-  std::map<const Stream*, Array> results;
+  StreamMap<Array> results;
   for (size_t p = 0; p < running[0]->ports().size(); ++p) {
     const StreamPort& port = running[0]->ports()[p];
     if (port.per_run == 0) continue;

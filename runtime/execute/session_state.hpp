@@ -43,13 +43,12 @@ struct Session::State {
   void check_names(const StreamData& inputs) const;
   void execute();
   /// Executes with copies of all variables that change, so that any failure leaves them unmodified.
-  void execute_undoable(const std::vector<ExecutionEngine*>& running, std::map<const Stream*, Array>& results,
-                        bool finite);
+  void execute_undoable(const std::vector<ExecutionEngine*>& running, StreamMap<Array>& results, bool finite);
   /// Throws at the first element that is not finite: of outputs, or of variables that runs change.
-  void check_finite(const std::map<const Stream*, Array>& results) const;
+  void check_finite(const StreamMap<Array>& results) const;
   void check_finite(const std::vector<ExecutionEngine*>& running) const;
   /// The samples of each process to all, where replicas are in several. Ends a run: none has failed.
-  void gather(std::map<const Stream*, Array>& results) const;
+  void gather(StreamMap<Array>& results) const;
   void check_equal(std::string_view what) const {
     for (const Tensor* v : variables.all()) variables.check_equal(v, what);
   }

@@ -8,7 +8,7 @@
 namespace pxl {
 
 /// Host data by stream.
-using StreamData = std::map<const Stream*, Array>;
+using StreamData = StreamMap<Array>;
 
 /// Shape of a stream's data in a run: [transfers, replicas, *shape], without the first two axes where they are 1.
 Shape host_shape(const Stream& stream, int64_t transfers, int64_t replicas = 1);

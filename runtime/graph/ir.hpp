@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -80,9 +81,21 @@ struct Stream {
   std::string label;         ///< as declared; unique among the streams of the Ir, independent of tensor names
   bool to_device = true;
   bool used = false;  ///< at least one op loads from it or stores to it
+  int number = 0;     ///< the declared order in the Ir
   const TensorSpec& spec() const { return handle->spec; }
   const std::string& name() const { return label; }
 };
+
+/// The order of declaration. Addresses would give another order in each process.
+struct StreamOrder {
+  bool operator()(const Stream* a, const Stream* b) const {
+    const int of_a = a ? a->number : -1, of_b = b ? b->number : -1;
+    return of_a != of_b ? of_a < of_b : a < b;  // streams of several Irs may share a number
+  }
+};
+template <class T>
+using StreamMap = std::map<const Stream*, T, StreamOrder>;
+using StreamSet = std::set<const Stream*, StreamOrder>;
 
 /// Entries of one spec in memory that ops load from and store to by number. Each replica has its own.
 struct RemoteBuffer {

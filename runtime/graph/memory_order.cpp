@@ -97,7 +97,7 @@ std::vector<MemoryPair> memory_pairs(const Graph& graph, const MemoryGroups& gro
 namespace {
 
 /// Effects of a graph outside its tensors: the streams that it uses; nullptr represents all other effects.
-using Effects = std::set<const Stream*>;
+using Effects = StreamSet;
 
 const Effects& effects_of(const Graph& graph, std::unordered_map<const Graph*, Effects>& known) {
   if (const auto found = known.find(&graph); found != known.end()) return found->second;

@@ -55,6 +55,7 @@ Stream& Ir::add_stream(const TensorSpec& spec, const std::string& name, bool to_
   // Streams are the program's interface, so their names have no scopes.
   stream->handle = main().new_tensor(TensorKind::stream, {spec.shape, spec.dtype, {}}, plain, false);
   stream->to_device = to_device;
+  stream->number = static_cast<int>(streams_.size());
   std::shared_ptr<void>& cached = memo["stream labels"];
   if (!cached) cached = std::make_shared<StreamLabels>();
   auto& known = *static_cast<StreamLabels*>(cached.get());

@@ -213,7 +213,7 @@ class Assembler {
 
   void add_branch(const Node& node, Instruction& instruction) {
     instruction.kind = Instruction::Kind::branch;
-    std::map<const Stream*, int64_t> most;
+    StreamMap<int64_t> most;
     for (size_t which = 0; which < 2; ++which) {
       instruction.calls.push_back(plan_call(node, instruction, which));
       for (const auto& [stream, n] : node.callees[which]->transfers) most[stream] = std::max(most[stream], n);

@@ -97,7 +97,7 @@ struct Plan {
   bool effects = false;                           ///< has loads, stores or prints, in this graph or in called ones
   std::shared_ptr<const FlattenedGraph> flat;     ///< owns tensors and ops that the planner created
   std::shared_ptr<std::deque<Tensor>> constants;  ///< owns tensors that passes created
-  std::map<const Stream*, int64_t> transfers;     ///< per run; of branches the maximum
+  StreamMap<int64_t> transfers;                   ///< per run; of branches the maximum
   std::shared_ptr<const ReadPlan> read;           ///< owns what nodes refer to, if the plan was read as text
 };
 

@@ -25,7 +25,7 @@ namespace {
 
 /// Streams and remote buffers of an op, with those of the graphs that it calls.
 struct StageEffects {
-  std::set<const Stream*> streams;
+  StreamSet streams;
   std::set<int64_t> loaded, stored;  ///< remote buffers
 };
 
@@ -94,7 +94,7 @@ void StageFlow::check_ipus() const {
 }
 
 void StageFlow::check_effects() const {
-  std::map<const Stream*, size_t> users;
+  StreamMap<size_t> users;
   std::map<int64_t, size_t> loads, stores;
   for (size_t s = 0; s < stages_.size(); ++s) {
     const StageEffects effects = stage_effects(stages_[s]);

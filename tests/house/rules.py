@@ -198,6 +198,16 @@ WRITES = re.compile(r"\bfmt::print\(|\bstd::(cout|cerr|clog)\b|\b(printf|puts|pu
                     r"|\bf(printf|puts|putc|write|flush)\([^;]*std(out|err)|\bwrite\((STD(OUT|ERR)_FILENO|[12]),|/dev/(tty|std(out|err))\"")
 
 
+# Containers in the order of addresses, whose elements a program shows: each process would have another order.
+BY_ADDRESS = re.compile(r"\bstd::(map|set)<(const )?(Stream|Document) ?\*(?!.*Order>)")
+PLANTED_BY_ADDRESS = ["std::map<const Stream*, int64_t> most;", "std::set<Document*> seen;"]
+
+
+def orders_of_addresses():
+    unseen = [line for line in PLANTED_BY_ADDRESS if not BY_ADDRESS.search(line)]
+    return "".join(f"a planted offender is not found: {line}\n" for line in unseen) + (lines_with(BY_ADDRESS, "use StreamMap, StreamSet or DocumentOrder") or "") or None
+
+
 def standard_streams():
     return lines_with(WRITES, "use runtime/base/files/standard_streams.hpp", "runtime/base/files/standard_streams.cpp",
                       "runtime/base/files/standard_streams.hpp")
@@ -486,6 +496,7 @@ def house_tests(tally, build, lists):
     tally.add("house: machines are data", machines_are_data)
     tally.add("house: layers are documented in order", documented_layers)
     tally.add("house: one place writes to the standard streams", standard_streams)
+    tally.add("house: what a program shows is not in the order of addresses", orders_of_addresses)
     tally.add("house: terminals get clean text", terminals_get_clean_text)
     tally.add("house: files are opened for writing in one place", files_are_opened_in_one_place)
     tally.add("house: planted lines are found", planted_lines_are_found)

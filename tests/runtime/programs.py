@@ -63,7 +63,7 @@ PROGRAMS = [
     ("dqn.pxl", [], says("the first ten poles stood for 2", "the last ten for 1")),
     ("accumulate.pxl", [], says("weights are the same: true")),
     ("accumulate.pxl", ["--parts", "3", "--rows", "5", "--steps", "20"], says("weights are the same: true")),
-    ("data_parallel.pxl", ["--train-size", "6400", "--test-size", "800", "--compare", "--optimiser", "sgd", "--lr", "0.1"], close(1e-6, 50)),
+    ("data_parallel.pxl", ["--train-size", "6400", "--test-size", "800", "--compare", "--optimiser", "sgd", "--lr", "0.2"], close(1e-6, 50)),
     ("data_parallel.pxl", ["--train-size", "6400", "--test-size", "800", "--compare"], close(1e-4, 80)),
     ("pipeline.pxl", ["--train-size", "6000", "--test-size", "800", "--compare"], both(says("weights as by stages one after the other: true"), accuracy_on_test(80))),
     ("remote_variables.pxl", ["--train-size", "6400", "--test-size", "800", "--compare", "--folder", "/tmp"], both(says("weights as on chip: true"), accuracy_on_test(80))),

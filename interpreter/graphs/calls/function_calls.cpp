@@ -282,7 +282,7 @@ Value compute_at_once(Interpreter& in, const Ref<DerivativeObject>& d, const Arg
   ProgramOfFunction& p = *found->second;
   StreamData inputs;
   for (size_t i = 0; i < arrays.size(); ++i) inputs.emplace(p.inputs[i], arrays[i]);
-  std::map<const Stream*, Array> results = p.session->run(inputs);
+  StreamMap<Array> results = p.session->run(inputs);
   size_t next = 0;
   return map_tree(in, p.result, [&](const Value& leaf, const std::string&) {
     if (!leaf.as_spec() || next >= p.outputs.size()) return leaf;

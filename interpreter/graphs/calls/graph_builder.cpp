@@ -29,7 +29,7 @@ void GraphBuilder::forget_dropped(Ir& ir) {
   GraphWorld::PerIr& known = it->second;
   std::set<const Graph*> graphs;
   for (const auto& g : ir.graphs()) graphs.insert(g.get());
-  std::set<const Stream*> streams;
+  StreamSet streams;
   for (const auto& s : ir.streams()) streams.insert(s.get());
   std::erase_if(known.shared, [&](const auto& e) { return !graphs.count(e.second.graph); });
   std::erase_if(known.graphs, [&](const auto& e) { return !graphs.count(e.first); });
