@@ -280,12 +280,14 @@ constexpr OpRow activation_table[] = {
                         by_gradient<[](const Expr& dy, const Expr& t, const OpContext& s) {
                           return gated(dy, t, -unbounded, element_of(s, "alpha", t.dtype()), 0, 1);
                         }>)),
-    computes(Precision::kept, activation({"erfinv", "ops.erfinv", "ErfInv", "erfinv_out",
-                "The number whose error function is each element, which is between -1 and 1.", "erf^-1(t)",
-                "erfinv(array([-0.5, 0.0, 0.5]))"},
-               unary_params, reference::erfinv, [](GradContext& c) {
-                 if (c.wants(0)) c.set(0, c.dy() * (of_op("exp", squared(c.out())) * (1 / std::numbers::inv_sqrtpi / 2)));
-               })),
+    computed(unary<Unary::erfinv>, tolerance::function,
+             computes(Precision::kept, activation({"erfinv", "ops.erfinv", "ErfInv", "erfinv_out",
+                         "The number whose error function is each element, which is between -1 and 1.", "erf^-1(t)",
+                         "erfinv(array([-0.5, 0.0, 0.5]))"},
+                        unary_params, reference::erfinv, [](GradContext& c) {
+                          if (c.wants(0))
+                            c.set(0, c.dy() * (of_op("exp", squared(c.out())) * (1 / std::numbers::inv_sqrtpi / 2)));
+                        }))),
     {.name = "prelu",
      .path = "ops.prelu",
      .schedule = "PRelu",

@@ -288,6 +288,8 @@ constexpr OpRow arithmetic_table[] = {
      .params = atan2_params,
      .infer = infer_atan2,
      .definition = reference::atan2,
+     .tolerance = &tolerance::function,
+     .kernel = pairwise<Binary::atan2>,
      .gradient =
          [](GradContext& c) {
            const Expr y = c.in(0), x = c.in(1), share = c.dy() / (y * y + x * x);
@@ -295,6 +297,7 @@ constexpr OpRow arithmetic_table[] = {
            if (c.wants(1)) give(c, 1, -(share * y));
          },
      .pattern = Pattern::elementwise,
+     .inplace_ok = true,
      .tiles = tile_div},
     {.name = "pow",
      .path = "ops.pow",

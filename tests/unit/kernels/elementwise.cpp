@@ -14,6 +14,15 @@ namespace {
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double gelu(double x) { return x * sigmoid(2 * 0.7978845608028654 * (x + 0.044715 * x * x * x)); }
 double gelu_erf(double x) { return x * 0.5 * std::erfc(-x / std::sqrt(2.0)); }
+/// By halving intervals.
+double erf_inverse(double x) {
+  double low = 0, high = 8;
+  for (int step = 0; step < 80; ++step) {
+    const double y = (low + high) / 2, a = std::fabs(x);
+    (a < 0.5 ? std::erf(y) < a : std::erfc(y) > 1 - a) ? low = y : high = y;
+  }
+  return std::copysign(std::fabs(x) == 1 ? std::numeric_limits<double>::infinity() : low, x);
+}
 
 struct Case {
   Unary op;
@@ -57,6 +66,7 @@ const Case cases[] = {
     {Unary::acosh, [](double x) { return std::acosh(x); }, 1, 40},
     {Unary::acosh, [](double x) { return std::acosh(x); }, 1, 1e12},
     {Unary::atanh, [](double x) { return std::atanh(x); }, -0.99, 0.99},
+    {Unary::erfinv, erf_inverse, -0.9999999, 0.9999999},
     {Unary::softplus, [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }, -50, 50},
 };
 
@@ -130,6 +140,7 @@ TEST_CASE("elementary functions of special values") {
       {Unary::cosh, {{-inf, inf}, {-89.5F, inf}, {0, 1}, {89.5F, inf}, {inf, inf}}},
       {Unary::asinh, {{-inf, -inf}, {-0.0F, -0.0F}, {1e-30F, 1e-30F}, {3.4028235e38F, 89.415985F}, {inf, inf}}},
       {Unary::acosh, {{-inf, nan}, {0.9F, nan}, {1, 0}, {3.4028235e38F, 89.415985F}, {inf, inf}}},
+      {Unary::erfinv, {{-inf, nan}, {-1, -inf}, {-0.0F, -0.0F}, {1e-30F, 8.8622695e-31F}, {1, inf}, {1.1F, nan}}},
       {Unary::atanh, {{-inf, nan}, {-1, -inf}, {-0.0F, -0.0F}, {1e-30F, 1e-30F}, {1, inf}, {1.1F, nan}}},
   };
   for (const auto& function : all) {

@@ -290,3 +290,34 @@ TEST_CASE("remainders and floor quotients of floats are exact") {
     }
   }
 }
+
+TEST_CASE("atan2 is the angle of each point, of any size and in any quadrant") {
+  const double inf = std::numeric_limits<double>::infinity();
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    CAPTURE(name(dtype));
+    const double least = dtype == DType::float32 ? 0x1p-126 : 0x1p-1022,
+                 most = dtype == DType::float32 ? 0x1p127 : 0x1p1023;
+    std::vector<double> sides = {0, 1,      inf,    least,  1.5 * least, most, 1.75 * most,
+                                 3, 2.4142, 2.4143, 0.4142, 0.4143,      1e-20};
+    for (int i = 1; i < 40; ++i) sides.push_back(std::exp(i - 20.0) * (1 + i / 64.0));
+    std::vector<double> ys, xs;
+    for (const double y : sides)
+      for (const double x : sides)
+        for (const double a : {y, -y})
+          for (const double b : {x, -x}) ys.push_back(a), xs.push_back(b);
+    const auto n = static_cast<int64_t>(ys.size());
+    const Array y = make(dtype, {n}, ys), x = make(dtype, {n}, xs);
+    const Array angles = run(binary_kernel(Binary::atan2, dtype, {n}, {n}, {n}), {y, x}, spec(dtype, {n}));
+    const double unit = dtype == DType::float32 ? 0x1p-23 : 0x1p-52;
+    for (int64_t i = 0; i < n; ++i) {
+      const double exact = std::atan2(y.number(i), x.number(i)), got = angles.number(i);
+      CAPTURE(y.number(i));
+      CAPTURE(x.number(i));
+      CHECK(std::signbit(got) == std::signbit(exact));
+      if (std::fabs(exact) < 4 * least)
+        CHECK(std::fabs(got - exact) <= 4 * least);
+      else
+        CHECK(std::fabs(got - exact) <= 3 * unit * std::fabs(exact));
+    }
+  }
+}
