@@ -1,10 +1,10 @@
-# fmt, doctest and KissFFT by the headers of this machine, which are those of every processor, for a build that links no library: by
+# fmt and doctest by the headers of this machine, which are those of every processor, for a build that links no library: by
 # links in a folder of their own, since a cross compiler must see nothing else of /usr/include.
 set(host_headers ${PROJECT_BINARY_DIR}/host_headers)
 file(MAKE_DIRECTORY ${host_headers})
-foreach(name fmt doctest kissfft)
+foreach(name fmt doctest)
   if(NOT EXISTS /usr/include/${name})
-    message(FATAL_ERROR "/usr/include/${name} was not found (packages libfmt-dev, doctest-dev, libkissfft-dev)")
+    message(FATAL_ERROR "/usr/include/${name} was not found (packages libfmt-dev, doctest-dev)")
   endif()
   file(CREATE_LINK /usr/include/${name} ${host_headers}/${name} SYMBOLIC)
 endforeach()

@@ -8,12 +8,6 @@ if(NOT LAPACK_FOUND)
   target_compile_definitions(pxl_kernels PRIVATE PXL_WITHOUT_BLAS)
 endif()
 
-# Fourier transforms: a header of templates.
-if(NOT PXL_KERNELS_ONLY)
-  find_path(KISSFFT_INCLUDE kissfft/kissfft.hh REQUIRED)
-  target_include_directories(pxl_kernels SYSTEM PRIVATE ${KISSFFT_INCLUDE})
-endif()
-
 # Large float32 products on x86-64; without it BLAS does them.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   find_path(ONEDNN_INCLUDE oneapi/dnnl/dnnl.h)
@@ -50,6 +44,7 @@ endif()
 set(PXL_VARIANTS
     "block/block|PXL_BLOCKS|blocks|baseline avx2 avx512"
     "block/block_integer|PXL_INTEGER_BLOCKS|integer_blocks|baseline avx2"
+    "fourier/lines|PXL_FOURIER|fourier_functions|baseline avx2 avx512"
     "gemm/integer_product|PXL_INTEGER_PRODUCT|integer_product|baseline avx2 avx512"
     "gemm/packed|PXL_PACKED|packed|baseline avx2 avx512 neon"
     "gemm/quantised_product|PXL_QUANTISED_PRODUCT|quantised_product|baseline avx2"
@@ -109,7 +104,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   list(APPEND window_options -fno-tree-loop-distribute-patterns)
 endif()
 set(loop_files elementwise/broadcast_rows elementwise/convert elementwise/elementwise elementwise/linear_quantise elementwise/quantise convolution/convolution random/draws
-        indexing/index indexing/scatter indexing/scatter_reduce reduction/median reduction/order reduction/reduce image/pooling image/resample movement/strided)
+        indexing/index indexing/scatter indexing/scatter_reduce linear_algebra/small_factors reduction/median reduction/order reduction/reduce image/pooling image/resample movement/strided)
 list(TRANSFORM loop_files PREPEND ${kernels_dir}/)
 list(TRANSFORM loop_files APPEND .cpp)
 get_target_property(kernel_files pxl_kernels SOURCES)
@@ -155,7 +150,7 @@ foreach(variant ${PXL_VARIANTS})
     list(REMOVE_DUPLICATES sets)
   endif()
   rows_of_sets(PXL_SETS_OF_${table} "${sets}" PXL_SETS)
-  if(PXL_KERNEL STREQUAL block/block)
+  if(PXL_KERNEL MATCHES "^(block/block|fourier/lines)$")
     set(options ${block_options})
   elseif(PXL_KERNEL STREQUAL block/block_integer)
     set(options ${window_options})

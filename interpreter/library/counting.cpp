@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -75,7 +76,7 @@ Value nonzero(Interpreter& in, const Arguments& args) {
 Value bincount(Interpreter& in, const Arguments& args) {
   const ArgReader a(args);
   const Array x = elements_of(in, a, "bincount");
-  constexpr int64_t most = int64_t{1} << 31;
+  static constexpr int64_t most = int64_t{1} << 31;
   int64_t n = a.integer("minlength");
   if (n < 0 || n > most) throw run_error(fmt::format("bincount: minlength must be in 0..{}, not {}", most, n));
   if (!is_integer(x.dtype()) && x.size() > 0)
@@ -86,11 +87,15 @@ Value bincount(Interpreter& in, const Arguments& args) {
   with_type(x.dtype(), [&]<class T>(type_tag<T>) {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       const T* from = x.data<T>();
-      for (int64_t i = 0; i < x.size(); ++i) {
-        if (std::cmp_less(from[i], 0) || std::cmp_greater_equal(from[i], most))
-          throw run_error(fmt::format("bincount: element {} is {}; expected 0..{}", i, x.number(i), most - 1));
-        n = std::max(n, static_cast<int64_t>(from[i]) + 1);
+      T greatest = 0;
+      bool negative = false;
+      for (int64_t i = 0; i < x.size(); ++i) greatest = std::max(greatest, from[i]), negative |= from[i] < 0;
+      const auto is_outside = [](T v) { return std::cmp_less(v, 0) || std::cmp_greater_equal(v, most); };
+      if (negative || is_outside(greatest)) {
+        const int64_t i = std::find_if(from, from + x.size(), is_outside) - from;
+        throw run_error(fmt::format("bincount: element {} is {}; expected 0..{}", i, x.number(i), most - 1));
       }
+      n = x.size() > 0 ? std::max(n, static_cast<int64_t>(greatest) + 1) : n;
       counts = Array::zeros(DType::int32, {n});
       int32_t* to = n > 0 ? counts.mutable_data<int32_t>() : nullptr;
       for (int64_t i = 0; i < x.size(); ++i) ++to[from[i]];
@@ -122,14 +127,39 @@ auto key_of(T v) {
   }
 }
 
-/// The places of x, sorted by their elements with NaN last, and where each different element begins there.
+/// The places of x, sorted by their elements with NaN last, and where each different element begins there and in x.
 struct Groups {
-  std::vector<int64_t> order, begins;
+  std::vector<int64_t> order, begins, firsts;
 };
-/// A radix sort, which keeps the order of equal elements. Digits that all elements share are passed over.
+/// Groups of elements whose keys are less than `range` above the least. `order` is left out if it is not asked for.
+template <class T, class Key>
+Groups groups_by_count(const T* x, int64_t n, Key least, int64_t range, bool with_order) {
+  Groups g;
+  std::vector<int64_t> begins(static_cast<size_t>(range)), firsts(static_cast<size_t>(range));
+  for (int64_t i = n; i-- > 0;) {
+    const auto k = static_cast<size_t>(key_of(x[i]) - least);
+    ++begins[k], firsts[k] = i;
+  }
+  int64_t place = 0;
+  for (size_t k = 0; k < begins.size(); ++k) {
+    const int64_t count = std::exchange(begins[k], place);
+    if (count > 0) g.begins.push_back(place), g.firsts.push_back(firsts[k]);
+    place += count;
+  }
+  if (!with_order) return g;
+  g.order.resize(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) g.order[static_cast<size_t>(begins[static_cast<size_t>(key_of(x[i]) - least)]++)] = i;
+  return g;
+}
+/// Counts if there are few keys. Otherwise a radix sort, which keeps the order of equal elements. Digits that all
+/// elements share are passed over.
 template <class T>
-Groups groups_of(const T* x, int64_t n) {
+Groups groups_of(const T* x, int64_t n, bool with_order) {
   using Key = decltype(key_of(T{}));
+  Key least = std::numeric_limits<Key>::max(), most = 0;
+  for (int64_t i = 0; i < n; ++i) least = std::min(least, key_of(x[i])), most = std::max(most, key_of(x[i]));
+  if (n > 0 && static_cast<uint64_t>(most - least) < static_cast<uint64_t>(n))
+    return groups_by_count(x, n, least, static_cast<int64_t>(most - least) + 1, with_order);
   struct Item {
     Key key;
     int64_t at;
@@ -154,7 +184,8 @@ Groups groups_of(const T* x, int64_t n) {
   g.order.reserve(items.size());
   for (const Item& item : items) {
     const size_t place = g.order.size();
-    if (place == 0 || items[place - 1].key != item.key) g.begins.push_back(static_cast<int64_t>(place));
+    if (place == 0 || items[place - 1].key != item.key)
+      g.begins.push_back(static_cast<int64_t>(place)), g.firsts.push_back(item.at);
     g.order.push_back(item.at);
   }
   return g;
@@ -164,23 +195,23 @@ Value unique(Interpreter& in, const Arguments& args) {
   const ArgReader a(args);
   const Array x = elements_of(in, a, "unique");
   charge(20 * x.size());
+  const bool with_inverse = a.boolean("return_inverse"), with_counts = a.boolean("return_counts");
   Array different;
   Groups groups;
   with_type(x.dtype(), [&]<class T>(type_tag<T>) {
-    groups = groups_of(x.data<T>(), x.size());
+    groups = groups_of(x.data<T>(), x.size(), with_inverse);
     different = Array(x.dtype(), {static_cast<int64_t>(groups.begins.size())});
     if (!different.has_elements()) return;
     T* to = different.mutable_data<T>();
-    for (const int64_t begin : groups.begins) *to++ = x.data<T>()[groups.order[static_cast<size_t>(begin)]];
+    for (const int64_t first : groups.firsts) *to++ = x.data<T>()[first];
   });
-  const bool with_inverse = a.boolean("return_inverse"), with_counts = a.boolean("return_counts");
   if (!with_inverse && !with_counts) return different;
   std::vector<Value> results{different};
   Array inverse(DType::int32, x.shape()), counts(DType::int32, different.shape());
   for (size_t k = 0; k < groups.begins.size(); ++k) {
     const int64_t end = k + 1 < groups.begins.size() ? groups.begins[k + 1] : x.size();
     counts.mutable_data<int32_t>()[k] = static_cast<int32_t>(end - groups.begins[k]);
-    for (int64_t i = groups.begins[k]; i < end; ++i)
+    for (int64_t i = groups.begins[k]; with_inverse && i < end; ++i)
       inverse.mutable_data<int32_t>()[groups.order[static_cast<size_t>(i)]] = static_cast<int32_t>(k);
   }
   if (with_inverse) results.emplace_back(inverse);

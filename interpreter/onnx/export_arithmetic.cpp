@@ -43,18 +43,28 @@ Texts logical(const ExportSite& s) {
 
 bool whole(DType d) { return !is_floating(d); }
 
-/// ONNX's DFT needs an axis in front of that of the numbers, and divides the inverse by their count.
+/// ONNX's DFT needs an axis in front of that of the numbers, and divides the inverse by their count. Its inverse knows
+/// no halves of spectra: the numbers that stand for two are doubled, and the real parts of the result are taken.
 Texts transformed(const ExportSite& s) {
-  const size_t rank = s.shape().size();
-  const int64_t n = s.shape()[rank - 2];
-  const bool inverse = s.c.boolean("inverse");
+  const int64_t real = s.c.integer("real");
+  const bool inverse = s.c.boolean("inverse"), of_real = real > 0 && !inverse, to_real = real > 0 && inverse;
+  const int64_t rank = std::ssize(s.shape()) + (of_real ? 1 : 0), n = real > 0 ? real : s.shape().end()[-2];
   if (n == 0) throw NoForm{"ONNX's DFT is of one number or more"};
-  const std::string t = rank > 2 ? s.in[0] : s.e.add("Unsqueeze", {s.in[0], s.e.ints({0})});
-  std::string y = s.e.add(
-      "DFT", {t},
-      {attribute("axis", static_cast<int64_t>(rank > 2 ? rank - 2 : 1)), attribute("inverse", int64_t{inverse})});
+  std::string t = s.in[0];
+  if (of_real) t = s.e.add("Unsqueeze", {t, s.e.ints({rank - 1})});
+  if (to_real) {
+    Array shares(DType::float64, {n / 2 + 1, 1});
+    for (int64_t k = 0; k <= n / 2; ++k) shares.mutable_data<double>()[k] = k == 0 || 2 * k == n ? 1 : 2;
+    t = s.e.add("Mul", {t, s.e.initialiser("shares", shares.cast(s.dtype()))});
+  }
+  if (rank == 2) t = s.e.add("Unsqueeze", {t, s.e.ints({0})});
+  std::string y = s.e.add("DFT", to_real ? Texts{t, s.e.initialiser("length", Array::scalar<int64_t>(n))} : Texts{t},
+                          {attribute("axis", std::max<int64_t>(rank - 2, 1)), attribute("inverse", int64_t{inverse}),
+                           attribute("onesided", int64_t{of_real})});
   if (inverse) y = s.e.add("Mul", {y, s.constant(static_cast<double>(n))});
-  return one(rank > 2 ? y : s.e.add("Squeeze", {y, s.e.ints({0})}));
+  if (to_real)
+    y = s.e.add("Gather", {y, s.e.initialiser("part", Array::scalar<int64_t>(0))}, {attribute("axis", int64_t{-1})});
+  return one(rank == 2 ? s.e.add("Squeeze", {y, s.e.ints({0})}) : y);
 }
 
 const ExportRow arithmetic_rows[] = {

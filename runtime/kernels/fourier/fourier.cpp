@@ -1,114 +1,137 @@
 #include "runtime/kernels/fourier/fourier.hpp"
 
-#include <kissfft/kissfft.hh>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <numbers>
+#include <type_traits>
+#include <utility>
+
+#include "built_sets.hpp"
+#include "runtime/kernels/block/block.hpp"
+#include "runtime/kernels/fourier/lines.hpp"
+#include "runtime/kernels/linear_algebra/small_factors.hpp"
 
 namespace pxl {
 
+PXL_VARIANTS(FourierFunctions, fourier_functions)
+
+int64_t LinePlan::extent_in() const {
+  return form == Form::of_real ? n : form == Form::to_real ? 2 * (n / 2 + 1) : 2 * n;
+}
+int64_t LinePlan::extent_out() const {
+  return form == Form::to_real ? n : form == Form::of_real ? 2 * (n / 2 + 1) : 2 * n;
+}
+
 namespace {
 
-/// A double in the general form of std::complex: products of std::complex<double> treat infinities, which costs a call.
-/// Lines are finite.
-struct Number {
-  double value = 0;
-  Number() = default;
-  Number(double v) : value(v) {}
-  operator double() const { return value; }
-  Number& operator+=(Number b) { return *this = value + b.value; }
-  Number& operator-=(Number b) { return *this = value - b.value; }
-  Number& operator*=(Number b) { return *this = value * b.value; }
-  Number& operator/=(Number b) { return *this = value / b.value; }
-};
-using Complex = std::complex<Number>;
-using Transform = kissfft<Number>;
-
-template <class T>
-bool are_finite(const T* x, int64_t count) {
-  bool finite = true;
-  for (int64_t i = 0; i < count; ++i) finite &= std::abs(x[i]) <= std::numeric_limits<T>::max();
-  return finite;
+const FourierFunctions& fourier_functions() {
+  static const FourierFunctions& chosen = variant_for(instruction_set(), fourier_functions_variants());
+  return chosen;
 }
 
-/// KissFFT takes n^2 steps for large prime factors, and memory that threads would share.
-bool has_small_factors(int64_t n) {
-  for (const int64_t factor : {2, 3, 5})
-    while (n > 1 && n % factor == 0) n /= factor;
-  return n == 1;
+/// e^(-2 pi i part / whole)
+Turn turn(int64_t part, int64_t whole) {
+  const double angle = -2 * std::numbers::pi * (static_cast<double>(part % whole) / static_cast<double>(whole));
+  return {std::cos(angle), std::sin(angle)};
 }
 
-/// A transform of one length. `in`, `out` and `work` are different; `work` has `work_size` numbers.
-class Line {
- public:
-  Line(int64_t n, bool inverse)
-      : n_(n), padded_(has_small_factors(n) ? n : static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * n)))) {
-    const auto length = static_cast<size_t>(padded_);
-    forward_ = std::make_unique<Transform>(length, padded_ == n && inverse);
-    if (padded_ == n) return;
-    backward_ = std::make_unique<Transform>(length, true);
-    // Source: L. Bluestein, "A linear filtering approach to the computation of the discrete Fourier transform", 1970.
-    // As j k = (j^2 + k^2 - (k - j)^2) / 2, the transform is a convolution. Transforms of another length compute it.
-    std::vector<Complex> filter(length);
-    int64_t square = 0;  // j^2 modulo 2 n, which is as good and exact
-    for (int64_t j = 0; j < n; square = (square + 2 * j + 1) % (2 * n), ++j) {
-      const double half_turns = static_cast<double>(square) / static_cast<double>(n);
-      chirp_.push_back(std::polar<Number>(1.0, (inverse ? 1 : -1) * std::numbers::pi * half_turns));
-      filter[static_cast<size_t>(j)] = std::conj(chirp_.back());
-      if (j > 0) filter[length - static_cast<size_t>(j)] = std::conj(chirp_.back());
+/// The factors of n that passes have; what is left is returned in n. Few passes of 8 are faster than many small ones.
+std::vector<int> radices_of(int64_t& n) {
+  std::vector<int> radices;
+  const auto take = [&](int r) { radices.push_back(r), n /= r; };
+  while (n % 8 == 0 && n != 16) take(8);
+  for (const int r : {4, 2, 3, 5})
+    while (n % r == 0) take(r);
+  return radices;
+}
+
+ComplexPlan complex_plan(int64_t n) {
+  ComplexPlan plan;
+  plan.n = n;
+  int64_t left = n, rest = n;
+  plan.radices = radices_of(rest);
+  for (const int r : plan.radices) {
+    left /= r;
+    for (int64_t p = 0; p < left; ++p)
+      for (int j = 1; j < r; ++j) plan.turns.push_back(turn(p * j, r * left));
+  }
+  return plan;
+}
+
+/// Source: L. Bluestein, "A linear filtering approach to the computation of the discrete Fourier transform", 1970. As
+/// j k = (j^2 + k^2 - (k - j)^2) / 2, the transform is a convolution. Transforms of another length compute it.
+void set_chirp(LinePlan& line) {
+  const int64_t n = line.length, padded = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * n)));
+  line.plan = complex_plan(padded);
+  std::vector<double> parts(static_cast<size_t>(2 * padded));
+  int64_t square = 0;  // j^2 modulo 2 n, which is as good and exact
+  for (int64_t j = 0; j < n; square = (square + 2 * j + 1) % (2 * n), ++j) {
+    const Turn t = turn(square, 2 * n);
+    line.chirp.push_back(t);
+    for (const int64_t at : {j, j == 0 ? 0 : padded - j}) {
+      parts[static_cast<size_t>(2 * at)] = t.re;
+      parts[static_cast<size_t>(2 * at + 1)] = -t.im;
     }
-    filter_.resize(length);
-    forward_->transform(filter.data(), filter_.data());
-    for (Complex& f : filter_) f /= static_cast<double>(padded_);
   }
+  LinePlan whole;
+  whole.n = whole.length = padded, whole.plan = line.plan;
+  std::vector<double> spectrum(parts.size()), work(static_cast<size_t>(whole.work_size()));
+  fourier_functions().one64(whole, parts.data(), spectrum.data(), work.data());
+  const auto size = static_cast<double>(padded);
+  for (size_t j = 0; j < spectrum.size(); j += 2) line.filter.push_back({spectrum[j] / size, spectrum[j + 1] / size});
+}
 
-  int64_t work_size() const { return padded_ == n_ ? 0 : 2 * padded_; }
+}  // namespace
 
-  void operator()(const Complex* in, Complex* out, Complex* work) const {
-    if (padded_ == n_) return forward_->transform(in, out);
-    Complex *const line = work, *const spectrum = work + padded_;
-    for (int64_t j = 0; j < n_; ++j) line[j] = in[j] * chirp_[static_cast<size_t>(j)];
-    std::fill(line + n_, line + padded_, Complex());
-    forward_->transform(line, spectrum);
-    for (int64_t j = 0; j < padded_; ++j) spectrum[j] = spectrum[j] * filter_[static_cast<size_t>(j)];
-    backward_->transform(spectrum, line);
-    for (int64_t j = 0; j < n_; ++j) out[j] = line[j] * chirp_[static_cast<size_t>(j)];
+LinePlan line_plan(LinePlan::Form form, bool inverse, int64_t n) {
+  LinePlan line;
+  line.form = form, line.inverse = inverse, line.n = line.length = n;
+  if (form != LinePlan::Form::complex && n % 2 == 0) {
+    line.length = n / 2;
+    for (int64_t k = 0; k <= line.length; ++k) line.halves.push_back(turn(k, n));
   }
+  int64_t rest = line.length;
+  radices_of(rest);
+  if (rest == 1)
+    line.plan = complex_plan(line.length);
+  else
+    set_chirp(line);
+  return line;
+}
 
- private:
-  int64_t n_, padded_;
-  std::unique_ptr<Transform> forward_, backward_;
-  std::vector<Complex> chirp_, filter_;
-};
+namespace {
 
 template <class T>
-Kernel lines(int64_t n, int64_t count, bool inverse) {
-  const auto line = std::make_shared<const Line>(n, inverse);
+Kernel lines(LinePlan made, int64_t count) {
+  const auto line = std::make_shared<const LinePlan>(std::move(made));
+  constexpr int64_t longest = 4096;  // eight of these are 512 KiB, about a level-2 cache
+  const int64_t lanes = count >= fourier_lanes && line->plan.n <= longest ? fourier_lanes : 1;
   WorkspaceLayout layout;
-  const auto in = layout.per_thread<Complex>(n);
-  const auto out = layout.per_thread<Complex>(n);
-  const auto work = layout.per_thread<Complex>(line->work_size());
-  const double cost_ns = 3.0 * static_cast<double>(n) * std::log2(static_cast<double>(n) + 1) + 20;  // not measured
-  return Kernel::parallel(count, 1, cost_ns * static_cast<double>(count),
-                          [=](const Buffers& b, int64_t begin, int64_t end) {
-                            Complex *from = b.workspace(in), *to = b.workspace(out);
-                            for (int64_t i = begin; i < end; ++i) {
-                              const T* x = b.input<T>(0) + i * 2 * n;
-                              T* y = b.output<T>(0) + i * 2 * n;
-                              if (!are_finite(x, 2 * n)) {
-                                std::fill_n(y, 2 * n, std::numeric_limits<T>::quiet_NaN());
-                                continue;
-                              }
-                              for (int64_t j = 0; j < n; ++j) from[j] = {x[2 * j], x[2 * j + 1]};
-                              (*line)(from, to, b.workspace(work));
-                              for (int64_t j = 0; j < n; ++j) {
-                                y[2 * j] = static_cast<T>(to[j].real() + 0.0);  // sums begin at 0 and are never -0
-                                y[2 * j + 1] = static_cast<T>(to[j].imag() + 0.0);
-                              }
+  const auto work = layout.per_thread<double>(lanes * line->work_size());
+  const int64_t in = line->extent_in(), out = line->extent_out();
+  const auto [one, eight] = [] {
+    const FourierFunctions& f = fourier_functions();
+    if constexpr (std::is_same_v<T, float>)
+      return std::pair(f.one32, f.eight32);
+    else
+      return std::pair(f.one64, f.eight64);
+  }();
+  const auto n = static_cast<double>(line->plan.n);
+  const double cost_ns = (lanes == 1 ? 0.8 : 0.2) * n * std::log2(n + 1) + 20;  // an estimate for one core
+  return Kernel::parallel(count, lanes, cost_ns * static_cast<double>(count),
+                          [=, one = one, eight = eight](const Buffers& b, int64_t begin, int64_t end) {
+                            for (int64_t i = begin; i < end;) {
+                              const int64_t now = end - i >= lanes ? lanes : 1;
+                              const T* x = b.input<T>(0) + i * in;
+                              T* y = b.output<T>(0) + i * out;
+                              (now == 1 ? one : eight)(*line, x, y, b.workspace(work));
+                              for (int64_t l = 0; l < now; ++l)
+                                if (!are_finite(x + l * in, in))
+                                  std::fill_n(y + l * out, out, std::numeric_limits<T>::quiet_NaN());
+                              i += now;
                             }
                           })
       .with_workspace(layout);
@@ -116,11 +139,15 @@ Kernel lines(int64_t n, int64_t count, bool inverse) {
 
 }  // namespace
 
-Kernel fourier_kernel(const TensorSpec& t, bool inverse) {
-  const int64_t n = t.shape[t.shape.size() - 2], count = n == 0 ? 0 : t.size() / (2 * n);
+Kernel fourier_kernel(const TensorSpec& t, bool inverse, int64_t real) {
+  using Form = LinePlan::Form;
+  const Form form = real == 0 ? Form::complex : inverse ? Form::to_real : Form::of_real;
+  const int64_t n = real > 0 ? real : t.shape[t.shape.size() - 2],
+                count =
+                    n == 0 ? 0 : t.size() / (form == Form::of_real ? n : 2 * (form == Form::complex ? n : n / 2 + 1));
   if (count == 0) return Kernel([](const Buffers&) {});
-  if (t.dtype == DType::float32) return lines<float>(n, count, inverse);
-  if (t.dtype == DType::float64) return lines<double>(n, count, inverse);
+  if (t.dtype == DType::float32) return lines<float>(line_plan(form, inverse, n), count);
+  if (t.dtype == DType::float64) return lines<double>(line_plan(form, inverse, n), count);
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/kernels/libraries.hpp"
 #include "runtime/kernels/linear_algebra/lapack.hpp"
 #include "runtime/kernels/linear_algebra/problems.hpp"
+#include "runtime/kernels/linear_algebra/small_factors.hpp"
 
 namespace pxl {
 
@@ -15,6 +16,7 @@ namespace pxl {
 Kernel cholesky_kernel(const TensorSpec&) { return {}; }
 Kernel triangular_solve_kernel(const TensorSpec&, const TensorSpec&, bool, bool) { return {}; }
 Kernel solve_kernel(const TensorSpec&, const TensorSpec&) { return {}; }
+Kernel det_kernel(const TensorSpec&) { return {}; }
 Kernel slogdet_kernel(const TensorSpec&) { return {}; }
 Kernel qr_kernel(const TensorSpec&) { return {}; }
 Kernel svd_kernel(const TensorSpec&) { return {}; }
@@ -58,16 +60,12 @@ Kernel by_type(const TensorSpec& t, F f) {
 }
 
 template <class T>
-bool is_finite(const T* x, int64_t n) {
-  return std::all_of(x, x + n, [](T v) { return std::isfinite(v); });
-}
-template <class T>
 void fill_with_nan(T* x, int64_t n) {
   std::fill_n(x, n, std::numeric_limits<T>::quiet_NaN());
 }
 /// to [n, m] is the transpose of x [m, n].
-template <class T>
-void transpose(const T* x, int64_t m, int64_t n, T* to) {
+template <class T, class To>
+void transpose(const T* x, int64_t m, int64_t n, To* to) {
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j) to[j * m + i] = x[i * n + j];
 }
@@ -75,7 +73,15 @@ void transpose(const T* x, int64_t m, int64_t n, T* to) {
 template <class T>
 void symmetric_part(const T* x, int64_t n, T* to) {
   for (int64_t i = 0; i < n; ++i)
-    for (int64_t j = 0; j < n; ++j) to[i * n + j] = (x[i * n + j] + x[j * n + i]) / 2;
+    for (int64_t j = i; j < n; ++j) to[i * n + j] = to[j * n + i] = (x[i * n + j] + x[j * n + i]) / 2;
+}
+template <class T>
+int cholesky_factor(int n, T* a) {
+  return n <= small_factor_columns ? small_cholesky(n, a) : lapack::potrf('U', n, a);
+}
+template <class T>
+int lu_factors(int n, T* a, int* pivots) {
+  return n <= small_factor_columns ? small_lu(n, a, pivots) : lapack::getrf(n, a, pivots);
 }
 /// Whether the largest of n elements, `step` apart, is negative.
 template <class T>
@@ -120,10 +126,10 @@ Kernel cholesky_kernel(const TensorSpec& t) {
       const T* from = b.input<T>(0) + i * x.size();
       T* to = b.output<T>(0) + i * x.size();
       if (x.empty()) return 0;
-      if (!is_finite(from, x.size())) return fill_with_nan(to, x.size()), 0;
+      if (!are_finite(from, x.size())) return fill_with_nan(to, x.size()), 0;
       symmetric_part(from, x.n, to);
       // The upper triangle of columns is the lower one of rows.
-      const int failure = lapack::potrf('U', x.n, to);
+      const int failure = cholesky_factor(x.n, to);
       for (int64_t row = 0; row < x.n; ++row) std::fill(to + row * x.n + row + 1, to + (row + 1) * x.n, T(0));
       return failure;
     };
@@ -163,9 +169,9 @@ Kernel solve_kernel(const TensorSpec& t, const TensorSpec& rhs) {
       const T *from = b.input<T>(0) + i * x.size(), *right = b.input<T>(1) + i * y.size();
       T *to = b.output<T>(0) + i * y.size(), *lu = b.workspace(factors), *solution = b.workspace(columns);
       if (y.empty()) return 0;
-      if (!is_finite(from, x.size())) return fill_with_nan(to, y.size()), 0;
+      if (!are_finite(from, x.size())) return fill_with_nan(to, y.size()), 0;
       std::copy_n(from, x.size(), lu);
-      if (const int failure = lapack::getrf(x.n, lu, b.workspace(pivots))) return failure;
+      if (const int failure = lu_factors(x.n, lu, b.workspace(pivots))) return failure;
       transpose(right, y.m, y.n, solution);
       lapack::getrs_transposed(x.n, y.n, lu, b.workspace(pivots), solution);
       transpose(solution, y.n, y.m, to);
@@ -175,6 +181,29 @@ Kernel solve_kernel(const TensorSpec& t, const TensorSpec& rhs) {
                        [x](int64_t i, int column) {
                          throw_singular({"solve", i, x.count}, column - 1);
                        });
+  });
+}
+
+Kernel det_kernel(const TensorSpec& t) {
+  return by_type(t, [&]<class T>(T) {
+    const Matrices x = matrices_of(t);
+    WorkspaceLayout layout;
+    const auto factors = layout.per_thread<double>(x.size());
+    const auto pivots = layout.per_thread<int>(x.n);
+    const auto body = [=](const Buffers& b, int64_t i) {
+      const T* from = b.input<T>(0) + i * x.size();
+      double *lu = b.workspace(factors), product = 1;
+      int* swaps = b.workspace(pivots);
+      transpose(from, x.n, x.n, lu);
+      // LAPACK must not be given NaN.
+      if (are_finite(lu, x.size()) ? lu_factors(x.n, lu, swaps) : small_lu(x.n, lu, swaps)) product = 0;
+      for (int64_t row = 0; row < x.n; ++row)
+        if (swaps[row] != row + 1) product = -product;
+      for (int64_t row = 0; row < x.n && product != 0; ++row) product *= lu[row * x.n + row];
+      b.output<T>(0)[i] = static_cast<T>(product + 0.0);
+      return 0;
+    };
+    return each_matrix(x.count, time_of(cube(x.n) / 3), layout, body, ignore);
   });
 }
 
@@ -188,11 +217,11 @@ Kernel slogdet_kernel(const TensorSpec& t) {
       const T* from = b.input<T>(0) + i * x.size();
       T *sign = b.output<T>(0) + i, *size = b.output<T>(1) + i, *lu = b.workspace(factors);
       int* swaps = b.workspace(pivots);
-      if (!is_finite(from, x.size())) return fill_with_nan(sign, 1), fill_with_nan(size, 1), 0;
+      if (!are_finite(from, x.size())) return fill_with_nan(sign, 1), fill_with_nan(size, 1), 0;
       std::copy_n(from, x.size(), lu);
       *sign = 1, *size = 0;
       if (x.empty()) return 0;
-      if (lapack::getrf(x.n, lu, swaps)) return *sign = 0, *size = -std::numeric_limits<T>::infinity(), 0;
+      if (lu_factors(x.n, lu, swaps)) return *sign = 0, *size = -std::numeric_limits<T>::infinity(), 0;
       double sum = 0;
       for (int64_t row = 0; row < x.n; ++row) {
         const T pivot = lu[row * x.n + row];
@@ -226,7 +255,7 @@ Kernel qr_kernel(const TensorSpec& t) {
       T *q = b.output<T>(0) + i * x.m * k, *r = b.output<T>(1) + i * k * x.n;
       T *a = b.workspace(columns), *tau = b.workspace(reflectors);
       if (x.empty()) return 0;
-      if (!is_finite(from, x.size())) return fill_with_nan(q, int64_t{x.m} * k), fill_with_nan(r, int64_t{k} * x.n), 0;
+      if (!are_finite(from, x.size())) return fill_with_nan(q, int64_t{x.m} * k), fill_with_nan(r, int64_t{k} * x.n), 0;
       transpose(from, x.m, x.n, a);
       lapack::geqrf(x.m, x.n, a, tau, b.workspace(work), size);
       for (int64_t row = 0; row < k; ++row)
@@ -260,7 +289,7 @@ Kernel svd_kernel(const TensorSpec& t) {
       const T* from = b.input<T>(0) + i * x.size();
       T *u = b.output<T>(0) + i * x.m * k, *s = b.output<T>(1) + i * k, *vt = b.output<T>(2) + i * k * x.n;
       if (x.empty()) return 0;
-      if (!is_finite(from, x.size()))
+      if (!are_finite(from, x.size()))
         return fill_with_nan(u, int64_t{x.m} * k), fill_with_nan(s, k), fill_with_nan(vt, int64_t{k} * x.n), 0;
       std::copy_n(from, x.size(), b.workspace(copy));
       // LAPACK reads the transpose, V S U^T, by columns. V by columns is V^T by rows.
@@ -293,7 +322,7 @@ Kernel eigh_kernel(const TensorSpec& t) {
       const T* from = b.input<T>(0) + i * x.size();
       T *w = b.output<T>(0) + i * x.n, *v = b.output<T>(1) + i * x.size(), *a = b.workspace(columns);
       if (x.empty()) return 0;
-      if (!is_finite(from, x.size())) return fill_with_nan(w, x.n), fill_with_nan(v, x.size()), 0;
+      if (!are_finite(from, x.size())) return fill_with_nan(w, x.n), fill_with_nan(v, x.size()), 0;
       symmetric_part(from, x.n, a);
       if (lapack::syevd(x.n, a, w, b.workspace(work), size, b.workspace(whole), whole_size)) return 1;
       for (int64_t j = 0; j < x.n; ++j)

@@ -17,6 +17,8 @@ Kernel cholesky_kernel(const TensorSpec& t);
 Kernel triangular_solve_kernel(const TensorSpec& t, const TensorSpec& b, bool lower, bool transpose);
 /// in: t and b; out: x with t x = b, by LU factors.
 Kernel solve_kernel(const TensorSpec& t, const TensorSpec& b);
+/// out: determinants, computed in float64. NaN and infinities are numbers as others.
+Kernel det_kernel(const TensorSpec& t);
 /// out: signs of determinants, and logarithms of their sizes; 0 and -inf for singular matrices.
 Kernel slogdet_kernel(const TensorSpec& t);
 /// out: Q with orthonormal columns and triangles R, t = Q R, whose diagonals are not negative.

@@ -23,7 +23,10 @@ constexpr Param scaling_param{"norm", ParamKind::string, of("backward"),
                               "backward: inverses are divided by n; forward: the others; ortho: both by sqrt(n)"};
 constexpr Param extent_param{"n", ParamKind::integers, none_default,
                              "extent of the result; none: an even one, 2 (n_in - 1)"};
-constexpr Param fourier_params[] = {complex_param, {"inverse", ParamKind::boolean, of(false)}};
+constexpr Param fourier_params[] = {
+    {"t", ParamKind::tensor, no_default, "[..., n, 2], or [..., n] if it is the real side"},
+    {"inverse", ParamKind::boolean, of(false)},
+    {"real", ParamKind::integer, of(0), "n, if the result of an inverse one, or the operand, is real"}};
 constexpr Param fft_params[] = {complex_param, along_param, scaling_param};
 constexpr Param rfft_params[] = {real_param, real_axis_param, scaling_param};
 constexpr Param irfft_params[] = {complex_param, extent_param, along_param, scaling_param};
@@ -33,10 +36,43 @@ constexpr Param irfft2_params[] = {{"t", ParamKind::tensor, no_default, "[..., m
 
 std::vector<TensorSpec> infer_fourier(const OpContext& s) {
   check_floating(s, 0);
-  const Shape& t = s.input(0).shape;
-  if (t.size() < 2 || t.back() != 2)
-    refuse(s, fmt::format("expected complex numbers [..., n, 2], not the shape {}", bracket_text(t)), codes::shape);
-  return {s.input(0)};
+  const int64_t real = s.integer("real");
+  TensorSpec t = s.input(0);
+  Shape& shape = t.shape;
+  if (real > 0 && !s.boolean("inverse")) {
+    if (shape.empty() || shape.back() != real)
+      refuse(s, fmt::format("expected real numbers [..., {}], not the shape {}", real, bracket_text(shape)),
+             codes::shape);
+    shape.back() = real / 2 + 1;
+    shape.push_back(2);
+    return {t};
+  }
+  const bool fits =
+      shape.size() >= 2 && shape.back() == 2 && (real == 0 || (real > 0 && shape.end()[-2] == real / 2 + 1));
+  if (!fits)
+    refuse(s,
+           fmt::format("expected complex numbers [..., {}, 2], not the shape {}",
+                       real == 0 ? "n" : fmt::to_string(real / 2 + 1), bracket_text(shape)),
+           codes::shape);
+  if (real > 0) shape.pop_back(), shape.back() = real;
+  return {t};
+}
+
+/// The transposed matrix of a transform is its conjugate, the other direction. A half of a spectrum stands for two
+/// numbers each, but for the first and, of an even extent, the last.
+void fourier_gradient(GradContext& c) {
+  if (!c.wants(0)) return;
+  const bool inverse = c.site().boolean("inverse");
+  const int64_t real = c.site().integer("real"), half = real / 2 + 1;
+  const auto other = [&](const Expr& dy) {
+    return c.builder().one("fourier", {dy}, {{"inverse", !inverse}, {"real", real}});
+  };
+  if (real == 0) return c.set(0, other(c.dy()));
+  Array weights(DType::float64, {half, 1});
+  for (int64_t k = 0; k < half; ++k)
+    weights.mutable_data<double>()[k] = k == 0 || 2 * k == real ? 1 : inverse ? 2 : 0.5;
+  const Expr shares = c.builder().constant(weights.cast(c.dy().dtype()));
+  c.set(0, inverse ? other(c.dy()) * shares : other(c.dy() * shares));
 }
 
 /// A Fourier transform in the words of a user: its name, and its number of axes.
@@ -61,31 +97,37 @@ void check_complex(const Call& call, const Expr& t, int64_t axes) {
         .as(codes::shape);
 }
 
+/// f of t, whose axis has moved to the place `from_end`, counted from the end; it moves back in the result.
+template <class F>
+Expr along(const Expr& t, int64_t axis, int64_t from_end, int64_t result_from_end, F f) {
+  const auto moved = [&](const Expr& e, int64_t place) {
+    if (axis == e.rank() - place) return e;
+    std::vector<int64_t> swap;
+    for (int64_t i = 0; i < e.rank(); ++i) swap.push_back(i);
+    std::swap(swap[static_cast<size_t>(axis)], swap[static_cast<size_t>(e.rank() - place)]);
+    return transpose(e, swap);
+  };
+  return moved(f(moved(t, from_end)), result_from_end);
+}
+/// The transform of n numbers, scaled. `real` is n if one side is real, and 0 otherwise.
+Expr transform_of(const Call& call, const Expr& t, int64_t n, int64_t real) {
+  const double scale = scale_of(call, static_cast<double>(std::max<int64_t>(1, n)));
+  const Expr y = t.builder().one("fourier", {t}, {{"inverse", call.inverse}, {"real", real}});
+  return scale == 1 ? y : y * scale;
+}
 /// Along an axis, which is not the last.
 Expr transformed(const Call& call, const Expr& t, int64_t axis) {
-  const double scale = scale_of(call, static_cast<double>(std::max<int64_t>(1, t.shape()[static_cast<size_t>(axis)])));
-  std::vector<int64_t> swap;
-  for (int64_t i = 0; i < t.rank(); ++i) swap.push_back(i);
-  std::swap(swap[static_cast<size_t>(axis)], swap.end()[-2]);
-  const bool moves = axis != t.rank() - 2;
-  const Expr y = t.builder().one("fourier", {moves ? transpose(t, swap) : t}, {{"inverse", call.inverse}});
-  const Expr scaled = scale == 1 ? y : y * scale;
-  return moves ? transpose(scaled, swap) : scaled;
+  return along(t, axis, 2, 2, [&](const Expr& e) { return transform_of(call, e, e.shape().end()[-2], 0); });
+}
+/// The half of the spectrum of real numbers along an axis that determines the other one.
+Expr half_of(const Call& call, const Expr& t, int64_t axis) {
+  const int64_t n = t.shape()[static_cast<size_t>(axis)];
+  if (n == 0) throw Error(fmt::format("{}: axis {} of {} has no elements", call.op, axis, t.label())).as(codes::shape);
+  return along(t, axis, 1, 2, [&](const Expr& e) { return transform_of(call, e, n, n); });
 }
 
-Expr with_imaginary(const Expr& t) {
-  return t.builder().one("stack", {std::vector<Expr>{t, zeros_of(t.builder(), t.spec())}}, {{"axis", int64_t{-1}}});
-}
-Expr real_part(const Expr& t) {
-  const Expr part = narrow(t, static_cast<size_t>(t.rank()) - 1, 0, 1);
-  return reshape(part, Shape(t.shape().begin(), t.shape().end() - 1));
-}
-Expr half_of(const Expr& t, int64_t axis) {
-  return narrow(t, static_cast<size_t>(axis), 0, t.shape()[static_cast<size_t>(axis)] / 2 + 1);
-}
-
-/// The whole spectrum of n real numbers, from the half of it that determines the other one.
-Expr whole_of(const Call& call, const Expr& t, int64_t axis, const Attr& extent) {
+/// Real numbers from the half of their spectrum that determines the other one.
+Expr real_of(const Call& call, const Expr& t, int64_t axis, const Attr& extent) {
   const int64_t half = t.shape()[static_cast<size_t>(axis)];
   int64_t n = 2 * (half - 1);
   if (const auto* given = std::get_if<int64_t>(&extent)) n = *given;
@@ -95,13 +137,7 @@ Expr whole_of(const Call& call, const Expr& t, int64_t axis, const Attr& extent)
                             n < 1 ? 0 : n / 2 + 1),
                 {fmt::format("n is {} or {} here", std::max<int64_t>(1, 2 * (half - 1)), 2 * half - 1)})
         .as(codes::shape);
-  OpBuilder& at = t.builder();
-  if (n == half) return t;
-  const Expr mirrored = at.one("flip", {narrow(t, static_cast<size_t>(axis), 1, n - half)}, {{"axes", axis}});
-  Array signs(DType::float32, {2});
-  signs.mutable_data<float>()[0] = 1, signs.mutable_data<float>()[1] = -1;
-  const Expr conjugate = mirrored * at.constant(signs.cast(t.dtype()));
-  return at.one("concat", {std::vector<Expr>{t, conjugate}}, {{"axis", axis}});
+  return along(t, axis, 2, 1, [&](const Expr& e) { return transform_of(call, e, n, n); });
 }
 
 Call call_of(std::string_view op, bool inverse, const OpArg& norm) {
@@ -118,14 +154,14 @@ std::vector<Expr> expand_fft(OpBuilder&, const OpArgs& args) {
 std::vector<Expr> expand_rfft(OpBuilder&, const OpArgs& args) {
   const Expr& t = args.expr(0);
   const int64_t axis = normalise_axis(std::get<int64_t>(*args.attr(1)), t.rank());
-  return {half_of(transformed(call_of("rfft", false, args.values[2]), with_imaginary(t), axis), axis)};
+  return {half_of(call_of("rfft", false, args.values[2]), t, axis)};
 }
 std::vector<Expr> expand_irfft(OpBuilder&, const OpArgs& args) {
   const Call call = call_of("irfft", true, args.values[3]);
   const Expr& t = args.expr(0);
   check_complex(call, t, 1);
   const int64_t axis = normalise_axis(std::get<int64_t>(*args.attr(2)), t.rank() - 1);
-  return {real_part(transformed(call, whole_of(call, t, axis, *args.attr(1)), axis))};
+  return {real_of(call, t, axis, *args.attr(1))};
 }
 template <bool inverse>
 std::vector<Expr> expand_fft2(OpBuilder&, const OpArgs& args) {
@@ -140,23 +176,22 @@ std::vector<Expr> expand_rfft2(OpBuilder&, const OpArgs& args) {
   if (t.rank() < 2)
     throw Error(fmt::format("rfft2: {} must have two axes, not the shape {}", t.label(), bracket_text(t.shape())))
         .as(codes::shape);
-  const Expr rows = half_of(transformed(call, with_imaginary(t), t.rank() - 1), t.rank() - 1);
-  return {transformed(call, rows, t.rank() - 2)};
+  return {transformed(call, half_of(call, t, t.rank() - 1), t.rank() - 2)};
 }
 std::vector<Expr> expand_irfft2(OpBuilder&, const OpArgs& args) {
   const Call call = call_of("irfft2", true, args.values[2]);
   const Expr& t = args.expr(0);
   check_complex(call, t, 2);
   const Expr columns = transformed(call, t, t.rank() - 3);
-  const int64_t axis = t.rank() - 2;
-  return {real_part(transformed(call, whole_of(call, columns, axis, *args.attr(1)), axis))};
+  return {real_of(call, columns, t.rank() - 2, *args.attr(1))};
 }
 
 constexpr OpRow fourier_table[] = {
     {.name = "fourier",
      .schedule = "Fourier",
      .output = "fourier_out",
-     .doc = "Fourier transforms along the axis before the last, unscaled.",
+     .doc = "Fourier transforms of lines, unscaled. Real lines have the half of their spectrum that determines the "
+            "other one.",
      .formula = "sum t[j] e^(-+2 pi i j k / n)",
      .params = fourier_params,
      .infer = infer_fourier,
@@ -164,14 +199,10 @@ constexpr OpRow fourier_table[] = {
      .tolerance = &tolerance::sum,
      .kernel =
          [](const OpContext& s) {
-           const Kernel kernel = fourier_kernel(s.input(0), s.boolean("inverse"));
+           const Kernel kernel = fourier_kernel(s.input(0), s.boolean("inverse"), s.integer("real"));
            return kernel ? kernel : definition_kernel(s);
          },
-     // The transposed matrix of a transform is its conjugate: the other direction.
-     .gradient =
-         [](GradContext& c) {
-           if (c.wants(0)) c.set(0, c.builder().one("fourier", {c.dy()}, {{"inverse", !c.site().boolean("inverse")}}));
-         },
+     .gradient = fourier_gradient,
      .flops = [](const OpContext& s) { return 5 * s.input(0).size(); },
      .batch = Batch::axis,
      .tiles = tile_reduction},

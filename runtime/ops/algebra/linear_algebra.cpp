@@ -282,6 +282,8 @@ constexpr OpRow linear_algebra_table[] = {
      .params = unary_params,
      .infer = infer_det,
      .definition = reference::det,
+     .tolerance = &tolerance::sum,
+     .kernel = [](const OpContext& s) { return or_definition(det_kernel(s.input(0)), s); },
      .gradient =
          [](GradContext& c) {
            if (c.wants(0)) c.set(0, log_det_gradient(c.in(0), c.dy() * c.out()));

@@ -42,7 +42,8 @@ Array operand(DType dtype, uint64_t seed) {
 
 /// Functions whose float64 form is the C library's, which does not promise its last bits.
 bool of_c_library(std::string_view name) {
-  static const std::set<std::string_view> names = {"erf", "log2", "pow", "tan", "geluerf", "geluerf_grad", "erf_grad"};
+  static const std::set<std::string_view> names = {"erf",     "log2",         "pow",      "tan",
+                                                   "geluerf", "geluerf_grad", "erf_grad", "erfinv"};
   return names.contains(name);
 }
 

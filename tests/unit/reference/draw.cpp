@@ -190,8 +190,14 @@ const Families& Draw::families() {
     m["qr"] = m["svd"] = rectangular;
     m["triangular_solve_matrices"] = m["solve_matrices"] = with_right_side;
     m["fourier"] = [](Draw& d) {
-      return Sample{
-          {d.values(concatenated(d.shape(0, 2), {d.one_of<int64_t>({1, 2, 3, 4, 5, 7, 8, 12, 17, 60, 101}), 2}))}};
+      const int64_t n = d.one_of<int64_t>({1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 60, 64, 75, 101});
+      const bool inverse = d.coin(), real = d.coin();
+      Shape shape = d.shape(0, 2);
+      if (real && !inverse)
+        shape.push_back(n);
+      else
+        shape.insert(shape.end(), {real ? n / 2 + 1 : n, 2});
+      return Sample{{d.values(shape)}, {{"inverse", inverse}, {"real", real ? n : 0}}};
     };
     m["softmax_grad"] = m["log_softmax_grad"] = pair_along_axis;
     m["maximum"] = m["minimum"] = m["sum_n"] = [](Draw& d) {

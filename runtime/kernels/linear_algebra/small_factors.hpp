@@ -1,0 +1,24 @@
+// Factors of small matrices, for which a library's blocks and calls cost more than the arithmetic. Matrices are
+// column-major, and the results are in LAPACK's form.
+#pragma once
+
+#include <cstdint>
+
+namespace pxl {
+
+/// Up to this many columns these functions were measured to be faster than OpenBLAS 0.3.21 (bench/algebra).
+inline constexpr int small_factor_columns = 48;
+
+/// Whether all of n numbers are finite.
+template <class T>
+bool are_finite(const T* x, int64_t n);
+
+/// The upper triangle of a symmetric matrix becomes its Cholesky factor. Returns as lapack::potrf.
+template <class T>
+int small_cholesky(int n, T* a);
+
+/// a becomes its LU factors. Returns as lapack::getrf.
+template <class T>
+int small_lu(int n, T* a, int* pivots);
+
+}  // namespace pxl

@@ -1,0 +1,116 @@
+// Fourier transforms against their sums, and their bits line by line and with every instruction set.
+#include "runtime/kernels/fourier/fourier.hpp"
+
+#include <complex>
+#include <cstring>
+#include <numbers>
+
+#include "runtime/kernels/fourier/lines.hpp"
+#include "tests/unit/kernels/support.hpp"
+
+using namespace pxl;
+using namespace pxl::test;
+
+namespace {
+
+using Form = LinePlan::Form;
+constexpr int64_t count = 11;  // a group of eight lines, and three by themselves
+
+/// Powers of 2, products of small primes, and lengths that are computed by longer ones.
+constexpr int64_t lengths[] = {1, 2, 3, 4, 5, 7, 8, 9, 16, 25, 30, 48, 49, 64, 97, 101, 128, 202, 256, 360, 1024, 3000};
+constexpr struct {
+  Form form;
+  bool inverse;
+} forms[] = {{Form::complex, false}, {Form::complex, true}, {Form::of_real, false}, {Form::to_real, true}};
+
+Shape line_shape(Form form, int64_t n, bool operand) {
+  const bool real = form == (operand ? Form::of_real : Form::to_real);
+  return real ? Shape{n} : Shape{form == Form::complex ? n : n / 2 + 1, 2};
+}
+
+/// Number k of the transform of a line.
+std::complex<double> summed(Form form, bool inverse, int64_t n, const double* x, int64_t k) {
+  std::complex<double> sum;
+  for (int64_t j = 0; j < (form == Form::to_real ? n / 2 + 1 : n); ++j) {
+    const double angle =
+        (inverse ? 2 : -2) * std::numbers::pi * static_cast<double>(j * k % n) / static_cast<double>(n);
+    std::complex<double> v = form == Form::of_real ? x[j] : std::complex(x[2 * j], x[2 * j + 1]);
+    if (form == Form::to_real) v = j == 0 || 2 * j == n ? v.real() : 2.0 * v;
+    sum += v * std::polar(1.0, angle);
+  }
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("Fourier transforms are the sums, and each line has its bits") {
+  for (const auto [form, inverse] : forms)
+    for (const int64_t n : lengths)
+      for (const DType dtype : {DType::float32, DType::float64}) {
+        CAPTURE(n);
+        CAPTURE(inverse);
+        const int64_t real = form == Form::complex ? 0 : n;
+        Shape in = line_shape(form, n, true), out = line_shape(form, n, false);
+        const int64_t from = element_count(in), to = element_count(out);
+        const Kernel one = fourier_kernel(spec(dtype, in), inverse, real);
+        in.insert(in.begin(), count), out.insert(out.begin(), count);
+        const Array x = ramp(dtype, in), exact = x.cast(DType::float64);
+        const Array y = check_divided(fourier_kernel(spec(dtype, in), inverse, real), {x}, {spec(dtype, out)})[0];
+        const double unit = dtype == DType::float32 ? 0x1p-23 : 0x1p-52;
+        for (int64_t i = 0; i < count; ++i) {
+          Array line(dtype, line_shape(form, n, true));
+          const auto bytes = static_cast<size_t>(from) * size_of(dtype),
+                     results = static_cast<size_t>(to) * size_of(dtype);
+          std::memcpy(line.mutable_raw(), x.raw() + static_cast<size_t>(i) * bytes, bytes);
+          const Array alone = run(one, {line}, spec(dtype, line_shape(form, n, false)));
+          CHECK(std::memcmp(alone.raw(), y.raw() + static_cast<size_t>(i) * results, results) == 0);
+          double size = 0;
+          for (int64_t j = 0; j < from; ++j) size += 2 * std::fabs(exact.data<double>()[i * from + j]);
+          for (int64_t k = 0; k < n && i % 5 == 0; k += 1 + n / 20) {
+            if (form == Form::of_real && k > n / 2) break;
+            const std::complex<double> sum = summed(form, inverse, n, exact.data<double>() + i * from, k);
+            const int64_t at = i * to + (form == Form::to_real ? k : 2 * k);
+            CHECK(std::fabs(y.number(at) - sum.real()) <=
+                  unit * (std::fabs(sum.real()) + 0x1p-23 * size) + 0x1p-50 * size);
+            if (form != Form::to_real)
+              CHECK(std::fabs(y.number(at + 1) - sum.imag()) <=
+                    unit * (std::fabs(sum.imag()) + 0x1p-23 * size) + 0x1p-50 * size);
+          }
+        }
+      }
+}
+
+TEST_CASE("Fourier transforms have the same bits with every instruction set") {
+  for (const auto [form, inverse] : forms)
+    for (const int64_t n : {1, 2, 12, 17, 34, 75, 512}) {
+      CAPTURE(n);
+      const LinePlan line = line_plan(form, inverse, n);
+      const Array x = ramp(DType::float64, {8, line.extent_in()});
+      WorkspaceLayout layout;
+      layout.per_call<double>(8 * line.work_size());
+      const WorkspaceMemory work(layout.size().per_call);
+      std::vector<Array> results;
+      for (const FourierFunctions* f : usable_variants(fourier_functions_variants())) {
+        results.emplace_back(DType::float64, Shape{8, line.extent_out()});
+        f->eight64(line, x.data<double>(), results.back().mutable_data<double>(),
+                   reinterpret_cast<double*>(work.data()));
+      }
+      REQUIRE(!results.empty());
+      for (const Array& y : results)
+        CHECK(std::memcmp(y.raw(), results[0].raw(), static_cast<size_t>(y.size()) * sizeof(double)) == 0);
+    }
+}
+
+TEST_CASE("a line with NaN or an infinity has NaN, and the others do not") {
+  const Array x = ramp(DType::float32, {9, 6, 2});
+  Array y = x;
+  y.mutable_data<float>()[3 * 12 + 5] = std::numeric_limits<float>::infinity();
+  const Kernel kernel = fourier_kernel(x.spec(), false);
+  const Array expected = run(kernel, {x}, x.spec()), got = run(kernel, {y}, x.spec());
+  for (int64_t i = 0; i < x.size(); ++i) {
+    if (i / 12 == 3)
+      CHECK(std::isnan(got.number(i)));
+    else
+      CHECK(got.number(i) == expected.number(i));
+  }
+}
