@@ -2,6 +2,7 @@
 #include "runtime/kernels/movement/shape.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "runtime/base/diagnostics/codes.hpp"
@@ -134,6 +135,19 @@ Dynamic dynamic(const Shape& whole, const Shape& part, const TensorSpec& index, 
   return d;
 }
 
+/// A transposition of a dense tensor. Short rows that stay together, the parts of complex numbers for example, move as
+/// one wider element.
+StridedCopy transposition(size_t width, Shape extents, Shape from) {
+  const StridedCopy plain(width, extents, from, strides_of(extents));
+  if (extents.size() < 3 || from.back() != 1) return plain;
+  const int64_t row = extents.back(), bytes = row * static_cast<int64_t>(width);
+  if (row < 2 || bytes > 8 || !std::has_single_bit(static_cast<uint64_t>(bytes))) return plain;
+  extents.pop_back(), from.pop_back();
+  for (int64_t& stride : from) stride /= row;
+  const StridedCopy wide(static_cast<size_t>(bytes), extents, from, strides_of(extents));
+  return wide.is_transposition() ? wide : plain;
+}
+
 }  // namespace
 
 Kernel copy_kernel(const TensorSpec& spec) {
@@ -159,7 +173,7 @@ Kernel transpose_kernel(const TensorSpec& in, const std::vector<int64_t>& permut
     extents.push_back(in.shape[a]);
     from.push_back(strides[a]);
   }
-  return copying(StridedCopy(size_of(in.dtype), extents, from, strides_of(extents)));
+  return copying(transposition(size_of(in.dtype), std::move(extents), std::move(from)));
 }
 
 Kernel slice_kernel(const TensorSpec& in, const std::vector<int64_t>& starts, const std::vector<int64_t>& steps,

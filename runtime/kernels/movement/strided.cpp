@@ -147,8 +147,9 @@ void copy_block(const T* in, int64_t si, T* out, int64_t so, int64_t n, int64_t 
         copy_tile(in + i0 * si + j0, si, out + j0 * so + i0, so, later(i0, j0));
         continue;
       }
+      // Wider elements than the dtype's may lie anywhere.
       for (int64_t j = j0; j < j1; ++j)
-        for (int64_t i = i0; i < i1; ++i) out[j * so + i] = in[i * si + j];
+        for (int64_t i = i0; i < i1; ++i) std::memcpy(out + j * so + i, in + i * si + j, sizeof(T));
     }
   }
 }
