@@ -293,18 +293,18 @@ constexpr OpRow
                                     [](const Expr& dy, const Expr& t, const OpContext&) {
                                       return t.builder().one("hard_swish_grad", {dy, t});
                                     }>)),
-            computed(
-                shrink_kernel, tolerance::short_sum,
-                ordered(shrink_order, activation({"shrink", "ops.shrink", "Shrink", "shrink_out",
-                                                  "Numbers within lambd of 0 become 0; the others move towards 0 by "
-                                                  "bias.",
-                                                  "t - bias where t > lambd, t + bias where t < -lambd, else 0",
-                                                  "shrink(array([-2.0, 0.2, 1.0]), bias = 0.5)", "Shrink"},
-                                                 shrink_params, reference::shrink, by_gradient<[](const Expr& dy, const Expr& t, const OpContext& s) {
-                                                   const double bound = element_of(s, "lambd", t.dtype());
-                                                   return gated(dy, t, -bound, bound, 0, 1);
-                                                 }>,
-                                                 infer_same_number))),
+            computed(shrink_kernel, tolerance::short_sum,
+                     ordered(shrink_order, activation({"shrink", "ops.shrink", "Shrink", "shrink_out",
+                                                       "Numbers within lambd of 0 become 0; the others move towards 0 "
+                                                       "by "
+                                                       "bias.",
+                                                       "t - bias where t > lambd, t + bias where t < -lambd, else 0",
+                                                       "shrink(array([-2.0, 0.2, 1.0]), bias = 0.5)", "Shrink"},
+                                                      shrink_params, reference::shrink, by_gradient<[](const Expr& dy, const Expr& t, const OpContext& s) {
+                                                        const double bound = element_of(s, "lambd", t.dtype());
+                                                        return gated(dy, t, -bound, bound, 0, 1);
+                                                      }>,
+                                                      infer_same_number))),
             computed(unary<Unary::softsign>, tolerance::function,
                      activation({"softsign", "ops.softsign", "Softsign",
                                  "softsign_out", "Each element divided by 1 and its size.", "t / (1 + |t|)",
