@@ -205,7 +205,7 @@ ir = p()
 session = Session(ir)
 while true {
   session.run()
-  print("run", end = "")
+  print("run")
 }
 """
 

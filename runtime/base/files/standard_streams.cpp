@@ -133,8 +133,11 @@ bool write_out_as_is(std::string_view text) noexcept {
     first_error.store(ENOMEM);
     return false;
   }
-  const size_t ended = buffer.keeps_lines && buffer.bytes.size() < max_unfinished_bytes ? buffer.bytes.rfind('\n') + 1
-                                                                                        : buffer.bytes.size();
+  // What was left before has no end of a line.
+  const size_t last = text.rfind('\n'), size = buffer.bytes.size();
+  const size_t ended = !buffer.keeps_lines || size >= max_unfinished_bytes ? size
+                       : last == text.npos                                 ? 0
+                                                                           : size - text.size() + last + 1;
   return ended == 0 || buffer.write(ended);
 }
 
