@@ -94,7 +94,7 @@ constexpr ForeignName foreign_table[] = {
     {"item", by_member, "{0}.item()"},
     {"clock", the_time, "time"},
     {"perf_counter", the_time, "time"},
-    {"help", "`:help relu` in the REPL and `pxl explain` say what a name means; editors show it beside the name"},
+    {"help", "in the REPL, :help relu says what a name means; editors show it beside the name"},
     {"backward", gradients},
     {"no_grad", "nothing is differentiated that is not asked for: `no_grad` is not needed"},
     {"Module", "a module is declared: `module Net(width: int) { build(x) { ... } }`"},

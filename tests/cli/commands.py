@@ -379,7 +379,7 @@ def a_reader_that_has_seen_enough(cli):
 @case
 def errors_name_their_kind(cli):
     code, _, err = cli.run("-", stdin="x = ones([2]) @ ones([3])\n")
-    holds("an error of the program", err.splitlines()[0], "inner dimensions differ: 2 (lhs, axis -1) and 3 (rhs, axis 0) [shape]")
+    holds("an error of the program", err.splitlines()[0], "inner dimensions differ: 2 (ones([2]), axis -1) and 3 (ones([3]), axis 0) [shape]")
     holds("a missing file", cli.run("none.pxl")[2], "No such file or directory [file]")
     holds("several", cli.run("check", "-", stdin="a = bb\nc = dd\n")[2].splitlines()[0], "unknown name `bb` [unknown-name]")
     defaults = "def f(a = [i for i in range(3)], g = (x) => [q for q in x]) { return a }\nmodule M(k: int = sum([j for j in range(3)])) { build(x) { return x } }\na = f()\n"

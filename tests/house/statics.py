@@ -28,12 +28,12 @@ def destructors(objects):
     for line in out.splitlines():
         if m := re.match(r"RELOCATION RECORDS FOR \[(.*)\]:", line):
             section, last = m.group(1), []
-        elif m := re.match(r"[0-9a-f]+ R_\w+\s+(.*?)(?:[+-]0x[0-9a-f]+)?$", line):
-            if m.group(1) in ("__cxa_atexit", "__cxa_thread_atexit"):
+        elif m := re.match(r"[0-9a-f]+ R_(\w+)\s+(.*?)(?:[+-]0x[0-9a-f]+)?$", line):
+            if m.group(2) in ("__cxa_atexit", "__cxa_thread_atexit"):
                 destructor = next((name for name in last[-BEFORE:] if "~" in name), "a destructor")
-                if not (THREADS.search(destructor) if "thread" in m.group(1) else destructor == HARMLESS):
+                if not (THREADS.search(destructor) if "thread" in m.group(2) else destructor == HARMLESS):
                     found.append(f"{section.removeprefix('.text.') if section != '.text' else 'a function'}: {destructor}")
-            last.append(m.group(1))
+            last.append("a call" if "PLT32" in m.group(1) else m.group(2))  # what is called there is not registered
     return found
 
 
