@@ -12,12 +12,12 @@ namespace pxl {
 namespace {
 
 /// Memory of one tensor, from its making to its last view.
-struct Storage {
+struct StoredBytes {
   Array own = {};  ///< empty where the memory is a variable's
   std::byte* data = nullptr;
   bool of_variable = false;
 };
-using StoragePtr = std::shared_ptr<Storage>;
+using StoragePtr = std::shared_ptr<StoredBytes>;
 
 /// A tensor's elements: dense in one storage, or, of views, an address each. `owners` keep the memory.
 struct Elements {
@@ -54,7 +54,7 @@ struct Elements {
 };
 
 Elements fresh(const TensorSpec& spec) {
-  auto storage = std::make_shared<Storage>();
+  auto storage = std::make_shared<StoredBytes>();
   storage->own = Array(spec.dtype, spec.shape);
   storage->data = storage->own.mutable_raw();
   return {spec, storage->data, nullptr, {storage}};
@@ -89,7 +89,7 @@ class HostStore {
   std::vector<std::pair<std::string_view, int64_t>> counts() const { return {}; }
   std::string profile() const { return {}; }
   Elements source(const Tensor& t, bool may_change) const {
-    auto storage = std::make_shared<Storage>();
+    auto storage = std::make_shared<StoredBytes>();
     storage->of_variable = t.kind == TensorKind::variable;
     if (storage->of_variable) {
       storage->data = task_.variable(&t);
