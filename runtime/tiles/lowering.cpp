@@ -65,7 +65,7 @@ PlacedSlice placed(const TensorPlace& place, const Region& region, const std::ve
   return slice;
 }
 
-using Regions = std::map<std::pair<int32_t, size_t>, Region>;  // by tile and memory
+using RegionsByMemory = std::map<std::pair<int32_t, size_t>, Region>;  // by tile and memory
 
 bool is_partial(const LoweredOp& op, const PlacedSlice& write) {
   return !write.is_operand && write.tensor < op.partial.size() && op.partial[write.tensor].has_value();
@@ -75,7 +75,7 @@ bool is_partial(const LoweredOp& op, const PlacedSlice& write) {
 /// tile wrote itself do not move.
 void deliver(const LoweredOp& op, const std::vector<PlacedPart>& parts, const std::vector<const Layout*>& memories,
              OpExchange& exchange) {
-  Regions present;
+  RegionsByMemory present;
   const auto for_writes = [&](auto&& f) {
     for (const PlacedPart& part : parts)
       for (const PlacedSlice& write : part.writes)
@@ -153,11 +153,11 @@ LoweredOp lower(OpParts parts, const std::vector<const Layout*>& memories, const
   op.vertex = parts.vertex;
   op.filler = parts.filler;
   op.keeps_received = parts.keeps_received;
-  Regions received;
+  RegionsByMemory received;
   op.partial = parts.partial;
   for (std::vector<Part>& step : parts.steps) {
     LoweredStep& lowered = op.steps.emplace_back();
-    Regions needed;
+    RegionsByMemory needed;
     for (Part& part : step) {
       PlacedPart p{.tile = part.tile,
                    .reads = {},
