@@ -10,8 +10,8 @@
 
 namespace pxl::reference {
 
-// A half of a spectrum stands for two numbers each, but for the first and, of an even extent, the last, whose imaginary
-// parts do not count.
+// In half of a spectrum each number stands for two. The first one stands for itself, and so does the last one of an
+// even extent: their imaginary parts do not count.
 void fourier(ReferenceContext& c) {
   const Reals t = c.real(0);
   const int64_t real = c.integer("real");

@@ -338,7 +338,7 @@ def formatting():
     return None if code == 0 else "\n".join(sorted(set(re.findall(r"^([^:\n]+):\d+:\d+: error", err, re.M))))
 
 
-# A pass of the planner is a row of the table, a file with a function of this name, and a row of the docs, in order.
+# A pass of the planner is a row of the table, and in the same order a row of the docs. A file has its function.
 # It asks a target (runtime/plan/target.hpp), and knows no kernels.
 PASS = re.compile(r"^PXL_(?:LOWERING_)?PASS\((\w+),", re.M)
 

@@ -16,8 +16,8 @@
 
 namespace pxl {
 
-/// Where a list of statements is: in the file outside bodies, directly in a body whose value a `return` gives, in a
-/// `try`, where an expression may be there for its error, or elsewhere.
+/// Where a list of statements is. file: outside all bodies. body: directly in a body whose value a `return` gives.
+/// attempt: in a `try`, where an expression may be there for its error.
 enum class Home : uint8_t { file, body, attempt, other };
 
 /// Visits the list of statements in each block and each body.
