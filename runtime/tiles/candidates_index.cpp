@@ -64,8 +64,8 @@ struct Share {
   }
 };
 
-/// The cut with the fewest bytes, as PopLibs plans embeddings. Slices are divided into words, so that no tile writes a
-/// part of a word.
+/// The cut with the fewest bytes on a tile. PopLibs weighs bytes that stay more than others. Slices are divided into
+/// words, so that no tile writes a part of a word.
 TableCut smallest_cut(const Machine& m, const TensorSpec& table, const Slices& v, const Shape& lookups) {
   const int64_t size = element_bytes(table), word = std::max<int64_t>(1, 4 / size);
   const int64_t words = v.axis + 1 < table.shape.size() ? div_up(table.shape.back(), word) : 1;
