@@ -380,6 +380,25 @@ def tables():
     return "\n".join(problems) or None
 
 
+# What the root has. Files that programs write are data, and data are in these folders.
+ROOT_FILES = {".clang-format", ".clang-tidy", ".gitattributes", ".gitignore", "CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json",
+              "CONTRIBUTING.md", "LICENSE", "README.md"}
+DATA = re.compile(r"\.(safetensors|onnx|pb|np[yz]|png|svg|jpe?g|wav|csv|bin|gz|zip)$")
+DATA_FOLDERS = ("docs/pictures/", "editors/", "examples/data/", "tests/curves/", "tests/model/", "tests/oracle/", "tests/docs/")
+
+
+def strays(paths):
+    """Files, tracked or not, that a run has left: unknown ones in the root, and data outside the folders of data."""
+    return [path for path in paths if (path not in ROOT_FILES if "/" not in path else DATA.search(path) and not path.startswith(DATA_FOLDERS))]
+
+
+def stray_files():
+    planted = ["start.safetensors", "a.pxl", "tests/lang/data/other.npy", "runtime/kernels/graph.svg"]
+    unseen = [path for path in planted if strays([path]) != [path]]
+    return "\n".join([f"a planted file is not found: {path}" for path in unseen] +
+                     [f"{path}: belongs in no checkout, or in a folder of data" for path in strays(str(p.relative_to(ROOT)) for p in tracked("*"))]) or None
+
+
 # A kernel declares its memory (kernels/workspace.hpp): nothing that grows while it runs, and nothing that others may find.
 KERNEL_MEMORY = re.compile(r"\bthread_local\s+(?!bool const\b)|\bscratch<|make_shared<std::(vector|array)")
 
@@ -488,6 +507,7 @@ def house_tests(tally, build, lists):
     tally.add("house: tests are in rooms", rooms_of_tests)
     tally.add("house: one place makes interpreters", interpreters)
     tally.add("house: settings are rows", settings_are_rows)
+    tally.add("house: no run left a file behind", stray_files)
     tally.add("house: rooms keep their budgets", lambda: budgets.check(tracked("*")))
     tally.add("house: planted rooms beyond a budget are found", budgets.planted)
     tally.add("house: no layer calls a later one", lambda: calls_upward(build))

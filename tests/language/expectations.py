@@ -15,8 +15,11 @@ Expectations in a .pxl file:
 import contextlib
 import difflib
 import os
+import pathlib
 import re
 import shlex
+import shutil
+import tempfile
 
 from tests.support.harness import TESTS, parallel, run
 
@@ -27,6 +30,17 @@ DIRECTIVE = re.compile(r"#\s*(errors|exit|args|run|skip|engine): ?(.*)$")
 
 def engine():
     return os.environ.get("PXL_ENGINE", "planned")
+
+
+@contextlib.contextmanager
+def own_folder(script):
+    """A folder for one run, with a copy of the script and links to what is beside it: what it writes is not in the checkout."""
+    with tempfile.TemporaryDirectory(prefix="pxl_lang_") as made:
+        shutil.copy(script, made)
+        for path in script.parent.iterdir():
+            if path != script:
+                pathlib.Path(made, path.name).symlink_to(path)
+        yield made
 
 
 def lang_test(pxl, path):
@@ -46,8 +60,8 @@ def lang_test(pxl, path):
     if not expected and not errors and "exit" not in directives and directives.get("run") != "test":
         return "the file expects nothing"
     command = [str(pxl)] + (["test"] if directives.get("run") == "test" else [])
-    code, out, err = run(command + [path.name] + shlex.split(directives.get("args", "")), cwd=path.parent,
-                         env={"NO_COLOR": "1"})
+    with own_folder(path) as folder:
+        code, out, err = run(command + [path.name] + shlex.split(directives.get("args", "")), cwd=folder, env={"NO_COLOR": "1"})
     want = int(directives.get("exit", 65 if errors else 0))
     problems = []
     lines = [l.rstrip() for l in out.splitlines()]
