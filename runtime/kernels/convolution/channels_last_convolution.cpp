@@ -1,13 +1,19 @@
-#include "runtime/kernels/convolution/channels_last_convolution.hpp"
-
+// Convolutions over one or two axes, and their gradients, as matrix products of windows with adjacent channels, in
+// float32. Data gradients need strides of 1. Plane rows are transposed, with their padding, into elements of adjacent
+// channels. For each row of taps, the packed product (packed.hpp) reads its left operand there, without im2col. The
+// sums are transposed back. The algorithm suits strides, dilations and groups with many channels. Partitions and the
+// choice of the algorithm depend on the shapes and the instruction set only.
+//
+// Order of summation: rows of taps, then taps, then channels, with one fused multiply-add per term. Weight gradients
+// sum windows in partial results, which are then added.
 #include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "runtime/kernels/convolution/direct.hpp"
-#include "runtime/kernels/convolution/direct_convolution.hpp"
 #include "runtime/kernels/convolution/plane_units.hpp"
+#include "runtime/kernels/convolution/ways.hpp"
 #include "runtime/kernels/gemm/packed.hpp"
 
 namespace pxl {
@@ -209,10 +215,10 @@ double channels_last_data_grad_ns(const Convolution& c) {
   return turned ? expected_ns(*turned) : std::numeric_limits<double>::infinity();
 }
 
-Kernel channels_last_convolution_kernel(const Convolution& c, bool bias) {
+std::optional<Kernel> channels_last_convolution_kernel(const Convolution& c, bool bias) {
   return window_products(c, false, bias, expected_ns(c));
 }
-Kernel channels_last_data_grad_kernel(const Convolution& c, bool bias) {
+std::optional<Kernel> channels_last_data_grad_kernel(const Convolution& c, bool bias) {
   const Convolution turned = *data_grad_convolution(c);
   return window_products(turned, true, bias, expected_ns(turned));
 }

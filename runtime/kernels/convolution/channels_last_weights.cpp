@@ -6,11 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/kernels/convolution/channels_last_convolution.hpp"
 #include "runtime/kernels/convolution/direct.hpp"
-#include "runtime/kernels/convolution/direct_convolution.hpp"
 #include "runtime/kernels/convolution/partial_sums.hpp"
 #include "runtime/kernels/convolution/plane_units.hpp"
+#include "runtime/kernels/convolution/ways.hpp"
 #include "runtime/kernels/gemm/packed.hpp"
 
 namespace pxl {
@@ -145,7 +144,7 @@ double channels_last_weights_grad_ns(const Convolution& c) {
          partial * ns_per_partial_number;
 }
 
-Kernel channels_last_weights_grad_kernel(const Convolution& c) {
+std::optional<Kernel> channels_last_weights_grad_kernel(const Convolution& c) {
   const auto terms = std::make_shared<const WindowTerms>(c);
   const int64_t most = terms->units.max_places(), nr = packed().nr;
   WorkspaceLayout workspace;

@@ -6,14 +6,9 @@
 
 #include "runtime/base/div_up.hpp"
 #include "runtime/kernels/convolution/channel_bias.hpp"
-#include "runtime/kernels/convolution/channels_last_convolution.hpp"
-#include "runtime/kernels/convolution/depthwise_convolution.hpp"
-#include "runtime/kernels/convolution/dilated_convolution.hpp"
-#include "runtime/kernels/convolution/direct_convolution.hpp"
 #include "runtime/kernels/convolution/im2col.hpp"
 #include "runtime/kernels/convolution/partial_sums.hpp"
-#include "runtime/kernels/convolution/primitive_convolution.hpp"
-#include "runtime/kernels/convolution/winograd_convolution.hpp"
+#include "runtime/kernels/convolution/ways.hpp"
 #include "runtime/kernels/gemm/gemm.hpp"
 #include "runtime/kernels/through_float.hpp"
 
@@ -28,6 +23,12 @@ constexpr double ns_per_packed_number = 0.4;
 // Time to pack one number for 1x1 kernels, whose operand is already a matrix of few rows. Measured on AMD EPYC (Zen 3)
 // with AVX2.
 constexpr double ns_per_packed_number_in_place = 0.15;
+// Time of a vector multiply-add in a product, and to copy one number into columns, in single-core ns. The model counts
+// AVX-512 vectors on every processor, as those of the other ways do. Measured with 1 to 256 channels on AMD EPYC.
+constexpr int64_t im2col_lanes = 16;
+constexpr double vectors_fma_of_gemm = 0.4, ns_per_im2col_element = 0.4;
+// The same for 1x1 kernels, whose im2col matrix is the data in place. Measured on AMD EPYC (Zen 3) with AVX2.
+constexpr double vectors_fma_in_place = 0.37;
 
 // Units of work below which the channels of the result are divided too, and the fewest channels of a part. Each part
 // reads all columns, so a part with few channels reads more than it computes.
@@ -192,56 +193,6 @@ Kernel weights_gradient(const Convolution& c) {
   return Kernel::parallel(std::move(phases), convolution_ns(c)).with_workspace(workspace);
 }
 
-/// The expected time of weights_gradient per sample, in single-core ns: that of im2col, the library's packing for a
-/// small product, and the partial sums.
-double weights_gradient_ns(const Convolution& c) {
-  const double windows = static_cast<double>(output_size(c.axes)), batch = static_cast<double>(c.batch * c.groups);
-  const int64_t depth = c.cin * kernel_size(c.axes), size = c.groups * c.cout * depth;
-  const Tiling tiling(c, depth);
-  const double partial = static_cast<double>(std::min(tiling.tiles, max_partial_results(size)) * size);
-  const double packed =
-      tiling.direct && tiling.samples_per_tile == 1 ? ns_per_packed_number_in_place : ns_per_packed_number;
-  return im2col_ns(c) + windows * static_cast<double>(c.cout + depth) * packed +
-         partial * ns_per_partial_number / batch;
-}
-
-// Chooses the float32 algorithm with the smallest expected time. The candidates are Winograd, Winograd on a dilated
-// convolution's residue classes, a primitive of oneDNN, direct, depthwise in lanes, channels last, and im2col with
-// GEMM.
-Kernel float_forward(const Convolution& c, bool bias) {
-  const double direct = direct_outputs_ns(c), gemm = im2col_ns(c), winograd = winograd_outputs_ns(c),
-               channels_last = channels_last_outputs_ns(c), dilated = dilated_outputs_ns(c),
-               least = std::min({direct, gemm, winograd, channels_last, dilated});
-  if (depthwise_outputs_ns(c) < std::min(direct, gemm)) return depthwise_convolution_kernel(c, bias);
-  if (const auto primitive = primitive_convolution_kernel(c, least, bias)) return *primitive;
-  if (winograd == least) return winograd_convolution_kernel(c, bias);
-  if (dilated == least) return dilated_convolution_kernel(c, bias);
-  if (channels_last == least) return channels_last_convolution_kernel(c, bias);
-  return direct < gemm ? direct_convolution_kernel(c, bias) : forward<float>(c, bias);
-}
-Kernel float_data_gradient(const Convolution& c, bool bias) {
-  const double direct = direct_data_grad_ns(c), gemm = im2col_ns(c), winograd = winograd_data_grad_ns(c),
-               channels_last = channels_last_data_grad_ns(c), dilated = dilated_data_grad_ns(c),
-               least = std::min({direct, gemm, winograd, channels_last, dilated});
-  if (depthwise_data_grad_ns(c) < std::min(direct, gemm)) return depthwise_data_grad_kernel(c, bias);
-  if (const auto primitive = primitive_data_grad_kernel(c, least, bias)) return *primitive;
-  if (winograd == least) return winograd_data_grad_kernel(c, bias);
-  if (dilated == least) return dilated_data_grad_kernel(c, bias);
-  if (channels_last == least) return channels_last_data_grad_kernel(c, bias);
-  return direct < gemm ? direct_data_grad_kernel(c, bias) : data_gradient<float>(c, bias);
-}
-Kernel float_weights_gradient(const Convolution& c) {
-  const double direct = direct_weights_grad_ns(c), gemm = weights_gradient_ns(c),
-               winograd = winograd_weights_grad_ns(c), channels_last = channels_last_weights_grad_ns(c),
-               dilated = dilated_weights_grad_ns(c), least = std::min({direct, gemm, winograd, channels_last, dilated});
-  if (depthwise_weights_grad_ns(c) < std::min(direct, gemm)) return depthwise_weights_grad_kernel(c);
-  if (const auto primitive = primitive_weights_grad_kernel(c, least)) return *primitive;
-  if (winograd < std::min({direct, gemm, channels_last})) return winograd_weights_grad_kernel(c);
-  if (dilated < std::min({direct, gemm, channels_last})) return dilated_weights_grad_kernel(c);
-  if (channels_last < std::min(direct, gemm)) return channels_last_weights_grad_kernel(c);
-  return direct < gemm ? direct_weights_grad_kernel(c) : weights_gradient<float>(c);
-}
-
 int64_t data_size(const Convolution& c) { return c.batch * c.groups * c.cin * input_size(c.axes); }
 int64_t weights_size(const Convolution& c) { return c.groups * c.cout * c.cin * kernel_size(c.axes); }
 int64_t result_size(const Convolution& c) { return c.batch * c.groups * c.cout * output_size(c.axes); }
@@ -260,33 +211,61 @@ Kernel rounded_once(DType dtype, const Kernel& kernel, std::initializer_list<int
 
 }  // namespace
 
+double im2col_outputs_ns(const Convolution& c) {
+  const double windows = static_cast<double>(output_size(c.axes)),
+               depth = static_cast<double>(c.cin * kernel_size(c.axes));
+  const Tiling tiling(c, c.cin * kernel_size(c.axes));
+  const bool in_place = tiling.direct && tiling.samples_per_tile == 1;
+  const double fma = (in_place ? vectors_fma_in_place : vectors_fma_of_gemm) / static_cast<double>(im2col_lanes);
+  const double copied = in_place ? 0 : tiling.samples_per_tile == 1 ? depth : depth + static_cast<double>(c.cout);
+  return windows * (depth * static_cast<double>(c.cout) * fma + copied * ns_per_im2col_element);
+}
+double im2col_data_grad_ns(const Convolution& c) { return im2col_outputs_ns(c); }
+// Adds the library's packing for a small product, and the partial sums.
+double im2col_weights_grad_ns(const Convolution& c) {
+  const double windows = static_cast<double>(output_size(c.axes)),
+               batch = static_cast<double>(std::max<int64_t>(1, c.batch * c.groups));
+  const int64_t depth = c.cin * kernel_size(c.axes), size = c.groups * c.cout * depth;
+  const Tiling tiling(c, depth);
+  const double partial = static_cast<double>(std::min(tiling.tiles, max_partial_results(size)) * size);
+  const double packed =
+      tiling.direct && tiling.samples_per_tile == 1 ? ns_per_packed_number_in_place : ns_per_packed_number;
+  return im2col_outputs_ns(c) + windows * static_cast<double>(c.cout + depth) * packed +
+         partial * ns_per_partial_number / batch;
+}
+
+std::optional<Kernel> im2col_convolution_kernel(const Convolution& c, bool bias) { return forward<float>(c, bias); }
+std::optional<Kernel> im2col_data_grad_kernel(const Convolution& c, bool bias) { return data_gradient<float>(c, bias); }
+std::optional<Kernel> im2col_weights_grad_kernel(const Convolution& c) { return weights_gradient<float>(c); }
+
 Kernel convolution_kernel(DType dtype, const Convolution& c, bool bias) {
   if (dtype == DType::float64) return in_parts(forward<double>(c, bias));
-  if (dtype == DType::float32) return in_parts(float_forward(c, bias));
-  return rounded_once(dtype, float_forward(c, bias), {data_size(c), weights_size(c), bias ? c.groups * c.cout : 0},
-                      result_size(c));
+  if (dtype == DType::float32) return in_parts(fastest_kernel(&ConvolutionWay::outputs, c, bias));
+  return rounded_once(dtype, fastest_kernel(&ConvolutionWay::outputs, c, bias),
+                      {data_size(c), weights_size(c), bias ? c.groups * c.cout : 0}, result_size(c));
 }
 
 Kernel convolution_data_grad_kernel(DType dtype, const Convolution& c, bool bias) {
   if (dtype == DType::float64) return in_parts(data_gradient<double>(c, bias));
-  if (dtype == DType::float32) return in_parts(float_data_gradient(c, bias));
-  return rounded_once(dtype, float_data_gradient(c, bias),
+  if (dtype == DType::float32) return in_parts(fastest_kernel(&ConvolutionWay::data_grad, c, bias));
+  return rounded_once(dtype, fastest_kernel(&ConvolutionWay::data_grad, c, bias),
                       {result_size(c), weights_size(c), bias ? c.groups * c.cin : 0}, data_size(c));
 }
 
 Kernel convolution_float8_kernel(DType x, DType weight, const Convolution& c) {
-  return through_float(float_forward(c, false), {{data_size(c), x}, {weights_size(c), weight}},
+  return through_float(fastest_kernel(&ConvolutionWay::outputs, c), {{data_size(c), x}, {weights_size(c), weight}},
                        {result_size(c), DType::float16}, 2, 2);
 }
 
 Kernel convolution_data_grad_float8_kernel(DType dy, DType weight, const Convolution& c) {
-  return through_float(float_data_gradient(c, false), {{result_size(c), dy}, {weights_size(c), weight}},
+  return through_float(fastest_kernel(&ConvolutionWay::data_grad, c), {{result_size(c), dy}, {weights_size(c), weight}},
                        {data_size(c), DType::float16}, 2, 2);
 }
 
 Kernel convolution_weights_grad_kernel(DType dtype, const Convolution& c) {
   if (dtype == DType::float64) return weights_gradient<double>(c);
-  return rounded_once(dtype, float_weights_gradient(c), {result_size(c), data_size(c)}, weights_size(c));
+  return rounded_once(dtype, fastest_kernel(&ConvolutionWay::weights_grad, c), {result_size(c), data_size(c)},
+                      weights_size(c));
 }
 
 }  // namespace pxl

@@ -1,5 +1,5 @@
-#include "runtime/kernels/convolution/depthwise_convolution.hpp"
-
+// Depthwise convolutions of small planes, and their gradients, with 16 channels in the lanes of vectors (direct.hpp).
+// The rows of small planes would not fill vectors.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -8,7 +8,7 @@
 
 #include "runtime/base/div_up.hpp"
 #include "runtime/kernels/convolution/direct.hpp"
-#include "runtime/kernels/convolution/direct_convolution.hpp"
+#include "runtime/kernels/convolution/ways.hpp"
 
 namespace pxl {
 namespace {
@@ -119,17 +119,17 @@ double depthwise_data_grad_ns(const Convolution& c) {
 }
 double depthwise_weights_grad_ns(const Convolution& c) { return depthwise_ns(c, ns_per_lane_fma); }
 
-Kernel depthwise_convolution_kernel(const Convolution& c, bool bias) {
+std::optional<Kernel> depthwise_convolution_kernel(const Convolution& c, bool bias) {
   return by_lanes(c, DepthwisePlanes(c), false, bias, depthwise_outputs_ns(c));
 }
-Kernel depthwise_data_grad_kernel(const Convolution& c, bool bias) {
+std::optional<Kernel> depthwise_data_grad_kernel(const Convolution& c, bool bias) {
   const double ns = depthwise_data_grad_ns(c);
   if (const auto turned = gradient_as_convolution(c))
     return by_lanes(*turned, DepthwisePlanes(*turned, true), false, bias, ns);
   return by_lanes(c, DepthwisePlanes(c), true, bias, ns);
 }
 
-Kernel depthwise_weights_grad_kernel(const Convolution& c) {
+std::optional<Kernel> depthwise_weights_grad_kernel(const Convolution& c) {
   const auto planes = std::make_shared<const DepthwisePlanes>(c);
   const int64_t blocks = planes->blocks, taps = planes->block.taps, of_block = taps * depthwise_channels;
   const int64_t parts = std::min(c.batch, div_up(enough_sums, blocks));

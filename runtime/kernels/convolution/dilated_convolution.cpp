@@ -1,13 +1,14 @@
-#include "runtime/kernels/convolution/dilated_convolution.hpp"
-
+// Dilated convolutions and their gradients, by Winograd's transforms (winograd_convolution.cpp). Outputs with equal
+// position modulo the dilation read only inputs of that residue class: each class is a convolution without dilation.
+// Inputs are split into classes, as samples of the batch, and results are interleaved. Strides are 1,
+// and padding is a multiple of the dilation.
 #include <algorithm>
 #include <limits>
 #include <optional>
 #include <vector>
 
 #include "runtime/base/div_up.hpp"
-#include "runtime/kernels/convolution/direct_convolution.hpp"
-#include "runtime/kernels/convolution/winograd_convolution.hpp"
+#include "runtime/kernels/convolution/ways.hpp"
 
 namespace pxl {
 namespace {
@@ -136,17 +137,17 @@ double dilated_outputs_ns(const Convolution& c) { return parted_ns(c, winograd_o
 double dilated_data_grad_ns(const Convolution& c) { return parted_ns(c, winograd_data_grad_ns); }
 double dilated_weights_grad_ns(const Convolution& c) { return parted_ns(c, winograd_weights_grad_ns); }
 
-Kernel dilated_convolution_kernel(const Convolution& c, bool bias) {
+std::optional<Kernel> dilated_convolution_kernel(const Convolution& c, bool bias) {
   const Parted p = *parted(c);
-  return of_parts(winograd_convolution_kernel(p.convolution, bias), {inputs_of(c, p)}, bias ? 3 : 2, outputs_of(c, p));
+  return of_parts(*winograd_convolution_kernel(p.convolution, bias), {inputs_of(c, p)}, bias ? 3 : 2, outputs_of(c, p));
 }
-Kernel dilated_data_grad_kernel(const Convolution& c, bool bias) {
+std::optional<Kernel> dilated_data_grad_kernel(const Convolution& c, bool bias) {
   const Parted p = *parted(c);
-  return of_parts(winograd_data_grad_kernel(p.convolution, bias), {outputs_of(c, p)}, bias ? 3 : 2, inputs_of(c, p));
+  return of_parts(*winograd_data_grad_kernel(p.convolution, bias), {outputs_of(c, p)}, bias ? 3 : 2, inputs_of(c, p));
 }
-Kernel dilated_weights_grad_kernel(const Convolution& c) {
+std::optional<Kernel> dilated_weights_grad_kernel(const Convolution& c) {
   const Parted p = *parted(c);
-  return of_parts(winograd_weights_grad_kernel(p.convolution), {outputs_of(c, p), inputs_of(c, p)}, 2, {});
+  return of_parts(*winograd_weights_grad_kernel(p.convolution), {outputs_of(c, p), inputs_of(c, p)}, 2, {});
 }
 
 }  // namespace pxl

@@ -1,5 +1,5 @@
-#include "runtime/kernels/convolution/direct_convolution.hpp"
-
+// Convolutions and their gradients by direct.hpp, over one or two spatial axes in float32. Partitions and the choice of
+// the algorithm depend on the shapes and the instruction set only.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "runtime/kernels/convolution/direct.hpp"
-#include "runtime/kernels/convolution/im2col.hpp"
 #include "runtime/kernels/convolution/partial_sums.hpp"
+#include "runtime/kernels/convolution/ways.hpp"
 
 namespace pxl {
 
@@ -30,9 +30,6 @@ constexpr int64_t min_units = 16;
 // sums.
 constexpr int64_t lanes = 16;
 constexpr double ns_per_vector_fma = 0.36, ns_per_padded_element = 0.25, ns_per_lane_sum = 3, ns_per_block = 60;
-constexpr double vectors_fma_of_gemm = 0.4, ns_per_im2col_element = 0.4;
-// The same for 1x1 kernels, whose im2col matrix is the data in place. Measured on AMD EPYC (Zen 3) with AVX2.
-constexpr double vectors_fma_in_place = 0.37;
 
 /// One axis of a correlation. `out` windows, `stride` apart, have `kernel` elements, `dilation` apart. The `in` input
 /// elements are `spread` apart, with zeros between them, and follow `before` zeros (negative: that many elements are
@@ -208,25 +205,6 @@ Kernel correlation(const Convolution& c, Planes given, int64_t outputs, int64_t 
 
 }  // namespace
 
-bool has_windows_of_planes(const Convolution& c) {
-  for (const WindowAxis& a : c.axes)
-    if (a.in_dilation != 1 || a.in <= 0 || a.out <= 0 || a.kernel <= 0) return false;
-  const WindowAxis& depth = c.axes[0];
-  return depth.in == 1 && depth.out == 1 && depth.kernel == 1 && depth.padding_before == 0 && c.batch > 0 &&
-         c.groups > 0 && c.cin > 0 && c.cout > 0;
-}
-bool is_planar(const Convolution& c) { return has_windows_of_planes(c) && kernel_size(c.axes) > 1; }
-
-double im2col_ns(const Convolution& c) {
-  const double windows = static_cast<double>(output_size(c.axes)),
-               depth = static_cast<double>(c.cin * kernel_size(c.axes));
-  const im2col::Tiling tiling(c, c.cin * kernel_size(c.axes));
-  const bool in_place = tiling.direct && tiling.samples_per_tile == 1;
-  const double fma = (in_place ? vectors_fma_in_place : vectors_fma_of_gemm) / static_cast<double>(lanes);
-  const double copied = in_place ? 0 : tiling.samples_per_tile == 1 ? depth : depth + static_cast<double>(c.cout);
-  return windows * (depth * static_cast<double>(c.cout) * fma + copied * ns_per_im2col_element);
-}
-
 double direct_outputs_ns(const Convolution& c) {
   return is_planar(c) ? outputs_ns(output_planes(c), c.cout) : unsupported;
 }
@@ -241,17 +219,17 @@ double direct_weights_grad_ns(const Convolution& c) {
   return planes.fill_ns() + sums + planes.fmas(c.cout) * ns_per_vector_fma * loads(1);
 }
 
-Kernel direct_convolution_kernel(const Convolution& c, bool bias) {
+std::optional<Kernel> direct_convolution_kernel(const Convolution& c, bool bias) {
   const int64_t taps = kernel_size(c.axes);
   return correlation(c, output_planes(c), c.cout, c.cin * taps, taps, bias);
 }
 
-Kernel direct_data_grad_kernel(const Convolution& c, bool bias) {
+std::optional<Kernel> direct_data_grad_kernel(const Convolution& c, bool bias) {
   const int64_t taps = kernel_size(c.axes);
   return correlation(c, gradient_planes(c), c.cin, taps, c.cin * taps, bias);
 }
 
-Kernel direct_weights_grad_kernel(const Convolution& c) {
+std::optional<Kernel> direct_weights_grad_kernel(const Convolution& c) {
   const auto planes = std::make_shared<const Planes>(output_planes(c));
   const int64_t per_group = c.cout * c.cin * planes->taps(), size = c.groups * per_group;
   const int64_t blocks = c.batch * planes->blocks;

@@ -1,8 +1,9 @@
-#include "runtime/kernels/convolution/primitive_convolution.hpp"
-
+// Convolutions and their gradients by oneDNN's primitives, which compute on blocks of channels, for one or two spatial
+// axes in float32. Operands are copied to the primitives' layouts, and results are copied back.
 #if defined(PXL_ONEDNN)
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -10,8 +11,8 @@
 #include "runtime/kernels/block/block.hpp"
 #include "runtime/kernels/convolution/blocked_primitive.hpp"
 #include "runtime/kernels/convolution/channel_bias.hpp"
-#include "runtime/kernels/convolution/direct_convolution.hpp"
 #include "runtime/kernels/convolution/partial_sums.hpp"
+#include "runtime/kernels/convolution/ways.hpp"
 #include "runtime/kernels/gemm/gemm.hpp"
 
 namespace pxl {
@@ -45,17 +46,20 @@ PrimitiveCost primitive_cost() {
 
 double channel_vectors(int64_t channels) { return static_cast<double>(div_up(channels, primitive_lanes)); }
 
-/// Time for one sample. `vector_channels` is the number of channel vectors that are computed for each of `channels`.
+/// Whether the build and the settings let a primitive compute, but for what oneDNN refuses.
+bool has_primitive(const Convolution& c) {
+  return c.groups == 1 && has_windows_of_planes(c) && library_computes_products();
+}
+
+/// Time for one sample; infinite if there is no primitive. `vector_channels` is the number of channel vectors that are
+/// computed for each of `channels`.
 double primitive_ns(const Convolution& c, double channels, double vector_channels, double ns_per_fma) {
+  if (!has_primitive(c)) return std::numeric_limits<double>::infinity();
   const double windows = static_cast<double>(output_size(c.axes)), taps = static_cast<double>(kernel_size(c.axes));
   const double elements = static_cast<double>(c.cin * input_size(c.axes) + c.cout * output_size(c.axes)),
                weights = static_cast<double>(c.cin * c.cout) * taps / static_cast<double>(c.batch);
   return windows * taps * channels * vector_channels * ns_per_fma + elements * primitive_cost().element +
          weights * primitive_cost().weight;
-}
-
-bool has_primitive(const Convolution& c) {
-  return c.groups == 1 && has_windows_of_planes(c) && has_convolution_primitives();
 }
 
 /// Number of parts into which `channels` are divided, so that there are enough units.
@@ -135,6 +139,16 @@ struct Correlation {
   }
 };
 
+/// How a weight gradient is divided: channels before samples, since each partial sum is as large as the result.
+struct WeightUnits {
+  int64_t size, parts, samples;
+
+  explicit WeightUnits(const Convolution& c)
+      : size(c.cout * c.cin * kernel_size(c.axes)), parts(channel_parts(c.cout, 1)) {
+    samples = std::max(samples_of_unit(c), div_up(c.batch, div_up(max_partial_results(size), parts)));
+  }
+};
+
 /// Returns f(), or nullopt if oneDNN refuses the shape.
 template <class F>
 std::optional<Kernel> unless_refused(F&& f) {
@@ -147,12 +161,26 @@ std::optional<Kernel> unless_refused(F&& f) {
 
 }  // namespace
 
-bool has_convolution_primitives() { return library_computes_products(); }
+double primitive_outputs_ns(const Convolution& c) {
+  return primitive_ns(c, static_cast<double>(c.cin), channel_vectors(c.cout), primitive_cost().fma);
+}
+double primitive_data_grad_ns(const Convolution& c) {
+  return primitive_ns(c, static_cast<double>(c.cout), channel_vectors(c.cin), primitive_cost().fma);
+}
+double primitive_weights_grad_ns(const Convolution& c) {
+  if (!has_primitive(c)) return std::numeric_limits<double>::infinity();
+  // oneDNN has a kernel for images, which reads their channels in place; it fills vectors with other channels.
+  const WeightUnits divided(c);
+  const PrimitiveCost cost = primitive_cost();
+  const bool image = c.cin <= image_channels && c.cin >= cost.fewest_image_channels;
+  const double inputs = static_cast<double>(c.cin),
+               filled = channel_vectors(c.cin) * static_cast<double>(primitive_lanes);
+  const double fma = image ? cost.image_fma : kernel_size(c.axes) > 1 ? cost.weights_fma : cost.fma;
+  return primitive_ns(c, image ? inputs : filled, channel_vectors(c.cout), fma) +
+         static_cast<double>(divided.size) / static_cast<double>(divided.samples) * cost.partial;
+}
 
-std::optional<Kernel> primitive_convolution_kernel(const Convolution& c, double ns, bool bias) {
-  if (!has_primitive(c)) return {};
-  const double own = primitive_ns(c, static_cast<double>(c.cin), channel_vectors(c.cout), primitive_cost().fma);
-  if (own >= ns) return {};
+std::optional<Kernel> primitive_convolution_kernel(const Convolution& c, bool bias) {
   return unless_refused([&]() -> std::optional<Kernel> {
     const int64_t samples = samples_of_unit(c), parts = channel_parts(c.cout, div_up(c.batch, samples));
     const auto steps = UnitPrimitives::make(c.batch, samples, [&](int64_t batch) {
@@ -163,14 +191,11 @@ std::optional<Kernel> primitive_convolution_kernel(const Convolution& c, double 
     return Correlation{*steps,     parts,        c.cin * input_size(c.axes),
                        c.cout * y, channels * y, channels * c.cin * kernel_size(c.axes),
                        y,          bias}
-        .kernel(own * static_cast<double>(c.batch));
+        .kernel(primitive_outputs_ns(c) * static_cast<double>(c.batch));
   });
 }
 
-std::optional<Kernel> primitive_data_grad_kernel(const Convolution& c, double ns, bool bias) {
-  if (!has_primitive(c)) return {};
-  const double own = primitive_ns(c, static_cast<double>(c.cout), channel_vectors(c.cin), primitive_cost().fma);
-  if (own >= ns) return {};
+std::optional<Kernel> primitive_data_grad_kernel(const Convolution& c, bool bias) {
   return unless_refused([&]() -> std::optional<Kernel> {
     const int64_t samples = samples_of_unit(c), parts = channel_parts(c.cin, div_up(c.batch, samples));
     const auto steps = UnitPrimitives::make(c.batch, samples, [&](int64_t batch) {
@@ -180,25 +205,13 @@ std::optional<Kernel> primitive_data_grad_kernel(const Convolution& c, double ns
     const int64_t x = input_size(c.axes), channels = c.cin / parts;
     return Correlation{
         *steps, parts, c.cout * output_size(c.axes), c.cin * x, channels * x, channels * kernel_size(c.axes), x, bias}
-        .kernel(own * static_cast<double>(c.batch));
+        .kernel(primitive_data_grad_ns(c) * static_cast<double>(c.batch));
   });
 }
 
-std::optional<Kernel> primitive_weights_grad_kernel(const Convolution& c, double ns) {
-  if (!has_primitive(c)) return {};
-  const int64_t size = c.cout * c.cin * kernel_size(c.axes);
-  // Channels are partitioned before more partial sums are used, since each partial sum is as large as the result.
-  const int64_t parts = channel_parts(c.cout, 1), sums = div_up(max_partial_results(size), parts);
-  const int64_t samples = std::max(samples_of_unit(c), div_up(c.batch, sums));
-  // oneDNN has a kernel for images, which reads their channels in place; it fills vectors with other channels.
-  const PrimitiveCost cost = primitive_cost();
-  const bool image = c.cin <= image_channels && c.cin >= cost.fewest_image_channels;
-  const double inputs = static_cast<double>(c.cin),
-               filled = channel_vectors(c.cin) * static_cast<double>(primitive_lanes);
-  const double fma = image ? cost.image_fma : kernel_size(c.axes) > 1 ? cost.weights_fma : cost.fma;
-  const double own = primitive_ns(c, image ? inputs : filled, channel_vectors(c.cout), fma) +
-                     static_cast<double>(size) / static_cast<double>(samples) * cost.partial;
-  if (own >= ns) return {};
+std::optional<Kernel> primitive_weights_grad_kernel(const Convolution& c) {
+  const WeightUnits divided(c);
+  const int64_t size = divided.size, parts = divided.parts, samples = divided.samples;
   return unless_refused([&]() -> std::optional<Kernel> {
     const int64_t channels = c.cout / parts;
     const auto made = UnitPrimitives::make(c.batch, samples, [&](int64_t batch) {
@@ -249,20 +262,10 @@ std::optional<Kernel> primitive_weights_grad_kernel(const Convolution& c, double
                                         b.workspace(partial) + p * partial_size, steps.full.plain_result,
                                         b.output<float>(0) + p * per_part);
                       }});
-    return Kernel::parallel(std::move(phases), own * static_cast<double>(c.batch)).with_workspace(workspace);
+    return Kernel::parallel(std::move(phases), primitive_weights_grad_ns(c) * static_cast<double>(c.batch))
+        .with_workspace(workspace);
   });
 }
-
-}  // namespace pxl
-
-#else
-
-namespace pxl {
-
-bool has_convolution_primitives() { return false; }
-std::optional<Kernel> primitive_convolution_kernel(const Convolution&, double, bool) { return {}; }
-std::optional<Kernel> primitive_data_grad_kernel(const Convolution&, double, bool) { return {}; }
-std::optional<Kernel> primitive_weights_grad_kernel(const Convolution&, double) { return {}; }
 
 }  // namespace pxl
 

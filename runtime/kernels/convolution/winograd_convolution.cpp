@@ -1,5 +1,10 @@
-#include "runtime/kernels/convolution/winograd_convolution.hpp"
-
+// Convolutions over two axes and their gradients, by winograd.hpp, in float32: 3 x 3 kernels with stride 1, and kernels
+// with 3 to 6 elements along each axis and stride 2.
+//
+// An error is at most 8 rounding units (2^-23), relative to the largest sum of absolute terms; sums of products have
+// about 1 unit. An infinity or NaN reaches all sixteen outputs of its tiles, including outputs whose windows do not
+// contain it.
+#include "runtime/kernels/convolution/ways.hpp"
 #include "runtime/kernels/convolution/winograd_correlation.hpp"
 
 namespace pxl {
@@ -193,11 +198,11 @@ double winograd_data_grad_ns(const Convolution& c) {
   return cost_of(grad.c, grad.way).ns;
 }
 
-Kernel winograd_convolution_kernel(const Convolution& c, bool bias) {
+std::optional<Kernel> winograd_convolution_kernel(const Convolution& c, bool bias) {
   const FormCost cost = cost_of(c, TilePass::outputs);
   return winograd_correlation({c, *cost.form, TilePass::outputs, bias}, cost.ns);
 }
-Kernel winograd_data_grad_kernel(const Convolution& c, bool bias) {
+std::optional<Kernel> winograd_data_grad_kernel(const Convolution& c, bool bias) {
   const DataGrad grad(c);
   const FormCost cost = cost_of(grad.c, grad.way);
   return winograd_correlation({grad.c, *cost.form, grad.way, bias}, cost.ns);

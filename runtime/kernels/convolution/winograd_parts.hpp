@@ -8,8 +8,8 @@
 
 #include "runtime/base/div_up.hpp"
 #include "runtime/kernels/convolution/convolution.hpp"
-#include "runtime/kernels/convolution/direct_convolution.hpp"
 #include "runtime/kernels/convolution/plane_units.hpp"
+#include "runtime/kernels/convolution/ways.hpp"
 #include "runtime/kernels/convolution/winograd.hpp"
 #include "runtime/kernels/gemm/packed.hpp"
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "runtime/kernels/convolution/partial_sums.hpp"
-#include "runtime/kernels/convolution/winograd_convolution.hpp"
+#include "runtime/kernels/convolution/ways.hpp"
 #include "runtime/kernels/convolution/winograd_parts.hpp"
 
 namespace pxl {
@@ -204,7 +204,7 @@ FormCost weights_cost(const Convolution& c) {
 
 double winograd_weights_grad_ns(const Convolution& c) { return weights_cost(c).ns; }
 
-Kernel winograd_weights_grad_kernel(const Convolution& c) {
+std::optional<Kernel> winograd_weights_grad_kernel(const Convolution& c) {
   const FormCost cost = weights_cost(c);
   const WeightSums s(c, *cost.form);
   WorkspaceLayout workspace;

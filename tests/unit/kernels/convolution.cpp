@@ -1,16 +1,16 @@
 // Convolutions by each way of computing them against sums in double, and in bits however they are divided.
 #include "runtime/kernels/convolution/convolution.hpp"
 
+#include <map>
+#include <string_view>
+
 #include "runtime/base/div_up.hpp"
 #include "runtime/kernels/block/block.hpp"
-#include "runtime/kernels/convolution/channels_last_convolution.hpp"
-#include "runtime/kernels/convolution/depthwise_convolution.hpp"
-#include "runtime/kernels/convolution/dilated_convolution.hpp"
-#include "runtime/kernels/convolution/direct_convolution.hpp"
 #include "runtime/kernels/convolution/direct_table.hpp"
-#include "runtime/kernels/convolution/primitive_convolution.hpp"
-#include "runtime/kernels/convolution/winograd_convolution.hpp"
+#include "runtime/kernels/convolution/ways.hpp"
+#include "runtime/kernels/convolution/winograd.hpp"
 #include "runtime/kernels/convolution/winograd_table.hpp"
+#include "runtime/kernels/gemm/gemm.hpp"
 #include "support.hpp"
 
 using namespace pxl;
@@ -18,7 +18,18 @@ using namespace pxl::test;
 
 namespace {
 
-constexpr double always = std::numeric_limits<double>::infinity();
+/// Calls f(pass, plain, biased) with the kernels of a way for each pass that it supports, without a bias and with one;
+/// weight gradients have none. Returns the number of passes.
+template <class F>
+int each_pass(const ConvolutionWay& way, const Convolution& c, F&& f) {
+  int supported = 0;
+  for (const auto pass : {&ConvolutionWay::outputs, &ConvolutionWay::data_grad, &ConvolutionWay::weights_grad}) {
+    if (!std::isfinite((way.*pass).ns(c))) continue;
+    const auto plain = (way.*pass).make(c, false);
+    if (plain) f(pass, *plain, *(way.*pass).make(c, pass != &ConvolutionWay::weights_grad)), ++supported;
+  }
+  return supported;
+}
 
 Convolution square(int64_t batch, int64_t cin, int64_t cout, int64_t in, int64_t kernel, int64_t stride,
                    int64_t dilation, int64_t padding) {
@@ -107,7 +118,7 @@ std::vector<Convolution> cases() {
 }  // namespace
 
 TEST_CASE("convolutions and their gradients agree with sums in double, and in bits however they are divided") {
-  int primitives = 0, winograds = 0, channels_last = 0, dilated = 0;
+  std::map<std::string_view, int> supported;  // passes of each way
   for (const Convolution& c : cases()) {
     CAPTURE(c.batch);
     CAPTURE(c.cin);
@@ -133,35 +144,29 @@ TEST_CASE("convolutions and their gradients agree with sums in double, and in bi
     outputs(convolution_kernel(DType::float32, c));
     data(convolution_data_grad_kernel(DType::float32, c));
     weights(convolution_weights_grad_kernel(DType::float32, c));
-    if (direct_outputs_ns(c) < always) {
-      outputs(direct_convolution_kernel(c));
-      data(direct_data_grad_kernel(c));
-      weights(direct_weights_grad_kernel(c));
+    for (const ConvolutionWay& way : convolution_ways()) {
+      CAPTURE(way.name);
+      supported[way.name] += each_pass(way, c, [&](auto pass, const Kernel& k, const Kernel&) {
+        pass == &ConvolutionWay::outputs ? outputs(k) : pass == &ConvolutionWay::data_grad ? data(k) : weights(k);
+      });
     }
-    if (winograd_outputs_ns(c) < always) {
-      ++winograds;
-      outputs(winograd_convolution_kernel(c));
-      data(winograd_data_grad_kernel(c));
-      weights(winograd_weights_grad_kernel(c));
-    }
-    if (channels_last_outputs_ns(c) < always) ++channels_last, outputs(channels_last_convolution_kernel(c));
-    if (channels_last_data_grad_ns(c) < always) ++channels_last, data(channels_last_data_grad_kernel(c));
-    if (channels_last_weights_grad_ns(c) < always) ++channels_last, weights(channels_last_weights_grad_kernel(c));
-    if (dilated_outputs_ns(c) < always) {
-      ++dilated;
-      outputs(dilated_convolution_kernel(c));
-      data(dilated_data_grad_kernel(c));
-      weights(dilated_weights_grad_kernel(c));
-    }
-    if (const auto k = primitive_convolution_kernel(c, always)) outputs(*k), ++primitives;
-    if (const auto k = primitive_data_grad_kernel(c, always)) data(*k), ++primitives;
-    if (const auto k = primitive_weights_grad_kernel(c, always)) weights(*k), ++primitives;
   }
-  CHECK(winograds == 19);
-  CHECK(dilated == 4);
-  CHECK(channels_last == 53);
+  CHECK(supported["winograd"] == 57);
+  CHECK(supported["dilated"] == 12);
+  CHECK(supported["channels_last"] == 53);
   // oneDNN has no vector code for convolutions before AVX2.
-  if (has_convolution_primitives() && has_avx2()) CHECK(primitives >= 20);
+  if (library_computes_products() && has_avx2() && supported.contains("primitive")) CHECK(supported["primitive"] >= 20);
+}
+
+TEST_CASE("the way with the shortest expected time computes a convolution") {
+  for (const Convolution& c : cases())
+    for (const auto pass : {&ConvolutionWay::outputs, &ConvolutionWay::data_grad, &ConvolutionWay::weights_grad}) {
+      double shortest = std::numeric_limits<double>::infinity(), cost = 0;
+      for (const ConvolutionWay& way : convolution_ways())
+        if (const double ns = (way.*pass).ns(c); ns < shortest)
+          if (const auto kernel = (way.*pass).make(c, false)) shortest = ns, cost = kernel->cost_ns();
+      CHECK(fastest_kernel(pass, c).cost_ns() == cost);
+    }
 }
 
 // If kernels are many and tiles few, kernels are transformed when they are used. The shapes are those of outputs, and
@@ -175,7 +180,7 @@ TEST_CASE("Winograd's convolutions of many weights and few tiles agree with sums
     const Operands o(c);
     const TensorSpec &from = gradient ? o.y : o.x, &to = gradient ? o.x : o.y;
     const Array data = ramp(DType::float32, from.shape, 1), w = ramp(DType::float32, o.w.shape, 2);
-    const Kernel k = gradient ? winograd_data_grad_kernel(c) : winograd_convolution_kernel(c);
+    const Kernel k = gradient ? *winograd_data_grad_kernel(c) : *winograd_convolution_kernel(c);
     CHECK(k.phases()[1].iterations == 16);  // columns of the sums, 32 or 64 at a time
     const std::vector<double> numbers_of_data = numbers(data), numbers_of_w = numbers(w);
     std::vector<double> sums(static_cast<size_t>(element_count(to.shape)));
@@ -206,7 +211,7 @@ TEST_CASE("depthwise convolutions with channels in lanes agree with sums in doub
     CAPTURE(c.groups);
     CAPTURE(c.axes[1].in);
     CAPTURE(c.axes[1].stride);
-    REQUIRE(depthwise_outputs_ns(c) < always);
+    REQUIRE(std::isfinite(depthwise_outputs_ns(c)));
     const Shape in{c.batch, c.groups, c.axes[1].in, c.axes[2].in}, out{c.batch, c.groups, c.axes[1].out, c.axes[2].out},
         kernel{c.groups, 1, c.axes[1].kernel, c.axes[2].kernel};
     const Array x = ramp(DType::float32, in, 1), w = ramp(DType::float32, kernel, 2), dy = ramp(DType::float32, out, 3);
@@ -225,24 +230,25 @@ TEST_CASE("depthwise convolutions with channels in lanes agree with sums in doub
       });
     const TensorSpec of_x = spec(DType::float32, in), of_w = spec(DType::float32, kernel),
                      of_y = spec(DType::float32, out);
-    check_close(check_divided(depthwise_convolution_kernel(c), {x, w}, {of_y})[0], y, taps);
-    check_close(check_divided(depthwise_data_grad_kernel(c), {dy, w}, {of_x})[0], dx, taps);
-    check_close(check_divided(depthwise_weights_grad_kernel(c), {dy, x}, {of_w})[0], dw, c.batch * output_size(c.axes));
-    if (direct_outputs_ns(c) < always) {  // the same convolutions with rows in lanes
-      check_close(check_divided(direct_convolution_kernel(c), {x, w}, {of_y})[0], y, taps);
-      check_close(check_divided(direct_data_grad_kernel(c), {dy, w}, {of_x})[0], dx, taps);
-      check_close(check_divided(direct_weights_grad_kernel(c), {dy, x}, {of_w})[0], dw, c.batch * output_size(c.axes));
-    }
     // A bias of channels, also of the convolution that is transposed.
     const Array bias = ramp(DType::float32, {c.groups}, 4);
     const auto biased = [&](std::vector<double> sums, int64_t plane) {
       for (size_t i = 0; i < sums.size(); ++i) sums[i] += bias.number(static_cast<int64_t>(i) / plane % c.groups);
       return sums;
     };
-    check_close(check_divided(depthwise_convolution_kernel(c, true), {x, w, bias}, {of_y})[0],
-                biased(y, output_size(c.axes)), taps);
-    check_close(check_divided(depthwise_data_grad_kernel(c, true), {dy, w, bias}, {of_x})[0],
-                biased(dx, input_size(c.axes)), taps);
+    for (const ConvolutionWay& way : convolution_ways()) {
+      CAPTURE(way.name);
+      each_pass(way, c, [&](auto pass, const Kernel& plain, const Kernel& with_bias) {
+        if (pass == &ConvolutionWay::weights_grad)
+          return check_close(check_divided(plain, {dy, x}, {of_w})[0], dw, c.batch * output_size(c.axes));
+        const bool is_output = pass == &ConvolutionWay::outputs;
+        const Array& data = is_output ? x : dy;
+        const TensorSpec& to = is_output ? of_y : of_x;
+        check_close(check_divided(plain, {data, w}, {to})[0], is_output ? y : dx, taps);
+        check_close(check_divided(with_bias, {data, w, bias}, {to})[0],
+                    is_output ? biased(y, output_size(c.axes)) : biased(dx, input_size(c.axes)), taps);
+      });
+    }
   }
 }
 
@@ -282,28 +288,13 @@ TEST_CASE("a bias is added after the sums, with the bits of an addition") {
       check(convolution_kernel(dtype, c), convolution_kernel(dtype, c, true), x, b, dy.spec());
       check(convolution_data_grad_kernel(dtype, c), convolution_data_grad_kernel(dtype, c, true), dy, back, x.spec());
       if (dtype != DType::float32) continue;
-      if (direct_outputs_ns(c) < always) {
-        check(direct_convolution_kernel(c), direct_convolution_kernel(c, true), x, b, dy.spec());
-        check(direct_data_grad_kernel(c), direct_data_grad_kernel(c, true), dy, back, x.spec());
+      for (const ConvolutionWay& way : convolution_ways()) {
+        CAPTURE(way.name);
+        each_pass(way, c, [&](auto pass, const Kernel& plain, const Kernel& biased) {
+          if (pass == &ConvolutionWay::outputs) check(plain, biased, x, b, dy.spec());
+          if (pass == &ConvolutionWay::data_grad) check(plain, biased, dy, back, x.spec());
+        });
       }
-      if (winograd_outputs_ns(c) < always) {
-        check(winograd_convolution_kernel(c), winograd_convolution_kernel(c, true), x, b, dy.spec());
-        check(winograd_data_grad_kernel(c), winograd_data_grad_kernel(c, true), dy, back, x.spec());
-      }
-      if (dilated_outputs_ns(c) < always) {
-        check(dilated_convolution_kernel(c), dilated_convolution_kernel(c, true), x, b, dy.spec());
-        check(dilated_data_grad_kernel(c), dilated_data_grad_kernel(c, true), dy, back, x.spec());
-      }
-      if (channels_last_outputs_ns(c) < always)
-        check(channels_last_convolution_kernel(c), channels_last_convolution_kernel(c, true), x, b, dy.spec());
-      if (channels_last_data_grad_ns(c) < always)
-        check(channels_last_data_grad_kernel(c), channels_last_data_grad_kernel(c, true), dy, back, x.spec());
-      const auto plain = primitive_convolution_kernel(c, always),
-                 biased = primitive_convolution_kernel(c, always, true);
-      if (plain) check(*plain, *biased, x, b, dy.spec());
-      const auto gradient = primitive_data_grad_kernel(c, always),
-                 shifted = primitive_data_grad_kernel(c, always, true);
-      if (gradient) check(*gradient, *shifted, dy, back, x.spec());
     }
   }
   // Sums without terms are the bias alone.
@@ -327,13 +318,6 @@ TEST_CASE("numbers are added in whole vectors and a rest, and nothing after them
         wrong += to[i] != (static_cast<int64_t>(i) < n ? 0.3F + 0.1F * static_cast<float>(i) : 0.3F);
       CHECK(wrong == 0);
     }
-}
-
-TEST_CASE("a primitive is made only where it is expected to be faster") {
-  const Convolution c = square(8, 64, 64, 16, 3, 1, 1, 1);
-  CHECK(!primitive_convolution_kernel(c, 1));
-  CHECK(!primitive_data_grad_kernel(c, 1));
-  CHECK(!primitive_weights_grad_kernel(c, 1));
 }
 
 TEST_CASE("Winograd's transforms write nothing beside their results, with the same bits wherever there is FMA") {
@@ -421,7 +405,7 @@ TEST_CASE("Winograd's transforms write nothing beside their results, with the sa
 
 // The bound in docs/numerics.md, in rounding units of the sum over the terms' absolute values. Terms of random signs:
 // their sums are far smaller, so that errors of cancellation show.
-TEST_CASE("errors of convolutions in groups, by Winograd's transforms or not, are within the documented bound") {
+TEST_CASE("errors of convolutions in groups, by each way, are within the documented bound") {
   for (Convolution c :
        {square(2, 16, 16, 12, 3, 1, 1, 1), square(1, 96, 64, 9, 3, 1, 1, 1), square(2, 16, 16, 13, 4, 2, 1, 1),
         square(1, 96, 64, 8, 4, 2, 1, 1), square(9, 40, 24, 16, 4, 2, 1, 1), square(3, 64, 32, 13, 5, 2, 1, 2)}) {
@@ -458,11 +442,13 @@ TEST_CASE("errors of convolutions in groups, by Winograd's transforms or not, ar
         worst = std::max(worst, std::fabs(got.number(i) - sums[static_cast<size_t>(i)]));
       CHECK(worst / unit < 8);
     };
-    check(winograd_convolution_kernel(c), x, w, dy, y, y_size);
-    check(winograd_data_grad_kernel(c), dy, w, x, dx, dx_size);
-    check(winograd_weights_grad_kernel(c), dy, x, w, dw, dw_size);
-    check(channels_last_convolution_kernel(c), x, w, dy, y, y_size);
-    if (c.axes[1].stride == 1) check(channels_last_data_grad_kernel(c), dy, w, x, dx, dx_size);
-    check(channels_last_weights_grad_kernel(c), dy, x, w, dw, dw_size);
+    for (const ConvolutionWay& way : convolution_ways()) {
+      CAPTURE(way.name);
+      each_pass(way, c, [&](auto pass, const Kernel& k, const Kernel&) {
+        if (pass == &ConvolutionWay::outputs) check(k, x, w, dy, y, y_size);
+        if (pass == &ConvolutionWay::data_grad) check(k, dy, w, x, dx, dx_size);
+        if (pass == &ConvolutionWay::weights_grad) check(k, dy, x, w, dw, dw_size);
+      });
+    }
   }
 }
