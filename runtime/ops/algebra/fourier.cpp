@@ -24,9 +24,10 @@ constexpr Param scaling_param{"norm", ParamKind::string, of("backward"),
 constexpr Param extent_param{"n", ParamKind::integers, none_default,
                              "extent of the result; none: an even one, 2 (n_in - 1)"};
 constexpr Param fourier_params[] = {
-    {"t", ParamKind::tensor, no_default, "[..., n, 2], or [..., n] if it is the real side"},
+    {"t", ParamKind::tensor, no_default, "[..., n, ..., 2], or [..., n, ...] if it is the real side"},
     {"inverse", ParamKind::boolean, of(false)},
-    {"real", ParamKind::integer, of(0), "n, if the result of an inverse one, or the operand, is real"}};
+    {"real", ParamKind::integer, of(0), "n, if the result of an inverse one, or the operand, is real"},
+    {"axis", ParamKind::integer, of(0), "from 0, among the axes without the last one, of two parts"}};
 constexpr Param fft_params[] = {complex_param, along_param, scaling_param};
 constexpr Param rfft_params[] = {real_param, real_axis_param, scaling_param};
 constexpr Param irfft_params[] = {complex_param, extent_param, along_param, scaling_param};
@@ -36,25 +37,22 @@ constexpr Param irfft2_params[] = {{"t", ParamKind::tensor, no_default, "[..., m
 
 std::vector<TensorSpec> infer_fourier(const OpContext& s) {
   check_floating(s, 0);
-  const int64_t real = s.integer("real");
+  const int64_t real = s.integer("real"), half = real / 2 + 1;
+  const bool inverse = s.boolean("inverse"), of_real = real > 0 && !inverse;
   TensorSpec t = s.input(0);
   Shape& shape = t.shape;
-  if (real > 0 && !s.boolean("inverse")) {
-    if (shape.empty() || shape.back() != real)
-      refuse(s, fmt::format("expected real numbers [..., {}], not the shape {}", real, bracket_text(shape)),
-             codes::shape);
-    shape.back() = real / 2 + 1;
-    shape.push_back(2);
-    return {t};
-  }
-  const bool fits =
-      shape.size() >= 2 && shape.back() == 2 && (real == 0 || (real > 0 && shape.end()[-2] == real / 2 + 1));
-  if (!fits)
-    refuse(s,
-           fmt::format("expected complex numbers [..., {}, 2], not the shape {}",
-                       real == 0 ? "n" : fmt::to_string(real / 2 + 1), bracket_text(shape)),
-           codes::shape);
-  if (real > 0) shape.pop_back(), shape.back() = real;
+  const int64_t axes = std::ssize(shape) - (of_real ? 0 : 1);
+  if (!of_real && (axes < 1 || shape.back() != 2))
+    refuse(s, fmt::format("expected complex numbers [..., 2], not the shape {}", bracket_text(shape)), codes::shape);
+  int64_t& n = shape[static_cast<size_t>(axis_of(s, "axis", axes))];
+  if (real != 0 && n != (of_real ? real : half))
+    refuse(
+        s,
+        fmt::format("expected {} numbers along the axis, not the shape {}", of_real ? real : half, bracket_text(shape)),
+        codes::shape);
+  if (real > 0) n = of_real ? half : real;
+  if (of_real) shape.push_back(2);
+  if (real > 0 && inverse) shape.pop_back();
   return {t};
 }
 
@@ -63,12 +61,15 @@ std::vector<TensorSpec> infer_fourier(const OpContext& s) {
 void fourier_gradient(GradContext& c) {
   if (!c.wants(0)) return;
   const bool inverse = c.site().boolean("inverse");
-  const int64_t real = c.site().integer("real"), half = real / 2 + 1;
+  const int64_t real = c.site().integer("real"), half = real / 2 + 1, axis = c.site().integer("axis");
   const auto other = [&](const Expr& dy) {
-    return c.builder().one("fourier", {dy}, {{"inverse", !inverse}, {"real", real}});
+    return c.builder().one("fourier", {dy}, {{"inverse", !inverse}, {"real", real}, {"axis", axis}});
   };
   if (real == 0) return c.set(0, other(c.dy()));
-  Array weights(DType::float64, {half, 1});
+  const int64_t rank = inverse ? std::ssize(c.in_spec(0).shape) : c.dy().rank();
+  Shape along(static_cast<size_t>(rank - axis), 1);
+  along[0] = half;
+  Array weights(DType::float64, along);
   for (int64_t k = 0; k < half; ++k)
     weights.mutable_data<double>()[k] = k == 0 || 2 * k == real ? 1 : inverse ? 2 : 0.5;
   const Expr shares = c.builder().constant(weights.cast(c.dy().dtype()));
@@ -97,33 +98,21 @@ void check_complex(const Call& call, const Expr& t, int64_t axes) {
         .as(codes::shape);
 }
 
-/// f of t, whose axis has moved to the place `from_end`, counted from the end; it moves back in the result.
-template <class F>
-Expr along(const Expr& t, int64_t axis, int64_t from_end, int64_t result_from_end, F f) {
-  const auto moved = [&](const Expr& e, int64_t place) {
-    if (axis == e.rank() - place) return e;
-    std::vector<int64_t> swap;
-    for (int64_t i = 0; i < e.rank(); ++i) swap.push_back(i);
-    std::swap(swap[static_cast<size_t>(axis)], swap[static_cast<size_t>(e.rank() - place)]);
-    return transpose(e, swap);
-  };
-  return moved(f(moved(t, from_end)), result_from_end);
-}
-/// The transform of n numbers, scaled. `real` is n if one side is real, and 0 otherwise.
-Expr transform_of(const Call& call, const Expr& t, int64_t n, int64_t real) {
+/// The transform of n numbers along an axis, scaled. `real` is n if one side is real, and 0 otherwise.
+Expr transform_of(const Call& call, const Expr& t, int64_t axis, int64_t n, int64_t real) {
   const double scale = scale_of(call, static_cast<double>(std::max<int64_t>(1, n)));
-  const Expr y = t.builder().one("fourier", {t}, {{"inverse", call.inverse}, {"real", real}});
+  const Expr y = t.builder().one("fourier", {t}, {{"inverse", call.inverse}, {"real", real}, {"axis", axis}});
   return scale == 1 ? y : y * scale;
 }
 /// Along an axis, which is not the last.
 Expr transformed(const Call& call, const Expr& t, int64_t axis) {
-  return along(t, axis, 2, 2, [&](const Expr& e) { return transform_of(call, e, e.shape().end()[-2], 0); });
+  return transform_of(call, t, axis, t.shape()[static_cast<size_t>(axis)], 0);
 }
 /// The half of the spectrum of real numbers along an axis that determines the other one.
 Expr half_of(const Call& call, const Expr& t, int64_t axis) {
   const int64_t n = t.shape()[static_cast<size_t>(axis)];
   if (n == 0) throw Error(fmt::format("{}: axis {} of {} has no elements", call.op, axis, t.label())).as(codes::shape);
-  return along(t, axis, 1, 2, [&](const Expr& e) { return transform_of(call, e, n, n); });
+  return transform_of(call, t, axis, n, n);
 }
 
 /// Real numbers from the half of their spectrum that determines the other one.
@@ -137,7 +126,7 @@ Expr real_of(const Call& call, const Expr& t, int64_t axis, const Attr& extent) 
                             n < 1 ? 0 : n / 2 + 1),
                 {fmt::format("n is {} or {} here", std::max<int64_t>(1, 2 * (half - 1)), 2 * half - 1)})
         .as(codes::shape);
-  return along(t, axis, 2, 1, [&](const Expr& e) { return transform_of(call, e, n, n); });
+  return transform_of(call, t, axis, n, n);
 }
 
 Call call_of(std::string_view op, bool inverse, const OpArg& norm) {
@@ -199,7 +188,7 @@ constexpr OpRow fourier_table[] = {
      .tolerance = &tolerance::sum,
      .kernel =
          [](const OpContext& s) {
-           const Kernel kernel = fourier_kernel(s.input(0), s.boolean("inverse"), s.integer("real"));
+           const Kernel kernel = fourier_kernel(s.input(0), s.boolean("inverse"), s.integer("real"), s.integer("axis"));
            return kernel ? kernel : definition_kernel(s);
          },
      .gradient = fourier_gradient,

@@ -17,7 +17,8 @@ using Form = LinePlan::Form;
 constexpr int64_t count = 11;  // a group of eight lines, and three by themselves
 
 /// Powers of 2, products of small primes, and lengths that are computed by longer ones.
-constexpr int64_t lengths[] = {1, 2, 3, 4, 5, 7, 8, 9, 16, 25, 30, 48, 49, 64, 97, 101, 128, 202, 256, 360, 1024, 3000};
+constexpr int64_t lengths[] = {1,  2,  3,  4,  5,   7,   8,   9,   13,  16,  25,   30,
+                               48, 49, 64, 97, 101, 128, 183, 202, 256, 360, 1024, 3000};
 constexpr struct {
   Form form;
   bool inverse;
@@ -55,7 +56,7 @@ TEST_CASE("Fourier transforms are the sums, and each line has its bits") {
         const Kernel one = fourier_kernel(spec(dtype, in), inverse, real);
         in.insert(in.begin(), count), out.insert(out.begin(), count);
         const Array x = ramp(dtype, in), exact = x.cast(DType::float64);
-        const Array y = check_divided(fourier_kernel(spec(dtype, in), inverse, real), {x}, {spec(dtype, out)})[0];
+        const Array y = check_divided(fourier_kernel(spec(dtype, in), inverse, real, 1), {x}, {spec(dtype, out)})[0];
         const double unit = dtype == DType::float32 ? 0x1p-23 : 0x1p-52;
         for (int64_t i = 0; i < count; ++i) {
           Array line(dtype, line_shape(form, n, true));
@@ -80,19 +81,56 @@ TEST_CASE("Fourier transforms are the sums, and each line has its bits") {
       }
 }
 
+TEST_CASE("Fourier transforms along any axis have the bits of those of rows") {
+  for (const auto [form, inverse] : forms)
+    for (const int64_t n : {1, 2, 6, 7, 64, 67})
+      for (const int64_t inner : {1, 2, 5, 8, 21})
+        for (const DType dtype : {DType::float32, DType::float64}) {
+          CAPTURE(n);
+          CAPTURE(inner);
+          const int64_t real = form == Form::complex ? 0 : n;
+          const auto shapes = [&](bool operand, bool columns) {
+            Shape shape = line_shape(form, n, operand);
+            shape.insert(columns ? shape.begin() + 1 : shape.begin(), inner);
+            shape.insert(shape.begin(), 3);
+            return shape;
+          };
+          // Element e of line l, whose numbers have `parts` elements.
+          const auto moved = [&](const Array& rows, const Shape& to) {
+            Array columns(dtype, to);
+            const int64_t parts = to.size() == 4 ? 2 : 1, extent = to[1], size = static_cast<int64_t>(size_of(dtype));
+            for (int64_t i = 0; i < rows.size(); ++i) {
+              const int64_t part = i % parts, number = i / parts % extent, line = i / parts / extent;
+              const int64_t at = ((line / inner * extent + number) * inner + line % inner) * parts + part;
+              std::memcpy(columns.mutable_raw() + at * size, rows.raw() + i * size, static_cast<size_t>(size));
+            }
+            return columns;
+          };
+          Array x = ramp(dtype, shapes(true, false));
+          const Array y = run(fourier_kernel(x.spec(), inverse, real, 2), {x}, spec(dtype, shapes(false, false)));
+          const Array z = moved(x, shapes(true, true));
+          const Array w =
+              check_divided(fourier_kernel(z.spec(), inverse, real, 1), {z}, {spec(dtype, shapes(false, true))})[0];
+          const Array expected = moved(y, shapes(false, true));
+          CHECK(std::memcmp(w.raw(), expected.raw(), static_cast<size_t>(w.size()) * size_of(dtype)) == 0);
+        }
+}
+
 TEST_CASE("Fourier transforms have the same bits with every instruction set") {
   for (const auto [form, inverse] : forms)
-    for (const int64_t n : {1, 2, 12, 17, 34, 75, 512}) {
+    for (const int64_t n : {1, 2, 12, 17, 34, 75, 134, 512}) {
       CAPTURE(n);
       const LinePlan line = line_plan(form, inverse, n);
       const Array x = ramp(DType::float64, {8, line.extent_in()});
+      const LinePlace from{line.extent_in(), form == Form::of_real ? 1 : 2},
+          to{line.extent_out(), form == Form::to_real ? 1 : 2};
       WorkspaceLayout layout;
       layout.per_call<double>(8 * line.work_size());
       const WorkspaceMemory work(layout.size().per_call);
       std::vector<Array> results;
       for (const FourierFunctions* f : usable_variants(fourier_functions_variants())) {
         results.emplace_back(DType::float64, Shape{8, line.extent_out()});
-        f->eight64(line, x.data<double>(), results.back().mutable_data<double>(),
+        f->eight64(line, x.data<double>(), from, results.back().mutable_data<double>(), to,
                    reinterpret_cast<double*>(work.data()));
       }
       REQUIRE(!results.empty());
@@ -105,7 +143,7 @@ TEST_CASE("a line with NaN or an infinity has NaN, and the others do not") {
   const Array x = ramp(DType::float32, {9, 6, 2});
   Array y = x;
   y.mutable_data<float>()[3 * 12 + 5] = std::numeric_limits<float>::infinity();
-  const Kernel kernel = fourier_kernel(x.spec(), false);
+  const Kernel kernel = fourier_kernel(x.spec(), false, 0, 1);
   const Array expected = run(kernel, {x}, x.spec()), got = run(kernel, {y}, x.spec());
   for (int64_t i = 0; i < x.size(); ++i) {
     if (i / 12 == 3)
