@@ -41,6 +41,29 @@ Texts logical(const ExportSite& s) {
   return one(s.e.add(ops[which], s.in));
 }
 
+/// Steps of products of 1, 2, 4, ... elements: each multiplies by the products that end where the own one begins. Opset
+/// 17 has no running product.
+Texts running_product(const ExportSite& s) {
+  const int64_t axis = s.axis(), n = s.shape()[static_cast<size_t>(axis)];
+  const bool reverse = s.c.boolean("reverse");
+  std::string y = s.in[0];
+  const auto part = [&](int64_t begin, int64_t size) {
+    return s.e.add("Slice", {y, s.e.ints({begin}), s.e.ints({begin + size}), s.e.ints({axis})});
+  };
+  const auto joined = [&](const std::string& moved, const std::string& edge) {
+    return s.e.add("Concat", reverse ? Texts{moved, edge} : Texts{edge, moved}, {attribute("axis", axis)});
+  };
+  if (n == 0) return one(s.e.add("Identity", {y}));
+  if (s.c.boolean("exclusive")) {
+    Shape edge = s.shape();
+    edge[static_cast<size_t>(axis)] = 1;
+    y = joined(part(reverse ? 1 : 0, n - 1), s.e.initialiser("ones", Array::full(s.dtype(), edge, 1)));
+  }
+  for (int64_t by = 1; by < n; by *= 2)
+    y = joined(s.e.add("Mul", {part(0, n - by), part(by, n - by)}), part(reverse ? n - by : 0, by));
+  return one(y == s.in[0] ? s.e.add("Identity", {y}) : y);
+}
+
 bool whole(DType d) { return !is_floating(d); }
 
 /// ONNX's DFT needs an axis in front of that of the numbers, and divides the inverse by their count. Its inverse knows
@@ -48,23 +71,26 @@ bool whole(DType d) { return !is_floating(d); }
 Texts transformed(const ExportSite& s) {
   const int64_t real = s.c.integer("real");
   const bool inverse = s.c.boolean("inverse"), of_real = real > 0 && !inverse, to_real = real > 0 && inverse;
-  const int64_t rank = std::ssize(s.shape()) + (of_real ? 1 : 0), n = real > 0 ? real : s.shape().end()[-2];
+  const int64_t rank = std::ssize(s.shape()) + (of_real ? 1 : 0), axis = s.c.integer("axis");
+  const int64_t n = real > 0 ? real : s.shape()[static_cast<size_t>(axis)];
   if (n == 0) throw NoForm{"ONNX's DFT is of one number or more"};
   std::string t = s.in[0];
   if (of_real) t = s.e.add("Unsqueeze", {t, s.e.ints({rank - 1})});
   if (to_real) {
-    Array shares(DType::float64, {n / 2 + 1, 1});
+    Shape along(static_cast<size_t>(rank - axis), 1);
+    along[0] = n / 2 + 1;
+    Array shares(DType::float64, along);
     for (int64_t k = 0; k <= n / 2; ++k) shares.mutable_data<double>()[k] = k == 0 || 2 * k == n ? 1 : 2;
     t = s.e.add("Mul", {t, s.e.initialiser("shares", shares.cast(s.dtype()))});
   }
-  if (rank == 2) t = s.e.add("Unsqueeze", {t, s.e.ints({0})});
+  if (axis == 0) t = s.e.add("Unsqueeze", {t, s.e.ints({0})});
   std::string y = s.e.add("DFT", to_real ? Texts{t, s.e.initialiser("length", Array::scalar<int64_t>(n))} : Texts{t},
-                          {attribute("axis", std::max<int64_t>(rank - 2, 1)), attribute("inverse", int64_t{inverse}),
+                          {attribute("axis", std::max<int64_t>(axis, 1)), attribute("inverse", int64_t{inverse}),
                            attribute("onesided", int64_t{of_real})});
   if (inverse) y = s.e.add("Mul", {y, s.constant(static_cast<double>(n))});
   if (to_real)
     y = s.e.add("Gather", {y, s.e.initialiser("part", Array::scalar<int64_t>(0))}, {attribute("axis", int64_t{-1})});
-  return one(rank == 2 ? s.e.add("Squeeze", {y, s.e.ints({0})}) : y);
+  return one(axis == 0 ? s.e.add("Squeeze", {y, s.e.ints({0})}) : y);
 }
 
 const ExportRow arithmetic_rows[] = {
@@ -185,6 +211,7 @@ const ExportRow arithmetic_rows[] = {
                           {attribute("exclusive", int64_t{s.c.boolean("exclusive")}),
                            attribute("reverse", int64_t{s.c.boolean("reverse")})}));
      }},
+    {"cumprod", running_product},
     {"matmul",
      [](const ExportSite& s) {
        return one(s.e.add("MatMul", {s.in[0], s.in[1]}));

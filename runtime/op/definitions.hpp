@@ -120,6 +120,7 @@ void logsumexp(ReferenceContext&);
 void lamb_square(ReferenceContext&);
 void cumsum(ReferenceContext&);
 void cumsum_grad(ReferenceContext&);
+void cumprod(ReferenceContext&);
 
 // order.cpp
 void median_indices(ReferenceContext&);

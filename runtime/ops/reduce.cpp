@@ -20,6 +20,10 @@ constexpr Param cumsum_params[] = {{"t", ParamKind::tensor},
                                    {"axis", ParamKind::integer, of(0)},
                                    {"exclusive", ParamKind::boolean, of(false), "each sum excludes its own element"},
                                    {"reverse", ParamKind::boolean, of(false), "from the end of the axis"}};
+constexpr Param cumprod_params[] = {{"t", ParamKind::tensor},
+                                    {"axis", ParamKind::integer, of(0)},
+                                    {"exclusive", ParamKind::boolean, of(false), "each product excludes its element"},
+                                    {"reverse", ParamKind::boolean, of(false), "from the end of the axis"}};
 constexpr Param topk_params[] = {{"t", ParamKind::tensor},
                                  {"k", ParamKind::integer},
                                  {"axis", ParamKind::integer, of(-1)},
@@ -180,6 +184,44 @@ void running_sum_gradient(GradContext& c, std::string_view op) {
   c.set(0, c.builder().one(
                op, {c.dy()},
                {{"axis", s.attr("axis")}, {"exclusive", s.attr("exclusive")}, {"reverse", s.attr("reverse")}}));
+}
+
+Kernel running_product(const OpContext& s) {
+  return cumprod_kernel(s.input(0), axis_of(s, "axis", rank_of(s.input(0))), s.boolean("exclusive"),
+                        s.boolean("reverse"));
+}
+
+/// The derivative by an element is the product of those before it, times the sum over each later result of its gradient
+/// and the product of the elements between both. Each step doubles the distance to which that sum extends. Source:
+/// W. Hillis, G. Steele, "Data parallel algorithms", 1986. It needs no division, so it is exact at zeros.
+void cumprod_gradient(GradContext& c) {
+  if (!c.wants(0)) return;
+  const OpContext s = c.site();
+  OpBuilder& at = c.builder();
+  const int64_t axis = axis_of(s, "axis", rank_of(c.in_spec(0))), n = c.in_spec(0).shape[static_cast<size_t>(axis)];
+  const auto part = [&](const Expr& e, int64_t begin, int64_t size) {
+    return narrow(e, static_cast<size_t>(axis), begin, size);
+  };
+  const auto joined = [&](const Expr& a, const Expr& b) {
+    return at.one("concat", {std::vector<Expr>{a, b}}, {{"axis", axis}});
+  };
+  const auto turned = [&](const Expr& e) {
+    return s.boolean("reverse") ? at.one("flip", {e}, {{"axes", std::vector<int64_t>{axis}}}) : e;
+  };
+  if (n == 0) return c.set(0, c.dy());
+  const Expr before =
+      at.one("cumprod", {c.in(0)}, {{"axis", axis}, {"exclusive", true}, {"reverse", s.attr("reverse")}});
+  Expr sums = turned(c.dy()), between = turned(c.in(0));
+  const Expr first = part(between, 0, 1);
+  const auto full = [&](double v) { return broadcast_to(at.scalar(v, first.dtype()), first.shape()); };
+  if (n > 1) between = joined(part(between, 1, n - 1), full(1));
+  if (s.boolean("exclusive")) sums = n > 1 ? joined(part(sums, 1, n - 1), full(0)) : full(0);
+  for (int64_t by = 1; by < n; by *= 2) {
+    const Expr head = part(between, 0, n - by);
+    sums = joined(part(sums, 0, n - by) + head * part(sums, by, n - by), part(sums, n - by, by));
+    between = joined(head * part(between, by, n - by), part(between, n - by, by));
+  }
+  c.set(0, before * turned(sums));
 }
 
 std::vector<TensorSpec> infer_topk(const OpContext& s) {
@@ -356,6 +398,22 @@ constexpr OpRow reduce_table[] = {
      .definition = reference::cumsum_grad,
      .kernel = running_sum<true>,
      .gradient = [](GradContext& c) { running_sum_gradient(c, "cumsum"); },
+     .pattern = Pattern::other,
+     .batch = Batch::axis,
+     .tiles = tile_scan},
+    {.name = "cumprod",
+     .path = "ops.cumprod",
+     .schedule = "CumProd",
+     .output = "cumprod_out",
+     .doc = "The cumulative product along an axis, inclusive unless `exclusive` is set. Integers wrap around in their "
+            "dtype. Its gradient is exact at zeros.",
+     .formula = "product of t[0..i]",
+     .example = "cumprod(array([[1.0, 2.0], [3.0, 4.0]]), axis = 1)",
+     .params = cumprod_params,
+     .infer = infer_cumsum,
+     .definition = reference::cumprod,
+     .kernel = running_product,
+     .gradient = cumprod_gradient,
      .pattern = Pattern::other,
      .batch = Batch::axis,
      .tiles = tile_scan},

@@ -19,8 +19,9 @@ void reduction(ReferenceContext& c, F f) {
 
 Reals squared(const Reals& x) { return x * x; }
 
-// Sums of the elements up to each one of an axis, or from it on.
-void running_sum(ReferenceContext& c, bool reverse) {
+// The elements up to each one of an axis, or from it on, combined from `start` on.
+template <class F>
+void running(ReferenceContext& c, bool reverse, int start, F combined) {
   const size_t axis = c.axis("axis");
   const bool exclusive = c.boolean("exclusive");
   c.numbers([&](const auto& x) {
@@ -31,16 +32,19 @@ void running_sum(ReferenceContext& c, bool reverse) {
     lines[axis] = std::min<int64_t>(n, 1);
     for (Place line(lines); line; line.next()) {
       Shape at = line.at();
-      std::decay_t<decltype(y.data()[0])> sum = 0;
+      auto total = static_cast<std::decay_t<decltype(y.data()[0])>>(start);
       for (int64_t i = 0; i < n; ++i) {
         at[axis] = reverse ? n - 1 - i : i;
-        const auto before = sum;
-        sum += x.data()[offset(at, shape)];
-        y.data()[offset(at, shape)] = exclusive ? before : sum;
+        const auto last = total;
+        total = combined(total, x.data()[offset(at, shape)]);
+        y.data()[offset(at, shape)] = exclusive ? last : total;
       }
     }
     return y;
   });
+}
+void running_sum(ReferenceContext& c, bool reverse) {
+  running(c, reverse, 0, [](auto a, auto b) { return a + b; });
 }
 
 }  // namespace
@@ -90,5 +94,8 @@ void lamb_square(ReferenceContext& c) {
 }
 void cumsum(ReferenceContext& c) { running_sum(c, c.boolean("reverse")); }
 void cumsum_grad(ReferenceContext& c) { running_sum(c, !c.boolean("reverse")); }
+void cumprod(ReferenceContext& c) {
+  running(c, c.boolean("reverse"), 1, [](auto a, auto b) { return a * b; });
+}
 
 }  // namespace pxl::reference

@@ -1,10 +1,11 @@
-// Arg-reductions, cumulative sums, histograms.
+// Arg-reductions, cumulative sums and products, histograms.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <type_traits>
 
 #include "runtime/kernels/block/block.hpp"
@@ -121,65 +122,65 @@ Kernel arg_kernel(bool largest, const TensorSpec& in, int64_t axis) {
 
 namespace {
 
-/// Running sums of `together` contiguous lines, whose additions are independent of each other.
-template <int64_t together, class Sum, class T>
-void running_sums(const T* x, T* out, int64_t n, bool exclusive, bool reverse) {
-  const int64_t first = reverse ? n - 1 : 0, step = reverse ? -1 : 1;
-  Sum sums[together] = {};
-  for (int64_t i = 0, at = first; i < n; ++i, at += step)
-    for (int64_t l = 0; l < together; ++l) {
-      const Sum next = sums[l] + static_cast<Sum>(key(x[l * n + at]));
-      const Sum value = exclusive ? sums[l] : next;
-      sums[l] = next;
+template <int64_t n>
+using Fixed = std::integral_constant<int64_t, n>;
+
+/// Running sums or products of `together` lines, which begin `line` apart and do not wait for each other. Extents that
+/// are known are Fixed.
+template <bool product, class Sum, class T, class Lines, class Apart>
+void run_along(const T* x, T* out, int64_t n, int64_t step, Lines together, Apart line, bool exclusive) {
+  Sum totals[lines_at_once];
+  std::fill_n(totals, int64_t{together}, static_cast<Sum>(product ? 1 : 0));
+  for (int64_t i = 0; i < n; ++i, x += step, out += step)
+    for (int64_t c = 0; c < together; ++c) {
+      const Sum old = totals[c], v = static_cast<Sum>(key(x[c * line]));
+      totals[c] = product ? old * v : old + v;
+      const Sum value = exclusive ? old : totals[c];
       if constexpr (is_narrow_v<T>)
-        out[l * n + at] = T(static_cast<float>(value));
+        out[c * line] = T(static_cast<float>(value));
       else
-        out[l * n + at] = static_cast<T>(value);
+        out[c * line] = static_cast<T>(value);
     }
 }
 
-template <class Sum, class T>
-Kernel cumsum_of_lines(const AxisLines& lines, bool exclusive, bool reverse) {
-  constexpr int64_t together = 4;
-  const double cost = static_cast<double>(lines.outer) * static_cast<double>(lines.extent);
-  return Kernel::parallel(lines.outer, together, cost, [=](const Buffers& b, int64_t begin, int64_t end) {
-    const int64_t n = lines.extent;
-    int64_t o = begin;
-    for (; o + together <= end; o += together)
-      running_sums<together, Sum>(b.input<T>(0) + o * n, b.output<T>(0) + o * n, n, exclusive, reverse);
-    for (; o < end; ++o) running_sums<1, Sum>(b.input<T>(0) + o * n, b.output<T>(0) + o * n, n, exclusive, reverse);
+template <bool product>
+Kernel running_kernel(const TensorSpec& in, int64_t axis, bool exclusive, bool reverse) {
+  const AxisLines lines(in.shape, axis);
+  if (in.dtype == DType::boolean)
+    throw Error(std::string(product ? "cumprod" : "cumsum") + " is not defined for bool", {"cast to int32 first"})
+        .as(codes::dtype);
+  return with_type(in.dtype, [&](auto tag) -> Kernel {
+    using T = typename decltype(tag)::type;
+    // Floating dtypes accumulate in float64; integers wrap, as unsigned.
+    using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
+    const int64_t n = lines.extent, step = reverse ? -lines.inner : lines.inner;
+    const int64_t first = reverse && n > 0 ? (n - 1) * lines.inner : 0;
+    if (lines.inner > 1)
+      return side_by_side(lines, n, [=](const Buffers& b, int64_t from, int64_t, int64_t width) {
+        run_along<product, Sum>(b.input<T>(0) + from + first, b.output<T>(0) + from + first, n, step, width, Fixed<1>{},
+                                exclusive);
+      });
+    constexpr Fixed<4> together;
+    const double cost = static_cast<double>(lines.outer) * static_cast<double>(n);
+    return Kernel::parallel(lines.outer, together, cost, [=](const Buffers& b, int64_t begin, int64_t end) {
+      const auto run_lines = [&](int64_t o, auto count) {
+        const int64_t at = o * n + first;
+        run_along<product, Sum>(b.input<T>(0) + at, b.output<T>(0) + at, n, step, count, n, exclusive);
+      };
+      int64_t o = begin;
+      for (; o + together <= end; o += together) run_lines(o, together);
+      for (; o < end; ++o) run_lines(o, Fixed<1>{});
+    });
   });
 }
 
 }  // namespace
 
 Kernel cumsum_kernel(const TensorSpec& in, int64_t axis, bool exclusive, bool reverse) {
-  const AxisLines lines(in.shape, axis);
-  if (in.dtype == DType::boolean)
-    throw Error("cumsum is not defined for bool", {"cast to int32 first"}).as(codes::dtype);
-  return with_type(in.dtype, [&](auto tag) -> Kernel {
-    using T = typename decltype(tag)::type;
-    // Floating dtypes accumulate in float64; integers wrap, as unsigned.
-    using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
-    if (lines.inner == 1) return cumsum_of_lines<Sum, T>(lines, exclusive, reverse);
-    return side_by_side(lines, lines.extent, [=](const Buffers& b, int64_t from, int64_t, int64_t width) {
-      const T* x = b.input<T>(0) + from;
-      T* out = b.output<T>(0) + from;
-      Sum sums[lines_at_once] = {};
-      for (int64_t i = 0; i < lines.extent; ++i) {
-        const int64_t at = (reverse ? lines.extent - 1 - i : i) * lines.inner;
-        for (int64_t c = 0; c < width; ++c) {
-          const Sum next = sums[c] + static_cast<Sum>(key(x[at + c]));
-          const Sum value = exclusive ? sums[c] : next;
-          if constexpr (is_narrow_v<T>)
-            out[at + c] = T(static_cast<float>(value));
-          else
-            out[at + c] = static_cast<T>(value);
-          sums[c] = next;
-        }
-      }
-    });
-  });
+  return running_kernel<false>(in, axis, exclusive, reverse);
+}
+Kernel cumprod_kernel(const TensorSpec& in, int64_t axis, bool exclusive, bool reverse) {
+  return running_kernel<true>(in, axis, exclusive, reverse);
 }
 
 namespace {

@@ -37,6 +37,8 @@ Kernel arg_kernel(bool largest, const TensorSpec& in, int64_t axis);
 
 /// Inclusive running sum along `axis`; reverse sums from the end (the gradient).
 Kernel cumsum_kernel(const TensorSpec& in, int64_t axis, bool exclusive = false, bool reverse = false);
+/// The running product, likewise.
+Kernel cumprod_kernel(const TensorSpec& in, int64_t axis, bool exclusive = false, bool reverse = false);
 
 /// out 0: the k largest (or smallest) along `axis`; out 1: int32 indices. Ordered best first, ties by index; NaN counts
 /// as the largest. out 1 may be null. Throws Error unless k is in 0..extent.

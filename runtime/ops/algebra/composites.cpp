@@ -33,11 +33,6 @@ constexpr Param norm_params[] = {
     {"p", ParamKind::number, of(2.0), "the order; inf: the largest size, -inf: the smallest, 0: how many are not 0"},
     reduced_param,
     keepdims_param};
-constexpr Param cumulative_params[] = {
-    {"t", ParamKind::tensor},
-    {"axis", ParamKind::integer, of(0)},
-    {"exclusive", ParamKind::boolean, of(false), "each product excludes its element"},
-    {"reverse", ParamKind::boolean, of(false), "from the end of the axis"}};
 constexpr Param fill_params[] = {{"t", ParamKind::tensor},
                                  {"mask", ParamKind::index, no_default, "broadcasts to t; nonzero elements are filled"},
                                  {"value", ParamKind::tensor, no_default, "a number, or a tensor of t's dtype"}};
@@ -126,33 +121,6 @@ std::vector<Expr> expand_logaddexp(OpBuilder& at, const OpArgs& args) {
   const Expr raw = a - b;
   const Expr difference = at.one("select", {of_op("isnan", raw), zero_of(raw), raw});
   return {larger(a, b) + of_op("softplus", -of_op("abs", difference))};
-}
-
-/// e moved by `by` places along an axis, towards its end or its beginning, with ones in the free places.
-Expr shifted(const Expr& e, int64_t axis, int64_t by, bool to_begin) {
-  Shape free = e.shape();
-  const auto at_axis = static_cast<size_t>(axis);
-  const int64_t rest = free[at_axis] - by;
-  free[at_axis] = by;
-  OpBuilder& at = e.builder();
-  const Expr ones = broadcast_to(at.scalar(1.0, e.dtype()), free);
-  const Expr moved = narrow(e, at_axis, to_begin ? by : 0, rest);
-  return at.one("concat", {to_begin ? List{moved, ones} : List{ones, moved}}, {{"axis", axis}});
-}
-
-/// Products of 1, 2, 4, ... elements: each step multiplies by the products that end where the own one begins. Source:
-/// W. Hillis, G. Steele, "Data parallel algorithms", 1986. Its gradient needs no division.
-std::vector<Expr> expand_cumprod(OpBuilder&, const OpArgs& args) {
-  Expr y = args.expr(0);
-  if (y.dtype() == DType::boolean) y = cast(y, DType::int32);
-  if (y.rank() == 0) throw Error("cumprod: a scalar has no axis").as(codes::shape);
-  const int64_t axis = normalise_axis(std::get<int64_t>(*args.attr(1)), y.rank());
-  const int64_t n = y.shape()[static_cast<size_t>(axis)];
-  const bool reverse = std::get<bool>(*args.attr(3));
-  if (n == 0) return {y};
-  if (std::get<bool>(*args.attr(2))) y = shifted(y, axis, 1, reverse);
-  for (int64_t by = 1; by < n; by *= 2) y = y * shifted(y, axis, by, reverse);
-  return {y};
 }
 
 std::vector<Expr> expand_scatter_add(OpBuilder& at, const OpArgs& args) {
@@ -258,11 +226,6 @@ constexpr OpRow composite_table[] = {
     composite_row("logaddexp", "ops.logaddexp", "log(exp(lhs) + exp(rhs)), without overflow, with broadcasting.",
                   "ln(e^lhs + e^rhs)", "logaddexp(array([0.0, 1000.0]), array([0.0, 1000.0]))", binary_params,
                   expand_logaddexp),
-    composite_row(
-        "cumprod", "ops.cumprod",
-        "The cumulative product along an axis, inclusive unless `exclusive` is set. Integers wrap around in their "
-        "dtype. Its gradient is exact at zeros.",
-        "product of t[0..i]", "cumprod(array([[1.0, 2.0], [3.0, 4.0]]), axis = 1)", cumulative_params, expand_cumprod),
     composite_row("outer", "ops.outer", "The products of all elements of lhs with all of rhs, as a matrix.",
                   "lhs[i] rhs[j]", "outer(array([1.0, 2.0]), array([3.0, 4.0, 5.0]))", binary_params,
                   [](OpBuilder&, const OpArgs& args) {

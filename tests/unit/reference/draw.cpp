@@ -179,7 +179,8 @@ const Families& Draw::families() {
       m[name] = pair;
     m["add_"] = pair_into_first;
     m["and"] = m["or"] = bools;
-    for (const char* name : {"softmax", "log_softmax", "hardmax", "argmax", "argmin", "cumsum", "cumsum_grad", "sort"})
+    for (const char* name :
+         {"softmax", "log_softmax", "hardmax", "argmax", "argmin", "cumsum", "cumsum_grad", "cumprod", "sort"})
       m[name] = [](Draw& d) {
         Sample s = along_axis(d);
         for (const Param& p : d.row.params)
@@ -192,12 +193,11 @@ const Families& Draw::families() {
     m["fourier"] = [](Draw& d) {
       const int64_t n = d.one_of<int64_t>({1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 60, 64, 75, 101});
       const bool inverse = d.coin(), real = d.coin();
-      Shape shape = d.shape(0, 2);
-      if (real && !inverse)
-        shape.push_back(n);
-      else
-        shape.insert(shape.end(), {real ? n / 2 + 1 : n, 2});
-      return Sample{{d.values(shape)}, {{"inverse", inverse}, {"real", real ? n : 0}}};
+      Shape shape = d.shape(0, 3);
+      const int64_t axis = d.between(0, std::ssize(shape));
+      shape.insert(shape.begin() + axis, real && inverse ? n / 2 + 1 : n);
+      if (!real || inverse) shape.push_back(2);
+      return Sample{{d.values(shape)}, {{"inverse", inverse}, {"real", real ? n : 0}, {"axis", axis}}};
     };
     m["softmax_grad"] = m["log_softmax_grad"] = pair_along_axis;
     m["maximum"] = m["minimum"] = m["sum_n"] = [](Draw& d) {
