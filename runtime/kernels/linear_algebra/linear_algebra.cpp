@@ -69,11 +69,15 @@ void transpose(const T* x, int64_t m, int64_t n, To* to) {
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j) to[j * m + i] = x[i * n + j];
 }
-/// The symmetric part of x [n, n].
+/// The symmetric part of x [n, n], by squares whose lines stay in the first cache.
 template <class T>
 void symmetric_part(const T* x, int64_t n, T* to) {
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t j = i; j < n; ++j) to[i * n + j] = to[j * n + i] = (x[i * n + j] + x[j * n + i]) / 2;
+  constexpr int64_t side = 16;
+  for (int64_t top = 0; top < n; top += side)
+    for (int64_t left = top; left < n; left += side)
+      for (int64_t i = top; i < std::min(top + side, n); ++i)
+        for (int64_t j = std::max(left, i); j < std::min(left + side, n); ++j)
+          to[i * n + j] = to[j * n + i] = (x[i * n + j] + x[j * n + i]) / 2;
 }
 template <class T>
 int cholesky_factor(int n, T* a) {
@@ -238,8 +242,9 @@ Kernel slogdet_kernel(const TensorSpec& t) {
 Kernel qr_kernel(const TensorSpec& t) {
   return by_type(t, [&]<class T>(T) {
     const Matrices x = matrices_of(t);
-    int size = 1;
-    if (!x.empty()) {
+    const bool small = std::max(x.m, x.n) <= small_factor_columns;
+    int size = x.k() * (x.m + 1) + x.n + x.k();
+    if (!x.empty() && !small) {
       T best[2] = {}, unused[1] = {};
       lapack::geqrf(x.m, x.n, unused, unused, best, -1);
       lapack::orgqr(x.m, x.k(), unused, unused, best + 1, -1);
@@ -256,12 +261,20 @@ Kernel qr_kernel(const TensorSpec& t) {
       T *a = b.workspace(columns), *tau = b.workspace(reflectors);
       if (x.empty()) return 0;
       if (!are_finite(from, x.size())) return fill_with_nan(q, int64_t{x.m} * k), fill_with_nan(r, int64_t{k} * x.n), 0;
-      transpose(from, x.m, x.n, a);
-      lapack::geqrf(x.m, x.n, a, tau, b.workspace(work), size);
+      if (small) {
+        std::copy_n(from, x.size(), a);
+        small_qr(x.m, x.n, a, q, b.workspace(work));
+      } else {
+        transpose(from, x.m, x.n, a);
+        lapack::geqrf(x.m, x.n, a, tau, b.workspace(work), size);
+      }
+      const int64_t down = small ? x.n : 1, right = small ? 1 : x.m;
       for (int64_t row = 0; row < k; ++row)
-        for (int64_t j = 0; j < x.n; ++j) r[row * x.n + j] = j < row ? T(0) : a[j * x.m + row];
-      lapack::orgqr(x.m, k, a, tau, b.workspace(work), size);
-      transpose(a, k, x.m, q);
+        for (int64_t j = 0; j < x.n; ++j) r[row * x.n + j] = j < row ? T(0) : a[row * down + j * right];
+      if (!small) {
+        lapack::orgqr(x.m, k, a, tau, b.workspace(work), size);
+        transpose(a, k, x.m, q);
+      }
       for (int64_t row = 0; row < k; ++row)
         if (r[row * x.n + row] < 0) negate(r + row * x.n + row, x.n - row, 1), negate(q + row, x.m, k);
       return 0;

@@ -1,6 +1,7 @@
 // Factors of small matrices (small_factors.hpp). Each inner loop goes along a column or a row that is contiguous.
 #include "runtime/kernels/linear_algebra/small_factors.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -22,6 +23,35 @@ inline void subtract_four(T* __restrict to, const T* __restrict from, int64_t st
   const T a = f[0], b = f[1], c = f[2], d = f[3];
   for (int64_t i = 0; i < n; ++i)
     to[i] = to[i] - a * from[i] - b * from[stride + i] - c * from[2 * stride + i] - d * from[3 * stride + i];
+}
+
+/// Rows of a [m, n], n columns of rows that are `stride` apart, are reflected: a - factor v (v^T a).
+template <class T>
+void reflect(const T* v, T factor, int64_t m, T* a, int64_t stride, int64_t n, T* sums) {
+  std::fill_n(sums, n, T(0));
+  int64_t i = 0;
+  for (; i + 4 <= m; i += 4) subtract_four(sums, a + i * stride, stride, {v[i], v[i + 1], v[i + 2], v[i + 3]}, n);
+  for (; i < m; ++i) subtract(sums, a + i * stride, v[i], n);
+  for (i = 0; i < m; ++i) subtract(a + i * stride, sums, -factor * v[i], n);
+}
+
+/// v, of n numbers, becomes 1 and the rest of the vector that reflects it to beta in place of its first number. Returns
+/// the factor of the reflection, 0 if there is none. Powers of 2 keep the squares in range.
+template <class T>
+T reflector(T* v, int64_t n, T& beta) {
+  T most = 0, squares = 0;
+  for (int64_t i = 1; i < n; ++i) most = std::max(most, std::abs(v[i]));
+  const T first = v[0];
+  v[0] = 1, beta = first;
+  if (most == 0) return 0;
+  constexpr int least = std::numeric_limits<T>::min_exponent;
+  const T scale = std::ldexp(T(1), -std::max(std::ilogb(std::max(most, std::abs(first))), least));
+  for (int64_t i = 1; i < n; ++i) squares += (v[i] * scale) * (v[i] * scale);
+  const T size = std::sqrt(first * scale * (first * scale) + squares);
+  beta = (first > 0 ? -size : size) / scale;
+  const T inverse = 1 / (first * scale + (first > 0 ? size : -size));
+  for (int64_t i = 1; i < n; ++i) v[i] = v[i] * scale * inverse;
+  return 1 + std::abs(first) * scale / size;
 }
 
 }  // namespace
@@ -86,11 +116,31 @@ int small_lu(int n, T* a, int* pivots) {
   return failure;
 }
 
+// Source: A. Householder, "Unitary triangularization of a nonsymmetric matrix", 1958.
+template <class T>
+void small_qr(int m, int n, T* a, T* q, T* work) {
+  const int k = std::min(m, n);
+  T *const factors = work + int64_t{k} * m, *const sums = factors + k;
+  for (int64_t j = 0; j < k; ++j) {
+    T* v = work + j * m;
+    for (int64_t i = j; i < m; ++i) v[i - j] = a[i * n + j];
+    factors[j] = reflector(v, m - j, a[j * n + j]);
+    reflect(v, factors[j], m - j, a + j * n + j + 1, n, n - j - 1, sums);
+  }
+  std::fill_n(q, int64_t{m} * k, T(0));
+  for (int64_t j = k; j-- > 0;) {
+    q[j * k + j] = 1;
+    reflect(work + j * m, factors[j], m - j, q + j * k + j, k, k - j, sums);
+  }
+}
+
 template bool are_finite(const float*, int64_t);
 template bool are_finite(const double*, int64_t);
 template int small_cholesky(int, float*);
 template int small_cholesky(int, double*);
 template int small_lu(int, float*, int*);
 template int small_lu(int, double*, int*);
+template void small_qr(int, int, float*, float*, float*);
+template void small_qr(int, int, double*, double*, double*);
 
 }  // namespace pxl

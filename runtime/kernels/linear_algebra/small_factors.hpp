@@ -21,4 +21,9 @@ int small_cholesky(int n, T* a);
 template <class T>
 int small_lu(int n, T* a, int* pivots);
 
+/// By rows: the upper triangle of a [m, n] becomes R, and q [m, k] the k columns of Q. `work` has k (m + 1) + max(k, n)
+/// numbers. k is the lesser of m and n.
+template <class T>
+void small_qr(int m, int n, T* a, T* q, T* work);
+
 }  // namespace pxl

@@ -52,7 +52,40 @@ void check_factors(double bound) {
   }
 }
 
+/// Q [m, k] has orthogonal columns of length 1, and Q R is the matrix, whatever its size.
+template <class T>
+void check_qr(int m, int n, T scale, double bound) {
+  CAPTURE(m);
+  CAPTURE(n);
+  const int k = std::min(m, n);
+  const std::vector<T> square = matrix<T>(std::max(m, n));
+  std::vector<T> a, r, q(static_cast<size_t>(m * k)), work(static_cast<size_t>(k * (m + 1) + n + k));
+  for (int i = 0; i < m * n; ++i) a.push_back(square[static_cast<size_t>(i)] * scale);
+  r = a;
+  small_qr(m, n, r.data(), q.data(), work.data());
+  const auto number = [](const std::vector<T>& x, int i) { return static_cast<double>(x[static_cast<size_t>(i)]); };
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < n; ++j) {
+      double product = 0;
+      for (int c = 0; c <= std::min(j, k - 1); ++c) product += number(q, i * k + c) * number(r, c * n + j) / scale;
+      CHECK(std::fabs(product - number(square, i * n + j)) <= bound * std::max(m, n));
+    }
+  for (int i = 0; i < k; ++i)
+    for (int j = 0; j < k; ++j) {
+      double product = i == j ? -1 : 0;
+      for (int row = 0; row < m; ++row) product += number(q, row * k + i) * number(q, row * k + j);
+      CHECK(std::fabs(product) <= bound);
+    }
+}
+
 }  // namespace
+
+TEST_CASE("Q and R of small matrices have the matrix as product") {
+  for (const auto& [m, n] : {std::pair(1, 1), {2, 2}, {3, 3}, {5, 2}, {2, 5}, {32, 32}, {48, 47}, {48, 3}, {4, 48}}) {
+    check_qr<float>(m, n, 1, 1e-5), check_qr<float>(m, n, 0x1p100F, 1e-5), check_qr<float>(m, n, 0x1p-100F, 1e-5);
+    check_qr<double>(m, n, 1, 1e-14), check_qr<double>(m, n, 0x1p900, 1e-14), check_qr<double>(m, n, 0x1p-900, 1e-14);
+  }
+}
 
 TEST_CASE("the factors of small matrices have the matrix as product") {
   check_factors<float>(1e-5);
