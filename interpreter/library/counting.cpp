@@ -77,7 +77,7 @@ Value bincount(Interpreter& in, const Arguments& args) {
   const ArgReader a(args);
   const Array x = elements_of(in, a, "bincount");
   static constexpr int64_t most = int64_t{1} << 31;
-  int64_t n = a.integer("minlength");
+  const int64_t n = a.integer("minlength");
   if (n < 0 || n > most) throw run_error(fmt::format("bincount: minlength must be in 0..{}, not {}", most, n));
   if (!is_integer(x.dtype()) && x.size() > 0)
     throw run_error(fmt::format("bincount: x must be integers, not {}", name(x.dtype())), {"cast it: cast(x, int32)"})
@@ -87,18 +87,22 @@ Value bincount(Interpreter& in, const Arguments& args) {
   with_type(x.dtype(), [&]<class T>(type_tag<T>) {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       const T* from = x.data<T>();
-      T greatest = 0;
-      bool negative = false;
-      for (int64_t i = 0; i < x.size(); ++i) greatest = std::max(greatest, from[i]), negative |= from[i] < 0;
-      const auto is_outside = [](T v) { return std::cmp_less(v, 0) || std::cmp_greater_equal(v, most); };
-      if (negative || is_outside(greatest)) {
-        const int64_t i = std::find_if(from, from + x.size(), is_outside) - from;
-        throw run_error(fmt::format("bincount: element {} is {}; expected 0..{}", i, x.number(i), most - 1));
+      // Counted as the elements are read; there are more numbers when an element is the greatest so far.
+      std::vector<int32_t> found(static_cast<size_t>(n));
+      int32_t* to = found.data();
+      auto size = static_cast<uint64_t>(n);
+      for (int64_t i = 0; i < x.size(); ++i) {
+        const auto k = static_cast<uint64_t>(from[i]);
+        if (k >= size) [[unlikely]] {
+          if (k >= static_cast<uint64_t>(most))
+            throw run_error(fmt::format("bincount: element {} is {}; expected 0..{}", i, x.number(i), most - 1));
+          found.resize(k + 1);
+          to = found.data(), size = k + 1;
+        }
+        ++to[k];
       }
-      n = x.size() > 0 ? std::max(n, static_cast<int64_t>(greatest) + 1) : n;
-      counts = Array::zeros(DType::int32, {n});
-      int32_t* to = n > 0 ? counts.mutable_data<int32_t>() : nullptr;
-      for (int64_t i = 0; i < x.size(); ++i) ++to[from[i]];
+      counts = Array(DType::int32, {static_cast<int64_t>(size)});
+      if (size > 0) std::ranges::copy(found, counts.mutable_data<int32_t>());
     } else {
       counts = Array::zeros(DType::int32, {n});
     }
