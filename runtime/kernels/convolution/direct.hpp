@@ -49,6 +49,10 @@ struct DepthwiseBlock {
   int64_t taps = 0;
   const int64_t* offsets = nullptr;  ///< offset of each tap in the padded plane
   const float* bias = nullptr;       ///< one per channel; null: none
+  /// 3 or 5 for windows of so many rows and columns, without dilation, a stride of 1 or 2 apart: AVX-512 has code
+  /// that reads the rows of the planes in place. Then `memory` has a row.
+  int in_rows = 0;
+  bool reversed = false;  ///< whether the offsets begin with the last tap of a window
 };
 
 struct DirectFunctions {
