@@ -73,6 +73,19 @@ void gather_elements(const AxisTaps& a, const std::vector<T>& weight, const T* x
   }
 }
 
+/// Another axis: rows of `inner` elements, the same terms in the same order.
+template <class T, int taps>
+void gather_rows(const AxisTaps& a, const std::vector<T>& weight, int64_t inner, const T* x, T* y) {
+  const int64_t* index = a.index.data();
+  const T* w = weight.data();
+  for (int64_t o = 0; o < a.out; ++o, index += taps, w += taps, y += inner)
+    for (int64_t i = 0; i < inner; ++i) {
+      T sum = 0;
+      for (int t = 0; t < taps; ++t) sum += w[t] * x[index[t] * inner + i];
+      y[i] = sum;
+    }
+}
+
 /// How often each element is repeated, if the nearest elements repeat all elements equally often; else 0.
 int64_t repeats_of(const AxisTaps& a) {
   if (a.taps != 1 || a.in == 0 || a.out % a.in != 0) return 0;
@@ -172,15 +185,7 @@ void gather_row(const AxisTables<T>& tables, int64_t inner, const T* x, T* y) {
   }
   const std::vector<T>& weight = tables.weight;
   if (inner == 1) return a.taps == 2 ? gather_elements<T, 2>(a, weight, x, y) : gather_elements<T, 4>(a, weight, x, y);
-  for (int64_t o = 0; o < a.out; ++o) {
-    T* to = y + o * inner;
-    std::fill(to, to + inner, T(0));
-    for (int64_t t = o * a.taps; t < (o + 1) * a.taps; ++t) {
-      const T w = weight[static_cast<size_t>(t)];
-      const T* from = x + a.index[static_cast<size_t>(t)] * inner;
-      for (int64_t i = 0; i < inner; ++i) to[i] += w * from[i];
-    }
-  }
+  return a.taps == 2 ? gather_rows<T, 2>(a, weight, inner, x, y) : gather_rows<T, 4>(a, weight, inner, x, y);
 }
 
 template <class T>
