@@ -25,7 +25,7 @@ struct LoadOptions {
 
 struct SessionOptions {
   std::vector<Argument> arguments = {};  ///< of the program
-  std::string engine = {};               ///< "planned", "reference" or "tiles"; empty: the default
+  std::string engine = {};               ///< as `pxl --engine` takes it; empty: the default
   std::string device = "ipu_model";      ///< or "cpu": without cycles in the report
   /// The session that has the variables which the program shares with others; they are in its memory. The text of the
   /// program names this session: "evaluate(variables.ir.net)".

@@ -27,7 +27,7 @@ inline constexpr RunFlag run_flag_table[] = {
      [](CommonFlags& flags, const std::string&) { return flags.quiet = true; }},
     {{"--profile", "", "before FILE: each session prints a time profile when it ends"},
      [](CommonFlags& flags, const std::string&) { return flags.profile = true; }},
-    {{"--engine", "NAME", "before FILE: default engine of sessions: planned, reference or tiles", "", engine_words},
+    {{"--engine", "NAME", "before FILE: default engine of sessions (docs/engines.md)", "", engine_words},
      [](CommonFlags& flags, const std::string& value) { return flags.engine = value, true; },
      "a name",
      "`--engine reference`"},

@@ -363,7 +363,7 @@ constexpr Member<SessionObject> session_rows[] = {
     {"outputs", "()", "A list of the streams that a run returns.", "session.outputs()", s_outputs},
     {"ir", "The program.", "session.ir", [](In, SessionRef s) -> Got { return s.program; }},
     {"device", "\"cpu\" or \"ipu_model\".", "session.device", [](In, SessionRef s) -> Got { return Value(s.device); }},
-    {"engine", "\"planned\", \"reference\" or \"tiles\".", "session.engine",
+    {"engine", "The name of the engine (docs/engines.md).", "session.engine",
      [](In, SessionRef s) -> Got { return Value(s.engine); }},
     {"is_attached", "Whether the session is inside its `with`.", "session.is_attached",
      [](In, SessionRef s) -> Got { return s.session ? Value(s.session->is_attached()) : unknown_value(); }},

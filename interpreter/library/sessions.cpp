@@ -552,10 +552,8 @@ void bind_session_builtins(Scope& p) {
        "\"float32\", weights_to_host_on_exit = true, engine = \"planned\", variables = none, sizes = none, keep = \"1 "
        "GiB\")",
        "Prepares an ir to run; devices are \"cpu\" (the evaluator alone) and \"ipu_model\" (the same numbers; report() "
-       "gives cycles and bytes of the machine's tiles). Engines are \"planned\", \"reference\", which runs op by op by "
-       "definitions, and \"tiles\", which carries out the schedule of the tile model on `machine`; `--engine` says "
-       "which "
-       "one runs where none is named. `variables` is the session that has the variables which the program shares with "
+       "gives cycles and bytes of the machine's tiles). `engine` runs the program (docs/engines.md); `--engine` says "
+       "which one where none is named. `variables` is the session that has the variables which the program shares with "
        "others, or a list of sessions: they are in its memory. Of a program with free sizes, `sizes` are those to "
        "which "
        "a run rounds up, a list, or a dict "

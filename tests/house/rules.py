@@ -374,6 +374,9 @@ def tables():
         problems += [] if names else [f"{table}: no rows"]
         problems += [f"{table}: {name} is defined in {found} files of {folder}" for name in names
                      if (found := sum(bool(re.search(definition.format(name), text, re.M)) for text in texts)) != 1]
+    rows = re.findall(TABLES[-1][1], (ROOT / TABLES[-1][0]).read_text(), re.M)
+    documented = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/engines.md").read_text().partition("\n\n`")[0], re.M)
+    problems += [] if documented == rows else [f"docs/engines.md: expected the rows {', '.join(rows)}, got {', '.join(documented)}"]
     page = (ROOT / "docs/architecture.md").read_text().partition("## What to touch")[2].partition("\n## ")[0]
     problems += [f"docs/architecture.md: What to touch: no file {path}" for path in re.findall(r"`((?:runtime|interpreter|tests)/[\w./]+)`", page)
                  if not (ROOT / path).exists() and "NAME" not in path]
