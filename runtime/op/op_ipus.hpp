@@ -17,4 +17,10 @@ inline const std::vector<int64_t>* op_ipus(const OpRow& row, const Attributes& a
   return attrs.size() > 1 ? std::get_if<std::vector<int64_t>>(&attrs[1]) : nullptr;
 }
 
+/// The parameter of a copy between IPUs: to which one.
+inline constexpr std::string_view destination_name = "destination";
+
+/// Whether the op copies its operand to another IPU.
+inline bool is_ipu_copy(const OpRow& row) { return row.params.size() == 2 && row.params[1].name == destination_name; }
+
 }  // namespace pxl

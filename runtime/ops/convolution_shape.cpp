@@ -17,7 +17,7 @@ using Ints = std::vector<int64_t>;
 
 bool is_scaled(const OpContext& s) { return s.row.params[2].name == log2_scale_param.name; }
 /// Whether the row's operands are whole numbers, with zero points.
-bool is_whole(const OpContext& s) { return s.row.params[2].name == "t_zero"; }
+bool is_whole(const OpContext& s) { return s.row.params[0].kind == ParamKind::own_tensor; }
 DType result_dtype(const OpContext& s) {
   return is_whole(s) ? DType::int32 : is_scaled(s) ? DType::float16 : s.input(0).dtype;
 }

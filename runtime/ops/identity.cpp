@@ -14,8 +14,7 @@ void stop_gradient(GradContext&) {}
 namespace {
 
 constexpr Param cast_params[] = {{"t", ParamKind::tensor}, {"data_type", ParamKind::dtype}};
-constexpr Param identity_params[] = {{"t", ParamKind::tensor},
-                                     {"output_name", ParamKind::string, none_default, "name of the result"}};
+constexpr Param identity_params[] = {{"t", ParamKind::tensor}, output_name_param};
 
 constexpr Kernel (*copy)(const OpContext&) = [](const OpContext& s) { return copy_kernel(s.input(0)); };
 
@@ -50,7 +49,7 @@ constexpr OpRow identity_table[] = {
      .params = identity_params,
      .expand =
          [](OpBuilder& at, const OpArgs& args) {
-           return at.emit("identity", {args.expr(0)}, {{"output_name", *args.attr(1)}});
+           return at.emit("identity", {args.expr(0)}, {{output_name_param.name, *args.attr(1)}});
          },
      .role = Role::composite},
     {.name = "identity",

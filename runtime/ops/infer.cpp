@@ -9,6 +9,7 @@
 #include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/kernels/gemm/matmul.hpp"
 #include "runtime/kernels/reduction/reduce.hpp"
+#include "runtime/op/op_ipus.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {
@@ -289,12 +290,12 @@ bool needs_numbers(InferFn infer) { return infer == infer_reduce || infer == inf
 std::vector<std::string> special_output_names(const OpContext& site, const std::string& first_operand) {
   const std::string_view pattern = site.row.output;
   for (size_t i = 0; i < site.row.params.size(); ++i)
-    if (site.row.params[i].name == "output_name")
+    if (site.row.params[i].name == output_name_param.name)
       if (const auto* given = std::get_if<std::string>(&site.attrs[i])) return {*given};
   if (pattern.find("{dtype}") != std::string_view::npos)
     return {fmt::format("{}_{}", first_operand, name(site.dtype("data_type")))};
   if (pattern.find("{ipu}") != std::string_view::npos)
-    return {fmt::format("{}_c{}", first_operand, site.integer("destination"))};
+    return {fmt::format("{}_c{}", first_operand, site.integer(destination_name))};
   if (pattern.find("{i}") == std::string_view::npos) return {};
   std::vector<std::string> names;
   for (size_t i = 0; i < site.row.infer(site).size(); ++i)

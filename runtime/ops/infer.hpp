@@ -57,6 +57,9 @@ bool needs_one_dtype(InferFn infer);
 bool needs_floats(InferFn infer);   ///< integers become float32
 bool needs_numbers(InferFn infer);  ///< bools become int32
 
+/// The parameter by which a program names the result.
+inline constexpr Param output_name_param{"output_name", ParamKind::string, none_default, "name of the result"};
+
 /// Output names that depend on attributes or on the number of outputs ("{i}", "{dtype}"); empty if the row's own names
 /// apply.
 std::vector<std::string> special_output_names(const OpContext& site, const std::string& first_operand);

@@ -19,9 +19,9 @@ namespace pxl {
 namespace {
 
 constexpr Param copy_params[] = {{"t", ParamKind::tensor},
-                                 {"destination", ParamKind::integer, no_default, "number of the IPU"},
+                                 {destination_name, ParamKind::integer, no_default, "number of the IPU"},
                                  {"source", ParamKind::integers, none_default, "none: the IPU of t's producer"}};
-constexpr Param place_params[] = {{"t", ParamKind::tensor}, {"destination", ParamKind::integer}};
+constexpr Param place_params[] = {{"t", ParamKind::tensor}, {destination_name, ParamKind::integer}};
 constexpr Param self_param{"print_self", ParamKind::boolean, of(true), "whether the tensor is printed"};
 constexpr Param gradient_param{"print_gradient", ParamKind::boolean, of(false), "whether its gradient is printed"};
 constexpr Param threshold_param{"summarise_threshold", ParamKind::integer, of(1000),
@@ -74,7 +74,7 @@ std::vector<Expr> expand_ipu_copy(OpBuilder& at, const Expr& t, int64_t destinat
   check_ipu("ipu_copy", destination);
   if (!source_given) check_place_known("ipu_copy", t, "source");
   // The result has the placement of its producer.
-  return on_ipu(at, destination, [&] { return at.emit("ipu_copy_to", {t}, {{"destination", destination}}); });
+  return on_ipu(at, destination, [&] { return at.emit("ipu_copy_to", {t}, {{destination_name, destination}}); });
 }
 
 // ---- collectives between the IPUs of one replica

@@ -46,11 +46,12 @@ constexpr Param max_params[] = {t_param,
                                 {"storage_order", ParamKind::string, of("row"), "of indices, which are not returned"}};
 constexpr Param g_param{"g", ParamKind::tensor};
 constexpr Param x_param{"x", ParamKind::tensor};
+constexpr Param shape_param{"shape", ParamKind::shape};
 constexpr Param max_grad_params[] = {g_param,        x_param,        kernel_param,       pool_strides,   pool_paddings,
                                      out_pads_param, pool_dilations, in_dilations_param, auto_pad_param, ceil_param};
-constexpr Param average_grad_params[] = {
-    g_param,        {"shape", ParamKind::shape}, kernel_param,   pool_strides, pool_paddings, out_pads_param,
-    pool_dilations, in_dilations_param,          auto_pad_param, ceil_param,   count_param};
+constexpr Param average_grad_params[] = {g_param,        shape_param,    kernel_param,   pool_strides,
+                                         pool_paddings,  out_pads_param, pool_dilations, in_dilations_param,
+                                         auto_pad_param, ceil_param,     count_param};
 
 TensorSpec pooled_spec(const OpContext& s, const Shape& data, DType dtype) {
   const Pool p = resolve_pool(s, data);
@@ -105,7 +106,7 @@ Expr same_windows(GradContext& c, std::string_view op, std::initializer_list<Exp
   for (const Param& p : row.params) {
     if (is_operand(p.kind))
       args.values.emplace_back(*operand++);
-    else if (p.name == "shape")
+    else if (p.name == shape_param.name)
       args.values.emplace_back(Attr(*shape));
     else
       args.values.emplace_back(c.site().attr(p.name));

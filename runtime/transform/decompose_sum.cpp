@@ -1,17 +1,19 @@
 #include "runtime/transform/decompose_sum.hpp"
 
 #include "runtime/ops/op_builder.hpp"
+#include "runtime/ops/table.hpp"
 #include "runtime/transform/build_state.hpp"
 
 namespace pxl {
 
 Rewritten decompose_sums(const Ir& ir) {
+  const OpRow& sum = get_op("sum_n");
   Rebuild rebuild(ir);
   const BuildStateGuard guard(*rebuild.result.ir);
   for (const Graph* g : rebuild.order()) {
     Graph& to = rebuild.begin(*g);
     for (const auto& op : g->ops()) {
-      if (op->row->name != "sum_n") {
+      if (op->row != &sum) {
         rebuild.copy(*op);
         continue;
       }

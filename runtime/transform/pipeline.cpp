@@ -9,6 +9,7 @@
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/limits/interrupt.hpp"
 #include "runtime/graph/verify.hpp"
+#include "runtime/op/op_ipus.hpp"
 #include "runtime/op/structural_rows.hpp"
 #include "runtime/ops/op_builder.hpp"
 #include "runtime/ops/table.hpp"
@@ -128,7 +129,7 @@ class PipelineBuilder {
           part_[op] = part_[memory] = Part::loads;
         } else if (role == Role::host_store && !hidden.count(op->stream) && is_given(*op)) {
           part_[op] = Part::stores;
-        } else if (op->row->name == "ipu_copy_to" && is_given(*op)) {
+        } else if (is_ipu_copy(*op->row) && is_given(*op)) {
           const auto& distances = flow_.distances(op->outputs[0]);
           if (distances == std::vector<size_t>{1}) part_[op] = Part::copies;
         }

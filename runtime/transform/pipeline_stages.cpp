@@ -81,7 +81,7 @@ void StageFlow::check_order() const {
 void StageFlow::check_ipus() const {
   for (const PipelineStage& stage : stages_)
     for (const Op* op : stage.ops) {
-      if (op->row->name == "ipu_copy_to" || op->row->role == Role::host_store) continue;
+      if (is_ipu_copy(*op->row) || op->row->role == Role::host_store) continue;
       if (op_ipus(*op->row, op->attrs)) continue;
       for (const Tensor* t : op->inputs)
         if (t && is_made(t) && *t->ipu() != op->ipu.value_or(0))

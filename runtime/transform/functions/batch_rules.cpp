@@ -14,10 +14,11 @@ enum class Rule : uint8_t {
   aligned,  ///< elementwise, with broadcasting
   whole,    ///< the same op for tensors of one more axis
   layout,   ///< the new axis goes into axes that operands have (`detail`)
-  lists,    ///< lists with an entry for each axis get one that leaves the new axis whole
+  lists,    ///< lists with an entry for each axis get one that leaves the new axis whole; operand `detail` is the same
+            ///< for all elements
   gather,   ///< indices with the new axis; if t has it too, each group has its own
   leading,  ///< a parameter, `detail`, counts the leading axes that operands share
-  losses,   ///< a loss for each row, then the reduction of the element's rows
+  losses,   ///< a loss for each row, then the reduction of the element's rows; `detail` is the gradient that an op has
   along,    ///< `axis` and `shape` follow the new axis; indices get the shape of the data
   first,    ///< the first operand alone has the new axis
   nd,       ///< positions begin with the number of the element
@@ -65,13 +66,13 @@ constexpr RuleOfRow rules[] = {
     {"quantised_matmul", Rule::layout, "rsrs>r"},
     {"space_to_depth", Rule::layout, "d>d"},
     {"dequantise", Rule::layout, "cc>c"},
-    {"dynamic_slice", Rule::lists, ""},
-    {"dynamic_slice_grad", Rule::lists, ""},
-    {"dynamic_update", Rule::lists, ""},
+    {"dynamic_slice", Rule::lists, "index"},
+    {"dynamic_slice_grad", Rule::lists, "index"},
+    {"dynamic_update", Rule::lists, "index"},
     {"flip", Rule::lists, ""},
     {"interpolate", Rule::lists, ""},
     {"interpolate_grad", Rule::lists, ""},
-    {"onehot", Rule::lists, ""},
+    {"onehot", Rule::lists, "values"},
     {"pad", Rule::lists, ""},
     {"slice_grad", Rule::lists, ""},
     {"subsample", Rule::lists, ""},
@@ -80,7 +81,7 @@ constexpr RuleOfRow rules[] = {
     {"tied_gather", Rule::gather, ""},
     {"gather_grad", Rule::leading, "batch"},
     {"gather_nd", Rule::leading, "batch_dims"},
-    {"nll_grad", Rule::losses, ""},
+    {"nll_grad", Rule::losses, "g"},
     {"nll_loss", Rule::losses, ""},
     {"nll_loss_with_softmax_grad_direct", Rule::losses, ""},
     {"scatter_reduce", Rule::along, ""},
@@ -127,7 +128,7 @@ class BatchedOp {
         return aligned(rank, attrs);
       }
       case Batch::permutation: return permute();
-      case Batch::window: return by_lists();
+      case Batch::window: return by_lists("");
       case Batch::product: return product();
       case Batch::seeds: return {};
     }
@@ -140,10 +141,10 @@ class BatchedOp {
       case Rule::aligned: return aligned(op_.outputs[0]->spec.shape.size(), op_.attrs);
       case Rule::whole: return made(all_with_batch(), op_.attrs);
       case Rule::layout: return by_layout(rule.detail);
-      case Rule::lists: return by_lists();
+      case Rule::lists: return by_lists(rule.detail);
       case Rule::gather: return gather();
       case Rule::leading: return leading(rule.detail);
-      case Rule::losses: return losses();
+      case Rule::losses: return losses(!rule.detail.empty());
       case Rule::along: return along();
       case Rule::first: return with_first();
       case Rule::nd: return scatter_nd();
@@ -235,8 +236,8 @@ class BatchedOp {
     return made(all_with_batch(), std::move(attrs));
   }
 
-  /// A position `index` and the numbers `values` are the same for all elements.
-  std::vector<Tensor*> by_lists() {
+  /// Operand `shared` is the same for all elements.
+  std::vector<Tensor*> by_lists(std::string_view shared) {
     Attributes attrs = op_.attrs;
     const auto prepend = [&](std::string_view name, int64_t value) {
       Attr* found = attr(attrs, name);
@@ -274,7 +275,7 @@ class BatchedOp {
     for (const Param& p : op_.row->params) {
       if (!is_operand(p.kind)) continue;
       const Batched& v = operands_[inputs.size()];
-      const bool same = v.tensor && (p.name == "index" || p.name == "values");
+      const bool same = v.tensor && p.name == shared;
       if (same && v.mapped) return {};
       inputs.push_back(same || !v.tensor ? v.tensor : with_batch(at_, v, n_));
     }
@@ -436,9 +437,9 @@ class BatchedOp {
   // ---- losses and sums
 
   /// A reduction over rows becomes a sum over the axes of the element's rows. Ignored rows change the mean's count.
-  std::vector<Tensor*> losses() {
+  std::vector<Tensor*> losses(bool is_gradient) {
     Attributes attrs = op_.attrs;
-    const bool is_gradient = op_.row->params[0].name == "g", has_gradient = op_.outputs.size() == 2;
+    const bool has_gradient = op_.outputs.size() == 2;
     const auto reduction = std::get<std::string>(*attr(attrs, "reduction"));
     const Shape rows = element(is_gradient ? 2 : 1).shape;
     if (reduction == "mean" && !std::holds_alternative<std::monostate>(*attr(attrs, "ignore_index"))) return {};
