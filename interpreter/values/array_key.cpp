@@ -72,151 +72,154 @@ std::vector<Array> nonzero(const Array& mask) {
   return out;
 }
 
-std::vector<Axis> read_key(Interpreter& in, const Array& a, const Value& key) {
-  std::vector<Value> parts = parts_of(key);
+/// The number of axes that the parts of a key select from; those of `...` are not counted.
+int64_t selected_axes(Interpreter& in, const Array& a, const std::vector<Value>& parts) {
   int64_t used = 0;
-  int ellipses = 0;
   for (const Value& p : parts) {
-    if (p.as<EllipsisObject>()) {
-      ++ellipses;
-      continue;
-    }
-    if (p.is_none()) continue;
+    if (p.as<EllipsisObject>() || p.is_none()) continue;
     const std::optional<Array> index = index_array(in, p);
     used += index && index->dtype() == DType::boolean ? index->rank() : 1;
   }
-  if (ellipses > 1) throw Error("an index can hold only one `...`").as(codes::index);
-  if (used > a.rank()) {
+  if (used > a.rank())
     throw run_error(fmt::format("too many subscripts: {} for an array of shape {}", used, bracket_text(a.shape())))
         .as(codes::index);
+  return used;
+}
+
+/// The positions that an index array selects, for each axis of `a` from `at`. They may be negative or out of range.
+std::vector<Array> positions_of(const Array& index, const Array& a, size_t at) {
+  if (index.dtype() == DType::boolean) {
+    for (size_t d = 0; d < index.shape().size(); ++d)
+      if (index.shape()[d] != a.shape()[at + d])
+        throw run_error(fmt::format("a mask of shape {} does not fit an array of shape {}", bracket_text(index.shape()),
+                                    bracket_text(a.shape())))
+            .as(codes::index);
+    return nonzero(index);
   }
+  if (!is_integer(index.dtype()))
+    throw Error(fmt::format("an index array needs ints or bools, not {}", name(index.dtype()))).as(codes::index);
+  return {convert_exactly(index, DType::int64, "an index", codes::index)};
+}
+
+/// Makes positions on axis `at` count from its beginning; throws if one is out of range.
+void wrap_positions(Array& positions, int64_t extent, size_t at) {
+  auto* to = positions.mutable_data<int64_t>();
+  charge_steps(positions.size(), 2);
+  for (int64_t i = 0; i < positions.size(); ++i)
+    if (to[i] < 0 || to[i] >= extent) to[i] = wrap_index(to[i], extent, fmt::format("axis {}", at), index_text(to[i]));
+}
+
+/// The axis that an int or a slice selects from axis `at`.
+Axis plain_axis(const Value& p, int64_t stride, int64_t extent, size_t at) {
+  Axis axis;
+  axis.stride = stride;
+  if (auto* s = p.as<SliceObject>()) {
+    const SliceRange r = resolve_slice(*s, extent);
+    axis.start = r.start;
+    axis.step = r.step;
+    axis.count = r.count;
+  } else if (p.is_int() || p.as_array()) {
+    axis.start = wrap_index(to_index(p, "index"), extent, fmt::format("axis {}", at));
+    axis.dropped = true;
+  } else {
+    bad_key(p);
+  }
+  return axis;
+}
+
+std::vector<Axis> read_key(Interpreter& in, const Array& a, const Value& key) {
+  std::vector<Value> parts = parts_of(key);
+  const auto ellipses = std::ranges::count_if(parts, [](const Value& p) { return p.as<EllipsisObject>() != nullptr; });
+  if (ellipses > 1) throw Error("an index can hold only one `...`").as(codes::index);
+  const int64_t used = selected_axes(in, a, parts);
   if (!ellipses) parts.push_back(make_ref<EllipsisObject>());
 
   const Shape strides = strides_of(a.shape());
   std::vector<Axis> axes;
   size_t at = 0;
-  auto extent = [&] { return a.shape()[at]; };
   for (const Value& p : parts) {
-    Axis axis;
     if (p.as<EllipsisObject>()) {
-      for (int64_t i = a.rank() - used; i > 0; --i) {
-        Axis whole;
-        whole.stride = strides[at];
-        whole.count = extent();
-        axes.push_back(whole);
+      for (int64_t i = a.rank() - used; i > 0; --i, ++at)
+        axes.push_back({.stride = strides[at], .count = a.shape()[at], .positions = {}});
+    } else if (p.is_none()) {
+      axes.push_back({.fresh = true, .positions = {}});
+    } else if (const std::optional<Array> index = index_array(in, p)) {
+      for (Array& positions : positions_of(*index, a, at)) {
+        wrap_positions(positions, a.shape()[at], at);
+        axes.push_back({.stride = strides[at], .advanced = true, .positions = std::move(positions)});
         ++at;
       }
-      continue;
-    }
-    if (p.is_none()) {
-      axis.fresh = true;
-      axes.push_back(axis);
-      continue;
-    }
-    if (std::optional<Array> index = index_array(in, p)) {
-      std::vector<Array> positions;
-      if (index->dtype() == DType::boolean) {
-        for (size_t d = 0; d < index->shape().size(); ++d) {
-          if (index->shape()[d] != a.shape()[at + d]) {
-            throw run_error(fmt::format("a mask of shape {} does not fit an array of shape {}",
-                                        bracket_text(index->shape()), bracket_text(a.shape())))
-                .as(codes::index);
-          }
-        }
-        positions = nonzero(*index);
-      } else if (is_integer(index->dtype())) {
-        positions.push_back(convert_exactly(*index, DType::int64, "an index", codes::index));
-      } else {
-        throw Error(fmt::format("an index array needs ints or bools, not {}", name(index->dtype()))).as(codes::index);
-      }
-      for (Array& each : positions) {
-        Axis advanced;
-        advanced.advanced = true;
-        advanced.stride = strides[at];
-        auto* to = each.mutable_data<int64_t>();
-        charge_steps(each.size(), 2);
-        for (int64_t i = 0; i < each.size(); ++i)
-          if (to[i] < 0 || to[i] >= extent())
-            to[i] = wrap_index(to[i], extent(), fmt::format("axis {}", at), index_text(to[i]));
-        advanced.positions = std::move(each);
-        axes.push_back(std::move(advanced));
-        ++at;
-      }
-      continue;
-    }
-    axis.stride = strides[at];
-    if (auto* s = p.as<SliceObject>()) {
-      const SliceRange r = resolve_slice(*s, extent());
-      axis.start = r.start;
-      axis.step = r.step;
-      axis.count = r.count;
-    } else if (p.is_int() || p.as_array()) {
-      axis.start = wrap_index(to_index(p, "index"), extent(), fmt::format("axis {}", at));
-      axis.dropped = true;
     } else {
-      bad_key(p);
+      axes.push_back(plain_axis(p, strides[at], a.shape()[at], at));
+      ++at;
     }
-    axes.push_back(axis);
-    ++at;
   }
   return axes;
 }
+
+/// The block of loop dimensions that all index arrays of a key share.
+struct IndexBlock {
+  Shape shape;
+  size_t first = 0, last = 0, count = 0;  ///< the axes with index arrays
+  std::vector<int64_t> offsets;           ///< of each of the block's places, flattened
+
+  /// The block is in the arrays' position; otherwise it comes first.
+  bool is_adjacent() const { return count > 0 && last - first + 1 == count; }
+
+  explicit IndexBlock(const std::vector<Axis>& axes) : first(axes.size()) {
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (!axes[i].advanced) continue;
+      shape = count == 0 ? axes[i].positions.shape() : broadcast(shape, axes[i].positions.shape());
+      first = std::min(first, i);
+      last = i;
+      ++count;
+    }
+    if (count == 0) return;
+    offsets.assign(static_cast<size_t>(element_count(shape)), 0);
+    for (const Axis& axis : axes)
+      if (axis.advanced) add(axis);
+  }
+
+ private:
+  /// Broadcasts an axis' positions to the block's shape, and adds their offsets.
+  void add(const Axis& axis) {
+    const Shape own = axis.positions.shape();
+    const Shape own_strides = strides_of(own);
+    const Shape block = strides_of(shape);
+    const auto* from = axis.positions.data<int64_t>();
+    for (int64_t i = 0; i < std::ssize(offsets); ++i) {
+      charge(5);
+      int64_t at = 0;
+      for (size_t d = 0; d < own.size(); ++d) {
+        const size_t b = d + shape.size() - own.size();
+        if (own[d] != 1) at += (i / block[b] % shape[b]) * own_strides[d];
+      }
+      offsets[static_cast<size_t>(i)] += from[at] * axis.stride;
+    }
+  }
+};
 
 }  // namespace
 
 GatherOffsets gather_offsets(Interpreter& in, const Array& a, const Value& key, bool windows) {
   const std::vector<Axis> axes = read_key(in, a, key);
-  // Each axis has one block of loop dimensions. All index arrays share one block, in their position if they are
-  // adjacent, otherwise first.
-  Shape index_shape;
-  size_t first = axes.size(), last = 0, count = 0;
-  for (size_t i = 0; i < axes.size(); ++i) {
-    if (!axes[i].advanced) continue;
-    index_shape = count == 0 ? axes[i].positions.shape() : broadcast(index_shape, axes[i].positions.shape());
-    first = std::min(first, i);
-    last = i;
-    ++count;
-  }
-  const bool adjacent = count > 0 && last - first + 1 == count;
-
+  const IndexBlock block(axes);
   GatherOffsets result;
   int64_t base = 0;
   struct Dim {
     int64_t count, stride;
     const std::vector<int64_t>* table;
   };
-  std::vector<Dim> dims;
-  std::vector<int64_t> table;  // offsets for the block of index arrays, flattened
-  if (count) {
-    const int64_t n = element_count(index_shape);
-    table.assign(static_cast<size_t>(n), 0);
-    for (const Axis& axis : axes) {
-      if (!axis.advanced) continue;
-      // Broadcasts the positions to the block's shape.
-      const Shape own = axis.positions.shape();
-      const Shape own_strides = strides_of(own);
-      const Shape block = strides_of(index_shape);
-      const auto* from = axis.positions.data<int64_t>();
-      for (int64_t i = 0; i < n; ++i) {
-        charge(5);
-        int64_t at = 0;
-        for (size_t d = 0; d < own.size(); ++d) {
-          const size_t b = d + index_shape.size() - own.size();
-          if (own[d] != 1) at += (i / block[b] % index_shape[b]) * own_strides[d];
-        }
-        table[static_cast<size_t>(i)] += from[at] * axis.stride;
-      }
-    }
-  }
+  std::vector<Dim> dims;  // one for each axis, and one for the index arrays
   auto add_block = [&] {
-    result.shape.insert(result.shape.end(), index_shape.begin(), index_shape.end());
-    dims.push_back({static_cast<int64_t>(table.size()), 0, &table});
+    result.shape.insert(result.shape.end(), block.shape.begin(), block.shape.end());
+    dims.push_back({std::ssize(block.offsets), 0, &block.offsets});
   };
-  if (count && !adjacent) add_block();
+  if (block.count && !block.is_adjacent()) add_block();
   for (size_t i = 0; i < axes.size(); ++i) {
     const Axis& axis = axes[i];
     if (axis.advanced) {
-      if (adjacent && i == first) add_block();
+      if (block.is_adjacent() && i == block.first) add_block();
       continue;
     }
     if (axis.fresh) {
@@ -234,7 +237,7 @@ GatherOffsets gather_offsets(Interpreter& in, const Array& a, const Value& key, 
     result.run *= dims.back().count;
     dims.pop_back();
   }
-  result.window = windows && count == 0 && !dims.empty();
+  result.window = windows && block.count == 0 && !dims.empty();
   if (result.window) {
     result.base = base;
     for (const Dim& d : dims) {

@@ -14,6 +14,25 @@
 #include "runtime/op/shards.hpp"
 
 namespace pxl {
+namespace {
+
+/// Throws if the engine reads a stream that is not given.
+void check_given(const Tensor& tensor, const StreamData& inputs, const ExecutionEngine& engine) {
+  std::vector<std::string> missing;
+  for (const auto& stream : tensor.graph->ir().streams())
+    for (const StreamPort& port : engine.ports())
+      if (port.stream == stream.get() && stream->to_device && !inputs.count(port.stream))
+        missing.push_back(stream->name());
+  if (missing.empty()) return;
+  throw Error(
+      fmt::format("`{}` depends on the stream{} `{}`, which {} data only while a session runs", tensor.name,
+                  missing.size() == 1 ? "" : "s", join_texts(missing, "`, `"), missing.size() == 1 ? "has" : "have"),
+      {fmt::format("give the data: eval(t, {} = ...)", join_texts(missing, " = ..., ")),
+       "or store the tensor to a stream and use session.run(...)"})
+      .as(codes::stream);
+}
+
+}  // namespace
 
 Array evaluate(const Tensor& tensor, const StreamData& inputs, RunObserver* observer) {
   if (tensor.kind == TensorKind::variable || tensor.kind == TensorKind::constant) return tensor.data;
@@ -26,7 +45,6 @@ Array evaluate(const Tensor& tensor, const StreamData& inputs, RunObserver* obse
         fmt::format("`{}` belongs to a graph that may be called with any inputs, so it has no value", tensor.id),
         {"call the graph and evaluate the result"})
         .as(codes::session);
-
   check_inplace_order(tensor);
   const Ir& ir = tensor.graph->ir();
   if (!ir.remote_buffers().empty())
@@ -59,8 +77,8 @@ Array evaluate(const Tensor& tensor, const StreamData& inputs, RunObserver* obse
   const auto task = [&](int replica) {
     return EngineTask{ir,
                       [&, replica](const Tensor* variable) -> std::byte* {
-                        const auto copy = copies.find({variable, replica});
-                        if (copy != copies.end()) return copy->second.mutable_raw();
+                        if (const auto copy = copies.find({variable, replica}); copy != copies.end())
+                          return copy->second.mutable_raw();
                         return const_cast<std::byte*>(initial(variable, replica));  // read without copying
                       },
                       &tensor, result.mutable_raw() + replica* tensor.spec.bytes(), replica};
@@ -75,20 +93,7 @@ Array evaluate(const Tensor& tensor, const StreamData& inputs, RunObserver* obse
   std::vector<ExecutionEngine*> all;
   for (const auto& engine : engines) all.push_back(observer ? &engine->observed(observer) : engine.get());
   ExecutionEngine& running = *all[0];
-
-  std::vector<std::string> missing;
-  for (const auto& stream : ir.streams())
-    for (const StreamPort& port : running.ports())
-      if (port.stream == stream.get() && stream->to_device && !inputs.count(port.stream))
-        missing.push_back(stream->name());
-  if (!missing.empty())
-    throw Error(
-        fmt::format("`{}` depends on the stream{} `{}`, which {} data only while a session runs", tensor.name,
-                    missing.size() == 1 ? "" : "s", join_texts(missing, "`, `"), missing.size() == 1 ? "has" : "have"),
-        {fmt::format("give the data: eval(t, {} = ...)", join_texts(missing, " = ..., ")),
-         "or store the tensor to a stream and use session.run(...)"})
-        .as(codes::stream);
-
+  check_given(tensor, inputs, running);
   std::vector<Array> samples;
   for (size_t p = 0; p < running.ports().size(); ++p) {
     const StreamPort& port = running.ports()[p];

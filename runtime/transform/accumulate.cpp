@@ -44,8 +44,7 @@ Accumulation autodiff_with_accumulation(Graph& graph, const std::vector<Tensor*>
   }
 
   Ir& ir = graph.ir();
-  const auto mark = ir.mark();
-  try {
+  return all_or_nothing(ir, [&] {
     const GradGraphInfoPtr plain = autodiff(graph, std::move(grads_provided), required, called_graphs_grad_info, true);
     Graph& made = *plain->graph;
     std::unordered_map<const Tensor*, Tensor*> gradients;
@@ -74,10 +73,7 @@ Accumulation autodiff_with_accumulation(Graph& graph, const std::vector<Tensor*>
     builder.emit("accumulate_", {builder.of(result.counter), builder.scalar(1, DType::float32)});
     verify_transformed(ir);
     return result;
-  } catch (...) {
-    ir.rollback(*mark);
-    throw;
-  }
+  });
 }
 
 }  // namespace pxl

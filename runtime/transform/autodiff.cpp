@@ -18,6 +18,7 @@
 #include "runtime/ops/table.hpp"
 #include "runtime/transform/build_state.hpp"
 #include "runtime/transform/differentiator.hpp"
+#include "runtime/transform/rebuild.hpp"
 
 namespace pxl {
 
@@ -213,9 +214,7 @@ void Differentiator::visit(const Op& op) {
   check_nothing_modified(op);
   visited_.push_back(&op);
   Ir& ir = forward_.ir();
-  ir.origin = op.origin;
-  ir.ipu = op.ipu;
-  ir.io_tiles = op.io_tiles;
+  place_like(ir, op);
   if (!op.called.empty())
     differentiate_call();
   else if (op.row->gradient)
@@ -373,13 +372,9 @@ GradGraphInfoPtr autodiff(Graph& graph, std::optional<std::vector<Tensor*>> grad
                 {"a gradient needs a floating input from which differentiable ops lead to an output"})
         .as(codes::gradient);
 
-  const auto mark = graph.ir().mark();
-  try {
+  return all_or_nothing(graph.ir(), [&] {
     return differentiate(graph, provided, required, called_graphs_grad_info, grads_required.has_value(), own);
-  } catch (...) {
-    graph.ir().rollback(*mark);  // removes half-built gradient graphs and added outputs
-    throw;
-  }
+  });
 }
 
 std::vector<Tensor*> inputs_with_gradient(Graph& graph) {

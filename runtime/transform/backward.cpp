@@ -9,6 +9,7 @@
 #include "runtime/graph/read_order.hpp"
 #include "runtime/graph/shown_names.hpp"
 #include "runtime/ops/op_builder.hpp"
+#include "runtime/transform/build_state.hpp"
 #include "runtime/transform/differentiator.hpp"
 
 namespace pxl {
@@ -344,8 +345,7 @@ std::vector<const Tensor*> variables_without_gradient(const Ir& ir) {
 
 Backward gradients_within(Tensor& loss, Tensor& loss_gradient, const std::vector<Tensor*>& wanted) {
   Graph& graph = *loss.graph;
-  const auto mark = graph.ir().mark();
-  try {
+  return all_or_nothing(graph.ir(), [&] {
     Backward result;
     const GradInfos none;
     Differentiator within(graph, {&loss}, wanted, none);
@@ -364,10 +364,7 @@ Backward gradients_within(Tensor& loss, Tensor& loss_gradient, const std::vector
                                                      : result.call->outputs[static_cast<size_t>(at - outputs.begin())]);
     }
     return result;
-  } catch (...) {
-    graph.ir().rollback(*mark);
-    throw;
-  }
+  });
 }
 
 }  // namespace pxl

@@ -1,4 +1,5 @@
-// Saves the attributes that the program being built assigns to its next op, while a transform creates ops.
+// What a transform does to an Ir that a program is building: it leaves the attributes of the next op, and adds all or
+// nothing.
 #pragma once
 
 #include "runtime/graph/ir.hpp"
@@ -30,5 +31,17 @@ class BuildStateGuard {
   std::optional<int> ipu_;
   bool io_;
 };
+
+/// Calls f. What it added to the Ir is removed if it throws.
+template <class F>
+decltype(auto) all_or_nothing(Ir& ir, F&& f) {
+  const auto mark = ir.mark();
+  try {
+    return f();
+  } catch (...) {
+    ir.rollback(*mark);
+    throw;
+  }
+}
 
 }  // namespace pxl

@@ -100,8 +100,7 @@ GradGraphInfoPtr recompute_graph(const GradGraphInfo& info, const Kept& kept) {
         {"move the streams out of the graph"})
         .as(codes::gradient);
   Ir& ir = forward.ir();
-  const auto mark = ir.mark();
-  try {
+  return all_or_nothing(ir, [&] {
     const BuildStateGuard guard(ir);
     Graph& made = ir.create_graph(recompute_title(gradient));
     auto result = std::make_shared<GradGraphInfo>();
@@ -151,10 +150,7 @@ GradGraphInfoPtr recompute_graph(const GradGraphInfo& info, const Kept& kept) {
     remember_gradient_graph(result);
     verify_transformed(ir);
     return result;
-  } catch (...) {
-    ir.rollback(*mark);
-    throw;
-  }
+  });
 }
 
 }  // namespace pxl

@@ -62,6 +62,7 @@ class ScanGradient {
 
  private:
   struct Given;
+  struct Reversal;
   Given source(Tensor* t, const Operands& operands) const;
 
   ScanForm form_;

@@ -101,73 +101,90 @@ ScanGradient::Given ScanGradient::source(Tensor* t, const Operands& operands) co
   return {Given::sliced, operands.output(index_in(step.outputs(), t)), t->spec, t->name};
 }
 
-std::vector<Tensor*> ScanGradient::reverse(Graph& made, const Operands& operands) {
-  Graph& step = *form_.step;
+/// The reversed step and the call of its scan, which are made in steps.
+struct ScanGradient::Reversal {
+  const ScanGradient& of;
+  Graph& made;
+  const Operands& operands;
+  Graph &step = *of.form_.step, &gradient = *of.info_->graph;
   Graph& back = step.ir().create_graph(step.title() + "_reverse");
-  GraphOpBuilder at(back), outside(made);
-  const auto zeros = [](Graph& graph, const TensorSpec& spec) {
-    return graph.add_constant(Array::zeros(spec.dtype, spec.shape), "zeros");
-  };
+  GraphOpBuilder at{back}, outside{made};
+  ScanForm form = {};
 
-  // `gradient_of` maps outputs of the step to their gradients in `given`. `value_of` maps the tensors that the
-  // gradient graph of the step expects.
-  std::vector<Given> given;
-  std::vector<std::pair<size_t, size_t>> gradient_of;  // output, index in `given`
-  for (const size_t i : states_) {
-    const TensorSpec& spec = step.outputs()[i]->spec;
-    Tensor* known = operands.gradient(i);
-    gradient_of.emplace_back(i, given.size());
-    given.push_back({Given::carried, known ? known : zeros(made, spec), spec, "gradient"});
-  }
-  for (size_t j = form_.carried; j < given_.size(); ++j) {
-    if (!given_[j]) continue;
-    gradient_of.emplace_back(j, given.size());
-    given.push_back({j < stash_begin() ? Given::sliced : Given::invariant, operands.gradient(j),
-                     step.outputs()[j]->spec, "gradient"});
-  }
-  std::vector<size_t> value_of;  // by expected input
-  for (const ExpectedConnection& c : info_->expected_inputs) {
-    value_of.push_back(given.size());
-    if (c.type == ConnectionType::fwd) given.push_back(source(c.fwd_tensor, operands));
-  }
-  ScanForm form;
-  form.step = &back;
-  form.count = form_.count;
-  form.reversed = !form_.reversed;
-  form.counted = form_.counted;
-  form.carried = states_.size();
-  std::vector<Tensor*> inputs;
-  for (const auto kind : {Given::carried, Given::sliced, Given::invariant})
-    for (Given& g : given) {
-      if (g.kind != kind) continue;
-      g.here = back.add_input(g.spec, g.name);
-      inputs.push_back(g.operand);
-      form.sliced += kind == Given::sliced ? 1 : 0;
-    }
+  std::vector<Given> given = {};
+  std::vector<std::pair<size_t, size_t>> gradient_of = {};  ///< an output of the step, and the index of its gradient
+  std::vector<size_t> value_of = {};                        ///< index in `given` by expected input of the gradient
+  std::vector<Tensor*> inputs = {}, call_inputs = {};       ///< of the scan, and of the gradient in an iteration
 
-  std::vector<Tensor*> call_inputs;
-  for (size_t k = 0; k < value_of.size(); ++k) {
-    const ExpectedConnection& c = info_->expected_inputs[k];
-    if (c.type == ConnectionType::fwd) {
-      call_inputs.push_back(given[value_of[k]].here);
-      continue;
-    }
-    Expr total;  // several terms if the step returns the tensor several times
-    for (const auto& [j, g] : gradient_of)
-      if (step.outputs()[j] == c.fwd_tensor) total = total ? total + at.of(given[g].here) : at.of(given[g].here);
-    call_inputs.push_back(total ? total.tensor() : zeros(back, c.fwd_tensor->spec));
-  }
-  // A gradient that is the same tensor's sum of GEMMs over the iterations is one GEMM of the stacked factors.
-  Graph& gradient = *info_->graph;
-  const size_t first_invariant = form_.carried + form_.sliced;
+  /// An operand of a product over all iterations.
   struct Factor {
     Tensor* sequence = nullptr;  ///< in `made`; null: stacked result number `stacked`
     size_t stacked = 0;
   };
-  std::vector<Tensor*> collected;  // stacked results, tensors of the gradient graph
-  const auto factor = [&](Tensor* t) -> std::optional<Factor> {
+  struct Product {
+    size_t input;  ///< of the scan
+    Factor left, right;
+    TensorSpec left_spec, right_spec;
+  };
+  std::vector<Tensor*> collected = {};  ///< stacked tensors of the gradient graph
+  std::vector<Product> products = {};
+  std::vector<std::pair<size_t, size_t>> stacked = {}, summed = {};  ///< input of the scan, output of the gradient
+  std::vector<size_t> found = std::vector<size_t>(step.inputs().size(), gradient.outputs().size());
+
+  static Tensor* zeros(Graph& graph, const TensorSpec& spec) {
+    return graph.add_constant(Array::zeros(spec.dtype, spec.shape), "zeros");
+  }
+
+  /// Lists what the reversed step is given: gradients of the step's outputs, and tensors that its gradient expects.
+  void list_given() {
+    for (const size_t i : of.states_) {
+      const TensorSpec& spec = step.outputs()[i]->spec;
+      Tensor* known = operands.gradient(i);
+      gradient_of.emplace_back(i, given.size());
+      given.push_back({Given::carried, known ? known : zeros(made, spec), spec, "gradient"});
+    }
+    for (size_t j = of.form_.carried; j < of.given_.size(); ++j) {
+      if (!of.given_[j]) continue;
+      gradient_of.emplace_back(j, given.size());
+      given.push_back({j < of.stash_begin() ? Given::sliced : Given::invariant, operands.gradient(j),
+                       step.outputs()[j]->spec, "gradient"});
+    }
+    for (const ExpectedConnection& c : of.info_->expected_inputs) {
+      value_of.push_back(given.size());
+      if (c.type == ConnectionType::fwd) given.push_back(of.source(c.fwd_tensor, operands));
+    }
+  }
+
+  /// Adds the inputs of the reversed step in the order of a scan, and those of its call of the gradient.
+  void add_inputs() {
+    form = {.step = &back,
+            .count = of.form_.count,
+            .carried = of.states_.size(),
+            .reversed = !of.form_.reversed,
+            .counted = of.form_.counted};
+    for (const auto kind : {Given::carried, Given::sliced, Given::invariant})
+      for (Given& g : given) {
+        if (g.kind != kind) continue;
+        g.here = back.add_input(g.spec, g.name);
+        inputs.push_back(g.operand);
+        form.sliced += kind == Given::sliced ? 1 : 0;
+      }
+    for (size_t k = 0; k < value_of.size(); ++k) {
+      const ExpectedConnection& c = of.info_->expected_inputs[k];
+      if (c.type == ConnectionType::fwd) {
+        call_inputs.push_back(given[value_of[k]].here);
+        continue;
+      }
+      Expr total;  // several terms if the step returns the tensor several times
+      for (const auto& [j, g] : gradient_of)
+        if (step.outputs()[j] == c.fwd_tensor) total = total ? total + at.of(given[g].here) : at.of(given[g].here);
+      call_inputs.push_back(total ? total.tensor() : zeros(back, c.fwd_tensor->spec));
+    }
+  }
+
+  std::optional<Factor> factor(Tensor* t) {
     if (const size_t k = index_in(gradient.inputs(), t); k < value_of.size()) {
-      if (info_->expected_inputs[k].type != ConnectionType::fwd) return std::nullopt;
+      if (of.info_->expected_inputs[k].type != ConnectionType::fwd) return std::nullopt;
       const Given& g = given[value_of[k]];
       return g.kind == Given::sliced ? std::optional<Factor>({g.operand, 0}) : std::nullopt;
     }
@@ -175,63 +192,72 @@ std::vector<Tensor*> ScanGradient::reverse(Graph& made, const Operands& operands
     const size_t n = index_in(collected, t);
     if (n == collected.size()) collected.push_back(t);
     return Factor{nullptr, n};
-  };
-  struct Product {
-    size_t input;  ///< of the scan
-    Factor left, right;
-    TensorSpec left_spec, right_spec;
-  };
-  std::vector<Product> products;
-  std::vector<std::pair<size_t, size_t>> stacked, summed;  // input of the scan, output of the gradient graph
-  std::vector<Tensor*> results(step.inputs().size(), nullptr);
-  std::vector<size_t> found(step.inputs().size(), gradient.outputs().size());
-  for (size_t k = 0; k < info_->expected_outputs.size(); ++k) {
-    const size_t i = index_in(step.inputs(), info_->expected_outputs[k].fwd_tensor);
-    found[i] = k;
-    if (i < form_.carried) continue;
-    if (i < first_invariant) {
-      stacked.emplace_back(i, k);
-      continue;
+  }
+  /// A gradient that is the same tensor's sum of GEMMs over the iterations is one GEMM of the stacked factors.
+  bool add_product(size_t input, const Tensor* result) {
+    const TransposedProduct p = transposed_product(result);
+    if (!p.left || of.form_.counted || p.left->spec.shape[0] >= min_inner_extent) return false;
+    const auto left = factor(p.left);
+    const auto right = left ? factor(p.right) : std::nullopt;
+    if (right) products.push_back({input, *left, *right, p.left->spec, p.right->spec});
+    return right.has_value();
+  }
+  /// Decides how the gradient of each input comes from the iterations.
+  void divide_results() {
+    for (size_t k = 0; k < of.info_->expected_outputs.size(); ++k) {
+      const size_t i = index_in(step.inputs(), of.info_->expected_outputs[k].fwd_tensor);
+      found[i] = k;
+      if (i < of.form_.carried) continue;
+      if (i < of.form_.carried + of.form_.sliced)
+        stacked.emplace_back(i, k);
+      else if (!add_product(i, gradient.outputs()[k]))
+        summed.emplace_back(i, k);
     }
-    if (const TransposedProduct p = transposed_product(gradient.outputs()[k]);
-        p.left && !form_.counted && p.left->spec.shape[0] < min_inner_extent)
-      if (const auto left = factor(p.left))
-        if (const auto right = factor(p.right)) {
-          products.push_back({i, *left, *right, p.left->spec, p.right->spec});
-          continue;
-        }
-    summed.emplace_back(i, k);
   }
-  const std::vector<size_t> places = gradient.add_stashed_outputs(collected);
-  const Op* call = back.add_call(gradient, call_inputs);
-  for (const size_t i : states_)
-    back.add_output(found[i] < gradient.outputs().size() ? call->outputs[found[i]]
-                                                         : zeros(back, step.inputs()[i]->spec));
-  for (const auto& [i, k] : stacked) back.add_output(call->outputs[k]);
-  for (const size_t k : places) back.add_output(call->outputs[k]);
-  for (const auto& [i, k] : summed) back.add_output(call->outputs[k]);
-  form.stacked = stacked.size() + collected.size();
-  if (form.counted) inputs.push_back(operands.count);
-  const Op* reversed = made.add_call(make_scan(form), std::move(inputs));
 
-  size_t output = 0;
-  for (const size_t i : states_) {
-    Tensor* g = reversed->outputs[output++];
-    if (wanted_[i] && found[i] < gradient.outputs().size()) results[i] = g;
+  const Op* call_scan() {
+    const std::vector<size_t> places = gradient.add_stashed_outputs(collected);
+    const Op* call = back.add_call(gradient, call_inputs);
+    for (const size_t i : of.states_)
+      back.add_output(found[i] < gradient.outputs().size() ? call->outputs[found[i]]
+                                                           : zeros(back, step.inputs()[i]->spec));
+    for (const auto& [i, k] : stacked) back.add_output(call->outputs[k]);
+    for (const size_t k : places) back.add_output(call->outputs[k]);
+    for (const auto& [i, k] : summed) back.add_output(call->outputs[k]);
+    form.stacked = stacked.size() + collected.size();
+    if (form.counted) inputs.push_back(operands.count);
+    return made.add_call(make_scan(form), std::move(inputs));
   }
-  for (const auto& [i, k] : stacked) results[i] = reversed->outputs[output++];
-  const size_t first_collected = output;
-  output += collected.size();
-  for (const auto& [i, k] : summed) results[i] = reversed->outputs[output++];
-  for (const Product& p : products) {
-    const auto matrix = [&](const Factor& f, const TensorSpec& spec) {
-      Tensor* t = f.sequence ? f.sequence : reversed->outputs[first_collected + f.stacked];
-      return reshape(outside.of(t), {form.count * spec.shape[0], spec.shape[1]});
-    };
-    const Expr left = transpose(matrix(p.left, p.left_spec), {1, 0});
-    results[p.input] = outside.one("matmul", {left, matrix(p.right, p.right_spec)}).tensor();
+
+  std::vector<Tensor*> results() {
+    list_given();
+    add_inputs();
+    divide_results();
+    const Op* reversed = call_scan();
+    std::vector<Tensor*> results(step.inputs().size(), nullptr);
+    size_t output = 0;
+    for (const size_t i : of.states_) {
+      Tensor* g = reversed->outputs[output++];
+      if (of.wanted_[i] && found[i] < gradient.outputs().size()) results[i] = g;
+    }
+    for (const auto& [i, k] : stacked) results[i] = reversed->outputs[output++];
+    const size_t first_collected = output;
+    output += collected.size();
+    for (const auto& [i, k] : summed) results[i] = reversed->outputs[output++];
+    for (const Product& p : products) {
+      const auto matrix = [&](const Factor& f, const TensorSpec& spec) {
+        Tensor* t = f.sequence ? f.sequence : reversed->outputs[first_collected + f.stacked];
+        return reshape(outside.of(t), {form.count * spec.shape[0], spec.shape[1]});
+      };
+      const Expr left = transpose(matrix(p.left, p.left_spec), {1, 0});
+      results[p.input] = outside.one("matmul", {left, matrix(p.right, p.right_spec)}).tensor();
+    }
+    return results;
   }
-  return results;
+};
+
+std::vector<Tensor*> ScanGradient::reverse(Graph& made, const Operands& operands) {
+  return Reversal{*this, made, operands}.results();
 }
 
 }  // namespace pxl

@@ -82,8 +82,7 @@ Expr joined(OpBuilder& b, std::vector<Expr> parts) {
 
 SparseGradient sparse_gradient(Tensor& gradient) {
   Ir& ir = gradient.graph->ir();
-  const auto mark = ir.mark();
-  try {
+  return all_or_nothing(ir, [&]() -> SparseGradient {
     const std::vector<Term> terms = terms_of(gradient);
     const bool ignore = terms[0].ignore_out_of_range;
     DType dtype = terms[0].indices->spec.dtype;
@@ -109,10 +108,7 @@ SparseGradient sparse_gradient(Tensor& gradient) {
                      {{"extent", gradient.spec.shape[0]}, {"ignore_OOR", ignore}});
     verify_transformed(ir);
     return {made[0].tensor(), made[1].tensor()};
-  } catch (...) {
-    ir.rollback(*mark);
-    throw;
-  }
+  });
 }
 
 }  // namespace pxl

@@ -16,6 +16,7 @@
 #include "runtime/transform/build_state.hpp"
 #include "runtime/transform/differentiator.hpp"
 #include "runtime/transform/functions/batch_rules.hpp"
+#include "runtime/transform/rebuild.hpp"
 #include "runtime/transform/scan.hpp"
 
 namespace pxl {
@@ -72,9 +73,7 @@ class Vectoriser {
   /// The tensor of all elements, also where it is the same for all.
   Tensor* with_batch(const Batched& v) { return pxl::with_batch(builder_, v, n_); }
   void visit(Op& op) {
-    ir_.origin = op.origin;
-    ir_.ipu = op.ipu;
-    ir_.io_tiles = op.io_tiles;
+    place_like(ir_, op);
     check(op);
     const bool mapped = std::any_of(op.inputs.begin(), op.inputs.end(), [&](Tensor* t) { return is_mapped(t); });
     if (!mapped)
@@ -315,13 +314,9 @@ void set_custom_batch(Graph& graph, CustomBatch batch) { set_own_rule(graph, cus
 
 Vectorised vectorise(Graph& graph, int64_t size, const std::vector<bool>& mapped_inputs) {
   const BuildStateGuard guard(graph.ir());
-  const auto mark = graph.ir().mark();
-  try {
+  return all_or_nothing(graph.ir(), [&] {
     return Vectoriser(graph, size, mapped_inputs).run(mapped_inputs, graph.declared_outputs(), {});
-  } catch (...) {
-    graph.ir().rollback(*mark);
-    throw;
-  }
+  });
 }
 
 }  // namespace pxl

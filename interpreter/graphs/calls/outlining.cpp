@@ -40,63 +40,61 @@ class KeyWriter {
 
   void value(const Value& v) {
     DepthGuard depth(in_);
+    if (leaf(v)) return;
+    Object* o = v.object().get();
+    if (!seen_.insert(o).second)
+      identity('c', o, v);  // the object is being written, or was written before
+    else if (container(v))
+      seen_.erase(o);
+    else
+      definition(o, v);
+  }
+
+  /// Writes a value without further values. Returns false for others.
+  bool leaf(const Value& v) {
     if (v.is_none()) {
       out += 'n';
-      return;
-    }
-    if (v.is_bool()) {
+    } else if (v.is_bool()) {
       out += v.as_bool() ? 'T' : 'F';
-      return;
-    }
-    if (v.is_int()) {
+    } else if (v.is_int()) {
       tag('i', repr_of(in_, v));
-      return;
-    }
-    if (v.is_float()) {
+    } else if (v.is_float()) {
       double d = v.as_double();
       bytes('d', &d, sizeof d);
-      return;
-    }
-    if (const std::string* s = v.as_string()) {
+    } else if (const std::string* s = v.as_string()) {
       tag('s', *s);
-      return;
-    }
-    if (const DType* d = v.as_dtype()) {
+    } else if (const DType* d = v.as_dtype()) {
       tag('D', std::string(name(*d)));
-      return;
-    }
-    if (const TensorSpec* s = v.as_spec()) {
-      tag('S', spec_key(*s));
-      return;
-    }
-    if (Tensor* t = as_tensor(v)) {
+    } else if (const TensorSpec* spec = v.as_spec()) {
+      tag('S', spec_key(*spec));
+    } else if (Tensor* t = as_tensor(v)) {
       if (of_arguments)
         tag('S', spec_key(t->spec));
       else
         tensor(v);
-      return;
+    } else if (const Array* a = v.as_array()) {
+      array(*a);
+    } else {
+      return false;
     }
-    if (const Array* a = v.as_array()) {
-      tag('A', text(a->spec()));
-      if (a->bytes() <= 4096) {
-        bytes('b', a->raw(), static_cast<size_t>(a->bytes()));
-      } else {  // while this copy holds the shared buffer, it is not written to
-        const std::byte* p = a->raw();
-        bytes('p', static_cast<const void*>(&p), sizeof p);
-        used_.arrays.push_back(*a);
-      }
-      return;
-    }
-    Object* o = v.object().get();
-    if (!seen_.insert(o).second) {
-      identity('c', o, v);
-      return;
-    }  // the object is being written, or was written before
+    return true;
+  }
+
+  void array(const Array& a) {
+    tag('A', text(a.spec()));
+    if (a.bytes() <= 4096) return bytes('b', a.raw(), static_cast<size_t>(a.bytes()));
+    // While this copy holds the shared buffer, it is not written to.
+    const std::byte* p = a.raw();
+    bytes('p', static_cast<const void*>(&p), sizeof p);
+    used_.arrays.push_back(a);
+  }
+
+  /// Writes an object that is its parts. Returns false for others.
+  bool container(const Value& v) {
     if (auto* list = v.as<SequenceObject>()) {
       out += v.as<TupleObject>() ? '(' : '[';
       for (const Value& item : list->items) value(item);
       out += ']';
-      seen_.erase(o);
     } else if (auto* dict = v.as<DictObject>()) {
       out += '{';
       for (const auto& [k, item] : dict->items) {
@@ -104,7 +102,6 @@ class KeyWriter {
         value(item);
       }
       out += '}';
-      seen_.erase(o);
     } else if (auto* tree = v.as<TreeObject>()) {
       out += '<';
       for (const auto& [k, item] : tree->items) {
@@ -112,15 +109,20 @@ class KeyWriter {
         value(item);
       }
       out += '>';
-      seen_.erase(o);
     } else if (auto* record = v.as<RecordObject>()) {
       code('R', record->type->code);
       for (const Value& item : record->values) value(item);
-      seen_.erase(o);
     } else if (auto* m = v.as<ModuleInstance>()) {
       instance(*m);
-      seen_.erase(o);
-    } else if (auto* module = v.as<ModuleObject>()) {
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  /// Writes an object that has code or a graph, with the values that it has captured.
+  void definition(Object* o, const Value& v) {
+    if (auto* module = v.as<ModuleObject>()) {
       code('m', module->code);
       for (const ast::Function* f : module->code->methods) captures(*f, module->closure);
       if (module->code->build) captures(*module->code->build, module->closure);

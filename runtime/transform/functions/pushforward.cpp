@@ -14,6 +14,7 @@
 #include "runtime/ops/stop_gradient.hpp"
 #include "runtime/transform/build_state.hpp"
 #include "runtime/transform/differentiator.hpp"
+#include "runtime/transform/rebuild.hpp"
 #include "runtime/transform/scan.hpp"
 
 namespace pxl {
@@ -176,9 +177,7 @@ class Pusher {
 
   void visit(Op& op) {
     check_nothing_modified(op);
-    ir_.origin = op.origin;
-    ir_.ipu = op.ipu;
-    ir_.io_tiles = op.io_tiles;
+    place_like(ir_, op);
     const bool changes = std::ranges::any_of(op.inputs, [&](Tensor* t) { return tangent_of(t) != nullptr; });
     if (!changes)
       copy(op);
@@ -415,18 +414,14 @@ void set_custom_tangent(Graph& graph, CustomGradient tangent) {
 
 Pushforward pushforward(Graph& graph, const std::vector<bool>& given) {
   const BuildStateGuard guard(graph.ir());
-  const auto mark = graph.ir().mark();
-  auto& memo = graph.ir().memo["pushforward"];  // a new map each time: marks keep the old one
-  const auto before = std::static_pointer_cast<const Pusher::Known>(memo);
-  const auto known = before ? std::make_shared<Pusher::Known>(*before) : std::make_shared<Pusher::Known>();
-  try {
-    const Pushforward made = Pusher::of_graph(*known, graph, given, {}, graph.declared_outputs());
+  return all_or_nothing(graph.ir(), [&] {
+    auto& memo = graph.ir().memo["pushforward"];  // a new map each time: marks keep the old one
+    const auto before = std::static_pointer_cast<const Pusher::Known>(memo);
+    const auto known = before ? std::make_shared<Pusher::Known>(*before) : std::make_shared<Pusher::Known>();
+    Pushforward made = Pusher::of_graph(*known, graph, given, {}, graph.declared_outputs());
     memo = known;
     return made;
-  } catch (...) {
-    graph.ir().rollback(*mark);
-    throw;
-  }
+  });
 }
 
 }  // namespace pxl

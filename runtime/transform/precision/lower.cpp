@@ -14,6 +14,7 @@
 #include "runtime/ops/op_builder.hpp"
 #include "runtime/transform/build_state.hpp"
 #include "runtime/transform/differentiator.hpp"
+#include "runtime/transform/rebuild.hpp"
 #include "runtime/transform/scan.hpp"
 
 namespace pxl {
@@ -192,11 +193,7 @@ class Lowering {
     place(op);
     return *all_.done.emplace(key, &made).first->second;
   }
-  void place(const Op& op) {
-    ir_.origin = op.origin;
-    ir_.ipu = op.ipu;
-    ir_.io_tiles = op.io_tiles;
-  }
+  void place(const Op& op) { place_like(ir_, op); }
 
   Graph& from_;
   Ir& ir_;
@@ -212,16 +209,12 @@ class Lowering {
 Graph& lower_precision(Graph& graph, const PrecisionForm& form, const std::vector<bool>& leaves) {
   Ir& ir = graph.ir();
   const BuildStateGuard guard(ir);
-  const auto mark = ir.mark();
-  try {
+  return all_or_nothing(ir, [&]() -> Graph& {
     Lowered all{form, {}};
     Graph& made = Lowering(graph, all, leaves).run();
     verify_transformed(ir);
     return made;
-  } catch (...) {
-    ir.rollback(*mark);
-    throw;
-  }
+  });
 }
 
 }  // namespace pxl
