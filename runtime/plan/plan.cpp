@@ -24,11 +24,11 @@ namespace pxl {
 
 namespace {
 
-// Bounds on recursion and on the number of nodes; graphs with more ops keep their calls. Not measured.
+// Bounds on recursion and on the number of nodes; graphs with more ops keep their calls.
 constexpr int max_call_depth = 500;
 constexpr int64_t max_flattened_ops = 200'000;
 // Minimum size of a loop's state, in bytes, at which a second body's steps cost less than copying the state; and the
-// maximum number of steps that a second body may have. Not measured.
+// maximum number of steps that a second body may have, which bounds the plan's size.
 constexpr int64_t min_alternating = int64_t{1} << 14, max_alternating_steps = 1000;
 constexpr int64_t saturated = int64_t{1} << 48;  // counts stop here, below overflow
 

@@ -115,8 +115,7 @@ void copy_bytes(std::byte* to, const std::byte* from, int64_t bytes) {
   });
 }
 
-/// Initial values of at least this size are made when they are needed: checks and pages of graphs need none. Not
-/// measured.
+/// Initial values of at least this size are made when they are needed: checks and pages of graphs need none.
 constexpr int64_t min_lazy_bytes = 1 << 16;
 
 /// Fills `to` with the element of `scalar`.

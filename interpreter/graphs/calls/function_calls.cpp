@@ -232,7 +232,7 @@ struct ProgramOfFunction {
 struct Programs {
   std::unordered_map<std::string, std::shared_ptr<ProgramOfFunction>> by_key;
 };
-constexpr size_t kept_programs = 256;  // not measured; each is a small graph with its session
+constexpr size_t kept_programs = 256;  // each is a small graph with its session
 
 void build_program(Interpreter& in, const DerivativeObject& d, const Arguments& args, ProgramOfFunction& p) {
   Graph& main = p.ir->main();

@@ -9,8 +9,7 @@
 
 namespace pxl::im2col {
 
-/// Elements in a tile's im2col matrix: 192 KiB of float32, so that it stays in L2 between packing and GEMM. Not
-/// measured.
+/// Elements in a tile's im2col matrix: 192 KiB of float32, so that it stays in L2 between packing and GEMM.
 inline constexpr int64_t tile_elements = 48 * 1024;
 /// Minimum columns in a tile, where there are as many: a part of the GEMM (part_columns, gemm/packed_product.cpp).
 inline constexpr int64_t good_columns = 128;

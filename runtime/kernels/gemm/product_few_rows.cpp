@@ -7,8 +7,7 @@
 namespace pxl {
 namespace {
 
-// Columns of the chunks into which threads divide streamed rows, and of the chunks that they read in panels. Not
-// measured.
+// Columns of the chunks into which threads divide streamed rows, and of the chunks that they read in panels.
 constexpr int64_t streamed_columns = 1024, sum_columns = 2 * skinny_panel;
 
 // Maximum weight rows per slice, beyond which there are more slices: the sums of a slice are float32.

@@ -115,7 +115,7 @@ Kernel each_matrix(int64_t count, double cost_ns, WorkspaceLayout layout, Body b
   return Kernel::parallel({compute, report}, cost_ns * static_cast<double>(count)).with_workspace(layout);
 }
 
-/// Time of an algorithm with this many multiplications, in ns: an estimate for one core, not measured.
+/// Time of an algorithm with this many multiplications, in single-core ns, for the parallel threshold alone.
 double time_of(double multiplications) { return 500 + 0.3 * multiplications; }
 double cube(double n) { return n * n * n; }
 

@@ -7,6 +7,7 @@
 
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/base/threads/parallel_copy.hpp"
 #include "runtime/kernels/elementwise/elementwise.hpp"
 #include "runtime/kernels/indexing/index.hpp"
 #include "runtime/kernels/movement/frame.hpp"
@@ -88,8 +89,9 @@ Kernel filled(std::string_view what, const TensorSpec& in, const std::vector<int
   return Kernel::parallel(std::move(phases), fill.cost_ns() + copy.cost_ns());
 }
 
-/// Cost of copying rows with `bytes` bytes each at 10 GB/s. Not measured.
-double copy_cost_ns(size_t rows, size_t bytes) { return 0.1 * static_cast<double>(rows) * static_cast<double>(bytes); }
+double copy_cost_ns(size_t rows, size_t bytes) {
+  return copy_ns_per_byte * static_cast<double>(rows) * static_cast<double>(bytes);
+}
 
 std::vector<int64_t> ones(size_t n) { return std::vector<int64_t>(n, 1); }
 
@@ -151,10 +153,9 @@ StridedCopy transposition(size_t width, Shape extents, Shape from) {
 }  // namespace
 
 Kernel copy_kernel(const TensorSpec& spec) {
-  constexpr int64_t grain = 64;        // bytes; a cache line
-  constexpr double ns_per_byte = 0.1;  // not measured
+  constexpr int64_t grain = 64;  // bytes; a cache line
   const int64_t bytes = spec.bytes();
-  return Kernel::parallel(bytes, grain, ns_per_byte * static_cast<double>(bytes),
+  return Kernel::parallel(bytes, grain, copy_ns_per_byte * static_cast<double>(bytes),
                           [](const Buffers& b, int64_t begin, int64_t end) {
                             if (b.in[0] != b.out[0]) std::copy(b.in[0] + begin, b.in[0] + end, b.out[0] + begin);
                           });

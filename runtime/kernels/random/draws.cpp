@@ -192,8 +192,7 @@ void put_pairs(const Target& to, int64_t done, int64_t pairs, const Of& of, Make
   });
 }
 
-/// Minimum elements of a lazy draw. Below it, drawing takes less time than keeping the state for a later draw. Not
-/// measured.
+/// Minimum elements of a lazy draw. Below it, drawing takes less time than keeping the state for a later draw.
 constexpr int64_t min_lazy_elements = 1 << 16;
 
 /// Whether a draw may wait until its elements are needed. Large arrays have no elements anyway in a look. Throws, as

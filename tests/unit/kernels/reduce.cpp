@@ -292,17 +292,3 @@ TEST_CASE("the extreme in a line of integers is found at every position") {
                 static_cast<double>(at));
         }
 }
-
-TEST_CASE("medians, arg-reductions, running sums") {
-  const Array x = make(DType::float32, {2, 4}, {3, 1, 2, 1, 9, 9, 7, 8});
-  const auto m = run(median_kernel(x.spec(), {1}), {x}, {spec(DType::float32, {2}), spec(DType::int32, {2})});
-  CHECK(numbers(m[0]) == std::vector<double>{1, 8});
-  CHECK(numbers(m[1]) == std::vector<double>{1, 3});
-  const auto all = run(median_kernel(x.spec(), {0, 1}), {x}, {spec(DType::float32, {}), spec(DType::int32, {})});
-  CHECK(numbers(all[0]) == std::vector<double>{3});
-  CHECK(numbers(run(arg_kernel(true, x.spec(), 1), {x}, spec(DType::int32, {2}))) == std::vector<double>{0, 0});
-  CHECK(numbers(run(arg_kernel(false, x.spec(), 0), {x}, spec(DType::int32, {4}))) == std::vector<double>{0, 0, 0, 0});
-  CHECK(numbers(run(cumsum_kernel(x.spec(), 1), {x}, x.spec())) == std::vector<double>{3, 4, 6, 7, 9, 18, 25, 33});
-  CHECK(numbers(run(cumsum_kernel(x.spec(), 0, true, true), {x}, x.spec())) ==
-        std::vector<double>{9, 9, 7, 8, 0, 0, 0, 0});
-}

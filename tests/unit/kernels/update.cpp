@@ -39,16 +39,6 @@ TEST_CASE("accumulators round in the accumulator's dtype") {
   CHECK(numbers(run(copy_var_update_kernel(x.spec()), {x, factor.reshaped({1})}, spec(f, {}))).size() == 1);
 }
 
-TEST_CASE("sparse accumulation adds duplicates") {
-  const DType f = DType::float32;
-  const Array t = Array::zeros(f, {3, 2}), x = make(f, {2, 2}, {1, 2, 3, 4}), i = make(DType::int32, {2}, {2, 2});
-  CHECK(numbers(run(sparse_accumulate_kernel(t.spec(), x.spec(), i.spec(), 0, Scalar::of(2)), {t, x, i}, t.spec())) ==
-        Numbers{0, 0, 0, 0, 8, 12});
-  const Array bad = make(DType::int32, {2}, {2, 3});
-  CHECK_THROWS_AS(run(sparse_accumulate_kernel(t.spec(), x.spec(), i.spec(), 0, {}), {t, x, bad}, t.spec()), Error);
-  CHECK_THROWS_AS(sparse_accumulate_kernel(t.spec(), spec(f, {2}), i.spec(), 0, {}), Error);
-}
-
 TEST_CASE("adam, adamax, lamb") {
   const DType h = DType::float16, f = DType::float32;
   Array m = make(h, {1}, {0.0099945}), v = make(f, {1}, {9.9998715e-06}), step = make(f, {}, {0});
