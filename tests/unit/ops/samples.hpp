@@ -37,10 +37,17 @@ inline Array cycle(DType dtype, const Shape& shape, int64_t n) {
   return a.cast(dtype);
 }
 
+/// A row of Samples::Rows.
+#define PXL_SAMPLE(names, ...)         \
+  {                                    \
+    names, [&] { return __VA_ARGS__; } \
+  }
+
 /// Operands of samples, and the rows whose samples are spelled out, by subject.
 class Samples {
  public:
-  using Rows = std::map<std::string_view, std::function<Sample()>>;
+  /// Names of ops, separated by spaces, and their sample.
+  using Rows = std::vector<std::pair<std::string_view, std::function<Sample()>>>;
 
   /// `dtype` is the floating dtype of operands.
   Samples(const OpRow& of_row, DType of_dtype) : row(of_row), dtype(of_dtype) {}
