@@ -218,22 +218,6 @@ Kernel multiply_kernel(DType in, const Shape& a, const Shape& b, const Shape& ou
   return kernel;
 }
 
-Kernel binary_scalar_kernel(Binary op, DType in, double scalar, bool scalar_first, int64_t n) {
-  const BinaryBlock fns = need_binary(op, in);
-  const Element element(in, scalar);
-  if (n == 0) return [](const Buffers&) {};
-  const BinaryFn fn = scalar_first ? fns.sv : fns.vs;
-  const int64_t width = static_cast<int64_t>(size_of(in)),
-                out_width = static_cast<int64_t>(size_of(result_dtype(op, in)));
-  return Kernel::elementwise(n, info(op).cost_ns * static_cast<double>(n),
-                             [=](const Buffers& b, int64_t begin, int64_t end) {
-                               if (begin >= end) return;
-                               const std::byte* x = b.in[0] + begin * width;
-                               fn(scalar_first ? element.bytes : x, scalar_first ? x : element.bytes,
-                                  b.out[0] + begin * out_width, end - begin);
-                             });
-}
-
 Kernel nary_kernel(Binary op, DType dtype, const std::vector<Shape>& inputs, const Shape& out) {
   if (inputs.empty()) throw Error(std::string(name(op)) + " needs at least one operand");
   const BinaryBlock fns = need_binary(op, dtype);

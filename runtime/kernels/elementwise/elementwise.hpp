@@ -68,8 +68,6 @@ Kernel parametric_kernel(Parametric op, DType dtype, double p, double q, int64_t
 Kernel binary_kernel(Binary op, DType in, const Shape& a, const Shape& b, const Shape& out);
 /// binary_kernel for the product, which states the operand that it scales (narrow.hpp).
 Kernel multiply_kernel(DType in, const Shape& a, const Shape& b, const Shape& out);
-/// op(x, scalar), or op(scalar, x) with scalar_first. The scalar is cast to the dtype once.
-Kernel binary_scalar_kernel(Binary op, DType in, double scalar, bool scalar_first, int64_t n);
 /// Left fold of op over one or more inputs, each broadcast to `out`: op(op(x0, x1), x2)... Ops whose bool result comes
 /// from other operands are excluded. The output may be input 0's memory only if no later input is that memory.
 Kernel nary_kernel(Binary op, DType dtype, const std::vector<Shape>& inputs, const Shape& out);

@@ -28,9 +28,9 @@ struct ReductionResult {
   int64_t root = 0;
 };
 
-/// Combines operands of n elements in the order of combine_tree. float16 is combined in float32 and rounded once; other
-/// dtypes are combined in their own dtype. Integers wrap around. `mean` divides the sum once. Results may share the
-/// memory of the operands if each member receives the whole result.
+/// Combines operands of n elements in the order of combine_nodes. float16 is combined in float32 and rounded once;
+/// other dtypes are combined in their own dtype. Integers wrap around. `mean` divides the sum once. Results may share
+/// the memory of the operands if each member receives the whole result.
 Kernel replica_reduction_kernel(DType dtype, ReplicaReduction reduction, int64_t n, int64_t members,
                                 const ReductionResult& result);
 /// The dtype in which a reduction combines, and of its partial results, if members are in several processes.

@@ -14,7 +14,14 @@ constexpr int64_t tree_middle(int64_t first, int64_t last) {
   return first + static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(last - first - 1)));
 }
 
-/// Like combine_tree, but from known nodes: `node(a, b, slot)` puts T(a, b) into the slot, or returns false.
+/// Combines the values of members first..last-1 of a group, in ascending order of replicas:
+///
+///     T(a, b) = x[a]                  if b - a = 1
+///     T(a, b) = T(a, m) with T(m, b)  where m - a is the largest power of two below b - a
+///
+/// so that an aligned block of replicas is a subtree. `node(a, b, slot)` puts T(a, b) into the slot, or returns false
+/// if it is not known; those of single members are. `join(slot, slot + 1)` combines two into the first, the lower
+/// members left. The result is in `slot`.
 template <class Node, class Join>
 void combine_nodes(int64_t first, int64_t last, size_t slot, const Node& node, const Join& join) {
   if (node(first, last, slot)) return;
@@ -22,22 +29,6 @@ void combine_nodes(int64_t first, int64_t last, size_t slot, const Node& node, c
   combine_nodes(first, middle, slot, node, join);
   combine_nodes(middle, last, slot + 1, node, join);
   join(slot, slot + 1);
-}
-
-/// Combines the values of members first..last-1 of a group, in ascending order of replicas:
-///
-///     T(a, b) = x[a]                  if b - a = 1
-///     T(a, b) = T(a, m) with T(m, b)  where m - a is the largest power of two below b - a
-///
-/// so that an aligned block of replicas is a subtree. `leaf(i, slot)` puts the value of member i into a slot,
-/// `join(slot, slot + 1)` combines two into the first, the lower members left. The result is in `slot`.
-template <class Leaf, class Join>
-void combine_tree(int64_t first, int64_t last, size_t slot, const Leaf& leaf, const Join& join) {
-  const auto node = [&](int64_t a, int64_t b, size_t to) {
-    if (b - a == 1) leaf(a, to);
-    return b - a == 1;
-  };
-  combine_nodes(first, last, slot, node, join);
 }
 
 /// A node in the tree of a group: members first..last-1, combined.
@@ -59,7 +50,7 @@ inline std::vector<TreeNode> tree_nodes(int64_t members, int64_t first, int64_t 
   return nodes;
 }
 
-/// The number of slots that combine_tree uses for n members.
+/// The number of slots that combine_nodes uses for n members.
 constexpr int64_t combine_slots(int64_t n) {
   return 1 + static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(n - 1)));
 }

@@ -17,8 +17,12 @@ namespace {
 /// "((0 1) (2 3))"
 std::string tree_text(int64_t n) {
   std::map<size_t, std::string> slots;
-  combine_tree(
-      0, n, 0, [&](int64_t i, size_t slot) { slots[slot] = std::to_string(i); },
+  combine_nodes(
+      0, n, 0,
+      [&](int64_t first, int64_t last, size_t slot) {
+        if (last - first == 1) slots[slot] = std::to_string(first);
+        return last - first == 1;
+      },
       [&](size_t a, size_t b) { slots[a] = fmt::format("({} {})", slots.at(a), slots.at(b)); });
   CHECK(static_cast<int64_t>(slots.size()) <= combine_slots(n));
   return slots.at(0);
