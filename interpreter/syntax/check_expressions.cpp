@@ -1,5 +1,6 @@
 // Checks of assignment targets, arguments and parameters.
 #include "interpreter/syntax/check_expressions.hpp"
+#include "interpreter/syntax/names_bound.hpp"
 #include "interpreter/syntax/syntax_fixes.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 
@@ -150,71 +151,21 @@ void ExpressionChecks::arguments(const std::vector<Argument>& list) {
   }
 }
 
-void ExpressionChecks::items(const std::vector<Expr*>& list) {
-  for (const Expr* e : list) value(e);
-}
-
 void ExpressionChecks::comprehension(const ComprehensionExpr& e) {
   for (const Clause& c : e.clauses) {
     for (const Expr* t : c.targets) loop_target(t);
     value(c.iterable);
-    items(c.conditions);
+    for (const Expr* condition : c.conditions) value(condition);
   }
   value(e.key);
   value(e.value);
 }
 
-void ExpressionChecks::pieces(const std::vector<FPiece>& list) {
-  for (const FPiece& p : list) {
-    value(p.value);
-    pieces(p.format);
-  }
-}
-
 void ExpressionChecks::value(const Expr* e) {
   if (!e) return;
   switch (e->kind) {
-    case ExprKind::none:
-    case ExprKind::boolean:
-    case ExprKind::integer:
-    case ExprKind::floating:
-    case ExprKind::string:
-    case ExprKind::name:
-    case ExprKind::ellipsis: return;
-    case ExprKind::fstring: return pieces(static_cast<const FStringExpr*>(e)->pieces);
-    case ExprKind::list: return items(static_cast<const ListExpr*>(e)->items);
-    case ExprKind::tuple: return items(static_cast<const TupleExpr*>(e)->items);
-    case ExprKind::dict:
-      for (auto [key, item] : static_cast<const DictExpr*>(e)->items) value(key), value(item);
-      return;
     case ExprKind::comprehension:
     case ExprKind::dict_comprehension: return comprehension(*static_cast<const ComprehensionExpr*>(e));
-    case ExprKind::unary: return value(static_cast<const UnaryExpr*>(e)->operand);
-    case ExprKind::chain: {
-      const auto& c = *static_cast<const ChainExpr*>(e);
-      value(c.first);
-      for (const auto& step : c.rest) value(step.operand);
-      return;
-    }
-    case ExprKind::power:
-      value(static_cast<const PowerExpr*>(e)->base);
-      return value(static_cast<const PowerExpr*>(e)->exponent);
-    case ExprKind::compare: {
-      const auto& c = *static_cast<const CompareExpr*>(e);
-      value(c.first);
-      for (const auto& step : c.rest) value(step.operand);
-      return;
-    }
-    case ExprKind::logical: return items(static_cast<const LogicalExpr*>(e)->operands);
-    case ExprKind::conditional: {
-      const auto& c = *static_cast<const ConditionalExpr*>(e);
-      value(c.condition);
-      value(c.then_value);
-      return value(c.else_value);
-    }
-    case ExprKind::attempt:
-      value(static_cast<const AttemptExpr*>(e)->value);
-      return value(static_cast<const AttemptExpr*>(e)->otherwise);
     case ExprKind::lambda: {
       const Function& f = *static_cast<const LambdaExpr*>(e)->function;
       parameters(f.parameters);
@@ -223,17 +174,11 @@ void ExpressionChecks::value(const Expr* e) {
     case ExprKind::call:
       value(static_cast<const CallExpr*>(e)->callee);
       return arguments(static_cast<const CallExpr*>(e)->arguments);
-    case ExprKind::index:
-      value(static_cast<const IndexExpr*>(e)->base);
-      return items(static_cast<const IndexExpr*>(e)->subscripts);
-    case ExprKind::slice: {
-      const auto& s = *static_cast<const SliceExpr*>(e);
-      value(s.start);
-      value(s.stop);
-      return value(s.step);
+    default: {
+      std::vector<const Expr*> parts;
+      children(*e, parts);
+      for (const Expr* part : parts) value(part);
     }
-    case ExprKind::member: return value(static_cast<const MemberExpr*>(e)->base);
-    case ExprKind::starred: return value(static_cast<const StarredExpr*>(e)->value);
   }
 }
 

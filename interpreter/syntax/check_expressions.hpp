@@ -20,10 +20,8 @@ class ExpressionChecks {
  private:
   void problem(std::string_view code, std::string message, Span at, std::string note = {});
   void target(const ast::Expr* e, bool in_tuple);
-  void items(const std::vector<ast::Expr*>& list);
   void arguments(const std::vector<ast::Argument>& list);
   void comprehension(const ast::ComprehensionExpr& e);
-  void pieces(const std::vector<ast::FPiece>& list);
 
   std::vector<Diagnostic>& problems_;
 };

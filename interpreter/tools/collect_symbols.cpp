@@ -304,82 +304,27 @@ class Collector {
     expression(e.value, scope);
   }
 
-  void pieces(const std::vector<ast::FPiece>& list, int scope) {
-    for (const ast::FPiece& p : list) {
-      expression(p.value, scope);
-      pieces(p.format, scope);
-    }
-  }
-
   void expression(const ast::Expr* e, int scope) {
     if (!e) return;
     switch (e->kind) {
-      case ast::ExprKind::none:
-      case ast::ExprKind::boolean:
-      case ast::ExprKind::integer:
-      case ast::ExprKind::floating:
-      case ast::ExprKind::ellipsis: break;
       case ast::ExprKind::string:
         mentions_.push_back({Mention::Kind::text, e->span, static_cast<const ast::StringExpr&>(*e).value});
         break;
-      case ast::ExprKind::fstring: pieces(static_cast<const ast::FStringExpr&>(*e).pieces, scope); break;
       case ast::ExprKind::name: scopes_.read(scope, static_cast<const ast::NameExpr&>(*e).name, e->span); break;
-      case ast::ExprKind::list:
-        for (const ast::Expr* x : static_cast<const ast::ListExpr&>(*e).items) expression(x, scope);
-        break;
-      case ast::ExprKind::tuple:
-        for (const ast::Expr* x : static_cast<const ast::TupleExpr&>(*e).items) expression(x, scope);
-        break;
-      case ast::ExprKind::dict:
-        for (const auto& [k, v] : static_cast<const ast::DictExpr&>(*e).items) {
-          expression(k, scope);
-          expression(v, scope);
-        }
-        break;
       case ast::ExprKind::comprehension:
       case ast::ExprKind::dict_comprehension:
         comprehension(static_cast<const ast::ComprehensionExpr&>(*e), scope);
-        break;
-      case ast::ExprKind::unary: expression(static_cast<const ast::UnaryExpr&>(*e).operand, scope); break;
-      case ast::ExprKind::chain:
-        expression(static_cast<const ast::ChainExpr&>(*e).first, scope);
-        for (const auto& step : static_cast<const ast::ChainExpr&>(*e).rest) expression(step.operand, scope);
-        break;
-      case ast::ExprKind::power:
-        expression(static_cast<const ast::PowerExpr&>(*e).base, scope);
-        expression(static_cast<const ast::PowerExpr&>(*e).exponent, scope);
-        break;
-      case ast::ExprKind::compare:
-        expression(static_cast<const ast::CompareExpr&>(*e).first, scope);
-        for (const auto& step : static_cast<const ast::CompareExpr&>(*e).rest) expression(step.operand, scope);
-        break;
-      case ast::ExprKind::logical:
-        for (const ast::Expr* x : static_cast<const ast::LogicalExpr&>(*e).operands) expression(x, scope);
-        break;
-      case ast::ExprKind::conditional:
-        expression(static_cast<const ast::ConditionalExpr&>(*e).condition, scope);
-        expression(static_cast<const ast::ConditionalExpr&>(*e).then_value, scope);
-        expression(static_cast<const ast::ConditionalExpr&>(*e).else_value, scope);
-        break;
-      case ast::ExprKind::attempt:
-        expression(static_cast<const ast::AttemptExpr&>(*e).value, scope);
-        expression(static_cast<const ast::AttemptExpr&>(*e).otherwise, scope);
         break;
       case ast::ExprKind::lambda:
         function_body(*static_cast<const ast::LambdaExpr&>(*e).function, scope, scopes_.owner_of(scope));
         break;
       case ast::ExprKind::call: call(static_cast<const ast::CallExpr&>(*e), scope); break;
-      case ast::ExprKind::index:
-        expression(static_cast<const ast::IndexExpr&>(*e).base, scope);
-        for (const ast::Expr* x : static_cast<const ast::IndexExpr&>(*e).subscripts) expression(x, scope);
-        break;
-      case ast::ExprKind::slice:
-        expression(static_cast<const ast::SliceExpr&>(*e).start, scope);
-        expression(static_cast<const ast::SliceExpr&>(*e).stop, scope);
-        expression(static_cast<const ast::SliceExpr&>(*e).step, scope);
-        break;
       case ast::ExprKind::member: member(static_cast<const ast::MemberExpr&>(*e), scope, Use::value); break;
-      case ast::ExprKind::starred: expression(static_cast<const ast::StarredExpr&>(*e).value, scope); break;
+      default: {
+        std::vector<const ast::Expr*> parts;
+        children(*e, parts);
+        for (const ast::Expr* part : parts) expression(part, scope);
+      }
     }
   }
   /// Visits an expression before a dot or an argument list.
