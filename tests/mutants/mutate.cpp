@@ -11,58 +11,15 @@ namespace {
 constexpr size_t longest = 60000;  ///< bytes of a mutant
 
 // Texts that break readers and evaluators: limits of numbers, odd letters, openers without closers.
-constexpr std::array extremes = {"0",
-                                 "-1",
-                                 "1e400",
-                                 "9223372036854775807",
-                                 "9223372036854775808",
-                                 "-9223372036854775808",
-                                 "0x",
-                                 "1_000",
-                                 "4294967296",
-                                 "1e-400",
-                                 "inf",
-                                 "nan",
-                                 "none",
-                                 "true",
-                                 "[]",
-                                 "{}",
-                                 "()",
-                                 "(,)",
-                                 "\"\"",
-                                 "\"\"\"",
-                                 "f\"{",
-                                 "f\"{x:",
-                                 "}",
-                                 "{",
-                                 "(",
-                                 "]",
-                                 "...",
-                                 "**",
-                                 "=>",
-                                 "##",
-                                 "#",
-                                 "\\",
-                                 "\r",
-                                 "\r\n",
-                                 "\t",
-                                 "\0",
-                                 "\xEF\xBB\xBF",
-                                 "\xC3\xA4",
-                                 "\xF0\x9F\x98\x80",
-                                 "\xFF",
-                                 "e\xCC\x81",
-                                 "self",
-                                 "ir",
-                                 "_",
-                                 "with",
-                                 "outlined",
-                                 "build(",
-                                 "param",
-                                 "stream out",
-                                 "ref",
-                                 "float32[",
-                                 "tensor[..., d]"};
+// clang-format off
+constexpr const char* extremes[] = {
+    "0", "-1", "1e400", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "0x", "1_000",
+    "4294967296", "1e-400", "inf", "nan", "none", "true", "[]", "{}", "()", "(,)", "\"\"", "\"\"\"", "f\"{", "f\"{x:",
+    "}", "{", "(", "]", "...", "**", "=>", "##", "#", "\\", "\r", "\r\n", "\t", "\0", "\xEF\xBB\xBF", "\xC3\xA4",
+    "\xF0\x9F\x98\x80", "\xFF", "e\xCC\x81", "self", "ir", "_", "with", "outlined", "build(", "param", "stream out",
+    "ref", "float32[", "tensor[..., d]",
+};
+// clang-format on
 
 size_t below(std::mt19937_64& random, size_t n) { return n == 0 ? 0 : static_cast<size_t>(random() % n); }
 
@@ -147,7 +104,7 @@ void Mutator::change_tokens(std::string& text, Random& random) const {
     case 1: text.insert(one.end, " " + any_token(random) + " "); break;
     case 2:
     case 3: text.replace(one.begin, one.end - one.begin, any_token(random)); break;
-    case 4: text.replace(one.begin, one.end - one.begin, extremes[below(random, extremes.size())]); break;
+    case 4: text.replace(one.begin, one.end - one.begin, extremes[below(random, std::size(extremes))]); break;
     case 5: text.insert(one.begin, span + " "); break;
     case 6: {  // the same token elsewhere in the text
       const Piece other = pieces[below(random, pieces.size())];
