@@ -9,8 +9,8 @@
 #include <unordered_map>
 
 #include "interpreter/tools/equal_graphs.hpp"
-#include "interpreter/tools/op_scopes.hpp"
 #include "interpreter/tools/statistics.hpp"
+#include "runtime/graph/op_scopes.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/tiles/report_json.hpp"
 

@@ -6,9 +6,9 @@
 #include <unordered_map>
 
 #include "interpreter/tools/equal_graphs.hpp"
-#include "interpreter/tools/op_scopes.hpp"
 #include "runtime/base/text/join_texts.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/op_scopes.hpp"
 #include "runtime/graph/schedule.hpp"
 
 namespace pxl {

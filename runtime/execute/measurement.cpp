@@ -9,18 +9,27 @@
 #include "runtime/base/diagnostics/library_sources.hpp"
 #include "runtime/base/threads/thread_pool.hpp"
 #include "runtime/execute/program.hpp"
+#include "runtime/graph/op_scopes.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {
 
 namespace {
 
-/// The modules in a tensor's name: "blocks/0/mlp/gelu_out" is in blocks.0.mlp.
-std::string modules_in(std::string_view name) {
-  const size_t last = name.rfind('/');
-  std::string path(last == name.npos ? std::string_view() : name.substr(0, last));
-  std::replace(path.begin(), path.end(), '/', '.');
-  return path;
+/// The modules of a step's op: those of the calls around it, outermost first, and its own.
+std::string whole_path(const RunStep& step, ModulePaths& modules) {
+  std::string path = modules.of(*step.instruction->op);
+  const auto add = [&](const Op& call) {
+    const std::string outer = modules.of_callee(call);
+    path = outer + (outer.empty() || path.empty() ? "" : ".") + path;
+  };
+  const Instruction* inside = step.instruction;
+  for (const StepCaller* caller = step.caller;; caller = caller->outer) {
+    for (const CallSite* site = inside->site; site; site = site->outer) add(*site->call);
+    if (!caller) return path;
+    inside = caller->control;
+    add(*inside->op);
+  }
 }
 
 std::string place_of(Span at) { return fmt::format("{}:{}", at.file->name(), at.file->position(at.begin).line); }
@@ -41,7 +50,7 @@ void locate(const Op& op, MeasuredKernel& k, std::map<std::string, std::string>&
 }
 
 /// Names and places of a step's op.
-MeasuredKernel kernel_of(const RunStep& step, std::map<std::string, std::string>& sources) {
+MeasuredKernel kernel_of(const RunStep& step, ModulePaths& modules, std::map<std::string, std::string>& sources) {
   MeasuredKernel k;
   const Instruction& instruction = *step.instruction;
   k.name = std::string(instruction.op->row->schedule);
@@ -53,10 +62,8 @@ MeasuredKernel kernel_of(const RunStep& step, std::map<std::string, std::string>
   k.bytes = step.touched;
   k.divided = step.divided;
   k.id = instruction.op->id;
-  if (!instruction.op->outputs.empty() && instruction.op->outputs[0]) {
-    k.path = modules_in(instruction.op->outputs[0]->name);
-    k.result = text(instruction.op->outputs[0]->spec);
-  }
+  k.path = whole_path(step, modules);
+  if (!instruction.op->outputs.empty() && instruction.op->outputs[0]) k.result = text(instruction.op->outputs[0]->spec);
   locate(*instruction.op, k, sources);
   return k;
 }
@@ -153,12 +160,13 @@ Measurement measured(const std::string& program, std::span<const RunStep> steps,
   m.timed_runs = profile.timed_runs();
   m.resident = profile.resident_peak();
   std::map<std::string, std::string> sources;
+  ModulePaths modules;
   std::vector<int> number(profile.kernels().size(), -1);
   for (size_t i = 0; i < profile.kernels().size(); ++i) {
     const Profile::Timing& t = profile.kernels()[i];
     if (t.runs == 0 || !steps[i].instruction) continue;
     number[i] = static_cast<int>(m.kernels.size());
-    MeasuredKernel k = kernel_of(steps[i], sources);
+    MeasuredKernel k = kernel_of(steps[i], modules, sources);
     k.seconds = t.seconds * profile.scale();
     k.runs = (t.runs * m.runs + profile.timed() / 2) / std::max<int64_t>(profile.timed(), 1);
     m.in_kernels += k.seconds;

@@ -67,6 +67,42 @@ std::vector<Row> rows_of(const Measurement& m) {
   return rows;
 }
 
+/// Orders texts with numbers by the numbers: "blocks.2" before "blocks.10".
+struct NaturalOrder {
+  bool operator()(std::string_view a, std::string_view b) const {
+    while (!a.empty() && !b.empty()) {
+      const size_t in_a = digits(a), in_b = digits(b);
+      if (in_a > 0 && in_b > 0 && in_a != in_b) return in_a < in_b;
+      const size_t part = std::max<size_t>(std::min(in_a, in_b), 1);
+      if (const int order = a.substr(0, part).compare(b.substr(0, part)); order != 0) return order < 0;
+      a.remove_prefix(part);
+      b.remove_prefix(part);
+    }
+    return a.size() < b.size();
+  }
+  static size_t digits(std::string_view text) { return std::min(text.find_first_not_of("0123456789"), text.size()); }
+};
+
+/// The first modules of a path: up to the number of a list's element, or two names.
+std::string first_modules(const std::string& path) {
+  size_t end = path.find('.');
+  for (int names = 1; end < path.size(); ++names) {
+    const size_t next = std::min(path.find('.', end + 1), path.size());
+    const bool number = NaturalOrder::digits(std::string_view(path).substr(end + 1)) == next - end - 1;
+    if (number) return path.substr(0, next);
+    if (names == 2) break;
+    end = next;
+  }
+  return path.substr(0, end);
+}
+
+/// Seconds in kernels by first modules; what is in no module comes first, without a name.
+std::map<std::string, double, NaturalOrder> seconds_by_module(const Measurement& m) {
+  std::map<std::string, double, NaturalOrder> seconds;
+  for (const MeasuredKernel& k : m.kernels) seconds[first_modules(k.path)] += k.seconds;
+  return seconds;
+}
+
 std::string cut(const std::string& line, int width) {
   if (width <= 0 || visible_width(line) <= width) return line;
   std::string out = line;
@@ -113,6 +149,14 @@ std::string table_text(const Measurement& m, int width) {
   out += fmt::format("memory: {} planned (variables {}, constants {}, arena {}); the process took {} for the session\n",
                      bytes_text(m.variables + m.constants + m.arena), bytes_text(m.variables), bytes_text(m.constants),
                      bytes_text(m.arena), bytes_text(m.resident));
+  if (const auto modules = seconds_by_module(m); modules.size() > 1) {
+    out += "kernels by module\n";
+    for (const auto& [module, time] : modules)
+      out += cut(fmt::format("{:6.1f}% {:11.2f}  {}", share(time), time / runs * 1e6,
+                             module.empty() ? "in no module" : module),
+                 width) +
+             "\n";
+  }
   return out + m.more;
 }
 

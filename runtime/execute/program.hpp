@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -20,6 +21,12 @@ namespace pxl {
 /// The number of a replica, and how many there are: the further operand of Exchange::replica.
 struct ReplicaNumber {
   int32_t number = 0, count = 1;
+};
+
+/// A control op that runs the steps of its callee, and the one around it.
+struct StepCaller {
+  const Instruction* control = nullptr;
+  const StepCaller* outer = nullptr;
 };
 
 struct RunStep {
@@ -45,6 +52,7 @@ struct RunStep {
   const Kernel* kernel = nullptr;
   const Instruction* instruction = nullptr;  ///< kernels only
   int64_t touched = 0;                       ///< bytes of operands and results
+  const StepCaller* caller = nullptr;        ///< kernels only; null: in the main plan
   const Op* op = nullptr;                    ///< for messages
   const std::byte* from = nullptr;
   std::byte* to = nullptr;
@@ -121,6 +129,7 @@ class Program {
   void show_result(const RunStep& step);
 
   std::vector<RunStep> steps_;
+  std::deque<StepCaller> callers_;  ///< of steps
   std::vector<std::byte*> pointers_;
   std::vector<int64_t> counters_;
   std::vector<StreamPort> ports_;

@@ -25,6 +25,7 @@ struct Program::Frame {
   const std::vector<std::byte*>& inputs;
   const std::vector<std::byte*>& outputs;
   std::byte* base;
+  const StepCaller* caller = nullptr;
 };
 
 class Program::Builder {
@@ -237,6 +238,7 @@ class Program::Builder {
     RunStep& step = push(collective ? RunStep::Kind::collective : RunStep::Kind::kernel, instruction.op);
     step.kernel = &instruction.kernel;
     step.instruction = &instruction;
+    step.caller = frame.caller;
     std::set<BufferId> touched(instruction.in.begin(), instruction.in.end());
     touched.insert(instruction.out.begin(), instruction.out.end());
     for (BufferId id : touched)
@@ -260,16 +262,17 @@ class Program::Builder {
 
   /// f(the callee's frame)
   template <class F>
-  void in_callee(const Frame& frame, const PlanCall& call, F&& f) {
+  void in_callee(const Frame& frame, const Instruction& control, const PlanCall& call, F&& f) {
     std::vector<std::byte*> in, out;
     for (BufferId id : call.in) in.push_back(pointer(frame, id));
     for (BufferId id : call.out) out.push_back(pointer(frame, id));
-    f(Frame{*call.callee, in, out, pointer(frame, call.frame)});
+    program_.callers_.push_back({&control, frame.caller});
+    f(Frame{*call.callee, in, out, pointer(frame, call.frame), &program_.callers_.back()});
   }
 
   void add_call(const Frame& frame, const Instruction& instruction, const PlanCall& call) {
     add_copies(frame, call.before, instruction.op);
-    in_callee(frame, call, [&](const Frame& callee) {
+    in_callee(frame, instruction, call, [&](const Frame& callee) {
       if (instruction.kind != Instruction::Kind::loop) add_once(callee);
       add(callee);
     });
@@ -324,7 +327,7 @@ class Program::Builder {
     add_copies(frame, instruction.before, instruction.op);
     const PlanCall& body = instruction.calls[0];
     if (instruction.condition) return add_conditional_loop(frame, instruction);
-    in_callee(frame, body, [&](const Frame& callee) { add_once(callee); });
+    in_callee(frame, instruction, body, [&](const Frame& callee) { add_once(callee); });
     const bool in_pairs =
         std::any_of(body.after.begin(), body.after.end(), [](const Copy& copy) { return copy.alternates; });
     const int64_t rounds = in_pairs ? instruction.repeats / 2 : instruction.repeats;
@@ -355,7 +358,7 @@ class Program::Builder {
     };
     if (instruction.repeats > 0) {
       add_leave();
-      in_callee(frame, body, [&](const Frame& callee) { add_once(callee); });
+      in_callee(frame, instruction, body, [&](const Frame& callee) { add_once(callee); });
       const size_t counter = program_.counters_.size();
       program_.counters_.push_back(0);
       push(RunStep::Kind::loop, instruction.op).port = counter;

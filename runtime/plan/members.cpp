@@ -56,6 +56,7 @@ Node compose(Form form, std::vector<Node> members, const std::function<bool(cons
   n.members = std::move(members);
   const Node &first = n.members.front(), &last = n.members.back();
   n.op = last.op;
+  n.site = last.site;
   switch (form) {
     case Form::fused: join(n, wanted); break;
     case Form::one_pass:

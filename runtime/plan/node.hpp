@@ -60,9 +60,16 @@ struct Product {
   bool packed = false;      ///< the right operand is a packed_operand
 };
 
+/// A call that was replaced by the ops of its callee, and the call around it.
+struct CallSite {
+  const Op* call = nullptr;
+  const CallSite* outer = nullptr;  ///< null: the call is in the plan's graph
+};
+
 struct Node {
-  const Op* op = nullptr;         ///< the op; of members the last one's
-  std::vector<const Tensor*> in;  ///< by slot; null for operands that are absent or not read
+  const Op* op = nullptr;          ///< the op; of members the last one's
+  const CallSite* site = nullptr;  ///< the call that `op` came from; null: it is in the plan's graph
+  std::vector<const Tensor*> in;   ///< by slot; null for operands that are absent or not read
   std::vector<const Tensor*> out;
   std::vector<int> modified;  ///< slots whose memory the node writes
   int alias = -1;             ///< slot whose memory out[0] is by definition; -1 for none

@@ -42,6 +42,7 @@ class Assembler {
   void add(const Node& node, int p, bool fails) {
     Instruction instruction;
     instruction.op = node.op;
+    instruction.site = node.site;
     instruction.position = p;
     instruction.note = note_of(node);
     instruction.stream = node.op->stream;
@@ -268,6 +269,7 @@ std::shared_ptr<const ReadPlan> Planner::read_again(const Graph& graph, std::vec
   if (write_plan(graph, read->nodes, read->results) != text)
     throw Error(fmt::format("the plan of `{}` is written otherwise after it was read", graph.id()), {text},
                 Fault::internal);
+  for (size_t i = 0; i < nodes.size(); ++i) read->nodes[i].site = nodes[i].site;  // not in the text
   nodes = std::move(read->nodes);
   outputs = read->results;
   if (verification_enabled()) verify_nodes(nodes, outputs);

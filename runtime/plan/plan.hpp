@@ -57,8 +57,9 @@ struct Instruction {
   enum class Kind : uint8_t { kernel, load, store, call, loop, branch };
   Kind kind = Kind::kernel;
   const Op* op = nullptr;
-  const Op* checking = nullptr;  ///< the op to which errors on operands' values belong, if not `op`
-  int position = 0;              ///< index of its node: the unit of live ranges
+  const CallSite* site = nullptr;  ///< see Node::site
+  const Op* checking = nullptr;    ///< the op to which errors on operands' values belong, if not `op`
+  int position = 0;                ///< index of its node: the unit of live ranges
   std::string note;
   int64_t flops = 0;  ///< per run; of kernels
   bool once = false;  ///< of a loop's body: see Node::once

@@ -47,7 +47,10 @@ class Views {
 
   void run(std::vector<const Tensor*>& outputs) {
     made_.reserve(nodes_.size());
-    for (Node& node : nodes_) visit(node);
+    for (Node& node : nodes_) {
+      site_ = node.site;
+      visit(node);
+    }
     for (const Tensor*& t : outputs)
       if (is_followed(t)) t = name(t);
     nodes_ = std::move(made_);
@@ -173,6 +176,7 @@ class Views {
     flat_.ops.push_back(std::move(op));
     made_.push_back(lower(flat_.ops.back(), {}));
     made_.back().strided_view = false;
+    made_.back().site = site_;
     return result;
   }
 
@@ -300,6 +304,7 @@ class Views {
   FlattenedGraph& flat_;
   std::vector<Node>& nodes_;
   std::vector<Node> made_;
+  const CallSite* site_ = nullptr;  ///< of the node that is visited
   std::vector<Memory> memory_;
   std::unordered_map<const Tensor*, int> of_;
   std::vector<bool> written_, viewed_;                     ///< by set

@@ -26,6 +26,29 @@ session = Session(train())
 x = ones([64, 256])
 for i in range(runs) { result = session.run(x = x) }
 """
+# Blocks are inlined, or outlined: then all of them call one graph. Others run in the body of a loop.
+BLOCKS = """from nn import Linear, Sequential, TransformerEncoderLayer
+from losses import mse_loss
+from optim import SGD, optimise
+module Encoder {
+  KIND blocks = [TransformerEncoderLayer(16, 2, dim_feedforward = 32) for i in range(11)]
+  steps = [Linear(16) for i in range(2)]
+  head = Linear(16)
+  build(x) {
+    for block in blocks { x = block(x) }
+    for step in steps { x = repeat(step, 3, x) }
+    return head(x)
+  }
+}
+program train {
+  stream in x: float32[2, 4, 16]
+  net = Encoder().bound(x, training = true)
+  stream out loss = mse_loss(net(host_load(x)), zeros([2, 4, 16]))
+  optimise(SGD(), net.vars, grad(loss, net.vars), lr = 0.1)
+}
+session = Session(train())
+for i in range(4) { session.run(x = ones([2, 4, 16])) }
+"""
 # The example's script is measured to the end where it is short; others end after so many runs.
 STEPS = 12
 
@@ -70,6 +93,24 @@ def a_measured_script_has_parts_that_add_up(cli):
     differ("runs", session["runs"], 90)
     differ("runs of kernels", {k["runs"] for k in session["kernels"]}, {90})
     differ("lines", {k["place"] for k in session["kernels"]} <= {"loop.pxl:6", "loop.pxl:13"}, True)
+
+
+@case
+def kernels_have_the_modules_of_the_calls_around_them(cli):
+    blocks = [f"net.blocks.{i}" for i in range(11)]
+    for kind in ("", "outlined"):
+        cli.write("blocks.pxl", BLOCKS.replace("KIND", kind))
+        code, out, err = cli.run("profile", "blocks.pxl", "-o", "blocks.json")
+        differ("status", (code, err), (0, ""))
+        data = json.loads(cli.read("blocks.json"))
+        differ("sums", sums_problem(data), None)
+        paths = {k["path"] for k in data["sessions"][0]["kernels"]}
+        for block in blocks:
+            inner = {p[len(block) + 1:].split(".")[0] for p in paths if p.startswith(block + ".")}
+            differ(block, inner >= {"self_attn", "linear1", "linear2"}, True)
+        differ("head", "net.head" in paths, True)
+        shown = [line.split()[-1] for line in out.split("kernels by module")[1].splitlines() if "net.blocks." in line]
+        differ("order", shown, blocks)
 
 
 @case

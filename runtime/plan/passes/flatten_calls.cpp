@@ -29,7 +29,7 @@ class Flattener {
   Flattener(FlattenedGraph& flat, const std::function<const Plan*(const Graph&)>& plan_of, bool all)
       : flat_(flat), plan_of_(plan_of), all_(all) {}
 
-  void run(const std::vector<Op*>& order, Substitution& known, bool top) {
+  void run(const std::vector<Op*>& order, Substitution& known) {
     for (const Op* op : order) {
       if (op->row->role == Role::call && (all_ || shares_operands(*op, known))) {
         call(*op, known);
@@ -38,12 +38,13 @@ class Flattener {
       std::vector<const Plan*> plans;
       for (const Graph* g : op->called) plans.push_back(plan_of_(*g));
       Node node = lower(*op, std::move(plans));
+      node.site = site_;
       for (const Tensor*& t : node.in) {
         if (t) t = look_up(known, t);
       }
       if (op->row->role == Role::compute) separate(node);
       for (const Tensor*& t : node.out) {
-        if (!top) known.emplace(t, stand_in(*t));
+        if (site_) known.emplace(t, stand_in(*t));
         t = look_up(known, t);
       }
       flat_.nodes.push_back(std::move(node));
@@ -80,6 +81,7 @@ class Flattener {
     op.origin = user.origin;
     flat_.ops.push_back(std::move(op));
     flat_.nodes.push_back(lower(flat_.ops.back(), {}));
+    flat_.nodes.back().site = site_;
     return to;
   }
 
@@ -145,13 +147,17 @@ class Flattener {
       inner[inputs[i]] = protect ? copy(given, op, op.id) : given;
     }
     for (const Tensor* constant : c.changed_constants) inner[constant] = copy(constant, op, op.id);
-    if (shares_operands(op, outer)) {
-      std::vector<Op*> as_created;
-      for (const auto& o : graph.ops()) as_created.push_back(o.get());
-      run(as_created, inner, false);
+    const bool as_created = shares_operands(op, outer);
+    flat_.sites.push_back({&op, site_});
+    site_ = &flat_.sites.back();
+    if (as_created) {
+      std::vector<Op*> order;
+      for (const auto& o : graph.ops()) order.push_back(o.get());
+      run(order, inner);
     } else {
-      run(c.order, inner, false);
+      run(c.order, inner);
     }
+    site_ = site_->outer;
 
     // A result is the tensor of the callee, unless that is also an input or another output: then it is a copy.
     std::unordered_set<const Tensor*> taken;
@@ -184,6 +190,7 @@ class Flattener {
   FlattenedGraph& flat_;
   const std::function<const Plan*(const Graph&)>& plan_of_;
   bool all_;
+  const CallSite* site_ = nullptr;  ///< the call whose callee is lowered
   std::unordered_map<const Graph*, Callee> callees_;
   Substitution root_;
   size_t rooted_ = 0;
@@ -215,7 +222,7 @@ FlattenedGraph flatten_calls(const std::vector<Op*>& order, const std::function<
   // Nodes are large: growing would move all of them several times.
   const bool inlines = all && !order.empty();
   flat.nodes.reserve(inlines ? static_cast<size_t>(flattened_size(*order.front()->graph)) : order.size());
-  Flattener(flat, plan_of, all).run(order, flat.replacement, true);
+  Flattener(flat, plan_of, all).run(order, flat.replacement);
   return flat;
 }
 

@@ -15,6 +15,7 @@ struct FlattenedGraph {
   PointerMap<const Tensor*, const Tensor*> replacement;
   std::deque<Tensor> tensors;  ///< clones; nodes point to them
   std::deque<Op> ops;          ///< copies that call sites need
+  std::deque<CallSite> sites;  ///< the calls that were replaced
 
   const Tensor* of(const Tensor* tensor) const {
     const auto found = replacement.find(tensor);

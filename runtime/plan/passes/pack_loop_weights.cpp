@@ -55,6 +55,7 @@ class Packer {
     packed_.push_back({&weight, p, &c_.constants.back()});
     Node node;
     node.op = n.op;
+    node.site = n.site;
     node.in = {&weight};
     node.out = {&c_.constants.back()};
     node.once = true;

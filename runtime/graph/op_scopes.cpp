@@ -1,8 +1,10 @@
-#include "interpreter/tools/op_scopes.hpp"
+#include "runtime/graph/op_scopes.hpp"
 
 #include <algorithm>
 #include <optional>
 #include <string_view>
+
+#include "runtime/base/text/join_texts.hpp"
 
 namespace pxl {
 namespace {
@@ -31,8 +33,9 @@ ModulePath common(const ModulePath& a, const ModulePath& b) {
 const Graph* forward_of(const Graph& graph) {
   const size_t at = graph.id().rfind(gradient_graph_suffix);
   if (at == std::string::npos) return nullptr;
+  const std::string_view name = std::string_view(graph.id()).substr(0, at);
   for (const auto& other : graph.ir().graphs())
-    if (other->id() == std::string_view(graph.id()).substr(0, at)) return other.get();
+    if ((other->is_main() ? graph.ir().name() : other->id()) == name) return other.get();
   return nullptr;
 }
 
@@ -107,6 +110,48 @@ std::unordered_map<const Op*, ModulePath> op_scopes(const Graph& graph) {
   for (const auto& op : graph.ops())
     scopes[op.get()] = op->outputs.empty() ? ModulePath{} : path_of(op->outputs.front()->name);
   return scopes;
+}
+
+std::string ModulePaths::of(const Op& op) {
+  if (op.graph) {
+    const auto [at, fresh] = scopes_.try_emplace(op.graph);
+    if (fresh) at->second = op_scopes(*op.graph);
+    if (const auto found = at->second.find(&op); found != at->second.end()) return join_texts(found->second, ".");
+  }
+  return op.outputs.empty() ? std::string() : join_texts(path_of(op.outputs.front()->name), ".");  // of a planner
+}
+
+/// The dotted name of a param, or of the param that a tensor is cast or transposed from; empty for other tensors.
+std::string ModulePaths::param_name(const Tensor& t) {
+  if (!t.key.empty()) return t.key;
+  if (t.kind == TensorKind::variable) {
+    std::string name = t.name;
+    std::ranges::replace(name, '/', '.');
+    return name;
+  }
+  if (t.producer && t.producer->called.empty() && t.producer->inputs.size() == 1 && t.producer->inputs[0])
+    return param_name(*t.producer->inputs[0]);
+  const Graph* forward = t.kind == TensorKind::input ? forward_of(*t.graph) : nullptr;
+  if (!forward) return {};
+  const auto [at, fresh] = forward_tensors_.try_emplace(t.graph);
+  if (fresh)
+    for (const auto& of_forward : forward->tensors()) at->second.emplace(of_forward->name, of_forward.get());
+  const auto found = at->second.find(t.name);
+  return found == at->second.end() ? std::string() : param_name(*found->second);
+}
+
+std::string ModulePaths::of_callee(const Op& call) {
+  std::optional<std::string> module;
+  const auto& inputs = call.called[0]->inputs();
+  for (size_t i = 0; call.row->role == Role::call && i < inputs.size(); ++i) {
+    if (!call.inputs[i]) continue;
+    const std::string own = param_name(*inputs[i]), given = param_name(*call.inputs[i]);
+    if (own.empty() || !given.ends_with("." + own)) continue;
+    const std::string of_this = given.substr(0, given.size() - own.size() - 1);
+    if (module && *module != of_this) return of(call);
+    module = of_this;
+  }
+  return module ? *module : of(call);
 }
 
 }  // namespace pxl
