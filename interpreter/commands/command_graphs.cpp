@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <set>
+#include <sstream>
 
 #include "interpreter/commands/commands.hpp"
 #include "interpreter/commands/live_weights.hpp"
@@ -94,27 +95,73 @@ void command_grad(Console& console, std::string_view arguments) {
 
 namespace {
 
+/// What `:graph` is asked for.
+struct Drawing {
+  std::string graph, file, format;
+  bool passes = false;
+  std::string machine;
+  int depth = -1;
+};
+
+/// Reads `[GRAPH] [FILE] [--passes] [--machine NAME] [--depth N]`.
+Drawing drawing_of(std::string_view text) {
+  Drawing d;
+  const size_t options = text.starts_with("--") ? 0 : std::min(text.find(" --"), text.size());
+  d.graph = trimmed(text.substr(0, options));
+  // `net.dot` is a file name; `graph` and `blocks[0].graph` are not.
+  const size_t space = d.graph.rfind(' ');
+  const std::string last = d.graph.substr(space == d.graph.npos ? 0 : space + 1);
+  const std::string ending = std::filesystem::path(last).extension().string();
+  if (ending == ".dot" || ending == ".gv" || ending == ".svg" || ending == ".png" || ending == ".pdf" ||
+      ending == ".html") {
+    d.file = last;
+    d.format = ending == ".gv" ? "dot" : ending.substr(1);
+    d.graph.resize(space == d.graph.npos ? 0 : space);
+  }
+  std::istringstream words{std::string(text.substr(options))};
+  for (std::string word; words >> word;) {
+    const bool known = word == "--passes"
+                           ? (d.passes = true)
+                           : (word == "--machine" && words >> d.machine) || (word == "--depth" && words >> d.depth);
+    if (!known)
+      throw Error(fmt::format(":graph: `{}` is no option, or lacks its value", word),
+                  {"options are --passes, --machine NAME and --depth N"}, Fault::usage);
+  }
+  const bool page = d.format == "html";
+  if ((d.passes || !d.machine.empty()) && !page)
+    throw Error(":graph: --passes and --machine are for a page: `:graph net.html --passes`", {}, Fault::usage);
+  if (d.depth >= 0 && page) throw Error(":graph: --depth is for pictures; a page has all modules", {}, Fault::usage);
+  return d;
+}
+
 /// The page of a graph, with the weights of the user's session.
-std::string page_of(Console& console, const Graph& g) {
-  return graph_page({&g.ir()}, &g, {}, {}, live_weights(console.engine(), g.ir()));
+std::string page_of(Console& console, const Graph& g, const Drawing& d) {
+  std::vector<tiles::Report> reports;
+  if (!d.machine.empty()) {
+    tiles::EstimateOptions options;
+    options.machine = tiles::parse_machine(d.machine);
+    reports.push_back(tiles::estimate(g.ir().main(), options));
+  }
+  std::vector<std::vector<PassStage>> passes;
+  if (d.passes) passes.push_back(pass_stages(g.ir().main()));
+  return graph_page({&g.ir()}, &g, reports, passes, live_weights(console.engine(), g.ir()));
 }
 
 }  // namespace
 
-void command_dot(Console& console, std::string_view arguments) {
-  // `net.dot` is a file name; `graph` and `blocks[0].graph` are not.
-  const size_t space = arguments.rfind(' ');
-  const std::string last(arguments.substr(space == arguments.npos ? 0 : space + 1));
-  std::string format = std::filesystem::path(last).extension().string();
-  const bool named = format == ".dot" || format == ".gv" || format == ".svg" || format == ".png" || format == ".pdf" ||
-                     format == ".html";
-  if (named) arguments = space == arguments.npos ? std::string_view() : arguments.substr(0, space);
-  with_graph(console, arguments, "dot", [&](const Graph& g) {
-    if (!named) return console.show_graph(g) ? void() : console.print(dot_text(g));
-    write_file_atomically(last, format == ".html"                     ? page_of(console, g)
-                                : format == ".dot" || format == ".gv" ? dot_text(g)
-                                                                      : draw(dot_text(g), format.substr(1)));
-    console.print("written to " + last);
+void command_graph(Console& console, std::string_view arguments) {
+  Drawing d;
+  try {
+    d = drawing_of(arguments);
+  } catch (const Error& e) {
+    return console.print_error(e.first().message);
+  }
+  with_graph(console, d.graph, "graph", [&](const Graph& g) {
+    if (d.file.empty() && d.depth < 0 && console.show_graph(g)) return;
+    const std::string text = d.format == "html" ? page_of(console, g, d) : dot_text(g, d.depth);
+    if (d.file.empty()) return console.print(text);
+    write_file_atomically(d.file, d.format == "html" || d.format == "dot" ? text : draw(text, d.format));
+    console.print("written to " + d.file);
   });
 }
 

@@ -131,13 +131,13 @@ std::string dot_text(const std::string& title, const std::vector<DrawnGraph>& vi
   return out + "}\n";
 }
 
-std::string dot_text(const Graph& graph) {
+std::string dot_text(const Graph& graph, int depth) {
   std::vector<const Graph*> graphs{&graph};
   for (size_t i = 0; i < graphs.size(); ++i)
     for (const auto& op : graphs[i]->ops())
       for (const Graph* called : op->called)
         if (std::find(graphs.begin(), graphs.end(), called) == graphs.end()) graphs.push_back(called);
-  return dot_text(graph.is_main() ? graph.ir().name() : graph.id(), views_of(graphs));
+  return dot_text(graph.is_main() ? graph.ir().name() : graph.id(), views_of(graphs, depth));
 }
 
 std::string draw(const std::string& text, const std::string& format) {

@@ -57,8 +57,8 @@ int levels_of(const Graph& graph);
 /// Writes DOT with a cluster for each graph and nested clusters for modules. `title` names the picture, and also the
 /// main graph unless the graphs belong to several programs.
 std::string dot_text(const std::string& title, const std::vector<DrawnGraph>& views);
-/// Draws a graph and the graphs that it calls.
-std::string dot_text(const Graph& graph);
+/// Draws a graph and the graphs that it calls. `depth`: see views_of.
+std::string dot_text(const Graph& graph, int depth = -1);
 
 /// Runs Graphviz's dot on the text and returns its output; `format` is one of dot's: "svg", "png", "pdf". Throws Error
 /// if dot is not installed.

@@ -134,7 +134,7 @@ COMMANDS = {
 # Inputs of the REPL.
 INPUTS = [f"assert false, {QUOTED}", f"x = {QUOTED}", "x", ":vars", ":type x", f":help {BAD}", f":{BAD}", f":load {BAD}.pxl", f":save none/{BAD}",
           f":engine {BAD}", f":break {BAD}", f":explain {BAD}", f":time {BAD}", f"variable([1.0], name = {QUOTED})", ":graphs", ":schedule",
-          f":dot main none/{BAD}.svg", f"'{BAD}' + 1", ":history", "{x: 1}", "[x]", f"f = (a = {QUOTED}) => a", ":help f", ":undo"]
+          f":graph main none/{BAD}.svg", f"'{BAD}' + 1", ":history", "{x: 1}", "[x]", f"f = (a = {QUOTED}) => a", ":help f", ":undo"]
 VARIABLES = ["PXL_ENGINE", "PXL_MACHINE", "PXL_SEED"]
 
 

@@ -121,8 +121,8 @@ class Protocol(jkt.KernelTests):
         self.assertRegex(self.text_of(":profile profiled.run()"), "profile of main: 1 run in .*\\n(.*\\n)*.*100.0% .* total")
         self.assertIn(":schedule [GRAPH]", self.text_of(":help"))
         self.assertRegex(self.text_of(":time x3 1 + 1"), "3 runs: mean")
-        self.assertIn("image/png", self.data_of(":dot")[0].keys() | {"image/png"})
-        self.assertIn("text/html", self.data_of(":dot")[0])
+        self.assertIn("image/png", self.data_of(":graph")[0].keys() | {"image/png"})
+        self.assertIn("text/html", self.data_of(":graph")[0])
         self.assertIn("2", self.data_of(":time 1 + 1")[0]["text/plain"])
         for code, name, part in ((":nonsense", "command", "unknown command"), (":step cy", "command", "on a terminal"),
                                  (":type nothing_here", "unknown-name", "nothing_here")):
