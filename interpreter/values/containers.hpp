@@ -85,6 +85,56 @@ struct TupleObject final : SequenceObject {
   std::string repr(Interpreter&) override;
 };
 
+/// The keys and values of a dict, in order of insertion. An erased item stays as a gap, which iterators skip, until the
+/// dict makes its table anew.
+class DictItems {
+ public:
+  using Item = std::pair<Value, Value>;
+  template <class I>
+  class Skipping {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = Item;
+    using difference_type = std::ptrdiff_t;
+    using pointer = I*;
+    using reference = I&;
+    Skipping() = default;
+    Skipping(I* at, I* end) : at_(at), end_(end) { skip(); }
+    I& operator*() const { return *at_; }
+    I* operator->() const { return at_; }
+    Skipping& operator++() {
+      ++at_;
+      skip();
+      return *this;
+    }
+    Skipping operator++(int) {
+      const Skipping before = *this;
+      ++*this;
+      return before;
+    }
+    bool operator==(const Skipping& other) const { return at_ == other.at_; }
+
+   private:
+    void skip() {
+      while (at_ != end_ && at_->first.is_unset()) ++at_;
+    }
+    I *at_ = nullptr, *end_ = nullptr;
+  };
+  size_t size() const { return all_.size() - gaps_; }
+  bool empty() const { return size() == 0; }
+  auto begin() { return Skipping<Item>(all_.data() + first_, all_.data() + all_.size()); }
+  auto end() { return Skipping<Item>(all_.data() + all_.size(), all_.data() + all_.size()); }
+  auto begin() const { return Skipping<const Item>(all_.data() + first_, all_.data() + all_.size()); }
+  auto end() const { return Skipping<const Item>(all_.data() + all_.size(), all_.data() + all_.size()); }
+  const Item& front() const { return *begin(); }
+
+ private:
+  friend struct DictObject;
+  std::vector<Item> all_;
+  size_t gaps_ = 0;
+  size_t first_ = 0;  ///< the items before it are gaps
+};
+
 /// Insertion-ordered. Keys are none, bools, numbers, strings, tuples, and objects by identity (tensors, streams).
 struct DictObject final : Object {
   static constexpr ClassTag class_tag = ClassTag::dict;
@@ -108,19 +158,24 @@ struct DictObject final : Object {
   void clear();
   std::function<void()> state() override;
   void references(References& to) const override;
-  std::vector<std::pair<Value, Value>> items;
+  /// The item at a position or after it; moves the position past it. Null at the end.
+  const DictItems::Item* next_item(size_t& position) const;
+  DictItems items;
 
  private:
   static constexpr size_t none = static_cast<size_t>(-1);
-  size_t where(const Value& key) const;  ///< index into items, or none
+  size_t where(const Value& key) const;  ///< index into items.all_, or none
   size_t among_few(const Value& key) const;
   size_t in_table(const Value& key, uint64_t hash) const;
+  size_t place_in_table(const Value& key, uint64_t hash) const;  ///< the key's place, or a free one
+  void free_place(size_t place);
+  void close_gaps();
   void add_to_table(size_t item);
   void make_table();
 
-  std::vector<uint64_t> hashes_;  ///< of the keys, parallel to items; empty for few items
+  std::vector<uint64_t> hashes_;  ///< of the keys, parallel to items.all_; empty for few items, which have no gaps
   struct Place {
-    uint32_t item = 0;  ///< index into items plus one, 0 if free
+    uint32_t item = 0;  ///< index into items.all_ plus one, 0 if free
     uint32_t part = 0;  ///< part of the key's hash
   };
   std::vector<Place> table_;  ///< open addressing; empty for few items

@@ -152,26 +152,31 @@ uint32_t part_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
 
 /// If there are few keys, they are compared without a hash.
 size_t DictObject::among_few(const Value& key) const {
-  const size_t count = items.size();
+  const std::vector<DictItems::Item>& all = items.all_;
+  const size_t count = all.size();
   size_t i = 0;
   if (auto* text = key.as<StringObject>()) {
     const auto is_same = [&](const Value& v) {
       auto* other = v.as<StringObject>();
       return other && (other == text || other->value == text->value);
     };
-    while (i < count && !is_same(items[i].first)) ++i;
+    while (i < count && !is_same(all[i].first)) ++i;
   } else {
-    while (i < count && !is_same_key(items[i].first, key)) ++i;
+    while (i < count && !is_same_key(all[i].first, key)) ++i;
   }
   return i == count ? none : i;
 }
-size_t DictObject::in_table(const Value& key, uint64_t hash) const {
+size_t DictObject::place_in_table(const Value& key, uint64_t hash) const {
   const size_t mask = table_.size() - 1;
   for (size_t at = hash & mask;; at = (at + 1) & mask) {
     const Place& place = table_[at];
-    if (place.item == 0) return none;
-    if (place.part == part_of(hash) && is_same_key(items[place.item - 1].first, key)) return place.item - 1;
+    if (place.item == 0 || (place.part == part_of(hash) && is_same_key(items.all_[place.item - 1].first, key)))
+      return at;
   }
+}
+size_t DictObject::in_table(const Value& key, uint64_t hash) const {
+  const uint32_t item = table_[place_in_table(key, hash)].item;
+  return item == 0 ? none : item - 1;
 }
 size_t DictObject::where(const Value& key) const {
   if (table_.empty()) return among_few(key);
@@ -184,50 +189,92 @@ void DictObject::add_to_table(size_t item) {
   while (table_[at].item != 0) at = (at + 1) & mask;
   table_[at] = {static_cast<uint32_t>(item + 1), part_of(hashes_[item])};
 }
+/// Frees a place. Later keys of the same run move up, so that a search from their hash still reaches them.
+void DictObject::free_place(size_t place) {
+  const size_t mask = table_.size() - 1;
+  for (size_t at = (place + 1) & mask; table_[at].item != 0; at = (at + 1) & mask) {
+    const size_t wanted = hashes_[table_[at].item - 1] & mask;
+    if (((at - wanted) & mask) < ((at - place) & mask)) continue;
+    table_[place] = table_[at];
+    place = at;
+  }
+  table_[place] = {};
+}
+void DictObject::close_gaps() {
+  size_t to = 0;
+  for (size_t from = items.first_; from < items.all_.size(); ++from) {
+    if (items.all_[from].first.is_unset()) continue;
+    if (to != from) {
+      items.all_[to] = std::move(items.all_[from]);
+      hashes_[to] = hashes_[from];
+    }
+    ++to;
+  }
+  items.all_.resize(to);
+  hashes_.resize(to);
+  items.gaps_ = items.first_ = 0;
+}
 // Maximum load factor 1/2, so that probe sequences are short.
 void DictObject::make_table() {
+  if (items.gaps_ > 0) close_gaps();
   table_.clear();
-  if (items.size() <= few_items) return hashes_.clear();
-  while (hashes_.size() < items.size()) hashes_.push_back(need_hash(items[hashes_.size()].first));
+  const std::vector<DictItems::Item>& all = items.all_;
+  if (all.size() <= few_items) return hashes_.clear();
+  while (hashes_.size() < all.size()) hashes_.push_back(need_hash(all[hashes_.size()].first));
   size_t size = 32;
-  while (size < 4 * items.size()) size *= 2;
+  while (size < 4 * all.size()) size *= 2;
   table_.assign(size, {});
-  for (size_t i = 0; i < items.size(); ++i) add_to_table(i);
+  for (size_t i = 0; i < all.size(); ++i) add_to_table(i);
 }
 
 const Value* DictObject::find(const Value& key) const {
   const size_t at = where(key);
-  return at == none ? nullptr : &items[at].second;
+  return at == none ? nullptr : &items.all_[at].second;
 }
 void DictObject::put(const Value& key, Value value) {
   changing();
+  std::vector<DictItems::Item>& all = items.all_;
   const bool are_few = table_.empty();
   const uint64_t hash = are_few ? 0 : need_hash(key);
   const size_t at = are_few ? among_few(key) : in_table(key, hash);
-  if (at != none) return std::swap(items[at].second, value);
+  if (at != none) return std::swap(all[at].second, value);
   if (items.size() >= max_elements) throw run_error("the dict has too many elements");
   if (are_few && !key.is_int64() && !key.is_text()) need_hash(key);
-  if (items.empty()) items.reserve(4);
-  items.emplace_back(key, std::move(value));
+  if (all.empty()) all.reserve(4);
+  all.emplace_back(key, std::move(value));
   if (!are_few) hashes_.push_back(hash);
-  if (2 * items.size() <= table_.size())
-    add_to_table(items.size() - 1);
-  else if (items.size() > few_items)
+  if (2 * all.size() <= table_.size())
+    add_to_table(all.size() - 1);
+  else if (all.size() > few_items)
     make_table();
 }
 bool DictObject::erase(const Value& key) {
-  const size_t at = where(key);
+  std::vector<DictItems::Item>& all = items.all_;
+  const bool are_few = table_.empty();
+  const size_t place = are_few ? 0 : place_in_table(key, need_hash(key));
+  const size_t at = are_few ? among_few(key) : table_[place].item == 0 ? none : table_[place].item - 1;
   if (at == none) {
-    need_hash(key);
+    if (are_few) need_hash(key);
     return false;
   }
   changing();
-  const auto old = std::move(items[at]);  // destroyed when the function ends
-  charge_steps(static_cast<int64_t>(items.size()), 5);
-  items.erase(items.begin() + static_cast<std::ptrdiff_t>(at));
-  if (!hashes_.empty()) hashes_.erase(hashes_.begin() + static_cast<std::ptrdiff_t>(at));
-  make_table();
+  const auto old = std::move(all[at]);  // destroyed when the function ends
+  if (are_few) {
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(at));
+    return true;
+  }
+  free_place(place);
+  all[at] = {Value::unset(), Value()};
+  ++items.gaps_;
+  while (items.first_ < all.size() && all[items.first_].first.is_unset()) ++items.first_;
+  constexpr size_t few_gaps = 16;
+  if (items.gaps_ > items.size() + few_gaps) make_table();
   return true;
+}
+const DictItems::Item* DictObject::next_item(size_t& position) const {
+  position = std::max(position, items.first_);
+  while (position < items.all_.size() && items.all_[position].first.is_unset()) ++position;
+  return position < items.all_.size() ? &items.all_[position++] : nullptr;
 }
 std::function<void()> DictObject::state() {
   return [this, old = items, hashes = hashes_] {
@@ -245,23 +292,22 @@ DictObject::~DictObject() {
 
 std::string DictObject::repr(Interpreter& in) {
   std::string s = "{";
-  for (size_t i = 0; i < items.size(); ++i) {
-    if (i) s += ", ";
-    s += repr_of(in, items[i].first) + ": " + repr_of(in, items[i].second);
+  for (const auto& [k, v] : items) {
+    if (s.size() > 1) s += ", ";
+    s += repr_of(in, k) + ": " + repr_of(in, v);
     check_text_size(s);
   }
   return s + "}";
 }
 Value DictObject::index(Interpreter& in, const Value& key) {
   const size_t at = where(key);
-  if (at != none) return items[at].second;
+  if (at != none) return items.all_[at].second;
   need_hash(key);
-  std::vector<std::string> names;
-  for (auto& [k, v] : items) {
-    if (const std::string* s = k.as_string()) names.push_back(*s);
-  }
-  std::vector<std::string> notes;
-  if (const std::string* s = key.as_string()) {
+  std::vector<std::string> names, notes;
+  constexpr size_t most_compared = 100;  // a script that catches the error may ask often
+  if (const std::string* s = items.size() <= most_compared ? key.as_string() : nullptr) {
+    for (const auto& [k, v] : items)
+      if (const std::string* name = k.as_string()) names.push_back(*name);
     if (std::string hint = did_you_mean(*s, names); !hint.empty()) notes.push_back(hint);
   }
   throw run_error("the dict has no key " + repr_of(in, key), notes).as(codes::key);
@@ -271,9 +317,9 @@ std::optional<Iterator> DictObject::iterate(Interpreter&) {
   auto self = static_ref_cast<DictObject>(shared_from_this());
   return Iterator([self, i = size_t{0}, n = items.size()](Value& out) mutable {
     if (self->items.size() != n) throw run_error("the dict changed its size while it was iterated");
-    if (i >= n) return false;
-    out = self->items[i++].first;
-    return true;
+    const DictItems::Item* item = self->next_item(i);
+    if (item) out = item->first;
+    return item != nullptr;
   });
 }
 bool DictObject::contains(Interpreter&, const Value& item) { return find(item) != nullptr; }
@@ -290,21 +336,21 @@ bool DictObject::equals(Interpreter& in, const Value& other) {
 void DictObject::clear() {
   changing();
   const auto old = std::move(items);  // destroyed when the function ends
-  items.clear();
+  items = {};
   hashes_.clear();
   table_.clear();
 }
 
 Value pairs_of(const DictObject& dict) {
-  return make_ref<IteratorObject>("items",
-                                  [pairs = dict.items, i = size_t{0}, row = ReusedTuple(2)](Value& out) mutable {
-                                    if (i >= pairs.size()) return false;
-                                    std::vector<Value>& pair = row.items();
-                                    pair[0] = std::move(pairs[i].first);
-                                    pair[1] = std::move(pairs[i++].second);
-                                    out = row.value();
-                                    return true;
-                                  });
+  return make_ref<IteratorObject>("items", [pairs = std::vector(dict.items.begin(), dict.items.end()), i = size_t{0},
+                                            row = ReusedTuple(2)](Value& out) mutable {
+    if (i >= pairs.size()) return false;
+    std::vector<Value>& pair = row.items();
+    pair[0] = std::move(pairs[i].first);
+    pair[1] = std::move(pairs[i++].second);
+    out = row.value();
+    return true;
+  });
 }
 
 namespace {
@@ -353,8 +399,8 @@ constexpr Member<DictObject> dict_rows[] = {
      [](In in, Dict d, A args) -> Value {
        for (const Value& v : args.positional) {
          if (auto other = v.ptr<DictObject>()) {
-           const auto entries = other->items;  // a copy, so that d.update(d) works
-           for (auto& [k, w] : entries) d.put(k, w);
+           if (other.get() != &d)
+             for (const auto& [k, w] : other->items) d.put(k, w);
            continue;
          }
          for (const Value& pair : elements_of(in, v)) {

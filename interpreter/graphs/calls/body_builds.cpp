@@ -91,9 +91,10 @@ void BuildRoot::scan() {
           stack.push_back({&list->items[i], item.path + "." + std::to_string(i)});
       } else if (auto* dict = item.value->as<DictObject>()) {
         if (!containers.insert(dict).second) continue;
-        for (size_t i = dict->items.size(); i-- > 0;)
-          if (const std::string* key = dict->items[i].first.as_string())
-            stack.push_back({&dict->items[i].second, item.path + "." + *key});
+        const size_t before = stack.size();
+        for (const auto& [name, value] : dict->items)
+          if (const std::string* key = name.as_string()) stack.push_back({&value, item.path + "." + *key});
+        std::reverse(stack.begin() + static_cast<std::ptrdiff_t>(before), stack.end());
       }
     }
   }
