@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/graphs/modules/trees.hpp"
@@ -33,9 +32,31 @@ namespace pxl {
 
 namespace {
 
-constexpr std::array<std::string_view, 18> kTypeNames{"int",    "float", "bool",   "str",      "list",  "tuple",
-                                                      "dict",   "array", "tensor", "spec",     "dtype", "range",
-                                                      "stream", "any",   "module", "function", "tree",  "gradients"};
+/// A built-in type, and the kinds of values that certainly have it.
+struct NamedType {
+  std::string_view name;
+  uint32_t kinds;
+};
+constexpr NamedType named_types[] = {
+    {"int", Value::int_kinds},
+    {"float", Value::float_kind},
+    {"bool", Value::bool_kind},
+    {"str", Value::kind_bit(ClassTag::text)},
+    {"list", Value::kind_bit(ClassTag::list)},
+    {"tuple", Value::kind_bit(ClassTag::tuple)},
+    {"dict", Value::kind_bit(ClassTag::dict)},
+    {"array", Value::kind_bit(ClassTag::array)},
+    {"tensor", 0},
+    {"spec", 0},
+    {"dtype", 0},
+    {"range", Value::kind_bit(ClassTag::range)},
+    {"stream", 0},
+    {"any", Value::any_kind},
+    {"module", Value::kind_bit(ClassTag::instance)},
+    {"function", Value::kind_bit(ClassTag::function) | Value::kind_bit(ClassTag::method)},
+    {"tree", 0},
+    {"gradients", 0},
+};
 
 /// The reason why a value does not match.
 struct Mismatch {
@@ -69,8 +90,9 @@ const Value* known(const std::string& name, Activation& a) {
   return nullptr;
 }
 
-bool is_type_name(const std::string& name) {
-  return std::find(kTypeNames.begin(), kTypeNames.end(), name) != kTypeNames.end();
+const NamedType* find_named_type(const std::string& name) {
+  const auto* found = std::ranges::find(named_types, name, &NamedType::name);
+  return found == std::end(named_types) ? nullptr : found;
 }
 
 // Whether a value has a named type. Converts `v` if the type requires it.
@@ -108,7 +130,7 @@ class Matcher {
   std::optional<Value> match(const ast::Expr& e, Value v) {
     if (in_.checking && holds_unknown(v)) return v;
     if (e.kind == ast::ExprKind::none) return v.is_none() ? std::optional(v) : differs(v, "none");
-    if (e.kind == ast::ExprKind::name && is_type_name(static_cast<const ast::NameExpr&>(e).name)) {
+    if (e.kind == ast::ExprKind::name && find_named_type(static_cast<const ast::NameExpr&>(e).name)) {
       Value converted = v;
       const std::string& type = static_cast<const ast::NameExpr&>(e).name;
       return of_named_type(type, converted) ? std::optional(converted) : differs(v, with_article(type));
@@ -289,7 +311,8 @@ class Matcher {
   }
 
   [[noreturn]] void refuse_unknown(const ast::Expr& e, const std::string& type) {
-    std::vector<std::string> names(kTypeNames.begin(), kTypeNames.end()), notes;
+    std::vector<std::string> names, notes;
+    for (const NamedType& t : named_types) names.emplace_back(t.name);
     for (const DTypeRow& row : dtype_table()) names.emplace_back(row.name);
     const std::string dtype = syntax::dtype_of_word(type);
     if (type == "size")
@@ -342,18 +365,58 @@ class Matcher {
   std::vector<Name> bound_;
 };
 
-Value checked(Interpreter& in, const std::string& subject, const ast::Expr& annotation, const Value& v, Activation& a) {
+/// `subject()` names the value in an error.
+template <class F>
+Value checked(Interpreter& in, F&& subject, const ast::Expr& annotation, const Value& v, Activation& a) {
   Matcher matcher(in, a);
   if (std::optional<Value> found = matcher.match(annotation, v)) return *std::move(found);
   Mismatch& why = matcher.mismatch;
-  throw Error(fmt::format("{}: expected {}, got {}", subject, why.expected, why.got), std::move(why.notes))
+  throw Error(fmt::format("{}: expected {}, got {}", subject(), why.expected, why.got), std::move(why.notes))
       .as(codes::annotation);
 }
 
 }  // namespace
 
+uint32_t kinds_of_type(const ast::Expr& annotation) {
+  if (annotation.kind == ast::ExprKind::none) return Value::none_kind;
+  if (annotation.kind == ast::ExprKind::name) {
+    const NamedType* type = find_named_type(static_cast<const ast::NameExpr&>(annotation).name);
+    return type ? type->kinds : 0;
+  }
+  const auto alternatives = alternatives_of(annotation);
+  uint32_t all = 0, converted = 0;
+  for (size_t i = 0; i < alternatives.size() && alternatives.size() > 1; ++i) {
+    const uint32_t kinds = kinds_of_type(*alternatives[i]);
+    if (kinds == 0) return 0;
+    all |= kinds & ~converted;
+    if (kinds == Value::float_kind) converted = Value::int_kinds & ~all;  // `float` comes first: an int becomes one
+  }
+  return all;
+}
+
+uint32_t kinds_of(const ast::Parameter& p) {
+  if (!p.kinds) {
+    const uint32_t absent = p.default_value ? Value::none_kind : 0;
+    p.kinds = !p.annotation ? Value::any_kind : p.collects() ? 0 : kinds_of_type(*p.annotation) | absent;
+  }
+  return *p.kinds;
+}
+
+bool take_values(const std::vector<ast::Parameter>& parameters) {
+  return std::ranges::none_of(parameters, [](const ast::Parameter& p) {
+    return p.collects() || p.by_name || p.by_ref || (p.annotation && kinds_of_type(*p.annotation) == 0);
+  });
+}
+
+bool have_kinds(const std::vector<ast::Parameter>& parameters, const Value* values, size_t count) {
+  if (count != parameters.size()) return false;
+  for (size_t i = 0; i < count; ++i)
+    if ((kinds_of(parameters[i]) & values[i].kind_bit()) == 0) return false;
+  return true;
+}
+
 Value check_argument(Interpreter& in, const std::string& what, const ast::Parameter& p, Value v, Activation& a) {
-  const std::string subject = fmt::format("{}: argument `{}`", what, p.name);
+  const auto subject = [&] { return fmt::format("{}: argument `{}`", what, p.name); };
   if (p.rest) {
     std::vector<Value> items = elements_of(in, v);
     for (Value& item : items) item = checked(in, subject, *p.annotation, item, a);
@@ -361,7 +424,8 @@ Value check_argument(Interpreter& in, const std::string& what, const ast::Parame
   }
   if (p.options) {
     for (auto& [key, value] : v.as<DictObject>()->items)
-      value = checked(in, fmt::format("{}: argument `{}`", what, *key.as_string()), *p.annotation, value, a);
+      value = checked(
+          in, [&] { return fmt::format("{}: argument `{}`", what, *key.as_string()); }, *p.annotation, value, a);
     return v;
   }
   return checked(in, subject, *p.annotation, v, a);
@@ -384,7 +448,9 @@ Value DeclaredResults::check(Value result, const Span& returned) {
   const size_t count = f_.results.size();
   if (count == 0 || (in_.checking && is_unknown(result))) return result;
   try {
-    if (count == 1) return checked(in_, f_.qualified + ": result", *f_.results[0], result, a_);
+    if (count == 1)
+      return checked(
+          in_, [&] { return f_.qualified + ": result"; }, *f_.results[0], result, a_);
     auto* tuple = result.as<TupleObject>();
     if (!tuple || tuple->items.size() != count)
       throw Error(fmt::format("{}: expected {} results, got {}", f_.qualified, count,
@@ -392,7 +458,8 @@ Value DeclaredResults::check(Value result, const Span& returned) {
           .as(codes::annotation);
     std::vector<Value> items;
     for (size_t i = 0; i < count; ++i)
-      items.push_back(checked(in_, fmt::format("{}: result {}", f_.qualified, i), *f_.results[i], tuple->items[i], a_));
+      items.push_back(checked(
+          in_, [&] { return fmt::format("{}: result {}", f_.qualified, i); }, *f_.results[i], tuple->items[i], a_));
     return make_tuple(std::move(items));
   } catch (Error& e) {
     e.locate(returned ? returned : f_.span, position_of(in_).frames);

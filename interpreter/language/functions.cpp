@@ -12,6 +12,7 @@
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/functions.hpp"
 #include "interpreter/language/habits.hpp"
+#include "interpreter/language/located.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/names_bound.hpp"
 #include "interpreter/values/argument_names.hpp"
@@ -73,7 +74,7 @@ Value FunctionObject::call_by_position(Interpreter& in, const Value* values, siz
   for (size_t i = 0; i < count; ++i) a.scope->fill(i, values[i]);
   set_defaults(in, *a.scope, count);
   const CallFrame frame(in, qualified_name, in.here);
-  return run_body(in, code_of(*code, &code->own.slots), a);
+  return located_here(in, [&] { return run_body(in, code_of(*code, &code->own.slots), a); });
 }
 
 namespace {
@@ -130,7 +131,9 @@ Value run_function(Interpreter& in, const ast::Function& f, Activation& a) {
         execute(in, *f.body, a);
       return;
     }
-    a.result = run_body(in, code_of(f, a.scope->layout()), a);
+    const FunctionCode& code = code_of(f, a.scope->layout());
+    a.result = located_here(in, [&] { return run_body(in, code, a); });
+    if (!a.returned && code.result) a.returned = (*code.result)->span;
   };
   const LeavingScope leaving(in, a);
   DeclaredResults results(in, f, a);
@@ -346,7 +349,7 @@ class ParameterBinder {
   void bind(const ast::Parameter& p, Value v, const Span& place) {
     if (in_.checking && holds_unknown(v)) {
       bind_unknown(p);
-    } else if (p.annotation && !(p.default_value && v.is_none())) {
+    } else if (p.annotation && (kinds_of(p) & v.kind_bit()) == 0 && !(p.default_value && v.is_none())) {
       const Value given = v;
       try {
         Activation a = activation(scope_);

@@ -53,6 +53,14 @@ void bind_parameters(Interpreter& in, const std::string& what, const std::vector
                      const std::vector<Value>& defaults = {});
 /// Runs a body in a prepared activation, inside its `with` contexts, and returns its result.
 Value run_function(Interpreter& in, const ast::Function& f, Activation& a);
+/// The kinds of values that an annotation admits as they are. 0 if it is more than built-in types.
+uint32_t kinds_of_type(const ast::Expr& annotation);
+/// The kinds of values that need no check of the parameter's annotation.
+uint32_t kinds_of(const ast::Parameter& p);
+/// Whether each parameter takes one value by position, whose kind is all that its annotation asks for.
+bool take_values(const std::vector<ast::Parameter>& parameters);
+/// Whether values, one for each parameter, have the kinds that need no check.
+bool have_kinds(const std::vector<ast::Parameter>& parameters, const Value* values, size_t count);
 /// Checks an argument against its parameter's annotation. Returns the argument, converted if the type requires it.
 Value check_argument(Interpreter& in, const std::string& what, const ast::Parameter& p, Value v, Activation& a);
 

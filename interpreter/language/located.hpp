@@ -1,6 +1,7 @@
 // Locates errors at the innermost failing expression.
 #pragma once
 
+#include <new>
 #include <vector>
 
 #include "interpreter/syntax/ast.hpp"
@@ -19,6 +20,21 @@ auto located(CodePosition& code, const Span& span, F&& operation) -> decltype(op
   } catch (Error& e) {
     e.locate(span, code.frames);
     throw;
+  }
+}
+
+[[noreturn]] void refuse_memory(CodePosition& code);
+
+/// Runs a body, which notes where it is. An error without a location gets the place noted last.
+template <class F>
+PXL_INLINE auto located_here(CodePosition& code, F&& body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (Error& e) {
+    e.locate(code.here, code.frames);
+    throw;
+  } catch (const std::bad_alloc&) {
+    refuse_memory(code);
   }
 }
 

@@ -19,7 +19,17 @@ void declare_record(Interpreter& in, const ast::RecordStmt& s, Activation& a) {
   auto type = make_ref<RecordType>();
   type->code = ast::held(s);
   type->closure = a.closure();
+  type->plain = take_values(s.fields);
   bind_name(in, a, s.name, type);
+}
+
+bool RecordType::admits(const Value* values, size_t count) const { return have_kinds(code->fields, values, count); }
+
+Value RecordType::call_by_position(Interpreter& in, const Value* values, size_t count) {
+  if (!takes_by_position(count) || in.checking || !admits(values, count))
+    return Object::call_by_position(in, values, count);
+  return make_ref<RecordObject>(static_ref_cast<RecordType>(shared_from_this()),
+                                std::vector<Value>(values, values + count));
 }
 
 Value RecordType::call(Interpreter& in, Arguments args) { return make(in, code->name, std::move(args)); }

@@ -368,6 +368,11 @@ class WrittenCode final : public StmtCode {
  public:
   explicit WrittenCode(const ast::Stmt& s) : StmtCode(s.span), s_(s) {}
   Flow run(Interpreter& in, Activation& a) const override {
+    return located(in, span, [&] { return run_written(in, a); });
+  }
+
+ private:
+  Flow run_written(Interpreter& in, Activation& a) const {
     switch (s_.kind) {
       case StmtKind::if_: return look_at_if(in, as<ast::IfStmt>(s_), a);
       case StmtKind::for_: return look_at_for(in, as<ast::ForStmt>(s_), a);
@@ -404,7 +409,6 @@ class WrittenCode final : public StmtCode {
     return Flow::normal;
   }
 
- private:
   const ast::Stmt& s_;
 };
 

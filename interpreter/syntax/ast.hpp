@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -149,6 +150,7 @@ struct Parameter {
   bool by_name = false;  ///< comes after `*` or `*rest`: is passed by name only
   Expr* annotation = nullptr;  ///< a type name, a shape pattern, or null
   Expr* default_value = nullptr;
+  mutable std::optional<uint32_t> kinds = {};  ///< kept by kinds_of (functions.hpp)
   bool collects() const { return rest || options; }
 };
 
@@ -181,7 +183,8 @@ struct Function {
   OwnNames own;
   uint64_t serial = 0;  ///< unique number of the function in this process
   int self_slot = -1;   ///< slot of a method's `self`, unless a parameter has that name
-  bool plain = false;  ///< positional values need no check (of annotations, kinds of parameters, contexts)
+  bool ordinary = false;  ///< has no contexts, and each parameter takes one value, by position or by name
+  bool plain = false;     ///< is ordinary, and has no annotations
   mutable std::unique_ptr<Compiled> compiled;
   mutable std::unique_ptr<const std::vector<std::string>> mentioned;  ///< built by names_in (functions.hpp)
 };

@@ -93,9 +93,11 @@ class Resolver {
     static std::atomic<uint64_t> latest = 0;
     f.serial = ++latest;
     f.qualified = module ? module->name + "." + f.name : f.name;
-    f.plain = f.contexts.empty() && f.results.empty() &&
-              std::none_of(f.parameters.begin(), f.parameters.end(),
-                           [](const Parameter& p) { return p.collects() || p.by_name || p.by_ref || p.annotation; });
+    f.ordinary = f.contexts.empty() && std::ranges::none_of(f.parameters, [](const Parameter& p) {
+                   return p.collects() || p.by_name || p.by_ref;
+                 });
+    f.plain = f.ordinary && f.results.empty() &&
+              std::ranges::none_of(f.parameters, [](const Parameter& p) { return p.annotation != nullptr; });
     for (const Parameter& p : f.parameters) {
       if (!p.default_value) continue;
       read(p.default_value, outer);

@@ -7,6 +7,7 @@
 
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/members.hpp"
 #include "interpreter/values/operations.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
@@ -21,8 +22,25 @@ bool same_field(Interpreter& in, const Value& a, const Value& b) {
   return x->spec() == y->spec() && std::memcmp(x->raw(), y->raw(), static_cast<size_t>(x->bytes())) == 0;
 }
 
+/// The same record with new values for some fields, if these need no check.
+std::optional<Value> with_values(Interpreter& in, const RecordObject& r, const Arguments& args) {
+  if (!r.type->plain || in.checking || !args.positional.empty()) return std::nullopt;
+  std::vector<Value> values = r.values;
+  std::vector<bool> given(values.size());
+  for (const NamedArg& n : args.named) {
+    size_t i = 0;
+    while (i < values.size() && r.field(i) != n.name) ++i;
+    if (i == values.size() || given[i]) return std::nullopt;
+    values[i] = n.value;
+    given[i] = true;
+  }
+  if (!r.type->admits(values.data(), values.size())) return std::nullopt;
+  return make_ref<RecordObject>(r.type, std::move(values));
+}
+
 /// The record with new values for some fields, checked as in a new record.
 Value with_fields(Interpreter& in, RecordObject& r, const Arguments& args) {
+  if (std::optional<Value> made = with_values(in, r, args)) return *std::move(made);
   Arguments all = args;
   for (size_t i = 0; i < r.values.size(); ++i) {
     const auto is_it = [&](const NamedArg& n) { return n.name == r.field(i); };

@@ -12,10 +12,14 @@ namespace pxl {
 struct RecordType final : Object {
   ast::Held<ast::RecordStmt> code;
   ScopePtr closure;
+  bool plain = false;  ///< the kinds of values are all that the fields ask for
   std::string type_name() const override { return "record"; }
   std::string repr(Interpreter&) override { return "<record " + code->name + ">"; }
   bool callable() const override { return true; }
   Value call(Interpreter& in, Arguments args) override;
+  Value call_by_position(Interpreter& in, const Value* values, size_t count) override;
+  bool takes_by_position(size_t count) const override { return plain && count == code->fields.size(); }
+  bool admits(const Value* values, size_t count) const override;
   /// Makes a record as a call does. `what` names the callee in messages.
   Value make(Interpreter& in, const std::string& what, Arguments args) const;
   std::optional<Value> member(Interpreter&, std::string_view name) override;
@@ -24,6 +28,7 @@ struct RecordType final : Object {
 };
 
 struct RecordObject final : Object {
+  static constexpr ClassTag class_tag = ClassTag::record;
   Ref<RecordType> type;
   std::vector<Value> values;  ///< in the order of the type's fields
   RecordObject(Ref<RecordType> t, std::vector<Value> v) : type(std::move(t)), values(std::move(v)) {}

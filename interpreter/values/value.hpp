@@ -43,7 +43,8 @@ enum class ClassTag : uint8_t {
   builtin,
   instance,
   method,
-  unknown
+  unknown,
+  record
 };
 template <class T>
 concept Tagged = requires {
@@ -104,6 +105,10 @@ class Value {
   bool is_int64() const { return kind_ == Kind::integer; }  ///< whether it is an int below 2^63
   bool is_number() const { return is_bool() || is_int() || is_float(); }
   bool is_object() const { return kind_ >= Kind::object; }
+  /// A bit for the kind of this value. An object has the bit of its class if that has a tag.
+  uint32_t kind_bit() const { return bit_of(kind_); }
+  static constexpr uint32_t kind_bit(ClassTag tag) { return bit_of(kind_of(static_cast<uint8_t>(tag))); }
+  static const uint32_t none_kind, bool_kind, int_kinds, float_kind, any_kind;
   bool is_text() const { return kind_ == kind_of(static_cast<uint8_t>(ClassTag::text)); }
 
   bool as_bool() const {
@@ -180,6 +185,7 @@ class Value {
   enum class Kind : uint8_t { unset, none, boolean, integer, natural, floating, object };
 
   static constexpr Kind kind_of(uint8_t tag) { return static_cast<Kind>(static_cast<uint8_t>(Kind::object) + tag); }
+  static constexpr uint32_t bit_of(Kind kind) { return uint32_t{1} << static_cast<uint8_t>(kind); }
   void bury_object() noexcept;
   [[noreturn]] static void wrong_kind();
   [[noreturn]] void no_int64() const;
@@ -206,6 +212,11 @@ class Value {
     ObjectPtr object_;
   };
 };
+inline constexpr uint32_t Value::none_kind = Value::bit_of(Kind::none);
+inline constexpr uint32_t Value::bool_kind = Value::bit_of(Kind::boolean);
+inline constexpr uint32_t Value::int_kinds = Value::bit_of(Kind::integer) | Value::bit_of(Kind::natural);
+inline constexpr uint32_t Value::float_kind = Value::bit_of(Kind::floating);
+inline constexpr uint32_t Value::any_kind = ~uint32_t{0};
 
 }  // namespace pxl
 
@@ -328,9 +339,10 @@ class Object {
   virtual Value call(Interpreter& in, Arguments args);
   /// Calls the object with positional values only.
   virtual Value call_by_position(Interpreter& in, const Value* values, size_t count);
-  /// Whether call_by_position accepts this number of values without checking each one, since such an error would need
-  /// the value's place.
+  /// Whether call_by_position takes this number of values. It refuses none that `admits` admits. An error in others
+  /// would need the value's place.
   virtual bool takes_by_position(size_t /*count*/) const { return false; }
+  virtual bool admits(const Value* /*values*/, size_t /*count*/) const { return true; }
   /// `base[key]`. Several subscripts arrive as a tuple, slices as a SliceObject.
   virtual Value index(Interpreter& in, const Value& key);
   virtual void set_index(Interpreter& in, const Value& key, Value value);

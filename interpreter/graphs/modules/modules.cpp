@@ -141,9 +141,8 @@ void declare_module(Interpreter& in, const ast::ModuleStmt& s, Activation& a) {
   m->code = ast::held(s);
   m->closure = a.closure();
   for (const ast::Function* f : s.methods) m->methods.emplace_back(f->name);
-  m->plain = std::none_of(s.parameters.begin(), s.parameters.end(), [](const ast::Parameter& p) {
-    return p.annotation || p.collects() || p.by_name || p.by_ref || p.name == "cache";
-  });
+  m->plain = take_values(s.parameters) &&
+             std::ranges::none_of(s.parameters, [](const ast::Parameter& p) { return p.name == "cache"; });
   bind_name(in, a, s.name, m);
 }
 
@@ -183,8 +182,13 @@ ModuleInstancePtr ModuleObject::new_instance() const {
   return m;
 }
 
+bool ModuleObject::admits(const Value* values, size_t count) const {
+  return have_kinds(code->parameters, values, count);
+}
+
 Value ModuleObject::call_by_position(Interpreter& in, const Value* values, size_t count) {
-  if (!takes_by_position(count) || in.checking) return Object::call_by_position(in, values, count);
+  if (!takes_by_position(count) || in.checking || !admits(values, count))
+    return Object::call_by_position(in, values, count);
   ModuleInstancePtr m = new_instance();
   for (size_t i = 0; i < count; ++i) m->scope->bind(code->parameters[i].interned, values[i]);
   return finished(in, std::move(m), in.here);

@@ -28,6 +28,7 @@ struct ModuleObject final : Object {
   Value call(Interpreter& in, Arguments args) override;
   Value call_by_position(Interpreter& in, const Value* values, size_t count) override;
   bool takes_by_position(size_t count) const override { return plain && count == code->parameters.size(); }
+  bool admits(const Value* values, size_t count) const override;
   std::optional<Value> member(Interpreter& in, std::string_view name) override;
   std::vector<std::string> member_names() const override { return {"name", "doc"}; }
   std::string note_on_missing(std::string_view name) const override;

@@ -6,6 +6,7 @@
 
 #include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/language/check.hpp"
+#include "interpreter/language/functions.hpp"
 #include "interpreter/language/located.hpp"
 #include "interpreter/language/look.hpp"
 #include "interpreter/syntax/node_as.hpp"
@@ -20,35 +21,11 @@ namespace {
 
 constexpr int64_t statement_ns = 150;
 
-/// Not inlined, so that running code has small stack frames.
-[[noreturn, gnu::cold, gnu::noinline]] void rethrow_at(Interpreter& in, const Span& at) {
-  try {
-    throw;
-  } catch (const std::bad_alloc&) {
-    Error e = run_error("out of memory").as(codes::memory);
-    e.locate(at, in.frames);
-    throw e;
-  } catch (Error& e) {
-    e.locate(at, in.frames);
-    throw;
-  }
-}
-
-/// Runs the code of consecutive statements, which notes where each begins. The innermost failing expression locates an
-/// error. An error that declarations left without a location is located at the statement.
-template <class F>
-PXL_INLINE auto run_statements(Interpreter& in, F&& code) {
-  const Span* at = nullptr;
-  const auto begin = [&](const Span& span) {
-    at = &span;
-    in.here = span;
-    charge(statement_ns);
-  };
-  try {
-    return code(begin);
-  } catch (...) {
-    rethrow_at(in, *at);
-  }
+/// Notes where a statement begins. The innermost failing expression locates an error. What runs a body locates an error
+/// that has no location (located_here).
+PXL_INLINE void begin_statement(Interpreter& in, const Span& span) {
+  in.here = span;
+  charge(statement_ns);
 }
 
 /// The code of a node in each form that was needed. Almost always there is only one form.
@@ -109,6 +86,13 @@ Place place_of(const Interpreter& in, const Activation& a) { return {a.scope->la
 
 }  // namespace
 
+/// Not inlined, so that running code has small stack frames.
+[[gnu::cold, gnu::noinline]] void refuse_memory(CodePosition& code) {
+  Error e = run_error("out of memory").as(codes::memory);
+  e.locate(code.here, code.frames);
+  throw e;
+}
+
 bool other_truth_at(Interpreter& in, const Value& v, const Span& at) {
   return located(in, at, [&] { return truth_of(in, v); });
 }
@@ -123,14 +107,12 @@ Flow BlockCode::run(Interpreter& in, Activation& a) const {
     charge(statement_ns);
     return *flow_;
   }
-  return run_statements(in, [&](auto begin) {
-    for (const StmtPtr& s : statements_) {
-      begin(s->span);
-      const Flow flow = s->run(in, a);
-      if (flow != Flow::normal) return flow;
-    }
-    return Flow::normal;
-  });
+  for (const StmtPtr& s : statements_) {
+    begin_statement(in, s->span);
+    const Flow flow = s->run(in, a);
+    if (flow != Flow::normal) return flow;
+  }
+  return Flow::normal;
 }
 
 int slot_of(Name name, const Place& place) {
@@ -177,8 +159,9 @@ void assign(Interpreter& in, const ast::Expr& target, Value value, Activation& a
 Flow execute(Interpreter& in, const ast::Block& block, Activation& a) {
   if (in.checking) return look_at_block(in, block, a);
   const Place place = place_of(in, a);
-  return form_of<BlockCode>(block.compiled, place.layout, place.look, false, [&] { return compile(block, place); })
-      .run(in, a);
+  const auto& code =
+      form_of<BlockCode>(block.compiled, place.layout, place.look, false, [&] { return compile(block, place); });
+  return located_here(in, [&] { return code.run(in, a); });
 }
 
 namespace {
@@ -186,7 +169,7 @@ namespace {
 void compile_body(const ast::Block& body, const Place& place, FunctionCode& code) {
   std::span<ast::Stmt* const> statements(body.statements);
   const bool returns = !statements.empty() && statements.back()->kind == ast::StmtKind::return_;
-  if (returns && !as<ast::ReturnStmt>(*statements.back()).checked) {
+  if (returns && (code.quick || !as<ast::ReturnStmt>(*statements.back()).checked)) {
     const auto& last = as<ast::ReturnStmt>(*statements.back());
     CodePtr value = last.value ? compile(*last.value, place) : compile_constant(last.span, Value());
     code.result.emplace(std::move(value));
@@ -194,6 +177,22 @@ void compile_body(const ast::Block& body, const Place& place, FunctionCode& code
     statements = statements.first(statements.size() - 1);
   }
   if (!statements.empty()) code.body = compile(statements, place);
+}
+
+/// Notes the kinds of values that the annotations ask for. Returns false if they ask for more.
+bool note_kinds(const ast::Function& f, FunctionCode& code) {
+  if (f.plain) return true;
+  if (!f.ordinary || f.results.size() > 1) return false;
+  for (size_t i = 0; i < f.parameters.size(); ++i) {
+    const ast::Parameter& p = f.parameters[i];
+    code.kinds.push_back(kinds_of(p));
+    if (!p.annotation) continue;
+    const Value* absent = p.default_value && !code.defaults.empty() ? code.defaults[i]->constant() : nullptr;
+    if (kinds_of_type(*p.annotation) == 0) return false;
+    if (p.default_value && (!absent || (absent->kind_bit() & code.kinds[i]) == 0)) return false;
+  }
+  if (!f.results.empty()) code.result_kinds = kinds_of_type(*f.results[0]);
+  return code.result_kinds != 0;
 }
 
 }  // namespace
@@ -204,6 +203,8 @@ const FunctionCode& code_of(const ast::Function& f, const Layout* layout) {
     const Place place{layout, false};
     if (!f.makes_defaults)
       for (const ast::Parameter& p : f.parameters) code->defaults.push_back(compile_or_null(p.default_value, place));
+    code->function = &f;
+    code->quick = note_kinds(f, *code);
     if (f.result)
       code->result.emplace(compile(*f.result, place));
     else if (f.body)
@@ -213,18 +214,20 @@ const FunctionCode& code_of(const ast::Function& f, const Layout* layout) {
 }
 
 Value FunctionCode::evaluate(Interpreter& in, Activation& a) const {
-  if (!returns) return result->value(in, a);
-  return run_statements(in, [&](auto begin) {
-    begin(*returns);
-    return result->value(in, a);
-  });
+  if (returns) begin_statement(in, *returns);
+  return result->value(in, a);
+}
+
+Value FunctionCode::checked_result(Interpreter& in, const Activation& a, Value value) const {
+  const Span at = a.returned || !result ? a.returned : (*result)->span;
+  return DeclaredResults(in, *function, a).check(std::move(value), at);
 }
 
 Flow execute(Interpreter& in, const ast::Stmt& s, Activation& a) {
   const Place place = place_of(in, a);
   const auto& code = form_of<StmtCode>(s.compiled, place.layout, place.look, false, [&] { return compile(s, place); });
-  return run_statements(in, [&](auto begin) {
-    begin(code.span);
+  return located_here(in, [&] {
+    begin_statement(in, code.span);
     return code.run(in, a);
   });
 }

@@ -19,7 +19,17 @@ namespace pxl {
 class OuterPlace {
  public:
   /// The value, if a search would certainly find it there; otherwise null.
-  const Value* find(const Activation& a) const;
+  PXL_INLINE const Value* find(const Activation& a) const {
+    const Scope* s = a.scope.get();
+    for (uint32_t i = hops_; i > 0; --i) {
+      s = s->outer.get();
+      if (!s) return nullptr;
+    }
+    if (!layout_) return find_added(*s);
+    if (s->layout() != layout_) return nullptr;
+    const Value& v = s->slot(index_);
+    return v.is_unset() ? nullptr : &v;
+  }
   /// The scope whose layout has the name, if the name is bound in it; otherwise null.
   const ScopePtr* body(const Activation& a) const;
   size_t slot() const { return index_; }
@@ -28,6 +38,7 @@ class OuterPlace {
   void note(const Activation& a, Name name, const Value& v);
 
  private:
+  const Value* find_added(const Scope& from) const;
   static constexpr size_t max_versions = 3;  // instance, file, prelude
   const Layout* layout_ = nullptr;           ///< null: the name was added to its scope
   const Value* value_ = nullptr;             ///< of a version that one scope has; null if several share it
@@ -275,6 +286,18 @@ struct FunctionCode final : ast::Compiled {
   std::optional<Operand> result;  ///< result of a lambda, or of the `return` that ends a body
   std::optional<Span> returns;    ///< the `return` that ends a body
   std::vector<CodePtr> defaults;  ///< by parameter, if all are literals; null for a parameter without one
+  bool quick = true;              ///< annotations ask for kinds of values, if for anything
+  std::vector<uint32_t> kinds;    ///< by parameter, if it is quick; empty without annotations
+  uint32_t result_kinds = Value::any_kind;
+  const ast::Function* function = nullptr;
+  /// Whether the values of all parameters have their kinds.
+  bool admits(const Scope& scope) const {
+    for (size_t i = 0; i < kinds.size(); ++i)
+      if ((kinds[i] & scope.slot(i).kind_bit()) == 0) return false;
+    return true;
+  }
+  /// The result, which does not have its kind, converted. Throws if it cannot be.
+  Value checked_result(Interpreter& in, const Activation& a, Value value) const;
   /// The value of the result.
   Value evaluate(Interpreter& in, Activation& a) const;
 };

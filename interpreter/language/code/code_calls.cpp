@@ -146,11 +146,13 @@ class CallCode : public Code {
   /// Whether a function accepts the arguments without a check. Notes the parameter for each argument.
   PXL_INLINE bool takes(const ast::Function& f) const { return f.serial == function_ || finds_places(f); }
   __attribute__((noinline)) bool finds_places(const ast::Function& f) const {
-    if (!f.plain || spread_) return false;
-    exact_ = positional_ && f.parameters.size() == count_;
-    if (exact_) {
+    if (!f.ordinary || spread_) return false;
+    const FunctionCode& code = code_of(f, &f.own.slots);
+    if (!code.quick) return false;
+    if (positional_ && f.parameters.size() == count_) {
+      exact_ = true;
       absent_.clear();
-      code_ = &code_of(f, &f.own.slots);
+      code_ = &code;
       function_ = f.serial;
       return true;
     }
@@ -171,9 +173,10 @@ class CallCode : public Code {
       if (!f.parameters[i].default_value) return false;
       absent.push_back(static_cast<uint32_t>(i));
     }
+    exact_ = false;
     slots_ = std::move(slots);
     absent_ = std::move(absent);
-    code_ = &code_of(f, &f.own.slots);
+    code_ = &code;
     function_ = f.serial;
     return true;
   }
@@ -195,6 +198,8 @@ class CallCode : public Code {
     for (size_t i = 0; i < count_; ++i) arguments_[i].keep(in, a, scope.slot(i));
     in.here = span;
     charge(call_ns);
+    if (!code.kinds.empty() && !code.admits(scope)) [[unlikely]]
+      return call_with_checks(in, f, function, self, scope, nullptr);
     return run(in, code, inner, function ? function->qualified_name : f.qualified);
   }
 
@@ -218,6 +223,9 @@ class CallCode : public Code {
     in.here = span;
     charge(call_ns);
     if (!leaves_) takes(f);
+    for (size_t i = 0; i < count_ && !code.kinds.empty(); ++i)
+      if ((code.kinds[slots_[i]] & scope.slot(slots_[i]).kind_bit()) == 0)
+        return call_with_checks(in, f, function, self, scope, slots_.data());
     try {
       for (const size_t at : absent_)
         scope.slot(at) = !code.defaults.empty() ? code.defaults[at]->value(in, inner)
@@ -230,15 +238,39 @@ class CallCode : public Code {
     return run(in, code, inner, function ? function->qualified_name : f.qualified);
   }
 
-  PXL_INLINE Value run(Interpreter& in, const FunctionCode& code, Activation& inner, const std::string& what) const {
-    try {
-      const CodeFrame frame(in, what, span);
-      const DepthGuard guard(static_cast<CodePosition&>(in));
-      return run_body(in, code, inner);
-    } catch (Error& e) {
-      e.locate(span, in.frames);
-      throw;
+  /// Calls with the arguments that were put into slots. The general way converts them, or refuses one of them.
+  __attribute__((noinline, cold)) Value call_with_checks(Interpreter& in, const ast::Function& f,
+                                                         FunctionObject* function, const Value* self, Scope& scope,
+                                                         const uint32_t* slots) const {
+    Arguments args;
+    args.span = span;
+    for (size_t i = 0; i < count_; ++i) {
+      const ast::Argument& arg = e_.arguments[i];
+      Value& v = scope.slot(slots ? slots[i] : i);
+      if (arg.kind == ast::Argument::named) {
+        args.named.push_back({arg.name, std::move(v), arg.span});
+      } else {
+        args.positional.push_back(std::move(v));
+        args.spans.push_back(arg.value->span);
+      }
     }
+    if (function) return invoke(in, Value(Ref<FunctionObject>::to(function)), std::move(args));
+    auto method = make_ref<MethodObject>();
+    method->code = ast::held(f);
+    method->strong = self->ptr<ModuleInstance>();
+    return invoke(in, Value(method), std::move(args));
+  }
+
+  PXL_INLINE Value run(Interpreter& in, const FunctionCode& code, Activation& inner, const std::string& what) const {
+    const CodeFrame frame(in, what, span);
+    const DepthGuard guard(static_cast<CodePosition&>(in));
+    return located_here(in, [&]() -> Value {
+      if (code.result_kinds == Value::any_kind) [[likely]]
+        return run_body(in, code, inner);
+      Value result = run_body(in, code, inner);
+      if ((code.result_kinds & result.kind_bit()) != 0) return result;
+      return code.checked_result(in, inner, std::move(result));
+    });
   }
 
   static Value default_of(Interpreter& in, const ast::Parameter& p, const ScopePtr& closure, const Value& self) {
@@ -256,11 +288,21 @@ class CallCode : public Code {
       Value values[max_direct];
       for (size_t i = 0; i < count_; ++i) arguments_[i].keep(in, a, values[i]);
       in.here = span;
-      return invoke(in, callee, values, count_);
+      if (callee.object()->admits(values, count_)) return invoke(in, callee, values, count_);
+      Arguments args;
+      args.span = span;
+      for (size_t i = 0; i < count_; ++i) {
+        args.positional.push_back(std::move(values[i]));
+        args.spans.push_back(e_.arguments[i].value->span);
+      }
+      return call_with(in, a, callee, std::move(args));
     }
     Arguments args;
     evaluate_arguments(in, a, args);
     in.here = span;
+    return call_with(in, a, callee, std::move(args));
+  }
+  Value call_with(Interpreter& in, Activation& a, const Value& callee, Arguments args) const {
     try {
       return invoke(in, callee, std::move(args));
     } catch (Error& error) {

@@ -150,17 +150,8 @@ class NameTarget final : public TargetCode {
 
 }  // namespace
 
-const Value* OuterPlace::find(const Activation& a) const {
-  const Scope* s = a.scope.get();
-  for (uint32_t i = hops_; i > 0; --i) {
-    s = s->outer.get();
-    if (!s) return nullptr;
-  }
-  if (layout_) {
-    if (s->layout() != layout_) return nullptr;
-    const Value& v = s->slot(index_);
-    return v.is_unset() ? nullptr : &v;
-  }
+const Value* OuterPlace::find_added(const Scope& from) const {
+  const Scope* s = &from;
   if (!known_ || s->version() != versions_[0]) return nullptr;
   for (uint32_t i = 1; i < known_; ++i) {
     s = s->outer.get();

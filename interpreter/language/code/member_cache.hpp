@@ -1,17 +1,19 @@
-// Remembers where fields of instances were found, since instances of one module store their fields at the same places.
+// Remembers where fields of instances and records were found. Instances of one module store them at the same places.
 #pragma once
 
 #include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/language/evaluator.hpp"
+#include "interpreter/values/records.hpp"
 
 namespace pxl {
 
 class FieldCache {
  public:
-  /// A field of an instance; null for other values and members.
+  /// A field of an instance or of a record; null for other values and members.
   const Value* find(const Value& base, Name name) const {
     auto* m = base.as<ModuleInstance>();
-    const Value* v = m ? place(*m, name) : nullptr;
+    if (!m) return field_of_record(base, name);
+    const Value* v = place(*m, name);
     return v && !own_method(*v) ? v : nullptr;
   }
   /// A method of an instance; null for other members.
@@ -32,6 +34,16 @@ class FieldCache {
   }
 
  private:
+  const Value* field_of_record(const Value& base, Name name) const {
+    auto* r = base.as<RecordObject>();
+    if (!r) return nullptr;
+    const std::vector<ast::Parameter>& fields = r->type->code->fields;
+    if (index_ < fields.size() && fields[index_].interned == name) [[likely]]
+      return &r->values[index_];
+    for (size_t i = 0; i < fields.size(); ++i)
+      if (fields[i].interned == name) return &r->values[index_ = i];
+    return nullptr;
+  }
   Value* place(const ModuleInstance& m, Name name) const {
     auto& fields = m.scope->added();
     const auto last = fields.begin() + static_cast<std::ptrdiff_t>(index_);

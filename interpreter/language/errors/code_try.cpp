@@ -52,7 +52,8 @@ class TryCode final : public StmtCode {
       BlockTransaction transaction(in);
       try {
         return body_->run(in, a);
-      } catch (const Error& e) {
+      } catch (Error& e) {
+        e.locate(in.here, in.frames);
         transaction.take_back();
         if (!take(e, false, taken)) throw;
       } catch (const Interrupted&) {
@@ -71,7 +72,8 @@ class TryCode final : public StmtCode {
     bool is_error = false;
     try {
       flow = run_caught(in, a);
-    } catch (const Error&) {
+    } catch (Error& e) {
+      e.locate(in.here, in.frames);
       failure = std::current_exception();
       is_error = true;
     } catch (...) {
