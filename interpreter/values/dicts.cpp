@@ -304,8 +304,8 @@ Value DictObject::index(Interpreter& in, const Value& key) {
   if (at != none) return items.all_[at].second;
   need_hash(key);
   std::vector<std::string> names, notes;
-  constexpr size_t most_compared = 100;  // a script that catches the error may ask often
-  if (const std::string* s = items.size() <= most_compared ? key.as_string() : nullptr) {
+  constexpr size_t few_keys = 100;  // a script that catches the error may ask often
+  if (const std::string* s = items.size() <= few_keys ? key.as_string() : nullptr) {
     for (const auto& [k, v] : items)
       if (const std::string* name = k.as_string()) names.push_back(*name);
     if (std::string hint = did_you_mean(*s, names); !hint.empty()) notes.push_back(hint);
