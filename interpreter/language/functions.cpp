@@ -74,7 +74,7 @@ Value FunctionObject::call_by_position(Interpreter& in, const Value* values, siz
   for (size_t i = 0; i < count; ++i) a.scope->fill(i, values[i]);
   set_defaults(in, *a.scope, count);
   const CallFrame frame(in, qualified_name, in.here);
-  return located_here(in, [&] { return run_body(in, code_of(*code, &code->own.slots), a); });
+  return in_memory(in, [&] { return run_body(in, code_of(*code, &code->own.slots), a); });
 }
 
 namespace {

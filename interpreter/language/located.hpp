@@ -25,16 +25,25 @@ auto located(CodePosition& code, const Span& span, F&& operation) -> decltype(op
 
 [[noreturn]] void refuse_memory(CodePosition& code);
 
-/// Runs a body, which notes where it is. An error without a location gets the place noted last.
+/// Runs a body whose code locates its errors, each at the innermost failing expression. A call in between takes no
+/// error, since each place that takes one and throws it again costs microseconds.
+template <class F>
+PXL_INLINE auto in_memory(CodePosition& code, F&& body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    refuse_memory(code);
+  }
+}
+
+/// Runs a body from outside. An error without a location gets the place that the body noted last.
 template <class F>
 PXL_INLINE auto located_here(CodePosition& code, F&& body) -> decltype(body()) {
   try {
-    return body();
+    return in_memory(code, body);
   } catch (Error& e) {
     e.locate(code.here, code.frames);
     throw;
-  } catch (const std::bad_alloc&) {
-    refuse_memory(code);
   }
 }
 

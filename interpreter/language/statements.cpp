@@ -172,8 +172,7 @@ class AssignAllCode final : public StmtCode {
   Flow run(Interpreter& in, Activation& a) const override {
     Value v = value_->value(in, a);
     if (outlined_) {
-      in.here = span;
-      v = outlined(in, v, name_);
+      v = located(in, span, [&] { return outlined(in, v, name_); });
     }
     for (size_t i = 0; i + 1 < targets_.size(); ++i) targets_[i]->assign(in, a, v);
     targets_.back()->assign(in, a, std::move(v));
@@ -230,7 +229,7 @@ class AugmentedCode final : public StmtCode {
     if (slot_ >= 0 && !a.round && append(a.scope->slot(static_cast<size_t>(slot_)), made_left, right))
       return Flow::normal;
     const Value x = left, y = right;
-    target_.assign(in, a, apply_binary(in, op_, x, y));
+    target_.assign(in, a, located(in, span, [&] { return apply_binary(in, op_, x, y); }));
     return Flow::normal;
   }
 

@@ -16,19 +16,19 @@ namespace pxl {
 
 namespace {
 
-/// The modules of a step's op: those of the calls around it, outermost first, and its own.
+/// The modules of the op that names a step: those of the calls around it, outermost first, and its own.
 std::string whole_path(const RunStep& step, ModulePaths& modules) {
-  std::string path = modules.of(*step.instruction->op);
+  std::string path = modules.of(*step.instruction->first);
   const auto add = [&](const Op& call) {
     const std::string outer = modules.of_callee(call);
     path = outer + (outer.empty() || path.empty() ? "" : ".") + path;
   };
-  const Instruction* inside = step.instruction;
+  const CallSite* site = step.instruction->first_site;
   for (const StepCaller* caller = step.caller;; caller = caller->outer) {
-    for (const CallSite* site = inside->site; site; site = site->outer) add(*site->call);
+    for (; site; site = site->outer) add(*site->call);
     if (!caller) return path;
-    inside = caller->control;
-    add(*inside->op);
+    add(*caller->control->op);
+    site = caller->control->site;
   }
 }
 
@@ -53,18 +53,16 @@ void locate(const Op& op, MeasuredKernel& k, std::map<std::string, std::string>&
 MeasuredKernel kernel_of(const RunStep& step, ModulePaths& modules, std::map<std::string, std::string>& sources) {
   MeasuredKernel k;
   const Instruction& instruction = *step.instruction;
-  k.name = std::string(instruction.op->row->schedule);
-  if (!instruction.note.empty()) k.fused = instruction.note.substr(1);
   // The others of a chain are computed on parts of what its first op makes.
-  if (const OpRow* first = find_op(k.fused.substr(0, k.fused.find_first_of("+["))))
-    k.name = std::string(first->schedule);
+  k.name = std::string(instruction.first->row->schedule);
+  if (!instruction.note.empty()) k.fused = instruction.note.substr(1);
   k.flops = instruction.flops;
   k.bytes = step.touched;
   k.divided = step.divided;
-  k.id = instruction.op->id;
+  k.id = instruction.first->id;
   k.path = whole_path(step, modules);
   if (!instruction.op->outputs.empty() && instruction.op->outputs[0]) k.result = text(instruction.op->outputs[0]->spec);
-  locate(*instruction.op, k, sources);
+  locate(*instruction.first, k, sources);
   return k;
 }
 

@@ -108,7 +108,7 @@ std::vector<Expr> GraphOpBuilder::make(const OpRow& row, std::vector<Expr> opera
     inputs.push_back(e ? e.tensor() : nullptr);
     specs.push_back(e ? &e.spec() : nullptr);
   }
-  const std::string first = inputs.empty() || !inputs[0] ? std::string() : inputs[0]->name;
+  const std::string first(inputs.empty() || !inputs[0] ? std::string_view() : last_part(inputs[0]->name));
   const OpContext site{.row = row, .in = specs, .attrs = attrs};
   std::vector<std::string> names = special_output_names(site, first);
   Op* op = graph_.add_op(row, std::move(inputs), std::move(attrs), names);

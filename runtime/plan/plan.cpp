@@ -43,6 +43,10 @@ class Assembler {
     Instruction instruction;
     instruction.op = node.op;
     instruction.site = node.site;
+    const Node* first = &node;
+    while (has_members(first->form)) first = &first->members.front();
+    instruction.first = first->op;
+    instruction.first_site = first->site;
     instruction.position = p;
     instruction.note = note_of(node);
     instruction.stream = node.op->stream;

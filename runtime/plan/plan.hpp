@@ -58,8 +58,10 @@ struct Instruction {
   Kind kind = Kind::kernel;
   const Op* op = nullptr;
   const CallSite* site = nullptr;  ///< see Node::site
-  const Op* checking = nullptr;    ///< the op to which errors on operands' values belong, if not `op`
-  int position = 0;                ///< index of its node: the unit of live ranges
+  const Op* first = nullptr;       ///< of members the first one's op, whatever their depth
+  const CallSite* first_site = nullptr;
+  const Op* checking = nullptr;  ///< the op to which errors on operands' values belong, if not `op`
+  int position = 0;              ///< index of its node: the unit of live ranges
   std::string note;
   int64_t flops = 0;  ///< per run; of kernels
   bool once = false;  ///< of a loop's body: see Node::once

@@ -21,8 +21,7 @@ namespace {
 
 constexpr int64_t statement_ns = 150;
 
-/// Notes where a statement begins. The innermost failing expression locates an error. What runs a body locates an error
-/// that has no location (located_here).
+/// Notes where a statement begins. The innermost failing expression locates an error.
 PXL_INLINE void begin_statement(Interpreter& in, const Span& span) {
   in.here = span;
   charge(statement_ns);

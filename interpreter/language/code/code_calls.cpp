@@ -262,9 +262,10 @@ class CallCode : public Code {
   }
 
   PXL_INLINE Value run(Interpreter& in, const FunctionCode& code, Activation& inner, const std::string& what) const {
+    CodePosition& position = in;
+    const DepthGuard guard = located(position, span, [&] { return DepthGuard(position); });
     const CodeFrame frame(in, what, span);
-    const DepthGuard guard(static_cast<CodePosition&>(in));
-    return located_here(in, [&]() -> Value {
+    return in_memory(in, [&]() -> Value {
       if (code.result_kinds == Value::any_kind) [[likely]]
         return run_body(in, code, inner);
       Value result = run_body(in, code, inner);

@@ -6,6 +6,7 @@
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/code/code.hpp"
 #include "interpreter/language/evaluator.hpp"
+#include "interpreter/language/located.hpp"
 #include "interpreter/language/name_fixes.hpp"
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"
@@ -109,7 +110,7 @@ class NameTarget final : public TargetCode {
   void assign(Interpreter& in, Activation& a, Value value) const override {
     observed(in.checking, e_.span, value);
     if (e_.nonlocal && !in.checking) return assign_outside(in, a, std::move(value));
-    if (e_.nonlocal || a.round) return bind_name(in, a, e_.interned, std::move(value));
+    if (e_.nonlocal || a.round) return located(in, e_.span, [&] { bind_name(in, a, e_.interned, std::move(value)); });
     Scope& s = *a.scope;
     // The old value is destroyed after the new value is in place, since its destructor may read the scope.
     if (slot_ >= 0) {
@@ -134,7 +135,7 @@ class NameTarget final : public TargetCode {
       (*body)->slot(place_.slot()) = std::move(value);
       return;
     }
-    bind_name(in, a, e_.interned, std::move(value));
+    located(in, e_.span, [&] { bind_name(in, a, e_.interned, std::move(value)); });
     place_ = OuterPlace();
     const ScopePtr at = nonlocal_scope(a.scope->outer, e_.interned);
     const Value* bound = at && !at->round ? at->find_here(e_.interned) : nullptr;
