@@ -179,7 +179,7 @@ void compile_body(const ast::Block& body, const Place& place, FunctionCode& code
 }
 
 /// Notes the kinds of values that the annotations ask for. Returns false if they ask for more.
-bool note_kinds(const ast::Function& f, FunctionCode& code) {
+bool note_asked_kinds(const ast::Function& f, FunctionCode& code) {
   if (f.plain) return true;
   if (!f.ordinary || f.results.size() > 1) return false;
   for (size_t i = 0; i < f.parameters.size(); ++i) {
@@ -203,7 +203,7 @@ const FunctionCode& code_of(const ast::Function& f, const Layout* layout) {
     if (!f.makes_defaults)
       for (const ast::Parameter& p : f.parameters) code->defaults.push_back(compile_or_null(p.default_value, place));
     code->function = &f;
-    code->quick = note_kinds(f, *code);
+    code->quick = note_asked_kinds(f, *code);
     if (f.result)
       code->result.emplace(compile(*f.result, place));
     else if (f.body)
