@@ -80,14 +80,14 @@ struct DepthwisePlanes {
   }
 };
 
-constexpr double unsupported_ns = std::numeric_limits<double>::infinity();
+constexpr double not_depthwise_ns = std::numeric_limits<double>::infinity();
 
 bool is_depthwise(const Convolution& c) { return is_planar(c) && c.cin == 1 && c.cout == 1 && c.groups > 1; }
 
 double depthwise_ns(const Convolution& c, double ns_per_fma) {
-  if (!is_depthwise(c) || c.axes[1].padding_before < 0 || c.axes[2].padding_before < 0) return unsupported_ns;
+  if (!is_depthwise(c) || c.axes[1].padding_before < 0 || c.axes[2].padding_before < 0) return not_depthwise_ns;
   const DepthwisePlanes planes(c);
-  return planes.floats() <= max_lane_floats ? planes.ns(ns_per_fma) : unsupported_ns;
+  return planes.floats() <= max_lane_floats ? planes.ns(ns_per_fma) : not_depthwise_ns;
 }
 
 /// The convolution over the output's gradient, with reversed kernels, that computes the data gradient. It exists if
@@ -137,7 +137,7 @@ double depthwise_outputs_ns(const Convolution& c) {
   return is_depthwise(c) && rows_in_place(c) > 0 ? DepthwisePlanes(c).in_place_ns() : depthwise_ns(c, ns_per_lane_fma);
 }
 double depthwise_data_grad_ns(const Convolution& c) {
-  if (!is_depthwise(c)) return unsupported_ns;
+  if (!is_depthwise(c)) return not_depthwise_ns;
   const auto turned = gradient_as_convolution(c);
   return turned ? depthwise_outputs_ns(*turned) : depthwise_ns(c, ns_per_stored_fma);
 }

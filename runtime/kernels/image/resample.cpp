@@ -75,7 +75,7 @@ void gather_elements(const AxisTaps& a, const std::vector<T>& weight, const T* x
 
 /// Another axis: rows of `inner` elements, the same terms in the same order.
 template <class T, int taps>
-void gather_rows(const AxisTaps& a, const std::vector<T>& weight, int64_t inner, const T* x, T* y) {
+void gather_lines(const AxisTaps& a, const std::vector<T>& weight, int64_t inner, const T* x, T* y) {
   const int64_t* index = a.index.data();
   const T* w = weight.data();
   for (int64_t o = 0; o < a.out; ++o, index += taps, w += taps, y += inner)
@@ -185,7 +185,7 @@ void gather_row(const AxisTables<T>& tables, int64_t inner, const T* x, T* y) {
   }
   const std::vector<T>& weight = tables.weight;
   if (inner == 1) return a.taps == 2 ? gather_elements<T, 2>(a, weight, x, y) : gather_elements<T, 4>(a, weight, x, y);
-  return a.taps == 2 ? gather_rows<T, 2>(a, weight, inner, x, y) : gather_rows<T, 4>(a, weight, inner, x, y);
+  return a.taps == 2 ? gather_lines<T, 2>(a, weight, inner, x, y) : gather_lines<T, 4>(a, weight, inner, x, y);
 }
 
 template <class T>
