@@ -6,7 +6,8 @@
 
 namespace pxl {
 
-/// Up to this many columns these functions were measured to be faster than OpenBLAS 0.3.21 (bench/algebra).
+/// Up to this many columns these functions take at most 1.01 times as long as OpenBLAS 0.3.21, and Cholesky's at most
+/// 0.85 times. Measured with 4 to 96 columns of float32 and float64 on Sapphire Rapids.
 inline constexpr int small_factor_columns = 48;
 
 /// Whether all of n numbers are finite.
