@@ -1,5 +1,4 @@
-// Activation functions with constants; inverse and hyperbolic functions; sampling of images at given positions, which
-// runs by its definition.
+// Activation functions with constants; inverse and hyperbolic functions.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -33,13 +32,6 @@ constexpr Param threshold_params[] = {{"t", ParamKind::tensor},
                                       {"alpha", ParamKind::element, of(1.0), "what is not above becomes 0"}};
 constexpr Param prelu_params[] = {{"t", ParamKind::tensor},
                                   {"slope", ParamKind::tensor, no_default, "broadcasts to t"}};
-constexpr Param grid_params[] = {
-    {"t", ParamKind::tensor, no_default, "[N, C, H, W]"},
-    {"grid", ParamKind::tensor, no_default, "[N, H_out, W_out, 2]: column and row, from -1 to 1 across the image"},
-    {"mode", ParamKind::string, of("bilinear"), "bilinear, nearest or bicubic"},
-    {"padding_mode", ParamKind::string, of("zeros"), "outside the image: zeros, border or reflection"},
-    {"align_corners", ParamKind::boolean, of(false), "-1 and 1 are centres of the outermost pixels, not their edges"}};
-
 Expr squared(const Expr& t) { return of_op("square", t); }
 
 /// The largest number below `bound` of the dtype in which x is compared: x < bound and x <= this have one answer.
@@ -129,28 +121,6 @@ Kernel threshold_kernel(const OpContext& s) {
 std::vector<TensorSpec> infer_prelu(const OpContext& site) {
   check_floating(site, 0);
   return infer_into_first(site);
-}
-
-void check_choice(const OpContext& site, std::string_view param, std::initializer_list<std::string_view> words) {
-  std::string list;
-  for (std::string_view w : words) {
-    if (w == site.string(param)) return;
-    list += (list.empty() ? "" : ", ") + std::string(w);
-  }
-  refuse(site, std::string(param) + " is one of " + list + ", not `" + site.string(param) + "`");
-}
-
-std::vector<TensorSpec> infer_grid_sample(const OpContext& site) {
-  check_floating(site, 0);
-  check_one_dtype(site);
-  const Shape &t = site.input(0).shape, &grid = site.input(1).shape;
-  if (t.size() != 4 || grid.size() != 4)
-    refuse(site, "expected images [N, C, H, W] and a grid [N, H, W, 2]", codes::shape);
-  if (grid[3] != 2 || grid[0] != t[0]) refuse(site, "expected a grid [N, H, W, 2] for each image", codes::shape);
-  if (t[2] == 0 || t[3] == 0) refuse(site, "the images are empty", codes::shape);
-  check_choice(site, "mode", {"bilinear", "nearest", "bicubic"});
-  check_choice(site, "padding_mode", {"zeros", "border", "reflection"});
-  return {{{t[0], t[1], grid[1], grid[2]}, site.input(0).dtype, {}}};
 }
 
 constexpr OpRow
@@ -358,17 +328,6 @@ constexpr OpRow
              .order = orders::pairs,
              .onnx = "PRelu",
              .tiles = tile_binary},
-            {.name = "grid_sample",
-             .path = "ops.grid_sample",
-             .schedule = "GridSample",
-             .output = "grid_sample_out",
-             .doc = "Images read at the positions of a grid, with interpolation.",
-             .example = "grid_sample(array([[[[1.0, 2.0]]]]), array([[[[0.0, 0.0]]]]))",
-             .params = grid_params,
-             .infer = infer_grid_sample,
-             .definition = reference::grid_sample,
-             .onnx = "GridSample",
-             .tiles = tile_movement},
 };
 static_assert(all_complete(activation_table));
 

@@ -45,7 +45,7 @@ def activation():
             for align in (False, True):
                 yield case(f"grid_sample_{mode}_{padding}_{align}",
                            f'grid_sample(x, g, mode = "{mode}", padding_mode = "{padding}", align_corners = {str(align).lower()})',
-                           lambda x, g, m=mode, p=padding, a=align: F.grid_sample(x, g, m, p, a),
+                           lambda x, g, m=mode, p=padding, a=align: F.grid_sample(x, g, m, p, a), "x g",
                            x=grid(2, 3, 4, 5), g=lambda rng: rng.integers(-96, 97, (2, 3, 4, 2)) / 64 + 1 / 256)
 
 

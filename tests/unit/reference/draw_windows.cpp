@@ -168,6 +168,17 @@ Sample regions(Draw& d, bool gradient) {
   return s;
 }
 
+// Positions from inside the images to one and a half times their extent.
+Sample sampled_images(Draw& d) {
+  const Shape images{d.between(1, 2), d.between(1, 2), d.between(1, 5), d.between(1, 5)};
+  Array grid(DType::float64, {images[0], d.between(1, 3), d.between(1, 3), 2});
+  for (int64_t i = 0; i < grid.size(); ++i) grid.mutable_data<double>()[i] = d.uniform(-1.5, 1.5);
+  return {{d.values(images), is_floating(d.dtype) ? grid.cast(d.dtype) : grid},
+          {{"mode", d.one_of<std::string>({"bilinear", "nearest", "bicubic"})},
+           {"padding_mode", d.one_of<std::string>({"zeros", "border", "reflection"})},
+           {"align_corners", d.below(2) == 1}}};
+}
+
 }  // namespace
 
 void add_window_draws(Families& m) {
@@ -190,6 +201,7 @@ void add_window_draws(Families& m) {
   m["interpolate_grad"] = interpolation_gradient;
   m["depth_to_space"] = [](Draw& d) { return blocks(d, true); };
   m["space_to_depth"] = [](Draw& d) { return blocks(d, false); };
+  m["grid_sample"] = sampled_images;
   m["roi_align"] = [](Draw& d) { return regions(d, false); };
   m["roi_align_grad"] = [](Draw& d) { return regions(d, true); };
 }
