@@ -169,13 +169,11 @@ int64_t reduce_cycles(const Machine& m, int64_t outputs, int64_t length, int64_t
 
 int64_t pooling_cycles(const Machine& m, int64_t batch, int64_t channels, int64_t windows, int64_t terms,
                        int64_t operands, int64_t element_bytes) {
-  // Fitted to the vendor's training of max pools: cycles to begin a window or a visit, and those of a vector.
-  constexpr int64_t begin = 7, of_vector = 3, of_window = 50;
   const int64_t most = 2 * m.vector_elements(element_bytes);
   const int64_t vectors = div_up(std::min(channels, most), m.vector_elements(element_bytes)) * words_of(element_bytes);
-  const int64_t visit = begin + of_vector * operands * vectors;
+  const int64_t visit = m.pool_visit + m.pool_vector * operands * vectors;
   const int64_t mine = div_up(saturating_product(batch * div_up(channels, most), windows), m.workers);
-  return mine == 0 ? 0 : m.workers * saturating_product(mine, of_window + saturating_product(terms, visit));
+  return mine == 0 ? 0 : m.workers * saturating_product(mine, m.pool_window + saturating_product(terms, visit));
 }
 
 int64_t scan_cycles(const Machine& m, const VectorCost& v, int64_t lines, int64_t length) {

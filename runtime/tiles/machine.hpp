@@ -50,6 +50,9 @@ struct Machine {
   int64_t vector_bytes = 0;      ///< arithmetic vector: four float16, two float32
   int64_t load_store_bytes = 0;  ///< loaded and stored per cycle by all ports
   int64_t memcpy_bytes = 0;      ///< copied per cycle
+  int64_t pool_window = 50;      ///< cycles of a pool's window, besides its elements
+  int64_t pool_visit = 7;        ///< cycles to begin a visit to an element of a window
+  int64_t pool_vector = 3;       ///< cycles of each vector of such an element
   int64_t launch = 0;            ///< cycles to start an op
 
   int64_t dram_memory = 0;        ///< second memory level, whole chip; 0: none
