@@ -78,6 +78,7 @@ FULL = [
     ("look", lambda r: looks.warning_tests(r.pxl, r.tally.add, 1)),
     ("reference", lambda r: reference.whole_epoch(r.pxl, r.tally)),
     ("tiles", lambda r: fits.fits_tests(r.pxl, r.tally.add, full=True)),
+    ("tiles", lambda r: tiles.more_tiles_tests(r.pxl, r.tally)),
     ("examples", lambda r: killed.killed_tests(r.pxl, r.tally.add, 20)),
     ("plans", lambda r: plans.text_tests(r.pxl, r.tally, 1)),
     ("plans", lambda r: plans.value_tests(r.pxl, r.tally)),

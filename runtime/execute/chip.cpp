@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/ops/table.hpp"
+#include "runtime/tiles/report.hpp"
 
 namespace pxl {
 
@@ -117,6 +120,15 @@ std::vector<int64_t> Chip::peaks() const {
   return peaks;
 }
 
+void Chip::check_room(const std::string& what) const {
+  for (size_t t = 0; t < tiles_.size(); ++t)
+    if (tiles_[t].peak() > room_[t])
+      throw run_error(fmt::format("{} takes tile {} to {} bytes of tensors, and the tile has {} for them", what, t,
+                                  tiles::grouped(tiles_[t].peak()), tiles::grouped(std::max<int64_t>(0, room_[t]))),
+                      {advice_})
+          .as(codes::memory);
+}
+
 void Chip::exchange(const Task& task, const std::vector<SliceMove>& moves) {
   if (moves.empty()) return;
   ++totals_.exchanges;
@@ -141,7 +153,8 @@ void Chip::exchange(const Task& task, const std::vector<SliceMove>& moves) {
     const size_t width = width_of(task, move);
     for (const int32_t to : move.to) switch (move.what) {
         case SliceMove::What::operand:
-          tile(to).receive(task.memories[move.index]->id(), move.region, width, bytes.data());
+          tile(to).receive(task.memories[move.index]->id(), move.region, width, bytes.data(),
+                           task.lowered.arrives_in_place);
           break;
         case SliceMove::What::result: tile(to).store(task.memories[move.index]->id(), move.region, bytes.data()); break;
         case SliceMove::What::partial: tile(to).receive_partial(move.index, move.region, width, bytes.data()); break;
@@ -204,7 +217,13 @@ void Chip::run_part(const Task& task, const tiles::PlacedPart& part) {
     for (const std::optional<tiles::PartialResults>& p : task.lowered.partial)
       if (p && p->part) row = p->part;
     const OpContext local{.row = *row, .in = slots, .attrs = part.attrs ? *part.attrs : site.attrs, .out = out};
-    definition_kernel(local)(Buffers{from.data(), to.data()});
+    const bool keeps_some = site.row.alias < 0 && !part.attrs && !part.writes[0].order.empty();
+    if (keeps_some && whole_ && whole_->operands == operands) {
+      results = whole_->results;
+    } else {
+      definition_kernel(local)(Buffers{from.data(), to.data()});
+      if (keeps_some) whole_ = {operands, results};
+    }
   }
   for (const tiles::PlacedSlice& write : part.writes) {
     Bytes value = write.is_operand ? operands[write.tensor] : std::move(results[write.tensor]);
@@ -249,16 +268,20 @@ void Chip::combine(const Task& task) {
     if (partial.divisor > 1)
       result =
           reduced(*partial.combine, from, to, {divided(std::move(result), from, partial.divisor)}, c.region.size());
-    tile(c.tile).store(memory.id(), c.region, result.data());
+    tile(c.tile).add_result(memory.id(), c.region, memory.width()).bytes = std::move(result);
     ++totals_.vertices;
   }
-  for (TileMemory& t : tiles_) t.forget_partials();
+  for (TileMemory& t : tiles_) t.forget_partials(), t.store_results();
+  exchange(task, task.lowered.spread);
+  for (TileMemory& t : tiles_) t.forget_results();
 }
 
 void Chip::run(const Task& task) {
   for (const tiles::LoweredStep& step : task.lowered.steps) {
     exchange(task, step.gather);
+    whole_.reset();
     for (const tiles::PlacedPart& part : step.parts) run_part(task, part);
+    for (const tiles::PlacedPart& part : step.parts) tile(part.tile).reach(task.vertex_bytes);
     if (!task.lowered.keeps_received)
       for (TileMemory& t : tiles_) t.forget_received();
     // Everything was read: the results may overwrite it.
@@ -282,8 +305,10 @@ void Chip::run(const Task& task) {
   if (!task.lowered.buffers.empty()) combine(task);
 }
 
-void Chip::rearrange(const Memory& from, const Memory& to, const std::vector<SliceMove>& moves) {
+void Chip::rearrange(const Memory& from, const Memory& to, const std::vector<SliceMove>& moves, int64_t order_bytes) {
   if (!moves.empty()) ++totals_.exchanges;
+  for (int32_t t = 0; t < to.layout()->tiles(); ++t)
+    if (!to.layout()->on(t).empty()) tile(t).reach(order_bytes);
   // Elements that stay on their tile are copied there.
   Bytes bytes;
   for (int32_t t = 0; t < to.layout()->tiles(); ++t) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "runtime/execute/tile_memory.hpp"
@@ -12,7 +14,9 @@ namespace pxl {
 
 class Chip {
  public:
-  explicit Chip(const tiles::Machine& machine) : tiles_(static_cast<size_t>(machine.tiles)) {}
+  /// `room`: by tile, the bytes of tensors that its memory holds beside code. `advice` ends messages of lacking room.
+  Chip(std::vector<int64_t> room, std::string advice)
+      : tiles_(room.size()), room_(std::move(room)), advice_(std::move(advice)) {}
 
   /// The memory of a tensor, distributed over the tiles as a layout says; freed by the destructor.
   class Memory {
@@ -41,13 +45,14 @@ class Chip {
     const OpContext& site;
     const tiles::LoweredOp& lowered;
     const std::vector<MemoryPtr>& memories;
+    int64_t vertex_bytes = 0;            ///< what a vertex needs for itself, as planned
     const std::byte* further = nullptr;  ///< the operand after those of the op, if its row has one
   };
   /// Throws an internal Error with the tile and the box if a tile reads elements that it neither stores nor has
   /// received.
   void run(const Task& task);
-  /// Moves a tensor to where `to` stores it.
-  void rearrange(const Memory& from, const Memory& to, const std::vector<tiles::SliceMove>& moves);
+  /// Moves a tensor to where `to` stores it. A tile holds `order_bytes` more while it puts elements in order.
+  void rearrange(const Memory& from, const Memory& to, const std::vector<tiles::SliceMove>& moves, int64_t order_bytes);
 
   struct Totals {
     int64_t exchanges = 0, moves = 0;
@@ -56,6 +61,8 @@ class Chip {
     int64_t vertices = 0;
   };
   const Totals& totals() const { return totals_; }
+  /// Throws Error if a tile has held more bytes than it has room for. `what` took them: "`matmul`".
+  void check_room(const std::string& what) const;
   /// Most bytes that each tile held at once.
   std::vector<int64_t> peaks() const;
 
@@ -66,8 +73,16 @@ class Chip {
   TileMemory& tile(int32_t number) { return tiles_[static_cast<size_t>(number)]; }
 
   std::vector<TileMemory> tiles_;
+  std::vector<int64_t> room_;
+  std::string advice_;
   size_t next_memory_ = 0;
   Totals totals_;
+  /// The last vertex of a step whose part keeps some of its results. The next one often has the same operands, so that
+  /// its results are known.
+  struct Vertex {
+    std::vector<std::vector<std::byte>> operands, results;
+  };
+  std::optional<Vertex> whole_;
 };
 
 }  // namespace pxl

@@ -79,6 +79,7 @@ struct Dense {
 class HostStore {
  public:
   using Value = Elements;
+  static constexpr bool copies_arguments = false;
 
   explicit HostStore(const EngineTask& task) : task_(task) {}
   HostStore(const HostStore&, const EngineTask& task) : task_(task) {}

@@ -17,6 +17,27 @@ int64_t multiplied(int64_t a, int64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? many : std::min(product, many);
 }
 
+/// Tensors that share memory are a set of which one is the name.
+class MemoryNames {
+ public:
+  explicit MemoryNames(const std::vector<Op*>& ops) {
+    for (const Op* op : ops) {
+      for (size_t slot = 0; slot < op->inputs.size(); ++slot) {
+        if (!op->aliases(slot)) continue;
+        const Tensor *shared = of(op->inputs[slot]), *name = of(op->outputs[0]);
+        if (shared != name) names_[shared] = name;
+      }
+    }
+  }
+  const Tensor* of(const Tensor* t) const {
+    for (auto found = names_.find(t); found != names_.end(); found = names_.find(t)) t = found->second;
+    return t;
+  }
+
+ private:
+  std::unordered_map<const Tensor*, const Tensor*> names_;
+};
+
 }  // namespace
 
 void check_planned(const EngineTask& task) {
@@ -39,11 +60,18 @@ const GraphFacts::Known& GraphFacts::known(const Graph& graph) {
   k->order = needed(graph, k->outputs, !result_ ? Keep::all : is_result ? Keep::results : Keep::state);
   std::unordered_set<const Tensor*> read_later(k->outputs.begin(), k->outputs.end());
   k->dying.resize(k->order.size());
-  for (size_t i = k->order.size(); i-- > 0;)
+  k->unread.resize(k->order.size());
+  for (size_t i = k->order.size(); i-- > 0;) {
+    for (const Tensor* t : k->order[i]->outputs)
+      if (read_later.count(t) == 0) k->unread[i].push_back(t);
     for (const Tensor* t : k->order[i]->inputs)
       if (t && (t->producer || t->kind == TensorKind::input) && read_later.insert(t).second) k->dying[i].push_back(t);
+  }
+  const MemoryNames names(k->order);
+  std::unordered_set<const Tensor*> changed;
   for (const Op* op : k->order) {
-    for (size_t i = 0; i < op->inputs.size(); ++i) k->changes = k->changes || (op->inputs[i] && op->modifies(i));
+    for (size_t i = 0; i < op->inputs.size(); ++i)
+      if (op->inputs[i] && op->modifies(i)) changed.insert(names.of(op->inputs[i]));
     StreamMap<int64_t> most;
     for (const Graph* callee : op->called) {
       const Known& inner = known(*callee);
@@ -57,27 +85,17 @@ const GraphFacts::Known& GraphFacts::known(const Graph& graph) {
     if (op->stream) most[op->stream] += 1;
     for (const auto& [stream, n] : most) k->transfers[stream] = std::min(many, k->transfers[stream] + n);
   }
+  k->changes = k->changes || !changed.empty();
+  for (const auto& t : graph.tensors())
+    if (changed.count(names.of(t.get())) > 0) k->changed.insert(t.get());
   return *known_.emplace(&graph, std::move(k)).first->second;
 }
 
 /// The ops of a run, in order: the ops that the outputs need, and the ops with effects that `keep` names.
 std::vector<Op*> GraphFacts::needed(const Graph& graph, const std::vector<const Tensor*>& outputs, Keep keep) {
-  // Tensors that share memory are a set of which one is the name.
-  std::unordered_map<const Tensor*, const Tensor*> shared;
-  const auto memory = [&](const Tensor* t) {
-    for (auto found = shared.find(t); found != shared.end(); found = shared.find(t)) t = found->second;
-    return t;
-  };
   const std::vector<Op*> all = schedule_order(graph);
-  for (const Op* op : all) {
-    if (op->row->alias < 0 || op->outputs.empty()) continue;
-    for (size_t slot = 0; slot < op->inputs.size(); ++slot) {
-      const bool shares = op->row->parts || slot == static_cast<size_t>(op->row->alias);
-      if (!shares || !op->inputs[slot]) continue;
-      const Tensor *of = memory(op->inputs[slot]), *name = memory(op->outputs[0]);
-      if (of != name) shared[of] = name;
-    }
-  }
+  const MemoryNames names(all);
+  const auto memory = [&](const Tensor* t) { return names.of(t); };
   std::unordered_set<const Tensor*> used, outer;
   std::unordered_set<const Stream*> streams;  // a needed load gets its sample only after the loads before it
   for (const Tensor* t : outputs) used.insert(memory(t));

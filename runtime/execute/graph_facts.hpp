@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "runtime/execute/engine.hpp"
@@ -22,10 +23,12 @@ class GraphFacts {
   /// Facts that repeated runs of a graph need.
   struct Known {
     std::vector<Op*> order;
-    std::vector<std::vector<const Tensor*>> dying;  ///< by op: operands, made in this graph, that no later op reads
-    std::vector<const Tensor*> sources;             ///< variables and constants
-    bool changes = false;                           ///< some op may change memory
-    bool effects = false;                           ///< some op prints, loads or stores
+    std::vector<std::vector<const Tensor*>> dying;   ///< by op: operands, made in this graph, that no later op reads
+    std::vector<std::vector<const Tensor*>> unread;  ///< by op: results that nothing reads
+    std::vector<const Tensor*> sources;              ///< variables and constants
+    std::unordered_set<const Tensor*> changed;       ///< tensors in memory that some op may change
+    bool changes = false;                            ///< some op may change memory
+    bool effects = false;                            ///< some op prints, loads or stores
     std::vector<const Tensor*> outputs;
     StreamMap<int64_t> transfers;
   };

@@ -24,6 +24,7 @@ namespace pxl {
 struct Watch {
   RunObserver* observer = nullptr;  ///< null: none
   ReplicaNumber replica = {};
+  const GraphFacts::Known* graph = nullptr;  ///< of the op
 };
 
 /// A Store has a type Value, a tensor's elements that share memory with those of other tensors or not, and
@@ -37,6 +38,7 @@ struct Watch {
 ///   bool of_variable(const Value&)                      whether it shares memory with a variable
 ///   bool share_memory(const Value&, const Value&)       whether they may have elements in common
 ///   bool same_elements(const Value&, const Value&)      whether they are the same elements of one memory, in one order
+///   copies_arguments                                    whether calls copy arguments that no op changes
 ///   std::vector<Value> run(const Op&, const std::vector<Value>& operands, const Watch&)
 ///   void end()                                          variables are where the task has them, after a complete run
 ///   void abandon()                                      frees what a run holds
@@ -168,7 +170,7 @@ class OpByOpEngine : public ExecutionEngine {
       outputs.push_back(store_.copied(frame.at(k.outputs[i]), result_of(op, i)));
     running_.pop_back();
     at_ = &op;
-    if (op.row->role != Role::loop) return give(op, caller.frame, std::move(outputs));
+    if (op.row->role != Role::loop) return give(op, caller, std::move(outputs));
     for (size_t i = 0; i < op.outputs.size(); ++i) caller.given[i] = std::move(outputs[i]);
     --caller.left;
     go_on_with_loop(op, caller);
@@ -183,7 +185,7 @@ class OpByOpEngine : public ExecutionEngine {
     std::vector<Value> in;
     for (size_t i = 0; i < callee.inputs().size(); ++i) {
       const Value& given = frame.at(op.inputs[first + i]);
-      const bool shared = op.modifies(first + i) || !known(callee).changes;
+      const bool shared = op.modifies(first + i) || (!Store::copies_arguments && !known(callee).changes);
       if (op.modifies(first + i)) about_to_change(given);
       in.push_back(shared ? given : store_.copied(given, *callee.inputs()[i]));
     }
@@ -195,8 +197,9 @@ class OpByOpEngine : public ExecutionEngine {
     for (const Tensor* t : a.known->dying[a.next - 1]) a.frame.erase(t);
   }
 
-  void give(const Op& op, Frame& frame, std::vector<Value> values) {
-    for (size_t i = 0; i < op.outputs.size(); ++i) frame[op.outputs[i]] = std::move(values[i]);
+  void give(const Op& op, Activation& a, std::vector<Value> values) {
+    for (size_t i = 0; i < op.outputs.size(); ++i) a.frame[op.outputs[i]] = std::move(values[i]);
+    for (const Tensor* t : a.known->unread[a.next - 1]) a.frame.erase(t);
   }
 
   void run_op(const Op& op, Activation& a) {
@@ -250,7 +253,8 @@ class OpByOpEngine : public ExecutionEngine {
   void begin_loop(const Op& op, Activation& a) {
     const Graph& body = *op.called[0];
     a.given = arguments(op, body, a.frame, 0);
-    for (size_t i = 0; i < op.outputs.size(); ++i) a.given[i] = store_.copied(a.given[i], *body.inputs()[i]);
+    for (size_t i = 0; i < op.outputs.size(); ++i)
+      if (!Store::copies_arguments || op.modifies(i)) a.given[i] = store_.copied(a.given[i], *body.inputs()[i]);
     a.left = iteration_limit(op);
     go_on_with_loop(op, a);
   }
@@ -260,14 +264,22 @@ class OpByOpEngine : public ExecutionEngine {
     const bool goes_on = condition ? is_true(a.given[*condition]) : a.left > 0;
     if (goes_on && a.left == 0) throw goes_on_beyond_bound(op);
     if (goes_on) {
-      std::vector<Value> given = a.given;
-      for (size_t i = op.outputs.size(); known(body).changes && i < given.size(); ++i)
-        if (!op.modifies(i)) given[i] = store_.copied(given[i], *body.inputs()[i]);
+      // An iteration's results take the place of its first operands, whose memory is free after their last use.
+      std::vector<Value> given(a.given.size());
+      for (size_t i = 0; i < given.size(); ++i) {
+        const Tensor& input = *body.inputs()[i];
+        if (i < op.outputs.size())
+          given[i] = std::exchange(a.given[i], {});
+        else if (known(body).changed.count(&input) > 0 && !op.modifies(i))
+          given[i] = store_.copied(a.given[i], input);
+        else
+          given[i] = a.given[i];
+      }
       enter(body, given);
       return;
     }
     a.given.resize(op.outputs.size());
-    give(op, a.frame, std::move(a.given));
+    give(op, a, std::move(a.given));
     a.given.clear();
   }
 
@@ -304,7 +316,7 @@ class OpByOpEngine : public ExecutionEngine {
     separate(op, in);
     // A store may write a result over an operand that nothing else refers to.
     forget_operands(a);
-    give(op, frame, store_.run(op, in, {observer_, replica_}));
+    give(op, a, store_.run(op, in, {observer_, replica_, a.known}));
   }
 
   /// Copies operands that share memory with what the op modifies, unless it reads them in place.

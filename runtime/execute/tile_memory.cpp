@@ -58,20 +58,22 @@ void TileMemory::store(size_t memory, const Region& from, const std::byte* data)
   if (found != stored_.end()) found->second.write(from, data);
 }
 
-HeldSlice& TileMemory::add(Slices& slices, size_t key, const Region& region, size_t width) {
+HeldSlice& TileMemory::add(Slices& slices, size_t key, const Region& region, size_t width, bool in_result) {
   HeldSlice& slice = slices[key].emplace_back(region, width);
-  count(static_cast<int64_t>(slice.bytes.size()));
+  slice.in_result = in_result;
+  if (!in_result) count(static_cast<int64_t>(slice.bytes.size()));
   return slice;
 }
 
 void TileMemory::forget(Slices& slices) {
   for (const auto& [key, list] : slices)
-    for (const HeldSlice& slice : list) bytes_ -= static_cast<int64_t>(slice.bytes.size());
+    for (const HeldSlice& slice : list)
+      if (!slice.in_result) bytes_ -= static_cast<int64_t>(slice.bytes.size());
   slices.clear();
 }
 
-void TileMemory::receive(size_t memory, const Region& region, size_t width, const std::byte* data) {
-  add(received_, memory, region, width).write(region, data);
+void TileMemory::receive(size_t memory, const Region& region, size_t width, const std::byte* data, bool in_result) {
+  add(received_, memory, region, width, in_result).write(region, data);
 }
 
 HeldSlice& TileMemory::add_result(size_t memory, const Region& region, size_t width) {

@@ -2,6 +2,7 @@
 // reads nothing else.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
@@ -14,8 +15,9 @@ namespace pxl {
 /// A slice of a tensor's memory, with its bytes.
 struct HeldSlice {
   tiles::Region region;
-  tiles::Region written;  ///< of the region
-  size_t width = 0;       ///< bytes of an element
+  tiles::Region written;   ///< of the region
+  size_t width = 0;        ///< bytes of an element
+  bool in_result = false;  ///< the bytes are those of a result's memory, and count there
   std::vector<std::byte> bytes = {};
 
   HeldSlice(tiles::Region of, size_t width_of_element)
@@ -37,7 +39,7 @@ class TileMemory {
   void store(size_t memory, const tiles::Region& from, const std::byte* data);
 
   // The slices that the tile holds during one op: slices received, results to be sent, partial results.
-  void receive(size_t memory, const tiles::Region& region, size_t width, const std::byte* data);
+  void receive(size_t memory, const tiles::Region& region, size_t width, const std::byte* data, bool in_result);
   HeldSlice& add_result(size_t memory, const tiles::Region& region, size_t width);
   /// The buffer of a partial result, and whether it is new.
   std::pair<HeldSlice&, bool> partial(size_t buffer, const tiles::Region& region, size_t width);
@@ -53,12 +55,14 @@ class TileMemory {
   /// Results go to the elements that the tile stores.
   void store_results();
 
+  /// Counts bytes that the tile holds for a moment, beside all others.
+  void reach(int64_t more) { peak_ = std::max(peak_, bytes_ + more); }
   int64_t bytes() const { return bytes_; }
   int64_t peak() const { return peak_; }  ///< most bytes held at once
 
  private:
   using Slices = std::unordered_map<size_t, std::vector<HeldSlice>>;
-  HeldSlice& add(Slices& slices, size_t key, const tiles::Region& region, size_t width);
+  HeldSlice& add(Slices& slices, size_t key, const tiles::Region& region, size_t width, bool in_result = false);
   void forget(Slices& slices);
   static tiles::Region read_slices(const Slices& slices, size_t key, tiles::Region lacking, const tiles::Region& region,
                                    std::byte* to);

@@ -34,18 +34,36 @@ const std::shared_ptr<const tiles::Layout>& TiledProgram::layout_of(const Tensor
   return layout(id >= 0 ? mapped.mapping(id) : tiles::linear_mapping(mapped.machine(), tensor.spec), tensor.spec.shape);
 }
 
-tiles::OpParts TiledProgram::parts(const Op& op, const OpContext& site) const {
+tiles::OpParts TiledProgram::parts(const Op& op, const OpContext& site, const std::byte* further) const {
   return tiles::op_parts(
-      {mapped.machine(), mapped.options().candidates, op, site, mapped.candidate(op), mapped.mappings()});
+      {mapped.machine(), mapped.options().candidates, op, site, mapped.candidate(op), mapped.mappings(), further});
+}
+
+std::shared_ptr<Chip> TiledProgram::chip() const {
+  std::vector<int64_t> room;
+  for (const tiles::TileMemory& t : planned.report.tiles)
+    room.push_back(planned.report.machine.capacity() - (t.total - t.tensors()));
+  return std::make_shared<Chip>(
+      std::move(room),
+      planned.report.fits
+          ? fmt::format("the plan has {} bytes of tensors on a tile; the engine divides an op into larger parts",
+                        tiles::grouped(planned_bytes()))
+          : "`pxl profile` shows what the tile holds, and changes with which the program fits");
+}
+
+int64_t TiledProgram::planned_bytes() const {
+  int64_t most = 0;
+  for (const tiles::TileMemory& t : planned.report.tiles) most = std::max(most, t.tensors());
+  return most;
 }
 
 TilesStore::TilesStore(const EngineTask& task)
     : task_(task),
       program_(std::make_shared<TiledProgram>(task.ir.main(), task.machine ? *task.machine : tiles::EstimateOptions{})),
-      chip_(std::make_shared<Chip>(program_->mapped.machine())) {}
+      chip_(program_->chip()) {}
 
 TilesStore::TilesStore(const TilesStore& of_first_replica, const EngineTask& task)
-    : task_(task), program_(of_first_replica.program_), chip_(std::make_shared<Chip>(program_->mapped.machine())) {}
+    : task_(task), program_(of_first_replica.program_), chip_(program_->chip()) {}
 
 Chip::MemoryPtr TilesStore::allocate(const std::shared_ptr<const tiles::Layout>& layout, DType dtype) {
   return std::make_shared<const Chip::Memory>(*chip_, layout, size_of(dtype));
@@ -75,29 +93,36 @@ void TilesStore::end() {
 TiledTensor TilesStore::made(const Tensor& t, const std::byte* value) {
   TiledTensor tensor = fresh(t.spec, program_->layout_of(t));
   tensor.memories[0]->write(value);
+  chip_->check_room(fmt::format("`{}`", t.name));
   return tensor;
 }
 
 TiledTensor TilesStore::copied(const TiledTensor& from, const Tensor& as) {
-  return laid_out(from, program_->layout_of(as));
+  TiledTensor to = laid_out(from, program_->layout_of(as));
+  chip_->check_room(fmt::format("a copy for `{}`", as.name));
+  return to;
 }
 
-TiledTensor TilesStore::laid_out(const TiledTensor& from, const std::shared_ptr<const tiles::Layout>& layout) {
+TiledTensor TilesStore::laid_out(const TiledTensor& from, const std::shared_ptr<const tiles::Layout>& layout,
+                                 int64_t order_bytes) {
   TiledTensor to = fresh(from.spec, layout);
   if (from.addresses) {
     // The source is a view: each tile fetches the elements that it stores from their tiles.
-    tiles::OpParts parts;
-    parts.vertex = tiles::OpParts::Vertex::copy;
-    parts.steps.emplace_back();
-    for (int32_t tile = 0; tile < layout->tiles(); ++tile) {
-      const tiles::Region& mine = layout->on(tile);
-      if (mine.empty()) continue;
-      tiles::Part& part = parts.steps[0].emplace_back();
-      part.tile = tile;
-      part.reads.push_back({0, mine, {mine.size()}});
-      part.writes.push_back({0, false, mine, {mine.size()}});
-      for (int64_t i = 0; i < mine.size(); ++i) part.source.push_back(i);
-    }
+    const auto parts = [&] {
+      tiles::OpParts copies;
+      copies.vertex = tiles::OpParts::Vertex::copy;
+      copies.steps.emplace_back();
+      for (int32_t tile = 0; tile < layout->tiles(); ++tile) {
+        const tiles::Region& mine = layout->on(tile);
+        if (mine.empty()) continue;
+        tiles::Part& part = copies.steps[0].emplace_back();
+        part.tile = tile;
+        part.reads.push_back({0, mine, {mine.size()}});
+        part.writes.push_back({0, false, mine, {mine.size()}});
+        for (int64_t i = 0; i < mine.size(); ++i) part.source.push_back(i);
+      }
+      return copies;
+    };
     const TensorSpec* slots[] = {&from.spec};
     const Attributes none;
     const OpContext site{.row = get_op("identity"), .in = slots, .attrs = none, .out = {&to.spec, 1}};
@@ -109,7 +134,7 @@ TiledTensor TilesStore::laid_out(const TiledTensor& from, const std::shared_ptr<
   const tiles::Layout *source = from.memories[0]->layout().get(), *target = layout.get();
   const auto [at, is_new] = rearrangements_.try_emplace({source, target});
   if (is_new) at->second = tiles::rearranging_moves(*source, *target);
-  chip_->rearrange(*from.memories[0], *to.memories[0], at->second);
+  chip_->rearrange(*from.memories[0], *to.memories[0], at->second, order_bytes);
   return to;
 }
 
@@ -157,9 +182,13 @@ std::vector<std::pair<std::string_view, int64_t>> TilesStore::counts() const {
   for (const auto& [row, ops] : on_one_tile_) on_one_tile += ops;
   const Chip::Totals& t = chip_->totals();
   const std::vector<int64_t> peaks = chip_->peaks();
-  return {{"exchanges", t.exchanges},   {"moves", t.moves},
-          {"sent_bytes", t.sent_bytes}, {"received_bytes", t.received_bytes},
-          {"vertices", t.vertices},     {"peak_bytes", *std::max_element(peaks.begin(), peaks.end())},
+  return {{"exchanges", t.exchanges},
+          {"moves", t.moves},
+          {"sent_bytes", t.sent_bytes},
+          {"received_bytes", t.received_bytes},
+          {"vertices", t.vertices},
+          {"peak_bytes", *std::max_element(peaks.begin(), peaks.end())},
+          {"planned_bytes", program_->planned_bytes()},
           {"on_one_tile", on_one_tile}};
 }
 
@@ -175,10 +204,11 @@ std::string TilesStore::profile() const {
              "{}, carried out on {} ({} tiles)\n"
              "  {:>16} exchanges of {} moves: {} bytes sent, {} received\n"
              "  {:>16} vertices\n"
-             "  {:>16} bytes of tensors on tile {} at its peak; a tile has {}\n",
+             "  {:>16} bytes of tensors on tile {} at its peak, {} as planned; a tile has {}\n",
              task_.ir.name(), m.name, m.tiles, tiles::grouped(t.exchanges), tiles::grouped(t.moves),
              tiles::grouped(t.sent_bytes), tiles::grouped(t.received_bytes), tiles::grouped(t.vertices),
-             tiles::grouped(*fullest), fullest - peaks.begin(), tiles::grouped(m.memory)) +
+             tiles::grouped(*fullest), fullest - peaks.begin(), tiles::grouped(program_->planned_bytes()),
+             tiles::grouped(m.memory)) +
          alone;
 }
 
@@ -196,9 +226,9 @@ std::vector<Array> TilesStore::seen(const std::vector<TiledTensor>& values) cons
 }
 
 bool TilesStore::overwrites(const Op& op, const std::vector<TiledTensor>& in) const {
-  if (!program_->planned.memory->overwrites(op) || in[0].addresses) return false;
+  if (!program_->planned.memory->overwrites(op) || in[0].memories.size() != 1) return false;
   const Chip::MemoryPtr& memory = in[0].memories[0];
-  return memory.use_count() == 1 && memory->layout() == program_->layout_of(*op.outputs[0]);
+  return memory.use_count() == 1 && (in[0].addresses || memory->layout() == program_->layout_of(*op.outputs[0]));
 }
 
 std::vector<TiledTensor> TilesStore::run(const Op& op, const std::vector<TiledTensor>& in, const Watch& watch) {
@@ -207,11 +237,11 @@ std::vector<TiledTensor> TilesStore::run(const Op& op, const std::vector<TiledTe
   std::vector<TiledTensor> out;
   for (size_t i = 0; i < op.outputs.size(); ++i) {
     if (i == 0 && of_view)
-      out.push_back(view(op, storage.site, in));
+      out.push_back(view(op, storage.site, in, watch));
     else if (i == 0 && is_alias)
       out.push_back(in[static_cast<size_t>(op.row->alias)]);
     else if (i == 0 && !watch.observer && overwrites(op, in))  // observers see operands afterwards, too
-      out.push_back(in[0]);
+      out.push_back({op.outputs[0]->spec, in[0].memories, in[0].addresses});
     else
       out.push_back(fresh(op.outputs[i]->spec, program_->layout_of(*op.outputs[i])));
   }
@@ -228,6 +258,7 @@ std::vector<TiledTensor> TilesStore::run(const Op& op, const std::vector<TiledTe
     watch.observer->before({op, before, after, watch.replica.number, watch.replica.count});
   }
   if (!of_view) compute(op, storage.site, in, out, watch.replica);
+  chip_->check_room(fmt::format("`{}`", op.row->name));
   if (watch.observer) {
     before = seen(in);
     after = seen(out);
@@ -238,21 +269,26 @@ std::vector<TiledTensor> TilesStore::run(const Op& op, const std::vector<TiledTe
 
 void TilesStore::compute(const Op& op, const OpContext& site, std::vector<TiledTensor> in,
                          const std::vector<TiledTensor>& out, const ReplicaNumber& replica) {
-  const auto [parts, is_new] = parts_.try_emplace(&op);
-  if (is_new) parts->second = program_->parts(op, site);
-  check_planned_parts(op, site, parts->second);
-  // Operands in other layouts than the partition is made for are rearranged first.
-  const tiles::OpCandidate& candidate = program_->mapped.candidate(op);
-  for (size_t i = 0; i < in.size() && parts->second.as_planned; ++i) {
-    if (!op.inputs[i] || op.modifies(i) || in[i].addresses || candidate.in[i] < 0) continue;
-    const auto& layout = program_->layout(program_->mapped.mapping(candidate.in[i]), in[i].spec.shape);
-    if (layout != in[i].memories[0]->layout()) in[i] = laid_out(in[i], layout);
-  }
-  std::vector<Chip::MemoryPtr> memories;
-  const tiles::LoweredOp& lowered = schedule(&op, parts->second, in, out, memories);
   const std::byte* further =
       op.row->exchange == Exchange::replica ? reinterpret_cast<const std::byte*>(&replica) : nullptr;
-  chip_->run({&op, site, lowered, memories, further});
+  const auto found = parts_.find(&op);
+  const tiles::OpParts& parts =
+      found != parts_.end() ? found->second : parts_.emplace(&op, program_->parts(op, site, further)).first->second;
+  check_planned_parts(op, site, parts);
+  // Operands in other layouts than the partition is made for are rearranged first.
+  const tiles::OpCandidate& candidate = program_->mapped.candidate(op);
+  for (size_t i = 0; i < in.size() && parts.as_planned; ++i) {
+    if (!op.inputs[i] || op.modifies(i) || candidate.in[i] < 0) continue;
+    const auto& layout = program_->layout(program_->mapped.mapping(candidate.in[i]), in[i].spec.shape);
+    const bool is_there = in[i].addresses || in[i].memories[0]->layout() == program_->layout_of(*op.inputs[i]);
+    const tiles::Rearrangement& r = program_->mapped.rearrangement_to(op.inputs[i], candidate.in[i]);
+    if (is_there ? r.cycles > 0 : layout != in[i].memories[0]->layout())
+      in[i] = laid_out(in[i], layout, r.copy_cycles > 0 ? r.temp_bytes : 0);
+  }
+  std::vector<Chip::MemoryPtr> memories;
+  const tiles::LoweredOp& lowered = schedule(
+      &op, [&] { return parts; }, in, out, memories);
+  chip_->run({&op, site, lowered, memories, parts.as_planned ? candidate.vertex_bytes : 0, further});
 }
 
 void TilesStore::check_planned_parts(const Op& op, const OpContext& site, const tiles::OpParts& parts) {
@@ -266,7 +302,7 @@ void TilesStore::check_planned_parts(const Op& op, const OpContext& site, const 
                 {"`--allow-one-tile` runs such ops on one tile"});
 }
 
-const tiles::LoweredOp& TilesStore::schedule(const Op* op, const tiles::OpParts& parts,
+const tiles::LoweredOp& TilesStore::schedule(const Op* op, const std::function<tiles::OpParts()>& parts,
                                              const std::vector<TiledTensor>& in, const std::vector<TiledTensor>& out,
                                              std::vector<Chip::MemoryPtr>& memories) {
   std::vector<const tiles::Layout*> layouts;
@@ -300,10 +336,11 @@ const tiles::LoweredOp& TilesStore::schedule(const Op* op, const tiles::OpParts&
   std::vector<tiles::TensorPlace> operands, results;
   for (const TiledTensor& t : in) operands.push_back(place(t));
   for (const TiledTensor& t : out) results.push_back(place(t));
-  return schedules_.emplace(std::move(key), tiles::lower(parts, layouts, operands, results)).first->second;
+  return schedules_.emplace(std::move(key), tiles::lower(parts(), layouts, operands, results)).first->second;
 }
 
-TiledTensor TilesStore::view(const Op& op, const OpContext& site, const std::vector<TiledTensor>& in) {
+TiledTensor TilesStore::view(const Op& op, const OpContext& site, const std::vector<TiledTensor>& in,
+                             const Watch& watch) {
   TiledTensor result{site.out[0], {}, nullptr};
   std::vector<uintptr_t> key{reinterpret_cast<uintptr_t>(&op)};
   std::vector<std::vector<size_t>> numbers;
@@ -329,7 +366,10 @@ TiledTensor TilesStore::view(const Op& op, const OpContext& site, const std::vec
     known = std::make_shared<const std::vector<uint64_t>>(moved_addresses(site, addresses));
   }
   result.addresses = known;
-  return result;
+  // A view that is planned as a copy is one. No op of its graph changes the memory, so a copy has the same elements.
+  const bool changes = watch.graph->changed.count(op.outputs[0]) > 0;
+  if (changes || program_->planned.memory->shares(op)) return result;
+  return laid_out(result, program_->layout_of(*op.outputs[0]));
 }
 
 }  // namespace pxl

@@ -1,6 +1,7 @@
 // Tensors in the memories of tiles, for the engine that carries out the tile model's schedule.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <unordered_map>
@@ -28,7 +29,11 @@ struct TiledProgram {
   /// The layout of a mapping for a shape; equal ones are one object.
   const std::shared_ptr<const tiles::Layout>& layout(const tiles::TileMapping& mapping, const Shape& shape);
   const std::shared_ptr<const tiles::Layout>& layout_of(const Tensor& tensor);
-  tiles::OpParts parts(const Op& op, const OpContext& site) const;
+  tiles::OpParts parts(const Op& op, const OpContext& site, const std::byte* further) const;
+  /// A chip whose tiles have the memory that code, state and gaps leave.
+  std::shared_ptr<Chip> chip() const;
+  /// Most bytes of tensors on a tile, as planned.
+  int64_t planned_bytes() const;
 
  private:
   std::map<std::pair<tiles::TileMapping, Shape>, std::shared_ptr<const tiles::Layout>> layouts_;
@@ -37,6 +42,7 @@ struct TiledProgram {
 class TilesStore {
  public:
   using Value = TiledTensor;
+  static constexpr bool copies_arguments = true;
 
   explicit TilesStore(const EngineTask& task);
   TilesStore(const TilesStore& of_first_replica, const EngineTask& task);
@@ -69,17 +75,20 @@ class TilesStore {
  private:
   Chip::MemoryPtr allocate(const std::shared_ptr<const tiles::Layout>& layout, DType dtype);
   TiledTensor fresh(const TensorSpec& spec, const std::shared_ptr<const tiles::Layout>& layout);
-  TiledTensor laid_out(const TiledTensor& from, const std::shared_ptr<const tiles::Layout>& layout);
+  /// A copy in another layout. Tiles hold `order_bytes` more while they put elements in order.
+  TiledTensor laid_out(const TiledTensor& from, const std::shared_ptr<const tiles::Layout>& layout,
+                       int64_t order_bytes = 0);
   /// Whether the result is written over operand 0: as planned, if nothing else refers to the operand's memory.
   bool overwrites(const Op& op, const std::vector<TiledTensor>& in) const;
-  TiledTensor view(const Op& op, const OpContext& site, const std::vector<TiledTensor>& in);
+  TiledTensor view(const Op& op, const OpContext& site, const std::vector<TiledTensor>& in, const Watch& watch);
   /// Throws Error for an op that runs on one tile though it is planned on more, unless the row or the user permits it.
   void check_planned_parts(const Op& op, const OpContext& site, const tiles::OpParts& parts);
   void compute(const Op& op, const OpContext& site, std::vector<TiledTensor> in, const std::vector<TiledTensor>& out,
                const ReplicaNumber& replica);
   /// The lowered op that carries out parts on these tensors, and the memories that it numbers.
-  const tiles::LoweredOp& schedule(const Op* op, const tiles::OpParts& parts, const std::vector<TiledTensor>& in,
-                                   const std::vector<TiledTensor>& out, std::vector<Chip::MemoryPtr>& memories);
+  const tiles::LoweredOp& schedule(const Op* op, const std::function<tiles::OpParts()>& parts,
+                                   const std::vector<TiledTensor>& in, const std::vector<TiledTensor>& out,
+                                   std::vector<Chip::MemoryPtr>& memories);
   std::vector<Array> seen(const std::vector<TiledTensor>& values) const;
 
   EngineTask task_;

@@ -84,6 +84,7 @@ struct OpCandidate {
   int64_t cycles = 0;            ///< sum of the steps
   int64_t planner_cycles = 0;    ///< the count of PopLibs' planner (library_plan.hpp), for products planned separately
   int64_t temp_bytes = 0;        ///< on the most loaded tile, besides operands and results
+  int64_t vertex_bytes = 0;      ///< part of temp_bytes: what a vertex needs for itself
   int64_t resident_bytes = 0;    ///< operands and results on the most loaded tile
   int64_t replicated_bytes = 0;  ///< part of resident_bytes: copies of bytes that other tiles also hold
   int64_t own_bytes = 0;         ///< part of resident_bytes: the tile's share of slices that several tiles gather

@@ -171,6 +171,7 @@ void add_product_step(const Machine& m, const ConvolutionProblem& p, const Convo
   });
   candidate.compute(m, "Rearrange", best.reordering, used);
   candidate.compute(m, best.vertex, best.cycles, used, best.state);
+  candidate.vertex_bytes = best.copied;
   candidate.temp_bytes += best.copied;
 }
 

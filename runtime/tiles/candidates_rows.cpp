@@ -63,7 +63,7 @@ void enumerate_row_op(const CandidateRequest& r, const RowStrategy& strategy) {
       }
       candidate.exchange(m, "operands of rows and columns", others);
       candidate.temp_bytes = others.in;
-      if (strategy.sorts) candidate.temp_bytes += n * (size + 4);
+      candidate.vertex_bytes = n * size + (strategy.sorts ? n * (size + 4) : 0);
       for (int i = 0; i < strategy.reductions; ++i) {
         candidate.compute(m, "ReduceRows", reduce_cycles(m, mine, div_up(length, across), size, true), tiles, {24});
         if (across > 1) {
@@ -74,7 +74,7 @@ void enumerate_row_op(const CandidateRequest& r, const RowStrategy& strategy) {
       for (const VectorCost& v : strategy.passes)
         candidate.compute(m, strategy.vertex.name, broadcast_vector_cycles(m, v, mine, div_up(length, across), size),
                           tiles);
-      candidate.temp_bytes += n * size;
+      candidate.temp_bytes += candidate.vertex_bytes;
       const TileShare share{n, mine, div_up(length, across), size};
       candidate.compute(m, strategy.vertex.name, strategy.vertex.cycles(r, share), tiles);
       if (strategy.column_sums && cut > 1) {

@@ -6,9 +6,6 @@
 
 namespace pxl::tiles {
 
-namespace {
-
-/// Returns part i if a region's elements are divided into n equal shares.
 Region share_of(const Region& region, int64_t n, int64_t i) {
   if (n == 1) return region;
   const ElementRange mine = part_of(region.size(), n, i);
@@ -21,8 +18,6 @@ Region share_of(const Region& region, int64_t n, int64_t i) {
   }
   return share;
 }
-
-}  // namespace
 
 Layout::Layout(const Machine& m, const TileMapping& l, const Shape& shape)
     : shape_(shape), on_(static_cast<size_t>(m.tiles)), owners_(static_cast<size_t>(std::max<int32_t>(1, l.copies))) {

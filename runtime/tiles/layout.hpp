@@ -10,6 +10,9 @@
 
 namespace pxl::tiles {
 
+/// Returns part i if a region's elements are divided into n equal shares.
+Region share_of(const Region& region, int64_t n, int64_t i);
+
 class Layout {
  public:
   Layout(const Machine& m, const TileMapping& mapping, const Shape& shape);

@@ -8,6 +8,11 @@
 
 namespace pxl::tiles {
 
+bool Memory::shares(const Op& op) const {
+  if (!op.called.empty() || op.inputs.empty() || !op.inputs[0] || !m_.candidate(op).outputs_share) return false;
+  return op.modifies(0) || m_.rearrangement_to(op.inputs[0], m_.candidate(op).in[0]).cycles == 0;
+}
+
 void Memory::find_lifetimes(int graph) {
   const GraphInstance& instance = m_.graphs()[static_cast<size_t>(graph)];
   const Graph& g = *instance.graph;
@@ -32,10 +37,7 @@ void Memory::find_lifetimes(int graph) {
       if (t) use(t, i);
     for (size_t o = 0; o < op.outputs.size(); ++o) {
       const Tensor* t = op.outputs[o];
-      const bool shares = o == 0 && op.called.empty() && m_.candidate(op).outputs_share && !op.inputs.empty() &&
-                          op.inputs[0] &&
-                          (op.row->alias == 0 || m_.rearrangement_to(op.inputs[0], m_.candidate(op).in[0]).cycles == 0);
-      if (!shares) {
+      if (o > 0 || !shares(op)) {
         begin(t, i);
         continue;
       }

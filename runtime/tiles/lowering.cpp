@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace pxl::tiles {
@@ -118,17 +119,39 @@ void number_partials(LoweredOp& op) {
       }
 }
 
-void combine_partials(LoweredOp& op, size_t result, size_t memory, const Layout& layout, OpExchange& exchange) {
-  std::map<int32_t, std::vector<std::pair<Region, std::vector<size_t>>>> pieces;  // by tile: regions with equal buffers
-  for (int32_t tile = 0; tile < layout.tiles(); ++tile)
-    if (!layout.on(tile).empty()) pieces[tile] = {{layout.on(tile), {}}};
-  for (size_t i = 0; i < op.buffers.size(); ++i) {
-    if (op.buffers[i].result != result) continue;
-    for (auto& [tile, list] : pieces) {
-      Region mine = intersection(op.buffers[i].slice.region, layout.on(tile));
+/// Whether vertices that copy keep the order of elements.
+bool keeps_order(const LoweredOp& op) {
+  const auto ascends = [](const std::vector<int64_t>& index) {
+    int64_t last = 0;
+    for (const int64_t i : index) {
+      if (i >= 0 && i < last) return false;
+      last = std::max(last, i);
+    }
+    return true;
+  };
+  for (const LoweredStep& step : op.steps)
+    for (const PlacedPart& part : step.parts) {
+      if (!ascends(part.source)) return false;
+      for (const PlacedSlice& read : part.reads)
+        if (!ascends(read.index)) return false;
+    }
+  return true;
+}
+
+using Buffers = std::vector<size_t>;
+
+/// The elements that tiles store of a result, divided by the buffers that have partial results of them.
+std::map<Buffers, std::map<int32_t, Region>> by_buffers(const LoweredOp& op, size_t result, const Layout& layout) {
+  std::map<Buffers, std::map<int32_t, Region>> found;
+  for (int32_t tile = 0; tile < layout.tiles(); ++tile) {
+    if (layout.on(tile).empty()) continue;
+    std::vector<std::pair<Region, Buffers>> pieces = {{layout.on(tile), {}}};
+    for (size_t i = 0; i < op.buffers.size(); ++i) {
+      if (op.buffers[i].result != result) continue;
+      const Region mine = intersection(op.buffers[i].slice.region, layout.on(tile));
       if (mine.empty()) continue;
-      std::vector<std::pair<Region, std::vector<size_t>>> next;
-      for (auto& [region, from] : list) {
+      std::vector<std::pair<Region, Buffers>> next;
+      for (auto& [region, from] : pieces) {
         Region both = intersection(region, mine), rest = difference(region, mine);
         if (!both.empty()) {
           next.emplace_back(std::move(both), from);
@@ -136,13 +159,46 @@ void combine_partials(LoweredOp& op, size_t result, size_t memory, const Layout&
         }
         if (!rest.empty()) next.emplace_back(std::move(rest), std::move(from));
       }
-      list = std::move(next);
-      if (op.buffers[i].tile != tile)
-        exchange.add(SliceMove::What::partial, i, std::move(mine), op.buffers[i].tile, tile);
+      pieces = std::move(next);
+    }
+    for (auto& [region, from] : pieces) found[from][tile] = std::move(region);
+  }
+  return found;
+}
+
+/// The tiles that store elements combine partial results of them. If few tiles store many elements, the tiles with the
+/// partial results combine equal shares instead.
+void combine_partials(LoweredOp& op, size_t result, size_t memory, const Layout& layout, OpExchange& collect,
+                      OpExchange& spread) {
+  std::set<int32_t> holders;
+  for (const PartialBuffer& b : op.buffers)
+    if (b.result == result) holders.insert(b.tile);
+  int64_t largest = 0;
+  for (int32_t tile = 0; tile < layout.tiles(); ++tile) largest = std::max(largest, layout.on(tile).size());
+  const bool spreads =
+      !holders.empty() && largest > div_up(element_count(layout.shape()), static_cast<int64_t>(holders.size()));
+  for (const auto& [buffers, stored] : by_buffers(op, result, layout)) {
+    std::map<int32_t, Region> combined = stored;
+    if (spreads && !buffers.empty()) {
+      combined.clear();
+      Region all;
+      for (const auto& [tile, region] : stored) all = merged(all, region);
+      std::set<int32_t> tiles;
+      for (const size_t i : buffers) tiles.insert(op.buffers[i].tile);
+      int64_t k = 0;
+      for (const int32_t tile : tiles)
+        if (Region share = share_of(all, static_cast<int64_t>(tiles.size()), k++); !share.empty())
+          combined[tile] = std::move(share);
+    }
+    for (auto& [tile, region] : combined) {
+      for (const size_t i : buffers)
+        if (op.buffers[i].tile != tile) collect.add(SliceMove::What::partial, i, region, op.buffers[i].tile, tile);
+      for (const auto& [owner, wanted] : stored)
+        if (Region moves = intersection(region, wanted); spreads && owner != tile && !moves.empty())
+          spread.add(SliceMove::What::result, memory, std::move(moves), tile, owner);
+      op.combine.push_back({result, memory, tile, region, buffers});
     }
   }
-  for (auto& [tile, list] : pieces)
-    for (auto& [region, from] : list) op.combine.push_back({result, memory, tile, std::move(region), std::move(from)});
 }
 
 }  // namespace
@@ -201,11 +257,13 @@ LoweredOp lower(OpParts parts, const std::vector<const Layout*>& memories, const
     deliver(op, lowered.parts, memories, exchange);
     lowered.deliver = exchange.take();
   }
+  op.arrives_in_place = op.vertex == OpParts::Vertex::copy && keeps_order(op);
   number_partials(op);
-  OpExchange collect;
+  OpExchange collect, spread;
   for (size_t i = 0; i < op.partial.size(); ++i)
-    if (op.partial[i]) combine_partials(op, i, results[i].memory, *memories[results[i].memory], collect);
+    if (op.partial[i]) combine_partials(op, i, results[i].memory, *memories[results[i].memory], collect, spread);
   op.collect = collect.take();
+  op.spread = spread.take();
   return op;
 }
 

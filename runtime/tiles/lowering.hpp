@@ -83,11 +83,14 @@ struct LoweredOp {
   OpParts::Vertex vertex = OpParts::Vertex::definition;
   double filler = 0;            ///< as in OpParts
   bool keeps_received = false;  ///< as in OpParts
+  /// Vertices only copy, in the order in which elements arrive: what a tile receives arrives in the result's memory.
+  bool arrives_in_place = false;
   std::vector<LoweredStep> steps;
   std::vector<std::optional<PartialResults>> partial;  ///< as in OpParts
   std::vector<PartialBuffer> buffers;
   std::vector<SliceMove> collect;  ///< partial results to the tiles that combine them
   std::vector<Combination> combine;
+  std::vector<SliceMove> spread;  ///< combined results to the tiles that store them
 };
 
 /// `memories` are the layouts of all memories that the op touches. `operands` has the place of each operand, by slot.

@@ -66,17 +66,18 @@ Memory::Memory(const MappedProgram& program) : m_(program) {
 int64_t Memory::temp_bytes(const Op& op) const {
   if (!op.called.empty()) return 0;
   const OpCandidate& candidate = m_.candidate(op);
-  int64_t bytes = candidate.temp_bytes;
+  int64_t held = 0, most = 0;  // bytes of rearranged operands, and the most at once while they are made
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     if (!op.inputs[i]) continue;
     const Rearrangement& r = m_.rearrangement_to(op.inputs[i], candidate.in[i]);
-    // Adds the rearranged operand and the received slices.
-    if (r.cycles > 0)
-      bytes += max_elements_per_tile(m_.mapping(candidate.in[i]), op.inputs[i]->spec.shape) *
-                   element_bytes(op.inputs[i]->spec) +
-               (r.copy_cycles > 0 ? r.temp_bytes : 0);
+    if (r.cycles == 0) continue;
+    // The operand of a view is its result.
+    if (i > 0 || !candidate.outputs_share || op.modifies(0))
+      held += max_elements_per_tile(m_.mapping(candidate.in[i]), op.inputs[i]->spec.shape) *
+              element_bytes(op.inputs[i]->spec);
+    most = std::max(most, held + (r.copy_cycles > 0 ? r.temp_bytes : 0));
   }
-  return bytes;
+  return std::max(most, held + candidate.temp_bytes);
 }
 
 void Memory::add_up() {

@@ -59,6 +59,8 @@ class Memory {
   /// have the same mapping. PopLibs' vertices have such forms. Compilers use them: graphcore/tensorflow, inplace_util,
   /// and PopART's in-place pass.
   bool overwrites(const Op& op) const { return overwriting_.count(&op) > 0; }
+  /// Whether result 0 is stored in the memory of operand 0: a view in place, or an operand that the op changes.
+  bool shares(const Op& op) const;
   /// Tensors on a tile at a point, with their bytes, largest first.
   std::vector<std::pair<const Tensor*, int64_t>> on_tile(int64_t tile, int64_t point) const;
 

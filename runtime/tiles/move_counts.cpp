@@ -58,6 +58,8 @@ class Counting {
     for (const SliceMove& move : lowered.collect)
       count(move, static_cast<int64_t>(size_of(lowered.partial[lowered.buffers[move.index].result]->dtype)));
     counts.vertices += runs * std::ssize(lowered.combine);
+    if (!lowered.spread.empty()) counts.exchanges += runs;
+    for (const SliceMove& move : lowered.spread) count(move, widths[move.index]);
   }
 
   MoveCounts counts;

@@ -56,13 +56,18 @@ constexpr int64_t element_of(uint64_t source) {
 
 /// Runs the definition on numbers: element e of slot i is `i << slot_shift | e`, or its complement. Returns the
 /// elements of the results.
-std::vector<std::vector<uint64_t>> moved_numbers(const OpContext& s, bool complement) {
+std::vector<std::vector<uint64_t>> moved_numbers(const OpContext& s, bool complement, const std::byte* further) {
   std::vector<TensorSpec> in(s.in.size()), out(s.out.begin(), s.out.end());
   std::vector<const TensorSpec*> slots;
   std::vector<std::vector<uint64_t>> numbers(in.size()), found(out.size());
   std::vector<const std::byte*> from;
   std::vector<std::byte*> to;
   for (size_t i = 0; i < in.size(); ++i) {
+    if (further && i + 1 == in.size()) {
+      slots.push_back(s.in[i]);
+      from.push_back(further);
+      break;
+    }
     slots.push_back(s.in[i] ? &in[i] : nullptr);
     if (s.in[i]) {
       in[i] = {s.in[i]->shape, DType::float64, {}};
@@ -95,9 +100,9 @@ struct Sources {
 /// Nullopt if the op computes a value or fills with several ones. The definition moves the numbers of the elements, and
 /// then their complements. A value that the op itself puts into a result is the same both times. The dtype is float64,
 /// which holds every number that an op fills with, except large integers.
-std::optional<Sources> sources_of(const OpContext& s) {
-  Sources sources{moved_numbers(s, false)};
-  const std::vector<std::vector<uint64_t>> complements = moved_numbers(s, true);
+std::optional<Sources> sources_of(const OpContext& s, const std::byte* further) {
+  Sources sources{moved_numbers(s, false, further)};
+  const std::vector<std::vector<uint64_t>> complements = moved_numbers(s, true, further);
   std::optional<uint64_t> filler;
   for (size_t o = 0; o < sources.of.size(); ++o)
     for (size_t e = 0; e < sources.of[o].size(); ++e) {
@@ -176,14 +181,16 @@ bool writes_results(const OpParts& parts, const OpContext& s) {
 
 std::optional<OpParts> movement_parts(const PartsRequest& r) {
   const OpContext& s = r.site;
-  if (s.row.pattern != Pattern::movement || s.row.exchange != pxl::Exchange::none || s.row.modifies != 0)
+  const bool by_replica = s.row.exchange == pxl::Exchange::replica && r.further;
+  if (s.row.pattern != Pattern::movement || s.row.modifies != 0 ||
+      !(s.row.exchange == pxl::Exchange::none || by_replica))
     return std::nullopt;
-  for (size_t i = 0; i < s.in.size(); ++i)
+  for (size_t i = 0; i < r.op.inputs.size(); ++i)
     if (s.in[i] && (s.in[i]->dtype != s.out[0].dtype || is_integer(s.in[i]->dtype) != is_integer(s.out[0].dtype)))
       return std::nullopt;  // indices
   for (const TensorSpec& t : s.out)
     if (t.dtype != s.out[0].dtype) return std::nullopt;
-  const std::optional<Sources> sources = sources_of(s);
+  const std::optional<Sources> sources = sources_of(s, by_replica ? r.further : nullptr);
   if (!sources) return std::nullopt;
   OpParts parts{.vertex = OpParts::Vertex::copy, .filler = sources->filler};
   parts.steps.emplace_back();

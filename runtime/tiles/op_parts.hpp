@@ -2,6 +2,7 @@
 // and the boxes of results that it writes. A vertex is the op's definition on these slices.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -76,6 +77,7 @@ struct PartsRequest {
   const OpContext& site;  ///< outputs inferred
   const OpCandidate& candidate;
   const TileMappingTable& mappings;
+  const std::byte* further = nullptr;  ///< the operand after those of the op, if its row has one: the replica's number
 };
 
 /// Returns the partition of an op. If no rule of its strategy applies, each tile computes its own results from whole

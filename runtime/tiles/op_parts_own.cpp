@@ -12,29 +12,8 @@ namespace pxl::tiles {
 
 namespace {
 
-/// Maximum number of elements over all vertices. Fewer tiles run the op if the number is larger. The bound limits the
-/// time and memory of execution; not measured.
-constexpr int64_t max_elements = int64_t{1} << 22;
-
-/// The regions that each tile computes, if each vertex has `elements` elements. Above `max_elements`, tiles form
-/// groups. The first tile of a group then computes the group's regions.
+/// The regions of all results that a tile computes.
 using Regions = std::vector<Region>;
-using Shares = std::vector<std::pair<int32_t, Regions>>;
-Shares joined(const std::map<int32_t, Regions>& by_tile, int64_t elements) {
-  const int64_t most = std::max<int64_t>(2, max_elements / std::max<int64_t>(1, elements)),
-                group = div_up(std::ssize(by_tile), most);
-  Shares shares;
-  int64_t i = 0;
-  for (const auto& [tile, regions] : by_tile) {
-    if (i++ % group == 0) {
-      shares.emplace_back(tile, regions);
-      continue;
-    }
-    Regions& all = shares.back().second;
-    for (size_t k = 0; k < all.size(); ++k) all[k] = merged(all[k], regions[k]);
-  }
-  return shares;
-}
 
 std::vector<int64_t> elements_of(const Region& region) {
   std::vector<int64_t> elements;
@@ -58,15 +37,11 @@ std::optional<OpParts> own_parts(const PartsRequest& r, std::optional<size_t> ch
   const OpContext& s = r.site;
   const size_t operands = std::min(s.in.size(), r.op.inputs.size());
   if (s.row.exchange == Exchange::members || s.row.side_effect || s.out.empty()) return std::nullopt;
-  int64_t elements = 1;
-  for (size_t i = 0; i < operands; ++i) {
+  for (size_t i = 0; i < operands; ++i)
     if (r.op.modifies(i) && i != changed) return std::nullopt;
-    if (s.in[i]) elements = std::max(elements, s.in[i]->size());
-  }
   std::map<int32_t, Regions> by_tile;
   for (size_t o = 0; o < s.out.size(); ++o) {
     if (r.candidate.out[o] < 0) return std::nullopt;
-    elements = std::max(elements, s.out[o].size());
     const Layout layout(r.machine, r.mappings.at(r.candidate.out[o]), s.out[o].shape);
     for (const Layout::Owner& owner : layout.owners(0)) {
       Regions& regions = by_tile[owner.tile];
@@ -79,7 +54,7 @@ std::optional<OpParts> own_parts(const PartsRequest& r, std::optional<size_t> ch
   if (std::ssize(by_tile) < wanted) by_tile = divided(r, by_tile.begin()->first, wanted);
   OpParts parts;
   parts.steps.emplace_back();
-  for (const auto& [tile, mine] : joined(by_tile, elements)) {
+  for (const auto& [tile, mine] : by_tile) {
     Part part{.tile = tile};
     for (size_t i = 0; i < operands; ++i) {
       if (!s.in[i]) continue;
@@ -138,15 +113,13 @@ std::optional<OpParts> loss_parts(const PartsRequest& r) {
   const Shape of_labels(x.shape.begin(), x.shape.end() - 1);
   if (s.input(labels).shape != of_labels) return std::nullopt;
   // Whole rows, each on the first tile that has a part of the row.
-  std::map<int32_t, Regions> rows_by_tile;
+  std::map<int32_t, Region> rows_by_tile;
   const Layout layout(r.machine, r.mappings.at(r.candidate.in[probabilities]), x.shape);
   int64_t next = 0;
   for (const Layout::Owner& o : layout.owners(0)) {
     const ElementRange rows{std::max(next, o.elements.begin / classes), div_up(o.elements.end, classes)};
     if (rows.size() == 0) continue;
-    Regions& of_tile = rows_by_tile[o.tile];
-    of_tile.resize(1);
-    of_tile[0].add(rows);
+    rows_by_tile[o.tile].add(rows);
     next = rows.end;
   }
   // A row of ones has no loss, regardless of its label. A row of zeros has none if the values are logarithms.
@@ -156,8 +129,7 @@ std::optional<OpParts> loss_parts(const PartsRequest& r) {
   OpParts parts;
   parts.steps.emplace_back();
   parts.partial.resize(s.out.size());
-  for (const auto& [tile, of_tile] : joined(rows_by_tile, x.size())) {
-    const Region& rows = of_tile[0];
+  for (const auto& [tile, rows] : rows_by_tile) {
     Region mine;
     for (const ElementRange& range : rows.ranges()) mine.add({range.begin * classes, range.end * classes});
     Part part{.tile = tile};

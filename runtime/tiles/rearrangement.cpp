@@ -95,7 +95,6 @@ Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, c
     in = max_moved(a, b, to.copies, in);
     if (in == 0) {
       if (same) return r;
-      r.temp_bytes = max_elements_per_tile(to, spec.shape) * size;
       r.cycles = r.copy_cycles = order_cycles(m, to, spec.shape, orders[0], orders[1], size);
       return r;
     }

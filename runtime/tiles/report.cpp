@@ -37,4 +37,12 @@ int64_t TileMemory::code() const {
   return sum;
 }
 
+int64_t TileMemory::tensors() const {
+  int64_t sum = 0;
+  for (const auto c :
+       {MemoryCategory::weights, MemoryCategory::constants, MemoryCategory::activations, MemoryCategory::temporaries})
+    sum += bytes[static_cast<size_t>(c)];
+  return sum;
+}
+
 }  // namespace pxl::tiles

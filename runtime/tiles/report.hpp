@@ -135,8 +135,9 @@ using CategoryBytes = std::array<int64_t, static_cast<size_t>(MemoryCategory::co
 struct TileMemory {
   CategoryBytes bytes{};  ///< at the tile's peak
   int64_t total = 0;
-  int peak = -1;         ///< index of the peak in Report::liveness
-  int64_t code() const;  ///< all kinds of code
+  int peak = -1;            ///< index of the peak in Report::liveness
+  int64_t code() const;     ///< all kinds of code
+  int64_t tensors() const;  ///< weights, constants, activations and temporaries
 };
 
 /// A tensor or temporary buffer of the schedule.

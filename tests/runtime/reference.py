@@ -43,8 +43,8 @@ def apart(planned, reference):
     return None
 
 
-def both(pxl, script, arguments, other="reference", environment={}, timeout=300):
-    """Why a script prints something else on another engine than on the planned one."""
+def both(pxl, script, arguments, other="reference", environment={}, timeout=300, problem_of=lambda messages: None):
+    """Why a script prints something else on another engine than on the planned one, or what `problem_of` says of the other engine's messages."""
     outputs = []
     for engine in ("planned", other):
         code, out, err = run([str(pxl), "--engine", engine, str(ROOT / "examples" / script), "--quiet", *arguments],
@@ -54,7 +54,7 @@ def both(pxl, script, arguments, other="reference", environment={}, timeout=300)
         if not out:
             return f"{engine}: nothing is printed"
         outputs.append(out)
-    return apart(*outputs)
+    return apart(*outputs) or problem_of(err)
 
 
 def example_tests(pxl, tally):

@@ -31,9 +31,10 @@ struct Net {
     out = &store(*ir, made);
   }
 
-  EngineTask task(int64_t tiles) {
+  EngineTask task(int64_t tiles, int64_t memory = 624 * 1024) {
     auto options = std::make_shared<tiles::EstimateOptions>();
     options->machine = tiles::parse_machine("mk2,tiles=" + std::to_string(tiles));
+    options->machine.memory = memory;
     EngineTask t{.ir = *ir, .variable = {}};
     t.variable = [this](const Tensor* v) { return values.try_emplace(v, v->data.clone()).first->second.mutable_raw(); };
     t.machine = options;

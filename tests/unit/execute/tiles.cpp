@@ -62,7 +62,7 @@ TEST_CASE("a schedule without one of its moves fails") {
       };
       for (auto& [key, op] : engine.store().schedules()) {
         for (tiles::LoweredStep& step : op.steps) drop(step.gather), drop(step.deliver);
-        drop(op.collect);
+        drop(op.collect), drop(op.spread);
       }
       if (!found) break;
       ++dropped;
@@ -70,6 +70,56 @@ TEST_CASE("a schedule without one of its moves fails") {
     }
   }
   CHECK(dropped > 50);
+}
+
+TEST_CASE("a tile does not forward what arrives in the same phase") {
+  // Each multicast in turn becomes a chain: its first receiver sends to the others, later in the same phase.
+  size_t chains = 0;
+  for (const int64_t tiles : {4, 16}) {
+    for (size_t which = 0;; ++which) {
+      Net net(layer);
+      TilesEngine engine(net.task(tiles));
+      net.run(engine);
+      size_t at = 0;
+      bool found = false;
+      const auto chain = [&](std::vector<tiles::SliceMove>& moves) {
+        for (size_t i = 0; i < moves.size() && !found; ++i) {
+          if (moves[i].to.size() < 2 || at++ != which) continue;
+          tiles::SliceMove next = moves[i];
+          next.from = next.to[0];
+          next.to.erase(next.to.begin());
+          moves[i].to.resize(1);
+          moves.insert(moves.begin() + static_cast<std::ptrdiff_t>(i) + 1, std::move(next));
+          found = true;
+        }
+      };
+      for (auto& [key, op] : engine.store().schedules()) {
+        for (tiles::LoweredStep& step : op.steps) chain(step.gather), chain(step.deliver);
+        chain(op.collect), chain(op.spread);
+      }
+      if (!found) break;
+      ++chains;
+      CHECK_CONTAINS(error_of([&] { net.run(engine); }), "which it neither stores nor has received");
+    }
+  }
+  CHECK(chains > 5);
+}
+
+TEST_CASE("a tile with too many bytes of tensors ends the run") {
+  // The memory of a tile is reduced until the tensors do not fit.
+  bool ran = false, refused = false;
+  for (int64_t memory = 64 * 1024; memory >= 4096 && !refused; memory = memory * 9 / 10) {
+    Net net(layer);
+    TilesEngine engine(net.task(16, memory));
+    const std::string error = error_of([&] { net.run(engine); });
+    ran = ran || error.empty();
+    refused = !error.empty();
+    if (!refused) continue;
+    CHECK_CONTAINS(error, "bytes of tensors, and the tile has");
+    CHECK(!engine.store().report().fits);
+  }
+  CHECK(ran);
+  CHECK(refused);
 }
 
 TEST_CASE("memories are freed, and peaks are counted") {
@@ -108,10 +158,7 @@ TEST_CASE("peaks of tiles are near the report's") {
       int64_t measured = 0, reported = 0;
       for (size_t t = 0; t < peaks.size(); ++t) {
         CAPTURE(t);
-        int64_t data = 0;
-        for (const auto c : {tiles::MemoryCategory::weights, tiles::MemoryCategory::constants,
-                             tiles::MemoryCategory::activations, tiles::MemoryCategory::temporaries})
-          data += planned[t].bytes[static_cast<size_t>(c)];
+        const int64_t data = planned[t].tensors();
         CHECK(peaks[t] <= 2 * data + 256);
         measured += peaks[t];
         reported += data;

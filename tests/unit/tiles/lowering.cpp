@@ -102,7 +102,8 @@ std::vector<Traffic> exchanges_of(const LoweredOp& op) {
   for (const LoweredStep& step : op.steps)
     for (const std::vector<SliceMove>* moves : {&step.gather, &step.deliver})
       if (!moves->empty()) found.push_back(traffic_of(*moves, 4));
-  if (!op.collect.empty()) found.push_back(traffic_of(op.collect, 4));
+  for (const std::vector<SliceMove>* moves : {&op.collect, &op.spread})
+    if (!moves->empty()) found.push_back(traffic_of(*moves, 4));
   return found;
 }
 
