@@ -78,7 +78,7 @@ Kernel on_tiles(const OpContext& given) {
     CHECK_MESSAGE((parts.as_planned || candidate.tiles <= 1 || tiles::has_single_results(site)),
                   own->row->name << " is planned on " << candidate.tiles << " tiles and runs on one");
 
-    Chip chip(machine);
+    Chip chip(std::vector<int64_t>(static_cast<size_t>(machine.tiles), machine.memory), "");
     std::vector<Chip::MemoryPtr> memories;
     std::vector<const tiles::Layout*> layouts;
     const auto place = [&](int32_t id, const TensorSpec& spec) -> tiles::TensorPlace {
