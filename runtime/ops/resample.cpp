@@ -405,7 +405,7 @@ constexpr OpRow resample_table[] = {
      .definition = reference::grid_sample,
      .gradient = grid_sample_gradient,
      .onnx = "GridSample",
-     .tiles = tile_movement},
+     .tiles = tile_gather},
 };
 static_assert(all_complete(resample_table));
 
