@@ -64,8 +64,8 @@ struct Share {
   }
 };
 
-/// The cut with the fewest bytes on a tile. PopLibs weighs bytes that stay more than others. Slices are divided into
-/// words, so that no tile writes a part of a word.
+/// The cut with the fewest bytes on a tile. Bytes of the table count twice: they stay, as PopLibs weighs them, and the
+/// other bytes are free after the lookup. Slices are divided into words, so that no tile writes a part of a word.
 TableCut smallest_cut(const Machine& m, const TensorSpec& table, const Slices& v, const Shape& lookups) {
   const int64_t size = element_bytes(table), word = std::max<int64_t>(1, 4 / size);
   const int64_t words = v.axis + 1 < table.shape.size() ? div_up(table.shape.back(), word) : 1;
@@ -75,7 +75,8 @@ TableCut smallest_cut(const Machine& m, const TensorSpec& table, const Slices& v
     for (const int64_t groups : all_axes_partition_counts(lookups, m.tiles / along))
       for (const int64_t entries : {int64_t{1}, std::min(div_up(v.entries, 2), m.tiles / (along * groups))}) {
         const TableCut cut{entries, along, groups};
-        const int64_t bytes = Share(v, cut, size).bytes(cut);
+        const Share share(v, cut, size);
+        const int64_t bytes = share.stored_bytes + share.bytes(cut);
         if (bytes < least) least = bytes, best = cut;
       }
   return best;
