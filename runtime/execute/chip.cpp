@@ -165,6 +165,27 @@ void Chip::exchange(const Task& task, const std::vector<SliceMove>& moves) {
   }
 }
 
+// A part's error has positions in the part. The op on whole operands has the same error with positions in the operands.
+void Chip::fail_as_a_whole(const Task& task, const tiles::PlacedPart& part) const {
+  const OpContext& site = task.site;
+  std::vector<Bytes> operands(site.in.size()), results;
+  std::vector<const std::byte*> from(site.in.size(), nullptr);
+  for (const tiles::PlacedSlice& read : part.reads) {
+    const Memory& memory = *task.memories[read.slices[0].memory];
+    if (memory.layout()->shape() != site.input(read.tensor).shape) return;
+    operands[read.tensor].resize(static_cast<size_t>(site.input(read.tensor).bytes()));
+    memory.read(operands[read.tensor].data());
+    from[read.tensor] = operands[read.tensor].data();
+  }
+  for (size_t i = 0; i < from.size(); ++i)
+    if (site.in[i] && !from[i]) return;
+  std::vector<std::byte*> to;
+  for (const TensorSpec& t : site.out) results.emplace_back(static_cast<size_t>(t.bytes()));
+  for (Bytes& bytes : results) to.push_back(bytes.data());
+  if (site.row.alias >= 0) to[0] = operands[static_cast<size_t>(site.row.alias)].data();
+  definition_kernel(site)(Buffers{from.data(), to.data()});
+}
+
 void Chip::run_part(const Task& task, const tiles::PlacedPart& part) {
   const OpContext& site = task.site;
   TileMemory& here = tile(part.tile);
@@ -221,7 +242,12 @@ void Chip::run_part(const Task& task, const tiles::PlacedPart& part) {
     if (keeps_some && whole_ && whole_->operands == operands) {
       results = whole_->results;
     } else {
-      definition_kernel(local)(Buffers{from.data(), to.data()});
+      try {
+        definition_kernel(local)(Buffers{from.data(), to.data()});
+      } catch (const Error& error) {
+        if (error.first().code == codes::index) fail_as_a_whole(task, part);
+        throw;
+      }
       if (keeps_some) whole_ = {operands, results};
     }
   }

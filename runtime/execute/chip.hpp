@@ -68,6 +68,7 @@ class Chip {
 
  private:
   void exchange(const Task& task, const std::vector<tiles::SliceMove>& moves);
+  void fail_as_a_whole(const Task& task, const tiles::PlacedPart& part) const;
   void run_part(const Task& task, const tiles::PlacedPart& part);
   void combine(const Task& task);
   TileMemory& tile(int32_t number) { return tiles_[static_cast<size_t>(number)]; }
