@@ -423,9 +423,10 @@ Value check_argument(Interpreter& in, const std::string& what, const ast::Parame
     return make_list(std::move(items));
   }
   if (p.options) {
-    for (auto& [key, value] : v.as<DictObject>()->items)
-      value = checked(
-          in, [&] { return fmt::format("{}: argument `{}`", what, *key.as_string()); }, *p.annotation, value, a);
+    for (auto& option : v.as<DictObject>()->items) {
+      const auto named = [&] { return fmt::format("{}: argument `{}`", what, *option.first.as_string()); };
+      option.second = checked(in, named, *p.annotation, option.second, a);
+    }
     return v;
   }
   return checked(in, subject, *p.annotation, v, a);

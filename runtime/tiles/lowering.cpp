@@ -138,19 +138,20 @@ bool keeps_order(const LoweredOp& op) {
   return true;
 }
 
-using Buffers = std::vector<size_t>;
+using BuffersOfParts = std::vector<size_t>;
 
 /// The elements that tiles store of a result, divided by the buffers that have partial results of them.
-std::map<Buffers, std::map<int32_t, Region>> by_buffers(const LoweredOp& op, size_t result, const Layout& layout) {
-  std::map<Buffers, std::map<int32_t, Region>> found;
+std::map<BuffersOfParts, std::map<int32_t, Region>> by_buffers(const LoweredOp& op, size_t result,
+                                                               const Layout& layout) {
+  std::map<BuffersOfParts, std::map<int32_t, Region>> found;
   for (int32_t tile = 0; tile < layout.tiles(); ++tile) {
     if (layout.on(tile).empty()) continue;
-    std::vector<std::pair<Region, Buffers>> pieces = {{layout.on(tile), {}}};
+    std::vector<std::pair<Region, BuffersOfParts>> pieces = {{layout.on(tile), {}}};
     for (size_t i = 0; i < op.buffers.size(); ++i) {
       if (op.buffers[i].result != result) continue;
       const Region mine = intersection(op.buffers[i].slice.region, layout.on(tile));
       if (mine.empty()) continue;
-      std::vector<std::pair<Region, Buffers>> next;
+      std::vector<std::pair<Region, BuffersOfParts>> next;
       for (auto& [region, from] : pieces) {
         Region both = intersection(region, mine), rest = difference(region, mine);
         if (!both.empty()) {
