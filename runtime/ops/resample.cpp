@@ -133,10 +133,7 @@ std::vector<TensorSpec> infer_grid_sample(const OpContext& site) {
   return {{{t[0], t[1], grid[1], grid[2]}, site.input(0).dtype, {}}};
 }
 
-/// Ones where a condition holds, zeros elsewhere.
-Expr ones_where(const Expr& condition, DType dtype) { return cast(condition, dtype); }
-
-/// What a gradient needs of one spatial axis of the images. All tensors have the shape [N, P] of the positions.
+/// The positions along one spatial axis, as a gradient needs them. All tensors have the shape [N, P] of the positions.
 struct SampledAxis {
   Expr slope;                       ///< derivative of the position in pixels with respect to the grid
   std::vector<Expr> indices;        ///< of the pixels that a position reads, inside the image
@@ -189,8 +186,8 @@ class Sampler {
     OpBuilder& at = read.builder();
     const Expr low = at.scalar(0, read.dtype()), high = at.scalar(extent_ - 1, read.dtype());
     const Expr present =
-        ones_where(at.one("logical_and", {at.one("greater_equal", {read, low}), at.one("less_equal", {read, high})}),
-                   read.dtype());
+        cast(at.one("logical_and", {at.one("greater_equal", {read, low}), at.one("less_equal", {read, high})}),
+             read.dtype());
     // A position that is no number gets the index 0.
     const Expr kept = at.one(
         "select", {at.one("greater_equal", {read, low}), at.one("minimum", {std::vector<Expr>{read, high}}), low});
@@ -222,7 +219,7 @@ class Sampler {
       const Expr sign = of_op("sign", v - low);
       factor = at.one("select", {returns, -sign, sign});
     }
-    const Expr within = ones_where(
+    const Expr within = cast(
         at.one("logical_and", {at.one("greater", {moved, number(0)}), at.one("less", {moved, number(extent_ - 1)})}),
         v.dtype());
     const Expr above = at.one("maximum", {std::vector<Expr>{moved, number(0)}});
