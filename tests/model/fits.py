@@ -4,7 +4,7 @@ import re
 import subprocess
 import tempfile
 
-from tests.support.harness import ROOT
+from tests.support.harness import ROOT, Unavailable, shared_folder
 
 NETS = ("mlp", "conv", "encoder")
 STEP = ROOT / "tests/model/training_step.pxl"
@@ -76,6 +76,18 @@ def remedies_problem(pxl, net):
     return None if remedies else "no remedy was printed"
 
 
+def bert_large_problem(pxl, batch):
+    """BERT-Large fits a C600 at batches that the vendor ran."""
+    folder = shared_folder("data/ipu/programs")
+    if not folder:
+        raise Unavailable("shared/data/ipu is not on this machine")
+    done = subprocess.run([str(pxl), "profile", "--machine", "c600", str(folder / "bert.pxl"), "--layers", "24", "--width", "1024", "--heads", "16",
+                           "--inner", "4096", "--batch", str(batch)], capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        return done.stderr
+    return done.stdout if "does not fit" in done.stdout else None
+
+
 def fits_tests(pxl, add, full):
     """`add(name, problem or None)`. The daily tests take one net."""
     for net in NETS if full else NETS[:1]:
@@ -88,3 +100,5 @@ def fits_tests(pxl, add, full):
             add(f"{net}: more families of plans are never slower for batch {batch}",
                 lambda net=net, batch=batch: families_problem(pxl, net, batch))
         add(f"{net}: a remedy holds", lambda net=net: remedies_problem(pxl, net))
+    for batch in (16, 18) if full else ():
+        add(f"BERT-Large fits a C600 at batch {batch}", lambda batch=batch: bert_large_problem(pxl, batch))
