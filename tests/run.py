@@ -24,7 +24,7 @@ from tests.robustness import hostile, interrupts, limits, mutants
 from tests.runtime import (arm64, bench, formats, graphs, killed, onnx_models, oracle, plans, reference, research, tiles, training,
                            whole_job)
 from tests.support import figures
-from tests.support.harness import ROOT, TESTS, Tally, needs_compiler_of, parallel, print_slowest, run, stage
+from tests.support.harness import ROOT, TESTS, Tally, needs_compiler_of, parallel, print_slowest, run, stage, unknown_files
 from tests.unit import doctests
 
 Run = collections.namedtuple("Run", "pxl build tally update")  # the tested build's command and folder; whether to rewrite goldens
@@ -172,14 +172,19 @@ def main():
     build = ROOT / options.build
     r = Run(build / "pxl", build, Tally(), options.update)
     rows = wanted_rows(options)
-    measured = figures.Figures()
+    measured, known, left = figures.Figures(), unknown_files(), []
     for number, (name, kind, body) in enumerate(rows, 1):
         stage(f"{kind} ({name}, {number} of {len(rows)})")
         with measured.of(kind, name, r.tally):
             r.tally.run(kind, lambda: body(r))
+        new = unknown_files() - known
+        known |= new
+        left += [f"{kind}: {path}" for path in sorted(new)]
         if options.table:
             measured.write_table()
     stage("done")
+    if not options.update:
+        r.tally.add("no kind of test left a file in the checkout", "\n".join(left) or None)
     print_slowest(measured.seconds())
     print(f"{r.tally.passed} passed, {r.tally.failed} failed" + (f", {r.tally.skipped} skipped" if r.tally.skipped else ""))
     return 1 if r.tally.failed or not r.tally.passed else 0

@@ -19,6 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.editors.lsp_client import Client, check
 from tests.fuzz.edits import position
 from tests.fuzz.frame import ROOT, batches, options
+from tests.support.harness import own_folder
 
 FOLDERS = ["tests/lang", "tests/golden", "tests/repeat"]
 WORD = re.compile(r"\b[A-Za-z_]\w*\b")
@@ -57,7 +58,8 @@ class Programs:
     def runs(self, path):
         if path not in self.known:
             began = time.monotonic()
-            self.known[path] = status(self.pxl, path)[0] == 0 and time.monotonic() - began < 3
+            with own_folder(path) as folder:
+                self.known[path] = status(self.pxl, pathlib.Path(folder, path.name))[0] == 0 and time.monotonic() - began < 3
         return self.known[path]
 
 

@@ -15,13 +15,10 @@ Expectations in a .pxl file:
 import contextlib
 import difflib
 import os
-import pathlib
 import re
 import shlex
-import shutil
-import tempfile
 
-from tests.support.harness import TESTS, parallel, run
+from tests.support.harness import TESTS, own_folder, parallel, run
 
 EXPECT = re.compile(r"#\s*expect: ?(.*)$")
 EXPECT_ERROR = re.compile(r"#\s*expect error(?: line (\d+)| at (\d+):(\d+))?: ?(.*)$")
@@ -30,17 +27,6 @@ DIRECTIVE = re.compile(r"#\s*(errors|exit|args|run|skip|engine): ?(.*)$")
 
 def engine():
     return os.environ.get("PXL_ENGINE", "planned")
-
-
-@contextlib.contextmanager
-def own_folder(script):
-    """A folder for one run, with a copy of the script and links to what is beside it: what it writes is not in the checkout."""
-    with tempfile.TemporaryDirectory(prefix="pxl_lang_") as made:
-        shutil.copy(script, made)
-        for path in script.parent.iterdir():
-            if path != script:
-                pathlib.Path(made, path.name).symlink_to(path)
-        yield made
 
 
 def lang_test(pxl, path):

@@ -6,7 +6,7 @@ import shlex
 import subprocess
 import tempfile
 
-from tests.support.harness import ROOT
+from tests.support.harness import ROOT, own_folder
 
 WITHOUT_EXAMPLE = {"internal", "interrupted"}
 
@@ -107,9 +107,9 @@ def every_diagnostic_has_a_kind(pxl):
         text = path.read_text()
         command = "test" if "# run: test" in text else "run"
         args = re.search(r"^# args: (.*)$", text, re.M)
-        done = subprocess.run([str(pxl), command, "--json", path.name, *shlex.split(args.group(1) if args else "")]
-                              if command == "test" else [str(pxl), "--json", path.name, *shlex.split(args.group(1) if args else "")],
-                              cwd=path.parent, capture_output=True, text=True, timeout=60)
+        with own_folder(path) as folder:
+            done = subprocess.run([str(pxl), *(["test"] if command == "test" else []), "--json", path.name,
+                                   *shlex.split(args.group(1) if args else "")], cwd=folder, capture_output=True, text=True, timeout=60)
         for line in done.stdout.splitlines():
             event = json.loads(line)
             if event["event"] != "diagnostic":

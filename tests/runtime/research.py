@@ -1,7 +1,7 @@
 """Research programs of tests/text: the numbers that PyTorch printed for the same computation."""
 import re
 
-from tests.support.harness import TESTS, parallel, run
+from tests.support.harness import TESTS, own_folder, parallel, run
 
 NUMBER = re.compile(r"^[-+]?(\d|inf|nan)")
 
@@ -21,7 +21,8 @@ def checks(text):
 
 
 def compare(pxl, path):
-    code, out, err = run([str(pxl), path.name], cwd=path.parent, timeout=120)
+    with own_folder(path) as folder:
+        code, out, err = run([str(pxl), path.name], cwd=folder, timeout=120)
     if code:
         return f"exit status {code}\n{err[-3000:]}"
     ours = checks(out)

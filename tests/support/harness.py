@@ -1,10 +1,12 @@
 """Shared by all kinds of tests: running commands, counting, and places of data."""
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
 import shutil
 import subprocess
+import tempfile
 import time
 import traceback
 
@@ -126,6 +128,26 @@ def mnist_folder():
         if folder and (pathlib.Path(folder) / "train-images-idx3-ubyte.gz").exists():
             return pathlib.Path(folder)
     return None
+
+
+@contextlib.contextmanager
+def own_folder(script):
+    """A folder for one run, with a copy of the script and links to what is beside it: what it writes is not in the checkout."""
+    with tempfile.TemporaryDirectory(prefix="pxl_lang_") as made:
+        shutil.copy(script, made)
+        for path in script.parent.iterdir():
+            if path != script:
+                pathlib.Path(made, path.name).symlink_to(path)
+        yield made
+
+
+def unknown_files():
+    """Files of the checkout that Git neither tracks nor ignores; none where there is no Git."""
+    try:
+        code, out, _ = run(["git", "ls-files", "--others", "--exclude-standard"], cwd=ROOT)
+    except FileNotFoundError:
+        return set()
+    return set(out.splitlines()) if code == 0 else set()
 
 
 def stage(name):
