@@ -33,15 +33,15 @@ int64_t element(const WindowAxis& a, int64_t o, int64_t k) {
   return i < a.in ? i : -1;
 }
 
-/// Calls f(offset of the row), in order, for the input rows that a window row reads.
+/// Calls f(offset of the row), in order, for the input rows that a window row reads, which are `pitch` elements apart.
 template <class F>
-void each_input_row(const Pool& p, int64_t od, int64_t oh, F&& f) {
+void each_input_row(const Pool& p, int64_t pitch, int64_t od, int64_t oh, F&& f) {
   for (int64_t kd = 0; kd < p.axes[0].kernel; ++kd) {
     const int64_t id = element(p.axes[0], od, kd);
     if (id < 0) continue;
     for (int64_t kh = 0; kh < p.axes[1].kernel; ++kh) {
       const int64_t ih = element(p.axes[1], oh, kh);
-      if (ih >= 0) f((id * p.axes[1].in + ih) * p.axes[2].in);
+      if (ih >= 0) f((id * p.axes[1].in + ih) * pitch);
     }
   }
 }
@@ -134,7 +134,7 @@ class InputRows {
   std::span<const int64_t> find(const Buffers& b, const Pool& p, int64_t od, int64_t oh) const {
     int64_t* const rows = b.workspace(offsets_);
     size_t count = 0;
-    each_input_row(p, od, oh, [&](int64_t row) { rows[count++] = row; });
+    each_input_row(p, p.axes[2].in, od, oh, [&](int64_t row) { rows[count++] = row; });
     return {rows, count};
   }
 
@@ -192,37 +192,37 @@ void find_maxima(const WindowAxis& w, const Steps& steps, const C* x, std::span<
   });
 }
 
-/// Elementwise maxima over the input rows `rows`.
-template <class C>
-const C* merged_rows(const C* x, std::span<const int64_t> rows, int64_t n, BinaryFn maximum, C* merged) {
-  const C* first = x + rows[0];
-  for (size_t r = 1; r < rows.size(); ++r) {
-    maximum(first, x + rows[r], merged, n);
-    first = merged;
+/// Rows of a plane along the last axis, with their padding, in which every window is whole.
+struct PaddedRow {
+  WindowAxis w;
+  int64_t before, width, first;  ///< elements before the row's first one, in all, and before the first window
+
+  explicit PaddedRow(const WindowAxis& axis) : w(axis), before(std::max<int64_t>(w.padding_before, 0)) {
+    first = before - w.padding_before;
+    width = std::max(before + (w.in - 1) * w.in_dilation + 1, first + (w.out - 1) * w.stride + reach());
   }
-  return first;
+  int64_t reach() const { return (w.kernel - 1) * w.dilation + 1; }
+
+  template <class C>
+  void copy(const C* row, C pad, C* to) const {
+    std::fill(to, to + width, pad);
+    for (int64_t i = 0; i < w.in; ++i) to[before + i * w.in_dilation] = row[i];
+  }
+};
+
+/// The windows along the last axis that have no padding.
+WindowAxis::Range whole_windows(const WindowAxis& w) {
+  if (w.in_dilation != 1) return {};
+  const WindowAxis::Range first = w.inside(0), last = w.inside(w.kernel - 1);
+  return {first.first, std::max(first.first, last.last)};
 }
 
-/// The maxima of windows along an input row. `apart` is working memory for a row whose elements are not adjacent.
 template <class C>
-void row_maxima(const WindowAxis& w, const Steps& steps, const C* row, BinaryFn maximum, C* apart, C* best) {
-  if (w.in_dilation != 1)
-    return each_element(w, steps, [&](int64_t o, int64_t i) { best[o] = larger(row[i], best[o]); });
-  for (int64_t k = 0; k < w.kernel; ++k) {
-    const Steps::Step s = steps.known.empty() ? Steps::at(w, k) : steps.known[static_cast<size_t>(k)];
-    const int64_t n = s.last - s.first;
-    if (n <= 0) continue;
-    const C* from = row + s.base + s.first * w.stride;
-    const auto gather = [&](auto stride) {
-      for (int64_t i = 0; i < n; ++i) apart[i] = from[i * stride];
-      from = apart;
-    };
-    if (w.stride == 2)
-      gather(std::integral_constant<int64_t, 2>());
-    else if (w.stride != 1)
-      gather(w.stride);
-    maximum(from, best + s.first, best + s.first, n);
-  }
+const WindowFunctionsOf<C>& functions_of() {
+  if constexpr (std::is_same_v<C, float>)
+    return window_functions().singles;
+  else
+    return window_functions().doubles;
 }
 
 bool has_pads(const Pool& p) { return p.out_size() != output_size(p.axes); }
@@ -233,23 +233,31 @@ Kernel max_pool_kernel(DType dtype, const Pool& p) {
   return with_floating("max_pool", dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
+    constexpr C least = -std::numeric_limits<C>::infinity();
+    const PaddedRow line(p.axes[2]);
+    const bool apart = line.w.in_dilation != 1;
     WorkspaceLayout workspace;
     const PlaneBuffer<T> in(workspace, input_size(p.axes)), out(workspace, p.out_size());
     const InputRows input_rows(workspace, p);
-    const auto merged = workspace.per_thread<C>(p.axes[2].in), apart = workspace.per_thread<C>(p.axes[2].out);
-    const BinaryFn maximum = binary_block(Binary::maximum, dtype_of<C>()).vv;
-    return by_plane(p, workspace, [=, steps = Steps(p.axes[2])](const Buffers& b, int64_t plane) {
-      const WindowAxis& w = p.axes[2];
+    const auto padded = workspace.per_thread<C>(line.width), merged = workspace.per_thread<C>(apart ? line.w.in : 0);
+    const auto starts = workspace.per_thread<const C*>(std::max(line.w.kernel, p.axes[0].kernel * p.axes[1].kernel));
+    return by_plane(p, workspace, [=](const Buffers& b, int64_t plane) {
       const C* x = in.load(b, 0, plane);
       const ResultPlane<T> y(b, plane, out);
       if (has_pads(p)) std::fill(y.data, y.data + y.size, C(0));
+      const C** const from = b.workspace(starts);
+      C *const row = b.workspace(padded), *const columns = apart ? b.workspace(merged) : row + line.before;
+      std::fill(row, row + line.width, least);
       each_row(p, [&](int64_t result, int64_t od, int64_t oh) {
-        C* best = y.data + result;
-        std::fill(best, best + w.out, -std::numeric_limits<C>::infinity());
-        std::span<const int64_t> rows = input_rows.find(b, p, od, oh);
-        if (rows.empty()) return;
-        const C* row = merged_rows(x, rows, w.in, maximum, b.workspace(merged));
-        row_maxima(w, steps, row, maximum, b.workspace(apart), best);
+        C* const best = y.data + result;
+        const std::span<const int64_t> rows = input_rows.find(b, p, od, oh);
+        if (rows.empty()) return std::fill(best, best + line.w.out, least);
+        // The largest of each column first, then of the columns of each window.
+        for (size_t i = 0; i < rows.size(); ++i) from[i] = x + rows[i];
+        functions_of<C>().max({from, std::ssize(rows), 1, line.w.in, columns});
+        if (apart) line.copy(columns, least, row);
+        for (int64_t k = 0; k < line.w.kernel; ++k) from[k] = row + line.first + k * line.w.dilation;
+        functions_of<C>().max({from, line.w.kernel, line.w.stride, line.w.out, best});
       });
       y.store();
     });
@@ -338,81 +346,85 @@ std::vector<C> window_weights(const Pool& p) {
   return weights;
 }
 
-/// The windows along the last axis that have no padding.
-WindowAxis::Range whole_windows(const WindowAxis& w) {
-  if (w.in_dilation != 1) return {};
-  const WindowAxis::Range first = w.inside(0), last = w.inside(w.kernel - 1);
-  return {first.first, std::max(first.first, last.last)};
-}
+}  // namespace
 
-/// The sums of a row's windows, in the order of each_input_row and each_element.
-void sum_windows(const Pool& p, WindowAxis::Range whole, const float* x, std::span<const int64_t> rows, float* sums) {
-  const WindowAxis& w = p.axes[2];
-  window_functions().sum({.plane = x,
-                          .rows = rows,
-                          .first = w.place(0, 0),
-                          .kernel = w.kernel,
-                          .stride = w.stride,
-                          .dilation = w.dilation,
-                          .begin = whole.first,
-                          .end = whole.last,
-                          .out = sums});
-  for (int64_t o = 0; o < w.out; ++o) {
-    if (o == whole.first) o = whole.last;
-    if (o == w.out) break;
-    float sum = 0;
-    for (const int64_t row : rows)
-      for (int64_t k = 0; k < w.kernel; ++k)
-        if (const int64_t i = element(w, o, k); i >= 0) sum += x[row + i];
-    sums[o] = sum;
-  }
-}
-
-/// Averages of windows, or with `gradient` the contribution of each average to its elements.
-template <bool gradient>
-Kernel average(std::string_view op, DType dtype, const Pool& p) {
-  return with_floating(op, dtype, [&](auto tag) -> Kernel {
+Kernel average_pool_kernel(DType dtype, const Pool& p) {
+  return with_floating("average_pool", dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
-    const int64_t in = input_size(p.axes), out = p.out_size();
+    const PaddedRow line(p.axes[2]);
+    const WindowAxis& w = line.w;
+    const int64_t lines = p.axes[0].in * p.axes[1].in;
+    // Windows in padding are summed one by one, or rows are copied with their padding, whichever is less work.
+    const WindowAxis::Range whole = whole_windows(w);
+    constexpr int64_t elements_copied_at_once = 8;
+    const bool copied = (w.out - (whole.last - whole.first)) * w.kernel * elements_copied_at_once > w.in;
+    const int64_t width = copied ? line.width : w.in, place = copied ? line.first : w.place(whole.first, 0);
+    const int64_t first = copied ? 0 : whole.first, last = copied ? w.out : whole.last;
     WorkspaceLayout workspace;
-    const PlaneBuffer<T> operand(workspace, gradient ? out : in), result(workspace, gradient ? in : out);
-    const auto scaled = workspace.per_thread<C>(gradient ? p.axes[2].out : 0);
-    const InputRows input_rows(workspace, p);
-    const WindowAxis::Range whole = whole_windows(p.axes[2]);
+    const PlaneBuffer<T> in(workspace, input_size(p.axes)), out(workspace, p.out_size());
+    const auto padded = workspace.per_thread<C>(copied ? lines * width : 0);
+    const auto starts = workspace.per_thread<const C*>(kernel_size(p.axes));
+    return by_plane(p, workspace, [=, weights = window_weights<C>(p)](const Buffers& b, int64_t plane) {
+      const C* const x = in.load(b, 0, plane);
+      const ResultPlane<T> y(b, plane, out);
+      if (has_pads(p)) std::fill(y.data, y.data + y.size, C(0));
+      if (copied)
+        for (int64_t i = 0; i < lines; ++i) line.copy(x + i * line.w.in, C(0), b.workspace(padded) + i * width);
+      const C* const begin = (copied ? b.workspace(padded) : x) + place;
+      const C** const from = b.workspace(starts);
+      const C* weight = weights.data();
+      each_row(p, [&](int64_t result, int64_t od, int64_t oh) {
+        C* const to = y.data + result;
+        int64_t count = 0;
+        each_input_row(p, width, od, oh, [&](int64_t row) {
+          for (int64_t k = 0; k < line.w.kernel; ++k) from[count++] = begin + row + k * line.w.dilation;
+        });
+        if (count > 0)
+          functions_of<C>().sum({from, count, line.w.stride, last - first, to + first}, weight + first);
+        else
+          std::fill(to + first, to + last, C(0));
+        for (int64_t o = 0; o < line.w.out; ++o) {
+          if (o == first) o = last;
+          if (o >= line.w.out) break;
+          C sum = 0;
+          each_input_row(p, width, od, oh, [&](int64_t row) {
+            for (int64_t k = 0; k < line.w.kernel; ++k)
+              if (const int64_t i = element(line.w, o, k); i >= 0) sum += x[row + i];
+          });
+          to[o] = sum * weight[o];
+        }
+        weight += line.w.out;
+      });
+      y.store();
+    });
+  });
+}
+
+Kernel average_pool_grad_kernel(DType dtype, const Pool& p) {
+  return with_floating("average_pool_grad", dtype, [&](auto tag) -> Kernel {
+    using T = typename decltype(tag)::type;
+    using C = compute_type<T>;
+    const WindowAxis& w = p.axes[2];
+    WorkspaceLayout workspace;
+    const PlaneBuffer<T> operand(workspace, p.out_size()), result(workspace, input_size(p.axes));
+    const auto scaled = workspace.per_thread<C>(w.out);
     return by_plane(p, workspace,
-                    [=, weights = window_weights<C>(p), steps = Steps(p.axes[2])](const Buffers& b, int64_t plane) {
-                      const WindowAxis& w = p.axes[2];
+                    [=, weights = window_weights<C>(p), steps = Steps(w)](const Buffers& b, int64_t plane) {
                       const C* from = operand.load(b, 0, plane);
                       const ResultPlane<T> to(b, plane, result);
                       std::fill(to.data, to.data + to.size, C(0));
+                      const C* weight = weights.data();
+                      C* const shares = b.workspace(scaled);
                       each_row(p, [&](int64_t start, int64_t od, int64_t oh) {
-                        const C* weight = weights.data() + (od * p.axes[1].out + oh) * w.out;
-                        C* shares = gradient ? b.workspace(scaled) : to.data + start;
-                        if constexpr (gradient)
-                          for (int64_t o = 0; o < w.out; ++o) shares[o] = from[start + o] * weight[o];
-                        if constexpr (!gradient && std::is_same_v<C, float>)
-                          sum_windows(p, whole, from, input_rows.find(b, p, od, oh), shares);
-                        else
-                          each_input_row(p, od, oh, [&](int64_t row) {
-                            each_element(w, steps, [&](int64_t o, int64_t i) {
-                              if constexpr (gradient)
-                                to.data[row + i] += shares[o];
-                              else
-                                shares[o] += from[row + i];
-                            });
-                          });
-                        if constexpr (!gradient)
-                          for (int64_t o = 0; o < w.out; ++o) shares[o] *= weight[o];
+                        for (int64_t o = 0; o < w.out; ++o) shares[o] = from[start + o] * *weight++;
+                        each_input_row(p, w.in, od, oh, [&](int64_t row) {
+                          each_element(w, steps, [&](int64_t o, int64_t i) { to.data[row + i] += shares[o]; });
+                        });
                       });
                       to.store();
                     });
   });
 }
-
-}  // namespace
-
-Kernel average_pool_kernel(DType dtype, const Pool& p) { return average<false>("average_pool", dtype, p); }
-Kernel average_pool_grad_kernel(DType dtype, const Pool& p) { return average<true>("average_pool_grad", dtype, p); }
 
 }  // namespace pxl

@@ -1,5 +1,5 @@
-// Sums of windows along a row, for averages. Compiled per instruction set and selected at start-up. A sum adds its
-// elements in order, so that every set has the same bits.
+// Sums and maxima of windows, for pools. Compiled per instruction set and selected at start-up. A window's elements are
+// taken in order, so that every set has the same bits.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,23 @@
 
 namespace pxl {
 
-/// out[o] = sum over rows r, then elements k, of rows[r][first + o * stride + k * dilation], for begin <= o < end. All
-/// elements are within the row.
-struct WindowSums {
-  const float* plane = nullptr;
-  std::span<const int64_t> rows = {};  ///< offsets in the plane
-  int64_t first = 0, kernel = 1, stride = 1, dilation = 1, begin = 0, end = 0;
-  float* out = nullptr;
+/// Windows o < n, `stride` apart, of `count` elements, at least one: element i of window o is starts[i][o * stride].
+template <class T>
+struct WindowRow {
+  const T* const* starts = nullptr;
+  int64_t count = 0, stride = 1, n = 0;
+  T* out = nullptr;
+};
+
+template <class T>
+struct WindowFunctionsOf {
+  void (*sum)(const WindowRow<T>&, const T* weights);  ///< out[o] = weights[o] * sum of window o
+  void (*max)(const WindowRow<T>&);                    ///< the largest elements, as larger (extremes.hpp) has them
 };
 
 struct WindowFunctions {
-  void (*sum)(const WindowSums&);
+  WindowFunctionsOf<float> singles;
+  WindowFunctionsOf<double> doubles;
 };
 
 const WindowFunctions& window_functions_baseline();

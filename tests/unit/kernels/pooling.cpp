@@ -1,4 +1,8 @@
 // Pools: the places of maxima where values tie, are NaN or -inf.
+#include <cstring>
+#include <limits>
+
+#include "runtime/kernels/block/extremes.hpp"
 #include "runtime/kernels/image/pooling.hpp"
 #include "runtime/kernels/image/window_sums.hpp"
 
@@ -68,39 +72,41 @@ TEST_CASE("the gradient of a pool goes to the first maximum, in the order of row
   }
 }
 
-TEST_CASE("sums of windows add their elements in order, with every instruction set") {
+TEST_CASE("windows take their elements in order, with every instruction set") {
   uint32_t state = 7;
-  std::vector<float> x(600);
-  for (float& v : x) {
-    state = state * 1664525 + 1013904223;
-    v = static_cast<float>(static_cast<int32_t>(state)) * 0x1p-20F;
-  }
-  const int64_t rows[] = {200, 0, 400};
-  for (const WindowFunctions* f : usable_variants(window_functions_variants()))
-    for (const int64_t count : {0, 1, 3})
+  const auto draw = [&] { return state = state * 1664525 + 1013904223; };
+  const auto check = [&]<class T>(WindowFunctionsOf<T> WindowFunctions::*type, T) {
+    // Rounded sums, zeros of both signs and a few numbers that are NaN.
+    std::vector<T> x(600), weights(61);
+    for (T& v : x)
+      v = draw() % 4 ? static_cast<T>(static_cast<int32_t>(draw())) * T(0x1p-20) : draw() % 2 ? T(0) : -T(0);
+    for (int i = 0; i < 9; ++i) x[draw() % 600] = std::numeric_limits<T>::quiet_NaN();
+    for (T& v : weights) v = static_cast<T>(draw()) * T(0x1p-30);
+    const auto larger_of = [](T a, T b) { return larger(a, b); };
+    for (const WindowFunctions* f : usable_variants(window_functions_variants()))
       for (const int64_t stride : {1, 2, 3})
-        for (const int64_t dilation : {1, 2})
-          for (const int64_t kernel : {1, 3, 4})
-            for (const int64_t begin : {0, 1})
-              for (int64_t end = begin; end <= 60; ++end) {
-                std::vector<float> out(61, -1);
-                f->sum({x.data(),
-                        {rows, static_cast<size_t>(count)},
-                        2,
-                        kernel,
-                        stride,
-                        dilation,
-                        begin,
-                        end,
-                        out.data()});
-                int64_t wrong = 0;
-                for (int64_t o = 0; o < 61; ++o) {
-                  float sum = 0;
-                  for (int64_t r = 0; r < count; ++r)
-                    for (int64_t k = 0; k < kernel; ++k)
-                      sum += x[static_cast<size_t>(rows[r] + 2 + o * stride + k * dilation)];
-                  wrong += out[static_cast<size_t>(o)] != (o < begin || o >= end ? -1 : sum);
-                }
-                CHECK(wrong == 0);
+        for (const size_t count : {1, 3, 9})
+          for (int64_t n = 0; n <= 60; ++n) {
+            std::vector<const T*> starts;
+            for (size_t i = 0; i < count; ++i) starts.push_back(x.data() + draw() % 400);
+            std::vector<T> sums(61, T(-1)), largest = sums;
+            (f->*type).sum({starts.data(), std::ssize(starts), stride, n, sums.data()}, weights.data());
+            (f->*type).max({starts.data(), std::ssize(starts), stride, n, largest.data()});
+            int64_t wrong = 0;
+            for (int64_t o = 0; o < 61; ++o) {
+              T sum = 0, most = o < n ? starts[0][o * stride] : T(-1);
+              for (const T* start : starts) {
+                if (o >= n) break;
+                sum += start[o * stride];
+                most = larger_of(most, start[o * stride]);
               }
+              sum = o < n ? sum * weights[static_cast<size_t>(o)] : T(-1);
+              const auto same = [](T a, T b) { return std::memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b); };
+              wrong += !same(sums[static_cast<size_t>(o)], sum) || !same(largest[static_cast<size_t>(o)], most);
+            }
+            CHECK(wrong == 0);
+          }
+  };
+  check(&WindowFunctions::singles, 0.0F);
+  check(&WindowFunctions::doubles, 0.0);
 }
