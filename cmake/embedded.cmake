@@ -16,12 +16,12 @@ pxl_embed(pxl_elaborate ${PROJECT_BINARY_DIR}/stdlib.cpp FILES ${stdlib_files} M
   HEADER interpreter/language/stdlib.hpp NAMESPACE pxl TYPE StdlibFile FUNCTION stdlib_files)
 file(GLOB page_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/tiles/page/*)
 pxl_embed(pxl_tiles ${PROJECT_BINARY_DIR}/tiles_page.cpp FILES ${page_files} STEM OFF
-  HEADER runtime/tiles/report_json.hpp NAMESPACE pxl::tiles TYPE PageFile FUNCTION page_files)
+  HEADER runtime/tiles/report/report_json.hpp NAMESPACE pxl::tiles TYPE PageFile FUNCTION page_files)
 file(GLOB machine_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/tiles/machines/*.machine)
 pxl_embed(pxl_tiles ${PROJECT_BINARY_DIR}/machine_files.cpp FILES ${machine_files} STEM ON
-  HEADER runtime/tiles/machine_file.hpp NAMESPACE pxl::tiles TYPE MachineFile FUNCTION machine_files)
+  HEADER runtime/tiles/machine/machine_file.hpp NAMESPACE pxl::tiles TYPE MachineFile FUNCTION machine_files)
 pxl_embed(pxl_tools ${PROJECT_BINARY_DIR}/error_pages.cpp FILES ${PROJECT_SOURCE_DIR}/docs/errors.md STEM ON
-  HEADER interpreter/tools/explain.hpp NAMESPACE pxl TYPE ErrorPages FUNCTION error_pages)
+  HEADER interpreter/tools/help/explain.hpp NAMESPACE pxl TYPE ErrorPages FUNCTION error_pages)
 
 # The page of `pxl graph`, with the layout library of Debian's package and its licence.
 find_file(PXL_DAGRE dagre.min.js PATHS /usr/lib/python3/dist-packages/xstatic/pkg/dagre/data NO_DEFAULT_PATH)
@@ -39,7 +39,7 @@ pxl_embed(pxl_tools ${PROJECT_BINARY_DIR}/graph_page_files.cpp STEM OFF
 # Definitions of ops as help shows them: their sources, and their names.
 file(GLOB definition_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/reference/*.cpp)
 pxl_embed(pxl_tools ${PROJECT_BINARY_DIR}/definition_sources.cpp FILES ${definition_files} STEM ON
-  HEADER interpreter/tools/definition.hpp NAMESPACE pxl TYPE DefinitionSource FUNCTION definition_sources)
+  HEADER interpreter/tools/help/definition.hpp NAMESPACE pxl TYPE DefinitionSource FUNCTION definition_sources)
 file(GLOB definitions CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/runtime/op/*definitions.hpp)
 string(REPLACE ";" "," definition_headers "${definitions}")
 list(TRANSFORM definitions PREPEND ${PROJECT_SOURCE_DIR}/)

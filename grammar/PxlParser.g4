@@ -1,5 +1,5 @@
 // The rules of pxl. Every decision is made on one token of lookahead: tokens whose meaning depends on context were
-// retyped before (see PxlLexer.g4). Operators are one flat list here; interpreter/syntax/build_operators.cpp holds
+// retyped before (see PxlLexer.g4). Operators are one flat list here; interpreter/syntax/nodes/build_operators.cpp holds
 // the table of precedences and folds it, in a loop, so that a sum of any length needs no stack.
 parser grammar PxlParser;
 options { tokenVocab = PxlLexer; }

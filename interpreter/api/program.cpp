@@ -17,7 +17,7 @@
 #include "runtime/base/never_destroyed.hpp"
 #include "runtime/base/text/join_texts.hpp"
 #include "runtime/base/text/suggest.hpp"
-#include "runtime/execute/engine.hpp"
+#include "runtime/execute/engines/engine.hpp"
 
 namespace pxl {
 namespace {

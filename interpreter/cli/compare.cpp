@@ -17,7 +17,7 @@
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/files/standard_streams.hpp"
 #include "runtime/base/text/join_texts.hpp"
-#include "runtime/execute/engine.hpp"
+#include "runtime/execute/engines/engine.hpp"
 #include "runtime/io/npz.hpp"
 #include "runtime/tensor/float8.hpp"
 #include "runtime/tensor/print.hpp"

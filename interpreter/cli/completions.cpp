@@ -7,10 +7,10 @@
 #include "interpreter/language/options.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
-#include "interpreter/tools/explain.hpp"
+#include "interpreter/tools/help/explain.hpp"
 #include "runtime/base/files/standard_streams.hpp"
-#include "runtime/execute/engine.hpp"
-#include "runtime/tiles/machine.hpp"
+#include "runtime/execute/engines/engine.hpp"
+#include "runtime/tiles/machine/machine.hpp"
 
 namespace pxl::cli {
 

@@ -9,7 +9,7 @@
 #include "interpreter/language/packages/packages.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
-#include "interpreter/tools/doc_page.hpp"
+#include "interpreter/tools/help/doc_page.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/tools/pager.hpp"
 #include "runtime/base/files/atomic_file.hpp"

@@ -5,7 +5,7 @@
 
 #include "interpreter/cli/command.hpp"
 #include "interpreter/cli/json.hpp"
-#include "interpreter/tools/explain.hpp"
+#include "interpreter/tools/help/explain.hpp"
 #include "interpreter/tools/pager.hpp"
 #include "runtime/base/files/standard_streams.hpp"
 #include "runtime/base/text/wrap.hpp"

@@ -6,7 +6,7 @@
 
 #include "interpreter/cli/command.hpp"
 #include "interpreter/cli/diff.hpp"
-#include "interpreter/syntax/format.hpp"
+#include "interpreter/syntax/format/format.hpp"
 #include "interpreter/tools/theme.hpp"
 #include "runtime/base/files/atomic_file.hpp"
 #include "runtime/base/files/standard_streams.hpp"

@@ -13,7 +13,7 @@
 #include "interpreter/tools/module_view.hpp"
 #include "runtime/base/files/atomic_file.hpp"
 #include "runtime/base/files/standard_streams.hpp"
-#include "runtime/execute/checkpoint.hpp"
+#include "runtime/execute/checkpoints/checkpoint.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/tiles/estimate.hpp"
 

@@ -17,7 +17,7 @@
 #include "interpreter/values/operations.hpp"
 #include "runtime/base/files/atomic_file.hpp"
 #include "runtime/base/files/standard_streams.hpp"
-#include "runtime/execute/checkpoint.hpp"
+#include "runtime/execute/checkpoints/checkpoint.hpp"
 
 namespace pxl::cli {
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "interpreter/cli/command.hpp"
-#include "interpreter/cli/script_words.hpp"
+#include "interpreter/cli/profiles/script_words.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
 #include "runtime/graph/ir.hpp"

@@ -19,7 +19,7 @@
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/host.hpp"
 #include "runtime/base/files/standard_streams.hpp"
-#include "runtime/execute/engine.hpp"
+#include "runtime/execute/engines/engine.hpp"
 #include "runtime/execute/session.hpp"
 #include "runtime/processes/launch.hpp"
 #include "runtime/processes/processes.hpp"

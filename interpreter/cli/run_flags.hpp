@@ -6,7 +6,7 @@
 
 #include "interpreter/cli/command.hpp"
 #include "interpreter/language/packages/packages.hpp"
-#include "runtime/execute/allow_one_tile.hpp"
+#include "runtime/execute/tiles/allow_one_tile.hpp"
 
 namespace pxl::cli {
 

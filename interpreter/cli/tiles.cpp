@@ -3,8 +3,8 @@
 
 #include "interpreter/cli/command.hpp"
 #include "runtime/base/files/standard_streams.hpp"
-#include "runtime/tiles/published.hpp"
-#include "runtime/tiles/published_scaling.hpp"
+#include "runtime/tiles/published/published.hpp"
+#include "runtime/tiles/published/published_scaling.hpp"
 
 namespace pxl::cli {
 

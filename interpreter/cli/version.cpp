@@ -9,7 +9,7 @@
 #include "interpreter/repl/line_editor.hpp"
 #include "runtime/base/files/standard_streams.hpp"
 #include "runtime/base/text/join_texts.hpp"
-#include "runtime/execute/engine.hpp"
+#include "runtime/execute/engines/engine.hpp"
 #include "runtime/kernels/instruction_sets.hpp"
 
 namespace pxl::cli {

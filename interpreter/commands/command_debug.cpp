@@ -9,7 +9,7 @@
 #include "runtime/base/limits/interrupt.hpp"
 #include "runtime/base/text/join_texts.hpp"
 #include "runtime/base/text/suggest.hpp"
-#include "runtime/execute/engine.hpp"
+#include "runtime/execute/engines/engine.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/ops/table.hpp"
 

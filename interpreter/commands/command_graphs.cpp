@@ -19,12 +19,12 @@
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/files/atomic_file.hpp"
 #include "runtime/base/text/text.hpp"
-#include "runtime/execute/measurement.hpp"
+#include "runtime/execute/measurements/measurement.hpp"
 #include "runtime/execute/session.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
+#include "runtime/tiles/costs/move_counts.hpp"
 #include "runtime/tiles/estimate.hpp"
-#include "runtime/tiles/move_counts.hpp"
 
 namespace pxl {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "interpreter/commands/commands.hpp"
 #include "interpreter/language/evaluator.hpp"
-#include "interpreter/tools/help.hpp"
+#include "interpreter/tools/help/help.hpp"
 #include "interpreter/tools/theme.hpp"
 #include "runtime/base/text/wrap.hpp"
 #include "runtime/ops/table.hpp"

@@ -6,8 +6,8 @@
 #include <cstdlib>
 
 #include "interpreter/language/evaluator.hpp"
-#include "interpreter/tools/explain.hpp"
-#include "interpreter/tools/help.hpp"
+#include "interpreter/tools/help/explain.hpp"
+#include "interpreter/tools/help/help.hpp"
 #include "interpreter/tools/inspection.hpp"
 #include "interpreter/values/operations.hpp"
 #include "runtime/base/diagnostics/codes.hpp"

@@ -13,7 +13,7 @@
 #include "interpreter/language/functions.hpp"
 #include "interpreter/language/located.hpp"
 #include "interpreter/syntax/ast.hpp"
-#include "interpreter/syntax/foreign_dtypes.hpp"
+#include "interpreter/syntax/fixes/foreign_dtypes.hpp"
 #include "interpreter/syntax/names_bound.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "interpreter/language/name_fixes.hpp"
+#include "interpreter/language/names/name_fixes.hpp"
 #include "interpreter/language/stdlib.hpp"
 #include "interpreter/syntax/classify.hpp"
 #include "interpreter/syntax/written_use.hpp"

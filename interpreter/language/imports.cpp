@@ -12,7 +12,7 @@
 #include "interpreter/language/errors/errors.hpp"
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/evaluator.hpp"
-#include "interpreter/language/foreign_names.hpp"
+#include "interpreter/language/names/foreign_names.hpp"
 #include "interpreter/language/open_texts.hpp"
 #include "interpreter/language/packages/packages.hpp"
 #include "interpreter/language/stdlib.hpp"

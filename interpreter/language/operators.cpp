@@ -10,7 +10,7 @@
 #include "interpreter/language/look.hpp"
 #include "interpreter/language/operators.hpp"
 #include "interpreter/syntax/ast.hpp"
-#include "interpreter/values/arrays.hpp"
+#include "interpreter/values/arrays/arrays.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"

@@ -6,7 +6,7 @@
 #include "interpreter/language/functions.hpp"
 #include "interpreter/syntax/names_bound.hpp"
 #include "interpreter/syntax/node_as.hpp"
-#include "interpreter/values/arrays.hpp"
+#include "interpreter/values/arrays/arrays.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"

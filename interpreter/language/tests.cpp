@@ -15,7 +15,7 @@
 #include "interpreter/values/host.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
-#include "interpreter/values/strings.hpp"
+#include "interpreter/values/text/strings.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/diagnostics/codes.hpp"

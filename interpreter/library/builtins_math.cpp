@@ -11,7 +11,7 @@
 #include "interpreter/language/operators.hpp"
 #include "interpreter/library/builtins.hpp"
 #include "interpreter/syntax/ast.hpp"
-#include "interpreter/values/arrays.hpp"
+#include "interpreter/values/arrays/arrays.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"

@@ -19,7 +19,7 @@
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/text/join_texts.hpp"
 #include "runtime/base/text/suggest.hpp"
-#include "runtime/execute/checkpoint.hpp"
+#include "runtime/execute/checkpoints/checkpoint.hpp"
 #include "runtime/io/csv.hpp"
 #include "runtime/io/format_limits.hpp"
 #include "runtime/io/image.hpp"

@@ -1,5 +1,5 @@
 // JSON: values to text and back, and lines that are appended to a file.
-#include "interpreter/values/json.hpp"
+#include "interpreter/values/text/json.hpp"
 #include "interpreter/language/records.hpp"
 #include "interpreter/library/builtins.hpp"
 #include "interpreter/values/records.hpp"

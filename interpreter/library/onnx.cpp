@@ -26,7 +26,7 @@
 #include "interpreter/values/unknown.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/files/atomic_file.hpp"
-#include "runtime/execute/checkpoint.hpp"
+#include "runtime/execute/checkpoints/checkpoint.hpp"
 #include "runtime/io/suffix.hpp"
 
 namespace pxl {

@@ -28,7 +28,7 @@
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/text/join_texts.hpp"
 #include "runtime/base/text/suggest.hpp"
-#include "runtime/execute/engine.hpp"
+#include "runtime/execute/engines/engine.hpp"
 #include "runtime/execute/evaluate.hpp"
 #include "runtime/execute/streams.hpp"
 #include "runtime/execute/variables.hpp"

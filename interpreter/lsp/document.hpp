@@ -11,7 +11,7 @@
 #include "interpreter/syntax/classify.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/analysis.hpp"
-#include "interpreter/tools/symbols.hpp"
+#include "interpreter/tools/symbols/symbols.hpp"
 
 namespace pxl::lsp {
 

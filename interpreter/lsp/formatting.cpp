@@ -1,6 +1,6 @@
 // textDocument/formatting: the whole text as `pxl fmt` formats it.
 #include "interpreter/lsp/server.hpp"
-#include "interpreter/syntax/format.hpp"
+#include "interpreter/syntax/format/format.hpp"
 
 namespace pxl::lsp {
 

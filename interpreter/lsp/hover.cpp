@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include "interpreter/lsp/server.hpp"
-#include "interpreter/tools/help.hpp"
+#include "interpreter/tools/help/help.hpp"
+#include "interpreter/tools/help/member_help.hpp"
 #include "interpreter/tools/inspection.hpp"
-#include "interpreter/tools/member_help.hpp"
 #include "runtime/base/text/join_texts.hpp"
 
 namespace pxl::lsp {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "interpreter/onnx/export.hpp"
-#include "runtime/transform/scan.hpp"
+#include "runtime/transform/loops/scan.hpp"
 
 namespace pxl::onnx {
 

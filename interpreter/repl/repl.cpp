@@ -8,7 +8,7 @@
 
 #include "interpreter/commands/commands.hpp"
 #include "interpreter/graphs/graph_objects.hpp"
-#include "interpreter/tools/help.hpp"
+#include "interpreter/tools/help/help.hpp"
 #include "interpreter/tools/pager.hpp"
 #include "interpreter/tools/theme.hpp"
 #include "runtime/base/files/standard_streams.hpp"

@@ -2,8 +2,8 @@
 // the opening, and a synthetic token replaces the closer. The parser therefore sees balanced tokens only.
 #include <fmt/format.h>
 
+#include "interpreter/syntax/fixes/syntax_fixes.hpp"
 #include "interpreter/syntax/newlines.hpp"
-#include "interpreter/syntax/syntax_fixes.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 
 namespace pxl::syntax {

@@ -1,7 +1,7 @@
 // Checks of assignment targets, arguments and parameters.
 #include "interpreter/syntax/check_expressions.hpp"
+#include "interpreter/syntax/fixes/syntax_fixes.hpp"
 #include "interpreter/syntax/names_bound.hpp"
-#include "interpreter/syntax/syntax_fixes.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 
 #include <set>

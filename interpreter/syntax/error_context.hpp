@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/syntax/foreign_syntax.hpp"
+#include "interpreter/syntax/fixes/foreign_syntax.hpp"
 #include "interpreter/syntax/parse_tree.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 

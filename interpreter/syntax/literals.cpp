@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/syntax/builder.hpp"
+#include "interpreter/syntax/nodes/builder.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/text/utf8.hpp"
 

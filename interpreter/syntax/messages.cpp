@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "interpreter/syntax/error_context.hpp"
-#include "interpreter/syntax/foreign_syntax.hpp"
+#include "interpreter/syntax/fixes/foreign_syntax.hpp"
+#include "interpreter/syntax/fixes/syntax_fixes.hpp"
 #include "interpreter/syntax/parse.hpp"
-#include "interpreter/syntax/syntax_fixes.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/text/suggest.hpp"
 #include "runtime/base/text/utf8.hpp"

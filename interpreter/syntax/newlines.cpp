@@ -1,6 +1,6 @@
 // Resolves newlines, braces and doc comments. brackets.cpp handles brackets.
 #include "interpreter/syntax/newlines.hpp"
-#include "interpreter/syntax/syntax_fixes.hpp"
+#include "interpreter/syntax/fixes/syntax_fixes.hpp"
 
 #include <algorithm>
 

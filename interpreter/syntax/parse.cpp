@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/syntax/builder.hpp"
 #include "interpreter/syntax/checks.hpp"
 #include "interpreter/syntax/messages.hpp"
+#include "interpreter/syntax/nodes/builder.hpp"
 #include "interpreter/syntax/resolve.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/never_destroyed.hpp"

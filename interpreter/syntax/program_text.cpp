@@ -6,7 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "interpreter/syntax/format.hpp"
+#include "interpreter/syntax/format/format.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/diagnostics/diagnostic.hpp"

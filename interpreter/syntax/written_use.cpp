@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "interpreter/syntax/syntax_fixes.hpp"
+#include "interpreter/syntax/fixes/syntax_fixes.hpp"
 
 namespace pxl {
 namespace {

@@ -10,7 +10,7 @@
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/display.hpp"
-#include "interpreter/tools/help.hpp"
+#include "interpreter/tools/help/help.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/values/exit_request.hpp"
 #include "interpreter/values/host.hpp"

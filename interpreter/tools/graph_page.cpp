@@ -12,7 +12,7 @@
 #include "interpreter/tools/statistics.hpp"
 #include "runtime/graph/op_scopes.hpp"
 #include "runtime/graph/schedule.hpp"
-#include "runtime/tiles/report_json.hpp"
+#include "runtime/tiles/report/report_json.hpp"
 
 namespace pxl {
 namespace {

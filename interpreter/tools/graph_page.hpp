@@ -13,7 +13,7 @@
 #include "interpreter/tools/module_view.hpp"
 #include "interpreter/tools/pass_stages.hpp"
 #include "runtime/graph/ir.hpp"
-#include "runtime/tiles/report.hpp"
+#include "runtime/tiles/report/report.hpp"
 
 namespace pxl {
 

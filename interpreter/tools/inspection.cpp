@@ -12,7 +12,7 @@
 #include "interpreter/library/sessions.hpp"
 #include "interpreter/syntax/classify.hpp"
 #include "interpreter/tools/context.hpp"
-#include "interpreter/tools/help.hpp"
+#include "interpreter/tools/help/help.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/members.hpp"

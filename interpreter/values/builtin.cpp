@@ -7,7 +7,7 @@
 #include <charconv>
 
 #include "interpreter/values/argument_names.hpp"
-#include "interpreter/values/arrays.hpp"
+#include "interpreter/values/arrays/arrays.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/interpreter.hpp"

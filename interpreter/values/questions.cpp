@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "interpreter/values/arrays.hpp"
+#include "interpreter/values/arrays/arrays.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"

@@ -7,7 +7,7 @@
 
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/text/join_texts.hpp"
-#include "runtime/execute/engine.hpp"
+#include "runtime/execute/engines/engine.hpp"
 #include "runtime/execute/replicas.hpp"
 #include "runtime/graph/agreement.hpp"
 #include "runtime/graph/schedule.hpp"

@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "runtime/execute/engine.hpp"
+#include "runtime/execute/engines/engine.hpp"
 #include "runtime/plan/node.hpp"
 
 namespace pxl {

@@ -10,7 +10,7 @@
 
 #include "runtime/base/limits/interrupt.hpp"
 #include "runtime/base/threads/subnormals.hpp"
-#include "runtime/execute/engine.hpp"
+#include "runtime/execute/engines/engine.hpp"
 #include "runtime/execute/graph_facts.hpp"
 #include "runtime/execute/program.hpp"
 #include "runtime/graph/call_operands.hpp"

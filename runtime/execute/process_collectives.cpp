@@ -8,7 +8,7 @@
 #include "runtime/base/threads/subnormals.hpp"
 #include "runtime/execute/program.hpp"
 #include "runtime/op/replica_groups.hpp"
-#include "runtime/ops/collective.hpp"
+#include "runtime/ops/collective/collective.hpp"
 
 namespace pxl {
 

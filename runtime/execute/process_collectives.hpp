@@ -7,7 +7,7 @@
 #include <span>
 #include <tuple>
 
-#include "runtime/execute/engine.hpp"
+#include "runtime/execute/engines/engine.hpp"
 #include "runtime/processes/processes.hpp"
 
 namespace pxl {

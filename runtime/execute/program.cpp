@@ -1,7 +1,7 @@
 // Runs the steps of a program, except for the loop, which is in the header.
 #include "runtime/execute/program.hpp"
 
-#include "runtime/execute/part_log.hpp"
+#include "runtime/execute/tiles/part_log.hpp"
 
 namespace pxl {
 

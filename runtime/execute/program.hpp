@@ -10,9 +10,9 @@
 
 #include "runtime/base/limits/interrupt.hpp"
 #include "runtime/base/threads/subnormals.hpp"
-#include "runtime/execute/engine.hpp"
+#include "runtime/execute/engines/engine.hpp"
+#include "runtime/execute/measurements/profile.hpp"
 #include "runtime/execute/observe.hpp"
-#include "runtime/execute/profile.hpp"
 #include "runtime/kernels/interruptible.hpp"
 #include "runtime/plan/plan.hpp"
 

@@ -8,9 +8,9 @@
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/text/size_text.hpp"
 #include "runtime/execute/direct_transfers.hpp"
-#include "runtime/execute/part_log.hpp"
 #include "runtime/execute/program.hpp"
 #include "runtime/execute/repeated_values.hpp"
+#include "runtime/execute/tiles/part_log.hpp"
 #include "runtime/graph/remote.hpp"
 #include "runtime/ops/table.hpp"
 

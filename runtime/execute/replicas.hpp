@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/execute/engine.hpp"
+#include "runtime/execute/engines/engine.hpp"
 #include "runtime/execute/process_collectives.hpp"
 
 namespace pxl {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/execute/match_variables.hpp"
+#include "runtime/execute/checkpoints/match_variables.hpp"
 #include "runtime/execute/observe.hpp"
 #include "runtime/execute/streams.hpp"
 #include "runtime/graph/ir.hpp"

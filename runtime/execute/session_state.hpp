@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/execute/checkpoint.hpp"
-#include "runtime/execute/engine.hpp"
+#include "runtime/execute/checkpoints/checkpoint.hpp"
+#include "runtime/execute/engines/engine.hpp"
 #include "runtime/execute/process_collectives.hpp"
 #include "runtime/execute/remote.hpp"
 #include "runtime/execute/session.hpp"

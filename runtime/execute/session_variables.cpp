@@ -5,8 +5,8 @@
 
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/text/join_texts.hpp"
-#include "runtime/execute/checkpoint.hpp"
-#include "runtime/execute/checkpoint_parts.hpp"
+#include "runtime/execute/checkpoints/checkpoint.hpp"
+#include "runtime/execute/checkpoints/checkpoint_parts.hpp"
 #include "runtime/execute/session_state.hpp"
 #include "runtime/graph/linear_weights.hpp"
 #include "runtime/op/replica_groups.hpp"

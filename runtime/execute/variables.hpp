@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/execute/engine.hpp"
+#include "runtime/execute/engines/engine.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/op/shards.hpp"
 #include "runtime/processes/processes.hpp"

@@ -1,6 +1,6 @@
 // Mapping of ops to tiles: the column in the op table that the tile model of an IPU (runtime/tiles) reads. The column
-// names a strategy, whose row in runtime/tiles/strategies.cpp enumerates mappings, partitions and cycles. It also has
-// the cycles of the inner loop, for vertices that process vectors.
+// names a strategy, whose row in runtime/tiles/candidates/strategies.cpp enumerates mappings, partitions and cycles. It
+// also has the cycles of the inner loop, for vertices that process vectors.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 #include "runtime/kernels/outside/collective.hpp"
 #include "runtime/kernels/outside/print.hpp"
 #include "runtime/op/op_ipus.hpp"
-#include "runtime/ops/collective_row.hpp"
+#include "runtime/ops/collective/collective_row.hpp"
 #include "runtime/ops/print_format.hpp"
 #include "runtime/ops/row.hpp"
 #include "runtime/ops/table.hpp"

@@ -3,7 +3,7 @@
 
 #include "runtime/op/algebra_definitions.hpp"
 #include "runtime/op/definitions.hpp"
-#include "runtime/ops/pairwise.hpp"
+#include "runtime/ops/elementwise/pairwise.hpp"
 #include "runtime/reference/context.hpp"
 
 namespace pxl::reference {

@@ -3,9 +3,9 @@
 #include <limits>
 
 #include "runtime/op/definitions.hpp"
-#include "runtime/ops/convolution_shape.hpp"
-#include "runtime/ops/float8.hpp"
-#include "runtime/ops/window_params.hpp"
+#include "runtime/ops/elementwise/float8.hpp"
+#include "runtime/ops/windows/convolution_shape.hpp"
+#include "runtime/ops/windows/window_params.hpp"
 #include "runtime/reference/context.hpp"
 #include "runtime/tensor/float8.hpp"
 

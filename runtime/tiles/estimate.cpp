@@ -8,8 +8,8 @@
 
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/text/join_texts.hpp"
-#include "runtime/tiles/fit.hpp"
-#include "runtime/tiles/writer.hpp"
+#include "runtime/tiles/costs/fit.hpp"
+#include "runtime/tiles/report/writer.hpp"
 #include "runtime/transform/ipu_part.hpp"
 
 namespace pxl::tiles {

@@ -5,7 +5,7 @@
 
 #include "runtime/tiles/mapped_program.hpp"
 #include "runtime/tiles/memory.hpp"
-#include "runtime/tiles/report.hpp"
+#include "runtime/tiles/report/report.hpp"
 
 namespace pxl::tiles {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/tiles/cost.hpp"
+#include "runtime/tiles/costs/cost.hpp"
 
 namespace pxl::tiles {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/tiles/machine.hpp"
+#include "runtime/tiles/machine/machine.hpp"
 #include "runtime/tiles/region.hpp"
 #include "runtime/tiles/tile_mapping.hpp"
 

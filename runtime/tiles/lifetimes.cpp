@@ -3,8 +3,8 @@
 #include <set>
 
 #include "runtime/graph/call_operands.hpp"
+#include "runtime/tiles/candidates/strategies.hpp"
 #include "runtime/tiles/memory.hpp"
-#include "runtime/tiles/strategies.hpp"
 
 namespace pxl::tiles {
 

@@ -10,10 +10,10 @@
 #include "runtime/base/limits/interrupt.hpp"
 #include "runtime/graph/call_operands.hpp"
 #include "runtime/graph/schedule.hpp"
-#include "runtime/tiles/joint_products.hpp"
-#include "runtime/tiles/product_search.hpp"
-#include "runtime/tiles/second_level.hpp"
-#include "runtime/tiles/strategies.hpp"
+#include "runtime/tiles/candidates/joint_products.hpp"
+#include "runtime/tiles/candidates/product_search.hpp"
+#include "runtime/tiles/candidates/strategies.hpp"
+#include "runtime/tiles/costs/second_level.hpp"
 
 namespace pxl::tiles {
 

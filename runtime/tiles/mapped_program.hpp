@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/tiles/candidates.hpp"
-#include "runtime/tiles/pbqp.hpp"
+#include "runtime/tiles/candidates/candidates.hpp"
+#include "runtime/tiles/candidates/pbqp.hpp"
 
 namespace pxl::tiles {
 

@@ -3,8 +3,8 @@
 
 #include "runtime/base/never_destroyed.hpp"
 #include "runtime/graph/call_operands.hpp"
+#include "runtime/tiles/candidates/product_search.hpp"
 #include "runtime/tiles/mapped_program.hpp"
-#include "runtime/tiles/product_search.hpp"
 
 namespace pxl::tiles {
 

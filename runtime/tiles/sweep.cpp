@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/tiles/report_json.hpp"
+#include "runtime/tiles/report/report_json.hpp"
 
 namespace pxl::tiles {
 

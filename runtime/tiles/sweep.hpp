@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/tiles/report.hpp"
+#include "runtime/tiles/report/report.hpp"
 
 namespace pxl::tiles {
 

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "runtime/base/text/join_texts.hpp"
-#include "runtime/tiles/cost.hpp"
+#include "runtime/tiles/costs/cost.hpp"
 
 namespace pxl::tiles {
 

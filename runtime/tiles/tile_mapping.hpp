@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "runtime/tensor/shape.hpp"
-#include "runtime/tiles/exchange.hpp"
-#include "runtime/tiles/machine.hpp"
+#include "runtime/tiles/costs/exchange.hpp"
+#include "runtime/tiles/machine/machine.hpp"
 
 namespace pxl::tiles {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/graph/memory_order.hpp"
-#include "runtime/transform/repeats.hpp"
+#include "runtime/transform/loops/repeats.hpp"
 
 namespace pxl {
 

@@ -16,8 +16,8 @@
 #include "runtime/transform/build_state.hpp"
 #include "runtime/transform/differentiator.hpp"
 #include "runtime/transform/functions/batch_rules.hpp"
+#include "runtime/transform/loops/scan.hpp"
 #include "runtime/transform/rebuild.hpp"
-#include "runtime/transform/scan.hpp"
 
 namespace pxl {
 namespace {

@@ -73,7 +73,7 @@ def tests_as_objects(cli):
 @case
 def every_event_is_documented(cli):
     text = (ROOT / "docs/json.md").read_text()
-    files = [*(ROOT / "interpreter/cli").glob("*.cpp"), ROOT / "runtime/tiles/report_json.cpp"]
+    files = [*(ROOT / "interpreter/cli").rglob("*.cpp"), ROOT / "runtime/tiles/report/report_json.cpp"]
     sources = "".join(p.read_text() for p in files)
     events = set(re.findall(r'"event", "(\w+)"', sources))
     differ("events", sorted(events), sorted(re.findall(r"^\| `(\w+)` \|", text, re.M)))
@@ -152,7 +152,7 @@ def the_version_tells_what_was_built(cli):
         raise AssertionError(facts["commit"])
     if not re.fullmatch(r"(g\+\+|clang) \d+\.\d+.*", facts["compiler"]):
         raise AssertionError(facts["compiler"])
-    engines = re.findall(r"^PXL_ENGINE\((\w+),", (ROOT / "runtime/execute/engines.inc").read_text(), re.M)
+    engines = re.findall(r"^PXL_ENGINE\((\w+),", (ROOT / "runtime/execute/engines/engines.inc").read_text(), re.M)
     differ("engines", facts["engines"].split(", "), engines)
     sets, _, used = facts["instruction sets"].partition("; on this processor ")
     holds("instruction sets", sets.split(", "), used)

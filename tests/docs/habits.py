@@ -1,4 +1,4 @@
-"""The table of calls as other frameworks write them (interpreter/language/habits.inc): docs/from-pytorch.md has it. Each
+"""The table of calls as other frameworks write them (interpreter/language/names/habits.inc): docs/from-pytorch.md has it. Each
 row's example is refused with the row's sentence. `--update` rewrites the page."""
 import pathlib
 import re
@@ -6,7 +6,7 @@ import tempfile
 
 from tests.support.harness import ROOT, run
 
-TABLE = ROOT / "interpreter/language/habits.inc"
+TABLE = ROOT / "interpreter/language/names/habits.inc"
 PAGE = ROOT / "docs/from-pytorch.md"
 HEADING = "## Calls that are written in another way\n"
 LEAD = """

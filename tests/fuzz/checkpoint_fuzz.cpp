@@ -1,7 +1,7 @@
 // Any bytes as a checkpoint: arrays or an Error that names the file.
 #include "bytes_file.hpp"
 #include "runtime/base/diagnostics/diagnostic.hpp"
-#include "runtime/execute/checkpoint.hpp"
+#include "runtime/execute/checkpoints/checkpoint.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const BytesFile file(data, size);

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/syntax/format.hpp"
-#include "interpreter/syntax/format_tokens.hpp"
+#include "interpreter/syntax/format/format.hpp"
+#include "interpreter/syntax/format/format_tokens.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/syntax/tokens.hpp"
 

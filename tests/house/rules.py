@@ -147,7 +147,7 @@ def one_table_of_strategies():
             continue
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if "TileStrategy::" in line:
-                problems.append(f"{path.relative_to(ROOT)}:{number}: a column of runtime/tiles/strategies.hpp: {line.strip()}")
+                problems.append(f"{path.relative_to(ROOT)}:{number}: a column of runtime/tiles/candidates/strategies.hpp: {line.strip()}")
     return "\n".join(problems) or None
 
 
@@ -266,14 +266,14 @@ def planted_lines_are_found():
 
 # Code that parses a user's text: a file, an input, an argument. Program texts that pxl itself writes are assembled by
 # interpreter/syntax/program_text.hpp, whose texts have a type of their own.
-READS_PROGRAMS = ["runtime/tiles/machine_file.cpp", "interpreter/api/program.cpp",
+READS_PROGRAMS = ["runtime/tiles/machine/machine_file.cpp", "interpreter/api/program.cpp",
                   "interpreter/cli/run.cpp", "interpreter/cli/command.cpp", "interpreter/cli/onnx.cpp", "interpreter/tools/engine.cpp",
-                  "interpreter/tools/member_help.cpp", "interpreter/language/imports.cpp", "interpreter/language/check.cpp",
+                  "interpreter/tools/help/member_help.cpp", "interpreter/language/imports.cpp", "interpreter/language/check.cpp",
                   "interpreter/language/packages/packages.cpp", "interpreter/library/onnx.cpp", "interpreter/onnx/run_model.cpp"]  # the last two: a ProgramText
 MAKES_PROGRAMS = ["runtime/base/diagnostics/source.cpp", "runtime/base/diagnostics/source.hpp", "interpreter/syntax/program_text.cpp",
                   "interpreter/syntax/program_text.hpp"]
 # Program text of the documentation, with examples from tables, and of remedies in messages.
-SHOWS_PROGRAMS = ["interpreter/tools/doc_page.cpp", "interpreter/tools/help.cpp", "interpreter/language/imports.cpp", "interpreter/graphs/streams.cpp"]
+SHOWS_PROGRAMS = ["interpreter/tools/help/doc_page.cpp", "interpreter/tools/help/help.cpp", "interpreter/language/imports.cpp", "interpreter/graphs/streams.cpp"]
 ADDS_SOURCE = re.compile(r"\badd_source\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)")
 GIVEN_TEXT = re.compile(r"(?:std::string\()?\*?(?:std::move\()?\*?[\w.>-]+(?:\.\w+\(\))?\)?\)?")
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
@@ -365,7 +365,7 @@ def passes():
 # Tables of which each row is a function of a file: what "What to touch" of docs/architecture.md names.
 TABLES = [("interpreter/commands/commands.inc", r"^PXL_REPL_COMMAND\((\w+),", "interpreter/commands/*.cpp", r"^void command_{}\("),
           ("interpreter/cli/commands.inc", r"^PXL_COMMAND\((\w+)\)", "interpreter/cli/*.cpp", r"\b{}_command\b *(?:=|\{{)"),
-          ("runtime/execute/engines.inc", r"^PXL_ENGINE\((\w+),", "runtime/execute/engine_*.cpp", r"\bmake_{}_engine\(")]
+          ("runtime/execute/engines/engines.inc", r"^PXL_ENGINE\((\w+),", "runtime/execute/engines/engine_*.cpp", r"\bmake_{}_engine\(")]
 
 
 def tables():

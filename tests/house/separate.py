@@ -67,9 +67,9 @@ def separate_tests(tally):
 
 
 # One file of each layer, those that read foreign bytes first: all files take the better part of an hour.
-TIDY = ["runtime/io/npy.cpp", "runtime/io/idx.cpp", "runtime/execute/checkpoint.cpp", "interpreter/syntax/literals.cpp",
+TIDY = ["runtime/io/npy.cpp", "runtime/io/idx.cpp", "runtime/execute/checkpoints/checkpoint.cpp", "interpreter/syntax/literals.cpp",
         "runtime/tensor/array.cpp", "runtime/graph/verify.cpp", "runtime/ops/infer.cpp", "runtime/plan/storage.cpp",
-        "interpreter/values/strings.cpp", "interpreter/cli/options.cpp"]
+        "interpreter/values/text/strings.cpp", "interpreter/cli/options.cpp"]
 
 
 def tidy_tests(tally):

@@ -18,7 +18,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "interpreter/syntax/format.hpp"
+#include "interpreter/syntax/format/format.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/analysis.hpp"
 #include "interpreter/tools/engine.hpp"

@@ -1,4 +1,4 @@
-"""Cases of runtime/ops/activation.cpp: activation functions, inverse and hyperbolic functions, det, grid_sample."""
+"""Cases of runtime/ops/elementwise/activation.cpp: activation functions, inverse and hyperbolic functions, det, grid_sample."""
 import torch
 import torch.nn.functional as F
 

@@ -20,7 +20,7 @@
 #include "runtime/graph/shown_names.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/transform/autodiff.hpp"
-#include "runtime/transform/scan.hpp"
+#include "runtime/transform/loops/scan.hpp"
 
 namespace pxl {
 

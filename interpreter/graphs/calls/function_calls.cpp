@@ -8,7 +8,7 @@
 #include "interpreter/graphs/modules/tensor_trees.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/functions.hpp"
-#include "interpreter/values/arrays.hpp"
+#include "interpreter/values/arrays/arrays.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
@@ -16,7 +16,7 @@
 #include "interpreter/values/unknown.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/never_destroyed.hpp"
-#include "runtime/execute/engine.hpp"
+#include "runtime/execute/engines/engine.hpp"
 #include "runtime/execute/session.hpp"
 #include "runtime/graph/ir.hpp"
 

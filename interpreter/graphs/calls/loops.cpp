@@ -16,8 +16,8 @@
 #include "runtime/graph/call_operands.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/states.hpp"
-#include "runtime/transform/repeat_while.hpp"
-#include "runtime/transform/scan.hpp"
+#include "runtime/transform/loops/repeat_while.hpp"
+#include "runtime/transform/loops/scan.hpp"
 
 namespace pxl {
 namespace {

@@ -16,7 +16,7 @@
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/text/join_texts.hpp"
 #include "runtime/graph/shown_names.hpp"
-#include "runtime/transform/scan.hpp"
+#include "runtime/transform/loops/scan.hpp"
 
 namespace pxl {
 

@@ -15,8 +15,8 @@
 #include "runtime/graph/ir.hpp"
 #include "runtime/transform/decompose_sum.hpp"
 #include "runtime/transform/inline.hpp"
+#include "runtime/transform/loops/repeat_graph.hpp"
 #include "runtime/transform/outline.hpp"
-#include "runtime/transform/repeat_graph.hpp"
 
 namespace pxl {
 namespace {

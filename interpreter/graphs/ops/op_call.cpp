@@ -13,7 +13,7 @@
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/look.hpp"
 #include "interpreter/values/argument_names.hpp"
-#include "interpreter/values/arrays.hpp"
+#include "interpreter/values/arrays/arrays.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"

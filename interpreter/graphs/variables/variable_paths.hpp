@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "interpreter/values/scope.hpp"
-#include "runtime/execute/match_variables.hpp"
+#include "runtime/execute/checkpoints/match_variables.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {

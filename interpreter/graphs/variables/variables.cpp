@@ -17,7 +17,7 @@
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
-#include "runtime/execute/match_variables.hpp"
+#include "runtime/execute/checkpoints/match_variables.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/tensor/exact.hpp"
 #include "runtime/tensor/float8.hpp"

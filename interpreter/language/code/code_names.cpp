@@ -7,7 +7,7 @@
 #include "interpreter/language/code/code.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/located.hpp"
-#include "interpreter/language/name_fixes.hpp"
+#include "interpreter/language/names/name_fixes.hpp"
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"
 #include "runtime/base/diagnostics/codes.hpp"

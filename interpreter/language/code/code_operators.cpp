@@ -13,7 +13,7 @@
 #include "interpreter/values/limits.hpp"
 #include "interpreter/values/notices.hpp"
 #include "interpreter/values/operations.hpp"
-#include "interpreter/values/strings.hpp"
+#include "interpreter/values/text/strings.hpp"
 #include "runtime/base/limits/budget.hpp"
 
 namespace pxl {

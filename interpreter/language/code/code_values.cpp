@@ -14,8 +14,8 @@
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/operations.hpp"
-#include "interpreter/values/strings.hpp"
 #include "interpreter/values/subscripts.hpp"
+#include "interpreter/values/text/strings.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/text/text.hpp"
 

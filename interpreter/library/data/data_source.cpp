@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "interpreter/graphs/modules/tensor_trees.hpp"
-#include "interpreter/values/array_copies.hpp"
-#include "interpreter/values/arrays.hpp"
+#include "interpreter/values/arrays/array_copies.hpp"
+#include "interpreter/values/arrays/arrays.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
 #include "interpreter/values/host.hpp"

@@ -8,7 +8,7 @@
 #include "interpreter/values/host.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/text/join_texts.hpp"
-#include "runtime/execute/checkpoint.hpp"
+#include "runtime/execute/checkpoints/checkpoint.hpp"
 #include "runtime/execute/session.hpp"
 
 namespace pxl {

@@ -13,7 +13,7 @@
 #include "interpreter/syntax/statement_parts.hpp"
 #include "interpreter/tools/lints/program_lints.hpp"
 #include "interpreter/tools/lints/statement_lists.hpp"
-#include "interpreter/tools/symbols.hpp"
+#include "interpreter/tools/symbols/symbols.hpp"
 #include "interpreter/values/members.hpp"
 #include "interpreter/values/notices.hpp"
 #include "runtime/base/never_destroyed.hpp"

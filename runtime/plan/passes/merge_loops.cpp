@@ -6,7 +6,7 @@
 
 #include "runtime/op/structural_rows.hpp"
 #include "runtime/plan/passes.hpp"
-#include "runtime/transform/scan.hpp"
+#include "runtime/transform/loops/scan.hpp"
 
 namespace pxl {
 

@@ -14,8 +14,8 @@
 #include "runtime/ops/op_builder.hpp"
 #include "runtime/transform/build_state.hpp"
 #include "runtime/transform/differentiator.hpp"
+#include "runtime/transform/loops/scan.hpp"
 #include "runtime/transform/rebuild.hpp"
-#include "runtime/transform/scan.hpp"
 
 namespace pxl {
 namespace {

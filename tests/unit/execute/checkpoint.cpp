@@ -1,5 +1,5 @@
 // Checkpoints: round trip, reports, damaged files.
-#include "runtime/execute/checkpoint.hpp"
+#include "runtime/execute/checkpoints/checkpoint.hpp"
 
 #include <array>
 #include <cmath>

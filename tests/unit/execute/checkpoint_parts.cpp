@@ -1,5 +1,5 @@
 // Checkpoints in several files: assembled from parts, and refused where index and files do not fit.
-#include "runtime/execute/checkpoint_parts.hpp"
+#include "runtime/execute/checkpoints/checkpoint_parts.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Which variable is which: by name where one can be meant, by path where several have one name, and never by chance.
-#include "runtime/execute/match_variables.hpp"
+#include "runtime/execute/checkpoints/match_variables.hpp"
 
 #include <doctest/doctest.h>
 

@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "runtime/execute/tiles_store.hpp"
+#include "runtime/execute/tiles/tiles_store.hpp"
 #include "tests/unit/support/ops.hpp"
 
 namespace pxl::test {

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "interpreter/language/evaluator.hpp"
-#include "interpreter/language/foreign_names.hpp"
+#include "interpreter/language/names/foreign_names.hpp"
 #include "interpreter/language/options.hpp"
 #include "interpreter/language/stdlib.hpp"
 #include "interpreter/syntax/ast.hpp"

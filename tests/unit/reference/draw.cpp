@@ -1,7 +1,7 @@
 // See draw.hpp: the rows whose operands depend on each other or on attributes.
 #include "draw.hpp"
 
-#include "runtime/ops/window_params.hpp"
+#include "runtime/ops/windows/window_params.hpp"
 
 namespace pxl::test {
 

@@ -7,8 +7,8 @@
 
 #include "draw.hpp"
 #include "oracle.hpp"
-#include "runtime/execute/chip.hpp"
-#include "runtime/tiles/strategies.hpp"
+#include "runtime/execute/tiles/chip.hpp"
+#include "runtime/tiles/candidates/strategies.hpp"
 
 using namespace pxl;
 using namespace pxl::test;

@@ -1,5 +1,5 @@
 // The formatter: pairs of tests/fmt; every program of the project keeps its tree and is formatted once and for all.
-#include "interpreter/syntax/format.hpp"
+#include "interpreter/syntax/format/format.hpp"
 
 #include <doctest/doctest.h>
 

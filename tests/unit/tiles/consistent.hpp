@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/tiles/report.hpp"
+#include "runtime/tiles/report/report.hpp"
 
 namespace pxl::tiles::test {
 

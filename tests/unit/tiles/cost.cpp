@@ -1,12 +1,12 @@
 // Cycle formulas, exchange and tile mappings: figures worked out by hand, and properties of all shapes.
-#include "runtime/tiles/cost.hpp"
+#include "runtime/tiles/costs/cost.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/tiles/exchange.hpp"
+#include "runtime/tiles/costs/exchange.hpp"
 #include "runtime/tiles/tile_mapping.hpp"
 
 using namespace pxl;

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "runtime/base/diagnostics/diagnostic.hpp"
-#include "runtime/tiles/report_json.hpp"
-#include "runtime/tiles/strategies.hpp"
+#include "runtime/tiles/candidates/strategies.hpp"
+#include "runtime/tiles/report/report_json.hpp"
 #include "tests/unit/tiles/consistent.hpp"
 #include "tests/unit/tiles/programs.hpp"
 

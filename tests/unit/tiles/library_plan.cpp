@@ -1,9 +1,9 @@
 // Plans of products as PopLibs' planner counts them, and one cut for the products of a variable.
-#include "runtime/tiles/library_plan.hpp"
+#include "runtime/tiles/candidates/library_plan.hpp"
 
 #include <doctest/doctest.h>
 
-#include "runtime/tiles/joint_products.hpp"
+#include "runtime/tiles/candidates/joint_products.hpp"
 #include "runtime/transform/autodiff.hpp"
 #include "tests/unit/tiles/consistent.hpp"
 #include "tests/unit/tiles/programs.hpp"

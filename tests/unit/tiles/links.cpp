@@ -1,12 +1,12 @@
 // Links between IPUs: collectives, their constants, and published throughput of systems.
-#include "runtime/tiles/links.hpp"
+#include "runtime/tiles/costs/links.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 
 #include "runtime/base/diagnostics/diagnostic.hpp"
-#include "runtime/tiles/published_scaling.hpp"
+#include "runtime/tiles/published/published_scaling.hpp"
 
 using namespace pxl;
 using namespace pxl::tiles;

@@ -1,5 +1,5 @@
 // Schedules: what moves agrees with what the candidates are charged for.
-#include "runtime/tiles/lowering.hpp"
+#include "runtime/tiles/parts/lowering.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,8 +8,8 @@
 #include <memory>
 #include <random>
 
+#include "runtime/tiles/costs/move_code.hpp"
 #include "runtime/tiles/mapped_program.hpp"
-#include "runtime/tiles/move_code.hpp"
 #include "tests/unit/support/arrays.hpp"
 #include "tests/unit/support/ops.hpp"
 

@@ -1,5 +1,5 @@
 // Machines: their descriptions, the table, and the parser.
-#include "runtime/tiles/machine.hpp"
+#include "runtime/tiles/machine/machine.hpp"
 
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -10,10 +10,10 @@
 
 #include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/base/effects.hpp"
-#include "runtime/tiles/cost.hpp"
-#include "runtime/tiles/exchange.hpp"
-#include "runtime/tiles/machine_file.hpp"
-#include "runtime/tiles/second_level.hpp"
+#include "runtime/tiles/costs/cost.hpp"
+#include "runtime/tiles/costs/exchange.hpp"
+#include "runtime/tiles/costs/second_level.hpp"
+#include "runtime/tiles/machine/machine_file.hpp"
 
 using namespace pxl;
 using namespace pxl::tiles;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "runtime/tiles/candidates.hpp"
+#include "runtime/tiles/candidates/candidates.hpp"
 #include "tests/unit/ops/samples.hpp"
 #include "tests/unit/tiles/consistent.hpp"
 #include "tests/unit/tiles/programs.hpp"

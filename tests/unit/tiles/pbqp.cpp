@@ -1,5 +1,5 @@
 // The PBQP heuristic against exhaustive search.
-#include "runtime/tiles/pbqp.hpp"
+#include "runtime/tiles/candidates/pbqp.hpp"
 
 #include <doctest/doctest.h>
 

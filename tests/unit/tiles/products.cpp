@@ -4,7 +4,7 @@
 #include <map>
 #include <random>
 
-#include "runtime/tiles/product_search.hpp"
+#include "runtime/tiles/candidates/product_search.hpp"
 #include "tests/unit/tiles/consistent.hpp"
 #include "tests/unit/tiles/programs.hpp"
 

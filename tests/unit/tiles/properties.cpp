@@ -5,8 +5,8 @@
 #include <numeric>
 #include <random>
 
-#include "runtime/tiles/fit.hpp"
-#include "runtime/tiles/report_json.hpp"
+#include "runtime/tiles/costs/fit.hpp"
+#include "runtime/tiles/report/report_json.hpp"
 #include "tests/unit/tiles/consistent.hpp"
 #include "tests/unit/tiles/programs.hpp"
 

@@ -1,12 +1,12 @@
 // The model against published measurements. Calibrated entries must keep their tolerance; `pxl validate-model` shows
 // the others.
-#include "runtime/tiles/published.hpp"
+#include "runtime/tiles/published/published.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 
-#include "runtime/tiles/published_gemm.hpp"
+#include "runtime/tiles/published/published_gemm.hpp"
 
 using namespace pxl::tiles;
 

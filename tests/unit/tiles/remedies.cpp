@@ -1,11 +1,11 @@
 // Remedies for a program that does not fit, sources, sweeps, and programs on other machines.
-#include "runtime/tiles/remedies.hpp"
+#include "runtime/tiles/report/remedies.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
-#include "runtime/tiles/report_json.hpp"
+#include "runtime/tiles/report/report_json.hpp"
 #include "runtime/tiles/sweep.hpp"
 #include "runtime/transform/outline.hpp"
 #include "tests/unit/tiles/consistent.hpp"

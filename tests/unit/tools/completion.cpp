@@ -7,7 +7,7 @@
 #include <ctime>
 
 #include "interpreter/tools/engine.hpp"
-#include "interpreter/tools/help.hpp"
+#include "interpreter/tools/help/help.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/ops/table.hpp"
 

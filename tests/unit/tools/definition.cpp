@@ -1,5 +1,5 @@
 // Definitions of ops as their source texts.
-#include "interpreter/tools/definition.hpp"
+#include "interpreter/tools/help/definition.hpp"
 
 #include <doctest/doctest.h>
 

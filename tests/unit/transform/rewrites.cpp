@@ -5,9 +5,9 @@
 #include <set>
 
 #include "runtime/transform/inline.hpp"
+#include "runtime/transform/loops/repeat_graph.hpp"
+#include "runtime/transform/loops/repeats.hpp"
 #include "runtime/transform/outline.hpp"
-#include "runtime/transform/repeat_graph.hpp"
-#include "runtime/transform/repeats.hpp"
 #include "tests/unit/transform/build.hpp"
 
 using namespace pxl;
