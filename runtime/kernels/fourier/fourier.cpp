@@ -4,11 +4,13 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <numbers>
 #include <type_traits>
 #include <utility>
 
 #include "built_sets.hpp"
+#include "runtime/base/never_destroyed.hpp"
 #include "runtime/kernels/block/block.hpp"
 #include "runtime/kernels/fourier/lines.hpp"
 #include "runtime/kernels/reduction/axis_lines.hpp"
@@ -37,13 +39,14 @@ Turn turn(int64_t part, int64_t whole) {
   return {std::cos(angle), std::sin(angle)};
 }
 
-/// The prime factors of n up to longest_radix, of which two or three 2s are one; what is left is returned in n. Few
-/// passes of 8 are faster than many small ones.
+/// The prime factors of n up to longest_radix, of which two or three 2s are one, and two 3s; what is left is returned
+/// in n. Few passes are faster than many small ones.
 std::vector<int> radices_of(int64_t& n) {
   std::vector<int> radices;
   const auto take = [&](int r) { radices.push_back(r), n /= r; };
   while (n % 8 == 0 && n != 16) take(8);
   while (n % 4 == 0) take(4);
+  while (n % 9 == 0) take(9);
   for (int r = 2; r <= longest_radix && n > 1; ++r)
     while (n % r == 0) take(r);
   return radices;
@@ -68,45 +71,109 @@ ComplexPlan complex_plan(int64_t n) {
     left /= r;
     for (int64_t p = 0; p < left; ++p)
       for (int j = 1; j < r; ++j) plan.turns.push_back(turn(p * j, r * left));
-    for (int j = 0; j < r && r > 5 && r != 8; ++j) plan.roots.push_back(turn(j, r));
+    for (int j = 0; j < r && has_roots(r); ++j) plan.roots.push_back(turn(j, r));
   }
   return plan;
 }
+
+/// Rows and columns of a line that take the least time, as wide as a group of lanes or more. None if there are none.
+SplitPlan split_plan(LinePlan::Form form, int64_t n, int64_t row_unit = 1) {
+  const bool real = form != LinePlan::Form::complex;
+  // The time of `lines` transforms of `count` numbers, in passes of 8 over a number. Memory takes two passes, and more
+  // the larger the transform is.
+  const auto time_of = [](int64_t lines, int64_t count) {
+    int64_t rest = count;
+    double passes = 2;
+    for (const int r : radices_of(rest)) passes += has_roots(r) ? r / 5.0 : 0.6 + r / 20.0;
+    const double size = static_cast<double>(count);
+    return static_cast<double>(SplitPlan::groups_of(lines)) * size * passes *
+           (1 + std::max(0.0, std::log2(size / 64)) / 3);
+  };
+  SplitPlan plan;
+  double least = std::numeric_limits<double>::infinity();
+  const auto consider = [&](int64_t rows) {
+    const int64_t columns = n / rows, wanted = real ? rows / 2 + 1 : rows;
+    if (columns < fourier_lanes || wanted < fourier_lanes || rows % row_unit != 0) return;
+    const double time = time_of(real ? (columns + 1) / 2 : columns, rows) + time_of(wanted, columns);
+    if (time < least) least = time, plan.rows = rows, plan.columns = columns;
+  };
+  for (int64_t d = fourier_lanes; d * d <= n; ++d)
+    if (n % d == 0) consider(d), consider(n / d);
+  if (plan.rows == 0) return plan;
+  const int64_t wanted = real ? plan.rows / 2 + 1 : plan.rows;
+  plan.lanes = plan.columns, plan.numbers = wanted;
+  if (form == LinePlan::Form::to_real) std::swap(plan.lanes, plan.numbers);
+  plan.of_rows = complex_plan(plan.rows), plan.of_columns = complex_plan(plan.columns);
+  // A turn of lane l of a group is that of its first lane times that of lane l.
+  std::vector<Turn> steps;
+  for (int64_t b = 0; b < plan.numbers; ++b)
+    for (int64_t l = 0; l < fourier_lanes; ++l) steps.push_back(turn(l * b, n));
+  const double scale = form == LinePlan::Form::of_real ? 0.5 : 1;
+  plan.turns.reserve(static_cast<size_t>(2 * fourier_lanes * plan.groups() * plan.numbers));
+  for (int64_t g = 0; g < plan.groups(); ++g)
+    for (int64_t b = 0; b < plan.numbers; ++b) {
+      const Turn at = turn(SplitPlan::start_of(g, plan.lanes) * b, n);
+      const Turn* step = steps.data() + fourier_lanes * b;
+      for (int64_t l = 0; l < fourier_lanes; ++l)
+        plan.turns.push_back(scale * (at.re * step[l].re - at.im * step[l].im));
+      for (int64_t l = 0; l < fourier_lanes; ++l)
+        plan.turns.push_back(scale * (at.re * step[l].im + at.im * step[l].re));
+    }
+  return plan;
+}
+
+/// A line of so many numbers or more takes less time by itself, by rows and columns, than beside others.
+bool is_long(int64_t n) { return n >= 192; }
 
 /// Source: L. Bluestein, "A linear filtering approach to the computation of the discrete Fourier transform", 1970. As
 /// j k = (j^2 + k^2 - (k - j)^2) / 2, the transform is a convolution. Transforms of another length compute it.
 void set_chirp(LinePlan& line) {
   const int64_t n = line.length, padded = length_from(2 * n - 1);
-  line.plan = complex_plan(padded);
   std::vector<double> parts(static_cast<size_t>(2 * padded));
   int64_t square = 0;  // j^2 modulo 2 n, which is as good and exact
   for (int64_t j = 0; j < n; square = (square + 2 * j + 1) % (2 * n), ++j) {
     const Turn t = turn(square, 2 * n);
-    line.chirp.push_back(t);
+    line.chirp_re.push_back(t.re), line.chirp_im.push_back(t.im);
     for (const int64_t at : {j, j == 0 ? 0 : padded - j}) {
       parts[static_cast<size_t>(2 * at)] = t.re;
       parts[static_cast<size_t>(2 * at + 1)] = -t.im;
     }
   }
   LinePlan whole;
-  whole.n = whole.length = padded, whole.plan = line.plan;
+  whole.n = whole.length = whole.planned = padded, whole.plan = complex_plan(padded);
   std::vector<double> spectrum(parts.size()), work(static_cast<size_t>(whole.work_size()));
   fourier_functions().one64(whole, parts.data(), {0, 2}, spectrum.data(), {0, 2}, work.data());
-  const auto size = static_cast<double>(padded);
-  for (size_t j = 0; j < spectrum.size(); j += 2) line.filter.push_back({spectrum[j] / size, spectrum[j + 1] / size});
+  for (double& v : spectrum) v /= static_cast<double>(padded);
+  line.planned = padded;
+  if (is_long(n)) line.split = split_plan(LinePlan::Form::complex, padded, fourier_lanes);
+  if (line.is_split()) {
+    // Eight numbers past the end of a row are read, and not used.
+    for (std::vector<double>* chirp : {&line.chirp_re, &line.chirp_im}) chirp->resize(static_cast<size_t>(padded));
+    const int64_t rows = line.split.rows, columns = line.split.columns;
+    for (int64_t j = 0; j < rows; j += fourier_lanes)
+      for (int64_t k = 0; k < columns; ++k)
+        for (const int64_t part : {0, 1})
+          for (int64_t l = 0; l < fourier_lanes; ++l)
+            line.split.filter.push_back(spectrum[static_cast<size_t>(2 * (k * rows + j + l) + part)]);
+  } else {
+    line.plan = std::move(whole.plan);
+    for (size_t j = 0; j < spectrum.size(); j += 2) line.filter.push_back({spectrum[j], spectrum[j + 1]});
+  }
 }
 
 }  // namespace
 
 LinePlan line_plan(LinePlan::Form form, bool inverse, int64_t n) {
   LinePlan line;
-  line.form = form, line.inverse = inverse, line.n = line.length = n;
+  line.form = form, line.inverse = inverse, line.n = line.length = line.planned = n;
+  int64_t rest = n;
+  radices_of(rest);
+  if (rest == 1 && is_long(form != LinePlan::Form::complex && n % 2 == 0 ? n / 2 : n)) line.split = split_plan(form, n);
+  if (line.is_split()) return line;
   if (form != LinePlan::Form::complex && n % 2 == 0) {
-    line.length = n / 2;
+    line.length = line.planned = n / 2;
     for (int64_t k = 0; k <= line.length; ++k) line.halves.push_back(turn(k, n));
   }
-  int64_t rest = line.length;
-  radices_of(rest);
   if (rest == 1)
     line.plan = complex_plan(line.length);
   else
@@ -148,21 +215,38 @@ void fill_infinite(const T* x, const LineMemory& in, T* y, const LineMemory& out
   for (int64_t i = 0; i < out.elements; ++i) y[out.at(i)] = std::numeric_limits<T>::quiet_NaN();
 }
 
+/// Moves lines from one place to another; one of both has the elements of each line next to each other.
 template <class T>
-Kernel lines(LinePlan made, int64_t outer, int64_t inner) {
-  const auto line = std::make_shared<const LinePlan>(std::move(made));
+void move(const T* x, LinePlace in, T* y, LinePlace out, const LineMemory& m, int64_t count) {
+  const int64_t numbers = m.elements / m.parts;
+  if (in.number == m.parts && out.number == m.parts) {
+    for (int64_t l = 0; l < count; ++l) std::copy_n(x + l * in.line, m.elements, y + l * out.line);
+  } else if (count == fourier_lanes && m.parts * static_cast<int64_t>(sizeof(T)) <= 8) {
+    const auto in_words = [&](LinePlace p) { return LinePlace{p.line / m.parts, p.number / m.parts}; };
+    const auto move = m.parts * sizeof(T) == 8 ? fourier_functions().move64 : fourier_functions().move32;
+    move(x, in_words(in), y, in_words(out), numbers);
+  } else {
+    for (int64_t i = 0; i < numbers; ++i)
+      for (int64_t l = 0; l < count; ++l)
+        for (int64_t part = 0; part < m.parts; ++part)
+          y[l * out.line + i * out.number + part] = x[l * in.line + i * in.number + part];
+  }
+}
+
+template <class T>
+Kernel lines(std::shared_ptr<const LinePlan> line, int64_t outer, int64_t inner) {
   const LineMemory from{line->extent_in(), line->form == LinePlan::Form::of_real ? 1 : 2, inner};
   const LineMemory to{line->extent_out(), line->form == LinePlan::Form::to_real ? 1 : 2, inner};
   // Lines that lie side by side: all, if each is contiguous.
-  const int64_t together = inner == 1 ? outer : inner, groups = (together + fourier_lanes - 1) / fourier_lanes;
-  const int64_t sets = inner == 1 ? 1 : outer;
-  // Eight lines of 4096 numbers are 512 KiB, about a level-2 cache. Columns that are read one by one waste more.
-  const int64_t longest = inner == 1 ? 4096 : 32768, fewest = 3;  // as long as three lines by themselves
-  const bool wide = together >= fewest && line->plan.n <= longest;
-  const bool ragged = wide && together % fourier_lanes >= fewest;
+  const int64_t together = inner == 1 ? outer : inner, sets = inner == 1 ? 1 : outer;
+  const int64_t fewest = 3;  // as long as three lines by themselves
+  const bool wide = together >= fewest && !line->is_split();
+  // Lines are copied to rows where there are not eight, and columns that are computed one by one.
+  const bool copied = wide ? together % fourier_lanes >= fewest : line->is_split() && inner > 1;
+  const int64_t unit = wide || copied ? fourier_lanes : 1, groups = (together + unit - 1) / unit;
   WorkspaceLayout layout;
   const auto work = layout.per_thread<double>((wide ? fourier_lanes : 1) * line->work_size());
-  const auto rows = layout.per_thread<T>(ragged ? fourier_lanes * (from.elements + to.elements) : 0);
+  const auto rows = layout.per_thread<T>(copied ? fourier_lanes * (from.elements + to.elements) : 0);
   const auto [one, eight] = [] {
     const FourierFunctions& f = fourier_functions();
     if constexpr (std::is_same_v<T, float>)
@@ -170,7 +254,7 @@ Kernel lines(LinePlan made, int64_t outer, int64_t inner) {
     else
       return std::pair(f.one64, f.eight64);
   }();
-  const auto n = static_cast<double>(line->plan.n);
+  const auto n = static_cast<double>(line->planned);
   const double cost_ns = (wide ? 0.2 : 0.8) * n * std::log2(n + 1) + 20;  // an estimate for one core
   const SignsOfInfinity signs{from.at(std::min<int64_t>(1, from.elements - 1)), from.at(from.elements - 1),
                               to.at(std::min<int64_t>(1, to.elements - 1))};
@@ -181,15 +265,15 @@ Kernel lines(LinePlan made, int64_t outer, int64_t inner) {
     const LinePlace in = from.place(), out = to.place();
     if (wide && count == fourier_lanes) {
       eight(*line, x, in, y, out, memory);
-    } else if (wide && count >= fewest) {
-      // Copies to rows, as there are not eight lines in memory.
+    } else if (copied && count >= (wide ? fewest : 1)) {
       T *const copy = b.workspace(rows), *const result = copy + fourier_lanes * from.elements;
-      for (int64_t l = 0; l < fourier_lanes; ++l)
-        for (int64_t i = 0; i < from.elements; ++i)
-          copy[l * from.elements + i] = l < count ? x[l * in.line + from.at(i)] : T(0);
-      eight(*line, copy, {from.elements, from.parts}, result, {to.elements, to.parts}, memory);
-      for (int64_t l = 0; l < count; ++l)
-        for (int64_t i = 0; i < to.elements; ++i) y[l * out.line + to.at(i)] = result[l * to.elements + i];
+      const LinePlace row_in{from.elements, from.parts}, row_out{to.elements, to.parts};
+      move(x, in, copy, row_in, from, count);
+      if (wide) std::fill(copy + count * row_in.line, copy + fourier_lanes * row_in.line, T(0));
+      if (wide) eight(*line, copy, row_in, result, row_out, memory);
+      for (int64_t l = 0; l < count && !wide; ++l)
+        one(*line, copy + l * row_in.line, row_in, result + l * row_out.line, row_out, memory);
+      move(result, row_out, y, out, to, count);
     } else {
       for (int64_t l = 0; l < count; ++l) one(*line, x + l * in.line, in, y + l * out.line, out, memory);
     }
@@ -199,11 +283,30 @@ Kernel lines(LinePlan made, int64_t outer, int64_t inner) {
   return Kernel::parallel(sets * groups, 1, cost_ns * static_cast<double>(sets * together),
                           [=](const Buffers& b, int64_t begin, int64_t end) {
                             for (int64_t u = begin; u < end; ++u) {
-                              const int64_t first = u % groups * fourier_lanes;
-                              group(b, u / groups, first, std::min(fourier_lanes, together - first));
+                              const int64_t first = u % groups * unit;
+                              group(b, u / groups, first, std::min(unit, together - first));
                             }
                           })
       .with_workspace(layout);
+}
+
+}  // namespace
+
+namespace {
+
+/// A plan for large lines takes longer than a transform: the last ones are kept.
+std::shared_ptr<const LinePlan> kept_plan(LinePlan::Form form, bool inverse, int64_t n) {
+  constexpr size_t most = 16;
+  static std::mutex lock;
+  static auto& plans = never_destroyed(std::vector<std::shared_ptr<const LinePlan>>());
+  const std::lock_guard held(lock);
+  const auto at = std::find_if(plans.begin(), plans.end(),
+                               [&](const auto& p) { return p->form == form && p->inverse == inverse && p->n == n; });
+  const auto found = at != plans.end() ? *at : std::make_shared<const LinePlan>(line_plan(form, inverse, n));
+  if (at != plans.end()) plans.erase(at);
+  if (plans.size() == most) plans.erase(plans.begin());
+  plans.push_back(found);
+  return found;
 }
 
 }  // namespace
@@ -215,9 +318,8 @@ Kernel fourier_kernel(const TensorSpec& t, bool inverse, int64_t real, int64_t a
   const AxisLines lines_of(numbers, axis);
   const int64_t n = real > 0 ? real : lines_of.extent;
   if (n == 0 || lines_of.outer == 0 || lines_of.inner == 0) return Kernel([](const Buffers&) {});
-  LinePlan plan = line_plan(form, inverse, n);
-  if (t.dtype == DType::float32) return lines<float>(std::move(plan), lines_of.outer, lines_of.inner);
-  if (t.dtype == DType::float64) return lines<double>(std::move(plan), lines_of.outer, lines_of.inner);
+  if (t.dtype == DType::float32) return lines<float>(kept_plan(form, inverse, n), lines_of.outer, lines_of.inner);
+  if (t.dtype == DType::float64) return lines<double>(kept_plan(form, inverse, n), lines_of.outer, lines_of.inner);
   return {};
 }
 

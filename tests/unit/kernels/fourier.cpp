@@ -16,9 +16,10 @@ namespace {
 using Form = LinePlan::Form;
 constexpr int64_t count = 11;  // a group of eight lines, and three by themselves
 
-/// Powers of 2, products of small primes, and lengths that are computed by longer ones.
-constexpr int64_t lengths[] = {1,  2,  3,  4,  5,   7,   8,   9,   13,  16,  25,   30,
-                               48, 49, 64, 97, 101, 128, 183, 202, 256, 360, 1024, 3000};
+/// Powers of 2, products of small primes, and lengths that are computed by longer ones. The last ones are split, most
+/// of them in rows or columns that are no multiple of eight.
+constexpr int64_t lengths[] = {1,   2,   3,   4,   5,   7,   8,   9,   13,  16,  25,  30,   48,   49,   64,   81,  97,
+                               101, 128, 183, 202, 256, 360, 243, 427, 500, 509, 512, 1024, 1037, 1042, 2989, 3000};
 constexpr struct {
   Form form;
   bool inverse;
@@ -83,7 +84,7 @@ TEST_CASE("Fourier transforms are the sums, and each line has its bits") {
 
 TEST_CASE("Fourier transforms along any axis have the bits of those of rows") {
   for (const auto [form, inverse] : forms)
-    for (const int64_t n : {1, 2, 6, 7, 64, 67})
+    for (const int64_t n : {1, 2, 6, 7, 64, 67, 243, 402, 512})
       for (const int64_t inner : {1, 2, 5, 8, 21})
         for (const DType dtype : {DType::float32, DType::float64}) {
           CAPTURE(n);
@@ -118,20 +119,21 @@ TEST_CASE("Fourier transforms along any axis have the bits of those of rows") {
 
 TEST_CASE("Fourier transforms have the same bits with every instruction set") {
   for (const auto [form, inverse] : forms)
-    for (const int64_t n : {1, 2, 12, 17, 34, 75, 134, 512}) {
+    for (const int64_t n : {1, 2, 12, 17, 34, 75, 134, 243, 427, 512, 1042}) {
       CAPTURE(n);
       const LinePlan line = line_plan(form, inverse, n);
-      const Array x = ramp(DType::float64, {8, line.extent_in()});
+      const int64_t together = line.is_split() ? 1 : fourier_lanes;
+      const Array x = ramp(DType::float64, {together, line.extent_in()});
       const LinePlace from{line.extent_in(), form == Form::of_real ? 1 : 2},
           to{line.extent_out(), form == Form::to_real ? 1 : 2};
       WorkspaceLayout layout;
-      layout.per_call<double>(8 * line.work_size());
+      layout.per_call<double>(together * line.work_size());
       const WorkspaceMemory work(layout.size().per_call);
       std::vector<Array> results;
       for (const FourierFunctions* f : usable_variants(fourier_functions_variants())) {
-        results.emplace_back(DType::float64, Shape{8, line.extent_out()});
-        f->eight64(line, x.data<double>(), from, results.back().mutable_data<double>(), to,
-                   reinterpret_cast<double*>(work.data()));
+        results.emplace_back(DType::float64, Shape{together, line.extent_out()});
+        (together == 1 ? f->one64 : f->eight64)(line, x.data<double>(), from, results.back().mutable_data<double>(), to,
+                                                reinterpret_cast<double*>(work.data()));
       }
       REQUIRE(!results.empty());
       for (const Array& y : results)
@@ -139,16 +141,39 @@ TEST_CASE("Fourier transforms have the same bits with every instruction set") {
     }
 }
 
-TEST_CASE("a line with NaN or an infinity has NaN, and the others do not") {
-  const Array x = ramp(DType::float32, {9, 6, 2});
-  Array y = x;
-  y.mutable_data<float>()[3 * 12 + 5] = std::numeric_limits<float>::infinity();
-  const Kernel kernel = fourier_kernel(x.spec(), false, 0, 1);
-  const Array expected = run(kernel, {x}, x.spec()), got = run(kernel, {y}, x.spec());
-  for (int64_t i = 0; i < x.size(); ++i) {
-    if (i / 12 == 3)
-      CHECK(std::isnan(got.number(i)));
-    else
-      CHECK(got.number(i) == expected.number(i));
+TEST_CASE("lines of eight columns move to rows and back") {
+  for (const int64_t n : {3, 8, 21}) {
+    const Array columns = ramp(DType::float64, {n, fourier_lanes});
+    Array rows(DType::float64, {fourier_lanes, n}), back(DType::float64, {n, fourier_lanes});
+    for (const FourierFunctions* f : usable_variants(fourier_functions_variants())) {
+      f->move64(columns.raw(), {1, fourier_lanes}, rows.mutable_raw(), {n, 1}, n);
+      for (int64_t i = 0; i < rows.size(); ++i) CHECK(rows.number(i) == columns.number(i % n * fourier_lanes + i / n));
+      f->move64(rows.raw(), {n, 1}, back.mutable_raw(), {1, fourier_lanes}, n);
+      CHECK(std::memcmp(back.raw(), columns.raw(), static_cast<size_t>(back.size()) * sizeof(double)) == 0);
+    }
   }
+}
+
+TEST_CASE("a line with NaN or an infinity has NaN, and the others do not") {
+  for (const auto [form, inverse] : forms)
+    for (const int64_t n : {6, 7, 67, 243, 512, 509}) {
+      CAPTURE(n);
+      Shape in = line_shape(form, n, true), out = line_shape(form, n, false);
+      in.insert(in.begin(), 9), out.insert(out.begin(), 9);
+      const Array x = ramp(DType::float32, in);
+      const int64_t elements = x.size() / 9;
+      // The second number, whose parts both count.
+      for (const int64_t at : {form == Form::of_real ? 1 : 2, form == Form::of_real ? 1 : 3}) {
+        Array y = x;
+        y.mutable_data<float>()[3 * elements + at] = std::numeric_limits<float>::infinity();
+        const Kernel kernel = fourier_kernel(x.spec(), inverse, form == Form::complex ? 0 : n, 1);
+        const Array expected = run(kernel, {x}, spec(DType::float32, out)), got = run(kernel, {y}, expected.spec());
+        for (int64_t i = 0; i < got.size(); ++i) {
+          if (i / (got.size() / 9) == 3)
+            CHECK(std::isnan(got.number(i)));
+          else
+            CHECK(got.number(i) == expected.number(i));
+        }
+      }
+    }
 }
