@@ -30,7 +30,7 @@ struct Activation {
   Value self;                                                        ///< the instance in a module's methods and build
   std::shared_ptr<BuildState> build;                                 ///< where `param` declares; null outside a build
   enum class Kind : uint8_t { file, function, build, program, test } kind = Kind::function;
-  Value result;   ///< set by return
+  Value result;   ///< set by return, or the error of a statement that failed
   Span returned;  ///< the return statement, in a function that declares results
 };
 

@@ -9,7 +9,10 @@
 
 namespace pxl {
 
-enum class Flow : uint8_t { normal, break_loop, continue_loop, returned };
+/// How a statement ends. `returned` and `failed` leave the body, which then has the result or the error. Outside
+/// compiled code an error is always thrown.
+enum class Flow : uint8_t { normal, break_loop, continue_loop, returned, failed };
+constexpr bool leaves_body(Flow flow) { return flow >= Flow::returned; }
 
 Value evaluate(Interpreter& in, const ast::Expr& e, Activation& a);
 /// Adds to the error about an unknown member what the code may have meant: a function with that name (`[1, 2].sum()`),

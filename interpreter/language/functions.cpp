@@ -33,21 +33,19 @@ namespace {
 const Name self_name("self");
 }
 
-std::string FunctionObject::repr(Interpreter&) { return "<function " + qualified_name + ">"; }
+std::string FunctionObject::repr(Interpreter&) { return "<function " + code->name + ">"; }
 
 Value FunctionObject::call(Interpreter& in, Arguments args) {
   Activation a;
   a.scope = scope_of_body(closure, *code);
   a.kind = Activation::Kind::function;
-  a.self = self;
-  if (!self.is_none()) a.scope->bind(self_name, self);
   if (args.named.empty() && takes(in, args.positional.size())) {
     for (size_t i = 0; i < args.positional.size(); ++i) a.scope->slot(i) = std::move(args.positional[i]);
     set_defaults(in, *a.scope, args.positional.size());
   } else {
-    bind_parameters(in, qualified_name, code->parameters, std::move(args), a.scope, closure, defaults);
+    bind_parameters(in, code->name, code->parameters, std::move(args), a.scope, closure, defaults);
   }
-  const CallFrame frame(in, qualified_name, in.here);
+  const CallFrame frame(in, code->name, in.here);
   return run_function(in, *code, a);
 }
 
@@ -68,12 +66,12 @@ void FunctionObject::set_defaults(Interpreter& in, Scope& scope, size_t given) c
 }
 
 Value FunctionObject::call_by_position(Interpreter& in, const Value* values, size_t count) {
-  if (!takes(in, count) || !self.is_none()) return Object::call_by_position(in, values, count);
+  if (!takes(in, count)) return Object::call_by_position(in, values, count);
   Activation a;
   a.scope = scope_of_body(closure, *code);
   for (size_t i = 0; i < count; ++i) a.scope->fill(i, values[i]);
   set_defaults(in, *a.scope, count);
-  const CallFrame frame(in, qualified_name, in.here);
+  const CallFrame frame(in, code->name, in.here);
   return in_memory(in, [&] { return run_body(in, code_of(*code, &code->own.slots), a); });
 }
 
@@ -103,12 +101,11 @@ class LeavingScope {
 
 }  // namespace
 
-Value make_function(Interpreter& in, const ast::Function& f, Activation& a, std::string qualified_name) {
+Value make_function(Interpreter& in, const ast::Function& f, Activation& a) {
   auto made = make_ref<FunctionObject>();
   made->code = ast::held(f);
   made->closure = a.closure();
   made->defaults = make_defaults(in, f, a);
-  made->qualified_name = std::move(qualified_name);
   evaluator_of(in).remember(made->closure);
   return made;
 }

@@ -9,14 +9,12 @@
 
 namespace pxl {
 
-/// A function of the program: `def`, lambda, method (then `self` is set).
+/// A function of the program: `def` or lambda.
 struct FunctionObject final : Object {
   static constexpr ClassTag class_tag = ClassTag::function;
   ast::Held<ast::Function> code;
   ScopePtr closure;
   std::vector<Value> defaults;  ///< defaults as make_defaults returns them
-  Value self;
-  std::string qualified_name;  ///< "Linear.build", "train.loss", "<lambda>"
   std::string type_name() const override { return "function"; }
   std::string repr(Interpreter&) override;
   bool callable() const override { return true; }
@@ -24,7 +22,6 @@ struct FunctionObject final : Object {
   Value call_by_position(Interpreter& in, const Value* values, size_t count) override;
   void references(References& to) const override {
     to.add(closure);
-    to.add(self);
     for (const Value& v : defaults) to.add(v);
   }
 
@@ -35,7 +32,7 @@ struct FunctionObject final : Object {
 };
 
 /// Makes the function of a def or a lambda.
-Value make_function(Interpreter& in, const ast::Function& f, Activation& a, std::string qualified_name);
+Value make_function(Interpreter& in, const ast::Function& f, Activation& a);
 /// Makes the scope for a body that is about to run, with a slot for each of its names.
 PXL_INLINE ScopePtr scope_of_body(const ScopePtr& closure, const ast::Function& f) {
   if (f.own.slots.size() <= Scope::inline_slots) [[likely]]

@@ -47,15 +47,10 @@ PXL_INLINE auto located_here(CodePosition& code, F&& body) -> decltype(body()) {
   }
 }
 
-/// Runs an operation on a value of several parts; an error of one is at its expression.
-template <class F>
-auto located_at_part(const CodePosition& code, const std::vector<ast::Expr*>& parts, F&& operation) {
-  try {
-    return operation();
-  } catch (ErrorOfPart& e) {
-    if (e.part < parts.size()) e.locate(parts[e.part]->span, code.frames);
-    throw;
-  }
+/// Locates an error of one part of a value.
+inline void locate_part(const CodePosition& code, const std::vector<ast::Expr*>& parts, Error& e) {
+  const auto* of_part = dynamic_cast<const ErrorOfPart*>(&e);
+  if (of_part && of_part->part < parts.size()) e.locate(parts[of_part->part]->span, code.frames);
 }
 
 }  // namespace pxl

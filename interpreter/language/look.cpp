@@ -32,7 +32,8 @@ uint8_t leaves_by(Flow flow) {
     case Flow::break_loop:
     case Flow::continue_loop: return leaves_loop;
     case Flow::returned: return leaves_function;
-    case Flow::normal: break;
+    case Flow::normal:
+    case Flow::failed: break;
   }
   return 0;
 }

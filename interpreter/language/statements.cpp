@@ -44,7 +44,7 @@ void check_nonlocal(Interpreter& in, const ast::NonlocalStmt& s, const Activatio
 
 void def_statement(Interpreter& in, const ast::DefStmt& s, Activation& a) {
   const ast::Function& f = *s.function;
-  if (!f.outlined) return bind_name(in, a, f.name, make_function(in, f, a, f.name));
+  if (!f.outlined) return bind_name(in, a, f.name, make_function(in, f, a));
   bind_name(in, a, f.name, outlined_function(in, f, a));
   evaluator_of(in).remember(a.closure());
 }
@@ -91,6 +91,12 @@ void from_statement(Interpreter& in, const ast::FromImportStmt& s, Activation& a
   }
 }
 
+/// Ends a statement that failed.
+Flow failed(Activation& a, Value error) {
+  a.result = std::move(error);
+  return Flow::failed;
+}
+
 /// An expression statement, whose value is unused.
 class ExpressionCode final : public StmtCode {
  public:
@@ -98,12 +104,11 @@ class ExpressionCode final : public StmtCode {
     if (s.value->kind == ast::ExprKind::call) call_ = &as<ast::CallExpr>(*s.value);
   }
   Flow run(Interpreter& in, Activation& a) const override {
-    if (!call_ || asked_) {
-      value_->value(in, a);
-      return Flow::normal;
-    }
+    Value v;
+    if (!call_ || asked_) return value_->attempt(in, a, v) ? Flow::normal : failed(a, std::move(v));
     const OpsSoFar before(in);
-    if (value_->value(in, a).is_none()) return Flow::normal;
+    if (!value_->attempt(in, a, v)) return failed(a, std::move(v));
+    if (v.is_none()) return Flow::normal;
     asked_ = true;
     note_dropped(in, *call_, a, before);
     return Flow::normal;
@@ -124,7 +129,14 @@ class AssignCode final : public StmtCode {
         value_(compile(*s.value,
                        s.targets[0]->kind == ast::ExprKind::name ? Place{place.layout, place.look, &s} : place)) {}
   Flow run(Interpreter& in, Activation& a) const override {
-    target_.assign(in, a, value_.value(in, a));
+    Scalar room;
+    if (const Value* v = value_.quick(a, room)) {
+      target_.assign(in, a, *v);
+      return Flow::normal;
+    }
+    Value v;
+    if (!value_.attempt(in, a, v)) return failed(a, std::move(v));
+    target_.assign(in, a, std::move(v));
     return Flow::normal;
   }
 
@@ -220,7 +232,8 @@ class AugmentedCode final : public StmtCode {
   __attribute__((noinline)) Flow full(Interpreter& in, Activation& a) const {
     Value made_left, made_right;
     const Value& left = leaf_right_ ? left_.borrow(in, a, made_left) : left_.keep(in, a, made_left);
-    const Value& right = right_.borrow(in, a, made_right);
+    if (right_.has_attempt() && !right_.attempt(in, a, made_right)) return failed(a, std::move(made_right));
+    const Value& right = right_.has_attempt() ? made_right : right_.borrow(in, a, made_right);
     in.here = span;
     if (Value out; quick_binary(op_, left, right, out)) {
       target_.assign(in, a, std::move(out));
@@ -289,14 +302,14 @@ class ForCode final : public StmtCode {
       while (walk.next(slot)) {
         const Flow flow = body_->run(in, a);
         if (flow == Flow::break_loop) break;
-        if (flow == Flow::returned) return flow;
+        if (leaves_body(flow)) return flow;
       }
       return Flow::normal;
     }
     for (Value v; walk.next(v);) {
       const Flow flow = round(in, a, std::move(v));
       if (flow == Flow::break_loop) break;
-      if (flow == Flow::returned) return flow;
+      if (leaves_body(flow)) return flow;
     }
     return Flow::normal;
   }
@@ -327,7 +340,7 @@ class WhileCode final : public StmtCode {
       check_interrupt();
       const Flow flow = body_->run(in, a);
       if (flow == Flow::break_loop) break;
-      if (flow == Flow::returned) return flow;
+      if (leaves_body(flow)) return flow;
     }
     return Flow::normal;
   }
@@ -342,7 +355,7 @@ class ReturnCode final : public StmtCode {
   ReturnCode(const ast::ReturnStmt& s, const Place& place)
       : StmtCode(s.span), value_(compile_or_null(s.value, place)), checked_(s.checked) {}
   Flow run(Interpreter& in, Activation& a) const override {
-    a.result = value_ ? value_->value(in, a) : Value();
+    if (value_ && !value_->attempt(in, a, a.result)) return Flow::failed;
     if (checked_) a.returned = value_ ? value_->span : span;
     return Flow::returned;
   }

@@ -46,6 +46,13 @@ void define(Scope& scope, Effects effects, FunctionTexts texts, BuiltinObject::B
   scope.bind(name, make_ref<BuiltinObject>(effects, name, std::move(texts), std::move(body), in_look));
 }
 
+void define_raising(Scope& scope, FunctionTexts texts, BuiltinObject::Raised raised, InLook in_look,
+                    BuiltinObject::Body body) {
+  const std::string name = texts.signature.substr(0, texts.signature.find('('));
+  define(scope, no_effects, std::move(texts), std::move(body), in_look);
+  scope.find_here(name)->as<BuiltinObject>()->raised = raised;
+}
+
 void define_direct(Scope& scope, std::string_view name, uint8_t min, uint8_t max, BuiltinObject::Direct direct,
                    BuiltinObject::Quick quick) {
   auto* f = scope.find_here(name)->as<BuiltinObject>();

@@ -88,6 +88,9 @@ class BuiltinObject final : public Object {
   /// returns true; returns false for other values. Runs no code of the program. May be null.
   using Quick = bool (*)(const Value& v, Value& out);
   Quick quick = nullptr;
+  /// The form of a function that only raises errors: it returns the one that `body` throws. May be null.
+  using Raised = Error (*)(Interpreter&, const Arguments&);
+  Raised raised = nullptr;
   const MemberInfo* row = nullptr;  ///< of a method: what help tells of it (members.hpp)
   BuiltinObject(Effects e, std::string n, FunctionTexts t, Body b, InLook l = InLook::passed_over)
       : effects(e), name(std::move(n)), texts(std::move(t)), body(std::move(b)), in_look(l) {
@@ -189,6 +192,9 @@ const Value& builtin_named(const Interpreter& in, std::string_view name);
 /// Registers a built-in under the name in its signature: `effects` lists everything it does outside the program.
 void define(Scope& scope, Effects effects, FunctionTexts texts, BuiltinObject::Body body,
             InLook in_look = InLook::passed_over);
+/// Registers a built-in that only raises errors.
+void define_raising(Scope& scope, FunctionTexts texts, BuiltinObject::Raised raised, InLook in_look,
+                    BuiltinObject::Body body);
 /// Gives a registered built-in a direct form, and a quick one.
 void define_direct(Scope& scope, std::string_view name, uint8_t min, uint8_t max, BuiltinObject::Direct direct,
                    BuiltinObject::Quick quick = nullptr);

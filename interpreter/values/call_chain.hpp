@@ -54,9 +54,16 @@ class DepthGuard {
  public:
   explicit DepthGuard(Interpreter& in) : DepthGuard(position_of(in)) {}
   explicit DepthGuard(CodePosition& at) : at_(at) {
-    if (at.depth >= max_calls || stack_room() < stack_reserve) refuse();
+    if (is_full(at)) refuse();
     ++at.depth;
   }
+  /// Whether the constructor would throw.
+  PXL_INLINE static bool is_full(const CodePosition& at) {
+    return at.depth >= max_calls || stack_room() < stack_reserve;
+  }
+  /// For a caller that knows that it is not full.
+  enum class Room : uint8_t { checked };
+  PXL_INLINE DepthGuard(CodePosition& at, Room) : at_(at) { ++at.depth; }
   ~DepthGuard() { --at_.depth; }
   DepthGuard(const DepthGuard&) = delete;
   DepthGuard& operator=(const DepthGuard&) = delete;

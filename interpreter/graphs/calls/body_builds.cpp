@@ -357,7 +357,7 @@ GraphSource source_of(const Value& callee) {
     s.code = f->code;
     s.closure = f->closure;
     s.defaults = f->defaults;
-    s.title = f->qualified_name.empty() ? f->code->name : f->qualified_name;
+    s.title = f->code->name;
     s.refs_only = f->code->outlined;
   } else if (auto* o = callee.as<OutlinedFunctionObject>()) {
     s.code = o->code;

@@ -128,7 +128,6 @@ class KeyWriter {
       if (module->code->build) captures(*module->code->build, module->closure);
     } else if (auto* f = v.as<FunctionObject>()) {
       code('f', f->code);
-      if (!f->self.is_none()) value(f->self);
       for (const Value& given : f->defaults) value(given);
       captures(*f->code, f->closure);
     } else if (auto* of = v.as<OutlinedFunctionObject>()) {

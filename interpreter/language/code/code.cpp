@@ -19,14 +19,6 @@
 namespace pxl {
 namespace {
 
-constexpr int64_t statement_ns = 150;
-
-/// Notes where a statement begins. The innermost failing expression locates an error.
-PXL_INLINE void begin_statement(Interpreter& in, const Span& span) {
-  in.here = span;
-  charge(statement_ns);
-}
-
 /// The code of a node in each form that was needed. Almost always there is only one form.
 struct Forms final : ast::Compiled {
   struct Form {
@@ -101,19 +93,6 @@ bool Code::truth(Interpreter& in, Activation& a) const {
   return truth_at(in, borrow(in, a, made), span);
 }
 
-Flow BlockCode::run(Interpreter& in, Activation& a) const {
-  if (flow_) {
-    charge(statement_ns);
-    return *flow_;
-  }
-  for (const StmtPtr& s : statements_) {
-    begin_statement(in, s->span);
-    const Flow flow = s->run(in, a);
-    if (flow != Flow::normal) return flow;
-  }
-  return Flow::normal;
-}
-
 int slot_of(Name name, const Place& place) {
   if (!place.layout) return -1;
   const auto at = std::find(place.layout->begin(), place.layout->end(), name);
@@ -155,12 +134,18 @@ void assign(Interpreter& in, const ast::Expr& target, Value value, Activation& a
   }).assign(in, a, std::move(value));
 }
 
+/// Throws the error of a statement that failed.
+static Flow thrown(Flow flow, Activation& a) {
+  if (flow == Flow::failed) throw_failure(std::exchange(a.result, Value()));
+  return flow;
+}
+
 Flow execute(Interpreter& in, const ast::Block& block, Activation& a) {
   if (in.checking) return look_at_block(in, block, a);
   const Place place = place_of(in, a);
   const auto& code =
       form_of<BlockCode>(block.compiled, place.layout, place.look, false, [&] { return compile(block, place); });
-  return located_here(in, [&] { return code.run(in, a); });
+  return located_here(in, [&] { return thrown(code.run(in, a), a); });
 }
 
 namespace {
@@ -212,11 +197,6 @@ const FunctionCode& code_of(const ast::Function& f, const Layout* layout) {
   });
 }
 
-Value FunctionCode::evaluate(Interpreter& in, Activation& a) const {
-  if (returns) begin_statement(in, *returns);
-  return result->value(in, a);
-}
-
 Value FunctionCode::checked_result(Interpreter& in, const Activation& a, Value value) const {
   const Span at = a.returned || !result ? a.returned : (*result)->span;
   return DeclaredResults(in, *function, a).check(std::move(value), at);
@@ -227,7 +207,7 @@ Flow execute(Interpreter& in, const ast::Stmt& s, Activation& a) {
   const auto& code = form_of<StmtCode>(s.compiled, place.layout, place.look, false, [&] { return compile(s, place); });
   return located_here(in, [&] {
     begin_statement(in, code.span);
-    return code.run(in, a);
+    return thrown(code.run(in, a), a);
   });
 }
 

@@ -11,6 +11,7 @@
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/values/interpreter.hpp"
+#include "runtime/base/limits/budget.hpp"
 
 namespace pxl {
 
@@ -25,10 +26,14 @@ class OuterPlace {
       s = s->outer.get();
       if (!s) return nullptr;
     }
-    if (!layout_) return find_added(*s);
-    if (s->layout() != layout_) return nullptr;
-    const Value& v = s->slot(index_);
-    return v.is_unset() ? nullptr : &v;
+    if (layout_) {
+      if (s->layout() != layout_) return nullptr;
+      const Value& v = s->slot(index_);
+      return v.is_unset() ? nullptr : &v;
+    }
+    if (s->version() != versions_[0]) return nullptr;
+    if (known_ > 1) return find_further(*s);
+    return value_ ? value_ : &s->added()[index_].value;
   }
   /// The scope whose layout has the name, if the name is bound in it; otherwise null.
   const ScopePtr* body(const Activation& a) const;
@@ -38,12 +43,12 @@ class OuterPlace {
   void note(const Activation& a, Name name, const Value& v);
 
  private:
-  const Value* find_added(const Scope& from) const;
+  const Value* find_further(const Scope& first) const;
   static constexpr size_t max_versions = 3;  // instance, file, prelude
   const Layout* layout_ = nullptr;           ///< null: the name was added to its scope
   const Value* value_ = nullptr;             ///< of a version that one scope has; null if several share it
   uint32_t hops_ = 0, index_ = 0, known_ = 0;
-  uint64_t versions_[max_versions] = {};
+  uint64_t versions_[max_versions] = {UINT64_MAX};  ///< at first a version that no scope has
 };
 
 /// Memory for a value that is no object and needs no destructor.
@@ -66,6 +71,14 @@ class Code : public ast::Compiled {
   virtual const Value& borrow(Interpreter& in, Activation& a, Value& made) const {
     return *new (&made) Value(value(in, a));
   }
+  /// Computes the value in `out`, which must hold no object. Returns false if the evaluation failed: `out` is then the
+  /// error (errors.hpp). Calls return errors so, since a thrown one costs a microsecond for each call that it leaves.
+  virtual bool attempt(Interpreter& in, Activation& a, Value& out) const {
+    new (&out) Value(value(in, a));
+    return true;
+  }
+  /// Whether `attempt` may return false.
+  virtual bool has_attempt() const { return false; }
   virtual bool truth(Interpreter& in, Activation& a) const;
   /// Returns the stored value, or a value that is no object, in `room`. Returns null if the value cannot be found this
   /// way; other methods must then evaluate the expression. Runs no code of the program, changes nothing, and has no
@@ -83,6 +96,23 @@ class Code : public ast::Compiled {
   const Span span;
 };
 using CodePtr = std::unique_ptr<const Code>;
+/// Makes an error the value of a failed evaluation, and returns false. It is located at the running code, unless it has
+/// a location.
+bool failed(CodePosition& code, Error& error, Value& out);
+/// The failure of a part fails the whole. Returns false.
+inline bool passed_on(Value& failure, Value& out) {
+  out = std::move(failure);
+  return false;
+}
+/// The error of a failed evaluation.
+Error& error_in(const Value& failure);
+[[noreturn]] void throw_failure(const Value& failure);
+/// Throws the error of an evaluation that failed.
+PXL_INLINE Value value_of(bool succeeded, Value& made) {
+  if (!succeeded) [[unlikely]]
+    throw_failure(made);
+  return std::move(made);
+}
 
 /// A part of an expression. Slots and literals, the most frequent parts, are read without a call. Other names are read
 /// without a virtual call.
@@ -92,6 +122,8 @@ class Operand {
       : code_(std::move(code)),
         slot_(code_->slot()),
         has_quick_(code_->has_quick()),
+        has_attempt_(code_->has_attempt()),
+        is_leaf_(code_->is_leaf()),
         constant_(code_->constant()),
         outer_(code_->outer()) {}
   /// Does what Code::quick does.
@@ -105,6 +137,13 @@ class Operand {
     return has_quick_ ? code_->quick(a, room) : nullptr;
   }
   bool has_quick() const { return slot_ >= 0 || constant_ || has_quick_; }
+  bool has_attempt() const { return has_attempt_; }
+  bool is_leaf() const { return is_leaf_; }
+  PXL_INLINE bool attempt(Interpreter& in, Activation& a, Value& out) const {
+    if (has_attempt_) return code_->attempt(in, a, out);
+    keep(in, a, out);
+    return true;
+  }
   PXL_INLINE const Value& borrow(Interpreter& in, Activation& a, Value& made) const {
     if (slot_ >= 0) {
       const Value& v = a.scope->slot(static_cast<size_t>(slot_));
@@ -134,13 +173,14 @@ class Operand {
   PXL_INLINE const Value& keep(Interpreter& in, Activation& a, Value& made) const {
     return *new (&made) Value(value(in, a));
   }
+  const OuterPlace* outer() const { return outer_; }
   const Code* operator->() const { return code_.get(); }
   const Code& operator*() const { return *code_; }
 
  private:
   CodePtr code_;
   int slot_;
-  bool has_quick_;
+  bool has_quick_, has_attempt_, is_leaf_;
   const Value* constant_;
   const OuterPlace* outer_;
 };
@@ -198,11 +238,29 @@ class StmtCode : public ast::Compiled {
 };
 using StmtPtr = std::unique_ptr<const StmtCode>;
 
+/// Notes where a statement begins. The innermost failing expression locates an error.
+PXL_INLINE void begin_statement(Interpreter& in, const Span& span) {
+  constexpr int64_t statement_ns = 150;
+  in.here = span;
+  charge(statement_ns);
+}
+
 class BlockCode final : public ast::Compiled {
  public:
   explicit BlockCode(std::vector<StmtPtr> statements)
       : statements_(std::move(statements)), flow_(statements_.size() == 1 ? statements_[0]->flow() : std::nullopt) {}
-  Flow run(Interpreter& in, Activation& a) const;
+  PXL_INLINE Flow run(Interpreter& in, Activation& a) const {
+    if (flow_) {
+      begin_statement(in, statements_[0]->span);
+      return *flow_;
+    }
+    for (const StmtPtr& s : statements_) {
+      begin_statement(in, s->span);
+      const Flow flow = s->run(in, a);
+      if (flow != Flow::normal) return flow;
+    }
+    return Flow::normal;
+  }
 
  private:
   std::vector<StmtPtr> statements_;
@@ -298,14 +356,25 @@ struct FunctionCode final : ast::Compiled {
   }
   /// The result, which does not have its kind, converted. Throws if it cannot be.
   Value checked_result(Interpreter& in, const Activation& a, Value value) const;
-  /// The value of the result.
-  Value evaluate(Interpreter& in, Activation& a) const;
 };
 const FunctionCode& code_of(const ast::Function& f, const Layout* layout);
-/// Runs a body without contexts in a prepared activation, and returns its result.
-PXL_INLINE Value run_body(Interpreter& in, const FunctionCode& code, Activation& a) {
-  if (code.body && code.body->run(in, a) == Flow::returned) return std::move(a.result);
-  return code.result ? code.evaluate(in, a) : Value();
+/// Runs a body without contexts in a prepared activation. Computes its result as Code::attempt does.
+PXL_INLINE bool attempt_body(Interpreter& in, const FunctionCode& code, Activation& a, Value& out) {
+  if (code.body) {
+    const Flow flow = code.body->run(in, a);
+    if (flow == Flow::returned || flow == Flow::failed) {
+      new (&out) Value(std::move(a.result));
+      return flow == Flow::returned;
+    }
+  }
+  if (!code.result) return true;
+  if (code.returns) begin_statement(in, *code.returns);
+  return code.result->attempt(in, a, out);
+}
+/// Runs a body as attempt_body does, and returns its result or throws its error.
+inline Value run_body(Interpreter& in, const FunctionCode& code, Activation& a) {
+  Value out;
+  return value_of(attempt_body(in, code, a, out), out);
 }
 
 }  // namespace pxl

@@ -107,33 +107,39 @@ class CallCode : public Code {
   bool is_between(uint8_t min, uint8_t max) const { return count_ >= min && count_ <= max && max <= max_direct; }
   /// Calls C++ code with few values, which `body` receives.
   template <class F>
-  PXL_INLINE Value call_direct(Interpreter& in, Activation& a, size_t max, F&& body) const {
-    if (max > 1) return call_with_values(in, a, body);
+  PXL_INLINE bool call_direct(Interpreter& in, Activation& a, size_t max, Value& out, F&& body) const {
+    if (max > 1) return call_with_values(in, a, out, body);
     Value made;
     Scalar room;
     const Value* value = &made;
     if (count_ == 1) {
       value = arguments_[0].quick(a, room);
-      if (!value)
+      if (!value && arguments_[0].has_attempt()) {
+        if (!arguments_[0].attempt(in, a, made)) return passed_on(made, out);
+        value = &made;
+      } else if (!value) {
         value = arguments_[0].has_quick() ? &arguments_[0].borrow(in, a, made) : &arguments_[0].keep(in, a, made);
+      }
     }
-    return located_call(in, value, body);
+    return located_call(in, value, out, body);
   }
   template <class F>
-  __attribute__((noinline)) Value call_with_values(Interpreter& in, Activation& a, F& body) const {
+  __attribute__((noinline)) bool call_with_values(Interpreter& in, Activation& a, Value& out, F& body) const {
     Value values[max_direct];
-    for (size_t i = 0; i < count_; ++i) arguments_[i].keep(in, a, values[i]);
-    return located_call(in, values, body);
+    for (size_t i = 0; i < count_; ++i)
+      if (!arguments_[i].attempt(in, a, values[i])) return passed_on(values[i], out);
+    return located_call(in, values, out, body);
   }
   template <class F>
-  PXL_INLINE Value located_call(Interpreter& in, const Value* values, F& body) const {
+  PXL_INLINE bool located_call(Interpreter& in, const Value* values, Value& out, F& body) const {
     in.here = span;
     charge(call_ns);
     try {
-      return body(values);
+      new (&out) Value(body(values));
+      return true;
     } catch (Error& error) {
       tell_operands(in, values, error);
-      throw;
+      return failed(in, error, out);
     }
   }
   __attribute__((noinline, cold)) void tell_operands(Interpreter& in, const Value* values, Error& error) const {
@@ -181,66 +187,115 @@ class CallCode : public Code {
     return true;
   }
 
-  /// Calls the function that `takes` noted: `function`, or a method of the instance `self`.
-  PXL_INLINE Value call_plain(Interpreter& in, Activation& a, const ast::Function& f, FunctionObject* function,
-                              const Value* self) const {
-    return exact_ ? call_exactly(in, a, f, function, self) : call_in_order(in, a, f, function, self);
+  /// Calls the function that `takes` noted. `callee` is a FunctionObject, or the ModuleInstance of a method.
+  template <class Callee>
+  PXL_INLINE bool call_plain(Interpreter& in, Activation& a, Callee& callee, Value& out) const {
+    return exact_ ? call_quick<true>(in, a, callee, out) : call_quick<false>(in, a, callee, out);
   }
 
-  /// Calls with one positional value for each parameter.
-  __attribute__((noinline)) Value call_exactly(Interpreter& in, Activation& a, const ast::Function& f,
-                                               FunctionObject* function, const Value* self) const {
-    const auto keep = Ref<FunctionObject>::to(function);  // the name may be bound to another function meanwhile
+  /// `exact`: the call has one positional value for each parameter.
+  template <bool exact, class Callee>
+  __attribute__((noinline)) bool call_quick(Interpreter& in, Activation& a, Callee& callee, Value& out) const {
+    constexpr bool is_method = std::is_same_v<Callee, ModuleInstance>;
     const FunctionCode& code = *code_;
-    Activation inner(scope_of_body(function ? function->closure : self->as<ModuleInstance>()->scope, f));
-    Scope& scope = *inner.scope;
-    if (self) scope.fill(static_cast<size_t>(f.self_slot), *self);
-    for (size_t i = 0; i < count_; ++i) arguments_[i].keep(in, a, scope.slot(i));
-    in.here = span;
-    charge(call_ns);
-    if (!code.kinds.empty() && !code.admits(scope)) [[unlikely]]
-      return call_with_checks(in, f, function, self, scope, nullptr);
-    return run(in, code, inner, function ? function->qualified_name : f.qualified);
-  }
-
-  /// Calls with values by name, or with defaults.
-  __attribute__((noinline)) Value call_in_order(Interpreter& in, Activation& a, const ast::Function& f,
-                                                FunctionObject* function, const Value* self) const {
-    const auto keep = Ref<FunctionObject>::to(function);
-    const ScopePtr& closure = function ? function->closure : self->as<ModuleInstance>()->scope;
-    const FunctionCode& code = *code_;
+    const ast::Function& f = *code.function;
+    const ScopePtr& closure = closure_of(callee);
     Activation inner(scope_of_body(closure, f));
     Scope& scope = *inner.scope;
-    if (self) {
-      inner.self = *self;
-      scope.fill(static_cast<size_t>(f.self_slot), *self);
+    // The name of the callee may be bound to another value meanwhile.
+    std::conditional_t<is_method, std::nullptr_t, Ref<Callee>> keep = nullptr;
+    if constexpr (is_method) {
+      const auto self = Ref<Callee>::to(&callee);
+      if constexpr (!exact) inner.self = self;
+      scope.fill(static_cast<size_t>(f.self_slot), self);
+    } else {
+      keep = Ref<Callee>::to(&callee);
     }
     for (size_t i = 0; i < count_; ++i) {
-      Value v = arguments_[i].value(in, a);
-      if (!leaves_) takes(f);  // the argument may have called another function at this place
-      scope.fill(slots_[i], std::move(v));
+      if constexpr (exact) {
+        if (!arguments_[i].attempt(in, a, scope.slot(i))) return passed_on(scope.slot(i), out);
+      } else {
+        Value v;
+        if (!arguments_[i].attempt(in, a, v)) return passed_on(v, out);
+        if (!leaves_) takes(f);  // the argument may have called another function at this place
+        scope.fill(slots_[i], std::move(v));
+      }
     }
     in.here = span;
     charge(call_ns);
-    if (!leaves_) takes(f);
-    for (size_t i = 0; i < count_ && !code.kinds.empty(); ++i)
-      if ((code.kinds[slots_[i]] & scope.slot(slots_[i]).kind_bit()) == 0)
-        return call_with_checks(in, f, function, self, scope, slots_.data());
+    if constexpr (!exact)
+      if (!leaves_) takes(f);
+    if (!code.kinds.empty() && !admits<exact>(code, scope)) [[unlikely]] {
+      new (&out) Value(call_with_checks(in, kept_value(callee, f), scope, exact ? nullptr : slots_.data()));
+      return true;
+    }
+    if constexpr (!exact) set_absent(in, code, defaults_of(callee), closure, inner);
+    if (DepthGuard::is_full(in)) [[unlikely]]
+      return refuse_depth(in, out);
+    const DepthGuard guard(in, DepthGuard::Room::checked);
+    const CodeFrame frame(in, is_method ? f.qualified : f.name, span);
+    try {
+      if (!attempt_body(in, code, inner, out)) return false;
+      if (code.result_kinds == Value::any_kind || (code.result_kinds & out.kind_bit()) != 0) [[likely]]
+        return true;
+      out = code.checked_result(in, inner, std::move(out));
+      return true;
+    } catch (Error& error) {
+      return failed(in, error, out);
+    } catch (const std::bad_alloc&) {
+      return refuse_memory_here(in, out);
+    }
+  }
+
+  template <bool exact>
+  PXL_INLINE bool admits(const FunctionCode& code, const Scope& scope) const {
+    if constexpr (exact) return code.admits(scope);
+    for (size_t i = 0; i < count_; ++i)
+      if ((code.kinds[slots_[i]] & scope.slot(slots_[i]).kind_bit()) == 0) return false;
+    return true;
+  }
+  static const ScopePtr& closure_of(const FunctionObject& f) { return f.closure; }
+  static const ScopePtr& closure_of(const ModuleInstance& m) { return m.scope; }
+  static const std::vector<Value>* defaults_of(const FunctionObject& f) { return &f.defaults; }
+  static const std::vector<Value>* defaults_of(const ModuleInstance&) { return nullptr; }
+  static Value kept_value(FunctionObject& callee, const ast::Function&) { return callee.shared_from_this(); }
+  static Value kept_value(ModuleInstance& m, const ast::Function& f) {
+    auto method = make_ref<MethodObject>();
+    method->code = ast::held(f);
+    method->strong = ModuleInstancePtr::to(&m);
+    return method;
+  }
+  /// `defaults`: those of a function; null for a method, whose defaults are evaluated at each call.
+  void set_absent(Interpreter& in, const FunctionCode& code, const std::vector<Value>* defaults,
+                  const ScopePtr& closure, Activation& inner) const {
     try {
       for (const size_t at : absent_)
-        scope.slot(at) = !code.defaults.empty() ? code.defaults[at]->value(in, inner)
-                         : function             ? function->defaults[at]
-                                                : default_of(in, f.parameters[at], closure, inner.self);
+        inner.scope->slot(at) = !code.defaults.empty() ? code.defaults[at]->value(in, inner)
+                                : defaults             ? (*defaults)[at]
+                                           : default_of(in, code.function->parameters[at], closure, inner.self);
     } catch (Error& e) {
       e.locate(span, in.frames);
       throw;
     }
-    return run(in, code, inner, function ? function->qualified_name : f.qualified);
+  }
+  __attribute__((noinline, cold)) bool refuse_depth(Interpreter& in, Value& out) const {
+    try {
+      const DepthGuard refusing(in);
+    } catch (Error& error) {
+      failed(in, error, out);
+    }
+    return false;
+  }
+  __attribute__((noinline, cold)) static bool refuse_memory_here(Interpreter& in, Value& out) {
+    try {
+      refuse_memory(in);
+    } catch (Error& error) {
+      return failed(in, error, out);
+    }
   }
 
   /// Calls with the arguments that were put into slots. The general way converts them, or refuses one of them.
-  __attribute__((noinline, cold)) Value call_with_checks(Interpreter& in, const ast::Function& f,
-                                                         FunctionObject* function, const Value* self, Scope& scope,
+  __attribute__((noinline, cold)) Value call_with_checks(Interpreter& in, const Value& callee, Scope& scope,
                                                          const uint32_t* slots) const {
     Arguments args;
     args.span = span;
@@ -254,24 +309,7 @@ class CallCode : public Code {
         args.spans.push_back(arg.value->span);
       }
     }
-    if (function) return invoke(in, Value(Ref<FunctionObject>::to(function)), std::move(args));
-    auto method = make_ref<MethodObject>();
-    method->code = ast::held(f);
-    method->strong = self->ptr<ModuleInstance>();
-    return invoke(in, Value(method), std::move(args));
-  }
-
-  PXL_INLINE Value run(Interpreter& in, const FunctionCode& code, Activation& inner, const std::string& what) const {
-    CodePosition& position = in;
-    const DepthGuard guard = located(position, span, [&] { return DepthGuard(position); });
-    const CodeFrame frame(in, what, span);
-    return in_memory(in, [&]() -> Value {
-      if (code.result_kinds == Value::any_kind) [[likely]]
-        return run_body(in, code, inner);
-      Value result = run_body(in, code, inner);
-      if ((code.result_kinds & result.kind_bit()) != 0) return result;
-      return code.checked_result(in, inner, std::move(result));
-    });
+    return invoke(in, callee, std::move(args));
   }
 
   static Value default_of(Interpreter& in, const ast::Parameter& p, const ScopePtr& closure, const Value& self) {
@@ -281,9 +319,17 @@ class CallCode : public Code {
     return evaluate(in, *p.default_value, outside);
   }
 
-  Value call(Interpreter& in, Activation& a, const Value& callee) const {
+  bool call(Interpreter& in, Activation& a, const Value& callee, Value& out) const {
     if (auto* builtin = callee.as<BuiltinObject>())
-      return call_builtin(in, a, [&](Arguments& args) { return builtin->call_body(in, std::move(args)); });
+      return call_builtin(in, a, out, [&](Arguments& args) {
+        if (builtin->raised && !in.checking) return raise(in, *builtin, args, out);
+        new (&out) Value(builtin->call_body(in, std::move(args)));
+        return true;
+      });
+    new (&out) Value(call_object(in, a, callee));
+    return true;
+  }
+  Value call_object(Interpreter& in, Activation& a, const Value& callee) const {
     if (positional_ && count_ <= max_direct && !look_ && callee.is_object() &&
         callee.object()->takes_by_position(count_)) {
       Value values[max_direct];
@@ -312,9 +358,9 @@ class CallCode : public Code {
     }
   }
 
-  /// Calls C++ code with the arguments, in memory that all calls of this expression share.
+  /// Calls C++ code with the arguments, in memory that all calls of this expression share. `body` sets `out`.
   template <class F>
-  __attribute__((noinline)) Value call_builtin(Interpreter& in, Activation& a, F&& body) const {
+  __attribute__((noinline)) bool call_builtin(Interpreter& in, Activation& a, Value& out, F&& body) const {
     Arguments own;
     const Use use(*this, own);
     Arguments& args = use.args;
@@ -337,8 +383,14 @@ class CallCode : public Code {
       locate_part(in, error);
       error.locate(span, in.frames);
       operands.tell(error);
-      throw;
+      return failed(in, error, out);
     }
+  }
+
+  static bool raise(Interpreter& in, const BuiltinObject& builtin, Arguments& args, Value& out) {
+    args.callee = builtin.declared();
+    Error error = builtin.raised(in, args);
+    return failed(in, error, out);
   }
 
   /// `zeros([2, -1])`: an extent of the only list among the arguments.
@@ -447,26 +499,39 @@ class ValueCallCode final : public CallCode {
     return nullptr;
   }
 
+  bool has_attempt() const override { return true; }
+  bool attempt(Interpreter& in, Activation& a, Value& out) const override { return evaluated(in, a, out); }
   Value value(Interpreter& in, Activation& a) const override {
-    Scalar room;
-    if (const Value* callee = callee_.quick(a, room)) return call_found(in, a, *callee);
-    Value made;
-    return call_found(in, a, callee_.borrow(in, a, made));
+    Value out;
+    return value_of(evaluated(in, a, out), out);
   }
 
  private:
-  PXL_INLINE Value call_found(Interpreter& in, Activation& a, const Value& callee) const {
+  PXL_INLINE bool evaluated(Interpreter& in, Activation& a, Value& out) const {
+    const Value* callee = callee_.outer() ? callee_.outer()->find(a) : nullptr;
+    if (auto* f = callee ? callee->as<FunctionObject>() : nullptr)
+      if (!look_ && f->code->serial == function_) [[likely]]
+        return call_plain(in, a, *f, out);
+    return call_other(in, a, out);
+  }
+  __attribute__((noinline)) bool call_other(Interpreter& in, Activation& a, Value& out) const {
+    Scalar room;
+    if (const Value* callee = callee_.quick(a, room)) return call_found(in, a, *callee, out);
+    Value made;
+    return call_found(in, a, callee_.borrow(in, a, made), out);
+  }
+  PXL_INLINE bool call_found(Interpreter& in, Activation& a, const Value& callee, Value& out) const {
     if (auto* f = callee.as<FunctionObject>()) {
-      if (f->self.is_none() && !look_ && takes(*f->code)) return call_plain(in, a, *f->code, f, nullptr);
+      if (!look_ && takes(*f->code)) return call_plain(in, a, *f, out);
     } else if (auto* b = callee.as<BuiltinObject>()) {
       if (b->direct && positional_ && !look_ && is_between(b->direct_min, b->direct_max))
-        return call_direct(in, a, b->direct_max,
+        return call_direct(in, a, b->direct_max, out,
                            [&, direct = b->direct](const Value* values) { return direct(in, values, count_); });
     }
-    return call_kept(in, a, callee);
+    return call_kept(in, a, callee, out);
   }
-  __attribute__((noinline)) Value call_kept(Interpreter& in, Activation& a, Value callee) const {
-    return call(in, a, callee);
+  __attribute__((noinline)) bool call_kept(Interpreter& in, Activation& a, Value callee, Value& out) const {
+    return call(in, a, callee, out);
   }
 
   Operand callee_;
@@ -483,35 +548,42 @@ class MemberCallCode final : public CallCode {
         pairs_(iterated && e.arguments.empty() && member_.name == "items"),
         base_(compile(*member_.base, place)) {}
 
+  bool has_attempt() const override { return true; }
+  bool attempt(Interpreter& in, Activation& a, Value& out) const override { return evaluated(in, a, out); }
   Value value(Interpreter& in, Activation& a) const override {
-    Scalar room;
-    if (const Value* base = base_.quick(a, room)) {
-      if (const ast::Function* method = plain_method(*base)) return call_plain(in, a, *method, nullptr, base);
-      if (leaves_) return call_member(in, a, *base);
-    }
-    return call_kept(in, a);
+    Value out;
+    return value_of(evaluated(in, a, out), out);
   }
 
  private:
-  /// The method of an instance if it accepts the arguments without a check; otherwise null.
-  PXL_INLINE const ast::Function* plain_method(const Value& base) const {
+  PXL_INLINE bool evaluated(Interpreter& in, Activation& a, Value& out) const {
+    Scalar room;
+    if (const Value* base = base_.quick(a, room)) {
+      if (ModuleInstance* m = takes_method(*base)) return call_plain(in, a, *m, out);
+      if (leaves_) return call_member(in, a, *base, out);
+    }
+    return call_kept(in, a, out);
+  }
+  /// The instance if its method accepts the arguments without a check; otherwise null.
+  PXL_INLINE ModuleInstance* takes_method(const Value& base) const {
     auto* m = base.as<ModuleInstance>();
     const MethodObject* method = m ? methods_.method(*m, name_) : nullptr;
     if (!method) return nullptr;
     const ast::Function& f = *method->code;
-    return takes(f) && !f.outlined && f.self_slot >= 0 ? &f : nullptr;
+    return takes(f) && !f.outlined && f.self_slot >= 0 ? m : nullptr;
   }
   /// The base is kept alive if the arguments may change the place where it is stored.
-  __attribute__((noinline)) Value call_kept(Interpreter& in, Activation& a) const {
+  __attribute__((noinline)) bool call_kept(Interpreter& in, Activation& a, Value& out) const {
     Value made;
     const Value& base = leaves_ ? base_.borrow(in, a, made) : base_.keep(in, a, made);
-    if (const ast::Function* method = plain_method(base)) return call_plain(in, a, *method, nullptr, &base);
-    return call_member(in, a, base);
+    if (ModuleInstance* m = takes_method(base)) return call_plain(in, a, *m, out);
+    return call_member(in, a, base, out);
   }
-  Value call_member(Interpreter& in, Activation& a, const Value& base) const {
+  bool call_member(Interpreter& in, Activation& a, const Value& base, Value& out) const {
     if (auto* dict = pairs_ ? base.as<DictObject>() : nullptr) {
       in.here = span;
-      return pairs_of(*dict);
+      new (&out) Value(pairs_of(*dict));
+      return true;
     } else if (base.is_object()) {
       Object& self = *base.object();
       if (const std::type_info* type = &typeid(self); type != type_) {
@@ -519,18 +591,25 @@ class MemberCallCode final : public CallCode {
         method_ = self.method_of_class(member_.name);
       }
       if (method_.direct && positional_ && is_between(method_.direct_min, method_.direct_max))
-        return call_direct(in, a, method_.direct_max,
+        return call_direct(in, a, method_.direct_max, out,
                            [&](const Value* values) { return method_.direct(method_.row, in, self, values, count_); });
       if (method_) {
         const ObjectPtr keep = base.object();
-        return call_builtin(in, a, [&](const Arguments& args) { return method_.call(method_.row, in, self, args); });
+        return call_builtin(in, a, out, [&](const Arguments& args) {
+          new (&out) Value(method_.call(method_.row, in, self, args));
+          return true;
+        });
       }
     }
-    return call_found_member(in, a, base);
+    return call_found_member(in, a, base, out);
   }
-  __attribute__((noinline)) Value call_found_member(Interpreter& in, Activation& a, Value base) const {
+  __attribute__((noinline)) bool call_found_member(Interpreter& in, Activation& a, Value base, Value& out) const {
     const OpRow* op = base.as_array() ? array_op_method(member_.name) : nullptr;
-    if (op) return call_builtin(in, a, [&](Arguments& args) { return call_op_method(in, *op, base, std::move(args)); });
+    if (op)
+      return call_builtin(in, a, out, [&](Arguments& args) {
+        new (&out) Value(call_op_method(in, *op, base, std::move(args)));
+        return true;
+      });
     Value found;
     try {
       found = located(in, member_.span, [&] { return member_of(in, base, member_.name, member_.name_span); });
@@ -538,7 +617,7 @@ class MemberCallCode final : public CallCode {
       note_member(in, base, member_.name, error);
       throw;
     }
-    return call(in, a, found);
+    return call(in, a, found, out);
   }
 
   const ast::MemberExpr& member_;

@@ -151,9 +151,8 @@ class NameTarget final : public TargetCode {
 
 }  // namespace
 
-const Value* OuterPlace::find_added(const Scope& from) const {
-  const Scope* s = &from;
-  if (!known_ || s->version() != versions_[0]) return nullptr;
+const Value* OuterPlace::find_further(const Scope& first) const {
+  const Scope* s = &first;
   for (uint32_t i = 1; i < known_; ++i) {
     s = s->outer.get();
     if (!s || s->version() != versions_[i]) return nullptr;

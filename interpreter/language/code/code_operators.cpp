@@ -57,11 +57,18 @@ class UnaryCode final : public Code {
 /// The two operands of an operator. The left operand is borrowed if no code runs before its use.
 struct Operands {
   Value made_left, made_right;
-  const Value *left, *right;
-  PXL_INLINE Operands(Interpreter& in, Activation& a, const Operand& l, const Operand& r, bool leaf_right) {
-    // A value that is made anyway is made in its place.
-    left = leaf_right && l.has_quick() ? &l.borrow(in, a, made_left) : &l.keep(in, a, made_left);
-    right = r.has_quick() ? &r.borrow(in, a, made_right) : &r.keep(in, a, made_right);
+  const Value *left = &made_left, *right = &made_right;
+  /// Evaluates the operands. Returns false if one failed: `out` is then its error.
+  PXL_INLINE bool attempt(Interpreter& in, Activation& a, const Operand& l, const Operand& r, Value& out) {
+    if (r.is_leaf() && l.is_leaf())
+      left = &l.borrow(in, a, made_left);
+    else if (!l.attempt(in, a, made_left))
+      return passed_on(made_left, out);
+    if (r.is_leaf())
+      right = &r.borrow(in, a, made_right);
+    else if (!r.attempt(in, a, made_right))
+      return passed_on(made_right, out);
+    return true;
   }
 };
 
@@ -168,12 +175,8 @@ template <BinaryOp op>
 class BinaryCode final : public Code {
  public:
   BinaryCode(const Span& at, CodePtr left, CodePtr right)
-      : Code(at),
-        left_(std::move(left)),
-        right_(std::move(right)),
-        leaf_right_(right_->is_leaf()),
-        tries_{&left_, &right_} {}
-  bool is_leaf() const override { return leaf_right_ && left_->is_leaf(); }
+      : Code(at), left_(std::move(left)), right_(std::move(right)), tries_{&left_, &right_} {}
+  bool is_leaf() const override { return right_.is_leaf() && left_.is_leaf(); }
   bool has_quick() const override { return static_cast<bool>(tries_); }
   const Value* quick(const Activation& a, Scalar& room) const override {
     if (!tries_) return nullptr;
@@ -187,17 +190,27 @@ class BinaryCode final : public Code {
   Value value(Interpreter& in, Activation& a) const override {
     Scalar room;
     if (const Value* v = BinaryCode::quick(a, room)) return *v;
-    return full(in, a);
+    Value out;
+    return value_of(full(in, a, out), out);
+  }
+  bool has_attempt() const override { return left_.has_attempt() || right_.has_attempt(); }
+  bool attempt(Interpreter& in, Activation& a, Value& out) const override {
+    if (BinaryCode::quick(a, *new (&out) Scalar)) return true;
+    return full(in, a, out);
   }
 
  private:
-  __attribute__((noinline)) Value full(Interpreter& in, Activation& a) const {
-    Operands o(in, a, left_, right_, leaf_right_);
-    Value out;
-    if (computed<op>(*o.left, *o.right, out)) return out;
+  __attribute__((noinline)) bool full(Interpreter& in, Activation& a, Value& out) const {
+    Operands o;
+    if (!o.attempt(in, a, left_, right_, out)) return false;
+    if (computed<op>(*o.left, *o.right, out)) return true;
     if constexpr (op == BinaryOp::add)
-      if (join_text(o)) return std::move(o.made_left);
-    return slow(in, o);
+      if (join_text(o)) {
+        new (&out) Value(std::move(o.made_left));
+        return true;
+      }
+    new (&out) Value(slow(in, o));
+    return true;
   }
 
   /// Appends to a text that only this expression holds.
@@ -217,7 +230,6 @@ class BinaryCode final : public Code {
   }
 
   Operand left_, right_;
-  bool leaf_right_;
   QuickTries tries_;
 };
 
@@ -354,13 +366,8 @@ template <CompareOp op>
 class CompareCode final : public Code {
  public:
   CompareCode(const Span& at, CodePtr left, CodePtr right, bool look)
-      : Code(at),
-        look_(look),
-        left_(std::move(left)),
-        right_(std::move(right)),
-        leaf_right_(right_->is_leaf()),
-        tries_{&left_, &right_} {}
-  bool is_leaf() const override { return leaf_right_ && left_->is_leaf(); }
+      : Code(at), look_(look), left_(std::move(left)), right_(std::move(right)), tries_{&left_, &right_} {}
+  bool is_leaf() const override { return right_.is_leaf() && left_.is_leaf(); }
   bool has_quick() const override { return static_cast<bool>(tries_); }
   const Value* quick(const Activation& a, Scalar& room) const override {
     const int quickly = quick_truth(a);
@@ -368,11 +375,15 @@ class CompareCode final : public Code {
   }
   Value value(Interpreter& in, Activation& a) const override {
     const int quickly = quick_truth(a);
-    return quickly >= 0 ? Value(quickly != 0) : full(in, a);
+    if (quickly >= 0) return quickly != 0;
+    Value out;
+    return value_of(full(in, a, out), out);
   }
   bool truth(Interpreter& in, Activation& a) const override {
     const int quickly = quick_truth(a);
-    return quickly >= 0 ? quickly != 0 : truth_at(in, full(in, a), span);
+    if (quickly >= 0) return quickly != 0;
+    Value out;
+    return truth_at(in, value_of(full(in, a, out), out), span);
   }
 
  private:
@@ -385,10 +396,12 @@ class CompareCode final : public Code {
     if (quickly < 0) tries_.failed();
     return quickly;
   }
-  __attribute__((noinline)) Value full(Interpreter& in, Activation& a) const {
-    Operands o(in, a, left_, right_, leaf_right_);
-    if (const int quickly = compared<op>(*o.left, *o.right, look_); quickly >= 0) return quickly != 0;
-    return slow(in, o);
+  __attribute__((noinline)) bool full(Interpreter& in, Activation& a, Value& out) const {
+    Operands o;
+    if (!o.attempt(in, a, left_, right_, out)) return false;
+    const int quickly = compared<op>(*o.left, *o.right, look_);
+    new (&out) Value(quickly >= 0 ? Value(quickly != 0) : slow(in, o));
+    return true;
   }
   __attribute__((noinline)) Value slow(Interpreter& in, const Operands& o) const {
     const Value left = *o.left, right = *o.right;
@@ -398,7 +411,6 @@ class CompareCode final : public Code {
 
   bool look_;
   Operand left_, right_;
-  bool leaf_right_;
   QuickTries tries_;
 };
 

@@ -1,6 +1,7 @@
 // Literals, containers, subscripts, members, conditionals.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <iterator>
 
@@ -47,14 +48,26 @@ class ItemsCode {
       any_starred_ = any_starred_ || starred;
     }
   }
-  std::vector<Value> values(Interpreter& in, Activation& a) const {
+  bool has_attempt() const {
+    return std::any_of(items_.begin(), items_.end(), [](const Item& item) { return item.code.has_attempt(); });
+  }
+  /// Computes the values, as Code::attempt does.
+  bool attempt(Interpreter& in, Activation& a, std::vector<Value>& values, Value& failure) const {
     if (any_starred_) {
-      std::vector<Value> out;
-      add_to(out, in, a);
-      return out;
+      add_to(values, in, a);
+      return true;
     }
-    std::vector<Value> out(items_.size());
-    for (size_t i = 0; i < items_.size(); ++i) items_[i].code.keep(in, a, out[i]);
+    values = std::vector<Value>(items_.size());
+    for (size_t i = 0; i < items_.size(); ++i) {
+      if (items_[i].code.attempt(in, a, values[i])) continue;
+      failure = std::move(values[i]);
+      return false;
+    }
+    return true;
+  }
+  std::vector<Value> values(Interpreter& in, Activation& a) const {
+    std::vector<Value> out;
+    if (Value failure; !attempt(in, a, out, failure)) throw_failure(failure);
     return out;
   }
 
@@ -90,6 +103,13 @@ class SequenceCode final : public Code {
   SequenceCode(const Span& at, const std::vector<ast::Expr*>& items, const Place& place)
       : Code(at), items_(items, place) {}
   Value value(Interpreter& in, Activation& a) const override { return make_ref<Sequence>(items_.values(in, a)); }
+  bool has_attempt() const override { return items_.has_attempt(); }
+  bool attempt(Interpreter& in, Activation& a, Value& out) const override {
+    std::vector<Value> values;
+    if (!items_.attempt(in, a, values, out)) return false;
+    new (&out) Value(make_ref<Sequence>(std::move(values)));
+    return true;
+  }
 
  private:
   ItemsCode items_;
@@ -100,7 +120,14 @@ class DictCode final : public Code {
   DictCode(const ast::DictExpr& e, const Place& place) : Code(e.span) {
     for (auto& [key, value] : e.items) items_.push_back({compile_or_null(key, place), compile(*value, place)});
   }
+  bool has_attempt() const override {
+    return std::any_of(items_.begin(), items_.end(), [](const auto& item) { return item.second.has_attempt(); });
+  }
   Value value(Interpreter& in, Activation& a) const override {
+    Value out;
+    return value_of(DictCode::attempt(in, a, out), out);
+  }
+  bool attempt(Interpreter& in, Activation& a, Value& out) const override {
     auto dict = make_ref<DictObject>();
     for (auto& [key, value] : items_) {
       if (!key) {
@@ -113,18 +140,20 @@ class DictCode final : public Code {
         });
         continue;
       }
-      Value k = key->value(in, a);
-      Value v = value->value(in, a);
-      located(in, key->span, [&]() -> Value {
-        dict->put(k, std::move(v));
-        return {};
-      });
+      const Value k = key->value(in, a);
+      Value v;
+      if (!value.attempt(in, a, v)) {
+        out = std::move(v);
+        return false;
+      }
+      located(in, key->span, [&] { dict->put(k, std::move(v)); });
     }
-    return dict;
+    new (&out) Value(std::move(dict));
+    return true;
   }
 
  private:
-  std::vector<std::pair<CodePtr, CodePtr>> items_;
+  std::vector<std::pair<CodePtr, Operand>> items_;
 };
 
 class FStringCode final : public Code {
@@ -195,7 +224,7 @@ class FStringCode final : public Code {
 class LambdaCode final : public Code {
  public:
   explicit LambdaCode(const ast::LambdaExpr& e) : Code(e.span), e_(e) {}
-  Value value(Interpreter& in, Activation& a) const override { return make_function(in, *e_.function, a, "<lambda>"); }
+  Value value(Interpreter& in, Activation& a) const override { return make_function(in, *e_.function, a); }
 
  private:
   const ast::LambdaExpr& e_;
@@ -210,6 +239,10 @@ class ConditionalCode final : public Code {
         else_(compile(*e.else_value, place)) {}
   Value value(Interpreter& in, Activation& a) const override {
     return condition_.truth(in, a) ? then_.value(in, a) : else_.value(in, a);
+  }
+  bool has_attempt() const override { return then_.has_attempt() || else_.has_attempt(); }
+  bool attempt(Interpreter& in, Activation& a, Value& out) const override {
+    return condition_.truth(in, a) ? then_.attempt(in, a, out) : else_.attempt(in, a, out);
   }
 
  private:
@@ -317,21 +350,21 @@ class IndexCode final : public StoredCode<IndexCode> {
     const Value& base = leaf_key_ ? base_.borrow(in, a, made_base) : base_.keep(in, a, made_base);
     const Value& key = key_.borrow(in, a, made_key);
     // If the base is a temporary value, its element is copied, since both are destroyed together.
-    if (const Value* item = stored_element(base, key)) return &base == &made_base ? made = *item : *item;
-    if (auto* s = base.as<StringObject>(); s && key.is_int64()) {
-      const int64_t count = s->characters(), at = key.int64() < 0 ? key.int64() + count : key.int64();
-      if (at >= 0 && at < count) {
-        size_t offset = s->offset_of(at);
-        return made = s->character_at(offset);
-      }
+    if (const Value* item = &base != &made_base ? stored_element(base, key) : nullptr) return *item;
+    if (!element(in, base, key, made)) throw_failure(made);
+    return made;
+  }
+  bool has_attempt() const override { return true; }
+  bool attempt(Interpreter& in, Activation& a, Value& out) const override {
+    Scalar room;
+    if (const Value* v = stored(a, room)) {
+      new (&out) Value(*v);
+      return true;
     }
-    return made = told({{base_->span, base}}, [&] {
-             return located(in, span, [&]() -> Value {
-               if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
-               const ObjectPtr keep = base.object();
-               return located_at_part(in, parts_, [&] { return keep->index(in, key); });
-             });
-           });
+    Value made_base, made_key;
+    const Value& base = leaf_key_ ? base_.borrow(in, a, made_base) : base_.keep(in, a, made_base);
+    const Value& key = key_.borrow(in, a, made_key);
+    return element(in, base, key, out);
   }
 
  private:
@@ -347,6 +380,34 @@ class IndexCode final : public StoredCode<IndexCode> {
     }
     auto* d = base.as<DictObject>();
     return d ? d->find(key) : nullptr;
+  }
+
+  /// Computes an element, as Code::attempt does.
+  bool element(Interpreter& in, const Value& base, const Value& key, Value& out) const {
+    if (const Value* item = stored_element(base, key)) {
+      new (&out) Value(*item);
+      return true;
+    }
+    if (auto* s = base.as<StringObject>(); s && key.is_int64()) {
+      const int64_t count = s->characters(), at = key.int64() < 0 ? key.int64() + count : key.int64();
+      if (at >= 0 && at < count) {
+        size_t offset = s->offset_of(at);
+        new (&out) Value(s->character_at(offset));
+        return true;
+      }
+    }
+    in.here = span;
+    try {
+      if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
+      const ObjectPtr keep = base.object();
+      new (&out) Value(keep->index(in, key));
+      return true;
+    } catch (Error& e) {
+      locate_part(in, parts_, e);
+      e.locate(span, in.frames);
+      WrittenOperands{{base_->span, base}}.tell(e);
+      return failed(in, e, out);
+    }
   }
 
   Operand base_, key_;

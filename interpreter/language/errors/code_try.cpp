@@ -38,12 +38,10 @@ class TryCode final : public StmtCode {
   };
 
   /// Notes which `catch` takes an error. Returns false if none does.
-  bool take(Error error, bool interrupt, Taken& taken) const {
+  bool take(const Error& error, Taken& taken) const {
     const ast::TryStmt::Catch* handler = handler_of(s_, error.first());
-    if (!handler) return false;
-    taken.by = &catches_[static_cast<size_t>(handler - s_.catches.data())];
-    if (taken.by->as) taken.error = make_ref<ErrorObject>(std::move(error), interrupt);
-    return true;
+    if (handler) taken.by = &catches_[static_cast<size_t>(handler - s_.catches.data())];
+    return handler != nullptr;
   }
 
   Flow run_caught(Interpreter& in, Activation& a) const {
@@ -51,38 +49,48 @@ class TryCode final : public StmtCode {
     {
       BlockTransaction transaction(in);
       try {
-        return body_->run(in, a);
-      } catch (Error& e) {
-        e.locate(in.here, in.frames);
+        const Flow flow = run_block(in, *body_, a);
+        if (flow != Flow::failed) return flow;
         transaction.take_back();
-        if (!take(e, false, taken)) throw;
+        if (!take(error_in(a.result), taken)) return flow;
+        taken.error = std::exchange(a.result, Value());
       } catch (const Interrupted&) {
         transaction.take_back();
-        if (!take(interruption(in), true, taken)) throw;
+        Error e = interruption(in);
+        if (!take(e, taken)) throw;
+        taken.error = make_ref<ErrorObject>(std::move(e), true);
       }
     }
     if (taken.by->as) taken.by->as->assign(in, a, std::move(taken.error));
     return taken.by->body->run(in, a);
   }
 
+  /// Runs a block. An error that its code throws is its failure.
+  static Flow run_block(Interpreter& in, const BlockCode& block, Activation& a) {
+    try {
+      return block.run(in, a);
+    } catch (Error& e) {
+      failed(in, e, a.result);
+      return Flow::failed;
+    }
+  }
+
   /// An error is lost if `finally` leaves by `return`, `break` or `continue`. Ctrl-C and `exit` are not.
   Flow run_finally(Interpreter& in, Activation& a) const {
     Flow flow = Flow::normal;
-    std::exception_ptr failure;
-    bool is_error = false;
+    std::exception_ptr ending;
     try {
       flow = run_caught(in, a);
     } catch (Error& e) {
-      e.locate(in.here, in.frames);
-      failure = std::current_exception();
-      is_error = true;
+      failed(in, e, a.result);
+      flow = Flow::failed;
     } catch (...) {
-      failure = std::current_exception();
+      ending = std::current_exception();
     }
-    Value result = std::move(a.result);
+    Value result = std::exchange(a.result, Value());
     const Span returned = a.returned;
     const Flow last = finally_->run(in, a);
-    if (failure && !(is_error && last != Flow::normal)) std::rethrow_exception(failure);
+    if (ending) std::rethrow_exception(ending);
     if (last != Flow::normal) return last;
     a.result = std::move(result);
     a.returned = returned;
@@ -100,21 +108,28 @@ class AttemptCode final : public Code {
  public:
   AttemptCode(const ast::AttemptExpr& e, const Place& place)
       : Code(e.span), value_(compile(*e.value, place)), otherwise_(compile(*e.otherwise, place)) {}
+  bool has_attempt() const override { return true; }
   Value value(Interpreter& in, Activation& a) const override {
+    Value out;
+    return value_of(AttemptCode::attempt(in, a, out), out);
+  }
+  bool attempt(Interpreter& in, Activation& a, Value& out) const override {
     {
       BlockTransaction transaction(in);
       try {
         const Handling handling(in.checking, nullptr);
-        return value_.value(in, a);
-      } catch (const Error& e) {
-        transaction.take_back();
-        if (!is_taken_by_default(e.first())) throw;
+        if (value_.attempt(in, a, out)) return true;
+      } catch (Error& e) {
+        failed(in, e, out);
       } catch (const Interrupted&) {
         transaction.take_back();
         throw;
       }
+      transaction.take_back();
+      if (!is_taken_by_default(error_in(out).first())) return false;
+      out = Value();
     }
-    return otherwise_.value(in, a);
+    return otherwise_.attempt(in, a, out);
   }
 
  private:
@@ -122,6 +137,14 @@ class AttemptCode final : public Code {
 };
 
 }  // namespace
+
+bool failed(CodePosition& code, Error& error, Value& out) {
+  if (!error.first().span || !error.first().frames) error.locate(code.here, code.frames);
+  out = make_ref<ErrorObject>(std::move(error), false);
+  return false;
+}
+Error& error_in(const Value& failure) { return failure.as<ErrorObject>()->error; }
+void throw_failure(const Value& failure) { throw Error(std::move(error_in(failure))); }
 
 StmtPtr compile_try(const ast::TryStmt& s, const Place& place) { return std::make_unique<TryCode>(s, place); }
 CodePtr compile_attempt(const ast::AttemptExpr& e, const Place& place) {

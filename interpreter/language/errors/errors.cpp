@@ -29,8 +29,14 @@ std::string as_name(std::string_view kind) {
   return name;
 }
 
+/// Whether `catch` writes a kind by this name.
+bool is_named(std::string_view kind, std::string_view name) {
+  return std::equal(kind.begin(), kind.end(), name.begin(), name.end(),
+                    [](char k, char n) { return (k == '-' ? '_' : k) == n; });
+}
+
 bool is_in_table(std::string_view name) {
-  return std::any_of(codes::all.begin(), codes::all.end(), [&](std::string_view k) { return as_name(k) == name; });
+  return std::any_of(codes::all.begin(), codes::all.end(), [&](std::string_view k) { return is_named(k, name); });
 }
 
 // ---- the error as a value
@@ -89,10 +95,11 @@ bool is_taken_by_default(const Diagnostic& d) {
 }
 
 const ast::TryStmt::Catch* handler_of(const ast::TryStmt& s, const Diagnostic& d) {
-  const std::string name = as_name(code_of(d));
+  const std::string_view code = code_of(d);
   for (const ast::TryStmt::Catch& c : s.catches) {
-    if (c.kinds.empty() ? is_taken_by_default(d)
-                        : std::any_of(c.kinds.begin(), c.kinds.end(), [&](const auto& k) { return k.name == name; }))
+    if (c.kinds.empty() ? is_taken_by_default(d) : std::any_of(c.kinds.begin(), c.kinds.end(), [&](const auto& k) {
+          return is_named(code, k.name);
+        }))
       return &c;
   }
   return nullptr;
@@ -269,14 +276,15 @@ void check_own_kind(const std::string& kind) {
         .as(codes::value);
 }
 
-Value fail(Interpreter& in, const Arguments& args) {
-  ArgReader a(args);
+/// The error that a call of `fail` raises.
+Error failure(Interpreter& in, const Arguments& args) {
+  const ArgReader a(args);
   const Value message = a.value("message");
   if (const auto* again = message.as<ErrorObject>()) {
     if (args.positional.size() + args.named.size() > 1)
       throw Error("fail: an error that is raised again keeps its kind and its data").as(codes::arguments);
     if (again->interrupt) throw Interrupted();
-    throw Error(again->error);
+    return again->error;
   }
   const std::string* text = message.as_string();
   if (!text)
@@ -297,7 +305,7 @@ Value fail(Interpreter& in, const Arguments& args) {
   e.first().carried = carried;
   e.first().code = kind.empty() ? codes::fail : std::string_view(e.first().carried->kind);
   e.locate(args.span, position_of(in).frames);
-  throw e;
+  return e;
 }
 
 /// A look ends the script at an error that nothing takes, as at `exit`: the script means it.
@@ -305,15 +313,7 @@ Value look_at_fail(Interpreter& in, const Arguments& args) {
   const CheckState& c = *check_in_progress(in);
   Error e = run_error("unknown").as(codes::fail);
   e.locate(args.span, position_of(in).frames);
-  if (!holds_unknown(args)) {
-    try {
-      fail(in, args);
-    } catch (const Error& known) {
-      const bool again = !args.positional.empty() && args.positional[0].as<ErrorObject>();
-      if (!known.first().carried && !again) throw;  // a mistake in the call
-      e = known;
-    }
-  }
+  if (!holds_unknown(args)) e = failure(in, args);
   if (c.expecting > 0 || c.handles(e.first())) throw e;
   throw ExitRequest{1};
 }
@@ -321,16 +321,16 @@ Value look_at_fail(Interpreter& in, const Arguments& args) {
 }  // namespace
 
 void bind_error_builtins(Scope& p) {
-  define(
-      p, no_effects,
+  define_raising(
+      p,
       {"fail(message, kind = \"fail\", data = none)",
        "Raises an error of the script's own. kind: a name for `catch`, such as \"bad-row\". fail(e) raises an error "
        "again, with its first place.",
        R"(try fail("no rows") else 0)"},
-      [](Interpreter& in, const Arguments& args) {
-        return check_in_progress(in) ? look_at_fail(in, args) : fail(in, args);
-      },
-      InLook::takes_unknown);
+      failure, InLook::takes_unknown, [](Interpreter& in, const Arguments& args) -> Value {
+        if (check_in_progress(in)) return look_at_fail(in, args);
+        throw failure(in, args);
+      });
 }
 
 }  // namespace pxl

@@ -67,7 +67,7 @@ std::string SignatureInfo::text() const {
 }
 
 std::optional<SignatureInfo> signature_of(Interpreter&, const Value& callee) {
-  if (auto* f = callee.as<FunctionObject>()) return of_function(f->qualified_name, *f->code);
+  if (auto* f = callee.as<FunctionObject>()) return of_function(f->code->name, *f->code);
   if (auto* f = callee.as<MethodObject>()) return of_function(f->code->name, *f->code);
   if (auto* f = callee.as<OutlinedFunctionObject>()) return of_function(f->code->name, *f->code);
   if (auto* m = callee.as<ModuleObject>()) return of_parameters(m->code->name, m->code->parameters, m->code->doc);
