@@ -496,7 +496,9 @@ BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments arg
   const bool custom = facts.differentiable != nullptr;
   BuiltGraph built{&graph, root->factories, {}};
   for (const auto& [input, origin] : facts.captured) built.captured.emplace(input, tensor_value(ir, origin));
-  graphs_of(in).world().of(ir).graphs[&graph] = std::move(facts);
+  auto& world = graphs_of(in).world().of(ir);
+  world.graphs[&graph] = std::move(facts);
+  if (root->instance) world.modules.insert_or_assign({&graph, ""}, root->instance->code);
   if (custom) use_methods_of_graph(in, ir, graph);
   return built;
 }

@@ -25,6 +25,7 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/never_destroyed.hpp"
+#include "runtime/base/text/join_texts.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {
@@ -110,6 +111,9 @@ Value run_build_inline(Interpreter& in, const ModuleInstancePtr& m, Arguments ar
     BuildTarget target = graphs_of(in).target();
     NameScopes scopes(target.ir->name_scopes,
                       path ? relative_scopes(*path, caller ? caller->prefix : "") : std::vector<std::string>{});
+    if (path)
+      graphs_of(in).world().of(target.ir).modules.insert_or_assign(
+          {target.graph, join_texts(target.ir->name_scopes, "/")}, m->code);
     Activation a;
     a.scope = scope_of_body(m->scope, f);
     a.scope->bind("self", m);

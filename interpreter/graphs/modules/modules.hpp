@@ -167,6 +167,8 @@ struct GraphWorld {
     WeakRef<Scope> fields;                           ///< the names in the program's body
     std::unordered_map<std::string, Shared> shared;  ///< outlined and cached graphs by key
     std::unordered_map<const Graph*, GraphFacts> graphs;
+    /// The modules whose ops are in a graph, by the scopes in their names: "blocks/0", and "" for the graph's own.
+    std::map<std::pair<const Graph*, std::string>, ast::Held<ast::ModuleStmt>> modules;
     std::unordered_map<const Graph*, std::vector<StateValue>> states;
     /// The `stream` statements, by the path in the tree of a stream's spec.
     std::map<std::pair<ast::Held<ast::Stmt>, std::string>, Stream*> streams;

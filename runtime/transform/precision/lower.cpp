@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 
 #include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/graph/op_scopes.hpp"
 #include "runtime/graph/shown_names.hpp"
 #include "runtime/graph/states.hpp"
 #include "runtime/graph/verify.hpp"
@@ -20,18 +22,25 @@
 namespace pxl {
 namespace {
 
-/// State that the graphs of one transform share: a called graph is transformed once for each set of leaves.
+/// State that the graphs of one transform share: a called graph is transformed once for each set of leaves,
+/// and for each path of its module if modules are kept.
 struct Lowered {
   const PrecisionForm& form;
-  std::map<std::pair<const Graph*, std::vector<bool>>, Graph*> done;
+  std::map<std::tuple<const Graph*, std::vector<bool>, std::string>, Graph*> done;
+  ModulePaths paths;
 };
+
+std::string joined(const std::string& path, const std::string& below) {
+  return path.empty() || below.empty() ? path + below : path + "." + below;
+}
 
 class Lowering {
  public:
-  Lowering(Graph& from, Lowered& all, std::vector<bool> leaves)
+  Lowering(Graph& from, Lowered& all, std::vector<bool> leaves, std::string path)
       : from_(from),
         ir_(from.ir()),
         all_(all),
+        path_(std::move(path)),
         graph_(ir_.create_graph(from.title() + "_" + std::string(name(all.form.dtype)))),
         builder_(graph_) {
     for (size_t i = 0; i < from.inputs().size(); ++i) {
@@ -99,7 +108,9 @@ class Lowering {
     place(op);
     for (size_t slot = 0; slot < op.inputs.size(); ++slot)
       if (op.inputs[slot] && op.modifies(slot)) refuse_change(*op.inputs[slot], op.origin);
-    Op* made = op.called.empty() ? compute(op) : control(op);
+    Op* made = is_in_kept_module(op) ? graph_.copy_op(op, wide_operands(op), op.called, op.stream)
+               : op.called.empty()   ? compute(op)
+                                     : control(op);
     for (const Op* before : op.after)
       if (const auto at = made_.find(before); at != made_.end()) made->after.push_back(at->second);
     made_[&op] = made;
@@ -114,6 +125,11 @@ class Lowering {
     std::vector<Tensor*> inputs;
     for (Tensor* t : op.inputs) inputs.push_back(t ? wide(t) : nullptr);
     return inputs;
+  }
+
+  bool is_in_kept_module(const Op& op) {
+    const auto& keeps = all_.form.keeps_module;
+    return keeps && keeps(op, joined(path_, all_.paths.of(op)));
   }
 
   // ---- ops
@@ -187,9 +203,10 @@ class Lowering {
       Tensor* t = begin + i < op.inputs.size() ? op.inputs[begin + i] : nullptr;
       leaves.push_back(t && of(t).is_leaf);
     }
-    const auto key = std::make_pair(static_cast<const Graph*>(&callee), leaves);
+    const std::string path = all_.form.keeps_module ? joined(path_, all_.paths.of_callee(op)) : "";
+    const auto key = std::make_tuple(static_cast<const Graph*>(&callee), leaves, path);
     if (const auto at = all_.done.find(key); at != all_.done.end()) return *at->second;
-    Graph& made = Lowering(callee, all_, leaves).run();
+    Graph& made = Lowering(callee, all_, leaves, path).run();
     place(op);
     return *all_.done.emplace(key, &made).first->second;
   }
@@ -198,6 +215,7 @@ class Lowering {
   Graph& from_;
   Ir& ir_;
   Lowered& all_;
+  const std::string path_;  ///< of the module that the graph is
   Graph& graph_;
   GraphOpBuilder builder_;
   std::unordered_map<const Tensor*, Value> known_;
@@ -210,8 +228,8 @@ Graph& lower_precision(Graph& graph, const PrecisionForm& form, const std::vecto
   Ir& ir = graph.ir();
   const BuildStateGuard guard(ir);
   return all_or_nothing(ir, [&]() -> Graph& {
-    Lowered all{form, {}};
-    Graph& made = Lowering(graph, all, leaves).run();
+    Lowered all{form, {}, {}};
+    Graph& made = Lowering(graph, all, leaves, "").run();
     verify_transformed(ir);
     return made;
   });

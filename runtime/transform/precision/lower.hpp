@@ -1,6 +1,7 @@
 // Mixed precision: a graph computes its products in float16 or bfloat16, with the inputs and outputs that it had.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@ namespace pxl {
 struct PrecisionForm {
   DType dtype = DType::float16;   ///< float16 or bfloat16
   std::vector<std::string> keep;  ///< rows that compute in the dtype of the given graph, besides those that always do
+  /// Whether a module of an op keeps the dtype of all its ops. `path`: the modules of the op, with dots. May be empty.
+  std::function<bool(const Op& op, const std::string& path)> keeps_module;
 };
 
 /// The graph with casts, called graphs included. The column `precision` of an op says whether floating operands wider
