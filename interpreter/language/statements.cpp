@@ -91,12 +91,6 @@ void from_statement(Interpreter& in, const ast::FromImportStmt& s, Activation& a
   }
 }
 
-/// Ends a statement that failed.
-Flow failed(Activation& a, Value error) {
-  a.result = std::move(error);
-  return Flow::failed;
-}
-
 /// An expression statement, whose value is unused.
 class ExpressionCode final : public StmtCode {
  public:
@@ -131,16 +125,20 @@ class AssignCode final : public StmtCode {
   Flow run(Interpreter& in, Activation& a) const override {
     Scalar room;
     if (const Value* v = value_.quick(a, room)) {
-      target_.assign(in, a, *v);
+      target_.assign_stored(in, a, *v);
       return Flow::normal;
     }
+    return full(in, a);
+  }
+
+ private:
+  __attribute__((noinline)) Flow full(Interpreter& in, Activation& a) const {
     Value v;
     if (!value_.attempt(in, a, v)) return failed(a, std::move(v));
     target_.assign(in, a, std::move(v));
     return Flow::normal;
   }
 
- private:
   Target target_;
   Operand value_;
 };
@@ -196,74 +194,6 @@ class AssignAllCode final : public StmtCode {
   CodePtr value_;
   bool outlined_;
   std::string name_;
-};
-
-/// `target += value`. The parts of the target (names, members, subscripts) are evaluated twice, for the read and the
-/// write.
-class AugmentedCode final : public StmtCode {
- public:
-  AugmentedCode(const ast::AssignStmt& s, const Place& place)
-      : StmtCode(s.span),
-        op_(s.op),
-        target_(compile_target(*s.targets[0], place)),
-        left_(compile(*s.targets[0], place)),
-        right_(compile(*s.value, place)),
-        leaf_right_(right_->is_leaf()),
-        tries_{&left_, &right_} {
-    if (s.targets[0]->kind == ast::ExprKind::name && s.op == ast::BinaryOp::add)
-      slot_ = slot_of(as<ast::NameExpr>(*s.targets[0]).interned, place);
-  }
-  Flow run(Interpreter& in, Activation& a) const override {
-    if (tries_) {
-      Scalar left, right, out;
-      const Value* x = left_.quick(a, left);
-      const Value* y = x ? right_.quick(a, right) : nullptr;
-      if (y && quick_binary(op_, *x, *y, out.value)) {
-        in.here = span;
-        target_.assign(in, a, out.value);
-        return Flow::normal;
-      }
-      tries_.failed();
-    }
-    return full(in, a);
-  }
-
- private:
-  __attribute__((noinline)) Flow full(Interpreter& in, Activation& a) const {
-    Value made_left, made_right;
-    const Value& left = leaf_right_ ? left_.borrow(in, a, made_left) : left_.keep(in, a, made_left);
-    if (right_.has_attempt() && !right_.attempt(in, a, made_right)) return failed(a, std::move(made_right));
-    const Value& right = right_.has_attempt() ? made_right : right_.borrow(in, a, made_right);
-    in.here = span;
-    if (Value out; quick_binary(op_, left, right, out)) {
-      target_.assign(in, a, std::move(out));
-      return Flow::normal;
-    }
-    if (slot_ >= 0 && !a.round && append(a.scope->slot(static_cast<size_t>(slot_)), made_left, right))
-      return Flow::normal;
-    const Value x = left, y = right;
-    target_.assign(in, a, located(in, span, [&] { return apply_binary(in, op_, x, y); }));
-    return Flow::normal;
-  }
-
-  /// Appends to a text in the slot if no other value holds the text. `left` may be a second reference, which this
-  /// statement holds.
-  static bool append(Value& slot, Value& left, const Value& right) {
-    auto* s = slot.as<StringObject>();
-    const std::string* more = s ? right.as_string() : nullptr;
-    if (!more || s->value.size() + more->size() > max_text) return false;
-    const bool held = left.is_object() && left.object() == slot.object();
-    if (slot.object().use_count() != (held ? 2 : 1)) return false;
-    s->append(*more);
-    return true;
-  }
-
-  ast::BinaryOp op_;
-  Target target_;
-  Operand left_, right_;
-  bool leaf_right_;
-  QuickTries tries_;
-  int slot_ = -1;  ///< slot of a target to which text may be appended
 };
 
 class IfCode final : public StmtCode {
@@ -425,7 +355,7 @@ class WrittenCode final : public StmtCode {
 };
 
 StmtPtr compile_assignment(const ast::AssignStmt& s, const Place& place) {
-  if (s.augmented) return std::make_unique<AugmentedCode>(s, place);
+  if (s.augmented) return compile_augmented(s, place);
   if (s.outlined || s.targets.size() != 1) return std::make_unique<AssignAllCode>(s, place);
   if (AssignEachCode::takes(s, place)) return std::make_unique<AssignEachCode>(s, place);
   return std::make_unique<AssignCode>(s, place);

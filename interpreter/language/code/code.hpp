@@ -137,6 +137,11 @@ class Operand {
     return has_quick_ ? code_->quick(a, room) : nullptr;
   }
   bool has_quick() const { return slot_ >= 0 || constant_ || has_quick_; }
+  /// The value of a slot or a literal; an unset slot has no number.
+  PXL_INLINE const Value& simple(const Activation& a) const {
+    return slot_ >= 0 ? a.scope->slot(static_cast<size_t>(slot_)) : *constant_;
+  }
+  bool is_simple() const { return slot_ >= 0 || constant_; }
   bool has_attempt() const { return has_attempt_; }
   bool is_leaf() const { return is_leaf_; }
   PXL_INLINE bool attempt(Interpreter& in, Activation& a, Value& out) const {
@@ -216,13 +221,30 @@ class Target {
   explicit Target(TargetPtr code) : code_(std::move(code)), slot_(code_->slot()) {}
   int slot() const { return slot_; }
   PXL_INLINE void assign(Interpreter& in, Activation& a, Value value) const {
-    if (slot_ >= 0 && !a.round && !in.checking) [[likely]]
+    if (is_plain(in, a)) [[likely]]
       a.scope->slot(static_cast<size_t>(slot_)) = std::move(value);
     else
       code_->assign(in, a, std::move(value));
   }
+  /// Assigns a copy of a value.
+  PXL_INLINE void assign_stored(Interpreter& in, Activation& a, const Value& value) const {
+    if (is_plain(in, a)) [[likely]] {
+      Value& slot = a.scope->slot(static_cast<size_t>(slot_));
+      if (!slot.is_object() && !value.is_object()) [[likely]] {
+        new (&slot) Value(value);
+        return;
+      }
+    }
+    assign_copy(in, a, value);
+  }
 
  private:
+  PXL_INLINE bool is_plain(const Interpreter& in, const Activation& a) const {
+    return slot_ >= 0 && !a.round && !in.checking;
+  }
+  __attribute__((noinline)) void assign_copy(Interpreter& in, Activation& a, Value value) const {
+    assign(in, a, std::move(value));
+  }
   TargetPtr code_;
   int slot_;
 };
@@ -290,18 +312,22 @@ BlockPtr compile(const ast::Block& block, const Place& place);
 int slot_of(Name name, const Place& place);
 
 // ---- by kind of node, in the files named here
-CodePtr compile_kind(const ast::Expr& e, const Place& place);            ///< code_values.cpp
-CodePtr compile_name(const ast::NameExpr& e, const Place& place);        ///< code_names.cpp
-CodePtr compile_operator(const ast::Expr& e, const Place& place);        ///< code_operators.cpp
-CodePtr compile_attempt(const ast::AttemptExpr& e, const Place& place);  ///< code_try.cpp
-StmtPtr compile_try(const ast::TryStmt& s, const Place& place);          ///< code_try.cpp
+CodePtr compile_kind(const ast::Expr& e, const Place& place);             ///< code_values.cpp
+CodePtr compile_name(const ast::NameExpr& e, const Place& place);         ///< code_names.cpp
+CodePtr compile_operator(const ast::Expr& e, const Place& place);         ///< code_operators.cpp
+CodePtr compile_attempt(const ast::AttemptExpr& e, const Place& place);   ///< code_try.cpp
+StmtPtr compile_try(const ast::TryStmt& s, const Place& place);           ///< code_try.cpp
+StmtPtr compile_augmented(const ast::AssignStmt& s, const Place& place);  ///< code_operators.cpp
 /// `iterated`: a loop iterates over the call's value.
 CodePtr compile_call(const ast::CallExpr& e, const Place& place, bool iterated = false);  ///< code_calls.cpp
 CodePtr compile_comprehension(const ast::ComprehensionExpr& e, const Place& place);       ///< comprehensions.cpp
 TargetPtr compile_name_target(const ast::NameExpr& e, const Place& place);                ///< code_names.cpp
 
-/// Computes `x op y` for ints or floats; returns false if the case is not quick.
-bool quick_binary(ast::BinaryOp op, const Value& x, const Value& y, Value& out);
+/// Ends a statement that failed.
+inline Flow failed(Activation& a, Value error) {
+  a.result = std::move(error);
+  return Flow::failed;
+}
 bool other_truth_at(Interpreter& in, const Value& v, const Span& at);
 /// The truth of a value. An error in computing it gets a location.
 PXL_INLINE bool truth_at(Interpreter& in, const Value& v, const Span& at) {

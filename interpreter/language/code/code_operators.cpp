@@ -171,7 +171,11 @@ PXL_INLINE bool computed(const Value& x, const Value& y, Value& out) {
   return true;
 }
 
-template <BinaryOp op>
+/// Whether code is a slot or a literal.
+bool is_simple(const Code& code) { return code.slot() >= 0 || code.constant(); }
+
+/// `simple`: the operands are slots and literals.
+template <BinaryOp op, bool simple>
 class BinaryCode final : public Code {
  public:
   BinaryCode(const Span& at, CodePtr left, CodePtr right)
@@ -179,24 +183,31 @@ class BinaryCode final : public Code {
   bool is_leaf() const override { return right_.is_leaf() && left_.is_leaf(); }
   bool has_quick() const override { return static_cast<bool>(tries_); }
   const Value* quick(const Activation& a, Scalar& room) const override {
-    if (!tries_) return nullptr;
-    Scalar other;
-    const Value* x = left_.quick(a, room);
-    const Value* y = x ? right_.quick(a, other) : nullptr;
-    if (y && computed<op>(*x, *y, room.value)) return &room.value;
-    tries_.failed();
-    return nullptr;
+    if constexpr (simple) {
+      return computed<op>(left_.simple(a), right_.simple(a), room.value) ? &room.value : nullptr;
+    } else {
+      if (!tries_) return nullptr;
+      Scalar other;
+      const Value* x = left_.quick(a, room);
+      const Value* y = x ? right_.quick(a, other) : nullptr;
+      if (y && computed<op>(*x, *y, room.value)) return &room.value;
+      tries_.failed();
+      return nullptr;
+    }
   }
   Value value(Interpreter& in, Activation& a) const override {
     Scalar room;
-    if (const Value* v = BinaryCode::quick(a, room)) return *v;
+    if (const Value* v = quick(a, room)) return *v;
     Value out;
     return value_of(full(in, a, out), out);
   }
   bool has_attempt() const override { return left_.has_attempt() || right_.has_attempt(); }
   bool attempt(Interpreter& in, Activation& a, Value& out) const override {
-    if (BinaryCode::quick(a, *new (&out) Scalar)) return true;
-    return full(in, a, out);
+    Scalar room;
+    const Value* v = quick(a, room);
+    if (!v) return full(in, a, out);
+    new (&out) Value(*v);
+    return true;
   }
 
  private:
@@ -233,9 +244,78 @@ class BinaryCode final : public Code {
   QuickTries tries_;
 };
 
+/// `target += value`. The parts of the target (names, members, subscripts) are evaluated twice, for the read and the
+/// write.
+template <BinaryOp op>
+class AugmentedCode final : public StmtCode {
+ public:
+  AugmentedCode(const ast::AssignStmt& s, const Place& place)
+      : StmtCode(s.span),
+        target_(compile_target(*s.targets[0], place)),
+        left_(compile(*s.targets[0], place)),
+        right_(compile(*s.value, place)),
+        leaf_right_(right_->is_leaf()),
+        tries_{&left_, &right_} {
+    if (s.targets[0]->kind == ast::ExprKind::name && op == BinaryOp::add)
+      slot_ = slot_of(as<ast::NameExpr>(*s.targets[0]).interned, place);
+  }
+  Flow run(Interpreter& in, Activation& a) const override {
+    if (tries_) {
+      Scalar left, right, out;
+      const Value* x = left_.quick(a, left);
+      const Value* y = x ? right_.quick(a, right) : nullptr;
+      if (y && computed<op>(*x, *y, out.value)) {
+        in.here = span;
+        target_.assign_stored(in, a, out.value);
+        return Flow::normal;
+      }
+      tries_.failed();
+    }
+    return full(in, a);
+  }
+
+ private:
+  __attribute__((noinline)) Flow full(Interpreter& in, Activation& a) const {
+    Value made_left, made_right;
+    const Value& left = leaf_right_ ? left_.borrow(in, a, made_left) : left_.keep(in, a, made_left);
+    if (right_.has_attempt() && !right_.attempt(in, a, made_right)) return failed(a, std::move(made_right));
+    const Value& right = right_.has_attempt() ? made_right : right_.borrow(in, a, made_right);
+    in.here = span;
+    if (Value out; computed<op>(left, right, out)) {
+      target_.assign(in, a, std::move(out));
+      return Flow::normal;
+    }
+    if (slot_ >= 0 && !a.round && append(a.scope->slot(static_cast<size_t>(slot_)), made_left, right))
+      return Flow::normal;
+    const Value x = left, y = right;
+    target_.assign(in, a, located(in, span, [&] { return apply_binary(in, op, x, y); }));
+    return Flow::normal;
+  }
+
+  /// Appends to a text in the slot if no other value holds the text. `left` may be a second reference, which this
+  /// statement holds.
+  static bool append(Value& slot, Value& left, const Value& right) {
+    auto* s = slot.as<StringObject>();
+    const std::string* more = s ? right.as_string() : nullptr;
+    if (!more || s->value.size() + more->size() > max_text) return false;
+    const bool held = left.is_object() && left.object() == slot.object();
+    if (slot.object().use_count() != (held ? 2 : 1)) return false;
+    s->append(*more);
+    return true;
+  }
+
+  Target target_;
+  Operand left_, right_;
+  bool leaf_right_;
+  QuickTries tries_;
+  int slot_ = -1;  ///< slot of a target to which text may be appended
+};
+
 CodePtr make_binary(BinaryOp op, const Span& at, CodePtr left, CodePtr right) {
   return with_constant(op, [&](auto constant) -> CodePtr {
-    return std::make_unique<BinaryCode<constant()>>(at, std::move(left), std::move(right));
+    if (is_simple(*left) && is_simple(*right))
+      return std::make_unique<BinaryCode<constant(), true>>(at, std::move(left), std::move(right));
+    return std::make_unique<BinaryCode<constant(), false>>(at, std::move(left), std::move(right));
   });
 }
 
@@ -362,7 +442,7 @@ PXL_INLINE int compared(const Value& x, const Value& y, [[maybe_unused]] bool lo
   }
 }
 
-template <CompareOp op>
+template <CompareOp op, bool simple>
 class CompareCode final : public Code {
  public:
   CompareCode(const Span& at, CodePtr left, CodePtr right, bool look)
@@ -388,13 +468,24 @@ class CompareCode final : public Code {
 
  private:
   PXL_INLINE int quick_truth(const Activation& a) const {
-    if (!tries_) return -1;
-    Scalar room, other;
-    const Value* x = left_.quick(a, room);
-    const Value* y = x ? right_.quick(a, other) : nullptr;
-    const int quickly = y ? compared<op>(*x, *y, look_) : -1;
-    if (quickly < 0) tries_.failed();
-    return quickly;
+    if constexpr (simple) {
+      const Value &x = left_.simple(a), &y = right_.simple(a);
+      if constexpr (is_order(op))
+        if (x.is_int64() && y.is_int64()) [[likely]]
+          return ordered<op>(x.int64(), y.int64());
+      return quick_other(x, y);
+    } else {
+      if (!tries_) return -1;
+      Scalar room, other;
+      const Value* x = left_.quick(a, room);
+      const Value* y = x ? right_.quick(a, other) : nullptr;
+      const int quickly = y ? compared<op>(*x, *y, look_) : -1;
+      if (quickly < 0) tries_.failed();
+      return quickly;
+    }
+  }
+  __attribute__((noinline)) int quick_other(const Value& x, const Value& y) const {
+    return x.is_unset() || y.is_unset() ? -1 : compared<op>(x, y, look_);
   }
   __attribute__((noinline)) bool full(Interpreter& in, Activation& a, Value& out) const {
     Operands o;
@@ -416,7 +507,9 @@ class CompareCode final : public Code {
 
 CodePtr make_compare(CompareOp op, const Span& at, CodePtr left, CodePtr right, bool look) {
   return with_constant(op, [&](auto constant) -> CodePtr {
-    return std::make_unique<CompareCode<constant()>>(at, std::move(left), std::move(right), look);
+    if (is_simple(*left) && is_simple(*right))
+      return std::make_unique<CompareCode<constant(), true>>(at, std::move(left), std::move(right), look);
+    return std::make_unique<CompareCode<constant(), false>>(at, std::move(left), std::move(right), look);
   });
 }
 
@@ -518,8 +611,9 @@ class LogicalCode final : public Code {
 
 }  // namespace
 
-bool quick_binary(BinaryOp op, const Value& x, const Value& y, Value& out) {
-  return with_constant(op, [&](auto constant) { return computed<constant()>(x, y, out); });
+StmtPtr compile_augmented(const ast::AssignStmt& s, const Place& place) {
+  return with_constant(s.op,
+                       [&](auto constant) -> StmtPtr { return std::make_unique<AugmentedCode<constant()>>(s, place); });
 }
 
 CodePtr compile_operator(const ast::Expr& e, const Place& place) {
