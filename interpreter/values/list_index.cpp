@@ -7,6 +7,7 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/limits/budget.hpp"
+#include "runtime/base/never_destroyed.hpp"
 
 namespace pxl {
 
@@ -29,8 +30,11 @@ Value SequenceObject::index(Interpreter&, const Value& key) {
   const auto size = static_cast<int64_t>(items.size());
   if (key.is_int64() && key.int64() >= -size && key.int64() < size)
     return items[static_cast<size_t>(key.int64() < 0 ? key.int64() + size : key.int64())];
-  const int64_t i = element_index(key, "index of a " + type_name());
-  return items[static_cast<size_t>(wrap_index(i, size, "a " + type_name()))];
+  // The texts have static storage: an error unwinds no text that this function made.
+  static const auto& list_names = never_destroyed(std::pair<std::string, std::string>("index of a list", "a list"));
+  static const auto& tuple_names = never_destroyed(std::pair<std::string, std::string>("index of a tuple", "a tuple"));
+  const auto& [subscript, sequence] = is_tuple(*this) ? tuple_names : list_names;
+  return items[static_cast<size_t>(wrap_index(element_index(key, subscript), size, sequence))];
 }
 
 void ListObject::set_index(Interpreter& in, const Value& key, Value value) {

@@ -231,7 +231,7 @@ class CallCode : public Code {
     }
     if constexpr (!exact) set_absent(in, code, defaults_of(callee), closure, inner);
     if (DepthGuard::is_full(in)) [[unlikely]]
-      return refuse_depth(in, out);
+      return failure_of(in, out, [&] { const DepthGuard refusing(in); });
     const DepthGuard guard(in, DepthGuard::Room::checked);
     const CodeFrame frame(in, is_method ? f.qualified : f.name, span);
     try {
@@ -243,7 +243,7 @@ class CallCode : public Code {
     } catch (Error& error) {
       return failed(in, error, out);
     } catch (const std::bad_alloc&) {
-      return refuse_memory_here(in, out);
+      return failure_of(in, out, [&] { refuse_memory(in); });
     }
   }
 
@@ -278,20 +278,15 @@ class CallCode : public Code {
       throw;
     }
   }
-  __attribute__((noinline, cold)) bool refuse_depth(Interpreter& in, Value& out) const {
+  /// The failure of a check that throws.
+  template <class F>
+  __attribute__((noinline, cold)) static bool failure_of(Interpreter& in, Value& out, F&& check) {
     try {
-      const DepthGuard refusing(in);
+      check();
     } catch (Error& error) {
       failed(in, error, out);
     }
     return false;
-  }
-  __attribute__((noinline, cold)) static bool refuse_memory_here(Interpreter& in, Value& out) {
-    try {
-      refuse_memory(in);
-    } catch (Error& error) {
-      return failed(in, error, out);
-    }
   }
 
   /// Calls with the arguments that were put into slots. The general way converts them, or refuses one of them.
@@ -500,20 +495,19 @@ class ValueCallCode final : public CallCode {
   }
 
   bool has_attempt() const override { return true; }
-  bool attempt(Interpreter& in, Activation& a, Value& out) const override { return evaluated(in, a, out); }
   Value value(Interpreter& in, Activation& a) const override {
     Value out;
-    return value_of(evaluated(in, a, out), out);
+    return value_of(ValueCallCode::attempt(in, a, out), out);
   }
-
- private:
-  PXL_INLINE bool evaluated(Interpreter& in, Activation& a, Value& out) const {
+  bool attempt(Interpreter& in, Activation& a, Value& out) const override {
     const Value* callee = callee_.outer() ? callee_.outer()->find(a) : nullptr;
     if (auto* f = callee ? callee->as<FunctionObject>() : nullptr)
       if (!look_ && f->code->serial == function_) [[likely]]
         return call_plain(in, a, *f, out);
     return call_other(in, a, out);
   }
+
+ private:
   __attribute__((noinline)) bool call_other(Interpreter& in, Activation& a, Value& out) const {
     Scalar room;
     if (const Value* callee = callee_.quick(a, room)) return call_found(in, a, *callee, out);
@@ -549,14 +543,11 @@ class MemberCallCode final : public CallCode {
         base_(compile(*member_.base, place)) {}
 
   bool has_attempt() const override { return true; }
-  bool attempt(Interpreter& in, Activation& a, Value& out) const override { return evaluated(in, a, out); }
   Value value(Interpreter& in, Activation& a) const override {
     Value out;
-    return value_of(evaluated(in, a, out), out);
+    return value_of(MemberCallCode::attempt(in, a, out), out);
   }
-
- private:
-  PXL_INLINE bool evaluated(Interpreter& in, Activation& a, Value& out) const {
+  bool attempt(Interpreter& in, Activation& a, Value& out) const override {
     Scalar room;
     if (const Value* base = base_.quick(a, room)) {
       if (ModuleInstance* m = takes_method(*base)) return call_plain(in, a, *m, out);
@@ -564,6 +555,8 @@ class MemberCallCode final : public CallCode {
     }
     return call_kept(in, a, out);
   }
+
+ private:
   /// The instance if its method accepts the arguments without a check; otherwise null.
   PXL_INLINE ModuleInstance* takes_method(const Value& base) const {
     auto* m = base.as<ModuleInstance>();

@@ -56,17 +56,21 @@ class ElementTarget final : public TargetCode {
   void assign(Interpreter& in, Activation& a, Value value) const override {
     Scalar made, other;
     const Value* base = one_leaf_ && !in.checking ? base_.quick(a, made) : nullptr;
-    auto* list = base ? base->as<ListObject>() : nullptr;
-    const Value* key = list ? keys_[0].quick(a, other) : nullptr;
-    if (key && key->is_int64() && static_cast<uint64_t>(key->int64()) < list->items.size()) {
+    const Value* key = base ? keys_[0].quick(a, other) : nullptr;
+    auto* list = key ? base->as<ListObject>() : nullptr;
+    if (list && key->is_int64() && static_cast<uint64_t>(key->int64()) < list->items.size()) {
       in.here = e_.span;
       list->changing();
       return std::swap(list->items[static_cast<size_t>(key->int64())], value);
     }
+    if (auto* dict = key ? base->as<DictObject>() : nullptr) return put(in, *dict, *key, std::move(value));
     assign_in_full(in, a, std::move(value));
   }
 
  private:
+  void put(Interpreter& in, DictObject& dict, const Value& key, Value value) const {
+    located(in, e_.span, [&] { dict.put(key, std::move(value)); });
+  }
   __attribute__((noinline)) void assign_in_full(Interpreter& in, Activation& a, Value value) const {
     try {
       Value made_base, made_key;
@@ -76,7 +80,7 @@ class ElementTarget final : public TargetCode {
       if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
       if (&base == &made_base && base.as_array() && base.object().use_count() == 1) refuse_copy();
       if (in.checking) return look_at_element(in, base, key, std::move(value));
-      if (auto* dict = base.as<DictObject>()) return dict->put(key, std::move(value));
+      if (auto* dict = base.as<DictObject>()) return put(in, *dict, key, std::move(value));
       base.object()->set_index(in, key, std::move(value));
     } catch (Error& e) {
       e.locate(e_.span, in.frames);
