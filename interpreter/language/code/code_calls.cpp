@@ -108,7 +108,9 @@ class CallCode : public Code {
   /// Calls C++ code with few values, which `body` receives.
   template <class F>
   PXL_INLINE bool call_direct(Interpreter& in, Activation& a, size_t max, Value& out, F&& body) const {
-    if (max > 1) return call_with_values(in, a, out, body);
+    constexpr size_t few = 2;
+    if (max > few) return call_with_values<max_direct>(in, a, out, body);
+    if (max > 1) return call_with_values<few>(in, a, out, body);
     Value made;
     Scalar room;
     const Value* value = &made;
@@ -123,9 +125,9 @@ class CallCode : public Code {
     }
     return located_call(in, value, out, body);
   }
-  template <class F>
+  template <size_t most, class F>
   __attribute__((noinline)) bool call_with_values(Interpreter& in, Activation& a, Value& out, F& body) const {
-    Value values[max_direct];
+    Value values[most];
     for (size_t i = 0; i < count_; ++i)
       if (!arguments_[i].attempt(in, a, values[i])) return passed_on(values[i], out);
     return located_call(in, values, out, body);

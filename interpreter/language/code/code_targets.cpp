@@ -165,7 +165,7 @@ class TupleTarget final : public TargetCode {
     auto* sequence = value.as<SequenceObject>();
     if (sequence && sequence->items.size() == parts_.size() && star_ == parts_.size() && parts_.size() <= few) {
       if (are_slots_) {  // no code runs between the assignments
-        for (size_t i = 0; i < parts_.size(); ++i) parts_[i].assign(in, a, sequence->items[i]);
+        for (size_t i = 0; i < parts_.size(); ++i) parts_[i].assign_stored(in, a, sequence->items[i]);
         return;
       }
       Value items[few];  // the sequence may change while the parts are assigned

@@ -338,12 +338,12 @@ class IndexCode final : public StoredCode<IndexCode> {
   bool has_quick() const override { return static_cast<bool>(tries_); }
   PXL_INLINE const Value* stored(const Activation& a, Scalar& room) const {
     if (!tries_) return nullptr;
-    Scalar other;
-    const Value* base = base_.quick(a, room);
-    const Value* key = base ? key_.quick(a, other) : nullptr;
-    const Value* found = key ? stored_element(*base, *key) : nullptr;
-    if (!found) tries_.failed();
-    return found;
+    if (base_.is_simple() && key_.is_simple())
+      if (auto* list = base_.simple(a).as<SequenceObject>())
+        if (const Value& key = key_.simple(a);
+            key.is_int64() && static_cast<uint64_t>(key.int64()) < list->items.size())
+          return &list->items[static_cast<size_t>(key.int64())];
+    return searched(a, room);
   }
   const Value& borrow(Interpreter& in, Activation& a, Value& made) const override {
     Value made_base, made_key;
@@ -368,6 +368,14 @@ class IndexCode final : public StoredCode<IndexCode> {
   }
 
  private:
+  __attribute__((noinline)) const Value* searched(const Activation& a, Scalar& room) const {
+    Scalar other;
+    const Value* base = base_.quick(a, room);
+    const Value* key = base ? key_.quick(a, other) : nullptr;
+    const Value* found = key ? stored_element(*base, *key) : nullptr;
+    if (!found) tries_.failed();
+    return found;
+  }
   /// The stored element of a list, tuple or dict, or a character of an ASCII text. Null for other values.
   PXL_INLINE static const Value* stored_element(const Value& base, const Value& key) {
     if (key.is_int64()) {

@@ -10,7 +10,7 @@ namespace pxl {
 class FieldCache {
  public:
   /// A field of an instance or of a record; null for other values and members.
-  const Value* find(const Value& base, Name name) const {
+  PXL_INLINE const Value* find(const Value& base, Name name) const {
     auto* m = base.as<ModuleInstance>();
     if (!m) return field_of_record(base, name);
     const Value* v = place(*m, name);
@@ -34,7 +34,7 @@ class FieldCache {
   }
 
  private:
-  const Value* field_of_record(const Value& base, Name name) const {
+  __attribute__((noinline)) const Value* field_of_record(const Value& base, Name name) const {
     auto* r = base.as<RecordObject>();
     if (!r) return nullptr;
     const std::vector<ast::Parameter>& fields = r->type->code->fields;
