@@ -5,7 +5,6 @@
 #include <openssl/hmac.h>
 
 #include <algorithm>
-#include <iterator>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -41,7 +40,7 @@ std::string Wire::signature(const std::string& text) const {
             text.size(), bytes, &size))
     throw std::runtime_error("the message can't be signed");
   std::string digits;
-  for (unsigned int i = 0; i < size; ++i) fmt::format_to(std::back_inserter(digits), "{:02x}", bytes[i]);
+  for (unsigned int i = 0; i < size; ++i) digits += fmt::format("{:02x}", bytes[i]);
   return digits;
 }
 

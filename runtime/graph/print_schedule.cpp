@@ -1,8 +1,8 @@
 // Prints schedules. Tensors are numbered in order of first appearance.
 #include <fmt/format.h>
 
-#include <iterator>
 #include <unordered_map>
+#include <utility>
 
 #include "runtime/graph/schedule.hpp"
 #include "runtime/graph/states.hpp"
@@ -14,14 +14,14 @@ namespace {
 class Printer {
  public:
   std::string print(const Graph& graph) {
-    fmt::format_to(out(), "Graph : {}\n  (", graph.name());
+    add("Graph : {}\n  (", graph.name());
     const char* separator = "";
     const size_t first_captured = graph.inputs().size() - graph.captured_inputs();
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
       const Tensor* t = graph.inputs()[i];
       if (i == first_captured) separator = "; ";
       const std::string& name = i < first_captured ? t->key : t->name;
-      fmt::format_to(out(), "{}{}{}%{}", separator, name, name.empty() ? "" : "=", number(t));
+      add("{}{}{}%{}", separator, name, name.empty() ? "" : "=", number(t));
       separator = ", ";
     }
     // The graph's outputs are on the first line, but numbered last.
@@ -32,7 +32,7 @@ class Printer {
     text_ += ") -> (";
     separator = "";
     for (size_t i = 0; i < graph.outputs().size(); ++i) {
-      fmt::format_to(out(), "{}{}%{}", separator, next_of(graph, i), number(graph.outputs()[i]));
+      add("{}{}%{}", separator, next_of(graph, i), number(graph.outputs()[i]));
       separator = ", ";
     }
     text_ += ") {\n" + body + "  }";
@@ -40,7 +40,10 @@ class Printer {
   }
 
  private:
-  std::back_insert_iterator<std::string> out() { return std::back_inserter(text_); }
+  template <class... T>
+  void add(fmt::format_string<T...> form, T&&... values) {
+    text_ += fmt::format(form, std::forward<T>(values)...);
+  }
 
   size_t number(const Tensor* t) { return numbers_.emplace(t, numbers_.size() + 1).first->second; }
 
@@ -52,8 +55,8 @@ class Printer {
   }
 
   void print(const Op& op) {
-    fmt::format_to(out(), "    {}.{}", op.row->schedule, op.id);
-    if (op.row->role == Role::call || op.row->role == Role::loop) fmt::format_to(out(), "({})", op.called.at(0)->id());
+    add("    {}.{}", op.row->schedule, op.id);
+    if (op.row->role == Role::call || op.row->role == Role::loop) add("({})", op.called.at(0)->id());
     text_ += " (";
     print(op.inputs);
     text_ += ") -> (";
@@ -65,7 +68,7 @@ class Printer {
     const char* separator = "";
     for (const Tensor* t : tensors) {
       if (!t) continue;
-      fmt::format_to(out(), "{}%{} [{} {}]", separator, number(t), tuple_text(t->spec.shape), name(t->spec.dtype));
+      add("{}%{} [{} {}]", separator, number(t), tuple_text(t->spec.shape), name(t->spec.dtype));
       separator = ", ";
     }
   }

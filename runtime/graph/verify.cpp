@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <concepts>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -18,25 +19,22 @@ namespace pxl {
 /// An op and a spec as a message shows them. Texts of all ops would take two thirds of the verifier's time.
 struct ShownOp {
   const Op& op;
+  std::string text() const { return fmt::format("{}.{}", op.row->name, op.id); }
 };
 struct ShownSpec {
   const TensorSpec& spec;
+  std::string text() const { return pxl::text(spec); }
 };
 
 }  // namespace pxl
 
-template <>
-struct fmt::formatter<pxl::ShownOp> : fmt::formatter<std::string_view> {
-  template <class Context>
-  auto format(const pxl::ShownOp& shown, Context& context) const {
-    return fmt::format_to(context.out(), "{}.{}", shown.op.row->name, shown.op.id);
-  }
-};
-template <>
-struct fmt::formatter<pxl::ShownSpec> : fmt::formatter<std::string_view> {
-  template <class Context>
-  auto format(const pxl::ShownSpec& shown, Context& context) const {
-    return fmt::format_to(context.out(), "{}", pxl::text(shown.spec));
+template <class T>
+requires std::same_as<T, pxl::ShownOp> || std::same_as<T, pxl::ShownSpec>
+struct fmt::formatter<T> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+  auto format(const T& shown, fmt::format_context& context) const {
+    const std::string text = shown.text();
+    return std::copy(text.begin(), text.end(), context.out());
   }
 };
 
