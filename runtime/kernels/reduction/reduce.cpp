@@ -26,7 +26,7 @@ namespace {
 #include "runtime/kernels/reduction/reduction_terms.inc"
 
 template <class R>
-constexpr bool takes_integers = !std::is_same_v<decltype(R::integer_term(int64_t())), None>;
+constexpr bool takes_integers = !std::is_same_v<decltype(R::integer_finish(int64_t(), int64_t())), None>;
 
 /// The properties of a row that are the same for all dtypes.
 struct ReductionInfo {
@@ -105,7 +105,8 @@ constexpr ReductionKernels kernels_of() {
   if constexpr (std::is_integral_v<T> && !takes_integers<R>)
     return {};
   else
-    return {accumulate<R, T>, total_of<R, T>, finish<R, total_type<T>>, join<R, total_type<T>>};
+    return {accumulate<typename R::Terms, T>, total_of<typename R::Terms, T>, finish<R, total_type<T>>,
+            join<typename R::Terms, total_type<T>>};
 }
 template <class T>
 constexpr ReductionKernels kernels[] = {
