@@ -22,6 +22,31 @@ Tensor* layer(Graph& g) {
   return op("sum", {op("mul", {turned, turned})}, {{"axis", std::vector<int64_t>{0}}});
 }
 
+/// Changes the schedules of a net in one place at a time, and counts the places. Each change must end the run.
+/// `change(moves, at)` changes the moves where `at`, the number of places left, is zero, and returns whether it did.
+template <class F>
+size_t failing_changes(F&& change) {
+  size_t places = 0;
+  for (const int64_t tiles : {4, 16}) {
+    for (size_t which = 0;; ++which) {
+      Net net(layer);
+      TilesEngine engine(net.task(tiles));
+      net.run(engine);
+      size_t at = which;
+      bool changed = false;
+      const auto in = [&](std::vector<tiles::SliceMove>& moves) { changed = changed || change(moves, at); };
+      for (auto& [key, op] : engine.store().schedules()) {
+        for (tiles::LoweredStep& step : op.steps) in(step.gather), in(step.deliver);
+        in(op.collect), in(op.spread);
+      }
+      if (!changed) break;
+      ++places;
+      CHECK_CONTAINS(error_of([&] { net.run(engine); }), "which it neither stores nor has received");
+    }
+  }
+  return places;
+}
+
 }  // namespace
 
 TEST_CASE("tiles compute what definitions compute") {
@@ -45,64 +70,27 @@ TEST_CASE("tiles compute what definitions compute") {
 
 TEST_CASE("a schedule without one of its moves fails") {
   // Each move of each op in turn is dropped: the tile that needs it says so.
-  size_t dropped = 0;
-  for (const int64_t tiles : {4, 16}) {
-    for (size_t which = 0;; ++which) {
-      Net net(layer);
-      TilesEngine engine(net.task(tiles));
-      net.run(engine);
-      size_t at = 0;
-      bool found = false;
-      const auto drop = [&](std::vector<tiles::SliceMove>& moves) {
-        if (!found && which < at + moves.size()) {
-          moves.erase(moves.begin() + static_cast<std::ptrdiff_t>(which - at));
-          found = true;
-        }
-        at += moves.size();
-      };
-      for (auto& [key, op] : engine.store().schedules()) {
-        for (tiles::LoweredStep& step : op.steps) drop(step.gather), drop(step.deliver);
-        drop(op.collect), drop(op.spread);
-      }
-      if (!found) break;
-      ++dropped;
-      CHECK_CONTAINS(error_of([&] { net.run(engine); }), "which it neither stores nor has received");
-    }
-  }
-  CHECK(dropped > 50);
+  CHECK(failing_changes([](std::vector<tiles::SliceMove>& moves, size_t& at) {
+          if (at >= moves.size()) return at -= moves.size(), false;
+          moves.erase(moves.begin() + static_cast<std::ptrdiff_t>(at));
+          return true;
+        }) > 50);
 }
 
 TEST_CASE("a tile does not forward what arrives in the same phase") {
   // Each multicast in turn becomes a chain: its first receiver sends to the others, later in the same phase.
-  size_t chains = 0;
-  for (const int64_t tiles : {4, 16}) {
-    for (size_t which = 0;; ++which) {
-      Net net(layer);
-      TilesEngine engine(net.task(tiles));
-      net.run(engine);
-      size_t at = 0;
-      bool found = false;
-      const auto chain = [&](std::vector<tiles::SliceMove>& moves) {
-        for (size_t i = 0; i < moves.size() && !found; ++i) {
-          if (moves[i].to.size() < 2 || at++ != which) continue;
-          tiles::SliceMove next = moves[i];
-          next.from = next.to[0];
-          next.to.erase(next.to.begin());
-          moves[i].to.resize(1);
-          moves.insert(moves.begin() + static_cast<std::ptrdiff_t>(i) + 1, std::move(next));
-          found = true;
-        }
-      };
-      for (auto& [key, op] : engine.store().schedules()) {
-        for (tiles::LoweredStep& step : op.steps) chain(step.gather), chain(step.deliver);
-        chain(op.collect), chain(op.spread);
-      }
-      if (!found) break;
-      ++chains;
-      CHECK_CONTAINS(error_of([&] { net.run(engine); }), "which it neither stores nor has received");
-    }
-  }
-  CHECK(chains > 5);
+  CHECK(failing_changes([](std::vector<tiles::SliceMove>& moves, size_t& at) {
+          for (size_t i = 0; i < moves.size(); ++i) {
+            if (moves[i].to.size() < 2 || at-- > 0) continue;
+            tiles::SliceMove next = moves[i];
+            next.from = next.to[0];
+            next.to.erase(next.to.begin());
+            moves[i].to.resize(1);
+            moves.insert(moves.begin() + static_cast<std::ptrdiff_t>(i) + 1, std::move(next));
+            return true;
+          }
+          return false;
+        }) > 5);
 }
 
 TEST_CASE("a tile with too many bytes of tensors ends the run") {
