@@ -19,9 +19,9 @@ if(ONEDNN_INCLUDE AND ONEDNN_LIBRARY)
   target_link_libraries(pxl_kernels PRIVATE ${ONEDNN_LIBRARY})
 endif()
 
-# The instruction sets for which kernels are compiled. `native`: the baseline, and the best of those that this processor has, as
-# runtime/kernels/processor_sets.hpp knows them.
-set(PXL_INSTRUCTION_SETS all CACHE STRING "Kernels for `all` instruction sets, or the baseline and those `native` to this processor")
+# The instruction sets for which kernels are compiled. `native`: the best of those that this processor has, as
+# runtime/kernels/processor_sets.hpp knows them. Such a build refuses to run on a processor that lacks it.
+set(PXL_INSTRUCTION_SETS all CACHE STRING "Kernels for `all` instruction sets, or those `native` to this processor")
 set_property(CACHE PXL_INSTRUCTION_SETS PROPERTY STRINGS all native)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64" AND PXL_INSTRUCTION_SETS STREQUAL native)
   if(CMAKE_CROSSCOMPILING)
@@ -29,18 +29,18 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64" AND PXL_INSTRUCTION_SETS 
   endif()
   try_run(best_set_status best_set_compiled SOURCES ${PROJECT_SOURCE_DIR}/cmake/best_set.cpp
           CMAKE_FLAGS -DINCLUDE_DIRECTORIES=${PROJECT_SOURCE_DIR}
-          COMPILE_OUTPUT_VARIABLE best_set_errors RUN_OUTPUT_VARIABLE best_set)
+          COMPILE_OUTPUT_VARIABLE best_set_errors RUN_OUTPUT_VARIABLE best_set COPY_FILE ${PROJECT_BINARY_DIR}/best_set)
   if(NOT best_set_compiled OR NOT best_set_status EQUAL 0)
     message(FATAL_ERROR "cmake/best_set.cpp did not tell the best instruction set of this processor: set PXL_INSTRUCTION_SETS to "
                         "all\n${best_set_errors}")
   endif()
-  message(STATUS "Kernels for the baseline and ${best_set}")
+  message(STATUS "Kernels for ${best_set}")
 elseif(NOT PXL_INSTRUCTION_SETS MATCHES "^(all|native)$")
   message(FATAL_ERROR "PXL_INSTRUCTION_SETS is ${PXL_INSTRUCTION_SETS}: expected all or native")
 endif()
 # Kernels that are compiled once for each instruction set and chosen at run time (runtime/kernels/kernel_variants.hpp): the
 # file that they include, the macro that names their table, the name of the table, the instruction sets, ascending. A native build
-# has the baseline and the last set of a row that is not above the processor's.
+# has the last set of a row that is not above the processor's.
 set(PXL_VARIANTS
     "block/block|PXL_BLOCKS|blocks|baseline avx2 avx512"
     "block/block_integer|PXL_INTEGER_BLOCKS|integer_blocks|baseline avx2"
@@ -67,8 +67,7 @@ if(best_set)
   list(FIND built_sets ${best_set} last)
   math(EXPR last "${last} + 1")
   list(SUBLIST built_sets 0 ${last} built_sets)
-  set(chosen_sets baseline ${best_set})
-  list(REMOVE_DUPLICATES chosen_sets)
+  set(chosen_sets ${best_set})
 endif()
 
 # The options of block functions allow vector code for square roots and selections, and change no result.
@@ -83,12 +82,9 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
 else()
   list(APPEND block_options -fno-thread-jumps)  # it takes selections apart into several masks
 endif()
-# On x86-64 the baseline is for processors without AVX2: less vector code there, for less than half of the time. A build for
-# this processor runs it only if PXL_ISA asks for it.
+# On x86-64 the baseline is for processors without AVX2: less vector code there, for less than half of the time.
 set(baseline_level)
-if(best_set AND NOT best_set STREQUAL baseline)
-  set(baseline_level -O1)
-elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64" AND NOT PXL_SANITIZE)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64" AND NOT PXL_SANITIZE)
   set(baseline_level -O2)
 endif()
 set(kernels_dir ${PROJECT_SOURCE_DIR}/runtime/kernels)
@@ -145,9 +141,7 @@ foreach(variant ${PXL_VARIANTS})
   string(REPLACE " " ";" sets "${sets}")
   list(FILTER sets INCLUDE REGEX "^(${pattern})$")
   if(best_set)
-    list(GET sets -1 best_of_kernel)
-    set(sets baseline ${best_of_kernel})
-    list(REMOVE_DUPLICATES sets)
+    list(GET sets -1 sets)
   endif()
   rows_of_sets(PXL_SETS_OF_${table} "${sets}" PXL_SETS)
   if(PXL_KERNEL MATCHES "^(block/block|fourier/lines)$")

@@ -39,12 +39,20 @@ size_t set_number(std::string_view set) {
 
 std::span<const std::string_view> instruction_sets() { return built; }
 
-std::vector<std::string_view> usable_instruction_sets() {
-  const size_t count = std::min(sets_of_processor(), permitted_sets());
+std::vector<std::string_view> usable_of(std::span<const std::string_view> sets, size_t count) {
   std::vector<std::string_view> usable;
-  for (std::string_view set : built)
+  for (std::string_view set : sets)
     if (set_number(set) < count) usable.push_back(set);
+  if (usable.empty())
+    throw Error(fmt::format("this pxl has kernels for {} alone, which this processor lacks", join_texts(sets)),
+                {"`scripts/pxl` builds pxl again, for this processor",
+                 "a build with -DPXL_INSTRUCTION_SETS=all runs on every processor"},
+                Fault::usage);
   return usable;
+}
+
+std::vector<std::string_view> usable_instruction_sets() {
+  return usable_of(built, std::min(sets_of_processor(), permitted_sets()));
 }
 
 std::string_view supported_instruction_set() { return usable_instruction_sets().back(); }

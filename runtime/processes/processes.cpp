@@ -83,6 +83,9 @@ std::string best_common_set(std::span<const std::vector<std::string>> lists) {
     const auto has = [&](const auto& list) { return std::find(list.begin(), list.end(), set) != list.end(); };
     if (std::all_of(lists.begin(), lists.end(), has)) best = set;
   }
+  if (best.empty())
+    throw Error("the processes of the job have kernels for different instruction sets, and none in common",
+                {"a build with -DPXL_INSTRUCTION_SETS=all runs on every processor"}, Fault::usage);
   return best;
 }
 

@@ -45,7 +45,8 @@ struct Fingerprint {
   bool operator==(const Fingerprint&) const = default;
 };
 
-/// The best of the instruction sets that all have; each lists its own in ascending order, "baseline" first.
+/// The best of the instruction sets that all have; each lists its own in ascending order. Throws Error if they have
+/// none in common.
 std::string best_common_set(std::span<const std::vector<std::string>> lists);
 
 class Processes {

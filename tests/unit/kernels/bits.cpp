@@ -378,8 +378,8 @@ TEST_CASE("kernels have the bits of bits.txt with every instruction set") {
     add_bulk(table->bulk, lines);
     add_random(table->bulk, lines);
   }
-  add_integers(integer_blocks_baseline(), sets.emplace_back());
-  add_integers(integer_blocks(), sets.emplace_back());
+  for (const IntegerBlocks* table : usable_variants(integer_blocks_variants()))
+    add_integers(*table, sets.emplace_back());
   for (const Products& p : products()) {
     Lines& lines = sets.emplace_back();
     const std::string set = set_name(p.fused);

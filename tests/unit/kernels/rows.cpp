@@ -11,14 +11,15 @@ namespace {
 
 /// Each row by itself: exp, sums and subtractions as longer rows have them.
 std::vector<float> plain_softmax(const std::vector<float>& x, int64_t rows, int64_t n, bool logarithm) {
-  const UnaryBlock exp = blocks_baseline().unary[static_cast<int>(Unary::exp)][0];
+  const BlockTable& blocks = *usable_variants(blocks_variants()).front();
+  const UnaryBlock exp = blocks.unary[static_cast<int>(Unary::exp)][0];
   std::vector<float> out(x.size()), powers(static_cast<size_t>(n));
   for (int64_t r = 0; r < rows; ++r) {
     const float* row = x.data() + r * n;
     const float top = *std::max_element(row, row + n);
     for (int64_t i = 0; i < n; ++i) powers[static_cast<size_t>(i)] = row[i] - top;
     exp(powers.data(), powers.data(), n);
-    const double total = blocks_baseline().bulk.sum32(powers.data(), n);
+    const double total = blocks.bulk.sum32(powers.data(), n);
     for (int64_t i = 0; i < n; ++i)
       out[static_cast<size_t>(r * n + i)] = logarithm ? (row[i] - top) - static_cast<float>(std::log(total))
                                                       : powers[static_cast<size_t>(i)] / static_cast<float>(total);

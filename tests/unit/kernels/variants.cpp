@@ -1,6 +1,7 @@
 // All instruction-set variants of the block functions give the same bits, in every alignment of a tail.
 #include <cstring>
 
+#include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/kernels/block/block_table.hpp"
 #include "tests/unit/kernels/support.hpp"
 
@@ -9,7 +10,7 @@ using namespace pxl::test;
 
 TEST_CASE("variants agree bit by bit") {
   const std::vector<const BlockTable*> others = usable_variants(blocks_variants());
-  const BlockTable& base = blocks_baseline();
+  const BlockTable& base = *others.front();
   const DType dtypes[BlockTable::columns] = {DType::float32, DType::float64, DType::float16, DType::bfloat16};
   constexpr int64_t n = 331;
   for (const BlockTable* other : others) {
@@ -67,4 +68,11 @@ TEST_CASE("variants agree bit by bit") {
       CHECK(base.bulk.deviation64(z.data<double>(), 0.3, m) == other->bulk.deviation64(z.data<double>(), 0.3, m));
     }
   }
+}
+
+TEST_CASE("a build without kernels for the processor says so") {
+  const std::string_view best[] = {instruction_sets().back()};
+  CHECK(usable_of(best, set_number(best[0]) + 1).back() == best[0]);
+  const std::string why = "this pxl has kernels for " + std::string(best[0]) + " alone, which this processor lacks";
+  CHECK_THROWS_WITH_AS(usable_of(best, 0), why.c_str(), Error);
 }

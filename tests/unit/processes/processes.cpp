@@ -43,6 +43,9 @@ TEST_CASE("the instruction set of a job is the best that all of its processes ha
   // One was built for its own processor only.
   CHECK(best_common_set(Lists{{"baseline", "avx512"}, {"baseline", "avx2", "avx512"}}) == "avx512");
   CHECK(best_common_set(Lists{{"baseline", "avx512"}, {"baseline", "avx2"}}) == "baseline");
+  CHECK_THROWS_WITH_AS(best_common_set(Lists{{"avx512"}, {"avx2"}}),
+                       "the processes of the job have kernels for different instruction sets, and none in common",
+                       Error);
 }
 
 TEST_CASE("replicas are divided into equal ranges, or refused") {
