@@ -144,6 +144,14 @@ class Kernel {
   }
   const ResultParts* result_parts() const { return result_parts_.get(); }
 
+  /// States how the same kernel is made with bounds (Finish) for its only result, in float32.
+  using Bounded = std::function<Kernel(float low, float high)>;
+  Kernel with_bounds(Bounded make) && {
+    bounded_ = std::make_shared<const Bounded>(std::move(make));
+    return std::move(*this);
+  }
+  const Bounded* bounded() const { return bounded_.get(); }
+
   /// Declares the workspace of a run. A kernel may run another kernel on its own buffers; its layout then begins after
   /// the other's.
   Kernel& set_workspace(const WorkspaceSize& size) & {
@@ -188,6 +196,7 @@ class Kernel {
   std::shared_ptr<const UpdateOp> update_op_;
   std::shared_ptr<const NarrowSource> narrow_source_;
   std::shared_ptr<const ResultParts> result_parts_;
+  std::shared_ptr<const Bounded> bounded_;
   WorkspaceSize workspace_;
 };
 

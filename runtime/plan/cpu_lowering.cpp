@@ -1,7 +1,9 @@
 #include "runtime/plan/cpu_lowering.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "runtime/kernels/elementwise/elementwise.hpp"
 #include "runtime/kernels/elementwise/value_and_derivative.hpp"
@@ -69,15 +71,18 @@ class Fused {
     program_->block = block;
     program_->elements = head.out[0]->spec.size();
     if (head.form != Form::product) first_ = cpu_kernel(head, block);
+    const Node& bounded = take_bounds();
     program_->after_product = head.form == Form::product || gives_parts();
     if (gives_parts()) work_ += first_.cost_ns();
     for (const Node& m : node.members) {
+      if (&m > &head && &m <= &bounded) continue;
       if (m.in.size() > max_step_slots || m.out.size() > max_step_slots)
         throw Error("a fused op with too many operands", {}, Fault::internal);
       const bool product = program_->after_product && &m == &head;
       RegisterProgram::Step step;
       for (const Tensor* t : m.in) step.in.push_back(operand(t, !product));
-      for (size_t j = 0; j < m.out.size(); ++j) step.out.push_back(result(m, j));
+      const Node& last = &m == &head ? bounded : m;
+      for (size_t j = 0; j < m.out.size(); ++j) step.out.push_back(result(last, j));
       if (!product) step.kernel = &m == &head ? first_ : cpu_kernel(m, block);
       const bool in_order = step.kernel.is_fusion_producer() && (&m == &head || takes(m, step.kernel));
       if (!product && !in_order) throw Error("a member whose elements are not in order", {}, Fault::internal);
@@ -133,7 +138,9 @@ class Fused {
       phases.push_back({p.iterations, p.grain, [=, part = p.part](const Buffers& b, int64_t begin, int64_t end) {
                           with_first(b, [&](const Buffers& own, std::byte*) { part(own, begin, end); });
                         }});
-    if (first_.result_parts()->of) {
+    if (program->steps.size() == 1) {
+      // The first member's kernel computes all members.
+    } else if (first_.result_parts()->of) {
       phases.back().part = [=, parts = *first_.result_parts(), last = first_.phases().back().part](
                                const Buffers& b, int64_t begin, int64_t end) {
         with_first(b, [&](const Buffers& own, std::byte* y) {
@@ -193,6 +200,37 @@ class Fused {
   }
 
  private:
+  /// Lets the first member's kernel compute the members after it that are bounds of its result, for which nothing else
+  /// reads it. Returns the last one, or the first member.
+  const Node& take_bounds() {
+    const Node* last = &node_.members.front();
+    float low = -std::numeric_limits<float>::infinity(), high = -low;
+    for (size_t i = 1; first_.bounded() && i < node_.members.size(); ++i) {
+      const Node& m = node_.members[i];
+      const Tensor* const x = last->out[0];
+      const auto reads = [&](const Node& other) { return std::ranges::count(other.in, x); };
+      int64_t readers = 0;
+      for (const Node& other : node_.members) readers += reads(other);
+      if (m.alias >= 0 || reads(m) != 1 || readers != 1 || std::ranges::count(node_.out, x) > 0) break;
+      const std::string_view name = m.op->row->name;
+      const Tensor* const with = m.in.size() == 2 ? m.in[m.in[0] == x ? 1 : 0] : nullptr;
+      const bool is_constant = with && with->kind == TensorKind::constant && with->spec.size() == 1 &&
+                               with->data.size() == 1 && m.out[0]->spec.shape == x->spec.shape;
+      const float bound = is_constant ? with->data.data<float>()[0] : 0;
+      const bool is_lower =
+          name == "relu" || (name == "maximum" && is_constant && !(bound == 0 && std::signbit(bound)));
+      const bool is_upper = name == "minimum" && is_constant && bound != 0;
+      if (!(is_lower && bound <= high) && !(is_upper && bound >= low)) break;
+      if (is_lower)
+        low = std::max(low, bound);
+      else
+        high = std::min(high, bound);
+      last = &m;
+    }
+    if (last != &node_.members.front()) first_ = (*first_.bounded())(low, high);
+    return *last;
+  }
+
   /// The index of the last member's result, if the first member's result may be in its memory until then; else -1.
   int result_in_place() const {
     const RegisterProgram::Step &head = program_->steps.front(), &last = program_->steps.back();

@@ -196,12 +196,12 @@ Kernel window_products(const Convolution& given, bool turned, bool bias, double 
                                              .ldo = row,
                                              .packed_a = b.workspace(left)});
                         for (int64_t s = 0; s < u.samples; ++s)
-                          direct().from_channels_last(m + s * u.rows * columns * row, row, own, u.rows * columns,
-                                                      bias ? b.input<float>(2) + g * cout + first : nullptr,
-                                                      b.output<float>(0) +
-                                                          (((u.sample + s) * groups + g) * cout + first) * y_plane +
-                                                          u.row * columns,
-                                                      y_plane);
+                          direct().from_channels_last(
+                              m + s * u.rows * columns * row, row, own, u.rows * columns,
+                              {bias ? b.input<float>(2) + g * cout + first : nullptr, p.c.low, p.c.high},
+                              b.output<float>(0) + (((u.sample + s) * groups + g) * cout + first) * y_plane +
+                                  u.row * columns,
+                              y_plane);
                       }
                     }});
   return Kernel::parallel(std::move(phases), ns * static_cast<double>(c.batch * groups)).with_workspace(workspace);

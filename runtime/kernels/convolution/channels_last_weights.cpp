@@ -200,7 +200,7 @@ std::optional<Kernel> channels_last_weights_grad_kernel(const Convolution& c) {
                           from += p.partial_size();
                           add_numbers(from, p.row, sum);
                         }
-                        direct().from_channels_last(sum, p.element, p.c.cin, p.taps, nullptr,
+                        direct().from_channels_last(sum, p.element, p.c.cin, p.taps, {},
                                                     b.output<float>(0) + o * p.c.cin * p.taps, p.taps);
                       }
                     }});

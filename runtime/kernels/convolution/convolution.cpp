@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "runtime/base/div_up.hpp"
-#include "runtime/kernels/convolution/channel_bias.hpp"
 #include "runtime/kernels/convolution/im2col.hpp"
 #include "runtime/kernels/convolution/partial_sums.hpp"
 #include "runtime/kernels/convolution/ways.hpp"
 #include "runtime/kernels/gemm/gemm.hpp"
+#include "runtime/kernels/gemm/packed.hpp"
 #include "runtime/kernels/through_float.hpp"
 
 namespace pxl {
@@ -47,23 +47,39 @@ Phase zero(int64_t n) {
           }};
 }
 
+template <class T>
+T within(T x, T low, T high) {
+  return x <= low ? low : x >= high ? high : x;
+}
+
 /// The kernel of a convolution whose sums have no terms: zeros, or the biases of the channels.
 template <class T>
-Kernel without_terms(int64_t batch, int64_t channels, int64_t plane, bool bias) {
+Kernel without_terms(int64_t batch, int64_t channels, int64_t plane, bool bias,
+                     T low = -std::numeric_limits<T>::infinity(), T high = std::numeric_limits<T>::infinity()) {
   const int64_t size = batch * channels * plane;
-  if (!bias || size == 0) return Kernel::parallel({zero<T>(size)}, static_cast<double>(size));
-  return Kernel::parallel(batch * channels, 1, static_cast<double>(size),
-                          [=](const Buffers& b, int64_t begin, int64_t end) {
-                            for (int64_t p = begin; p < end; ++p)
-                              std::fill_n(b.output<T>(0) + p * plane, plane, b.input<T>(2)[p % channels]);
-                          });
+  if ((!bias && low <= T(0) && high >= T(0)) || size == 0)
+    return Kernel::parallel({zero<T>(size)}, static_cast<double>(size));
+  return Kernel::parallel(
+      batch * channels, 1, static_cast<double>(size), [=](const Buffers& b, int64_t begin, int64_t end) {
+        for (int64_t p = begin; p < end; ++p)
+          std::fill_n(b.output<T>(0) + p * plane, plane, within(bias ? b.input<T>(2)[p % channels] : T(0), low, high));
+      });
+}
+
+/// Adds the channels' biases to `channels` rows of finished sums, which are `stride` numbers apart.
+void add_biases(const double* bias, int64_t channels, int64_t n, double* y, int64_t stride) {
+  for (int64_t k = 0; k < channels; ++k, y += stride)
+    for (int64_t i = 0; i < n; ++i) y[i] += bias[k];
+}
+void add_biases(const float* bias, int64_t channels, int64_t n, float* y, int64_t stride) {
+  packed().finish({bias}, channels, n, y, stride);
 }
 
 template <class T>
 Kernel forward(const Convolution& c, bool bias) {
   const int64_t depth = c.cin * kernel_size(c.axes);
   if (c.batch * c.groups * c.cout * output_size(c.axes) == 0 || depth == 0)
-    return without_terms<T>(c.batch, c.groups * c.cout, output_size(c.axes), bias);
+    return without_terms<T>(c.batch, c.groups * c.cout, output_size(c.axes), bias, T(c.low), T(c.high));
   const Tiling t(c, depth);
   const int64_t blocks =
       std::clamp<int64_t>(div_up(enough_units, t.tiles * c.groups), 1, std::max<int64_t>(1, c.cout / fewest_channels));
@@ -88,9 +104,17 @@ Kernel forward(const Convolution& c, bool bias) {
       const Im2colRows<T> y =
           whole ? in_place(c, t, tile, b.output<T>(0), g) : Im2colRows<T>{b.workspace(results), tile.columns};
       T* to = y.data + first * y.stride;
-      gemm_one_thread(false, false, channels, tile.columns, depth, b.input<T>(1) + (g * c.cout + first) * depth, depth,
-                      columns.data, columns.stride, to, y.stride, b.workspace(memory));
-      if (bias) add_channel_bias(b.input<T>(2) + g * c.cout + first, channels, y.stride, tile.columns, to);
+      const T* const added = bias ? b.input<T>(2) + g * c.cout + first : nullptr;
+      const auto multiply = [&](const auto&... finish) {
+        gemm_one_thread(false, false, channels, tile.columns, depth, b.input<T>(1) + (g * c.cout + first) * depth,
+                        depth, columns.data, columns.stride, to, y.stride, b.workspace(memory), finish...);
+      };
+      if constexpr (std::is_same_v<T, float>) {
+        multiply(Finish{added, c.low, c.high});
+      } else {
+        multiply();
+        if (bias) add_biases(added, channels, tile.columns, to, y.stride);
+      }
       if (!whole) scatter_rows<T>(c, t, tile, first, channels, y.data, g, b.output<T>(0));
     }
   };
@@ -151,8 +175,8 @@ Kernel data_gradient(const Convolution& c, bool bias) {
                  }
                  const int64_t channel = g * c.cin + c0;
                  for (int64_t s = first; bias && s < last; ++s)
-                   add_channel_bias(b.input<T>(2) + channel, c1 - c0, plane, plane,
-                                    dx + (s * c.groups * c.cin + channel) * plane);
+                   add_biases(b.input<T>(2) + channel, c1 - c0, plane, dx + (s * c.groups * c.cin + channel) * plane,
+                              plane);
                }
              })
       .with_workspace(workspace);
@@ -240,7 +264,12 @@ std::optional<Kernel> im2col_weights_grad_kernel(const Convolution& c) { return 
 
 Kernel convolution_kernel(DType dtype, const Convolution& c, bool bias) {
   if (dtype == DType::float64) return in_parts(forward<double>(c, bias));
-  if (dtype == DType::float32) return in_parts(fastest_kernel(&ConvolutionWay::outputs, c, bias));
+  if (dtype == DType::float32)
+    return in_parts(fastest_kernel(&ConvolutionWay::outputs, c, bias)).with_bounds([c, bias](float low, float high) {
+      Convolution bounded = c;
+      bounded.low = low, bounded.high = high;
+      return in_parts(fastest_kernel(&ConvolutionWay::outputs, bounded, bias));
+    });
   return rounded_once(dtype, fastest_kernel(&ConvolutionWay::outputs, c, bias),
                       {data_size(c), weights_size(c), bias ? c.groups * c.cout : 0}, result_size(c));
 }

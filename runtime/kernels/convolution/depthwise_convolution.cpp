@@ -117,7 +117,7 @@ Kernel by_lanes(const Convolution& c, const DepthwisePlanes& given, bool backwar
                               const int64_t i = u % planes->blocks, channel = i * depthwise_channels;
                               const int64_t plane = u / planes->blocks * planes->groups + channel;
                               DepthwiseBlock block = planes->of(i);
-                              if (bias) block.bias = b.input<float>(2) + channel;
+                              block.finish = {bias ? b.input<float>(2) + channel : nullptr, c.low, c.high};
                               run(block, b.input<float>(0) + plane * from,
                                   b.input<float>(1) + channel * planes->block.taps, b.output<float>(0) + plane * to,
                                   b.workspace(memory));

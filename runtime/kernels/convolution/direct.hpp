@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "runtime/kernels/block/finish.hpp"
 #include "runtime/kernels/convolution/plane_rows.hpp"
 
 namespace pxl {
@@ -22,7 +23,7 @@ struct DirectBlock {
   int64_t taps = 0, inputs = 0, outputs = 0, rows = 0, columns = 0;
   /// Element (k, c, t) of the weights is w[k * w_output + c * w_input + t].
   int64_t w_output = 0, w_input = 0;
-  const float* bias = nullptr;     ///< bias[k] for output channel k; null: none
+  Finish finish = {};              ///< of output channels
   int64_t y_plane = 0, y_row = 0;  ///< element (k, r, o) of the output is y[k * y_plane + r * y_row + o]
 };
 
@@ -48,7 +49,7 @@ struct DepthwiseBlock {
   int64_t out_rows = 0, out_columns = 0, row_stride = 1, column_stride = 1;
   int64_t taps = 0;
   const int64_t* offsets = nullptr;  ///< offset of each tap in the padded plane
-  const float* bias = nullptr;       ///< one per channel; null: none
+  Finish finish = {};                ///< of channels
   /// 3 or 5 for windows of so many rows and columns, without dilation, a stride of 1 or 2 apart: AVX-512 has code
   /// that reads the rows of the planes in place. Then `memory` has a row.
   int in_rows = 0;
@@ -58,7 +59,7 @@ struct DepthwiseBlock {
 struct DirectFunctions {
   /// Writes the padded planes, and up to 15 floats after each.
   void (*fill)(const PaddedPlanes& p, const float* from, float* to);
-  /// y[k, r, o] = sum over c and t of w[k, c, t] x[c, t, r, o], then + bias[k].
+  /// y[k, r, o] = the finished sum over c and t of w[k, c, t] x[c, t, r, o].
   void (*outputs)(const DirectBlock& b, const float* w, float* y);
   /// dw[k, c, t] += sum over r and o of dy[k, r, o] x[c, t, r, o].
   void (*weights)(const DirectBlock& b, const float* dy, float* dw);
@@ -71,9 +72,9 @@ struct DirectFunctions {
   void (*depthwise_weights)(const DepthwiseBlock& b, const float* dy, const float* x, float* sums, float* memory);
   /// Transposes rows of planes into elements with `channels` channels. Zeros fill the last vector of an element.
   void (*to_channels_last)(const PlaneRows& r, int64_t channels, const float* planes, float* to);
-  /// Transposes elements [0, n) with `channels` channels, `element` numbers apart, into planes. Adds bias[channel]
-  /// unless it is null. Reads whole vectors of `from`.
-  void (*from_channels_last)(const float* from, int64_t element, int64_t channels, int64_t n, const float* bias,
+  /// Finishes elements [0, n) with `channels` channels, `element` numbers apart, and transposes them into planes. Reads
+  /// whole vectors of `from`.
+  void (*from_channels_last)(const float* from, int64_t element, int64_t channels, int64_t n, const Finish& finish,
                              float* planes, int64_t plane);
   /// Copies column i of `rows` rows, `distance` numbers apart, to `to` + places[i], for i < n, in whole vectors.
   void (*columns_to)(const float* from, int64_t distance, int64_t rows, int64_t n, const int64_t* places, float* to);

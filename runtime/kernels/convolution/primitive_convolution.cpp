@@ -10,10 +10,10 @@
 #include "runtime/base/div_up.hpp"
 #include "runtime/kernels/block/block.hpp"
 #include "runtime/kernels/convolution/blocked_primitive.hpp"
-#include "runtime/kernels/convolution/channel_bias.hpp"
 #include "runtime/kernels/convolution/partial_sums.hpp"
 #include "runtime/kernels/convolution/ways.hpp"
 #include "runtime/kernels/gemm/gemm.hpp"
+#include "runtime/kernels/gemm/packed.hpp"
 
 namespace pxl {
 
@@ -36,15 +36,21 @@ struct PrimitiveCost {
   double fma, weights_fma, image_fma, element, weight, partial;
   int64_t fewest_image_channels;  ///< minimum of the weight gradient's separate kernel
 };
-/// Measured with 16 to 256 channels of 8 x 8 to 32 x 32 elements on AMD EPYC with AVX-512, and with strides on Sapphire
-/// Rapids with AVX-512. AVX2: 3 to 1,024 channels of 7 x 7 to 128 x 128 elements, kernels of 1 x 1 to 7 x 7, on AMD
+/// AVX-512: 16 to 512 channels of 14 x 14 to 112 x 112 elements, with strides of 1 and 2, beside the other ways, on
+/// Sapphire Rapids. AVX2: 3 to 1,024 channels of 7 x 7 to 128 x 128 elements, kernels of 1 x 1 to 7 x 7, on AMD
 /// EPYC (Zen 3), whose blocks of 8 channels are transposed in registers.
 PrimitiveCost primitive_cost() {
   if (instruction_set() == "avx2") return {0.335, 0.43, 0.38, 0.27, 1.1, 0.3, image_channels};
-  return {0.3, 0.3, 0.3, 1.1, 1.1, ns_per_partial_number, 1};
+  return {0.26, 0.26, 0.26, 0.9, 0.9, ns_per_partial_number, 1};
 }
 
 double channel_vectors(int64_t channels) { return static_cast<double>(div_up(channels, primitive_lanes)); }
+
+/// The channels of a sum with those that fill its blocks, but for images.
+double summed_channels(int64_t channels) {
+  const int64_t block = channels <= image_channels ? 1 : instruction_set() == "avx2" ? 8 : primitive_lanes;
+  return static_cast<double>(div_up(channels, block) * block);
+}
 
 /// Whether the build and the settings let a primitive compute, but for what oneDNN refuses.
 bool has_primitive(const Convolution& c) {
@@ -82,6 +88,7 @@ struct Correlation {
   int64_t from_sample, to_sample, to_part, weight_part;  ///< elements between samples and parts in the tensors
   int64_t plane;                                         ///< elements of a channel of the result
   bool bias;
+  float low = -std::numeric_limits<float>::infinity(), high = -low;
 
   Kernel kernel(double cost) const {
     WorkspaceLayout workspace;
@@ -124,8 +131,9 @@ struct Correlation {
              float* y = b.output<float>(0) + sample * k.to_sample + part * k.to_part;
              calls.reorder(s.reorder_result, s.result, b.workspace(to), s.plain_result, y);
              const int64_t channels = k.to_part / k.plane;
-             for (int64_t i = 0; k.bias && i < k.steps.count(unit); ++i)
-               add_channel_bias(b.input<float>(2) + part * channels, channels, k.plane, k.plane, y + i * k.to_sample);
+             const Finish finish{k.bias ? b.input<float>(2) + part * channels : nullptr, k.low, k.high};
+             for (int64_t i = 0; is_needed(finish) && i < k.steps.count(unit); ++i)
+               packed().finish(finish, channels, k.plane, y + i * k.to_sample, k.plane);
            }
          }});
     const auto complete = [k](int64_t u, const ResultParts::Take& f) {
@@ -162,10 +170,10 @@ std::optional<Kernel> unless_refused(F&& f) {
 }  // namespace
 
 double primitive_outputs_ns(const Convolution& c) {
-  return primitive_ns(c, static_cast<double>(c.cin), channel_vectors(c.cout), primitive_cost().fma);
+  return primitive_ns(c, summed_channels(c.cin), channel_vectors(c.cout), primitive_cost().fma);
 }
 double primitive_data_grad_ns(const Convolution& c) {
-  return primitive_ns(c, static_cast<double>(c.cout), channel_vectors(c.cin), primitive_cost().fma);
+  return primitive_ns(c, summed_channels(c.cout), channel_vectors(c.cin), primitive_cost().fma);
 }
 double primitive_weights_grad_ns(const Convolution& c) {
   if (!has_primitive(c)) return std::numeric_limits<double>::infinity();
@@ -190,7 +198,8 @@ std::optional<Kernel> primitive_convolution_kernel(const Convolution& c, bool bi
     const int64_t y = output_size(c.axes), channels = c.cout / parts;
     return Correlation{*steps,     parts,        c.cin * input_size(c.axes),
                        c.cout * y, channels * y, channels * c.cin * kernel_size(c.axes),
-                       y,          bias}
+                       y,          bias,         c.low,
+                       c.high}
         .kernel(primitive_outputs_ns(c) * static_cast<double>(c.batch));
   });
 }

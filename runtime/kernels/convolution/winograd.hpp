@@ -15,6 +15,8 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/kernels/block/finish.hpp"
+
 namespace pxl {
 
 /// Channels that are transformed together: the lanes of the widest vectors.
@@ -80,13 +82,13 @@ struct WinogradFunctions {
   /// gradients.
   void (*gradients)(const WinogradTiles& t, const WinogradChannels& c, bool divided, const float* planes, float* to,
                     float* scratch);
-  /// Transforms sums of products to m x m outputs, and adds bias[c] unless it is null.
-  void (*outputs)(const WinogradTiles& t, const WinogradChannels& c, const float* from, const float* bias,
+  /// Transforms sums of products to m x m outputs, and finishes them.
+  void (*outputs)(const WinogradTiles& t, const WinogradChannels& c, const float* from, const Finish& finish,
                   float* planes, float* scratch);
   /// The transpose of `inputs`: transforms sums of products to rows [begin, end) of planes, summed over all tiles, and
-  /// adds bias[c] unless it is null. Rows and columns that no tile reaches are 0.
+  /// finishes them. Rows and columns that no tile reaches are sums of 0.
   void (*data)(const WinogradTiles& t, const WinogradChannels& c, int64_t begin, int64_t end, const float* from,
-               const float* bias, float* planes, float* scratch);
+               const Finish& finish, float* planes, float* scratch);
   /// Transforms at most winograd_channels kernels. Position p of phase f in kernel i is to[p * position + phases[f] +
   /// i]. Whole vectors are written.
   void (*kernels)(const WinogradKernels& k, const float* from, float* to, int64_t position, const int64_t* phases);

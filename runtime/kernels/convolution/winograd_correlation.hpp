@@ -107,12 +107,12 @@ struct TileCorrelation {
     each_block(
         u.tiles, shape, g * results + first, n, c.groups * results,
         [&](int64_t channel, int64_t channels, int64_t plane, const WinogradTiles& t, int64_t place) {
-          const float* const added = biases ? biases + g * results + first + channel : nullptr;
+          const Finish finish{biases ? biases + g * results + first + channel : nullptr, c.low, c.high};
           const float* const from = sums + place * tile + channel * columns_of_channel;
           if (is_transposed())
-            f->data(t, {channels, x_plane, position, tile}, u.begin, u.end, from, added, to + plane * x_plane, memory);
+            f->data(t, {channels, x_plane, position, tile}, u.begin, u.end, from, finish, to + plane * x_plane, memory);
           else
-            f->outputs(t, {channels, y_plane, position, tile}, from, added, to + plane * y_plane, memory);
+            f->outputs(t, {channels, y_plane, position, tile}, from, finish, to + plane * y_plane, memory);
         });
   }
 

@@ -21,15 +21,9 @@ namespace pxl {
 
 namespace {
 
-/// Runs the packed kernels, or those for operands in place (packed.hpp).
-void gemm_own(ProductWay way, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
-              const float* b, int64_t ldb, float* c, int64_t ldc, float* memory) {
-  if (k == 0) {
-    for (int64_t i = 0; i < m; ++i) std::fill_n(c + i * ldc, n, 0.0F);
-    return;
-  }
-  if (way == ProductWay::in_place)
-    return packed().products_in_place({a, b, c, 1, 0, 0, 0, ta, tb, m, n, k, lda, ldb, ldc, memory});
+/// Runs the packed kernels.
+void gemm_own(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b,
+              int64_t ldb, float* c, int64_t ldc, float* memory) {
   packed().product({.a = {reinterpret_cast<const std::byte*>(a), lda},
                     .b = {reinterpret_cast<const std::byte*>(b), ldb},
                     .ta = ta,
@@ -61,6 +55,19 @@ void gemm_plain(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double*
 int blas_int(int64_t x) { return static_cast<int>(x); }
 CBLAS_TRANSPOSE transposition(bool transposed) { return transposed ? CblasTrans : CblasNoTrans; }
 #endif
+
+void gemm_library(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b,
+                  int64_t ldb, float* c, int64_t ldc) {
+#if defined(PXL_ONEDNN)
+  const OneOpenMpThread one_thread;
+  if (dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, 0.0f, c, ldc) == dnnl_success) return;
+#endif
+#if !defined(PXL_WITHOUT_BLAS)
+  use_one_blas_thread();
+  cblas_sgemm(CblasRowMajor, transposition(ta), transposition(tb), blas_int(m), blas_int(n), blas_int(k), 1.0f, a,
+              blas_int(lda), b, blas_int(ldb), 0.0f, c, blas_int(ldc));
+#endif
+}
 
 /// Whether BLAS computes float64 products, and float32 products if libraries compute them.
 bool has_blas() {
@@ -162,20 +169,17 @@ int64_t gemm_product_memory<double>(int64_t m, int64_t n) {
 }
 
 void gemm_one_thread(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b,
-                     int64_t ldb, float* c, int64_t ldc, float* memory) {
+                     int64_t ldb, float* c, int64_t ldc, float* memory, const Finish& finish) {
   const ProductWay chosen = product_way(ta, tb, m, n, k, lda, ldb);
-  if (chosen != ProductWay::library) return gemm_own(chosen, ta, tb, m, n, k, a, lda, b, ldb, c, ldc, memory);
-#if defined(PXL_ONEDNN)
-  const OneOpenMpThread one_thread;
-  if (dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, 0.0f, c, ldc) == dnnl_success) {
-    return;
-  }
-#endif
-#if !defined(PXL_WITHOUT_BLAS)
-  use_one_blas_thread();
-  cblas_sgemm(CblasRowMajor, transposition(ta), transposition(tb), blas_int(m), blas_int(n), blas_int(k), 1.0f, a,
-              blas_int(lda), b, blas_int(ldb), 0.0f, c, blas_int(ldc));
-#endif
+  if (chosen == ProductWay::in_place && k > 0)
+    return packed().products_in_place({a, b, c, 1, 0, 0, 0, ta, tb, m, n, k, lda, ldb, ldc, memory, finish});
+  if (k == 0)
+    for (int64_t i = 0; i < m; ++i) std::fill_n(c + i * ldc, n, 0.0F);
+  else if (chosen == ProductWay::packed)
+    gemm_own(ta, tb, m, n, k, a, lda, b, ldb, c, ldc, memory);
+  else
+    gemm_library(ta, tb, m, n, k, a, lda, b, ldb, c, ldc);
+  if (is_needed(finish)) packed().finish(finish, m, n, c, ldc);
 }
 
 void gemm_one_thread(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "runtime/kernels/block/finish.hpp"
+
 namespace pxl {
 
 /// Whether libraries compute float32 products, or most of them: PXL_GEMM is library, or not packed on x86-64.
@@ -29,7 +31,7 @@ int64_t gemm_memory(int64_t m);
 
 /// c[m, n] = op(a) @ op(b), row-major; `ld*` are leading dimensions, in elements.
 void gemm_one_thread(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b,
-                     int64_t ldb, float* c, int64_t ldc, float* memory);
+                     int64_t ldb, float* c, int64_t ldc, float* memory, const Finish& finish = {});
 /// The same in float64: BLAS if there is one, without working memory.
 void gemm_one_thread(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
                      int64_t ldb, double* c, int64_t ldc, float* memory);

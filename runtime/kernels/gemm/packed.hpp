@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/kernels/block/finish.hpp"
+
 namespace pxl {
 
 struct NarrowFunctions;
@@ -71,6 +73,7 @@ struct ProductsInPlace {
   bool ta, tb;
   int64_t m, n, k, lda, ldb, ldo;
   float* memory;  ///< for `tb`: PackedFunctions::strip floats, aligned to 64 bytes, of the calling thread
+  Finish finish = {};
 };
 
 struct PackedFunctions {
@@ -81,6 +84,8 @@ struct PackedFunctions {
   void (*multiply)(const PackedGemm&);
   void (*product)(const UnpackedGemm&);
   void (*products_in_place)(const ProductsInPlace&);
+  /// Finishes the sums c[rows, n], whose rows are `ldc` numbers apart.
+  void (*finish)(const Finish& f, int64_t rows, int64_t n, float* c, int64_t ldc);
 
   int64_t strips(int64_t n) const { return (n + nr - 1) / nr; }
   int64_t packed_size(int64_t n, int64_t k) const { return strips(n) * nr * k; }

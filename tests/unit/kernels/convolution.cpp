@@ -316,7 +316,57 @@ TEST_CASE("a bias is added after the sums, with the bits of an addition") {
   const Array y = check_divided(convolution_kernel(DType::float32, empty, true),
                                 {Array(DType::float32, {2, 0, 4}), Array(DType::float32, {3, 0, 1}), bias},
                                 {spec(DType::float32, {2, 3, 4})})[0];
-  for (int64_t i = 0; i < y.size(); ++i) CHECK(y.number(i) == bias.number(i / 4 % 3));
+  const Array within = check_divided((*convolution_kernel(DType::float32, empty, true).bounded())(0.25F, 0.5F),
+                                     {Array(DType::float32, {2, 0, 4}), Array(DType::float32, {3, 0, 1}), bias},
+                                     {spec(DType::float32, {2, 3, 4})})[0];
+  for (int64_t i = 0; i < y.size(); ++i) {
+    CHECK(y.number(i) == bias.number(i / 4 % 3));
+    CHECK(within.number(i) == std::clamp(y.number(i), 0.25, 0.5));
+  }
+}
+
+TEST_CASE("bounds of a convolution have the bits of bounds that follow it") {
+  std::vector<Convolution> given = cases();
+  for (int64_t groups : {2, 16}) {
+    given.push_back(square(3, 32 / groups, 32 / groups, 9, 3, 1, 1, 1));
+    given.back().groups = groups;
+  }
+  for (const Convolution& c : given)
+    for (const bool bias : {false, true})
+      for (const auto& [low, high] : {std::pair{0.0F, static_cast<float>(inf)}, {0.0F, 0.125F}, {-0.5F, -0.25F}}) {
+        CAPTURE(c.cin);
+        CAPTURE(c.cout);
+        CAPTURE(c.axes[1].kernel);
+        CAPTURE(low);
+        Array x = ramp(DType::float32, {c.batch, c.groups * c.cin, c.axes[1].in, c.axes[2].in}, 1);
+        // A result that is not a number, and results that are -0 without a bias.
+        x.mutable_data<float>()[0] = static_cast<float>(not_a_number);
+        for (int64_t i = x.size() / 2; i < x.size(); ++i) x.mutable_data<float>()[i] = -0.0F;
+        Array w = ramp(DType::float32, {c.groups * c.cout, c.cin, c.axes[1].kernel, c.axes[2].kernel}, 2);
+        std::vector<Array> operands = {x, w};
+        if (bias) operands.push_back(ramp(DType::float32, {c.groups * c.cout}, 4));
+        const TensorSpec result = spec(DType::float32, {c.batch, c.groups * c.cout, c.axes[1].out, c.axes[2].out});
+        Convolution bounded = c;
+        bounded.low = low, bounded.high = high;
+        const auto check = [&](const Kernel& kernel, const Kernel& within) {
+          const Array sums = check_divided(kernel, operands, {result})[0];
+          const Array got = check_divided(within, operands, {result})[0];
+          int64_t wrong = 0;
+          for (int64_t i = 0; i < got.size(); ++i) {
+            const float sum = sums.data<float>()[i];
+            const float wanted = sum <= low ? low : sum >= high ? high : sum;
+            wrong += std::memcmp(&got.data<float>()[i], &wanted, sizeof wanted) != 0;
+          }
+          CHECK(wrong == 0);
+        };
+        const Kernel whole = convolution_kernel(DType::float32, c, bias);
+        check(whole, (*whole.bounded())(low, high));
+        for (const ConvolutionWay& way : convolution_ways()) {
+          CAPTURE(way.name);
+          if (!std::isfinite(way.outputs.ns(c))) continue;
+          if (const auto kernel = way.outputs.make(c, bias)) check(*kernel, *way.outputs.make(bounded, bias));
+        }
+      }
 }
 
 TEST_CASE("numbers are added in whole vectors and a rest, and nothing after them is written") {
@@ -372,8 +422,8 @@ TEST_CASE("Winograd's transforms write nothing beside their results, with the sa
                              weights = filled(k.rows * k.columns * channels + 1);
           f->inputs(t, c, data, inputs.data(), scratch.data());
           f->gradients(t, c, true, data, gradients.data(), scratch.data());
-          f->outputs(t, c, data, data, planes.data(), scratch.data());
-          f->data(t, c, t.pitch(), t.pitch() + 5, data, data, spread.data(), scratch.data());
+          f->outputs(t, c, data, {data}, planes.data(), scratch.data());
+          f->data(t, c, t.pitch(), t.pitch() + 5, data, {data}, spread.data(), scratch.data());
           f->kernels(k, data, kernels.data(), tile, phases);
           f->weights(k, data, tile, weights.data());
           std::vector<float> result;

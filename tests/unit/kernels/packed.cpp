@@ -266,9 +266,10 @@ TEST_CASE("products in place have the bits of packed ones, one or many") {
         const int64_t b_step = shared ? 0 : c.k * c.n;
         std::vector<float> out(static_cast<size_t>(count * out_size), -1.0F), expected = out;
         auto* const floats = reinterpret_cast<float*>(memory.data());
+        const Finish finish = shared ? Finish{a.data<float>(), -0.25F, 0.5F} : Finish{};  // a has m numbers at least
         f->products_in_place({a.data<float>(), b.data<float>(), out.data(), count, c.m * c.k, b_step, out_size, c.ta,
-                              c.tb, c.m, c.n, c.k, lda, ldb, ldo, floats});
-        for (int64_t i = 0; i < count; ++i)
+                              c.tb, c.m, c.n, c.k, lda, ldb, ldo, floats, finish});
+        for (int64_t i = 0; i < count; ++i) {
           f->product({{reinterpret_cast<const std::byte*>(a.data<float>() + i * c.m * c.k), lda},
                       {reinterpret_cast<const std::byte*>(b.data<float>() + i * b_step), ldb},
                       c.ta,
@@ -280,9 +281,36 @@ TEST_CASE("products in place have the bits of packed ones, one or many") {
                       expected.data() + i * out_size,
                       ldo,
                       floats});
+          if (shared) f->finish(finish, c.m, c.n, expected.data() + i * out_size, ldo);
+        }
         CHECK(out == expected);
       }
     }
+}
+
+TEST_CASE("finished sums have their bias and are within bounds, zeros and NaN too, with every instruction set") {
+  constexpr float infinite = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const float values[] = {-0.0F, 0.0F, nan, infinite, -infinite, 0.25F, -0.25F, 3.0F, 1e-40F, -1e-40F};
+  const float biases[] = {0.5F, -0.0F, -3.0F};
+  for (const PackedFunctions* f : usable_variants(packed_variants()))
+    for (const float* bias : {static_cast<const float*>(nullptr), biases})
+      for (const auto& [low, high] : {std::pair{-infinite, infinite}, {0.0F, infinite}, {0.0F, 6.0F}, {-0.5F, -0.125F}})
+        for (int64_t n = 1; n < 40; ++n) {
+          constexpr int64_t rows = 3, apart = 41;
+          std::vector<float> given(rows * apart), got;
+          for (size_t i = 0; i < given.size(); ++i) given[i] = values[i % std::size(values)];
+          got = given;
+          f->finish({bias, low, high}, rows, n, got.data(), apart);
+          int64_t wrong = 0;
+          for (size_t i = 0; i < given.size(); ++i) {
+            const size_t row = i / apart;
+            const float sum = bias ? given[i] + bias[row] : given[i];
+            const float bounded = sum <= low ? low : sum >= high ? high : sum;
+            const float wanted = static_cast<int64_t>(i % apart) < n ? bounded : given[i];
+            wrong += std::memcmp(&got[i], &wanted, sizeof wanted) != 0 && !(got[i] != got[i] && wanted != wanted);
+          }
+          CHECK(wrong == 0);
+        }
 }
 
 TEST_CASE("products are computed in the way that is fastest for their shape") {
