@@ -1,8 +1,11 @@
 // ONNX forms of ops that read or write at indices computed at run time, and of quantised numbers.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "interpreter/onnx/exporter.hpp"
+#include "runtime/kernels/attention/attention.hpp"
 
 namespace pxl::onnx {
 
@@ -164,6 +167,33 @@ Texts quantised_matmul(const ExportSite& s) {
   return one(s.e.add("MatMul", {x, widened(s, 1, 3, k)}));
 }
 
+/// Attention with its products, a softmax, and -inf where a query reads no key.
+Texts attention(const ExportSite& s) {
+  const double scale =
+      s.c.is_none("scale") ? 1 / std::sqrt(static_cast<double>(s.shape().back())) : s.c.number("scale");
+  const AttentionShape a = attention_shape(s.shape(0), s.shape(1), s.shape(2), s.c.boolean("is_causal"), scale);
+  const auto rows = [&](size_t slot, int64_t n, int64_t width) {
+    return s.e.add("Reshape", {cast_to(s, s.in[slot], s.dtype(slot), s.dtype()), s.e.ints({a.outer, n, width})});
+  };
+  const std::string keys = s.e.add("Transpose", {rows(1, a.s, a.d)}, {attribute("perm", Ints{0, 2, 1})});
+  const std::string q = s.e.add("Mul", {rows(0, a.rows(), a.d), s.constant(a.scale)});
+  std::string scores = s.e.add("MatMul", {q, keys});
+  if (s.c.has(3) || a.causal) {
+    const auto numbers = [&](Shape shape, int64_t first, int64_t period) {
+      Array values(DType::int32, shape);
+      for (int64_t i = 0; i < values.size(); ++i)
+        values.mutable_data<int32_t>()[i] = static_cast<int32_t>(first + i % std::max<int64_t>(1, period));
+      return s.e.initialiser("positions", std::move(values));
+    };
+    const std::string count = s.c.has(3) ? s.e.add("Reshape", {s.in[3], s.e.ints({1, 1})}) : numbers({1, 1}, a.s, 1);
+    const std::string end = a.causal ? s.e.add("Add", {count, numbers({a.rows(), 1}, 1 - a.t, a.t)}) : count;
+    const std::string reads = s.e.add("Less", {numbers({1, a.s}, 0, a.s), end});
+    scores = s.e.add("Where", {reads, scores, s.constant(-std::numeric_limits<double>::infinity())});
+  }
+  const std::string weights = s.e.add("Softmax", {scores}, {attribute("axis", int64_t{-1})});
+  return one(s.e.add("Reshape", {s.e.add("MatMul", {weights, rows(2, a.s, a.e)}), s.e.ints(s.out_shape())}));
+}
+
 template <bool left>
 Texts shifted(const ExportSite& s) {
   if (row(s.dtype()).kind != DTypeKind::unsigned_integer) throw NoForm{"ONNX shifts unsigned integers only"};
@@ -187,6 +217,7 @@ const ExportRow index_rows[] = {
     {"dequantize_linear", dequantize_linear},
     {"dequantise", dequantise},
     {"quantised_matmul", quantised_matmul},
+    {"dot_product_attention", attention},
     {"shift_left", shifted<true>},
     {"shift_right", shifted<false>},
 };

@@ -133,6 +133,9 @@ void hardmax(ReferenceContext&);
 
 // product.cpp
 void matmul(ReferenceContext&);
+
+// attention.cpp
+void attention(ReferenceContext&);
 void matmul_integer(ReferenceContext&);
 void matmul_pow2scaled(ReferenceContext&);
 void dequantise(ReferenceContext&);

@@ -36,6 +36,7 @@ enum class TileStrategy : uint8_t {
   scatter,              ///< slices written or added at indices
   loss,                 ///< one value per row of class probabilities
   loss_grad,            ///< gradient of loss
+  attention,            ///< softmax and two products, of rows of queries
   host,                 ///< copies from and to the host
   control,              ///< calls, loops and branches
   count
@@ -80,6 +81,7 @@ inline constexpr TileMap tile_gather{TileStrategy::gather};
 inline constexpr TileMap tile_scatter{TileStrategy::scatter};
 inline constexpr TileMap tile_loss{TileStrategy::loss};
 inline constexpr TileMap tile_loss_grad{TileStrategy::loss_grad};
+inline constexpr TileMap tile_attention{TileStrategy::attention};
 inline constexpr TileMap tile_host{TileStrategy::host};
 inline constexpr TileMap tile_control{TileStrategy::control};
 

@@ -15,6 +15,13 @@ int64_t matmul_flops(const OpContext& s) {
              : flops;
 }
 
+Expr swap_last_axes(const Expr& e) {
+  std::vector<int64_t> permutation(static_cast<size_t>(e.rank()));
+  std::iota(permutation.begin(), permutation.end(), 0);
+  std::swap(permutation[permutation.size() - 1], permutation[permutation.size() - 2]);
+  return transpose(e, permutation);
+}
+
 namespace {
 
 constexpr Param matmul_params[] = {
@@ -23,14 +30,6 @@ constexpr Param matmul_params[] = {
     {"available_memory_proportion", ParamKind::number, none_default, "not used"},
     {"output_type", ParamKind::dtype, none_default, "dtype of the result; none means that of lhs"},
     {"partials_type", ParamKind::string, none_default, "not used"}};
-
-// Swaps the last two axes.
-Expr transposed(const Expr& e) {
-  std::vector<int64_t> permutation(static_cast<size_t>(e.rank()));
-  std::iota(permutation.begin(), permutation.end(), 0);
-  std::swap(permutation[permutation.size() - 1], permutation[permutation.size() - 2]);
-  return transpose(e, permutation);
-}
 
 Expr product(const Expr& a, const Expr& b) { return a.builder().one("matmul", {a, b}); }
 
@@ -44,16 +43,16 @@ void matmul_gradient(GradContext& c) {
   if (a_vector) dy_shape.insert(dy_shape.end() - 1, 1);
   const Shape a_matrix = a_vector ? Shape{1, a[0]} : a, b_matrix = b_vector ? Shape{b[0], 1} : b;
   const Expr dy = reshape(cast(c.dy(), c.in_spec(0).dtype), dy_shape);
-  if (c.wants(0)) c.set(0, reshape(sum_to(product(dy, transposed(reshape(c.in(1), b_matrix))), a_matrix), a));
+  if (c.wants(0)) c.set(0, reshape(sum_to(product(dy, swap_last_axes(reshape(c.in(1), b_matrix))), a_matrix), a));
   if (c.wants(1)) {
     const Expr lhs = reshape(c.in(0), a_matrix);
     // One matrix for a whole batch: the batch is folded into the rows, so that one product also sums over it.
     if (b_matrix.size() == 2 && a_matrix.size() > 2) {
       const Expr rows = reshape(lhs, {element_count(Shape(a.begin(), a.end() - 1)), a.back()});
       const Expr gradients = reshape(dy, {rows.shape()[0], dy_shape.back()});
-      c.set(1, reshape(product(transposed(rows), gradients), b));
+      c.set(1, reshape(product(swap_last_axes(rows), gradients), b));
     } else {
-      c.set(1, reshape(sum_to(product(transposed(lhs), dy), b_matrix), b));
+      c.set(1, reshape(sum_to(product(swap_last_axes(lhs), dy), b_matrix), b));
     }
   }
 }

@@ -125,6 +125,9 @@ inline IndexCheck indices_below(int slot, int64_t extent, bool ignores_others) {
 /// Floating-point operations of a matrix product.
 int64_t matmul_flops(const OpContext& site);
 
+/// The matrices of the last two axes, transposed.
+Expr swap_last_axes(const Expr& e);
+
 /// Slice [begin, begin + size) of one axis; no op if it is the whole axis.
 Expr narrow(const Expr& e, size_t axis, int64_t begin, int64_t size);
 
@@ -137,6 +140,7 @@ std::span<const OpRow> arithmetic_rows();
 std::span<const OpRow> logical_rows();
 std::span<const OpRow> reduce_rows();
 std::span<const OpRow> matmul_rows();
+std::span<const OpRow> attention_rows();
 std::span<const OpRow> composite_rows();
 std::span<const OpRow> linear_algebra_rows();
 std::span<const OpRow> fourier_rows();

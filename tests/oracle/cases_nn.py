@@ -151,6 +151,31 @@ def normalise():
                m=grid(3), v=positive(3))
 
 
+def attention():
+    def attend(q, k, v, count=None, causal=False, scale=None):
+        """Consecutive heads of queries share a head of keys."""
+        if q.dim() > 2 and q.shape[-3] != k.shape[-3]:
+            k, v = (x.repeat_interleave(q.shape[-3] // k.shape[-3], dim=-3) for x in (k, v))
+        count = k.shape[-2] if count is None else int(count)
+        end = torch.full((q.shape[-2], 1), count) if not causal else torch.arange(q.shape[-2])[:, None] + count - q.shape[-2] + 1
+        scores = q @ k.transpose(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
+        scores = scores.masked_fill(torch.arange(k.shape[-2]) >= end, -math.inf)
+        return torch.softmax(scores, -1) @ v
+
+    def op(name, options, f, q=(2, 3, 4), k=(2, 5, 4), v=(2, 5, 3), dtypes=BOTH):
+        return case(name, f"dot_product_attention(q, k, v{options})", f, "q k v", dtypes, q=grid(*q), k=grid(*k), v=grid(*v))
+
+    yield op("attention", "", lambda q, k, v: attend(q, k, v))
+    yield op("attention_matrices", "", lambda q, k, v: attend(q, k, v), (3, 4), (5, 4), (5, 3))
+    yield op("attention_causal", ", is_causal = true", lambda q, k, v: attend(q, k, v, causal=True))
+    yield op("attention_scaled", ", scale = 0.25", lambda q, k, v: attend(q, k, v, scale=0.25))
+    yield op("attention_counted", ", array([4], int32)", lambda q, k, v: attend(q, k, v, 4))
+    yield op("attention_decoding", ", array([4], int32), is_causal = true", lambda q, k, v: attend(q, k, v, 4, True))
+    yield op("attention_shared", ", is_causal = true", lambda q, k, v: attend(q, k, v, causal=True), (2, 4, 3, 4), (2, 2, 5, 4), (2, 2, 5, 3))
+    yield op("attention_blocks", ", array([133], int32), is_causal = true", lambda q, k, v: attend(q, k, v, 133, True),
+             (2, 66, 4), (1, 140, 4), (1, 140, 2), F32)
+
+
 def loss():
     probs = lambda *shape: lambda rng: (lambda e: e / e.sum(-1, keepdims=True))(positive(*shape)(rng))
     labels = lambda *shape: ints(*shape, low=0, high=5)
@@ -319,4 +344,4 @@ def addons():
     yield case("linear_layout", "linear_layout(x)", lambda x: x.clone(), "x", x=grid(3))
 
 
-FAMILIES = {f.__name__: list(f()) for f in (convolution, pooling, normalise, loss, resample, updates, addons)}
+FAMILIES = {f.__name__: list(f()) for f in (convolution, pooling, normalise, attention, loss, resample, updates, addons)}

@@ -85,25 +85,21 @@ std::vector<TensorSpec> infer_eigh(const OpContext& s) {
 // ---- expressions
 
 Expr matmul(const Expr& a, const Expr& b) { return a.builder().one("matmul", {a, b}); }
-Expr swapped(const Expr& e) {
-  std::vector<int64_t> axes;
-  for (int64_t i = 0; i < e.rank(); ++i) axes.push_back(i);
-  std::swap(axes.end()[-1], axes.end()[-2]);
-  return transpose(e, axes);
-}
-Expr symmetric(const Expr& e) { return (e + swapped(e)) * 0.5; }
+Expr symmetric(const Expr& e) { return (e + swap_last_axes(e)) * 0.5; }
 Expr triangle(const Expr& e, bool lower, int64_t diagonal = 0) {
   return e.builder().one(lower ? "tril" : "triu", {e}, {{"diagonal", diagonal}});
 }
 /// t^-1 b, or t^-T b.
 Expr solved(const Expr& t, const Expr& b, bool transposed) {
-  return t.builder().one("solve_matrices", {transposed ? swapped(t) : t, b});
+  return t.builder().one("solve_matrices", {transposed ? swap_last_axes(t) : t, b});
 }
 Expr solved(const Expr& t, const Expr& b, bool lower, bool transposed) {
   return t.builder().one("triangular_solve_matrices", {t, b}, {{"lower", lower}, {"transpose", transposed}});
 }
 /// b t^-1 of a triangle t.
-Expr divided(const Expr& b, const Expr& t, bool lower) { return swapped(solved(t, swapped(b), lower, true)); }
+Expr divided(const Expr& b, const Expr& t, bool lower) {
+  return swap_last_axes(solved(t, swap_last_axes(b), lower, true));
+}
 Expr identity_matrix(OpBuilder& at, int64_t n, DType dtype) {
   Array ones = Array::full(DType::float32, {n, n}, 0);
   for (int64_t i = 0; i < n; ++i) ones.mutable_data<float>()[i * n + i] = 1;
@@ -141,7 +137,7 @@ Expr narrow_columns(const Expr& e, int64_t begin, int64_t size) {
 void cholesky_gradient(GradContext& c) {
   if (!c.wants(0)) return;
   const Expr l = c.out();
-  const Expr p = matmul(swapped(l), triangle(c.dy(), true));
+  const Expr p = matmul(swap_last_axes(l), triangle(c.dy(), true));
   const Expr halved = triangle(p, true, -1) + p * (identity_matrix(c.builder(), l.shape().back(), l.dtype()) * 0.5);
   const Expr left = solved(l, halved, true, true);
   c.set(0, symmetric(divided(left, l, true)));
@@ -152,14 +148,14 @@ void triangular_solve_gradient(GradContext& c) {
   const Expr db = solved(c.in(0), c.dy(), lower, !transposed);
   if (c.wants(0)) {
     const Expr x = c.out();
-    c.set(0, -triangle(transposed ? matmul(x, swapped(db)) : matmul(db, swapped(x)), lower));
+    c.set(0, -triangle(transposed ? matmul(x, swap_last_axes(db)) : matmul(db, swap_last_axes(x)), lower));
   }
   if (c.wants(1)) c.set(1, db);
 }
 
 void solve_gradient(GradContext& c) {
   const Expr db = solved(c.in(0), c.dy(), true);
-  if (c.wants(0)) c.set(0, -matmul(db, swapped(c.out())));
+  if (c.wants(0)) c.set(0, -matmul(db, swap_last_axes(c.out())));
   if (c.wants(1)) c.set(1, db);
 }
 
@@ -173,11 +169,11 @@ Expr log_det_gradient(const Expr& t, const Expr& factor) {
 
 // M. Seeger et al., "Auto-differentiating linear algebra", 2017, for both factorisations: QR of tall matrices.
 Expr tall_qr_gradient(const Expr& q, const Expr& r, const Expr& dq, const Expr& dr) {
-  Expr m = dr ? matmul(r, swapped(triangle(dr, false))) : Expr();
-  if (dq) m = m ? m - matmul(swapped(dq), q) : -matmul(swapped(dq), q);
-  const Expr copied = triangle(m, true) + swapped(triangle(m, true, -1));
+  Expr m = dr ? matmul(r, swap_last_axes(triangle(dr, false))) : Expr();
+  if (dq) m = m ? m - matmul(swap_last_axes(dq), q) : -matmul(swap_last_axes(dq), q);
+  const Expr copied = triangle(m, true) + swap_last_axes(triangle(m, true, -1));
   const Expr left = dq ? dq + matmul(q, copied) : matmul(q, copied);
-  return swapped(solved(r, swapped(left), false, false));
+  return swap_last_axes(solved(r, swap_last_axes(left), false, false));
 }
 
 // A wide matrix [X, Y] is Q [U, V]: X has the factors Q and U, and V is Q^T Y.
@@ -193,7 +189,7 @@ void qr_gradient(GradContext& c) {
     return c.set(0, c.builder().one("concat", {std::vector<Expr>{dx, zeros}}, {{"axis", int64_t{-1}}}));
   }
   const Expr dv = narrow_columns(dr, m, n - m), y = narrow_columns(c.in(0), m, n - m);
-  const Expr of_v = matmul(y, swapped(dv));
+  const Expr of_v = matmul(y, swap_last_axes(dv));
   const Expr dx = tall_qr_gradient(q, u, dq ? dq + of_v : of_v, narrow_columns(dr, 0, m));
   c.set(0, c.builder().one("concat", {std::vector<Expr>{dx, matmul(q, dv)}}, {{"axis", int64_t{-1}}}));
 }
@@ -203,16 +199,18 @@ void svd_gradient(GradContext& c) {
   if (!c.wants(0)) return;
   const Expr u = c.out(0), s = c.out(1), vt = c.out(2), du = c.dy(0), ds = c.dy(1), dvt = c.dy(2);
   const int64_t m = u.shape().end()[-2], n = vt.shape().end()[-1], k = s.shape().back();
-  const auto antisymmetric = [&](const Expr& e) { return inverse_gaps(s * s) * (e - swapped(e)); };
+  const auto antisymmetric = [&](const Expr& e) { return inverse_gaps(s * s) * (e - swap_last_axes(e)); };
   const auto over_values = [&](const Expr& e) { return scaled_columns(e, 1.0 / s); };
   Expr inner = ds ? diagonal(ds) : Expr();
   const auto add = [](Expr& to, const Expr& e) { to = to ? to + e : e; };
-  if (du) add(inner, scaled_columns(antisymmetric(matmul(swapped(u), du)), s));
-  if (dvt) add(inner, swapped(scaled_columns(swapped(antisymmetric(matmul(vt, swapped(dvt)))), s)));
+  if (du) add(inner, scaled_columns(antisymmetric(matmul(swap_last_axes(u), du)), s));
+  if (dvt)
+    add(inner, swap_last_axes(scaled_columns(swap_last_axes(antisymmetric(matmul(vt, swap_last_axes(dvt)))), s)));
   Expr sum = matmul(matmul(u, inner), vt);
   // A matrix that is not square has parts outside the spaces of its vectors.
-  if (du && m > k) add(sum, matmul(over_values(du - matmul(u, matmul(swapped(u), du))), vt));
-  if (dvt && n > k) add(sum, matmul(u, swapped(over_values(swapped(dvt - matmul(matmul(dvt, swapped(vt)), vt))))));
+  if (du && m > k) add(sum, matmul(over_values(du - matmul(u, matmul(swap_last_axes(u), du))), vt));
+  if (dvt && n > k)
+    add(sum, matmul(u, swap_last_axes(over_values(swap_last_axes(dvt - matmul(matmul(dvt, swap_last_axes(vt)), vt))))));
   c.set(0, sum);
 }
 
@@ -221,10 +219,10 @@ void eigh_gradient(GradContext& c) {
   const Expr w = c.out(0), v = c.out(1), dw = c.dy(0), dv = c.dy(1);
   Expr inner = dw ? diagonal(dw) : Expr();
   if (dv) {
-    const Expr turn = inverse_gaps(w) * matmul(swapped(v), dv);
+    const Expr turn = inverse_gaps(w) * matmul(swap_last_axes(v), dv);
     inner = inner ? inner + turn : turn;
   }
-  c.set(0, symmetric(matmul(matmul(v, inner), swapped(v))));
+  c.set(0, symmetric(matmul(matmul(v, inner), swap_last_axes(v))));
 }
 
 // ---- right sides

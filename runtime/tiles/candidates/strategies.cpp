@@ -77,6 +77,13 @@ int64_t sort_vertex_cycles(const CandidateRequest& r, const TileShare& t) {
 int64_t loss_vertex_cycles(const CandidateRequest& r, const TileShare& t) {
   return loss_cycles(r.machine, t.rows, t.length, t.element_bytes);
 }
+/// A row multiplies and exponentiates as many products as there are keys. A vector instruction has 8 bytes.
+int64_t attention_vertex_cycles(const CandidateRequest& r, const TileShare& t) {
+  const Shape &k = r.site.input(1).shape, &v = r.site.input(2).shape;
+  const int64_t vectors = div_up((k.back() + v.back()) * t.element_bytes, 8);
+  const int64_t exponential = div_up(tile_exp.vector.f32_cycles, tile_exp.vector.f32_elements);
+  return t.rows * k[k.size() - 2] * (vectors + exponential);
+}
 
 constexpr VectorCost add_pass = tile_add.vector;
 constexpr VectorCost softmax_passes[] = {add_pass, tile_exp.vector, add_pass},
@@ -164,6 +171,12 @@ constexpr TileStrategyInfo strategy_rows[] = {
     {S::loss_grad, "loss gradient",
      RowStrategy{.vertex = {"LossGrad", no_cycles, as_elsewhere}, .reductions = 0, .passes = loss_grad_passes}, M::own,
      vector_rate, no_step, loss_parts},
+    {S::attention, "attention",
+     RowStrategy{.vertex = {"Attention", attention_vertex_cycles, as_elsewhere},
+                 .reductions = 0,
+                 .passes = {},
+                 .whole_rows = true},
+     M::own, vector_rate, no_step, own_result_parts},
     {S::host, "host", CustomStrategy{enumerate_host}, M::neighbours, vector_rate, runs, whole_parts},
     {S::control, "control", CallStrategy{}, M::neighbours, vector_rate, no_step, whole_parts},
 };

@@ -21,6 +21,7 @@ enum class Rule : uint8_t {
   losses,   ///< a loss for each row, then the reduction of the element's rows; `detail` is the gradient that an op has
   along,    ///< `axis` and `shape` follow the new axis; indices get the shape of the data
   first,    ///< the first operand alone has the new axis
+  before,   ///< operands have one more first axis, but for `detail`, which all elements share
   nd,       ///< positions begin with the number of the element
   product,  ///< a matrix product
   norm,     ///< the gradient of a norm: that of rows, and sums over the rows of an element
@@ -88,6 +89,7 @@ constexpr RuleOfRow rules[] = {
     {"scatter_reduce_grad", Rule::along, ""},
     {"dequantize_linear", Rule::first, ""},
     {"quantize_linear", Rule::first, ""},
+    {"dot_product_attention", Rule::before, "count"},
     {"scatter_nd", Rule::nd, ""},
     {"matmul_integer", Rule::product, ""},
     {"matmul_pow2scaled", Rule::product, ""},
@@ -147,6 +149,7 @@ class BatchedOp {
       case Rule::losses: return losses(!rule.detail.empty());
       case Rule::along: return along();
       case Rule::first: return with_first();
+      case Rule::before: return all_before(slot_of(*op_.row, rule.detail));
       case Rule::nd: return scatter_nd();
       case Rule::product: return product();
       case Rule::norm: return norm_gradient(rule.detail);
@@ -418,6 +421,15 @@ class BatchedOp {
     Attributes attrs = op_.attrs;
     if (element(1).size() != 1) *attr(attrs, "axis") = behind(std::get<int64_t>(*attr(attrs, "axis")));
     return made(std::move(inputs), std::move(attrs));
+  }
+
+  std::vector<Tensor*> all_before(size_t shared) {
+    if (is_mapped(shared)) return {};
+    std::vector<Tensor*> inputs;
+    for (size_t slot = 0; slot < operands_.size(); ++slot)
+      inputs.push_back(slot == shared || !operands_[slot].tensor ? operands_[slot].tensor
+                                                                 : with_batch(at_, operands_[slot], n_));
+    return made(std::move(inputs), op_.attrs);
   }
 
   std::vector<Tensor*> scatter_nd() {

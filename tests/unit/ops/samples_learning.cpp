@@ -11,6 +11,7 @@ Samples::Rows Samples::learning() const {
       PXL_SAMPLE("softmax", Sample{{x(m)}, {{"axis", int64_t{-1}}}}),
       PXL_SAMPLE("log_softmax", Sample{{x(m)}, {{"axis", int64_t{0}}}}),
       PXL_SAMPLE("softmax_grad log_softmax_grad", Sample{{x(m), x(m, 1)}, {{"axis", int64_t{-1}}}}),
+      PXL_SAMPLE("dot_product_attention", Sample{{x({2, 3, 4}), x({2, 5, 4}, 1), x({2, 5, 2}, 2), ints({1}, {4})}}),
       PXL_SAMPLE("group_norm group_normalization",
                  Sample{{x({2, 4, 3}), x({4}, 1), x({4}, 2)}, {{"num_groups", int64_t{2}}}}),
       PXL_SAMPLE("layer_norm layer_normalization", Sample{{x({2, 4}), x({4}, 1), x({4}, 2)}}),

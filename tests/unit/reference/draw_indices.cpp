@@ -152,6 +152,26 @@ void add_index_draws(Families& m) {
     if (d.coin()) d.factor(s, "f", d.one_of<double>({1.0, 0.5}));
     return s;
   };
+  m["dot_product_attention"] = [](Draw& d) {
+    const int64_t t = d.between(1, 6), s = d.one_of<int64_t>({0, 1, 2, 5, 130, 300}),
+                  width = d.one_of<int64_t>({1, 3, 8});
+    const int64_t heads = d.between(1, 3), group = d.between(1, 3);
+    Shape lead = d.shape(0, 1), q = lead, k = lead;
+    if (lead.size() == 1 && lead[0] > 8) lead = q = k = {2};
+    if (d.coin()) {
+      q.push_back(heads * group);
+      k.push_back(heads);
+    }
+    Shape v = k;
+    q.insert(q.end(), {t, width});
+    k.insert(k.end(), {s, width});
+    v.insert(v.end(), {s, d.between(1, 4)});
+    const DType of_keys = is_floating(d.dtype) && d.coin() ? d.floating() : d.dtype;
+    Sample made{{d.values(q), d.values(of_keys, k), d.values(of_keys, v), {}}};
+    if (d.coin()) made.operands[3] = array<int32_t>({1}, {static_cast<int32_t>(d.below(s + 1 + (d.special ? 1 : 0)))});
+    if (d.coin()) made.attrs["scale"] = d.uniform(0.1, 1);
+    return made;
+  };
   m["sum_duplicates"] = [](Draw& d) {
     const Shape rows = d.shape(1, 3);
     const int64_t extent = d.between(1, 6);
