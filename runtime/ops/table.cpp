@@ -29,7 +29,7 @@ struct Table {
                         loss_rows(),        random_rows(),     update_rows(),         addon_rows(),
                         placement_rows(),   collective_rows(), nd_index_rows(),       linear_quantise_rows(),
                         response_rows(),    composite_rows(),  linear_algebra_rows(), fourier_rows(),
-                        attention_rows(),  structural_rows()})
+                        attention_rows(),   structural_rows()})
       for (const OpRow& row : family) {
         rows.push_back(&row);
         if (!by_name.emplace(row.name, &row).second)

@@ -98,7 +98,9 @@ Kernel forward(const Convolution& c, bool bias) {
   const auto part = [=](const Buffers& b, int64_t begin, int64_t end) {
     Im2colRows<const T> columns{};
     for (int64_t u = begin; u < end; ++u) {
-      const auto [tile, g, first, channels] = unit(u);
+      const Unit at = unit(u);
+      const Tile& tile = at.tile;
+      const int64_t g = at.g, first = at.first, channels = at.channels;
       if (u == begin || first == 0) columns = columns_of(c, t, tile, b.input<T>(0), g, 0, c.cin, b.workspace(packed));
       const bool whole = tile.samples == 1;
       const Im2colRows<T> y =
