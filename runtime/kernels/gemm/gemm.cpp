@@ -54,7 +54,6 @@ void gemm_plain(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double*
 #if !defined(PXL_WITHOUT_BLAS)
 int blas_int(int64_t x) { return static_cast<int>(x); }
 CBLAS_TRANSPOSE transposition(bool transposed) { return transposed ? CblasTrans : CblasNoTrans; }
-#endif
 
 void gemm_library(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b,
                   int64_t ldb, float* c, int64_t ldc) {
@@ -62,12 +61,15 @@ void gemm_library(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float
   const OneOpenMpThread one_thread;
   if (dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, 0.0f, c, ldc) == dnnl_success) return;
 #endif
-#if !defined(PXL_WITHOUT_BLAS)
   use_one_blas_thread();
   cblas_sgemm(CblasRowMajor, transposition(ta), transposition(tb), blas_int(m), blas_int(n), blas_int(k), 1.0f, a,
               blas_int(lda), b, blas_int(ldb), 0.0f, c, blas_int(ldc));
-#endif
 }
+#else
+// way() is never `library`.
+void gemm_library(bool, bool, int64_t, int64_t, int64_t, const float*, int64_t, const float*, int64_t, float*,
+                  int64_t) {}
+#endif
 
 /// Whether BLAS computes float64 products, and float32 products if libraries compute them.
 bool has_blas() {
