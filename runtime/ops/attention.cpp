@@ -87,8 +87,8 @@ Expr allowed(GradContext& c, const AttentionShape& a) {
   return at.one("less", {keys, after_last + count});
 }
 
-// The weights are computed again, in the dtype of the computation: w = softmax(scale q k^T). With g for the gradient of
-// the result, dv = w^T g and dz = softmax_grad(g v^T, w), of which dq = scale dz k and dk = scale dz^T q.
+// The weights are computed again, in the dtype of the computation: w = softmax(scale q k^T). g is the gradient of the
+// result. Then dv = w^T g, dz = softmax_grad(g v^T, w), dq = scale dz k, and dk = scale dz^T q.
 void attention_gradient(GradContext& c) {
   if (!c.wants(0) && !c.wants(1) && !c.wants(2)) return;
   OpBuilder& at = c.builder();

@@ -1,5 +1,5 @@
-// Attention with an online softmax: a block of rows reads blocks of keys and values, and keeps the largest product, the
-// sum of the weights and the weighted sum of the values so far. M. Milakov, N. Gimelshein, "Online normalizer
+// Attention with an online softmax. A block of rows reads blocks of keys and values. It keeps the largest product so
+// far, the sum of the weights, and the weighted sum of the values. M. Milakov, N. Gimelshein, "Online normalizer
 // calculation for softmax", 2018.
 #include "runtime/kernels/attention/attention.hpp"
 
