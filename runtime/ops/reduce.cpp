@@ -317,7 +317,7 @@ constexpr OpRow reduce_table[] = {
                                  infer_reduce_float, reference::logsumexp, logsumexp_gradient),
     {.name = "median",
      .path = "ops.median",
-     .doc = "The lower median over axes: element (n-1)/2 of the sorted elements.",
+     .doc = "The lower median over axes: element (n-1)/2 of the sorted elements, or NaN if one is NaN.",
      .example = "median(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)",
      .params = reduce_params,
      .expand =

@@ -110,7 +110,7 @@ void hardmax(ReferenceContext& c) {
   c.out(0, y);
 }
 
-// Element (n - 1) / 2 of the reduced ones in order.
+// Element (n - 1) / 2 of the reduced ones in order; a NaN, which is last in order, where there is one.
 void median_indices(ReferenceContext& c) {
   const std::vector<int64_t> axes = c.axes("axis");
   const Shape& shape = c.shape(0);
@@ -132,7 +132,9 @@ void median_indices(ReferenceContext& c) {
       }
       const auto value = [&](int64_t i) { return x.data()[elements[static_cast<size_t>(i)]]; };
       const auto n = static_cast<int64_t>(elements.size());
-      const int64_t place = sorted(n, false, value)[static_cast<size_t>((n - 1) / 2)];
+      const std::vector<int64_t> order = sorted(n, false, value);
+      const bool has_nan = value(order.back()) != value(order.back());
+      const int64_t place = has_nan ? order.back() : order[static_cast<size_t>((n - 1) / 2)];
       // Finds the first of the equal elements.
       int64_t first = 0;
       while (precedes(value(first), value(place)) || precedes(value(place), value(first))) ++first;

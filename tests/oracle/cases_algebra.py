@@ -21,6 +21,13 @@ def composites():
     for p in ("2", "1", "3", "2.5", "inf", "-inf"):
         yield unary(f"norm_{p}".replace("-", "minus_").replace(".", "_"),
                     lambda x, p=p: torch.linalg.vector_norm(x, float(p), dim=1), pxl=f"norm(x, {p}, axis = 1)")
+    infinite = [[float("inf"), 1.0, -2.0], [0.0, 0.0, 0.0], [1.0, float("nan"), float("inf")], [3.0, -4.0, 0.0]]
+    for p in ("3", "0.5", "-1"):
+        yield case(f"norm_{p}_infinite".replace("-", "minus_").replace(".", "_"), f"norm(x, {p}, axis = 1)",
+                   lambda x, p=p: torch.linalg.vector_norm(x, float(p), dim=1), x=infinite)
+    yield case("norm_3_of_nothing", "norm(x, 3.0, axis = 1)", lambda x: torch.linalg.vector_norm(x, 3.0, dim=1), x=[[], []])
+    yield case("std_of_large", "std(x * 300.0)", lambda x: torch.std(x.double() * 300).to(x.dtype), dtypes=BOTH, x=grid(40, 50))
+    yield case("var_of_large", "var(x * 100.0)", lambda x: torch.var(x.double() * 100).to(x.dtype), dtypes=BOTH, x=grid(40, 50))
     yield case("norm_0", "norm(x, 0)", lambda x: torch.linalg.vector_norm(x, 0), x=[0.0, 1.0, -2.0, 0.0])
     yield case("norm_3_of_zeros", "norm(x, 3.0, axis = 1)", lambda x: torch.linalg.vector_norm(x, 3.0, dim=1), "x",
                x=[[0.0, 0.0], [1.0, -2.0]])
@@ -70,6 +77,9 @@ def linear_algebra():
     yield case("solve_vectors", "solve(x, b)", torch.linalg.solve, "x b", WIDE, x=grid(2, 3, 3), b=grid(2, 3))
     yield case("solve_broadcast", "solve(x, b)", torch.linalg.solve, "x b", WIDE, x=grid(2, 1, 3, 3), b=grid(3, 3, 2))
     yield square("inverse", "inverse(x)", torch.linalg.inv)
+    for name, shape in (("batch", (3, 3, 3)), ("one", (1, 1, 1)), ("batches", (2, 2, 2, 2))):
+        yield case(f"inverse_{name}", f"inverse(x + 3.0 * eye({shape[-1]}))",
+                   lambda x: torch.linalg.inv(x + 3 * torch.eye(x.shape[-1], dtype=x.dtype)), "x", WIDE, x=grid(*shape))
     yield square("det_gradient", "det(x)", torch.linalg.det)
     yield case("slogdet", "slogdet(x)[1]", lambda x: torch.linalg.slogdet(x)[1], "x", WIDE, x=grid(3, 4, 4))
     yield case("slogdet_sign", "slogdet(x)[0]", lambda x: torch.linalg.slogdet(x)[0], dtypes=WIDE, x=grid(5, 3, 3))

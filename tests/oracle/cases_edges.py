@@ -115,6 +115,8 @@ def reduce_edges():
     yield case("median_keep", "median(x, axis = 0, keepdims = true)", lambda x: x.median(0, True).values, "x",
                x=distinct(5, 2))
     yield case("median_ties", "median(n, 1)", lambda n: n.median(1).values, n=[[2, 2, 1, 1], [3, 3, 3, 0]])
+    yield case("median_nan", "median(x, 1)", lambda x: x.median(1).values, dtypes=BOTH,
+               x=[[float("nan"), 0.0, -1.0], [3.0, 1.0, 2.0], [1.0, float("inf"), float("nan")], [-0.0, float("-inf"), float("inf")]])
     yield case("median_scalar", "median(x)", lambda x: x.median(), x=0.5)
     yield case("logsum_keep", "logsum(x, axis = -1, keepdims = true)", lambda x: x.sum(-1, True).log(), "x", BOTH,
                x=positive(2, 3))

@@ -86,7 +86,10 @@ Kernel median_kernel(const TensorSpec& in, const std::vector<int64_t>& axes) {
             for (int64_t i = 0; i < n; ++i) to[i] = rank_of(from[i * step]);
           to += n;
         });
-        const Bits middle = select_rank(ranks, count, (count - 1) / 2);
+        // A NaN, which has the last rank, is the median of its line.
+        constexpr Bits nan_rank = static_cast<Bits>(~Bits{0});
+        const bool is_nan = !std::is_integral_v<T> && std::find(ranks, ranks + count, nan_rank) != ranks + count;
+        const Bits middle = is_nan ? nan_rank : select_rank(ranks, count, (count - 1) / 2);
         // The first among equal elements.
         int64_t first = -1, place = 0, position = 0;
         for_each_run<1>(nest, [&](const auto& at, int64_t n) {

@@ -71,14 +71,26 @@ std::pair<Expr, double> centred(const Expr& t, const Attr& axis) {
 /// The number by which a sum of squares is divided; 0 where nothing is left, so that the quotient is no number.
 double divisor(double count, const Attr& correction) { return std::max(0.0, count - std::get<double>(correction)); }
 
+/// What `of_centred` makes of a tensor less its mean and of the number by which a sum of its squares is divided. It is
+/// computed in float32 if the dtype is narrow: a sum of squares is beyond float16 where the variance is not.
+template <class F>
+std::vector<Expr> of_deviations(const OpArgs& args, F of_centred) {
+  const Expr& t = args.expr(0);
+  const bool narrow = is_narrow(t.dtype());
+  const auto [d, count] = centred(narrow ? cast(t, DType::float32) : t, *args.attr(1));
+  const Expr y = of_centred(d, divisor(count, *args.attr(2)));
+  return {narrow ? cast(y, t.dtype()) : y};
+}
+
 std::vector<Expr> expand_var(OpBuilder&, const OpArgs& args) {
-  const auto [d, count] = centred(args.expr(0), *args.attr(1));
-  return {reduced("mean", of_op("square", d), *args.attr(1), *args.attr(3)) * (count / divisor(count, *args.attr(2)))};
+  return of_deviations(
+      args, [&](const Expr& d, double n) { return reduced("sumsquare", d, *args.attr(1), *args.attr(3)) * (1 / n); });
 }
 
 std::vector<Expr> expand_std(OpBuilder&, const OpArgs& args) {
-  const auto [d, count] = centred(args.expr(0), *args.attr(1));
-  return {reduced("l2", d, *args.attr(1), *args.attr(3)) * (1 / std::sqrt(divisor(count, *args.attr(2))))};
+  return of_deviations(args, [&](const Expr& d, double n) {
+    return reduced("l2", d, *args.attr(1), *args.attr(3)) * (1 / std::sqrt(n));
+  });
 }
 
 /// The largest size is taken out, so that no power overflows. It is detached: the norm does not depend on it.
@@ -91,7 +103,9 @@ Expr norm_of_order(const Expr& t, double p, const Attr& axis, const Attr& keepdi
   const Expr kept = of_op("detach", reduced(extreme, size, axis, keepdims));
   const Expr powers = at.one("pow", {size / unless_zero(scale), at.scalar(p, t.dtype())});
   const Expr root = at.one("pow", {unless_zero(reduced("sum", powers, axis, keepdims)), at.scalar(1 / p, t.dtype())});
-  return at.one("select", {at.one("equal", {kept, zero}), zero, kept * root});
+  // Sizes of 0 and of infinity are the norm themselves: their quotients are no numbers.
+  const Expr decides = at.one("equal", {kept, kept + kept});
+  return at.one("select", {decides, kept, kept * root});
 }
 
 std::vector<Expr> expand_norm(OpBuilder& at, const OpArgs& args) {
@@ -103,6 +117,7 @@ std::vector<Expr> expand_norm(OpBuilder& at, const OpArgs& args) {
   if (p == 1) return {reduced("l1", t, axis, keepdims)};
   if (std::isinf(p)) return {reduced(p > 0 ? "max" : "min", of_op("abs", t), axis, keepdims)};
   if (p == 0) return {reduced("sum", cast(at.one("not_equal", {t, zero_of(t)}), t.dtype()), axis, keepdims)};
+  if (p > 0 && t.spec().size() == 0) return {reduced("sum", of_op("abs", t), axis, keepdims)};
   return {norm_of_order(t, p, axis, keepdims)};
 }
 

@@ -352,7 +352,10 @@ constexpr OpRow linear_algebra_table[] = {
            const Expr& t = args.expr(0);
            const int64_t n = t.rank() < 2 ? 0 : t.shape().back();
            const DType dtype = is_floating(t.dtype()) ? t.dtype() : DType::float32;
-           return with_right_side("solve_matrices", t, identity_matrix(at, n, dtype));
+           // As many axes as t: of one axis less it could be vectors, one for each matrix.
+           Shape one(t.shape().size() < 2 ? 2 : t.shape().size(), 1);
+           one.end()[-2] = one.end()[-1] = n;
+           return with_right_side("solve_matrices", t, reshape(identity_matrix(at, n, dtype), one));
          },
      .role = Role::composite},
     on_matrices(
