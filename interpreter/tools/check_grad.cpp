@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "interpreter/graphs/calls/graph_builder.hpp"
+#include "interpreter/graphs/derivatives/derivatives.hpp"
 #include "interpreter/graphs/graph_objects.hpp"
 #include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/language/functions.hpp"
@@ -113,7 +114,7 @@ Value check_grad(Interpreter& in, Arguments args) {
   const Value what = args.positional.front();
   Random random(static_cast<uint64_t>(a.integer("seed")));
 
-  const bool build = what.as<ModuleInstance>() || what.as<FunctionObject>();
+  const bool build = !is_graph_value(what) && what.is_object() && what.object()->callable();
   Ref<GraphObject> given = build ? nullptr : to_graph(what, "check_grad");
   const std::shared_ptr<Ir> ir = build ? std::make_shared<Ir>("check_grad") : given->ir;
   const TemporaryIrScope aside(in, ir);
@@ -122,7 +123,8 @@ Value check_grad(Interpreter& in, Arguments args) {
     Arguments rest;
     rest.span = args.span;
     rest.positional.assign(args.positional.begin() + 1, args.positional.end());
-    given = make_ref<GraphObject>(ir, build_graph(in, source_of(what), std::move(rest)).graph);
+    GraphSource source = what.as<ModuleInstance>() ? source_of(what) : source_of_function(what, rest);
+    given = make_ref<GraphObject>(ir, build_graph(in, std::move(source), std::move(rest)).graph);
   }
   Graph& graph = *given->graph;
   Problem p = prepare(in, ir, graph, random);
