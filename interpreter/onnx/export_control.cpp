@@ -40,7 +40,7 @@ std::string Exporter::parameter(const std::string& wanted, const TensorSpec& spe
 // A call becomes the callee's ops. A scan becomes a Scan, or a Loop if it has no sequence to iterate over.
 void Exporter::add_call(const Op& op, Frame& frame) {
   const pxl::Graph& callee = *op.called[0];
-  if (const ScanForm* form = scan_form(callee); form && !form->counted) return add_scan(op, *form, frame);
+  if (const auto form = scan_form(callee); form && !form->counted) return add_scan(op, *form, frame);
   Frame inner;
   for (size_t i = 0; i < callee.inputs().size(); ++i) inner[callee.inputs()[i]] = name_of(op.inputs[i], frame);
   add_ops(callee, inner);

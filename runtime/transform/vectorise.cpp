@@ -169,9 +169,10 @@ class Vectoriser {
   }
   void call(const Op& op) {
     Graph& callee = *op.called[0];
-    if (const ScanForm* form = scan_form(callee))
+    if (const auto form = scan_form(callee))
       return form->counted && is_mapped(op.inputs.back()) ? one_by_one(op) : scan(op, *form);
-    if (const CustomBatch batch = custom_batch(callee)) return by_hand(op, batch(callee, n_));
+    const bool has_kept = op.outputs.size() > callee.declared_outputs();  // a batch by hand has no such outputs
+    if (const CustomBatch batch = custom_batch(callee); batch && !has_kept) return by_hand(op, batch(callee, n_));
     if (is_custom_path(callee)) return one_by_one(op);  // its gradient is that of one element
     const std::vector<bool> mapped = mapped_of(op, 0, op.inputs.size());
     const Vectorised v = Vectoriser(callee, n_, mapped).run(mapped, op.outputs.size(), {});
@@ -282,6 +283,7 @@ class Vectoriser {
       const bool stacked = j >= form.carried && j < form.carried + form.stacked;
       known_[op.outputs[j]] = {stacked && v.mapped_outputs[j] ? with_time_first(y) : y, v.mapped_outputs[j]};
     }
+    visit_keeping_scans(op, known_, [&](Op& inner) { visit(inner); });
   }
   void branch(const Op& op) {
     if (is_mapped(op.inputs[0])) return one_by_one(op);

@@ -19,7 +19,7 @@ class LoopMerger {
   void run() {
     for (size_t p = 0; p < c_.nodes.size(); ++p) {
       if (!is_loop(c_.nodes[p])) continue;
-      const LoopExtension* extension = loop_extension(*c_.nodes[p].op->called[0]);
+      const auto extension = loop_extension(*c_.nodes[p].op->called[0]);
       // The last one: a loop that is repeated on purpose, to save memory, is not merged with the one that it repeats.
       for (size_t q = extension ? p : 0; q-- > 0;)
         if (is_loop(c_.nodes[q]) && c_.nodes[q].op->called[0] == extension->of) {

@@ -303,7 +303,7 @@ class Pusher {
     const std::vector<bool> given = tangents_among(op, 0, op.inputs.size());
     if (const CustomGradient custom = custom_tangent(callee)) return by_hand(op, custom, given);
     if (is_custom_path(callee)) return transpose_twice(op, copy(op), callee, callee.inputs());
-    if (const ScanForm* form = scan_form(callee)) return scan(op, *form);
+    if (const auto form = scan_form(callee)) return scan(op, *form);
     const Pushforward& made = of_graph(callee, given, {}, op.outputs.size());
     give(op, made, *graph_.add_call(*made.graph, duals(op, 0, given)));
   }
@@ -354,7 +354,7 @@ class Pusher {
   }
 
   void scan(const Op& op, const ScanForm& form) {
-    Graph &callee = *op.called[0], &step = *form.step;
+    Graph& step = *form.step;
     const size_t inputs = step.inputs().size(), outputs = step.declared_outputs();
     const std::vector<bool> given = with_states(step, tangents_among(op, 0, inputs), form.carried);
     const Pushforward& one =
@@ -371,12 +371,7 @@ class Pusher {
     std::vector<Tensor*> operands = order.operands(duals(op, 0, given));
     if (form.counted) operands.push_back(of(op.inputs.back()).value);
     give_ordered(op, one, order, *graph_.add_call(make_scan(wide), std::move(operands)), outputs);
-    // Further outputs are values that gradients keep: other scans with the same operands compute them.
-    for (size_t i = 0; i < op.inputs.size(); ++i) known_[callee.inputs()[i]] = of(op.inputs[i]);
-    for (size_t j = 0; j < outputs; ++j) known_[callee.outputs()[j]] = known_[op.outputs[j]];
-    for (const auto& inner : callee.ops())
-      if (op.outputs.size() > outputs && inner->row->role == Role::call) visit(*inner);
-    for (size_t j = outputs; j < op.outputs.size(); ++j) known_[op.outputs[j]] = of(callee.outputs()[j]);
+    visit_keeping_scans(op, known_, [&](Op& inner) { visit(inner); });
   }
 
   void branch(const Op& op) {

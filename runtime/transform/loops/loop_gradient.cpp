@@ -142,7 +142,7 @@ void Differentiator::gradient_by_segments(Graph& body, int64_t bound) {
   for (size_t i = 0; i < form.step->inputs().size(); ++i) wanted.push_back(!is_extra(i) && wants(of_loop(i)));
   ScanGradient scan(form, given, wanted, called_);
   if (!scan.any()) return;
-  const Expr number = out(carried - 1);
+  const Expr number = forward_value(iterations_of(*op_));
   Expr rounds = number;
   Tensor* first = nullptr;
   if (divided) {

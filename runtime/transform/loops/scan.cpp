@@ -12,6 +12,7 @@
 #include "runtime/ops/table.hpp"
 #include "runtime/transform/build_state.hpp"
 #include "runtime/transform/differentiator.hpp"
+#include "runtime/transform/functions/own_rules.hpp"
 
 namespace pxl {
 
@@ -134,16 +135,6 @@ class ScanBuilder {
   std::vector<Tensor*> given_;   ///< to the step, in the body
 };
 
-using Extensions = std::map<const Graph*, LoopExtension>;
-
-void set_loop_extension(const Graph& body, LoopExtension extension) {
-  auto& slot = body.ir().memo["loop_extensions"];
-  const auto before = std::static_pointer_cast<const Extensions>(slot);
-  auto after = before ? std::make_shared<Extensions>(*before) : std::make_shared<Extensions>();
-  (*after)[&body] = std::move(extension);
-  slot = after;
-}
-
 const Op& loop_of(const Graph& scan) {
   for (const auto& op : scan.ops())
     if (op->row->role == Role::loop) return *op;
@@ -262,8 +253,7 @@ GradGraphInfoPtr gradient_of_no_iterations(const ScanForm& form, Graph& scan, co
   return finish_gradient_graph(scan, made, provided, results, {});
 }
 
-using Forms = std::map<const Graph*, ScanForm>;
-constexpr const char* forms_memo = "scan_forms";
+constexpr const char *scan_forms = "scan_forms", *loop_extensions = "loop_extensions";
 
 }  // namespace
 
@@ -275,23 +265,11 @@ Op* add_loop(Graph& graph, Graph& body, std::vector<Tensor*> inputs, int64_t cou
   return graph.add_control(row, {&body}, std::move(inputs), std::move(attrs));
 }
 
-const ScanForm* scan_form(const Graph& graph) {
-  const auto found = graph.ir().memo.find(forms_memo);
-  if (found == graph.ir().memo.end()) return nullptr;
-  const auto& forms = *std::static_pointer_cast<const Forms>(found->second);
-  const auto form = forms.find(&graph);
-  return form == forms.end() ? nullptr : &form->second;
-}
+std::optional<ScanForm> scan_form(const Graph& graph) { return own_rule<std::optional<ScanForm>>(graph, scan_forms); }
 
 Graph& make_scan(const ScanForm& form) {
   Graph& scan = ScanBuilder(form).build();
-  if (form.count > 0) {
-    auto& slot = scan.ir().memo[forms_memo];
-    const auto before = std::static_pointer_cast<const Forms>(slot);
-    auto after = before ? std::make_shared<Forms>(*before) : std::make_shared<Forms>();
-    after->insert_or_assign(&scan, form);
-    slot = after;
-  }
+  if (form.count > 0) set_own_rule(scan, scan_forms, std::optional(form));
   set_custom_gradient(
       scan,
       [form](Graph& graph, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required) {
@@ -303,11 +281,8 @@ Graph& make_scan(const ScanForm& form) {
   return scan;
 }
 
-const LoopExtension* loop_extension(const Graph& body) {
-  const auto known = std::static_pointer_cast<const Extensions>(body.ir().memo["loop_extensions"]);
-  if (!known) return nullptr;
-  const auto found = known->find(&body);
-  return found == known->end() ? nullptr : &found->second;
+std::optional<LoopExtension> loop_extension(const Graph& body) {
+  return own_rule<std::optional<LoopExtension>>(body, loop_extensions);
 }
 
 Graph* ScanGradient::keeping_scan(const Graph* loop_body) {
@@ -332,7 +307,7 @@ Graph* ScanGradient::keeping_scan(const Graph* loop_body) {
 
   // Inputs of a body: carried tensors, the index, the other inputs of the step, buffers. A body that is the step itself
   // has no index and no buffers.
-  const Graph& body = *loop_of(scan).called[0];
+  Graph& body = *loop_of(scan).called[0];
   LoopExtension extension{loop_body, {}, {}};
   const bool is_step = loop_body == &step;
   for (size_t i = 0; i < step.inputs().size() + (is_step ? 0 : 1); ++i)
@@ -340,7 +315,7 @@ Graph* ScanGradient::keeping_scan(const Graph* loop_body) {
   for (size_t j = form_.carried; !is_step && j < step.declared_outputs(); ++j)
     extension.inputs.push_back(step.inputs().size() + 1 + j - form_.carried + (j < first_sum ? 0 : stash_.size()));
   for (size_t j = 0; j < loop_body->declared_outputs(); ++j) extension.outputs.push_back(j);
-  set_loop_extension(body, std::move(extension));
+  set_own_rule(body, loop_extensions, std::optional(std::move(extension)));
   return &scan;
 }
 

@@ -27,8 +27,23 @@ constexpr int64_t max_scan_iterations = (int64_t{1} << 31) - 1;
 Op* add_loop(Graph& graph, Graph& body, std::vector<Tensor*> inputs, int64_t count,
              std::optional<size_t> condition = {});
 
-/// The form of a graph that make_scan has made; null for other graphs, and for scans without iterations.
-const ScanForm* scan_form(const Graph& graph);
+/// The form of a graph that make_scan has made; none for other graphs, and for scans without iterations.
+std::optional<ScanForm> scan_form(const Graph& graph);
+
+/// A call of a scan may have further outputs, which gradients keep. Calls of other scans in the scan's graph compute
+/// them, from the same operands: this visits those calls. `known` has what a transform made of each tensor, the
+/// operands and the declared outputs of `call` included.
+template <class Known, class Visit>
+void visit_keeping_scans(const Op& call, Known& known, Visit visit) {
+  const Graph& scan = *call.called[0];
+  const size_t declared = scan.declared_outputs();
+  if (call.outputs.size() == declared) return;
+  for (size_t i = 0; i < call.inputs.size(); ++i) known[scan.inputs()[i]] = known.at(call.inputs[i]);
+  for (size_t j = 0; j < declared; ++j) known[scan.outputs()[j]] = known.at(call.outputs[j]);
+  for (const auto& op : scan.ops())
+    if (op->row->role == Role::call) visit(*op);
+  for (size_t j = declared; j < call.outputs.size(); ++j) known[call.outputs[j]] = known.at(scan.outputs()[j]);
+}
 
 /// A graph that runs a scan. Inputs: the carried tensors before the first iteration, the sequences [count, ...], the
 /// other inputs of the step, the number of iterations if it is counted. Outputs: the carried tensors after the last
@@ -77,7 +92,7 @@ struct LoopExtension {
   const Graph* of = nullptr;
   std::vector<size_t> inputs, outputs;
 };
-/// Null if the body is no extension of another one.
-const LoopExtension* loop_extension(const Graph& body);
+/// None if the body is no extension of another one.
+std::optional<LoopExtension> loop_extension(const Graph& body);
 
 }  // namespace pxl

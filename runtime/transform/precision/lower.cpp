@@ -22,11 +22,11 @@
 namespace pxl {
 namespace {
 
-/// State that the graphs of one transform share: a called graph is transformed once for each set of leaves,
-/// and for each path of its module if modules are kept.
+/// State that the graphs of one transform share: a called graph is transformed once for each set of leaves, for each
+/// number of outputs, and for each path of its module if modules are kept.
 struct Lowered {
   const PrecisionForm& form;
-  std::map<std::tuple<const Graph*, std::vector<bool>, std::string>, Graph*> done;
+  std::map<std::tuple<const Graph*, std::vector<bool>, std::string, size_t>, Graph*> done;
   ModulePaths paths;
 };
 
@@ -52,10 +52,11 @@ class Lowering {
     graph_.set_captured_inputs(from.captured_inputs());
   }
 
-  Graph& run() {
+  /// `outputs`: how many are kept.
+  Graph& run(size_t outputs) {
     for (const auto& op : from_.ops()) visit(*op);
     ir_.origin = {};
-    for (size_t j = 0; j < from_.declared_outputs(); ++j) graph_.add_output(wide(from_.outputs()[j]));
+    for (size_t j = 0; j < outputs; ++j) graph_.add_output(wide(from_.outputs()[j]));
     std::vector<GraphState> states = states_of(from_);
     for (GraphState& s : states) s.input = known_.at(s.input).wide;
     set_states(graph_, std::move(states));
@@ -114,11 +115,12 @@ class Lowering {
     for (const Op* before : op.after)
       if (const auto at = made_.find(before); at != made_.end()) made->after.push_back(at->second);
     made_[&op] = made;
-    for (size_t j = 0; j < op.outputs.size(); ++j) {
+    for (size_t j = 0; j < made->outputs.size(); ++j) {
       Value& v = known_[op.outputs[j]];
       v.is_computed_low = made->outputs[j]->spec.dtype != op.outputs[j]->spec.dtype;
       (v.is_computed_low ? v.low : v.wide) = made->outputs[j];
     }
+    if (made->outputs.size() < op.outputs.size()) visit_keeping_scans(op, known_, [&](Op& inner) { visit(inner); });
   }
 
   std::vector<Tensor*> wide_operands(const Op& op) {
@@ -181,32 +183,31 @@ class Lowering {
       std::vector<Graph*> called;
       size_t begin = op.row->role == Role::branch ? 1 : 0;
       for (Graph* callee : op.called) {
-        called.push_back(&lowered(*callee, op, begin));
+        called.push_back(&lowered(*callee, op, begin, callee->declared_outputs()));
         if (op.row->role == Role::branch) begin += callee->inputs().size();
       }
       return graph_.add_control(*op.row, std::move(called), wide_operands(op), op.attrs);
     }
     Graph& callee = *op.called[0];
-    if (const ScanForm* scan = scan_form(callee)) {
-      ScanForm form = *scan;
-      form.step = &lowered(*form.step, op, 0);
-      return graph_.add_call(make_scan(form), wide_operands(op));
+    if (auto form = scan_form(callee)) {
+      form->step = &lowered(*form->step, op, 0, form->step->declared_outputs());
+      return graph_.add_call(make_scan(*form), wide_operands(op));
     }
     if (has_custom_gradient(callee)) return graph_.copy_op(op, wide_operands(op), op.called, op.stream);
-    return graph_.add_call(lowered(callee, op, 0), wide_operands(op));
+    return graph_.add_call(lowered(callee, op, 0, op.outputs.size()), wide_operands(op));
   }
 
-  /// A called graph, whose inputs are the operands from `begin` on.
-  Graph& lowered(Graph& callee, const Op& op, size_t begin) {
+  /// A called graph, whose inputs are the operands from `begin` on, with its first outputs.
+  Graph& lowered(Graph& callee, const Op& op, size_t begin, size_t outputs) {
     std::vector<bool> leaves;
     for (size_t i = 0; i < callee.inputs().size(); ++i) {
       Tensor* t = begin + i < op.inputs.size() ? op.inputs[begin + i] : nullptr;
       leaves.push_back(t && of(t).is_leaf);
     }
     const std::string path = all_.form.keeps_module ? joined(path_, all_.paths.of_callee(op)) : "";
-    const auto key = std::make_tuple(static_cast<const Graph*>(&callee), leaves, path);
+    const auto key = std::make_tuple(static_cast<const Graph*>(&callee), leaves, path, outputs);
     if (const auto at = all_.done.find(key); at != all_.done.end()) return *at->second;
-    Graph& made = Lowering(callee, all_, leaves, path).run();
+    Graph& made = Lowering(callee, all_, leaves, path).run(outputs);
     place(op);
     return *all_.done.emplace(key, &made).first->second;
   }
@@ -229,7 +230,7 @@ Graph& lower_precision(Graph& graph, const PrecisionForm& form, const std::vecto
   const BuildStateGuard guard(ir);
   return all_or_nothing(ir, [&]() -> Graph& {
     Lowered all{form, {}, {}};
-    Graph& made = Lowering(graph, all, leaves, "").run();
+    Graph& made = Lowering(graph, all, leaves, "").run(graph.declared_outputs());
     verify_transformed(ir);
     return made;
   });
