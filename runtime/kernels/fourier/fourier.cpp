@@ -122,11 +122,12 @@ SplitPlan split_plan(LinePlan::Form form, int64_t n, int64_t row_unit = 1) {
   return plan;
 }
 
-/// A line of so many numbers or more takes less time by itself, by rows and columns, than beside others. Beside others,
-/// a real line of even extent is half as many complex numbers, and one of odd extent is as many.
+/// A line of so many numbers or more takes less time by itself, by rows and columns, than beside others: those no
+/// longer fit the cache. Beside others, a real line of even extent is half as many complex numbers, and one of odd
+/// extent is as many.
 bool is_long(LinePlan::Form form, int64_t n) {
-  const bool real = form != LinePlan::Form::complex;
-  return n >= (real && n % 2 == 0 ? 576 : 192);
+  const bool halved = form != LinePlan::Form::complex && n % 2 == 0;
+  return (halved ? n / 2 : n) >= 1400;
 }
 
 /// Source: L. Bluestein, "A linear filtering approach to the computation of the discrete Fourier transform", 1970. As
@@ -149,7 +150,8 @@ void set_chirp(LinePlan& line) {
   fourier_functions().one64(whole, parts.data(), {0, 2}, spectrum.data(), {0, 2}, work.data());
   for (double& v : spectrum) v /= static_cast<double>(padded);
   line.planned = padded;
-  if (is_long(LinePlan::Form::complex, n)) line.split = split_plan(LinePlan::Form::complex, padded, fourier_lanes);
+  constexpr int64_t long_convolution = 192;
+  if (n >= long_convolution) line.split = split_plan(LinePlan::Form::complex, padded, fourier_lanes);
   if (line.is_split()) {
     // Eight numbers past the end of a row are read, and not used.
     for (std::vector<double>* chirp : {&line.chirp_re, &line.chirp_im}) chirp->resize(static_cast<size_t>(padded));

@@ -18,9 +18,9 @@ constexpr int64_t count = 11;  // a group of eight lines, and three by themselve
 
 /// Powers of 2, products of small primes, and lengths that are computed by longer ones. The last ones are split, most
 /// of them in rows or columns that are no multiple of eight.
-constexpr int64_t lengths[] = {1,   2,   3,   4,   5,   7,    8,    9,    13,   16,  25,  30,
-                               48,  49,  64,  81,  97,  101,  128,  183,  202,  256, 360, 243,
-                               427, 500, 509, 512, 640, 1024, 1037, 1042, 2989, 3000};
+constexpr int64_t lengths[] = {1,   2,   3,   4,   5,   7,    8,    9,    13,   16,   25,   30,
+                               48,  49,  64,  81,  97,  101,  128,  183,  202,  256,  360,  243,
+                               427, 500, 509, 512, 640, 1024, 1037, 1042, 1400, 2800, 2989, 3000};
 constexpr struct {
   Form form;
   bool inverse;
@@ -85,7 +85,7 @@ TEST_CASE("Fourier transforms are the sums, and each line has its bits") {
 
 TEST_CASE("Fourier transforms along any axis have the bits of those of rows") {
   for (const auto [form, inverse] : forms)
-    for (const int64_t n : {1, 2, 6, 7, 64, 67, 243, 402, 512, 640})
+    for (const int64_t n : {1, 2, 6, 7, 64, 67, 243, 402, 512, 640, 1400, 2800})
       for (const int64_t inner : {1, 2, 5, 8, 21})
         for (const DType dtype : {DType::float32, DType::float64}) {
           CAPTURE(n);
@@ -120,7 +120,7 @@ TEST_CASE("Fourier transforms along any axis have the bits of those of rows") {
 
 TEST_CASE("Fourier transforms have the same bits with every instruction set") {
   for (const auto [form, inverse] : forms)
-    for (const int64_t n : {1, 2, 12, 17, 34, 75, 134, 243, 427, 512, 640, 1042}) {
+    for (const int64_t n : {1, 2, 12, 17, 34, 75, 134, 243, 427, 512, 640, 1042, 1400, 2800}) {
       CAPTURE(n);
       const LinePlan line = line_plan(form, inverse, n);
       const int64_t together = line.is_split() ? 1 : fourier_lanes;
@@ -157,7 +157,7 @@ TEST_CASE("lines of eight columns move to rows and back") {
 
 TEST_CASE("a line with NaN or an infinity has NaN, and the others do not") {
   for (const auto [form, inverse] : forms)
-    for (const int64_t n : {6, 7, 67, 243, 640, 509}) {
+    for (const int64_t n : {6, 7, 67, 243, 640, 509, 2800}) {
       CAPTURE(n);
       Shape in = line_shape(form, n, true), out = line_shape(form, n, false);
       in.insert(in.begin(), 9), out.insert(out.begin(), 9);
