@@ -56,7 +56,7 @@ std::map<BufferId, const Stream*> direct_stores(const Plan& plan) {
     const bool kernel = instruction.kind == Instruction::Kind::kernel && !is_exchanged(*instruction.op);
     if (instruction.kind == Instruction::Kind::store && plan.transfers.at(instruction.stream) == 1) {
       if (!found.emplace(instruction.in[0], instruction.stream).second) excluded.insert(instruction.in[0]);
-    } else if (!kernel) {
+    } else if (!kernel || instruction.once) {
       exclude(instruction.in);
       exclude(instruction.out);
     }

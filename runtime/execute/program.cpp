@@ -32,12 +32,23 @@ void Program::restore_parts() { parts_->restore(); }
 
 void Program::begin() {
   parts_->begin();
-  at_ = 0;
+  const bool computed = changes_before_ >= 0 && changes_before_ == changes();
+  if (!computed) changes_before_ = -1;
+  at_ = computed ? first_steps_ : 0;
   polls_ = true;
   committed_ = false;
   for (const StreamPort& port : ports_)
     for (size_t operand : port.operands) pointers_[operand] = port.next;
   for (CollectiveStop& stop : stops_) stop.in = pointers_[steps_[stop.step].target];  // it may read a sample in place
+}
+
+int64_t Program::changes() const {
+  int64_t sum = 0;
+  for (const int64_t* of_variable : read_once_) {
+    if (!of_variable) return -1;
+    sum += *of_variable;
+  }
+  return sum;
 }
 
 void Program::observe(RunObserver* observer) {

@@ -85,7 +85,7 @@ class Program {
   /// All replicas of a program share one profile.
   Program(const Plan& plan, const Memory& variable, const std::vector<std::byte*>& outputs = {},
           ReplicaNumber replica = {}, std::shared_ptr<Profile> profile = std::make_shared<Profile>(),
-          const RemoteBuffers& remote = {});
+          const RemoteBuffers& remote = {}, const VariableChanges& changes = {});
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
   ~Program();
@@ -119,6 +119,8 @@ class Program {
   void restore_parts();
 
  private:
+  /// How many changes the variables have had that first steps read; -1 if that is unknown.
+  int64_t changes() const;
   struct Frame;
   class Builder;
   void locate(Error& error, const RunStep& step) const;
@@ -139,6 +141,10 @@ class Program {
   Array arena_;
   WorkspaceMemory workspace_;  ///< of the step that runs
   bool fallible_in_first_run_ = false, fallible_in_later_runs_ = false, has_run_ = false;
+  // The first steps, whose results stay in the arena, run if a variable that they read has changed since.
+  size_t first_steps_ = 0;
+  std::vector<const int64_t*> read_once_;  ///< changes of the variables; null if they are unknown
+  int64_t changes_before_ = -1;            ///< when the results were computed; -1: they are not
   std::vector<CollectiveStop> stops_;
   ReplicaNumber replica_;
   std::shared_ptr<Profile> profile_;
@@ -218,6 +224,7 @@ std::span<const CollectiveStop> Program::advance(Commit&& commit) {
       ++at;
     }
     has_run_ = true;
+    changes_before_ = changes();
     return {};
   } catch (Error& error) {
     locate(error, steps[at]);

@@ -30,8 +30,8 @@ struct Program::Frame {
 
 class Program::Builder {
  public:
-  Builder(Program& program, const Memory& variable, const RemoteBuffers& remote)
-      : program_(program), variable_(variable), remote_(remote) {}
+  Builder(Program& program, const Memory& variable, const RemoteBuffers& remote, const VariableChanges& changes)
+      : program_(program), variable_(variable), remote_(remote), changes_of_(changes) {}
 
   void add_main(const Frame& frame) {
     main_ = &frame.plan;
@@ -43,6 +43,13 @@ class Program::Builder {
       direct_.insert(id);
       port_of_[id] = port(stream);
     }
+    add_once(frame);
+    program_.first_steps_ = program_.steps_.size();
+    for (const Instruction& instruction : frame.plan.instructions)
+      for (const BufferId id : instruction.once ? instruction.in : std::vector<BufferId>())
+        if (id >= 0 && frame.plan.buffers[static_cast<size_t>(id)].kind == Buffer::Kind::variable)
+          program_.read_once_.push_back(changes_of_ ? changes_of_(frame.plan.buffers[static_cast<size_t>(id)].tensor)
+                                                    : nullptr);
     add(frame);
   }
 
@@ -114,7 +121,7 @@ class Program::Builder {
                          [&](const Tensor* v) { return whole.contains(v); });
   }
 
-  /// Adds all of a plan except the instructions that a loop runs once.
+  /// Adds all of a plan except the instructions that run once.
   void add(const Frame& frame) {
     add_copies(frame, frame.plan.entry_copies, nullptr);
     for (const Instruction& instruction : frame.plan.instructions)
@@ -393,6 +400,7 @@ class Program::Builder {
   Program& program_;
   const Memory& variable_;
   const RemoteBuffers& remote_;
+  const VariableChanges& changes_of_;
   const Plan* main_ = nullptr;
   std::vector<const Plan*> plans_;      ///< of kernels, by step
   std::set<BufferId> direct_;           ///< buffers of the main plan; see direct_loads and direct_stores
@@ -419,7 +427,8 @@ Error too_large(const Plan& plan) {
 }  // namespace
 
 Program::Program(const Plan& plan, const Memory& variable, const std::vector<std::byte*>& outputs,
-                 ReplicaNumber replica, std::shared_ptr<Profile> profile, const RemoteBuffers& remote)
+                 ReplicaNumber replica, std::shared_ptr<Profile> profile, const RemoteBuffers& remote,
+                 const VariableChanges& changes)
     : parts_(std::make_unique<PartLog>()), replica_(replica), profile_(std::move(profile)) {
   if (plan.step_count > max_steps)
     throw Error(fmt::format("a run takes more than {} steps when the calls of graphs are written out", max_steps),
@@ -430,7 +439,7 @@ Program::Program(const Plan& plan, const Memory& variable, const std::vector<std
   } catch (const Error&) {
     throw too_large(plan);
   }
-  Builder builder(*this, variable, remote);
+  Builder builder(*this, variable, remote, changes);
   const std::vector<std::byte*> inputs;
   builder.add_main(Frame{plan, inputs, outputs, arena_.mutable_raw()});
   try {

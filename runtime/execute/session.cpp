@@ -82,14 +82,21 @@ Session::State::State(std::shared_ptr<Ir> the_ir, std::string the_device, const 
       device(std::move(the_device)),
       engine_row(find_engine(engine_name.empty() ? default_engine() : engine_name)),
       variables(checked(ir, device), processes(), owners),
-      remote(*ir, variables.range(), [this](const Tensor* v, int replica) { return variables.at(v, replica); }),
-      engines(make_engines(
-          engine_row, variables.range(),
-          [this, &machine](int replica) {
-            const auto memory = [this, replica](const Tensor* v) { return variables.at(v, replica); };
-            const auto buffer = [this, replica](int64_t b) { return remote.at(replica, b); };
-            return EngineTask{.ir = *ir, .variable = memory, .replica = replica, .machine = machine, .remote = buffer};
-          })),
+      remote(*ir, variables.range(), [this](const Tensor* v, int replica) { return variables.memory(v, replica); }),
+      engines(make_engines(engine_row, variables.range(),
+                           [this, &machine](int replica) {
+                             const auto memory = [this, replica](const Tensor* v) {
+                               return variables.memory(v, replica);
+                             };
+                             const auto changes = [this](const Tensor* v) { return variables.changes(v); };
+                             const auto buffer = [this, replica](int64_t b) { return remote.at(replica, b); };
+                             return EngineTask{.ir = *ir,
+                                               .variable = memory,
+                                               .replica = replica,
+                                               .machine = machine,
+                                               .remote = buffer,
+                                               .changes = changes};
+                           })),
       engine(engines[0].get()),
       snapshot(variables, *engine, variables.range().first),
       clear_outputs(engine->may_skip_stores()),

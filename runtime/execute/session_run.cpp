@@ -79,6 +79,7 @@ void Session::State::execute() {
   try {
     const std::function<bool()> commit = [&] {
       committed = true;
+      variables.note_changes(engine->changed_variables());
       if (tail_seconds < 0 || tail_seconds > short_tail || engine->fallible_after_commit()) {
         snapshot.take();
         can_undo = true;
@@ -197,6 +198,7 @@ void Session::State::execute_undoable(const std::vector<ExecutionEngine*>& runni
   std::vector<VariableSnapshot> before;
   const int first = variables.range().first;
   const auto commit = [&](size_t i) {
+    variables.note_changes(running[i]->changed_variables());
     before.emplace_back(variables, *running[i], first + static_cast<int>(i));
     before.back().take();
     return true;

@@ -33,7 +33,7 @@ Variables::Variables(const Ir& ir, Processes& processes, const std::vector<const
     }
     const size_t block = block_of(ir, v);
     int64_t& end = own_->blocks[block].replica_bytes;
-    places_[v] = {own_, block, end, range_.count};
+    places_[v] = {own_, block, end, range_.count, &own_->changes.emplace_back(0)};
     const int64_t bytes = std::max<int64_t>(v->spec.bytes(), 1);
     end += (bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
     bytes_ += v->spec.bytes() * range_.count;
@@ -201,7 +201,7 @@ std::vector<int> Variables::first_holders(const Tensor* v) const {
 bool Variables::wrote_everywhere(const Tensor* v, const std::byte* value) {
   const Place& place = places_.at(v);
   if (place.replicas == range_.count) return false;
-  for (int i = 0; i < place.replicas; ++i) parallel_copy(at(v, range_.first + i), value, v->spec.bytes());
+  for (int i = 0; i < place.replicas; ++i) parallel_copy(changed(v, range_.first + i), value, v->spec.bytes());
   return true;
 }
 
@@ -213,9 +213,13 @@ void Variables::write(const Tensor* v, const Array& value) {
 
 void Variables::write_replica(const Tensor* v, const Array& value, int replica) {
   const Held held = held_by(v, replica);
-  std::byte* to = at(v, replica);
+  std::byte* to = changed(v, replica);
   parallel_copy(to, value.raw() + held.host_begin, held.range.bytes);
   std::fill_n(to + held.range.bytes, v->spec.bytes() - held.range.bytes, std::byte{0});
+}
+
+void Variables::put_back(const Tensor* v, const Array& bytes, int replica) {
+  parallel_copy(changed(v, replica), bytes.raw(), v->spec.bytes());
 }
 
 Array Variables::read(const Tensor* v) const {
@@ -267,7 +271,7 @@ void Variables::write_all(const Tensor* v, const Array& values) {
   if (wrote_everywhere(v, values.raw())) return;
   const int64_t bytes = v->spec.bytes();
   for (int i = 0; i < range_.count; ++i)
-    parallel_copy(at(v, range_.first + i), values.raw() + (range_.first + i) * bytes, bytes);
+    parallel_copy(changed(v, range_.first + i), values.raw() + (range_.first + i) * bytes, bytes);
 }
 
 bool Variables::equal_everywhere(const Tensor* v) const {
@@ -347,7 +351,7 @@ void VariableSnapshot::restore() {
     if (initial_)
       variables_.write_replica(copied[i], copied[i]->data, replica_);
     else
-      parallel_copy(variables_.at(copied[i], replica_), copies_[i].raw(), copied[i]->spec.bytes());
+      variables_.put_back(copied[i], copies_[i], replica_);
   }
 }
 

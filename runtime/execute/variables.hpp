@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -24,6 +25,7 @@ struct SessionMemory {
     Array memory = {};
   };
   std::vector<Block> blocks{{}};  ///< the first is main memory
+  std::deque<int64_t> changes;    ///< of each variable, see Variables::changes
   bool initial = true;            ///< all variables have the program's initial values
   bool running = false;           ///< a run uses it
   std::recursive_timed_mutex turn;
@@ -49,17 +51,25 @@ class Variables {
   const ReplicaRange& range() const { return range_; }
   Processes& processes() const { return processes_; }
   bool has(const Tensor* v) const { return places_.count(v) > 0; }
-  /// The memory of a variable; the replica is one of this process.
-  std::byte* at(const Tensor* v, int replica) {
+  /// The value of a variable; the replica is one of this process.
+  const std::byte* at(const Tensor* v, int replica) const { return const_cast<Variables*>(this)->memory(v, replica); }
+  /// Memory that runs of engines change, which note_changes() tells.
+  std::byte* memory(const Tensor* v, int replica) {
     const Place& place = places_.at(v);
     SessionMemory::Block& block = place.memory->blocks[place.block];
     const int here = (replica - range_.first) % place.replicas;
     return block.memory.mutable_raw() + here * block.replica_bytes + place.offset;
   }
-  const std::byte* at(const Tensor* v, int replica) const { return const_cast<Variables*>(this)->at(v, replica); }
+  /// How often a variable was changed so far, in this session and in others on its memory.
+  const int64_t* changes(const Tensor* v) const { return places_.at(v).changes; }
+  void note_changes(const std::vector<const Tensor*>& changed) {
+    for (const Tensor* v : changed) ++*places_.at(v).changes;
+  }
   /// A whole value for each group.
   void write(const Tensor* v, const Array& value);
   void write_replica(const Tensor* v, const Array& value, int replica);
+  /// The bytes that a replica held before.
+  void put_back(const Tensor* v, const Array& bytes, int replica);
   /// Whether all variables still have the program's initial values.
   bool initial() const {
     return std::ranges::all_of(memories_, [](const SessionMemory* m) { return m->initial; });
@@ -93,6 +103,12 @@ class Variables {
   };
   Held held_by(const Tensor* v, int replica) const;
 
+  /// The memory of a variable that is changed now.
+  std::byte* changed(const Tensor* v, int replica) {
+    note_changes({v});
+    return memory(v, replica);
+  }
+
   /// The first replica that holds each value or part.
   std::vector<int> first_holders(const Tensor* v) const;
 
@@ -106,7 +122,8 @@ class Variables {
     std::shared_ptr<SessionMemory> memory;
     size_t block = 0;
     int64_t offset = 0;
-    int replicas = 1;  ///< of this process that have it
+    int replicas = 1;            ///< of this process that have it
+    int64_t* changes = nullptr;  ///< in the memory
   };
   size_t block_of(const Ir& ir, const Tensor* v);
   void allocate(const Ir& ir);

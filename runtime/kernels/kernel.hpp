@@ -76,8 +76,10 @@ struct ResultParts {
   std::function<void(int64_t i, const Take& f)> of;
 };
 
-struct UpdateOp;      // fused_update.hpp
-struct NarrowSource;  // narrow.hpp
+struct UpdateOp;         // fused_update.hpp
+struct NarrowSource;     // narrow.hpp
+struct SumFinish;        // finish.hpp
+struct PreparedOperand;  // prepared.hpp
 
 /// A kernel's run allocates nothing in proportion to its operands, unless its header says so. It throws nothing but
 /// Error for bad data (an index out of range). Deterministic: the same inputs give the same bits.
@@ -119,11 +121,6 @@ class Kernel {
     return k;
   }
 
-  /// Marks a kernel with one phase as elementwise.
-  Kernel& mark_elementwise() {
-    elements_ = Elements::consumed;
-    return *this;
-  }
   /// Marks an elementwise kernel as in[0] + alpha * in[1] in float32, which a GEMM can compute in registers.
   Kernel& mark_axpy(float alpha) {
     alpha_ = alpha;
@@ -144,20 +141,20 @@ class Kernel {
   }
   const ResultParts* result_parts() const { return result_parts_.get(); }
 
-  /// States how the same kernel is made with bounds (Finish) for its only result, in float32.
-  using Bounded = std::function<Kernel(float low, float high)>;
-  Kernel with_bounds(Bounded make) && {
-    bounded_ = std::make_shared<const Bounded>(std::move(make));
+  /// States how the same kernel is made with another finish of its only result, in float32.
+  using Finished = std::function<Kernel(const SumFinish&)>;
+  Kernel with_finishes(Finished make) && {
+    finished_ = std::make_shared<const Finished>(std::move(make));
     return std::move(*this);
   }
-  const Bounded* bounded() const { return bounded_.get(); }
+  const Finished* finished() const { return finished_.get(); }
+
+  /// States that the kernel first brings an operand into another form.
+  Kernel with_prepared(PreparedOperand p) &&;
+  const PreparedOperand* prepared() const { return prepared_.get(); }
 
   /// Declares the workspace of a run. A kernel may run another kernel on its own buffers; its layout then begins after
   /// the other's.
-  Kernel& set_workspace(const WorkspaceSize& size) & {
-    workspace_ = size;
-    return *this;
-  }
   Kernel with_workspace(const WorkspaceLayout& layout) && {
     workspace_ = layout.size();
     return std::move(*this);
@@ -196,7 +193,8 @@ class Kernel {
   std::shared_ptr<const UpdateOp> update_op_;
   std::shared_ptr<const NarrowSource> narrow_source_;
   std::shared_ptr<const ResultParts> result_parts_;
-  std::shared_ptr<const Bounded> bounded_;
+  std::shared_ptr<const Finished> finished_;
+  std::shared_ptr<const PreparedOperand> prepared_;
   WorkspaceSize workspace_;
 };
 

@@ -5,12 +5,14 @@
 #include <cstring>
 #include <limits>
 
+#include "runtime/kernels/block/finish.hpp"
 #include "runtime/kernels/elementwise/elementwise.hpp"
 #include "runtime/kernels/elementwise/value_and_derivative.hpp"
 #include "runtime/kernels/gemm/packed_product.hpp"
 #include "runtime/kernels/indexing/index.hpp"
 #include "runtime/kernels/movement/shape.hpp"
 #include "runtime/kernels/outside/remote.hpp"
+#include "runtime/kernels/prepared.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/plan/register_program.hpp"
 
@@ -46,6 +48,11 @@ Kernel kernel_of_op(const Op& op) {
   return kernel_of(OpContextStorage(op).site);
 }
 
+PreparedOperand prepared_of(const Kernel& kernel) {
+  if (!kernel.prepared()) throw Error("a kernel that prepares no operand", {}, Fault::internal);
+  return *kernel.prepared();
+}
+
 GemmCall gemm_of(const Node& n) {
   GemmCall call{n.product->shape, {}};
   call.options.dtype = n.out[0]->spec.dtype;
@@ -56,7 +63,7 @@ GemmCall gemm_of(const Node& n) {
 Kernel product_of(const Node& n) {
   const Product& p = *n.product;
   const GemmCall call = gemm_of(n);
-  if (p.packed) return packed_product_kernel(call);
+  if (n.prepared >= 0) return packed_product_kernel(call);
   if (p.strided || !p.shape.c_strides.empty()) return product_kernel(call.plan, call.options);
   return matmul_kernel(n.in[0]->spec, p.transposed[0], n.in[1]->spec, p.transposed[1], n.out[0]->spec);
 }
@@ -70,8 +77,9 @@ class Fused {
     const Node& head = node.members.front();
     program_->block = block;
     program_->elements = head.out[0]->spec.size();
-    if (head.form != Form::product) first_ = cpu_kernel(head, block);
+    if (head.form != Form::product) first_ = head.form == Form::op ? kernel_of_op(*head.op) : cpu_kernel(head, block);
     const Node& bounded = take_bounds();
+    if (head.form == Form::op && head.prepared >= 0) first_ = prepared_of(first_).rest;
     program_->after_product = head.form == Form::product || gives_parts();
     if (gives_parts()) work_ += first_.cost_ns();
     for (const Node& m : node.members) {
@@ -182,7 +190,7 @@ class Fused {
     options.out = stored ? program->at(head.out[0]).index : -1;
     // out += alpha * (a @ b), the product not used otherwise: the GEMM accumulates in registers.
     if (program->steps.size() == 2 && options.dtype == DType::float32 && !stored &&
-        !node_.members.front().product->packed && last.kernel.axpy_alpha() &&
+        node_.members.front().prepared < 0 && last.kernel.axpy_alpha() &&
         kind(last.out[0]) == Register::Kind::operand && last.in[0] == last.out[0] &&
         kind(last.in[1]) == Register::Kind::block) {
       options.add_to = program->at(last.in[0]).index;
@@ -205,7 +213,7 @@ class Fused {
   const Node& take_bounds() {
     const Node* last = &node_.members.front();
     float low = -std::numeric_limits<float>::infinity(), high = -low;
-    for (size_t i = 1; first_.bounded() && i < node_.members.size(); ++i) {
+    for (size_t i = 1; first_.finished() && i < node_.members.size(); ++i) {
       const Node& m = node_.members[i];
       const Tensor* const x = last->out[0];
       const auto reads = [&](const Node& other) { return std::ranges::count(other.in, x); };
@@ -227,7 +235,7 @@ class Fused {
         high = std::min(high, bound);
       last = &m;
     }
-    if (last != &node_.members.front()) first_ = (*first_.bounded())(low, high);
+    if (last != &node_.members.front()) first_ = (*first_.finished())(SumFinish{low, high});
     return *last;
   }
 
@@ -318,7 +326,7 @@ Kernel fused(const Node& n, int64_t block) {
   }
   Call call = call_of(n, block);
   const Kernel product =
-      head.product->packed ? packed_product_kernel(call.gemm) : product_kernel(call.gemm.plan, call.gemm.options);
+      head.prepared >= 0 ? packed_product_kernel(call.gemm) : product_kernel(call.gemm.plan, call.gemm.options);
   return with_phases(std::move(call.before), product, product.cost_ns() + call.before_ns);
 }
 
@@ -427,9 +435,10 @@ Kernel sparse(const Node& n) {
 
 Kernel cpu_kernel(const Node& n, int64_t block) {
   switch (n.form) {
-    case Form::op: return kernel_of_op(*n.op);
+    case Form::op: return n.prepared < 0 ? kernel_of_op(*n.op) : prepared_of(kernel_of_op(*n.op)).rest;
     case Form::product: return product_of(n);
-    case Form::packed_operand: return pack_right_kernel(n.product->shape);
+    case Form::prepared_operand:
+      return n.product ? pack_right_kernel(n.product->shape) : prepared_of(kernel_of_op(*n.op)).make;
     case Form::with_derivative:
       return value_and_derivative_kernel(*function_of_gradient(n.gradient->row->name), n.out[0]->spec.size());
     case Form::by_derivative: {

@@ -9,8 +9,8 @@ namespace pxl {
 namespace {
 
 constexpr std::string_view form_names[] = {
-    "op",    "product",  "packed_operand", "with_derivative", "by_derivative", "view_write",
-    "fused", "prologue", "one_pass",       "side_by_side",    "sparse"};
+    "op",    "product",  "prepared_operand", "with_derivative", "by_derivative", "view_write",
+    "fused", "prologue", "one_pass",         "side_by_side",    "sparse"};
 
 void append(std::vector<const Tensor*>& to, const std::vector<const Tensor*>& more) {
   to.insert(to.end(), more.begin(), more.end());
@@ -138,21 +138,21 @@ std::string note_of(const Product& p) {
 }  // namespace
 
 std::string note_of(const Node& n) {
-  const Node* product = product_in_blocks(n);
-  const std::string packed = product && product->product->packed ? " rhs packed" : "";
+  const std::string prepared = n.prepared >= 0 ? " " + n.layout : "";
   switch (n.form) {
-    case Form::product: return note_of(*n.product) + packed;
-    case Form::packed_operand: return " rhs packed before the loop";
+    case Form::op: return prepared;
+    case Form::product: return note_of(*n.product) + prepared;
+    case Form::prepared_operand: return prepared + " once";
     case Form::with_derivative: return " with derivative";
     case Form::by_derivative: return " by derivative";
     case Form::fused: {
       std::string note;
       for (const Node& m : n.members) {
-        const std::string of_member = m.form == Form::product ? note_of(*m.product) : note_of(m);
+        const std::string of_member = note_of(m);
         note += (note.empty() ? " " : "+") + std::string(m.op->row->name);
         if (!of_member.empty()) note += "[" + of_member.substr(1) + "]";
       }
-      return note + packed;
+      return note;
     }
     case Form::prologue: {
       const std::string inside = note_of(n.members[0]), outside = note_of(n.members[1]);

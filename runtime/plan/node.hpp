@@ -34,12 +34,12 @@ struct InPlaceCandidate {
 /// The computation of a node: its op, an op derived from it, or its members in sequence. A form with members has the
 /// values of its members; the form tells a target how to run them.
 enum class Form : uint8_t {
-  op,               ///< its op, as in the graph
-  product,          ///< the matrix product `product`
-  packed_operand,   ///< in[0], the right operand of `product`, as the target reads it where it is packed
-  with_derivative,  ///< out[0]: its op; out[1]: the op `gradient` for a gradient of ones
-  by_derivative,    ///< in[0] times in[1], which a node with_derivative has made
-  view_write,       ///< the elements of in[1] take the places in in[0] that `part` names
+  op,                ///< its op, as in the graph
+  product,           ///< the matrix product `product`
+  prepared_operand,  ///< in[0], in the form in which the target reads operand `prepared` of the op or product
+  with_derivative,   ///< out[0]: its op; out[1]: the op `gradient` for a gradient of ones
+  by_derivative,     ///< in[0] times in[1], which a node with_derivative has made
+  view_write,        ///< the elements of in[1] take the places in in[0] that `part` names
   // Of members:
   fused,         ///< block by block: the first gives its elements in order, the others are elementwise
   prologue,      ///< the first makes the right operand of the second, a product, while that reads it
@@ -57,7 +57,6 @@ struct Product {
   bool strided = false;     ///< operands lie as `shape` says, which with_operands made
   bool exchanged = false;   ///< in[1] is the left operand: the result is transposed
   bool in_blocks = false;   ///< the target gives the result block by block to what follows
-  bool packed = false;      ///< the right operand is a packed_operand
 };
 
 /// A call that was replaced by the ops of its callee, and the call around it.
@@ -78,10 +77,15 @@ struct Node {
   std::vector<OutputAlias> output_aliases;
   std::vector<InPlaceCandidate> in_place_candidates;
   std::vector<const Plan*> callees;  ///< of control ops, parallel to op->called
-  bool once = false;    ///< of a loop's body: runs before the first iteration only; reads what no iteration changes
+  /// Reads only what stays the same. In a loop's body it runs before the first iteration only; in a main graph in the
+  /// first run, and in a run before which a variable that it reads was changed.
+  bool once = false;
+  int prepared =
+      -1;  ///< of a prepared_operand: the operand that it makes; else the operand that one has made; -1: none
+  std::string layout;   ///< what the target calls the form of that operand
   bool effect = false;  ///< has side effects: is live even if its outputs are unused
   Form form = Form::op;
-  std::optional<Product> product;  ///< of the forms product and packed_operand
+  std::optional<Product> product;  ///< of a product, or of its prepared_operand
   const Op* gradient = nullptr;    ///< of the form with_derivative
   std::optional<ViewPart> part;    ///< of the form view_write
   std::vector<Node> members;

@@ -42,7 +42,7 @@ class Run {
     switch (n.form) {
       case Form::op: return run_op_of(n);
       case Form::product: return set(n.out[0], product(n));
-      case Form::packed_operand: memory_[n.out[0]] = of(n.in[0]); return;  // its layout is the target's own
+      case Form::prepared_operand: memory_[n.out[0]] = of(n.in[0]); return;  // its layout is the target's own
       case Form::with_derivative: return with_derivative(n);
       case Form::by_derivative: return by_derivative(n);
       case Form::view_write: return write_view(n);
@@ -126,7 +126,8 @@ class Run {
     if (op.row->role != Role::compute || op.row->exchange != Exchange::none) return run_opaque(n);
     const OpContextStorage storage(op);
     std::vector<Array> in;
-    for (const Tensor* t : n.in) in.push_back(t ? value(t) : Array());
+    for (size_t i = 0; i < n.in.size(); ++i)
+      in.push_back(n.in[i] ? of(n.in[i]).reshaped(op.inputs[i]->spec.shape) : Array());  // whatever the target's layout
     apply(storage.site, n, std::move(in));
   }
 

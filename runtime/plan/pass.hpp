@@ -5,9 +5,9 @@
 #include <span>
 
 #include "runtime/base/pointer_map.hpp"
-#include "runtime/plan/loop_body.hpp"
 #include "runtime/plan/plan.hpp"
 #include "runtime/plan/target.hpp"
+#include "runtime/plan/unchanged.hpp"
 
 namespace pxl {
 
@@ -16,7 +16,7 @@ namespace pxl {
 class PassContext {
  public:
   PassContext(std::vector<Node>& nodes, const Aliases& aliases, const std::vector<const Tensor*>& outputs, Keep keep,
-              std::deque<Tensor>& constants, const LoopBody* loop, const Target& target);
+              std::deque<Tensor>& constants, const Unchanged* unchanged, const Target& target);
   PassContext(const PassContext&) = delete;
   PassContext& operator=(const PassContext&) = delete;
 
@@ -25,7 +25,7 @@ class PassContext {
   const std::vector<const Tensor*>& outputs;  ///< the plan's results
   Keep keep;                                  ///< what is treated as live, see eliminate_dead_code
   std::deque<Tensor>& constants;              ///< owns the tensors that passes create
-  const LoopBody* loop;                       ///< if the nodes are those of a loop's body
+  const Unchanged* unchanged;                 ///< null unless the graph is a loop's body or a main graph
   const Target& target;
 
   /// Position of the node that defines a tensor; -1 if there is none.

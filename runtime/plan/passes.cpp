@@ -53,8 +53,8 @@ Error usage(std::string message, const std::string& name, std::vector<std::strin
 }  // namespace
 
 PassContext::PassContext(std::vector<Node>& ns, const Aliases& as, const std::vector<const Tensor*>& results, Keep live,
-                         std::deque<Tensor>& made, const LoopBody* body, const Target& machine)
-    : nodes(ns), aliases(as), outputs(results), keep(live), constants(made), loop(body), target(machine) {
+                         std::deque<Tensor>& made, const Unchanged* same, const Target& machine)
+    : nodes(ns), aliases(as), outputs(results), keep(live), constants(made), unchanged(same), target(machine) {
   for (const Tensor* t : outputs) is_output_.insert(t);
 }
 
@@ -141,7 +141,8 @@ bool PlanOptions::prints(std::string_view stage) const {
 }
 
 void run_passes(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, Keep keep,
-                std::deque<Tensor>& constants, const LoopBody* loop, const PlanOptions& options, const Target& target) {
+                std::deque<Tensor>& constants, const Unchanged* unchanged, const PlanOptions& options,
+                const Target& target) {
   if (options.watch) options.watch("", print_nodes(nodes));
   std::optional<ValuesVerifier> values;
   if (verification_runs()) values.emplace(nodes, outputs, keep);
@@ -151,7 +152,7 @@ void run_passes(std::vector<Node>& nodes, const std::vector<const Tensor*>& outp
       std::optional<PassVerifier> verifier;
       if (verification_enabled()) verifier.emplace(nodes);
       const Aliases aliases(nodes);
-      PassContext context(nodes, aliases, outputs, keep, constants, loop, target);
+      PassContext context(nodes, aliases, outputs, keep, constants, unchanged, target);
       pass.apply(context);
       std::erase_if(nodes, [](const Node& node) { return !node.op; });
       if (verifier) verifier->check(nodes, outputs, keep, pass.name);

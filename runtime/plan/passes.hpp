@@ -33,8 +33,9 @@ std::span<const PlanPass> plan_passes();
 size_t pass_index(std::string_view name);
 
 /// Runs every pass that the options allow; prints the nodes after the passes that the options name. `constants` owns
-/// the tensors that passes create; nodes point at them. `keep`: see eliminate_dead_code. `loop`: see PassContext.
+/// the tensors that passes create; nodes point at them. `keep`: see eliminate_dead_code. `unchanged`: see PassContext.
 void run_passes(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, Keep keep,
-                std::deque<Tensor>& constants, const LoopBody* loop, const PlanOptions& options, const Target& target);
+                std::deque<Tensor>& constants, const Unchanged* unchanged, const PlanOptions& options,
+                const Target& target);
 
 }  // namespace pxl

@@ -12,10 +12,10 @@
 #include "runtime/graph/schedule.hpp"
 #include "runtime/plan/arena.hpp"
 #include "runtime/plan/cpu_lowering.hpp"
-#include "runtime/plan/loop_body.hpp"
 #include "runtime/plan/passes.hpp"
 #include "runtime/plan/storage.hpp"
 #include "runtime/plan/target.hpp"
+#include "runtime/plan/unchanged.hpp"
 #include "runtime/plan/verify_nodes.hpp"
 #include "runtime/plan/verify_storage.hpp"
 #include "runtime/plan/views.hpp"
@@ -295,10 +295,10 @@ Plan Planner::make(const Request& request) {
   plan.flat = std::move(flat);
   plan.constants = std::make_shared<std::deque<Tensor>>();
   if (request.keep != Keep::all) eliminate_dead_code(nodes, outputs, request.keep);
-  const std::optional<LoopBody> loop = loop_body(request.graph, nodes, request.inputs, outputs);
+  const std::optional<Unchanged> unchanged = unchanged_values(request.graph, nodes, request.inputs, outputs);
   PlanOptions options = options_;
   if (options.watched != &request.graph) options.watch = nullptr;
-  run_passes(nodes, outputs, request.keep, *plan.constants, loop ? &*loop : nullptr, options, target_);
+  run_passes(nodes, outputs, request.keep, *plan.constants, unchanged ? &*unchanged : nullptr, options, target_);
 
   if (verification_reads()) plan.read = read_again(request.graph, nodes, outputs);
 

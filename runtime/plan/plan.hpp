@@ -64,7 +64,7 @@ struct Instruction {
   int position = 0;              ///< index of its node: the unit of live ranges
   std::string note;
   int64_t flops = 0;  ///< per run; of kernels
-  bool once = false;  ///< of a loop's body: see Node::once
+  bool once = false;  ///< see Node::once
   Kernel kernel;
   std::vector<BufferId> in, out;
   std::vector<bool> modified;      ///< by slot

@@ -6,6 +6,8 @@
 #include "runtime/kernels/elementwise/value_and_derivative.hpp"
 #include "runtime/kernels/gemm/packed_product.hpp"
 #include "runtime/kernels/interruptible.hpp"
+#include "runtime/kernels/prepared.hpp"
+#include "runtime/op/definitions.hpp"
 #include "runtime/plan/register_program.hpp"
 #include "runtime/transform/flops.hpp"
 
@@ -95,6 +97,9 @@ GemmCall call_of(const Node& product) {
   return call;
 }
 
+// The share of a kernel's time that making a form takes, from which on the form is worth the memory.
+constexpr double prepared_share = 0.01;
+
 class CpuTarget : public Target {
  public:
   CpuTarget() {
@@ -107,8 +112,18 @@ class CpuTarget : public Target {
     return shape.c_strides.empty() && product_supports(a, b, out, shape);
   }
   bool computes_operands(const GemmShape& shape) const override { return is_skinny_product(shape); }
-  bool gains_by_packing(const Node& product) const override { return pxl::gains_by_packing(call_of(product)); }
-  int64_t packed_size(const GemmShape& shape) const override { return packed_right_size(shape); }
+  std::optional<PreparedForm> prepares(const Node& node) const override {
+    if (node.form == Form::product) {
+      if (!gains_by_packing(call_of(node))) return std::nullopt;
+      const int64_t numbers = packed_right_size(node.product->shape);
+      return PreparedForm{1, numbers * static_cast<int64_t>(sizeof(float)), "rhs packed"};
+    }
+    if (node.form != Form::op || element_order(node) != ElementOrder::in_parts) return std::nullopt;
+    const Kernel kernel = kernel_of(OpContextStorage(*node.op).site);
+    const PreparedOperand* p = kernel.prepared();
+    if (!p || p->make.cost_ns() < prepared_share * kernel.cost_ns()) return std::nullopt;
+    return PreparedForm{p->slot, p->bytes, p->form};
+  }
   bool share_a_pass(const Node& dx, const Node& dw) const override {
     GemmCall update = call_of(dw);
     update.options.out = -1;

@@ -1,5 +1,5 @@
-// The questions of passes to the machine that a plan is for. Answers come from rows, shapes and tables; nothing is
-// built.
+// The questions of passes to the machine that a plan is for. Answers come from rows, shapes and tables. Nothing is
+// built but kernels that prepare operands, which alone know their forms.
 #pragma once
 
 #include "runtime/op/element_order.hpp"
@@ -31,9 +31,14 @@ class Target {
                                     const GemmShape& shape) const = 0;
   /// Whether a product and the members after it may compute the right operand while the product reads it.
   virtual bool computes_operands(const GemmShape& shape) const = 0;
-  /// Whether a product gains by a right operand that is packed once, and the elements of that.
-  virtual bool gains_by_packing(const Node& product) const = 0;
-  virtual int64_t packed_size(const GemmShape& shape) const = 0;
+  /// The operand of an op or a product that its kernel brings into another form first, if it gains by a form that is
+  /// made once.
+  struct PreparedForm {
+    size_t slot = 0;
+    int64_t bytes = 0;
+    std::string_view layout;
+  };
+  virtual std::optional<PreparedForm> prepares(const Node& node) const = 0;
   /// Whether dx = dy @ w^T and dw = x^T @ dy may share a pass over w. The only reader of dw's result is an update of w.
   virtual bool share_a_pass(const Node& dx, const Node& dw) const = 0;
   /// Whether one node computes a function and its derivative, which a gradient then multiplies.

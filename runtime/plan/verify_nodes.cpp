@@ -98,16 +98,18 @@ class NodesVerifier {
   /// The computation of a node fits the node's operands and results.
   void specs(const Node& n) const {
     require(n.op && n.op->row, "no op");
-    const bool product = n.form == Form::product || n.form == Form::packed_operand;
+    const bool product = n.form == Form::product || (n.form == Form::prepared_operand && n.product);
     require(n.product.has_value() == product && (n.gradient != nullptr) == (n.form == Form::with_derivative) &&
                 n.part.has_value() == (n.form == Form::view_write) && n.members.empty() != has_members(n.form),
             "its form has other parts");
     switch (n.form) {
       case Form::op: return op_specs(n);
       case Form::product: return product_specs(n);
-      case Form::packed_operand:
-        return require(is_list(n.in, 1) && is_list(n.out, 1) && same_dtype(n.in[0], n.out[0]),
-                       "a packed operand is not one of one tensor");
+      case Form::prepared_operand:
+        return require(is_list(n.in, 1) && is_list(n.out, 1) && n.once && n.prepared >= 0 &&
+                           n.prepared < std::ssize(n.op->inputs) &&
+                           (n.product || same_spec(n.in[0], n.op->inputs[static_cast<size_t>(n.prepared)])),
+                       "a prepared operand is not one of one tensor");
       case Form::with_derivative:
         return require(is_list(n.in, 1) && is_list(n.out, 2) && same_spec(n.in[0], n.out[0]) &&
                            same_spec(n.in[0], n.out[1]) && n.gradient->inputs.size() == 2,
@@ -129,7 +131,7 @@ class NodesVerifier {
     require(n.in.size() == n.op->inputs.size() && n.out.size() == n.op->outputs.size(),
             "it has another number of operands or results than its op");
     for (size_t i = 0; i < n.in.size(); ++i)
-      require(n.in[i] ? n.op->inputs[i] && same_spec(n.in[i], n.op->inputs[i])
+      require(n.in[i] ? n.op->inputs[i] && (same_spec(n.in[i], n.op->inputs[i]) || static_cast<int>(i) == n.prepared)
                       : !n.op->inputs[i] || n.op->row->role == Role::host_load,
               "an operand has another shape or dtype than its op's");
     for (size_t j = 0; j < n.out.size(); ++j)
@@ -154,7 +156,8 @@ class NodesVerifier {
     const Tensor *a = n.in[p.exchanged ? 1 : 0], *b = n.in[p.exchanged ? 0 : 1];
     require(s.a_strides.size() == s.batch.size() && s.b_strides.size() == s.batch.size() &&
                 is_inside(layout(s.ta ? s.k : s.m, s.ta ? s.m : s.k, s.lda, s.a_strides, s.a_offset), a) &&
-                (p.packed || is_inside(layout(s.tb ? s.n : s.k, s.tb ? s.k : s.n, s.ldb, s.b_strides, s.b_offset), b)),
+                (n.prepared == 1 ||
+                 is_inside(layout(s.tb ? s.n : s.k, s.tb ? s.k : s.n, s.ldb, s.b_strides, s.b_offset), b)),
             "a product reads beyond its operands");
     require(n.out[0]->spec.size() == element_count(s.batch) * s.m * s.n, "a product has another size than its result");
   }

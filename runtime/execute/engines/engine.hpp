@@ -35,6 +35,9 @@ struct StreamPort {
 /// The memory of a variable. It keeps its address while an engine lives; the engine of each replica has its own.
 using VariableMemory = std::function<std::byte*(const Tensor*)>;
 
+/// The number of changes of a variable so far, by runs and otherwise; it keeps its address while an engine lives.
+using VariableChanges = std::function<const int64_t*(const Tensor*)>;
+
 /// Returns the memory for a remote buffer of the Ir, by index.
 using RemoteBuffers = std::function<RemoteMemory*(int64_t)>;
 
@@ -50,6 +53,7 @@ struct EngineTask {
   /// The machine of engines that run on the tiles of one, and how ops are mapped to them; null: the default.
   std::shared_ptr<const tiles::EstimateOptions> machine = nullptr;
   RemoteBuffers remote = {};
+  VariableChanges changes = {};  ///< null: all that a run computes is computed in each run
 };
 
 /// A collective that a run has reached: the operand and the result of its replica.

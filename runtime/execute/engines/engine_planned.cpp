@@ -38,7 +38,7 @@ class PlannedEngine : public ExecutionEngine {
       : task_(task),
         planned_(std::move(planned)),
         program_(planned_->plan, task_.variable, task.result ? std::vector{task.to} : std::vector<std::byte*>{},
-                 {task.replica, task.ir.replication_factor}, planned_->profile, task_.remote) {}
+                 {task.replica, task.ir.replication_factor}, planned_->profile, task_.remote, task_.changes) {}
 
   std::vector<StreamPort>& ports() override { return program_.ports(); }
   void begin(const std::function<bool()>& commit) override {

@@ -6,11 +6,15 @@
 
 namespace pxl {
 
-/// Adds the bias of the sum's row, and then takes the sum into bounds. NaN stays NaN.
-struct Finish {
-  const float* bias = nullptr;  ///< one a row; null: none
+/// What follows a sum and its bias, for all sums of a kernel.
+struct SumFinish {
   /// Not NaN, low <= high. A lower bound of 0 makes -0 to 0; a lower bound of -0 and an upper one of 0 are not allowed.
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
+};
+
+/// Adds the bias of the sum's row, and then takes the sum into bounds. NaN stays NaN.
+struct Finish : SumFinish {
+  const float* bias = nullptr;  ///< one a row; null: none
 };
 /// Whether a sum may change.
 inline bool is_needed(const Finish& f) {

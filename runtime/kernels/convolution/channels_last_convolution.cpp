@@ -15,6 +15,7 @@
 #include "runtime/kernels/convolution/plane_units.hpp"
 #include "runtime/kernels/convolution/ways.hpp"
 #include "runtime/kernels/gemm/packed.hpp"
+#include "runtime/kernels/prepared.hpp"
 
 namespace pxl {
 namespace {
@@ -164,47 +165,51 @@ Kernel window_products(const Convolution& given, bool turned, bool bias, double 
   const int64_t parts = output_parts(cout, div_up(enough_window_units, units.units * groups)), own = cout / parts;
   const int64_t row = padded_channels(own), y_plane = output_size(c.axes), columns = c.axes[2].out;
   WorkspaceLayout workspace;
-  const auto weights = workspace.per_call<float>(groups * products->group_size());
   const auto rows = workspace.per_thread<float>(products->floats()),
              sums = workspace.per_thread<float>(units.max_places() * row),
              left = workspace.per_thread<float>(packed().packed_a_size);
-  std::vector<Phase> phases;
-  phases.push_back({groups * products->panels(), 1, [=](const Buffers& b, int64_t begin, int64_t end) {
-                      for (int64_t i = begin; i < end; ++i) {
-                        const int64_t g = i / products->panels();
-                        products->pack_panel(i % products->panels(), b.input<float>(1) + g * cin * cout * taps,
-                                             b.workspace(weights) + g * products->group_size());
-                      }
-                    }});
-  phases.push_back({units.units * groups * parts, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
-                      const WindowProducts& p = *products;
-                      float *x = b.workspace(rows), *m = b.workspace(sums);
-                      for (int64_t i = begin; i < end; ++i) {
-                        const PlaneUnits::Unit u = p.units.at(i / parts / groups);
-                        const int64_t g = i / parts % groups, first = i % parts * own;
-                        if (i == begin || first == 0) p.take_rows(u, g, b.input<float>(0), x);
-                        const float* const w = b.workspace(weights) + g * p.group_size() + first * p.run;
-                        for (int64_t r = 0; r < p.runs; ++r)
-                          packed().multiply({.a = {reinterpret_cast<const std::byte*>(x + p.place_of_run(r))},
-                                             .rows = p.windows.data(),
-                                             .add = r > 0,
-                                             .m = u.places,
-                                             .n = own,
-                                             .k = p.run,
-                                             .b = w + r * p.run_size(),
-                                             .out = m,
-                                             .ldo = row,
-                                             .packed_a = b.workspace(left)});
-                        for (int64_t s = 0; s < u.samples; ++s)
-                          direct().from_channels_last(
-                              m + s * u.rows * columns * row, row, own, u.rows * columns,
-                              {bias ? b.input<float>(2) + g * cout + first : nullptr, p.c.low, p.c.high},
-                              b.output<float>(0) + (((u.sample + s) * groups + g) * cout + first) * y_plane +
-                                  u.row * columns,
-                              y_plane);
-                      }
-                    }});
-  return Kernel::parallel(std::move(phases), ns * static_cast<double>(c.batch * groups)).with_workspace(workspace);
+  const int64_t size = groups * products->group_size();
+  const double make_ns = static_cast<double>(size) * ns_per_packed_weight;
+  const Kernel make =
+      Kernel::parallel(groups * products->panels(), 1, make_ns, [=](const Buffers& b, int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t g = i / products->panels();
+          products->pack_panel(i % products->panels(), b.input<float>(0) + g * cin * cout * taps,
+                               b.output<float>(0) + g * products->group_size());
+        }
+      });
+  const auto part_of_result = [=](const Buffers& b, int64_t begin, int64_t end) {
+    const WindowProducts& p = *products;
+    float *x = b.workspace(rows), *m = b.workspace(sums);
+    for (int64_t i = begin; i < end; ++i) {
+      const PlaneUnits::Unit u = p.units.at(i / parts / groups);
+      const int64_t g = i / parts % groups, first = i % parts * own;
+      if (i == begin || first == 0) p.take_rows(u, g, b.input<float>(0), x);
+      const float* const w = b.input<float>(1) + g * p.group_size() + first * p.run;
+      for (int64_t r = 0; r < p.runs; ++r)
+        packed().multiply({.a = {reinterpret_cast<const std::byte*>(x + p.place_of_run(r))},
+                           .rows = p.windows.data(),
+                           .add = r > 0,
+                           .m = u.places,
+                           .n = own,
+                           .k = p.run,
+                           .b = w + r * p.run_size(),
+                           .out = m,
+                           .ldo = row,
+                           .packed_a = b.workspace(left)});
+      for (int64_t s = 0; s < u.samples; ++s)
+        direct().from_channels_last(
+            m + s * u.rows * columns * row, row, own, u.rows * columns,
+            {p.c.finish, bias ? b.input<float>(2) + g * cout + first : nullptr},
+            b.output<float>(0) + (((u.sample + s) * groups + g) * cout + first) * y_plane + u.row * columns, y_plane);
+    }
+  };
+  const double all_ns = ns * static_cast<double>(c.batch * groups);
+  Kernel rest = Kernel::parallel(units.units * groups * parts, 1, std::max(0.0, all_ns - make_ns), part_of_result)
+                    .with_workspace(workspace)
+                    .with_result_parts({});
+  return preparing({"packed weights", 1, size * static_cast<int64_t>(sizeof(float)), make, std::move(rest)},
+                   bias ? 3 : 2);
 }
 
 }  // namespace

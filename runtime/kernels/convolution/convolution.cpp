@@ -72,14 +72,14 @@ void add_biases(const double* bias, int64_t channels, int64_t n, double* y, int6
     for (int64_t i = 0; i < n; ++i) y[i] += bias[k];
 }
 void add_biases(const float* bias, int64_t channels, int64_t n, float* y, int64_t stride) {
-  packed().finish({bias}, channels, n, y, stride);
+  packed().finish({{}, bias}, channels, n, y, stride);
 }
 
 template <class T>
 Kernel forward(const Convolution& c, bool bias) {
   const int64_t depth = c.cin * kernel_size(c.axes);
   if (c.batch * c.groups * c.cout * output_size(c.axes) == 0 || depth == 0)
-    return without_terms<T>(c.batch, c.groups * c.cout, output_size(c.axes), bias, T(c.low), T(c.high));
+    return without_terms<T>(c.batch, c.groups * c.cout, output_size(c.axes), bias, T(c.finish.low), T(c.finish.high));
   const Tiling t(c, depth);
   const int64_t blocks =
       std::clamp<int64_t>(div_up(enough_units, t.tiles * c.groups), 1, std::max<int64_t>(1, c.cout / fewest_channels));
@@ -112,7 +112,7 @@ Kernel forward(const Convolution& c, bool bias) {
                         depth, columns.data, columns.stride, to, y.stride, b.workspace(memory), finish...);
       };
       if constexpr (std::is_same_v<T, float>) {
-        multiply(Finish{added, c.low, c.high});
+        multiply(Finish{c.finish, added});
       } else {
         multiply();
         if (bias) add_biases(added, channels, tile.columns, to, y.stride);
@@ -267,10 +267,10 @@ std::optional<Kernel> im2col_weights_grad_kernel(const Convolution& c) { return 
 Kernel convolution_kernel(DType dtype, const Convolution& c, bool bias) {
   if (dtype == DType::float64) return in_parts(forward<double>(c, bias));
   if (dtype == DType::float32)
-    return in_parts(fastest_kernel(&ConvolutionWay::outputs, c, bias)).with_bounds([c, bias](float low, float high) {
-      Convolution bounded = c;
-      bounded.low = low, bounded.high = high;
-      return in_parts(fastest_kernel(&ConvolutionWay::outputs, bounded, bias));
+    return in_parts(fastest_kernel(&ConvolutionWay::outputs, c, bias)).with_finishes([c, bias](const SumFinish& f) {
+      Convolution finished = c;
+      finished.finish = f;
+      return in_parts(fastest_kernel(&ConvolutionWay::outputs, finished, bias));
     });
   return rounded_once(dtype, fastest_kernel(&ConvolutionWay::outputs, c, bias),
                       {data_size(c), weights_size(c), bias ? c.groups * c.cout : 0}, result_size(c));

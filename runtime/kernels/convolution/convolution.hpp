@@ -3,8 +3,7 @@
 // on any number of threads.
 #pragma once
 
-#include <limits>
-
+#include "runtime/kernels/block/finish.hpp"
 #include "runtime/kernels/convolution/window_axis.hpp"
 #include "runtime/kernels/kernel.hpp"
 #include "runtime/tensor/shape.hpp"
@@ -15,12 +14,12 @@ namespace pxl {
 struct Convolution {
   int64_t batch = 1, groups = 1, cin = 1, cout = 1;
   WindowAxes axes = {};
-  /// Bounds of the outputs (Finish), in float32.
-  float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
+  SumFinish finish = {};  ///< of the outputs, in float32
 };
 
 /// in: x, weight, and with `bias` one value per result channel, which is added to the finished sums; out: y. The
-/// kernels of float32 and float64 give it in parts, and so do those of data gradients. Float32 has bounds (Kernel).
+/// kernels of float32 and float64 give it in parts, and so do those of data gradients. Float32 has
+/// finishes (Kernel).
 Kernel convolution_kernel(DType dtype, const Convolution& c, bool bias = false);
 /// in: dy, weight, and with `bias` a bias; out: dx. Also the transposed convolution of dy.
 Kernel convolution_data_grad_kernel(DType dtype, const Convolution& c, bool bias = false);

@@ -117,7 +117,7 @@ Kernel by_lanes(const Convolution& c, const DepthwisePlanes& given, bool backwar
                               const int64_t i = u % planes->blocks, channel = i * depthwise_channels;
                               const int64_t plane = u / planes->blocks * planes->groups + channel;
                               DepthwiseBlock block = planes->of(i);
-                              block.finish = {bias ? b.input<float>(2) + channel : nullptr, c.low, c.high};
+                              block.finish = {c.finish, bias ? b.input<float>(2) + channel : nullptr};
                               run(block, b.input<float>(0) + plane * from,
                                   b.input<float>(1) + channel * planes->block.taps, b.output<float>(0) + plane * to,
                                   b.workspace(memory));

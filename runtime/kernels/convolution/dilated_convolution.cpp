@@ -9,6 +9,7 @@
 
 #include "runtime/base/div_up.hpp"
 #include "runtime/kernels/convolution/ways.hpp"
+#include "runtime/kernels/prepared.hpp"
 
 namespace pxl {
 namespace {
@@ -85,40 +86,20 @@ PartedPlanes outputs_of(const Convolution& c, const Parted& p) {
   return {c.batch, c.groups * c.cout, whole[1].out, whole[2].out, p.rows, p.columns, part[1].out, part[2].out};
 }
 
-/// Runs `inner` on split tensors: the first operands, and the result unless it has none.
+/// Runs `inner` on split tensors: the first of `operands` operands, and the result unless it has none.
 Kernel of_parts(const Kernel& inner, const std::vector<PartedPlanes>& in, size_t operands,
                 const std::optional<PartedPlanes>& out) {
-  WorkspaceLayout workspace(inner.workspace());
-  std::vector<PerCall<float>> apart;
-  for (const PartedPlanes& p : in) apart.push_back(workspace.per_call<float>(p.floats()));
-  const auto result = workspace.per_call<float>(out ? out->floats() : 0);
-  const auto pointers = workspace.per_thread<const std::byte*>(static_cast<int64_t>(operands));
-  double cost = inner.cost_ns();
-  std::vector<Phase> phases;
-  for (size_t i = 0; i < in.size(); ++i) {
-    cost += static_cast<double>(in[i].floats()) * ns_per_parted_element;
-    phases.push_back(
-        {in[i].planes(), 1, [=, planes = in[i], to = apart[i]](const Buffers& b, int64_t begin, int64_t end) {
-           for (int64_t k = begin; k < end; ++k) planes.take_apart(k, b.input<float>(i), b.workspace(to));
-         }});
-  }
-  for (const Phase& phase : inner.phases())
-    phases.push_back(
-        {phase.iterations, phase.grain, [=, part = phase.part](const Buffers& b, int64_t begin, int64_t end) {
-           const std::byte** from = b.workspace(pointers);
-           for (size_t i = 0; i < operands; ++i)
-             from[i] = i < apart.size() ? reinterpret_cast<const std::byte*>(b.workspace(apart[i])) : b.in[i];
-           std::byte* to = out ? reinterpret_cast<std::byte*>(b.workspace(result)) : b.out[0];
-           part(b.with(from, &to), begin, end);
-         }});
-  if (out) {
-    cost += static_cast<double>(out->floats()) * ns_per_parted_element;
-    phases.push_back({out->planes(), 1, [=, planes = *out](const Buffers& b, int64_t begin, int64_t end) {
-                        for (int64_t k = begin; k < end; ++k)
-                          planes.put_together(k, b.workspace(result), b.output<float>(0));
-                      }});
-  }
-  return Kernel::parallel(std::move(phases), cost).with_workspace(workspace);
+  const auto form = [](const PartedPlanes& p, auto move) {
+    const Kernel make = Kernel::parallel(p.planes(), 1, static_cast<double>(p.floats()) * ns_per_parted_element,
+                                         [=](const Buffers& b, int64_t begin, int64_t end) {
+                                           for (int64_t k = begin; k < end; ++k)
+                                             (p.*move)(k, b.input<float>(0), b.output<float>(0));
+                                         });
+    return OtherForm{p.floats() * static_cast<int64_t>(sizeof(float)), make};
+  };
+  std::vector<OtherForm> forms(operands);
+  for (size_t i = 0; i < in.size(); ++i) forms[i] = form(in[i], &PartedPlanes::take_apart);
+  return on_forms(inner, forms, out ? form(*out, &PartedPlanes::put_together) : OtherForm{});
 }
 
 /// Time of the split convolution for one sample and group.

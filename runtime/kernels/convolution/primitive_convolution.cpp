@@ -14,6 +14,7 @@
 #include "runtime/kernels/convolution/ways.hpp"
 #include "runtime/kernels/gemm/gemm.hpp"
 #include "runtime/kernels/gemm/packed.hpp"
+#include "runtime/kernels/prepared.hpp"
 
 namespace pxl {
 
@@ -88,62 +89,62 @@ struct Correlation {
   int64_t from_sample, to_sample, to_part, weight_part;  ///< elements between samples and parts in the tensors
   int64_t plane;                                         ///< elements of a channel of the result
   bool bias;
-  float low = -std::numeric_limits<float>::infinity(), high = -low;
+  SumFinish finish = {};
 
   Kernel kernel(double cost) const {
     WorkspaceLayout workspace;
     // The weights may have different layouts in a full unit and in the last unit.
     const int64_t size = floats_of(steps.full.second), last_size = floats_of(steps.last.second);
     const bool alike = steps.full.second == steps.last.second;
-    const auto weights = workspace.per_call<float>(parts * size),
-               last_weights = workspace.per_call<float>(alike ? 0 : parts * last_size);
+    const int64_t of_full = div_up(parts * size, primitive_lanes) * primitive_lanes,
+                  all = of_full + (alike ? 0 : parts * last_size);
     const auto from = workspace.per_thread<float>(steps.most(&BlockedPrimitive::first)),
                to = workspace.per_thread<float>(steps.most(&BlockedPrimitive::result));
     const auto scratch = workspace.per_thread<float>(steps.most(&BlockedPrimitive::scratch));
     const Correlation k = *this;
-    std::vector<Phase> phases;
-    phases.push_back({parts, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
-                        PrimitiveCalls calls;
-                        for (int64_t p = begin; p < end; ++p) {
-                          const float* w = b.input<float>(1) + p * k.weight_part;
-                          const auto bring = [&](const BlockedPrimitive& s, float* place) {
-                            calls.reorder(s.reorder_second, s.plain_second, w, s.second, place);
-                          };
-                          bring(k.steps.full, b.workspace(weights) + p * size);
-                          if (!alike) bring(k.steps.last, b.workspace(last_weights) + p * last_size);
-                        }
-                      }});
-    phases.push_back(
-        {steps.units * parts, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
-           PrimitiveCalls calls;
-           for (int64_t u = begin; u < end; ++u) {
-             const int64_t unit = u / k.parts, part = u % k.parts, sample = k.steps.first(unit);
-             const BlockedPrimitive& s = k.steps.of(unit);
-             const bool own = !alike && &s == &k.steps.last;
-             if (u == begin || part == 0)
-               calls.reorder(s.reorder_first, s.plain_first, b.input<float>(0) + sample * k.from_sample, s.first,
-                             b.workspace(from));
-             float* w = own ? b.workspace(last_weights) + part * last_size : b.workspace(weights) + part * size;
-             calls.run(s.primitive, {{s.first_name, {s.first, cpu_engine(), b.workspace(from)}},
-                                     {s.second_name, {s.second, cpu_engine(), w}},
-                                     {s.result_name, {s.result, cpu_engine(), b.workspace(to)}},
-                                     {DNNL_ARG_SCRATCHPAD, {s.scratch, cpu_engine(), b.workspace(scratch)}}});
-             float* y = b.output<float>(0) + sample * k.to_sample + part * k.to_part;
-             calls.reorder(s.reorder_result, s.result, b.workspace(to), s.plain_result, y);
-             const int64_t channels = k.to_part / k.plane;
-             const Finish finish{k.bias ? b.input<float>(2) + part * channels : nullptr, k.low, k.high};
-             for (int64_t i = 0; is_needed(finish) && i < k.steps.count(unit); ++i)
-               packed().finish(finish, channels, k.plane, y + i * k.to_sample, k.plane);
-           }
-         }});
-    const auto complete = [k](int64_t u, const ResultParts::Take& f) {
-      const int64_t unit = u / k.parts, all = k.to_sample / k.plane, channels = k.to_part / k.plane;
-      for (int64_t i = 0; i < k.steps.count(unit); ++i)
-        f((k.steps.first(unit) + i) * all + u % k.parts * channels, channels, 0, k.plane);
+    const double make_ns = static_cast<double>(all) * primitive_cost().weight;
+    const Kernel make = Kernel::parallel(parts, 1, make_ns, [=](const Buffers& b, int64_t begin, int64_t end) {
+      PrimitiveCalls calls;
+      for (int64_t p = begin; p < end; ++p) {
+        const auto bring = [&](const BlockedPrimitive& s, float* place) {
+          calls.reorder(s.reorder_second, s.plain_second, b.input<float>(0) + p * k.weight_part, s.second, place);
+        };
+        bring(k.steps.full, b.output<float>(0) + p * size);
+        if (!alike) bring(k.steps.last, b.output<float>(0) + of_full + p * last_size);
+      }
+    });
+    const auto part_of_result = [=](const Buffers& b, int64_t begin, int64_t end) {
+      PrimitiveCalls calls;
+      for (int64_t u = begin; u < end; ++u) {
+        const int64_t unit = u / k.parts, part = u % k.parts, sample = k.steps.first(unit);
+        const BlockedPrimitive& s = k.steps.of(unit);
+        const bool own = !alike && &s == &k.steps.last;
+        if (u == begin || part == 0)
+          calls.reorder(s.reorder_first, s.plain_first, b.input<float>(0) + sample * k.from_sample, s.first,
+                        b.workspace(from));
+        const float* const w = b.input<float>(1) + (own ? of_full + part * last_size : part * size);
+        calls.run(s.primitive, {{s.first_name, {s.first, cpu_engine(), b.workspace(from)}},
+                                {s.second_name, {s.second, cpu_engine(), const_cast<float*>(w)}},  // read only
+                                {s.result_name, {s.result, cpu_engine(), b.workspace(to)}},
+                                {DNNL_ARG_SCRATCHPAD, {s.scratch, cpu_engine(), b.workspace(scratch)}}});
+        float* y = b.output<float>(0) + sample * k.to_sample + part * k.to_part;
+        calls.reorder(s.reorder_result, s.result, b.workspace(to), s.plain_result, y);
+        const int64_t channels = k.to_part / k.plane;
+        const Finish finish{k.finish, k.bias ? b.input<float>(2) + part * channels : nullptr};
+        for (int64_t i = 0; is_needed(finish) && i < k.steps.count(unit); ++i)
+          packed().finish(finish, channels, k.plane, y + i * k.to_sample, k.plane);
+      }
     };
-    return Kernel::parallel(std::move(phases), cost)
-        .with_workspace(workspace)
-        .with_result_parts({plane, parts, complete});
+    const auto complete = [k](int64_t u, const ResultParts::Take& f) {
+      const int64_t unit = u / k.parts, of_sample = k.to_sample / k.plane, channels = k.to_part / k.plane;
+      for (int64_t i = 0; i < k.steps.count(unit); ++i)
+        f((k.steps.first(unit) + i) * of_sample + u % k.parts * channels, channels, 0, k.plane);
+    };
+    Kernel rest = Kernel::parallel(steps.units * parts, 1, std::max(0.0, cost - make_ns), part_of_result)
+                      .with_workspace(workspace)
+                      .with_result_parts({plane, parts, complete});
+    return preparing({"blocked weights", 1, all * static_cast<int64_t>(sizeof(float)), make, std::move(rest)},
+                     bias ? 3 : 2);
   }
 };
 
@@ -198,8 +199,7 @@ std::optional<Kernel> primitive_convolution_kernel(const Convolution& c, bool bi
     const int64_t y = output_size(c.axes), channels = c.cout / parts;
     return Correlation{*steps,     parts,        c.cin * input_size(c.axes),
                        c.cout * y, channels * y, channels * c.cin * kernel_size(c.axes),
-                       y,          bias,         c.low,
-                       c.high}
+                       y,          bias,         c.finish}
         .kernel(primitive_outputs_ns(c) * static_cast<double>(c.batch));
   });
 }

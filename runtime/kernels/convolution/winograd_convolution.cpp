@@ -6,6 +6,7 @@
 // contain it.
 #include "runtime/kernels/convolution/ways.hpp"
 #include "runtime/kernels/convolution/winograd_correlation.hpp"
+#include "runtime/kernels/prepared.hpp"
 
 namespace pxl {
 namespace {
@@ -32,7 +33,7 @@ bool is_by_kernels(const TileCorrelation& s) {
          s.columns(s.results) >= enough_winograd_units * min_kernel_columns;
 }
 
-/// Transforms the kernels first, and keeps them for all tile units.
+/// Transforms the kernels first, for all tile units.
 Kernel by_tiles(const TileCorrelation& s, double ns) {
   const Convolution& c = s.c;
   const int64_t depth = s.depth, groups = c.groups;
@@ -48,52 +49,53 @@ Kernel by_tiles(const TileCorrelation& s, double ns) {
                 w_group = s.form.positions() * w_size, blocks = div_up(s.results, TileCorrelation::block());
   const WinogradTiles in = s.tiles_taken(down, units.across), out = s.tiles_given(down, units.across);
   WorkspaceLayout workspace;
-  const auto weights = workspace.per_call<float>(groups * w_group);
   const auto tiles = workspace.per_thread<float>(s.form.positions() * v_size),
              sums = workspace.per_thread<float>(s.form.positions() * m_size),
              scratch = workspace.per_thread<float>(std::max(in.scratch(), out.scratch())),
              left = workspace.per_thread<float>(packed().packed_a_size);
-  std::vector<Phase> phases;
-  phases.push_back({groups * blocks, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
-                      for (int64_t i = begin; i < end; ++i) {
-                        const int64_t g = i / blocks, first = i % blocks * TileCorrelation::block();
-                        s.transform(
-                            first, std::min(TileCorrelation::block(), s.results - first), s.terms,
-                            b.input<float>(1) + g * s.terms * s.results * s.taps + first * s.taps_between_results,
-                            w_size, b.workspace(weights) + g * w_group);
-                      }
-                    }});
-  phases.push_back({units.units * groups * parts, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
-                      float *v = b.workspace(tiles), *m = b.workspace(sums), *memory = b.workspace(scratch);
-                      for (int64_t i = begin; i < end; ++i) {
-                        const UnitOfRows u = s.unit(units, i / parts / groups);
-                        const int64_t g = i / parts % groups, part = i % parts * own;
-                        if (i == begin || part == 0)
-                          s.take(u.tiles, in, g, 0, s.terms, v_size, in_tile, b.input<float>(0), v, memory);
-                        const float* const w = b.workspace(weights) + g * w_group;
-                        for (int64_t first = part; first < part + own; first += at_once) {
-                          const int64_t channels = std::min(at_once, part + own - first);
-                          for (int64_t p = 0; p < s.form.positions(); ++p)
-                            packed().multiply({.a = matrix_of(v + p * v_size, in_tile),
-                                               .m = u.tiles.places,
-                                               .n = s.columns(channels),
-                                               .k = depth,
-                                               .b = w + p * w_size + first * s.columns_of_channel * depth,
-                                               .out = m + p * m_size,
-                                               .ldo = out_tile,
-                                               .terms_of_sum = channels_of_sum(depth),
-                                               .packed_a = b.workspace(left)});
-                          s.give(u, out, g, first, channels, m_size, out_tile, m, s.bias ? b.input<float>(2) : nullptr,
-                                 b.output<float>(0), memory);
-                        }
-                      }
-                    }});
+  const double make_ns = kernel_numbers(s.form, c) * kernel_number_ns(s.form, c) * static_cast<double>(groups);
+  const Kernel make = Kernel::parallel(groups * blocks, 1, make_ns, [=](const Buffers& b, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t g = i / blocks, first = i % blocks * TileCorrelation::block();
+      s.transform(first, std::min(TileCorrelation::block(), s.results - first), s.terms,
+                  b.input<float>(0) + g * s.terms * s.results * s.taps + first * s.taps_between_results, w_size,
+                  b.output<float>(0) + g * w_group);
+    }
+  });
+  const auto part_of_result = [=](const Buffers& b, int64_t begin, int64_t end) {
+    float *v = b.workspace(tiles), *m = b.workspace(sums), *memory = b.workspace(scratch);
+    for (int64_t i = begin; i < end; ++i) {
+      const UnitOfRows u = s.unit(units, i / parts / groups);
+      const int64_t g = i / parts % groups, part = i % parts * own;
+      if (i == begin || part == 0) s.take(u.tiles, in, g, 0, s.terms, v_size, in_tile, b.input<float>(0), v, memory);
+      const float* const w = b.input<float>(1) + g * w_group;
+      for (int64_t first = part; first < part + own; first += at_once) {
+        const int64_t channels = std::min(at_once, part + own - first);
+        for (int64_t p = 0; p < s.form.positions(); ++p)
+          packed().multiply({.a = matrix_of(v + p * v_size, in_tile),
+                             .m = u.tiles.places,
+                             .n = s.columns(channels),
+                             .k = depth,
+                             .b = w + p * w_size + first * s.columns_of_channel * depth,
+                             .out = m + p * m_size,
+                             .ldo = out_tile,
+                             .terms_of_sum = channels_of_sum(depth),
+                             .packed_a = b.workspace(left)});
+        s.give(u, out, g, first, channels, m_size, out_tile, m, s.bias ? b.input<float>(2) : nullptr,
+               b.output<float>(0), memory);
+      }
+    }
+  };
   const auto complete = [=](int64_t i, const ResultParts::Take& f) {
     s.complete(s.unit(units, i / parts / groups), i / parts % groups, i % parts * own, own, f);
   };
-  return Kernel::parallel(std::move(phases), ns * static_cast<double>(c.batch * groups))
-      .with_workspace(workspace)
-      .with_result_parts({s.result_plane(), parts, complete});
+  Kernel rest = Kernel::parallel(units.units * groups * parts, 1, ns * static_cast<double>(c.batch * groups) - make_ns,
+                                 part_of_result)
+                    .with_workspace(workspace)
+                    .with_result_parts({s.result_plane(), parts, complete});
+  return preparing(
+      {"winograd kernels", 1, groups * w_group * static_cast<int64_t>(sizeof(float)), make, std::move(rest)},
+      s.bias ? 3 : 2);
 }
 
 /// Transforms all tiles first. Kernels are transformed for some columns and terms at a time, and multiplied while they

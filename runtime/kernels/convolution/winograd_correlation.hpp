@@ -107,7 +107,7 @@ struct TileCorrelation {
     each_block(
         u.tiles, shape, g * results + first, n, c.groups * results,
         [&](int64_t channel, int64_t channels, int64_t plane, const WinogradTiles& t, int64_t place) {
-          const Finish finish{biases ? biases + g * results + first + channel : nullptr, c.low, c.high};
+          const Finish finish{c.finish, biases ? biases + g * results + first + channel : nullptr};
           const float* const from = sums + place * tile + channel * columns_of_channel;
           if (is_transposed())
             f->data(t, {channels, x_plane, position, tile}, u.begin, u.end, from, finish, to + plane * x_plane, memory);

@@ -93,7 +93,6 @@ void fields(IO& io, Product& p, const Product& blank) {
   io("strided", p.strided, blank.strided);
   io("exchanged", p.exchanged, blank.exchanged);
   io("in_blocks", p.in_blocks, blank.in_blocks);
-  io("packed", p.packed, blank.packed);
 }
 
 /// All but `parts`, which only the verifier of a pass has.
@@ -111,6 +110,8 @@ void fields(IO& io, Node& n, const Node& blank) {
   io("in_place_candidates", n.in_place_candidates, blank.in_place_candidates);
   io("callees", n.callees, blank.callees);
   io("once", n.once, blank.once);
+  io("prepared", n.prepared, blank.prepared);
+  io("layout", n.layout, blank.layout);
   io("effect", n.effect, blank.effect);
   io("product", n.product, blank.product);
   io("gradient", n.gradient, blank.gradient);

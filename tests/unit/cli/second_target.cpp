@@ -7,9 +7,9 @@
 
 #include "interpreter/cli/program.hpp"
 #include "runtime/graph/schedule.hpp"
-#include "runtime/plan/loop_body.hpp"
 #include "runtime/plan/node_values.hpp"
 #include "runtime/plan/passes.hpp"
+#include "runtime/plan/unchanged.hpp"
 #include "runtime/plan/verify_nodes.hpp"
 #include "runtime/plan/views.hpp"
 #include "runtime/transform/flops.hpp"
@@ -49,8 +49,8 @@ void compare(const Graph& graph, Compared& compared) {
   const bool runs = flops_of(graph) < most;
   const NodeValues before = runs ? run_nodes(nodes, outputs, Keep::all, 1) : NodeValues();
   std::deque<Tensor> constants;
-  const std::optional<LoopBody> loop = loop_body(graph, nodes, inputs, outputs);
-  run_passes(nodes, outputs, Keep::all, constants, loop ? &*loop : nullptr, PlanOptions(), target);
+  const std::optional<Unchanged> unchanged = unchanged_values(graph, nodes, inputs, outputs);
+  run_passes(nodes, outputs, Keep::all, constants, unchanged ? &*unchanged : nullptr, PlanOptions(), target);
   verify_nodes(nodes, outputs);
   for (const Node& n : nodes) {
     if (n.form == Form::fused) CHECK(n.members.size() == 2);

@@ -316,7 +316,7 @@ TEST_CASE("a bias is added after the sums, with the bits of an addition") {
   const Array y = check_divided(convolution_kernel(DType::float32, empty, true),
                                 {Array(DType::float32, {2, 0, 4}), Array(DType::float32, {3, 0, 1}), bias},
                                 {spec(DType::float32, {2, 3, 4})})[0];
-  const Array within = check_divided((*convolution_kernel(DType::float32, empty, true).bounded())(0.25F, 0.5F),
+  const Array within = check_divided((*convolution_kernel(DType::float32, empty, true).finished())({0.25F, 0.5F}),
                                      {Array(DType::float32, {2, 0, 4}), Array(DType::float32, {3, 0, 1}), bias},
                                      {spec(DType::float32, {2, 3, 4})})[0];
   for (int64_t i = 0; i < y.size(); ++i) {
@@ -347,7 +347,7 @@ TEST_CASE("bounds of a convolution have the bits of bounds that follow it") {
         if (bias) operands.push_back(ramp(DType::float32, {c.groups * c.cout}, 4));
         const TensorSpec result = spec(DType::float32, {c.batch, c.groups * c.cout, c.axes[1].out, c.axes[2].out});
         Convolution bounded = c;
-        bounded.low = low, bounded.high = high;
+        bounded.finish = {low, high};
         const auto check = [&](const Kernel& kernel, const Kernel& within) {
           const Array sums = check_divided(kernel, operands, {result})[0];
           const Array got = check_divided(within, operands, {result})[0];
@@ -360,7 +360,7 @@ TEST_CASE("bounds of a convolution have the bits of bounds that follow it") {
           CHECK(wrong == 0);
         };
         const Kernel whole = convolution_kernel(DType::float32, c, bias);
-        check(whole, (*whole.bounded())(low, high));
+        check(whole, (*whole.finished())({low, high}));
         for (const ConvolutionWay& way : convolution_ways()) {
           CAPTURE(way.name);
           if (!std::isfinite(way.outputs.ns(c))) continue;
@@ -422,8 +422,8 @@ TEST_CASE("Winograd's transforms write nothing beside their results, with the sa
                              weights = filled(k.rows * k.columns * channels + 1);
           f->inputs(t, c, data, inputs.data(), scratch.data());
           f->gradients(t, c, true, data, gradients.data(), scratch.data());
-          f->outputs(t, c, data, {data}, planes.data(), scratch.data());
-          f->data(t, c, t.pitch(), t.pitch() + 5, data, {data}, spread.data(), scratch.data());
+          f->outputs(t, c, data, {{}, data}, planes.data(), scratch.data());
+          f->data(t, c, t.pitch(), t.pitch() + 5, data, {{}, data}, spread.data(), scratch.data());
           f->kernels(k, data, kernels.data(), tile, phases);
           f->weights(k, data, tile, weights.data());
           std::vector<float> result;

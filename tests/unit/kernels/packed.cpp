@@ -266,7 +266,7 @@ TEST_CASE("products in place have the bits of packed ones, one or many") {
         const int64_t b_step = shared ? 0 : c.k * c.n;
         std::vector<float> out(static_cast<size_t>(count * out_size), -1.0F), expected = out;
         auto* const floats = reinterpret_cast<float*>(memory.data());
-        const Finish finish = shared ? Finish{a.data<float>(), -0.25F, 0.5F} : Finish{};  // a has m numbers at least
+        const Finish finish = shared ? Finish{{-0.25F, 0.5F}, a.data<float>()} : Finish{};  // a has m numbers at least
         f->products_in_place({a.data<float>(), b.data<float>(), out.data(), count, c.m * c.k, b_step, out_size, c.ta,
                               c.tb, c.m, c.n, c.k, lda, ldb, ldo, floats, finish});
         for (int64_t i = 0; i < count; ++i) {
@@ -300,7 +300,7 @@ TEST_CASE("finished sums have their bias and are within bounds, zeros and NaN to
           std::vector<float> given(rows * apart), got;
           for (size_t i = 0; i < given.size(); ++i) given[i] = values[i % std::size(values)];
           got = given;
-          f->finish({bias, low, high}, rows, n, got.data(), apart);
+          f->finish({{low, high}, bias}, rows, n, got.data(), apart);
           int64_t wrong = 0;
           for (size_t i = 0; i < given.size(); ++i) {
             const size_t row = i / apart;

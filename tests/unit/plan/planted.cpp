@@ -51,12 +51,12 @@ struct Planted : SmallProgram {
     PlanOptions earlier;
     for (size_t i = pass_index(pass); i < plan_passes().size(); ++i) earlier.without(plan_passes()[i].name);
     const std::vector<const Tensor*> inputs(g.inputs().begin(), g.inputs().end());
-    const std::optional<LoopBody> loop = loop_body(g, nodes, inputs, outputs);
-    run_passes(nodes, outputs, Keep::all, constants, loop ? &*loop : nullptr, earlier, cpu_target());
+    const std::optional<Unchanged> unchanged = unchanged_values(g, nodes, inputs, outputs);
+    run_passes(nodes, outputs, Keep::all, constants, unchanged ? &*unchanged : nullptr, earlier, cpu_target());
     const std::string text = print_nodes(nodes);
     before = values(nodes);
     const Aliases aliases(nodes);
-    PassContext context(nodes, aliases, outputs, Keep::all, constants, loop ? &*loop : nullptr, cpu_target());
+    PassContext context(nodes, aliases, outputs, Keep::all, constants, unchanged ? &*unchanged : nullptr, cpu_target());
     plan_passes()[pass_index(pass)].apply(context);
     std::erase_if(nodes, [](const Node& n) { return !n.op; });
     if (is_printed) CHECK(print_nodes(nodes) != text);
@@ -291,7 +291,7 @@ TEST_CASE("fuse_prologues") {
   p.wrong([](Nodes& n) { of(n, Form::prologue).members[1].product->shape.b_offset = 1; });
 }
 
-TEST_CASE("pack_loop_weights") {
+TEST_CASE("compute_once") {
   Planted p;
   Graph& step = p.ir->create_graph("step");
   Ops at(step);
@@ -300,8 +300,8 @@ TEST_CASE("pack_loop_weights") {
   step.add_output(at("tanh", {at("matmul", {at("matmul", {h, w}), u})}));
   add_repeat(p.ir->main(), step, 5,
              {p.variable({12, 96}, 0.1F), p.variable({96, 96}, 0.2F), p.variable({96, 96}, -0.3F)});
-  p.run("pack_loop_weights", step);
-  p.wrong([&](Nodes& n) { of(n, Form::packed_operand).in[0] = u; });
+  p.run("compute_once", step);
+  p.wrong([&](Nodes& n) { of(n, Form::prepared_operand).in[0] = u; });
   p.wrong([](Nodes& n) { std::swap(n[0].in[0], n[1].in[0]); });
 }
 

@@ -15,8 +15,7 @@ struct SmallTarget : Target {
     return false;
   }
   bool computes_operands(const GemmShape&) const override { return false; }
-  bool gains_by_packing(const Node&) const override { return false; }
-  int64_t packed_size(const GemmShape&) const override { return 0; }
+  std::optional<PreparedForm> prepares(const Node&) const override { return std::nullopt; }
   bool share_a_pass(const Node&, const Node&) const override { return false; }
   bool saves_derivative(const OpRow&, const OpRow&) const override { return false; }
 };

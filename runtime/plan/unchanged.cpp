@@ -1,16 +1,21 @@
-#include "runtime/plan/loop_body.hpp"
+#include "runtime/plan/unchanged.hpp"
 
 #include <algorithm>
 
 namespace pxl {
 
-bool LoopBody::is_unchanged(const Tensor* tensor, const Aliases& aliases) const {
+bool Unchanged::holds(const Tensor* tensor, const Aliases& aliases) const {
   const Tensor* root = aliases.root(tensor);
-  return (root->kind == TensorKind::constant || unchanged.count(root) > 0) && aliases.writes(root).empty();
+  // Remote stores change variables that are no operands of theirs.
+  const bool lasts = root->kind == TensorKind::constant || inputs.count(root) > 0 ||
+                     (variables && root->kind == TensorKind::variable && !root->remote);
+  return lasts && aliases.writes(root).empty();
 }
 
-std::optional<LoopBody> loop_body(const Graph& graph, const std::vector<Node>& nodes,
-                                  const std::vector<const Tensor*>& inputs, const std::vector<const Tensor*>& outputs) {
+std::optional<Unchanged> unchanged_values(const Graph& graph, const std::vector<Node>& nodes,
+                                          const std::vector<const Tensor*>& inputs,
+                                          const std::vector<const Tensor*>& outputs) {
+  if (graph.is_main()) return Unchanged{{}, true};
   const auto& sites = graph.call_sites();
   const auto is_loop = [](const Op* op) { return op->row->role == Role::loop; };
   if (std::ranges::none_of(sites, is_loop)) return std::nullopt;
@@ -32,9 +37,9 @@ std::optional<LoopBody> loop_body(const Graph& graph, const std::vector<Node>& n
   // Operands by reference may be one memory; the caller copies others that an iteration would change.
   bool reference_changes = false;
   for (size_t i = 0; i < inputs.size(); ++i) reference_changes |= by_reference(i) && !keeps_value(i);
-  LoopBody body;
+  Unchanged body;
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (keeps_value(i) && !(by_reference(i) && reference_changes)) body.unchanged.insert(inputs[i]);
+    if (keeps_value(i) && !(by_reference(i) && reference_changes)) body.inputs.insert(inputs[i]);
   return body;
 }
 

@@ -1,4 +1,4 @@
-// Weights that a loop's body multiplies with and does not change: packed before the loop, or left alone.
+// What depends only on values that stay the same: computed before a loop, in the first run, or each time.
 #include "runtime/transform/autodiff.hpp"
 #include "small_program.hpp"
 
@@ -31,7 +31,7 @@ struct Recurrence : SmallProgram {
     return n;
   }
   void check_bits() const {
-    const auto with = results(""), without = results("-pack_loop_weights");
+    const auto with = results(""), without = results("-compute_once");
     for (size_t i = 0; i < with.size(); ++i) CHECK(identical(with[i], without[i]));
   }
 };
@@ -75,8 +75,28 @@ TEST_CASE("a weight that a loop changes is not packed before it") {
   r.check_bits();
 }
 
-TEST_CASE("a product outside of a loop reads its weight where it is") {
+TEST_CASE("a weight of a main graph is packed once unless the program changes it") {
   Recurrence r;
   r.give(r.op("matmul", {r.h, r.w}));
-  CHECK(r.packed() == 0);
+  CHECK(r.packed() == 1);
+  SUBCASE("changed") {
+    r.op("scaled_add_", {r.w, r.w}, {{"b", 0.5}});
+    CHECK(r.packed() == 0);
+  }
+  r.check_bits();
+}
+
+TEST_CASE("ops of what stays the same run once, unless their results are larger, leave the program or are changed") {
+  Recurrence r;
+  Tensor *x = r.variable({12, 96}, 0.2F), *t = r.op("tanh", {r.w});
+  r.op("scaled_add_", {x, x}, {{"b", 0.5}});
+  SUBCASE("a product of them") { r.give(r.op("matmul", {x, r.op("softmax", {t}, {{"axis", 1}})})); }
+  SUBCASE("changed") {
+    r.give(r.op("matmul", {x, r.op("scaled_add_", {t, t}, {{"b", 0.5}})}));
+    CHECK(r.packed() == 0);
+    r.check_bits();
+    return;
+  }
+  CHECK(r.packed() >= 2);
+  r.check_bits();
 }
