@@ -1,6 +1,7 @@
 // Tensors and streams as values.
 #include "interpreter/graphs/tensor_objects.hpp"
 
+#include "interpreter/graphs/derivatives/gradients.hpp"
 #include "interpreter/graphs/graph_objects.hpp"
 #include "interpreter/graphs/ops/tensor_index.hpp"
 #include "interpreter/graphs/programs.hpp"
@@ -9,6 +10,7 @@
 #include "interpreter/values/members.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/ops.hpp"
+#include "interpreter/values/records.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/graph/ir.hpp"
@@ -27,12 +29,18 @@ const StreamObject* first_stream(const Value& v) {
     const auto* list = at->as<SequenceObject>();
     const auto* dict = at->as<DictObject>();
     const auto* tree = at->as<TreeObject>();
+    const auto* record = at->as<RecordObject>();
+    const auto* gradients = at->as<GradientsObject>();
     if (list && !list->items.empty())
       at = &list->items.front();
     else if (tree && !tree->items.empty())
       at = &tree->items.front().second;
     else if (dict && !dict->items.empty())
       at = &dict->items.front().second;
+    else if (record && !record->values.empty())
+      at = &record->values.front();
+    else if (gradients && !gradients->gradients.empty())
+      at = &gradients->gradients.front();
     else
       return nullptr;
   }

@@ -5,7 +5,7 @@
 
 #include "interpreter/graphs/block_transaction.hpp"
 #include "interpreter/graphs/calls/graph_builder.hpp"
-#include "interpreter/graphs/derivatives/derivatives.hpp"
+#include "interpreter/graphs/derivatives/wanted.hpp"
 #include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/graphs/modules/tensor_trees.hpp"
 #include "interpreter/values/builtin.hpp"
@@ -42,23 +42,10 @@ struct LoopBody {
   std::vector<TreeLeaf> operands;  ///< the tensors among them, by path
 };
 
-/// The paths of what a graph returns.
-std::vector<std::string> result_paths(Interpreter& in, const Callable& callable) {
-  const GraphFacts& facts = facts_of(in, callable.ir, callable.graph);
-  const size_t n = result_outputs(*callable.graph);
-  std::vector<std::string> paths;
-  if (facts.form == ResultForm::single) return {""};
-  if (facts.form == ResultForm::tree)
-    for (const auto& [path, leaf] : tree_leaves(in, facts.result)) paths.push_back(path);
-  for (size_t i = paths.size(); i < n; ++i) paths.push_back(std::to_string(i));
-  return paths;
-}
-
 class BodyMaker {
  public:
-  /// `deep`: the numbers in trees are states, too.
-  BodyMaker(Interpreter& in, const Value& f, const Arguments& given, bool deep, const char* where)
-      : in_(in), f_(f), given_(given), deep_(deep), where_(where) {}
+  BodyMaker(Interpreter& in, const Value& f, const Arguments& given, const char* where)
+      : in_(in), f_(f), given_(given), where_(where) {}
 
   /// A number takes the dtype that the body returns for it.
   LoopBody make() {
@@ -67,7 +54,7 @@ class BodyMaker {
     Dtypes wanted(numbers_.size());
     bool again = false;
     const auto& outputs = made.body.graph->outputs();
-    const std::vector<std::string> results = result_paths(in_, made.body);
+    const std::vector<std::string> results = result_paths(in_, made.body.ir, *made.body.graph);
     for (size_t i = 0; i < numbers_.size() && made.operands.size() == numbers_.size(); ++i) {
       const auto at = std::ranges::find(results, made.operands[i].first);
       const size_t j = at == results.end() ? i : static_cast<size_t>(at - results.begin());
@@ -92,11 +79,7 @@ class BodyMaker {
       if (as_tensor(t)) numbers_.push_back(v.is_number());
       return t;
     };
-    for (Value& v : made.args.positional)
-      if (deep_ || !is_tree(v))
-        v = map_tree(in_, v, convert);
-      else
-        numbers_.resize(numbers_.size() + tensors_in(in_, v).size(), false);
+    for (Value& v : made.args.positional) v = map_tree(in_, v, convert);
     const bool one = made.args.positional.size() == 1;
     const Value all = one ? made.args.positional[0] : make_tuple(made.args.positional);
     if (!is_graph_value(f_)) {
@@ -117,7 +100,6 @@ class BodyMaker {
   Interpreter& in_;
   const Value& f_;
   const Arguments& given_;
-  bool deep_;
   const char* where_;
   std::vector<bool> numbers_;  ///< by operand: whether it was given as a number
 };
@@ -195,7 +177,7 @@ std::pair<Op*, Callable> make_repeat(Interpreter& in, Arguments args, const char
   if (is_graph)
     loop.body = to_callable(callee, where);
   else
-    loop = BodyMaker(in, callee, args, false, where).make();
+    loop = BodyMaker(in, callee, args, where).make();
   if (!is_graph) args = call_arguments(loop);
   if (as_tensor(count)) return {repeat_by_tensor(in, loop, args, count, bound), loop.body};
   if (bound && count.as_int() > *bound)
@@ -213,7 +195,7 @@ std::string listed(const std::vector<std::string>& paths) {
 
 /// For each state, the output of the step with the same path. Throws unless the paths are the same.
 std::vector<size_t> outputs_by_state(Interpreter& in, const LoopBody& loop) {
-  const std::vector<std::string> results = result_paths(in, loop.body);
+  const std::vector<std::string> results = result_paths(in, loop.body.ir, *loop.body.graph);
   std::vector<std::string> states;
   for (const TreeLeaf& leaf : loop.operands) states.push_back(leaf.first);
   std::vector<size_t> found;
@@ -283,7 +265,7 @@ Value make_repeat_while(Interpreter& in, Arguments args) {
   for (const Value& f : {step, condition})
     if (!f.is_object() || !f.object()->callable())
       type_error("repeat_while takes a function or graph, got " + with_article(f.type_name()));
-  const LoopBody loop = BodyMaker(in, step, args, true, "repeat_while").make();
+  const LoopBody loop = BodyMaker(in, step, args, "repeat_while").make();
   const std::vector<size_t> order = outputs_by_state(in, loop);
   Callable body = step_in_order(in, loop, order);
   check_states(body, order.size(), "repeat_while");

@@ -14,7 +14,9 @@
 #include "runtime/base/text/suggest.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/shown_names.hpp"
+#include "runtime/ops/op_builder.hpp"
 #include "runtime/transform/build_state.hpp"
+#include "runtime/transform/differentiator.hpp"
 #include "runtime/transform/functions/pushforward.hpp"
 #include "runtime/transform/vectorise.hpp"
 
@@ -32,12 +34,15 @@ struct ForwardObject final : Object {
   std::optional<Value> member(Interpreter&, std::string_view name) override {
     const auto found = names ? names->find(std::string(name)) : std::map<std::string, Tensor*>::const_iterator{};
     if (!names || found == names->end()) return std::nullopt;
-    Tensor* t = found->second;
+    return tensor_value(ir, value(found->second));
+  }
+  /// A tensor of the forward graph in the gradient graph.
+  Tensor* value(Tensor* t) {
     auto [at, fresh] = values.emplace(t, nullptr);
     if (fresh)
       at->second =
           t->kind == TensorKind::constant ? made->add_constant(t->data, t->name) : made->add_input(t->spec, t->name);
-    return tensor_value(ir, at->second);
+    return at->second;
   }
   std::vector<std::string> member_names() const override {
     std::vector<std::string> out;
@@ -155,6 +160,20 @@ class ByHand {
     return returned_for(in_, forward_, others, specs_of(others), made_, method_.call(in_, std::move(args)),
                         method_.what, noun);
   }
+  /// Adds gradients of the ops: those of tensors that are no results, but values which another gradient kept.
+  void add_of_ops(const std::vector<Tensor*>& kept, const std::vector<Tensor*>& required, std::vector<Tensor*>& to) {
+    const GradGraphInfoPtr info = Differentiator(forward_, kept, required, {}).run();
+    if (info->expected_outputs.empty()) return;
+    std::vector<Tensor*> operands;
+    for (const ExpectedConnection& c : info->expected_inputs)
+      operands.push_back(c.type == ConnectionType::fwd ? fwd_->value(c.fwd_tensor) : given_.at(c.fwd_tensor));
+    const std::vector<Tensor*> found = made_.add_call(*info->graph, std::move(operands))->outputs;
+    GraphOpBuilder at(made_);
+    for (size_t k = 0; k < info->expected_outputs.size(); ++k) {
+      Tensor*& total = to.at(index_in(forward_.inputs(), info->expected_outputs[k].fwd_tensor));
+      total = total ? (at.of(total) + at.of(found[k])).tensor() : found[k];
+    }
+  }
   GradGraphInfoPtr finish(const std::vector<std::pair<Tensor*, Tensor*>>& results) {
     fwd_->names = nullptr;  // a value may still refer to the object
     return finish_gradient_graph(forward_, made_, provided_, results, fwd_->values);
@@ -181,8 +200,13 @@ GradGraphInfoPtr run_build_grad(Interpreter& in, const std::shared_ptr<Ir>& ir, 
                                 const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required) {
   const BuildStateGuard guard(*ir);
   ByHand hand(in, ir, forward, provided, "build_grad", "Gradient___");
-  const std::vector<Tensor*> found = hand.call(results_of(forward), forward.inputs(), "gradient");
-  const TensorSet before = tensors_before(forward, provided);  // these must have a gradient
+  const std::vector<Tensor*> results = results_of(forward);
+  std::vector<Tensor*> of_results, kept;
+  for (Tensor* t : provided) (index_in(results, t) < results.size() ? of_results : kept).push_back(t);
+  std::vector<Tensor*> found(forward.inputs().size(), nullptr);
+  if (!of_results.empty()) found = hand.call(results, forward.inputs(), "gradient");
+  if (!kept.empty()) hand.add_of_ops(kept, required, found);
+  const TensorSet before = tensors_before(forward, of_results);  // these must have a gradient
   std::vector<std::pair<Tensor*, Tensor*>> gradients;
   for (Tensor* t : required) {
     const auto& inputs = forward.inputs();

@@ -41,7 +41,9 @@ std::vector<Wanted> all_arguments(const FunctionCall& call, size_t first = 0) {
 std::vector<Tensor*> output_gradients(Interpreter& in, const FunctionCall& call, const Value& dy, const char* where) {
   const Graph& graph = *call.callable.graph;
   std::vector<Value> given;
-  if (result_outputs(graph) == 1)
+  if (dy.as<DictObject>())
+    given = gradients_by_path(in, call.callable.ir, graph, dy, where);
+  else if (result_outputs(graph) == 1)
     given = {dy};
   else
     for (auto& [path, leaf] : tree_leaves(in, dy)) given.push_back(leaf);
@@ -232,12 +234,22 @@ std::vector<Value> arguments_in(const Value& f, const Value& v) {
   return {v};
 }
 
+/// Whether a list of one argument has a tensor of rank 0: a list of one number has its tangent, and is no array.
+bool is_list_of_number(const Value& args) {
+  const auto* list = args.as<ListObject>();
+  if (!list || list->items.size() != 1) return false;
+  if (const Tensor* t = as_tensor(list->items[0])) return t->spec.shape.empty();
+  return list->items[0].as_array() && list->items[0].as_array()->shape().empty();
+}
+
 Value make_jvp(Interpreter& in, const Arguments& given) {
   ArgReader a(given);
   Arguments args;
   args.span = given.span;
   args.positional = arguments_in(a.value("f"), a.value("args"));
-  const std::vector<Value> tangents = arguments_in(a.value("f"), a.value("tangents"));
+  const auto* list = a.value("tangents").as<ListObject>();
+  const std::vector<Value> tangents =
+      list && is_list_of_number(a.value("args")) ? list->items : arguments_in(a.value("f"), a.value("tangents"));
   if (tangents.size() != args.positional.size())
     throw Error(fmt::format("jvp: {} arguments, but {} tangents", args.positional.size(), tangents.size()))
         .as(codes::arguments);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "interpreter/graphs/calls/graph_builder.hpp"
+#include "interpreter/graphs/derivatives/wanted.hpp"
 #include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
@@ -205,13 +206,15 @@ std::vector<std::string> GradGraphObject::member_names() const {
 namespace {
 
 /// The gradients that the caller passes for a call's declared outputs, checked; null for an output without one.
-std::vector<Tensor*> output_gradients(Interpreter& in, const Op& call, const Value& dy) {
+std::vector<Tensor*> output_gradients(Interpreter& in, const std::shared_ptr<Ir>& ir, const Op& call, const Value& dy) {
   const Graph& callee = *call.called[0];
   const size_t n = result_outputs(callee);
   std::vector<Value> given;
   auto* list = dy.as<SequenceObject>();
   if (list && !(n == 1 && !list->items.empty() && list->items[0].is_number()))
     given = list->items;
+  else if (dy.as<DictObject>())
+    given = gradients_by_path(in, ir, callee, dy, "backward");
   else
     given.push_back(dy);
   if (given.size() != n)
@@ -291,7 +294,7 @@ Value backward(Interpreter& in, const Ref<CallInfoObject>& info, const Arguments
       throw Error("backward: `" + out->names[w] + "` is no input of this call of " + shown_name(callee),
                   {"gradients are taken with respect to the tensors that the call was given"})
           .as(codes::gradient);
-  std::vector<Tensor*> dys = output_gradients(in, call, a.value("dy"));
+  std::vector<Tensor*> dys = output_gradients(in, info->ir, call, a.value("dy"));
   stamp(in, *info->ir);
   std::vector<Tensor*> distinct;
   for (Tensor* t : out->wanted)

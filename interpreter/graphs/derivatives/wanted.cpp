@@ -15,6 +15,7 @@
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/ops.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/base/text/join_texts.hpp"
 #include "runtime/base/text/suggest.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/shown_names.hpp"
@@ -109,6 +110,32 @@ std::vector<Wanted> resolve_wanted(Interpreter& in, const FunctionCall& call, co
     }
   }
   return wanted;
+}
+
+std::vector<std::string> result_paths(Interpreter& in, const std::shared_ptr<Ir>& ir, const Graph& graph) {
+  const GraphFacts& facts = facts_of(in, ir, &graph);
+  const size_t n = result_outputs(graph);
+  std::vector<std::string> paths;
+  if (facts.form == ResultForm::single) return {""};
+  if (facts.form == ResultForm::tree)
+    for (const auto& [path, leaf] : tree_leaves(in, facts.result)) paths.push_back(path);
+  for (size_t i = paths.size(); i < n; ++i) paths.push_back(std::to_string(i));
+  return paths;
+}
+
+std::vector<Value> gradients_by_path(Interpreter& in, const std::shared_ptr<Ir>& ir, const Graph& graph,
+                                     const Value& dict, const char* where) {
+  const std::vector<std::string> paths = result_paths(in, ir, graph);
+  std::vector<Value> given(paths.size());
+  for (auto& [path, leaf] : tree_leaves(in, dict)) {
+    const auto at = std::ranges::find(paths, path);
+    if (at == paths.end())
+      throw Error(fmt::format("{}: {} has no result `{}`; its results: {}", where, shown_name(graph), path,
+                              join_texts(paths, ", ")))
+          .as(codes::gradient);
+    given[static_cast<size_t>(at - paths.begin())] = std::move(leaf);
+  }
+  return given;
 }
 
 void refuse_without_path(const std::string& name, const Tensor& inner, const Tensor& loss) {

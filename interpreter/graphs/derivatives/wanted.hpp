@@ -31,6 +31,12 @@ std::vector<TreeLeaf> wanted_leaves(Interpreter& in, const Value& wrt);
 std::vector<Wanted> resolve_wanted(Interpreter& in, const FunctionCall& call, const Value& f, const Value& wrt,
                                    bool& whole);
 
+/// The paths of what a graph returns, by declared output.
+std::vector<std::string> result_paths(Interpreter& in, const std::shared_ptr<Ir>& ir, const Graph& graph);
+/// Gradients of a graph's results that a dict has by their paths; none for the results that it lacks.
+std::vector<Value> gradients_by_path(Interpreter& in, const std::shared_ptr<Ir>& ir, const Graph& graph,
+                                     const Value& dict, const char* where);
+
 [[noreturn]] void refuse_without_path(const std::string& name, const Tensor& inner, const Tensor& loss);
 Tensor* ones_for(Interpreter& in, const Tensor& y);
 Value zeros_like(Interpreter& in, const TensorSpec& spec);

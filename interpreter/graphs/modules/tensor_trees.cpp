@@ -94,6 +94,9 @@ std::vector<TreeLeaf> branches_of(Interpreter& in, const Value& v) {
     for (size_t i = 0; i < record->values.size(); ++i) parts.emplace_back(record->field(i), record->values[i]);
   if (const auto* tree = v.as<TreeObject>())
     for (const auto& [key, item] : tree->items) parts.emplace_back(key, item);
+  if (const auto* gradients = v.as<GradientsObject>())
+    for (size_t i = 0; i < gradients->gradients.size(); ++i)
+      parts.emplace_back(gradients->names[i], gradients->gradients[i]);
   return parts;
 }
 

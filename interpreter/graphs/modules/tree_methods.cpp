@@ -3,6 +3,7 @@
 #include <set>
 
 #include "interpreter/graphs/calls/graph_builder.hpp"
+#include "interpreter/graphs/derivatives/gradients.hpp"
 #include "interpreter/graphs/modules/tensor_trees.hpp"
 #include "interpreter/graphs/modules/trees.hpp"
 #include "interpreter/graphs/remote.hpp"
@@ -358,10 +359,12 @@ struct TreeClassObject final : Object {
   std::vector<std::string> member_names() const override { return {"from_dict", "pack"}; }
 };
 
-/// The leaves in a further tree of `tree_map`, by path. Throws unless its paths equal those of the first tree.
-std::vector<TreeLeaf> matching_leaves(Interpreter& in, const Value& tree, const std::vector<TreeLeaf>& first) {
+/// The leaves in a further tree of `tree_map`, by those of the first tree. Throws unless they have the same paths. A
+/// gradient lacks leaves without a derivative: they are nothing here.
+std::vector<std::optional<Value>> matching_leaves(Interpreter& in, const Value& tree,
+                                                  const std::vector<TreeLeaf>& first) {
   const std::vector<TreeLeaf> leaves = tree_leaves(in, tree);
-  std::vector<TreeLeaf> ordered;
+  std::vector<std::optional<Value>> ordered;
   const auto has = [](const std::vector<TreeLeaf>& among, const std::string& path) {
     return std::ranges::find(among, path, &TreeLeaf::first) != among.end();
   };
@@ -369,9 +372,12 @@ std::vector<TreeLeaf> matching_leaves(Interpreter& in, const Value& tree, const 
     if (!has(first, leaf.first))
       throw Error("tree_map: a tree has `" + leaf.first + "`, which the first has not").as(codes::key);
   for (const TreeLeaf& leaf : first) {
-    if (!has(leaves, leaf.first))
+    const auto at = std::ranges::find(leaves, leaf.first, &TreeLeaf::first);
+    const Value& v = leaf.second;
+    const bool has_gradient = as_tensor(v) || v.as_array() || v.is_float();
+    if (at == leaves.end() && (has_gradient || !tree.as<GradientsObject>()))
       throw Error("tree_map: a tree lacks `" + leaf.first + "`, which the first has").as(codes::key);
-    ordered.push_back(*std::ranges::find(leaves, leaf.first, &TreeLeaf::first));
+    ordered.push_back(at == leaves.end() ? std::nullopt : std::optional(at->second));
   }
   return ordered;
 }
@@ -383,15 +389,18 @@ Value mapped_trees(Interpreter& in, const Arguments& args) {
   if (!f.is_object() || !f.object()->callable())
     type_error("tree_map takes a function first, got " + with_article(f.type_name()));
   const std::vector<TreeLeaf> first = tree_leaves(in, args.positional[1]);
-  std::vector<std::vector<TreeLeaf>> others;
+  std::vector<std::vector<std::optional<Value>>> others;
   for (size_t i = 2; i < args.positional.size(); ++i) others.push_back(matching_leaves(in, args.positional[i], first));
   size_t next = 0;
   return map_tree(in, args.positional[1], [&](const Value& leaf, const std::string&) {
     Arguments call;
     call.span = args.span;
     call.positional.push_back(leaf);
-    for (const auto& leaves : others) call.positional.push_back(leaves[next].second);
-    ++next;
+    const size_t i = next++;
+    for (const auto& leaves : others) {
+      if (!leaves[i]) return leaf;
+      call.positional.push_back(*leaves[i]);
+    }
     return invoke(in, f, std::move(call));
   });
 }
@@ -436,7 +445,9 @@ void bind_tree_builtins(Scope& prelude) {
   define(prelude, no_effects,
          {"tree_map(f, tree, *trees)",
           "The results of f for each leaf of a tree, and for the leaves at the same paths in further trees. They have "
-          "the form of the first tree. Lists, tuples, dicts, named trees, records and gradients are trees.",
+          "the form of the first tree. Lists, tuples, dicts, named trees, records and gradients are trees. A leaf that "
+          "has "
+          "no gradient in a further tree of gradients stays as it is.",
           "tree_map((a, b) => a + b, {'w': 1, 'b': [2, 3]}, {'w': 10, 'b': [20, 30]})"},
          [](Interpreter& in, Arguments args) { return mapped_trees(in, args); });
   prelude.bind("DotTree", make_ref<TreeClassObject>(TreeKind::plain));

@@ -301,8 +301,14 @@ class Pusher {
   void call(const Op& op) {
     Graph& callee = *op.called[0];
     const std::vector<bool> given = tangents_among(op, 0, op.inputs.size());
-    if (const CustomGradient custom = custom_tangent(callee)) return by_hand(op, custom, given);
-    if (is_custom_path(callee)) return transpose_twice(op, copy(op), callee, callee.inputs());
+    if (const CustomGradient custom = custom_tangent(callee)) {
+      by_hand(op, custom, given);
+      return push_kept(op, given);
+    }
+    if (is_custom_path(callee)) {
+      transpose_twice(op, copy(op), callee, callee.inputs());
+      return push_kept(op, given);
+    }
     if (const auto form = scan_form(callee)) return scan(op, *form);
     const Pushforward& made = of_graph(callee, given, {}, op.outputs.size());
     give(op, made, *graph_.add_call(*made.graph, duals(op, 0, given)));
@@ -331,6 +337,16 @@ class Pusher {
       for (size_t j = 0; j < op.outputs.size(); ++j)
         if (callee.outputs()[j] == info->expected_outputs[k].fwd_tensor)
           known_[op.outputs[j]].tangent = tangents->outputs[k];
+  }
+
+  /// Values that a gradient keeps have the tangents of the ops, also in a graph with a derivative by hand.
+  void push_kept(const Op& op, const std::vector<bool>& given) {
+    const size_t declared = op.called[0]->declared_outputs();
+    if (op.outputs.size() == declared) return;
+    const Pushforward& made = of_graph(*op.called[0], given, {}, op.outputs.size());
+    const Op& call = *graph_.add_call(*made.graph, duals(op, 0, given));
+    for (size_t j = declared; j < op.outputs.size(); ++j)
+      known_[op.outputs[j]] = {call.outputs[j], made.tangent[j] ? call.outputs[*made.tangent[j]] : nullptr};
   }
 
   void loop(const Op& op) {
