@@ -25,7 +25,6 @@ COMMANDS = {
     "profile": [(["profile", "--machine", "bow", "session.pxl"], ""), (["profile", "good.pxl"], "")],
     "schedule": [(["schedule", "session.pxl"], ""), (["schedule", "refused.pxl"], "")],
     "graph": [(["graph", "session.pxl"], ""), (["graph", "-o", "/nowhere/at/all.dot", "session.pxl"], "")],
-    "validate-model": [(["validate-model", "--nonsense"], "")],
     "explain": [(["explain"], ""), (["explain", "shape"], ""), (["explain", "nonsense"], "")],
     "doc": [(["doc", "gelu"], ""), (["doc", "nothing_here"], "")],
     "import": [(["import", "nothing.onnx"], ""), (["import", "good.pxl"], ""), (["import", "--nonsense"], "")],

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "runtime/base/diagnostics/diagnostic.hpp"
-#include "runtime/tiles/published/published_scaling.hpp"
+#include "tests/model/published/published_scaling.hpp"
 
 using namespace pxl;
 using namespace pxl::tiles;

@@ -1,12 +1,12 @@
-// The model against published measurements. Calibrated entries must keep their tolerance; `pxl validate-model` shows
-// the others.
-#include "runtime/tiles/published/published.hpp"
+// The model against published measurements. Calibrated entries must keep their tolerance; `build/release/published`
+// shows the others.
+#include "tests/model/published/published.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 
-#include "runtime/tiles/published/published_gemm.hpp"
+#include "tests/model/published/published_gemm.hpp"
 
 using namespace pxl::tiles;
 

@@ -1,7 +1,7 @@
 // A step of data-parallel training takes the time of its IPUs' items, a serial part, and a collective for the
 // gradients. The smallest system's figure yields the time of an item. Only BERT has a serial part (ramps of its
 // pipeline, optimiser). Both figures of its phase 1 yield the serial part.
-#include "runtime/tiles/published/published_scaling.hpp"
+#include "tests/model/published/published_scaling.hpp"
 
 #include <fmt/format.h>
 

@@ -1,12 +1,12 @@
-#include "runtime/tiles/published/published_programs.hpp"
+#include "tests/model/published/published_programs.hpp"
 
 #include <algorithm>
 #include <map>
 
 #include "runtime/base/never_destroyed.hpp"
-#include "runtime/tiles/published/published_builders.hpp"
 #include "runtime/transform/autodiff.hpp"
 #include "runtime/transform/inline.hpp"
+#include "tests/model/published/published_builders.hpp"
 
 namespace pxl::tiles {
 

@@ -1,4 +1,4 @@
-#include "runtime/tiles/published/published_gemm.hpp"
+#include "tests/model/published/published_gemm.hpp"
 
 #include <fmt/format.h>
 

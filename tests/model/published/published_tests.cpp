@@ -2,10 +2,10 @@
 #include <map>
 
 #include "runtime/base/never_destroyed.hpp"
-#include "runtime/tiles/published/published_builders.hpp"
-#include "runtime/tiles/published/published_programs.hpp"
 #include "runtime/transform/autodiff.hpp"
 #include "runtime/transform/inline.hpp"
+#include "tests/model/published/published_builders.hpp"
+#include "tests/model/published/published_programs.hpp"
 
 namespace pxl::tiles {
 

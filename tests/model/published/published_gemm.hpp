@@ -31,7 +31,7 @@ struct GemmPoint {
 /// All measurements. Plans are made once. Not thread-safe beyond C++'s initialisation of statics.
 const std::vector<GemmPoint>& gemm_points();
 
-/// Table rows for `pxl validate-model`: the points of each machine, fitted and held out. gemm_points_text has each
+/// Table rows for `build/release/published`: the points of each machine, fitted and held out. gemm_points_text has each
 /// point.
 std::string gemm_text();
 std::string gemm_points_text();

@@ -1,4 +1,4 @@
-#include "runtime/tiles/published/published.hpp"
+#include "tests/model/published/published.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 
 #include "runtime/tiles/costs/cost.hpp"
 #include "runtime/tiles/costs/exchange.hpp"
-#include "runtime/tiles/published/published_gemm.hpp"
-#include "runtime/tiles/published/published_programs.hpp"
+#include "tests/model/published/published_gemm.hpp"
+#include "tests/model/published/published_programs.hpp"
 
 namespace pxl::tiles {
 

@@ -3,8 +3,8 @@
 #include <map>
 
 #include "runtime/base/never_destroyed.hpp"
-#include "runtime/tiles/published/published_builders.hpp"
-#include "runtime/tiles/published/published_programs.hpp"
+#include "tests/model/published/published_builders.hpp"
+#include "tests/model/published/published_programs.hpp"
 
 namespace pxl::tiles {
 
