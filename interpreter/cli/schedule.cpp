@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "interpreter/cli/json.hpp"
-#include "interpreter/cli/program.hpp"
+#include "interpreter/cli/profiles/tile_schedule.hpp"
 #include "interpreter/tools/pass_stages.hpp"
 #include "runtime/base/files/standard_streams.hpp"
 #include "runtime/base/limits/interrupt.hpp"
@@ -79,6 +79,7 @@ int run_schedule(const CommonFlags& common, const std::vector<std::string>& argu
   const Invocation call = parse_flags(schedule_command, words.ours);
   const bool json = use_json(common, call);
   const Programs programs = programs_of(common, words.scripts.front(), call);
+  if (is_on_tiles(call)) return run_on_tiles(common, words.scripts.front(), call, programs, json);
   std::vector<std::string> names;
   bool found = !call.has("--graph");
   for (size_t i = 0; i < programs.irs.size(); ++i) {
@@ -104,6 +105,14 @@ constexpr Flag schedule_flags[] = {
     {"--graph", "NAME", "only this graph; the main graph is `main`", "-g"},
     {"--plan", "", "print the plan instead: order, memory and kernels after all passes"},
     {"--passes", "", "print instead what each pass of the planner makes of the graph"},
+    machine_flag,
+    proportion_flag,
+    partials_flag,
+    plans_flag,
+    from_flag,
+    start_flag,
+    compare_flag,
+    execute_flag,
     evaluate_flag,
     json_flag,
 };
@@ -112,10 +121,14 @@ constexpr Flag schedule_flags[] = {
 
 const Command schedule_command{
     "schedule",
-    "schedule [--program CALL] [--graph NAME] [--plan] FILE [--OPTION VALUE ...]",
+    "schedule [--program CALL] [--graph NAME] [--plan] [--machine NAME] FILE [--OPTION VALUE ...]",
     "print the graphs of a file's programs",
     run_schedule,
     schedule_flags,
-    "Programs are built as `pxl check` builds them, and nothing runs. With --program only that program is shown."};
+    "Programs are built as `pxl check` builds them, and nothing runs. With --program only that program is shown.\n"
+    "With --machine prints how ops are divided over the tiles of a machine: a text with a line for each op, which "
+    "--from\n"
+    "reads again after edits. --compare shows the plan beside the one that the search finds. --execute runs the "
+    "script."};
 
 }  // namespace pxl::cli

@@ -38,7 +38,8 @@ Ref<DictObject> categories(const tiles::CategoryBytes& bytes) {
 
 Value estimate_graph(Interpreter& in, const Arguments& args) {
   ArgReader a(args);
-  const tiles::EstimateOptions options = estimate_options(a);
+  tiles::EstimateOptions options = estimate_options(a);
+  options.cuts = nullptr;  // those of `pxl schedule --execute` are for sessions
   const Value given = a.value("graph");
   if (given.as<GraphObject>() || given.as<BoundGraphObject>())
     return estimate_value(tiles::estimate(*to_graph(given, "estimate")->graph, options));

@@ -57,8 +57,8 @@ Schedule with_tighter_limits(const Graph& graph, const EstimateOptions& options)
   while (fits && needed > 0) {
     // The largest memory limit below `needed` that changes any decision.
     limit = limit_below(std::min(limit, static_cast<uint64_t>(needed)));
-    tighter.machine.memory = static_cast<int64_t>(limit);
-    tighter.machine.executable = std::min(options.machine.executable, tighter.machine.memory);
+    tighter.machine.limit = static_cast<int64_t>(limit);
+    tighter.machine.executable = std::min(options.machine.executable, tighter.machine.limit);
     Schedule other = scheduled(graph, tighter);
     fits = other.report.fits;
     needed = bytes_needed(other.report);

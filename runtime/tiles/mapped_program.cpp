@@ -14,6 +14,7 @@
 #include "runtime/tiles/candidates/product_search.hpp"
 #include "runtime/tiles/candidates/strategies.hpp"
 #include "runtime/tiles/costs/second_level.hpp"
+#include "runtime/tiles/cuts/given_cut.hpp"
 
 namespace pxl::tiles {
 
@@ -68,6 +69,7 @@ int64_t call_control_bytes(const Op& op) {
 MappedProgram::MappedProgram(const Graph& graph, const EstimateOptions& options)
     : options_(options), pool_(options_.machine) {
   collect_graphs(graph);
+  find_cuts();
   make_keys();
   make_candidates();
   make_nodes();
@@ -107,6 +109,63 @@ int64_t MappedProgram::available_memory_permille_of(const Op& op) const {
   return value;
 }
 
+void MappedProgram::find_cuts() {
+  if (!options_.cuts) return;
+  std::vector<std::pair<const Graph*, const std::vector<Op*>*>> graphs;
+  for (const GraphInstance& instance : graphs_) graphs.emplace_back(instance.graph, &instance.order);
+  cuts_ = options_.cuts->find(graphs_[0].graph->ir(), graphs, options_.cut_program);
+  // Neighbours without a cut are offered the mappings of those with one.
+  for (const GraphInstance& instance : graphs_) {
+    for (const auto& t : instance.graph->tensors())
+      if (const auto line = cuts_.tensors.find(t.get()); line != cuts_.tensors.end())
+        accept(cuts_.tensors, line->first, [&] {
+          const CutItem& item = line->second->items.front();
+          if (item.key() != "stored" || line->second->items.size() > 1)
+            refuse_cut(line->second->whole, "a cut of a tensor is `stored` and a mapping");
+          const int32_t id = pool_.table.id(read_mapping(options_.machine, item, t->spec));
+          pool_.add(t->spec, id);
+          stored_[t.get()] = id;
+        });
+    for (const Op* op : instance.order)
+      if (const CutLine* line = cut_line(*op))
+        accept(cuts_.ops, op, [&] {
+          const GivenCut given(*line, *op, options_.machine, pool_.table);
+          for (size_t i = 0; i < op->inputs.size(); ++i)
+            if (given.operand(i) >= 0) pool_.add(op->inputs[i]->spec, given.operand(i));
+          for (size_t i = 0; i < op->outputs.size(); ++i)
+            if (given.result(i) >= 0) pool_.add(op->outputs[i]->spec, given.result(i));
+        });
+  }
+}
+
+template <class Lines, class Of, class F>
+void MappedProgram::accept(Lines& lines, const Of* of, F&& f) {
+  if (!options_.cuts->is_start()) return f();
+  try {
+    f();
+  } catch (const Error&) {
+    lines.erase(of);
+  }
+}
+
+const CutLine* MappedProgram::cut_line(const Op& op) const {
+  const auto found = cuts_.ops.find(&op);
+  return found == cuts_.ops.end() ? nullptr : found->second;
+}
+const CutLine* MappedProgram::cut_line(const Tensor& tensor) const {
+  const auto found = cuts_.tensors.find(&tensor);
+  return found == cuts_.tensors.end() ? nullptr : found->second;
+}
+
+CandidateOptions MappedProgram::candidate_options(const Op& op) const {
+  CandidateOptions options = options_.candidates;
+  options.available_memory_permille = available_memory_permille_of(op);
+  if (const CutLine* line = cut_line(op))
+    if (const int64_t bytes = GivenCut(*line, op, options_.machine, pool_.table).half_partial_bytes())
+      options.half_partial_bytes = bytes;
+  return options;
+}
+
 void MappedProgram::make_keys() {
   std::unordered_map<std::string, int> keys;
   std::string key;
@@ -116,6 +175,7 @@ void MappedProgram::make_keys() {
       key.clear();
       put(key, op->row);
       put(key, available_memory_permille_of(*op));
+      if (const CutLine* line = cut_line(*op)) key += line->cut;
       const bool is_product = op->row->pattern == Pattern::product;
       for (const Tensor* t : op->inputs) {
         put(key, static_cast<uint8_t>(!t ? 0 : known_scalar(t) ? 2 : is_product && !source_of(t).op ? 3 : 1));
@@ -132,8 +192,27 @@ void MappedProgram::make_keys() {
 
 void MappedProgram::enumerate(int key) {
   const Op& op = *example_[static_cast<size_t>(key)];
+  const CutLine* line = cut_line(op);
+  if (!line) return enumerate(key, nullptr);
+  const auto with_line = [&] {
+    const GivenCut given(*line, op, options_.machine, pool_.table);
+    enumerate(key, &given);
+  };
+  if (!options_.cuts->is_start()) return with_line();
+  try {
+    with_line();
+  } catch (const Error&) {
+    for (const auto& [other, of] : key_of_)
+      if (of == key) cuts_.ops.erase(other);
+    enumerate(key, nullptr);
+  }
+}
+
+void MappedProgram::enumerate(int key, const GivenCut* given) {
+  const Op& op = *example_[static_cast<size_t>(key)];
   const TileStrategyInfo& strategy = strategy_info(op.row->tiles.strategy);
   std::vector<OpCandidate>& candidates = candidates_[static_cast<size_t>(key)];
+  candidates.clear();
   if (strategy.is_call()) return;
   check_interrupt();
   OpContextStorage site(op);
@@ -144,14 +223,27 @@ void MappedProgram::enumerate(int key) {
     constant.push_back(known_scalar(t));
     stored.push_back(t && !source_of(t).op);
   }
-  CandidateOptions candidate_options = options_.candidates;
-  candidate_options.available_memory_permille = available_memory_permille_of(op);
-  const CandidateRequest request{
-      options_.machine,    candidate_options, pool_,      site.site,
-      std::move(constant), std::move(stored), candidates, joint_cuts_[static_cast<size_t>(key)]};
+  const CandidateOptions candidate_options = this->candidate_options(op);
+  const CandidateRequest request{options_.machine,
+                                 candidate_options,
+                                 pool_,
+                                 site.site,
+                                 std::move(constant),
+                                 std::move(stored),
+                                 candidates,
+                                 joint_cuts_[static_cast<size_t>(key)],
+                                 given};
   bool empty = site.out.empty() && strategy.without_outputs == WithoutOutputs::no_step;
   for (const TensorSpec& t : site.out) empty = empty || t.size() == 0;
   if (!empty) enumerate_candidates(strategy, request);
+  if (given) std::erase_if(candidates, [&](const OpCandidate& c) { return !given->agrees(c); });
+  if (given && candidates.empty() && !empty) {
+    enumerate(key, nullptr);
+    const OpCandidate& fastest = candidates.front();
+    given->refuse(
+        "", fmt::format("no way to run {} has this cut", op.row->schedule),
+        {fmt::format("it can have: {}", cut_text(options_.machine, op, fastest, pool_.table, candidate_options))});
+  }
   if (op.row->role == Role::compute && !op.row->view) charge_second_level(request, candidate_options);
   if (candidates.empty()) {
     // An op without elements has no step.
@@ -165,7 +257,7 @@ void MappedProgram::enumerate(int key) {
   for (const OpCandidate& p : candidates)
     search.bytes_without_rejection =
         std::max(search.bytes_without_rejection, div_up(saturating_product(p.constrained_bytes(), 1000), share));
-  const int64_t bound = options_.machine.memory * candidate_options.available_memory_permille / 1000;
+  const int64_t bound = options_.machine.usable() * candidate_options.available_memory_permille / 1000;
   if (candidate_options.separately && strategy.mappings == MappingSource::own) keep_separate(candidates, bound);
   search.rejected += keep_best(candidates, bound, candidate_options.max_candidates);
   search.kept += static_cast<int64_t>(candidates.size());
@@ -186,7 +278,7 @@ void MappedProgram::find_joint_cuts() {
       return product_problem(options_.machine, options, site.site);
     };
     const JointProblem joint{*problem(p.forward), problem(p.data), problem(p.weights),
-                             options_.machine.memory * available_memory_permille_of(*p.forward) / 1000,
+                             options_.machine.usable() * available_memory_permille_of(*p.forward) / 1000,
                              options.separately && options_.machine.block_rows == 0};
     const ProductCut cut =
         options.products ? options.products->joint(options_.machine, joint) : search_joint_cut(options_.machine, joint);
@@ -224,7 +316,6 @@ void MappedProgram::make_candidates() {
   for (int round = 0; round < 2; ++round)
     for (size_t k = 0; k < example_.size(); ++k) {
       if (strategy_info(example_[k]->row->tiles.strategy).mappings != MappingSource::propagated) continue;
-      candidates_[k].clear();
       const SearchReport before = search;
       enumerate(static_cast<int>(k));
       search = before;
@@ -236,7 +327,6 @@ void MappedProgram::make_candidates() {
     }
   for (size_t k = 0; k < example_.size(); ++k) {
     if (strategy_info(example_[k]->row->tiles.strategy).mappings == MappingSource::own) continue;
-    candidates_[k].clear();
     enumerate(static_cast<int>(k));
   }
 }

@@ -10,6 +10,7 @@
 
 #include "runtime/tiles/candidates/candidates.hpp"
 #include "runtime/tiles/candidates/pbqp.hpp"
+#include "runtime/tiles/cuts/cut_file.hpp"
 
 namespace pxl::tiles {
 
@@ -19,6 +20,9 @@ struct EstimateOptions {
   /// Available memory of single ops, in thousandths, by schedule name ("MatMul") or op id ("107").
   std::vector<std::pair<std::string, int64_t>> op_memory;
   bool compare_families = false;  ///< also plans with each family of products alone (Report::families)
+  /// Cuts that ops and tensors take; others are searched. Null: all are searched.
+  std::shared_ptr<const CutFile> cuts = standard_cuts();
+  std::string cut_program = {};  ///< the program as the headings of `cuts` name it; empty: as CutFile::find does
 };
 
 /// A graph of the program. All its calls share one instance.
@@ -66,6 +70,11 @@ class MappedProgram {
   int chosen(const Op& op) const;
   const OpCandidate& candidate(const Op& op) const { return candidates(op)[static_cast<size_t>(chosen(op))]; }
   int32_t mapping_of(const Tensor* tensor) const;
+  /// The options of an op's candidates: those of the program, with its share of memory and its partial sums.
+  CandidateOptions candidate_options(const Op& op) const;
+  /// The cut that an op or a tensor takes from EstimateOptions::cuts; null: it was searched.
+  const CutLine* cut_line(const Op& op) const;
+  const CutLine* cut_line(const Tensor& tensor) const;
   const TileMapping& mapping(int32_t id) const { return pool_.table.at(id); }
   const TileMappingTable& mappings() const { return pool_.table; }
   /// The rearrangement of a tensor into `mapping`; empty if `mapping` is -1.
@@ -110,6 +119,11 @@ class MappedProgram {
 
  private:
   void collect_graphs(const Graph& main);
+  void find_cuts();
+  /// Calls f. A cut of another run, with which f fails, is left out.
+  template <class Lines, class Of, class F>
+  void accept(Lines& lines, const Of* of, F&& f);
+  void enumerate(int key, const GivenCut* given);
   void make_keys();
   void find_joint_cuts();
   void make_candidates();
@@ -123,6 +137,8 @@ class MappedProgram {
   EstimateOptions options_;
   mutable TileMappingPool pool_;
   std::vector<GraphInstance> graphs_;
+  CutFile::Found cuts_;
+  std::unordered_map<const Tensor*, int32_t> stored_;  ///< mappings of cuts
   std::unordered_map<const Graph*, int> index_;
   std::unordered_map<const Op*, int> key_of_;
   std::vector<const Op*> example_;                    ///< by key: an op with that key

@@ -45,10 +45,13 @@ void MappedProgram::make_nodes() {
       uint64_t h = mix(mix(3, static_cast<uint64_t>(t->kind)), readers(t));
       h = mix(mix(h, static_cast<uint64_t>(t->spec.dtype)), static_cast<uint64_t>(instance.runs));
       for (int64_t extent : t->spec.shape) h = mix(h, static_cast<uint64_t>(extent));
+      const auto stored = stored_.find(t);
+      if (stored != stored_.end()) h = mix(h, static_cast<uint64_t>(stored->second) + 1);
       const auto [at, fresh] = classes.emplace(h, static_cast<int>(nodes_.size()));
       if (fresh) {
         Node node;
-        for (const int32_t id : pool_.of(t->spec))
+        if (stored != stored_.end()) node.mappings.push_back(stored->second);
+        for (const int32_t id : stored != stored_.end() ? std::vector<int32_t>{} : pool_.of(t->spec))
           if (options_.candidates.copies || t->kind != TensorKind::variable || mapping(id).copies == 1)
             node.mappings.push_back(id);
         node.spec = &t->spec;

@@ -80,15 +80,18 @@ TileMapping with_strides(TileMapping l, std::vector<int32_t> strides) {
 }
 
 std::string text(const TileMapping& l) {
-  std::string s;
-  if (l.flat)
-    s = l.tiles_used == 1 ? fmt::format("tile {}", l.first)
-                          : fmt::format("flat on {} tiles, {} at a time", l.tiles_used, l.grain);
-  else
-    s = fmt::format("blocks {}{}", join_texts(l.parts, " x "),
-                    l.spread > 1 ? fmt::format(" over {} tiles each", l.spread) : "");
-  if (l.group > 1) s += fmt::format(", {} of axis {} side by side", l.group, l.inner_axis);
-  return l.copies > 1 ? fmt::format("{}, {} copies", s, l.copies) : s;
+  std::string s = l.flat ? fmt::format("flat {}", l.tiles_used)
+                         : fmt::format("blocks {}", l.parts.empty() ? "1" : join_texts(l.parts, "x"));
+  const auto add = [&](std::string_view key, int32_t n, int32_t usual) {
+    if (n != usual) s += fmt::format(" {} {}", key, n);
+  };
+  add("grain", l.grain, 1);
+  add("spread", l.spread, 1);
+  add("first", l.first, 0);
+  add("copies", l.copies, 1);
+  add("group", l.group, 1);
+  if (l.group > 1) s += fmt::format(" axis {}", l.inner_axis);
+  return l.strides.empty() ? s : fmt::format("{} strides {}", s, join_texts(l.strides, "x"));
 }
 
 TileMapping linear_mapping(const Machine& m, const TensorSpec& spec) {

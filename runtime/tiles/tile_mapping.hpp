@@ -44,7 +44,7 @@ struct TileMapping {
   std::vector<int32_t> all_strides() const;
 };
 
-/// "flat on 1472 tiles, 4 at a time", "blocks 46 x 1 over 2 tiles each".
+/// "flat 1472 grain 4", "blocks 46x1 spread 2": all of a mapping, as cuts/mapping_text.cpp reads it.
 std::string text(const TileMapping& mapping);
 
 /// Poplar's linear mapping: row-major runs in multiples of a vector, at least 128 bytes per tile.

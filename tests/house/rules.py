@@ -264,7 +264,7 @@ def planted_lines_are_found():
 
 # Code that parses a user's text: a file, an input, an argument. Program texts that pxl itself writes are assembled by
 # interpreter/syntax/program_text.hpp, whose texts have a type of their own.
-READS_PROGRAMS = ["runtime/tiles/machine/machine_file.cpp", "interpreter/api/program.cpp",
+READS_PROGRAMS = ["runtime/tiles/machine/machine_file.cpp", "runtime/tiles/cuts/cut_file.cpp", "interpreter/api/program.cpp",
                   "interpreter/cli/run.cpp", "interpreter/cli/command.cpp", "interpreter/cli/onnx.cpp", "interpreter/tools/engine.cpp",
                   "interpreter/tools/help/member_help.cpp", "interpreter/language/imports.cpp", "interpreter/language/check.cpp",
                   "interpreter/language/packages/packages.cpp", "interpreter/library/onnx.cpp", "interpreter/onnx/run_model.cpp"]  # the last two: a ProgramText

@@ -1,10 +1,13 @@
 """Runs the language's tests, the goldens and every example on tiles, each with its own memory. Peaks of examples are as planned."""
+import difflib
 import os
+import pathlib
 import re
+import tempfile
 
 from tests.language.expectations import by_engine, golden_tests, lang_tests
 from tests.runtime.reference import EXAMPLES, both
-from tests.support.harness import parallel
+from tests.support.harness import ROOT, parallel, run
 
 # Few tiles have more memory each, so that every example fits.
 MEMORY = ",memory=4Mi,executable=4Mi"
@@ -40,6 +43,26 @@ def jobs_on(pxl, tiles):
             for name, arguments in EXAMPLES.items()]
 
 
+def cuts_problem(pxl, name, arguments):
+    """Cuts that are printed, read and printed again are equal, and the script computes equal bits with them."""
+    script, environment = str(ROOT / f"examples/{name}.pxl"), {"PXL_DATA": "built-in", "PXL_SEED": "5", "PXL_MACHINE": MACHINE}
+    machine = "mk2" if name == "outlining_cost" else MACHINE  # its unrolled layers fit no 16 tiles
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "cuts"
+        command = [str(pxl), "--quiet", "schedule", "--run", "--machine", machine]
+        first = run([*command, script, *arguments], env=environment)
+        path.write_text(first[1])
+        commands = [[*command, "--from", str(path), script], [str(pxl), "--quiet", "--engine", "tiles", script],
+                    [*command, "--from", str(path), "--execute", script]]
+        again, searched, executed = [run([*c, *arguments], env=environment, timeout=300) for c in commands]
+    for done in (first, again, searched, executed):
+        if done[0] != 0:
+            return f"exit status {done[0]}: {done[2][-2000:]}"
+    if again[1] != first[1]:
+        return "\n".join(difflib.unified_diff(first[1].splitlines(), again[1].splitlines(), "printed", "read", lineterm="", n=0))[:3000]
+    return None if executed[1] == searched[1] else f"with the cuts:\n{executed[1][-1500:]}\nas searched:\n{searched[1][-1500:]}"
+
+
 def tiles_tests(pxl, tally):
     os.environ["PXL_MACHINE"] = MACHINE
     try:
@@ -48,7 +71,9 @@ def tiles_tests(pxl, tally):
             golden_tests(pxl, tally, False)
     finally:
         del os.environ["PXL_MACHINE"]
-    for name, problem in parallel(jobs_on(pxl, 16), 2):
+    jobs = [(f"examples/{name}.pxl, cuts", lambda name=name, arguments=arguments: cuts_problem(pxl, name, arguments))
+            for name, arguments in EXAMPLES.items()]
+    for name, problem in parallel(jobs_on(pxl, 16) + jobs, 2):
         tally.add(name, problem)
 
 

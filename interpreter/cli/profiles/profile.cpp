@@ -23,14 +23,10 @@ namespace pxl::cli {
 namespace {
 
 constexpr Flag profile_flags[] = {
-    {"--machine", "NAME,KEY=VALUE,...",
-     "a machine of the model (bow), or a description ./my.machine, with changed constants: mk2,tiles=736", "",
-     machine_words},
-    {"--available-memory-proportion", "P",
-     "of a tile's memory for temporaries, 0 to 1: 0.6, or for some ops MatMul=0.2"},
-    {"--partials", "float16|float32", "dtype of partial sums of float16 matrix products"},
-    {"--plans", "gather,shift",
-     "families of plans of matrix products; compares both if both are named; or separately: each op's own best plan"},
+    machine_flag,
+    proportion_flag,
+    partials_flag,
+    plans_flag,
     program_flag,
     evaluate_flag,
     {"--measure", "", "with a machine: run the script and measure it, too"},
@@ -45,16 +41,6 @@ constexpr Flag profile_flags[] = {
     {"--sweep", "KEY=VALUES", "a table over an option of the script or a constant of the machine: tiles=368..2944"},
     {"--top", "N", "number of the most expensive ops to print (10)"},
 };
-
-tiles::EstimateOptions options_of(const Invocation& call) {
-  tiles::EstimateOptions options;
-  if (call.has("--machine")) options.machine = tiles::parse_machine(call.value("--machine"));
-  if (call.has("--available-memory-proportion"))
-    tiles::parse_memory_proportions(call.value("--available-memory-proportion"), options);
-  if (call.has("--partials")) tiles::parse_partials(call.value("--partials"), options);
-  if (call.has("--plans")) tiles::parse_plans(call.value("--plans"), options);
-  return options;
-}
 
 /// Parses "16,64,256". Throws a usage Error.
 std::vector<int64_t> parse_replicas(const std::string& text) {
@@ -189,7 +175,7 @@ int write_measured(const MeasuredScript& measured, const std::string& output, Fo
 int run_profile(const CommonFlags& common, const std::vector<std::string>& arguments) {
   const ScriptWords words = script_words(profile_command, arguments, {.other = "--against", .repeated = "--sweep"});
   const Invocation call = parse_flags(profile_command, words.ours);
-  const tiles::EstimateOptions estimating = options_of(call);
+  const tiles::EstimateOptions estimating = estimate_options_of(call);
   const size_t top = top_of(call);
   const bool json = use_json(common, call);
   const Format format = format_of(call, json);

@@ -76,6 +76,16 @@ void try_script_options(const CommonFlags& common, const Script& script, const I
 
 }  // namespace
 
+tiles::EstimateOptions estimate_options_of(const Invocation& call) {
+  tiles::EstimateOptions options;
+  if (call.has("--machine")) options.machine = tiles::parse_machine(call.value("--machine"));
+  if (call.has("--available-memory-proportion"))
+    tiles::parse_memory_proportions(call.value("--available-memory-proportion"), options);
+  if (call.has("--partials")) tiles::parse_partials(call.value("--partials"), options);
+  if (call.has("--plans")) tiles::parse_plans(call.value("--plans"), options);
+  return options;
+}
+
 std::vector<tiles::Report> profile_script(const CommonFlags& common, const Script& script,
                                           const ProfileRequest& request, const tiles::EstimateOptions& estimating) {
   std::string source = script.file;

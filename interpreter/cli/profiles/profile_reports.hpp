@@ -12,6 +12,19 @@
 
 namespace pxl::cli {
 
+constexpr Flag machine_flag{
+    "--machine", "NAME,KEY=VALUE,...",
+    "a machine of the model (bow), or a description ./my.machine, with changed constants: mk2,tiles=736", "",
+    machine_words};
+constexpr Flag proportion_flag{"--available-memory-proportion", "P",
+                               "of a tile's memory for temporaries, 0 to 1: 0.6, or for some ops MatMul=0.2"};
+constexpr Flag partials_flag{"--partials", "float16|float32", "dtype of partial sums of float16 matrix products"};
+constexpr Flag plans_flag{
+    "--plans", "gather,shift",
+    "families of plans of matrix products; compares both if both are named; or separately: each op's own best plan"};
+/// The values of these flags. Throws a usage Error.
+tiles::EstimateOptions estimate_options_of(const Invocation& call);
+
 /// Costs of programs on several IPUs, or with replicas.
 struct Systems {
   tiles::Links links;

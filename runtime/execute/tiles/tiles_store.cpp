@@ -36,7 +36,7 @@ const std::shared_ptr<const tiles::Layout>& TiledProgram::layout_of(const Tensor
 
 tiles::OpParts TiledProgram::parts(const Op& op, const OpContext& site, const std::byte* further) const {
   return tiles::op_parts(
-      {mapped.machine(), mapped.options().candidates, op, site, mapped.candidate(op), mapped.mappings(), further});
+      {mapped.machine(), mapped.candidate_options(op), op, site, mapped.candidate(op), mapped.mappings(), further});
 }
 
 std::shared_ptr<Chip> TiledProgram::chip() const {

@@ -5,6 +5,8 @@
 #include <set>
 #include <tuple>
 
+#include "runtime/tiles/cuts/given_cut.hpp"
+
 namespace pxl::tiles {
 
 namespace {
@@ -104,6 +106,10 @@ OpCandidate CandidateRequest::start(std::string_view variant) const {
   candidate.variant = variant;
   candidate.in.assign(site.in.size(), -1);
   return candidate;
+}
+
+std::vector<int32_t> CandidateRequest::offered(const TensorSpec& spec) const {
+  return given && given->has_mappings() ? given->mappings_of(site, spec) : pool.of(spec);
 }
 
 const std::vector<int32_t>& TileMappingPool::of(const TensorSpec& spec) {

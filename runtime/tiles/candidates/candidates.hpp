@@ -75,6 +75,11 @@ struct ConvolutionCut {
   int64_t tiles() const { return groups * rows() * depth * columns; }
 };
 
+/// The partition of a table and its indices. Groups of tiles divide the indices; each group has the whole table.
+struct TableCut {
+  int64_t entries = 1, along = 1, lookups = 1;  ///< parts of the entries, of a slice, of the indices
+};
+
 struct OpCandidate {
   std::string text;
   std::string_view variant;
@@ -106,6 +111,7 @@ struct OpCandidate {
   bool records_steps = true;   ///< false: `steps` stays empty, since only the sums are read
   std::optional<ProductCut> product = {};
   std::optional<ConvolutionCut> convolution = {};
+  std::optional<TableCut> table_cut = {};
 
   void sync(const Machine& m);
   void compute(const Machine& m, std::string_view what, int64_t cycles, int64_t tiles, VertexState state = {});
@@ -156,6 +162,8 @@ class TileMappingPool {
   std::map<std::pair<Shape, DType>, std::vector<int32_t>> pools_;
 };
 
+class GivenCut;
+
 /// The inputs of a strategy's enumeration, and where it appends its candidates.
 struct CandidateRequest {
   const Machine& machine;
@@ -168,7 +176,10 @@ struct CandidateRequest {
   /// Cuts to offer for a product, besides its own cuts (joint_products.hpp). If ops are planned separately, these cuts
   /// replace the product's own.
   std::vector<ProductCut> joint = {};
+  const GivenCut* given = nullptr;  ///< the cut that a user gives the op (cuts/given_cut.hpp); null: all are enumerated
 
+  /// The mappings to enumerate for a tensor of the op: those of the given cut, else those of the pool.
+  std::vector<int32_t> offered(const TensorSpec& spec) const;
   int32_t mapping(const TileMapping& l) const { return pool.table.id(l); }
   int64_t max_elements(int32_t mapping, const TensorSpec& spec) const {
     return max_elements_per_tile(pool.table.at(mapping), spec.shape);

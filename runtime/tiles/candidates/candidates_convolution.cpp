@@ -7,6 +7,7 @@
 #include "runtime/base/text/join_texts.hpp"
 #include "runtime/tiles/candidates/partition.hpp"
 #include "runtime/tiles/candidates/strategies.hpp"
+#include "runtime/tiles/cuts/given_cut.hpp"
 #include "runtime/tiles/parts/receptive_field.hpp"
 
 namespace pxl::tiles {
@@ -291,11 +292,9 @@ void set_convolution_mappings(const CandidateRequest& r, const ConvolutionProble
   candidate.out = {p.weights ? weight(y) : data(y, true)};
 }
 
-void enumerate_convolution_kind(const CandidateRequest& r, ConvolutionKind kind) {
+/// The cuts to choose from: Pareto-optimal in cycles and bytes.
+std::vector<ConvolutionCut> convolution_cuts(const CandidateRequest& r, const ConvolutionProblem& p, int64_t first) {
   const Machine& m = r.machine;
-  const ConvolutionProblem p = convolution_problem(r, kind);
-  if (p.windows.to.empty()) return enumerate_as_binary(r);
-  const int64_t first = std::max<int64_t>(1, p.windows.to[0]);
   // Blocks of channels are whole loads of the units. The weight gradient keeps lines of stored channels together.
   const auto counts = [](int64_t channels, int64_t grain, int64_t most) {
     return all_partition_counts(div_up(channels, grain), most);
@@ -328,8 +327,31 @@ void enumerate_convolution_kind(const CandidateRequest& r, ConvolutionKind kind)
         }
     }
   }
-  for (const OpCandidate& rated : found) {
-    const ConvolutionCut& cut = *rated.convolution;
+  std::vector<ConvolutionCut> cuts;
+  for (const OpCandidate& rated : found) cuts.push_back(*rated.convolution);
+  return cuts;
+}
+
+void enumerate_convolution_kind(const CandidateRequest& r, ConvolutionKind kind) {
+  const Machine& m = r.machine;
+  const ConvolutionProblem p = convolution_problem(r, kind);
+  if (p.windows.to.empty()) return enumerate_as_binary(r);
+  const int64_t first = std::max<int64_t>(1, p.windows.to[0]);
+  std::vector<ConvolutionCut> cuts;
+  if (r.given && r.given->convolution()) {
+    const ConvolutionCut& cut = *r.given->convolution();
+    r.given->check_parts("groups", cut.groups, p.groups, "the groups");
+    r.given->check_parts("batch", cut.batch, p.batch, "the batch");
+    r.given->check_parts("field", cut.first, first, "the first axis of the field");
+    r.given->check_parts("depth", cut.depth, cut.groups > 1 ? 1 : p.depth, "the depth");
+    r.given->check_parts("columns", cut.columns, p.columns, "the columns");
+    r.given->check_tiles(
+        m, saturating_product(saturating_product(cut.groups, cut.rows()), saturating_product(cut.depth, cut.columns)));
+    cuts = {cut};
+  } else {
+    cuts = convolution_cuts(r, p, first);
+  }
+  for (const ConvolutionCut& cut : cuts) {
     OpCandidate candidate = r.start("gather all");
     add_convolution_steps(m, p, cut, candidate);
     set_convolution_mappings(r, p, cut, candidate);

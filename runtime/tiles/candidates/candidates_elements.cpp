@@ -83,8 +83,8 @@ void enumerate_transpositions(const CandidateRequest& r) {
   const TensorSpec& y = r.site.out[0];
   const std::vector<int64_t> order = permutation_of(r.site);
   // Only the mapping's axes are permuted; each tile transposes its own block.
-  std::vector<int32_t> from = r.pool.of(x);
-  for (const int32_t wanted : r.pool.of(y)) {
+  std::vector<int32_t> from = r.offered(x);
+  for (const int32_t wanted : r.offered(y)) {
     const TileMapping& l = r.pool.table.at(wanted);
     if (l.flat) continue;
     std::vector<int64_t> back(order.size());
@@ -170,7 +170,7 @@ void enumerate_elementwise(const CandidateRequest& r, const Vertex& vertex) {
   const Machine& m = r.machine;
   const OpContext& s = r.site;
   const TensorSpec& out = s.out[0];
-  for (const int32_t id : std::vector<int32_t>(r.pool.of(out))) {
+  for (const int32_t id : r.offered(out)) {
     const TileMapping l = r.pool.table.at(id);
     const int64_t n = r.max_elements(id, out), tiles = l.tiles();
     OpCandidate candidate = r.start("as the result is mapped");
@@ -205,9 +205,9 @@ void enumerate_views(const CandidateRequest& r) {
   const TensorSpec& x = r.site.input(0);
   const TensorSpec& y = r.site.out[0];
   TileMapping seen;
-  for (const int32_t id : std::vector<int32_t>(r.pool.of(x)))
+  for (const int32_t id : r.offered(x))
     if (reshape_mapping(r.pool.table.at(id), x.shape, y.shape, seen)) offer_view(r, r.pool.table.at(id), seen);
-  for (const int32_t id : std::vector<int32_t>(r.pool.of(y)))
+  for (const int32_t id : r.offered(y))
     if (reshape_mapping(r.pool.table.at(id), y.shape, x.shape, seen)) offer_view(r, seen, r.pool.table.at(id));
 }
 
@@ -224,7 +224,7 @@ void enumerate_movement(const CandidateRequest& r) {
       if (part.shape[i] != large.shape[i] && l.parts[i] > 1) return false;
     return true;
   };
-  for (const int32_t id : std::vector<int32_t>(r.pool.of(large))) {
+  for (const int32_t id : r.offered(large)) {
     const TileMapping l = r.pool.table.at(id);
     bool all = true;
     for (const TensorSpec* t : s.in) all = all && (!t || t->size() <= 1 || fits(*t, l));
@@ -245,7 +245,7 @@ void enumerate_movement(const CandidateRequest& r) {
     candidate.text = text(l);
     r.candidates.push_back(std::move(candidate));
   }
-  for (const int32_t id : std::vector<int32_t>(r.pool.of(s.out[0]))) {
+  for (const int32_t id : r.offered(s.out[0])) {
     const TileMapping l = r.pool.table.at(id);
     OpCandidate candidate = r.start("through an exchange");
     Traffic t;
@@ -281,7 +281,7 @@ void enumerate_host(const CandidateRequest& r) {
   // and uses buffers otherwise. The tensor's neighbours determine its mapping.
   const TileMapping buffers = linear_mapping(m, t);
   const int64_t buffer = max_elements_per_tile(buffers, t.shape) * element_bytes(t);
-  for (const int32_t mapping : r.pool.of(t)) {
+  for (const int32_t mapping : r.offered(t)) {
     const TileMapping& l = r.pool.table.at(mapping);
     if (l.copies > 1 || !same_order(l, buffers, t.shape)) continue;
     OpCandidate candidate = r.start("host link");

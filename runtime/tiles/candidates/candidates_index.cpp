@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/tiles/candidates/candidates.hpp"
+#include "runtime/tiles/cuts/given_cut.hpp"
 
 namespace pxl::tiles {
 
@@ -17,14 +18,10 @@ struct Slices {
   size_t axis = 0;
 };
 
-/// The partition of a table and its indices. Groups of tiles divide the indices; each group has the whole table.
-struct TableCut {
-  int64_t entries = 1, along = 1, lookups = 1;  ///< parts of the entries, of a slice, of the indices
-  std::string text() const {
-    const std::string more = lookups > 1 ? fmt::format(", indices in {} parts", lookups) : "";
-    return fmt::format("table in {} x {} parts{}", entries, along, more);
-  }
-};
+std::string text_of_table(const TableCut& cut) {
+  const std::string more = cut.lookups > 1 ? fmt::format(", indices in {} parts", cut.lookups) : "";
+  return fmt::format("table in {} x {} parts{}", cut.entries, cut.along, more);
+}
 
 Slices slices_of(const OpContext& s, const TensorSpec& table, const TensorSpec* indices, int64_t moved) {
   Slices v;
@@ -83,7 +80,23 @@ TableCut smallest_cut(const Machine& m, const TensorSpec& table, const Slices& v
 }
 
 /// The cuts to try. `lookups`: the shape of the indices if each of them names a whole slice, else null.
-std::vector<TableCut> table_cuts(const Machine& m, const TensorSpec& table, const Slices& v, const Shape* lookups) {
+std::vector<TableCut> table_cuts(const CandidateRequest& r, const TensorSpec& table, const Slices& v,
+                                 const Shape* lookups) {
+  const Machine& m = r.machine;
+  if (r.given && r.given->table()) {
+    const TableCut& cut = *r.given->table();
+    r.given->check_parts("entries", cut.entries, v.entries, "the table");
+    const int64_t word = std::max<int64_t>(1, 4 / element_bytes(table));
+    const bool divides = v.axis + 1 < table.shape.size();
+    r.given->check_parts("along", cut.along,
+                         !lookups  ? v.length
+                         : divides ? div_up(table.shape.back(), word)
+                                   : 1,
+                         "a slice");
+    r.given->check_axes("lookups", cut.lookups, lookups ? *lookups : Shape{}, "the indices");
+    r.given->check_tiles(m, saturating_product(saturating_product(cut.entries, cut.along), cut.lookups));
+    return {cut};
+  }
   if (lookups) return {smallest_cut(m, table, v, *lookups)};
   std::vector<TableCut> cuts;
   for (int64_t along = 1; along <= v.length && along <= m.tiles; along *= 4) {
@@ -141,7 +154,7 @@ void enumerate_gathers(const CandidateRequest& r) {
   const Slices v = slices_of(s, table, indices, std::max<int64_t>(1, y.size()));
   const bool lookup = looks_up(m, s, table, y, indices);
   const int64_t size = element_bytes(table);
-  for (const TableCut& cut : table_cuts(m, table, v, lookup ? &indices->shape : nullptr)) {
+  for (const TableCut& cut : table_cuts(r, table, v, lookup ? &indices->shape : nullptr)) {
     const Share mine(v, cut, size);
     OpCandidate candidate = r.start("two stages");
     const TileMapping l = table_mapping(table, v, cut);
@@ -166,7 +179,8 @@ void enumerate_gathers(const CandidateRequest& r) {
         candidate.compute(m, "MultiSlice", gather_cycles(m, mine.found, mine.found, mine.part, size), tiles, {24});
       candidate.temp_bytes += (lookup ? 2 : 1) * mine.indices * mine.slice_bytes;
     }
-    candidate.text = cut.text();
+    candidate.text = text_of_table(cut);
+    candidate.table_cut = cut;
     candidate.table = {saturating_product(v.indices, cut.along), mine.slice_bytes};
     r.candidates.push_back(std::move(candidate));
   }
@@ -187,7 +201,7 @@ void enumerate_scatters(const CandidateRequest& r) {
   const Slices v = slices_of(s, table, indices, moved);
   const bool lookup = s.has(updates) && looks_up(m, s, table, s.input(updates), indices);
   const int64_t size = element_bytes(table);
-  for (const TableCut& cut : table_cuts(m, table, v, lookup ? &indices->shape : nullptr)) {
+  for (const TableCut& cut : table_cuts(r, table, v, lookup ? &indices->shape : nullptr)) {
     const Share mine(v, cut, size);
     OpCandidate candidate = r.start("one stage");
     const TileMapping l = table_mapping(table, v, cut);
@@ -221,7 +235,8 @@ void enumerate_scatters(const CandidateRequest& r) {
     for (size_t i = 1; i < s.out.size(); ++i) candidate.out.push_back(r.mapping(linear_mapping(m, s.out[i])));
     candidate.outputs_share = s.row.alias == 0;
     if (candidate.outputs_share) candidate.table = {saturating_product(v.indices, cut.along), mine.slice_bytes};
-    candidate.text = cut.text();
+    candidate.text = text_of_table(cut);
+    candidate.table_cut = cut;
     r.candidates.push_back(std::move(candidate));
   }
 }

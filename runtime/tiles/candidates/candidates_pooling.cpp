@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/tiles/candidates/strategies.hpp"
+#include "runtime/tiles/cuts/given_cut.hpp"
 #include "runtime/tiles/parts/receptive_field.hpp"
 
 namespace pxl::tiles {
@@ -39,14 +40,20 @@ void enumerate_pooling(const CandidateRequest& r) {
   };
   const int64_t line = with_channel_groups(block_mapping(y, {1, 1, 1}), y.shape).group;
   const int64_t visited = std::min(line, 2 * m.vector_elements(size));  // channels that the vertex visits together
-  for (const int64_t first : partition_counts(w.to[0], 1, m.tiles)) {
+  const bool is_given = r.given && r.given->has_mappings();
+  if (is_given)
+    for (const int32_t id : r.offered(y)) {
+      const std::vector<int32_t>& parts = r.pool.table.at(id).parts;
+      if (!parts.empty()) offer({parts[0], parts[1], parts[2]});
+    }
+  for (const int64_t first : is_given ? std::vector<int64_t>{} : partition_counts(w.to[0], 1, m.tiles)) {
     const int64_t batch = std::min(y.shape[0], std::max<int64_t>(1, m.tiles / first));
     const int64_t channels = m.tiles / first / batch;
     for (const int64_t group : {line, visited})
       offer({batch, std::clamp<int64_t>(channels, 1, div_up(y.shape[1], group)), first});
     if (first == 1) offer({batch, std::clamp<int64_t>(channels, 1, y.shape[1]), first});
   }
-  for (const int32_t id : std::vector<int32_t>(r.pool.of(s.input(0)))) {
+  for (const int32_t id : is_given ? std::vector<int32_t>{} : r.pool.of(s.input(0))) {
     const TileMapping& l = r.pool.table.at(id);
     if (l.flat || l.copies > 1) continue;
     int64_t inner = 1;
@@ -96,7 +103,7 @@ void enumerate_pooling(const CandidateRequest& r) {
     candidate.text = fmt::format("{} planes of {} windows on each of {} tiles", mine, element_count(block), to.tiles());
     r.candidates.push_back(std::move(candidate));
   }
-  if (r.candidates.empty()) enumerate_as_binary(r);
+  if (r.candidates.empty() && !is_given) enumerate_as_binary(r);
 }
 
 }  // namespace pxl::tiles

@@ -10,6 +10,7 @@
 #include "runtime/tiles/candidates/library_plan.hpp"
 #include "runtime/tiles/candidates/partition.hpp"
 #include "runtime/tiles/candidates/product_search.hpp"
+#include "runtime/tiles/cuts/given_cut.hpp"
 
 namespace pxl::tiles {
 
@@ -279,25 +280,63 @@ std::vector<ProductCut> with_orders(const Machine& m, const ProductProblem& p, c
 
 }  // namespace
 
+namespace {
+
+/// Throws Error if the product cannot have the given cut.
+void check_given_product(const CandidateRequest& r, const ProductProblem& p, const ProductCut& cut) {
+  const GivenCut& given = *r.given;
+  given.check_axes("groups", cut.groups, p.group_axes, "the groups");
+  given.check_axes("rows", cut.rows, p.row_axes, "the rows");
+  given.check_parts("depth", cut.depth, p.depth, "the depth");
+  given.check_parts("columns", cut.columns, p.columns, "the columns");
+  given.check_tiles(r.machine, saturating_product(saturating_product(cut.groups, cut.rows),
+                                                  saturating_product(cut.depth, cut.columns)));
+  const ProductBlock b = block_of(p, cut);
+  given.check_parts("serial", cut.serial, b.columns, "the columns of a tile");
+  given.check_parts("steps", cut.shifts, b.depth, "the depth of a tile");
+  const bool rotates = cut.shift_a || cut.shift_b, holds = cut.hold_a || cut.hold_b;
+  if (rotates != (cut.shifts > 1))
+    given.refuse("steps", "`rotate` and `steps` belong together", {"rotate left, steps 4"});
+  if ((cut.serial > 1) + rotates + holds > 1 || (cut.hold_a && cut.hold_b))
+    given.refuse("copies", "a product has one of `serial`, `rotate`, `copies left` and `copies right`");
+  if (cut.shift_a && (cut.columns % cut.shifts != 0 || (cut.depth > 1 && cut.columns != cut.shifts)))
+    given.refuse("steps", "the left operand rotates among columns: their number is a multiple of the steps",
+                 {"with more than one part of the depth it is the number of steps"});
+  if (cut.shift_b && (cut.rows % cut.shifts != 0 || cut.depth > 1))
+    given.refuse("steps",
+                 "the right operand rotates among rows: their number is a multiple of the steps, the depth is whole");
+  if ((cut.hold_a && !r.stored[0]) || (cut.hold_b && !r.stored[1]))
+    given.refuse("copies", "an op computes this operand: only stored operands are in copies", {"leave `copies` out"});
+}
+
+}  // namespace
+
 void enumerate_products(const CandidateRequest& r) {
   const ProductProblem p = product_problem(r.machine, r.options, r.site);
-  const int64_t bound = r.machine.memory * r.options.available_memory_permille / 1000;
+  const ProductCut* const given = r.given && r.given->product() ? &*r.given->product() : nullptr;
+  if (given) check_given_product(r, p, *given);
+  const int64_t bound = r.machine.usable() * r.options.available_memory_permille / 1000;
   const bool as_library = r.options.separately && r.machine.block_rows == 0;
   std::vector<ProductCut> own;
   std::vector<ProductCut>& found = r.options.products ? r.options.products->of(p) : own;
-  if (found.empty())
+  if (found.empty() && !given)
     found = as_library ? library_cuts(r.machine, p, bound) : search_products(r.machine, r.options.max_candidates, p);
   const auto possible = [&](const ProductCut& cut) {
-    return (r.options.copies || !cut.in_copies()) && (!cut.hold_a || r.stored[0]) && (!cut.hold_b || r.stored[1]);
+    return given ||
+           ((r.options.copies || !cut.in_copies()) && (!cut.hold_a || r.stored[0]) && (!cut.hold_b || r.stored[1]));
   };
   const bool only_copies = !r.options.gather && std::any_of(found.begin(), found.end(), [&](const ProductCut& cut) {
     return cut.in_copies() && possible(cut);
   });
   std::vector<ProductCut> offered;
-  if (!as_library || r.joint.empty()) offered = found;
-  offered.insert(offered.end(), r.joint.begin(), r.joint.end());
+  if (given) {
+    offered = {*given};
+  } else {
+    if (!as_library || r.joint.empty()) offered = found;
+    offered.insert(offered.end(), r.joint.begin(), r.joint.end());
+  }
   for (const ProductCut& cut : offered) {
-    if (!possible(cut) || (only_copies && !cut.in_copies())) continue;
+    if (!possible(cut) || (!given && only_copies && !cut.in_copies())) continue;
     for (const ProductCut& c : with_orders(r.machine, p, cut)) {
       OpCandidate candidate = r.start(c.variant());
       add_product_steps(r.machine, p, c, candidate);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/tiles/candidates/strategies.hpp"
+#include "runtime/tiles/cuts/given_cut.hpp"
 
 namespace pxl::tiles {
 
@@ -25,79 +26,92 @@ void enumerate_row_op(const CandidateRequest& r, const RowStrategy& strategy) {
   }
   const int64_t size = element_bytes(x), sums = 4;
   const bool whole_rows = strategy.whole_rows || (strategy.whole_in_library && r.options.separately && m.has_orders());
+  const auto offer = [&](const TileMapping& l) {
+    int64_t cut = 1;
+    for (const size_t axis : kept) cut *= l.parts[axis];
+    const int32_t id = r.mapping(l);
+    const int64_t n = max_elements_per_tile(l, x.shape), mine = div_up(rows, cut), tiles = l.tiles(),
+                  across = tiles / cut;
+    OpCandidate candidate = r.start(across > 1 ? "rows and columns" : "by rows");
+    for (size_t i = 0; i < s.in.size(); ++i)
+      if (s.in[i] && s.in[i]->shape == x.shape) candidate.in[i] = id, candidate.resident_bytes += n * size;
+    Traffic others;
+    for (size_t i = 0; i < s.in.size(); ++i) {
+      if (!s.in[i] || s.in[i]->shape == x.shape || (i < r.constant.size() && r.constant[i])) continue;
+      const int64_t needed =
+          std::min(s.in[i]->size(), strategy.parameters && s.in[i]->size() == length ? div_up(length, across) : mine) *
+          element_bytes(*s.in[i]);
+      others.in += needed;
+      others.out = std::max(others.out,
+                            div_up(s.in[i]->bytes(), std::max<int64_t>(1, std::min(m.tiles, s.in[i]->bytes() / 128))));
+      others.fragments += div_up(needed, 256);
+      others.runs += div_up(needed, std::max<int64_t>(128, s.in[i]->bytes() / m.tiles));
+      ++others.sends;
+      others.total += needed * tiles;
+    }
+    candidate.exchange(m, "operands of rows and columns", others);
+    candidate.temp_bytes = others.in;
+    candidate.vertex_bytes = n * size + (strategy.sorts ? n * (size + 4) : 0);
+    for (int i = 0; i < strategy.reductions; ++i) {
+      candidate.compute(m, "ReduceRows", reduce_cycles(m, mine, div_up(length, across), size, true), tiles, {24});
+      if (across > 1) {
+        candidate.sum_partials(m, "partial sums of rows", across, mine, sums, sums, tiles);
+        candidate.temp_bytes += mine * across * sums;
+      }
+    }
+    for (const VectorCost& v : strategy.passes)
+      candidate.compute(m, strategy.vertex.name, broadcast_vector_cycles(m, v, mine, div_up(length, across), size),
+                        tiles);
+    candidate.temp_bytes += candidate.vertex_bytes;
+    const TileShare share{n, mine, div_up(length, across), size};
+    candidate.compute(m, strategy.vertex.name, strategy.vertex.cycles(r, share), tiles);
+    if (strategy.column_sums && cut > 1) {
+      candidate.compute(m, "ReduceColumns", 2 * reduce_cycles(m, div_up(length, across), mine, size, false), tiles,
+                        {48});
+      candidate.sum_partials(m, "partial sums of columns", cut, 2 * div_up(length, across), sums, size, tiles);
+      candidate.temp_bytes += 2 * div_up(length, across) * sums;
+    }
+    for (const TensorSpec& y : s.out) {
+      if (y.shape == x.shape) {
+        candidate.out.push_back(id);
+        candidate.resident_bytes += n * element_bytes(y);
+        continue;
+      }
+      candidate.out.push_back(r.mapping(linear_mapping(m, y)));
+      if (strategy.sums_rows && y.size() == 1 && rows > 1) {
+        candidate.sum_partials(m, "sum of the rows' values", cut, 1, sums, sums, tiles);
+      }
+    }
+    candidate.text =
+        fmt::format("{} {} of {}{} on each of {} tiles", mine, mine == 1 ? "row" : "rows", div_up(length, across),
+                    across > 1 ? fmt::format(" (one in {} of the columns)", across) : std::string(), tiles);
+    r.candidates.push_back(std::move(candidate));
+  };
+  if (r.given && r.given->has_mappings()) {
+    // Whole blocks in row-major order, divided along the kept axes and the first of the others.
+    for (const int32_t id : r.offered(x)) {
+      const TileMapping& l = r.pool.table.at(id);
+      bool divides = !l.flat && l == block_mapping(x, l.parts);
+      for (const size_t axis : taken)
+        divides = divides && (l.parts[axis] == 1 || (axis == taken.front() && !whole_rows));
+      if (divides) offer(l);
+    }
+    return;
+  }
   std::vector<int64_t> row_parts = {std::min(rows, m.tiles)};
   for (int64_t each = 2; each <= 8 && row_parts[0] >= each; each *= 2) row_parts.push_back(row_parts[0] / each);
   for (const int64_t wanted : row_parts) {
     for (int64_t columns = 1; columns * wanted <= m.tiles && columns <= length; columns *= 2) {
       if (columns > 1 && (whole_rows || div_up(length, columns) < 16)) break;
       std::vector<int32_t> parts(x.shape.size(), 1);
-      int64_t left = wanted, cut = 1;
+      int64_t left = wanted;
       for (const size_t axis : kept) {
         const int64_t here = std::min(left, std::max<int64_t>(1, x.shape[axis]));
         parts[axis] = static_cast<int32_t>(here);
-        cut *= here;
         left /= here;
       }
       if (!taken.empty()) parts[taken.front()] = static_cast<int32_t>(std::min(columns, x.shape[taken.front()]));
-      const TileMapping l = block_mapping(x, parts);
-      const int32_t id = r.mapping(l);
-      const int64_t n = max_elements_per_tile(l, x.shape), mine = div_up(rows, cut), tiles = l.tiles(),
-                    across = tiles / cut;
-      OpCandidate candidate = r.start(across > 1 ? "rows and columns" : "by rows");
-      for (size_t i = 0; i < s.in.size(); ++i)
-        if (s.in[i] && s.in[i]->shape == x.shape) candidate.in[i] = id, candidate.resident_bytes += n * size;
-      Traffic others;
-      for (size_t i = 0; i < s.in.size(); ++i) {
-        if (!s.in[i] || s.in[i]->shape == x.shape || (i < r.constant.size() && r.constant[i])) continue;
-        const int64_t needed =
-            std::min(s.in[i]->size(),
-                     strategy.parameters && s.in[i]->size() == length ? div_up(length, across) : mine) *
-            element_bytes(*s.in[i]);
-        others.in += needed;
-        others.out = std::max(
-            others.out, div_up(s.in[i]->bytes(), std::max<int64_t>(1, std::min(m.tiles, s.in[i]->bytes() / 128))));
-        others.fragments += div_up(needed, 256);
-        others.runs += div_up(needed, std::max<int64_t>(128, s.in[i]->bytes() / m.tiles));
-        ++others.sends;
-        others.total += needed * tiles;
-      }
-      candidate.exchange(m, "operands of rows and columns", others);
-      candidate.temp_bytes = others.in;
-      candidate.vertex_bytes = n * size + (strategy.sorts ? n * (size + 4) : 0);
-      for (int i = 0; i < strategy.reductions; ++i) {
-        candidate.compute(m, "ReduceRows", reduce_cycles(m, mine, div_up(length, across), size, true), tiles, {24});
-        if (across > 1) {
-          candidate.sum_partials(m, "partial sums of rows", across, mine, sums, sums, tiles);
-          candidate.temp_bytes += mine * across * sums;
-        }
-      }
-      for (const VectorCost& v : strategy.passes)
-        candidate.compute(m, strategy.vertex.name, broadcast_vector_cycles(m, v, mine, div_up(length, across), size),
-                          tiles);
-      candidate.temp_bytes += candidate.vertex_bytes;
-      const TileShare share{n, mine, div_up(length, across), size};
-      candidate.compute(m, strategy.vertex.name, strategy.vertex.cycles(r, share), tiles);
-      if (strategy.column_sums && cut > 1) {
-        candidate.compute(m, "ReduceColumns", 2 * reduce_cycles(m, div_up(length, across), mine, size, false), tiles,
-                          {48});
-        candidate.sum_partials(m, "partial sums of columns", cut, 2 * div_up(length, across), sums, size, tiles);
-        candidate.temp_bytes += 2 * div_up(length, across) * sums;
-      }
-      for (const TensorSpec& y : s.out) {
-        if (y.shape == x.shape) {
-          candidate.out.push_back(id);
-          candidate.resident_bytes += n * element_bytes(y);
-          continue;
-        }
-        candidate.out.push_back(r.mapping(linear_mapping(m, y)));
-        if (strategy.sums_rows && y.size() == 1 && rows > 1) {
-          candidate.sum_partials(m, "sum of the rows' values", cut, 1, sums, sums, tiles);
-        }
-      }
-      candidate.text =
-          fmt::format("{} {} of {}{} on each of {} tiles", mine, mine == 1 ? "row" : "rows", div_up(length, across),
-                      across > 1 ? fmt::format(" (one in {} of the columns)", across) : std::string(), tiles);
-      r.candidates.push_back(std::move(candidate));
+      offer(block_mapping(x, std::move(parts)));
     }
   }
 }
@@ -110,7 +124,7 @@ void enumerate_reductions(const CandidateRequest& r) {
   const int64_t outputs = std::max<int64_t>(1, y.size()), length = std::max<int64_t>(1, x.size() / outputs);
   const std::vector<bool> along = axes_of_site(s, x.shape.size(), false);
   const int64_t size = element_bytes(x), sums = 4;
-  std::vector<int32_t> mappings = r.pool.of(x);
+  std::vector<int32_t> mappings = r.offered(x);
   // One candidate needs no exchange: only the kept axes are partitioned.
   std::vector<int32_t> parts(x.shape.size(), 1);
   int64_t left = m.tiles;
@@ -119,7 +133,7 @@ void enumerate_reductions(const CandidateRequest& r) {
     parts[i] = static_cast<int32_t>(std::min(left, std::max<int64_t>(1, x.shape[i])));
     left /= parts[i];
   }
-  mappings.push_back(r.mapping(block_mapping(x, parts)));
+  if (!r.given) mappings.push_back(r.mapping(block_mapping(x, parts)));
   for (const int32_t id : mappings) {
     const TileMapping l = r.pool.table.at(id);
     const int64_t n = r.max_elements(id, x), tiles = std::max<int64_t>(1, l.tiles());

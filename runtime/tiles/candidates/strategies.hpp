@@ -60,12 +60,21 @@ enum class MappingSource : uint8_t {
 };
 /// The rate with which an op's flops are compared.
 enum class PeakRate : uint8_t { vector, accumulating_units };
+/// What a cut of an op is, as text: mappings of its tensors, or numbers of parts (cuts/given_cut.hpp).
+enum class CutKind : uint8_t { mappings, product, convolution, table };
 enum class WithoutOutputs : uint8_t { no_step, runs };
 
 struct TileStrategyInfo {
   constexpr TileStrategyInfo(TileStrategy s, std::string_view n, StrategyWork w, MappingSource source, PeakRate rate,
-                             WithoutOutputs without, PartsFn partition)
-      : strategy(s), name(n), work(w), mappings(source), peak(rate), without_outputs(without), parts(partition) {}
+                             WithoutOutputs without, PartsFn partition, CutKind kind = CutKind::mappings)
+      : strategy(s),
+        name(n),
+        work(w),
+        mappings(source),
+        peak(rate),
+        without_outputs(without),
+        parts(partition),
+        cut(kind) {}
   TileStrategy strategy;
   std::string_view name;  ///< in reports: "nonlinearity gradient"
   StrategyWork work;
@@ -73,6 +82,7 @@ struct TileStrategyInfo {
   PeakRate peak;
   WithoutOutputs without_outputs;
   PartsFn parts;  ///< the rule that partitions an op according to its candidate
+  CutKind cut;
 
   bool is_call() const { return std::holds_alternative<CallStrategy>(work); }
 };

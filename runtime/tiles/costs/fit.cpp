@@ -279,7 +279,7 @@ class Fitting {
     // Tensors on the fullest tile at its peak, by node.
     std::map<int, std::vector<const Tensor*>> live;
     const Op* running = nullptr;
-    if (full.total > m_.machine().memory) {
+    if (full.total > m_.machine().usable()) {
       running = memory_->op_at(full.peak);
       if (running && !running->called.empty()) running = nullptr;
       for (const auto& [t, size] : memory_->on_tile(memory_->fullest_tile(), full.peak))

@@ -22,7 +22,7 @@ class Counting {
     OpContext site = storage.site;
     site.out = storage.out;
     const OpCandidate& candidate = m_.candidate(op);
-    OpParts parts = op_parts({m_.machine(), m_.options().candidates, op, site, candidate, m_.mappings()});
+    OpParts parts = op_parts({m_.machine(), m_.candidate_options(op), op, site, candidate, m_.mappings()});
     std::vector<const Layout*> memories;
     std::vector<int64_t> widths;
     std::vector<TensorPlace> operands(op.inputs.size()), results(op.outputs.size());

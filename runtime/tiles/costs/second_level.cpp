@@ -36,7 +36,7 @@ int64_t moved_bytes_of_table(const CandidateRequest& r, const TensorSpec& spec, 
 
 void stream(const CandidateRequest& r, const CandidateOptions& options, OpCandidate& c) {
   const Machine& m = r.machine;
-  const int64_t bound = m.memory * options.available_memory_permille / 1000;
+  const int64_t bound = m.usable() * options.available_memory_permille / 1000;
   // Operands are in the second level, so a tile's own share of a slice also comes from there.
   c.temp_bytes += c.own_bytes;
   c.own_bytes = 0;

@@ -216,12 +216,17 @@ Machine parse_machine(std::string_view text) {
   return machine;
 }
 
-const Machine& standard_machine() {
-  static const auto& machine = never_destroyed([] {
+namespace {
+Machine& machine_of_process() {
+  static auto& machine = never_destroyed([] {
     const std::string text = setting(Setting::machine);
     return parse_machine(text.empty() ? default_machine : std::string_view(text));
   }());
   return machine;
 }
+}  // namespace
+
+const Machine& standard_machine() { return machine_of_process(); }
+void set_standard_machine(Machine machine) { machine_of_process() = std::move(machine); }
 
 }  // namespace pxl::tiles

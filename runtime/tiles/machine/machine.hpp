@@ -61,6 +61,7 @@ struct Machine {
   int64_t dram_transfer = 0;      ///< smallest transfer; smaller ones take as long
   int64_t dram_latency = 0;       ///< cycles until the first bytes of an op's operands arrive
   int64_t spill = 0;              ///< bytes of the second level per tile that a plan uses; not a constant
+  int64_t limit = 0;              ///< bytes of a tile that a plan may use; 0: all of its memory; not a constant
 
   int64_t host_bytes = 0;     ///< host link, per second, whole chip
   int64_t host_latency = 0;   ///< nanoseconds of a transfer of any size
@@ -69,7 +70,8 @@ struct Machine {
 
   int64_t memory_of_chip() const { return tiles * memory; }
   /// Bytes that a tile's tensors may take: its memory, and its share of the second level if the plan uses that.
-  int64_t capacity() const { return memory + spill; }
+  int64_t capacity() const { return usable() + spill; }
+  int64_t usable() const { return limit > 0 ? limit : memory; }
   /// Whether the element order within a tile matters. Accumulating units read and write elements side by side. A matrix
   /// unit has blocks, and slices are read from the second level in any order.
   bool has_orders() const { return block_rows == 0 && spill == 0; }
@@ -117,5 +119,6 @@ inline constexpr std::string_view default_machine = "bow";
 Machine parse_machine(std::string_view text);
 /// The machine in the environment variable PXL_MACHINE, or the default machine.
 const Machine& standard_machine();
+void set_standard_machine(Machine machine);
 
 }  // namespace pxl::tiles

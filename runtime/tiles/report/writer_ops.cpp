@@ -33,7 +33,7 @@ int64_t Writer::peak_rate(const Op& op) const {
   const Machine& m = m_.machine();
   if (strategy_info(op.row->tiles.strategy).peak == PeakRate::accumulating_units) {
     const int64_t bytes = product_bytes(m, op.inputs[0]->spec);
-    return 2 * m.tiles * m.macs(bytes, product_partial_bytes(m_.options().candidates, bytes));
+    return 2 * m.tiles * m.macs(bytes, product_partial_bytes(m_.candidate_options(op), bytes));
   }
   const int64_t bytes = op.outputs.empty() ? 4 : std::min<int64_t>(4, element_bytes(op.outputs[0]->spec));
   return m.tiles * m.vector_elements(bytes);
