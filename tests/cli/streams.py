@@ -23,6 +23,7 @@ COMMANDS = {
     "fmt": [(["fmt", "--check", "ugly.pxl", "refused.pxl"], ""), (["fmt", "--diff", "ugly.pxl"], ""), (["fmt", "-"], "x=1\n")],
     "compare": [(["compare", "session.pxl"], ""), (["compare", "refused.pxl"], "")],
     "profile": [(["profile", "--machine", "bow", "session.pxl"], ""), (["profile", "good.pxl"], "")],
+    "fit": [(["fit", "--machine", "mk2,tiles=4", "session.pxl"], ""), (["fit", "good.pxl"], "")],
     "schedule": [(["schedule", "session.pxl"], ""), (["schedule", "refused.pxl"], "")],
     "graph": [(["graph", "session.pxl"], ""), (["graph", "-o", "/nowhere/at/all.dot", "session.pxl"], "")],
     "explain": [(["explain"], ""), (["explain", "shape"], ""), (["explain", "nonsense"], "")],

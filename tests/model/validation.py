@@ -1,6 +1,7 @@
 """The page of the IPU model shows what `build/release/published` prints."""
 
 import difflib
+import json
 import os
 import pathlib
 import re
@@ -60,6 +61,48 @@ def profile_problem(pxl):
     return None
 
 
+FITTED = """option batch: int = 16
+option recompute: bool = false
+program train {
+  stream in x: float16[batch, 64]
+  h = host_load(x)
+  for i in range(3) {
+    variable w: float16[64, 64] = 0.01
+    h = gelu(h @ w)
+    if recompute { h = h * 1.0 }
+  }
+  stream out y = h
+}
+print(Session(train()).run(x = ones([batch, 64], float16)).y.shape)
+"""
+
+
+def fit_problem(pxl):
+    """Rows of `pxl fit` run on their tiles. The patch of each, applied, gives the figures of the row."""
+    with tempfile.TemporaryDirectory() as folder:
+        def run(*command):
+            return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+        command = [str(pxl), "fit", "--machine", "mk2,tiles=4,memory=200000", "--execute", "--json", "net.pxl"]
+        script = pathlib.Path(folder) / "net.pxl"
+        script.write_text(FITTED)
+        done = run(*command)
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        if done.returncode != 0 or len(rows) < 2 or max(int(r["options"]["batch"]) for r in rows) <= 16:
+            return f"status {done.returncode}: {rows}\n{done.stderr}"
+        for number, row in enumerate(rows, 1):
+            script.write_text(FITTED)
+            run(*command[:-1], "-o", "fit.patch", "--row", str(number), "net.pxl")
+            applied = run("patch", "-p1", "-i", "fit.patch")
+            if applied.returncode != 0 and row["options"] != {"batch": "16", "recompute": "false"}:
+                return applied.stdout + applied.stderr
+            first = (pathlib.Path(folder) / "fit.patch").read_text().splitlines()[0].split(": pxl ")[1]
+            report = json.loads(run(str(pxl), *first.split(), "--json").stdout)["runs"][0]["totals"]
+            got = (report["cycles"], report["fullest_tile_bytes"])
+            if got != (row["cycles"], row["bytes"]):
+                return f"row {number}: {row}, after its patch {got}"
+    return None
+
+
 def model_tests(pxl, add, update):
     """`add(name, problem or None)`; `update` rewrites the page."""
     text = PAGE.read_text()
@@ -68,6 +111,7 @@ def model_tests(pxl, add, update):
         return
     shown = list(SHOWN.finditer(text))
     add("pxl profile", lambda: profile_problem(pxl))
+    add("pxl fit", lambda: fit_problem(pxl))
     add("docs/ipu-model.md shows the model's table", None if shown else "no table")
     for m in shown:
         got = output(pxl)

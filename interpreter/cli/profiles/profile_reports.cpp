@@ -22,18 +22,6 @@ namespace pxl::cli {
 
 namespace {
 
-/// The value of an option: the given one, or the default as written.
-std::string value_of(const Script& script, const OptionInfo& option) {
-  const std::string flag = "--" + option.name;
-  std::string value = option.default_text;
-  for (size_t i = 0; i < script.options.size(); ++i) {
-    const std::string& word = script.options[i];
-    if (word == flag && i + 1 < script.options.size()) value = script.options[i + 1];
-    if (word.starts_with(flag + "=")) value = word.substr(flag.size() + 1);
-  }
-  return value;
-}
-
 /// The remedy for a script without a session: add a session of its first program, or a program and a session.
 std::string missing_session(const ast::Tree& tree) {
   for (const ast::Stmt* s : tree.body->statements) {
@@ -52,7 +40,7 @@ void try_script_options(const CommonFlags& common, const Script& script, const I
                         const tiles::EstimateOptions& estimating, std::vector<tiles::Report>& reports) {
   std::vector<std::vector<std::string>> changes;
   for (const OptionInfo& option : scan_options(*tree_of(script))) {
-    const std::string value = value_of(script, option);
+    const std::string value = value_of_option(script, option.name, option.default_text);
     int64_t batch = 0;
     const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), batch);
     const bool whole = failed == std::errc{} && end == value.data() + value.size();
@@ -75,6 +63,18 @@ void try_script_options(const CommonFlags& common, const Script& script, const I
 }
 
 }  // namespace
+
+std::string value_of_option(const Script& script, const std::string& name, std::string value) {
+  const bool is_switch = value == "true" || value == "false";
+  for (size_t i = 0; i < script.options.size(); ++i) {
+    const std::string& word = script.options[i];
+    if (word == "--" + name && (is_switch || i + 1 < script.options.size()))
+      value = is_switch ? "true" : script.options[i + 1];
+    if (word == "--no-" + name) value = "false";
+    if (word.starts_with("--" + name + "=")) value = word.substr(name.size() + 3);
+  }
+  return value;
+}
 
 tiles::EstimateOptions estimate_options_of(const Invocation& call) {
   tiles::EstimateOptions options;

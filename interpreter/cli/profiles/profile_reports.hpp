@@ -25,6 +25,9 @@ constexpr Flag plans_flag{
 /// The values of these flags. Throws a usage Error.
 tiles::EstimateOptions estimate_options_of(const Invocation& call);
 
+/// The value of an option on a script's command line; else `value`, its default as written.
+std::string value_of_option(const Script& script, const std::string& name, std::string value);
+
 /// Costs of programs on several IPUs, or with replicas.
 struct Systems {
   tiles::Links links;

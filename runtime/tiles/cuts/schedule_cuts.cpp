@@ -70,7 +70,7 @@ CutCounts count_cuts(const Schedule& s) {
 }
 
 std::string cuts_difference(const Schedule& given, const Schedule& found) {
-  constexpr size_t most_ops = 40;
+  constexpr size_t limit = 40;
   std::string text = difference_text({&given.report, 1}, {&found.report, 1}, 10);
   struct Pair {
     std::string op, here, there;
@@ -93,9 +93,9 @@ std::string cuts_difference(const Schedule& given, const Schedule& found) {
   std::stable_sort(pairs.begin(), pairs.end(),
                    [](const Pair& a, const Pair& b) { return a.difference > b.difference; });
   text += fmt::format("\n  {} of {} ops have another cut\n", pairs.size(), all);
-  for (size_t i = 0; i < std::min(pairs.size(), most_ops); ++i)
+  for (size_t i = 0; i < std::min(pairs.size(), limit); ++i)
     text += fmt::format("  {}\n    this     {}\n    against  {}\n", pairs[i].op, pairs[i].here, pairs[i].there);
-  if (pairs.size() > most_ops) text += fmt::format("  and {} more\n", pairs.size() - most_ops);
+  if (pairs.size() > limit) text += fmt::format("  and {} more\n", pairs.size() - limit);
   return text;
 }
 
