@@ -247,6 +247,11 @@ Value to_dict(Interpreter& in, const Arguments& args) {
   throw Error(what, {"its value is a result of a run, `stream out y = t`, or of `eval(t)`"}).as(codes::no_value_yet);
 }
 
+Error no_int(const Value* text) {
+  return run_error(fmt::format("int: `{}` is not a 64-bit integer", *text->as_string()));
+}
+Error no_float(const Value* text) { return run_error(fmt::format("float: `{}` is no number", *text->as_string())); }
+
 Value to_int(Value v, const Value& base_given) {
   if (std::optional<Value> s = scalar_of(v)) v = *s;
   if (v.is_float()) {
@@ -260,7 +265,7 @@ Value to_int(Value v, const Value& base_given) {
     const int64_t base = base_given.is_none() ? 10 : to_index(base_given, "int: `base`");
     if (base != 0 && (base < 2 || base > 36)) throw run_error("int: the base is 0 or from 2 to 36");
     if (std::optional<int64_t> parsed = parse_int(*s, static_cast<int>(base))) return *parsed;
-    throw run_error(fmt::format("int: `{}` is not a 64-bit integer", *s));
+    throw no_int(&v);
   }
   if (as_tensor(v))
     refuse_tensor("int: a tensor has no value before a session runs; `cast(t, int32)` converts it in the graph");
@@ -277,7 +282,7 @@ Value to_float(Value v) {
   if (v.is_number()) return v.as_double();
   if (const std::string* s = v.as_string()) {
     if (std::optional<double> parsed = parse_float(*s)) return *parsed;
-    throw run_error(fmt::format("float: `{}` is no number", *s));
+    throw no_float(&v);
   }
   if (const Array* x = v.as_array()) {
     throw run_error(fmt::format("float: an array of shape {} is no single number", bracket_text(x->shape())));
@@ -511,8 +516,20 @@ print("went on"))"},
   define_direct(p, "str", 1, 1, [](Interpreter& in, const Value* v, size_t) -> Value {
     return v[0].as_string() ? v[0] : Value(str_of(in, v[0]));
   });
-  define_direct(p, "int", 1, 1, [](Interpreter&, const Value* v, size_t) { return to_int(v[0], Value()); });
-  define_direct(p, "float", 1, 1, [](Interpreter&, const Value* v, size_t) { return to_float(v[0]); });
+  const BuiltinObject::Direct as_int = [](Interpreter&, const Value* v, size_t) {
+    const std::string* text = v->as_string();
+    if (!text) return to_int(*v, Value());
+    const std::optional<int64_t> parsed = parse_int(*text);
+    return parsed ? Value(*parsed) : Value::unset();
+  };
+  const BuiltinObject::Direct as_float = [](Interpreter&, const Value* v, size_t) {
+    const std::string* text = v->as_string();
+    if (!text) return to_float(*v);
+    const std::optional<double> parsed = parse_float(*text);
+    return parsed ? Value(*parsed) : Value::unset();
+  };
+  define_direct(p, "int", 1, 1, as_int, nullptr, no_int);
+  define_direct(p, "float", 1, 1, as_float, nullptr, no_float);
   define_direct(p, "range", 1, 3, [](Interpreter&, const Value* v, size_t count) {
     return range_of(v[0], count > 1 ? v[1] : Value(), count > 2 ? v[2] : Value());
   });

@@ -54,12 +54,13 @@ void define_raising(Scope& scope, FunctionTexts texts, BuiltinObject::Raised rai
 }
 
 void define_direct(Scope& scope, std::string_view name, uint8_t min, uint8_t max, BuiltinObject::Direct direct,
-                   BuiltinObject::Quick quick) {
+                   BuiltinObject::Quick quick, BuiltinObject::Refusal refusal) {
   auto* f = scope.find_here(name)->as<BuiltinObject>();
   f->direct = direct;
   f->direct_min = min;
   f->direct_max = max;
   f->quick = quick;
+  f->refusal = refusal;
 }
 
 ArgReader::ArgReader(const Arguments& args) : callee_(args.callee) {

@@ -84,6 +84,9 @@ class BuiltinObject final : public Object {
   using Direct = Value (*)(Interpreter&, const Value* values, size_t count);
   Direct direct = nullptr;
   uint8_t direct_min = 0, direct_max = 0;
+  /// The error of values for which `direct` returns an unset value. Null if it throws all its errors.
+  using Refusal = Error (*)(const Value* values);
+  Refusal refusal = nullptr;
   /// A form for one value that cannot fail and returns a number or a bool. Sets `out`, which must hold no object, and
   /// returns true; returns false for other values. Runs no code of the program. May be null.
   using Quick = bool (*)(const Value& v, Value& out);
@@ -197,6 +200,6 @@ void define_raising(Scope& scope, FunctionTexts texts, BuiltinObject::Raised rai
                     BuiltinObject::Body body);
 /// Gives a registered built-in a direct form, and a quick one.
 void define_direct(Scope& scope, std::string_view name, uint8_t min, uint8_t max, BuiltinObject::Direct direct,
-                   BuiltinObject::Quick quick = nullptr);
+                   BuiltinObject::Quick quick = nullptr, BuiltinObject::Refusal refusal = nullptr);
 
 }  // namespace pxl

@@ -153,7 +153,8 @@ struct DictObject final : Object {
   bool equals(Interpreter&, const Value&) override;
 
   const Value* find(const Value& key) const;
-  void put(const Value& key, Value value);  ///< throws for an unhashable key
+  Error missing(Interpreter& in, const Value& key) const;  ///< the error about a key that the dict lacks
+  void put(const Value& key, Value value);                 ///< throws for an unhashable key
   bool erase(const Value& key);
   void clear();
   std::function<void()> state() override;

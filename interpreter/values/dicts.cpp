@@ -302,6 +302,9 @@ std::string DictObject::repr(Interpreter& in) {
 Value DictObject::index(Interpreter& in, const Value& key) {
   const size_t at = where(key);
   if (at != none) return items.all_[at].second;
+  throw missing(in, key);
+}
+Error DictObject::missing(Interpreter& in, const Value& key) const {
   need_hash(key);
   std::vector<std::string> names, notes;
   constexpr size_t few_keys = 100;  // a script that catches the error may ask often
@@ -310,7 +313,7 @@ Value DictObject::index(Interpreter& in, const Value& key) {
       if (const std::string* name = k.as_string()) names.push_back(*name);
     if (std::string hint = did_you_mean(*s, names); !hint.empty()) notes.push_back(hint);
   }
-  throw run_error("the dict has no key " + repr_of(in, key), notes).as(codes::key);
+  return run_error("the dict has no key " + repr_of(in, key), notes).as(codes::key);
 }
 void DictObject::set_index(Interpreter&, const Value& key, Value value) { put(key, std::move(value)); }
 std::optional<Iterator> DictObject::iterate(Interpreter&) {

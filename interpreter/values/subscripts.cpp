@@ -26,12 +26,15 @@ int64_t element_index(const Value& v, const std::string& what) {
   }
 }
 
+Error index_error(const std::string& shown, int64_t length, const std::string& what) {
+  return run_error(fmt::format("index {} is out of range for {} of {}", shown, what, counted(length, "element")))
+      .as(codes::index);
+}
+
 int64_t wrap_index(int64_t index, int64_t length, const std::string& what, std::string shown) {
   const int64_t i = index < 0 ? index + length : index;
   if (i < 0 || i >= length) {
-    if (shown.empty()) shown = std::to_string(index);
-    throw run_error(fmt::format("index {} is out of range for {} of {}", shown, what, counted(length, "element")))
-        .as(codes::index);
+    throw index_error(shown.empty() ? std::to_string(index) : shown, length, what);
   }
   return i;
 }

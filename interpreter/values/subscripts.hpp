@@ -11,6 +11,8 @@ namespace pxl {
 
 /// The position that a subscript selects on an axis of `length`; negative subscripts count from the end. Throws "index
 /// 5 is out of range for ...", with the text `shown` in place of the index if it is not empty.
+/// The error about an index that is out of range. `shown`: the index as a message has it.
+Error index_error(const std::string& shown, int64_t length, const std::string& what);
 int64_t wrap_index(int64_t index, int64_t length, const std::string& what, std::string shown = {});
 /// An int, from an int, a bool or an integer 0-d array. Throws an error that names `what` for other values.
 int64_t to_index(const Value& v, const std::string& what);

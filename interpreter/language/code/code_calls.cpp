@@ -107,10 +107,11 @@ class CallCode : public Code {
   bool is_between(uint8_t min, uint8_t max) const { return count_ >= min && count_ <= max && max <= max_direct; }
   /// Calls C++ code with few values, which `body` receives.
   template <class F>
-  PXL_INLINE bool call_direct(Interpreter& in, Activation& a, size_t max, Value& out, F&& body) const {
+  PXL_INLINE bool call_direct(Interpreter& in, Activation& a, size_t max, Value& out, F&& body,
+                              BuiltinObject::Refusal refusal = nullptr) const {
     constexpr size_t few = 2;
-    if (max > few) return call_with_values<max_direct>(in, a, out, body);
-    if (max > 1) return call_with_values<few>(in, a, out, body);
+    if (max > few) return call_with_values<max_direct>(in, a, out, body, refusal);
+    if (max > 1) return call_with_values<few>(in, a, out, body, refusal);
     Value made;
     Scalar room;
     const Value* value = &made;
@@ -123,26 +124,35 @@ class CallCode : public Code {
         value = arguments_[0].has_quick() ? &arguments_[0].borrow(in, a, made) : &arguments_[0].keep(in, a, made);
       }
     }
-    return located_call(in, value, out, body);
+    return located_call(in, value, out, body, refusal);
   }
   template <size_t most, class F>
-  __attribute__((noinline)) bool call_with_values(Interpreter& in, Activation& a, Value& out, F& body) const {
+  __attribute__((noinline)) bool call_with_values(Interpreter& in, Activation& a, Value& out, F& body,
+                                                  BuiltinObject::Refusal refusal) const {
     Value values[most];
     for (size_t i = 0; i < count_; ++i)
       if (!arguments_[i].attempt(in, a, values[i])) return passed_on(values[i], out);
-    return located_call(in, values, out, body);
+    return located_call(in, values, out, body, refusal);
   }
   template <class F>
-  PXL_INLINE bool located_call(Interpreter& in, const Value* values, Value& out, F& body) const {
+  PXL_INLINE bool located_call(Interpreter& in, const Value* values, Value& out, F& body,
+                               BuiltinObject::Refusal refusal) const {
     in.here = span;
     charge(call_ns);
     try {
       new (&out) Value(body(values));
-      return true;
+      if (!out.is_unset()) [[likely]]
+        return true;
+      Error error = refusal(values);
+      return refused(in, values, error, out);
     } catch (Error& error) {
-      tell_operands(in, values, error);
-      return failed(in, error, out);
+      return refused(in, values, error, out);
     }
+  }
+  /// The failure of a call of C++ code.
+  __attribute__((noinline, cold)) bool refused(Interpreter& in, const Value* values, Error& error, Value& out) const {
+    tell_operands(in, values, error);
+    return failed(in, error, out);
   }
   __attribute__((noinline, cold)) void tell_operands(Interpreter& in, const Value* values, Error& error) const {
     error.locate(span, in.frames);
@@ -521,8 +531,9 @@ class ValueCallCode final : public CallCode {
       if (!look_ && takes(*f->code)) return call_plain(in, a, *f, out);
     } else if (auto* b = callee.as<BuiltinObject>()) {
       if (b->direct && positional_ && !look_ && is_between(b->direct_min, b->direct_max))
-        return call_direct(in, a, b->direct_max, out,
-                           [&, direct = b->direct](const Value* values) { return direct(in, values, count_); });
+        return call_direct(
+            in, a, b->direct_max, out,
+            [&, direct = b->direct](const Value* values) { return direct(in, values, count_); }, b->refusal);
     }
     return call_kept(in, a, callee, out);
   }

@@ -406,6 +406,7 @@ class IndexCode final : public StoredCode<IndexCode> {
     }
     in.here = span;
     try {
+      if (std::optional<Error> missing = missing_element(in, base, key)) return failed(in, *missing, out);
       if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
       const ObjectPtr keep = base.object();
       new (&out) Value(keep->index(in, key));
@@ -416,6 +417,14 @@ class IndexCode final : public StoredCode<IndexCode> {
       WrittenOperands{{base_->span, base}}.tell(e);
       return failed(in, e, out);
     }
+  }
+
+  /// The error about an element that a list, tuple, str or dict lacks. Other errors are thrown.
+  static std::optional<Error> missing_element(Interpreter& in, const Value& base, const Value& key) {
+    auto* dict = base.as<DictObject>();
+    if (dict && key.is_object() == key.is_text()) return dict->missing(in, key);
+    if (!key.is_int64() || !(base.as<SequenceObject>() || base.is_text())) return std::nullopt;
+    return index_error(std::to_string(key.int64()), length_of(in, base), with_article(base.type_name()));
   }
 
   Operand base_, key_;
