@@ -229,28 +229,33 @@ class ForCode final : public StmtCode {
     Walk walk(in, iterable_->value(in, a), iterable_->span);
     if (target_.slot() >= 0 && !s_.captures && !a.round && !in.checking) {
       Value& slot = a.scope->slot(static_cast<size_t>(target_.slot()));
-      while (walk.next(slot)) {
-        const Flow flow = body_->run(in, a);
-        if (flow == Flow::break_loop) break;
-        if (leaves_body(flow)) return flow;
-      }
-      return Flow::normal;
+      return rounds([&] { return walk.next(slot); }, [&] { return body_->run(in, a); });
     }
-    for (Value v; walk.next(v);) {
-      const Flow flow = round(in, a, std::move(v));
+    if (target_.takes_rows(walk.width()) && !s_.captures && !in.checking) {
+      Value row[Target::max_width];
+      return rounds([&] { return walk.next_row(row); },
+                    [&] {
+                      target_.assign_row(in, a, row);
+                      return body_->run(in, a);
+                    });
+    }
+    Value v;
+    return rounds([&] { return walk.next(v); }, [&] { return round(in, a, std::move(v)); });
+  }
+
+ private:
+  template <class Next, class Body>
+  PXL_INLINE static Flow rounds(Next&& next, Body&& body) {
+    while (next()) {
+      const Flow flow = body();
       if (flow == Flow::break_loop) break;
       if (leaves_body(flow)) return flow;
     }
     return Flow::normal;
   }
-
- private:
   Flow round(Interpreter& in, Activation& a, Value v) const {
-    if (s_.captures) {
-      const Round round(s_, a);
-      target_.assign(in, a, std::move(v));
-      return body_->run(in, a);
-    }
+    std::optional<Round> round;
+    if (s_.captures) round.emplace(s_, a);
     target_.assign(in, a, std::move(v));
     return body_->run(in, a);
   }

@@ -73,13 +73,11 @@ Value range(Interpreter&, const Arguments& args) {
 Value iterator(const char* name, Iterator it) { return make_ref<IteratorObject>(name, std::move(it)); }
 
 Value enumerate_from(Interpreter& in, const Value& items, int64_t start) {
-  return iterator("enumerate", [it = iterator_of(in, items), i = start, row = ReusedTuple(2)](Value& out) mutable {
-    std::vector<Value>& pair = row.items();
-    if (!it.next(pair[1])) return false;
-    pair[0] = i++;
-    out = row.value();
-    return true;
-  });
+  return iterator("enumerate", row_iterator(2, [it = Cursor(in, items), i = start](Value* pair) mutable {
+                    if (!it.next(pair[1])) return false;
+                    pair[0] = i++;
+                    return true;
+                  }));
 }
 Value enumerate(Interpreter& in, const Arguments& args) {
   ArgReader a(args);
@@ -87,22 +85,19 @@ Value enumerate(Interpreter& in, const Arguments& args) {
 }
 
 Value zip_of(Interpreter& in, const Value* values, size_t count, bool strict) {
-  std::vector<Iterator> its;
+  std::vector<Cursor> its;
   its.reserve(count);
-  for (size_t i = 0; i < count; ++i) its.push_back(iterator_of(in, values[i]));
-  return iterator("zip", [its = std::move(its), strict, row = ReusedTuple(count)](Value& out) mutable {
-    if (its.empty()) return false;
-    std::vector<Value>& items = row.items();
-    for (size_t i = 0; i < its.size(); ++i) {
-      if (its[i].next(items[i])) continue;
-      if (strict && i > 0) throw run_error("zip: the iterables have different lengths");
-      for (size_t k = 1; strict && k < its.size(); ++k)
-        if (its[k]()) throw run_error("zip: the iterables have different lengths");
-      return false;
-    }
-    out = row.value();
-    return true;
-  });
+  for (size_t i = 0; i < count; ++i) its.emplace_back(in, values[i]);
+  return iterator("zip", row_iterator(count, [its = std::move(its), strict](Value* items) mutable {
+                    for (size_t i = 0; i < its.size(); ++i) {
+                      if (its[i].next(items[i])) continue;
+                      if (strict && i > 0) throw run_error("zip: the iterables have different lengths");
+                      for (size_t k = 1; strict && k < its.size(); ++k)
+                        if (its[k].next(items[k])) throw run_error("zip: the iterables have different lengths");
+                      return false;
+                    }
+                    return !its.empty();
+                  }));
 }
 Value zip(Interpreter& in, const Arguments& args) {
   return zip_of(in, args.positional.data(), args.positional.size(), ArgReader(args).boolean("strict"));
@@ -110,8 +105,8 @@ Value zip(Interpreter& in, const Arguments& args) {
 
 Value map(Interpreter& in, const Arguments& args) {
   if (args.positional.size() < 2 || !args.named.empty()) type_error("map: expected a function and the values");
-  std::vector<Iterator> its;
-  for (size_t i = 1; i < args.positional.size(); ++i) its.push_back(iterator_of(in, args.positional[i]));
+  std::vector<Cursor> its;
+  for (size_t i = 1; i < args.positional.size(); ++i) its.emplace_back(in, args.positional[i]);
   std::vector<Value> row(its.size());
   return iterator("map", [&in, its = std::move(its), row, f = args.positional[0]](Value& out) mutable {
     for (size_t i = 0; i < its.size(); ++i)
@@ -123,7 +118,7 @@ Value map(Interpreter& in, const Arguments& args) {
 
 Value filter(Interpreter& in, const Arguments& args) {
   ArgReader a(args);
-  return iterator("filter", [&in, it = iterator_of(in, a.value("items")), f = a.value("function")](Value& out) mutable {
+  return iterator("filter", [&in, it = Cursor(in, a.value("items")), f = a.value("function")](Value& out) mutable {
     for (Value v; it.next(v);) {
       check_interrupt();
       if (!truth_of(in, f.is_none() ? v : invoke(in, f, &v, 1))) continue;

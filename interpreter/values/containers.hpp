@@ -291,6 +291,62 @@ class ReusedTuple {
   Ref<TupleObject> tuple_;
 };
 
+/// The iterator over tuples of `width` values. `pull` sets the values of the next tuple and returns true; the end is
+/// false.
+template <class F>
+Iterator row_iterator(size_t width, F pull) {
+  struct Rows final : Iterator::Source {
+    F pull;
+    ReusedTuple row;
+    Rows(size_t size, F p) : pull(std::move(p)), row(size) { width = size; }
+    bool next(Value& out) override {
+      if (!pull(row.items().data())) return false;
+      out = row.value();
+      return true;
+    }
+    bool next_row(Value* out) override { return pull(out); }
+  };
+  return Iterator(std::unique_ptr<Iterator::Source>(std::make_unique<Rows>(width, std::move(pull))));
+}
+
+/// A position in the elements of a value. Those of lists, tuples, ranges and strs are read in place.
+class Cursor {
+ public:
+  /// Throws if the value cannot be iterated.
+  Cursor(Interpreter& in, Value iterable);
+  bool is_in_place() const { return sequence_ || range_ || text_; }
+  /// Moves to the next element, which is_in_place; returns false at the end.
+  PXL_INLINE bool next_in_place(Value& out) {
+    if (sequence_) {
+      if (next_ >= sequence_->items.size()) return false;
+      out = sequence_->items[next_++];
+    } else if (range_) {
+      if (next_ >= length_) return false;
+      out = range_->at(static_cast<int64_t>(next_++));
+    } else {
+      if (next_ >= text_->value.size()) return false;
+      out = text_->character_at(next_);
+    }
+    return true;
+  }
+  bool next(Value& out) { return is_in_place() ? next_in_place(out) : iterator().next(out); }
+  /// Those of Iterator.
+  size_t width() const { return stream_ ? stream_->elements.width() : iterator_.width(); }
+  bool next_row(Value* out) { return iterator().next_row(out); }
+  /// The number of elements of a sequence or a range, otherwise 0.
+  size_t length() const { return sequence_ ? sequence_->items.size() : length_; }
+
+ private:
+  Iterator& iterator() { return stream_ ? stream_->elements : iterator_; }
+  Value iterable_;
+  SequenceObject* sequence_;
+  StringObject* text_;
+  RangeObject* range_;
+  IteratorObject* stream_;
+  Iterator iterator_;
+  size_t next_ = 0, length_ = 0;  ///< position, in bytes of a str; elements of a range
+};
+
 /// The strs of one ASCII character, which need no new memory.
 namespace ascii_detail {
 extern constinit thread_local const Value* values;  ///< null before the first call of make_values

@@ -345,15 +345,13 @@ void DictObject::clear() {
 }
 
 Value pairs_of(const DictObject& dict) {
-  return make_ref<IteratorObject>("items", [pairs = std::vector(dict.items.begin(), dict.items.end()), i = size_t{0},
-                                            row = ReusedTuple(2)](Value& out) mutable {
+  auto pull = [pairs = std::vector(dict.items.begin(), dict.items.end()), i = size_t{0}](Value* pair) mutable {
     if (i >= pairs.size()) return false;
-    std::vector<Value>& pair = row.items();
     pair[0] = std::move(pairs[i].first);
     pair[1] = std::move(pairs[i++].second);
-    out = row.value();
     return true;
-  });
+  };
+  return make_ref<IteratorObject>("items", row_iterator(2, std::move(pull)));
 }
 
 namespace {

@@ -138,6 +138,18 @@ Iterator iterator_of(Interpreter& in, const Value& v) {
   misuse_error(with_article(v.type_name()) + " is not iterable", v);
 }
 
+Cursor::Cursor(Interpreter& in, Value iterable)
+    : iterable_(std::move(iterable)),
+      sequence_(iterable_.as<SequenceObject>()),
+      text_(iterable_.as<StringObject>()),
+      range_(iterable_.as<RangeObject>()),
+      stream_(iterable_.as<IteratorObject>()) {
+  if (range_)
+    length_ = static_cast<size_t>(range_->length(in).value_or(0));
+  else if (!sequence_ && !text_ && !stream_)
+    iterator_ = iterator_of(in, iterable_);
+}
+
 std::vector<Value> elements_of(Interpreter& in, const Value& v) {
   if (auto* s = v.as<SequenceObject>()) {
     charge_steps(s->length(in).value_or(0), 10);

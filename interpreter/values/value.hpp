@@ -257,7 +257,16 @@ struct Arguments {
 /// A sequence of elements. Each step is charged, so that iteration is bounded in a look and can be interrupted.
 class Iterator {
  public:
+  struct Source {
+    size_t width = 0;  ///< elements are tuples of so many values, which next_row sets; 0: it cannot
+    virtual ~Source() = default;
+    virtual bool next(Value& out) = 0;
+    virtual bool next_row(Value* /*out*/) { return false; }
+    static void* operator new(size_t bytes) { return object_memory::take(bytes); }
+    static void operator delete(void* memory, size_t bytes) noexcept { object_memory::give_back(memory, bytes); }
+  };
   Iterator() = default;
+  explicit Iterator(std::unique_ptr<Source> source) : source_(std::move(source)) {}
   /// `pull` sets the next element and returns true, or returns the next element; The end is false or nullopt.
   template <class F>
   requires(!std::same_as<std::remove_cvref_t<F>, Iterator>) Iterator(F pull)
@@ -265,9 +274,15 @@ class Iterator {
   explicit operator bool() const { return source_ != nullptr; }
   /// Sets the next element; returns false at the end.
   bool next(Value& out) {
-    constexpr int64_t pull_ns = 50;
     charge(pull_ns);
     return source_->next(out);
+  }
+  /// The number of values in each element, if next_row can set them; otherwise 0.
+  size_t width() const { return source_ ? source_->width : 0; }
+  /// Sets the values of the next element without making a tuple. At the end it returns false, and may have set some.
+  bool next_row(Value* out) {
+    charge(pull_ns);
+    return source_->next_row(out);
   }
   std::optional<Value> operator()() {
     std::optional<Value> v(std::in_place);
@@ -276,12 +291,7 @@ class Iterator {
   }
 
  private:
-  struct Source {
-    virtual ~Source() = default;
-    virtual bool next(Value& out) = 0;
-    static void* operator new(size_t bytes) { return object_memory::take(bytes); }
-    static void operator delete(void* memory, size_t bytes) noexcept { object_memory::give_back(memory, bytes); }
-  };
+  static constexpr int64_t pull_ns = 50;
   template <class F>
   struct Pulled final : Source {
     F pull;

@@ -212,14 +212,21 @@ class TargetCode : public ast::Compiled {
   /// The slot of a name that the body owns, or -1.
   virtual int slot() const { return -1; }
   virtual void assign(Interpreter& in, Activation& a, Value value) const = 0;
+  /// The number of values that assign_row moves into the parts of a tuple; 0 if there is no such way.
+  virtual size_t width() const { return 0; }
+  virtual void assign_row(Interpreter& /*in*/, Activation& /*a*/, Value* /*row*/) const {}
 };
 using TargetPtr = std::unique_ptr<const TargetCode>;
 
 /// A target that is part of a statement outside a look.
 class Target {
  public:
-  explicit Target(TargetPtr code) : code_(std::move(code)), slot_(code_->slot()) {}
+  static constexpr size_t max_width = 4;
+  explicit Target(TargetPtr code) : code_(std::move(code)), slot_(code_->slot()), width_(code_->width()) {}
   int slot() const { return slot_; }
+  /// Whether the target takes elements of a walk as rows.
+  bool takes_rows(size_t width) const { return width != 0 && width == width_; }
+  void assign_row(Interpreter& in, Activation& a, Value* row) const { code_->assign_row(in, a, row); }
   PXL_INLINE void assign(Interpreter& in, Activation& a, Value value) const {
     if (is_plain(in, a)) [[likely]]
       a.scope->slot(static_cast<size_t>(slot_)) = std::move(value);
@@ -247,6 +254,7 @@ class Target {
   }
   TargetPtr code_;
   int slot_;
+  size_t width_;
 };
 
 class StmtCode : public ast::Compiled {

@@ -8,6 +8,7 @@
 #include "interpreter/graphs/modules/trees.hpp"
 #include "interpreter/language/code/code.hpp"
 #include "interpreter/language/code/member_cache.hpp"
+#include "interpreter/language/located.hpp"
 #include "interpreter/language/look.hpp"
 #include "interpreter/syntax/node_as.hpp"
 #include "interpreter/values/containers.hpp"
@@ -157,6 +158,10 @@ class TupleTarget final : public TargetCode {
       are_slots_ = are_slots_ && parts_.back().slot() >= 0;
     }
   }
+  size_t width() const override { return star_ == parts_.size() && star_ <= few ? star_ : 0; }
+  void assign_row(Interpreter& in, Activation& a, Value* row) const override {
+    for (size_t i = 0; i < parts_.size(); ++i) parts_[i].assign(in, a, std::move(row[i]));
+  }
   void assign(Interpreter& in, Activation& a, Value value) const override {
     if (in.checking && is_unknown(value)) {
       for (const Target& t : parts_) t.assign(in, a, unknown_value());
@@ -195,7 +200,7 @@ class TupleTarget final : public TargetCode {
   }
 
  private:
-  static constexpr size_t few = 4;
+  static constexpr size_t few = Target::max_width;
 
   void check_count(size_t given) const {
     const bool starred = star_ < parts_.size();

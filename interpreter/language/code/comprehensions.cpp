@@ -60,9 +60,13 @@ class ComprehensionCode final : public Code {
     Walk walk(in, clause.iterable->value(in, outside), clause.iterable->span);
     if (index == 0 && last && clause.conditions.empty()) made.items.reserve(walk.reserved());
     const ScopePtr scope = captures_ ? outside.closure() : nullptr;
-    for (Value v; walk.next(v);) {
+    const bool by_row = clause.target.takes_rows(walk.width()) && !in.checking;
+    for (Value row[Target::max_width]; by_row ? walk.next_row(row) : walk.next(row[0]);) {
       if (captures_) inner.scope = new_scope(scope);
-      clause.target.assign(in, inner, std::move(v));
+      if (by_row)
+        clause.target.assign_row(in, inner, row);
+      else
+        clause.target.assign(in, inner, std::move(row[0]));
       if (!std::all_of(clause.conditions.begin(), clause.conditions.end(),
                        [&](const Operand& condition) { return condition.truth(in, inner); }))
         continue;
