@@ -152,7 +152,8 @@ class AssignEachCode final : public StmtCode {
   }
   Flow run(Interpreter& in, Activation& a) const override {
     Value values[most];
-    for (size_t i = 0; i < values_.size(); ++i) values_[i].keep(in, a, values[i]);
+    for (size_t i = 0; i < values_.size(); ++i)
+      if (!values_[i].attempt(in, a, values[i])) return failed(a, std::move(values[i]));
     for (size_t i = 0; i < targets_.size(); ++i) targets_[i].assign(in, a, std::move(values[i]));
     return Flow::normal;
   }

@@ -61,7 +61,8 @@ std::optional<uint64_t> hash_of_all(const std::vector<Value>& values, uint64_t k
   charge(static_cast<int64_t>(values.size()) * 10);
   for (const Value& v : values) {
     auto* text = v.as<StringObject>();
-    const std::optional<uint64_t> one = text            ? text->hash()
+    const std::optional<uint64_t> one = v.is_int64()    ? static_cast<uint64_t>(v.int64())
+                                        : text          ? text->hash()
                                         : v.is_number() ? NumberKey(v).bits
                                                         : hash_below(v, depth + 1);
     if (!one) return std::nullopt;

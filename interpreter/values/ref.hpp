@@ -41,8 +41,8 @@ struct Kept {
   uint32_t count = 0;
 };
 extern constinit thread_local Kept kept[sizes];
-void* take_new(size_t bytes);
-void give_back_more(void* memory) noexcept;
+[[gnu::cold]] void* take_new(size_t bytes);
+[[gnu::cold]] void give_back_more(void* memory) noexcept;
 
 PXL_INLINE void* take(size_t bytes) {
   const size_t size = (bytes + step - 1) / step;
@@ -110,9 +110,9 @@ struct alignas(16) RefCounts {
   }
 
  private:
-  // Not inlined, so that the code at each use of a count stays short.
-  static void increase_shared(uint32_t& count) noexcept;
-  static bool decrease_shared(uint32_t& count) noexcept;
+  // Not inlined, and cold, so that the code at each use of a count stays short.
+  [[gnu::cold]] static void increase_shared(uint32_t& count) noexcept;
+  [[gnu::cold]] static bool decrease_shared(uint32_t& count) noexcept;
 };
 
 /// A reference that keeps its object alive.

@@ -67,13 +67,14 @@ class Value {
   Value(DType v);
   Value(TensorSpec v);
   Value(Array v);
-  Value(ObjectPtr v) : kind_(v ? kind_of(RefCounts::of(v.get()).tag) : Kind::object), object_(std::move(v)) {}
+  /// A null pointer makes none.
+  Value(ObjectPtr v) : kind_(v ? kind_of(RefCounts::of(v.get()).tag) : Kind::none), object_(std::move(v)) {}
   template <class T>
   requires std::derived_from<T, Object> Value(Ref<T> v) : Value(ObjectPtr(std::move(v))) {}
 
   PXL_INLINE Value(const Value& other) : kind_(other.kind_) {
     if (is_object())
-      new (&object_) ObjectPtr(other.object_);
+      new (&object_) ObjectPtr(other.present());
     else
       bits_ = other.bits_;
   }
@@ -87,7 +88,7 @@ class Value {
     return *this;
   }
   PXL_INLINE ~Value() {
-    if (is_object()) object_.~ObjectPtr();
+    if (is_object()) present().~ObjectPtr();
   }
 
   /// The content of a scope's slot before its name is bound. No other value is unset.
@@ -186,6 +187,11 @@ class Value {
 
   static constexpr Kind kind_of(uint8_t tag) { return static_cast<Kind>(static_cast<uint8_t>(Kind::object) + tag); }
   static constexpr uint32_t bit_of(Kind kind) { return uint32_t{1} << static_cast<uint8_t>(kind); }
+  /// The object's pointer, which the compiler then knows not to be null.
+  PXL_INLINE const ObjectPtr& present() const {
+    if (!object_) __builtin_unreachable();
+    return object_;
+  }
   void bury_object() noexcept;
   [[noreturn]] static void wrong_kind();
   [[noreturn]] void no_int64() const;

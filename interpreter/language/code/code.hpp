@@ -178,7 +178,11 @@ class Operand {
   PXL_INLINE const Value& keep(Interpreter& in, Activation& a, Value& made) const {
     return *new (&made) Value(value(in, a));
   }
-  const OuterPlace* outer() const { return outer_; }
+  /// The value of a name, found without a virtual call; null if it is not found, or for other code.
+  PXL_INLINE const Value* named(const Activation& a) const {
+    if (outer_) return outer_->find(a);
+    return slot_ >= 0 ? &a.scope->slot(static_cast<size_t>(slot_)) : nullptr;
+  }
   const Code* operator->() const { return code_.get(); }
   const Code& operator*() const { return *code_; }
 

@@ -512,7 +512,7 @@ class ValueCallCode final : public CallCode {
     return value_of(ValueCallCode::attempt(in, a, out), out);
   }
   bool attempt(Interpreter& in, Activation& a, Value& out) const override {
-    const Value* callee = callee_.outer() ? callee_.outer()->find(a) : nullptr;
+    const Value* callee = callee_.named(a);
     if (auto* f = callee ? callee->as<FunctionObject>() : nullptr)
       if (!look_ && f->code->serial == function_) [[likely]]
         return call_plain(in, a, *f, out);

@@ -72,47 +72,20 @@ struct Operands {
   }
 };
 
-/// Calls `f` with an operator as a compile-time constant.
+/// Calls `f` with an operator, one of those up to `last`, as a compile-time constant.
+template <auto last, class F>
+auto with_constant(decltype(last) op, F&& f) {
+  if constexpr (static_cast<int>(last) > 0)
+    if (op != last) return with_constant<static_cast<decltype(last)>(static_cast<int>(last) - 1)>(op, f);
+  return f(std::integral_constant<decltype(last), last>());
+}
 template <class F>
 auto with_constant(BinaryOp op, F&& f) {
-  switch (op) {
-#define PXL_CASE(name) \
-  case BinaryOp::name: return f(std::integral_constant<BinaryOp, BinaryOp::name>());
-    PXL_CASE(add)
-    PXL_CASE(sub)
-    PXL_CASE(mul)
-    PXL_CASE(div)
-    PXL_CASE(floor_div)
-    PXL_CASE(mod)
-    PXL_CASE(matmul)
-    PXL_CASE(power)
-    PXL_CASE(bit_and)
-    PXL_CASE(bit_or)
-    PXL_CASE(bit_xor)
-    PXL_CASE(shift_left)
-    PXL_CASE(shift_right)
-#undef PXL_CASE
-  }
-  __builtin_unreachable();
+  return with_constant<BinaryOp::shift_right>(op, f);
 }
 template <class F>
 auto with_constant(CompareOp op, F&& f) {
-  switch (op) {
-#define PXL_CASE(name) \
-  case CompareOp::name: return f(std::integral_constant<CompareOp, CompareOp::name>());
-    PXL_CASE(eq)
-    PXL_CASE(ne)
-    PXL_CASE(lt)
-    PXL_CASE(le)
-    PXL_CASE(gt)
-    PXL_CASE(ge)
-    PXL_CASE(in)
-    PXL_CASE(not_in)
-    PXL_CASE(is)
-    PXL_CASE(is_not)
-#undef PXL_CASE
-  }
-  __builtin_unreachable();
+  return with_constant<CompareOp::is_not>(op, f);
 }
 
 /// Computes the result for ints or floats in `out`, which must hold no object. Returns false if the case is not quick.

@@ -102,12 +102,15 @@ class SequenceCode final : public Code {
  public:
   SequenceCode(const Span& at, const std::vector<ast::Expr*>& items, const Place& place)
       : Code(at), items_(items, place) {}
-  Value value(Interpreter& in, Activation& a) const override { return make_ref<Sequence>(items_.values(in, a)); }
+  Value value(Interpreter& in, Activation& a) const override {
+    Value out;
+    return value_of(SequenceCode::attempt(in, a, out), out);
+  }
   bool has_attempt() const override { return items_.has_attempt(); }
   bool attempt(Interpreter& in, Activation& a, Value& out) const override {
-    std::vector<Value> values;
-    if (!items_.attempt(in, a, values, out)) return false;
-    new (&out) Value(make_ref<Sequence>(std::move(values)));
+    auto made = make_ref_inline<Sequence>();
+    if (!items_.attempt(in, a, made->items, out)) return false;
+    new (&out) Value(std::move(made));
     return true;
   }
 
