@@ -248,10 +248,11 @@ class Fit {
 
   std::vector<FitRow> front() const {
     std::vector<FitRow> best;
-    for (const auto& [choice, row] : rows_)
-      if (row.fits &&
-          std::none_of(rows_.begin(), rows_.end(), [&](const auto& other) { return dominates_row(other.second, row); }))
-        best.push_back(row);
+    for (const auto& one : rows_) {
+      const FitRow& row = one.second;
+      const auto dominates = [&](const auto& other) { return dominates_row(other.second, row); };
+      if (row.fits && std::none_of(rows_.begin(), rows_.end(), dominates)) best.push_back(row);
+    }
     std::stable_sort(best.begin(), best.end(), [](const FitRow& a, const FitRow& b) { return a.rate > b.rate; });
     return best;
   }
