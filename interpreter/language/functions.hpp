@@ -75,7 +75,7 @@ class DeclaredResults {
   Activation a_;
 };
 
-/// Every name in a function's code (names.cpp).
+/// Every name in a function's code that it may find outside, sorted (names.cpp).
 const std::vector<std::string>& names_in(const ast::Function& f);
 
 }  // namespace pxl

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <utility>
 
 #include "interpreter/graphs/calls/graph_builder.hpp"
@@ -15,6 +16,7 @@
 #include "interpreter/language/functions.hpp"
 #include "interpreter/language/graph_statements.hpp"
 #include "interpreter/syntax/ast.hpp"
+#include "interpreter/syntax/names_bound.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/operations.hpp"
@@ -124,8 +126,7 @@ class KeyWriter {
   void definition(Object* o, const Value& v) {
     if (auto* module = v.as<ModuleObject>()) {
       code('m', module->code);
-      for (const ast::Function* f : module->code->methods) captures(*f, module->closure);
-      if (module->code->build) captures(*module->code->build, module->closure);
+      module_captures(*module->code, module->closure);
     } else if (auto* f = v.as<FunctionObject>()) {
       code('f', f->code);
       for (const Value& given : f->defaults) value(given);
@@ -161,20 +162,27 @@ class KeyWriter {
       tag('k', name);
       value(*m.scope->find_here(name));
     }
-    for (const ast::Function* f : m.code->methods) captures(*f, m.scope->outer);
-    if (m.code->build) captures(*m.code->build, m.scope->outer);
+    module_captures(*m.code, m.scope->outer);
     out += ';';
   }
 
-  /// Writes the values that names in the code find in the enclosing scopes, up to the prelude.
-  void captures(const ast::Function& f, const ScopePtr& closure) {
+  /// Writes what the methods and the build of a module find outside it: its configuration and its fields are inside.
+  void module_captures(const ast::ModuleStmt& m, const ScopePtr& closure) {
+    std::vector<std::string> own;
+    for (const ast::Parameter& p : m.parameters) own.push_back(p.name);
+    for (const ast::Stmt* s : m.fields) std::ranges::copy(names_of(*s).bound, std::back_inserter(own));
+    for (const ast::Function* f : m.methods) captures(*f, closure, own);
+    if (m.build) captures(*m.build, closure, own);
+  }
+
+  /// Writes the values that names in the code find in the enclosing scopes, up to the prelude. `own`: names that are
+  /// found before that.
+  void captures(const ast::Function& f, const ScopePtr& closure, const std::vector<std::string>& own = {}) {
     if (!visited_.insert({&f, closure.get()}).second) return;
     for (const std::string& name : names_in(f)) {
-      bool parameter = false;
-      for (const ast::Parameter& p : f.parameters) parameter = parameter || p.name == name;
+      if (std::ranges::find(own, name) != own.end()) continue;
       // A name that the program's own body binds is no value from outside.
-      if (parameter || (names && std::ranges::find(f.own.slots, Name(std::string_view(name))) != f.own.slots.end()))
-        continue;
+      if (names && std::ranges::find(f.own.slots, Name(std::string_view(name))) != f.own.slots.end()) continue;
       for (const Scope* s = closure.get(); s && s != evaluator_of(in_).prelude().get(); s = s->outer.get()) {
         const Value* v = s->find_here(name);
         if (!v) continue;

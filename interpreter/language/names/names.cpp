@@ -1,5 +1,6 @@
-// The names that a function's code mentions: the possible captures of an outlined graph.
+// The names that a function's code may find outside: the possible captures of an outlined graph.
 #include <algorithm>
+#include <deque>
 
 #include "interpreter/graphs/modules/modules.hpp"
 #include "interpreter/language/functions.hpp"
@@ -10,24 +11,29 @@
 namespace pxl {
 namespace {
 
-/// Walks code with explicit stacks, so that its nesting depth does not matter.
+/// Walks code with explicit stacks, so that its nesting depth does not matter. Leaves out what a function binds itself:
+/// its parameters, its locals and what its comprehensions bind, in it and in the functions within it.
 class NameCollector final : private ExpressionVisitor {
  public:
   std::vector<std::string> names;
 
   explicit NameCollector(const ast::Function& f) {
-    visitor_.name = [this](const ast::NameExpr& n) { names.push_back(n.name); };
-    visitor_.lambda = [this](const ast::Function& lambda) { functions_.push_back(&lambda); };
-    visitor_.target = [](const ast::Expr&) {};
-    functions_.push_back(&f);
-    while (!functions_.empty() || !statements_.empty()) {
-      if (!functions_.empty()) {
-        const ast::Function* next = functions_.back();
+    function(f);
+    while (!functions_.empty() || !statements_.empty() || !expressions_.empty()) {
+      if (!expressions_.empty()) {
+        const auto [next, around] = expressions_.back();
+        expressions_.pop_back();
+        around_ = around;
+        take(*next);
+      } else if (!functions_.empty()) {
+        const auto [next, around] = functions_.back();
         functions_.pop_back();
+        around_ = around;
         take(*next);
       } else {
-        const ast::Stmt* next = statements_.back();
+        const auto [next, around] = statements_.back();
         statements_.pop_back();
+        around_ = around;
         visit_parts(*next, *this);
       }
     }
@@ -36,10 +42,51 @@ class NameCollector final : private ExpressionVisitor {
   }
 
  private:
-  void expression(const ast::Expr* e) { visit_names(e, visitor_); }
+  /// What a function or a comprehension binds, and the one around it.
+  struct Body {
+    std::vector<std::string> bound;
+    const Body* around;
+  };
+
+  void add(const std::string& name) {
+    for (const Body* b = around_; b; b = b->around)
+      if (std::ranges::find(b->bound, name) != b->bound.end()) return;
+    names.push_back(name);
+  }
+  void expression(const ast::Expr* e) {
+    if (e) expressions_.emplace_back(e, around_);
+  }
+  void enter(std::vector<std::string> bound) { around_ = &bodies_.emplace_back(Body{std::move(bound), around_}); }
+
+  void take(const ast::Expr& e) {
+    using ast::ExprKind;
+    if (e.kind == ExprKind::name) return add(static_cast<const ast::NameExpr&>(e).name);
+    if (e.kind == ExprKind::lambda) return function(*static_cast<const ast::LambdaExpr&>(e).function);
+    std::vector<const ast::Expr*> inner;
+    if (e.kind == ExprKind::comprehension || e.kind == ExprKind::dict_comprehension) {
+      const auto& c = static_cast<const ast::ComprehensionExpr&>(e);
+      // An iterable reads the names that the clauses before it bind.
+      for (size_t i = 0; i < c.clauses.size(); ++i) {
+        expression(c.clauses[i].iterable);
+        std::vector<std::string> own;
+        for (const ast::Expr* target : c.clauses[i].targets) bound_by(*target, own);
+        enter(std::move(own));
+        for (const ast::Expr* condition : c.clauses[i].conditions) expression(condition);
+      }
+      expression(c.key);
+      return expression(c.value);
+    }
+    children(e, inner);
+    for (const ast::Expr* part : inner) expression(part);
+  }
 
   void take(const ast::Function& f) {
-    for (const ast::Parameter& p : f.parameters) field(p);
+    for (const ast::Parameter& p : f.parameters) expression(p.default_value);
+    std::vector<std::string> bound;
+    for (const ast::Parameter& p : f.parameters) bound.push_back(p.name);
+    for (const Name& name : f.own.locals) bound.emplace_back(name.text());
+    enter(std::move(bound));
+    for (const ast::Parameter& p : f.parameters) expression(p.annotation);
     for (const ast::Expr* r : f.results) expression(r);
     for (const ast::WithItem& w : f.contexts) expression(w.context);
     expression(f.result);
@@ -49,23 +96,25 @@ class NameCollector final : private ExpressionVisitor {
   // Functions cannot contain programs, tests and options.
   void read(const ast::Expr& e) override { expression(&e); }
   void block(const ast::Block& b) override {
-    statements_.insert(statements_.end(), b.statements.begin(), b.statements.end());
+    for (const ast::Stmt* s : b.statements) statements_.emplace_back(s, around_);
   }
-  void function(const ast::Function& f) override { functions_.push_back(&f); }
+  void function(const ast::Function& f) override { functions_.emplace_back(&f, around_); }
   void field(const ast::Parameter& p) override {
     expression(p.annotation);
     expression(p.default_value);
   }
-  void outside(const ast::NonlocalStmt::Item& item) override { names.push_back(item.name.text()); }
+  void outside(const ast::NonlocalStmt::Item& item) override { add(item.name.text()); }
   void module(const ast::ModuleStmt& m) override {
-    statements_.insert(statements_.end(), m.fields.begin(), m.fields.end());
-    functions_.insert(functions_.end(), m.methods.begin(), m.methods.end());
-    if (m.build) functions_.push_back(m.build);
+    for (const ast::Stmt* s : m.fields) statements_.emplace_back(s, around_);
+    for (const ast::Function* f : m.methods) function(*f);
+    if (m.build) function(*m.build);
   }
 
-  NameVisitor visitor_;
-  std::vector<const ast::Function*> functions_;
-  std::vector<const ast::Stmt*> statements_;
+  const Body* around_ = nullptr;
+  std::deque<Body> bodies_;
+  std::vector<std::pair<const ast::Expr*, const Body*>> expressions_;
+  std::vector<std::pair<const ast::Function*, const Body*>> functions_;
+  std::vector<std::pair<const ast::Stmt*, const Body*>> statements_;
 };
 
 }  // namespace
