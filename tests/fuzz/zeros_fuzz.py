@@ -8,6 +8,7 @@ those of FORMS below. The comparison of an element is whether it is -0, 0, NaN, 
     python3 tests/fuzz/zeros_fuzz.py --seconds 30 --seed 1
     python3 tests/fuzz/zeros_fuzz.py --seed 1 --replay 17     # one program again
 """
+import json
 import os
 import pathlib
 import random
@@ -19,7 +20,7 @@ import tempfile
 from frame import ROOT, batches, options
 
 # The first is what the others are compared with.
-WAYS = [{}, {"PXL_ISA": "baseline"}, {"PXL_ISA": "avx2"}, {"PXL_FUSE": "off"}, {"PXL_THREADS": "3"}, {"PXL_ENGINE": "reference"},
+WAYS = [{}, {"PXL_FUSE": "off"}, {"PXL_THREADS": "3"}, {"PXL_ENGINE": "reference"},
         {"PXL_ENGINE": "tiles", "PXL_MACHINE": "mk2,tiles=4"}, {"PXL_ENGINE": "tiles", "PXL_MACHINE": "mk2,tiles=13"}]
 OPS = 24  # a program
 # Ops whose zeros have no defined sign. Sums of products start from 0 or from the first product, and the rest of a
@@ -128,6 +129,9 @@ def number_text(v):
 
 def main():
     given = options(__doc__, replay=True)
+    told = json.loads(subprocess.run([given.pxl, "--json", "--version"], check=True, capture_output=True, text=True).stdout)
+    built = told["instruction_sets"]
+    WAYS.extend({"PXL_ISA": name} for name in built[:built.index(told["instruction_set"])])  # those that run here
     forms, failures, programs, tries = sorted(set(op_forms() + FORMS)), {}, 0, 0
     for at, in batches(given.seconds) if given.replay is None else [[given.replay]]:
         calls, text = make(given.seed, at, list(forms))

@@ -262,7 +262,9 @@ def ended_by(pxl, number, flags=(), whom=2):
         try:
             job.stdout.read(30)  # it runs
             processes = children(job.pid)
-            target = job.pid if whom is None else next(p for p in processes if rank_of(p) == whom)
+            target = job.pid if whom is None else next((p for p in processes if rank_of(p) == whom), None)
+            if target is None:
+                return None, "it ended before the signal: " + job.communicate(timeout=LIMIT)[1].decode(errors="replace"), [], 0
             os.kill(target, number)
             start = time.monotonic()
             _, err = job.communicate(timeout=LIMIT)
@@ -359,7 +361,7 @@ def ends(pxl):
     # The first limits are those of docs/replicas.md, with time for a busy machine.
     yield "killed", lambda: lost(pxl, signal.SIGKILL, (), ["replica 2", "is gone", "endless.pxl:"], LIMIT)
     yield "crashed", lambda: lost(pxl, signal.SIGSEGV, (), ["replica 2", "is gone"], LIMIT)
-    yield "stopped", lambda: lost(pxl, signal.SIGSTOP, ("--timeout", "3"), ["waited 3 s for replica 2", "is stopped"], LIMIT)
+    yield "stopped", lambda: lost(pxl, signal.SIGSTOP, ("--timeout", "10"), ["waited 10 s for replica 2", "is stopped"], LIMIT)
     # The limit is longer than what MPI needs to start on a busy machine.
     limit = ("--timeout", "8")
     for call in ("MPI_Init_thread", "MPI_Comm_dup", "MPI_Comm_size", "MPI_Finalize"):
