@@ -205,9 +205,9 @@ Value draw(Interpreter& in, const Arguments& args, const char* name, const char*
 Value randint(Interpreter& in, const Arguments& args) {
   ArgReader a(args);
   const int64_t low = a.integer("low"), high = a.integer("high");
-  if (high <= low || static_cast<uint64_t>(high) - static_cast<uint64_t>(low) > static_cast<uint64_t>(INT64_MAX)) {
-    throw run_error(fmt::format("randint: no whole number in [{}, {})", low, high));
-  }
+  if (high <= low) throw run_error(fmt::format("randint: no whole number in [{}, {})", low, high));
+  if (static_cast<uint64_t>(high) - static_cast<uint64_t>(low) > static_cast<uint64_t>(INT64_MAX))
+    throw run_error(fmt::format("randint: [{}, {}) has more than 2^63 - 1 whole numbers", low, high));
   auto fill = [low, high](Random& random, const TensorSpec& spec) {
     Array out(DType::int64, spec.shape);
     if (out.has_elements()) {

@@ -73,6 +73,8 @@ def the_file_of_a_project_hides_the_library(cli):
     holds("the notice", err, "`std.nn` is the library's")
     differ("once", err.count("nn.pxl is the project's module `nn`"), 1)
     differ("quiet", cli.run("--quiet", "p/a.pxl")[2], "")
+    cli.write("p/b.pxl", "from nn import Linear, RMSNorm\n")
+    holds("a name of the library's alone", cli.run("p/b.pxl")[2], "`std.nn` has it: `from std.nn import RMSNorm`")
 
 
 @case

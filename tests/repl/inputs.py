@@ -16,6 +16,7 @@ from tests.repl.terminal import MORE, PROGRAM, PROMPT, Terminal, contains, lacks
 def values(pxl, home):
     t = Terminal(pxl, home)
     contains(t.banner, ":help", ":tour")
+    same(t.enter("-7 // 2"), "-4")
     same(t.enter("1 + 2"), "3")
     same(t.enter("_ * 2"), "6")
     same(t.enter("x = 3"), "")

@@ -123,8 +123,9 @@ class NameTarget final : public TargetCode {
     }
     s.bind(e_.interned, std::move(value));
     version_ = s.version();
-    index_ = 0;
-    while (!(s.added()[index_].name == e_.interned)) ++index_;
+    index_ = s.added().size();  // a new name is the last one
+    while (!(s.added()[--index_].name == e_.interned)) {
+    }
   }
 
  private:

@@ -326,15 +326,24 @@ void explain_unknown_member(Diagnostic& d, const Value& base, const std::string&
 }
 
 void explain_unknown_import(Diagnostic& d, const std::string& module, const std::string& name) {
-  const auto import = library_import(name);
+  auto import = library_import(name);
   if (const ForeignName* row = import ? nullptr : foreign_name(name)) {
     d.notes = {std::string(row->way_out)};
     if (!row->edit.empty() && is_word(row->edit)) d.offer(d.span, std::string(row->edit));
     return;
   }
   if (!import || !import->starts_with("from ")) return;
+  // A name of the module itself that has other capitals is nearer than an equal name elsewhere.
+  const auto same_letters = [&](const std::string& note) {
+    const size_t at = note.find('`') + 1;
+    return note.starts_with("did you mean") && note.compare(at, name.size() + 1, name + "`") != 0 &&
+           std::equal(name.begin(), name.end(), note.begin() + static_cast<ptrdiff_t>(at),
+                      [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+  };
+  if (std::ranges::any_of(d.notes, same_letters)) return;
+  if (import->starts_with("from " + module + " "))
+    import->insert(5, "std.");  // a file of the project hides the library's
   const std::string there = import->substr(5, import->find(' ', 5) - 5);
-  if (there == module) return;
   std::erase_if(d.notes, [](const std::string& note) { return note.starts_with("did you mean"); });
   d.notes.push_back(fmt::format("`{}` has it: `{}`", there, *import));
   const WrittenUse use = written_use(d.span);

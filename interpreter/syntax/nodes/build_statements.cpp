@@ -59,7 +59,9 @@ Stmt* AstBuilder::statement(const Node* node) {
 
 Stmt* AstBuilder::simple(const Node* node, bool outlined) {
   int first = list_.tokens[node->first].type;
-  if (first == ids::PLUS || first == ids::MINUS) {
+  const auto before = list_.tokens.begin() + node->first;
+  const bool above = std::any_of(list_.tokens.begin(), before, [](const auto& t) { return t.type != ids::NEWLINE; });
+  if (above && (first == ids::PLUS || first == ids::MINUS)) {
     problem("a statement does not begin with `" + std::string(list_.text(node->first)) + "`",
             span(node->first, node->first),
             {"the line above ended its statement; to continue it, end it with the operator, or use brackets"});
