@@ -178,7 +178,8 @@ Error no_program(const Script& script, const Checked& checked) {
 std::vector<Diagnostic> errors_before_run(const std::string& path, const ast::TreePtr& tree,
                                           std::map<std::string, std::string> options) {
   BudgetLimits limits;
-  limits.work_ns = limits.part_ns = limits.cpu_ns = max_check_ns;
+  limits.work_ns = limits.cpu_ns = max_check_ns;
+  limits.part_ns = max_check_part_ns;
   Budget budget(limits);
   const BudgetScope scope(&budget);
   try {

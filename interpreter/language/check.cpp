@@ -95,6 +95,7 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
   if (!current_budget()) scope.emplace(&own.emplace());
   Budget& budget = *current_budget();
   CheckState c;
+  c.before_run = !with_defaults;
   c.observe = std::move(observe);
   CheckResult result;
   in.checking = &c;
@@ -150,7 +151,7 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
     const Value* v = a.scope->find_here(name);
     auto* p = v ? v->as<ProgramObject>() : nullptr;
     if (!p || p->closure != a.scope || built(program_call(*p)) || c.expected.contains(program_call(*p))) continue;
-    if (!with_defaults && !p->code->function->parameters.empty()) continue;
+    if (c.before_run && (gave_up || !p->code->function->parameters.empty())) continue;
     std::string missing;
     if (!all_default(*p, missing)) {
       const std::string head = fmt::format("program {} is not built: ", program_call(*p));

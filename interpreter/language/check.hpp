@@ -46,6 +46,7 @@ struct CheckState {
   int silent = 0;                             ///< depth of enclosing code that may not run: errors are dropped
   int uncertain_depth = 0;                    ///< depth of scopes for code that may not run
   uint8_t left = 0;                ///< a statement may have left the loop (1) or function (2): what follows may not run
+  bool before_run = false;         ///< each op that a statement adds to a graph gives it the budget of one more part
   int64_t runs = 0;                ///< number of skipped sessions and runs
   bool may_have_written = false;   ///< a skipped call writes a file
   std::vector<Withheld> withheld;  ///< calls that were not made, in order; the first of them

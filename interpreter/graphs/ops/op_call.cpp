@@ -205,6 +205,7 @@ Value convert_and_call(Interpreter& in, const OpRow& row, Arguments args, const 
     for (const Expr& e : builder.emit(row, op_args)) {
       outputs.push_back(e.is_tensor() ? tensor_value(at.ir, e.tensor()) : Value(e.array()));
     }
+    if (const CheckState* check = check_in_progress(in); check && check->before_run) current_budget()->begin_part();
     return result_of(std::move(outputs));
   }
   // An op with an effect prints, and would do so now if it is computed at once.
