@@ -8,6 +8,7 @@
 #include "interpreter/graphs/calls/graph_builder.hpp"
 #include "interpreter/graphs/derivatives/gradients.hpp"
 #include "interpreter/graphs/graph_objects.hpp"
+#include "interpreter/language/check.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
@@ -68,7 +69,7 @@ struct PipelineObject final : Object {
   void leave(Interpreter& in, bool failed) override {
     const std::shared_ptr<Ir> built = std::move(ir);
     ir.reset();
-    if (failed) return;
+    if (failed || (check_in_progress(in) && lacks_part_noted(in, *built))) return;
     check_all_staged();
     std::vector<PipelineStage> ordered = ordered_stages();
     stamp(in, *built);

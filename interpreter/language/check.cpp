@@ -116,6 +116,11 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
       const size_t ops = ops_of_file(in);
       try {
         budget.begin_part();
+        // An import has a budget of its own before a run: a module that is unknown would leave the rest unchecked.
+        std::optional<Budget> of_import;
+        std::optional<BudgetScope> within;
+        if (c.before_run && (s.kind == ast::StmtKind::import || s.kind == ast::StmtKind::from_import))
+          within.emplace(&of_import.emplace(budget.limits()));
         c.left = 0;
         look_at_statement(in, s, a);
         return;
