@@ -30,8 +30,8 @@ Checked check_source(const Script& script, const Invocation& call, bool quiet);
 /// The error of a command that could build no program: why, and what helps.
 Error no_program(const Script& script, const Checked& checked);
 
-/// Most work of the check before a run, in ns: 50 ms, which a user does not notice. A statement that adds no op to a graph
-/// for 5 ms is skipped: it computes what the run computes again.
+/// Most work of the check before a run, in ns: 50 ms, which a user does not notice. A statement that adds no op to a
+/// graph for 5 ms is skipped: it computes what the run computes again.
 constexpr int64_t max_check_ns = 50'000'000, max_check_part_ns = 5'000'000;
 /// The errors of a script, found before it runs, with the values of its options. A script whose check is more work
 /// than `max_check_ns` is checked as far as that goes.
