@@ -150,6 +150,7 @@ class Judge:
             other, why = run(self.pxl, programs, way)
             self.runs += 1
             if why:
+                print(f"programs {programs[0][0]} to {programs[-1][0]} together, {way}: {why}", flush=True)
                 return [n for n, _ in programs]
             if way in TILES:
                 bad |= {n for n, program in programs if from_tiles(program, n, reference, other)}
