@@ -31,8 +31,8 @@ class Target {
                                     const GemmShape& shape) const = 0;
   /// Whether a product and the members after it may compute the right operand while the product reads it.
   virtual bool computes_operands(const GemmShape& shape) const = 0;
-  /// The operand of an op or a product that its kernel brings into another form first, if it gains by a form that is
-  /// made once.
+  /// The operand that the kernel of an op or a product brings into another form first. None if a form that is made once
+  /// saves too little.
   struct PreparedForm {
     size_t slot = 0;
     int64_t bytes = 0;

@@ -1,4 +1,4 @@
-// `pxl fit`: searches the options of a script and of the planner for rows that no other row dominates.
+// `pxl fit` searches the options that a script and the planner have, and prints the rows that no other row dominates.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -181,7 +181,8 @@ class Fit {
   }
 
  private:
-  /// Runs the script on tiles, as the row is planned, up to the end of the first run of a session. Throws its errors.
+  /// Runs the script on tiles as the row is planned. Stops when the first run of a session has ended. Throws its
+  /// errors.
   void execute(const FitRow& row) const {
     tiles::set_standard_machine(estimating_.machine);
     tiles::set_standard_cuts(std::make_shared<const tiles::CutFile>("<row>", row.cuts, tiles::CutUse::session));

@@ -6,7 +6,7 @@
 
 namespace pxl {
 
-/// What follows a sum and its bias, for all sums of a kernel.
+/// The ops after the sums of a kernel and their bias.
 struct SumFinish {
   /// Not NaN, low <= high. A lower bound of 0 makes -0 to 0; a lower bound of -0 and an upper one of 0 are not allowed.
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();

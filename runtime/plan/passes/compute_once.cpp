@@ -1,6 +1,6 @@
-// What depends only on values that stay the same, in all iterations of a loop or in all runs of a program, is computed
-// once: nodes, and the forms in which kernels read operands, such as packed or transformed weights. These nodes come
-// first. Bits do not change.
+// Computes once what depends only on values that stay the same in all iterations of a loop, or in all runs of a
+// program. These are nodes, and the forms in which kernels read operands, such as packed or transformed weights. They
+// come first. Bits do not change.
 #include <algorithm>
 #include <iterator>
 #include <vector>

@@ -82,7 +82,7 @@ class CutFile {
   };
   using Graphs = std::vector<std::pair<const Graph*, const std::vector<Op*>*>>;
   /// The lines of a program's graphs. `label`: the program as headings name it; empty: its name, or the line of its
-  /// call. Of several calls in a line, the first whose lines all match. Throws Error at lines that do not match.
+  /// call. If a line has several calls, takes the first whose cuts all match. Throws Error at lines that do not match.
   Found find(const Ir& ir, const Graphs& graphs, const std::string& label) const;
 
  private:

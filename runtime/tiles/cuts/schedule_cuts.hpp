@@ -17,8 +17,8 @@ struct CutCounts {
 };
 CutCounts count_cuts(const Schedule& schedule);
 
-/// Figures of a schedule with cuts from a file beside those of the schedule that the search finds, and the ops whose
-/// cuts differ, largest difference in cycles first.
+/// Compares a schedule with cuts from a file to the schedule that the search finds: the figures of both, and the ops
+/// whose cuts differ. The largest difference in cycles comes first.
 std::string cuts_difference(const Schedule& given, const Schedule& found);
 
 /// The error of a schedule that does not fit, at the line of the op that runs where the fullest tile has its peak.

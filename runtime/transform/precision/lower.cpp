@@ -22,8 +22,8 @@
 namespace pxl {
 namespace {
 
-/// State that the graphs of one transform share: a called graph is transformed once for each set of leaves, for each
-/// number of outputs, and for each path of its module if modules are kept.
+/// State that the graphs of one transform share. A called graph is transformed once for each set of leaves and each
+/// number of outputs. If modules are kept, it is transformed once for each path of its module, too.
 struct Lowered {
   const PrecisionForm& form;
   std::map<std::tuple<const Graph*, std::vector<bool>, std::string, size_t>, Graph*> done;
