@@ -9,6 +9,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ENGINES = ["planned", "reference", "tiles"]
+os.environ.setdefault("PXL_VERIFY", "1")  # as tests/run.py sets it
 
 
 def options(doc, seconds=30, seed=1, replay=False, more=None):

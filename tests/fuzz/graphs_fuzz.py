@@ -205,10 +205,11 @@ def made(seed, number):
 
 
 def report(judge, seed, number):
+    """What is wrong with a program by itself, or None."""
     program = made(seed, number)
     problem = judge.problem(program)
     if not problem:
-        return f"program {number} of seed {seed}: nothing is wrong with it alone\n"
+        return None
     program, problem = judge.smaller(program, problem)
     way = " ".join(f"{k}={v}" for k, v in problem[0].items())
     return f"program {number} of seed {seed}, {way}:\n{script([(0, program)])}\n{problem[1]}\n"
@@ -218,12 +219,15 @@ def fuzz(pxl, seconds, seed, first=0):
     """(programs, processes, reports) of a campaign; ends after the first five findings."""
     judge, reports = Judge(pxl), []
     for numbers in batches(seconds, BATCH):
-        for n in judge.batch([(first + n, made(seed, first + n)) for n in numbers]):
-            text = report(judge, seed, n)
+        bad = judge.batch([(first + n, made(seed, first + n)) for n in numbers])
+        texts = [text for n in bad if (text := report(judge, seed, n))]
+        if bad and not texts:
+            texts = [f"programs {bad} of seed {seed}: nothing is wrong with each of them alone\n"]
+        for text in texts:
             print(text, flush=True)
-            reports.append(text)
-            if len(reports) >= 5:
-                return judge.programs, judge.runs, reports
+        reports += texts
+        if len(reports) >= 5:
+            break
     return judge.programs, judge.runs, reports
 
 
@@ -234,7 +238,7 @@ def main():
     if given.replay is not None:
         if given.print:
             print(script([(0, made(given.seed, given.replay))]))
-        print(report(Judge(given.pxl), given.seed, given.replay))
+        print(report(Judge(given.pxl), given.seed, given.replay) or "nothing is wrong with it alone")
         return 0
     programs, runs, reports = fuzz(given.pxl, given.seconds, given.seed, given.first)
     print(f"{programs} programs, {runs} processes, {len(reports)} findings")

@@ -33,7 +33,10 @@ class Once {
   }
 
  private:
-  bool stays(const Tensor* t) const { return same_.count(t) > 0 || c_.unchanged->holds(t, c_.aliases); }
+  /// Whether a tensor has the same value in all runs, and no node that stays behind makes it. A view node may stay.
+  bool stays(const Tensor* t) const {
+    return same_.count(t) > 0 || (c_.producer(t) < 0 && c_.unchanged->holds(t, c_.aliases));
+  }
 
   /// Whether a node may run once. Its results stay in memory, so that they may not be larger than its operands.
   bool depends_on_same_values(const Node& n) const {

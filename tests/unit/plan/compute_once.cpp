@@ -100,3 +100,12 @@ TEST_CASE("ops of what stays the same run once, unless their results are larger,
   CHECK(r.packed() >= 2);
   r.check_bits();
 }
+
+TEST_CASE("an op that reads a view stays after the view where the view has a node") {
+  Recurrence r;
+  Tensor* view = r.op("reshape_", {r.w}, {{"shape", std::vector<int64_t>{96 * 96}}});
+  r.give(r.op("matmul", {r.h, r.op("reshape_", {r.op("tanh", {view})}, {{"shape", std::vector<int64_t>{96, 96}}})}));
+  r.op("scaled_add_", {r.h, r.h}, {{"b", 0.5}});
+  const auto with = r.results(""), kept = r.results("-eliminate_dead_code");
+  CHECK(identical(with[0], kept[0]));
+}
