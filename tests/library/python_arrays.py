@@ -193,6 +193,29 @@ def weights_of_torch():
 
 
 @check
+def weights_that_are_kept_in_another_form():
+    """A session prepares weights once, and again after each way to write them."""
+    text = ("program p() {\n  stream in x: float32[8, 96]\n  variable w: float32[96, 96] = 0.5\n"
+            "  h = host_load(x)\n  stream out y = h @ w + h @ tanh(w)\n}\n")
+    s, other = pxl.from_text(text).Session("p"), pxl.from_text(text).Session("p")
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(8, 96)).astype(np.float32)
+
+    def fits(w):
+        return np.abs(s.run(x=x).y - (x @ w + x @ np.tanh(w))).max() < 1e-3
+
+    w, v, u = (rng.normal(size=(96, 96)).astype(np.float32) for _ in range(3))
+    assert fits(np.full((96, 96), 0.5, np.float32))
+    s["w"] = w
+    assert fits(w) and fits(w)
+    s.update({"w": v})
+    assert fits(v)
+    other["w"] = u
+    s.load_from(other)
+    assert fits(u) and not fits(v)
+
+
+@check
 def masked_arrays():
     m = program()
     s = m.Session("dtyped", dtype=np.dtype("float32"))

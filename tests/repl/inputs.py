@@ -108,6 +108,24 @@ def eval_runs_what_is_needed(pxl, home):
     assert t.leave() == 0
 
 
+def weights_that_are_kept_in_another_form(pxl, home):
+    """A session prepares weights once. An input that is undone, or fails, gives their values of before."""
+    t = Terminal(pxl, home)
+    t.paste("program p() {\n  stream in x: float32[8, 96]\n  variable w: float32[96, 96] = 0.5\n  h = host_load(x)\n  stream out y = h @ w + h @ tanh(w)\n}\nir = p()")
+    t.paste("s = Session(ir)\nshown = () => s.run(x = ones([8, 96])).y[0, 0]")
+    first = t.enter("shown()")
+    t.enter("s.write_variable_data(ir.w, full([96, 96], 2.0))")
+    second = t.enter("shown()")
+    assert first != second, first
+    t.enter(":undo 2")
+    same(t.enter("shown()"), first)
+    contains(t.paste("s.write_variable_data(ir.w, full([96, 96], 2.0))\nshown()\nnothing"), "unknown name")
+    same(t.enter("shown()"), second)
+    t.enter(":undo 2")
+    same(t.enter("shown()"), first)
+    assert t.leave() == 0
+
+
 def outer_names(pxl, home):
     """A function binds a name of the session by `nonlocal`."""
     t = Terminal(pxl, home)
@@ -399,7 +417,7 @@ def profile(pxl, home):
     assert t.leave() == 0
 
 
-CASES = [values, outer_names, start_up_is_quick, top_level_program, eval_runs_what_is_needed, failed_input, help_and_questions, commands_asked_wrongly, explanations, graphs, files, start_up_file, tour, debugging, profile, not_a_terminal]
+CASES = [values, outer_names, start_up_is_quick, top_level_program, weights_that_are_kept_in_another_form, eval_runs_what_is_needed, failed_input, help_and_questions, commands_asked_wrongly, explanations, graphs, files, start_up_file, tour, debugging, profile, not_a_terminal]
 
 
 # Those whose answers an engine computes.

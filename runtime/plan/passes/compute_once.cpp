@@ -89,7 +89,8 @@ class Once {
   const Tensor* made(const Node& head, const Target::PreparedForm& form) {
     const Tensor& operand = *head.in[form.slot];
     for (const Node& n : once_) {
-      if (n.form != Form::prepared_operand || n.in[0] != &operand || !n.product || !head.product) continue;
+      if (n.form != Form::prepared_operand || n.in[0] != &operand || n.layout != form.layout) continue;
+      if (!n.product || !head.product) continue;
       const GemmShape &a = n.product->shape, &b = head.product->shape;
       if (a.b_offset == b.b_offset && a.ldb == b.ldb && a.n == b.n && a.k == b.k) return n.out[0];
     }
