@@ -1,5 +1,6 @@
 """Rules that hold for every file: layering, formatting, words that do not belong, links."""
 import re
+import tempfile
 import unicodedata
 
 from tests.docs import coverage, links
@@ -505,6 +506,13 @@ def packages_of_both_releases():
     return "\n".join(f"scripts/packages.txt: {text}" for text in lines if not line.fullmatch(text)) or None
 
 
+def configured_without_a_cache():
+    """A machine without ccache compiles in other batches and precompiles headers: it must be possible to configure that, too."""
+    with tempfile.TemporaryDirectory() as folder:
+        code, out, err = run(["cmake", "--preset", "release", "-B", folder, "-DCCACHE=OFF", "-DPXL_PRECOMPILE=ON"], cwd=ROOT)
+    return err[-2000:] if code != 0 else None
+
+
 def house_tests(tally, build, lists):
     """`lists`: the rows of tests/run.py."""
     tally.add("house: data flows one way", layering)
@@ -546,3 +554,4 @@ def house_tests(tally, build, lists):
     tally.add("house: tests are given as functions", kinds.tests_are_functions)
     tally.add("house: packages are named for both releases", packages_of_both_releases)
     tally.add("house: integers of fixed width are included", fixed_widths)
+    tally.add("house: a build without a compiler cache is configured", configured_without_a_cache)
