@@ -11,7 +11,7 @@ endif()
 
 # Sets `out` to the target whose headers a layer of a level of optimisation takes: GCC refuses those of another level.
 function(pxl_precompiled level out)
-  if(NOT level)
+  if(NOT level OR PXL_OPTIMISE STREQUAL "-${level}")
     set(level usual)
   endif()
   set(name pxl_precompiled_${level})
