@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/ops.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
+#include "runtime/kernels/reduction/rank.hpp"
 #include "runtime/tensor/exact.hpp"
 
 namespace pxl {
@@ -110,38 +110,18 @@ Value bincount(Interpreter& in, const Arguments& args) {
   return counts;
 }
 
-/// An element as a whole number with the order of the elements: equal for -0 and 0, and the greatest for each NaN.
-template <class T>
-auto key_of(T v) {
-  if constexpr (std::is_same_v<T, bool>) {
-    return static_cast<uint8_t>(v);
-  } else if constexpr (std::is_integral_v<T>) {
-    using Key = std::make_unsigned_t<T>;
-    constexpr auto sign = static_cast<Key>(std::is_signed_v<T> ? Key{1} << (8 * sizeof(Key) - 1) : 0);
-    return static_cast<Key>(static_cast<Key>(v) ^ sign);
-  } else if constexpr (std::is_same_v<T, double>) {
-    if (v != v) return ~uint64_t{0};
-    const auto bits = std::bit_cast<uint64_t>(v == 0 ? 0.0 : v);
-    return bits >> 63U ? ~bits : bits | uint64_t{1} << 63U;
-  } else {
-    const auto f = static_cast<float>(v);
-    if (f != f) return ~uint32_t{0};
-    const auto bits = std::bit_cast<uint32_t>(f == 0 ? 0.0F : f);
-    return bits >> 31U ? ~bits : bits | uint32_t{1} << 31U;
-  }
-}
-
-/// The places of x, sorted by their elements with NaN last, and where each different element begins there and in x.
+/// The places of elements, sorted by their ranks, and where each different element begins there and among the elements.
 struct Groups {
   std::vector<int64_t> order, begins, firsts;
 };
-/// Groups of elements whose keys are less than `range` above the least. `order` is left out if it is not asked for.
-template <class T, class Key>
-Groups groups_by_count(const T* x, int64_t n, Key least, int64_t range, bool with_order) {
+/// Groups of ranks that are less than `range` above the least. `order` is left out if it is not asked for.
+template <class Rank>
+Groups groups_by_count(const std::vector<Rank>& ranks, Rank least, int64_t range, bool with_order) {
   Groups g;
   std::vector<int64_t> begins(static_cast<size_t>(range)), firsts(static_cast<size_t>(range));
+  const auto n = std::ssize(ranks);
   for (int64_t i = n; i-- > 0;) {
-    const auto k = static_cast<size_t>(key_of(x[i]) - least);
+    const auto k = static_cast<size_t>(ranks[static_cast<size_t>(i)] - least);
     ++begins[k], firsts[k] = i;
   }
   int64_t place = 0;
@@ -151,44 +131,47 @@ Groups groups_by_count(const T* x, int64_t n, Key least, int64_t range, bool wit
     place += count;
   }
   if (!with_order) return g;
-  g.order.resize(static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; ++i) g.order[static_cast<size_t>(begins[static_cast<size_t>(key_of(x[i]) - least)]++)] = i;
+  g.order.resize(ranks.size());
+  for (int64_t i = 0; i < n; ++i) {
+    const auto k = static_cast<size_t>(ranks[static_cast<size_t>(i)] - least);
+    g.order[static_cast<size_t>(begins[k]++)] = i;
+  }
   return g;
 }
-/// Counts if there are few keys. Otherwise a radix sort, which keeps the order of equal elements. Digits that all
+/// Counts if there are few ranks. Otherwise a radix sort, which keeps the order of equal elements. Digits that all
 /// elements share are passed over.
-template <class T>
-Groups groups_of(const T* x, int64_t n, bool with_order) {
-  using Key = decltype(key_of(T{}));
-  Key least = std::numeric_limits<Key>::max(), most = 0;
-  for (int64_t i = 0; i < n; ++i) least = std::min(least, key_of(x[i])), most = std::max(most, key_of(x[i]));
+template <class Rank>
+Groups groups_of(const std::vector<Rank>& ranks, bool with_order) {
+  const auto n = std::ssize(ranks);
+  Rank least = std::numeric_limits<Rank>::max(), most = 0;
+  for (const Rank rank : ranks) least = std::min(least, rank), most = std::max(most, rank);
   if (n > 0 && static_cast<uint64_t>(most - least) < static_cast<uint64_t>(n))
-    return groups_by_count(x, n, least, static_cast<int64_t>(most - least) + 1, with_order);
+    return groups_by_count(ranks, least, static_cast<int64_t>(most - least) + 1, with_order);
   struct Item {
-    Key key;
+    Rank rank;
     int64_t at;
   };
-  constexpr size_t bits = 11, digits = size_t{1} << bits, passes = (8 * sizeof(Key) + bits - 1) / bits;
-  const auto digit = [](Key key, size_t pass) { return static_cast<size_t>(key >> (bits * pass)) % digits; };
-  std::vector<Item> items, next(static_cast<size_t>(n));
+  constexpr size_t bits = 11, digits = size_t{1} << bits, passes = (8 * sizeof(Rank) + bits - 1) / bits;
+  const auto digit = [](Rank rank, size_t pass) { return static_cast<size_t>(rank >> (bits * pass)) % digits; };
+  std::vector<Item> items, next(ranks.size());
   items.reserve(next.size());
   std::vector<std::array<int64_t, digits>> counts(passes);
   for (int64_t i = 0; i < n; ++i) {
-    items.push_back({key_of(x[i]), i});
-    for (size_t pass = 0; pass < passes; ++pass) ++counts[pass][digit(items.back().key, pass)];
+    items.push_back({ranks[static_cast<size_t>(i)], i});
+    for (size_t pass = 0; pass < passes; ++pass) ++counts[pass][digit(items.back().rank, pass)];
   }
   for (size_t pass = 0; pass < passes; ++pass) {
     auto& begins = counts[pass];
     if (std::find(begins.begin(), begins.end(), n) != begins.end()) continue;
     std::exclusive_scan(begins.begin(), begins.end(), begins.begin(), int64_t{0});
-    for (const Item& item : items) next[static_cast<size_t>(begins[digit(item.key, pass)]++)] = item;
+    for (const Item& item : items) next[static_cast<size_t>(begins[digit(item.rank, pass)]++)] = item;
     items.swap(next);
   }
   Groups g;
   g.order.reserve(items.size());
   for (const Item& item : items) {
     const size_t place = g.order.size();
-    if (place == 0 || items[place - 1].key != item.key)
+    if (place == 0 || items[place - 1].rank != item.rank)
       g.begins.push_back(static_cast<int64_t>(place)), g.firsts.push_back(item.at);
     g.order.push_back(item.at);
   }
@@ -203,7 +186,9 @@ Value unique(Interpreter& in, const Arguments& args) {
   Array different;
   Groups groups;
   with_type(x.dtype(), [&]<class T>(type_tag<T>) {
-    groups = groups_of(x.data<T>(), x.size(), with_inverse);
+    std::vector<unsigned_of<sizeof(T)>> ranks(static_cast<size_t>(x.size()));
+    std::transform(x.data<T>(), x.data<T>() + x.size(), ranks.begin(), [](T v) { return rank_of(v); });
+    groups = groups_of(ranks, with_inverse);
     different = Array(x.dtype(), {static_cast<int64_t>(groups.begins.size())});
     if (!different.has_elements()) return;
     T* to = different.mutable_data<T>();

@@ -13,6 +13,7 @@
 #include "runtime/kernels/convolution/partial_sums.hpp"
 #include "runtime/kernels/elementwise/elementwise.hpp"
 #include "runtime/kernels/reduction/axis_lines.hpp"
+#include "runtime/kernels/reduction/rank.hpp"
 #include "runtime/kernels/reduction/reduce.hpp"
 
 namespace pxl {
@@ -143,34 +144,42 @@ void run_along(const T* x, T* out, int64_t n, int64_t step, Lines together, Apar
     }
 }
 
+template <bool product, class T>
+Kernel running_of(const AxisLines& lines, bool exclusive, bool reverse) {
+  // Floating dtypes accumulate in float64; integers wrap.
+  using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
+  const int64_t n = lines.extent, step = reverse ? -lines.inner : lines.inner;
+  const int64_t first = reverse && n > 0 ? (n - 1) * lines.inner : 0;
+  if (lines.inner > 1)
+    return side_by_side(lines, n, [=](const Buffers& b, int64_t from, int64_t, int64_t width) {
+      run_along<product, Sum>(b.input<T>(0) + from + first, b.output<T>(0) + from + first, n, step, width, Fixed<1>{},
+                              exclusive);
+    });
+  constexpr Fixed<4> together;
+  const double cost = static_cast<double>(lines.outer) * static_cast<double>(n);
+  return Kernel::parallel(lines.outer, together, cost, [=](const Buffers& b, int64_t begin, int64_t end) {
+    const auto run_lines = [&](int64_t o, auto count) {
+      const int64_t at = o * n + first;
+      run_along<product, Sum>(b.input<T>(0) + at, b.output<T>(0) + at, n, step, count, n, exclusive);
+    };
+    int64_t o = begin;
+    for (; o + together <= end; o += together) run_lines(o, together);
+    for (; o < end; ++o) run_lines(o, Fixed<1>{});
+  });
+}
+
+/// Signed integers are taken for unsigned ones of their size: sums and products that wrap have the same bits.
 template <bool product>
 Kernel running_kernel(const TensorSpec& in, int64_t axis, bool exclusive, bool reverse) {
   const AxisLines lines(in.shape, axis);
   if (in.dtype == DType::boolean)
     throw Error(std::string(product ? "cumprod" : "cumsum") + " is not defined for bool", {"cast to int32 first"})
         .as(codes::dtype);
-  return with_type(in.dtype, [&](auto tag) -> Kernel {
-    using T = typename decltype(tag)::type;
-    // Floating dtypes accumulate in float64; integers wrap, as unsigned.
-    using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
-    const int64_t n = lines.extent, step = reverse ? -lines.inner : lines.inner;
-    const int64_t first = reverse && n > 0 ? (n - 1) * lines.inner : 0;
-    if (lines.inner > 1)
-      return side_by_side(lines, n, [=](const Buffers& b, int64_t from, int64_t, int64_t width) {
-        run_along<product, Sum>(b.input<T>(0) + from + first, b.output<T>(0) + from + first, n, step, width, Fixed<1>{},
-                                exclusive);
-      });
-    constexpr Fixed<4> together;
-    const double cost = static_cast<double>(lines.outer) * static_cast<double>(n);
-    return Kernel::parallel(lines.outer, together, cost, [=](const Buffers& b, int64_t begin, int64_t end) {
-      const auto run_lines = [&](int64_t o, auto count) {
-        const int64_t at = o * n + first;
-        run_along<product, Sum>(b.input<T>(0) + at, b.output<T>(0) + at, n, step, count, n, exclusive);
-      };
-      int64_t o = begin;
-      for (; o + together <= end; o += together) run_lines(o, together);
-      for (; o < end; ++o) run_lines(o, Fixed<1>{});
-    });
+  return with_type(in.dtype, [&]<class T>(type_tag<T>) {
+    if constexpr (std::is_integral_v<T>)
+      return running_of<product, unsigned_of<sizeof(T)>>(lines, exclusive, reverse);
+    else
+      return running_of<product, T>(lines, exclusive, reverse);
   });
 }
 
