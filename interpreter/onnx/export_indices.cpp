@@ -70,11 +70,27 @@ Texts dynamic_update(const ExportSite& s) {
   return one(s.e.add("ScatterND", {s.in[0], s.e.add("Add", {s.e.initialiser("positions", at), offset}), s.in[2]}));
 }
 
+/// The indices with the place on the shared axes before each position, as ScatterND shares no axes.
+std::string with_shared_axes(const ExportSite& s, const std::string& indices) {
+  const auto shared = static_cast<size_t>(s.c.integer("batch_dims"));
+  if (shared == 0) return indices;
+  Texts all;
+  for (size_t d = 0; d < shared; ++d) {
+    Shape along(s.shape(1).size(), 1), places = s.shape(1);
+    along[d] = s.shape(1)[d];
+    places.back() = 1;
+    all.push_back(s.e.add(
+        "Expand", {s.e.initialiser("places", Array::from<int64_t>(along, counted(along[d]))), s.e.ints(places)}));
+  }
+  all.push_back(indices);
+  return s.e.add("Concat", all, {attribute("axis", int64_t{-1})});
+}
+
 Texts scatter_nd(const ExportSite& s) {
   const std::string reduction = s.c.string("reduction");
-  if (s.c.integer("batch_dims") != 0) throw NoForm{"batch_dims has no form in ONNX"};
   if (reduction == "max" || reduction == "min") throw NoForm{"opset 18 is the first with the reduction " + reduction};
-  return one(s.e.add("ScatterND", {s.in[0], as_int64(s, s.in[1]), s.in[2]}, {attribute("reduction", reduction)}));
+  const std::string at = with_shared_axes(s, as_int64(s, s.in[1]));
+  return one(s.e.add("ScatterND", {s.in[0], at, s.in[2]}, {attribute("reduction", reduction)}));
 }
 
 Texts gather_form(const ExportSite& s) {

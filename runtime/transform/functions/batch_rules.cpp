@@ -22,7 +22,6 @@ enum class Rule : uint8_t {
   along,    ///< `axis` and `shape` follow the new axis; indices get the shape of the data
   first,    ///< the first operand alone has the new axis
   before,   ///< operands have one more first axis, but for `detail`, which all elements share
-  nd,       ///< positions begin with the number of the element
   product,  ///< a matrix product
   norm,     ///< the gradient of a norm: that of rows, and sums over the rows of an element
   onehot,   ///< sums of an element, where on and where off
@@ -82,6 +81,7 @@ constexpr RuleOfRow rules[] = {
     {"tied_gather", Rule::gather, ""},
     {"gather_grad", Rule::leading, "batch"},
     {"gather_nd", Rule::leading, "batch_dims"},
+    {"scatter_nd", Rule::leading, "batch_dims"},
     {"nll_grad", Rule::losses, "g"},
     {"nll_loss", Rule::losses, ""},
     {"nll_loss_with_softmax_grad_direct", Rule::losses, ""},
@@ -90,7 +90,6 @@ constexpr RuleOfRow rules[] = {
     {"dequantize_linear", Rule::first, ""},
     {"quantize_linear", Rule::first, ""},
     {"dot_product_attention", Rule::before, "count"},
-    {"scatter_nd", Rule::nd, ""},
     {"matmul_integer", Rule::product, ""},
     {"matmul_pow2scaled", Rule::product, ""},
     {"group_normalization_grad", Rule::norm, "d"},
@@ -150,7 +149,6 @@ class BatchedOp {
       case Rule::along: return along();
       case Rule::first: return with_first();
       case Rule::before: return all_before(slot_of(*op_.row, rule.detail));
-      case Rule::nd: return scatter_nd();
       case Rule::product: return product();
       case Rule::norm: return norm_gradient(rule.detail);
       case Rule::onehot: return onehot_gradient();
@@ -197,7 +195,7 @@ class BatchedOp {
     for (const bool all : {false, true}) {
       std::vector<Tensor*> inputs;
       for (const Batched& v : operands_) {
-        const bool widened = all && v.tensor && v.tensor->spec.shape == op_.outputs[0]->spec.shape;
+        const bool widened = all && v.tensor && !v.mapped && v.tensor->spec.shape == op_.outputs[0]->spec.shape;
         inputs.push_back(!v.tensor ? nullptr : widened ? with_batch(at_, v, n_) : of_rank(v, rank));
       }
       try {
@@ -432,20 +430,6 @@ class BatchedOp {
     return made(std::move(inputs), op_.attrs);
   }
 
-  std::vector<Tensor*> scatter_nd() {
-    std::vector<Tensor*> inputs = all_with_batch();
-    Shape one = inputs[1]->spec.shape;
-    one.back() = 1;
-    Array numbers(DType::int64, Shape{n_});
-    for (int64_t i = 0; i < n_; ++i) numbers.mutable_data<int64_t>()[i] = i;
-    Shape column(one.size(), 1);
-    column[0] = n_;
-    const Expr number = at_.constant(numbers.cast(inputs[1]->spec.dtype), "numbers");
-    const Expr which = at_.one("broadcast_to", {reshape(number, column)}, {{"shape", one}});
-    inputs[1] = at_.one("concat", {std::vector<Expr>{which, at_.of(inputs[1])}}, {{"axis", int64_t{-1}}}).tensor();
-    return made(std::move(inputs), op_.attrs);
-  }
-
   // ---- losses and sums
 
   /// A reduction over rows becomes a sum over the axes of the element's rows. Ignored rows change the mean's count.
@@ -456,13 +440,16 @@ class BatchedOp {
     const Shape rows = element(is_gradient ? 2 : 1).shape;
     if (reduction == "mean" && !std::holds_alternative<std::monostate>(*attr(attrs, "ignore_index"))) return {};
     if (has_gradient && is_mapped(2)) return {};  // its scale is one number
-    const double share = reduction == "mean" ? 1.0 / static_cast<double>(element_count(rows)) : 1.0;
+    const bool is_mean = reduction == "mean";
+    const double share = is_mean ? 1.0 / static_cast<double>(element_count(rows)) : 1.0;
+    // A gradient beside the loss is divided by the first extent alone.
+    const double of_gradient = is_mean && has_gradient && !rows.empty() ? 1.0 / static_cast<double>(rows[0]) : share;
     *attr(attrs, "reduction") = std::string("none");
     std::vector<Tensor*> inputs = all_with_batch();
     if (has_gradient) inputs[2] = operands_[2].tensor;
     if (reduction == "none") return made(std::move(inputs), std::move(attrs));
     if (Tensor*& scale = inputs[is_gradient ? 0 : 2 * has_gradient]; is_gradient || has_gradient) {
-      const Expr g = at_.of(scale) * at_.scalar(share, scale->spec.dtype);
+      const Expr g = at_.of(scale) * at_.scalar(of_gradient, scale->spec.dtype);
       Shape one(rows.size() + 1, 1);
       one[0] = n_;
       scale =
@@ -493,7 +480,10 @@ class BatchedOp {
     const auto statistic = [&](size_t slot) { return reshape(at_.of(all[slot]), {n_, parts[1], 1}); };
     const DType wide = element(3).dtype;
     const auto data = [&](size_t slot) { return cast(reshape(at_.of(all[slot]), parts), wide); };
-    const Expr normal = (data(1) - statistic(3)) * statistic(4);
+    const Expr from_given = data(1) - statistic(3);  // the mean given is rounded
+    const Expr rest = at_.one("sum", {from_given}, {{"axis", Ints{2}}, {"keepdims", true}});
+    const double share = 1.0 / static_cast<double>(std::max<int64_t>(parts[2], 1));
+    const Expr normal = (from_given - rest * share) * statistic(4);
     const auto sum_of = [&](const Expr& x) {
       Expr e = reshape(x, batched(shape));
       Ints axes;
@@ -560,7 +550,13 @@ Tensor* with_batch(GraphOpBuilder& at, const Batched& v, int64_t size) {
 }
 
 std::vector<Tensor*> batched_op(Graph& graph, const Op& op, const std::vector<Batched>& operands, int64_t size) {
-  return BatchedOp(graph, op, operands, size).emit();
+  std::vector<Tensor*> made = BatchedOp(graph, op, operands, size).emit();
+  for (size_t j = 0; j < made.size(); ++j) {
+    Shape expected = op.outputs[j]->spec.shape;
+    expected.insert(expected.begin(), size);
+    if (made[j]->spec.shape != expected) return {};  // the op aligned operands in another way
+  }
+  return made;
 }
 
 std::string_view reason_to_scan(const OpRow& row) {
