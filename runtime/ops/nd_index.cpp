@@ -58,7 +58,8 @@ void scatter_nd_gradient(GradContext& c) {
   const Attr batch = c.site().attr("batch_dims");
   if (reduction != "none" && reduction != "add")
     throw Error(fmt::format("scatter_nd: the reduction {} has no gradient", reduction),
-                {"scatter_reduce has one for min and max, along one axis"});
+                {"scatter_reduce has one for min and max, along one axis"})
+        .as(codes::gradient);
   if (c.wants(0))
     c.set(0, reduction == "add" ? c.dy()
                                 : at.one("scatter_nd", {c.dy(), c.in(1), zeros(at, c.in_spec(2)), text("none")},

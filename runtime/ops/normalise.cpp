@@ -79,57 +79,90 @@ std::vector<TensorSpec> infer_norm_grad(const OpContext& s) {
   return {s.input(1), s.input(2), s.input(2)};
 }
 
-void norm_gradient(GradContext& c, std::string_view helper, bool grouped) {
-  if (!c.wants(0) && !c.wants(1) && !c.wants(2)) return;
-  std::vector<OpArg> operands{c.dy(), c.in(0), c.in(1), c.out(1), c.out(2)};
-  const std::vector<Expr> gradients =
-      grouped ? c.builder().emit(helper, std::move(operands), {{"num_groups", c.site().integer("num_groups")}})
-              : c.builder().emit(helper, std::move(operands));
-  for (size_t i = 0; i < 3; ++i)
-    if (c.wants(i)) c.set(i, gradients[i]);
+/// Operands of a normalisation as [samples, groups, channels of a group, the rest], in the dtype of the statistics.
+struct NormRows {
+  Shape four;
+  DType wide;
+  double n;  ///< elements of a row
+
+  NormRows(const TensorSpec& data, const TensorSpec& statistics, int64_t groups, int64_t channels)
+      : four{statistics.size() / groups, groups, channels / groups,
+             data.size() / std::max<int64_t>(1, statistics.size() / groups * channels)},
+        wide(statistics.dtype),
+        n(static_cast<double>(std::max<int64_t>(1, four[2] * four[3]))) {}
+
+  Expr element(const Expr& e) const { return reshape(cast(e, wide), four); }
+  Expr channel(const Expr& e) const { return reshape(cast(e, wide), {1, four[1], four[2], 1}); }
+  Expr row(const Expr& e) const { return reshape(cast(e, wide), {four[0], four[1], 1, 1}); }
+  Expr total(const Expr& e) const { return sum(e, {2, 3}, true); }
+  Expr centred(const Expr& e) const { return e - total(e) * (1.0 / n); }
+};
+
+/// `groups` is 0 for layers, whose channels are the last axis.
+NormRows norm_rows(const TensorSpec& data, const TensorSpec& statistics, int64_t groups) {
+  if (groups > 0) return {data, statistics, groups, data.shape[1]};
+  return {data, statistics, 1, data.shape.back()};
 }
 
-// Second derivative, with h for the gradient of dx and p, q for those of the parameters' gradients. A row of n elements
-// has xhat = (x - mean) s and dx = N(g w). N(e) = s (e - mean(e) - xhat mean(e xhat)) is symmetric; mean and s are
-// differentiated as functions of x.
-void norm_grad_gradient(GradContext& c, int64_t groups_given) {
-  if (!c.wants(0) && !c.wants(1) && !c.wants(2)) return;
-  const TensorSpec& data = c.in_spec(1);
-  const bool grouped = groups_given > 0;
-  const int64_t channels = grouped ? data.shape[1] : data.shape.back(), groups = grouped ? groups_given : 1;
-  const int64_t rows = c.in_spec(3).size(), samples = rows / groups, own = channels / groups;
-  const Shape four{samples, groups, own, data.size() / std::max<int64_t>(1, samples * channels)};
-  const DType wide = compute_dtype(data.dtype);
-  const auto element = [&](const Expr& e) { return reshape(cast(e, wide), four); };
-  const auto channel = [&](const Expr& e) { return reshape(cast(e, wide), {1, groups, own, 1}); };
-  const auto row = [&](const Expr& e) { return reshape(cast(e, wide), {samples, groups, 1, 1}); };
-  const double n = static_cast<double>(std::max<int64_t>(1, four[2] * four[3]));
-  const auto mean = [&](const Expr& e) { return sum(e, {2, 3}, true) * (1.0 / n); };
-
-  const Expr g = element(c.in(0)), w = channel(c.in(2)), s = row(c.in(4));
-  const Expr near = (element(c.in(1)) - row(c.in(3))) * s, hat = near - mean(near);  // the mean given is rounded
-  const auto normal = [&](const Expr& e) { return s * (e - mean(e) - hat * mean(e * hat)); };
-  const Expr dy = c.dy(0), dy_weight = c.dy(1), dy_bias = c.dy(2);
-  const auto plus = [](const Expr& a, const Expr& b) { return a ? a + b : b; };
-  Expr of_g, of_x, h, back;
-  if (dy) {
-    h = element(dy);
-    back = normal(h);
-    of_g = w * back;
-    const Expr a = g * w;
-    const Expr through_hat = -(s * (h * mean(a * hat) + a * mean(h * hat)));
-    of_x = normal(dy_weight ? through_hat + channel(dy_weight) * g : through_hat) - hat * s * mean(h * normal(a));
-  } else if (dy_weight) {
-    of_x = normal(channel(dy_weight) * g);
+// The statistics are results too. Of a row of n elements, with c = x - mean, the derivative of the mean is 1 / n, and
+// that of s = (mean(c^2) + eps)^(-1/2) is -s^3 c / n.
+void norm_gradient(GradContext& c, std::string_view helper, int64_t groups) {
+  Expr of_x;
+  if (c.dy(0) && (c.wants(0) || c.wants(1) || c.wants(2))) {
+    std::vector<OpArg> operands{c.dy(0), c.in(0), c.in(1), c.out(1), c.out(2)};
+    const std::vector<Expr> gradients = groups > 0
+                                            ? c.builder().emit(helper, std::move(operands), {{"num_groups", groups}})
+                                            : c.builder().emit(helper, std::move(operands));
+    of_x = gradients[0];
+    for (size_t i = 1; i < 3; ++i)
+      if (c.wants(i)) c.set(i, gradients[i]);
   }
-  if (dy_weight) of_g = plus(of_g, channel(dy_weight) * hat);
-  if (dy_bias) of_g = plus(of_g, broadcast_to(channel(dy_bias), four));
-  const auto give = [&](size_t slot, const Expr& e) {
-    if (c.wants(slot) && e) c.set(slot, reshape(cast(e, c.in_spec(slot).dtype), c.in_spec(slot).shape));
+  if (!c.wants(0)) return;
+  const NormRows r = norm_rows(c.in_spec(0), c.out_spec(1), groups);
+  const auto add = [&](const Expr& e) {
+    const Expr part = reshape(cast(e * (1.0 / r.n), c.in_spec(0).dtype), c.in_spec(0).shape);
+    of_x = of_x ? of_x + part : part;
   };
-  give(0, of_g);
-  give(1, of_x);
-  if (c.wants(2) && back) give(2, sum(g * back, {0, 3}, false));
+  if (c.dy(1)) add(broadcast_to(r.row(c.dy(1)), r.four));
+  if (c.dy(2)) {
+    const Expr s = r.row(c.out(2));
+    add(r.centred(r.element(c.in(0)) - r.row(c.out(1))) * -(r.row(c.dy(2)) * s * s * s));
+  }
+  if (of_x) c.set(0, of_x);
+}
+
+// With h for the gradient of dx and p, q for those of the parameters' gradients: a row of n elements has
+// xhat = centred(x - mean) s, which the given mean leaves as it is, and dx = s N(g w) with
+// N(e) = e - mean(e) - xhat mean(e xhat), which is symmetric.
+void norm_grad_gradient(GradContext& c, int64_t groups) {
+  const NormRows r = norm_rows(c.in_spec(1), c.in_spec(3), groups);
+  const auto mean = [&](const Expr& e) { return r.total(e) * (1.0 / r.n); };
+  const Expr g = r.element(c.in(0)), w = r.channel(c.in(2)), s = r.row(c.in(4)), a = g * w;
+  const Expr centred = r.centred(r.element(c.in(1)) - r.row(c.in(3))), hat = centred * s;
+  const auto normal = [&](const Expr& e) { return r.centred(e) - hat * mean(e * hat); };
+  const Expr dy = c.dy(0), dy_weight = c.dy(1), dy_bias = c.dy(2);
+  const auto plus = [](const Expr& x, const Expr& y) { return x ? x + y : y; };
+  Expr of_g, of_w, of_hat, of_s;
+  if (dy) {
+    const Expr h = r.element(dy), back = s * normal(h);
+    of_g = w * back;
+    of_w = g * back;
+    of_hat = -(s * (h * mean(a * hat) + a * mean(h * hat)));
+    of_s = h * normal(a);
+  }
+  if (dy_weight) {
+    const Expr p = r.channel(dy_weight);
+    of_g = plus(of_g, p * hat);
+    of_hat = plus(of_hat, p * g);
+  }
+  if (dy_bias) of_g = plus(of_g, broadcast_to(r.channel(dy_bias), r.four));
+  const auto give = [&](size_t slot, const Expr& e) {
+    c.set(slot, reshape(cast(e, c.in_spec(slot).dtype), c.in_spec(slot).shape));
+  };
+  if (c.wants(0) && of_g) give(0, of_g);
+  if (c.wants(1) && of_hat) give(1, s * r.centred(of_hat));
+  if (c.wants(2) && of_w) give(2, sum(of_w, {0, 3}, false));
+  if (c.wants(4) && of_hat) give(4, r.total(plus(of_s, of_hat * centred)));
 }
 
 // r = y (g - s) with s = sum(g y): for g the same op; for y, h (g - s) - g sum(h y).
@@ -260,7 +293,7 @@ constexpr OpRow normalise_table[] = {
          [](const OpContext& s) {
            return group_norm_kernel(s.input(0), s.input(1).dtype, s.integer("num_groups"), s.number("eps"));
          },
-     .gradient = [](GradContext& c) { norm_gradient(c, "group_normalization_grad", true); },
+     .gradient = [](GradContext& c) { norm_gradient(c, "group_normalization_grad", c.site().integer("num_groups")); },
      .flops = norm_flops,
      .pattern = Pattern::other,
      .tiles = tile_normalise},
@@ -289,7 +322,7 @@ constexpr OpRow normalise_table[] = {
      .definition = reference::layer_normalization,
      .tolerance = &tolerance::statistics,
      .kernel = [](const OpContext& s) { return layer_norm_kernel(s.input(0), s.input(1).dtype, s.number("eps")); },
-     .gradient = [](GradContext& c) { norm_gradient(c, "layer_normalization_grad", false); },
+     .gradient = [](GradContext& c) { norm_gradient(c, "layer_normalization_grad", 0); },
      .flops = norm_flops,
      .pattern = Pattern::other,
      .tiles = tile_normalise},

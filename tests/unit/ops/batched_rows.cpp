@@ -1,4 +1,4 @@
-// Each row for all elements of a batch, and of a batch of batches, against one element after the other.
+// Each row for all elements of a batch against one element after the other; also for a batch of batches.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -13,8 +13,8 @@ using namespace pxl::test;
 
 namespace {
 
-/// An operand of another element: numbers are scaled, indices and the like change places, and positions of `_nd` as a
-/// whole, for they have a coordinate for each axis.
+/// An operand of another element. Numbers are scaled. Indices and the like change places. Positions of `_nd` change
+/// places as a whole, for they have a coordinate for each axis.
 Array operand_of(const OpRow& row, const Array& a, int64_t element) {
   if (is_floating(a.dtype())) {
     Array out = a.cast(DType::float64).clone();

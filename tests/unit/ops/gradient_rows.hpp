@@ -13,8 +13,7 @@ inline bool by_definition_other(std::string_view name) {
   return name == "detach" || name == "detach_" ||  // cuts the gradient
          name == "round_to_bfloat16" ||            // passes the gradient on
          name == "batch_norm" ||                   // its running statistics are cut off
-         name.find("_identical_") != name.npos ||  // all replicas have the sum, or its gradient, alike
-         name.ends_with("normalization_grad");     // gradients.cpp: mean and deviation follow the data
+         name.find("_identical_") != name.npos;    // all replicas have the sum, or its gradient, alike
 }
 
 /// Rows of which an operand has no gradient, though the result depends on it: the divisor of fmod, regions.

@@ -45,8 +45,6 @@ TEST_CASE("gradients agree with finite differences") {
           }
         for (const auto& op : g.ops())
           all_differentiable = all_differentiable && (op->row->gradient || !op->called.empty());
-        // Statistics of the norms and indices carry no gradient of their own.
-        if (row->name.find("normalization") != std::string_view::npos) provided.resize(1);
         if (provided.empty() || !all_differentiable) continue;
         const size_t differentiable = has_constant_operand(row->name) ? 1 : inputs.size();
         for (size_t i = 0; i < differentiable; ++i)
@@ -63,7 +61,7 @@ TEST_CASE("gradients agree with finite differences") {
           return total;
         };
 
-        const GradGraphInfoPtr info = autodiff(g, provided, required);
+        const GradGraphInfoPtr info = autodiff(g, provided);
         verify(ir);
         for (const auto& op : g.ops()) checked.insert(op->row->name);
         Values forward;
@@ -86,7 +84,12 @@ TEST_CASE("gradients agree with finite differences") {
         backward = run_graph(*info->graph, std::move(backward), by);
 
         for (size_t r = 0; r < required.size(); ++r) {
-          const Array gradient = backward.at(info->graph->outputs()[r]);
+          // An operand on which nothing depends has none.
+          const auto found = std::ranges::find(info->expected_outputs, required[r], &ExpectedConnection::fwd_tensor);
+          const auto k = static_cast<size_t>(found - info->expected_outputs.begin());
+          const Array gradient = found == info->expected_outputs.end()
+                                     ? Array::zeros(DType::float64, required[r]->spec.shape)
+                                     : backward.at(info->graph->outputs()[k]);
           size_t slot = 0;
           while (inputs[slot] != required[r]) ++slot;
           // float32 inside the op (casts, norms with float32 statistics) limits what differences can show.
@@ -115,85 +118,6 @@ TEST_CASE("gradients agree with finite differences") {
         CAPTURE(row->name);
         CHECK(checked.count(row->name) == 1);
       }
-  }
-}
-
-TEST_CASE("second derivatives of the norms agree with finite differences") {
-  for (const bool grouped : {true, false}) {
-    CAPTURE(grouped);
-    Ir ir;
-    Graph& g = ir.create_graph("f");
-    GraphOpBuilder at(g);
-    const Shape shape = grouped ? Shape{2, 4, 3} : Shape{3, 4};
-    std::vector<Array> given{numbers(DType::float64, shape, 0), numbers(DType::float64, {4}, 1),
-                             numbers(DType::float64, {4}, 2)};
-    std::vector<Tensor*> inputs;
-    for (const Array& a : given) inputs.push_back(g.add_input(a.spec(), "x"));
-    std::vector<OpArg> operands;
-    for (Tensor* t : inputs) operands.emplace_back(at.of(t));
-    const Expr y = grouped ? at.one("group_norm", std::move(operands), {{"num_groups", int64_t{2}}})
-                           : at.one("layer_norm", std::move(operands));
-    g.add_output(y.tensor());
-    const GradGraphInfoPtr first = autodiff(g);
-    const Array dy = numbers(DType::float64, shape, 3);
-    const auto first_inputs = [&](const std::vector<Array>& x) {
-      Values v;
-      for (size_t i = 0; i < x.size(); ++i) v[inputs[i]] = x[i];
-      v = run_graph(g, std::move(v));
-      Values in;
-      for (size_t i = 0; i < first->expected_inputs.size(); ++i) {
-        const ExpectedConnection& e = first->expected_inputs[i];
-        in[first->graph->inputs()[i]] = e.type == ConnectionType::fwd ? v.at(e.fwd_tensor) : dy;
-      }
-      return in;
-    };
-    const auto value = [&](const std::vector<Array>& x) {
-      const Values v = run_graph(*first->graph, first_inputs(x));
-      double total = 0;
-      for (size_t o = 0; o < first->graph->outputs().size(); ++o) {
-        const Array& a = v.at(first->graph->outputs()[o]);
-        for (int64_t i = 0; i < a.size(); ++i) total += weight(o, i) * a.number(i);
-      }
-      return total;
-    };
-    std::vector<Tensor*> wanted;
-    std::vector<size_t> slots;
-    for (size_t i = 0; i < first->expected_inputs.size(); ++i)
-      for (size_t slot : {size_t{0}, size_t{1}})
-        if (first->expected_inputs[i].type == ConnectionType::fwd &&
-            first->expected_inputs[i].fwd_tensor == inputs[slot])
-          wanted.push_back(first->graph->inputs()[i]), slots.push_back(slot);
-    REQUIRE(wanted.size() == 2);
-    const GradGraphInfoPtr second = autodiff(*first->graph, first->graph->outputs(), wanted);
-    const Values now = run_graph(*first->graph, first_inputs(given));
-    Values in;
-    size_t output = 0;
-    for (size_t i = 0; i < second->expected_inputs.size(); ++i) {
-      const ExpectedConnection& e = second->expected_inputs[i];
-      Tensor* t = second->graph->inputs()[i];
-      if (e.type == ConnectionType::fwd) {
-        in[t] = now.at(e.fwd_tensor);
-        continue;
-      }
-      Array a(DType::float64, t->spec.shape);
-      for (int64_t k = 0; k < a.size(); ++k) a.mutable_data<double>()[k] = weight(output, k);
-      in[t] = a;
-      ++output;
-    }
-    in = run_graph(*second->graph, std::move(in));
-    for (size_t r = 0; r < wanted.size(); ++r) {
-      const Array gradient = in.at(second->graph->outputs()[r]);
-      for (int64_t i = 0; i < gradient.size(); ++i) {
-        constexpr double h = 1e-3;  // the statistics are float32
-        std::vector<Array> low = given, high = given;
-        low[slots[r]].mutable_data<double>()[i] -= h;
-        high[slots[r]].mutable_data<double>()[i] += h;
-        const double expected = (value(high) - value(low)) / (2 * h);
-        CAPTURE(r);
-        CAPTURE(i);
-        CHECK(std::abs(gradient.number(i) - expected) <= 5e-3 * std::max(1.0, std::abs(expected)));
-      }
-    }
   }
 }
 

@@ -55,7 +55,10 @@ inline Array of_other_rank(const Array& a, bool more) {
     shape.erase(shape.begin());
   Array other(a.dtype(), shape);
   for (int64_t k = 0, n = other.bytes(); k < n; ++k) other.mutable_raw()[k] = a.raw()[k % a.bytes()];
-  return other;
+  if (!more || !is_floating(a.dtype())) return other;
+  other = other.cast(DType::float64);
+  for (int64_t k = a.size(); k < other.size(); ++k) other.mutable_data<double>()[k] *= 0.93;  // nothing ties
+  return other.cast(a.dtype());
 }
 
 /// Values of an attribute that a row may take: the words of the help are names of reductions and the like.
