@@ -16,7 +16,7 @@ struct SavedBuild {
   std::shared_ptr<BuildState> build;
   BuildState state;
   std::unordered_map<std::string, Tensor*> params;
-  std::function<void()> factories;
+  std::vector<std::function<void()>> factories;  ///< restores each level of their tree
 };
 
 /// The facts that the session had about an Ir.
@@ -26,6 +26,13 @@ struct Saved {
   std::unordered_map<const Graph*, std::vector<StateValue>> states;
 };
 
+/// What restores a tree's levels, which are objects of their own.
+void save_levels(TreeObject& tree, std::vector<std::function<void()>>& to) {
+  to.push_back(tree.state());
+  for (const auto& [name, value] : tree.items)
+    if (auto* level = value.as<TreeObject>()) save_levels(*level, to);
+}
+
 std::shared_ptr<void> save(Interpreter& in, Ir& ir) {
   auto saved = std::make_shared<Saved>();
   GraphWorld& world = graphs_of(in).world();
@@ -34,7 +41,7 @@ std::shared_ptr<void> save(Interpreter& in, Ir& ir) {
     saved->builds.push_back({build, *build, {}, {}});
     if (!build->root) continue;
     saved->builds.back().params = build->root->params;
-    saved->builds.back().factories = build->root->factories->state();
+    save_levels(*build->root->factories, saved->builds.back().factories);
   }
   for (const BuildTarget& t : graphs_of(in).targets())
     if (t.captures && t.ir.get() == &ir) saved->captures.emplace_back(t.captures, t.captures->all);
@@ -56,7 +63,7 @@ void BlockTransaction::restore(Interpreter& in, Ir& ir, const GraphTransaction::
       *b.build = b.state;
       if (!b.build->root) continue;
       b.build->root->params = b.params;
-      b.factories();
+      for (const auto& restore_level : b.factories) restore_level();
     }
     for (const auto& [captures, all] : saved->captures) captures->all = all;
     GraphWorld& world = graphs_of(in).world();
