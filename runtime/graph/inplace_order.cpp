@@ -18,9 +18,9 @@ namespace {
 
 class Ancestors {
  public:
-  explicit Ancestors(const Graph& graph) : graph_(graph) {
-    for (size_t k = 0; k < graph.ops().size(); ++k) index_.emplace(graph.ops()[k].get(), k);
-    seen_.assign(graph.ops().size(), 0);
+  explicit Ancestors(const OpList& ops) : ops_(ops) {
+    for (size_t k = 0; k < ops.size(); ++k) index_.emplace(ops[k], k);
+    seen_.assign(ops.size(), 0);
   }
 
   /// Marks the ops, from `oldest` on, that `op` depends on through data or constraints.
@@ -34,7 +34,7 @@ class Ancestors {
       open.push_back(k);
     };
     while (!open.empty()) {
-      const Op& at = *graph_.ops()[open.back()];
+      const Op& at = *ops_[open.back()];
       open.pop_back();
       for (const Tensor* t : at.inputs)
         if (t && t->producer) visit(t->producer);
@@ -44,15 +44,15 @@ class Ancestors {
   bool found(size_t op) const { return seen_[op] == round_; }
 
  private:
-  const Graph& graph_;
+  const OpList& ops_;
   PointerMap<const Op*, size_t> index_;
   std::vector<size_t> seen_;
   size_t round_ = 0;
 };
 
-[[noreturn]] void refuse(const Graph& graph, const MemoryPair& pair) {
-  const Op& first = *graph.ops()[pair.first];
-  const Op& second = *graph.ops()[pair.second];
+[[noreturn]] void refuse(const OpList& ops, const MemoryPair& pair) {
+  const Op& first = *ops[pair.first];
+  const Op& second = *ops[pair.second];
   const Op& update = pair.first_changes ? first : second;
   const Op& use = pair.first_changes ? second : first;
   Diagnostic d;
@@ -70,28 +70,28 @@ class Ancestors {
   throw Error(std::move(d)).as(codes::in_place_order);
 }
 
-bool is_used(const Graph& graph, const MemoryPair& pair, const std::vector<bool>& needed) {
+bool is_used(const OpList& ops, const MemoryPair& pair, const std::vector<bool>& needed) {
   if (!pair.first_changes) return needed[pair.first];
   if (needed[pair.second]) return true;
-  const Op& second = *graph.ops()[pair.second];
+  const Op& second = *ops[pair.second];
   for (size_t slot = 0; slot < second.inputs.size(); ++slot)
     if (second.inputs[slot] && second.modifies(slot)) return needed[pair.first];
   return false;
 }
 
 /// `needed`: ops, by index, whose accesses are checked; null means all.
-void check(const Graph& graph, const std::vector<bool>* needed = nullptr) {
-  std::vector<MemoryPair> pairs = memory_pairs(graph, MemoryGroups(graph), false);
+void check(const OpList& ops, const MemoryGroups& groups, const std::vector<bool>* needed = nullptr) {
+  std::vector<MemoryPair> pairs = memory_pairs(ops, groups, false);
   std::stable_sort(pairs.begin(), pairs.end(),
                    [](const MemoryPair& a, const MemoryPair& b) { return a.second < b.second; });
-  Ancestors ancestors(graph);
+  Ancestors ancestors(ops);
   for (size_t i = 0; i < pairs.size();) {
     size_t end = i, oldest = pairs[i].first;
     for (; end < pairs.size() && pairs[end].second == pairs[i].second; ++end)
       oldest = std::min(oldest, pairs[end].first);
     ancestors.search(pairs[i].second, oldest);
     for (; i < end; ++i)
-      if (!ancestors.found(pairs[i].first) && (!needed || is_used(graph, pairs[i], *needed))) refuse(graph, pairs[i]);
+      if (!ancestors.found(pairs[i].first) && (!needed || is_used(ops, pairs[i], *needed))) refuse(ops, pairs[i]);
   }
 }
 
@@ -105,7 +105,7 @@ void check_all(std::vector<const Graph*> open) {
     const Graph* graph = open.back();
     open.pop_back();
     if (!seen.insert(graph).second) continue;
-    check(*graph);
+    check(ops_of(*graph), MemoryGroups(*graph));
     for (const Graph* callee : graph->called_graphs()) open.push_back(callee);
   }
 }
@@ -116,16 +116,15 @@ void check_inplace_order(const Ir& ir) { check_all({&ir.main()}); }
 
 void check_inplace_order(const Tensor& tensor) {
   if (!tensor.producer) return;
-  const Graph& graph = *tensor.graph;
-  const auto& ops = graph.ops();
-  const MemoryGroups groups(graph);
+  const OpList ops = ops_that_decide(tensor);
+  const MemoryGroups groups(ops);
   const auto decides = [&](const Op& op) {
     if (&op == tensor.producer) return true;
     for (size_t slot = 0; slot < op.inputs.size(); ++slot)
       if (op.inputs[slot] && op.modifies(slot) && groups.group(op.inputs[slot]) == groups.group(&tensor)) return true;
     return false;
   };
-  Ancestors ancestors(graph);
+  Ancestors ancestors(ops);
   std::vector<bool> needed(ops.size());
   for (size_t k = ops.size(); k-- > 0;) {
     if (needed[k] || !decides(*ops[k])) continue;
@@ -136,7 +135,7 @@ void check_inplace_order(const Tensor& tensor) {
   std::vector<const Graph*> called;
   for (size_t k = 0; k < ops.size(); ++k)
     if (needed[k]) called.insert(called.end(), ops[k]->called.begin(), ops[k]->called.end());
-  check(graph, &needed);
+  check(ops, groups, &needed);
   check_all(std::move(called));
 }
 

@@ -9,10 +9,51 @@
 
 namespace pxl {
 
+OpList ops_of(const Graph& graph) {
+  OpList ops;
+  ops.reserve(graph.ops().size());
+  for (const auto& op : graph.ops()) ops.push_back(op.get());
+  return ops;
+}
+
+OpList ops_that_decide(const Tensor& tensor) {
+  PointerSet<const Op*> needed;
+  std::vector<const Op*> open;
+  const auto need = [&](const Op* op) {
+    if (op && needed.insert(op)) open.push_back(op);
+  };
+  const auto modifies_memory = [](const Op& op) {
+    if (op.called.empty() && op.row->modifies == 0) return false;
+    for (size_t slot = 0; slot < op.inputs.size(); ++slot)
+      if (op.inputs[slot] && op.modifies(slot)) return true;
+    return false;
+  };
+  need(tensor.producer);
+  for (const auto& op : tensor.graph->ops())
+    if (modifies_memory(*op)) need(op.get());
+  while (!open.empty()) {
+    const Op& op = *open.back();
+    open.pop_back();
+    for (const Tensor* t : op.inputs)
+      if (t) need(t->producer);
+    for (const Op* before : op.after) need(before);
+  }
+  OpList ops = ops_of(*tensor.graph);
+  std::erase_if(ops, [&](const Op* op) { return needed.count(op) == 0; });
+  return ops;
+}
+
 MemoryGroups::MemoryGroups(const Graph& graph) {
-  std::vector<const Tensor*> tensors;  // in order of creation
-  std::vector<size_t> parent;          // union-find over their positions; the root is the first of a group
   group_.reserve(graph.tensors().size());
+  std::vector<const Tensor*> given;
+  for (const auto& t : graph.tensors())
+    if (!t->producer) given.push_back(t.get());
+  add(given, ops_of(graph));
+}
+
+void MemoryGroups::add(const std::vector<const Tensor*>& given, const OpList& ops) {
+  std::vector<const Tensor*> tensors;
+  std::vector<size_t> parent;  // union-find over their positions; the root is the first of a group
   const auto start = [&](const Tensor* t) {
     if (!group_.emplace(t, tensors.size()).second) return;
     parent.push_back(tensors.size());
@@ -22,9 +63,10 @@ MemoryGroups::MemoryGroups(const Graph& graph) {
     while (parent[k] != k) k = parent[k] = parent[parent[k]];
     return k;
   };
-  for (const auto& t : graph.tensors())
-    if (!t->producer) start(t.get());
-  for (const auto& op : graph.ops()) {
+  for (const Tensor* t : given) start(t);
+  for (const Op* op : ops) {
+    for (const Tensor* t : op->inputs)
+      if (t) start(t);
     for (const Tensor* t : op->outputs) start(t);
     for (size_t slot = 0; slot < op->inputs.size(); ++slot) {
       if (!op->aliases(slot)) continue;
@@ -47,7 +89,7 @@ bool MemoryGroups::owns_memory(const Tensor* tensor) const {
   return true;
 }
 
-std::vector<MemoryPair> memory_pairs(const Graph& graph, const MemoryGroups& groups, bool calls_change) {
+std::vector<MemoryPair> memory_pairs(const OpList& ops, const MemoryGroups& groups, bool calls_change) {
   struct Access {
     size_t op;
     const Tensor* tensor;
@@ -58,13 +100,12 @@ std::vector<MemoryPair> memory_pairs(const Graph& graph, const MemoryGroups& gro
     Access last_change{none, nullptr, false};
     std::vector<Access> uses;  // since the last modification
   };
-  const auto& ops = graph.ops();
   const auto changes = [&](const Op& op, size_t slot) {
     if (!calls_change && !op.called.empty()) return false;
     return op.modifies(slot);
   };
   std::vector<bool> changed(groups.count(), false);
-  for (const auto& op : ops)
+  for (const Op* op : ops)
     for (size_t s = 0; s < op->inputs.size(); ++s)
       if (op->inputs[s] && changes(*op, s)) changed[groups.group(op->inputs[s])] = true;
 
@@ -117,12 +158,12 @@ const Effects& effects_of(const Graph& graph, std::unordered_map<const Graph*, E
 
 }  // namespace
 
-std::vector<std::pair<size_t, size_t>> effect_pairs(const Graph& graph) {
+std::vector<std::pair<size_t, size_t>> effect_pairs(const OpList& ops) {
   std::unordered_map<const Graph*, Effects> known;
   std::unordered_map<const Stream*, size_t> last;
   std::vector<std::pair<size_t, size_t>> pairs;
-  for (size_t k = 0; k < graph.ops().size(); ++k) {
-    const Op& op = *graph.ops()[k];
+  for (size_t k = 0; k < ops.size(); ++k) {
+    const Op& op = *ops[k];
     Effects effects;
     if (op.stream)
       effects.insert(op.stream);

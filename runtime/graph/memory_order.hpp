@@ -9,11 +9,20 @@
 
 namespace pxl {
 
+/// Ops of one graph in creation order.
+using OpList = std::vector<Op*>;
+OpList ops_of(const Graph& graph);
+/// The ops that decide a tensor's value: those that it is computed from, and all that modify memory, with those that
+/// they are computed from.
+OpList ops_that_decide(const Tensor& tensor);
+
 /// Partition of a graph's tensors by shared memory (Op::aliases). A group contains a view, all tensors that it is a
 /// view or a part of, and all tensors that share memory with these.
 class MemoryGroups {
  public:
   explicit MemoryGroups(const Graph& graph);
+  /// The tensors that some ops use.
+  explicit MemoryGroups(const OpList& ops) { add({}, ops); }
   /// Dense numbers from 0, in order of each group's first tensor.
   size_t group(const Tensor* tensor) const { return group_.at(tensor); }
   size_t count() const { return count_; }
@@ -21,11 +30,13 @@ class MemoryGroups {
   bool owns_memory(const Tensor* tensor) const;
 
  private:
+  void add(const std::vector<const Tensor*>& given, const OpList& ops);
+
   PointerMap<const Tensor*, size_t> group_;
   size_t count_ = 0;
 };
 
-/// `second` accesses memory after `first`, and at least one of them modifies it. Ops by index in creation order, so
+/// `second` accesses memory after `first`, and at least one of them modifies it. Ops by index in their list, so
 /// first < second. Transitive pairs are omitted.
 struct MemoryPair {
   size_t first, second;
@@ -34,10 +45,10 @@ struct MemoryPair {
 };
 
 /// `calls_change`: whether calls modify their by-ref inputs, or only read them.
-std::vector<MemoryPair> memory_pairs(const Graph& graph, const MemoryGroups& groups, bool calls_change);
+std::vector<MemoryPair> memory_pairs(const OpList& ops, const MemoryGroups& groups, bool calls_change);
 
 /// Consecutive pairs of ops that access one stream (also inside called graphs), or that have other side effects; both
 /// keep creation order.
-std::vector<std::pair<size_t, size_t>> effect_pairs(const Graph& graph);
+std::vector<std::pair<size_t, size_t>> effect_pairs(const OpList& ops);
 
 }  // namespace pxl

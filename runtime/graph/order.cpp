@@ -24,36 +24,36 @@ struct Entry {
 
 class Scheduler {
  public:
-  explicit Scheduler(const Graph& graph) : graph_(graph), groups_(graph) {
-    const auto& ops = graph.ops();
-    for (size_t k = 0; k < ops.size(); ++k) index_.emplace(ops[k].get(), k);
-    followers_.resize(ops.size());
-    waits_.assign(ops.size(), 0);
-    cost_.assign(ops.size(), 0);
-    uses_.resize(ops.size());
+  /// `kept`: tensors whose memory is never freed.
+  Scheduler(OpList ops, MemoryGroups groups, const std::vector<Tensor*>& kept)
+      : ops_(std::move(ops)), groups_(std::move(groups)) {
+    for (size_t k = 0; k < ops_.size(); ++k) index_.emplace(ops_[k], k);
+    followers_.resize(ops_.size());
+    waits_.assign(ops_.size(), 0);
+    cost_.assign(ops_.size(), 0);
+    uses_.resize(ops_.size());
     add_edges();
-    add_memory();
+    add_memory(kept);
   }
 
-  std::vector<Op*> run() {
-    const auto& ops = graph_.ops();
-    std::vector<Op*> order;
-    order.reserve(ops.size());
-    std::vector<bool> done(ops.size(), false);
-    for (size_t k = 0; k < ops.size(); ++k)
+  OpList run() {
+    OpList order;
+    order.reserve(ops_.size());
+    std::vector<bool> done(ops_.size(), false);
+    for (size_t k = 0; k < ops_.size(); ++k)
       if (waits_[k] == 0) queue_.push({cost_[k], k});
     while (!queue_.empty()) {
       const Entry next = queue_.top();
       queue_.pop();
       if (done[next.op] || next.cost != cost_[next.op]) continue;  // stale: replaced by a cheaper entry
       done[next.op] = true;
-      order.push_back(ops[next.op].get());
+      order.push_back(ops_[next.op]);
       for (size_t group : uses_[next.op]) used(group, next.op);
       for (size_t follower : followers_[next.op])
         if (--waits_[follower] == 0) queue_.push({cost_[follower], follower});
     }
-    if (order.size() != ops.size())
-      throw Error("the ops of graph `" + graph_.id() + "` wait for each other", {}, Fault::internal);
+    if (order.size() != ops_.size())
+      throw Error("the ops of graph `" + ops_[0]->graph->id() + "` wait for each other", {}, Fault::internal);
     return order;
   }
 
@@ -65,28 +65,26 @@ class Scheduler {
   }
 
   void add_edges() {
-    const auto& ops = graph_.ops();
-    for (size_t k = 0; k < ops.size(); ++k) {
-      for (const Tensor* t : ops[k]->inputs)
+    for (size_t k = 0; k < ops_.size(); ++k) {
+      for (const Tensor* t : ops_[k]->inputs)
         if (t && t->producer) add_edge(index_.at(t->producer), k);
-      for (const Op* before : ops[k]->after) add_edge(index_.at(before), k);
+      for (const Op* before : ops_[k]->after) add_edge(index_.at(before), k);
     }
-    for (const MemoryPair& p : memory_pairs(graph_, groups_, true)) add_edge(p.first, p.second);
-    for (const auto& [first, second] : effect_pairs(graph_)) add_edge(first, second);
+    for (const MemoryPair& p : memory_pairs(ops_, groups_, true)) add_edge(p.first, p.second);
+    for (const auto& [first, second] : effect_pairs(ops_)) add_edge(first, second);
   }
 
-  void add_memory() {
+  void add_memory(const std::vector<Tensor*>& kept) {
     bytes_.assign(groups_.count(), 0);
     users_left_.assign(groups_.count(), 0);
     users_xor_.assign(groups_.count(), 0);
-    const auto& ops = graph_.ops();
-    for (size_t k = 0; k < ops.size(); ++k) {
-      for (const Tensor* t : ops[k]->outputs) {
+    for (size_t k = 0; k < ops_.size(); ++k) {
+      for (const Tensor* t : ops_[k]->outputs) {
         if (!groups_.owns_memory(t)) continue;
         bytes_[groups_.group(t)] += t->spec.bytes();
         cost_[k] += t->spec.bytes();
       }
-      for (const Tensor* t : ops[k]->inputs)
+      for (const Tensor* t : ops_[k]->inputs)
         if (t) uses_[k].push_back(groups_.group(t));
       std::sort(uses_[k].begin(), uses_[k].end());
       uses_[k].erase(std::unique(uses_[k].begin(), uses_[k].end()), uses_[k].end());
@@ -95,8 +93,7 @@ class Scheduler {
         users_xor_[group] ^= k;
       }
     }
-    // Outputs of the graph outlive their consumers: their memory is never freed.
-    for (const Tensor* t : graph_.outputs()) {
+    for (const Tensor* t : kept) {
       const size_t group = groups_.group(t);
       if (bytes_[group] > 0) users_left_[group] += 2;
     }
@@ -112,7 +109,7 @@ class Scheduler {
     if (waits_[last] == 0) queue_.push({cost_[last], last});
   }
 
-  const Graph& graph_;
+  OpList ops_;
   MemoryGroups groups_;
   PointerMap<const Op*, size_t> index_;
   std::vector<std::vector<size_t>> followers_;
@@ -127,9 +124,16 @@ class Scheduler {
 
 }  // namespace
 
-std::vector<Op*> schedule_order(const Graph& graph) {
+OpList schedule_order(const Graph& graph) {
   check_in_effect("the schedule", graph);
-  return Scheduler(graph).run();
+  return Scheduler(ops_of(graph), MemoryGroups(graph), graph.outputs()).run();
+}
+
+OpList schedule_order(const Tensor& tensor) {
+  check_in_effect("the schedule", *tensor.graph);
+  OpList ops = ops_that_decide(tensor);
+  MemoryGroups groups(ops);
+  return Scheduler(std::move(ops), std::move(groups), {}).run();
 }
 
 }  // namespace pxl

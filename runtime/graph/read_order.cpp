@@ -119,12 +119,13 @@ class Changes {
   }
   void add_memory_order() {
     const auto& ops = graph_.ops();
-    for (const MemoryPair& p : memory_pairs(graph_, groups_, true)) {
+    for (const MemoryPair& p : memory_pairs(ops_of(graph_), groups_, true)) {
       const size_t group = groups_.group(p.changed);
       if (p.second + 1 == ops.size() && read_.count(group) > 0 && !has_other_use(group)) continue;
       before_[ops[p.second].get()].push_back(ops[p.first].get());
     }
-    for (const auto& [first, second] : effect_pairs(graph_)) before_[ops[second].get()].push_back(ops[first].get());
+    for (const auto& [first, second] : effect_pairs(ops_of(graph_)))
+      before_[ops[second].get()].push_back(ops[first].get());
   }
 
   const Graph& graph_;

@@ -11,6 +11,8 @@ namespace pxl {
 /// A topological order that respects data, `after` constraints and in-place updates, and keeps peak live memory low.
 /// Greedily takes the ready op that leaves the fewest bytes live; ties by creation. Deterministic.
 std::vector<Op*> schedule_order(const Graph& graph);
+/// The same for the ops that decide a tensor's value.
+std::vector<Op*> schedule_order(const Tensor& tensor);
 
 /// Format: docs, section "Schedules are a format". No trailing newline.
 std::string print_schedule(const Graph& graph);

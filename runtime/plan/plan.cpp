@@ -377,7 +377,7 @@ const Plan& Planner::plan(const Graph& graph, int last_op) {
 const Plan& Planner::plan_tensor(const Tensor& tensor) {
   const Graph& graph = *tensor.graph;
   callees_ = Keep::state;
-  auto made = std::make_unique<Plan>(make({graph, schedule_order(graph), {}, {&tensor}, Keep::results}));
+  auto made = std::make_unique<Plan>(make({graph, schedule_order(tensor), {}, {&tensor}, Keep::results}));
   return *plans_.emplace(&graph, std::move(made)).first->second;
 }
 

@@ -148,7 +148,7 @@ class Inliner {
   /// The earlier ops that access the same memory as an op, if one of the two is a call.
   static std::unordered_map<const Op*, std::vector<const Op*>> memory_order(const Graph& g) {
     std::unordered_map<const Op*, std::vector<const Op*>> before;
-    for (const MemoryPair& p : memory_pairs(g, MemoryGroups(g), true)) {
+    for (const MemoryPair& p : memory_pairs(ops_of(g), MemoryGroups(g), true)) {
       const Op* first = g.ops()[p.first].get();
       const Op* second = g.ops()[p.second].get();
       if (first->row->role == Role::call || second->row->role == Role::call) before[second].push_back(first);

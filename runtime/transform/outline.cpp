@@ -147,8 +147,8 @@ std::unordered_map<const Op*, std::vector<const Op*>> hidden_order(const Graph& 
   const auto keep = [&](size_t first, size_t second) {
     before[graph.ops()[second].get()].push_back(graph.ops()[first].get());
   };
-  for (const MemoryPair& p : memory_pairs(graph, MemoryGroups(graph), true)) keep(p.first, p.second);
-  for (const auto& [first, second] : effect_pairs(graph)) keep(first, second);
+  for (const MemoryPair& p : memory_pairs(ops_of(graph), MemoryGroups(graph), true)) keep(p.first, p.second);
+  for (const auto& [first, second] : effect_pairs(ops_of(graph))) keep(first, second);
   return before;
 }
 
