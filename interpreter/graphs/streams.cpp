@@ -91,6 +91,7 @@ Value spec_of_stored(Interpreter& in, const ast::StreamStmt& s, const Value& val
                 {"write `stream " + std::string(s.is_input ? "in " : "out ") + s.name + ": float32[...]`" +
                  (s.is_input ? "" : ", or give it a tensor")})
         .as(codes::stream);
+  if (holds_unknown(value)) throw Unevaluated{};
   const auto spec_of = [&](const Value& v, const std::string&) {
     if (as_tensor(v)) return Value(as_tensor(v)->spec);
     return Value(narrowed(to_array(in, v), "stream out " + s.name).spec());

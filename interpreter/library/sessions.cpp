@@ -73,9 +73,15 @@ void give_tree(Interpreter& in, const Value& streams, const Value& value, const 
   }
   const std::vector<TreeLeaf> parts = branches_of(in, streams);
   const std::vector<TreeLeaf> given = is_unknown(value) ? std::vector<TreeLeaf>() : branches_of(in, value);
+  const auto is_part = [&](const TreeLeaf& leaf) {
+    return std::ranges::find(parts, leaf.first, &TreeLeaf::first) != parts.end();
+  };
+  const bool others = !std::ranges::all_of(given, is_part);
   for (const auto& [name, part] : parts) {
     const auto found = std::ranges::find(given, name, &TreeLeaf::first);
-    if (!is_unknown(value) && (found == given.end() || given.size() != parts.size()))
+    const auto* leaf = part.as<StreamObject>();
+    if (leaf && !leaf->stream->used && !others && !is_unknown(value)) continue;  // the program does not load it
+    if (!is_unknown(value) && (others || found == given.end()))
       throw run_error(fmt::format("{}: `{}` is a tree of {}; got {}", where, path, names_of(parts),
                                   is_tree(value) ? names_of(given) : with_article(value.type_name())))
           .as(codes::stream);
