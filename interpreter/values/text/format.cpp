@@ -107,14 +107,14 @@ std::string sign_text(const Spec& s, bool negative) {
   return s.sign == '-' ? "" : std::string(1, s.sign);
 }
 
-// Pads with zeros and groups them, as Python does.
+// Pads with zeros and groups them, as Python does: a group's mark comes first nowhere, so that the text may be one
+// longer than the width.
 std::string finish_number(Spec s, const std::string& prefix, std::string body) {
   if (s.grouping) {
     const size_t size = s.type == 'b' || s.type == 'x' || s.type == 'X' || s.type == 'o' ? 4 : 3;
     if (s.fill == "0" && s.align == '=') {
       std::string wide = body;
-      while (static_cast<int64_t>(prefix.size() + grouped("0" + wide, s.grouping, size).size()) <= s.width)
-        wide = "0" + wide;
+      while (static_cast<int64_t>(prefix.size() + grouped(wide, s.grouping, size).size()) < s.width) wide = "0" + wide;
       body = wide;
     }
     body = grouped(body, s.grouping, size);
