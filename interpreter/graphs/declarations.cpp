@@ -66,8 +66,10 @@ void declare_once(Interpreter& in, const std::shared_ptr<Ir>& ir, const ast::Stm
     const auto& d = *other;
     Error e(std::string(what) + " " + name + ": the name is declared twice in program " + ir->name(),
             {"first declared at " + place_text(d.place),
-             stream && d.stream ? "choose another name; `host_store(" + name + ", t)` stores again to the first one"
-                                : "choose another name"});
+             !stream || !d.stream ? "choose another name"
+             : std::string_view(what) == "stream in"
+                 ? "choose another name; `host_load(" + name + ")` loads from the first one"
+                 : "choose another name; `host_store(" + name + ", t)` stores again to the first one"});
     e.as(codes::twice).locate(place, position_of(in).frames);
     throw e;
   }

@@ -102,7 +102,15 @@ void check_keys(Interpreter& in, const Family& family) {
   for (size_t i = 0; i < now.size() || i < family.keys.size(); ++i) {
     const NamedKey *was = i < family.keys.size() ? &family.keys[i] : nullptr, *is = i < now.size() ? &now[i] : nullptr;
     if (was && is && was->name == is->name && was->key == is->key) continue;
-    const std::string& name = (was ? was : is)->name;
+    // A name that one list lacks moves the names after it.
+    const auto lacks = [](const std::vector<NamedKey>& list) {
+      return [&list](const NamedKey& k) { return std::ranges::find(list, k.name, &NamedKey::name) == list.end(); };
+    };
+    const auto added = std::ranges::find_if(now, lacks(family.keys)),
+               gone = std::ranges::find_if(family.keys, lacks(now));
+    const std::string& name = added != now.end()          ? added->name
+                              : gone != family.keys.end() ? gone->name
+                                                          : (was ? was : is)->name;
     const bool shown = was && is && was->name == is->name && !was->shown.empty() && !is->shown.empty();
     throw Error(
         shown ? fmt::format("program {}: `{}` was {}, is {}", code.name, name, was->shown, is->shown)

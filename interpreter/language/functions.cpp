@@ -399,6 +399,20 @@ class ParameterBinder {
     return true;
   }
 
+  /// A tensor where gradients are expected: the gradient of one variable, or a loss.
+  static void explain_gradients(const auto& say, const Span& place, const std::string& text) {
+    const size_t comma = text.find(", ");
+    const bool of_one = text.starts_with("grad(") && text.ends_with(")") && comma != text.npos &&
+                        comma == text.rfind(',') && text.find('(', 5) == text.npos;
+    const std::string edit =
+        of_one ? fmt::format("{}[{}])", text.substr(0, comma + 2), text.substr(comma + 2, text.size() - comma - 3))
+               : fmt::format("grad({}, variables)", text);
+    if (of_one)
+      say(fmt::format("`{}` gives the gradients of a list", edit), place, edit, "Give a list");
+    else
+      say(fmt::format("`{}` gives the gradients", edit), {}, {}, {});
+  }
+
   /// A guess at the value that was meant in place of one with a wrong type.
   static void explain_mismatch(Error& e, const Value& given, const Span& place) {
     const std::string text(place.text());
@@ -417,7 +431,7 @@ class ParameterBinder {
       say(fmt::format("its tree of variables is `{}.vars`", text.empty() ? "net" : text), after, ".vars",
           "Add `.vars`");
     } else if (expected.find("expected gradients") != expected.npos && given.type_name() == "tensor") {
-      e.first().notes.push_back(fmt::format("`grad({}, variables)` gives the gradients", text));
+      explain_gradients(say, place, text);
     } else if (const std::string* word = given.as_string();
                word && expected.find("expected a function") != expected.npos && text.size() == word->size() + 2) {
       say(fmt::format("a function is given by its name, without quotes: `{}`", *word), place, *word, {});

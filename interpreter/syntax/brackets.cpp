@@ -2,6 +2,8 @@
 // the opening, and a synthetic token replaces the closer. The parser therefore sees balanced tokens only.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "interpreter/syntax/fixes/syntax_fixes.hpp"
 #include "interpreter/syntax/newlines.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
@@ -17,6 +19,9 @@ void NewlineResolver::problem(std::string message, uint32_t begin, uint32_t end,
 void NewlineResolver::unclosed(const Open& o, std::vector<std::string> notes) {
   Token& t = out_.tokens[o.token];
   t.unclosed = true;
+  after_arrow_ = o.kind == dict && o.token > 0 && out_.tokens[o.token - 1].type == ids::ARROW;
+  if (after_arrow_)
+    notes.emplace_back("after `=>` comes one expression; a function with statements is `def f(x) { ... }`");
   std::string what = o.kind == fstring         ? "this f-string is not closed"
                      : o.kind == interpolation ? "this interpolation is not closed"
                                                : fmt::format("`{}` is not closed", out_.text(o.token));
@@ -111,6 +116,7 @@ void NewlineResolver::close_mismatched(RawToken raw, Kind wanted) {
   bool other_kind =
       !stack_.empty() && (stack_.back().kind == parenthesis || stack_.back().kind == bracket) && wanted != dict;
   if (!other_kind) {
+    if (wanted == dict && std::exchange(after_arrow_, false)) return;
     const bool earlier = wanted == dict && closed_above_;
     const uint32_t begin = earlier ? closed_above_->closer : raw.begin, end = begin + (raw.end - raw.begin);
     std::vector<std::string> notes;

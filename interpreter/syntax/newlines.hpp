@@ -78,6 +78,8 @@ class NewlineResolver {
     uint32_t closer;
   };
   std::optional<Indented> closed_below_, closed_above_;
+  bool after_arrow_ =
+      false;          ///< whether the last `{` that was not closed came after `=>`, as a block of other languages
   int doc_line_ = 0;  ///< end of the last comment line, if the doc comment is still attached
 };
 

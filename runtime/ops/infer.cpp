@@ -29,13 +29,17 @@ Shape broadcast_all(const OpContext& site, size_t first = 0) {
 }  // namespace
 
 void check_same_dtype(const OpContext& site, size_t one, size_t other) {
-  if (site.input(other).dtype == site.input(one).dtype) return;
+  const DType first = site.input(one).dtype, second = site.input(other).dtype;
+  if (first == second) return;
+  // The conversion that is offered loses least: integers become floats, and the narrower dtype the wider one.
+  const auto width = [](DType d) { return std::pair(is_floating(d), size_of(d)); };
+  const size_t from = width(second) > width(first) ? one : other, to = from == one ? other : one;
   refuse(site,
-         fmt::format("operands have different dtypes: {} ({}) and {} ({})", name(site.input(one).dtype),
-                     site.label(one), name(site.input(other).dtype), site.label(other)),
+         fmt::format("operands have different dtypes: {} ({}) and {} ({})", name(first), site.label(one), name(second),
+                     site.label(other)),
          codes::dtype,
-         fmt::format("dtypes of tensors are not promoted: `cast({}, {})` converts", site.label(other),
-                     name(site.input(one).dtype)));
+         fmt::format("dtypes of tensors are not promoted: `cast({}, {})` converts", site.label(from),
+                     name(site.input(to).dtype)));
 }
 
 void check_one_dtype(const OpContext& site, size_t first) {

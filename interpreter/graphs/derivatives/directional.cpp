@@ -306,6 +306,10 @@ Value make_jacobian(const Arguments& given) {
         const Tensor* x = call.given.empty() ? nullptr : as_tensor(call.given[0].tensor);
         if (!x || result_outputs(*call.callable.graph) != 1)
           throw Error("jacobian: the function takes a tensor first, and returns one tensor").as(codes::gradient);
+        if (!is_floating(x->spec.dtype))
+          throw Error(fmt::format("jacobian: the argument is {}; only floats have derivatives", text(x->spec)),
+                      {"`cast(x, float32)` converts integers"})
+              .as(codes::gradient);
         const Tensor* y = call.op->outputs[0];
         const TensorSpec& over = reverse ? y->spec : x->spec;
         const int64_t n = element_count(over.shape);

@@ -44,7 +44,13 @@ TreePtr from_dict(TreeKind kind, const Value& v) {
   auto* d = v.as<DictObject>();
   if (!d) type_error("from_dict takes a dict from dotted names to leaves, got " + v.type_name());
   TreePtr t = make_tree(kind);
-  for (const auto& [k, leaf] : d->items) t->insert(key_name(k, "from_dict"), leaf);
+  for (const auto& [k, leaf] : d->items) {
+    if (leaf.as<DictObject>())
+      throw Error(fmt::format("from_dict: `{}` is a dict: the keys are dotted names", key_name(k, "from_dict")),
+                  {fmt::format("write its entries as `\"{}.name\": leaf`", key_name(k, "from_dict"))})
+          .as(codes::key);
+    t->insert(key_name(k, "from_dict"), leaf);
+  }
   return t;
 }
 

@@ -24,10 +24,12 @@ namespace pxl {
 
 namespace {
 
-[[noreturn]] void bad_key(const Value& v) {
-  throw Error("a tensor is indexed by ints, slices, `...`, none, or one tensor or array of ints or bools, not by " +
-              with_article(v.type_name()))
-      .as(codes::index);
+[[noreturn]] void bad_key(const Value& v, size_t axis) {
+  Error e("a tensor is indexed by ints, slices, `...` and none, or by one tensor or array alone; not by " +
+          with_article(v.type_name()));
+  if (as_tensor(v) || v.as_array())
+    e.first().notes.push_back(fmt::format("`gather(t, k, axis = {})` takes elements of an axis", axis));
+  throw e.as(codes::index);
 }
 
 struct Basic {
@@ -86,7 +88,7 @@ Basic read_basic(const Tensor& t, const std::vector<Value>& given) {
       if (r.start != 0 || r.step != 1 || r.count != extent) take(r.start, past < 0 ? -extent - 1 : past, r.step);
       b.shape.push_back(r.count);
     } else {
-      if (!p.is_int() && !p.as_array()) bad_key(p);
+      if (!p.is_int() && !(p.as_array() && p.as_array()->rank() == 0)) bad_key(p, axis);
       const int64_t i = wrap_index(to_index(p, "index"), extent, fmt::format("axis {} of the tensor", axis));
       take(i, i + 1, 1);
       b.reshaped = true;
