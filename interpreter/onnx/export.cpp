@@ -80,6 +80,7 @@ Model Exporter::run(const pxl::Graph& graph) {
   model_.producer = "pxl";
   model_.opsets = {{"", export_opset}};
   model_.graph.name = options_.name.empty() ? "pxl" : options_.name;
+  reserve_names(graph);
   if (!graph.is_main()) {
     for (const Tensor* t : graph.inputs()) {
       const auto value = options_.weights.find(t);
@@ -128,9 +129,22 @@ std::string Exporter::initialiser(const std::string& wanted, const Array& value)
   return name;
 }
 
+void Exporter::reserve_names(const pxl::Graph& graph) {
+  for (const Tensor* t : graph.inputs())
+    if (!options_.weights.contains(t)) reserved_.insert(t->key.empty() ? t->name : t->key);
+  for (const Tensor* t : graph.outputs()) reserved_.insert(t->name);
+  for (const auto& g : graph.ir().graphs())
+    for (const auto& op : g->ops())
+      if (op->stream) reserved_.insert(op->stream->label);
+}
+std::string Exporter::owned(const std::string& wanted) {
+  if (reserved_.erase(wanted) == 0) return unique(wanted);
+  taken_.insert(wanted);
+  return wanted;
+}
 std::string Exporter::unique(const std::string& wanted) {
   std::string name = wanted.empty() ? "t" : wanted;
-  for (int n = 1; !taken_.insert(name).second; ++n) name = fmt::format("{}_{}", wanted, n);
+  for (int n = 1; reserved_.contains(name) || !taken_.insert(name).second; ++n) name = fmt::format("{}_{}", wanted, n);
   return name;
 }
 ValueInfo Exporter::value_info(const std::string& name, const TensorSpec& spec) const {
@@ -140,11 +154,16 @@ ValueInfo Exporter::value_info(const std::string& name, const TensorSpec& spec) 
   return info;
 }
 std::string Exporter::input(const std::string& wanted, const TensorSpec& spec) {
-  model_.graph.inputs.push_back(value_info(unique(wanted), spec));
+  model_.graph.inputs.push_back(value_info(owned(wanted), spec));
   return model_.graph.inputs.back().name;
 }
 void Exporter::output(const std::string& wanted, const TensorSpec& spec, const std::string& value) {
-  model_.graph.outputs.push_back(value_info(several("Identity", {value}, {}, {wanted}).front(), spec));
+  Node node;
+  node.op = "Identity";
+  node.inputs = {value};
+  node.outputs = {owned(wanted)};
+  model_.graph.outputs.push_back(value_info(node.outputs[0], spec));
+  out_->nodes.push_back(std::move(node));
 }
 
 std::string Exporter::name_of(const Tensor* t, Frame& frame) {
@@ -260,6 +279,9 @@ ExportForm export_form(std::string_view op) {
 
 Texts as_int32(const ExportSite& s, const std::string& value) {
   return {s.e.add("Cast", {value}, {attribute("to", static_cast<int64_t>(ElementType::int32))})};
+}
+std::string as_int64(const ExportSite& s, const std::string& value) {
+  return s.e.add("Cast", {value}, {attribute("to", static_cast<int64_t>(ElementType::int64))});
 }
 
 Model export_graph(const pxl::Graph& graph, const ExportOptions& options, std::vector<Array>& kept) {

@@ -11,9 +11,6 @@ namespace pxl::onnx {
 
 namespace {
 
-std::string as_int64(const ExportSite& s, const std::string& value) {
-  return s.e.add("Cast", {value}, {attribute("to", static_cast<int64_t>(ElementType::int64))});
-}
 std::string cast_to(const ExportSite& s, const std::string& value, DType from, DType to) {
   if (from == to) return value;
   return s.e.add("Cast", {value}, {attribute("to", static_cast<int64_t>(element_type(to)))});

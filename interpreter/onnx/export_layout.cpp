@@ -20,6 +20,15 @@ Texts slice_form(const ExportSite& s, const Ints& starts, const Ints& ends, cons
   return one(s.e.add("Slice", {s.in[0], s.e.ints(starts), s.e.ints(ends), s.e.ints(axes), s.e.ints(steps)}));
 }
 
+// ONNX Runtime's OneHot takes indices and depth as int64, and values as float32 or int64. Other values are gathered.
+Texts one_hot(const ExportSite& s) {
+  const bool direct = s.dtype(1) == DType::float32 || s.dtype(1) == DType::int64;
+  const std::string depth = s.e.initialiser("depth", Array::scalar<int64_t>(s.c.integer("num_classes")));
+  const std::string hot = s.e.add("OneHot", {as_int64(s, s.in[0]), depth, direct ? s.in[1] : s.e.ints({0, 1})},
+                                  {attribute("axis", s.axis("axis", 1))});
+  return one(direct ? hot : s.e.add("Gather", {s.in[1], hot}));
+}
+
 const ExportRow layout_rows[] = {
     {"topk", [](const ExportSite& s) { return ordered(s, s.c.integer("k"), s.c.boolean("largest")); }},
     {"sort",
@@ -87,12 +96,7 @@ const ExportRow layout_rows[] = {
      [](const ExportSite& s) { return one(s.e.add("GatherElements", s.in, {attribute("axis", s.axis())})); }},
     {"scatter",
      [](const ExportSite& s) { return one(s.e.add("ScatterElements", s.in, {attribute("axis", s.axis())})); }},
-    {"onehot",
-     [](const ExportSite& s) {
-       return one(s.e.add(
-           "OneHot", {s.in[0], s.e.initialiser("depth", Array::scalar<int64_t>(s.c.integer("num_classes"))), s.in[1]},
-           {attribute("axis", s.axis("axis", 1))}));
-     }},
+    {"onehot", one_hot},
     {"init",
      [](const ExportSite& s) {
        const TensorSpec& spec = s.op.outputs[0]->spec;

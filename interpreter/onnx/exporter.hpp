@@ -49,6 +49,10 @@ class Exporter {
   std::string initialiser(const std::string& wanted, const Array& value);
 
  private:
+  /// Reserves the names of the model's inputs and outputs: other values give way.
+  void reserve_names(const pxl::Graph& graph);
+  /// The reserved name, for its first owner; else as `unique`.
+  std::string owned(const std::string& wanted);
   std::string unique(const std::string& wanted);
   ValueInfo value_info(const std::string& name, const TensorSpec& spec) const;
   std::string input(const std::string& wanted, const TensorSpec& spec);
@@ -106,7 +110,7 @@ class Exporter {
   std::map<const Tensor*, const Tensor*> memory_;  ///< owner of the memory, for each tensor whose memory is changed
   std::set<const Tensor*> viewed_;                 ///< owners of memory that is changed and that views share
   std::map<const Tensor*, std::string> fixed_;
-  std::set<std::string> taken_;
+  std::set<std::string> taken_, reserved_;
   StreamSet streams_;
   std::map<std::string, int> declared_;  ///< for inputs and outputs that are streams: number of the stream's op
   std::vector<std::string> refused_;
@@ -141,6 +145,8 @@ inline Texts one(std::string name) { return {std::move(name)}; }
 ExportForm export_form(std::string_view op);
 /// Converts an index to pxl's int32, since ONNX has indices of 64 bits.
 Texts as_int32(const ExportSite& s, const std::string& value);
+/// Converts an index to 64 bits.
+std::string as_int64(const ExportSite& s, const std::string& value);
 std::span<const ExportRow> arithmetic_forms();
 std::span<const ExportRow> layout_forms();
 std::span<const ExportRow> index_forms();

@@ -100,6 +100,7 @@ std::string text(const Tensor& tensor) {
 }
 
 bool Op::modifies(size_t slot) const {
+  if (slot >= inputs.size() || !inputs[slot]) return false;
   if (modifies_slot(*row, slot)) return true;
   if (slot < input_modified.size() && input_modified[slot]) return true;
   if (row->role == Role::call || row->role == Role::loop)

@@ -47,8 +47,27 @@ def section():
             "`{1:ints}` an input that must\nbe known while the graph is built.\n\n| ONNX | opsets | in pxl |\n|---|---|---|\n"
             + "\n".join(lines) + "\n\nOut go calls, loops, conditionals, the ops whose entry in [the list](ops.md) names an op of "
             "ONNX and that have no attributes, and\n" + " ".join(f"`{f}`" for f in forms) + ".\n"
-            "\nIn-place forms of these are written as the ops. Without a form are ops of replicas, gradients, and\n\n| op | |\n|---|---|\n"
+            "\nIn-place forms of these are written as the ops. Some have a form only for some dtypes or attributes; for the others an error "
+            "says why:\n\n| op | |\n|---|---|\n" + "\n".join(f"| `{op}` | {'; '.join(why)} |" for op, why in refusals().items())
+            + "\n\nWithout a form are ops of replicas, gradients, and\n\n| op | |\n|---|---|\n"
             + "\n".join(f"| `{op}` | {why} |" for op, why in reasons()) + "\n")
+
+
+def refusals():
+    """{op: why it may have no form}, from the rows of forms and the functions that they name."""
+    found = {}
+    for path in sorted((ROOT / "interpreter/onnx").glob("export_*.cpp")):
+        text = path.read_text()
+        functions = dict(re.findall(r"^[\w:]+ (\w+)\(const ExportSite& \w[^\n]*\{\n(.*?)^\}", text, re.M | re.S))
+        for op, row in re.findall(r'^    \{"(\w+)",(.*?)(?=^    \{"|^\})', text, re.M | re.S):
+            called = "".join(functions.get(word, "") for word in re.findall(r"\w+", row))
+            needed = re.search(r"need_none\(s, \{([^}]*)\}", row)
+            why = re.findall(r'NoForm\{"([^"]*)"( \+)?', row + called)
+            texts = [text + ("..." if more else "") for text, more in why]
+            texts += [f"{name} has no form in ONNX" for name in re.findall(r"\w+", needed[1] if needed else "")]
+            if texts:
+                found[op] = list(dict.fromkeys(texts))
+    return dict(sorted(found.items()))
 
 
 def reasons():

@@ -9,10 +9,10 @@
 #include <set>
 #include <sstream>
 
+#include "one_op.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/transform/autodiff.hpp"
-#include "samples.hpp"
 
 using namespace pxl;
 using namespace pxl::test;
@@ -38,9 +38,9 @@ struct Made {
   Graph& graph = ir.create_graph("f");
   std::map<const Tensor*, size_t> param_of;  ///< which parameter an input is
 
-  Made(const OpRow& row, DType dtype) {
+  Made(const OpRow& row, DType dtype) : Made(row, sample_for(row, dtype)) {}
+  Made(const OpRow& row, const Sample& sample) {
     GraphOpBuilder at(graph);
-    const Sample sample = sample_for(row, dtype);
     OpArgs args;
     args.values.resize(row.params.size());
     for (size_t i = 0; i < sample.operands.size(); ++i)
@@ -91,11 +91,11 @@ std::string dtypes_text(const OpRow& row) {
   return text.empty() ? "none" : text;
 }
 
-std::string gradient_text(const OpRow& row) {
-  if (row.modifies) return "no gradient";
+/// The parameters that have a gradient; none if a gradient is refused.
+std::set<size_t> params_with_gradient(const OpRow& row, const Sample& sample) {
   std::set<size_t> params;
+  Made made(row, sample);
   try {
-    Made made(row, DType::float32);
     std::vector<Tensor*> provided;
     for (Tensor* t : made.graph.outputs())
       if (is_floating(t->spec.dtype) && std::count(provided.begin(), provided.end(), t) == 0) provided.push_back(t);
@@ -104,9 +104,37 @@ std::string gradient_text(const OpRow& row) {
         params.insert(made.param_of.at(c.fwd_tensor));
   } catch (const Error&) {
   }
+  return params;
+}
+
+/// Values of attributes with which an op has no gradient: "mul, max" of a reduction.
+std::string without_gradient(const OpRow& row) {
+  std::string text;
+  for (const Param& p : row.params) {
+    std::string words;
+    for (const Attr& value : p.kind == ParamKind::string ? values_of(p) : std::vector<Attr>()) {
+      Sample sample = sample_for(row, DType::float32);
+      sample.attrs[std::string(p.name)] = value;
+      try {
+        if (!params_with_gradient(row, sample).empty()) continue;
+        words += (words.empty() ? "" : ", ") + std::get<std::string>(value);
+      } catch (const Error&) {  // the op does not have it
+      }
+    }
+    if (!words.empty()) text += fmt::format(", none if {} is {}", p.name, words);
+  }
+  return text;
+}
+
+std::string gradient_text(const OpRow& row) {
+  std::set<size_t> params;
+  try {
+    if (!row.modifies) params = params_with_gradient(row, sample_for(row, DType::float32));
+  } catch (const Error&) {
+  }
   std::string names;
   for (size_t i : params) names += fmt::format("{}`{}`", names.empty() ? "" : ", ", row.params[i].name);
-  return names.empty() ? "no gradient" : "gradient of " + names;
+  return names.empty() ? "no gradient" : "gradient of " + names + without_gradient(row);
 }
 
 std::string entry(const OpRow& row) {
