@@ -31,8 +31,8 @@ Checked check_source(const Script& script, const Invocation& call, bool quiet);
 Error no_program(const Script& script, const Checked& checked);
 
 /// Most work of the check before a run, in ns: 50 ms, which a user does not notice. A statement that adds no op to a
-/// graph for 5 ms is skipped: it computes what the run computes again.
-constexpr int64_t max_check_ns = 50'000'000, max_check_part_ns = 5'000'000;
+/// graph for 2 ms is skipped: it computes what the run computes again.
+constexpr int64_t max_check_ns = 50'000'000, max_check_part_ns = 2'000'000;
 /// The errors of a script, found before it runs, with the values of its options. A script whose check is more work
 /// than `max_check_ns` is checked as far as that goes.
 std::vector<Diagnostic> errors_before_run(const std::string& path, const ast::TreePtr& tree,

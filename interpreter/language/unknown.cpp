@@ -11,6 +11,7 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/effects.hpp"
+#include "runtime/base/limits/budget.hpp"
 
 namespace pxl {
 namespace {
@@ -126,8 +127,11 @@ Value unknown_array(Shape shape, DType dtype) {
 }
 
 bool holds_unknown(const Value& v) {
-  int budget = 10000;
-  return holds_unknown_within(v, 4, budget);
+  constexpr int most = 10000;
+  int budget = most;
+  const bool holds = holds_unknown_within(v, 4, budget);
+  charge_steps(most - budget, 4);
+  return holds;
 }
 
 bool holds_unknown(const Arguments& args) {
