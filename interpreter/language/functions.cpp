@@ -67,12 +67,14 @@ void FunctionObject::set_defaults(Interpreter& in, Scope& scope, size_t given) c
 
 Value FunctionObject::call_by_position(Interpreter& in, const Value* values, size_t count) {
   if (!takes(in, count)) return Object::call_by_position(in, values, count);
-  Activation a;
-  a.scope = scope_of_body(closure, *code);
+  const FunctionCode& compiled = code_of(*code, &code->own.slots);
+  BodyScope scope;
+  Activation a(scope.begin(closure, *code));
   for (size_t i = 0; i < count; ++i) a.scope->fill(i, values[i]);
   set_defaults(in, *a.scope, count);
+  if (Value out; compiled.passing && compiled.find_result(a, out)) return out;
   const CallFrame frame(in, code->name, in.here);
-  return in_memory(in, [&] { return run_body(in, code_of(*code, &code->own.slots), a); });
+  return in_memory(in, [&] { return run_body(in, compiled, a); });
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // Functions: their values, the binding of arguments to parameters, and the running of bodies.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,29 @@ PXL_INLINE ScopePtr scope_of_body(const ScopePtr& closure, const ast::Function& 
   scope->own = &f.own;
   return scope;
 }
+/// Memory for the scope of a body that is about to run. The scope needs none of the heap if nothing can keep it.
+class BodyScope {
+ public:
+  BodyScope() = default;
+  PXL_INLINE ~BodyScope() {
+    if (here_) end(*here_);
+  }
+  BodyScope(const BodyScope&) = delete;
+  BodyScope& operator=(const BodyScope&) = delete;
+  /// The scope, for one Activation, which ends before this object.
+  PXL_INLINE ScopePtr begin(const ScopePtr& closure, const ast::Function& f) {
+    if (f.captured || f.own.slots.size() > Scope::inline_slots) [[unlikely]]
+      return scope_of_body(closure, f);
+    new (memory_) RefCounts{.strong = 2};  // the scope never frees itself
+    here_ = new (memory_ + sizeof(RefCounts)) Scope(closure, f.own);
+    return ScopePtr::adopt(here_);
+  }
+
+ private:
+  __attribute__((noinline)) static void end(Scope& scope) { scope.~Scope(); }
+  Scope* here_ = nullptr;
+  alignas(RefCounts) std::byte memory_[sizeof(RefCounts) + sizeof(Scope)];
+};
 /// The defaults of a function that is made here, by parameter. Empty if all are literals.
 std::vector<Value> make_defaults(Interpreter& in, const ast::Function& f, Activation& a);
 /// Binds arguments to parameters by position, name and default, and fills `scope`. It checks annotations (types and

@@ -303,6 +303,8 @@ Value apply_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b)
     if (as_tensor(a) || as_tensor(b) || graphs_of(in).in_program()) lacks_part(in);
     return binary_of_specs(in, op, a, b);
   }
+  if (a.is_text() && b.is_text()) return text_binary(in, op, a, b);
+  if (a.as<ListObject>() && b.as<ListObject>()) return sequence_binary(op, a, b);
   const bool data_a = is_data(a), data_b = is_data(b);
   if (data_a || data_b) {
     const Value other = data_a && data_b ? Value() : operand(in, data_a ? b : a);

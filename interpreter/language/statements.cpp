@@ -37,11 +37,6 @@ using ast::StmtKind;
   throw e;
 }
 
-void check_nonlocal(Interpreter& in, const ast::NonlocalStmt& s, const Activation& a) {
-  for (const auto& item : s.items)
-    if (!nonlocal_scope(a.scope->outer, item.name)) throw_no_outer(in, a, item.name, item.span);
-}
-
 void def_statement(Interpreter& in, const ast::DefStmt& s, Activation& a) {
   const ast::Function& f = *s.function;
   if (!f.outlined) return bind_name(in, a, f.name, make_function(in, f, a));
@@ -311,6 +306,27 @@ class FlowCode final : public StmtCode {
   Flow flow_;
 };
 
+/// `nonlocal name`: an enclosing body has the name.
+class NonlocalCode final : public StmtCode {
+ public:
+  explicit NonlocalCode(const ast::NonlocalStmt& s) : StmtCode(s.span), s_(s), places_(s.items.size()) {}
+  Flow run(Interpreter& in, Activation& a) const override {
+    for (size_t i = 0; i < places_.size(); ++i) {
+      if (places_[i].body(a)) continue;
+      const auto& [name, at] = s_.items[i];
+      const ScopePtr found = nonlocal_scope(a.scope->outer, name);
+      if (!found) throw_no_outer(in, a, name, at);
+      const Value* bound = found->round ? nullptr : found->find_here(name);
+      if (bound) places_[i].note(a, name, *bound);
+    }
+    return Flow::normal;
+  }
+
+ private:
+  const ast::NonlocalStmt& s_;
+  mutable std::vector<OuterPlace> places_;  ///< by name, where it was found last
+};
+
 /// A statement that runs from the syntax tree: a declaration, or control flow in a look.
 class WrittenCode final : public StmtCode {
  public:
@@ -332,7 +348,6 @@ class WrittenCode final : public StmtCode {
         with_contexts(in, with.items, a, [&] { flow = execute(in, *with.body, a); });
         return flow;
       }
-      case StmtKind::nonlocal: check_nonlocal(in, as<ast::NonlocalStmt>(s_), a); break;
       case StmtKind::def: def_statement(in, as<ast::DefStmt>(s_), a); break;
       case StmtKind::import: import_statement(in, as<ast::ImportStmt>(s_), a); break;
       case StmtKind::from_import: from_statement(in, as<ast::FromImportStmt>(s_), a); break;
@@ -377,6 +392,7 @@ StmtPtr compile(const ast::Stmt& s, const Place& place) {
     case StmtKind::continue_: return std::make_unique<FlowCode>(s.span, Flow::continue_loop);
     case StmtKind::pass: return std::make_unique<FlowCode>(s.span, Flow::normal);
     case StmtKind::return_: return std::make_unique<ReturnCode>(as<ast::ReturnStmt>(s), place);
+    case StmtKind::nonlocal: return std::make_unique<NonlocalCode>(as<ast::NonlocalStmt>(s));
     default: break;
   }
   if (!place.look) {

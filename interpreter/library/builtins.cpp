@@ -56,10 +56,11 @@ Value print(Interpreter& in, const Arguments& args) {
 }
 
 Value range_of(const Value& first, const Value& second, const Value& third) {
+  const auto bound = [](const Value& v, const char* what) { return v.is_int64() ? v.int64() : to_index(v, what); };
   const bool one = second.is_none();
-  const int64_t start = one ? 0 : to_index(first, "range: `start`");
-  const int64_t stop = one ? to_index(first, "range: `start`") : to_index(second, "range: `stop`");
-  const int64_t step = third.is_none() ? 1 : to_index(third, "range: `step`");
+  const int64_t start = one ? 0 : bound(first, "range: `start`");
+  const int64_t stop = one ? bound(first, "range: `start`") : bound(second, "range: `stop`");
+  const int64_t step = third.is_none() ? 1 : bound(third, "range: `step`");
   if (step == 0) throw Error("range: the step cannot be zero");
   return make_ref<RangeObject>(start, stop, step);
 }

@@ -185,6 +185,7 @@ struct Function {
   int self_slot = -1;   ///< slot of a method's `self`, unless a parameter has that name
   bool ordinary = false;  ///< has no contexts, and each parameter takes one value, by position or by name
   bool plain = false;     ///< is ordinary, and has no annotations
+  bool captured = false;  ///< its body makes functions or types, which see its scope
   mutable std::unique_ptr<Compiled> compiled;
   mutable std::unique_ptr<const std::vector<std::string>> mentioned;  ///< built by names_in (functions.hpp)
 };

@@ -115,6 +115,7 @@ class Resolver {
     for (const WithItem& w : f.contexts)
       if (!w.as.empty()) as.insert(w.as);
     static const auto& none = never_destroyed(std::vector<Stmt*>());
+    const int before = made_;
     begin(b, f.own, outer, f.body ? f.body->statements : none, as);
     f.own.slots = slots(f, b, module != nullptr);
     if (module && b.parameters.count("self") == 0) f.self_slot = static_cast<int>(f.parameters.size());
@@ -123,6 +124,7 @@ class Resolver {
     read(f.result, b);
     if (f.body) block(*f.body, b);
     end(b);
+    f.captured = made_ != before;
   }
 
   // Parameters come first, in their order. The names bound at the beginning include the sizes in patterns.

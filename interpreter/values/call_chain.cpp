@@ -75,11 +75,13 @@ void offer_brackets(Error& e, const Value& callee, const std::string& type, cons
   e.offer(call, element);
 }
 
-void need_callable(const Value& callee, const Arguments& args) {
+void need_callable(const Value& callee, const Arguments* args) {
+  constexpr uint32_t functions = Value::kind_bit(ClassTag::function) | Value::kind_bit(ClassTag::builtin);
+  if ((callee.kind_bit() & functions) != 0) return;
   if (can_be_called(callee) && !unknown_spec(callee)) return;
   const std::string type = unknown_spec(callee) ? "array" : callee.type_name();
   Error e(with_article(type) + " is not callable");
-  offer_brackets(e, callee, type, args);
+  if (args) offer_brackets(e, callee, type, *args);
   throw std::move(e).as(codes::type);
 }
 
@@ -90,7 +92,7 @@ Value invoke(Interpreter& in, const Value& callee, Arguments args) {
   charge(100);
   try {
     const DepthGuard guard(position_of(in));
-    need_callable(callee, args);
+    need_callable(callee, &args);
     // The callee may be rebound while it runs.
     const ObjectPtr keep = callee.object();
     return keep->call(in, std::move(args));
@@ -109,7 +111,7 @@ Value invoke(Interpreter& in, const Value& callee, const Value* values, size_t c
   charge(100);
   try {
     const DepthGuard guard(position_of(in));
-    need_callable(callee, {});
+    need_callable(callee, nullptr);
     const ObjectPtr keep = callee.object();
     return keep->call_by_position(in, values, count);
   } catch (Error& e) {

@@ -25,7 +25,7 @@ struct StringObject final : Object {
   uint64_t hash() const { return hash_ != 0 ? hash_ : computed_hash(); }
   Value sliced(const SliceRange& range) const;
   /// Returns the character at a byte offset, and moves the offset past it.
-  Value character_at(size_t& offset) const;
+  inline Value character_at(size_t& offset) const;
   /// The character at a position, which counts from the end if negative. Null if the text is not ASCII only.
   inline const Value* ascii_at(int64_t at) const;
   explicit StringObject(std::string&& v) : value(std::move(v)) { has_parts_ = false; }
@@ -46,6 +46,7 @@ struct StringObject final : Object {
  private:
   int64_t counted() const;
   uint64_t computed_hash() const;
+  Value wide_character_at(size_t& offset) const;
   mutable int64_t characters_ = -1;                       ///< -1: not counted yet
   mutable uint64_t hash_ = 0;                             ///< 0: not computed yet
   mutable std::unique_ptr<std::vector<uint32_t>> marks_;  ///< offsets of every 64th character, for texts beyond ASCII
@@ -355,6 +356,10 @@ const Value* make_values();
 inline const Value& character_value(char ascii) {
   const Value* all = ascii_detail::values ? ascii_detail::values : ascii_detail::make_values();
   return all[static_cast<unsigned char>(ascii)];
+}
+inline Value StringObject::character_at(size_t& offset) const {
+  const char c = value[offset];
+  return static_cast<unsigned char>(c) < 128 ? (++offset, character_value(c)) : wide_character_at(offset);
 }
 inline const Value* StringObject::ascii_at(int64_t at) const {
   const auto size = static_cast<int64_t>(value.size());

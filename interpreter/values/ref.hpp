@@ -106,7 +106,7 @@ struct alignas(16) RefCounts {
     return false;
   }
   void free_if_unused() {
-    if (decrease(weak)) object_memory::give_back(this, bytes);
+    if (weak == 1 || decrease(weak)) object_memory::give_back(this, bytes);
   }
 
  private:

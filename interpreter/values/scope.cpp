@@ -2,7 +2,6 @@
 
 #include "interpreter/values/scope.hpp"
 
-#include <atomic>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -39,11 +38,6 @@ void Value::bury_object() noexcept {
     g.waiting.pop_back();
   }
   --g.depth;
-}
-
-uint64_t Scope::next_version() {
-  static std::atomic<uint64_t> latest = 0;
-  return latest.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 // Instances of one module add the same names in the same order, so they get the same versions.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -46,7 +47,7 @@ class Scope {
         layout_(&names.slots),
         slots_(few_),
         count_(static_cast<uint32_t>(names.slots.size())) {
-    for (size_t i = 0; i < count_; ++i) new (&few_[i]) Value(Value::unset());
+    for (Value& slot : few_) new (&slot) Value(Value::unset());
   }
   static constexpr size_t inline_slots = 6;  ///< 77 % of the functions of stdlib, examples and tests/lang have no more
   Scope(const Scope&) = delete;
@@ -96,6 +97,10 @@ class Scope {
   /// If two scopes have one version, they have the same added names at the same places. The same holds for one scope at
   /// two times.
   uint64_t version() const { return version_; }
+  /// A name that was added.
+  Value& added_value(size_t i) const { return names_->entries[i].value; }
+  /// As long as it stays, no scope gets a version that no scope ever had.
+  static uint64_t newest_version() { return newest_version_.load(std::memory_order_relaxed); }
 
  private:
   /// Names that were added.
@@ -110,7 +115,8 @@ class Scope {
   static Value* more_slots(size_t count);
   void free_more();                 ///< frees added names and more_slots
   Value* slot_of(Name name) const;  ///< null if the layout lacks the name
-  static uint64_t next_version();
+  static uint64_t next_version() { return newest_version_.fetch_add(1, std::memory_order_relaxed) + 1; }
+  static inline std::atomic<uint64_t> newest_version_ = 0;
   /// The version of an instance after it adds a name to `version`.
   static uint64_t version_with(uint64_t version, Name name);
   static std::vector<Entry>& no_entries();

@@ -81,10 +81,10 @@ namespace {
 Value list_pop(ListObject& list, const Value& index) {
   if (list.items.empty()) throw run_error("pop from an empty list").as(codes::index);
   list.changing();
-  const int64_t i = wrap_index(index.is_none() ? -1 : to_index(index, "pop: `index`"),
-                               static_cast<int64_t>(list.items.size()), "a list");
+  const auto size = static_cast<int64_t>(list.items.size());
+  const int64_t i = index.is_none() ? size - 1 : wrap_index(to_index(index, "pop: `index`"), size, "a list");
   Value v = std::move(list.items[static_cast<size_t>(i)]);
-  charge_steps(static_cast<int64_t>(list.items.size()) - i, 1);
+  charge_steps(size - i, 1);
   list.items.erase(list.items.begin() + i);
   return v;
 }
@@ -204,7 +204,7 @@ int64_t range_length(const RangeObject& r) {
   const auto distance =
       static_cast<uint64_t>(r.step > 0 ? r.stop : r.start) - static_cast<uint64_t>(r.step > 0 ? r.start : r.stop);
   const uint64_t step = r.step > 0 ? static_cast<uint64_t>(r.step) : ~static_cast<uint64_t>(r.step) + 1;
-  const uint64_t n = (distance - 1) / step + 1;
+  const uint64_t n = step == 1 ? distance : (distance - 1) / step + 1;
   if (n > static_cast<uint64_t>(INT64_MAX)) throw run_error("the range has more elements than a 64-bit int can count");
   return static_cast<int64_t>(n);
 }

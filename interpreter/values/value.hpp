@@ -53,7 +53,7 @@ concept Tagged = requires {
 
 class Value {
  public:
-  Value() {}  // NOLINT(modernize-use-equals-default): none, without zeroes in the other members
+  Value() : bits_(0) {}
   Value(bool v) : kind_(Kind::boolean), bits_(v) {}
   Value(int v) : Value(int64_t{v}) {}
   Value(int64_t v) : kind_(Kind::integer), bits_(static_cast<uint64_t>(v)) {}
@@ -92,11 +92,7 @@ class Value {
   }
 
   /// The content of a scope's slot before its name is bound. No other value is unset.
-  static Value unset() {
-    Value v;
-    v.kind_ = Kind::unset;
-    return v;
-  }
+  static Value unset() { return Value(Kind::unset); }
   bool is_unset() const { return kind_ == Kind::unset; }
   bool is_none() const { return kind_ == Kind::none; }
   bool is_bool() const { return kind_ == Kind::boolean; }
@@ -185,6 +181,7 @@ class Value {
   /// A kind from `object` on is an object: it is `object` plus the ClassTag of the object's class.
   enum class Kind : uint8_t { unset, none, boolean, integer, natural, floating, object };
 
+  explicit Value(Kind kind) : kind_(kind) {}
   static constexpr Kind kind_of(uint8_t tag) { return static_cast<Kind>(static_cast<uint8_t>(Kind::object) + tag); }
   static constexpr uint32_t bit_of(Kind kind) { return uint32_t{1} << static_cast<uint8_t>(kind); }
   /// The object's pointer, which the compiler then knows not to be null.
@@ -214,7 +211,7 @@ class Value {
 
   Kind kind_ = Kind::none;
   union {
-    uint64_t bits_ = 0;  ///< a bool, an int, or the bits of a float
+    uint64_t bits_;  ///< a bool, an int, or the bits of a float
     ObjectPtr object_;
   };
 };

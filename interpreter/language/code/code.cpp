@@ -193,6 +193,8 @@ const FunctionCode& code_of(const ast::Function& f, const Layout* layout) {
       code->result.emplace(compile(*f.result, place));
     else if (f.body)
       compile_body(*f.body, place, *code);
+    if (!code->body && code->result && f.own.slots.size() <= Scope::inline_slots)
+      code->passing = QuickTries{&*code->result};
     return std::unique_ptr<const FunctionCode>(std::move(code));
   });
 }

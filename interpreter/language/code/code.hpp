@@ -32,8 +32,8 @@ class OuterPlace {
       return v.is_unset() ? nullptr : &v;
     }
     if (s->version() != versions_[0]) return nullptr;
-    if (known_ > 1) return find_further(*s);
-    return value_ ? value_ : &s->added()[index_].value;
+    if (known_ > 1) return s->outer.get() == next_ && Scope::newest_version() == newest_ ? value_ : find_further(*s);
+    return value_ ? value_ : &s->added_value(index_);
   }
   /// The scope whose layout has the name, if the name is bound in it; otherwise null.
   const ScopePtr* body(const Activation& a) const;
@@ -49,6 +49,9 @@ class OuterPlace {
   const Value* value_ = nullptr;             ///< of a version that one scope has; null if several share it
   uint32_t hops_ = 0, index_ = 0, known_ = 0;
   uint64_t versions_[max_versions] = {UINT64_MAX};  ///< at first a version that no scope has
+  /// The second scope and the newest version when all versions were compared last, if no instance has one of them.
+  mutable const Scope* next_ = nullptr;
+  mutable uint64_t newest_ = UINT64_MAX;
 };
 
 /// Memory for a value that is no object and needs no destructor.
@@ -77,8 +80,6 @@ class Code : public ast::Compiled {
     new (&out) Value(value(in, a));
     return true;
   }
-  /// Whether `attempt` may return false.
-  virtual bool has_attempt() const { return false; }
   virtual bool truth(Interpreter& in, Activation& a) const;
   /// Returns the stored value, or a value that is no object, in `room`. Returns null if the value cannot be found this
   /// way; other methods must then evaluate the expression. Runs no code of the program, changes nothing, and has no
@@ -122,52 +123,35 @@ class Operand {
       : code_(std::move(code)),
         slot_(code_->slot()),
         has_quick_(code_->has_quick()),
-        has_attempt_(code_->has_attempt()),
         is_leaf_(code_->is_leaf()),
         constant_(code_->constant()),
         outer_(code_->outer()) {}
   /// Does what Code::quick does.
   PXL_INLINE const Value* quick(const Activation& a, Scalar& room) const {
-    if (slot_ >= 0) {
-      const Value& v = a.scope->slot(static_cast<size_t>(slot_));
-      return v.is_unset() ? nullptr : &v;
-    }
-    if (constant_) return constant_;
+    if (const Value* v = stored(a)) return v;
     if (outer_) return outer_->find(a);
     return has_quick_ ? code_->quick(a, room) : nullptr;
   }
-  bool has_quick() const { return slot_ >= 0 || constant_ || has_quick_; }
+  bool has_quick() const { return is_simple() || has_quick_; }
   /// The value of a slot or a literal; an unset slot has no number.
   PXL_INLINE const Value& simple(const Activation& a) const {
     return slot_ >= 0 ? a.scope->slot(static_cast<size_t>(slot_)) : *constant_;
   }
   bool is_simple() const { return slot_ >= 0 || constant_; }
-  bool has_attempt() const { return has_attempt_; }
   bool is_leaf() const { return is_leaf_; }
   PXL_INLINE bool attempt(Interpreter& in, Activation& a, Value& out) const {
-    if (has_attempt_) return code_->attempt(in, a, out);
-    keep(in, a, out);
+    const Value* v = stored(a);
+    if (!v) return code_->attempt(in, a, out);
+    new (&out) Value(*v);
     return true;
   }
   PXL_INLINE const Value& borrow(Interpreter& in, Activation& a, Value& made) const {
-    if (slot_ >= 0) {
-      const Value& v = a.scope->slot(static_cast<size_t>(slot_));
-      if (!v.is_unset()) [[likely]]
-        return v;
-    } else if (constant_) {
-      return *constant_;
-    }
-    return code_->borrow(in, a, made);
+    const Value* v = stored(a);
+    return v ? *v : code_->borrow(in, a, made);
   }
   PXL_INLINE Value value(Interpreter& in, Activation& a) const {
-    if (slot_ >= 0) {
-      const Value& v = a.scope->slot(static_cast<size_t>(slot_));
-      if (!v.is_unset()) [[likely]]
-        return v;
-    } else if (constant_) {
-      return *constant_;
-    }
-    return code_->value(in, a);
+    const Value* v = stored(a);
+    return v ? *v : code_->value(in, a);
   }
   PXL_INLINE bool truth(Interpreter& in, Activation& a) const {
     if (slot_ >= 0)
@@ -187,9 +171,15 @@ class Operand {
   const Code& operator*() const { return *code_; }
 
  private:
+  /// The value of a slot or a literal. Null for an unset slot, and for other code.
+  PXL_INLINE const Value* stored(const Activation& a) const {
+    if (slot_ < 0) return constant_;
+    const Value& v = a.scope->slot(static_cast<size_t>(slot_));
+    return v.is_unset() ? nullptr : &v;
+  }
   CodePtr code_;
   int slot_;
-  bool has_quick_, has_attempt_, is_leaf_;
+  bool has_quick_, is_leaf_;
   const Value* constant_;
   const OuterPlace* outer_;
 };
@@ -349,30 +339,51 @@ PXL_INLINE bool truth_at(Interpreter& in, const Value& v, const Span& at) {
   return other_truth_at(in, v, at);
 }
 
+/// The truth of a value that Code::quick found, 0 or 1. It is -1 if there is none, or for most objects.
+PXL_INLINE int quick_truth(const Value* v) {
+  if (!v) return -1;
+  if (v->is_bool()) return v->as_bool();
+  if (v->is_int64()) return v->int64() != 0;
+  return v->is_none() ? 0 : -1;
+}
+
+/// An expression that T::attempt evaluates.
+template <class T, class Base = Code>
+class AttemptedCode : public Base {
+ public:
+  using Base::Base;
+  Value value(Interpreter& in, Activation& a) const override {
+    Value out;
+    return value_of(static_cast<const T&>(*this).T::attempt(in, a, out), out);
+  }
+};
+
 /// An expression whose value is stored somewhere. `T` has `borrow`, and `stored`, which is its quick way.
 template <class T>
-class StoredCode : public Code {
+class StoredCode : public AttemptedCode<StoredCode<T>> {
  public:
-  using Code::Code;
+  using AttemptedCode<StoredCode>::AttemptedCode;
   const Value* quick(const Activation& a, Scalar& room) const override { return self().stored(a, room); }
-  Value value(Interpreter& in, Activation& a) const override {
+  bool attempt(Interpreter& in, Activation& a, Value& out) const override {
     Scalar room;
-    if (const Value* v = self().stored(a, room)) return *v;
-    return made(in, a);
+    if (const Value* v = self().stored(a, room))
+      new (&out) Value(*v);
+    else
+      make(in, a, out);
+    return true;
   }
   bool truth(Interpreter& in, Activation& a) const override {
     Scalar room;
-    if (const Value* v = self().stored(a, room)) return truth_at(in, *v, span);
+    if (const Value* v = self().stored(a, room)) return truth_at(in, *v, this->span);
     Value made;
-    return truth_at(in, self().T::borrow(in, a, made), span);
+    return truth_at(in, self().T::borrow(in, a, made), this->span);
   }
 
  private:
   const T& self() const { return static_cast<const T&>(*this); }
-  __attribute__((noinline)) Value made(Interpreter& in, Activation& a) const {
-    Value made;
-    const Value& v = self().T::borrow(in, a, made);
-    return &v == &made ? std::move(made) : v;
+  __attribute__((noinline)) void make(Interpreter& in, Activation& a, Value& out) const {
+    const Value& v = self().T::borrow(in, a, out);
+    if (&v != &out) new (&out) Value(v);
   }
 };
 
@@ -381,6 +392,7 @@ struct FunctionCode final : ast::Compiled {
   BlockPtr body;                  ///< the statements before the result; may be null
   std::optional<Operand> result;  ///< result of a lambda, or of the `return` that ends a body
   std::optional<Span> returns;    ///< the `return` that ends a body
+  QuickTries passing;             ///< for a body that is its result, which may be found without a call
   std::vector<CodePtr> defaults;  ///< by parameter, if all are literals; null for a parameter without one
   bool quick = true;              ///< annotations ask for kinds of values, if for anything
   std::vector<uint32_t> kinds;    ///< by parameter, if it is quick; empty without annotations
@@ -391,6 +403,17 @@ struct FunctionCode final : ast::Compiled {
     for (size_t i = 0; i < kinds.size(); ++i)
       if ((kinds[i] & scope.slot(i).kind_bit()) == 0) return false;
     return true;
+  }
+  /// Finds the result by its quick way. Returns false if the body must run.
+  PXL_INLINE bool find_result(const Activation& a, Value& out) const {
+    Scalar room;
+    const Value* v = result->quick(a, room);
+    const bool found = v && (result_kinds & v->kind_bit()) != 0;
+    if (found)
+      new (&out) Value(*v);
+    else
+      passing.failed();
+    return found;
   }
   /// The result, which does not have its kind, converted. Throws if it cannot be.
   Value checked_result(Interpreter& in, const Activation& a, Value value) const;

@@ -117,11 +117,9 @@ class CallCode : public Code {
     const Value* value = &made;
     if (count_ == 1) {
       value = arguments_[0].quick(a, room);
-      if (!value && arguments_[0].has_attempt()) {
+      if (!value) {
         if (!arguments_[0].attempt(in, a, made)) return passed_on(made, out);
         value = &made;
-      } else if (!value) {
-        value = arguments_[0].has_quick() ? &arguments_[0].borrow(in, a, made) : &arguments_[0].keep(in, a, made);
       }
     }
     return located_call(in, value, out, body, refusal);
@@ -167,16 +165,10 @@ class CallCode : public Code {
     if (!f.ordinary || spread_) return false;
     const FunctionCode& code = code_of(f, &f.own.slots);
     if (!code.quick) return false;
-    if (positional_ && f.parameters.size() == count_) {
-      exact_ = true;
-      absent_.clear();
-      code_ = &code;
-      function_ = f.serial;
-      return true;
-    }
-    std::vector<uint32_t> slots;
-    std::vector<bool> given(f.parameters.size());
-    for (size_t i = 0; i < count_; ++i) {
+    const bool exact = positional_ && f.parameters.size() == count_;
+    std::vector<uint32_t> slots, absent;
+    std::vector<bool> given(exact ? 0 : f.parameters.size());
+    for (size_t i = 0; i < count_ && !exact; ++i) {
       const ast::Argument& arg = e_.arguments[i];
       size_t at = i;
       if (arg.kind == ast::Argument::named)
@@ -185,13 +177,12 @@ class CallCode : public Code {
       given[at] = true;
       slots.push_back(static_cast<uint32_t>(at));
     }
-    std::vector<uint32_t> absent;
-    for (size_t i = 0; i < f.parameters.size(); ++i) {
+    for (size_t i = 0; i < given.size(); ++i) {
       if (given[i]) continue;
       if (!f.parameters[i].default_value) return false;
       absent.push_back(static_cast<uint32_t>(i));
     }
-    exact_ = false;
+    exact_ = exact;
     slots_ = std::move(slots);
     absent_ = std::move(absent);
     code_ = &code;
@@ -212,14 +203,14 @@ class CallCode : public Code {
     const FunctionCode& code = *code_;
     const ast::Function& f = *code.function;
     const ScopePtr& closure = closure_of(callee);
-    Activation inner(scope_of_body(closure, f));
+    BodyScope memory;
+    Activation inner(memory.begin(closure, f));
     Scope& scope = *inner.scope;
     // The name of the callee may be bound to another value meanwhile.
     std::conditional_t<is_method, std::nullptr_t, Ref<Callee>> keep = nullptr;
     if constexpr (is_method) {
-      const auto self = Ref<Callee>::to(&callee);
-      if constexpr (!exact) inner.self = self;
-      scope.fill(static_cast<size_t>(f.self_slot), self);
+      if constexpr (!exact) inner.self = Ref<Callee>::to(&callee);
+      scope.fill(static_cast<size_t>(f.self_slot), Ref<Callee>::to(&callee));
     } else {
       keep = Ref<Callee>::to(&callee);
     }
@@ -242,6 +233,7 @@ class CallCode : public Code {
       return true;
     }
     if constexpr (!exact) set_absent(in, code, defaults_of(callee), closure, inner);
+    if (code.passing && code.find_result(inner, out)) return true;
     if (DepthGuard::is_full(in)) [[unlikely]]
       return failure_of(in, out, [&] { const DepthGuard refusing(in); });
     const DepthGuard guard(in, DepthGuard::Room::checked);
@@ -489,9 +481,10 @@ class CallCode : public Code {
 };
 
 /// A call of an expression's value, which is usually a name.
-class ValueCallCode final : public CallCode {
+class ValueCallCode final : public AttemptedCode<ValueCallCode, CallCode> {
  public:
-  ValueCallCode(const ast::CallExpr& e, const Place& place) : CallCode(e, place), callee_(compile(*e.callee, place)) {
+  ValueCallCode(const ast::CallExpr& e, const Place& place)
+      : AttemptedCode(e, place), callee_(compile(*e.callee, place)) {
     if (count_ == 1 && positional_) tries_ = QuickTries{&callee_, &arguments_[0]};
   }
   bool has_quick() const override { return static_cast<bool>(tries_); }
@@ -506,11 +499,6 @@ class ValueCallCode final : public CallCode {
     return nullptr;
   }
 
-  bool has_attempt() const override { return true; }
-  Value value(Interpreter& in, Activation& a) const override {
-    Value out;
-    return value_of(ValueCallCode::attempt(in, a, out), out);
-  }
   bool attempt(Interpreter& in, Activation& a, Value& out) const override {
     const Value* callee = callee_.named(a);
     if (auto* f = callee ? callee->as<FunctionObject>() : nullptr)
@@ -546,20 +534,15 @@ class ValueCallCode final : public CallCode {
 };
 
 /// A call of a member.
-class MemberCallCode final : public CallCode {
+class MemberCallCode final : public AttemptedCode<MemberCallCode, CallCode> {
  public:
   MemberCallCode(const ast::CallExpr& e, const Place& place, bool iterated)
-      : CallCode(e, place),
+      : AttemptedCode(e, place),
         member_(as<ast::MemberExpr>(*e.callee)),
         name_(member_.name),
         pairs_(iterated && e.arguments.empty() && member_.name == "items"),
         base_(compile(*member_.base, place)) {}
 
-  bool has_attempt() const override { return true; }
-  Value value(Interpreter& in, Activation& a) const override {
-    Value out;
-    return value_of(MemberCallCode::attempt(in, a, out), out);
-  }
   bool attempt(Interpreter& in, Activation& a, Value& out) const override {
     Scalar room;
     if (const Value* base = base_.quick(a, room)) {
@@ -576,7 +559,7 @@ class MemberCallCode final : public CallCode {
     const MethodObject* method = m ? methods_.method(*m, name_) : nullptr;
     if (!method) return nullptr;
     const ast::Function& f = *method->code;
-    return takes(f) && !f.outlined && f.self_slot >= 0 ? m : nullptr;
+    return f.serial == function_ || (!f.outlined && f.self_slot >= 0 && finds_places(f)) ? m : nullptr;
   }
   /// The base is kept alive if the arguments may change the place where it is stored.
   __attribute__((noinline)) bool call_kept(Interpreter& in, Activation& a, Value& out) const {

@@ -154,11 +154,15 @@ class NameTarget final : public TargetCode {
 
 const Value* OuterPlace::find_further(const Scope& first) const {
   const Scope* s = &first;
+  bool shared = !value_;  // instances share versions
   for (uint32_t i = 1; i < known_; ++i) {
     s = s->outer.get();
     if (!s || s->version() != versions_[i]) return nullptr;
+    shared = shared || s->instance;
   }
-  return value_ ? value_ : &s->added()[index_].value;
+  next_ = first.outer.get();
+  newest_ = shared ? UINT64_MAX : Scope::newest_version();
+  return value_ ? value_ : &s->added_value(index_);
 }
 
 const ScopePtr* OuterPlace::body(const Activation& a) const {

@@ -27,19 +27,23 @@ class UnaryCode final : public Code {
  public:
   UnaryCode(const ast::UnaryExpr& e, const Place& place)
       : Code(e.span), op_(e.op), operand_(compile(*e.operand, place)) {}
-  bool has_quick() const override { return op_ == ast::UnaryOp::minus && operand_.has_quick(); }
+  bool has_quick() const override {
+    return (op_ == ast::UnaryOp::minus || op_ == ast::UnaryOp::logical_not) && operand_.has_quick();
+  }
   const Value* quick(const Activation& a, Scalar& room) const override {
     const Value* v = operand_.quick(a, room);
-    if (v && v->is_float()) return room.put(-v->float64());
-    return v && v->is_int64() && v->int64() != INT64_MIN ? room.put(-v->int64()) : nullptr;
+    const int truth = op_ == ast::UnaryOp::logical_not ? quick_truth(v) : -1;
+    if (truth >= 0) return room.put(truth == 0);
+    if (!v || op_ != ast::UnaryOp::minus) return nullptr;
+    if (v->is_float()) return room.put(-v->float64());
+    return v->is_int64() && v->int64() != INT64_MIN ? room.put(-v->int64()) : nullptr;
   }
   Value value(Interpreter& in, Activation& a) const override {
-    Value made;
-    const Value& v = operand_.borrow(in, a, made);
-    if (op_ == ast::UnaryOp::logical_not) return !truth_at(in, v, span);
-    if (op_ == ast::UnaryOp::minus && v.is_float()) return -v.float64();
-    if (op_ == ast::UnaryOp::minus && v.is_int64() && v.int64() != INT64_MIN) return -v.int64();
-    const Value keep = v;
+    Scalar room;
+    if (const Value* v = quick(a, room)) return *v;
+    Value keep;
+    operand_.keep(in, a, keep);
+    if (op_ == ast::UnaryOp::logical_not) return !truth_at(in, keep, span);
     return told({{operand_->span, keep}},
                 [&] { return located(in, span, [&] { return apply_unary(in, op_, keep); }); });
   }
@@ -144,66 +148,61 @@ PXL_INLINE bool computed(const Value& x, const Value& y, Value& out) {
   return true;
 }
 
+/// Appends a text to a text, or a list to a list, which no more than this number of references hold.
+bool joined_in_place(const Value& left, const Value& right, long holders) {
+  if (!left.is_object() || left.object().use_count() != holders) return false;
+  if (auto* s = left.as<StringObject>()) {
+    const std::string* more = right.as_string();
+    if (!more || s->value.size() + more->size() > max_text) return false;
+    s->append(*more);
+    return true;
+  }
+  auto *list = left.as<ListObject>(), *more = right.as<ListObject>();
+  if (!list || !more || list == more || list->items.size() + more->items.size() > max_elements) return false;
+  list->changing();
+  list->items.insert(list->items.end(), more->items.begin(), more->items.end());
+  return true;
+}
+
 /// Whether code is a slot or a literal.
 bool is_simple(const Code& code) { return code.slot() >= 0 || code.constant(); }
 
 /// `simple`: the operands are slots and literals.
 template <BinaryOp op, bool simple>
-class BinaryCode final : public Code {
+class BinaryCode final : public AttemptedCode<BinaryCode<op, simple>> {
  public:
+  using AttemptedCode<BinaryCode>::span;
   BinaryCode(const Span& at, CodePtr left, CodePtr right)
-      : Code(at), left_(std::move(left)), right_(std::move(right)), tries_{&left_, &right_} {}
+      : AttemptedCode<BinaryCode>(at), left_(std::move(left)), right_(std::move(right)), tries_{&left_, &right_} {}
   bool is_leaf() const override { return right_.is_leaf() && left_.is_leaf(); }
   bool has_quick() const override { return static_cast<bool>(tries_); }
   const Value* quick(const Activation& a, Scalar& room) const override {
-    if constexpr (simple) {
-      return computed<op>(left_.simple(a), right_.simple(a), room.value) ? &room.value : nullptr;
-    } else {
-      if (!tries_) return nullptr;
-      Scalar other;
-      const Value* x = left_.quick(a, room);
-      const Value* y = x ? right_.quick(a, other) : nullptr;
-      if (y && computed<op>(*x, *y, room.value)) return &room.value;
-      tries_.failed();
-      return nullptr;
-    }
+    return quickly(a, room, room.value) ? &room.value : nullptr;
   }
-  Value value(Interpreter& in, Activation& a) const override {
-    Scalar room;
-    if (const Value* v = quick(a, room)) return *v;
-    Value out;
-    return value_of(full(in, a, out), out);
-  }
-  bool has_attempt() const override { return left_.has_attempt() || right_.has_attempt(); }
   bool attempt(Interpreter& in, Activation& a, Value& out) const override {
     Scalar room;
-    const Value* v = quick(a, room);
-    if (!v) return full(in, a, out);
-    new (&out) Value(*v);
-    return true;
+    return quickly(a, room, out) || full(in, a, out);
   }
 
  private:
+  PXL_INLINE bool quickly(const Activation& a, Scalar& room, Value& out) const {
+    if constexpr (simple) return computed<op>(left_.simple(a), right_.simple(a), out);
+    if (!tries_) return false;
+    Scalar other;
+    const Value* x = left_.quick(a, room);
+    const Value* y = x ? right_.quick(a, other) : nullptr;
+    if (y && computed<op>(*x, *y, out)) return true;
+    tries_.failed();
+    return false;
+  }
   __attribute__((noinline)) bool full(Interpreter& in, Activation& a, Value& out) const {
     Operands o;
     if (!o.attempt(in, a, left_, right_, out)) return false;
     if (computed<op>(*o.left, *o.right, out)) return true;
-    if constexpr (op == BinaryOp::add)
-      if (join_text(o)) {
-        new (&out) Value(std::move(o.made_left));
-        return true;
-      }
-    new (&out) Value(slow(in, o));
-    return true;
-  }
-
-  /// Appends to a text that only this expression holds.
-  static bool join_text(Operands& o) {
-    if (o.left != &o.made_left) return false;
-    auto* s = o.made_left.as<StringObject>();
-    const std::string* more = s ? o.right->as_string() : nullptr;
-    if (!more || o.made_left.object().use_count() != 1 || s->value.size() + more->size() > max_text) return false;
-    s->append(*more);
+    if (op == BinaryOp::add && o.left == &o.made_left && joined_in_place(o.made_left, *o.right, 1))
+      new (&out) Value(std::move(o.made_left));
+    else
+      new (&out) Value(slow(in, o));
     return true;
   }
 
@@ -251,37 +250,28 @@ class AugmentedCode final : public StmtCode {
   __attribute__((noinline)) Flow full(Interpreter& in, Activation& a) const {
     Value made_left, made_right;
     const Value& left = leaf_right_ ? left_.borrow(in, a, made_left) : left_.keep(in, a, made_left);
-    if (right_.has_attempt() && !right_.attempt(in, a, made_right)) return failed(a, std::move(made_right));
-    const Value& right = right_.has_attempt() ? made_right : right_.borrow(in, a, made_right);
+    if (!leaf_right_ && !right_.attempt(in, a, made_right)) return failed(a, std::move(made_right));
+    const Value& right = leaf_right_ ? right_.borrow(in, a, made_right) : made_right;
     in.here = span;
     if (Value out; computed<op>(left, right, out)) {
       target_.assign(in, a, std::move(out));
       return Flow::normal;
     }
-    if (slot_ >= 0 && !a.round && append(a.scope->slot(static_cast<size_t>(slot_)), made_left, right))
-      return Flow::normal;
+    if (slot_ >= 0 && !a.round) {
+      const Value& slot = a.scope->slot(static_cast<size_t>(slot_));
+      const bool held = made_left.is_object() && slot.is_object() && made_left.object() == slot.object();
+      if (joined_in_place(slot, right, held ? 2 : 1)) return Flow::normal;
+    }
     const Value x = left, y = right;
     target_.assign(in, a, located(in, span, [&] { return apply_binary(in, op, x, y); }));
     return Flow::normal;
-  }
-
-  /// Appends to a text in the slot if no other value holds the text. `left` may be a second reference, which this
-  /// statement holds.
-  static bool append(Value& slot, Value& left, const Value& right) {
-    auto* s = slot.as<StringObject>();
-    const std::string* more = s ? right.as_string() : nullptr;
-    if (!more || s->value.size() + more->size() > max_text) return false;
-    const bool held = left.is_object() && left.object() == slot.object();
-    if (slot.object().use_count() != (held ? 2 : 1)) return false;
-    s->append(*more);
-    return true;
   }
 
   Target target_;
   Operand left_, right_;
   bool leaf_right_;
   QuickTries tries_;
-  int slot_ = -1;  ///< slot of a target to which text may be appended
+  int slot_ = -1;  ///< slot of a target to which text or elements may be appended
 };
 
 CodePtr make_binary(BinaryOp op, const Span& at, CodePtr left, CodePtr right) {
@@ -369,10 +359,9 @@ inline bool ordered(T a, T b) {
 }
 constexpr bool is_order(CompareOp op) { return op <= CompareOp::ge; }
 
-/// Most unequal texts differ in their first character.
-bool same_text(const std::string& a, const std::string& b) {
-  if (a.size() != b.size()) return false;
-  return a.data() == b.data() || (a[0] == b[0] && std::memcmp(a.data(), b.data(), a.size()) == 0);
+/// Whether texts of one length are equal. Most unequal texts differ in their first character.
+inline bool same_text(const std::string& a, const std::string& b) {
+  return a[0] == b[0] && std::memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
 /// The truth of a comparison, 0 or 1. The result is -1 if the case is not quick. `look`: an operand may be unknown.
@@ -397,7 +386,8 @@ PXL_INLINE int compared(const Value& x, const Value& y, [[maybe_unused]] bool lo
     if constexpr (op == CompareOp::eq || op == CompareOp::ne) {
       if (auto* s = x.as<StringObject>(), *t = y.as<StringObject>(); s && t) {
         if (s == t) return op == CompareOp::eq;
-        charge(static_cast<int64_t>(std::min(s->value.size(), t->value.size()) / 8));
+        if (s->value.size() != t->value.size()) return op == CompareOp::ne;
+        charge(static_cast<int64_t>(s->value.size() / 8));
         return same_text(s->value, t->value) == (op == CompareOp::eq);
       }
     }
@@ -416,27 +406,33 @@ PXL_INLINE int compared(const Value& x, const Value& y, [[maybe_unused]] bool lo
 }
 
 template <CompareOp op, bool simple>
-class CompareCode final : public Code {
+class CompareCode final : public AttemptedCode<CompareCode<op, simple>> {
  public:
+  using AttemptedCode<CompareCode>::span;
   CompareCode(const Span& at, CodePtr left, CodePtr right, bool look)
-      : Code(at), look_(look), left_(std::move(left)), right_(std::move(right)), tries_{&left_, &right_} {}
+      : AttemptedCode<CompareCode>(at),
+        look_(look),
+        left_(std::move(left)),
+        right_(std::move(right)),
+        tries_{&left_, &right_} {}
   bool is_leaf() const override { return right_.is_leaf() && left_.is_leaf(); }
   bool has_quick() const override { return static_cast<bool>(tries_); }
   const Value* quick(const Activation& a, Scalar& room) const override {
     const int quickly = quick_truth(a);
     return quickly >= 0 ? room.put(quickly != 0) : nullptr;
   }
-  Value value(Interpreter& in, Activation& a) const override {
+  bool attempt(Interpreter& in, Activation& a, Value& out) const override {
     const int quickly = quick_truth(a);
-    if (quickly >= 0) return quickly != 0;
-    Value out;
-    return value_of(full(in, a, out), out);
+    if (quickly < 0) return full(in, a, out);
+    new (&out) Value(quickly != 0);
+    return true;
   }
   bool truth(Interpreter& in, Activation& a) const override {
     const int quickly = quick_truth(a);
     if (quickly >= 0) return quickly != 0;
     Value out;
-    return truth_at(in, value_of(full(in, a, out), out), span);
+    if (!full(in, a, out)) throw_failure(out);
+    return truth_at(in, out, span);
   }
 
  private:
@@ -464,7 +460,10 @@ class CompareCode final : public Code {
     Operands o;
     if (!o.attempt(in, a, left_, right_, out)) return false;
     const int quickly = compared<op>(*o.left, *o.right, look_);
-    new (&out) Value(quickly >= 0 ? Value(quickly != 0) : slow(in, o));
+    if (quickly >= 0)
+      new (&out) Value(quickly != 0);
+    else
+      new (&out) Value(slow(in, o));
     return true;
   }
   __attribute__((noinline)) Value slow(Interpreter& in, const Operands& o) const {
@@ -560,16 +559,30 @@ CodePtr compile_compare(const ast::CompareExpr& e, const Place& place) {
                       compile(*step.operand, place), place.look);
 }
 
-class LogicalCode final : public Code {
+class LogicalCode final : public AttemptedCode<LogicalCode> {
  public:
   LogicalCode(const ast::LogicalExpr& e, const Place& place)
-      : Code(e.span), is_and_(e.is_and), operands_(compile(e.operands, place)) {}
-  Value value(Interpreter& in, Activation& a) const override {
-    for (size_t i = 0; i + 1 < operands_.size(); ++i) {
-      Value v = operands_[i]->value(in, a);
-      if (truth_at(in, v, operands_[i]->span) != is_and_) return v;
+      : AttemptedCode(e.span), is_and_(e.is_and), operands_(compile(e.operands, place)) {}
+  bool has_quick() const override {
+    return std::all_of(operands_.begin(), operands_.end(), [](const Operand& o) { return o.has_quick(); });
+  }
+  const Value* quick(const Activation& a, Scalar& room) const override {
+    for (size_t i = 0;; ++i) {
+      const Value* v = operands_[i].quick(a, room);
+      if (i + 1 == operands_.size()) return v;
+      const int truth = quick_truth(v);
+      if (truth != static_cast<int>(is_and_)) return truth < 0 ? nullptr : v;
     }
-    return operands_.back()->value(in, a);
+  }
+  bool attempt(Interpreter& in, Activation& a, Value& out) const override {
+    for (size_t i = 0; i + 1 < operands_.size(); ++i) {
+      Value v;
+      if (!operands_[i].attempt(in, a, v)) return passed_on(v, out);
+      if (truth_at(in, v, operands_[i]->span) == is_and_) continue;
+      new (&out) Value(std::move(v));
+      return true;
+    }
+    return operands_.back().attempt(in, a, out);
   }
   bool truth(Interpreter& in, Activation& a) const override {
     for (size_t i = 0; i + 1 < operands_.size(); ++i)

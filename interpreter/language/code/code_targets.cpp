@@ -62,7 +62,8 @@ class ElementTarget final : public TargetCode {
     if (list && key->is_int64() && static_cast<uint64_t>(key->int64()) < list->items.size()) {
       in.here = e_.span;
       list->changing();
-      return std::swap(list->items[static_cast<size_t>(key->int64())], value);
+      list->items[static_cast<size_t>(key->int64())] = std::move(value);
+      return;
     }
     if (auto* dict = key ? base->as<DictObject>() : nullptr) return put(in, *dict, *key, std::move(value));
     assign_in_full(in, a, std::move(value));

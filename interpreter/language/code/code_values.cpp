@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <iterator>
 
@@ -47,9 +48,6 @@ class ItemsCode {
       items_.push_back({compile(starred ? *as<ast::StarredExpr>(*e).value : *e, place), e->span, starred});
       any_starred_ = any_starred_ || starred;
     }
-  }
-  bool has_attempt() const {
-    return std::any_of(items_.begin(), items_.end(), [](const Item& item) { return item.code.has_attempt(); });
   }
   /// Computes the values, as Code::attempt does.
   bool attempt(Interpreter& in, Activation& a, std::vector<Value>& values, Value& failure) const {
@@ -98,15 +96,10 @@ class ItemsCode {
 
 /// `Sequence`: ListObject or TupleObject.
 template <class Sequence>
-class SequenceCode final : public Code {
+class SequenceCode final : public AttemptedCode<SequenceCode<Sequence>> {
  public:
   SequenceCode(const Span& at, const std::vector<ast::Expr*>& items, const Place& place)
-      : Code(at), items_(items, place) {}
-  Value value(Interpreter& in, Activation& a) const override {
-    Value out;
-    return value_of(SequenceCode::attempt(in, a, out), out);
-  }
-  bool has_attempt() const override { return items_.has_attempt(); }
+      : AttemptedCode<SequenceCode<Sequence>>(at), items_(items, place) {}
   bool attempt(Interpreter& in, Activation& a, Value& out) const override {
     auto made = make_ref_inline<Sequence>();
     if (!items_.attempt(in, a, made->items, out)) return false;
@@ -118,17 +111,10 @@ class SequenceCode final : public Code {
   ItemsCode items_;
 };
 
-class DictCode final : public Code {
+class DictCode final : public AttemptedCode<DictCode> {
  public:
-  DictCode(const ast::DictExpr& e, const Place& place) : Code(e.span) {
+  DictCode(const ast::DictExpr& e, const Place& place) : AttemptedCode(e.span) {
     for (auto& [key, value] : e.items) items_.push_back({compile_or_null(key, place), compile(*value, place)});
-  }
-  bool has_attempt() const override {
-    return std::any_of(items_.begin(), items_.end(), [](const auto& item) { return item.second.has_attempt(); });
-  }
-  Value value(Interpreter& in, Activation& a) const override {
-    Value out;
-    return value_of(DictCode::attempt(in, a, out), out);
   }
   bool attempt(Interpreter& in, Activation& a, Value& out) const override {
     auto dict = make_ref<DictObject>();
@@ -233,17 +219,18 @@ class LambdaCode final : public Code {
   const ast::LambdaExpr& e_;
 };
 
-class ConditionalCode final : public Code {
+class ConditionalCode final : public AttemptedCode<ConditionalCode> {
  public:
   ConditionalCode(const ast::ConditionalExpr& e, const Place& place)
-      : Code(e.span),
+      : AttemptedCode(e.span),
         condition_(compile(*e.condition, place)),
         then_(compile(*e.then_value, place)),
         else_(compile(*e.else_value, place)) {}
-  Value value(Interpreter& in, Activation& a) const override {
-    return condition_.truth(in, a) ? then_.value(in, a) : else_.value(in, a);
+  bool has_quick() const override { return condition_.has_quick() && then_.has_quick() && else_.has_quick(); }
+  const Value* quick(const Activation& a, Scalar& room) const override {
+    const int truth = quick_truth(condition_.quick(a, room));
+    return truth < 0 ? nullptr : (truth > 0 ? then_ : else_).quick(a, room);
   }
-  bool has_attempt() const override { return then_.has_attempt() || else_.has_attempt(); }
   bool attempt(Interpreter& in, Activation& a, Value& out) const override {
     return condition_.truth(in, a) ? then_.attempt(in, a, out) : else_.attempt(in, a, out);
   }
@@ -256,52 +243,56 @@ class SliceCode final : public Code {
  public:
   SliceCode(const ast::SliceExpr& e, const Place& place)
       : Code(e.span),
-        start_(compile_or_null(e.start, place)),
-        stop_(compile_or_null(e.stop, place)),
-        step_(compile_or_null(e.step, place)) {}
-  struct Bounds {
-    Value start, stop, step;
-  };
+        start_(bound(e.start, e, place)),
+        stop_(bound(e.stop, e, place)),
+        step_(bound(e.step, e, place)) {}
+  using Bounds = std::array<Value, 3>;
   Bounds bounds(Interpreter& in, Activation& a) const {
     Bounds b;
-    bound(start_, in, a, b.start);
-    bound(stop_, in, a, b.stop);
-    bound(step_, in, a, b.step);
+    start_.keep(in, a, b[0]);
+    stop_.keep(in, a, b[1]);
+    step_.keep(in, a, b[2]);
     return b;
   }
+  bool is_leaf() const override { return start_.is_leaf() && stop_.is_leaf() && step_.is_leaf(); }
   Value value(Interpreter& in, Activation& a) const override {
     Bounds b = bounds(in, a);
-    return make_ref<SliceObject>(std::move(b.start), std::move(b.stop), std::move(b.step));
+    return make_ref<SliceObject>(std::move(b[0]), std::move(b[1]), std::move(b[2]));
   }
 
  private:
-  static void bound(const CodePtr& code, Interpreter& in, Activation& a, Value& out) {
-    if (code) new (&out) Value(code->value(in, a));
+  static CodePtr bound(const ast::Expr* e, const ast::SliceExpr& slice, const Place& place) {
+    return e ? compile(*e, place) : compile_constant(slice.span, Value());
   }
-  CodePtr start_, stop_, step_;
+  Operand start_, stop_, step_;
 };
 
 /// `base[start:stop:step]`, which makes no slice object for a list, tuple or str.
 class SlicedCode final : public Code {
  public:
   SlicedCode(const ast::IndexExpr& e, const Place& place)
-      : Code(e.span), base_(compile(*e.base, place)), slice_(as<ast::SliceExpr>(*e.subscripts[0]), place) {}
+      : Code(e.span),
+        base_(compile(*e.base, place)),
+        slice_(as<ast::SliceExpr>(*e.subscripts[0]), place),
+        leaf_slice_(slice_.is_leaf()) {}
   Value value(Interpreter& in, Activation& a) const override {
-    const Value base = base_.value(in, a);
-    const Bounds b = slice_.bounds(in, a);
+    Value made;
+    const Value& base = leaf_slice_ ? base_.borrow(in, a, made) : base_.keep(in, a, made);
+    const SliceCode::Bounds b = slice_.bounds(in, a);
     return located(in, span, [&]() -> Value {
       if (auto* s = base.as<SequenceObject>())
-        return s->sliced(resolve_slice(b.start, b.stop, b.step, static_cast<int64_t>(s->items.size())));
-      if (auto* s = base.as<StringObject>()) return s->sliced(resolve_slice(b.start, b.stop, b.step, s->characters()));
+        return s->sliced(resolve_slice(b[0], b[1], b[2], static_cast<int64_t>(s->items.size())));
+      if (auto* s = base.as<StringObject>()) return s->sliced(resolve_slice(b[0], b[1], b[2], s->characters()));
       if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
-      return base.object()->index(in, make_ref<SliceObject>(b.start, b.stop, b.step));
+      const ObjectPtr keep = base.object();
+      return keep->index(in, make_ref<SliceObject>(b[0], b[1], b[2]));
     });
   }
 
  private:
-  using Bounds = SliceCode::Bounds;
   Operand base_;
   SliceCode slice_;
+  bool leaf_slice_;
 };
 
 /// Several subscripts, or one that is starred or followed by a comma.
@@ -357,7 +348,6 @@ class IndexCode final : public StoredCode<IndexCode> {
     if (!element(in, base, key, made)) throw_failure(made);
     return made;
   }
-  bool has_attempt() const override { return true; }
   bool attempt(Interpreter& in, Activation& a, Value& out) const override {
     Scalar room;
     if (const Value* v = stored(a, room)) {

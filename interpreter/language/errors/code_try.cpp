@@ -104,15 +104,10 @@ class TryCode final : public StmtCode {
   mutable bool checked_ = false;
 };
 
-class AttemptCode final : public Code {
+class AttemptCode final : public AttemptedCode<AttemptCode> {
  public:
   AttemptCode(const ast::AttemptExpr& e, const Place& place)
-      : Code(e.span), value_(compile(*e.value, place)), otherwise_(compile(*e.otherwise, place)) {}
-  bool has_attempt() const override { return true; }
-  Value value(Interpreter& in, Activation& a) const override {
-    Value out;
-    return value_of(AttemptCode::attempt(in, a, out), out);
-  }
+      : AttemptedCode(e.span), value_(compile(*e.value, place)), otherwise_(compile(*e.otherwise, place)) {}
   bool attempt(Interpreter& in, Activation& a, Value& out) const override {
     {
       BlockTransaction transaction(in);

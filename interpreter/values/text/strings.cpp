@@ -148,8 +148,7 @@ std::optional<Iterator> StringObject::iterate(Interpreter&) {
     return true;
   });
 }
-Value StringObject::character_at(size_t& offset) const {
-  if (static_cast<unsigned char>(value[offset]) < 128) return character_value(value[offset++]);
+Value StringObject::wide_character_at(size_t& offset) const {
   const std::string_view rest = std::string_view(value).substr(offset);
   const size_t width = code_point_offset(rest, 1);
   offset += width;
