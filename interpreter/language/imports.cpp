@@ -190,12 +190,11 @@ ModuleText find_module_from(OpenTexts* open, const std::vector<std::string>& pat
 }
 
 /// The import for each public name of the library. If files share a name, the first file has precedence. Within a file
-/// the order is the module itself, then modules, functions and programs.
+/// the order is modules, functions and programs, then the file itself.
 std::unordered_map<std::string_view, std::string> library_imports() {
   std::unordered_map<std::string_view, std::string> out;
   for (const StdlibFile& f : stdlib_files()) {
     const std::string_view text = f.text;
-    out.try_emplace(f.module, "import " + std::string(f.module));
     for (const std::string_view kind : {"\nmodule ", "\ndef ", "\nprogram "})
       for (size_t at = text.find(kind); at != text.npos; at = text.find(kind, at + 1)) {
         const size_t begin = at + kind.size(), end = text.find_first_of("( \n", begin);
@@ -203,14 +202,17 @@ std::unordered_map<std::string_view, std::string> library_imports() {
         const std::string_view name = text.substr(begin, end - begin);
         out.try_emplace(name, fmt::format("from {} import {}", f.module, name));
       }
+    out.try_emplace(f.module, "import " + std::string(f.module));
   }
   return out;
 }
 
 }  // namespace
 
-std::optional<std::string> library_import(std::string_view name) {
+std::optional<std::string> library_import(std::string_view name, bool has_member) {
   static const auto& imports = never_destroyed(library_imports());
+  if (has_member && std::ranges::any_of(stdlib_files(), [&](const StdlibFile& f) { return f.module == name; }))
+    return "import " + std::string(name);
   const auto found = imports.find(name);
   return found == imports.end() ? std::nullopt : std::optional(found->second);
 }

@@ -177,7 +177,9 @@ Flow look_at_block(Interpreter& in, const ast::Block& block, Activation& a) {
     if (rest) uncertain.push_back(s);
     Flow flow = Flow::normal;
     if (!attempt(in, *s, a, flow, failed)) {
-      if (names_of(*s).leaves) c.left |= leaves_loop | leaves_function;
+      // What an assertion rules out would fail once more in what follows, and in what takes the result.
+      const bool ends = names_of(*s).leaves || (failed && s->kind == ast::StmtKind::assert_);
+      if (ends) c.left |= leaves_loop | leaves_function;
     }
     if (flow != Flow::normal) {
       end();

@@ -16,6 +16,7 @@ struct StdlibFile {
 std::span<const StdlibFile> stdlib_files();
 
 /// The import that defines a name: "from nn import Linear", "import nn". Returns nullopt if the library lacks the name.
-std::optional<std::string> library_import(std::string_view name);
+/// `has_member`: a member follows the name, so that a module is meant, if it is one.
+std::optional<std::string> library_import(std::string_view name, bool has_member = false);
 
 }  // namespace pxl

@@ -1,4 +1,6 @@
 // Calls of functions as graphs: the graph of a function for given arguments, and functions that compute at once.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "interpreter/graphs/calls/graph_builder.hpp"
@@ -156,12 +158,29 @@ DType dtype_of_floats(Interpreter& in, const Arguments& args) {
   return found.value_or(DType::float64);
 }
 
+/// No argument for which a gradient is wanted has a float, but an int, which is a constant.
+[[noreturn]] void refuse_int(const DerivativeObject& d, const Arguments& args, size_t position,
+                             const std::string& name) {
+  const std::string which = name.empty() ? "the argument" : fmt::format("`{}`", name);
+  Error e(fmt::format("{}: only floats have gradients, and {} is an int, which is a constant", d.title, which),
+          {"a number with a point is a float: `3.0`"});
+  if (position < args.spans.size() && args.spans[position]) {
+    const Span at = args.spans[position];
+    const std::string_view text = at.text();
+    if (text.find_first_not_of("0123456789-") == text.npos) e.offer(at, std::string(text) + ".0");
+    e.locate(at, nullptr);
+  }
+  throw std::move(e).as(codes::gradient);
+}
+
 }  // namespace
 
 LiftedArguments lift_arguments(Interpreter& in, const DerivativeObject& d, Arguments args,
                                const std::function<Value(const Array&)>& lift) {
   const DType floats = dtype_of_floats(in, args);
   LiftedArguments out;
+  bool any = d.differentiated.empty() && !d.all_differentiated;  // an operand for which a gradient is wanted
+  std::optional<std::pair<size_t, std::string>> constant;        // the first int in place of one
   const auto is_differentiated = [&](size_t position, const std::string& name) {
     return d.all_differentiated ||
            std::any_of(d.differentiated.begin(), d.differentiated.end(), [&](const Value& which) {
@@ -173,11 +192,14 @@ LiftedArguments lift_arguments(Interpreter& in, const DerivativeObject& d, Argum
   const auto convert = [&](Value& v, size_t position, const std::string& name) {
     const bool differentiated = is_differentiated(position, name);
     if (is_number_list(v)) {
+      any = any || differentiated;
       v = lift(to_array(in, v));
       return;
     }
-    v = map_tree(in, v, [&](const Value& leaf, const std::string&) {
+    v = map_tree(in, v, [&](const Value& leaf, const std::string& path) {
+      any = any || (differentiated && (leaf.as_array() || leaf.is_float() || as_tensor(leaf) || leaf.as_spec()));
       if (const Array* a = leaf.as_array()) return lift(*a);
+      if (leaf.is_int() && differentiated && !constant) constant.emplace(position, path.empty() ? name : path);
       if (!leaf.is_float() || !differentiated) return leaf;
       Value number = lift(to_array(in, leaf, floats, d.title));
       out.numbers.insert(as_tensor(number));
@@ -190,6 +212,7 @@ LiftedArguments lift_arguments(Interpreter& in, const DerivativeObject& d, Argum
     const auto at = std::find(d.parameters.begin(), d.parameters.end(), n.name);
     convert(n.value, static_cast<size_t>(at - d.parameters.begin()), n.name);
   }
+  if (!any && constant) refuse_int(d, args, constant->first, constant->second);
   out.args = std::move(args);
   return out;
 }

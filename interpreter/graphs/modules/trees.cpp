@@ -1,13 +1,18 @@
 // The structure of named trees: lookup, insertion, traversal. Their methods are in tree_methods.cpp.
 #include "interpreter/graphs/modules/trees.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
+#include "interpreter/syntax/written_use.hpp"
+#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/text/suggest.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl {
 namespace {
@@ -238,11 +243,41 @@ Value TreeObject::index(Interpreter&, const Value& key) {
   throw Error("key does not exist: `" + name + "`" + (hint.empty() ? "" : "; " + hint)).as(codes::key);
 }
 
-void TreeObject::set_index(Interpreter&, const Value& key, Value value) {
-  insert(key_text(*this, key), std::move(value), true);
+namespace {
+
+/// `net.vars.w -= x`: the tree would hold the difference, and the variable its old value.
+void refuse_assignment(const TreeObject& tree, std::string_view key, const Value& value, const Span& target) {
+  const Value* old = tree.find(key);
+  const Tensor *variable = old ? as_tensor(*old) : nullptr, *tensor = as_tensor(value);
+  if (!variable || !tensor || variable->kind != TensorKind::variable || tensor->kind == TensorKind::variable) return;
+  Error e(fmt::format("`{}` of the tree is a variable, which an assignment does not change", key),
+          {"`copy_var_update_(w, w - x)` gives it a value; `tree.insert(name, t, overwrite = true)` puts a tensor in "
+           "its place"});
+  const Span statement = target ? written_use(target).statement : Span();
+  const std::string_view rest = statement ? statement.text().substr(target.end - statement.begin) : "";
+  const size_t sign = rest.find_first_not_of(' '), equals = rest.find('=');
+  if (statement.begin == target.begin && equals != rest.npos && equals - sign <= 2 && equals + 1 < rest.size()) {
+    const std::string_view w = target.text(), op = rest.substr(sign, equals - sign), given = rest.substr(equals + 2);
+    const bool is_sum = given.find_first_of("+-") != given.npos || given.find(" if ") != given.npos;
+    const std::string x = op.empty() || !is_sum ? std::string(given) : fmt::format("({})", given);
+    e.offer(statement, op.empty() ? fmt::format("copy_var_update_({}, {})", w, x)
+                                  : fmt::format("copy_var_update_({}, {} {} {})", w, w, op, x));
+  }
+  throw std::move(e).as(codes::type);
 }
 
-void TreeObject::set_member(Interpreter&, std::string_view name, Value value) { insert(name, std::move(value), true); }
+}  // namespace
+
+void TreeObject::set_index(Interpreter& in, const Value& key, Value value) {
+  const std::string name = key_text(*this, key);
+  refuse_assignment(*this, name, value, position_of(in).here);
+  insert(name, std::move(value), true);
+}
+
+void TreeObject::set_member(Interpreter& in, std::string_view name, Value value) {
+  refuse_assignment(*this, name, value, position_of(in).here);
+  insert(name, std::move(value), true);
+}
 
 std::optional<Iterator> TreeObject::iterate(Interpreter&) {
   return Iterator([keys = keys_of(*this), i = size_t{0}]() mutable -> std::optional<Value> {

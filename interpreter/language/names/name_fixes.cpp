@@ -175,7 +175,7 @@ void explain_unknown_name(Diagnostic& d, std::string_view name, const std::vecto
     d.notes.emplace_back(row->way_out);
     return;
   }
-  const auto import = library_import(name);
+  const auto import = library_import(name, !use.members.empty());
   if (import && !import->starts_with("from onnx")) {
     d.notes.push_back(library_note(*import));
     return offer_import(d, *import, use.name, name);
