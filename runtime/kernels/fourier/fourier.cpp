@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <numbers>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 
@@ -39,16 +40,44 @@ Turn turn(int64_t part, int64_t whole) {
   return {std::cos(angle), std::sin(angle)};
 }
 
-/// The prime factors of n up to longest_radix, of which two or three 2s are one, and two 3s; what is left is returned
-/// in n. Few passes are faster than many small ones.
-std::vector<int> radices_of(int64_t& n) {
+/// The time of a pass of this radix over a number, in passes of 8.
+double time_of_radix(int radix) { return has_roots(radix) ? radix / 5.0 : 0.6 + radix / 20.0; }
+
+/// The coded radices whose product is n and whose time is least, the largest first. `from` is the first one that may be
+/// taken. Nothing if n has other prime factors.
+struct Radices {
+  double time = std::numeric_limits<double>::infinity();
   std::vector<int> radices;
-  const auto take = [&](int r) { radices.push_back(r), n /= r; };
-  while (n % 8 == 0 && n != 16) take(8);
-  while (n % 4 == 0) take(4);
-  while (n % 9 == 0) take(9);
+};
+Radices fastest_radices(int64_t n, size_t from = 0) {
+  if (n == 1) return {0, {}};
+  Radices least;
+  for (size_t i = from; i < std::size(coded_radices); ++i) {
+    const int r = coded_radices[i];
+    if (n % r != 0) continue;
+    Radices rest = fastest_radices(n / r, i);
+    if (rest.time + time_of_radix(r) >= least.time) continue;
+    least = std::move(rest);
+    least.time += time_of_radix(r);
+    least.radices.insert(least.radices.begin(), r);
+  }
+  return least;
+}
+
+/// The radices for n: those of its prime factors up to 5, and each larger factor up to longest_radix. What is left is
+/// returned in n. Few passes are faster than many small ones.
+std::vector<int> radices_of(int64_t& n) {
+  int64_t coded = 1;
+  std::vector<int> others;
   for (int r = 2; r <= longest_radix && n > 1; ++r)
-    while (n % r == 0) take(r);
+    for (; n % r == 0; n /= r) {
+      if (r <= 5)
+        coded *= r;
+      else
+        others.push_back(r);
+    }
+  std::vector<int> radices = fastest_radices(coded).radices;
+  radices.insert(radices.end(), others.begin(), others.end());
   return radices;
 }
 
@@ -67,12 +96,17 @@ ComplexPlan complex_plan(int64_t n) {
   plan.n = n;
   int64_t left = n, rest = n;
   plan.radices = radices_of(rest);
+  plan.order = {0};
   for (const int r : plan.radices) {
     left /= r;
+    const size_t known = plan.order.size();
+    for (size_t i = known; i < static_cast<size_t>(r) * known; ++i)
+      plan.order.push_back(plan.order[i % known] + static_cast<int32_t>(left * static_cast<int64_t>(i / known)));
     for (int64_t p = 0; p < left; ++p)
       for (int j = 1; j < r; ++j) plan.turns.push_back(turn(p * j, r * left));
     for (int j = 0; j < r && has_roots(r); ++j) plan.roots.push_back(turn(j, r));
   }
+  plan.order.push_back(static_cast<int32_t>(n));
   return plan;
 }
 
@@ -84,7 +118,7 @@ SplitPlan split_plan(LinePlan::Form form, int64_t n, int64_t row_unit = 1) {
   const auto time_of = [](int64_t lines, int64_t count) {
     int64_t rest = count;
     double passes = 2;
-    for (const int r : radices_of(rest)) passes += has_roots(r) ? r / 5.0 : 0.6 + r / 20.0;
+    for (const int r : radices_of(rest)) passes += time_of_radix(r);
     const double size = static_cast<double>(count);
     return static_cast<double>(SplitPlan::groups_of(lines)) * size * passes *
            (1 + std::max(0.0, std::log2(size / 64)) / 3);
@@ -122,12 +156,12 @@ SplitPlan split_plan(LinePlan::Form form, int64_t n, int64_t row_unit = 1) {
   return plan;
 }
 
-/// A line of so many numbers or more takes less time by itself, by rows and columns, than beside others: those no
-/// longer fit the cache. Beside others, a real line of even extent is half as many complex numbers, and one of odd
-/// extent is as many.
+/// A line of so many numbers or more takes less time by itself, by rows and columns, than beside others, which do not
+/// fit the cache. Beside others, a real line of even extent is half as many complex numbers, and one of odd extent is
+/// as many. By itself it takes longer than half a complex one.
 bool is_long(LinePlan::Form form, int64_t n) {
   const bool halved = form != LinePlan::Form::complex && n % 2 == 0;
-  return (halved ? n / 2 : n) >= 1400;
+  return halved ? n >= 5000 : n >= 1400;
 }
 
 /// Source: L. Bluestein, "A linear filtering approach to the computation of the discrete Fourier transform", 1970. As
@@ -150,11 +184,13 @@ void set_chirp(LinePlan& line) {
   fourier_functions().one64(whole, parts.data(), {0, 2}, spectrum.data(), {0, 2}, work.data());
   for (double& v : spectrum) v /= static_cast<double>(padded);
   line.planned = padded;
-  constexpr int64_t long_convolution = 192;
+  constexpr int64_t long_convolution = 4096;  // up to here lines beside each other take less time than each by itself
   if (n >= long_convolution) line.split = split_plan(LinePlan::Form::complex, padded, fourier_lanes);
   if (line.is_split()) {
     // Eight numbers past the end of a row are read, and not used.
     for (std::vector<double>* chirp : {&line.chirp_re, &line.chirp_im}) chirp->resize(static_cast<size_t>(padded));
+    line.plan.order.resize(static_cast<size_t>(padded));
+    std::iota(line.plan.order.begin(), line.plan.order.end(), 0);
     const int64_t rows = line.split.rows, columns = line.split.columns;
     for (int64_t j = 0; j < rows; j += fourier_lanes)
       for (int64_t k = 0; k < columns; ++k)

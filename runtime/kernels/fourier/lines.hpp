@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -23,13 +24,15 @@ struct Turn {
 /// The longest sum of a pass. A length with a larger prime factor is computed by a longer transform.
 inline constexpr int longest_radix = 64;
 
-/// Whether a pass reads the roots of 1. The others have them in their code.
-inline bool has_roots(int radix) { return radix > 5 && radix != 8 && radix != 9; }
+/// The radices of passes that have the roots of 1 in their code, the largest first. Other passes read them.
+inline constexpr int coded_radices[] = {15, 12, 10, 9, 8, 6, 5, 4, 3, 2};
+inline bool has_roots(int radix) { return std::ranges::find(coded_radices, radix) == std::end(coded_radices); }
 
 /// A forward transform of n complex numbers.
 struct ComplexPlan {
   int64_t n = 1;
   std::vector<int> radices;
+  std::vector<int32_t> order;  ///< the places of the transform's numbers, and n
   /// For each pass with radix r, which leaves m numbers: e^(-2 pi i p j / (r m)) for 0 <= p < m, 0 < j < r.
   std::vector<Turn> turns;
   /// e^(-2 pi i j / r) for 0 <= j < r, for each pass that has roots.

@@ -124,7 +124,7 @@ Expr real_of(const Call& call, const Expr& t, int64_t axis, const Attr& extent) 
   if (n < 1 || n / 2 + 1 != half)
     throw Error(fmt::format("{}: {} has {} frequencies, but {} real numbers have {}", call.op, t.label(), half, n,
                             n < 1 ? 0 : n / 2 + 1),
-                {fmt::format("n is {} or {} here", std::max<int64_t>(1, 2 * (half - 1)), 2 * half - 1)})
+                {half == 1 ? "n is 1 here" : fmt::format("n is {} or {} here", 2 * (half - 1), 2 * half - 1)})
         .as(codes::shape);
   return transform_of(call, t, axis, n, n);
 }
@@ -205,7 +205,7 @@ constexpr OpRow fourier_table[] = {
     composite_row(
         "rfft", "ops.rfft",
         "The Fourier transform of real numbers along an axis: complex numbers [..., n // 2 + 1, 2], the half that "
-        "determines the others.",
+        "determines the others. All numbers of a line with NaN or infinities are NaN.",
         "sum t[j] e^(-2 pi i j k / n)", "rfft(array([1.0, 2.0, 3.0, 4.0]))", rfft_params, expand_rfft),
     composite_row("irfft", "ops.irfft", "The inverse of `rfft`: n real numbers along the axis.",
                   "sum t[j] e^(2 pi i j k / n) / n", "irfft(array([[10.0, 0.0], [-2.0, 2.0], [-2.0, 0.0]]))",
