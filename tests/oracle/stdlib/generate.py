@@ -263,6 +263,15 @@ def optimisers():
     add("rmsprop_all", lambda p: o.RMSprop(p, lr=0.1, alpha=0.8, eps=1e-3, weight_decay=0.1, momentum=0.7, centered=True))
     add("adagrad", lambda p: o.Adagrad(p, lr=0.1))
     add("adagrad_all", lambda p: o.Adagrad(p, lr=0.1, lr_decay=0.3, weight_decay=0.2, initial_accumulator_value=0.5, eps=1e-3))
+    # PyTorch 1.13 has the next step's product of momentum wrong, but in its form for several tensors.
+    add("nadam", lambda p: o.NAdam(p, lr=0.1, foreach=True))
+    add("nadam_decay", lambda p: o.NAdam(p, lr=0.1, betas=(0.8, 0.9), eps=1e-3, weight_decay=0.2, momentum_decay=0.1, foreach=True))
+    add("radam", lambda p: o.RAdam(p, lr=0.1))
+    add("radam_decay", lambda p: o.RAdam(p, lr=0.1, betas=(0.8, 0.9), eps=1e-3, weight_decay=0.2))
+    add("adadelta", lambda p: o.Adadelta(p, lr=0.1))
+    add("adadelta_decay", lambda p: o.Adadelta(p, lr=0.1, rho=0.8, eps=1e-3, weight_decay=0.2))
+    add("rprop", lambda p: o.Rprop(p, lr=0.1))
+    add("rprop_bounds", lambda p: o.Rprop(p, lr=0.1, etas=(0.25, 1.5), step_sizes=(0.05, 0.12)))
     cases["lamb"] = lamb(w, gradients, 0.1, 0.9, 0.999, 1e-6, 0.01)
     cases["lamb_from_zero"] = lamb(torch.zeros(3), gradients, 0.1, 0.8, 0.9, 1e-3, 0.0)
 
