@@ -6,7 +6,7 @@ form of the language. `NAME - REASON`: it isn't there.
 A call is the arguments, in pxl, and behind ` ~ ` what the other library computes, in Python; without it that is the name with the same
 arguments. `#= OURS ~ THEIRS` are two whole expressions. The test compares the numbers. NumPy stands for JAX. One word in place of a call says
 why there is none: dtype, draws (random), files, weights (tests/oracle or tests/lang/stdlib compares the layer) or onnx (the tests of ONNX do). The test also
-lists PyTorch's names where PyTorch is installed.
+lists PyTorch's names where PyTorch is installed, and reads JAX's from tests/docs/jax_names.txt.
 """
 import collections
 import json
@@ -18,6 +18,7 @@ from tests.support.harness import TESTS, run
 
 Row = collections.namedtuple("Row", "name kind text call")  # kind: "=", ":" or "-"
 TABLE = TESTS / "docs/libraries.txt"
+JAX = TESTS / "docs/jax_names.txt"
 PYTHON = "/usr/bin/python3"  # has Debian's PyTorch and NumPy
 IMPORTS = ["einsum", "images", "losses", "nn", "onnx.shapes as shapes", "onnx.signals as signals", "onnx.windows as windows", "optim", "sparse", "testing"]
 UNCALLED = {"dtype", "draws", "files", "weights", "onnx"}
@@ -106,7 +107,7 @@ def page():
     """The lines of docs/coverage.md."""
     out = ["## Names of other libraries", "", "What pxl has for each public name of PyTorch 1.13 and of JAX's NumPy, from `tests/docs/libraries.txt`.",
            "A test resolves each name and expression, calls it, and compares the numbers with those of PyTorch and NumPy. Dtypes, files, draws and",
-           "layers with weights are compared elsewhere. It also lists the names of PyTorch anew.", ""]
+           "layers with weights are compared elsewhere. It also lists the names of PyTorch anew, and compares those of JAX with a list.", ""]
     for module, rows in tables().items():
         counts = collections.Counter(state(row) for row in rows)
         out += [f"### {module}", "", "; ".join(f"{kind}: {n}" for kind, n in sorted(counts.items())) + ".", "", "| name | | in pxl |", "|---|---|---|"]
@@ -177,6 +178,21 @@ def compared(pxl):
     return "\n".join(problems) or None, None
 
 
+def unequal(module, public):
+    """Public names of a module without a row, and rows without such a name."""
+    rows = {row.name for row in tables()[module]}
+    return [f"{module}.{n} has no row" for n in sorted(public - rows)] + [f"{module} has no {n}" for n in sorted(rows - public)]
+
+
+def jax_names():
+    """{module: names} of JAX's NumPy."""
+    lines = [line for line in JAX.read_text().splitlines() if line and line[0] != "#"]
+    found = collections.defaultdict(set)
+    for module, names in (line.split(":") for line in lines):
+        found[module].update(names.split())
+    return found
+
+
 def complete():
     """Names of PyTorch without a row, and rows without a name; none where PyTorch is not installed."""
     modules = [m for m in tables() if m.startswith("torch")]
@@ -185,10 +201,7 @@ def complete():
         return None, "no PyTorch for " + PYTHON
     problems = []
     for module, public in json.loads(out).items():
-        rows, public = {row.name for row in tables()[module]}, set(public) - FOREIGN
-        if module == "torch.optim":
-            rows.discard("Optimizer")
-        problems += [f"{module}.{n} has no row" for n in sorted(public - rows)] + [f"{module} has no {n}" for n in sorted(rows - public)]
+        problems += unequal(module, set(public) - FOREIGN | ({"Optimizer"} if module == "torch.optim" else set()))
     return "\n".join(problems) or None, None
 
 
@@ -197,6 +210,7 @@ def names_tests(pxl, add, skip):
     add("docs: names of other libraries resolve, and compute the same", problem)
     if absent:
         skip("docs: numbers of other libraries", absent)
+    add("docs: names of JAX", "\n".join(p for module, public in jax_names().items() for p in unequal(module, public)) or None)
     problem, absent = complete()
     if absent:
         skip("docs: names of PyTorch", absent)
