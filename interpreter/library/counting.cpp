@@ -73,6 +73,18 @@ Value nonzero(Interpreter& in, const Arguments& args) {
   return places;
 }
 
+/// The sums of the weights of each integer, in float64, and rounded once.
+Array summed_weights(const Array& x, const Array& counts, const Array& weights) {
+  if (weights.shape() != x.shape())
+    throw Error(fmt::format("bincount: weights of shape {} for elements of shape {}", bracket_text(weights.shape()),
+                            bracket_text(x.shape())))
+        .as(codes::shape);
+  Array sums = Array::zeros(DType::float64, counts.shape());
+  double* to = sums.mutable_data<double>();
+  for (int64_t i = 0; i < x.size(); ++i) to[static_cast<int64_t>(x.number(i))] += weights.number(i);
+  return sums.cast(weights.dtype());
+}
+
 Value bincount(Interpreter& in, const Arguments& args) {
   const ArgReader a(args);
   const Array x = elements_of(in, a, "bincount");
@@ -107,7 +119,9 @@ Value bincount(Interpreter& in, const Arguments& args) {
       counts = Array::zeros(DType::int32, {n});
     }
   });
-  return counts;
+  if (!a.has("weights")) return counts;
+  charge(20 * x.size());
+  return summed_weights(x, counts, to_array(in, a.value("weights")));
 }
 
 /// The places of elements, sorted by their ranks, and where each different element begins there and among the elements.
@@ -215,10 +229,12 @@ void bind_counting_builtins(Scope& p) {
          {"nonzero(x)", "The places of the elements that are not 0, int32 [count, rank], in row-major order.",
           "nonzero(array([[0, 3], [5, 0]])).tolist()"},
          nonzero);
-  define(p, no_effects,
-         {"bincount(x, minlength = 0)", "How often each integer from 0 on is in an array, as int32.",
-          "bincount(array([1, 3, 1, 0]))"},
-         bincount);
+  define(
+      p, no_effects,
+      {"bincount(x, minlength = 0, weights = none)",
+       "How often each integer from 0 on is in an array, as int32, or the sums of its weights, which have x's shape.",
+       "bincount(array([1, 3, 1, 0]), weights = array([0.5, 2.0, 0.25, 1.0]))"},
+      bincount);
   define(p, no_effects,
          {"unique(x, return_inverse = false, return_counts = false)",
           "The different elements in ascending order; on request also where each element of x is among them, and how "
