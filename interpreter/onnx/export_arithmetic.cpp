@@ -27,6 +27,17 @@ Texts reduce_form(const ExportSite& s) {
                                         "ReduceLogSum", "ReduceLogSumExp"};
   return reduced(s, ops[which]);
 }
+/// Squared deviations from the mean are averaged.
+template <bool root>
+Texts variance_form(const ExportSite& s) {
+  const std::vector<int64_t> axes = s.axes();
+  const std::string mean =
+      s.e.add("ReduceMean", {s.in[0]}, {attribute("keepdims", int64_t{1}), attribute("axes", axes)});
+  const std::string d = s.e.add("Sub", {s.in[0], mean});
+  const std::string y = s.e.add("ReduceMean", {s.e.add("Mul", {d, d})},
+                                {attribute("keepdims", int64_t{s.c.boolean("keepdims")}), attribute("axes", axes)});
+  return one(root ? s.e.add("Sqrt", {y}) : y);
+}
 template <bool largest>
 Texts arg_form(const ExportSite& s) {
   return as_int32(s, s.e.add(largest ? "ArgMax" : "ArgMin", {s.in[0]},
@@ -203,6 +214,8 @@ const ExportRow arithmetic_rows[] = {
     {"sumsquare", reduce_form<7>},
     {"logsum", reduce_form<8>},
     {"logsumexp", reduce_form<9>},
+    {"variance", variance_form<false>},
+    {"deviation", variance_form<true>},
     {"argmax", arg_form<true>},
     {"argmin", arg_form<false>},
     {"cumsum",

@@ -32,6 +32,7 @@ const Reason reasons[] = {
     {"all_reduce_identical_grad_inputs_between", "ONNX has one device"},
     {"all_reduce_identical_inputs_between", "ONNX has one device"},
     {"atan2", "ONNX has no angle of two operands; atan has a form"},
+    {"checked_weights", random},
     {"cholesky", matrices},
     {"conv_pow2scaled", narrow},
     {"conv_transpose_pow2scaled", narrow},

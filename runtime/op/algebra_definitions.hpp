@@ -23,4 +23,11 @@ void erfinv(ReferenceContext&);
 // arithmetic.cpp
 void atan2(ReferenceContext&);
 
+// reduce.cpp
+void variance(ReferenceContext&);
+void deviation(ReferenceContext&);
+
+// random.cpp
+void checked_weights(ReferenceContext&);
+
 }  // namespace pxl::reference

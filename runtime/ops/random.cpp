@@ -7,6 +7,7 @@
 
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/diagnostics/diagnostic.hpp"
+#include "runtime/op/algebra_definitions.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {
@@ -31,6 +32,8 @@ constexpr Param shaped_params[] = {{"t", ParamKind::tensor},
                                    {"shape", ParamKind::shape, no_default, "of the mask; broadcasts to t's shape"},
                                    {"ratio", ParamKind::number, no_default, "probability of dropping"}};
 constexpr Param modify_params[] = {{"seed", ParamKind::index}, {"modifier", ParamKind::index}};
+constexpr Param weights_params[] = {{"t", ParamKind::tensor, no_default, "weights, [..., n]"},
+                                    {"logits", ParamKind::boolean, no_default, "whether they are logarithms"}};
 constexpr Param split_seed_params[] = {{"seed", ParamKind::index, no_default, "uint32[2]"},
                                        {"n", ParamKind::integer, of(2)}};
 
@@ -174,6 +177,28 @@ constexpr OpRow random_table[] = {
      .kernel = [](const OpContext&) { return modify_seed_kernel(); },
      .pattern = Pattern::other,
      .tiles = tile_fill},
+    {.name = "checked_weights",
+     .schedule = "CheckedWeights",
+     .output = "checked_weights_out",
+     .doc = "Weights of categories, or logits, as they are. A row of which no category can be drawn is an error in the "
+            "run.",
+     .params = weights_params,
+     .infer =
+         [](const OpContext& s) {
+           check_floating(s, 0);
+           if (s.input(0).shape.empty()) refuse(s, "expected weights along the last axis", codes::shape);
+           return std::vector<TensorSpec>{s.input(0)};
+         },
+     .definition = reference::checked_weights,
+     .kernel = [](const OpContext& s) { return checked_weights_kernel(s.input(0), s.boolean("logits")); },
+     .gradient =
+         [](GradContext& c) {
+           if (c.wants(0)) c.set(0, c.dy());
+         },
+     .pattern = Pattern::other,
+     .batch = Batch::axis,
+     .checks_indices = checks_values,
+     .tiles = tile_reduction},
     {.name = "split_random_seed",
      .path = "ops.split_random_seed",
      .doc = "n distinct seeds derived from one seed; deterministic.",

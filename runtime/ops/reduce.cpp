@@ -4,6 +4,7 @@
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/kernels/reduction/reduce.hpp"
 #include "runtime/kernels/update/update.hpp"
+#include "runtime/op/algebra_definitions.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {
@@ -108,6 +109,23 @@ void logsumexp_gradient(GradContext& c) {
     share = e / sum(e, axes, true);
   }
   c.set(0, share * spread(c, c.dy()));
+}
+
+// The elements less their mean, times dy 2 / n; of the root, times dy / (n y), and 0 where y is 0.
+template <bool root>
+void variance_gradient(GradContext& c) {
+  if (!c.wants(0)) return;
+  const double n =
+      static_cast<double>(c.in_spec(0).size()) / static_cast<double>(std::max<int64_t>(1, c.out_spec().size()));
+  const auto centred = [&](const Expr& e) {
+    return e - c.builder().one("mean", {e}, {{"axis", reduced_axes(c)}, {"keepdims", true}});
+  };
+  const Expr d = centred(centred(c.in(0)));  // a mean is rounded
+  const auto per_root = [&] {
+    const Expr corner = c.builder().one("equal", {c.out(), zero(c)});
+    return c.builder().one("select", {corner, zero(c), c.dy() / c.out()}) * (1 / n);
+  };
+  c.set(0, d * spread(c, root ? per_root() : c.dy() * (2 / n)));
 }
 
 // The gradient goes to the selected element: the reduced axes are moved to the end and flattened, as the indices count.
@@ -243,7 +261,7 @@ constexpr OpRow reduce(const RowText& text, InferFn infer, DefinitionFn definiti
   row.order = reduction_order<f>;
   row.flops = input_flops;
   row.batch = Batch::axis;
-  row.method = true;
+  row.method = !text.path.empty();
   return row;
 }
 
@@ -315,6 +333,22 @@ constexpr OpRow reduce_table[] = {
                                   "The logarithm of summed exponentials over axes, without overflow.", "ln sum e^t",
                                   "logsumexp(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceLogSumExp"},
                                  infer_reduce_float, reference::logsumexp, logsumexp_gradient),
+    reduce<Reduction::variance>({"variance",
+                                 {},
+                                 "ReduceVariance",
+                                 "variance_out",
+                                 "The mean of squared deviations from the mean, over axes.",
+                                 "sum (t - mean t)^2 / n",
+                                 {}},
+                                infer_reduce_float, reference::variance, variance_gradient<false>),
+    reduce<Reduction::deviation>({"deviation",
+                                  {},
+                                  "ReduceDeviation",
+                                  "deviation_out",
+                                  "The root of the mean of squared deviations from the mean, over axes.",
+                                  "sqrt(sum (t - mean t)^2 / n)",
+                                  {}},
+                                 infer_reduce_float, reference::deviation, variance_gradient<true>),
     {.name = "median",
      .path = "ops.median",
      .doc = "The lower median over axes: element (n-1)/2 of the sorted elements, or NaN if one is NaN.",

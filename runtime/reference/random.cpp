@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "runtime/kernels/random/random.hpp"
+#include "runtime/op/algebra_definitions.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/reference/context.hpp"
 #include "runtime/tensor/random.hpp"
@@ -67,6 +69,14 @@ void dropout(ReferenceContext& c) {
 void shaped_dropout(ReferenceContext& c) {
   const double p = c.number("ratio");
   c.out(0, xt::where(xt::not_equal(kept(c, c.integers("shape"), p), 0), c.real(0) * (1 / (1 - p)), 0.0));
+}
+
+void checked_weights(ReferenceContext& c) {
+  const Reals x = c.real(0);
+  const int64_t n = c.shape(0).back(), rows = n == 0 ? 0 : static_cast<int64_t>(x.size()) / n;
+  for (int64_t row = 0; row < rows; ++row)
+    WeightRow{c.boolean("logits"), row, rows, n}.check(x.data() + static_cast<size_t>(row * n));
+  c.out(0, x);
 }
 
 void modify_random_seed(ReferenceContext& c) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/op/algebra_definitions.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/reference/context.hpp"
 
@@ -18,6 +19,15 @@ void reduction(ReferenceContext& c, F f) {
 }
 
 Reals squared(const Reals& x) { return x * x; }
+
+// The mean of squared deviations from the mean.
+Reals squared_deviation(const ReferenceContext& c) {
+  const Reals x = c.real(0);
+  const std::vector<int64_t> axes = c.axes("axis");
+  const Reals total = sum_of(x, axes, true);
+  const double n = static_cast<double>(x.size()) / static_cast<double>(total.size());
+  return sum_of(squared(Reals(x - total / n)), axes, c.boolean("keepdims")) / n;
+}
 
 // The elements up to each one of an axis, or from it on, combined from `start` on.
 template <class F>
@@ -88,6 +98,8 @@ void logsumexp(ReferenceContext& c) {
   const Reals total = top + xt::log(sum_of(Reals(xt::exp(x - top)), axes, true));
   c.out(0, Reals(xt::reshape_view(total, extents(c.out_shape()))));
 }
+void variance(ReferenceContext& c) { c.out(0, squared_deviation(c)); }
+void deviation(ReferenceContext& c) { c.out(0, xt::sqrt(squared_deviation(c))); }
 void lamb_square(ReferenceContext& c) {
   const Reals x = c.real(0);
   c.out(0, Reals(xt::sum(x * x)()));

@@ -17,6 +17,11 @@ def composites():
     yield unary("var_population", lambda x: torch.var(x, 0, unbiased=False), pxl="var(x, 0, 0)")
     yield unary("std", torch.std, dtypes=BOTH)
     yield unary("std_axis", lambda x: torch.std(x, 0), pxl="std(x, axis = 0)")
+    yield unary("var_negative_axis", lambda x: torch.var(x, -1), pxl="var(x, axis = -1)", dtypes=BOTH)
+    yield case("var_far_from_zero", "var(x + 4096.0, axis = 0)", lambda x: torch.var(x + 4096, 0), "x", WIDE, x=grid(7, 3))
+    yield case("std_of_two_axes", "std(x, axis = [0, -1], keepdims = true)", lambda x: torch.std(x, (0, -1), keepdim=True), "x", BOTH, x=grid(3, 4, 5))
+    yield case("var_infinite", "var(x, axis = 1)", lambda x: torch.var(x, 1), dtypes=BOTH,
+               x=[[float("inf"), 1.0, 2.0], [float("nan"), 0.0, 0.0], [float("-inf"), float("inf"), 0.0]])
     yield case("std_of_equals", "std(x, axis = 1)", lambda x: torch.std(x, 1), "x", x=[[2.0, 2.0, 2.0], [1.0, 2.0, 4.0]])
     for p in ("2", "1", "3", "2.5", "inf", "-inf"):
         yield unary(f"norm_{p}".replace("-", "minus_").replace(".", "_"),
@@ -31,6 +36,8 @@ def composites():
     yield case("norm_0", "norm(x, 0)", lambda x: torch.linalg.vector_norm(x, 0), x=[0.0, 1.0, -2.0, 0.0])
     yield case("norm_3_of_zeros", "norm(x, 3.0, axis = 1)", lambda x: torch.linalg.vector_norm(x, 3.0, dim=1), "x",
                x=[[0.0, 0.0], [1.0, -2.0]])
+    yield case("top_p_of_all", "top_p(x * 32.0, 1.0)", lambda x: x * 32, "x", BOTH, x=grid(3, 4))
+    yield case("top_p_of_one", "top_p(x * 32.0, 0.5)", lambda x: torch.where(x == x.max(-1, True)[0], x * 32, -torch.inf), dtypes=BOTH, x=grid(3, 4))
     yield unary("log10", torch.log10, positive)
     yield case("logaddexp", "logaddexp(x, y)", torch.logaddexp, "x y", x=grid(3, 4), y=grid(4))
     yield case("logaddexp_wide", "logaddexp(x, y)", torch.logaddexp, "x y", x=[1000.0, -1000.0, 5.0], y=[999.0, -1000.0, 5.0])

@@ -153,6 +153,9 @@ struct BulkFunctions {
   /// acc[i] += x[i] * y[i]
   void (*add_product_to32)(double* acc, const float* x, const float* y, int64_t n);
   void (*add_product_to64)(double* acc, const double* x, const double* y, int64_t n);
+  /// acc[i] += (x[i] - mean[i])^2
+  void (*add_deviation_to32)(double* acc, const float* x, const double* mean, int64_t n);
+  void (*add_deviation_to64)(double* acc, const double* x, const double* mean, int64_t n);
   /// Sum of (x[i] - mean)^2.
   double (*deviation32)(const float* x, double mean, int64_t n);
   double (*deviation64)(const double* x, double mean, int64_t n);

@@ -1,14 +1,18 @@
 #include "runtime/kernels/random/random.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 
+#include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/diagnostics/diagnostic.hpp"
 #include "runtime/kernels/movement/strided.hpp"
 #include "runtime/kernels/random/philox_words.hpp"
 #include "runtime/kernels/reduction/axis_slices.hpp"
+#include "runtime/tensor/print.hpp"
 #include "runtime/tensor/random.hpp"
 #include "runtime/tensor/uniform_range.hpp"
 
@@ -180,6 +184,35 @@ Kernel modify_seed_kernel(uint32_t modifier) {
     const auto words = random_words(key_of(b, 0), RandomStream::seed, modifier);
     std::copy_n(words.begin(), 2, b.output<uint32_t>(0));
   };
+}
+
+void WeightRow::refuse(const std::function<double(int64_t)>& value) const {
+  const std::string_view op = logits ? "categorical" : "multinomial", name = logits ? "logit" : "weight";
+  const std::string of = rows > 1 ? fmt::format(" of row {}", row) : "";
+  for (int64_t i = 0; i < n; ++i)
+    if (const double v = value(i); !(v >= least() && v < std::numeric_limits<double>::infinity()))
+      throw run_error(fmt::format("{}: {} {}{} is {}", op, name, i, of, number_text(v)),
+                      {logits ? "a logit is a number or -inf" : "a weight is a number, and not negative"})
+          .as(codes::arithmetic);
+  throw run_error(fmt::format("{}: no {}{} is above {}", op, name, of, logits ? "-inf" : "0"),
+                  {"there is no category to draw"})
+      .as(codes::arithmetic);
+}
+
+Kernel checked_weights_kernel(const TensorSpec& t, bool logits) {
+  constexpr double element_ns = 0.5;
+  const int64_t n = t.shape.back(), rows = n == 0 ? 0 : t.size() / n;
+  return with_floating("checked_weights", t.dtype, [&](auto tag) -> Kernel {
+    using T = typename decltype(tag)::type;
+    return Kernel::parallel(rows, 1, element_ns * static_cast<double>(t.size()),
+                            [=](const Buffers& b, int64_t begin, int64_t end) {
+                              for (int64_t row = begin; row < end; ++row) {
+                                const T* x = b.input<T>(0) + row * n;
+                                WeightRow{logits, row, rows, n}.check(x);
+                                std::copy_n(x, n, b.output<T>(0) + row * n);
+                              }
+                            });
+  });
 }
 
 Kernel modify_seed_kernel() {

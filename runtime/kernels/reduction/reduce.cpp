@@ -32,7 +32,8 @@ constexpr bool takes_integers = !std::is_same_v<decltype(R::integer_finish(int64
 struct ReductionInfo {
   std::string_view name;
   bool needs_elements;  ///< undefined without elements
-  bool shifted;         ///< needs the maximum, from a first pass
+  bool shifted;         ///< needs the maximum or the mean, from a first pass
+  bool centred;         ///< needs the mean
   bool integers;        ///< defined for integers
   int direction;        ///< the monoid's direction
   double (*divisor)(double count);
@@ -44,6 +45,7 @@ constexpr ReductionInfo infos[] = {
   {#NAME,                            \
    NAME##_reduction::needs_elements, \
    NAME##_reduction::shifted,        \
+   NAME##_reduction::centred,        \
    takes_integers<NAME##_reduction>, \
    NAME##_reduction::direction,      \
    NAME##_reduction::divisor,        \
@@ -94,7 +96,7 @@ void join(void* total, const void* other) {
 /// A row for elements of one dtype. Totals have 8 bytes: float64, or 64-bit integers.
 struct ReductionKernels {
   void (*accumulate)(const ReductionLoop& plan, const std::byte* in, void* totals, const double* shift);
-  void (*total_of)(const std::byte* in, int64_t n, void* total);
+  void (*total_of)(const std::byte* in, int64_t n, void* total, const double* shift);
   void (*finish)(void* totals, int64_t n, int64_t count, const double* shift);
   void (*join)(void* total, const void* other);
 };
@@ -118,14 +120,14 @@ constexpr ReductionKernels kernels[] = {
 struct TypedReduction {
   Reduction op;
   DType in, total, out;
-  ReductionKernels row, max;
+  ReductionKernels row, first;
 
   TypedReduction(Reduction of, DType from, DType to) : op(of), in(from), out(to) {
     with_type(from, [&](auto tag) {
       using T = typename decltype(tag)::type;
       total = dtype_of<total_type<T>>();
       row = kernels<T>[static_cast<size_t>(op)];
-      max = kernels<T>[static_cast<size_t>(Reduction::max)];
+      first = kernels<T>[static_cast<size_t>(info(op).centred ? Reduction::sum : Reduction::max)];
     });
   }
 };
@@ -135,11 +137,11 @@ constexpr double reduce_element_ns = 0.15;  // per element; measured with AVX2, 
 /// Runs a reduction from `in` to `out`. `totals`, and for ShiftedSum `shift`, have one element per result.
 void run_reduction(const TypedReduction& r, const ReductionLoop& plan, const std::byte* in, std::byte* out,
                    std::byte* totals, double* shift) {
-  const bool shifted = info(r.op).shifted;
+  const bool shifted = info(r.op).shifted, centred = info(r.op).centred;
   if (shifted) {
-    r.max.accumulate(plan, in, shift, nullptr);
+    r.first.accumulate(plan, in, shift, nullptr);
     for (int64_t i = 0; i < plan.out_size; ++i)
-      if (std::isinf(shift[i])) shift[i] = 0;
+      shift[i] = centred ? shift[i] / static_cast<double>(plan.count) : std::isinf(shift[i]) ? 0 : shift[i];
   }
   r.row.accumulate(plan, in, totals, shifted ? shift : nullptr);
   r.row.finish(totals, plan.out_size, plan.count, shift);
@@ -154,21 +156,34 @@ Kernel reduce_all(const TypedReduction& r, int64_t n) {
   const auto width = static_cast<int64_t>(size_of(r.in));
   WorkspaceLayout workspace;
   const auto partial = workspace.per_call<std::byte>(most * total_bytes);
+  const auto mean = workspace.per_call<double>(1);
   std::vector<Phase> phases;
-  phases.push_back({pieces, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
-                      for (int64_t p = begin; p < end; ++p) {
-                        const ChunkRange share = chunk_range(n, static_cast<int>(p), static_cast<int>(pieces));
-                        r.row.total_of(b.in[0] + share.begin * width, share.end - share.begin,
-                                       b.workspace(partial) + p * total_bytes);
-                      }
-                    }});
-  phases.push_back({1, 1, [=](const Buffers& b, int64_t, int64_t) {
-                      std::byte* total = b.workspace(partial);
-                      for (int64_t p = 1; p < pieces; ++p) r.row.join(total, total + p * total_bytes);
-                      r.row.finish(total, 1, n, nullptr);
-                      convert(r.total, total, r.out, b.out[0], 1);
-                    }});
-  return Kernel::parallel(std::move(phases), reduce_element_ns * static_cast<double>(n)).with_workspace(workspace);
+  const auto add = [&](const ReductionKernels& row, auto&& whole) {
+    phases.push_back({pieces, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
+                        for (int64_t p = begin; p < end; ++p) {
+                          const ChunkRange share = chunk_range(n, static_cast<int>(p), static_cast<int>(pieces));
+                          row.total_of(b.in[0] + share.begin * width, share.end - share.begin,
+                                       b.workspace(partial) + p * total_bytes, b.workspace(mean));
+                        }
+                      }});
+    phases.push_back({1, 1, [=](const Buffers& b, int64_t, int64_t) {
+                        std::byte* total = b.workspace(partial);
+                        for (int64_t p = 1; p < pieces; ++p) row.join(total, total + p * total_bytes);
+                        whole(b, total);
+                      }});
+  };
+  const bool centred = info(r.op).centred;
+  if (centred)
+    add(r.first, [=](const Buffers& b, const std::byte* total) {
+      std::memcpy(b.workspace(mean), total, sizeof(double));
+      *b.workspace(mean) /= static_cast<double>(n);
+    });
+  add(r.row, [=](const Buffers& b, std::byte* total) {
+    r.row.finish(total, 1, n, b.workspace(mean));
+    convert(r.total, total, r.out, b.out[0], 1);
+  });
+  return Kernel::parallel(std::move(phases), (centred ? 2 : 1) * reduce_element_ns * static_cast<double>(n))
+      .with_workspace(workspace);
 }
 
 /// A reduction over the middle axis of [outer, rows, n], for adjacent columns.
@@ -253,9 +268,12 @@ Kernel log_sum_exp_of_columns(const ColumnLoop& loop) {
   });
 }
 
+/// Whether a first pass finds the maximum.
+bool is_of_powers(Reduction op) { return info(op).shifted && !info(op).centred; }
+
 /// Whether reduction_of_columns computes columns of a dtype.
 bool has_columns(Reduction op, DType dtype) {
-  const bool other = info(op).shifted || info(op).direction != 0;
+  const bool other = is_of_powers(op) || info(op).direction != 0;
   if (dtype == DType::float32) return info(op).columns32() || other;
   if (dtype == DType::float64) return info(op).columns64() || other;
   return is_integer(dtype) && info(op).direction != 0;
@@ -269,11 +287,11 @@ std::optional<Kernel> reduction_of_columns(Reduction op, const ReductionLoop& pl
   const int direction = info(op).direction;
   if (dtype == DType::float32) {
     if (const auto totals = info(op).columns32()) return total_of_columns<float>(*columns, totals, divisor);
-    if (info(op).shifted) return log_sum_exp_of_columns<float>(*columns);
+    if (is_of_powers(op)) return log_sum_exp_of_columns<float>(*columns);
     if (direction != 0) return extreme_of_columns<float>(*columns, direction > 0);
   } else if (dtype == DType::float64) {
     if (const auto totals = info(op).columns64()) return total_of_columns<double>(*columns, totals, divisor);
-    if (info(op).shifted) return log_sum_exp_of_columns<double>(*columns);
+    if (is_of_powers(op)) return log_sum_exp_of_columns<double>(*columns);
     if (direction != 0) return extreme_of_columns<double>(*columns, direction > 0);
   } else if (is_integer(dtype) && direction != 0) {
     return integer_extreme_of_columns(*columns, direction > 0, dtype);
@@ -300,7 +318,7 @@ ReductionLoop loops_of(const TensorSpec& in, const std::vector<bool>& reduced) {
 
 /// Whether reduce_all computes the reduction.
 bool is_one_total(Reduction op, const ReductionLoop& plan) {
-  return plan.out_size == 1 && plan.nest.extents.size() == 1 && plan.count >= 16384 && !info(op).shifted;
+  return plan.out_size == 1 && plan.nest.extents.size() == 1 && plan.count >= 16384 && !is_of_powers(op);
 }
 
 /// Integers and bool accumulate in 64 bits; sums and products wrap, as unsigned.

@@ -9,7 +9,8 @@
 
 namespace pxl {
 
-/// l1: sum |x|; l2: sqrt(sum x^2); logsum: ln(sum x); logsumexp: ln(sum e^x), stable. max and min propagate NaN.
+/// l1: sum |x|; l2: sqrt(sum x^2); logsum: ln(sum x); logsumexp: ln(sum e^x), stable. variance: the mean of squared
+/// deviations from the mean, which is a float64; deviation: its root. max and min propagate NaN.
 /// Integers wrap in their own width (sums in 64 bits, then cast); an integer mean truncates toward zero. max of bool is
 /// any, min is all; sum and mean of bool need a wider `out`.
 enum class Reduction : uint8_t {
@@ -23,7 +24,8 @@ std::string_view name(Reduction op);
 Shape reduced_shape(const Shape& in, const std::vector<int64_t>& axes, bool keepdims);
 
 /// in: x; out 0: [reduced], with dtype `out` (usually in's). Empty `axes` reduces nothing (a per-element function
-/// remains). Throws Error for max and min over 0 elements, and for logsum, logsumexp, l2 on integers.
+/// remains). Throws Error for max and min over 0 elements, and for logsum, logsumexp, l2, variance and deviation on
+/// integers.
 Kernel reduce_kernel(Reduction op, const TensorSpec& in, const std::vector<int64_t>& axes, DType out);
 /// Whether reduce_kernel, if it has results, returns them one after another.
 bool reduces_in_order(Reduction op, const TensorSpec& in, const std::vector<int64_t>& axes, DType out);

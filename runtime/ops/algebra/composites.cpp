@@ -60,37 +60,19 @@ Expr reduced(std::string_view op, const Expr& t, const Attr& axis, const Attr& k
   return t.builder().one(op, {t}, {{"axis", axis}, {"keepdims", keepdims}});
 }
 
-/// t less its mean over axes, and how many elements each mean has. The mean is rounded, so the rest is centred again.
-std::pair<Expr, double> centred(const Expr& t, const Attr& axis) {
-  const Expr mean = reduced("mean", t, axis, true);
-  const Expr once = t - mean;
-  const auto means = static_cast<double>(std::max<int64_t>(1, mean.spec().size()));
-  return {once - reduced("mean", once, axis, true), static_cast<double>(t.spec().size()) / means};
-}
-
-/// The number by which a sum of squares is divided; 0 where nothing is left, so that the quotient is no number.
-double divisor(double count, const Attr& correction) { return std::max(0.0, count - std::get<double>(correction)); }
-
-/// What `of_centred` makes of a tensor less its mean and of the number by which a sum of its squares is divided. It is
-/// computed in float32 if the dtype is narrow: a sum of squares is beyond float16 where the variance is not.
-template <class F>
-std::vector<Expr> of_deviations(const OpArgs& args, F of_centred) {
-  const Expr& t = args.expr(0);
-  const bool narrow = is_narrow(t.dtype());
-  const auto [d, count] = centred(narrow ? cast(t, DType::float32) : t, *args.attr(1));
-  const Expr y = of_centred(d, divisor(count, *args.attr(2)));
-  return {narrow ? cast(y, t.dtype()) : y};
-}
-
-std::vector<Expr> expand_var(OpBuilder&, const OpArgs& args) {
-  return of_deviations(
-      args, [&](const Expr& d, double n) { return reduced("sumsquare", d, *args.attr(1), *args.attr(3)) * (1 / n); });
-}
-
-std::vector<Expr> expand_std(OpBuilder&, const OpArgs& args) {
-  return of_deviations(args, [&](const Expr& d, double n) {
-    return reduced("l2", d, *args.attr(1), *args.attr(3)) * (1 / std::sqrt(n));
-  });
+/// The variance, or its root. The op divides by the number of elements; nothing may be left to divide by, so that the
+/// quotient is no number. A mean in float64 is rounded: elements in float64 are centred before.
+template <bool root>
+std::vector<Expr> expand_variance(OpBuilder&, const OpArgs& args) {
+  const bool narrow = is_narrow(args.expr(0).dtype());
+  const Expr t = narrow ? cast(args.expr(0), DType::float32) : args.expr(0);
+  const Attr &axis = *args.attr(1), &keepdims = *args.attr(3);
+  const Expr d = t.dtype() == DType::float64 ? t - reduced("mean", t, axis, true) : t;
+  const Expr y = reduced(root ? "deviation" : "variance", d, axis, keepdims);
+  const double n = static_cast<double>(t.spec().size()) / static_cast<double>(std::max<int64_t>(1, y.spec().size()));
+  const double factor = n / std::max(0.0, n - std::get<double>(*args.attr(2)));
+  const Expr scaled = factor == 1 ? y : y * (root ? std::sqrt(factor) : factor);
+  return {narrow ? cast(scaled, args.expr(0).dtype()) : scaled};
 }
 
 /// The largest size is taken out, so that no power overflows. It is detached: the norm does not depend on it.
@@ -179,7 +161,7 @@ void check_categories(std::string_view op, const Expr& t) {
 std::vector<Expr> expand_categorical(OpBuilder& at, const OpArgs& args) {
   const Expr& t = args.expr(0);
   check_categories("categorical", t);
-  const Expr logits = cast(t, DType::float32);
+  const Expr logits = at.one("checked_weights", {cast(t, DType::float32)}, {{"logits", true}});
   return {at.one("argmax", {logits + gumbel(at, args.expr(1), t.shape())}, {{"axis", int64_t{-1}}})};
 }
 
@@ -191,7 +173,8 @@ std::vector<Expr> expand_multinomial(OpBuilder& at, const OpArgs& args) {
   if (samples < 1 || (!again && samples > n))
     throw Error(fmt::format("multinomial: num_samples must be in 1..{}, not {}", n, samples),
                 {"replacement = true draws categories again"});
-  const Expr logits = of_op("log", cast(t, DType::float32));
+  const Expr weights = at.one("checked_weights", {cast(t, DType::float32)}, {{"logits", false}});
+  const Expr logits = of_op("log", weights);
   if (!again) return {at.emit("topk", {logits + gumbel(at, args.expr(1), t.shape())}, {{"k", samples}})[1]};
   Shape each = t.shape(), row = t.shape();
   each.insert(each.end() - 1, samples);
@@ -205,14 +188,15 @@ std::vector<Expr> expand_top_p(OpBuilder& at, const OpArgs& args) {
   const double p = std::get<double>(*args.attr(1));
   if (!(p > 0 && p <= 1)) throw Error(fmt::format("top_p: p must be above 0 and at most 1, not {}", p));
   const Attr axis = normalise_axis(std::get<int64_t>(*args.attr(2)), t.rank());
+  if (p == 1) return {of_op("identity", t)};
+  const DType dtype = t.dtype() == DType::float64 ? DType::float64 : DType::float32;
   const std::vector<Expr> sorted =
-      at.emit("sort", {cast(of_op("detach", t), DType::float32)}, {{"axis", axis}, {"descending", true}});
+      at.emit("sort", {cast(of_op("detach", t), dtype)}, {{"axis", axis}, {"descending", true}});
   const Expr shares = at.one("softmax", {sorted[0]}, {{"axis", axis}});
   const Expr before = at.one("cumsum", {shares}, {{"axis", axis}, {"exclusive", true}});
-  const Expr kept = cast(at.one("less", {before, at.scalar(p, DType::float32)}), DType::float32);
+  const Expr kept = cast(at.one("less", {before, at.scalar(p, dtype)}), dtype);
   const Expr in_place = at.one("scatter", {kept, sorted[1], kept}, {{"axis", axis}});
-  return {at.one("select",
-                 {at.one("equal", {in_place, at.scalar(1.0, DType::float32)}), t, at.scalar(-infinite, t.dtype())})};
+  return {at.one("select", {at.one("equal", {in_place, at.scalar(1.0, dtype)}), t, at.scalar(-infinite, t.dtype())})};
 }
 
 constexpr OpRow composite_table[] = {
@@ -224,11 +208,11 @@ constexpr OpRow composite_table[] = {
                   "The variance over axes. PyTorch's correction is the default; NumPy's is 0. Without elements left to "
                   "divide by it is NaN or infinite.",
                   "sum (t - mean t)^2 / (n - correction)", "var(array([[1.0, 2.0], [3.0, 6.0]]), axis = 0)",
-                  variance_params, expand_var),
+                  variance_params, expand_variance<false>),
     composite_row("std", "ops.std",
                   "The standard deviation over axes, the root of `var`. Its gradient is 0 where it is 0.",
                   "sqrt(sum (t - mean t)^2 / (n - correction))", "std(array([[1.0, 2.0], [3.0, 6.0]]), axis = 0)",
-                  variance_params, expand_std),
+                  variance_params, expand_variance<true>),
     composite_row(
         "norm", "ops.norm", "The norm of order p over axes, of vectors. Its gradient is 0 where all elements are 0.",
         "(sum |t|^p)^(1/p)", "norm(array([[3.0, 1.0], [4.0, -2.0]]), inf, axis = 0)", norm_params, expand_norm),
@@ -265,12 +249,13 @@ constexpr OpRow composite_table[] = {
     composite_row(
         "categorical", "ops.categorical",
         "Draws a category from each row of logits, as int32; a logit of -inf is never drawn. Equal seeds draw "
-        "equal categories.",
+        "equal categories. A logit that is NaN or inf is an error in the run, and so is a row of -inf.",
         "argmax(t + Gumbel noise)", "categorical(array([0.0, -inf, -inf]), array([1, 2], uint32))", categorical_params,
         expand_categorical),
     composite_row("multinomial", "ops.multinomial",
                   "Draws categories from rows of weights, int32 [..., num_samples]. Without replacement the categories "
-                  "of a row differ; those of weight 0 come only where no others are left.",
+                  "of a row differ; those of weight 0 come only where no others are left. A weight that is negative, "
+                  "infinite or NaN is an error in the run, and so is a row without a weight above 0.",
                   {}, "multinomial(array([1.0, 0.0, 0.0]), array([1, 2], uint32), 1)", multinomial_params,
                   expand_multinomial),
     composite_row("top_p", "ops.top_p",

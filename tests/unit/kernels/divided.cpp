@@ -45,9 +45,9 @@ TEST_CASE("normalisation") {
 }
 
 TEST_CASE("reductions") {
-  constexpr Reduction all[] = {Reduction::sum, Reduction::mean,      Reduction::max,
-                               Reduction::min, Reduction::prod,      Reduction::l1,
-                               Reduction::l2,  Reduction::sumsquare, Reduction::logsumexp};
+  constexpr Reduction all[] = {Reduction::sum,       Reduction::mean,    Reduction::max, Reduction::min,
+                               Reduction::prod,      Reduction::l1,      Reduction::l2,  Reduction::sumsquare,
+                               Reduction::logsumexp, Reduction::variance};
   for (DType dtype : floating)
     for (Reduction op : all)
       for (const std::vector<int64_t>& axes : {std::vector<int64_t>{0}, {1}, {2}, {0, 2}, {1, 2}, {0, 1, 2}}) {

@@ -22,9 +22,12 @@ double expected(Reduction op, const std::vector<double>& v) {
     sum += x, l1 += std::fabs(x), squares += x * x, product *= x, exps += std::exp(x);
     max = std::max(max, x), min = std::min(min, x);
   }
+  const double n = static_cast<double>(v.size());
+  double deviations = 0;
+  for (double x : v) deviations += (x - sum / n) * (x - sum / n);
   switch (op) {
     case Reduction::sum: return sum;
-    case Reduction::mean: return sum / static_cast<double>(v.size());
+    case Reduction::mean: return sum / n;
     case Reduction::max: return max;
     case Reduction::min: return min;
     case Reduction::prod: return product;
@@ -33,6 +36,8 @@ double expected(Reduction op, const std::vector<double>& v) {
     case Reduction::sumsquare: return squares;
     case Reduction::logsum: return std::log(sum);
     case Reduction::logsumexp: return std::log(exps);
+    case Reduction::variance: return deviations / n;
+    case Reduction::deviation: return std::sqrt(deviations / n);
     default: return 0;
   }
 }
@@ -78,7 +83,7 @@ TEST_CASE("reductions over any axes") {
                                                                    {{3, 1, 70}, {1}},
                                                                    {{2, 2100}, {1}}};
   for (const auto& [shape, axes] : shapes) {
-    for (int op = 0; op <= static_cast<int>(Reduction::logsumexp); ++op) {
+    for (int op = 0; op <= static_cast<int>(Reduction::deviation); ++op) {
       for (DType dtype : {DType::float16, DType::float32, DType::float64, DType::int32}) {
         const Reduction r = static_cast<Reduction>(op);
         const bool floating = is_floating(dtype);
@@ -221,8 +226,9 @@ TEST_CASE("reductions of many short rows have the bits of each row by itself, ar
   for (const DType dtype : floats)
     for (const int64_t n : {1, 2, 3, 7, 8, 9, 31, 64, 65}) {
       Array x = ramp(dtype, {outer, rows, n}, 3);
-      for (Reduction op : {Reduction::sum, Reduction::mean, Reduction::max, Reduction::min, Reduction::prod,
-                           Reduction::l1, Reduction::l2, Reduction::sumsquare, Reduction::logsumexp}) {
+      for (Reduction op :
+           {Reduction::sum, Reduction::mean, Reduction::max, Reduction::min, Reduction::prod, Reduction::l1,
+            Reduction::l2, Reduction::sumsquare, Reduction::logsumexp, Reduction::deviation}) {
         CAPTURE(name(op));
         CAPTURE(n);
         const Kernel kernel = reduce_kernel(op, x.spec(), {2}, dtype);

@@ -14,11 +14,12 @@ Samples::Rows Samples::elementwise() const {
       PXL_SAMPLE("svd", Sample{{matrices({2, 3, 4})}}),
       PXL_SAMPLE("fourier fft ifft fft2 ifft2 irfft irfft2", Sample{{x({2, 3, 2})}}),
       // Nothing is left out: differences of -inf are no numbers.
-      PXL_SAMPLE("top_p", Sample{{x(m)}, {{"p", 1.0}}}),
+      PXL_SAMPLE("top_p", Sample{{x(m)}, {{"p", 0.99999}}}),
       PXL_SAMPLE("masked_fill", Sample{{x(m), bools(m), x({}, 1)}}),
       PXL_SAMPLE("scatter_add", Sample{{x({3, 2}), whole({4, 2}, 3), x({4, 2}, 1)}}),
       PXL_SAMPLE("categorical", Sample{{x(m), seed()}}),
       PXL_SAMPLE("multinomial", Sample{{x(m), seed()}, {{"num_samples", int64_t{2}}}}),
+      PXL_SAMPLE("checked_weights", Sample{{x(m)}, {{"logits", false}}}),
       PXL_SAMPLE("det", Sample{{x({2, 3, 3})}}),
       PXL_SAMPLE("add pow", Sample{{x(m), x({3}, 1)}}),
       PXL_SAMPLE("prelu", Sample{{within(1, -1.2), x({3}, 1)}}),

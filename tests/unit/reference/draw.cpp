@@ -475,6 +475,11 @@ const Families& Draw::families() {
         x.mutable_data<double>()[i] = static_cast<double>(d.between(-60, 60)) / (d.below(20) == 0 ? 32 : 64);
       return Sample{{is_float8(d.dtype) ? as_float8(x, d.dtype) : x.cast(d.dtype)}};
     };
+    m["checked_weights"] = [](Draw& d) {
+      Shape s = d.shape();
+      s.push_back(d.between(1, 9));
+      return Sample{{d.positive(d.floating(), s)}, {{"logits", d.coin()}}};
+    };
     m["print"] = [](Draw& d) {
       return Sample{{d.values(d.shape())}, {{"title", std::string("t")}, {"print_self", false}}};
     };
