@@ -296,7 +296,7 @@ def lost(pxl, number, flags, wanted, seconds):
     return "; ".join(problems) + "\n" + err if problems else None
 
 
-def stopped(pxl):
+def one_stopped(pxl):
     """One of a job's processes is stopped. On a busy machine the job may need more than the first limit to start."""
     for seconds in (10, 80):
         problem = lost(pxl, signal.SIGSTOP, ("--timeout", str(seconds)), [f"waited {seconds} s for replica 2", "is stopped"], LIMIT)
@@ -370,7 +370,7 @@ def ends(pxl):
     # The first limits are those of docs/replicas.md, with time for a busy machine.
     yield "killed", lambda: lost(pxl, signal.SIGKILL, (), ["replica 2", "is gone", "endless.pxl:"], LIMIT)
     yield "crashed", lambda: lost(pxl, signal.SIGSEGV, (), ["replica 2", "is gone"], LIMIT)
-    yield "stopped", lambda: stopped(pxl)
+    yield "stopped", lambda: one_stopped(pxl)
     # The limit is longer than what MPI needs to start on a busy machine.
     limit = ("--timeout", "8")
     for call in ("MPI_Init_thread", "MPI_Comm_dup", "MPI_Comm_size", "MPI_Finalize"):
