@@ -47,23 +47,16 @@ Phase zero(int64_t n) {
           }};
 }
 
-template <class T>
-T within(T x, T low, T high) {
-  return x <= low ? low : x >= high ? high : x;
-}
-
 /// The kernel of a convolution whose sums have no terms: zeros, or the biases of the channels.
 template <class T>
 Kernel without_terms(int64_t batch, int64_t channels, int64_t plane, bool bias,
                      T low = -std::numeric_limits<T>::infinity(), T high = std::numeric_limits<T>::infinity()) {
-  const int64_t size = batch * channels * plane;
-  if ((!bias && low <= T(0) && high >= T(0)) || size == 0)
-    return Kernel::parallel({zero<T>(size)}, static_cast<double>(size));
-  return Kernel::parallel(
-      batch * channels, 1, static_cast<double>(size), [=](const Buffers& b, int64_t begin, int64_t end) {
-        for (int64_t p = begin; p < end; ++p)
-          std::fill_n(b.output<T>(0) + p * plane, plane, within(bias ? b.input<T>(2)[p % channels] : T(0), low, high));
-      });
+  const auto part = [=](const Buffers& b, int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p)
+      std::fill_n(b.output<T>(0) + p * plane, plane,
+                  std::clamp(T(0) + (bias ? b.input<T>(2)[p % channels] : T(0)), low, high));
+  };
+  return Kernel::parallel(batch * channels, 1, static_cast<double>(batch * channels * plane), part);
 }
 
 /// Adds the channels' biases to `channels` rows of finished sums, which are `stride` numbers apart.
@@ -121,10 +114,8 @@ Kernel forward(const Convolution& c, bool bias) {
     }
   };
   const auto complete = [=](int64_t u, const ResultParts::Take& f) {
-    const auto [tile, g, first, channels] = unit(u);
-    for (int64_t s = tile.sample; s < tile.sample + tile.samples; ++s)
-      f((s * c.groups + g) * c.cout + first, channels, tile.row * c.axes[2].out,
-        (tile.row + tile.rows) * c.axes[2].out);
+    const Unit at = unit(u);
+    each_part(c, at.tile, at.g, at.first, at.channels, f);
   };
   return Kernel::parallel(t.tiles * c.groups * blocks, 1, convolution_ns(c), part)
       .with_workspace(workspace)

@@ -32,17 +32,22 @@ constexpr int64_t primitive_lanes = 16;
 constexpr int64_t image_channels = 3;
 
 /// Single-core times in ns: a vector multiply-add, the same for weight gradients of kernels with several taps, and for
-/// image gradients; the layout change per data element and per weight; a number of a partial sum.
+/// image gradients; the layout change per data element and per weight, which is less for the taps of a single sample:
+/// programs of one sample keep their weights; a number of a partial sum.
 struct PrimitiveCost {
-  double fma, weights_fma, image_fma, element, weight, partial;
+  double fma, weights_fma, image_fma, element, weight, kept_weight, partial;
   int64_t fewest_image_channels;  ///< minimum of the weight gradient's separate kernel
 };
 /// AVX-512: 16 to 512 channels of 14 x 14 to 112 x 112 elements, with strides of 1 and 2, beside the other ways, on
 /// Sapphire Rapids. AVX2: 3 to 1,024 channels of 7 x 7 to 128 x 128 elements, kernels of 1 x 1 to 7 x 7, on AMD
 /// EPYC (Zen 3), whose blocks of 8 channels are transposed in registers.
 PrimitiveCost primitive_cost() {
-  if (instruction_set() == "avx2") return {0.335, 0.43, 0.38, 0.27, 1.1, 0.3, image_channels};
-  return {0.26, 0.26, 0.26, 0.9, 0.9, ns_per_partial_number, 1};
+  if (instruction_set() == "avx2") return {0.335, 0.43, 0.38, 0.27, 1.1, 1.1, 0.3, image_channels};
+  return {0.26, 0.26, 0.26, 0.9, 0.9, 0.4, ns_per_partial_number, 1};
+}
+
+double ns_per_weight(const Convolution& c) {
+  return c.batch == 1 && kernel_size(c.axes) > 1 ? primitive_cost().kept_weight : primitive_cost().weight;
 }
 
 double channel_vectors(int64_t channels) { return static_cast<double>(div_up(channels, primitive_lanes)); }
@@ -60,13 +65,13 @@ bool has_primitive(const Convolution& c) {
 
 /// Time for one sample; infinite if there is no primitive. `vector_channels` is the number of channel vectors that are
 /// computed for each of `channels`.
-double primitive_ns(const Convolution& c, double channels, double vector_channels, double ns_per_fma) {
+double primitive_ns(const Convolution& c, double channels, double vector_channels, double ns_per_fma, double weight) {
   if (!has_primitive(c)) return std::numeric_limits<double>::infinity();
   const double windows = static_cast<double>(output_size(c.axes)), taps = static_cast<double>(kernel_size(c.axes));
   const double elements = static_cast<double>(c.cin * input_size(c.axes) + c.cout * output_size(c.axes)),
                weights = static_cast<double>(c.cin * c.cout) * taps / static_cast<double>(c.batch);
   return windows * taps * channels * vector_channels * ns_per_fma + elements * primitive_cost().element +
-         weights * primitive_cost().weight;
+         weights * weight;
 }
 
 /// Number of parts into which `channels` are divided, so that there are enough units.
@@ -171,10 +176,10 @@ std::optional<Kernel> unless_refused(F&& f) {
 }  // namespace
 
 double primitive_outputs_ns(const Convolution& c) {
-  return primitive_ns(c, summed_channels(c.cin), channel_vectors(c.cout), primitive_cost().fma);
+  return primitive_ns(c, summed_channels(c.cin), channel_vectors(c.cout), primitive_cost().fma, ns_per_weight(c));
 }
 double primitive_data_grad_ns(const Convolution& c) {
-  return primitive_ns(c, summed_channels(c.cout), channel_vectors(c.cin), primitive_cost().fma);
+  return primitive_ns(c, summed_channels(c.cout), channel_vectors(c.cin), primitive_cost().fma, ns_per_weight(c));
 }
 double primitive_weights_grad_ns(const Convolution& c) {
   if (!has_primitive(c)) return std::numeric_limits<double>::infinity();
@@ -185,7 +190,7 @@ double primitive_weights_grad_ns(const Convolution& c) {
   const double inputs = static_cast<double>(c.cin),
                filled = channel_vectors(c.cin) * static_cast<double>(primitive_lanes);
   const double fma = image ? cost.image_fma : kernel_size(c.axes) > 1 ? cost.weights_fma : cost.fma;
-  return primitive_ns(c, image ? inputs : filled, channel_vectors(c.cout), fma) +
+  return primitive_ns(c, image ? inputs : filled, channel_vectors(c.cout), fma, cost.weight) +
          static_cast<double>(divided.size) / static_cast<double>(divided.samples) * cost.partial;
 }
 
