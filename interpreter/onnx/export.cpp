@@ -67,6 +67,40 @@ const OpRow& pure_row(const OpRow& row) {
   return pure ? *pure : row;
 }
 
+namespace {
+
+/// Dtypes that opset 17 or ONNX Runtime leaves out of an op, and the one in which the op computes them. It has all
+/// their values, but for uint64, whose negation has the same bits. Sums and products wrap when the result is cast back.
+struct Carrier {
+  std::string_view ops;
+  std::initializer_list<DType> left_out;
+  DType carrier;
+};
+const Carrier carriers[] = {
+    {" sum prod sumsquare l1 cumsum matmul pow negate ",
+     {DType::int8, DType::uint8, DType::int16, DType::uint16},
+     DType::int32},
+    {" max min ", {DType::int16, DType::uint16}, DType::int32},
+    {" relu ", {DType::int16}, DType::int32},
+    {" negate pow ", {DType::uint32}, DType::int64},
+    {" negate ", {DType::uint64}, DType::int64},
+    {" argmax argmin topk sort greater greater_equal less less_equal ", {DType::boolean}, DType::uint8},
+    {" isnan isinf ",
+     {DType::boolean, DType::int8, DType::uint8, DType::int16, DType::uint16, DType::int32, DType::uint32, DType::int64,
+      DType::uint64, DType::float16},
+     DType::float32},
+};
+
+DType carrier_of(const OpRow& row, DType dtype) {
+  for (const Carrier& c : carriers)
+    if (c.ops.find(fmt::format(" {} ", row.name)) != std::string_view::npos &&
+        std::find(c.left_out.begin(), c.left_out.end(), dtype) != c.left_out.end())
+      return c.carrier;
+  return dtype;
+}
+
+}  // namespace
+
 bool has_plain_form(const OpRow& row) {
   return !row.onnx.empty() && row.modifies == 0 && row.role == Role::compute &&
          std::all_of(row.params.begin(), row.params.end(), [](const Param& p) { return is_operand(p.kind); });
@@ -238,7 +272,21 @@ void Exporter::add_computation(const Op& op, Frame& frame) {
   const OpRow& row = pure_row(*op.row);
   Texts in;
   for (const Tensor* t : op.inputs) in.push_back(name_of(t, frame));
-  const OpContextStorage storage(op);
+  // An op of a dtype that ONNX leaves out is written as one of the carrier.
+  OpContextStorage storage(op);
+  const DType dtype = storage.in.empty() || !storage.in[0] ? DType::float32 : storage.in[0]->dtype;
+  const DType carrier = carrier_of(row, dtype);
+  const auto cast_value = [&](const std::string& value, DType to) {
+    return add("Cast", {value}, {attribute("to", static_cast<int64_t>(element_type(to)))});
+  };
+  std::vector<TensorSpec> carried(storage.in.size());
+  for (size_t i = 0; carrier != dtype && i < in.size(); ++i) {
+    if (!storage.in[i] || storage.in[i]->dtype != dtype) continue;
+    carried[i] = {storage.in[i]->shape, carrier, {}};
+    storage.in[i] = &carried[i];
+    in[i] = cast_value(in[i], carrier);
+  }
+  storage.site.in = storage.in;
   const ExportSite site{*this, op, storage.site, in};
   Texts out;
   if (const ExportForm form = export_form(row.name))
@@ -250,6 +298,7 @@ void Exporter::add_computation(const Op& op, Frame& frame) {
   else
     throw NoForm{"ONNX has no such op"};
   for (size_t i = 0; i < out.size() && i < op.outputs.size(); ++i) {
+    if (carrier != dtype && op.outputs[i]->spec.dtype == dtype) out[i] = cast_value(out[i], dtype);
     if (i == 0 && changed)
       change(op.inputs[*changed], out[i], frame);
     else

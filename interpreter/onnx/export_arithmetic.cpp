@@ -45,6 +45,13 @@ Texts arg_form(const ExportSite& s) {
 }
 Texts same(const ExportSite& s) { return one(s.in[0]); }
 
+/// Ints are whole: ONNX rounds floats only.
+template <int which>
+Texts rounded(const ExportSite& s) {
+  static constexpr const char* ops[] = {"Floor", "Ceil", "Round"};
+  return is_floating(s.dtype()) ? one(s.e.add(ops[which], s.in)) : same(s);
+}
+
 template <int which>
 Texts logical(const ExportSite& s) {
   static constexpr const char* ops[] = {"And", "Or", "Xor", "Not"};
@@ -294,7 +301,24 @@ const ExportRow arithmetic_rows[] = {
      }},
     {"leaky_relu", [](const ExportSite& s) { return one(s.e.add("LeakyRelu", s.in, numbers(s, "alpha"))); }},
     {"elu", [](const ExportSite& s) { return one(s.e.add("Elu", s.in, numbers(s, "alpha"))); }},
-    {"celu", [](const ExportSite& s) { return one(s.e.add("Celu", s.in, numbers(s, "alpha"))); }},
+    {"celu",
+     [](const ExportSite& s) {
+       if (s.dtype() == DType::float32) return one(s.e.add("Celu", s.in, numbers(s, "alpha")));
+       const std::string alpha = s.constant(s.c.number("alpha"));
+       return one(s.e.add("Mul", {s.e.add("Elu", {s.e.add("Div", {s.in[0], alpha})}), alpha}));
+     }},
+    {"relu",
+     [](const ExportSite& s) {
+       return row(s.dtype()).kind == DTypeKind::unsigned_integer ? same(s) : one(s.e.add("Relu", s.in));
+     }},
+    {"pow",
+     [](const ExportSite& s) {
+       if (s.dtype() == DType::uint64) throw NoForm{"ONNX has no powers of uint64"};
+       return one(s.e.add("Pow", s.in));
+     }},
+    {"floor", rounded<0>},
+    {"ceil", rounded<1>},
+    {"round", rounded<2>},
     {"selu", [](const ExportSite& s) { return one(s.e.add("Selu", s.in, numbers(s, "alpha", "gamma"))); }},
     {"hard_sigmoid",
      [](const ExportSite& s) { return one(s.e.add("HardSigmoid", s.in, numbers(s, "alpha", "beta"))); }},

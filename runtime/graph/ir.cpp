@@ -101,8 +101,7 @@ std::string text(const Tensor& tensor) {
 
 bool Op::modifies(size_t slot) const {
   if (slot >= inputs.size() || !inputs[slot]) return false;
-  if (modifies_slot(*row, slot)) return true;
-  if (slot < input_modified.size() && input_modified[slot]) return true;
+  if (modifies_slot(*row, slot) || (slot < input_modified.size() && input_modified[slot])) return true;
   if (row->role == Role::call || row->role == Role::loop)
     return !called.empty() && slot < called[0]->inputs().size() && called[0]->inputs()[slot]->by_ref;
   return false;
