@@ -42,7 +42,7 @@ constexpr std::string_view nothing = "no value is written `none`";
 constexpr std::string_view gradients =
     "`grad(loss, w)` gives the gradient of a tensor for others, and `grad(f)` is a function's gradient";
 constexpr std::string_view triangular = "`triangular_solve(a, b)` solves with a triangle of a matrix";
-constexpr std::string_view least_squares =
+constexpr std::string_view by_qr =
     "least squares are solved by `q, r = qr(a)`, then `triangular_solve(r, q.T @ b, lower = false)`";
 constexpr std::string_view by_member = "it is a member: `x.reshape([2, 3])`, `x.astype(int32)`, `x.size`, `x.item()`";
 
@@ -64,8 +64,8 @@ constexpr ForeignName foreign_table[] = {
     {"cho_solve", triangular},
     {"eigvalsh", "the eigenvalues are the first result of `eigh(x)`"},
     {"svdvals", "the singular values are the second result of `svd(x)`"},
-    {"lstsq", least_squares},
-    {"pinv", least_squares},
+    {"lstsq", by_qr},
+    {"pinv", by_qr},
     {"hessian", "`jacobian(grad(f))` has the second derivatives, and `hvp(f, x, v)` is their product with a vector"},
     {"cat", how_to_join, "concat({0}, {1})|concat({args}, 0)"},
     {"concatenate", how_to_join, "concat({0}, {1})|concat({args}, 0)"},
