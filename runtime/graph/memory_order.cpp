@@ -9,6 +9,33 @@
 
 namespace pxl {
 
+namespace {
+
+/// Effects of a graph outside its tensors: the streams that it uses; nullptr represents all other effects.
+using Effects = StreamSet;
+
+const Effects& effects_of(const Graph& graph, std::unordered_map<const Graph*, Effects>& known);
+
+/// Calls f with each effect of an op, as its graph has it.
+template <class F>
+void each_effect(const Op& op, std::unordered_map<const Graph*, Effects>& known, F&& f) {
+  if (op.stream)
+    f(op.stream);
+  else if (op.row->side_effect)
+    f(nullptr);
+  for (const Graph* callee : op.called)
+    for (const Stream* s : effects_of(*callee, known)) f(s);
+}
+
+const Effects& effects_of(const Graph& graph, std::unordered_map<const Graph*, Effects>& known) {
+  if (const auto found = known.find(&graph); found != known.end()) return found->second;
+  Effects effects;
+  for (const auto& op : graph.ops()) each_effect(*op, known, [&](const Stream* s) { effects.insert(s); });
+  return known.emplace(&graph, std::move(effects)).first->second;
+}
+
+}  // namespace
+
 OpList ops_of(const Graph& graph) {
   OpList ops;
   ops.reserve(graph.ops().size());
@@ -31,12 +58,26 @@ OpList ops_that_decide(const Tensor& tensor) {
   need(tensor.producer);
   for (const auto& op : tensor.graph->ops())
     if (modifies_memory(*op)) need(op.get());
-  while (!open.empty()) {
-    const Op& op = *open.back();
-    open.pop_back();
-    for (const Tensor* t : op.inputs)
-      if (t) need(t->producer);
-    for (const Op* before : op.after) need(before);
+  // A load needs the loads of its stream before it: they advance the stream.
+  std::unordered_map<const Graph*, Effects> known;
+  StreamSet loaded;
+  for (bool more = true; more;) {
+    while (!open.empty()) {
+      const Op& op = *open.back();
+      open.pop_back();
+      for (const Tensor* t : op.inputs)
+        if (t) need(t->producer);
+      for (const Op* before : op.after) need(before);
+      each_effect(op, known, [&](const Stream* s) {
+        if (s && s->to_device) loaded.insert(s);
+      });
+    }
+    if (loaded.empty()) break;
+    for (const auto& op : tensor.graph->ops())
+      each_effect(*op, known, [&](const Stream* s) {
+        if (s && loaded.contains(s)) need(op.get());
+      });
+    more = !open.empty();
   }
   OpList ops = ops_of(*tensor.graph);
   std::erase_if(ops, [&](const Op* op) { return needed.count(op) == 0; });
@@ -135,29 +176,6 @@ std::vector<MemoryPair> memory_pairs(const OpList& ops, const MemoryGroups& grou
   return pairs;
 }
 
-namespace {
-
-/// Effects of a graph outside its tensors: the streams that it uses; nullptr represents all other effects.
-using Effects = StreamSet;
-
-const Effects& effects_of(const Graph& graph, std::unordered_map<const Graph*, Effects>& known) {
-  if (const auto found = known.find(&graph); found != known.end()) return found->second;
-  Effects effects;
-  for (const auto& op : graph.ops()) {
-    if (op->stream)
-      effects.insert(op->stream);
-    else if (op->row->side_effect)
-      effects.insert(nullptr);
-    for (const Graph* callee : op->called) {
-      const Effects& inner = effects_of(*callee, known);
-      effects.insert(inner.begin(), inner.end());
-    }
-  }
-  return known.emplace(&graph, std::move(effects)).first->second;
-}
-
-}  // namespace
-
 std::vector<std::pair<size_t, size_t>> effect_pairs(const OpList& ops) {
   std::unordered_map<const Graph*, Effects> known;
   std::unordered_map<const Stream*, size_t> last;
@@ -165,14 +183,7 @@ std::vector<std::pair<size_t, size_t>> effect_pairs(const OpList& ops) {
   for (size_t k = 0; k < ops.size(); ++k) {
     const Op& op = *ops[k];
     Effects effects;
-    if (op.stream)
-      effects.insert(op.stream);
-    else if (op.row->side_effect)
-      effects.insert(nullptr);
-    for (const Graph* callee : op.called) {
-      const Effects& inner = effects_of(*callee, known);
-      effects.insert(inner.begin(), inner.end());
-    }
+    each_effect(op, known, [&](const Stream* s) { effects.insert(s); });
     for (const Stream* s : effects) {
       const auto [at, fresh] = last.emplace(s, k);
       if (!fresh) pairs.emplace_back(at->second, k);
