@@ -39,6 +39,7 @@ Kernel on_tiles(const OpContext& given) {
     Attributes attrs;
     const OpRow* row;
     Op op;
+    Tensor operand;  ///< in place of each operand that the op has
   };
   auto own = std::make_shared<Owned>();
   own->row = &given.row;
@@ -49,7 +50,7 @@ Kernel on_tiles(const OpContext& given) {
     own->has.push_back(spec != nullptr);
   }
   own->op.row = &given.row;
-  own->op.inputs.resize(own->in.size(), nullptr);
+  for (const bool has : own->has) own->op.inputs.push_back(has ? &own->operand : nullptr);
   return Kernel([own, turn](const Buffers& buffers) {
     std::vector<const TensorSpec*> slots;
     for (size_t i = 0; i < own->in.size(); ++i) slots.push_back(own->has[i] ? &own->in[i] : nullptr);
